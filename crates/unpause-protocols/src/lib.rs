@@ -1,0 +1,4 @@
+//! Congestion management mechanisms as pure state machines.
+#![no_std]
+
+pub mod units;

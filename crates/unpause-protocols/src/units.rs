@@ -1,0 +1,246 @@
+//! Time, data rate and sizes as integer newtypes.
+//!
+//! Time is counted in picoseconds: at 10, 25, 40, 100, 200, 400 and 800 Gb/s one byte lasts a whole
+//! number of them, so no clock in the project ever rounds. `u64` picoseconds last 213 days.
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Mul, Sub};
+
+/// An instant since the start of a run, or a span, in picoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(u64);
+
+impl Time {
+    /// The start of a run; a span of no length.
+    pub const ZERO: Self = Self(0);
+    /// Later than everything that happens: a timer set to it is off.
+    pub const NEVER: Self = Self(u64::MAX);
+
+    /// `ps` picoseconds.
+    pub const fn from_ps(ps: u64) -> Self {
+        Self(ps)
+    }
+    /// `ns` nanoseconds.
+    pub const fn from_ns(ns: u64) -> Self {
+        Self(ns * 1_000)
+    }
+    /// `us` microseconds.
+    pub const fn from_us(us: u64) -> Self {
+        Self(us * 1_000_000)
+    }
+    /// `ms` milliseconds.
+    pub const fn from_ms(ms: u64) -> Self {
+        Self(ms * 1_000_000_000)
+    }
+    /// Whole picoseconds.
+    pub const fn as_ps(self) -> u64 {
+        self.0
+    }
+    /// Nanoseconds, exact to the picosecond up to 104 days.
+    pub const fn as_ns_f64(self) -> f64 {
+        self.0 as f64 / 1e3
+    }
+    /// Seconds.
+    pub const fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e12
+    }
+    /// True for [`Time::NEVER`].
+    pub const fn is_never(self) -> bool {
+        self.0 == u64::MAX
+    }
+    /// `self - earlier`, or zero when `earlier` is later.
+    pub const fn saturating_sub(self, earlier: Self) -> Self {
+        Self(self.0.saturating_sub(earlier.0))
+    }
+    /// `self + span`, or [`Time::NEVER`] when it does not fit.
+    pub const fn saturating_add(self, span: Self) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
+    /// `self + span`, or `None` when it does not fit.
+    pub const fn checked_add(self, span: Self) -> Option<Self> {
+        match self.0.checked_add(span.0) {
+            Some(ps) => Some(Self(ps)),
+            None => None,
+        }
+    }
+}
+
+impl Add for Time {
+    type Output = Self;
+    fn add(self, rhs: Self) -> Self {
+        Self(self.0 + rhs.0)
+    }
+}
+
+impl AddAssign for Time {
+    fn add_assign(&mut self, rhs: Self) {
+        self.0 += rhs.0;
+    }
+}
+
+impl Sub for Time {
+    type Output = Self;
+    fn sub(self, rhs: Self) -> Self {
+        Self(self.0 - rhs.0)
+    }
+}
+
+impl Mul<u64> for Time {
+    type Output = Self;
+    fn mul(self, rhs: u64) -> Self {
+        Self(self.0 * rhs)
+    }
+}
+
+impl fmt::Display for Time {
+    /// The largest unit that leaves a number of at least 1: `12.5us`, `3ms`, `800ps`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ps = self.0;
+        if self.is_never() {
+            return f.write_str("never");
+        }
+        let (unit, name) = match ps {
+            1_000_000_000_000.. => (1e12, "s"),
+            1_000_000_000.. => (1e9, "ms"),
+            1_000_000.. => (1e6, "us"),
+            1_000.. => (1e3, "ns"),
+            _ => (1.0, "ps"),
+        };
+        write!(f, "{}{name}", ps as f64 / unit)
+    }
+}
+
+/// A data rate in bits per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate(u64);
+
+/// Picoseconds x bits per second in one byte: 8 x 10^12.
+const PS_BITS_PER_BYTE: u64 = 8_000_000_000_000;
+
+impl Rate {
+    /// Nothing moves.
+    pub const ZERO: Self = Self(0);
+
+    /// `bps` bits per second.
+    pub const fn from_bps(bps: u64) -> Self {
+        Self(bps)
+    }
+    /// `mbps` times 10^6 bits per second.
+    pub const fn from_mbps(mbps: u64) -> Self {
+        Self(mbps * 1_000_000)
+    }
+    /// `gbps` times 10^9 bits per second.
+    pub const fn from_gbps(gbps: u64) -> Self {
+        Self(gbps * 1_000_000_000)
+    }
+    /// Bits per second.
+    pub const fn as_bps(self) -> u64 {
+        self.0
+    }
+    /// Gigabits per second.
+    pub const fn as_gbps_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+    /// Time that one byte lasts, when it is a whole number of picoseconds.
+    pub const fn ps_per_byte(self) -> Option<u64> {
+        if self.0 != 0 && PS_BITS_PER_BYTE.is_multiple_of(self.0) {
+            Some(PS_BITS_PER_BYTE / self.0)
+        } else {
+            None
+        }
+    }
+    /// How long `bytes` last at this rate, rounded up to a picosecond; [`Time::NEVER`] at rate 0.
+    pub const fn time_for(self, bytes: u64) -> Time {
+        if self.0 == 0 {
+            return Time::NEVER;
+        }
+        match bytes.checked_mul(PS_BITS_PER_BYTE) {
+            Some(product) => Time(product.div_ceil(self.0)),
+            None => {
+                let ps = (bytes as u128 * PS_BITS_PER_BYTE as u128).div_ceil(self.0 as u128);
+                Time(if ps > u64::MAX as u128 {
+                    u64::MAX
+                } else {
+                    ps as u64
+                })
+            }
+        }
+    }
+    /// The rate of `bytes` in `span`, rounded down; rate 0 when `span` is zero.
+    pub const fn of(bytes: u64, span: Time) -> Self {
+        if span.0 == 0 {
+            return Self(0);
+        }
+        let bps = bytes as u128 * PS_BITS_PER_BYTE as u128 / span.0 as u128;
+        Self(if bps > u64::MAX as u128 {
+            u64::MAX
+        } else {
+            bps as u64
+        })
+    }
+}
+
+impl fmt::Display for Rate {
+    /// The largest unit that leaves a number of at least 1: `40Gbps`, `2.5Mbps`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, name) = match self.0 {
+            1_000_000_000.. => (1e9, "Gbps"),
+            1_000_000.. => (1e6, "Mbps"),
+            1_000.. => (1e3, "kbps"),
+            _ => (1.0, "bps"),
+        };
+        write!(f, "{}{name}", self.0 as f64 / unit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_ethernet_speed_has_whole_picoseconds_per_byte() {
+        let expected = [
+            (1, 8000),
+            (10, 800),
+            (25, 320),
+            (40, 200),
+            (50, 160),
+            (100, 80),
+            (200, 40),
+            (400, 20),
+            (800, 10),
+        ];
+        for (gbps, ps) in expected {
+            assert_eq!(Rate::from_gbps(gbps).ps_per_byte(), Some(ps));
+        }
+        assert_eq!(Rate::from_gbps(3).ps_per_byte(), None);
+        assert_eq!(Rate::ZERO.ps_per_byte(), None);
+    }
+
+    #[test]
+    fn time_for_rounds_up_and_survives_large_sizes() {
+        assert_eq!(Rate::from_gbps(40).time_for(1048), Time::from_ps(209_600));
+        assert_eq!(Rate::from_gbps(3).time_for(1), Time::from_ps(2667));
+        assert_eq!(Rate::ZERO.time_for(1), Time::NEVER);
+        assert_eq!(
+            Rate::from_gbps(400).time_for(u64::MAX / 32).as_ps(),
+            (u64::MAX / 32) * 20
+        );
+    }
+
+    #[test]
+    fn rate_of_inverts_time_for() {
+        let rate = Rate::from_gbps(40);
+        assert_eq!(Rate::of(1_000_000, rate.time_for(1_000_000)), rate);
+        assert_eq!(Rate::of(1, Time::ZERO), Rate::ZERO);
+    }
+
+    #[test]
+    fn display_uses_the_largest_unit() {
+        extern crate std;
+        use std::string::ToString;
+        assert_eq!(Time::from_ns(12_500).to_string(), "12.5us");
+        assert_eq!(Time::from_ps(800).to_string(), "800ps");
+        assert_eq!(Rate::from_mbps(2_500).to_string(), "2.5Gbps");
+    }
+}
