@@ -1,1 +1,164 @@
-//! results
+//! What a run measured, as plain columns-to-be. Times are in picoseconds ([`Time`]), sizes in bytes.
+
+use unpause_protocols::units::{Rate, Time};
+
+use crate::config::{NodeId, PortId};
+
+/// Everything a run measured. Vectors are sorted as their types say, whatever the thread count.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Results {
+    /// One for each flow that started, by id.
+    pub flows: Vec<FlowRecord>,
+    /// One for each (node, port, priority) that carried or dropped anything, in that order.
+    pub ports: Vec<PortRecord>,
+    /// One for each PAUSE, by (start, node, port, priority), if [`crate::config::Probes::pauses`].
+    pub pauses: Vec<PauseRecord>,
+    /// By (time, node, port, priority).
+    pub port_series: Vec<PortSample>,
+    /// By (time, flow).
+    pub flow_series: Vec<FlowSample>,
+    /// Totals.
+    pub totals: Totals,
+}
+
+/// One flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowRecord {
+    /// Order of start, from 0.
+    pub id: u32,
+    /// Index of its entry in [`crate::config::Config::traffic`].
+    pub group: u16,
+    /// Sender.
+    pub src: NodeId,
+    /// Receiver.
+    pub dst: NodeId,
+    /// Priority of its data packets.
+    pub priority: u8,
+    /// Payload bytes to send; `None` if it never ends by itself.
+    pub size_bytes: Option<u64>,
+    /// Start at the sender.
+    pub start: Time,
+    /// Flow completion time: from start to the arrival of the last byte. `None` if not complete.
+    pub fct: Option<Time>,
+    /// FCT of the same flow alone in the fabric at line rate.
+    pub ideal_fct: Option<Time>,
+    /// Payload bytes delivered in order by the end.
+    pub delivered_bytes: u64,
+    /// Data packets sent again.
+    pub retransmitted_packets: u64,
+}
+
+/// Totals of one egress (node, port, priority), and of PFC on the link there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortRecord {
+    /// Node.
+    pub node: NodeId,
+    /// Port at the node.
+    pub port: PortId,
+    /// Priority.
+    pub priority: u8,
+    /// Frames sent, and their bytes with framing.
+    pub tx_packets: u64,
+    /// Bytes sent, with framing.
+    pub tx_bytes: u64,
+    /// Frames whose ECN field this queue set to CE.
+    pub marked_packets: u64,
+    /// CNMs that this queue's congestion point sent.
+    pub cnm_packets: u64,
+    /// Frames dropped on their way into this queue.
+    pub dropped_packets: u64,
+    /// Bytes dropped on their way into this queue.
+    pub dropped_bytes: u64,
+    /// Of them, frames of a lossless priority: headroom exceeded. Counted at the **ingress** port.
+    pub headroom_dropped_packets: u64,
+    /// Largest backlog of this queue.
+    pub max_queue_bytes: u64,
+    /// Largest number of bytes held for this **ingress** (port, priority).
+    pub max_ingress_bytes: u64,
+    /// XOFF frames sent out of this port (to pause the peer), refreshes included.
+    pub pause_frames: u64,
+    /// Transitions to XOFF at this port's ingress.
+    pub pause_events: u64,
+    /// Time that this egress queue was paused by its peer.
+    pub paused: Time,
+}
+
+/// One PAUSE, seen by the transmitter that it stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseRecord {
+    /// Node that was stopped.
+    pub node: NodeId,
+    /// Its egress port.
+    pub port: PortId,
+    /// Priority stopped.
+    pub priority: u8,
+    /// From when.
+    pub start: Time,
+    /// Until when; the end of the run if it was still paused.
+    pub end: Time,
+}
+
+/// One egress (port, priority) at a sampling instant; counters are since the start of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortSample {
+    /// Sampling instant.
+    pub time: Time,
+    /// Node.
+    pub node: NodeId,
+    /// Port.
+    pub port: PortId,
+    /// Priority.
+    pub priority: u8,
+    /// Backlog now.
+    pub queue_bytes: u64,
+    /// Bytes sent, with framing.
+    pub tx_bytes: u64,
+    /// XOFF frames sent out of this port.
+    pub pause_frames: u64,
+    /// Time spent paused by the peer.
+    pub paused: Time,
+}
+
+/// One recorded flow at a sampling instant; counters are since the start of the flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowSample {
+    /// Sampling instant.
+    pub time: Time,
+    /// Flow.
+    pub flow: u32,
+    /// Rate that the reaction point allows, or the flow's own limit if lower.
+    pub controller_rate: Rate,
+    /// Bytes that the sender has put on the wire, with headers and framing, retransmissions included.
+    pub sent_bytes: u64,
+    /// Payload bytes delivered in order at the receiver.
+    pub delivered_bytes: u64,
+}
+
+/// Totals of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Simulated time.
+    pub simulated: Time,
+    /// Packets, data and control, that went over one link.
+    pub packet_hops: u64,
+    /// Events executed.
+    pub events: u64,
+    /// Windows run.
+    pub windows: u64,
+    /// Data packets sent by hosts, retransmissions included.
+    pub data_packets: u64,
+    /// Data packets delivered to receivers, in order or not.
+    pub delivered_packets: u64,
+    /// Data packets dropped in switches.
+    pub dropped_packets: u64,
+    /// Packets set to CE.
+    pub marked_packets: u64,
+    /// CNPs and CNMs sent.
+    pub notifications: u64,
+    /// XOFF frames sent.
+    pub pause_frames: u64,
+    /// Flows started.
+    pub flows_started: u64,
+    /// Flows completed.
+    pub flows_completed: u64,
+}
