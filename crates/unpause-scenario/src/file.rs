@@ -3,6 +3,9 @@
 //! Tables whose meaning depends on one of their keys (topologies, schemes, traffic) are read in
 //! [`crate::compile`]; here are the others.
 
+use std::fmt;
+
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::Deserialize;
 use serde_spanned::Spanned;
 
@@ -94,20 +97,31 @@ pub(crate) struct Report {
     pub claims: Vec<String>,
 }
 
-/// One or several strings.
-#[derive(Clone, Deserialize)]
-#[serde(untagged, expecting = "expected a name or an array of names")]
-pub(crate) enum Names {
-    One(Spanned<String>),
-    Many(Vec<Spanned<String>>),
+/// One name or several, as a string or an array of strings.
+#[derive(Clone)]
+pub(crate) struct Names(pub Vec<String>);
+
+struct NamesVisitor;
+
+impl<'de> Visitor<'de> for NamesVisitor {
+    type Value = Names;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name or an array of names")
+    }
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<Names, E> {
+        Ok(Names(vec![name.to_owned()]))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Names, A::Error> {
+        let mut names = Vec::new();
+        while let Some(name) = sequence.next_element()? {
+            names.push(name);
+        }
+        Ok(Names(names))
+    }
 }
 
-impl Names {
-    /// All of them.
-    pub fn all(&self) -> &[Spanned<String>] {
-        match self {
-            Self::One(name) => std::slice::from_ref(name),
-            Self::Many(names) => names,
-        }
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NamesVisitor)
     }
 }
