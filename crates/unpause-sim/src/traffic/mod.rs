@@ -7,6 +7,8 @@
 mod cdf;
 mod random;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod validate;
 
 use std::sync::Arc;
