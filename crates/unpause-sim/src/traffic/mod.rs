@@ -93,6 +93,23 @@ pub enum TrafficSpec {
     Permutation(Permutation),
 }
 
+impl TrafficSpec {
+    /// Bit p set: some flow has priority p.
+    pub fn priorities(&self) -> u8 {
+        let settings = match self {
+            Self::Flows(flows) => {
+                return flows.iter().fold(0, |all, flow| all | 1 << flow.priority);
+            }
+            Self::Burst(burst) => &burst.flow,
+            Self::OnOff(on_off) => &on_off.flow,
+            Self::Poisson(poisson) => &poisson.flow,
+            Self::Incast(incast) => &incast.flow,
+            Self::Permutation(permutation) => &permutation.flow,
+        };
+        1 << settings.priority
+    }
+}
+
 /// Sizes of flows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Size {
