@@ -7,6 +7,8 @@
 mod cdf;
 mod random;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod validate;
 
 use std::sync::Arc;
@@ -89,6 +91,23 @@ pub enum TrafficSpec {
     Incast(Incast),
     /// Each host sends one flow, each receives one.
     Permutation(Permutation),
+}
+
+impl TrafficSpec {
+    /// Bit p set: some flow has priority p.
+    pub fn priorities(&self) -> u8 {
+        let settings = match self {
+            Self::Flows(flows) => {
+                return flows.iter().fold(0, |all, flow| all | 1 << flow.priority);
+            }
+            Self::Burst(burst) => &burst.flow,
+            Self::OnOff(on_off) => &on_off.flow,
+            Self::Poisson(poisson) => &poisson.flow,
+            Self::Incast(incast) => &incast.flow,
+            Self::Permutation(permutation) => &permutation.flow,
+        };
+        1 << settings.priority
+    }
 }
 
 /// Sizes of flows.
