@@ -1,5 +1,6 @@
 //! Files of other simulators.
 
+pub mod hpcc;
 
 use std::path::{Path, PathBuf};
 
