@@ -158,3 +158,118 @@ impl Mechanism for Qcn {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    fn cp(params: Params) -> (Qcn, Xoshiro256PlusPlus) {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        (Qcn::new(&params, &mut rng), rng)
+    }
+
+    fn queue(bytes: u64) -> Queue {
+        Queue { bytes, packets: 1 }
+    }
+
+    /// (queue, queue before, Fb, quantised, bytes to the next sample)
+    const GOLDEN: [(i64, i64, i64, u8, u64); 7] = [
+        (26_000, 26_000, 0, 0, 150_000),
+        (27_000, 26_000, -3_000, 1, 150_000),
+        (40_000, 30_000, -34_000, 16, 50_000),
+        (20_000, 10_000, -14_000, 6, 150_000),
+        (60_000, 26_000, -102_000, 49, 21_428),
+        (100_000, 60_000, -130_000, 63, 18_750),
+        (30_000, 60_000, 0, 0, 150_000),
+    ];
+
+    #[test]
+    fn feedback_has_its_golden_values() {
+        let (cp, _) = cp(Params::default());
+        for (q, q_old, fb, qfb, interval) in GOLDEN {
+            assert_eq!(cp.fb(q, q_old), fb);
+            assert_eq!(cp.quantise(fb), qfb);
+            assert_eq!(cp.interval(qfb), interval);
+        }
+    }
+
+    #[test]
+    fn intervals_follow_the_table() {
+        let (cp, _) = cp(Params::default());
+        let table = [
+            150_000, 75_000, 50_000, 37_500, 30_000, 25_000, 21_428, 18_750,
+        ];
+        for qfb in 0..64 {
+            assert_eq!(cp.interval(qfb), table[usize::from(qfb / 8)]);
+        }
+    }
+
+    #[test]
+    fn top_bits_of_the_default_span_are_a_shift_by_eleven() {
+        let (cp, _) = cp(Params {
+            quantisation: Quantisation::TopBits,
+            ..Params::default()
+        });
+        for fb in [0, 2_047, 2_048, 34_000, 130_000] {
+            assert_eq!(cp.quantise(-fb), (fb >> 11) as u8);
+        }
+    }
+
+    #[test]
+    fn a_sample_names_the_queue_and_its_growth_in_the_standards_signs() {
+        let (mut cp, mut rng) = cp(Params::default());
+        cp.q_old = 30_000;
+        let Verdict::Notify(feedback) = cp.sample(queue(40_000), &mut rng) else {
+            panic!("a congested queue must notify");
+        };
+        let expected = QcnFeedback {
+            qfb: 16,
+            q_offset: -14_000,
+            q_delta: 10_000,
+        };
+        assert_eq!(feedback, expected);
+        assert!((42_480..=57_471).contains(&cp.to_sample));
+        assert_eq!(cp.q_old, 40_000);
+        // The slightest congestion is told too.
+        cp.q_old = 26_000;
+        let verdict = cp.sample(queue(27_000), &mut rng);
+        assert!(matches!(verdict, Verdict::Notify(feedback) if feedback.qfb == 1));
+    }
+
+    #[test]
+    fn samples_of_a_short_queue_are_150_kilobytes_apart_and_silent() {
+        let (mut cp, mut rng) = cp(Params::default());
+        let packet = Packet {
+            bytes: 1000,
+            ect: true,
+            enqueued_at: Time::ZERO,
+        };
+        let mut samples = 0;
+        for _ in 0..150_000 {
+            let before = cp.to_sample;
+            let verdict = cp.on_enqueue(Time::ZERO, &packet, queue(1000), &mut rng);
+            assert_eq!(verdict, Verdict::Pass);
+            samples += u32::from(cp.to_sample > before);
+        }
+        assert!((985..=1005).contains(&samples), "{samples}");
+    }
+
+    #[test]
+    fn a_congested_queue_notifies_at_every_sample() {
+        let (mut cp, mut rng) = cp(Params::default());
+        let packet = Packet {
+            bytes: 1000,
+            ect: true,
+            enqueued_at: Time::ZERO,
+        };
+        let notifies = |_: &u32| {
+            let verdict = cp.on_enqueue(Time::ZERO, &packet, queue(200_000), &mut rng);
+            matches!(verdict, Verdict::Notify(_))
+        };
+        // The first comes after up to 173 KB, the others 18.75 KB apart.
+        let notifications = (0..2000).filter(notifies).count();
+        assert!((95..=101).contains(&notifications), "{notifications}");
+    }
+}

@@ -87,3 +87,72 @@ impl Mechanism for Red {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    fn marked(params: Params, bytes: u64, ect: bool) -> u32 {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
+        let mut red = Red::new(&params, &mut rng);
+        let packet = Packet {
+            bytes: 1000,
+            ect,
+            enqueued_at: Time::ZERO,
+        };
+        let queue = Queue {
+            bytes,
+            packets: u32::MAX,
+        };
+        let mark = |_| red.on_dequeue(Time::ZERO, &packet, queue, &mut rng) == Verdict::MarkCe;
+        (0..100_000).map(mark).map(u32::from).sum()
+    }
+
+    #[test]
+    fn nothing_is_marked_up_to_kmin_and_everything_above_kmax() {
+        let params = Params::default();
+        assert_eq!(marked(params, 5_000, true), 0);
+        assert_eq!(marked(params, 200_001, true), 100_000);
+        assert_eq!(marked(params, 200_001, false), 0);
+    }
+
+    #[test]
+    fn between_the_thresholds_marking_is_linear() {
+        let params = Params {
+            pmax: Fraction::from_ppm(500_000),
+            ..Params::default()
+        };
+        // Half way 25 %, at the end 50 %; four standard deviations are 0.6 %.
+        assert!(marked(params, 102_500, true).abs_diff(25_000) < 600);
+        assert!(marked(params, 200_000, true).abs_diff(50_000) < 700);
+        let paper = Params::default();
+        assert!(marked(paper, 200_000, true).abs_diff(1_000) < 130);
+    }
+
+    #[test]
+    fn probability_is_exact_at_the_edges_of_a_draw() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let params = Params {
+            kmin: 0,
+            kmax: 4,
+            pmax: Fraction::ONE,
+        };
+        let red = Red::new(&params, &mut rng);
+        assert!(red.falls_below(1, (1 << 30) - 1));
+        assert!(!red.falls_below(1, 1 << 30));
+        assert!(red.falls_below(4, u32::MAX));
+    }
+
+    #[test]
+    fn equal_thresholds_make_a_step() {
+        let params = Params {
+            kmin: 1000,
+            kmax: 1000,
+            pmax: Fraction::ONE,
+        };
+        assert_eq!(marked(params, 1000, true), 0);
+        assert_eq!(marked(params, 1001, true), 100_000);
+    }
+}

@@ -106,3 +106,41 @@ impl Mechanism for Dcqcn {
         self.poll
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at_us(us: u64) -> Time {
+        Time::from_us(us)
+    }
+
+    #[test]
+    fn marked_packets_are_answered_at_once_but_not_within_the_interval() {
+        let mut np = Dcqcn::new(&Params::default());
+        assert_eq!(np.on_data(at_us(0), 1000, false), None);
+        assert_eq!(np.on_data(at_us(1), 1000, true), Some(Notification::Cnp));
+        assert_eq!(np.on_data(at_us(2), 1000, true), None);
+        assert_eq!(np.on_data(at_us(50), 1000, true), None);
+        assert_eq!(np.on_data(at_us(51), 1000, false), None);
+        assert_eq!(np.on_data(at_us(51), 1000, true), Some(Notification::Cnp));
+        assert_eq!(np.next_timer(), Time::NEVER);
+        assert_eq!(np.on_timer(at_us(200)), None);
+    }
+
+    #[test]
+    fn polling_answers_at_the_end_of_the_interval() {
+        let mut np = Dcqcn::new(&Params {
+            np_poll: true,
+            ..Params::default()
+        });
+        np.on_data(at_us(10), 1000, false);
+        assert_eq!(np.next_timer(), Time::NEVER);
+        assert_eq!(np.on_data(at_us(130), 1000, true), None);
+        assert_eq!(np.on_data(at_us(140), 1000, true), None);
+        assert_eq!(np.next_timer(), at_us(160));
+        assert_eq!(np.on_timer(at_us(159)), None);
+        assert_eq!(np.on_timer(at_us(160)), Some(Notification::Cnp));
+        assert_eq!(np.next_timer(), Time::NEVER);
+    }
+}

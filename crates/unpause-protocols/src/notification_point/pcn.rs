@@ -157,3 +157,141 @@ impl Mechanism for Pcn {
         self.period_end
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const T: Time = Time::from_us(50);
+
+    fn at_us(us: u64) -> Time {
+        Time::from_us(us)
+    }
+
+    fn increase() -> Option<Notification> {
+        Some(Notification::Pcn {
+            congested: false,
+            rec_rate: 0,
+        })
+    }
+
+    fn decrease(rec_rate: u32) -> Option<Notification> {
+        Some(Notification::Pcn {
+            congested: true,
+            rec_rate,
+        })
+    }
+
+    /// What a period of `packets` packets of 1000 B, so many of them marked, is answered with.
+    fn after(packets: u32, marked: u32) -> Option<Notification> {
+        let mut np = Pcn::new(&Params::default());
+        for i in 0..packets {
+            let now = Time::from_ns(u64::from(i) * 100);
+            assert_eq!(np.on_data(now, 1000, i < marked), None);
+        }
+        assert_eq!(np.next_timer(), T);
+        np.on_timer(T)
+    }
+
+    #[test]
+    fn congested_is_strictly_more_than_95_percent() {
+        assert_eq!(after(100, 95), increase());
+        assert_eq!(after(100, 96), decrease(16_000));
+        assert_eq!(after(20, 19), increase());
+        assert_eq!(after(20, 20), decrease(3_200));
+        // Fewer than 20: all of them.
+        assert_eq!(after(19, 18), increase());
+        assert_eq!(after(19, 19), decrease(3_040));
+        assert_eq!(after(1, 0), increase());
+    }
+
+    #[test]
+    fn rates_are_truncated_but_never_to_zero() {
+        let mut np = Pcn::new(&Params::default());
+        np.on_data(Time::ZERO, 61, true);
+        np.on_data(Time::ZERO, 0, true);
+        // 9.76 Mb/s
+        assert_eq!(np.on_timer(T), decrease(9));
+        np.on_data(at_us(60), 1, true);
+        np.on_data(at_us(61), 1, true);
+        assert_eq!(np.on_timer(at_us(100)), decrease(1));
+    }
+
+    #[test]
+    fn the_unit_of_the_rate_is_a_knob() {
+        let mut np = Pcn::new(&Params {
+            rec_rate_unit: Rate::from_bps(1),
+            ..Params::default()
+        });
+        np.on_data(Time::ZERO, 61, true);
+        assert_eq!(np.on_timer(T), decrease(9_760_000));
+    }
+
+    #[test]
+    fn one_flow_at_line_rate_gets_one_increase_per_period() {
+        let mut np = Pcn::new(&Params::default());
+        let mut notifications = 0;
+        for i in 0..10_000 {
+            let now = Time::from_ns(i * 200);
+            if np.next_timer() <= now {
+                assert_eq!(np.on_timer(now), increase());
+                notifications += 1;
+            }
+            np.on_data(now, 1000, false);
+        }
+        // 2 ms less the last 200 ns.
+        assert_eq!(notifications, 39);
+    }
+
+    #[test]
+    fn a_lone_packet_is_rated_over_its_distance_to_the_one_before() {
+        let mut np = Pcn::new(&Params::default());
+        np.on_data(Time::ZERO, 1500, true);
+        // The very first over T.
+        assert_eq!(np.on_timer(T), decrease(240));
+        for k in 1..10 {
+            assert_eq!(np.on_timer(np.next_timer()), None);
+            let now = at_us(150 * k);
+            np.on_data(now, 1500, true);
+            assert_eq!(np.next_timer(), now + T);
+            assert_eq!(np.on_timer(now + T), decrease(80));
+        }
+    }
+
+    #[test]
+    fn two_packets_that_straddle_a_boundary_are_not_rated_over_their_short_distance() {
+        let mut np = Pcn::new(&Params::default());
+        np.on_data(Time::ZERO, 1000, true);
+        np.on_data(at_us(49), 1000, true);
+        np.on_timer(T);
+        np.on_data(at_us(51), 1000, true);
+        assert_eq!(np.on_timer(at_us(100)), decrease(160));
+    }
+
+    #[test]
+    fn a_silent_flow_costs_one_timer_and_comes_back_on_the_grid() {
+        let mut np = Pcn::new(&Params::default());
+        assert_eq!(np.next_timer(), Time::NEVER);
+        np.on_data(at_us(7), 1000, false);
+        assert_eq!(np.next_timer(), at_us(57));
+        assert_eq!(np.on_timer(at_us(57)), increase());
+        assert_eq!(np.next_timer(), at_us(107));
+        assert_eq!(np.on_timer(at_us(107)), None);
+        assert_eq!(np.next_timer(), Time::NEVER);
+        np.on_data(at_us(1_020), 1000, false);
+        assert_eq!(np.next_timer(), at_us(1_057));
+        np.on_timer(at_us(1_057));
+        np.on_timer(at_us(1_107));
+        // Exactly on the grid: the period that starts there.
+        np.on_data(at_us(2_007), 1000, false);
+        assert_eq!(np.next_timer(), at_us(2_057));
+    }
+
+    #[test]
+    fn an_early_timer_does_nothing() {
+        let mut np = Pcn::new(&Params::default());
+        np.on_data(Time::ZERO, 1000, true);
+        assert_eq!(np.on_timer(at_us(49)), None);
+        assert_eq!(np.on_timer(at_us(50)), decrease(160));
+    }
+}

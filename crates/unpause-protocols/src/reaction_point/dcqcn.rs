@@ -170,7 +170,8 @@ impl Dcqcn {
             return;
         }
         let elapsed = now.saturating_sub(self.alpha_since).as_ps();
-        for _ in 0..elapsed / self.params.alpha_timer.as_ps() {
+        let periods = elapsed / self.params.alpha_timer.as_ps();
+        for _ in 0..periods.min(u64::from(MOST_PERIODS_LATE)) {
             let decay = self.alpha >> self.params.g_log2;
             if decay == 0 {
                 break;
@@ -249,5 +250,165 @@ impl Mechanism for Dcqcn {
     #[inline]
     fn next_timer(&self) -> Time {
         self.timer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    const LINE: u64 = 40_000_000_000;
+    const ONE: u64 = 1 << 32;
+
+    fn rp(params: Params) -> Dcqcn {
+        Dcqcn::new(&params, Rate::from_bps(LINE), Time::ZERO)
+    }
+
+    fn run_timers(rp: &mut Dcqcn, until: Time) {
+        rp.on_timer(until, &mut Xoshiro256PlusPlus::seed_from_u64(1));
+    }
+
+    #[test]
+    fn the_first_cnp_halves_the_rate_and_leaves_alpha_at_one() {
+        let mut rp = rp(Params::default());
+        rp.on_cnp(Time::ZERO);
+        assert_eq!((rp.current, rp.target, rp.alpha), (LINE / 2, LINE, ONE));
+        assert_eq!(rp.next_timer(), Time::from_us(55));
+    }
+
+    #[test]
+    fn ns3_rdma_raises_a_smaller_alpha_before_the_cut() {
+        let mut rp = rp(Params {
+            alpha_init: Fraction::of(1, 2),
+            alpha_order: AlphaOrder::UpdateFirst,
+            ..Params::default()
+        });
+        rp.on_cnp(Time::ZERO);
+        let alpha = ONE / 2 - (ONE >> 9) + (ONE >> 8);
+        assert_eq!(rp.alpha, alpha);
+        let cut = (u128::from(LINE) * u128::from(alpha)) >> 33;
+        assert_eq!(rp.current, LINE - cut as u64);
+    }
+
+    #[test]
+    fn alpha_decays_by_a_256th_per_quiet_period() {
+        let mut rp = rp(Params::default());
+        rp.on_cnp(Time::ZERO);
+        rp.on_cnp(Time::from_us(54));
+        assert_eq!(rp.alpha, ONE);
+        rp.on_cnp(Time::from_us(54 + 55));
+        let decayed = ONE - (ONE >> 8);
+        assert_eq!(rp.alpha, decayed - (decayed >> 8) + (ONE >> 8));
+        let mut expected = rp.alpha;
+        for _ in 0..100 {
+            expected -= expected >> 8;
+        }
+        rp.decay_alpha(Time::from_us(109 + 55 * 101 - 1));
+        assert_eq!(rp.alpha, expected);
+    }
+
+    #[test]
+    fn fast_recovery_lasts_until_the_fifth_cycle() {
+        let mut rp = rp(Params::default());
+        rp.on_cnp(Time::ZERO);
+        rp.on_cnp(Time::from_us(1));
+        let (target, gap) = (rp.target, rp.target - rp.current);
+        assert_eq!(target, LINE / 2);
+        for cycle in 1..5 {
+            run_timers(&mut rp, Time::from_us(1 + 55 * cycle));
+            assert_eq!((rp.target, target - rp.current), (target, gap >> cycle));
+        }
+        run_timers(&mut rp, Time::from_us(1 + 55 * 5));
+        assert_eq!(rp.target, target + 40_000_000);
+    }
+
+    #[test]
+    fn additive_recovery_of_17_5_gigabits_takes_24_milliseconds() {
+        let mut rp = rp(Params::default());
+        for _ in 0..5 {
+            rp.on_cnp(Time::ZERO);
+        }
+        let mut crossed = [Time::NEVER; 2];
+        while crossed[1].is_never() {
+            let now = rp.next_timer();
+            run_timers(&mut rp, now);
+            for (at, gbps) in crossed.iter_mut().zip([5_000, 22_500]) {
+                if at.is_never() && rp.rate() >= Rate::from_mbps(gbps) {
+                    *at = now;
+                }
+            }
+        }
+        let took = crossed[1] - crossed[0];
+        // 437.5 steps of 55 us.
+        assert!(took >= Time::from_us(55 * 437) && took <= Time::from_us(55 * 438));
+    }
+
+    #[test]
+    fn hyper_increase_needs_both_clocks_past_the_threshold() {
+        let mut rp = rp(Params::default());
+        rp.on_cnp(Time::ZERO);
+        rp.on_cnp(Time::ZERO);
+        for _ in 0..6 {
+            rp.end_byte_cycle();
+        }
+        run_timers(&mut rp, Time::from_us(55 * 4));
+        let before = rp.target;
+        // At the threshold, not past it: additive.
+        run_timers(&mut rp, Time::from_us(55 * 5));
+        assert_eq!(rp.target - before, 40_000_000);
+        for steps in 1..4 {
+            let before = rp.target;
+            run_timers(&mut rp, Time::from_us(55 * (5 + steps)));
+            assert_eq!(rp.target - before, 200_000_000 * steps);
+            rp.end_byte_cycle();
+        }
+    }
+
+    #[test]
+    fn the_byte_counter_ends_a_cycle_every_ten_megabytes() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut rp = rp(Params::default());
+        rp.on_cnp(Time::ZERO);
+        for _ in 0..9_999 {
+            rp.on_sent(Time::ZERO, 1000, true, &mut rng);
+        }
+        assert_eq!(rp.byte_stage, 0);
+        rp.on_sent(Time::ZERO, 1000, true, &mut rng);
+        assert_eq!((rp.byte_stage, rp.bytes_left), (1, 10_000_000));
+    }
+
+    #[test]
+    fn without_clamping_a_cnp_before_any_recovery_keeps_the_target() {
+        let mut rp = rp(Params {
+            clamp_target: false,
+            ..Params::default()
+        });
+        rp.on_cnp(Time::ZERO);
+        rp.on_cnp(Time::ZERO);
+        assert_eq!(rp.target, LINE);
+        run_timers(&mut rp, Time::from_us(55));
+        let before = rp.current;
+        rp.on_cnp(Time::from_us(60));
+        assert_eq!(rp.target, before);
+    }
+
+    #[test]
+    fn at_line_rate_no_timer_runs() {
+        let mut rp = rp(Params::default());
+        assert_eq!(rp.next_timer(), Time::NEVER);
+        rp.on_cnp(Time::ZERO);
+        run_timers(&mut rp, Time::from_ms(100));
+        assert_eq!((rp.current, rp.next_timer()), (LINE, Time::NEVER));
+    }
+
+    #[test]
+    fn no_cut_goes_below_the_minimum_rate() {
+        let mut rp = rp(Params::default());
+        for _ in 0..100 {
+            rp.on_cnp(Time::ZERO);
+        }
+        assert_eq!(rp.current, 10_000_000);
     }
 }

@@ -121,3 +121,121 @@ impl Mechanism for Pcn {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: u64 = 40_000_000_000;
+
+    fn rp(params: Params, line_rate: u64) -> Pcn {
+        Pcn::new(&params, Rate::from_bps(line_rate), Time::ZERO)
+    }
+
+    #[test]
+    fn algorithm_1_has_its_golden_values() {
+        let mut rp = rp(Params::default(), LINE);
+        assert_eq!((rp.rate, rp.weight.as_q32()), (LINE, 33_554_432));
+        // (RecRate of a decrease or none for an increase, rate, weight)
+        let golden = [
+            (Some(2499), 2_479_476_563, 33_554_432),
+            (Some(2600), 2_479_476_563, 33_554_432),
+            (None, 2_772_605_652, 50_069_504),
+            (None, 3_206_591_999, 74_520_560),
+            (None, 3_844_982_277, 110_487_858),
+            (None, 4_775_068_628, 162_889_491),
+            (None, 6_110_997_576, 238_156_544),
+            (None, 7_990_147_553, 344_029_001),
+            (Some(5000), 4_960_937_500, 33_554_432),
+            (Some(0), 1_000_000, 33_554_432),
+        ];
+        for (rec_rate, rate, weight) in golden {
+            match rec_rate {
+                Some(rec_rate) => rp.decrease(rec_rate),
+                None => rp.increase(),
+            }
+            assert_eq!((rp.rate, rp.weight.as_q32()), (rate, weight));
+        }
+    }
+
+    #[test]
+    fn the_curve_of_figure_10_has_its_golden_values() {
+        let mut rp = rp(Params::default(), 10_000_000_000);
+        rp.rate = 0;
+        let golden = [
+            (1, 78_125_000),
+            (2, 193_791_389),
+            (3, 363_935_678),
+            (4, 611_823_038),
+            (5, 967_875_892),
+            (6, 1_468_708_451),
+            (8, 3_044_650_798),
+            (10, 5_381_221_467),
+            (12, 7_764_856_266),
+            (15, 9_583_957_746),
+            (20, 9_985_911_547),
+        ];
+        let mut increases = 0;
+        for (upto, rate) in golden {
+            while increases < upto {
+                rp.increase();
+                increases += 1;
+            }
+            assert_eq!(rp.rate, rate, "after {upto} increases");
+        }
+    }
+
+    #[test]
+    fn increases_needed_from_zero_follow_the_table() {
+        let table = [
+            (Fraction::of(1, 128), [6, 10, 14, 15, 18]),
+            (Fraction::of(1, 40), [3, 7, 11, 12, 15]),
+            (Fraction::of(1, 160), [6, 11, 15, 16, 18]),
+            (Fraction::of(1, 640), [9, 14, 18, 19, 22]),
+        ];
+        for (w_min, needed) in table {
+            for (percent, needed) in [10, 50, 90, 95, 99].into_iter().zip(needed) {
+                let params = Params {
+                    w_min,
+                    ..Params::default()
+                };
+                let mut rp = rp(params, LINE);
+                rp.rate = 0;
+                let mut increases = 0;
+                while rp.rate < LINE / 100 * percent {
+                    rp.increase();
+                    increases += 1;
+                }
+                assert_eq!(increases, needed, "{percent} % with {w_min:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn increases_stop_short_of_line_rate_by_less_than_a_kilobit() {
+        let mut rp = rp(Params::default(), LINE);
+        rp.decrease(1);
+        for _ in 0..100 {
+            rp.increase();
+        }
+        assert!(rp.rate <= LINE && LINE - rp.rate < 1000);
+        assert!(rp.weight <= Params::default().w_max);
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_tamed() {
+        let mut rp = rp(
+            Params {
+                w_min: Fraction::ONE,
+                w_max: Fraction::of(1, 2),
+                min_rate: Rate::from_gbps(100),
+                rec_rate_unit: Rate::from_bps(u64::MAX),
+            },
+            LINE,
+        );
+        rp.decrease(u32::MAX);
+        rp.increase();
+        rp.decrease(0);
+        assert_eq!(rp.rate, LINE);
+    }
+}

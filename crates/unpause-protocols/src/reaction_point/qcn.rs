@@ -257,3 +257,206 @@ impl Mechanism for Qcn {
         self.timer
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    const LINE: u64 = 10_000_000_000;
+
+    struct Flow {
+        rp: Qcn,
+        rng: Xoshiro256PlusPlus,
+    }
+
+    impl Flow {
+        fn new(params: Params) -> Self {
+            Self {
+                rp: Qcn::new(&params, Rate::from_bps(LINE), Time::ZERO),
+                rng: Xoshiro256PlusPlus::seed_from_u64(1),
+            }
+        }
+        fn feedback(&mut self, qfb: u8) {
+            let feedback = QcnFeedback {
+                qfb,
+                q_offset: -1,
+                q_delta: 0,
+            };
+            self.rp.on_feedback(Time::ZERO, feedback);
+        }
+        /// Enough bytes to end any cycle.
+        fn byte_cycle(&mut self) {
+            self.rp.on_sent(Time::ZERO, 200_000, true, &mut self.rng);
+        }
+        fn time_cycle(&mut self) {
+            let due = self.rp.next_timer();
+            self.rp.on_timer(due, &mut self.rng);
+        }
+    }
+
+    #[test]
+    fn a_limiter_starts_only_above_equilibrium() {
+        let mut flow = Flow::new(Params::default());
+        let above = QcnFeedback {
+            qfb: 6,
+            q_offset: 6_000,
+            q_delta: 10_000,
+        };
+        flow.rp.on_feedback(Time::ZERO, above);
+        assert!(!flow.rp.is_active());
+        flow.feedback(0);
+        assert!(!flow.rp.is_active());
+        flow.feedback(6);
+        assert!(flow.rp.is_active());
+        // Once there is a limiter, any feedback cuts.
+        let rate = flow.rp.current;
+        flow.rp.on_feedback(Time::ZERO, above);
+        assert_eq!(flow.rp.current, rate - rate * 6 / 128);
+    }
+
+    #[test]
+    fn cuts_are_feedback_over_128() {
+        for qfb in [1, 16, 49, 63] {
+            let mut flow = Flow::new(Params::default());
+            flow.feedback(qfb);
+            assert_eq!(flow.rp.current, LINE - ((LINE * u64::from(qfb)) >> 7));
+        }
+        let mut steep = Flow::new(Params {
+            gd_log2: 5,
+            ..Params::default()
+        });
+        steep.feedback(63);
+        assert_eq!(steep.rp.current, LINE / 2);
+    }
+
+    #[test]
+    fn no_cut_goes_below_the_minimum_rate() {
+        let mut flow = Flow::new(Params::default());
+        for _ in 0..50 {
+            flow.feedback(63);
+        }
+        assert_eq!(flow.rp.current, 5_000_000);
+    }
+
+    #[test]
+    fn cuts_within_the_first_byte_cycle_keep_the_target() {
+        let mut flow = Flow::new(Params::default());
+        flow.feedback(32);
+        flow.feedback(32);
+        assert_eq!(flow.rp.target, LINE);
+        flow.byte_cycle();
+        let before = flow.rp.current;
+        flow.feedback(32);
+        assert_eq!(flow.rp.target, before);
+    }
+
+    /// A flow whose target lies well below line rate.
+    fn cut_twice(params: Params) -> (Flow, u64) {
+        let mut flow = Flow::new(params);
+        flow.feedback(63);
+        flow.byte_cycle();
+        flow.feedback(63);
+        let target = flow.rp.target;
+        (flow, target)
+    }
+
+    #[test]
+    fn fast_recovery_halves_the_gap_in_five_cycles() {
+        let (mut flow, target) = cut_twice(Params::default());
+        let gap = target - flow.rp.current;
+        for cycle in 1..=5 {
+            flow.byte_cycle();
+            assert_eq!(flow.rp.target, target);
+            assert_eq!(target - flow.rp.current, gap >> cycle);
+        }
+        flow.byte_cycle();
+        assert_eq!(flow.rp.target, target + 5_000_000);
+    }
+
+    #[test]
+    fn fr_strict_decides_whether_the_fifth_cycle_is_active() {
+        let (mut flow, target) = cut_twice(Params {
+            fr_strict: false,
+            ..Params::default()
+        });
+        for _ in 0..4 {
+            flow.byte_cycle();
+        }
+        assert_eq!(flow.rp.target, target);
+        flow.byte_cycle();
+        assert_eq!(flow.rp.target, target + 5_000_000);
+    }
+
+    #[test]
+    fn hyper_active_steps_grow_once_both_clocks_are_past_recovery() {
+        for fr_strict in [true, false] {
+            let (mut flow, _) = cut_twice(Params {
+                fr_strict,
+                ..Params::default()
+            });
+            let last = if fr_strict { 5 } else { 4 };
+            for _ in 0..last + 1 {
+                flow.byte_cycle();
+            }
+            for _ in 0..last {
+                flow.time_cycle();
+            }
+            for steps in 1..4 {
+                let before = flow.rp.target;
+                flow.time_cycle();
+                assert_eq!(flow.rp.target - before, 50_000_000 * steps);
+                let before = flow.rp.target;
+                flow.byte_cycle();
+                assert_eq!(flow.rp.target - before, 50_000_000 * steps);
+            }
+        }
+    }
+
+    #[test]
+    fn a_target_ten_times_the_rate_is_lowered_first() {
+        let mut flow = Flow::new(Params::default());
+        for _ in 0..6 {
+            flow.feedback(63);
+        }
+        assert!(flow.rp.target > 10 * flow.rp.current);
+        flow.byte_cycle();
+        assert_eq!(flow.rp.target, LINE / 8);
+    }
+
+    #[test]
+    fn clocks_are_jittered_and_halved_after_recovery() {
+        let mut flow = Flow::new(Params::default());
+        flow.feedback(63);
+        assert_eq!(flow.rp.next_timer(), Time::from_ms(15));
+        for cycle in 1..10 {
+            let due = flow.rp.next_timer();
+            flow.time_cycle();
+            let length = flow.rp.next_timer() - due;
+            let nominal = Time::from_us(if cycle < 5 { 15_000 } else { 7_500 });
+            assert!(length.as_ps() * 100 >= nominal.as_ps() * 84);
+            assert!(length.as_ps() * 100 <= nominal.as_ps() * 116);
+        }
+        for stage in 1..10 {
+            flow.byte_cycle();
+            let nominal = if stage < 5 { 150_000 } else { 75_000 };
+            assert!(flow.rp.bytes_left * 100 >= nominal * 84);
+            assert!(flow.rp.bytes_left * 100 <= nominal * 116);
+        }
+    }
+
+    #[test]
+    fn the_limiter_goes_when_the_rate_is_back_and_nothing_waits() {
+        let mut flow = Flow::new(Params::default());
+        flow.feedback(1);
+        for _ in 0..60 {
+            flow.byte_cycle();
+        }
+        assert_eq!(flow.rp.current, LINE);
+        assert!(flow.rp.is_active());
+        flow.rp.on_sent(Time::ZERO, 1000, false, &mut flow.rng);
+        assert!(!flow.rp.is_active());
+        assert_eq!(flow.rp.next_timer(), Time::NEVER);
+    }
+}
