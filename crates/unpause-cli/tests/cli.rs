@@ -164,7 +164,7 @@ fn mistakes_have_exit_code_1_and_leave_nothing() {
     )
     .unwrap();
     for (args, said) in [
-        (vec!["run", "bad.toml"], "bad.toml:24:8"),
+        (vec!["run", "bad.toml"], "bad.toml:23:8"),
         (vec!["validate", "bad.toml"], "b is a bit and B a byte"),
         (vec!["run", "nowhere.toml"], "cannot read nowhere.toml"),
         (
