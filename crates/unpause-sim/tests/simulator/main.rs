@@ -5,4 +5,6 @@ mod exactness;
 mod fig1;
 mod headroom;
 mod pfc;
+mod properties;
 mod queueing;
+mod random;
