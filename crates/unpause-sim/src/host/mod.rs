@@ -140,10 +140,15 @@ impl Host {
         self.receivers.insert(Receiver::new(flow, spec, plan)) as u32
     }
 
-    /// Adds a flow that this host will start; flows come in order of start.
+    /// Adds a flow that this host will start. Flows come in order of start, but for those that
+    /// another thread has sent.
     pub fn schedule(&mut self, start: FlowStart) {
         self.sample_from(&start.spec);
-        self.starts.push_back(start);
+        let key = |start: &FlowStart| (start.spec.start, start.id);
+        let at = self
+            .starts
+            .partition_point(|earlier| key(earlier) < key(&start));
+        self.starts.insert(at, start);
     }
 
     /// Sampling begins with the first recorded flow, on the grid of the interval.
