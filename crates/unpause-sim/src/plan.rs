@@ -95,13 +95,37 @@ impl<'a> Plan<'a> {
         let classes = Classes::new(used, config.switch.lossless, config.host.control_priority);
         let lookahead = config.fabric.links.iter().map(|link| link.delay).min();
         let lookahead = lookahead.unwrap_or(Time::from_us(1));
-        Ok(Self {
+        let plan = Self {
             config,
             ports,
             routing,
             classes,
             lookahead,
-        })
+        };
+        plan.check_buffers()?;
+        Ok(plan)
+    }
+
+    /// Headroom must leave something of the buffer, or every other packet would be dropped.
+    fn check_buffers(&self) -> Result<(), Error> {
+        let Some(buffer) = self.config.switch.buffer_bytes else {
+            return Ok(());
+        };
+        let lossless = u64::from(self.classes.lossless.count_ones());
+        for node in 0..self.config.fabric.nodes.len() as NodeId {
+            let headroom: u64 = self
+                .ports
+                .transmitters_of(node)
+                .iter()
+                .map(|port| lossless * self.headroom(port.ps_per_byte, port.delay))
+                .sum();
+            if !self.is_host(node) && headroom >= buffer {
+                return Err(Error::Invalid(format!(
+                    "switch {node}: headroom takes {headroom} B, the buffer has {buffer} B"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// True if `node` is a host.

@@ -134,7 +134,7 @@ fn a_rate_limited_flow_is_paced_to_the_picosecond() {
 #[test]
 fn impossible_configurations_are_refused() {
     let good = || config(star(&[gbps(40); 3], us(1)), vec![sized(1, 2, 1000)], ms(1));
-    let cases: [(&str, fn(&mut Config)); 13] = [
+    let cases: [(&str, fn(&mut Config)); 14] = [
         ("end above zero", |c| c.stop = Time::ZERO),
         ("end above zero", |c| c.stop = Time::NEVER),
         ("no delay", |c| c.fabric.links[0].delay = Time::ZERO),
@@ -148,6 +148,10 @@ fn impossible_configurations_are_refused() {
         ("sampling interval", |c| c.probes.interval = Time::ZERO),
         ("acknowledge every", |c| c.host.ack_every = 0),
         ("must have a payload", |c| c.host.payload_bytes = 0),
+        // Three times 2 x 1048 B, 64 B and 2 us of 40 Gb/s.
+        ("headroom takes 36480 B", |c| {
+            c.switch.buffer_bytes = Some(36_480);
+        }),
         ("above XOFF", |c| {
             c.switch.pfc.threshold = unpause_sim::config::PfcThreshold::Static {
                 xoff_bytes: 1000,

@@ -106,7 +106,10 @@ fn with_every_probe(config: &Config) -> Config {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig {
+        max_shrink_iters: 3_000,
+        ..ProptestConfig::with_cases(40)
+    })]
 
     #[test]
     fn lossless_classes_lose_nothing_and_every_flow_completes(case in case()) {

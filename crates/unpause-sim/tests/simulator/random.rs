@@ -195,7 +195,8 @@ impl Case {
 
     /// Thresholds that are a share of the free buffer.
     pub fn with_dynamic_threshold(&self, mut config: Config, shift: u32) -> Config {
-        config.switch.buffer_bytes = Some(600_000 + 10 * self.xoff_bytes);
+        // Headroom of at most 17 ports, 180 KB for each of two priorities at 100 Gb/s, comes off.
+        config.switch.buffer_bytes = Some(17 * 2 * 200_000 + 10 * self.xoff_bytes);
         config.switch.pfc.threshold = PfcThreshold::Dynamic {
             shift,
             xon_gap_bytes: self.xon_gap,
