@@ -145,14 +145,20 @@ impl<'a> Plan<'a> {
     }
 
     /// Headroom of one lossless (ingress port, priority) whose link's far end is `ps_per_byte` and
-    /// `delay` away.
+    /// `delay` away. With a dynamic threshold it has room for one more frame: the one that crosses
+    /// the threshold may find shared memory full.
     pub fn headroom(&self, ps_per_byte: u64, delay: Time) -> u64 {
         let pfc = &self.config.switch.pfc;
-        pfc.headroom_bytes.unwrap_or_else(|| {
+        let crossing = match pfc.threshold {
+            PfcThreshold::Static { .. } => 0,
+            PfcThreshold::Dynamic { .. } => self.mtu_wire_bytes(),
+        };
+        let after_xoff = pfc.headroom_bytes.unwrap_or_else(|| {
             let rate = unpause_protocols::units::Rate::from_bps(8_000_000_000_000 / ps_per_byte);
             let frame = u64::from(Kind::Pfc.control_bytes()) + self.ports.framing_bytes;
             pfc::headroom(rate, delay, self.mtu_wire_bytes(), frame, pfc.reaction)
-        })
+        });
+        crossing + after_xoff
     }
 }
 

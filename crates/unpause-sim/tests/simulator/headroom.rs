@@ -97,6 +97,41 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Lossy packets may take all the shared memory there is: the lossless one that finds none is
+    /// still kept, and what follows it too.
+    #[test]
+    fn full_shared_memory_costs_no_lossless_packet(
+        phases in phases(),
+        tenths in 0u64..60,
+        shift in 0u32..4,
+    ) {
+        let rate = gbps(40);
+        let delay = ps(tenths * FRAME * 200 / 20 + 1);
+        let mut config = starved(rate, delay, phases);
+        let host = config.fabric.nodes.len() as u32;
+        config.fabric.nodes.push(unpause_sim::config::NodeKind::Host);
+        let link = unpause_sim::config::Link { b: host, ..config.fabric.links[0] };
+        config.fabric.links.push(link);
+        let lossy = FlowSpec { priority: 1, ..flow(host, 1) };
+        config.traffic.push(TrafficSpec::Flows(vec![lossy]));
+        let headroom = formula(rate, delay, 0, Time::ZERO);
+        config.switch.lossy_queue_bytes = 1_000_000;
+        config.switch.buffer_bytes = Some(4 * 2 * (headroom + FRAME) + 50_000);
+        config.switch.pfc.threshold = unpause_sim::config::PfcThreshold::Dynamic {
+            shift,
+            xon_gap_bytes: 2 * FRAME,
+        };
+        let results = run(&config);
+        prop_assert!(port(&results, 0, 0, 1).dropped_packets > 0);
+        for port in &results.ports {
+            prop_assert_eq!(port.headroom_dropped_packets, 0, "{:?}", port);
+        }
+    }
+}
+
 /// Too little headroom: drops are counted where they happen, and go-back-N repairs the flows.
 #[test]
 fn drops_for_want_of_headroom_are_counted_and_repaired() {

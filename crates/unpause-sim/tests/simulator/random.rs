@@ -1,6 +1,7 @@
 //! Random small fabrics with random flows, made so that they shrink to few, plain ones.
 
 use proptest::prelude::*;
+use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{Config, HostConfig, NodeId, PfcThreshold, SchemeConfig};
 use unpause_sim::traffic::FlowSpec;
@@ -193,10 +194,26 @@ impl Case {
         config
     }
 
-    /// Thresholds that are a share of the free buffer.
-    pub fn with_dynamic_threshold(&self, mut config: Config, shift: u32) -> Config {
-        // Headroom of at most 17 ports, 180 KB for each of two priorities at 100 Gb/s, comes off.
-        config.switch.buffer_bytes = Some(17 * 2 * 200_000 + 10 * self.xoff_bytes);
+    /// Thresholds that are a share of the free buffer, of which the switch that needs most headroom
+    /// has `shared_bytes`.
+    pub fn with_dynamic_threshold(
+        &self,
+        mut config: Config,
+        shift: u32,
+        shared_bytes: u64,
+    ) -> Config {
+        let host = &config.host;
+        let framing = u64::from(config.fabric.framing_bytes);
+        let mtu = u64::from(host.payload_bytes + host.header_bytes) + framing;
+        let mut headroom = vec![0; config.fabric.nodes.len()];
+        for link in &config.fabric.links {
+            let reaction = config.switch.pfc.reaction;
+            let bytes = pfc::headroom(link.rate, link.delay, mtu, 64 + framing, reaction) + mtu;
+            headroom[link.a as usize] += 2 * bytes;
+            headroom[link.b as usize] += 2 * bytes;
+        }
+        let most = headroom.iter().max().expect("there are nodes");
+        config.switch.buffer_bytes = Some(most + shared_bytes);
         config.switch.pfc.threshold = PfcThreshold::Dynamic {
             shift,
             xon_gap_bytes: self.xon_gap,
