@@ -1,0 +1,1 @@
+"""A laboratory for congestion management in Ethernet fabrics."""
