@@ -142,8 +142,7 @@ def read(file: Path) -> list[Stated]:
             if key not in entry:
                 raise ClaimsError(f"{where}: {key} is missing")
         checks = tuple(
-            _read_check(c, float(tolerance.get(entry["kind"], 0.25)), where)
-            for c in entry["check"]
+            _read_check(c, float(tolerance.get(entry["kind"], 0.25)), where) for c in entry["check"]
         )
         stated.append(Stated(name, entry["kind"], entry["text"], data.get("paper", ""), checks))
     return stated

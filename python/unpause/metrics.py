@@ -23,7 +23,6 @@ from unpause import series
 from unpause.result import Run
 from unpause.series import Unavailable
 
-GBPS = 1e9
 MS = 1e6  # ns
 US = 1e3  # ns
 
@@ -138,7 +137,7 @@ def goodput_gbps(
     """Mean payload delivered for `flow` in a window of ms from the burst (or run) start."""
     data = series.flow(run, flow)
     start, end = _window_ns(run, burst, window_ms)
-    return series.mean_rate_bps(data.time_ns, data.delivered_bytes, start, end) / GBPS
+    return series.mean_per_ms(data.time_ns, data.delivered_bytes, start, end) * series.GBPS
 
 
 @metric("Gb/s")
@@ -158,7 +157,7 @@ def wire_rate_gbps(
 def goodput_ratio(
     run: Run, flows: list[str], window_ms: Sequence[float], before_ms: float, burst: str
 ) -> float:
-    """Largest of each flow's goodput in the window over its goodput in `before_ms` before the burst.
+    """Goodput in the window over goodput in the `before_ms` before the burst, largest of `flows`.
 
     0.4 means that every flow of `flows` fell to at most 40 % of what it had.
     """
@@ -175,7 +174,7 @@ def utilisation(
     """Mean share of `capacity_gbps` that the egress port of `link` sends in the window."""
     data = series.port(run, link)
     start, end = _window_ns(run, burst, window_ms)
-    return series.mean_rate_bps(data.time_ns, data.tx_bytes, start, end) / GBPS / capacity_gbps
+    return series.mean_per_ms(data.time_ns, data.tx_bytes, start, end) * series.GBPS / capacity_gbps
 
 
 def _settled_ms(good: np.ndarray, bin_ms: float, hold_ms: float) -> float:
@@ -210,10 +209,8 @@ def throughput_loss_ms(
     longest = 0.0
     for name in flows:
         data = series.flow(run, name)
-        _, rate = series.binned_rate_bps(
-            data.time_ns, data.delivered_bytes, start, bin_ms * MS
-        )
-        good = rate >= fraction * fair_goodput_gbps * GBPS
+        _, rate = series.binned_per_ms(data.time_ns, data.delivered_bytes, start, bin_ms * MS)
+        good = rate * series.GBPS >= fraction * fair_goodput_gbps
         if good.all():
             continue
         first_low = int(np.argmin(good))
@@ -225,9 +222,9 @@ def throughput_loss_ms(
 def lost_megabytes(
     run: Run, flows: list[str], burst: str, window_ms: float, fair_goodput_gbps: float
 ) -> float:
-    """Payload that `flows` together fall short of their fair share in `window_ms` from the burst."""
+    """Payload that `flows` together lack of their fair share in `window_ms` from the burst."""
     total = sum(goodput_gbps(run, f, (0.0, window_ms), burst) for f in flows)
-    return (len(flows) * fair_goodput_gbps - total) * GBPS * window_ms * 1e-3 / 8 / 1e6
+    return (len(flows) * fair_goodput_gbps - total) * window_ms / 8
 
 
 @metric("ms")
@@ -250,8 +247,8 @@ def time_to_fair_ms(
     good = None
     for name in flows:
         data = series.flow(run, name)
-        _, rate = series.binned_rate_bps(data.time_ns, data.delivered_bytes, start, bin_ms * MS)
-        near = np.abs(rate / GBPS / fair_goodput_gbps - 1) <= tolerance
+        _, rate = series.binned_per_ms(data.time_ns, data.delivered_bytes, start, bin_ms * MS)
+        near = np.abs(rate * series.GBPS / fair_goodput_gbps - 1) <= tolerance
         good = near if good is None else good & near
     return math.inf if good is None else _settled_ms(good, bin_ms, hold_ms)
 
@@ -260,7 +257,7 @@ def _controller(run: Run, flow: str, burst: str) -> tuple[np.ndarray, np.ndarray
     """Samples from the burst start on: ms from it, Gb/s; and the rate in force before it."""
     data = series.flow(run, flow)
     start = _burst_start_ns(run, burst)
-    rate = data.controller_bps / GBPS
+    rate = data.controller_bps / 1e9
     before = rate[data.time_ns <= start]
     after = data.time_ns > start
     if not len(before) or not after.any():
@@ -305,7 +302,7 @@ def controller_rate_after_tree_gbps(
     at = int(np.searchsorted(data.time_ns, episode[1], side="right")) - 1
     if at < 0:
         raise Unavailable(f"Flow '{flow}' was not sampled before the tree's end.")
-    return float(data.controller_bps[at] / GBPS)
+    return float(data.controller_bps[at] / 1e9)
 
 
 @metric("periods")
@@ -420,9 +417,7 @@ def swept_pause_count(
     upto: float | None = None,
 ) -> float:
     """Fewest or most PAUSEs that begin on `links` in the window, over the runs chosen."""
-    counts = [
-        pause_count(r, links, window_ms=window_ms) for r in _swept(runs, column, above, upto)
-    ]
+    counts = [pause_count(r, links, window_ms=window_ms) for r in _swept(runs, column, above, upto)]
     return min(counts) if pick == "min" else max(counts)
 
 
@@ -478,7 +473,7 @@ def swept_pause_exceptions(
     share_gbps: float,
     window_ms: Sequence[float],
 ) -> float:
-    """Number of runs that break the rule "PAUSE on `links` exactly where `column` > `share_gbps`"."""
+    """Number of runs that break "PAUSE on `links` exactly where `column` > `share_gbps`"."""
     broken = 0
     for run in _swept(runs, column, None, None):
         start, end = _window_ns(run, None, window_ms)

@@ -16,6 +16,10 @@ import pyarrow.compute as pc
 from unpause.result import Run
 
 
+#: Gb/s in one byte per ms.
+GBPS = 8e-6
+
+
 class Unavailable(Exception):
     """The result lacks what is asked for; the message is a sentence for the reader."""
 
@@ -143,16 +147,17 @@ def merged(intervals: np.ndarray, gap_ns: float = 0.0) -> np.ndarray:
     return np.array(joined, dtype=float).reshape(-1, 2)
 
 
-def rate_bps(time_ns: np.ndarray, total_bytes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rate between samples of a counter of bytes: middle of each interval (ns), bit/s."""
+def rate_per_ms(time_ns: np.ndarray, counter: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Growth of a counter between samples: middle of each interval (ns), growth per ms.
+
+    For a counter of bytes, times :data:`GBPS` is Gb/s.
+    """
     step = np.diff(time_ns)
-    return time_ns[:-1] + step / 2, np.diff(total_bytes) * 8e9 / step
+    return time_ns[:-1] + step / 2, np.diff(counter) * 1e6 / step
 
 
-def mean_rate_bps(
-    time_ns: np.ndarray, total_bytes: np.ndarray, start_ns: float, end_ns: float
-) -> float:
-    """Mean rate of a counter of bytes between two instants, interpolated between samples.
+def mean_per_ms(time_ns: np.ndarray, counter: np.ndarray, start_ns: float, end_ns: float) -> float:
+    """Mean growth per ms of a counter between two instants, interpolated between samples.
 
     An instant up to one sampling interval outside the series is moved to its nearest sample.
     """
@@ -168,17 +173,20 @@ def mean_rate_bps(
         raise Unavailable(
             f"The series does not cover {start_ns / 1e6:g} to {end_ns / 1e6:g} ms of the run."
         )
-    first, last = np.interp([start_ns, end_ns], time_ns, total_bytes)
-    return float((last - first) * 8e9 / (end_ns - start_ns))
+    first, last = np.interp([start_ns, end_ns], time_ns, counter)
+    return float((last - first) * 1e6 / (end_ns - start_ns))
 
 
-def binned_rate_bps(
-    time_ns: np.ndarray, total_bytes: np.ndarray, start_ns: float, bin_ns: float
+def binned_per_ms(
+    time_ns: np.ndarray, counter: np.ndarray, start_ns: float, bin_ns: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean rate in whole bins from `start_ns` to the end: start of each bin (ns), bit/s."""
+    """Mean growth per ms of a counter in whole bins from `start_ns` to the end.
+
+    Answers the start of each bin (ns) and its mean.
+    """
     bins = int(np.floor((time_ns[-1] - start_ns) / bin_ns + 1e-9)) if len(time_ns) else 0
     if bins < 1:
         raise Unavailable(f"The series ends before {(start_ns + bin_ns) / 1e6:g} ms.")
     edges = start_ns + bin_ns * np.arange(bins + 1)
-    totals = np.interp(edges, time_ns, total_bytes)
-    return edges[:-1], np.diff(totals) * 8e9 / bin_ns
+    totals = np.interp(edges, time_ns, counter)
+    return edges[:-1], np.diff(totals) * 1e6 / bin_ns
