@@ -376,7 +376,7 @@ def _list(parts: Iterable[str]) -> str:
 
 
 def _labelled(label: str, text: str) -> str:
-    return f"{label} {text}" if label else text
+    return f"{label}: {text}" if label else text
 
 
 def _expected_text(check: Check) -> str:

@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 
 from unpause.result import Run
 
-
 #: Gb/s in one byte per ms.
 GBPS = 8e-6
 
