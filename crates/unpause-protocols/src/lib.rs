@@ -1,4 +1,31 @@
 //! Congestion management mechanisms as pure state machines.
+//!
+//! A mechanism is told what happened and when, and answers what to do. It never reads a clock, sends,
+//! sleeps, logs or allocates, so the same code runs in a simulator, on a network card and in a test.
+//! Time and randomness come in as arguments; all arithmetic is in integers.
+//!
+//! - [`congestion_point`]: what a switch queue does to a packet;
+//! - [`notification_point`]: what the receiver of a flow says back;
+//! - [`reaction_point`]: how the sender of a flow sets its rate;
+//! - [`flow_control`]: who may transmit at all.
+//!
+//! The owner of a state machine calls `on_timer` when `next_timer` is due, before it reports anything
+//! else that happens at that instant or later.
 #![no_std]
+#![forbid(unsafe_code)]
+#![deny(
+    clippy::float_arithmetic,
+    clippy::std_instead_of_core,
+    clippy::std_instead_of_alloc,
+    clippy::alloc_instead_of_core
+)]
 
+mod dispatch;
+mod jitter;
+
+pub mod congestion_point;
+pub mod flow_control;
+pub mod notification;
+pub mod notification_point;
+pub mod reaction_point;
 pub mod units;

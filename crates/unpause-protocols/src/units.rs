@@ -1,4 +1,4 @@
-//! Time, data rate and sizes as integer newtypes.
+//! Time, data rate and fractions as integer newtypes.
 //!
 //! Time is counted in picoseconds: at 10, 25, 40, 100, 200, 400 and 800 Gb/s one byte lasts a whole
 //! number of them, so no clock in the project ever rounds. `u64` picoseconds last 213 days.
@@ -37,10 +37,18 @@ impl Time {
         self.0
     }
     /// Nanoseconds, exact to the picosecond up to 104 days.
+    #[expect(
+        clippy::float_arithmetic,
+        reason = "for people to read; no mechanism uses it"
+    )]
     pub const fn as_ns_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }
     /// Seconds.
+    #[expect(
+        clippy::float_arithmetic,
+        reason = "for people to read; no mechanism uses it"
+    )]
     pub const fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e12
     }
@@ -94,6 +102,10 @@ impl Mul<u64> for Time {
 
 impl fmt::Display for Time {
     /// The largest unit that leaves a number of at least 1: `12.5us`, `3ms`, `800ps`.
+    #[expect(
+        clippy::float_arithmetic,
+        reason = "for people to read; no mechanism uses it"
+    )]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ps = self.0;
         if self.is_never() {
@@ -138,6 +150,10 @@ impl Rate {
         self.0
     }
     /// Gigabits per second.
+    #[expect(
+        clippy::float_arithmetic,
+        reason = "for people to read; no mechanism uses it"
+    )]
     pub const fn as_gbps_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
@@ -182,6 +198,10 @@ impl Rate {
 
 impl fmt::Display for Rate {
     /// The largest unit that leaves a number of at least 1: `40Gbps`, `2.5Mbps`.
+    #[expect(
+        clippy::float_arithmetic,
+        reason = "for people to read; no mechanism uses it"
+    )]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, name) = match self.0 {
             1_000_000_000.. => (1e9, "Gbps"),
@@ -190,6 +210,49 @@ impl fmt::Display for Rate {
             _ => (1.0, "bps"),
         };
         write!(f, "{}{name}", self.0 as f64 / unit)
+    }
+}
+
+/// A fraction from 0 to 1 in steps of 2^-32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fraction(u64);
+
+impl Fraction {
+    /// Nothing of it.
+    pub const ZERO: Self = Self(0);
+    /// All of it.
+    pub const ONE: Self = Self(1 << 32);
+
+    /// `numerator / denominator`, rounded to the nearest step; 1 when it is more than 1.
+    pub const fn of(numerator: u64, denominator: u64) -> Self {
+        if numerator >= denominator {
+            return Self::ONE;
+        }
+        let scaled = ((numerator as u128) << 32) + denominator as u128 / 2;
+        Self((scaled / denominator as u128) as u64)
+    }
+    /// `ppm` millionths; 1 when they are more than 1.
+    pub const fn from_ppm(ppm: u32) -> Self {
+        Self::of(ppm as u64, 1_000_000)
+    }
+    /// `q32` steps of 2^-32; 1 when they are more than 1.
+    pub const fn from_q32(q32: u64) -> Self {
+        if q32 > Self::ONE.0 {
+            return Self::ONE;
+        }
+        Self(q32)
+    }
+    /// How many steps of 2^-32.
+    pub const fn as_q32(self) -> u64 {
+        self.0
+    }
+    /// This fraction of `value`, rounded down.
+    pub const fn of_value(self, value: u64) -> u64 {
+        ((value as u128 * self.0 as u128) >> 32) as u64
+    }
+    /// 1 less this fraction.
+    pub const fn complement(self) -> Self {
+        Self(Self::ONE.0 - self.0)
     }
 }
 
@@ -236,9 +299,20 @@ mod tests {
     }
 
     #[test]
+    fn fractions_are_nearest_steps_and_never_exceed_one() {
+        assert_eq!(Fraction::of(1, 128).as_q32(), 33_554_432);
+        assert_eq!(Fraction::from_ppm(500_000), Fraction::of(1, 2));
+        assert_eq!(Fraction::of(3, 2), Fraction::ONE);
+        assert_eq!(Fraction::of(0, 0), Fraction::ONE);
+        assert_eq!(Fraction::from_q32(u64::MAX), Fraction::ONE);
+        assert_eq!(Fraction::ONE.of_value(u64::MAX), u64::MAX);
+        assert_eq!(Fraction::of(1, 4).complement(), Fraction::of(3, 4));
+    }
+
+    #[test]
     fn display_uses_the_largest_unit() {
-        extern crate std;
-        use std::string::ToString;
+        extern crate alloc;
+        use alloc::string::ToString;
         assert_eq!(Time::from_ns(12_500).to_string(), "12.5us");
         assert_eq!(Time::from_ps(800).to_string(), "800ps");
         assert_eq!(Rate::from_mbps(2_500).to_string(), "2.5Gbps");

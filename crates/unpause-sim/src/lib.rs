@@ -1,5 +1,42 @@
-//! Packet-level simulator of Ethernet fabrics.
+//! Packet-level simulator of lossless and ECN-marked Ethernet fabrics.
+//!
+//! [`run`] takes a [`config::Config`], one fabric with one congestion management scheme, and
+//! returns [`results::Results`]. The mechanisms are those of `unpause-protocols`; this crate is
+//! their host: the engine, links, switches, hosts, routing, traffic and what is measured.
 
 pub mod config;
+mod engine;
+mod host;
+pub mod ideal;
+mod packet;
+mod plan;
+mod report;
 pub mod results;
+mod routing;
+mod switch;
+mod throttle;
 pub mod traffic;
+
+pub use engine::run::run;
+
+use unpause_protocols::units::Time;
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Packets that have gone over a link.
+    pub packet_hops: u64,
+}
+
+/// Why a run has no results.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The configuration cannot be run.
+    #[error("{0}")]
+    Invalid(String),
+    /// The watcher ended the run.
+    #[error("interrupted")]
+    Interrupted,
+}

@@ -1,0 +1,133 @@
+//! What a switch queue does to a packet.
+//!
+//! One state machine per (egress port, priority).
+
+use rand_core::Rng;
+
+use crate::dispatch::mechanisms;
+use crate::notification::QcnFeedback;
+use crate::units::Time;
+
+pub mod np_ecn;
+pub mod qcn;
+pub mod red;
+
+/// What a congestion point needs to know of a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// Size in bytes, as the queue counts it.
+    pub bytes: u32,
+    /// True when the packet may be marked: its ECN field is not Not-ECT.
+    pub ect: bool,
+    /// When it entered this queue.
+    pub enqueued_at: Time,
+}
+
+/// The queue of one (egress port, priority).
+#[derive(Clone, Copy, Debug)]
+pub struct Queue {
+    /// Bytes waiting.
+    pub bytes: u64,
+    /// Packets waiting.
+    pub packets: u32,
+}
+
+/// What to do with the packet at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing.
+    Pass,
+    /// Set Congestion Experienced.
+    MarkCe,
+    /// Drop it.
+    Drop,
+    /// Leave it as it is, and send this to its source.
+    Notify(QcnFeedback),
+}
+
+/// A congestion point: everything but its construction has a default that does nothing.
+pub trait Mechanism {
+    /// A packet has joined the queue; `queue` includes it.
+    #[inline]
+    fn on_enqueue<R: Rng>(
+        &mut self,
+        _now: Time,
+        _packet: &Packet,
+        _queue: Queue,
+        _rng: &mut R,
+    ) -> Verdict {
+        Verdict::Pass
+    }
+    /// A packet has been taken for transmission; `queue` is what stays behind.
+    #[inline]
+    fn on_dequeue<R: Rng>(
+        &mut self,
+        _now: Time,
+        _packet: &Packet,
+        _queue: Queue,
+        _rng: &mut R,
+    ) -> Verdict {
+        Verdict::Pass
+    }
+    /// The peer's PAUSE has taken effect on this queue.
+    fn on_pause(&mut self, _now: Time) {}
+    /// The queue may transmit again: XON, or a PAUSE that ran out.
+    fn on_resume(&mut self, _now: Time, _queue: Queue) {}
+}
+
+/// A queue without congestion management.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PassAll;
+
+impl Mechanism for PassAll {}
+
+mechanisms! {
+    ($)
+    /// The congestion point of one (egress port, priority).
+    CongestionPoint:
+    /// No congestion management: every packet passes.
+    None(PassAll),
+    /// Marking of PCN: ECN that forgives packets held by a PAUSE.
+    NpEcn(np_ecn::NpEcn),
+    /// Marking of DCQCN: RED on the instantaneous queue.
+    Red(red::Red),
+    /// Sampling of 802.1Qau.
+    Qcn(qcn::Qcn),
+}
+
+impl CongestionPoint {
+    /// A congestion point with an empty queue. `rng` sets where QCN takes its first sample.
+    pub fn new<R: Rng>(config: &Config, rng: &mut R) -> Self {
+        build!(config, PassAll, rng)
+    }
+    /// A packet has joined the queue; `queue` includes it.
+    #[inline]
+    pub fn on_enqueue<R: Rng>(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        queue: Queue,
+        rng: &mut R,
+    ) -> Verdict {
+        dispatch!(self, it => it.on_enqueue(now, packet, queue, rng))
+    }
+    /// A packet has been taken for transmission; `queue` is what stays behind.
+    #[inline]
+    pub fn on_dequeue<R: Rng>(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        queue: Queue,
+        rng: &mut R,
+    ) -> Verdict {
+        dispatch!(self, it => it.on_dequeue(now, packet, queue, rng))
+    }
+    /// The peer's PAUSE has taken effect on this queue.
+    pub fn on_pause(&mut self, now: Time) {
+        dispatch!(self, it => it.on_pause(now))
+    }
+    /// The queue may transmit again: XON, or a PAUSE that ran out.
+    pub fn on_resume(&mut self, now: Time, queue: Queue) {
+        dispatch!(self, it => it.on_resume(now, queue))
+    }
+}

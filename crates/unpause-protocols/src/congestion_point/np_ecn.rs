@@ -1,0 +1,313 @@
+//! NP-ECN ("Non-PAUSE ECN"): the congestion point of PCN.
+//!
+//! # What it does
+//!
+//! Marks every packet that leaves a backlog behind, except those that a PAUSE held: at each resume the
+//! packets then waiting are counted, and so many departures go unmarked.
+//!
+//! # Source
+//!
+//! W. Cheng et al., "Re-architecting Congestion Management in Lossless Ethernet", NSDI 2020, the
+//! congestion point (PN counter, ECN threshold zero).
+//!
+//! # Parameters
+//!
+//! | name | unit | default | origin |
+//! |---|---|---|---|
+//! | `mark_basis` | - | `DequeueAfter` | the paper is silent; ns3-rdma evaluates ECN after removal |
+//!
+//! The ECN threshold, zero, is the paper's and fixed.
+//!
+//! # Departures
+//!
+//! - The counter is per (port, priority), as PFC is; the paper speaks of one per port.
+//! - An XON, or a PAUSE, that changes nothing leaves the counter alone; a PAUSE that runs out counts as
+//!   a resume.
+//! - A packet removed otherwise than by transmission caps the counter at the queue length.
+
+use rand_core::Rng;
+
+use super::{Mechanism, Packet, Queue, Verdict};
+use crate::units::Time;
+
+/// Which queue length is compared with zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MarkBasis {
+    /// What the packet leaves behind: the one that empties the queue is not marked.
+    #[default]
+    DequeueAfter,
+    /// What the packet found: the one that opens a busy period is not marked.
+    EnqueueBefore,
+}
+
+/// Parameters of NP-ECN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Params {
+    /// Which queue length decides.
+    pub mark_basis: MarkBasis,
+}
+
+/// State of NP-ECN.
+#[derive(Clone, Debug)]
+pub struct NpEcn {
+    mark_basis: MarkBasis,
+    paused: bool,
+    /// The packet at the head is the only one that found the queue empty.
+    head_found_empty: bool,
+    /// The paper's PN: packets still in the queue that a PAUSE held.
+    held: u32,
+}
+
+impl NpEcn {
+    /// The queue is empty and not paused.
+    pub fn new<R: Rng>(params: &Params, _rng: &mut R) -> Self {
+        Self {
+            mark_basis: params.mark_basis,
+            paused: false,
+            head_found_empty: false,
+            held: 0,
+        }
+    }
+    /// The paper's PN: how many of the next departures will go unmarked.
+    pub fn held(&self) -> u32 {
+        self.held
+    }
+    /// True between a PAUSE and the resume after it.
+    pub fn is_paused(&self) -> bool {
+        self.paused
+    }
+}
+
+impl Mechanism for NpEcn {
+    #[inline]
+    fn on_enqueue<R: Rng>(
+        &mut self,
+        _now: Time,
+        _packet: &Packet,
+        queue: Queue,
+        _rng: &mut R,
+    ) -> Verdict {
+        let before = queue.packets.saturating_sub(1);
+        self.head_found_empty |= before == 0;
+        self.held = self.held.min(before);
+        Verdict::Pass
+    }
+
+    #[inline]
+    fn on_dequeue<R: Rng>(
+        &mut self,
+        _now: Time,
+        packet: &Packet,
+        queue: Queue,
+        _rng: &mut R,
+    ) -> Verdict {
+        let found_empty = core::mem::take(&mut self.head_found_empty);
+        if self.held > 0 {
+            self.held = (self.held - 1).min(queue.packets);
+            return Verdict::Pass;
+        }
+        let backlog = match self.mark_basis {
+            MarkBasis::DequeueAfter => queue.bytes > 0,
+            MarkBasis::EnqueueBefore => !found_empty,
+        };
+        if packet.ect && backlog {
+            Verdict::MarkCe
+        } else {
+            Verdict::Pass
+        }
+    }
+
+    fn on_pause(&mut self, _now: Time) {
+        self.paused = true;
+    }
+
+    fn on_resume(&mut self, _now: Time, queue: Queue) {
+        if self.paused {
+            self.paused = false;
+            self.held = queue.packets;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    const BYTES: u32 = 1000;
+
+    /// A FIFO of equal packets in front of the mechanism.
+    struct Port {
+        cp: NpEcn,
+        packets: u32,
+        rng: Xoshiro256PlusPlus,
+    }
+
+    impl Port {
+        fn new(mark_basis: MarkBasis) -> Self {
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+            Self {
+                cp: NpEcn::new(&Params { mark_basis }, &mut rng),
+                packets: 0,
+                rng,
+            }
+        }
+        fn queue(&self) -> Queue {
+            Queue {
+                bytes: u64::from(self.packets) * u64::from(BYTES),
+                packets: self.packets,
+            }
+        }
+        fn packet(ect: bool) -> Packet {
+            Packet {
+                bytes: BYTES,
+                ect,
+                enqueued_at: Time::ZERO,
+            }
+        }
+        fn arrive(&mut self, count: u32) {
+            for _ in 0..count {
+                self.packets += 1;
+                let queue = self.queue();
+                let packet = Self::packet(true);
+                let verdict = self
+                    .cp
+                    .on_enqueue(Time::ZERO, &packet, queue, &mut self.rng);
+                assert_eq!(verdict, Verdict::Pass);
+            }
+        }
+        fn depart_one(&mut self, ect: bool) -> bool {
+            self.packets -= 1;
+            let queue = self.queue();
+            let packet = Self::packet(ect);
+            let verdict = self
+                .cp
+                .on_dequeue(Time::ZERO, &packet, queue, &mut self.rng);
+            verdict == Verdict::MarkCe
+        }
+        /// How many of `count` departures are marked.
+        fn depart(&mut self, count: u32) -> u32 {
+            (0..count).map(|_| u32::from(self.depart_one(true))).sum()
+        }
+        fn pause(&mut self) {
+            self.cp.on_pause(Time::ZERO);
+        }
+        fn resume(&mut self) {
+            let queue = self.queue();
+            self.cp.on_resume(Time::ZERO, queue);
+        }
+    }
+
+    #[test]
+    fn a_backlog_marks_all_but_the_packet_that_empties_it() {
+        let mut port = Port::new(MarkBasis::DequeueAfter);
+        port.arrive(10);
+        assert_eq!(port.depart(9), 9);
+        assert_eq!(port.depart(1), 0);
+    }
+
+    #[test]
+    fn packets_through_an_idle_port_are_not_marked() {
+        for basis in [MarkBasis::DequeueAfter, MarkBasis::EnqueueBefore] {
+            let mut port = Port::new(basis);
+            for _ in 0..10 {
+                port.arrive(1);
+                assert_eq!(port.depart(1), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn packets_that_are_not_ect_are_never_marked() {
+        let mut port = Port::new(MarkBasis::DequeueAfter);
+        port.arrive(10);
+        assert!((0..10).all(|_| !port.depart_one(false)));
+    }
+
+    #[test]
+    fn enqueue_before_spares_only_the_packet_that_found_the_queue_empty() {
+        let mut port = Port::new(MarkBasis::EnqueueBefore);
+        port.arrive(10);
+        assert_eq!(port.depart(1), 0);
+        assert_eq!(port.depart(9), 9);
+    }
+
+    #[test]
+    fn packets_held_by_a_pause_leave_unmarked_and_later_ones_marked() {
+        for basis in [MarkBasis::DequeueAfter, MarkBasis::EnqueueBefore] {
+            let mut port = Port::new(basis);
+            port.pause();
+            port.arrive(7);
+            port.resume();
+            assert_eq!(port.cp.held(), 7);
+            port.arrive(5);
+            assert_eq!(port.depart(7), 0);
+            assert_eq!(port.depart(4), 4);
+        }
+    }
+
+    #[test]
+    fn a_second_resume_counts_leftovers_and_everything_that_came_since() {
+        let (k, j, gap, during) = (9, 4, 2, 3);
+        let mut port = Port::new(MarkBasis::DequeueAfter);
+        port.pause();
+        port.arrive(k);
+        port.resume();
+        assert_eq!(port.depart(j), 0);
+        port.arrive(gap);
+        port.pause();
+        port.arrive(during);
+        port.resume();
+        assert_eq!(port.cp.held(), k - j + gap + during);
+    }
+
+    #[test]
+    fn a_resume_of_an_empty_queue_forgives_nothing() {
+        let mut port = Port::new(MarkBasis::DequeueAfter);
+        port.pause();
+        port.resume();
+        assert_eq!(port.cp.held(), 0);
+        port.arrive(3);
+        assert_eq!(port.depart(2), 2);
+    }
+
+    #[test]
+    fn a_redundant_xon_does_not_forgive_congestion() {
+        let mut port = Port::new(MarkBasis::DequeueAfter);
+        port.arrive(10);
+        port.resume();
+        assert_eq!(port.cp.held(), 0);
+        assert_eq!(port.depart(5), 5);
+    }
+
+    #[test]
+    fn a_pause_refresh_leaves_the_counter_alone() {
+        let mut port = Port::new(MarkBasis::DequeueAfter);
+        port.pause();
+        port.arrive(4);
+        port.resume();
+        port.pause();
+        port.pause();
+        assert_eq!(port.cp.held(), 4);
+        assert!(port.cp.is_paused());
+        // A packet whose transmission had begun still counts down.
+        assert_eq!(port.depart(1), 0);
+        assert_eq!(port.cp.held(), 3);
+    }
+
+    #[test]
+    fn packets_dropped_from_the_queue_cap_the_counter() {
+        let mut port = Port::new(MarkBasis::DequeueAfter);
+        port.pause();
+        port.arrive(10);
+        port.resume();
+        port.packets = 2;
+        port.arrive(1);
+        assert_eq!(port.cp.held(), 2);
+        port.arrive(10);
+        port.packets = 2;
+        assert_eq!(port.depart(1), 0);
+        assert_eq!(port.cp.held(), 1);
+    }
+}

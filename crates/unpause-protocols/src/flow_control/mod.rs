@@ -1,0 +1,3 @@
+//! Who may transmit at all.
+
+pub mod pfc;

@@ -1,0 +1,208 @@
+//! What can go wrong, with the place in the file where there is one.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+
+use crate::quantity::HELP_MARK;
+
+/// An error of reading, running or writing.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A mistake in a file, with its place.
+    #[error(transparent)]
+    Source(Box<SourceError>),
+    /// A file that cannot be read or written.
+    #[error("cannot {action} {}: {reason}", path.display())]
+    Io {
+        /// What was tried: "read", "write".
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// Why not.
+        reason: std::io::Error,
+    },
+    /// A mistake that has no place in a file.
+    #[error("{message}")]
+    Other {
+        /// What is wrong.
+        message: String,
+        /// What to do.
+        help: Option<String>,
+    },
+    /// The run was asked to end.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// A mistake in a file.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct SourceError {
+    message: String,
+    help: Option<String>,
+    labels: Vec<LabeledSpan>,
+    source_code: NamedSource<Arc<str>>,
+}
+
+impl Error {
+    pub(crate) fn io(action: &'static str, path: &Path, reason: std::io::Error) -> Self {
+        Self::Io { action, path: path.to_owned(), reason }
+    }
+
+    /// File, line and column (from 1) of the mistake.
+    pub fn location(&self) -> Option<(String, usize, usize)> {
+        let Self::Source(error) = self else { return None };
+        let label = error.labels.first()?;
+        let contents = error.source_code.read_span(label.inner(), 0, 0).ok()?;
+        Some((error.source_code.name().to_owned(), contents.line() + 1, contents.column() + 1))
+    }
+
+    /// What to do about it.
+    pub fn help_text(&self) -> Option<&str> {
+        match self {
+            Self::Source(error) => error.help.as_deref(),
+            Self::Other { help, .. } => help.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Everything in plain text: `file:line:column: message`, then the labels and the help.
+    pub fn explain(&self) -> String {
+        let mut text = match self.location() {
+            Some((file, line, column)) => format!("{file}:{line}:{column}: {self}"),
+            None => self.to_string(),
+        };
+        if let Some(help) = self.help_text() {
+            text += &format!("\nhelp: {help}");
+        }
+        text
+    }
+}
+
+impl Diagnostic for Error {
+    fn help<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
+        self.help_text().map(|help| Box::new(help) as _)
+    }
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        match self {
+            Self::Source(error) if !error.labels.is_empty() => Some(&error.source_code),
+            _ => None,
+        }
+    }
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        match self {
+            Self::Source(error) => Some(Box::new(error.labels.iter().cloned())),
+            _ => None,
+        }
+    }
+}
+
+/// A mistake on its way to an [`Error`]: it does not know its file yet.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Problem {
+    pub message: String,
+    pub labels: Vec<(Range<usize>, String)>,
+    pub help: Option<String>,
+}
+
+pub(crate) type Checked<T> = Result<T, Box<Problem>>;
+
+impl Problem {
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), labels: Vec::new(), help: None }
+    }
+    pub fn at(mut self, span: Range<usize>, label: impl Into<String>) -> Self {
+        self.labels.push((span, label.into()));
+        self
+    }
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+    pub fn help_if(mut self, help: Option<String>) -> Self {
+        self.help = help;
+        self
+    }
+    pub fn err<T>(self) -> Checked<T> {
+        Err(Box::new(self))
+    }
+
+    /// Names the file. `name` is what the user called it.
+    pub fn in_file(self, name: &str, source: &Arc<str>) -> Error {
+        let span = |range: Range<usize>| {
+            // A span over a whole table would drown its message: keep to its first line.
+            let text = source.get(range.clone()).unwrap_or("");
+            let first_line = text.lines().next().map_or(0, str::len);
+            range.start.min(source.len())..range.start.min(source.len()) + first_line
+        };
+        let labels = self
+            .labels
+            .into_iter()
+            .map(|(range, label)| LabeledSpan::new_with_span(Some(label), span(range)))
+            .collect();
+        Error::Source(Box::new(SourceError {
+            message: self.message,
+            help: self.help,
+            labels,
+            source_code: NamedSource::new(name, source.clone()).with_language("toml"),
+        }))
+    }
+}
+
+/// Turns an error of the TOML reader into ours. `more_keys` are valid where it happened, beyond
+/// those that serde knows of.
+pub(crate) fn from_toml(error: &toml::de::Error, more_keys: &[&str]) -> Box<Problem> {
+    let span = error.span().unwrap_or(0..0);
+    let message = error.message();
+    if let Some((message, help)) = message.split_once(HELP_MARK) {
+        return Box::new(Problem::new(message).at(span, "here").help(help));
+    }
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    if message.starts_with("unknown field") {
+        let valid: Vec<&str> = quoted[1..].iter().chain(more_keys).copied().collect();
+        return Box::new(
+            Problem::new(format!("unknown key `{}`", quoted[0]))
+                .at(span, "not a key of this table")
+                .help_if(nearest(quoted[0], &valid)),
+        );
+    }
+    if message.starts_with("unknown variant") {
+        return Box::new(
+            Problem::new(format!("unknown value \"{}\"", quoted[0]))
+                .at(span, "not a value of this key")
+                .help_if(nearest(quoted[0], &quoted[1..])),
+        );
+    }
+    if message.starts_with("missing field") {
+        return Box::new(
+            Problem::new(format!("key `{}` is missing", quoted[0]))
+                .at(span, format!("this table needs `{}`", quoted[0])),
+        );
+    }
+    Box::new(Problem::new(message.to_owned()).at(span, "here"))
+}
+
+/// "did you mean …?" if one of `valid` is near, else the list of them.
+pub(crate) fn nearest(found: &str, valid: &[&str]) -> Option<String> {
+    let lower = found.to_lowercase();
+    let best = valid
+        .iter()
+        .map(|name| (strsim::damerau_levenshtein(&lower, &name.to_lowercase()), name))
+        .min_by_key(|(distance, _)| *distance);
+    match best {
+        Some((distance, name)) if distance <= 2.max(found.len() / 3) && distance < name.len() => {
+            Some(format!("did you mean `{name}`?"))
+        }
+        _ if valid.is_empty() => None,
+        _ => {
+            let mut names: Vec<_> = valid.iter().take(20).map(|name| format!("`{name}`")).collect();
+            if valid.len() > names.len() {
+                names.push(format!("… ({} in all)", valid.len()));
+            }
+            Some(format!("valid here: {}", names.join(", ")))
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Scenario syntax of the mechanisms: one table of keys for each value of `congestion_control`.
+//!
+//! A key carries the field's name of a parameter. Its default is the mechanism's own, from
+//! `unpause-protocols`. To add a mechanism: a struct of its points' parameters, a `section!`, and a
+//! line in [`Mechanism`].
+
+use serde::Deserialize;
+use serde_spanned::Spanned;
+use unpause_protocols::congestion_point::{self, np_ecn, red};
+use unpause_protocols::units::Time;
+use unpause_protocols::{notification_point, reaction_point};
+use unpause_sim::config::SchemeConfig;
+
+use crate::document::{Table, read};
+use crate::error::{Checked, Problem};
+use crate::quantity::{DataRate, Duration, Ratio, Size};
+use crate::setting::{
+    AlphaOrder, MarkBasis, Percent, PowerOfHalf, Quantisation, Setting, TimelyVariant,
+};
+
+/// One key of a mechanism's table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// As written in the file.
+    pub name: &'static str,
+    /// Its value when it is not written.
+    pub default: String,
+    /// What it is.
+    pub description: &'static str,
+}
+
+/// Declares the keys of a mechanism: `key: kind "description" => where it is stored;`.
+macro_rules! section {
+    ($File:ident for $Params:ident {
+        $($key:ident: $Kind:ident $text:literal => $($slot:ident).+ $(, $($more:ident).+)*;)+
+    }) => {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct $File {
+            $($key: Option<Spanned<$Kind>>,)+
+        }
+
+        impl $File {
+            fn apply(&self, params: &mut $Params) -> Checked<()> {
+                $(if let Some(value) = &self.$key {
+                    store(stringify!($key), value, &mut params.$($slot).+)?;
+                    $(store(stringify!($key), value, &mut params.$($more).+)?;)*
+                })+
+                Ok(())
+            }
+
+            fn keys(params: &$Params) -> Vec<Key> {
+                vec![$(Key {
+                    name: stringify!($key),
+                    default: $Kind::show(&params.$($slot).+),
+                    description: $text,
+                },)+]
+            }
+        }
+    };
+}
+
+fn store<T, S: Setting<T>>(key: &str, value: &Spanned<S>, slot: &mut T) -> Checked<()> {
+    value.get_ref().store(slot).or_else(|why| {
+        Problem::new(format!("`{key}` cannot be this: {why}")).at(value.span(), "here").err()
+    })
+}
+
+#[derive(Default)]
+struct PcnParams {
+    cp: np_ecn::Params,
+    np: notification_point::pcn::Params,
+    rp: reaction_point::pcn::Params,
+}
+
+section!(PcnFile for PcnParams {
+    period: Duration "CNP period T" => np.period;
+    congested_above: Percent "a period with more than this share of marked packets is congested"
+        => np.congested_above_percent;
+    rec_rate_unit: DataRate "unit of the receive rate in a CNP" => np.rec_rate_unit, rp.rec_rate_unit;
+    w_min: Ratio "discount in a decrease, and weight of the first increase after it" => rp.w_min;
+    w_max: Ratio "largest weight of an increase" => rp.w_max;
+    min_rate: DataRate "the rate never falls below this" => rp.min_rate;
+    mark_basis: MarkBasis "queue length that decides a mark: dequeue-after, enqueue-before"
+        => cp.mark_basis;
+});
+
+#[derive(Default)]
+struct QcnParams {
+    cp: congestion_point::qcn::Params,
+    rp: reaction_point::qcn::Params,
+}
+
+section!(QcnFile for QcnParams {
+    q_eq: Size "equilibrium queue length" => cp.q_eq;
+    weight: u8 "weight w of the queue's growth" => cp.weight;
+    sample_base: Size "bytes between samples of an uncongested queue" => cp.sample_base;
+    quantisation: Quantisation "of the feedback: linear, top-bits" => cp.quantisation;
+    gd: PowerOfHalf "gain of a decrease" => rp.gd_log2;
+    min_decrease_factor: Ratio "one cut leaves at least this much" => rp.min_decrease_factor;
+    fr_threshold: u32 "cycles of fast recovery" => rp.fr_threshold;
+    fr_strict: bool "fast recovery ends beyond fr_threshold (true) or at it" => rp.fr_strict;
+    byte_reset: Size "bytes of one cycle of the byte clock" => rp.byte_reset;
+    time_reset: Duration "duration of one cycle of the timer" => rp.time_reset;
+    rate_ai: DataRate "step of active increase" => rp.rate_ai;
+    rate_hai: DataRate "step of hyper-active increase" => rp.rate_hai;
+    min_rate: DataRate "the rate never falls below this" => rp.min_rate;
+});
+
+#[derive(Default)]
+struct DcqcnParams {
+    cp: red::Params,
+    np: notification_point::dcqcn::Params,
+    rp: reaction_point::dcqcn::Params,
+}
+
+section!(DcqcnFile for DcqcnParams {
+    kmin: Size "no marks up to this queue length" => cp.kmin;
+    kmax: Size "every packet is marked above this queue length" => cp.kmax;
+    pmax: Ratio "marking probability at kmax" => cp.pmax;
+    cnp_interval: Duration "least time between two CNPs of a flow" => np.cnp_interval;
+    np_poll: bool "look for marks at every interval's end instead of answering the first" => np.np_poll;
+    g: PowerOfHalf "gain of alpha" => rp.g_log2;
+    alpha_init: Ratio "alpha of a flow that has seen no CNP" => rp.alpha_init;
+    alpha_order: AlphaOrder "on a CNP: cut-first or update-first" => rp.alpha_order;
+    alpha_timer: Duration "alpha decays once in so long without a CNP" => rp.alpha_timer;
+    increase_timer: Duration "duration of one cycle of the increase timer" => rp.increase_timer;
+    byte_counter: Size "bytes of one cycle of the byte counter" => rp.byte_counter;
+    fr_threshold: u32 "cycles F of fast recovery" => rp.fr_threshold;
+    clamp_target: bool "every CNP lowers the target rate" => rp.clamp_target;
+    rate_ai: DataRate "step of additive increase" => rp.rate_ai;
+    rate_hai: DataRate "step of hyper increase" => rp.rate_hai;
+    min_rate: DataRate "the rate never falls below this" => rp.min_rate;
+});
+
+type TimelyParams = reaction_point::timely::Params;
+
+section!(TimelyFile for TimelyParams {
+    variant: TimelyVariant "per-packet, segment, patched; the other defaults are of per-packet"
+        => variant;
+    ewma: Ratio "weight of the newest RTT difference" => ewma;
+    t_low: Duration "below this RTT the rate always grows" => t_low;
+    t_high: Duration "above this RTT the rate always falls" => t_high;
+    min_rtt: Duration "what the gradient is normalised by" => min_rtt;
+    delta: DataRate "additive step" => delta;
+    beta: Ratio "gain of a decrease" => beta;
+    hai_after: u32 "falls in a row after which steps are larger" => hai_after;
+    hai_factor: u32 "how many times larger" => hai_factor;
+    segment: Size "size of a segment; of no effect per packet" => segment_bytes;
+    min_rate: DataRate "the rate never falls below this" => min_rate;
+});
+
+/// A value of `congestion_control`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mechanism {
+    /// PFC alone.
+    None,
+    /// 802.1Qau.
+    Qcn,
+    /// DCQCN (SIGCOMM 2015).
+    Dcqcn,
+    /// TIMELY (SIGCOMM 2015).
+    Timely,
+    /// PCN (NSDI 2020).
+    Pcn,
+}
+
+impl Mechanism {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::None, Self::Qcn, Self::Dcqcn, Self::Timely, Self::Pcn];
+
+    /// As written in the file; also the name of its table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Qcn => "qcn",
+            Self::Dcqcn => "dcqcn",
+            Self::Timely => "timely",
+            Self::Pcn => "pcn",
+        }
+    }
+
+    /// One line on what it is.
+    pub fn summary(self) -> &'static str {
+        match self {
+            Self::None => "PFC alone; senders at line rate",
+            Self::Qcn => "QCN (IEEE 802.1Qau): switches sample queues and notify sources",
+            Self::Dcqcn => "DCQCN (SIGCOMM 2015): RED marks, CNPs, rate cuts by a running estimate",
+            Self::Timely => "TIMELY (SIGCOMM 2015): senders follow the gradient of the RTT",
+            Self::Pcn => "PCN (NSDI 2020): marks that forgive PAUSE, receiver-driven rates",
+        }
+    }
+
+    /// The keys of its table.
+    pub fn keys(self) -> Vec<Key> {
+        match self {
+            Self::None => Vec::new(),
+            Self::Qcn => QcnFile::keys(&QcnParams::default()),
+            Self::Dcqcn => DcqcnFile::keys(&DcqcnParams::default()),
+            Self::Timely => {
+                let mut keys = TimelyFile::keys(&TimelyParams::default());
+                for key in &mut keys {
+                    if key.name == "min_rtt" {
+                        key.default = "base RTT of the topology".into();
+                    }
+                }
+                keys
+            }
+            Self::Pcn => PcnFile::keys(&PcnParams::default()),
+        }
+    }
+
+    /// The scheme with what its table says, if it has one.
+    pub(crate) fn configure(self, table: Option<Table<'_>>, base_rtt: Time) -> Checked<SchemeConfig> {
+        let span = table.as_ref().map(Spanned::span);
+        let in_order = |key_low: &str, low_first: bool, key_high: &str| {
+            if low_first {
+                return Ok(());
+            }
+            Problem::new(format!("`{key_low}` is above `{key_high}`"))
+                .at(span.clone().unwrap_or(0..0), "in this table")
+                .err()
+        };
+        Ok(match self {
+            Self::None => SchemeConfig::default(),
+            Self::Qcn => {
+                let mut params = QcnParams::default();
+                if let Some(table) = table {
+                    read::<QcnFile>(table, &[])?.apply(&mut params)?;
+                }
+                SchemeConfig {
+                    congestion_point: congestion_point::Config::Qcn(params.cp),
+                    notification_point: notification_point::Config::None,
+                    reaction_point: reaction_point::Config::Qcn(params.rp),
+                }
+            }
+            Self::Dcqcn => {
+                let mut params = DcqcnParams::default();
+                if let Some(table) = table {
+                    read::<DcqcnFile>(table, &[])?.apply(&mut params)?;
+                }
+                in_order("kmin", params.cp.kmin <= params.cp.kmax, "kmax")?;
+                SchemeConfig {
+                    congestion_point: congestion_point::Config::Red(params.cp),
+                    notification_point: notification_point::Config::Dcqcn(params.np),
+                    reaction_point: reaction_point::Config::Dcqcn(params.rp),
+                }
+            }
+            Self::Timely => {
+                let mut params = TimelyParams::default();
+                if let Some(table) = table {
+                    let file: TimelyFile = read(table, &[])?;
+                    params = TimelyVariant::defaults(file.variant.as_ref().map(Spanned::get_ref));
+                    params.min_rtt = base_rtt;
+                    file.apply(&mut params)?;
+                } else {
+                    params.min_rtt = base_rtt;
+                }
+                in_order("t_low", params.t_low <= params.t_high, "t_high")?;
+                SchemeConfig {
+                    congestion_point: congestion_point::Config::None,
+                    notification_point: notification_point::Config::None,
+                    reaction_point: reaction_point::Config::Timely(params),
+                }
+            }
+            Self::Pcn => {
+                let mut params = PcnParams::default();
+                if let Some(table) = table {
+                    read::<PcnFile>(table, &[])?.apply(&mut params)?;
+                }
+                in_order("w_min", params.rp.w_min <= params.rp.w_max, "w_max")?;
+                SchemeConfig {
+                    congestion_point: congestion_point::Config::NpEcn(params.cp),
+                    notification_point: notification_point::Config::Pcn(params.np),
+                    reaction_point: reaction_point::Config::Pcn(params.rp),
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,189 @@
+//! How values of the scenario file are stored in parameters of mechanisms, and shown.
+
+use serde::Deserialize;
+use unpause_protocols::congestion_point::{np_ecn, qcn};
+use unpause_protocols::reaction_point::{dcqcn, timely};
+use unpause_protocols::units::{Fraction, Rate, Time};
+
+use crate::quantity::{DataRate, Duration, Ratio, Size};
+
+/// A value of the file that sets a parameter of type `T`.
+pub(crate) trait Setting<T> {
+    /// Sets it, or says why it cannot be.
+    fn store(&self, slot: &mut T) -> Result<(), String>;
+    /// The value as the file would have it.
+    fn show(slot: &T) -> String;
+}
+
+impl Setting<Time> for Duration {
+    fn store(&self, slot: &mut Time) -> Result<(), String> {
+        *slot = self.0;
+        Ok(())
+    }
+    fn show(slot: &Time) -> String {
+        slot.to_string()
+    }
+}
+
+impl Setting<Rate> for DataRate {
+    fn store(&self, slot: &mut Rate) -> Result<(), String> {
+        if self.0 == Rate::ZERO {
+            return Err("a rate of zero".into());
+        }
+        *slot = self.0;
+        Ok(())
+    }
+    fn show(slot: &Rate) -> String {
+        slot.to_string()
+    }
+}
+
+/// Bytes in the largest unit of 1000 that divides them.
+pub(crate) fn show_bytes(bytes: u64) -> String {
+    match bytes {
+        0 => "0B".into(),
+        _ if bytes.is_multiple_of(1_000_000) => format!("{}MB", bytes / 1_000_000),
+        _ if bytes.is_multiple_of(1_000) => format!("{}KB", bytes / 1_000),
+        _ => format!("{bytes}B"),
+    }
+}
+
+impl Setting<u64> for Size {
+    fn store(&self, slot: &mut u64) -> Result<(), String> {
+        *slot = self.0;
+        Ok(())
+    }
+    fn show(slot: &u64) -> String {
+        show_bytes(*slot)
+    }
+}
+
+impl Setting<u32> for Size {
+    fn store(&self, slot: &mut u32) -> Result<(), String> {
+        *slot = u32::try_from(self.0).map_err(|_| "more than 4 GB".to_owned())?;
+        Ok(())
+    }
+    fn show(slot: &u32) -> String {
+        show_bytes(u64::from(*slot))
+    }
+}
+
+impl Setting<Fraction> for Ratio {
+    fn store(&self, slot: &mut Fraction) -> Result<(), String> {
+        if self.num > self.den {
+            return Err("more than 1".into());
+        }
+        *slot = Fraction::of(self.num, self.den);
+        Ok(())
+    }
+    fn show(slot: &Fraction) -> String {
+        let share = slot.as_q32() as f64 / Fraction::ONE.as_q32() as f64;
+        if share > 0.0 && share < 0.5 && (1.0 / share).fract() == 0.0 {
+            return format!("1/{}", 1.0 / share);
+        }
+        format!("{}", (share * 1e6).round() / 1e6)
+    }
+}
+
+macro_rules! plain {
+    ($($T:ty),+) => {
+        $(impl Setting<$T> for $T {
+            fn store(&self, slot: &mut $T) -> Result<(), String> {
+                *slot = *self;
+                Ok(())
+            }
+            fn show(slot: &$T) -> String {
+                slot.to_string()
+            }
+        })+
+    };
+}
+
+plain!(u8, u32, bool);
+
+/// A ratio in whole per cent.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Percent(Ratio);
+
+impl Setting<u32> for Percent {
+    fn store(&self, slot: &mut u32) -> Result<(), String> {
+        let hundredfold = u128::from(self.0.num) * 100;
+        let den = u128::from(self.0.den);
+        if hundredfold % den != 0 || hundredfold / den > 100 {
+            return Err("not a whole number of per cent from 0% to 100%".into());
+        }
+        *slot = (hundredfold / den) as u32;
+        Ok(())
+    }
+    fn show(slot: &u32) -> String {
+        format!("{slot}%")
+    }
+}
+
+/// 1, 1/2, 1/4, …: stored as the number of halvings.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(crate) struct PowerOfHalf(Ratio);
+
+impl Setting<u8> for PowerOfHalf {
+    fn store(&self, slot: &mut u8) -> Result<(), String> {
+        (0..=31)
+            .find(|log2| u128::from(self.0.num) << log2 == u128::from(self.0.den))
+            .map(|log2| *slot = log2)
+            .ok_or_else(|| "not 1 over a power of two, as in \"1/128\"".into())
+    }
+    fn show(slot: &u8) -> String {
+        format!("1/{}", 1_u64 << slot)
+    }
+}
+
+/// Names for the variants of an enum of `unpause-protocols`.
+macro_rules! choice {
+    ($Name:ident for $Target:ty { $($Variant:ident = $text:literal),+ $(,)? }) => {
+        #[derive(Clone, Copy, Deserialize)]
+        pub(crate) enum $Name {
+            $(#[serde(rename = $text)] $Variant,)+
+        }
+
+        impl Setting<$Target> for $Name {
+            fn store(&self, slot: &mut $Target) -> Result<(), String> {
+                *slot = match self {
+                    $(Self::$Variant => <$Target>::$Variant,)+
+                };
+                Ok(())
+            }
+            fn show(slot: &$Target) -> String {
+                match slot {
+                    $(<$Target>::$Variant => $text.into(),)+
+                }
+            }
+        }
+    };
+}
+
+choice!(MarkBasis for np_ecn::MarkBasis {
+    DequeueAfter = "dequeue-after",
+    EnqueueBefore = "enqueue-before",
+});
+choice!(Quantisation for qcn::Quantisation { Linear = "linear", TopBits = "top-bits" });
+choice!(AlphaOrder for dcqcn::AlphaOrder {
+    CutFirst = "cut-first",
+    UpdateFirst = "update-first",
+});
+choice!(TimelyVariant for timely::Variant {
+    PerPacket = "per-packet",
+    Segment = "segment",
+    Patched = "patched",
+});
+
+impl TimelyVariant {
+    /// The parameters that go with a variant.
+    pub(crate) fn defaults(variant: Option<&Self>) -> timely::Params {
+        match variant {
+            None | Some(Self::PerPacket) => timely::Params::per_packet(),
+            Some(Self::Segment) => timely::Params::segment(),
+            Some(Self::Patched) => timely::Params::patched(),
+        }
+    }
+}

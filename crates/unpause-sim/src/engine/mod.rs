@@ -1,0 +1,11 @@
+//! The engine: conservative windows over node-local event queues.
+//!
+//! Nothing that a node does reaches another sooner than the shortest link, so all nodes advance
+//! together in windows of that length (the lookahead), each on its own. What a node sends lands on
+//! a wire and is read in a later window. Simultaneous events of a node go by kind and port, never
+//! by order of insertion: a result does not depend on how nodes are shared out or windows cut.
+
+pub mod heap;
+pub mod run;
+pub mod shard;
+pub mod wire;

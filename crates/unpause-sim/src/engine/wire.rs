@@ -1,0 +1,160 @@
+//! Wires: FIFOs of packets under way to a port.
+
+use std::collections::VecDeque;
+
+use unpause_protocols::units::Time;
+
+use crate::config::{Fabric, NodeId, PortId};
+use crate::packet::Packet;
+
+/// Index of a port among all ports of the fabric: those of node 0, then of node 1, and so on.
+pub type GlobalPort = u32;
+
+/// The transmitting side of a port.
+#[derive(Clone, Copy, Debug)]
+pub struct Transmitter {
+    /// Time that a byte lasts.
+    pub ps_per_byte: u64,
+    /// Propagation delay.
+    pub delay: Time,
+    /// Port at the far end.
+    pub peer_port: GlobalPort,
+    /// Node at the far end.
+    pub peer: NodeId,
+}
+
+/// Ports of all nodes.
+#[derive(Clone, Debug)]
+pub struct Ports {
+    /// First port of each node, and the number of all ports at the end.
+    pub first: Vec<GlobalPort>,
+    /// Transmitting side of each port.
+    pub transmitters: Vec<Transmitter>,
+    /// Bytes of a frame on a wire beyond its own.
+    pub framing_bytes: u64,
+}
+
+impl Ports {
+    /// Numbers the ports. Link rates must have been checked.
+    pub fn new(fabric: &Fabric) -> Self {
+        let nodes = fabric.nodes.len();
+        let mut first = vec![0; nodes + 1];
+        for link in &fabric.links {
+            first[link.a as usize + 1] += 1;
+            first[link.b as usize + 1] += 1;
+        }
+        for node in 0..nodes {
+            first[node + 1] += first[node];
+        }
+        let mut next = first.clone();
+        let mut take = |node: NodeId| {
+            let port = next[node as usize];
+            next[node as usize] += 1;
+            port
+        };
+        let blank = Transmitter {
+            ps_per_byte: 0,
+            delay: Time::ZERO,
+            peer_port: 0,
+            peer: 0,
+        };
+        let mut transmitters = vec![blank; 2 * fabric.links.len()];
+        for link in &fabric.links {
+            let (a, b) = (take(link.a), take(link.b));
+            let ps_per_byte = link.rate.ps_per_byte().expect("link rates are checked");
+            let delay = link.delay;
+            transmitters[a as usize] = Transmitter {
+                ps_per_byte,
+                delay,
+                peer_port: b,
+                peer: link.b,
+            };
+            transmitters[b as usize] = Transmitter {
+                ps_per_byte,
+                delay,
+                peer_port: a,
+                peer: link.a,
+            };
+        }
+        Self {
+            first,
+            transmitters,
+            framing_bytes: u64::from(fabric.framing_bytes),
+        }
+    }
+    /// The ports of `node`.
+    #[inline]
+    pub fn of(&self, node: NodeId) -> std::ops::Range<GlobalPort> {
+        self.first[node as usize]..self.first[node as usize + 1]
+    }
+    /// The transmitting sides of `node`'s ports.
+    pub fn transmitters_of(&self, node: NodeId) -> &[Transmitter] {
+        let range = self.of(node);
+        &self.transmitters[range.start as usize..range.end as usize]
+    }
+    /// The port's number at its own node.
+    pub fn local(&self, node: NodeId, port: GlobalPort) -> PortId {
+        (port - self.first[node as usize]) as PortId
+    }
+    /// Bytes that a frame occupies on a wire.
+    #[inline]
+    pub fn wire_bytes(&self, packet: &Packet) -> u64 {
+        u64::from(packet.bytes) + self.framing_bytes
+    }
+}
+
+/// The wires into every port.
+#[derive(Debug)]
+pub struct Wires {
+    rings: Vec<VecDeque<Packet>>,
+    head: Vec<Time>,
+}
+
+impl Wires {
+    /// Empty wires into `ports` ports.
+    pub fn new(ports: usize) -> Self {
+        Self {
+            rings: vec![VecDeque::new(); ports],
+            head: vec![Time::NEVER; ports],
+        }
+    }
+    /// Puts a packet on the wire into `port`; true if the wire was empty.
+    #[inline]
+    pub fn push(&mut self, port: GlobalPort, packet: Packet) -> bool {
+        let head = &mut self.head[port as usize];
+        let was_empty = head.is_never();
+        if was_empty {
+            *head = packet.time;
+        }
+        debug_assert!(
+            self.rings[port as usize]
+                .back()
+                .is_none_or(|last| last.time <= packet.time),
+            "a wire is a FIFO"
+        );
+        self.rings[port as usize].push_back(packet);
+        was_empty
+    }
+    /// Arrival time of the next packet into `port`; [`Time::NEVER`] when the wire is empty.
+    #[inline]
+    pub fn head(&self, port: GlobalPort) -> Time {
+        self.head[port as usize]
+    }
+    /// Arrival times of the next packets into a range of ports.
+    #[inline]
+    pub fn heads(&self, ports: std::ops::Range<GlobalPort>) -> &[Time] {
+        &self.head[ports.start as usize..ports.end as usize]
+    }
+    /// Takes the next packet into `port`.
+    #[inline]
+    pub fn pop(&mut self, port: GlobalPort) -> Packet {
+        let ring = &mut self.rings[port as usize];
+        let packet = ring.pop_front().expect("a packet has arrived");
+        self.head[port as usize] = ring.front().map_or(Time::NEVER, |next| next.time);
+        packet
+    }
+    /// Every packet under way.
+    pub fn iter(&self) -> impl Iterator<Item = &Packet> {
+        self.rings.iter().flatten()
+    }
+}

@@ -1,0 +1,209 @@
+//! The packet: a value of 48 bytes that moves from queue to wire to queue.
+
+use unpause_protocols::notification::{Notification, QcnFeedback};
+use unpause_protocols::units::Time;
+
+use crate::config::NodeId;
+
+/// What a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// RoCEv2 data.
+    Data,
+    /// Cumulative acknowledgement.
+    Ack,
+    /// Go-back-N: sequence error.
+    Nak,
+    /// DCQCN's CNP.
+    Cnp,
+    /// PCN's CNP, decrease.
+    PcnDecrease,
+    /// PCN's CNP, increase.
+    PcnIncrease,
+    /// QCN's congestion notification message.
+    Cnm,
+    /// PFC frame; lives on one link only.
+    Pfc,
+}
+
+/// Wire sizes of control packets without framing, bytes. Ethernet 14, IPv4 20, UDP 8, BTH 12,
+/// ICRC 4, FCS 4; AETH 4 for ACK and NAK, 16 reserved bytes for the CNP (RoCEv2 annex); 802.1Qau's
+/// CNM and 802.1Qbb's frame are padded to Ethernet's minimum.
+impl Kind {
+    /// Size of a control packet; data packets have their own.
+    pub const fn control_bytes(self) -> u16 {
+        match self {
+            Self::Ack | Self::Nak => 66,
+            Self::Cnp | Self::PcnDecrease | Self::PcnIncrease => 78,
+            Self::Cnm | Self::Pfc | Self::Data => 64,
+        }
+    }
+}
+
+const PRIORITY: u8 = 0b0000_0111;
+/// ECN field is ECT: switches may mark it.
+pub const ECT: u8 = 0b0000_1000;
+/// ECN field is Congestion Experienced.
+pub const CE: u8 = 0b0001_0000;
+/// The acknowledgement of this packet measures an RTT (every packet, or the last of a segment).
+pub const MEASURE: u8 = 0b0010_0000;
+/// The receiver is to acknowledge this packet (AckReq of the BTH).
+pub const ACK_REQUEST: u8 = 0b0100_0000;
+
+/// A packet in a queue or on a wire.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// On a wire: arrival of its last bit. In a queue: when it entered.
+    pub time: Time,
+    /// Data: start of transmission; ACK: the same, echoed. PFC: pause duration in ps. CNM: offsets.
+    pub stamp: u64,
+    /// Flow.
+    pub flow: u32,
+    /// Data: packet number. ACK and NAK: next packet number expected.
+    pub seq: u32,
+    /// Host that sent it.
+    pub src: NodeId,
+    /// Host that it goes to.
+    pub dst: NodeId,
+    /// The flow's place in the tables of `dst`.
+    pub slot: u32,
+    /// Data: the flow's place in the tables of `src`. Otherwise by kind.
+    pub aux: u32,
+    /// Frame size without framing.
+    pub bytes: u16,
+    /// Entropy of ECMP.
+    pub source_port: u16,
+    /// Port by which it entered the switch that holds it.
+    pub ingress: u16,
+    /// What it is.
+    pub kind: Kind,
+    /// Priority and flags; read them by the methods.
+    pub bits: u8,
+}
+
+const _: () = assert!(size_of::<Packet>() == 48);
+
+impl Packet {
+    /// A packet of `priority` with the given flag bits.
+    #[inline]
+    pub fn new(kind: Kind, priority: u8, flags: u8, bytes: u16) -> Self {
+        Self {
+            time: Time::ZERO,
+            stamp: 0,
+            flow: 0,
+            seq: 0,
+            src: 0,
+            dst: 0,
+            slot: 0,
+            aux: 0,
+            bytes,
+            source_port: 0,
+            ingress: 0,
+            kind,
+            bits: priority & PRIORITY | flags,
+        }
+    }
+    /// 0 to 7.
+    #[inline]
+    pub fn priority(&self) -> u8 {
+        self.bits & PRIORITY
+    }
+    /// True if any of `flags` is set.
+    #[inline]
+    pub fn is(&self, flags: u8) -> bool {
+        self.bits & flags != 0
+    }
+    /// Sets `flags`.
+    #[inline]
+    pub fn set(&mut self, flags: u8) {
+        self.bits |= flags;
+    }
+
+    /// The control packet that carries `notification`; addresses are the caller's to fill in.
+    pub fn from_notification(notification: &Notification, priority: u8) -> Self {
+        let (kind, aux, stamp) = match *notification {
+            Notification::Cnp => (Kind::Cnp, 0, 0),
+            Notification::Pcn {
+                congested: true,
+                rec_rate,
+            } => (Kind::PcnDecrease, rec_rate, 0),
+            Notification::Pcn {
+                congested: false,
+                rec_rate,
+            } => (Kind::PcnIncrease, rec_rate, 0),
+            Notification::Qcn(QcnFeedback {
+                qfb,
+                q_offset,
+                q_delta,
+            }) => {
+                let stamp = u64::from(q_offset as u32) << 32 | u64::from(q_delta as u32);
+                (Kind::Cnm, u32::from(qfb), stamp)
+            }
+        };
+        Self {
+            aux,
+            stamp,
+            ..Self::new(kind, priority, 0, kind.control_bytes())
+        }
+    }
+
+    /// The notification that it carries, if it is of such a kind.
+    pub fn notification(&self) -> Option<Notification> {
+        Some(match self.kind {
+            Kind::Cnp => Notification::Cnp,
+            Kind::PcnDecrease => Notification::Pcn {
+                congested: true,
+                rec_rate: self.aux,
+            },
+            Kind::PcnIncrease => Notification::Pcn {
+                congested: false,
+                rec_rate: self.aux,
+            },
+            Kind::Cnm => Notification::Qcn(QcnFeedback {
+                qfb: self.aux as u8,
+                q_offset: (self.stamp >> 32) as u32 as i32,
+                q_delta: self.stamp as u32 as i32,
+            }),
+            Kind::Data | Kind::Ack | Kind::Nak | Kind::Pfc => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notifications_survive_the_wire() {
+        let all = [
+            Notification::Cnp,
+            Notification::Pcn {
+                congested: true,
+                rec_rate: 2499,
+            },
+            Notification::Pcn {
+                congested: false,
+                rec_rate: 0,
+            },
+            Notification::Qcn(QcnFeedback {
+                qfb: 63,
+                q_offset: -130_000,
+                q_delta: -7,
+            }),
+        ];
+        for notification in all {
+            let packet = Packet::from_notification(&notification, 7);
+            assert_eq!(packet.notification(), Some(notification));
+            assert_eq!(packet.priority(), 7);
+        }
+    }
+
+    #[test]
+    fn flags_do_not_touch_the_priority() {
+        let mut packet = Packet::new(Kind::Data, 3, ECT, 1048);
+        packet.set(CE);
+        assert!(packet.is(CE) && packet.is(ECT) && !packet.is(MEASURE));
+        assert_eq!(packet.priority(), 3);
+    }
+}

@@ -1,0 +1,143 @@
+//! From what nodes recorded to sorted results.
+
+use std::collections::HashMap;
+
+use unpause_protocols::units::{Rate, Time};
+
+use crate::Error;
+use crate::engine::shard::{FlowEnd, Log};
+use crate::host::sender::Layout;
+use crate::ideal::{self, Frames};
+use crate::plan::Plan;
+use crate::results::{FlowRecord, FlowSample, Results, Totals};
+
+/// Sorts what was recorded, and checks that nothing got lost.
+///
+/// # Errors
+///
+/// None today; the signature leaves room for results that cannot be trusted.
+pub fn results(plan: &Plan<'_>, log: Log, held: u64, windows: u64) -> Result<Results, Error> {
+    let counts = log.counts;
+    assert_eq!(
+        counts.data_packets,
+        counts.delivered_packets + counts.dropped_packets + held,
+        "every data packet is delivered, dropped or under way"
+    );
+    debug_assert!(
+        counts.dropped_packets > 0 || counts.sequence_errors == 0,
+        "packets of a flow stay in order on one path"
+    );
+    let flow_series = flow_series(&log);
+    let Log {
+        mut flows,
+        retransmissions,
+        mut pauses,
+        ports,
+        mut port_series,
+        ..
+    } = log;
+    flows.sort_unstable_by_key(|flow| flow.id);
+    let mut retransmitted: HashMap<u32, u64> = HashMap::new();
+    for (flow, packets) in retransmissions {
+        *retransmitted.entry(flow).or_default() += packets;
+    }
+    let mut ideal = IdealFct::default();
+    let flows: Vec<FlowRecord> = flows
+        .iter()
+        .map(|flow| FlowRecord {
+            id: flow.id,
+            group: flow.group,
+            src: flow.src,
+            dst: flow.dst,
+            priority: flow.priority,
+            size_bytes: flow.size_bytes,
+            start: flow.start,
+            fct: flow.fct,
+            ideal_fct: ideal.of(flow, plan),
+            delivered_bytes: flow.delivered_bytes,
+            retransmitted_packets: retransmitted.get(&flow.id).copied().unwrap_or(0),
+        })
+        .collect();
+    pauses.sort_unstable_by_key(|pause| (pause.start, pause.node, pause.port, pause.priority));
+    port_series.sort_unstable_by_key(|s| (s.time, s.node, s.port, s.priority));
+    let totals = Totals {
+        simulated: plan.config.stop,
+        packet_hops: counts.packet_hops,
+        events: counts.events,
+        windows,
+        data_packets: counts.data_packets,
+        delivered_packets: counts.delivered_packets,
+        dropped_packets: counts.dropped_packets,
+        marked_packets: ports.iter().map(|port| port.marked_packets).sum(),
+        notifications: counts.notifications,
+        pause_frames: ports.iter().map(|port| port.pause_frames).sum(),
+        flows_started: counts.flows_started,
+        flows_completed: flows.iter().filter(|flow| flow.fct.is_some()).count() as u64,
+    };
+    let mut ports = ports;
+    ports.sort_unstable_by_key(|port| (port.node, port.port, port.priority));
+    Ok(Results {
+        flows,
+        ports,
+        pauses,
+        port_series,
+        flow_series,
+        totals,
+    })
+}
+
+/// Joins what senders and receivers sampled. A receiver that has completed keeps its last value.
+fn flow_series(log: &Log) -> Vec<FlowSample> {
+    let mut delivered = log.receiver_series.clone();
+    delivered.sort_unstable();
+    let mut senders = log.sender_series.clone();
+    senders.sort_unstable_by_key(|sample| (sample.time, sample.flow));
+    let mut latest: HashMap<u32, u64> = HashMap::new();
+    let mut at = 0;
+    senders
+        .iter()
+        .map(|sample| {
+            while let Some(&(time, flow, bytes)) = delivered.get(at)
+                && time <= sample.time
+            {
+                latest.insert(flow, bytes);
+                at += 1;
+            }
+            FlowSample {
+                time: sample.time,
+                flow: sample.flow,
+                controller_rate: Rate::from_bps(sample.rate_bps),
+                sent_bytes: sample.sent_bytes,
+                delivered_bytes: latest.get(&sample.flow).copied().unwrap_or(0),
+            }
+        })
+        .collect()
+}
+
+/// Ideal FCT of flows; the path of the flow before is kept, as bursts repeat it.
+#[derive(Default)]
+struct IdealFct {
+    of: Option<(u32, u32, u16)>,
+    path: Vec<(u64, Time)>,
+}
+
+impl IdealFct {
+    fn of(&mut self, flow: &FlowEnd, plan: &Plan<'_>) -> Option<Time> {
+        let key = (flow.src, flow.dst, flow.source_port);
+        if self.of != Some(key) {
+            self.path = plan
+                .routing
+                .path(&plan.ports, flow.src, flow.dst, flow.source_port)?;
+            self.of = Some(key);
+        }
+        flow.size_bytes?;
+        let layout = Layout::of(flow.size_bytes, plan);
+        let framing = plan.ports.framing_bytes;
+        let frames = Frames {
+            full: u64::from(layout.packets) - 1,
+            full_bytes: u64::from(layout.full_bytes) + framing,
+            last_bytes: u64::from(layout.last_bytes) + framing,
+        };
+        Some(ideal::fct(&self.path, frames))
+    }
+}

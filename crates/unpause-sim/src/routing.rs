@@ -1,0 +1,172 @@
+//! Shortest paths with equal-cost multipath.
+//!
+//! Routes lead to the switch that a host hangs on, so that a table has one entry a switch with
+//! hosts, not one a host. Among equal next hops a flow's is chosen by a hash of its addresses and
+//! source port with a seed of each switch.
+
+use unpause_protocols::units::Time;
+
+use crate::config::{Fabric, NodeId, NodeKind, PortId};
+use crate::engine::wire::Ports;
+
+/// Marks a node that is not an edge switch, or an unreachable one.
+const NONE: u32 = u32::MAX;
+
+/// Routes of the whole fabric.
+#[derive(Debug)]
+pub struct Routing {
+    /// For each node that is a host: the index of its edge switch, and its port there.
+    host: Vec<Attachment>,
+    /// For each switch: its next hops.
+    switch: Vec<Option<SwitchRoutes>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Attachment {
+    edge: u32,
+    port: PortId,
+}
+
+/// The next hops of one switch.
+#[derive(Clone, Debug)]
+struct SwitchRoutes {
+    /// This switch's own index as an edge switch.
+    edge: u32,
+    /// For each edge switch: where its ports start in `ports`, and how many they are.
+    next_hops: Vec<(u32, u16)>,
+    ports: Vec<PortId>,
+    seed: u64,
+}
+
+impl Routing {
+    /// Breadth-first search from every switch that has hosts.
+    pub fn new(fabric: &Fabric, ports: &Ports, seed: u64) -> Self {
+        let nodes = fabric.nodes.len();
+        let is_host = |node: usize| fabric.nodes[node] == NodeKind::Host;
+        let mut host = vec![
+            Attachment {
+                edge: NONE,
+                port: 0
+            };
+            nodes
+        ];
+        let mut edge_of_switch = vec![NONE; nodes];
+        let mut edges: Vec<NodeId> = Vec::new();
+        for node in (0..nodes).filter(|&node| is_host(node)) {
+            let Some(uplink) = ports.transmitters_of(node as NodeId).first() else {
+                continue;
+            };
+            if is_host(uplink.peer as usize) {
+                continue;
+            }
+            let edge = &mut edge_of_switch[uplink.peer as usize];
+            if *edge == NONE {
+                *edge = edges.len() as u32;
+                edges.push(uplink.peer);
+            }
+            host[node] = Attachment {
+                edge: *edge,
+                port: ports.local(uplink.peer, uplink.peer_port),
+            };
+        }
+        let mut switch: Vec<Option<SwitchRoutes>> = (0..nodes)
+            .map(|node| {
+                (!is_host(node)).then(|| SwitchRoutes {
+                    edge: edge_of_switch[node],
+                    next_hops: vec![(0, 0); edges.len()],
+                    ports: Vec::new(),
+                    seed: mix(seed ^ mix(node as u64 + 1)),
+                })
+            })
+            .collect();
+        let mut distance = vec![NONE; nodes];
+        let mut frontier = Vec::new();
+        for (edge, &root) in edges.iter().enumerate() {
+            distance.fill(NONE);
+            distance[root as usize] = 0;
+            frontier.clear();
+            frontier.push(root);
+            let mut at = 0;
+            while at < frontier.len() {
+                let node = frontier[at];
+                at += 1;
+                for transmitter in ports.transmitters_of(node) {
+                    let peer = transmitter.peer as usize;
+                    if distance[peer] == NONE && !is_host(peer) {
+                        distance[peer] = distance[node as usize] + 1;
+                        frontier.push(transmitter.peer);
+                    }
+                }
+            }
+            for &node in &frontier[1..] {
+                let routes = switch[node as usize]
+                    .as_mut()
+                    .expect("only switches are searched");
+                let start = routes.ports.len() as u32;
+                for (port, transmitter) in ports.transmitters_of(node).iter().enumerate() {
+                    let peer = distance[transmitter.peer as usize];
+                    if peer != NONE && peer + 1 == distance[node as usize] {
+                        routes.ports.push(port as PortId);
+                    }
+                }
+                let count = routes.ports.len() as u32 - start;
+                routes.next_hops[edge] = (start, count as u16);
+            }
+        }
+        Self { host, switch }
+    }
+
+    /// The port by which `switch` sends to `dst`, if there is a way.
+    #[inline]
+    pub fn port(
+        &self,
+        switch: NodeId,
+        src: NodeId,
+        dst: NodeId,
+        source_port: u16,
+    ) -> Option<PortId> {
+        let routes = self.switch[switch as usize].as_ref()?;
+        let attachment = self.host[dst as usize];
+        if attachment.edge == routes.edge {
+            return (attachment.edge != NONE).then_some(attachment.port);
+        }
+        let (start, count) = *routes.next_hops.get(attachment.edge as usize)?;
+        let choice = match count {
+            0 => return None,
+            1 => 0,
+            _ => {
+                let addresses = u64::from(src) << 32 | u64::from(dst);
+                let hash = mix(addresses ^ u64::from(source_port) << 16 ^ routes.seed);
+                ((hash >> 32) * u64::from(count) >> 32) as u32
+            }
+        };
+        Some(routes.ports[(start + choice) as usize])
+    }
+
+    /// The links of the way from `src` to `dst`, as (time of a byte in ps, delay); `None` if there
+    /// is no way.
+    pub fn path(
+        &self,
+        ports: &Ports,
+        src: NodeId,
+        dst: NodeId,
+        source_port: u16,
+    ) -> Option<Vec<(u64, Time)>> {
+        let mut link = *ports.transmitters_of(src).first()?;
+        let mut path = vec![(link.ps_per_byte, link.delay)];
+        while link.peer != dst {
+            let port = self.port(link.peer, src, dst, source_port)?;
+            link = ports.transmitters_of(link.peer)[port as usize];
+            path.push((link.ps_per_byte, link.delay));
+        }
+        Some(path)
+    }
+}
+
+/// The finaliser of SplitMix64: spreads every input bit over all output bits.
+#[inline]
+pub fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,118 @@
+//! Buffer accounting of a lossless (ingress port, class): shared memory up to XOFF, headroom beyond.
+
+use unpause_protocols::flow_control::pfc::{self, Action};
+use unpause_protocols::units::Time;
+
+use crate::config::PfcThreshold;
+
+/// The shared part of a switch's packet memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Pool {
+    /// Bytes there are.
+    pub size: u64,
+    /// Bytes in use.
+    pub used: u64,
+}
+
+impl Pool {
+    /// Takes `bytes` if there are so many.
+    #[inline]
+    pub fn take(&mut self, bytes: u64) -> bool {
+        let fits = self.used + bytes <= self.size;
+        if fits {
+            self.used += bytes;
+        }
+        fits
+    }
+    /// Gives `bytes` back.
+    #[inline]
+    pub fn give(&mut self, bytes: u64) {
+        debug_assert!(bytes <= self.used, "the pool gives what it took");
+        self.used -= bytes;
+    }
+    /// XOFF and XON at this moment.
+    #[inline]
+    pub fn thresholds(&self, threshold: PfcThreshold) -> (u64, u64) {
+        match threshold {
+            PfcThreshold::Static {
+                xoff_bytes,
+                xon_bytes,
+            } => (xoff_bytes, xon_bytes),
+            PfcThreshold::Dynamic {
+                shift,
+                xon_gap_bytes,
+            } => {
+                let xoff = (self.size - self.used) >> shift;
+                (xoff, xoff.saturating_sub(xon_gap_bytes))
+            }
+        }
+    }
+}
+
+/// One lossless (ingress port, class).
+#[derive(Clone, Debug, Default)]
+pub struct Ingress {
+    /// PFC's own count.
+    pub pfc: pfc::Ingress,
+    /// Of the refresh entries among the timers, the one due then counts.
+    pub timer_at: Option<Time>,
+    /// Bytes of headroom there are.
+    pub headroom_size: u64,
+    /// What a PAUSE asks for on this link.
+    pub pause: Time,
+    /// Transitions to XOFF.
+    pub pause_events: u64,
+    /// XOFF frames sent, refreshes included.
+    pub pause_frames: u64,
+    /// Frames dropped for want of headroom.
+    pub dropped_packets: u64,
+    /// Largest number of bytes held.
+    pub max_bytes: u64,
+    headroom_used: u64,
+}
+
+impl Ingress {
+    /// Admits a packet, or answers `None` when it must be dropped. What arrives before XOFF has
+    /// been sent goes to shared memory, what arrives after it to headroom.
+    #[inline]
+    pub fn admit(
+        &mut self,
+        now: Time,
+        bytes: u32,
+        pool: &mut Pool,
+        threshold: PfcThreshold,
+        params: &pfc::Params,
+    ) -> Option<Action> {
+        let size = u64::from(bytes);
+        if self.pfc.is_xoff() || !pool.take(size) {
+            if self.headroom_used + size > self.headroom_size {
+                self.dropped_packets += 1;
+                return None;
+            }
+            self.headroom_used += size;
+        }
+        let (xoff, _) = pool.thresholds(threshold);
+        let was_off = self.pfc.is_xoff();
+        let action = self.pfc.on_admit(now, bytes, xoff, self.pause, params);
+        self.pause_events += u64::from(!was_off && self.pfc.is_xoff());
+        self.max_bytes = self.max_bytes.max(self.pfc.bytes());
+        Some(action)
+    }
+
+    /// A packet starts to leave the switch. Headroom is freed first.
+    #[inline]
+    pub fn release(
+        &mut self,
+        now: Time,
+        bytes: u32,
+        pool: &mut Pool,
+        threshold: PfcThreshold,
+    ) -> Action {
+        let size = u64::from(bytes);
+        let from_headroom = size.min(self.headroom_used);
+        self.headroom_used -= from_headroom;
+        pool.give(size - from_headroom);
+        let (_, xon) = pool.thresholds(threshold);
+        self.pfc.on_release(now, bytes, xon)
+    }
+}

@@ -1,0 +1,128 @@
+//! PFC at a transmitter: which of its classes are paused, since when and for how long in all.
+
+use std::collections::VecDeque;
+
+use unpause_protocols::flow_control::pfc::{Change, Egress};
+use unpause_protocols::units::Time;
+
+use crate::config::{NodeId, PortId};
+use crate::engine::shard::Log;
+use crate::results::PauseRecord;
+
+/// One (egress port, class).
+#[derive(Clone, Debug, Default)]
+pub struct Throttle {
+    pfc: Egress,
+    since: Time,
+    total: Time,
+}
+
+/// Where a [`Throttle`] is, for the records.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Node.
+    pub node: NodeId,
+    /// Port.
+    pub port: PortId,
+    /// Priority.
+    pub priority: u8,
+    /// Keep a record of each PAUSE.
+    pub record: bool,
+}
+
+impl Throttle {
+    /// A PFC frame takes effect; `pause` is zero for XON.
+    pub fn on_frame(&mut self, now: Time, pause: Time, place: Place, log: &mut Log) -> Change {
+        let change = self.pfc.on_frame(now, pause);
+        self.note(now, &change, place, log);
+        change
+    }
+    /// The pause time may have run out.
+    pub fn on_timer(&mut self, now: Time, place: Place, log: &mut Log) -> Change {
+        let change = self.pfc.on_timer(now);
+        self.note(now, &change, place, log);
+        change
+    }
+    /// When the pause time runs out.
+    pub fn next_timer(&self) -> Time {
+        self.pfc.next_timer()
+    }
+    /// Paused time up to `now`.
+    pub fn total(&self, now: Time) -> Time {
+        if self.pfc.is_paused() {
+            self.total + now.saturating_sub(self.since)
+        } else {
+            self.total
+        }
+    }
+    /// Records a PAUSE that is still in force at the end of the run.
+    pub fn finish(&mut self, now: Time, place: Place, log: &mut Log) {
+        if self.pfc.is_paused() {
+            self.note(now, &Change::Resumed, place, log);
+            self.since = now;
+        }
+    }
+
+    fn note(&mut self, now: Time, change: &Change, place: Place, log: &mut Log) {
+        match change {
+            Change::None => {}
+            Change::Paused => self.since = now,
+            Change::Resumed => {
+                self.total += now.saturating_sub(self.since);
+                if place.record {
+                    let Place {
+                        node,
+                        port,
+                        priority,
+                        ..
+                    } = place;
+                    let start = self.since;
+                    log.pauses.push(PauseRecord {
+                        node,
+                        port,
+                        priority,
+                        start,
+                        end: now,
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// PFC frames that a transmitter has received and not yet obeyed.
+#[derive(Clone, Debug, Default)]
+pub struct Reactions {
+    waiting: VecDeque<Reaction>,
+}
+
+/// A PFC frame to obey.
+#[derive(Clone, Copy, Debug)]
+pub struct Reaction {
+    /// From when.
+    pub time: Time,
+    /// At which port.
+    pub port: PortId,
+    /// Bit p set: it speaks of priority p.
+    pub priorities: u8,
+    /// For how long; zero is XON.
+    pub pause: Time,
+}
+
+impl Reactions {
+    /// Adds a frame; the reaction time of a node is constant, so frames stay in order.
+    pub fn push(&mut self, reaction: Reaction) {
+        self.waiting.push_back(reaction);
+    }
+    /// When to obey the next one.
+    #[inline]
+    pub fn next_time(&self) -> Time {
+        self.waiting
+            .front()
+            .map_or(Time::NEVER, |reaction| reaction.time)
+    }
+    /// Takes the next one.
+    pub fn pop(&mut self) -> Option<Reaction> {
+        self.waiting.pop_front()
+    }
+}

@@ -1,0 +1,375 @@
+//! From entries to one stream of flows in order of start.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use unpause_protocols::units::Time;
+
+use super::random::Stream;
+use super::{Arrivals, FlowSettings, FlowSpec, Interval, Receivers, Size, TrafficSpec};
+use crate::config::{Fabric, NodeId};
+
+/// All flows of a run, by start, then entry, then order within the entry. Endless if an entry is:
+/// the reader stops at the end of its run.
+#[derive(Debug)]
+pub struct Traffic<'a> {
+    sources: Vec<Source<'a>>,
+    /// The next flow of each entry that has one.
+    heads: Vec<Option<FlowSpec>>,
+    /// Start of each head, and its entry.
+    order: BinaryHeap<Reverse<(Time, u16)>>,
+}
+
+impl<'a> Traffic<'a> {
+    /// The flows of `specs` in `fabric`, for a run seeded with `seed`. `Err` says which entry cannot
+    /// be generated, and why.
+    pub fn new(specs: &'a [TrafficSpec], fabric: &Fabric, seed: u64) -> Result<Self, String> {
+        let mut traffic = Self {
+            sources: Vec::with_capacity(specs.len()),
+            heads: vec![None; specs.len()],
+            order: BinaryHeap::with_capacity(specs.len()),
+        };
+        for (index, spec) in specs.iter().enumerate() {
+            let group = u16::try_from(index).map_err(|_| "more than 65536 traffic entries")?;
+            spec.validate(fabric)
+                .map_err(|reason| format!("traffic entry {index}: {reason}"))?;
+            traffic.sources.push(Source::new(spec, group, seed));
+            traffic.advance(group);
+        }
+        Ok(traffic)
+    }
+
+    /// Fetches the next flow of an entry.
+    fn advance(&mut self, group: u16) {
+        let head = self.sources[usize::from(group)].next();
+        if let Some(flow) = &head {
+            self.order.push(Reverse((flow.start, group)));
+        }
+        self.heads[usize::from(group)] = head.map(|flow| FlowSpec { group, ..flow });
+    }
+}
+
+impl Iterator for Traffic<'_> {
+    type Item = FlowSpec;
+
+    fn next(&mut self) -> Option<FlowSpec> {
+        let Reverse((_, group)) = self.order.pop()?;
+        let flow = self.heads[usize::from(group)].take();
+        self.advance(group);
+        flow
+    }
+}
+
+/// Flows of one entry, in order of start.
+#[derive(Debug)]
+enum Source<'a> {
+    Sorted(std::slice::Iter<'a, FlowSpec>),
+    /// Positions left, by start.
+    Unsorted(&'a [FlowSpec], std::vec::IntoIter<u32>),
+    Generated(Box<Generator<'a>>),
+}
+
+impl<'a> Source<'a> {
+    fn new(spec: &'a TrafficSpec, group: u16, seed: u64) -> Self {
+        match spec {
+            TrafficSpec::Flows(flows) if flows.is_sorted_by_key(|flow| flow.start) => {
+                Self::Sorted(flows.iter())
+            }
+            TrafficSpec::Flows(flows) => {
+                let mut order: Vec<u32> = (0..flows.len() as u32).collect();
+                order.sort_by_key(|&i| flows[i as usize].start);
+                Self::Unsorted(flows, order.into_iter())
+            }
+            _ => Self::Generated(Box::new(Generator::new(spec, Stream::new(seed, group)))),
+        }
+    }
+
+    fn next(&mut self) -> Option<FlowSpec> {
+        match self {
+            Self::Sorted(flows) => flows.next().copied(),
+            Self::Unsorted(flows, order) => order.next().map(|i| flows[i as usize]),
+            Self::Generated(generator) => generator.next(),
+        }
+    }
+}
+
+/// Makes one event after the other, and the flows of each.
+#[derive(Debug)]
+struct Generator<'a> {
+    random: Stream,
+    arrivals: Arrivals,
+    settings: FlowSettings,
+    size: Option<&'a Size>,
+    /// A flow sends no longer than so.
+    lifetime: Time,
+    pattern: Pattern<'a>,
+    /// Time of the event under way.
+    now: Time,
+    events: u64,
+    flows: u64,
+    /// Flows of the event under way: made, and all.
+    made: usize,
+    due: usize,
+}
+
+/// Who sends to whom at an event.
+#[derive(Debug)]
+enum Pattern<'a> {
+    /// Every sender, `flows_per_host` times, to one receiver.
+    Burst {
+        from: &'a [NodeId],
+        to: NodeId,
+        flows_per_host: usize,
+    },
+    /// One random sender, or each.
+    Single {
+        from: &'a [NodeId],
+        to: Targets<'a>,
+        synchronised: bool,
+    },
+    /// The first `chosen` of `pool`; the pool is shuffled a little further at each event.
+    Incast {
+        pool: Vec<NodeId>,
+        to: &'a [NodeId],
+        senders: (u32, u32),
+        receiver: NodeId,
+    },
+}
+
+#[derive(Debug)]
+enum Targets<'a> {
+    Any(&'a [NodeId]),
+    /// The receiver of the sender at the same position.
+    Each(Vec<NodeId>),
+}
+
+impl<'a> Generator<'a> {
+    fn new(spec: &'a TrafficSpec, mut random: Stream) -> Self {
+        let mut lifetime = Time::NEVER;
+        let (pattern, size, arrivals, settings) = match spec {
+            TrafficSpec::Flows(_) => unreachable!("a list of flows needs no generator"),
+            TrafficSpec::Burst(burst) => {
+                let pattern = Pattern::Burst {
+                    from: &burst.from,
+                    to: burst.to,
+                    flows_per_host: burst.flows_per_host as usize,
+                };
+                (pattern, Some(&burst.size), burst.arrivals, burst.flow)
+            }
+            TrafficSpec::OnOff(on_off) => {
+                lifetime = on_off.on;
+                let pattern = Pattern::Burst {
+                    from: &on_off.from,
+                    to: on_off.to,
+                    flows_per_host: 1,
+                };
+                let arrivals = Arrivals {
+                    stop: on_off.stop,
+                    ..Arrivals::every(on_off.on.saturating_add(on_off.off), on_off.start)
+                };
+                (pattern, None, arrivals, on_off.flow)
+            }
+            TrafficSpec::Poisson(poisson) => {
+                let to = match &poisson.to {
+                    Receivers::Any(to) => Targets::Any(to),
+                    Receivers::Permutation => {
+                        Targets::Each(derangement(&poisson.from, &mut random))
+                    }
+                };
+                let pattern = Pattern::Single {
+                    from: &poisson.from,
+                    to,
+                    synchronised: poisson.synchronised,
+                };
+                (pattern, Some(&poisson.size), poisson.arrivals, poisson.flow)
+            }
+            TrafficSpec::Incast(incast) => {
+                let pattern = Pattern::Incast {
+                    pool: incast.from.clone(),
+                    to: &incast.to,
+                    senders: incast.senders,
+                    receiver: incast.to[0],
+                };
+                (pattern, Some(&incast.size), incast.arrivals, incast.flow)
+            }
+            TrafficSpec::Permutation(permutation) => {
+                let pattern = Pattern::Single {
+                    from: &permutation.hosts,
+                    to: Targets::Each(derangement(&permutation.hosts, &mut random)),
+                    synchronised: true,
+                };
+                let arrivals = Arrivals::once(permutation.start);
+                (
+                    pattern,
+                    permutation.size.as_ref(),
+                    arrivals,
+                    permutation.flow,
+                )
+            }
+        };
+        Self {
+            random,
+            arrivals,
+            settings,
+            size,
+            lifetime,
+            pattern,
+            now: arrivals.start,
+            events: 0,
+            flows: 0,
+            made: 0,
+            due: 0,
+        }
+    }
+
+    fn next(&mut self) -> Option<FlowSpec> {
+        if self.arrivals.max_flows.is_some_and(|max| self.flows >= max) {
+            return None;
+        }
+        if self.made == self.due {
+            self.next_event()?;
+        }
+        let (src, dst) = self.pattern.pair(self.made, &mut self.random);
+        self.made += 1;
+        self.flows += 1;
+        let size_bytes = self.size.map(|size| match size {
+            Size::Fixed(bytes) => *bytes,
+            Size::Cdf(cdf) => cdf.inverse(self.random.unit()),
+        });
+        let mut stop = self.now.saturating_add(self.lifetime);
+        if size_bytes.is_none() {
+            stop = stop.min(self.arrivals.stop);
+        }
+        Some(FlowSpec {
+            group: 0,
+            src,
+            dst,
+            size_bytes,
+            start: self.now,
+            stop,
+            priority: self.settings.priority,
+            rate_limit: self.settings.rate_limit,
+            controlled: self.settings.controlled,
+            recorded: self.settings.recorded,
+            source_port: self.random.source_port(),
+        })
+    }
+
+    /// Advances to the next event; `None` if there is none.
+    fn next_event(&mut self) -> Option<()> {
+        if self
+            .arrivals
+            .max_events
+            .is_some_and(|max| self.events >= max)
+        {
+            return None;
+        }
+        let interval = match self.arrivals.interval {
+            Interval::Fixed(_) if self.events == 0 => Time::ZERO,
+            Interval::Fixed(period) => period,
+            Interval::Exponential { events_per_second } => {
+                // Saturates, so that a rate near zero means never.
+                Time::from_ps((self.random.exponential() / events_per_second * 1e12 + 0.5) as u64)
+            }
+        };
+        self.now = self.now.saturating_add(interval);
+        if self.now >= self.arrivals.stop {
+            // Stay past the end, whatever is asked again.
+            self.arrivals.max_events = Some(0);
+            return None;
+        }
+        self.events += 1;
+        self.made = 0;
+        self.due = self.pattern.begin(&mut self.random);
+        Some(())
+    }
+}
+
+impl Pattern<'_> {
+    /// Draws what an event has in common, answers how many flows it starts.
+    fn begin(&mut self, random: &mut Stream) -> usize {
+        match self {
+            Self::Burst {
+                from,
+                flows_per_host,
+                ..
+            } => from.len() * *flows_per_host,
+            Self::Single {
+                synchronised: false,
+                ..
+            } => 1,
+            Self::Single { from, .. } => from.len(),
+            Self::Incast {
+                pool,
+                to,
+                senders: (least, most),
+                receiver,
+            } => {
+                *receiver = to[random.below(to.len())];
+                let count = *least as usize + random.below((*most - *least) as usize + 1);
+                choose(pool, count, *receiver, random);
+                count
+            }
+        }
+    }
+
+    /// Sender and receiver of flow `i` of the event.
+    fn pair(&self, i: usize, random: &mut Stream) -> (NodeId, NodeId) {
+        match self {
+            Self::Burst {
+                from,
+                to,
+                flows_per_host,
+            } => (from[i / flows_per_host], *to),
+            Self::Single {
+                from,
+                to,
+                synchronised,
+            } => {
+                let i = if *synchronised {
+                    i
+                } else {
+                    random.below(from.len())
+                };
+                let src = from[i];
+                let dst = match to {
+                    Targets::Each(to) => to[i],
+                    Targets::Any(to) => loop {
+                        let dst = to[random.below(to.len())];
+                        if dst != src {
+                            break dst;
+                        }
+                    },
+                };
+                (src, dst)
+            }
+            Self::Incast { pool, receiver, .. } => (pool[i], *receiver),
+        }
+    }
+}
+
+/// Shuffles `pool` so that its first `count` members are random ones other than `except`.
+fn choose(pool: &mut [NodeId], count: usize, except: NodeId, random: &mut Stream) {
+    let mut end = pool.len();
+    if let Some(position) = pool.iter().position(|&node| node == except) {
+        end -= 1;
+        pool.swap(position, end);
+    }
+    for i in 0..count {
+        pool.swap(i, i + random.below(end - i));
+    }
+}
+
+/// A random order of `hosts` in which none stays in its place, each such order as likely as another:
+/// shuffled until none does, which takes e = 2.7 shuffles on average.
+fn derangement(hosts: &[NodeId], random: &mut Stream) -> Vec<NodeId> {
+    let mut order = hosts.to_vec();
+    loop {
+        for i in (1..order.len()).rev() {
+            order.swap(i, random.below(i + 1));
+        }
+        if order.iter().zip(hosts).all(|(a, b)| a != b) {
+            return order;
+        }
+    }
+}

@@ -1,0 +1,417 @@
+//! Tests of the merged stream and of each generator.
+
+use std::collections::{HashMap, HashSet};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::{Fabric, NodeKind};
+
+const SECOND: u64 = 1_000_000_000_000;
+
+fn fabric(hosts: usize) -> Fabric {
+    let mut nodes = vec![NodeKind::Host; hosts];
+    nodes.push(NodeKind::Switch);
+    Fabric {
+        nodes,
+        ..Fabric::default()
+    }
+}
+
+fn flows(specs: &[TrafficSpec], seed: u64) -> Vec<FlowSpec> {
+    Traffic::new(specs, &fabric(64), seed).unwrap().collect()
+}
+
+fn all(hosts: u32) -> Vec<NodeId> {
+    (0..hosts).collect()
+}
+
+/// Sizes spread over 1 to 1999 bytes, mean 1000.
+fn spread() -> Size {
+    Size::Cdf(Arc::new(Cdf::new(vec![(0, 0.0), (2000, 1.0)]).unwrap()))
+}
+
+fn burst() -> Burst {
+    Burst {
+        from: vec![2, 3, 4],
+        to: 1,
+        flows_per_host: 2,
+        size: Size::Fixed(64_000),
+        arrivals: Arrivals::once(Time::from_ms(50)),
+        flow: FlowSettings::default(),
+    }
+}
+
+fn poisson(events_per_second: f64, seconds: u64) -> Poisson {
+    Poisson {
+        from: all(10),
+        to: Receivers::Any(all(10)),
+        size: spread(),
+        synchronised: false,
+        arrivals: Arrivals {
+            stop: Time::from_ps(seconds * SECOND),
+            ..Arrivals::poisson(events_per_second, Time::ZERO)
+        },
+        flow: FlowSettings::default(),
+    }
+}
+
+fn incast(senders: (u32, u32)) -> Incast {
+    Incast {
+        from: all(64),
+        to: all(64),
+        senders,
+        size: spread(),
+        arrivals: Arrivals {
+            max_events: Some(2000),
+            ..Arrivals::poisson(1e5, Time::from_us(3))
+        },
+        flow: FlowSettings::default(),
+    }
+}
+
+#[test]
+fn a_burst_starts_every_flow_of_every_host_at_once() {
+    let made = flows(&[TrafficSpec::Burst(burst())], 1);
+    let senders: Vec<_> = made.iter().map(|flow| flow.src).collect();
+    assert_eq!(senders, [2, 2, 3, 3, 4, 4]);
+    for flow in &made {
+        assert_eq!((flow.dst, flow.size_bytes), (1, Some(64_000)));
+        assert_eq!((flow.start, flow.stop), (Time::from_ms(50), Time::NEVER));
+    }
+    let ports: HashSet<_> = made.iter().map(|flow| flow.source_port).collect();
+    assert!(ports.len() > 1 && ports.iter().all(|&port| port >= 0xC000));
+}
+
+#[test]
+fn a_periodic_burst_repeats_until_its_end_or_its_count() {
+    let starts = |arrivals| {
+        let mut starts: Vec<u64> = flows(
+            &[TrafficSpec::Burst(Burst {
+                arrivals,
+                ..burst()
+            })],
+            1,
+        )
+        .iter()
+        .map(|flow| flow.start.as_ps() / 1_000_000)
+        .collect();
+        starts.dedup();
+        starts
+    };
+    let periodic = Arrivals::every(Time::from_us(500), Time::from_us(100));
+    let until = Arrivals {
+        stop: Time::from_us(1600),
+        ..periodic
+    };
+    assert_eq!(starts(until), [100, 600, 1100]);
+    let counted = Arrivals {
+        max_events: Some(2),
+        ..periodic
+    };
+    assert_eq!(starts(counted), [100, 600]);
+    let cut = Arrivals {
+        max_flows: Some(7),
+        ..periodic
+    };
+    assert_eq!(starts(cut), [100, 600]);
+}
+
+#[test]
+fn on_off_sources_send_and_pause_in_turn() {
+    let spec = TrafficSpec::OnOff(OnOff {
+        from: vec![0, 1],
+        to: 2,
+        on: Time::from_us(30),
+        off: Time::from_us(20),
+        start: Time::from_us(10),
+        stop: Time::from_us(75),
+        flow: FlowSettings {
+            rate_limit: Some(Rate::from_gbps(5)),
+            ..FlowSettings::default()
+        },
+    });
+    let periods: Vec<_> = flows(&[spec], 1)
+        .iter()
+        .map(|f| {
+            assert_eq!(
+                (f.size_bytes, f.rate_limit),
+                (None, Some(Rate::from_gbps(5)))
+            );
+            (
+                f.src,
+                f.start.as_ps() / 1_000_000,
+                f.stop.as_ps() / 1_000_000,
+            )
+        })
+        .collect();
+    assert_eq!(
+        periods,
+        [(0, 10, 40), (1, 10, 40), (0, 60, 75), (1, 60, 75)]
+    );
+}
+
+#[test]
+fn poisson_offers_its_load_evenly() {
+    let (rate, seconds) = (20_000.0, 5);
+    let made = flows(&[TrafficSpec::Poisson(poisson(rate, seconds))], 3);
+    // The count is Poisson with mean 100,000; its standard deviation is 316.
+    let expected = rate * seconds as f64;
+    assert!((made.len() as f64 - expected).abs() < 4.0 * expected.sqrt());
+    // Bytes: compound Poisson, variance = expected x E[size^2] = expected x 4/3 x 10^6.
+    let bytes: u64 = made.iter().map(|flow| flow.size_bytes.unwrap()).sum();
+    let deviation = (expected * 4.0 / 3.0).sqrt() * 1000.0;
+    assert!((bytes as f64 - expected * 1000.0).abs() < 4.0 * deviation + expected);
+    // Intervals: mean and standard deviation of an exponential distribution are equal.
+    let intervals: Vec<f64> = made
+        .windows(2)
+        .map(|pair| (pair[1].start - pair[0].start).as_secs_f64() * rate)
+        .collect();
+    let mean = intervals.iter().sum::<f64>() / intervals.len() as f64;
+    let variance =
+        intervals.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / intervals.len() as f64;
+    assert!(
+        (mean - 1.0).abs() < 0.02 && (variance - 1.0).abs() < 0.05,
+        "{mean} {variance}"
+    );
+    let mut pairs = HashMap::new();
+    for flow in &made {
+        assert_ne!(flow.src, flow.dst);
+        *pairs.entry((flow.src, flow.dst)).or_insert(0u32) += 1;
+    }
+    assert_eq!(pairs.len(), 90);
+    let per_pair = expected / 90.0;
+    assert!(
+        pairs
+            .values()
+            .all(|&n| (f64::from(n) - per_pair).abs() < 5.0 * per_pair.sqrt())
+    );
+}
+
+#[test]
+fn synchronised_senders_share_one_clock_and_draw_their_own_sizes() {
+    let spec = TrafficSpec::Poisson(Poisson {
+        from: vec![2, 3, 4],
+        to: Receivers::Any(vec![1]),
+        synchronised: true,
+        ..poisson(1000.0, 1)
+    });
+    let made = flows(&[spec], 1);
+    let mut sizes = HashSet::new();
+    for event in made.chunks(3) {
+        assert_eq!(
+            event.iter().map(|flow| flow.src).collect::<Vec<_>>(),
+            [2, 3, 4]
+        );
+        assert!(
+            event
+                .iter()
+                .all(|flow| flow.start == event[0].start && flow.dst == 1)
+        );
+        sizes.extend(event.iter().map(|flow| flow.size_bytes));
+    }
+    // 3 x about 1000 draws of 2000 sizes: about 1554 different ones.
+    assert!(sizes.len() > 1200);
+}
+
+#[test]
+fn a_permutation_gives_each_host_one_flow_each_way_and_none_to_itself() {
+    for seed in 0..50 {
+        let made = flows(
+            &[TrafficSpec::Permutation(Permutation {
+                hosts: all(5),
+                size: Some(Size::Fixed(1)),
+                start: Time::from_us(1),
+                flow: FlowSettings::default(),
+            })],
+            seed,
+        );
+        assert_eq!(made.iter().map(|f| f.src).collect::<Vec<_>>(), all(5));
+        assert_eq!(made.iter().map(|f| f.dst).collect::<HashSet<_>>().len(), 5);
+        assert!(
+            made.iter()
+                .all(|f| f.src != f.dst && f.start == Time::from_us(1))
+        );
+    }
+}
+
+#[test]
+fn a_poisson_permutation_keeps_its_pairs() {
+    let spec = TrafficSpec::Poisson(Poisson {
+        to: Receivers::Permutation,
+        ..poisson(1000.0, 1)
+    });
+    let pairs: HashSet<_> = flows(&[spec], 1).iter().map(|f| (f.src, f.dst)).collect();
+    assert_eq!(pairs.len(), 10);
+    assert_eq!(
+        pairs
+            .iter()
+            .map(|pair| pair.1)
+            .collect::<HashSet<_>>()
+            .len(),
+        10
+    );
+}
+
+#[test]
+fn incast_has_every_number_of_distinct_senders_and_every_receiver() {
+    let made = flows(&[TrafficSpec::Incast(incast((1, 15)))], 1);
+    let mut by_event: HashMap<Time, Vec<FlowSpec>> = HashMap::new();
+    for flow in made {
+        by_event.entry(flow.start).or_default().push(flow);
+    }
+    assert_eq!(by_event.len(), 2000);
+    let mut counts = [0u32; 16];
+    let mut receivers = HashSet::new();
+    for event in by_event.values() {
+        let senders: HashSet<_> = event.iter().map(|flow| flow.src).collect();
+        let receiver = event[0].dst;
+        assert_eq!(senders.len(), event.len());
+        assert!(!senders.contains(&receiver) && event.iter().all(|flow| flow.dst == receiver));
+        counts[event.len()] += 1;
+        receivers.insert(receiver);
+    }
+    // 133 each, standard deviation 11.
+    assert!(
+        counts[1..].iter().all(|count| count.abs_diff(133) < 55),
+        "{counts:?}"
+    );
+    assert_eq!(receivers.len(), 64);
+}
+
+#[test]
+fn all_other_hosts_can_take_part_in_an_incast() {
+    let made = flows(&[TrafficSpec::Incast(incast((63, 63)))], 1);
+    assert_eq!(made.len(), 2000 * 63);
+}
+
+#[test]
+fn flows_are_given_in_order_of_start_and_ties_in_order_of_entry() {
+    let flow = |start, src| FlowSpec {
+        group: 99,
+        src,
+        dst: 9,
+        size_bytes: Some(1),
+        start: Time::from_us(start),
+        stop: Time::NEVER,
+        priority: 3,
+        rate_limit: None,
+        controlled: true,
+        recorded: false,
+        source_port: 7,
+    };
+    let specs = [
+        TrafficSpec::Flows(vec![flow(5, 1), flow(2, 2), flow(5, 3)]),
+        TrafficSpec::Flows(vec![]),
+        TrafficSpec::Flows(vec![flow(2, 4), flow(5, 5)]),
+    ];
+    let order: Vec<_> = flows(&specs, 1).iter().map(|f| (f.group, f.src)).collect();
+    assert_eq!(order, [(0, 2), (2, 4), (0, 1), (0, 3), (2, 5)]);
+}
+
+#[test]
+fn entries_that_cannot_be_generated_are_refused() {
+    let switch = 64;
+    let refused = |spec: TrafficSpec, reason: &str| {
+        let error = Traffic::new(&[spec], &fabric(64), 1).unwrap_err();
+        assert!(
+            error.starts_with("traffic entry 0: ") && error.contains(reason),
+            "{error}"
+        );
+    };
+    let change = |f: &dyn Fn(&mut Burst)| {
+        let mut changed = burst();
+        f(&mut changed);
+        TrafficSpec::Burst(changed)
+    };
+    refused(change(&|b| b.to = switch), "is a switch");
+    refused(change(&|b| b.to = 65), "no node 65");
+    refused(change(&|b| b.to = 3), "to itself");
+    refused(change(&|b| b.from.clear()), "no senders");
+    refused(change(&|b| b.from.push(2)), "twice");
+    refused(change(&|b| b.size = Size::Fixed(0)), "1 byte");
+    refused(change(&|b| b.flow.priority = 8), "priority 8");
+    refused(
+        change(&|b| b.arrivals = Arrivals::every(Time::ZERO, Time::ZERO)),
+        "interval",
+    );
+    refused(TrafficSpec::Poisson(poisson(0.0, 1)), "rate above 0");
+    refused(TrafficSpec::Poisson(poisson(f64::NAN, 1)), "rate above 0");
+    refused(TrafficSpec::Incast(incast((1, 64))), "there are 63");
+    refused(TrafficSpec::Incast(incast((0, 4))), "no range");
+    refused(TrafficSpec::Incast(incast((5, 4))), "no range");
+}
+
+/// Entries of every kind that end by themselves.
+fn specs() -> impl Strategy<Value = Vec<TrafficSpec>> {
+    let times = (1u64..5_000_000, 0u64..5_000_000, 0u64..20);
+    let entry = (times, 0u32..5).prop_map(|((period, start, count), kind)| {
+        let periodic = Arrivals {
+            max_events: Some(count),
+            ..Arrivals::every(Time::from_ps(period), Time::from_ps(start))
+        };
+        match kind {
+            0 => TrafficSpec::Burst(Burst {
+                arrivals: periodic,
+                ..burst()
+            }),
+            1 => TrafficSpec::Incast(Incast {
+                arrivals: periodic,
+                ..incast((1, 7))
+            }),
+            2 => TrafficSpec::OnOff(OnOff {
+                from: all(3),
+                to: 3,
+                on: Time::from_ps(period),
+                off: Time::from_ps(period / 2),
+                start: Time::from_ps(start),
+                stop: Time::from_ps(start + period * count),
+                flow: FlowSettings::default(),
+            }),
+            3 => TrafficSpec::Permutation(Permutation {
+                hosts: all(4),
+                size: None,
+                start: Time::from_ps(start),
+                flow: FlowSettings::default(),
+            }),
+            _ => TrafficSpec::Poisson(Poisson {
+                synchronised: period % 2 == 0,
+                arrivals: Arrivals {
+                    max_flows: Some(count),
+                    ..Arrivals::poisson(1e12 / period as f64, Time::from_ps(start))
+                },
+                ..poisson(1.0, 1)
+            }),
+        }
+    });
+    proptest::collection::vec(entry, 0..6)
+}
+
+proptest! {
+    #[test]
+    fn the_stream_is_ordered_repeatable_and_complete(specs in specs(), seed: u64) {
+        let made = flows(&specs, seed);
+        prop_assert!(made.is_sorted_by_key(|flow| (flow.start, flow.group)));
+        prop_assert_eq!(&made, &flows(&specs, seed));
+        for flow in &made {
+            prop_assert!(flow.src != flow.dst && flow.stop >= flow.start);
+            prop_assert!(flow.size_bytes != Some(0));
+        }
+    }
+
+    /// An entry's flows are the same whatever stands beside it.
+    #[test]
+    fn entries_do_not_depend_on_one_another(specs in specs(), seed: u64) {
+        let together = flows(&specs, seed);
+        for index in 0..specs.len() {
+            let mut alone = vec![TrafficSpec::Flows(vec![]); specs.len()];
+            alone[index] = specs[index].clone();
+            let of_entry: Vec<_> = together
+                .iter()
+                .filter(|flow| usize::from(flow.group) == index)
+                .copied()
+                .collect();
+            prop_assert_eq!(of_entry, flows(&alone, seed));
+        }
+    }
+}

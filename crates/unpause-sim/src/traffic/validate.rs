@@ -1,0 +1,164 @@
+//! What makes an entry impossible to generate.
+
+use std::collections::HashSet;
+
+use unpause_protocols::units::Time;
+
+use super::{Arrivals, FlowSettings, Interval, Receivers, Size, TrafficSpec};
+use crate::config::{Fabric, NodeId, NodeKind, PRIORITIES};
+
+impl TrafficSpec {
+    /// `Err` says why this entry cannot be generated in `fabric`.
+    pub fn validate(&self, fabric: &Fabric) -> Result<(), String> {
+        match self {
+            Self::Flows(flows) => {
+                for flow in flows {
+                    host(fabric, flow.src)?;
+                    host(fabric, flow.dst)?;
+                    different(flow.src, flow.dst)?;
+                    priority(flow.priority)?;
+                    if flow.size_bytes == Some(0) {
+                        return Err("a flow needs at least 1 byte".into());
+                    }
+                }
+                Ok(())
+            }
+            Self::Burst(burst) => {
+                senders_to(fabric, &burst.from, burst.to)?;
+                if burst.flows_per_host == 0 {
+                    return Err("flows_per_host must be at least 1".into());
+                }
+                size(&burst.size)?;
+                arrivals(&burst.arrivals)?;
+                settings(&burst.flow)
+            }
+            Self::OnOff(on_off) => {
+                senders_to(fabric, &on_off.from, on_off.to)?;
+                if on_off.on == Time::ZERO {
+                    return Err("a period of sending must be longer than zero".into());
+                }
+                settings(&on_off.flow)
+            }
+            Self::Poisson(poisson) => {
+                hosts(fabric, &poisson.from, "senders")?;
+                match &poisson.to {
+                    Receivers::Any(to) => {
+                        hosts(fabric, to, "receivers")?;
+                        another(&poisson.from, to)?;
+                    }
+                    Receivers::Permutation => permutable(&poisson.from)?,
+                }
+                size(&poisson.size)?;
+                arrivals(&poisson.arrivals)?;
+                settings(&poisson.flow)
+            }
+            Self::Incast(incast) => {
+                hosts(fabric, &incast.from, "senders")?;
+                hosts(fabric, &incast.to, "receivers")?;
+                let (least, most) = incast.senders;
+                if least == 0 || least > most {
+                    return Err(format!("{least} to {most} senders is no range above 0"));
+                }
+                let from: HashSet<_> = incast.from.iter().collect();
+                let available =
+                    from.len() - usize::from(incast.to.iter().any(|to| from.contains(to)));
+                if most as usize > available {
+                    return Err(format!(
+                        "an incast of {most} senders needs as many hosts beside the receiver, there are {available}"
+                    ));
+                }
+                size(&incast.size)?;
+                arrivals(&incast.arrivals)?;
+                settings(&incast.flow)
+            }
+            Self::Permutation(permutation) => {
+                hosts(fabric, &permutation.hosts, "hosts")?;
+                permutable(&permutation.hosts)?;
+                permutation.size.as_ref().map_or(Ok(()), size)?;
+                settings(&permutation.flow)
+            }
+        }
+    }
+}
+
+fn host(fabric: &Fabric, node: NodeId) -> Result<(), String> {
+    match fabric.nodes.get(node as usize) {
+        Some(NodeKind::Host) => Ok(()),
+        Some(NodeKind::Switch) => Err(format!("node {node} is a switch, not a host")),
+        None => Err(format!("there is no node {node}")),
+    }
+}
+
+fn different(src: NodeId, dst: NodeId) -> Result<(), String> {
+    if src == dst {
+        return Err(format!("host {src} cannot send to itself"));
+    }
+    Ok(())
+}
+
+fn hosts(fabric: &Fabric, nodes: &[NodeId], what: &str) -> Result<(), String> {
+    if nodes.is_empty() {
+        return Err(format!("no {what}"));
+    }
+    let mut seen = HashSet::new();
+    for &node in nodes {
+        host(fabric, node)?;
+        if !seen.insert(node) {
+            return Err(format!("host {node} is twice among the {what}"));
+        }
+    }
+    Ok(())
+}
+
+fn senders_to(fabric: &Fabric, from: &[NodeId], to: NodeId) -> Result<(), String> {
+    hosts(fabric, from, "senders")?;
+    host(fabric, to)?;
+    from.iter().try_for_each(|&src| different(src, to))
+}
+
+/// Every sender has somebody else to send to.
+fn another(from: &[NodeId], to: &[NodeId]) -> Result<(), String> {
+    match to {
+        &[only] if from.contains(&only) => different(only, only),
+        _ => Ok(()),
+    }
+}
+
+fn permutable(hosts: &[NodeId]) -> Result<(), String> {
+    if hosts.len() < 2 {
+        return Err("a permutation needs at least 2 hosts".into());
+    }
+    Ok(())
+}
+
+fn priority(priority: u8) -> Result<(), String> {
+    if usize::from(priority) >= PRIORITIES {
+        return Err(format!("priority {priority} is not within 0 to 7"));
+    }
+    Ok(())
+}
+
+fn settings(flow: &FlowSettings) -> Result<(), String> {
+    priority(flow.priority)
+}
+
+fn size(size: &Size) -> Result<(), String> {
+    if *size == Size::Fixed(0) {
+        return Err("a flow needs at least 1 byte".into());
+    }
+    Ok(())
+}
+
+fn arrivals(arrivals: &Arrivals) -> Result<(), String> {
+    match arrivals.interval {
+        Interval::Fixed(Time::ZERO) => Err("events need an interval longer than zero".into()),
+        Interval::Exponential { events_per_second }
+            if !(events_per_second > 0.0 && events_per_second.is_finite()) =>
+        {
+            Err(format!(
+                "{events_per_second} events per second is no rate above 0"
+            ))
+        }
+        _ => Ok(()),
+    }
+}
