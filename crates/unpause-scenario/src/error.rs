@@ -49,15 +49,25 @@ pub struct SourceError {
 
 impl Error {
     pub(crate) fn io(action: &'static str, path: &Path, reason: std::io::Error) -> Self {
-        Self::Io { action, path: path.to_owned(), reason }
+        Self::Io {
+            action,
+            path: path.to_owned(),
+            reason,
+        }
     }
 
     /// File, line and column (from 1) of the mistake.
     pub fn location(&self) -> Option<(String, usize, usize)> {
-        let Self::Source(error) = self else { return None };
+        let Self::Source(error) = self else {
+            return None;
+        };
         let label = error.labels.first()?;
         let contents = error.source_code.read_span(label.inner(), 0, 0).ok()?;
-        Some((error.source_code.name().to_owned(), contents.line() + 1, contents.column() + 1))
+        Some((
+            error.source_code.name().to_owned(),
+            contents.line() + 1,
+            contents.column() + 1,
+        ))
     }
 
     /// What to do about it.
@@ -112,7 +122,11 @@ pub(crate) type Checked<T> = Result<T, Box<Problem>>;
 
 impl Problem {
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), labels: Vec::new(), help: None }
+        Self {
+            message: message.into(),
+            labels: Vec::new(),
+            help: None,
+        }
     }
     pub fn at(mut self, span: Range<usize>, label: impl Into<String>) -> Self {
         self.labels.push((span, label.into()));
@@ -190,7 +204,12 @@ pub(crate) fn nearest(found: &str, valid: &[&str]) -> Option<String> {
     let lower = found.to_lowercase();
     let best = valid
         .iter()
-        .map(|name| (strsim::damerau_levenshtein(&lower, &name.to_lowercase()), name))
+        .map(|name| {
+            (
+                strsim::damerau_levenshtein(&lower, &name.to_lowercase()),
+                name,
+            )
+        })
         .min_by_key(|(distance, _)| *distance);
     match best {
         Some((distance, name)) if distance <= 2.max(found.len() / 3) && distance < name.len() => {
@@ -198,7 +217,11 @@ pub(crate) fn nearest(found: &str, valid: &[&str]) -> Option<String> {
         }
         _ if valid.is_empty() => None,
         _ => {
-            let mut names: Vec<_> = valid.iter().take(20).map(|name| format!("`{name}`")).collect();
+            let mut names: Vec<_> = valid
+                .iter()
+                .take(20)
+                .map(|name| format!("`{name}`"))
+                .collect();
             if valid.len() > names.len() {
                 names.push(format!("… ({} in all)", valid.len()));
             }

@@ -5,8 +5,8 @@
 
 use std::fmt;
 
-use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::Deserialize;
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde_spanned::Spanned;
 
 use crate::quantity::{Duration, Size};
@@ -40,6 +40,7 @@ pub(crate) const FILE_KEYS: [&str; 4] = ["topology", "scheme", "traffic", "sweep
 pub(crate) struct Host {
     pub payload: Option<Spanned<Size>>,
     pub header: Option<Spanned<Size>>,
+    pub framing: Option<Spanned<Size>>,
     pub ack_every: Option<Spanned<u32>>,
     pub retransmit_timeout: Option<Spanned<Duration>>,
     pub control_priority: Option<Spanned<u8>>,
@@ -65,6 +66,7 @@ pub(crate) struct Pfc {
     pub headroom: Option<Spanned<Size>>,
     pub reaction: Option<Spanned<Duration>>,
     pub mode: Option<Spanned<PfcMode>>,
+    pub pause_time: Option<Spanned<Duration>>,
     pub pause_quanta: Option<Spanned<u16>>,
 }
 

@@ -24,7 +24,10 @@ pub struct QuantityError {
 
 impl QuantityError {
     fn new(message: String, help: impl Into<String>) -> Self {
-        Self { message, help: help.into() }
+        Self {
+            message,
+            help: help.into(),
+        }
     }
 }
 
@@ -115,8 +118,14 @@ pub fn parse_ratio(text: &str) -> Result<Ratio, QuantityError> {
     };
     let text = text.trim();
     if let Some((num, den)) = text.split_once('/') {
-        let num = num.trim().parse().map_err(|_| bad("its numerator is not a whole number"))?;
-        let den = den.trim().parse().map_err(|_| bad("its denominator is not a whole number"))?;
+        let num = num
+            .trim()
+            .parse()
+            .map_err(|_| bad("its numerator is not a whole number"))?;
+        let den = den
+            .trim()
+            .parse()
+            .map_err(|_| bad("its denominator is not a whole number"))?;
         if den == 0 {
             return Err(bad("its denominator is zero"));
         }
@@ -130,7 +139,9 @@ pub fn parse_ratio(text: &str) -> Result<Ratio, QuantityError> {
         return Err(bad("it is negative"));
     }
     let (mantissa, decimals) = decimal(number).ok_or_else(|| bad("it is not a number"))?;
-    let den = 10_u64.checked_pow(decimals).and_then(|p| p.checked_mul(scale));
+    let den = 10_u64
+        .checked_pow(decimals)
+        .and_then(|p| p.checked_mul(scale));
     match (u64::try_from(mantissa), den) {
         (Ok(num), Some(den)) => Ok(Ratio { num, den }),
         _ => Err(bad("it has too many digits")),
@@ -179,16 +190,24 @@ fn parse(text: &str, kind: &Kind) -> Result<u64, QuantityError> {
 }
 
 fn unit_scale(unit: &str, kind: &Kind) -> Option<u64> {
-    kind.units.iter().find(|(name, _)| *name == unit).map(|(_, scale)| *scale)
+    kind.units
+        .iter()
+        .find(|(name, _)| *name == unit)
+        .map(|(_, scale)| *scale)
 }
 
 /// A unit of another kind, or of this kind in other letters.
 fn wrong_unit(unit: &str, kind: &Kind) -> Option<String> {
     if let Some(bits) = ["B/s", "Bps"].iter().find_map(|end| unit.strip_suffix(end)) {
-        return Some(format!("`{unit}` counts bytes and rates here count bits: `{bits}bps`"));
+        return Some(format!(
+            "`{unit}` counts bytes and rates here count bits: `{bits}bps`"
+        ));
     }
     if kind.name == SIZE.name && unit.ends_with('b') {
-        return Some(format!("b is a bit and B a byte: `{}B`", unit.trim_end_matches('b')));
+        return Some(format!(
+            "b is a bit and B a byte: `{}B`",
+            unit.trim_end_matches('b')
+        ));
     }
     for other in [&DURATION, &RATE, &SIZE] {
         if other.name != kind.name && unit_scale(unit, other).is_some() {
@@ -287,21 +306,30 @@ impl<T> Visitor<'_> for QuantityVisitor<T> {
 
 impl<'de> Deserialize<'de> for Duration {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let visitor = QuantityVisitor { kind: &DURATION, parse: parse_duration };
+        let visitor = QuantityVisitor {
+            kind: &DURATION,
+            parse: parse_duration,
+        };
         deserializer.deserialize_any(visitor).map(Self)
     }
 }
 
 impl<'de> Deserialize<'de> for DataRate {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let visitor = QuantityVisitor { kind: &RATE, parse: parse_rate };
+        let visitor = QuantityVisitor {
+            kind: &RATE,
+            parse: parse_rate,
+        };
         deserializer.deserialize_any(visitor).map(Self)
     }
 }
 
 impl<'de> Deserialize<'de> for Size {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let visitor = QuantityVisitor { kind: &SIZE, parse: parse_size };
+        let visitor = QuantityVisitor {
+            kind: &SIZE,
+            parse: parse_size,
+        };
         deserializer.deserialize_any(visitor).map(Self)
     }
 }
@@ -357,12 +385,20 @@ mod tests {
         ] {
             assert_eq!(parse_duration(text), Ok(Time::from_ps(ps)), "{text}");
         }
-        for (text, bytes) in [("512KB", 512_000), ("64KiB", 65_536), ("9 MB", 9_000_000), ("1B", 1)]
-        {
+        for (text, bytes) in [
+            ("512KB", 512_000),
+            ("64KiB", 65_536),
+            ("9 MB", 9_000_000),
+            ("1B", 1),
+        ] {
             assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }
-        for (text, num, den) in [("1/128", 1, 128), ("1%", 1, 100), ("0.5", 5, 10), ("2.5%", 25, 1000)]
-        {
+        for (text, num, den) in [
+            ("1/128", 1, 128),
+            ("1%", 1, 100),
+            ("0.5", 5, 10),
+            ("2.5%", 25, 1000),
+        ] {
             assert_eq!(parse_ratio(text), Ok(Ratio { num, den }), "{text}");
         }
         assert_eq!(parse_ratio("1/128").unwrap().scaled(1 << 32), Some(1 << 25));
@@ -371,8 +407,17 @@ mod tests {
     #[test]
     fn says_what_is_wrong() {
         let texts = [
-            "40Gps", "40", "Gbps", "-1Gbps", "5GB/s", "40gbps", "5us", "1e3bps", "0.5bps",
-            "99999999999999Tbps", "",
+            "40Gps",
+            "40",
+            "Gbps",
+            "-1Gbps",
+            "5GB/s",
+            "40gbps",
+            "5us",
+            "1e3bps",
+            "0.5bps",
+            "99999999999999Tbps",
+            "",
         ];
         let mut said = String::new();
         for text in texts {
