@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unpause.metrics import METRICS, Metric
+from unpause.schemes import canonical
 from unpause.series import Unavailable
 
 if TYPE_CHECKING:
@@ -259,9 +260,7 @@ def _find(result: Result, check: Check) -> Finding:
 
 
 def _measure(result: Result, check: Check, scheme: str) -> float:
-    runs = result.runs_of(scheme)
-    if not runs:
-        raise Unavailable(f"The result has no scheme {scheme}.")
+    runs = result.runs_of(_scheme_named(result, scheme))
     if check.metric.scope == "sweep":
         return float(check.metric.function(runs, **check.args))
     if len(runs) > 1:
@@ -269,6 +268,16 @@ def _measure(result: Result, check: Check, scheme: str) -> float:
             f"The result has {len(runs)} runs of {scheme}; {check.metric.name} needs one."
         )
     return float(check.metric.function(runs[0], **check.args))
+
+
+def _scheme_named(result: Result, name: str) -> str:
+    """The result's scheme that a claim calls `name`: "QCN" may be called "PFC+QCN"."""
+    if name in result.schemes:
+        return name
+    for found in result.schemes:
+        if canonical(found) == name:
+            return found
+    raise Unavailable(f"The result has no scheme {name}.")
 
 
 def _limit_of(check: Check, scheme: str, measured: Mapping[str, float | None]) -> float | None:

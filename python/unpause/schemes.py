@@ -18,10 +18,17 @@ _COLOURS = {
 _SPARE_COLOURS = ("#0072B2", "#CC79A7", "#8C6D1F", "#7A4FBF", "#000000")
 
 
+def canonical(name: str) -> str:
+    """Name without the PFC that all share: ``"PFC+QCN"`` is ``"QCN"``."""
+    return name.removeprefix("PFC+").strip()
+
+
 def ordered(names: Iterable[str]) -> list[str]:
     """`names` without repeats: known schemes in their fixed order, then others as they come."""
     unique = list(dict.fromkeys(names))
-    return [n for n in ORDER if n in unique] + [n for n in unique if n not in ORDER]
+    known = [n for n in unique if canonical(n) in ORDER]
+    known.sort(key=lambda n: ORDER.index(canonical(n)))
+    return known + [n for n in unique if canonical(n) not in ORDER]
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:
@@ -29,9 +36,9 @@ def colours(names: Iterable[str]) -> dict[str, str]:
     chosen: dict[str, str] = {}
     spare = 0
     for name in ordered(names):
-        if name in _COLOURS:
-            chosen[name] = _COLOURS[name]
-        else:
-            chosen[name] = _SPARE_COLOURS[spare % len(_SPARE_COLOURS)]
+        colour = _COLOURS.get(canonical(name))
+        if colour is None or colour in chosen.values():
+            colour = _SPARE_COLOURS[spare % len(_SPARE_COLOURS)]
             spare += 1
+        chosen[name] = colour
     return chosen
