@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from conftest import MS, Builder
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import MS, Builder
 from unpause import metrics, series
 from unpause.series import Unavailable
 

@@ -1,8 +1,7 @@
 //! Running on another thread, so that this one can answer Ctrl-C and call Python.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -24,14 +23,13 @@ pub(crate) fn run(
 ) -> PyResult<Outcome> {
     let board = Board::default();
     let outcome = std::thread::scope(|scope| {
-        let (done, wait) = channel();
         let worker = scope.spawn(|| {
             let outcome = execute(scenario, options, &board);
-            drop(done);
+            board.end();
             outcome
         });
         let mut raised = None;
-        while py.detach(|| wait.recv_timeout(TICK)) == Err::<(), _>(RecvTimeoutError::Timeout) {
+        while !py.detach(|| board.ended_within(TICK)) && !worker.is_finished() {
             if raised.is_none()
                 && let Err(error) = board.tell(py, callback.as_ref())
             {
@@ -53,10 +51,12 @@ pub(crate) fn run(
 struct Board {
     interrupted: AtomicBool,
     state: Mutex<State>,
+    ended: Condvar,
 }
 
 #[derive(Default)]
 struct State {
+    ended: bool,
     label: String,
     finished: usize,
     runs: Vec<RunState>,
@@ -70,8 +70,19 @@ struct RunState {
 }
 
 impl Board {
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end(&self) {
+        self.state().ended = true;
+        self.ended.notify_all();
+    }
+
+    /// Waits for the end, `time` at most.
+    fn ended_within(&self, time: Duration) -> bool {
+        let waited = self.ended.wait_timeout_while(self.state(), time, |s| !s.ended);
+        waited.unwrap_or_else(PoisonError::into_inner).0.ended
     }
 
     fn tell(&self, py: Python<'_>, callback: Option<&Py<PyAny>>) -> PyResult<()> {
