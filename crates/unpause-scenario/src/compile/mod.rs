@@ -16,6 +16,7 @@ use serde_spanned::Spanned;
 use toml::de::DeValue;
 use unpause_protocols::units::Time;
 use unpause_sim::config::Config;
+use unpause_sim::traffic::TrafficSpec;
 
 use crate::document::{self, Table, read, split_off, take_string, take_table, take_tables};
 use crate::error::{Checked, Problem, nearest};
@@ -284,4 +285,29 @@ fn congestion_control(
         _ => Time::ZERO,
     };
     Ok((mechanism, mechanism.configure(parameters, base_rtt)?))
+}
+
+impl Run {
+    /// Scheme and swept values, for people.
+    pub fn label(&self, columns: &[String]) -> String {
+        let values = columns.iter().zip(&self.values).map(|(name, value)| format!(" {name}={value}"));
+        self.scheme.clone() + &values.collect::<String>()
+    }
+
+    /// True if this entry of the traffic is not for this scheme.
+    pub(crate) fn is_left_out(&self, entry: usize) -> bool {
+        self.config.traffic[entry] == TrafficSpec::Flows(Vec::new())
+    }
+
+    /// True if no flow obeys the reaction point.
+    pub(crate) fn controls_nothing(&self) -> bool {
+        !self.config.traffic.iter().any(|spec| match spec {
+            TrafficSpec::Flows(flows) => flows.iter().any(|flow| flow.controlled),
+            TrafficSpec::Burst(burst) => burst.flow.controlled,
+            TrafficSpec::OnOff(on_off) => on_off.flow.controlled,
+            TrafficSpec::Poisson(poisson) => poisson.flow.controlled,
+            TrafficSpec::Incast(incast) => incast.flow.controlled,
+            TrafficSpec::Permutation(permutation) => permutation.flow.controlled,
+        })
+    }
 }
