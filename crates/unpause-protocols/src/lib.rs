@@ -20,6 +20,10 @@
     clippy::alloc_instead_of_core
 )]
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod dispatch;
 mod jitter;
 

@@ -17,9 +17,27 @@ mod switch;
 mod throttle;
 pub mod traffic;
 
-pub use engine::run::run;
+use std::ops::ControlFlow;
 
 use unpause_protocols::units::Time;
+
+pub use engine::partition::useful_threads;
+pub use engine::run::{Watch, run as run_threads};
+
+use config::Config;
+use results::Results;
+
+/// Runs `config` on one thread. `watch` is called now and then and may end the run.
+///
+/// # Errors
+///
+/// [`Error::Invalid`] if the configuration cannot be run, [`Error::Interrupted`] if `watch` said so.
+pub fn run(
+    config: &Config,
+    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Results, Error> {
+    run_threads(config, 1, watch)
+}
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug)]

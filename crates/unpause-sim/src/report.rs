@@ -4,19 +4,20 @@ use std::collections::HashMap;
 
 use unpause_protocols::units::{Rate, Time};
 
-use crate::Error;
-use crate::engine::shard::{FlowEnd, Log};
+use crate::engine::shard::{FlowEnd, Log, ShardEnd};
 use crate::host::sender::Layout;
 use crate::ideal::{self, Frames};
 use crate::plan::Plan;
 use crate::results::{FlowRecord, FlowSample, Results, Totals};
 
 /// Sorts what was recorded, and checks that nothing got lost.
-///
-/// # Errors
-///
-/// None today; the signature leaves room for results that cannot be trusted.
-pub fn results(plan: &Plan<'_>, log: Log, held: u64, windows: u64) -> Result<Results, Error> {
+pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, windows: u64) -> Results {
+    let mut log = Log::default();
+    let mut held = 0;
+    for end in ends {
+        log.merge(end.log);
+        held += end.held_data_packets;
+    }
     let counts = log.counts;
     assert_eq!(
         counts.data_packets,
@@ -76,14 +77,14 @@ pub fn results(plan: &Plan<'_>, log: Log, held: u64, windows: u64) -> Result<Res
     };
     let mut ports = ports;
     ports.sort_unstable_by_key(|port| (port.node, port.port, port.priority));
-    Ok(Results {
+    Results {
         flows,
         ports,
         pauses,
         port_series,
         flow_series,
         totals,
-    })
+    }
 }
 
 /// Joins what senders and receivers sampled. A receiver that has completed keeps its last value.

@@ -143,6 +143,12 @@ impl Routing {
         Some(routes.ports[(start + choice) as usize])
     }
 
+    /// True if there is a way from one host to the other.
+    pub fn reaches(&self, ports: &Ports, src: NodeId, dst: NodeId) -> bool {
+        let uplink = ports.transmitters_of(src).first();
+        uplink.is_some_and(|uplink| self.port(uplink.peer, src, dst, 0).is_some())
+    }
+
     /// The links of the way from `src` to `dst`, as (time of a byte in ps, delay); `None` if there
     /// is no way.
     pub fn path(

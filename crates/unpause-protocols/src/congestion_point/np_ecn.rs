@@ -306,8 +306,8 @@ mod tests {
         port.arrive(1);
         assert_eq!(port.cp.held(), 2);
         port.arrive(10);
-        port.packets = 2;
+        port.packets = 1;
         assert_eq!(port.depart(1), 0);
-        assert_eq!(port.cp.held(), 1);
+        assert_eq!(port.cp.held(), 0);
     }
 }

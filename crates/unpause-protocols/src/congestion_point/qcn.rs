@@ -232,6 +232,10 @@ mod tests {
         assert_eq!(feedback, expected);
         assert!((42_480..=57_471).contains(&cp.to_sample));
         assert_eq!(cp.q_old, 40_000);
+        // The slightest congestion is told too.
+        cp.q_old = 26_000;
+        let verdict = cp.sample(queue(27_000), &mut rng);
+        assert!(matches!(verdict, Verdict::Notify(feedback) if feedback.qfb == 1));
     }
 
     #[test]

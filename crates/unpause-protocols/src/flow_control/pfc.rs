@@ -384,6 +384,8 @@ mod tests {
         }
         let ideal = headroom(Rate::from_gbps(40), Time::ZERO, 1068, 84, Time::ZERO);
         assert_eq!(ideal, 2 * 1068 + 84);
+        let begun = headroom(Rate::from_gbps(40), Time::ZERO, 0, 0, Time::from_ps(1));
+        assert_eq!(begun, 1);
     }
 
     #[test]

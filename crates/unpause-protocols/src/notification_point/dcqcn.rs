@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(np.on_data(at_us(2), 1000, true), None);
         assert_eq!(np.on_data(at_us(50), 1000, true), None);
         assert_eq!(np.on_data(at_us(51), 1000, false), None);
-        assert_eq!(np.on_data(at_us(52), 1000, true), Some(Notification::Cnp));
+        assert_eq!(np.on_data(at_us(51), 1000, true), Some(Notification::Cnp));
         assert_eq!(np.next_timer(), Time::NEVER);
         assert_eq!(np.on_timer(at_us(200)), None);
     }

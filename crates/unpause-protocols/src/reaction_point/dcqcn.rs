@@ -286,7 +286,7 @@ mod tests {
             ..Params::default()
         });
         rp.on_cnp(Time::ZERO);
-        let alpha = ONE / 2 - (ONE / 2 >> 8) + (ONE >> 8);
+        let alpha = ONE / 2 - (ONE >> 9) + (ONE >> 8);
         assert_eq!(rp.alpha, alpha);
         let cut = (u128::from(LINE) * u128::from(alpha)) >> 33;
         assert_eq!(rp.current, LINE - cut as u64);
@@ -353,7 +353,11 @@ mod tests {
         for _ in 0..6 {
             rp.end_byte_cycle();
         }
+        run_timers(&mut rp, Time::from_us(55 * 4));
+        let before = rp.target;
+        // At the threshold, not past it: additive.
         run_timers(&mut rp, Time::from_us(55 * 5));
+        assert_eq!(rp.target - before, 40_000_000);
         for steps in 1..4 {
             let before = rp.target;
             run_timers(&mut rp, Time::from_us(55 * (5 + steps)));

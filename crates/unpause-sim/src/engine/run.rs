@@ -2,155 +2,230 @@
 
 use std::iter::Peekable;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use unpause_protocols::units::Time;
 
-use crate::config::{Config, NodeId};
-use crate::engine::shard::{Calendar, Log, Node, Shard};
-use crate::engine::wire::Wires;
-use crate::host::{FlowStart, Host};
+use crate::config::Config;
+use crate::engine::barrier::Barrier;
+use crate::engine::partition::partition;
+use crate::engine::shard::{Mail, Shard};
+use crate::host::FlowStart;
 use crate::plan::Plan;
 use crate::results::Results;
-use crate::switch::shared_buffer::SharedBuffer;
 use crate::traffic::Traffic;
 use crate::{Error, Progress, report};
 
 /// Flows are read from the traffic stream at least so many at a time.
 const FLOWS_AHEAD: usize = 64;
-/// Windows between two looks at the clock.
+/// Windows between two calls of the watcher.
 const WINDOWS_PER_WATCH: u64 = 256;
 
-/// Runs `config`. `watch` is called now and then and may end the run.
+/// Who watches a run; an answer of `Break` ends it.
+pub type Watch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
+
+/// Runs `config` on `threads` threads; the results are the same for any number.
 ///
 /// # Errors
 ///
 /// [`Error::Invalid`] if the configuration cannot be run, [`Error::Interrupted`] if `watch` said so.
-pub fn run(
-    config: &Config,
-    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-) -> Result<Results, Error> {
+pub fn run(config: &Config, threads: usize, watch: &mut Watch<'_>) -> Result<Results, Error> {
     let plan = Plan::new(config)?;
-    let traffic =
-        Traffic::new(&config.traffic, &config.fabric, config.seed).map_err(Error::Invalid)?;
-    let mut shard = shard(&plan);
-    let mut flows = Injector {
-        traffic: traffic.peekable(),
-        next_id: 0,
+    let threads = threads.max(1);
+    let shard_of = partition(config, &plan.ports, threads);
+    let exchange = Exchange::new(threads);
+    let worker = |index: usize, watch: Option<&mut Watch<'_>>| {
+        let mut worker = Worker {
+            traffic: Traffic::new(&config.traffic, &config.fabric, config.seed)
+                .map_err(Error::Invalid)?
+                .peekable(),
+            next_id: 0,
+            shard: Shard::new(&plan, &shard_of, index as u16),
+            exchange: &exchange,
+            plan: &plan,
+        };
+        let windows = worker.run(watch)?;
+        Ok((worker.shard.finish(&plan), windows))
     };
+    let finished: Vec<Result<_, Error>> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads)
+            .map(|index| scope.spawn(move || worker(index, None)))
+            .collect();
+        let first = worker(0, Some(watch));
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        std::iter::once(first)
+            .chain(others.into_iter().map(join))
+            .collect()
+    });
     let mut windows = 0;
-    let mut horizon = Time::ZERO;
-    loop {
-        let mut start = shard.calendar.earliest().min(flows.next_start());
-        if start >= config.stop {
-            break;
+    let mut ends = Vec::with_capacity(threads);
+    for result in finished {
+        let (end, shard_windows) = result?;
+        windows = shard_windows;
+        ends.push(end);
+    }
+    Ok(report::results(&plan, ends, windows))
+}
+
+/// What threads tell one another between windows. Everything has two sides: one is written in a
+/// window while the other, written in the window before, is read.
+struct Exchange {
+    barrier: Barrier,
+    sides: [Side; 2],
+    interrupted: AtomicBool,
+}
+
+struct Side {
+    /// When each thread next has something to do, what it has mailed included.
+    next: Vec<AtomicU64>,
+    /// From each thread to each thread.
+    mail: Vec<Vec<Mutex<Mail>>>,
+}
+
+impl Exchange {
+    fn new(threads: usize) -> Self {
+        let side = || Side {
+            next: (0..threads).map(|_| AtomicU64::new(0)).collect(),
+            mail: (0..threads)
+                .map(|_| (0..threads).map(|_| Mutex::new(Mail::default())).collect())
+                .collect(),
+        };
+        Self {
+            barrier: Barrier::new(threads),
+            sides: [side(), side()],
+            interrupted: AtomicBool::new(false),
         }
-        if start.saturating_add(plan.lookahead) > horizon {
-            horizon = flows.inject(start.saturating_add(plan.lookahead), &plan, &mut shard)?;
-            start = start.min(shard.calendar.earliest());
-        }
-        let end = start
-            .saturating_add(plan.lookahead)
-            .min(horizon)
-            .min(config.stop);
-        shard.run_window(&plan, end);
-        windows += 1;
-        if windows % WINDOWS_PER_WATCH == 0 {
-            let packet_hops = shard.log.counts.packet_hops;
-            if watch(Progress {
-                now: start,
-                packet_hops,
-            })
-            .is_break()
-            {
+    }
+}
+
+/// One thread's part in a run.
+struct Worker<'a, 'p> {
+    /// Every thread reads the whole stream, and keeps what is its own.
+    traffic: Peekable<Traffic<'a>>,
+    next_id: u32,
+    shard: Shard,
+    exchange: &'a Exchange,
+    plan: &'a Plan<'p>,
+}
+
+impl Worker<'_, '_> {
+    /// Runs all windows; answers how many there were.
+    fn run(&mut self, mut watch: Option<&mut Watch<'_>>) -> Result<u64, Error> {
+        let lookahead = self.plan.lookahead;
+        let stop = self.plan.config.stop;
+        // Flows that start before the horizon are known to their hosts.
+        let mut horizon = Time::ZERO;
+        let mut round = 0;
+        loop {
+            let side = &self.exchange.sides[round as usize % 2];
+            let mailed = self.post(side);
+            let own = self
+                .shard
+                .calendar
+                .earliest()
+                .min(mailed)
+                .min(self.next_flow());
+            side.next[self.shard.index as usize].store(own.as_ps(), Ordering::Relaxed);
+            self.exchange.barrier.wait();
+            if self.exchange.interrupted.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
+            }
+            let next = side
+                .next
+                .iter()
+                .map(|next| next.load(Ordering::Relaxed))
+                .min();
+            let start = Time::from_ps(next.unwrap_or(u64::MAX));
+            if start >= stop {
+                return Ok(round);
+            }
+            for from in &side.mail {
+                let mut mail = lock(&from[self.shard.index as usize]);
+                self.shard.deliver(self.plan, &mut mail);
+            }
+            let end = start.saturating_add(lookahead).min(stop);
+            let known = horizon;
+            if end > horizon {
+                horizon = self.inject(end.saturating_add(lookahead))?;
+            }
+            self.shard.run_window(self.plan, end.min(known));
+            round += 1;
+            if let Some(watch) = &mut watch
+                && round % WINDOWS_PER_WATCH == 0
+            {
+                let packet_hops = self.shard.log.counts.packet_hops;
+                if watch(Progress {
+                    now: start,
+                    packet_hops,
+                })
+                .is_break()
+                {
+                    self.exchange.interrupted.store(true, Ordering::Relaxed);
+                }
             }
         }
     }
-    let mut log = shard.log;
-    let mut held = 0;
-    for node in shard.nodes.iter_mut().flatten() {
-        node.model().finish(config.stop, &plan, &mut log);
-        held += node.model().held_data_packets();
+
+    /// Puts outgoing mail where the other threads find it; answers the earliest time in it.
+    fn post(&mut self, side: &Side) -> Time {
+        let mut earliest = Time::NEVER;
+        for (to, mail) in self.shard.outboxes.iter_mut().enumerate() {
+            if !mail.is_empty() {
+                earliest = earliest.min(mail.earliest());
+                std::mem::swap(mail, &mut lock(&side.mail[self.shard.index as usize][to]));
+            }
+        }
+        earliest
     }
-    held += shard
-        .wires
-        .iter()
-        .filter(|packet| packet.kind == crate::packet::Kind::Data)
-        .count() as u64;
-    report::results(&plan, log, held, windows)
-}
 
-/// All nodes in one shard.
-fn shard(plan: &Plan<'_>) -> Shard {
-    let count = plan.config.fabric.nodes.len();
-    let mut calendar = Calendar::new(count);
-    let nodes = (0..count as NodeId)
-        .map(|id| {
-            let (node, first) = if plan.is_host(id) {
-                let mut host = Host::new(id, plan);
-                let first = host.first_sample();
-                (Node::Host(Box::new(host)), first)
-            } else {
-                let switch = SharedBuffer::new(id, plan);
-                let first = switch.first_event();
-                (Node::SharedBuffer(Box::new(switch)), first)
-            };
-            calendar.wake(id, first);
-            Some(node)
-        })
-        .collect();
-    Shard {
-        nodes,
-        wires: Wires::new(plan.ports.transmitters.len()),
-        calendar,
-        log: Log::default(),
-    }
-}
-
-/// Reads the traffic stream a little ahead of the run, so that receivers know of a flow before its
-/// first packet and flows far off cost nothing.
-struct Injector<'a> {
-    traffic: Peekable<Traffic<'a>>,
-    next_id: u32,
-}
-
-impl Injector<'_> {
     /// Start of the first flow that has not been injected.
-    fn next_start(&mut self) -> Time {
+    fn next_flow(&mut self) -> Time {
         self.traffic.peek().map_or(Time::NEVER, |spec| spec.start)
     }
 
-    /// Injects every flow that starts before `until`, and at least [`FLOWS_AHEAD`]; answers the
-    /// start of the first that was left.
-    fn inject(&mut self, until: Time, plan: &Plan<'_>, shard: &mut Shard) -> Result<Time, Error> {
+    /// Reads the flows that start before `until`, and at least [`FLOWS_AHEAD`], so that receivers
+    /// know of a flow before its first packet, and flows far off cost nothing; answers the start of
+    /// the first that was left. They are known to their senders after the next barrier.
+    fn inject(&mut self, until: Time) -> Result<Time, Error> {
         let mut injected = 0;
         while let Some(spec) = self.traffic.peek().copied() {
             let start = spec.start;
-            if start >= plan.config.stop || (start >= until && injected >= FLOWS_AHEAD) {
+            if start >= self.plan.config.stop || (start >= until && injected >= FLOWS_AHEAD) {
                 break;
             }
             self.traffic.next();
             injected += 1;
             let id = self.next_id;
             self.next_id += 1;
-            if plan
+            if !self
+                .plan
                 .routing
-                .path(&plan.ports, spec.src, spec.dst, spec.source_port)
-                .is_none()
+                .reaches(&self.plan.ports, spec.src, spec.dst)
             {
                 let (src, dst) = (spec.src, spec.dst);
                 return Err(Error::Invalid(format!(
-                    "no way from host {src} to host {dst}"
+                    "there is no way from host {src} to {dst}"
                 )));
             }
-            let receiver_slot = shard.host(spec.dst).expect(id, &spec, plan);
-            shard.host(spec.src).schedule(FlowStart {
-                id,
-                spec,
-                receiver_slot,
-            });
-            shard.calendar.wake(spec.src, start);
+            if self.shard.owns(spec.dst) {
+                let receiver_slot = self.shard.host(spec.dst).expect(id, &spec, self.plan);
+                self.shard.start_flow(FlowStart {
+                    id,
+                    spec,
+                    receiver_slot,
+                });
+            }
         }
-        Ok(self.next_start())
+        Ok(self.next_flow())
     }
+}
+
+/// A mutex that nobody can have poisoned: no thread outlives a panic of another here.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

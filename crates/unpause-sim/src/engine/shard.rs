@@ -4,8 +4,8 @@ use unpause_protocols::units::Time;
 
 use crate::config::NodeId;
 use crate::engine::wire::{GlobalPort, Ports, Wires};
-use crate::host::Host;
-use crate::packet::Packet;
+use crate::host::{FlowStart, Host};
+use crate::packet::{Kind, Packet};
 use crate::plan::Plan;
 use crate::results::{PauseRecord, PortRecord, PortSample};
 use crate::switch::shared_buffer::SharedBuffer;
@@ -31,6 +31,18 @@ pub trait NodeModel {
 }
 
 impl Node {
+    /// Node `id` at rest, and when it first has something to do.
+    fn new(id: NodeId, plan: &Plan<'_>) -> (Self, Time) {
+        if plan.is_host(id) {
+            let mut host = Host::new(id, plan);
+            let first = host.first_sample();
+            (Self::Host(Box::new(host)), first)
+        } else {
+            let switch = SharedBuffer::new(id, plan);
+            let first = switch.first_event();
+            (Self::SharedBuffer(Box::new(switch)), first)
+        }
+    }
     /// The model behind.
     pub fn model(&mut self) -> &mut dyn NodeModel {
         match self {
@@ -59,6 +71,33 @@ pub struct Log {
     pub receiver_series: Vec<(Time, u32, u64)>,
     /// Sums over nodes.
     pub counts: Counts,
+}
+
+impl Log {
+    /// Adds what another shard has recorded.
+    pub fn merge(&mut self, other: Self) {
+        self.flows.extend(other.flows);
+        self.retransmissions.extend(other.retransmissions);
+        self.pauses.extend(other.pauses);
+        self.ports.extend(other.ports);
+        self.port_series.extend(other.port_series);
+        self.sender_series.extend(other.sender_series);
+        self.receiver_series.extend(other.receiver_series);
+        self.counts.merge(&other.counts);
+    }
+}
+
+impl Counts {
+    fn merge(&mut self, other: &Self) {
+        self.events += other.events;
+        self.packet_hops += other.packet_hops;
+        self.data_packets += other.data_packets;
+        self.delivered_packets += other.delivered_packets;
+        self.dropped_packets += other.dropped_packets;
+        self.notifications += other.notifications;
+        self.sequence_errors += other.sequence_errors;
+        self.flows_started += other.flows_started;
+    }
 }
 
 /// Sums over nodes.
@@ -153,20 +192,128 @@ impl Calendar {
     }
 }
 
+/// What one thread sends another between windows.
+#[derive(Debug, Default)]
+pub struct Mail {
+    packets: Vec<(GlobalPort, Packet)>,
+    starts: Vec<FlowStart>,
+}
+
+impl Mail {
+    /// True if there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty() && self.starts.is_empty()
+    }
+    /// When the first thing in it happens.
+    pub fn earliest(&self) -> Time {
+        let packets = self.packets.iter().map(|(_, packet)| packet.time);
+        let starts = self.starts.iter().map(|start| start.spec.start);
+        packets.chain(starts).min().unwrap_or(Time::NEVER)
+    }
+}
+
 /// A share of the nodes.
 #[derive(Debug)]
 pub struct Shard {
-    /// By node id; `None` for nodes of other shards.
-    pub nodes: Vec<Option<Node>>,
-    /// Wires into the nodes of this shard.
-    pub wires: Wires,
+    /// Which one it is.
+    pub index: u16,
     /// What to do next.
     pub calendar: Calendar,
     /// What has been recorded.
     pub log: Log,
+    /// For each shard, what it is to be sent; nothing for this one.
+    pub outboxes: Vec<Mail>,
+    /// By node id; `None` for nodes of other shards.
+    nodes: Vec<Option<Node>>,
+    shard_of: Vec<u16>,
+    /// Wires into the nodes of this shard.
+    wires: Wires,
+}
+
+/// What a shard leaves at the end of a run.
+#[derive(Debug)]
+pub struct ShardEnd {
+    /// What has been recorded.
+    pub log: Log,
+    /// Data packets still in queues and on wires.
+    pub held_data_packets: u64,
 }
 
 impl Shard {
+    /// The nodes that `shard_of` gives to shard `index`, at rest.
+    pub fn new(plan: &Plan<'_>, shard_of: &[u16], index: u16) -> Self {
+        let count = plan.config.fabric.nodes.len();
+        let mut calendar = Calendar::new(count);
+        let nodes = (0..count as NodeId)
+            .map(|id| {
+                if shard_of[id as usize] != index {
+                    return None;
+                }
+                let (node, first) = Node::new(id, plan);
+                calendar.wake(id, first);
+                Some(node)
+            })
+            .collect();
+        let shards = 1 + shard_of.iter().copied().max().unwrap_or(0) as usize;
+        Self {
+            index,
+            calendar,
+            log: Log::default(),
+            outboxes: (0..shards).map(|_| Mail::default()).collect(),
+            nodes,
+            shard_of: shard_of.to_vec(),
+            wires: Wires::new(plan.ports.transmitters.len()),
+        }
+    }
+
+    /// True if `node` is in this shard.
+    pub fn owns(&self, node: NodeId) -> bool {
+        self.shard_of[node as usize] == self.index
+    }
+
+    /// Hands a flow to its sender, in this shard or another.
+    pub fn start_flow(&mut self, start: FlowStart) {
+        let to = self.shard_of[start.spec.src as usize];
+        if to == self.index {
+            self.host(start.spec.src).schedule(start);
+            self.calendar.wake(start.spec.src, start.spec.start);
+        } else {
+            self.outboxes[to as usize].starts.push(start);
+        }
+    }
+
+    /// Takes what another shard has sent.
+    pub fn deliver(&mut self, plan: &Plan<'_>, mail: &mut Mail) {
+        for (port, packet) in mail.packets.drain(..) {
+            if self.wires.push(port, packet) {
+                let far_end = plan.ports.transmitters[port as usize].peer_port;
+                let node = plan.ports.transmitters[far_end as usize].peer;
+                self.calendar.wake(node, packet.time);
+            }
+        }
+        for start in mail.starts.drain(..) {
+            self.start_flow(start);
+        }
+    }
+
+    /// Closes the run.
+    pub fn finish(mut self, plan: &Plan<'_>) -> ShardEnd {
+        let on_wires = self
+            .wires
+            .iter()
+            .filter(|packet| packet.kind == Kind::Data)
+            .count();
+        let mut held_data_packets = on_wires as u64;
+        for node in self.nodes.iter_mut().flatten() {
+            node.model().finish(plan.config.stop, plan, &mut self.log);
+            held_data_packets += node.model().held_data_packets();
+        }
+        ShardEnd {
+            log: self.log,
+            held_data_packets,
+        }
+    }
+
     /// Runs every node of this shard up to `end`.
     pub fn run_window(&mut self, plan: &Plan<'_>, end: Time) {
         for group in 0..self.calendar.group.len() {
@@ -185,6 +332,9 @@ impl Shard {
                     ports: &plan.ports,
                     wires: &mut self.wires,
                     calendar: &mut self.calendar,
+                    shard: self.index,
+                    shard_of: &self.shard_of,
+                    outboxes: &mut self.outboxes,
                     log: &mut self.log,
                 };
                 let own = match node {
@@ -220,6 +370,9 @@ pub struct Window<'w, 'p> {
     /// Wires; a node reads only its own.
     pub wires: &'w mut Wires,
     calendar: &'w mut Calendar,
+    shard: u16,
+    shard_of: &'w [u16],
+    outboxes: &'w mut [Mail],
     /// What is recorded.
     pub log: &'w mut Log,
 }
@@ -233,7 +386,12 @@ impl Window<'_, '_> {
         let free = now + Time::from_ps(bytes * transmitter.ps_per_byte);
         packet.time = free + transmitter.delay;
         self.log.counts.packet_hops += 1;
-        if self.wires.push(transmitter.peer_port, packet) {
+        let to = self.shard_of[transmitter.peer as usize];
+        if to != self.shard {
+            self.outboxes[to as usize]
+                .packets
+                .push((transmitter.peer_port, packet));
+        } else if self.wires.push(transmitter.peer_port, packet) {
             self.calendar.wake(transmitter.peer, packet.time);
         }
         free

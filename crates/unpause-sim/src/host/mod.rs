@@ -92,10 +92,10 @@ const PAUSE: u32 = 2;
 const KIND_SHIFT: u32 = 30;
 
 enum Event {
+    Timer,
     Arrival,
     Reaction,
     Start,
-    Timer,
     Nic,
     Sample,
 }
@@ -166,12 +166,12 @@ impl Host {
             .starts
             .front()
             .map_or(Time::NEVER, |start| start.spec.start);
-        let mut next = (arrival, Event::Arrival);
-        // Simultaneous events happen in this order.
+        // Simultaneous events happen in this order: mechanisms want their timers first.
+        let mut next = (self.timers.next_time(), Event::Timer);
         for (time, event) in [
+            (arrival, Event::Arrival),
             (self.reactions.next_time(), Event::Reaction),
             (start, Event::Start),
-            (self.timers.next_time(), Event::Timer),
             (self.nic_at, Event::Nic),
             (self.sampling.at, Event::Sample),
         ] {
@@ -647,6 +647,7 @@ impl NodeModel for Host {
             }
             window.log.counts.events += 1;
             match event {
+                Event::Timer => self.on_timer(now, window),
                 Event::Arrival => {
                     let packet = window.wires.pop(self.port);
                     self.on_arrival(now, &packet, window);
@@ -657,7 +658,6 @@ impl NodeModel for Host {
                     }
                 }
                 Event::Start => self.on_start(now, window),
-                Event::Timer => self.on_timer(now, window),
                 Event::Nic => self.on_nic(now, window),
                 Event::Sample => {
                     self.sampling.at = now + self.sampling.interval;

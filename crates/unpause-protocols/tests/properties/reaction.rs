@@ -1,0 +1,246 @@
+//! Senders: rates within bounds, timers that move on.
+
+use super::{fraction, rate, rng, time};
+use proptest::prelude::*;
+use reaction_point::{Config, dcqcn, pcn, qcn, timely};
+use unpause_protocols::notification::{Notification, QcnFeedback};
+use unpause_protocols::reaction_point::{self, Mechanism as _, ReactionPoint};
+use unpause_protocols::units::{Fraction, Rate, Time};
+
+#[derive(Clone, Debug)]
+enum Event {
+    Notify(Notification),
+    Ack(Time),
+    Sent(u32, bool),
+    Timer,
+}
+
+fn notification() -> impl Strategy<Value = Notification> {
+    let feedback = (any::<u8>(), any::<i32>(), any::<i32>());
+    prop_oneof![
+        Just(Notification::Cnp),
+        (any::<bool>(), any::<u32>()).prop_map(|(congested, rec_rate)| Notification::Pcn {
+            congested,
+            rec_rate
+        }),
+        (0..100_000_u32).prop_map(|rec_rate| Notification::Pcn {
+            congested: true,
+            rec_rate
+        }),
+        feedback.prop_map(|(qfb, q_offset, q_delta)| Notification::Qcn(QcnFeedback {
+            qfb,
+            q_offset,
+            q_delta
+        })),
+    ]
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        notification().prop_map(Event::Notify),
+        time().prop_map(Event::Ack),
+        (any::<u32>(), any::<bool>()).prop_map(|(bytes, more)| Event::Sent(bytes, more)),
+        Just(Event::Timer),
+    ]
+}
+
+fn pcn_params() -> impl Strategy<Value = pcn::Params> {
+    (fraction(), fraction(), rate(), rate()).prop_map(|(w_min, w_max, min_rate, rec_rate_unit)| {
+        pcn::Params {
+            w_min,
+            w_max,
+            min_rate,
+            rec_rate_unit,
+        }
+    })
+}
+
+fn qcn_params() -> impl Strategy<Value = qcn::Params> {
+    let cut = (any::<u8>(), fraction());
+    let cycles = (any::<u32>(), any::<bool>(), any::<u64>(), time());
+    (cut, cycles, rate(), rate(), rate()).prop_map(|(cut, cycles, ai, hai, min_rate)| qcn::Params {
+        gd_log2: cut.0,
+        min_decrease_factor: cut.1,
+        fr_threshold: cycles.0,
+        fr_strict: cycles.1,
+        byte_reset: cycles.2,
+        time_reset: cycles.3,
+        rate_ai: ai,
+        rate_hai: hai,
+        min_rate,
+    })
+}
+
+fn dcqcn_params() -> impl Strategy<Value = dcqcn::Params> {
+    let alpha = (any::<u8>(), fraction(), any::<bool>(), time());
+    let cycles = (time(), any::<u64>(), any::<u32>(), any::<bool>());
+    (alpha, cycles, rate(), rate(), rate()).prop_map(|(alpha, cycles, ai, hai, min_rate)| {
+        dcqcn::Params {
+            g_log2: alpha.0,
+            alpha_init: alpha.1,
+            alpha_order: if alpha.2 {
+                dcqcn::AlphaOrder::CutFirst
+            } else {
+                dcqcn::AlphaOrder::UpdateFirst
+            },
+            alpha_timer: alpha.3,
+            increase_timer: cycles.0,
+            byte_counter: cycles.1,
+            fr_threshold: cycles.2,
+            clamp_target: cycles.3,
+            rate_ai: ai,
+            rate_hai: hai,
+            min_rate,
+        }
+    })
+}
+
+fn timely_params() -> impl Strategy<Value = timely::Params> {
+    let base = prop::sample::select(vec![
+        timely::Params::per_packet(),
+        timely::Params::segment(),
+        timely::Params::patched(),
+    ]);
+    let times = (time(), time(), time());
+    (base, fraction(), fraction(), times, rate(), rate()).prop_map(
+        |(base, ewma, beta, times, delta, min_rate)| timely::Params {
+            ewma,
+            beta,
+            t_low: times.0,
+            t_high: times.1,
+            min_rtt: times.2,
+            delta,
+            min_rate,
+            ..base
+        },
+    )
+}
+
+/// A configuration and its minimum rate.
+fn config() -> impl Strategy<Value = (Config, Rate)> {
+    prop_oneof![
+        Just((Config::None, Rate::ZERO)),
+        Just((
+            Config::Pcn(pcn::Params::default()),
+            pcn::Params::default().min_rate
+        )),
+        Just((
+            Config::Qcn(qcn::Params::default()),
+            qcn::Params::default().min_rate
+        )),
+        Just((
+            Config::Dcqcn(dcqcn::Params::default()),
+            dcqcn::Params::default().min_rate
+        )),
+        Just((
+            Config::Timely(timely::Params::default()),
+            timely::Params::default().min_rate
+        )),
+        pcn_params().prop_map(|params| (Config::Pcn(params), params.min_rate)),
+        qcn_params().prop_map(|params| (Config::Qcn(params), params.min_rate)),
+        dcqcn_params().prop_map(|params| (Config::Dcqcn(params), params.min_rate)),
+        timely_params().prop_map(|params| (Config::Timely(params), params.min_rate)),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn rates_stay_between_the_minimum_and_line_rate(
+        (config, min_rate) in config(),
+        line_rate in rate(),
+        events in prop::collection::vec((time(), event()), 0..60),
+    ) {
+        let mut rng = rng();
+        let mut rp = ReactionPoint::new(&config, line_rate, Time::ZERO);
+        prop_assert_eq!(rp.rate(), line_rate);
+        for (now, event) in events {
+            match event {
+                Event::Notify(notification) => rp.on_notification(now, &notification, &mut rng),
+                Event::Ack(rtt) => rp.on_ack(now, rtt),
+                Event::Sent(bytes, more) => rp.on_sent(now, bytes, more, &mut rng),
+                Event::Timer => rp.on_timer(now, &mut rng),
+            }
+            prop_assert!(rp.rate() <= line_rate);
+            prop_assert!(rp.rate() >= min_rate.min(line_rate));
+        }
+    }
+
+    #[test]
+    fn timers_move_on(
+        (config, _) in config(),
+        notifications in prop::collection::vec(notification(), 1..10),
+    ) {
+        let mut rng = rng();
+        let mut rp = ReactionPoint::new(&config, Rate::from_gbps(40), Time::ZERO);
+        for notification in notifications {
+            rp.on_notification(Time::from_us(10), &notification, &mut rng);
+        }
+        for _ in 0..100 {
+            let due = rp.next_timer();
+            if due.is_never() {
+                break;
+            }
+            rp.on_timer(due, &mut rng);
+            prop_assert!(rp.next_timer() > due);
+        }
+    }
+
+    #[test]
+    fn pcn_never_speeds_up_on_a_decrease_nor_slows_down_on_an_increase(
+        params in pcn_params(),
+        line_rate in rate(),
+        notifications in prop::collection::vec((any::<bool>(), any::<u32>()), 0..200),
+    ) {
+        let mut rng = rng();
+        let mut rp = pcn::Pcn::new(&params, line_rate, Time::ZERO);
+        let w_min = params.w_min.min(params.w_max);
+        for (congested, rec_rate) in notifications {
+            let (rate, weight) = (rp.rate(), rp.weight());
+            let notification = Notification::Pcn { congested, rec_rate };
+            rp.on_notification(Time::ZERO, &notification, &mut rng);
+            if congested {
+                prop_assert!(rp.rate() <= rate);
+                prop_assert_eq!(rp.weight(), w_min);
+            } else {
+                prop_assert!(rp.rate() >= rate);
+                prop_assert!(rp.weight() >= weight);
+            }
+            prop_assert!(rp.weight() >= w_min && rp.weight() <= params.w_max);
+        }
+    }
+
+    #[test]
+    fn dcqcn_alpha_stays_a_fraction(
+        params in dcqcn_params(),
+        cnps in prop::collection::vec(time(), 0..50),
+    ) {
+        let mut rng = rng();
+        let mut rp = dcqcn::Dcqcn::new(&params, Rate::from_gbps(40), Time::ZERO);
+        for now in cnps {
+            rp.on_notification(now, &Notification::Cnp, &mut rng);
+            prop_assert!(rp.alpha() <= Fraction::ONE);
+        }
+    }
+
+    #[test]
+    fn a_mechanism_ignores_the_notifications_of_others(
+        foreign in notification(),
+    ) {
+        let configs = [
+            Config::Pcn(pcn::Params::default()),
+            Config::Qcn(qcn::Params::default()),
+            Config::Dcqcn(dcqcn::Params::default()),
+        ];
+        for config in configs {
+            let own = matches!(
+                (&config, &foreign),
+                (Config::Pcn(_), Notification::Pcn { .. })
+                    | (Config::Qcn(_), Notification::Qcn(_))
+                    | (Config::Dcqcn(_), Notification::Cnp)
+            );
+            let mut rp = ReactionPoint::new(&config, Rate::from_gbps(40), Time::ZERO);
+            rp.on_notification(Time::ZERO, &foreign, &mut rng());
+            prop_assert!(own || rp.rate() == Rate::from_gbps(40));
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! A barrier that costs about a microsecond.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::{hint, thread};
+
+/// Spins before it lets other threads have the core. Threads of a run are rarely more than cores.
+const SPINS: u32 = 20_000;
+
+/// Lets threads wait for one another, again and again.
+#[derive(Debug)]
+pub struct Barrier {
+    threads: u32,
+    waiting: AtomicU32,
+    round: AtomicU32,
+}
+
+impl Barrier {
+    /// For so many threads.
+    pub fn new(threads: usize) -> Self {
+        Self {
+            threads: threads as u32,
+            waiting: AtomicU32::new(0),
+            round: AtomicU32::new(0),
+        }
+    }
+
+    /// Returns when every thread has come here. What a thread wrote before, all see after.
+    pub fn wait(&self) {
+        if self.threads == 1 {
+            return;
+        }
+        let round = self.round.load(Ordering::Acquire);
+        if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
+            self.waiting.store(0, Ordering::Relaxed);
+            self.round.store(round.wrapping_add(1), Ordering::Release);
+            return;
+        }
+        let mut spins = 0;
+        while self.round.load(Ordering::Acquire) == round {
+            spins += 1;
+            if spins < SPINS {
+                hint::spin_loop();
+            } else {
+                thread::yield_now();
+            }
+        }
+    }
+}
