@@ -1,6 +1,6 @@
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, final
+from typing import final
 
 def main(arguments: Sequence[str]) -> int: ...
 
@@ -27,7 +27,7 @@ class Scenario:
 @final
 class Outcome:
     @property
-    def warnings(self) -> list[dict[str, Any]]: ...
+    def manifest(self) -> str: ...
     def table(self, name: str) -> Table: ...
     def write(self, directory: str | PathLike[str]) -> None: ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -89,7 +90,7 @@ def run(
     finally:
         finish()
     tables = {name: pa.table(outcome.table(name)) for name in schema.TABLES}
-    manifest = {"warnings": outcome.warnings}
+    manifest = json.loads(outcome.manifest)
     return Result(tables, source=native.source, manifest=manifest, _native=outcome)
 
 

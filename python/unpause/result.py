@@ -215,7 +215,9 @@ def _check_columns(name: str, table: pa.Table, file: Path) -> None:
 
 
 def _warning_text(warning: Any) -> str:
-    if isinstance(warning, Mapping):
-        parts = [str(warning.get(k, "")).strip() for k in ("message", "text", "help", "remedy")]
-        return " ".join(p for p in parts if p)
-    return str(warning)
+    """One paragraph: scheme, what happened, what to do about it."""
+    if not isinstance(warning, Mapping):
+        return str(warning)
+    message, remedy = warning.get("message", ""), warning.get("help")
+    scheme = f"{warning['scheme']}: " if warning.get("scheme") else ""
+    return f"{scheme}{message}{f' ({remedy})' if remedy else ''}."

@@ -51,12 +51,7 @@ impl Scenario {
     #[getter]
     fn runs(&self) -> Vec<String> {
         let columns = self.inner.sweep_columns();
-        let label = |run: &unpause_scenario::Run| {
-            let swept = columns.iter().zip(&run.values);
-            let swept: String = swept.map(|(c, v)| format!(", {c} = {v}")).collect();
-            format!("{}{swept}", run.scheme)
-        };
-        self.inner.runs().iter().map(label).collect()
+        self.inner.runs().iter().map(|run| run.label(columns)).collect()
     }
 
     /// Runs it. `progress(label, finished, runs, fraction, packet_hops)` is called on this thread.
@@ -102,10 +97,11 @@ impl Outcome {
         Ok(table::Table::new(batch.clone()))
     }
 
-    /// What was odd, a sentence each.
+    /// What `manifest.json` says, as JSON.
     #[getter]
-    fn warnings(&self) -> Vec<String> {
-        self.inner.warnings.iter().map(ToString::to_string).collect()
+    fn manifest(&self) -> PyResult<String> {
+        let manifest = serde_json::to_string(&self.inner.manifest());
+        manifest.map_err(|e| pyo3::exceptions::PyValueError::new_err(e.to_string()))
     }
 
     /// Writes tables, manifest and scenario into `directory`.
