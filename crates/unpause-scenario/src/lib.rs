@@ -4,10 +4,12 @@
 //! schemes to compare, traffic, probes, sweeps. [`execute`] runs it; [`Outcome`] is what it
 //! measured, as Arrow tables, and writes itself to a directory.
 
+pub mod cdf;
 mod compile;
 mod document;
 mod error;
 mod file;
+pub mod import;
 mod mechanisms;
 mod output;
 pub mod quantity;
