@@ -92,7 +92,10 @@ fn main() {
         stop: Time::from_ms(150),
     };
     let t = std::time::Instant::now();
-    let r = unpause_sim::run(&config, &mut |_| ControlFlow::Continue(())).unwrap();
+    let threads = std::env::args().nth(2).map_or(1, |t| t.parse().unwrap());
+    let r = unpause_sim::run_threads(&config, threads, &mut |_| ControlFlow::Continue(())).unwrap();
+    let r1 = unpause_sim::run(&config, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert!(r == r1);
     let dt = t.elapsed().as_secs_f64();
     println!("{:?}", r.totals);
     println!(
@@ -101,7 +104,7 @@ fn main() {
         r.totals.packet_hops as f64 / dt / 1e6,
         r.totals.events as f64 / r.totals.packet_hops as f64
     );
-    for p in r.pauses.iter().take(6) {
+    for p in r.pauses.iter().take(1) {
         println!("{p:?} {} {}", p.start, p.end);
     }
     println!(

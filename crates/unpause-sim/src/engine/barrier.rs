@@ -3,13 +3,14 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{hint, thread};
 
-/// Spins before it lets other threads have the core. Threads of a run are rarely more than cores.
-const SPINS: u32 = 20_000;
+/// Spins, some microseconds of them, before it lets other threads have the core.
+const SPINS: u32 = 300;
 
 /// Lets threads wait for one another, again and again.
 #[derive(Debug)]
 pub struct Barrier {
     threads: u32,
+    spins: u32,
     waiting: AtomicU32,
     round: AtomicU32,
 }
@@ -17,8 +18,10 @@ pub struct Barrier {
 impl Barrier {
     /// For so many threads.
     pub fn new(threads: usize) -> Self {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
         Self {
             threads: threads as u32,
+            spins: if threads > cores { 0 } else { SPINS },
             waiting: AtomicU32::new(0),
             round: AtomicU32::new(0),
         }
@@ -38,7 +41,7 @@ impl Barrier {
         let mut spins = 0;
         while self.round.load(Ordering::Acquire) == round {
             spins += 1;
-            if spins < SPINS {
+            if spins < self.spins {
                 hint::spin_loop();
             } else {
                 thread::yield_now();

@@ -141,12 +141,12 @@ impl Worker<'_, '_> {
                 .map(|next| next.load(Ordering::Relaxed))
                 .min();
             let start = Time::from_ps(next.unwrap_or(u64::MAX));
-            if start >= stop {
-                return Ok(round);
-            }
             for from in &side.mail {
                 let mut mail = lock(&from[self.shard.index as usize]);
                 self.shard.deliver(self.plan, &mut mail);
+            }
+            if start >= stop {
+                return Ok(round);
             }
             let end = start.saturating_add(lookahead).min(stop);
             let known = horizon;
