@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -24,10 +25,11 @@ import unpause
 from unpause import claims as claims_module
 from unpause import figures, schema
 from unpause.claims import Claim, ClaimsError, Verdict
-from unpause.result import Result, ResultError, load
+from unpause.result import Result, ResultError, load, warning_text
 from unpause.summary import summarise
 
 _LARGEST_SVG = 1_500_000  # bytes; larger drawings are embedded as PNG
+_MOST_OF_A_KIND = 4
 
 
 @dataclass
@@ -79,6 +81,7 @@ def build(directory: str | Path) -> Report:
         .render(
             result=result,
             report=report,
+            warnings=[*condensed(result.manifest.get("warnings", [])), *report.problems],
             pictures=pictures,
             summary=summarise(result),
             schemas=schema.TABLES,
@@ -128,6 +131,24 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def condensed(warnings: Sequence[Any]) -> list[str]:
+    """Warnings as text; of each kind the first four, and how many more there are.
+
+    A sweep has the same thing to say in many of its runs.
+    """
+    texts: list[str] = []
+    kinds: Counter[str] = Counter()
+    for warning in warnings:
+        kind = warning.get("kind", "") if isinstance(warning, dict) else ""
+        kinds[kind] += 1
+        if kinds[kind] <= _MOST_OF_A_KIND or not kind:
+            texts.append(warning_text(warning))
+    for kind, count in kinds.items():
+        if kind and count > _MOST_OF_A_KIND:
+            texts.append(f"{count - _MOST_OF_A_KIND} more of the kind {kind}; see manifest.json.")
+    return texts
 
 
 def verdict_counts(claims: Sequence[Claim]) -> str:

@@ -92,7 +92,7 @@ class Result:
     def warnings(self) -> list[str]:
         """What the run found odd: drops in a lossless class, probes that saw nothing, …."""
         found = self.manifest.get("warnings", [])
-        return [_warning_text(w) for w in found]
+        return [warning_text(w) for w in found]
 
     @cached_property
     def schemes(self) -> list[str]:
@@ -214,7 +214,7 @@ def _check_columns(name: str, table: pa.Table, file: Path) -> None:
             )
 
 
-def _warning_text(warning: Any) -> str:
+def warning_text(warning: Any) -> str:
     """One paragraph: scheme, what happened, what to do about it."""
     if not isinstance(warning, Mapping):
         return str(warning)

@@ -139,6 +139,19 @@ def test_unknown_figure(builder: Builder) -> None:
         figures.draw(builder.result(), "pcn-f22")
 
 
+def test_warnings_of_one_kind_are_condensed() -> None:
+    many = [{"kind": "never-triggered", "scheme": f"s{i}", "message": "no PAUSE"} for i in range(9)]
+    texts = report.condensed([*many, "something else"])
+    assert texts == [
+        "s0: no PAUSE.",
+        "s1: no PAUSE.",
+        "s2: no PAUSE.",
+        "s3: no PAUSE.",
+        "something else",
+        "5 more of the kind never-triggered; see manifest.json.",
+    ]
+
+
 class _Page(HTMLParser):
     """Collects what a page would load, and its text."""
 

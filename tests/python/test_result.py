@@ -15,11 +15,14 @@ from unpause import ResultError, schemes
 
 def test_load_reads_what_was_written(pcn_f2: Callable[[], Builder], tmp_path: Path) -> None:
     made = pcn_f2()
-    made.manifest["warnings"] = ["plain", {"message": "12 drops on S1", "help": "Raise it."}]
+    made.manifest["warnings"] = [
+        "plain",
+        {"scheme": "PCN", "message": "12 drops", "help": "raise it"},
+    ]
     result = unpause.load(made.write(tmp_path / "f2"))
     assert result.schemes == ["PFC", "PCN"]
     assert result.title == "Made-up PCN Fig. 2"
-    assert result.warnings == ["plain", "12 drops on S1 Raise it."]
+    assert result.warnings == ["plain", "PCN: 12 drops (raise it)."]
     assert result.flows.equals(made.tables()["flows"])
     assert [run.scheme for run in result.runs_of("PCN")] == ["PCN"]
     assert result.runs_of("PCN")[0].table("flows").num_rows == 6

@@ -27,7 +27,7 @@ impl Table {
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = FFI_ArrowSchema::try_from(self.batch.schema_ref().as_ref())
             .map_err(|e| PyValueError::new_err(e.to_string()))?;
-        PyCapsule::new(py, schema, Some(c"arrow_schema".into()))
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
     /// The rows, as a capsule `arrow_array_stream`. Columns share their buffers with this table.
@@ -42,6 +42,6 @@ impl Table {
         let schema = self.batch.schema();
         let rows = RecordBatchIterator::new([Ok(self.batch.clone())], schema);
         let stream = FFI_ArrowArrayStream::new(Box::new(rows));
-        PyCapsule::new(py, stream, Some(c"arrow_array_stream".into()))
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 }
