@@ -4,6 +4,8 @@ mod common;
 mod exactness;
 mod fig1;
 mod headroom;
+mod mechanisms;
+mod nic;
 mod pfc;
 mod properties;
 mod queueing;
