@@ -461,7 +461,10 @@ impl Host {
                 let place = self.place(slot as u8, window.plan);
                 let throttle = &mut self.throttles[slot as usize];
                 throttle.on_timer(now, place, window.log);
-                self.after_pause_change(now, slot as u8);
+                // A PAUSE that came later has an entry of its own.
+                if throttle.next_timer().is_never() {
+                    self.after_pause_change(now, slot as u8);
+                }
             }
         }
     }
