@@ -333,12 +333,9 @@ impl Host {
     fn after_change(&mut self, now: Time, slot: u32) {
         let sender = &mut self.senders[slot as usize];
         sender.repace(now);
-        match sender.pace {
-            Pace::Idle => {
-                if sender.has_packet(now) {
-                    self.enqueue(slot);
-                }
-            }
+        let pace = sender.pace;
+        match pace {
+            Pace::Idle if sender.has_packet(now) => self.enqueue(slot),
             Pace::Until(at) if sender.next_start < at => {
                 sender.pace = Pace::Until(sender.next_start);
                 let entry = Entry::new(sender.next_start, sender.flow, slot);
