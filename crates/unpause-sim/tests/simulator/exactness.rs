@@ -134,7 +134,8 @@ fn a_rate_limited_flow_is_paced_to_the_picosecond() {
 #[test]
 fn impossible_configurations_are_refused() {
     let good = || config(star(&[gbps(40); 3], us(1)), vec![sized(1, 2, 1000)], ms(1));
-    let cases: [(&str, fn(&mut Config)); 14] = [
+    type Spoil = fn(&mut Config);
+    let cases: [(&str, Spoil); 14] = [
         ("end above zero", |c| c.stop = Time::ZERO),
         ("end above zero", |c| c.stop = Time::NEVER),
         ("no delay", |c| c.fabric.links[0].delay = Time::ZERO),
