@@ -172,6 +172,30 @@ fn dcqcn_shares_fairly() {
     }
 }
 
+/// Over two links of 40 Gb/s and 1 us: a full frame on the second, an ACK of 66 B on both. A packet's
+/// own serialisation at its sender is no part of the RTT.
+#[test]
+fn timely_measures_the_round_trip_to_the_picosecond() {
+    let rtt = 4_000_000 + (1048 + 2 * 66) * 200;
+    for params in [
+        timely_rp::Params::per_packet(),
+        timely_rp::Params::segment(),
+    ] {
+        for (t_high, at_line_rate) in [(rtt, true), (rtt - 1, false)] {
+            let params = timely_rp::Params {
+                t_low: Time::ZERO,
+                t_high: ps(t_high),
+                ..params
+            };
+            let mut config = config(star(&[gbps(40); 2], us(1)), vec![recorded(2, 1)], ms(1));
+            config.scheme = timely(params);
+            let results = run(&config);
+            let all = samples(&results, 0).all(|s| s.controller_rate == gbps(40));
+            assert_eq!(all, at_line_rate, "{:?}", params.variant);
+        }
+    }
+}
+
 #[test]
 fn every_variant_of_timely_shares_the_link() {
     let variants = [

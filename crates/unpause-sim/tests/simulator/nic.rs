@@ -146,22 +146,26 @@ fn a_lost_last_acknowledgement_costs_one_packet() {
     assert!((5..=40).contains(&lost), "{lost} of 40 lost");
 }
 
-/// A gap is reported once, and the sender goes back to it: what was under way is sent again.
+/// A gap is reported when the next packet comes, and the sender goes back to it at once: what was
+/// under way is sent again, no timeout passes.
 #[test]
 fn go_back_n_repeats_from_the_gap() {
-    let victim = sized(2, 1, 300_000);
-    let mut config = overflow(victim, LOSSLESS, 1);
-    config.host.retransmit_timeout = us(300);
+    let noise = FlowSpec {
+        start: us(20) + ps(104_800),
+        ..sized(3, 1, 5_000)
+    };
+    let flows = vec![sized(2, 1, 300_000), noise];
+    let mut config = config(star(&[gbps(40); 3], us(1)), flows, ms(50));
+    config.switch.lossless = 0;
+    config.switch.lossy_queue_bytes = 2 * FRAME;
+    config.host.retransmit_timeout = ms(10);
     let results = run(&config);
-    let flow = results
-        .flows
-        .iter()
-        .find(|f| f.src == 2)
-        .expect("it started");
-    assert!(flow.fct.is_some());
-    assert!(flow.retransmitted_packets > 0);
+    let flow = &results.flows[0];
     assert!(results.totals.dropped_packets > 0);
-    assert_eq!(results.totals.flows_completed, 1);
+    // What is under way in a round trip of 4.2 us, for each gap.
+    assert!((20..100).contains(&flow.retransmitted_packets), "{flow:?}");
+    let late = fct(flow) - flow.ideal_fct.expect("it has a size");
+    assert!(late > us(4) && late < us(30), "{late}");
 }
 
 /// Flows that are stopped, or only acknowledged now and then, need no retransmission when nothing
