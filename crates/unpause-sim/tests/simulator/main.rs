@@ -10,3 +10,4 @@ mod pfc;
 mod properties;
 mod queueing;
 mod random;
+mod threads;
