@@ -36,6 +36,7 @@ pub fn run(config: &Config, threads: usize, watch: &mut Watch<'_>) -> Result<Res
     let shard_of = partition(config, &plan.ports, threads);
     let exchange = Exchange::new(threads);
     let worker = |index: usize, watch: Option<&mut Watch<'_>>| {
+        let _member = exchange.barrier.member();
         let mut worker = Worker {
             traffic: Traffic::new(&config.traffic, &config.fabric, config.seed)
                 .map_err(Error::Invalid)?

@@ -45,3 +45,15 @@ fn threads_do_not_change_results() {
         assert!(one == many.expect("the run is valid"), "{threads} threads");
     }
 }
+
+/// Rather than leave the others waiting for ever.
+#[test]
+fn a_panic_of_one_thread_ends_the_run() {
+    let config = across(2_000);
+    for threads in [1, 2, 3] {
+        let run = || {
+            let _ = unpause_sim::run_threads(&config, threads, &mut |_| panic!("on purpose"));
+        };
+        assert!(std::panic::catch_unwind(run).is_err());
+    }
+}
