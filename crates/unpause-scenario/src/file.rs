@@ -27,8 +27,8 @@ pub(crate) struct File {
     pub pfc: Pfc,
     #[serde(default)]
     pub probes: Probes,
-    #[serde(default)]
-    pub report: Report,
+    #[serde(default, rename = "report")]
+    pub _report: Report,
 }
 
 /// Keys of [`File`] that are read elsewhere.
@@ -89,7 +89,11 @@ pub(crate) struct Probes {
     pub pauses: Option<bool>,
 }
 
-/// `[report]`, for the report's renderer; only its shape is checked here.
+/// `[report]`; only its shape is checked here.
+#[expect(
+    dead_code,
+    reason = "the report's renderer reads it from the copy of the scenario"
+)]
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Report {

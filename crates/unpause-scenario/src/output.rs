@@ -113,7 +113,14 @@ impl Outcome {
             file: scenario.origin().display().to_string(),
             sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
         };
-        Self { tables, warnings, timings, flows, source: scenario.source().to_owned(), heading }
+        Self {
+            tables,
+            warnings,
+            timings,
+            flows,
+            source: scenario.source().to_owned(),
+            heading,
+        }
     }
 
     /// What `manifest.json` says.
@@ -162,7 +169,8 @@ impl Outcome {
             }
         }
         incomplete.write("scenario.toml", self.source.as_bytes())?;
-        let manifest = serde_json::to_vec_pretty(&self.manifest()).expect("a manifest is plain data");
+        let manifest =
+            serde_json::to_vec_pretty(&self.manifest()).expect("a manifest is plain data");
         incomplete.write("manifest.json", &manifest)?;
         go_on()?;
         incomplete.rename(directory)
@@ -172,7 +180,10 @@ impl Outcome {
 /// A label as a file's name.
 fn file_name(label: &str) -> String {
     let fits = |c: char| c.is_alphanumeric() || "+-.=_".contains(c);
-    label.chars().map(|c| if fits(c) { c } else { '-' }).collect()
+    label
+        .chars()
+        .map(|c| if fits(c) { c } else { '-' })
+        .collect()
 }
 
 /// An error if results cannot go to `directory`: it holds something else.
@@ -186,7 +197,10 @@ pub fn check_destination(directory: &Path) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Other {
-        message: format!("{} exists and is not a result directory", directory.display()),
+        message: format!(
+            "{} exists and is not a result directory",
+            directory.display()
+        ),
         help: Some("choose another with --out; nothing was changed".into()),
     })
 }
@@ -233,7 +247,10 @@ impl Incomplete {
             return Err(fail(error));
         }
         self.done = true;
-        if let Some(parent) = directory.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        if let Some(parent) = directory
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+        {
             // A directory cannot be synced everywhere; the rename itself is done.
             let _ = fs::File::open(parent).and_then(|parent| parent.sync_all());
         }

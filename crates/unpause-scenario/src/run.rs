@@ -85,8 +85,13 @@ pub fn execute(
         progress.finished(index);
         outcome
     };
-    let outcomes: Vec<_> =
-        pool.install(|| runs.into_par_iter().enumerate().with_max_len(1).map(one).collect());
+    let outcomes: Vec<_> = pool.install(|| {
+        runs.into_par_iter()
+            .enumerate()
+            .with_max_len(1)
+            .map(one)
+            .collect()
+    });
     let mut measured = Vec::with_capacity(count);
     let mut timings = Vec::with_capacity(count);
     let mut interrupted = false;
@@ -106,13 +111,20 @@ pub fn execute(
     }
     let warnings = measured.iter().flat_map(warnings::of_run).collect();
     let tables = Tables::new(columns, &measured);
-    let flows = measured.into_iter().map(|m| (m.run.label(columns), m.results.flows)).collect();
+    let flows = measured
+        .into_iter()
+        .map(|m| (m.run.label(columns), m.results.flows))
+        .collect();
     Ok(Outcome::new(scenario, tables, warnings, timings, flows))
 }
 
 /// The runs that the options ask for, numbered from 0.
 fn selected(scenario: &Scenario, options: &Options) -> Result<Vec<Run>, Error> {
-    let mut known: Vec<&str> = scenario.runs().iter().map(|run| run.scheme.as_str()).collect();
+    let mut known: Vec<&str> = scenario
+        .runs()
+        .iter()
+        .map(|run| run.scheme.as_str())
+        .collect();
     known.dedup();
     for scheme in &options.schemes {
         if !known.contains(&scheme.as_str()) {
@@ -123,10 +135,12 @@ fn selected(scenario: &Scenario, options: &Options) -> Result<Vec<Run>, Error> {
         }
     }
     if options.duration == Some(Time::ZERO) {
-        return Err(Error::Other { message: "a duration of zero".into(), help: None });
+        return Err(Error::Other {
+            message: "a duration of zero".into(),
+            help: None,
+        });
     }
-    let wanted =
-        |run: &&Run| options.schemes.is_empty() || options.schemes.contains(&run.scheme);
+    let wanted = |run: &&Run| options.schemes.is_empty() || options.schemes.contains(&run.scheme);
     let mut runs: Vec<Run> = scenario.runs().iter().filter(wanted).cloned().collect();
     for (run, index) in runs.iter_mut().zip(0..) {
         run.index = index;

@@ -50,24 +50,32 @@ pub struct Summary {
 impl Summary {
     /// A summary of each run.
     pub fn of(tables: &Tables) -> Vec<Self> {
-        let Some(runs) = u32s(&tables.runs, "run") else { return Vec::new() };
+        let Some(runs) = u32s(&tables.runs, "run") else {
+            return Vec::new();
+        };
         let mut summaries: BTreeMap<u32, Self> = BTreeMap::new();
         for (row, run) in runs.iter().enumerate() {
             let total = |name| u64s(&tables.runs, name).map_or(0, |column| column[row]);
-            let scheme = tables.runs.column_by_name("scheme").map(|c| c.as_string::<i32>().value(row));
-            summaries.insert(*run, Self {
-                run: *run,
-                scheme: scheme.unwrap_or_default().to_owned(),
-                values: swept(&tables.runs, row),
-                flows_started: total("flows_started"),
-                flows_completed: total("flows_completed"),
-                marked_packets: total("marked_packets"),
-                notifications: total("notifications"),
-                dropped_packets: total("dropped_packets"),
-                pause_frames: total("pause_frames"),
-                packet_hops: total("packet_hops"),
-                ..Self::default()
-            });
+            let scheme = tables
+                .runs
+                .column_by_name("scheme")
+                .map(|c| c.as_string::<i32>().value(row));
+            summaries.insert(
+                *run,
+                Self {
+                    run: *run,
+                    scheme: scheme.unwrap_or_default().to_owned(),
+                    values: swept(&tables.runs, row),
+                    flows_started: total("flows_started"),
+                    flows_completed: total("flows_completed"),
+                    marked_packets: total("marked_packets"),
+                    notifications: total("notifications"),
+                    dropped_packets: total("dropped_packets"),
+                    pause_frames: total("pause_frames"),
+                    packet_hops: total("packet_hops"),
+                    ..Self::default()
+                },
+            );
         }
         for (run, fcts) in by_run(&tables.flows, "fct_ns") {
             if let Some(summary) = summaries.get_mut(&run) {
@@ -112,7 +120,9 @@ fn swept(runs: &RecordBatch, row: usize) -> Vec<(String, f64)> {
         .skip(1)
         .take_while(|name| *name != "simulated_ns")
         .filter_map(|name| {
-            let column = runs.column_by_name(name)?.as_primitive_opt::<Float64Type>()?;
+            let column = runs
+                .column_by_name(name)?
+                .as_primitive_opt::<Float64Type>()?;
             Some((name.clone(), column.value(row)))
         })
         .collect()
@@ -121,7 +131,9 @@ fn swept(runs: &RecordBatch, row: usize) -> Vec<(String, f64)> {
 /// The values of a float column that are not null, sorted, by run.
 fn by_run(table: &RecordBatch, name: &str) -> BTreeMap<u32, Vec<f64>> {
     let mut values: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    let column = table.column_by_name(name).and_then(|c| c.as_primitive_opt::<Float64Type>());
+    let column = table
+        .column_by_name(name)
+        .and_then(|c| c.as_primitive_opt::<Float64Type>());
     if let (Some(runs), Some(column)) = (u32s(table, "run"), column) {
         for (run, value) in runs.iter().zip(column) {
             values.entry(*run).or_default().extend(value);
@@ -134,12 +146,19 @@ fn by_run(table: &RecordBatch, name: &str) -> BTreeMap<u32, Vec<f64>> {
 }
 
 fn u32s<'a>(table: &'a RecordBatch, name: &str) -> Option<&'a [u32]> {
-    Some(table.column_by_name(name)?.as_primitive_opt::<UInt32Type>()?.values())
+    Some(
+        table
+            .column_by_name(name)?
+            .as_primitive_opt::<UInt32Type>()?
+            .values(),
+    )
 }
 
 /// The values of a column without nulls.
 pub(crate) fn u64s<'a>(table: &'a RecordBatch, name: &str) -> Option<&'a [u64]> {
-    let column = table.column_by_name(name)?.as_primitive_opt::<UInt64Type>()?;
+    let column = table
+        .column_by_name(name)?
+        .as_primitive_opt::<UInt64Type>()?;
     (column.null_count() == 0).then(|| &**column.values())
 }
 
@@ -147,7 +166,10 @@ pub(crate) fn u64s<'a>(table: &'a RecordBatch, name: &str) -> Option<&'a [u64]> 
 fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let position = share * last as f64;
-    let (low, high) = (sorted[position.floor() as usize], sorted[position.ceil() as usize]);
+    let (low, high) = (
+        sorted[position.floor() as usize],
+        sorted[position.ceil() as usize],
+    );
     Some(low + (high - low) * position.fract())
 }
 

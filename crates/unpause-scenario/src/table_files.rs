@@ -15,7 +15,10 @@ use crate::tables::{TABLES, Tables};
 pub(crate) fn encode(name: &str, table: &RecordBatch) -> Result<(String, Vec<u8>), Error> {
     #[cfg(feature = "parquet")]
     {
-        Ok((format!("{name}.parquet"), parquet_file::encode(table).map_err(|e| bad(name, &e))?))
+        Ok((
+            format!("{name}.parquet"),
+            parquet_file::encode(table).map_err(|e| bad(name, &e))?,
+        ))
     }
     #[cfg(not(feature = "parquet"))]
     {
@@ -26,7 +29,10 @@ pub(crate) fn encode(name: &str, table: &RecordBatch) -> Result<(String, Vec<u8>
 }
 
 fn bad(name: &str, error: &dyn std::error::Error) -> Error {
-    Error::Other { message: format!("cannot write table {name}: {error}"), help: None }
+    Error::Other {
+        message: format!("cannot write table {name}: {error}"),
+        help: None,
+    }
 }
 
 /// A result directory, read.
@@ -66,7 +72,14 @@ impl Saved {
         }
         let [runs, flows, ports, pauses, port_series, flow_series] =
             tables.try_into().expect("one for each name");
-        let tables = Tables { runs, flows, ports, pauses, port_series, flow_series };
+        let tables = Tables {
+            runs,
+            flows,
+            ports,
+            pauses,
+            port_series,
+            flow_series,
+        };
         Ok(Self { tables, manifest })
     }
 }

@@ -34,7 +34,14 @@ pub struct Tables {
 }
 
 /// Names of the tables.
-pub const TABLES: [&str; 6] = ["runs", "flows", "ports", "pauses", "port_series", "flow_series"];
+pub const TABLES: [&str; 6] = [
+    "runs",
+    "flows",
+    "ports",
+    "pauses",
+    "port_series",
+    "flow_series",
+];
 
 impl Tables {
     /// The table of this name.
@@ -52,7 +59,9 @@ impl Tables {
 
     /// Every table with its name, in the order of [`TABLES`].
     pub fn all(&self) -> impl Iterator<Item = (&'static str, &RecordBatch)> {
-        TABLES.into_iter().filter_map(|name| Some((name, self.get(name)?)))
+        TABLES
+            .into_iter()
+            .filter_map(|name| Some((name, self.get(name)?)))
     }
 
     pub(crate) fn new(sweep_columns: &[String], measured: &[Measured]) -> Self {
@@ -80,14 +89,19 @@ impl<'a, R: Copy> Builder<'a, R> {
             .iter()
             .flat_map(|m| rows_of(m).into_iter().map(|row| (&m.run, row)))
             .collect();
-        Self { rows, fields: Vec::new(), columns: Vec::new() }
-            .u32("run", |run, _| run.index)
-            .text("scheme", |run, _| &run.scheme)
+        Self {
+            rows,
+            fields: Vec::new(),
+            columns: Vec::new(),
+        }
+        .u32("run", |run, _| run.index)
+        .text("scheme", |run, _| &run.scheme)
     }
 
     fn push<A: Array + 'static>(mut self, name: &str, column: A) -> Self {
         let nullable = ["size_bytes", "fct_ns", "ideal_fct_ns", "slowdown"].contains(&name);
-        self.fields.push(Field::new(name, column.data_type().clone(), nullable));
+        self.fields
+            .push(Field::new(name, column.data_type().clone(), nullable));
         self.columns.push(Arc::new(column));
         self
     }
@@ -136,7 +150,9 @@ impl<'a, R: Copy> Builder<'a, R> {
     fn port(self, port: impl Fn(R) -> (NodeId, PortId, u8)) -> Self {
         let peer = |run: &'a Run, (node, port, _): (NodeId, PortId, u8)| {
             let peers = &run.names.peers[node as usize];
-            peers.get(usize::from(port)).map_or("", |peer| run.names.name(*peer))
+            peers
+                .get(usize::from(port))
+                .map_or("", |peer| run.names.name(*peer))
         };
         self.text("node", |run, row| run.names.name(port(row).0))
             .u16("port", |_, row| port(row).1)
@@ -151,8 +167,8 @@ impl<'a, R: Copy> Builder<'a, R> {
 }
 
 fn runs(sweep_columns: &[String], measured: &[Measured]) -> RecordBatch {
-    let mut table = Builder::new(measured, |m| vec![&m.results.totals])
-        .u64("seed", |run, _| run.config.seed);
+    let mut table =
+        Builder::new(measured, |m| vec![&m.results.totals]).u64("seed", |run, _| run.config.seed);
     for (index, name) in sweep_columns.iter().enumerate() {
         table = table.f64(name, |run, _| run.values[index]);
     }
@@ -182,7 +198,9 @@ fn flows(measured: &[Measured]) -> RecordBatch {
         .ns("start_ns", |_, f| f.start)
         .f64_or_null("fct_ns", |_, f| f.fct.map(Time::as_ns_f64))
         .f64_or_null("ideal_fct_ns", |_, f| f.ideal_fct.map(Time::as_ns_f64))
-        .f64_or_null("slowdown", |_, f| Some(f.fct?.as_ns_f64() / f.ideal_fct?.as_ns_f64()))
+        .f64_or_null("slowdown", |_, f| {
+            Some(f.fct?.as_ns_f64() / f.ideal_fct?.as_ns_f64())
+        })
         .u64("delivered_bytes", |_, f| f.delivered_bytes)
         .u64("retransmitted_packets", |_, f| f.retransmitted_packets)
         .build()
@@ -197,7 +215,9 @@ fn ports(measured: &[Measured]) -> RecordBatch {
         .u64("cnm_packets", |_, p| p.cnm_packets)
         .u64("dropped_packets", |_, p| p.dropped_packets)
         .u64("dropped_bytes", |_, p| p.dropped_bytes)
-        .u64("headroom_dropped_packets", |_, p| p.headroom_dropped_packets)
+        .u64("headroom_dropped_packets", |_, p| {
+            p.headroom_dropped_packets
+        })
         .u64("max_queue_bytes", |_, p| p.max_queue_bytes)
         .u64("max_ingress_bytes", |_, p| p.max_ingress_bytes)
         .u64("pause_frames", |_, p| p.pause_frames)
@@ -227,14 +247,27 @@ fn port_series(measured: &[Measured]) -> RecordBatch {
 
 fn flow_series(measured: &[Measured]) -> RecordBatch {
     let rows = |m: &'_ Measured| -> Vec<_> {
-        let group = |flow: u32| m.results.flows.get(flow as usize).map_or(0, |flow| flow.group);
-        m.results.flow_series.iter().map(|sample| (*sample, group(sample.flow))).collect()
+        let group = |flow: u32| {
+            m.results
+                .flows
+                .get(flow as usize)
+                .map_or(0, |flow| flow.group)
+        };
+        m.results
+            .flow_series
+            .iter()
+            .map(|sample| (*sample, group(sample.flow)))
+            .collect()
     };
     Builder::new(measured, rows)
         .ns("time_ns", |_, (s, _)| s.time)
         .u32("flow_id", |_, (s, _)| s.flow)
-        .text("traffic", |run, (_, group)| &run.names.traffic[usize::from(group)])
-        .u64("controller_rate_bps", |_, (s, _)| s.controller_rate.as_bps())
+        .text("traffic", |run, (_, group)| {
+            &run.names.traffic[usize::from(group)]
+        })
+        .u64("controller_rate_bps", |_, (s, _)| {
+            s.controller_rate.as_bps()
+        })
         .u64("sent_bytes", |_, (s, _)| s.sent_bytes)
         .u64("delivered_bytes", |_, (s, _)| s.delivered_bytes)
         .build()

@@ -15,7 +15,7 @@ pub struct Warning {
     pub run: u32,
     /// Its scheme.
     pub scheme: String,
-    /// For programs: `headroom-drops`, `lossless-drops`, `empty-probe`, `silent-traffic`,
+    /// For programs: `input`, `headroom-drops`, `lossless-drops`, `empty-probe`, `silent-traffic`,
     /// `never-triggered`, `unfinished-flows`.
     pub kind: String,
     /// What happened.
@@ -26,7 +26,13 @@ pub struct Warning {
 
 /// Everything worth saying about a run.
 pub(crate) fn of_run(measured: &Measured) -> Vec<Warning> {
-    let mut found = Found { measured, warnings: Vec::new() };
+    let mut found = Found {
+        measured,
+        warnings: Vec::new(),
+    };
+    for note in &measured.run.notes {
+        found.add("input", note.clone(), None);
+    }
     found.drops();
     found.probes();
     found.traffic();
@@ -43,7 +49,13 @@ impl Found<'_> {
     fn add(&mut self, kind: &str, message: String, help: Option<String>) {
         let run = &self.measured.run;
         let (run, scheme) = (run.index, run.scheme.clone());
-        self.warnings.push(Warning { run, scheme, kind: kind.to_owned(), message, help });
+        self.warnings.push(Warning {
+            run,
+            scheme,
+            kind: kind.to_owned(),
+            message,
+            help,
+        });
     }
 
     fn is_lossless(&self, priority: u8) -> bool {
@@ -65,7 +77,9 @@ impl Found<'_> {
                         "set pfc.headroom to that, or remove it: the formula of 802.1Q is the default",
                     ),
                     None => (
-                        format!("the buffer is full beyond XOFF; this link needs {needed} of headroom"),
+                        format!(
+                            "the buffer is full beyond XOFF; this link needs {needed} of headroom"
+                        ),
                         "raise switch.buffer, or remove it: enough for every port is the default",
                     ),
                 };
@@ -77,27 +91,48 @@ impl Found<'_> {
             }
         }
         // Headroom drops count at their ingress and at the queue that they did not reach.
-        let lossless: Vec<&PortRecord> =
-            results.ports.iter().filter(|port| self.is_lossless(port.priority)).collect();
-        let in_headroom: u64 = lossless.iter().map(|port| port.headroom_dropped_packets).sum();
+        let lossless: Vec<&PortRecord> = results
+            .ports
+            .iter()
+            .filter(|port| self.is_lossless(port.priority))
+            .collect();
+        let in_headroom: u64 = lossless
+            .iter()
+            .map(|port| port.headroom_dropped_packets)
+            .sum();
         let dropped: u64 = lossless.iter().map(|port| port.dropped_packets).sum();
-        if let Some(elsewhere) = dropped.checked_sub(in_headroom).filter(|packets| *packets > 0) {
+        if let Some(elsewhere) = dropped
+            .checked_sub(in_headroom)
+            .filter(|packets| *packets > 0)
+        {
             let message = format!("{elsewhere} packets of a lossless priority were dropped");
-            self.add("lossless-drops", message, Some("see dropped_packets in table ports".into()));
+            self.add(
+                "lossless-drops",
+                message,
+                Some("see dropped_packets in table ports".into()),
+            );
         }
     }
 
     fn peer(&self, port: &PortRecord) -> &str {
         let names = &self.measured.run.names;
         let peers = &names.peers[port.node as usize];
-        peers.get(usize::from(port.port)).map_or("?", |peer| names.name(*peer))
+        peers
+            .get(usize::from(port.port))
+            .map_or("?", |peer| names.name(*peer))
     }
 
     /// What `pfc::headroom` gives for the link of this port.
     fn needed_headroom(&self, port: &PortRecord) -> u64 {
         let config = &self.measured.run.config;
-        let at_node = config.fabric.links.iter().filter(|l| l.a == port.node || l.b == port.node);
-        let Some(link) = at_node.into_iter().nth(usize::from(port.port)) else { return 0 };
+        let at_node = config
+            .fabric
+            .links
+            .iter()
+            .filter(|l| l.a == port.node || l.b == port.node);
+        let Some(link) = at_node.into_iter().nth(usize::from(port.port)) else {
+            return 0;
+        };
         let framing = u64::from(config.fabric.framing_bytes);
         let mtu = u64::from(config.host.payload_bytes) + u64::from(config.host.header_bytes);
         let reaction = config.switch.pfc.reaction;
@@ -113,7 +148,9 @@ impl Found<'_> {
                 continue;
             }
             let name = run.names.name(*node);
-            let peer = run.names.name(run.names.peers[*node as usize][usize::from(*port)]);
+            let peer = run
+                .names
+                .name(run.names.peers[*node as usize][usize::from(*port)]);
             self.add(
                 "empty-probe",
                 format!("probe {name}->{peer} recorded nothing: no packet left by this port"),
@@ -123,7 +160,10 @@ impl Found<'_> {
         if run.config.probes.interval > run.config.stop {
             self.add(
                 "empty-probe",
-                format!("probes are sampled every {} and the run ends before", run.config.probes.interval),
+                format!(
+                    "probes are sampled every {} and the run ends before",
+                    run.config.probes.interval
+                ),
                 Some("set a shorter probes.interval".into()),
             );
         }
@@ -142,14 +182,19 @@ impl Found<'_> {
         }
         for (group, name) in run.names.traffic.iter().enumerate() {
             if started[group] == 0 && !run.is_left_out(group) {
-                self.add("silent-traffic", format!("traffic `{name}` started no flow"), None);
+                self.add(
+                    "silent-traffic",
+                    format!("traffic `{name}` started no flow"),
+                    None,
+                );
             }
             if unfinished[group] > 0 {
                 let message = format!(
                     "{} of {} flows of traffic `{name}` were not complete at the end",
                     unfinished[group], started[group]
                 );
-                let help = "their FCT is missing from means and percentiles; a longer duration helps";
+                let help =
+                    "their FCT is missing from means and percentiles; a longer duration helps";
                 self.add("unfinished-flows", message, Some(help.into()));
             }
         }
@@ -166,7 +211,12 @@ impl Found<'_> {
                 run.config.fabric.nodes[port.node as usize] == NodeKind::Switch
                     && self.is_lossless(port.priority)
             });
-            let largest = size(records.map(|port| port.max_ingress_bytes).max().unwrap_or(0));
+            let largest = size(
+                records
+                    .map(|port| port.max_ingress_bytes)
+                    .max()
+                    .unwrap_or(0),
+            );
             let message = match switch.pfc.threshold {
                 PfcThreshold::Static { xoff_bytes, .. } => format!(
                     "no PAUSE was sent: no ingress held more than {largest}, XOFF is {}",
@@ -188,12 +238,19 @@ impl Found<'_> {
             Mechanism::None | Mechanism::Timely => (false, ""),
         };
         if notifies && totals.notifications == 0 {
-            self.add(never, format!("no {what} was sent: {} had no effect", run.mechanism.name()), None);
+            self.add(
+                never,
+                format!("no {what} was sent: {} had no effect", run.mechanism.name()),
+                None,
+            );
         }
         if run.mechanism != Mechanism::None && run.controls_nothing() {
             self.add(
                 never,
-                format!("no flow obeys {}: all have controlled = false", run.mechanism.name()),
+                format!(
+                    "no flow obeys {}: all have controlled = false",
+                    run.mechanism.name()
+                ),
                 None,
             );
         }

@@ -1,10 +1,11 @@
 //! From the text of a scenario to the configuration of each run.
 
+mod files;
 mod kinds;
 mod names;
 mod rtt;
 mod settings;
-mod sizes;
+
 mod topology;
 mod traffic;
 
@@ -41,6 +42,8 @@ pub struct Run {
     pub values: Vec<f64>,
     /// What runs.
     pub config: Config,
+    /// What the reader of the result should know of the input.
+    pub notes: Vec<String>,
     /// Names of what it counts.
     pub names: Arc<Names>,
 }
@@ -72,7 +75,7 @@ pub(crate) fn scenario(source: &str, directory: &Path) -> Checked<Compiled> {
     let mut root = document::parse(source)?;
     let sweep = sweep::read_all(take_tables(&mut root, "sweep")?)?;
     let schemes = scheme_names(&root)?;
-    let files = sizes::Files::new(directory);
+    let files = files::Files::new(directory);
     let mut compiled = Compiled {
         heading: Heading {
             sweep_columns: sweep.columns.clone(),
@@ -157,7 +160,7 @@ fn compile_run<'i>(
     scheme: &str,
     schemes: &[String],
     point: &'i Point,
-    files: &sizes::Files,
+    files: &files::Files,
 ) -> Checked<(File, Run)> {
     root.get_mut().remove("sweep");
     let mut scheme_table = take_scheme(&mut root, scheme, point)?;
@@ -174,8 +177,8 @@ fn compile_run<'i>(
             .err();
     };
     let built = topology::read_table(topology, files)?;
-    let mut fabric = built.fabric;
-    let mut names = Names::new(built.names, &fabric);
+    let mut fabric = built.fabric.clone();
+    let mut names = Names::new(built.names.clone(), &fabric);
 
     let host = settings::host(&file.host)?;
     fabric.framing_bytes = settings::framing(&file.host)?;
@@ -192,7 +195,7 @@ fn compile_run<'i>(
             .err();
     }
     let context = traffic::Context {
-        fabric: &fabric,
+        topology: &built,
         names: &names,
         files,
         scheme,
@@ -201,6 +204,7 @@ fn compile_run<'i>(
     };
     let mut traffic_names = Vec::new();
     let mut traffic = Vec::new();
+    let mut notes = Vec::new();
     for table in traffic_tables {
         let span = table.span();
         let entry = traffic::entry(table, &context)?;
@@ -209,6 +213,7 @@ fn compile_run<'i>(
         }
         unique(&mut traffic_names, entry.name, "traffic")?;
         traffic.push(entry.spec);
+        notes.extend(entry.note);
     }
     names.traffic = traffic_names.into_iter().map(Spanned::into_inner).collect();
     let seed = file.seed.take().unwrap_or(1);
@@ -229,6 +234,7 @@ fn compile_run<'i>(
         values: point.values.clone(),
         config,
         names: Arc::new(names),
+        notes,
     };
     Ok((file, run))
 }
@@ -290,7 +296,10 @@ fn congestion_control(
 impl Run {
     /// Scheme and swept values, for people.
     pub fn label(&self, columns: &[String]) -> String {
-        let values = columns.iter().zip(&self.values).map(|(name, value)| format!(" {name}={value}"));
+        let values = columns
+            .iter()
+            .zip(&self.values)
+            .map(|(name, value)| format!(" {name}={value}"));
         self.scheme.clone() + &values.collect::<String>()
     }
 

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_spanned::Spanned;
 use unpause_protocols::units::{Rate, Time};
 
+use super::files::Files;
 use super::names::expand;
-use super::sizes::Files;
 use crate::document::{Table, read, take_string, take_tables};
 use crate::error::{Checked, Problem, nearest};
 use crate::file;
@@ -141,7 +141,9 @@ struct LinkKeys {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FileKeys {}
+struct FileKeys {
+    parallel: Option<u32>,
+}
 
 /// Where the keys of the table are.
 struct Places {
@@ -170,8 +172,8 @@ pub(super) fn read_table(mut table: Table<'_>, files: &Files) -> Checked<Topolog
     let builder = take_string(&mut table, "builder")?;
     let builder = match (file, builder) {
         (Some(file), None) => {
-            read::<FileKeys>(table, &["file"])?;
-            return files.topology(&file);
+            let keys: FileKeys = read(table, &["file"])?;
+            return files.topology(&file, keys.parallel.unwrap_or(1));
         }
         (Some(file), Some(builder)) => {
             return super::settings::both("file", &file, "builder", &builder);

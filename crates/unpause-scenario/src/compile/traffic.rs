@@ -4,33 +4,36 @@ use std::ops::Range;
 
 use serde_spanned::Spanned;
 use unpause_protocols::units::{Rate, Time};
-use unpause_sim::config::{Fabric, NodeId};
+use unpause_sim::config::NodeId;
 use unpause_sim::traffic::{
     Arrivals, Burst, FlowSettings, FlowSpec, Incast, Interval, OnOff, Permutation, Poisson,
     Receivers, TrafficSpec,
 };
 
+use super::files::Files;
 use super::kinds::{
     BurstKind, COMMON_KEYS, Common, FileKind, FlowKind, IncastKind, KINDS, OnOffKind,
     PermutationKind, PoissonKind,
 };
 use super::names::Names;
 use super::settings::{both, data_priority, positive};
-use super::sizes::Files;
 use crate::document::{Table, read, split_off, take_string};
 use crate::error::{Checked, Problem, nearest};
 use crate::file;
 use crate::quantity::{self, Duration};
+use crate::topology::Topology;
 
 /// One entry, ready to run.
 pub(super) struct Entry {
     pub name: Spanned<String>,
     pub spec: TrafficSpec,
+    /// For the reader of the result.
+    pub note: Option<String>,
 }
 
 /// What entries are read against.
 pub(super) struct Context<'a> {
-    pub fabric: &'a Fabric,
+    pub topology: &'a Topology,
     pub names: &'a Names,
     pub files: &'a Files,
     /// The scheme that runs, and all that there are.
@@ -53,6 +56,7 @@ pub(super) fn entry(mut table: Table<'_>, context: &Context<'_>) -> Checked<Entr
     };
     let settings = settings(&common, context)?;
     let keys = &COMMON_KEYS;
+    let mut note = None;
     let spec = match kind.get_ref().as_str() {
         "flow" => flow(&read(table, keys)?, &settings, context)?,
         "burst" => burst(&read(table, keys)?, settings, span, context)?,
@@ -62,7 +66,18 @@ pub(super) fn entry(mut table: Table<'_>, context: &Context<'_>) -> Checked<Entr
         "permutation" => permutation(&read(table, keys)?, settings, span, context)?,
         "file" => {
             let file: FileKind = read(table, keys)?;
-            TrafficSpec::Flows(context.files.flows(&file.file, &settings, context.names)?)
+            let read = context
+                .files
+                .flows(&file.file, &settings, context.topology)?;
+            if read.ignored > 0 {
+                note = Some(format!(
+                    "{} has {} lines like flows after the number of flows that its first line says; \
+                     they were not read",
+                    file.file.get_ref(),
+                    read.ignored
+                ));
+            }
+            TrafficSpec::Flows(read.flows)
         }
         other => {
             let kinds: Vec<&str> = KINDS.iter().map(|(kind, _)| *kind).collect();
@@ -80,6 +95,7 @@ pub(super) fn entry(mut table: Table<'_>, context: &Context<'_>) -> Checked<Entr
     Ok(Entry {
         name: common.name,
         spec,
+        note,
     })
 }
 
@@ -406,7 +422,7 @@ impl Context<'_> {
     }
 
     fn host_rate(&self, host: NodeId) -> f64 {
-        let links = &self.fabric.links;
+        let links = &self.topology.fabric.links;
         let link = links.iter().find(|link| link.a == host || link.b == host);
         link.map_or(0.0, |link| link.rate.as_bps() as f64)
     }

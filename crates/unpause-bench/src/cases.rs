@@ -1,0 +1,320 @@
+//! The benchmark cases.
+
+use std::sync::Arc;
+
+use unpause_protocols::units::{Rate, Time};
+use unpause_protocols::{congestion_point, notification_point, reaction_point};
+use unpause_scenario::cdf;
+use unpause_scenario::topology::{ClosPods, FatTree, SingleSwitch, Topology, TwoSwitch};
+use unpause_sim::config::{Config, HostConfig, NodeId, Probes, SchemeConfig, SwitchConfig};
+use unpause_sim::traffic::{
+    Arrivals, Burst, FlowSettings, FlowSpec, Incast, Permutation, Poisson, Receivers, Size,
+    TrafficSpec,
+};
+
+/// One case.
+pub struct Case {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub what: &'static str,
+    /// Builds the run.
+    pub config: fn() -> Config,
+    /// Worth running on several threads.
+    pub threads: bool,
+}
+
+/// All cases, in order.
+pub const CASES: &[Case] = &[
+    Case {
+        name: "fig1-pcn",
+        what: "(a) PCN Fig. 1, burst, PCN, probes of Fig. 2",
+        config: || fig1(pcn()),
+        threads: false,
+    },
+    Case {
+        name: "fig1-dcqcn",
+        what: "(a) PCN Fig. 1, burst, DCQCN, probes of Fig. 2",
+        config: || fig1(dcqcn()),
+        threads: false,
+    },
+    Case {
+        name: "clos-pcn",
+        what: "(b) 512-host Clos, 20,000 flows of W1, PCN",
+        config: || clos(pcn(), 8, 20_000),
+        threads: true,
+    },
+    Case {
+        name: "clos-dcqcn",
+        what: "(b) 512-host Clos, 20,000 flows of W1, DCQCN",
+        config: || clos(dcqcn(), 8, 20_000),
+        threads: true,
+    },
+    Case {
+        name: "fat-tree",
+        what: "(c) 1,024-host fat-tree at 100 Gb/s, permutation of 2 MB flows, DCQCN",
+        config: || fat_tree(dcqcn()),
+        threads: true,
+    },
+    Case {
+        name: "fat-tree-pfc",
+        what: "(c) the same with PFC alone",
+        config: || fat_tree(SchemeConfig::default()),
+        threads: true,
+    },
+    Case {
+        name: "sparse-512",
+        what: "(d) 512 hosts, 2,000 flows of W1 at 1 % load, PCN",
+        config: || sparse(8),
+        threads: false,
+    },
+    Case {
+        name: "sparse-8192",
+        what: "(d) 8,192 hosts, the same flows, PCN",
+        config: || sparse(128),
+        threads: false,
+    },
+    Case {
+        name: "nic-1024",
+        what: "(e) 1,024 paced flows through one NIC",
+        config: nic,
+        threads: false,
+    },
+    Case {
+        name: "incast-gbn",
+        what: "(f) 100:1 incast of 1 MB flows, lossy class, go-back-N",
+        config: incast,
+        threads: false,
+    },
+];
+
+fn pcn() -> SchemeConfig {
+    SchemeConfig {
+        congestion_point: congestion_point::Config::NpEcn(Default::default()),
+        notification_point: notification_point::Config::Pcn(Default::default()),
+        reaction_point: reaction_point::Config::Pcn(Default::default()),
+    }
+}
+
+fn dcqcn() -> SchemeConfig {
+    SchemeConfig {
+        congestion_point: congestion_point::Config::Red(Default::default()),
+        notification_point: notification_point::Config::Dcqcn(Default::default()),
+        reaction_point: reaction_point::Config::Dcqcn(Default::default()),
+    }
+}
+
+fn run(topology: Topology, scheme: SchemeConfig, traffic: Vec<TrafficSpec>, stop: Time) -> Config {
+    Config {
+        fabric: topology.fabric,
+        host: HostConfig::default(),
+        switch: SwitchConfig::default(),
+        scheme,
+        traffic,
+        probes: Probes {
+            interval: Time::from_us(50),
+            ..Probes::default()
+        },
+        seed: 1,
+        stop,
+    }
+}
+
+fn names(prefix: &str, numbers: std::ops::Range<u32>) -> Vec<String> {
+    numbers.map(|number| format!("{prefix}{number}")).collect()
+}
+
+fn fig1(scheme: SchemeConfig) -> Config {
+    let mut right = names("R", 0..2);
+    right.extend(names("H", 2..16));
+    let topology = TwoSwitch {
+        left: names("H", 0..2),
+        right,
+        rate: Rate::from_gbps(40),
+        bottleneck_rate: None,
+        delay: Time::from_us(5),
+    }
+    .build()
+    .expect("the topology is sound");
+    let node = |name: &str| topology.names.iter().position(|n| n == name).unwrap() as NodeId;
+    let long = |src, dst| FlowSpec {
+        group: 0,
+        src: node(src),
+        dst: node(dst),
+        size_bytes: None,
+        start: Time::ZERO,
+        stop: Time::NEVER,
+        priority: 3,
+        rate_limit: None,
+        controlled: true,
+        recorded: true,
+        source_port: 0,
+    };
+    let burst = TrafficSpec::Burst(Burst {
+        from: (2..16).map(|host| node(&format!("H{host}"))).collect(),
+        to: node("R1"),
+        flows_per_host: 16,
+        size: Size::Fixed(64_000),
+        arrivals: Arrivals::once(Time::from_ms(50)),
+        flow: FlowSettings {
+            controlled: false,
+            ..FlowSettings::default()
+        },
+    });
+    let traffic = vec![
+        TrafficSpec::Flows(vec![long("H0", "R0"), long("H1", "R1")]),
+        burst,
+    ];
+    let ports = [
+        ("S0", "S1"),
+        ("S1", "S0"),
+        ("S0", "H0"),
+        ("S0", "H1"),
+        ("S1", "R1"),
+    ];
+    let port = |(from, to): (&str, &str)| {
+        let (from, to) = (node(from), node(to));
+        let links = topology
+            .fabric
+            .links
+            .iter()
+            .filter(|l| l.a == from || l.b == from);
+        let at = links
+            .into_iter()
+            .position(|l| l.a == to || l.b == to)
+            .unwrap();
+        (from, at as u16)
+    };
+    let ports = ports.into_iter().map(port).collect();
+    let mut config = run(topology, scheme, traffic, Time::from_ms(150));
+    config.probes.ports = ports;
+    config
+}
+
+fn clos_topology(pods: u32) -> Topology {
+    ClosPods {
+        pods,
+        tors_per_pod: 4,
+        leaves_per_pod: 2,
+        spines: 8,
+        hosts_per_tor: 16,
+        host_rate: Rate::from_gbps(10),
+        fabric_rate: Rate::from_gbps(40),
+        tor_leaf_links: 2,
+        delay: Time::from_us(5),
+    }
+    .build()
+    .expect("the topology is sound")
+}
+
+fn w1() -> Size {
+    Size::Cdf(Arc::new(cdf::builtin("pcn_w1").expect("it is built in")))
+}
+
+/// PCN Fig. 14: load 0.6, each event 1 to 15 senders to one receiver.
+fn clos(scheme: SchemeConfig, pods: u32, flows: u64) -> Config {
+    let topology = clos_topology(pods);
+    let hosts: Vec<NodeId> = topology.hosts().collect();
+    let load = 0.6 * 10e9 * hosts.len() as f64;
+    let size = w1();
+    let events_per_second = load / (8.0 * size.mean() * 8.0);
+    let mut arrivals = Arrivals::poisson(events_per_second, Time::ZERO);
+    arrivals.max_flows = Some(flows);
+    let flow = FlowSettings::default();
+    let traffic = TrafficSpec::Incast(Incast {
+        from: hosts.clone(),
+        to: hosts,
+        senders: (1, 15),
+        size,
+        arrivals,
+        flow,
+    });
+    run(topology, scheme, vec![traffic], Time::from_ms(200))
+}
+
+fn fat_tree(scheme: SchemeConfig) -> Config {
+    let rate = Rate::from_gbps(100);
+    let topology = FatTree {
+        k: 16,
+        host_rate: rate,
+        fabric_rate: rate,
+        delay: Time::from_us(1),
+    }
+    .build()
+    .expect("the topology is sound");
+    let traffic = TrafficSpec::Permutation(Permutation {
+        hosts: topology.hosts().collect(),
+        size: Some(Size::Fixed(2_000_000)),
+        start: Time::ZERO,
+        flow: FlowSettings::default(),
+    });
+    run(topology, scheme, vec![traffic], Time::from_ms(100))
+}
+
+fn sparse(pods: u32) -> Config {
+    let topology = clos_topology(pods);
+    let hosts: Vec<NodeId> = topology.hosts().collect();
+    let size = w1();
+    let mut arrivals = Arrivals::poisson(0.01 * 10e9 * 512.0 / (8.0 * size.mean()), Time::ZERO);
+    arrivals.max_flows = Some(2_000);
+    let traffic = TrafficSpec::Poisson(Poisson {
+        from: hosts.clone(),
+        to: Receivers::Any(hosts),
+        size,
+        synchronised: false,
+        arrivals,
+        flow: FlowSettings::default(),
+    });
+    run(topology, pcn(), vec![traffic], Time::from_ms(100))
+}
+
+fn nic() -> Config {
+    let rate = Rate::from_gbps(40);
+    let topology = SingleSwitch {
+        hosts: 2,
+        rate,
+        delay: Time::from_us(5),
+    }
+    .build()
+    .expect("the topology is sound");
+    let hosts: Vec<NodeId> = topology.hosts().collect();
+    let flow = |number: u64| FlowSpec {
+        group: 0,
+        src: hosts[0],
+        dst: hosts[1],
+        size_bytes: None,
+        start: Time::from_ns(number),
+        stop: Time::NEVER,
+        priority: 3,
+        rate_limit: Some(Rate::from_mbps(39)),
+        controlled: true,
+        recorded: false,
+        source_port: 0,
+    };
+    let flows = TrafficSpec::Flows((0..1024).map(flow).collect());
+    run(topology, pcn(), vec![flows], Time::from_ms(200))
+}
+
+fn incast() -> Config {
+    let rate = Rate::from_gbps(40);
+    let topology = SingleSwitch {
+        hosts: 101,
+        rate,
+        delay: Time::from_us(1),
+    }
+    .build()
+    .expect("the topology is sound");
+    let hosts: Vec<NodeId> = topology.hosts().collect();
+    let burst = TrafficSpec::Burst(Burst {
+        from: hosts[1..].to_vec(),
+        to: hosts[0],
+        flows_per_host: 1,
+        size: Size::Fixed(1_000_000),
+        arrivals: Arrivals::once(Time::ZERO),
+        flow: FlowSettings::default(),
+    });
+    let mut config = run(topology, dcqcn(), vec![burst], Time::from_ms(400));
+    config.switch.lossless = 0;
+    config.host.retransmit_timeout = Time::from_ms(1);
+    config
+}
