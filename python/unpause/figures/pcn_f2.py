@@ -49,6 +49,7 @@ def draw(result: Result) -> Figure:
     half = len(runs) // 2
     axes[half, 1].set_ylabel("PAUSE frames per ms")
     axes[half, 2].set_ylabel("goodput (Gb/s)")
+    axes[0, 0].set_title("PAUSE in force", loc="right")
     axes[0, 1].set_title("PAUSE rate")
     axes[0, 2].set_title("throughput")
     for ax in axes[-1]:
