@@ -176,8 +176,8 @@ def test_ctrl_c_ends_a_run() -> None:
     timer = threading.Timer(0.5, _thread.interrupt_main)
     started = time.monotonic()
     try:
+        timer.start()
         with pytest.raises(KeyboardInterrupt):
-            timer.start()
             unpause.run(LONG)
     finally:
         timer.cancel()
