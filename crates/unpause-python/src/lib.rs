@@ -74,7 +74,7 @@ impl Scenario {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Outcome> {
         let duration = duration
-            .map(|text| unpause_scenario::quantity::parse_duration(text))
+            .map(unpause_scenario::quantity::parse_duration)
             .transpose()
             .map_err(|e| errors::scenario_error(py, &format!("duration: {e}")))?;
         let options = unpause_scenario::Options {
