@@ -95,7 +95,7 @@ def draw_cdf(result: Result) -> Figure:
         )
     ax.set_ylim(0, 100)
     ax.set_xlabel("flow completion time (ms)")
-    ax.set_ylabel("flows completed by then (%)")
+    ax.set_ylabel("share of completed flows (%)")
     legend(figure, ax)
     started, completed = result.flows.num_rows, done.num_rows
     if completed < started:
