@@ -1,1 +1,73 @@
-//! Placeholder until the crate is written.
+//! The command line of unpause.
+//!
+//! Results go to standard output, everything else to standard error. Exit codes: 0 for success, 1
+//! for an error, 2 for a wrong command line, 130 when interrupted.
+
+mod args;
+mod commands;
+mod interrupt;
+mod listing;
+mod progress;
+mod report;
+mod text;
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use clap::Parser;
+use miette::Diagnostic;
+use unpause_scenario::Error;
+
+use args::{Args, Command};
+
+/// Runs the command line `args`, of which the first is the program's name. Returns the exit code.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let args = match Args::try_parse_from(args) {
+        Ok(args) => args,
+        Err(error) => {
+            // Help and version go to standard output and are no error.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(2);
+        }
+    };
+    let done = match &args.command {
+        Command::Run(run) => commands::run(run),
+        Command::Validate(validate) => commands::validate(validate),
+        Command::List => {
+            show(&listing::everything());
+            Ok(())
+        }
+        Command::Compare(compare) => commands::compare(compare),
+        Command::Export(export) => commands::export(export),
+    };
+    match done {
+        Ok(()) => 0,
+        Err(Error::Interrupted) => {
+            eprintln!("interrupted: nothing was written");
+            130
+        }
+        Err(error) => {
+            explain(error);
+            1
+        }
+    }
+}
+
+/// Writes to standard output. A reader that has gone away is not an error.
+fn show(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+/// Shows an error with the lines of the file where there are some.
+fn explain(error: Error) {
+    let has_place = error.labels().is_some();
+    let help = error.help_text().map(str::to_owned);
+    if has_place {
+        eprint!("{:?}", miette::Report::new(error));
+    } else {
+        eprintln!("error: {error}");
+        if let Some(help) = help {
+            eprintln!("hint: {help}");
+        }
+    }
+}

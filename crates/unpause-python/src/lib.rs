@@ -1,1 +1,118 @@
-//! Placeholder until the crate is written.
+//! Python bindings of unpause: the extension module `unpause._native`.
+//!
+//! The package `unpause` (python/unpause) is the interface; this module is what it stands on:
+//! reading and running scenarios, tables by the Arrow PyCapsule interface, and the command line.
+
+mod errors;
+mod progress;
+mod table;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+
+/// Native part of the package `unpause`.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::{Outcome, Scenario, main, table::Table};
+}
+
+/// A scenario, read and checked.
+#[pyclass(frozen)]
+struct Scenario {
+    inner: unpause_scenario::Scenario,
+}
+
+#[pymethods]
+impl Scenario {
+    /// Reads a file.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let inner = py.detach(|| unpause_scenario::Scenario::load(&path));
+        Ok(Self { inner: inner.map_err(|e| errors::to_python(py, &e))? })
+    }
+
+    /// Reads a text; `origin` is its name in messages and where relative paths start.
+    #[staticmethod]
+    fn parse(py: Python<'_>, source: &str, origin: PathBuf) -> PyResult<Self> {
+        let inner = py.detach(|| unpause_scenario::Scenario::parse(source, &origin));
+        Ok(Self { inner: inner.map_err(|e| errors::to_python(py, &e))? })
+    }
+
+    /// The text.
+    #[getter]
+    fn source(&self) -> &str {
+        self.inner.source()
+    }
+
+    /// Label of each run: scheme and swept values.
+    #[getter]
+    fn runs(&self) -> Vec<String> {
+        let columns = self.inner.sweep_columns();
+        self.inner.runs().iter().map(|run| run.label(columns)).collect()
+    }
+
+    /// Runs it. `progress(label, finished, runs, fraction, packet_hops)` is called on this thread.
+    #[pyo3(signature = (*, schemes, seed=None, duration=None, threads=None, progress=None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        schemes: Vec<String>,
+        seed: Option<u64>,
+        duration: Option<&str>,
+        threads: Option<usize>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Outcome> {
+        let duration = duration
+            .map(|text| unpause_scenario::quantity::parse_duration(text))
+            .transpose()
+            .map_err(|e| errors::scenario_error(py, &format!("duration: {e}")))?;
+        let options = unpause_scenario::Options { schemes, seed, duration, threads };
+        progress::run(py, &self.inner, &options, progress).map(|inner| Outcome { inner })
+    }
+}
+
+/// What a scenario measured.
+#[pyclass(frozen)]
+struct Outcome {
+    inner: unpause_scenario::Outcome,
+}
+
+#[pymethods]
+impl Outcome {
+    /// A table by name.
+    fn table(&self, name: &str) -> PyResult<table::Table> {
+        let tables = &self.inner.tables;
+        let batch = match name {
+            "runs" => &tables.runs,
+            "flows" => &tables.flows,
+            "ports" => &tables.ports,
+            "pauses" => &tables.pauses,
+            "port_series" => &tables.port_series,
+            "flow_series" => &tables.flow_series,
+            _ => return Err(pyo3::exceptions::PyKeyError::new_err(name.to_owned())),
+        };
+        Ok(table::Table::new(batch.clone()))
+    }
+
+    /// What `manifest.json` says, as JSON.
+    #[getter]
+    fn manifest(&self) -> PyResult<String> {
+        let manifest = serde_json::to_string(&self.inner.manifest());
+        manifest.map_err(|e| pyo3::exceptions::PyValueError::new_err(e.to_string()))
+    }
+
+    /// Writes tables, manifest and scenario into `directory`.
+    fn write(&self, py: Python<'_>, directory: PathBuf) -> PyResult<()> {
+        let written = py.detach(|| self.inner.write(&directory));
+        written.map_err(|e| errors::to_python(py, &e))
+    }
+}
+
+/// Runs the command line; answers its exit code.
+#[pyfunction]
+fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| unpause_cli::main(arguments))
+}

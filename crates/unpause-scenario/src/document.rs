@@ -37,10 +37,15 @@ pub(crate) fn take_table<'i>(table: &mut Table<'i>, key: &str) -> Checked<Option
 
 /// Takes a key's array of tables (`[[key]]`) out of `table`.
 pub(crate) fn take_tables<'i>(table: &mut Table<'i>, key: &str) -> Checked<Vec<Table<'i>>> {
-    let Some(value) = table.get_mut().remove(key) else { return Ok(Vec::new()) };
+    let Some(value) = table.get_mut().remove(key) else {
+        return Ok(Vec::new());
+    };
     let span = value.span();
     match value.into_inner() {
-        DeValue::Array(array) => array.into_iter().map(|value| as_table(value, key)).collect(),
+        DeValue::Array(array) => array
+            .into_iter()
+            .map(|value| as_table(value, key))
+            .collect(),
         other => Problem::new(format!("`{key}` is {}", describe(&other)))
             .at(span, format!("expected tables under `[[{key}]]`"))
             .err(),
@@ -49,7 +54,9 @@ pub(crate) fn take_tables<'i>(table: &mut Table<'i>, key: &str) -> Checked<Vec<T
 
 /// Takes a string out of `table`.
 pub(crate) fn take_string(table: &mut Table<'_>, key: &str) -> Checked<Option<Spanned<String>>> {
-    let Some(value) = table.get_mut().remove(key) else { return Ok(None) };
+    let Some(value) = table.get_mut().remove(key) else {
+        return Ok(None);
+    };
     let span = value.span();
     match value.into_inner() {
         DeValue::String(text) => Ok(Some(Spanned::new(span, text.into_owned()))),
@@ -151,12 +158,19 @@ pub(crate) fn set<'i>(
 }
 
 fn not_a_table(path: &str, step: &str, at: Range<usize>) -> Checked<()> {
-    Problem::new(format!("`{path}` leads nowhere: `{step}` is not a table")).at(at, "here").err()
+    Problem::new(format!("`{path}` leads nowhere: `{step}` is not a table"))
+        .at(at, "here")
+        .err()
 }
 
 fn name_of(entry: &Spanned<DeValue<'_>>) -> String {
-    let name = entry.get_ref().as_table().and_then(|table| table.get("name"));
-    name.and_then(|name| name.get_ref().as_str()).unwrap_or_default().to_owned()
+    let name = entry
+        .get_ref()
+        .as_table()
+        .and_then(|table| table.get("name"));
+    name.and_then(|name| name.get_ref().as_str())
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// Splits at dots outside of double quotes.
@@ -183,7 +197,8 @@ mod tests {
 
     #[test]
     fn sets_keys_by_name_by_index_and_in_new_tables() {
-        let mut root = parse("[[traffic]]\nname = 'F0'\n[[traffic]]\nname = 'F.1'\nrate = 1").unwrap();
+        let mut root =
+            parse("[[traffic]]\nname = 'F0'\n[[traffic]]\nname = 'F.1'\nrate = 1").unwrap();
         set(&mut root, "traffic.F0.rate", 0..0, value("a")).unwrap();
         set(&mut root, "traffic.\"F.1\".rate", 0..0, value("b")).unwrap();
         set(&mut root, "traffic.1.size", 0..0, value("c")).unwrap();
@@ -193,14 +208,20 @@ mod tests {
         assert_eq!(get(0, "rate"), Some("a"));
         assert_eq!(get(1, "rate"), Some("b"));
         assert_eq!(get(1, "size"), Some("c"));
-        assert_eq!(root.get_ref()["pfc"].get_ref()["xoff"].get_ref().as_str(), Some("d"));
+        assert_eq!(
+            root.get_ref()["pfc"].get_ref()["xoff"].get_ref().as_str(),
+            Some("d")
+        );
     }
 
     #[test]
     fn refuses_paths_that_lead_nowhere() {
         let mut root = parse("title = 'x'\n[[traffic]]\nname = 'F0'").unwrap();
         for (path, message) in [
-            ("traffic.F1.rate", "there is no `traffic` with the name `F1`"),
+            (
+                "traffic.F1.rate",
+                "there is no `traffic` with the name `F1`",
+            ),
             ("traffic", ""),
             ("title.x", "`title.x` leads nowhere: `title` is not a table"),
             ("traffic..x", "`traffic..x` is not the path of a key"),

@@ -116,6 +116,8 @@ pub(crate) struct Problem {
     pub message: String,
     pub labels: Vec<(Range<usize>, String)>,
     pub help: Option<String>,
+    /// Name and text of the file, if it is not the scenario.
+    pub file: Option<(String, Arc<str>)>,
 }
 
 pub(crate) type Checked<T> = Result<T, Box<Problem>>;
@@ -126,6 +128,7 @@ impl Problem {
             message: message.into(),
             labels: Vec::new(),
             help: None,
+            file: None,
         }
     }
     pub fn at(mut self, span: Range<usize>, label: impl Into<String>) -> Self {
@@ -136,6 +139,11 @@ impl Problem {
         self.help = Some(help.into());
         self
     }
+    /// The mistake is in this file, not in the scenario.
+    pub fn of_file(mut self, name: String, text: String) -> Self {
+        self.file = Some((name, text.into()));
+        self
+    }
     pub fn help_if(mut self, help: Option<String>) -> Self {
         self.help = help;
         self
@@ -144,8 +152,12 @@ impl Problem {
         Err(Box::new(self))
     }
 
-    /// Names the file. `name` is what the user called it.
-    pub fn in_file(self, name: &str, source: &Arc<str>) -> Error {
+    /// Names the scenario file. `name` is what the user called it.
+    pub fn in_file(mut self, name: &str, source: &Arc<str>) -> Error {
+        let (name, source) = self
+            .file
+            .take()
+            .unwrap_or_else(|| (name.to_owned(), source.clone()));
         let span = |range: Range<usize>| {
             // A span over a whole table would drown its message: keep to its first line.
             let text = source.get(range.clone()).unwrap_or("");

@@ -1,7 +1,37 @@
-//! Placeholder until the crate is written.
+//! Scenario files, topologies, importers, and result tables.
+//!
+//! A [`Scenario`] is a TOML file that says everything about an experiment: topology, switches,
+//! schemes to compare, traffic, probes, sweeps. [`execute`] runs it; [`Outcome`] is what it
+//! measured, as Arrow tables, and writes itself to a directory.
 
 pub mod cdf;
+mod compile;
+mod document;
 mod error;
+mod file;
 pub mod import;
-mod quantity;
+mod mechanisms;
+mod output;
+pub mod quantity;
+mod run;
+mod scenario;
+mod setting;
+mod summary;
+mod sweep;
+mod table_files;
+mod tables;
 pub mod topology;
+mod warnings;
+
+pub use compile::{BUILDERS, KINDS as TRAFFIC_KINDS, Names, Run};
+pub use error::{Error, SourceError};
+pub use mechanisms::{Key, Mechanism};
+pub use output::{
+    HostNote, Manifest, Outcome, ScenarioNote, Timing, WriteOptions, check_destination,
+};
+pub use run::{NoProgress, Options, Progress, execute};
+pub use scenario::Scenario;
+pub use summary::Summary;
+pub use table_files::{Saved, write_csv};
+pub use tables::{TABLES, Tables};
+pub use warnings::Warning;

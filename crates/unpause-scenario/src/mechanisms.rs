@@ -62,7 +62,9 @@ macro_rules! section {
 
 fn store<T, S: Setting<T>>(key: &str, value: &Spanned<S>, slot: &mut T) -> Checked<()> {
     value.get_ref().store(slot).or_else(|why| {
-        Problem::new(format!("`{key}` cannot be this: {why}")).at(value.span(), "here").err()
+        Problem::new(format!("`{key}` cannot be this: {why}"))
+            .at(value.span(), "here")
+            .err()
     })
 }
 
@@ -211,7 +213,11 @@ impl Mechanism {
     }
 
     /// The scheme with what its table says, if it has one.
-    pub(crate) fn configure(self, table: Option<Table<'_>>, base_rtt: Time) -> Checked<SchemeConfig> {
+    pub(crate) fn configure(
+        self,
+        table: Option<Table<'_>>,
+        base_rtt: Time,
+    ) -> Checked<SchemeConfig> {
         let span = table.as_ref().map(Spanned::span);
         let in_order = |key_low: &str, low_first: bool, key_high: &str| {
             if low_first {

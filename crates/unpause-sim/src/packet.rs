@@ -114,12 +114,6 @@ impl Packet {
     pub fn is(&self, flags: u8) -> bool {
         self.bits & flags != 0
     }
-    /// Sets `flags`.
-    #[inline]
-    pub fn set(&mut self, flags: u8) {
-        self.bits |= flags;
-    }
-
     /// The control packet that carries `notification`; addresses are the caller's to fill in.
     pub fn from_notification(notification: &Notification, priority: u8) -> Self {
         let (kind, aux, stamp) = match *notification {
@@ -202,7 +196,7 @@ mod tests {
     #[test]
     fn flags_do_not_touch_the_priority() {
         let mut packet = Packet::new(Kind::Data, 3, ECT, 1048);
-        packet.set(CE);
+        packet.bits |= CE;
         assert!(packet.is(CE) && packet.is(ECT) && !packet.is(MEASURE));
         assert_eq!(packet.priority(), 3);
     }

@@ -95,13 +95,37 @@ impl<'a> Plan<'a> {
         let classes = Classes::new(used, config.switch.lossless, config.host.control_priority);
         let lookahead = config.fabric.links.iter().map(|link| link.delay).min();
         let lookahead = lookahead.unwrap_or(Time::from_us(1));
-        Ok(Self {
+        let plan = Self {
             config,
             ports,
             routing,
             classes,
             lookahead,
-        })
+        };
+        plan.check_buffers()?;
+        Ok(plan)
+    }
+
+    /// Headroom must leave something of the buffer, or every other packet would be dropped.
+    fn check_buffers(&self) -> Result<(), Error> {
+        let Some(buffer) = self.config.switch.buffer_bytes else {
+            return Ok(());
+        };
+        let lossless = u64::from(self.classes.lossless.count_ones());
+        for node in 0..self.config.fabric.nodes.len() as NodeId {
+            let headroom: u64 = self
+                .ports
+                .transmitters_of(node)
+                .iter()
+                .map(|port| lossless * self.headroom(port.ps_per_byte, port.delay))
+                .sum();
+            if !self.is_host(node) && headroom >= buffer {
+                return Err(Error::Invalid(format!(
+                    "switch {node}: headroom takes {headroom} B, the buffer has {buffer} B"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// True if `node` is a host.
@@ -121,14 +145,20 @@ impl<'a> Plan<'a> {
     }
 
     /// Headroom of one lossless (ingress port, priority) whose link's far end is `ps_per_byte` and
-    /// `delay` away.
+    /// `delay` away. With a dynamic threshold it has room for one more frame: the one that crosses
+    /// the threshold may find shared memory full.
     pub fn headroom(&self, ps_per_byte: u64, delay: Time) -> u64 {
         let pfc = &self.config.switch.pfc;
-        pfc.headroom_bytes.unwrap_or_else(|| {
+        let crossing = match pfc.threshold {
+            PfcThreshold::Static { .. } => 0,
+            PfcThreshold::Dynamic { .. } => self.mtu_wire_bytes(),
+        };
+        let after_xoff = pfc.headroom_bytes.unwrap_or_else(|| {
             let rate = unpause_protocols::units::Rate::from_bps(8_000_000_000_000 / ps_per_byte);
             let frame = u64::from(Kind::Pfc.control_bytes()) + self.ports.framing_bytes;
             pfc::headroom(rate, delay, self.mtu_wire_bytes(), frame, pfc.reaction)
-        })
+        });
+        crossing + after_xoff
     }
 }
 

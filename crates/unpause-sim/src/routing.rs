@@ -32,10 +32,28 @@ struct Attachment {
 struct SwitchRoutes {
     /// This switch's own index as an edge switch.
     edge: u32,
-    /// For each edge switch: where its ports start in `ports`, and how many they are.
-    next_hops: Vec<(u32, u16)>,
-    ports: Vec<PortId>,
     seed: u64,
+    /// For each edge switch: which set of ports leads there.
+    next_hops: Vec<u16>,
+    /// Each set of ports that lead equally far, as a range of `ports`. The first is empty.
+    sets: Vec<(u16, u16)>,
+    ports: Vec<PortId>,
+}
+
+impl SwitchRoutes {
+    /// The number of a set of ports; most destinations share a few.
+    fn set(&mut self, ports: &[PortId]) -> u16 {
+        let known = self
+            .sets
+            .iter()
+            .position(|&(start, count)| self.ports[start as usize..][..count as usize] == *ports);
+        known.unwrap_or_else(|| {
+            self.sets
+                .push((self.ports.len() as u16, ports.len() as u16));
+            self.ports.extend(ports);
+            self.sets.len() - 1
+        }) as u16
+    }
 }
 
 impl Routing {
@@ -73,9 +91,10 @@ impl Routing {
             .map(|node| {
                 (!is_host(node)).then(|| SwitchRoutes {
                     edge: edge_of_switch[node],
-                    next_hops: vec![(0, 0); edges.len()],
-                    ports: Vec::new(),
                     seed: mix(seed ^ mix(node as u64 + 1)),
+                    next_hops: vec![0; edges.len()],
+                    sets: vec![(0, 0)],
+                    ports: Vec::new(),
                 })
             })
             .collect();
@@ -102,15 +121,16 @@ impl Routing {
                 let routes = switch[node as usize]
                     .as_mut()
                     .expect("only switches are searched");
-                let start = routes.ports.len() as u32;
-                for (port, transmitter) in ports.transmitters_of(node).iter().enumerate() {
-                    let peer = distance[transmitter.peer as usize];
-                    if peer != NONE && peer + 1 == distance[node as usize] {
-                        routes.ports.push(port as PortId);
-                    }
-                }
-                let count = routes.ports.len() as u32 - start;
-                routes.next_hops[edge] = (start, count as u16);
+                let closer = ports
+                    .transmitters_of(node)
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, t)| {
+                        let peer = distance[t.peer as usize];
+                        peer != NONE && peer + 1 == distance[node as usize]
+                    });
+                let set: Vec<PortId> = closer.map(|(port, _)| port as PortId).collect();
+                routes.next_hops[edge] = routes.set(&set);
             }
         }
         Self { host, switch }
@@ -130,14 +150,15 @@ impl Routing {
         if attachment.edge == routes.edge {
             return (attachment.edge != NONE).then_some(attachment.port);
         }
-        let (start, count) = *routes.next_hops.get(attachment.edge as usize)?;
+        let set = *routes.next_hops.get(attachment.edge as usize)?;
+        let (start, count) = routes.sets[set as usize];
         let choice = match count {
             0 => return None,
             1 => 0,
             _ => {
                 let addresses = u64::from(src) << 32 | u64::from(dst);
                 let hash = mix(addresses ^ u64::from(source_port) << 16 ^ routes.seed);
-                ((hash >> 32) * u64::from(count) >> 32) as u32
+                ((hash >> 32) * u64::from(count) >> 32) as u16
             }
         };
         Some(routes.ports[(start + choice) as usize])

@@ -8,6 +8,7 @@
 pub mod barrier;
 pub mod heap;
 pub mod partition;
+pub mod ring;
 pub mod run;
 pub mod shard;
 pub mod wire;

@@ -285,7 +285,7 @@ impl Shard {
     /// Takes what another shard has sent.
     pub fn deliver(&mut self, plan: &Plan<'_>, mail: &mut Mail) {
         for (port, packet) in mail.packets.drain(..) {
-            if self.wires.push(port, packet) {
+            if self.wires.push(port, &packet, packet.time, 0) {
                 let far_end = plan.ports.transmitters[port as usize].peer_port;
                 let node = plan.ports.transmitters[far_end as usize].peer;
                 self.calendar.wake(node, packet.time);
@@ -378,21 +378,32 @@ pub struct Window<'w, 'p> {
 }
 
 impl Window<'_, '_> {
-    /// Starts to send `packet` out of `port` at `now`; answers when the port is free again.
+    /// Starts to send `packet`, with `flags` set besides its own, out of `port` at `now`; answers
+    /// when the port is free again.
     #[inline]
-    pub fn transmit(&mut self, port: GlobalPort, now: Time, mut packet: Packet) -> Time {
+    pub fn transmit(&mut self, port: GlobalPort, now: Time, packet: &Packet, flags: u8) -> Time {
         let transmitter = &self.ports.transmitters[port as usize];
-        let bytes = self.ports.wire_bytes(&packet);
+        let bytes = self.ports.wire_bytes(packet);
         let free = now + Time::from_ps(bytes * transmitter.ps_per_byte);
-        packet.time = free + transmitter.delay;
+        let arrival = free + transmitter.delay;
         self.log.counts.packet_hops += 1;
         let to = self.shard_of[transmitter.peer as usize];
         if to != self.shard {
-            self.outboxes[to as usize]
-                .packets
-                .push((transmitter.peer_port, packet));
-        } else if self.wires.push(transmitter.peer_port, packet) {
-            self.calendar.wake(transmitter.peer, packet.time);
+            let mail = &mut self.outboxes[to as usize];
+            let bits = packet.bits | flags;
+            mail.packets.push((
+                transmitter.peer_port,
+                Packet {
+                    time: arrival,
+                    bits,
+                    ..*packet
+                },
+            ));
+        } else if self
+            .wires
+            .push(transmitter.peer_port, packet, arrival, flags)
+        {
+            self.calendar.wake(transmitter.peer, arrival);
         }
         free
     }

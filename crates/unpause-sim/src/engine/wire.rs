@@ -1,10 +1,9 @@
 //! Wires: FIFOs of packets under way to a port.
 
-use std::collections::VecDeque;
-
 use unpause_protocols::units::Time;
 
 use crate::config::{Fabric, NodeId, PortId};
+use crate::engine::ring::Ring;
 use crate::packet::Packet;
 
 /// Index of a port among all ports of the fabric: those of node 0, then of node 1, and so on.
@@ -106,7 +105,7 @@ impl Ports {
 /// The wires into every port.
 #[derive(Debug)]
 pub struct Wires {
-    rings: Vec<VecDeque<Packet>>,
+    rings: Vec<Ring>,
     head: Vec<Time>,
 }
 
@@ -114,25 +113,26 @@ impl Wires {
     /// Empty wires into `ports` ports.
     pub fn new(ports: usize) -> Self {
         Self {
-            rings: vec![VecDeque::new(); ports],
+            rings: (0..ports).map(|_| Ring::default()).collect(),
             head: vec![Time::NEVER; ports],
         }
     }
-    /// Puts a packet on the wire into `port`; true if the wire was empty.
+    /// Puts a packet on the wire into `port`, to arrive at `arrival` with `flags` set besides its
+    /// own; true if the wire was empty.
     #[inline]
-    pub fn push(&mut self, port: GlobalPort, packet: Packet) -> bool {
-        let head = &mut self.head[port as usize];
-        let was_empty = head.is_never();
-        if was_empty {
-            *head = packet.time;
-        }
+    pub fn push(&mut self, port: GlobalPort, packet: &Packet, arrival: Time, flags: u8) -> bool {
+        let ring = &mut self.rings[port as usize];
         debug_assert!(
-            self.rings[port as usize]
-                .back()
-                .is_none_or(|last| last.time <= packet.time),
+            ring.back().is_none_or(|last| last.time <= arrival),
             "a wire is a FIFO"
         );
-        self.rings[port as usize].push_back(packet);
+        let was_empty = ring.is_empty();
+        let slot = ring.push(packet);
+        slot.time = arrival;
+        slot.bits = packet.bits | flags;
+        if was_empty {
+            self.head[port as usize] = arrival;
+        }
         was_empty
     }
     /// Arrival time of the next packet into `port`; [`Time::NEVER`] when the wire is empty.
@@ -145,16 +145,25 @@ impl Wires {
     pub fn heads(&self, ports: std::ops::Range<GlobalPort>) -> &[Time] {
         &self.head[ports.start as usize..ports.end as usize]
     }
-    /// Takes the next packet into `port`.
+    /// Asks the memory for the next packets into `port`.
     #[inline]
-    pub fn pop(&mut self, port: GlobalPort) -> Packet {
+    pub fn prefetch(&self, port: GlobalPort) {
+        let ring = &self.rings[port as usize];
+        ring.prefetch(0);
+        ring.prefetch(1);
+    }
+    /// Takes the next packet into `port`; answers also when the one after it arrives.
+    #[inline]
+    pub fn pop(&mut self, port: GlobalPort) -> (Packet, Time) {
         let ring = &mut self.rings[port as usize];
-        let packet = ring.pop_front().expect("a packet has arrived");
-        self.head[port as usize] = ring.front().map_or(Time::NEVER, |next| next.time);
-        packet
+        let packet = ring.pop();
+        let next = ring.front().map_or(Time::NEVER, |next| next.time);
+        ring.prefetch(1);
+        self.head[port as usize] = next;
+        (packet, next)
     }
     /// Every packet under way.
     pub fn iter(&self) -> impl Iterator<Item = &Packet> {
-        self.rings.iter().flatten()
+        self.rings.iter().flat_map(Ring::iter)
     }
 }

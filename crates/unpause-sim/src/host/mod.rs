@@ -14,6 +14,7 @@ use unpause_protocols::units::Time;
 
 use crate::config::NodeId;
 use crate::engine::heap::{Entry, Heap};
+use crate::engine::ring::Ring;
 use crate::engine::shard::{Log, NodeModel, SenderSample, Window};
 use crate::engine::wire::GlobalPort;
 use crate::packet::{ACK_REQUEST, CE, Kind, MEASURE, Packet};
@@ -38,7 +39,7 @@ pub struct Host {
     busy_until: Time,
     /// When the NIC looks for something to send.
     nic_at: Time,
-    control: VecDeque<Packet>,
+    control: Ring,
     /// Flows that may send, in turn, by class.
     ready: Vec<VecDeque<u32>>,
     /// Bit c set: `ready[c]` is not empty.
@@ -113,7 +114,7 @@ impl Host {
             ps_per_byte: plan.ports.transmitters[port as usize].ps_per_byte,
             busy_until: Time::ZERO,
             nic_at: Time::NEVER,
-            control: VecDeque::new(),
+            control: Ring::default(),
             ready: vec![VecDeque::new(); classes],
             ready_mask: 0,
             paused_mask: 0,
@@ -507,20 +508,20 @@ impl Host {
     fn send_control(&mut self, now: Time, packet: Packet, window: &mut Window<'_, '_>) {
         if self.busy_until <= now && self.control.is_empty() {
             let class = window.plan.classes.control;
-            self.transmit(now, class, packet, window);
+            self.transmit(now, class, &packet, window);
             self.set_nic();
         } else {
-            self.control.push_back(packet);
+            self.control.push(&packet);
             self.nic_at = self.nic_at.min(self.busy_until.max(now));
         }
     }
 
     #[inline]
-    fn transmit(&mut self, now: Time, class: u8, packet: Packet, window: &mut Window<'_, '_>) {
+    fn transmit(&mut self, now: Time, class: u8, packet: &Packet, window: &mut Window<'_, '_>) {
         let counters = &mut self.counters[class as usize];
         counters.tx_packets += 1;
-        counters.tx_bytes += window.ports.wire_bytes(&packet);
-        self.busy_until = window.transmit(self.port, now, packet);
+        counters.tx_bytes += window.ports.wire_bytes(packet);
+        self.busy_until = window.transmit(self.port, now, packet, 0);
     }
 
     /// When to look again for something to send.
@@ -537,9 +538,10 @@ impl Host {
     fn on_nic(&mut self, now: Time, window: &mut Window<'_, '_>) {
         self.busy_until = self.busy_until.max(now);
         self.release_paced(now);
-        if let Some(packet) = self.control.pop_front() {
+        if !self.control.is_empty() {
+            let packet = self.control.pop();
             let class = window.plan.classes.control;
-            self.transmit(now, class, packet, window);
+            self.transmit(now, class, &packet, window);
         } else if let Some(slot) = self.next_ready(now, window.log) {
             let sender = &mut self.senders[slot as usize];
             let class = sender.class;
@@ -547,7 +549,7 @@ impl Host {
             sender.pace = Pace::Idle;
             let more = sender.has_packet(now);
             window.log.counts.data_packets += 1;
-            self.transmit(now, class, packet, window);
+            self.transmit(now, class, &packet, window);
             if more {
                 self.enqueue(slot);
             }
@@ -645,6 +647,7 @@ pub fn grid_after(time: Time, interval: Time) -> Time {
 
 impl NodeModel for Host {
     fn run(&mut self, window: &mut Window<'_, '_>) -> Time {
+        window.wires.prefetch(self.port);
         loop {
             let (now, event) = self.next_event(window.wires.head(self.port));
             if now >= window.end {
@@ -654,7 +657,7 @@ impl NodeModel for Host {
             match event {
                 Event::Timer => self.on_timer(now, window),
                 Event::Arrival => {
-                    let packet = window.wires.pop(self.port);
+                    let (packet, _) = window.wires.pop(self.port);
                     self.on_arrival(now, &packet, window);
                 }
                 Event::Reaction => {

@@ -112,7 +112,74 @@ impl Ingress {
         let from_headroom = size.min(self.headroom_used);
         self.headroom_used -= from_headroom;
         pool.give(size - from_headroom);
-        let (_, xon) = pool.thresholds(threshold);
+        // Headroom must be free again before the next XOFF; a threshold that has moved up since the
+        // last one could have let XON go before.
+        let xon = match self.headroom_used {
+            0 => pool.thresholds(threshold).1,
+            _ => 0,
+        };
         self.pfc.on_release(now, bytes, xon)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FRAME: u32 = 1000;
+    const HALF: PfcThreshold = PfcThreshold::Dynamic {
+        shift: 1,
+        xon_gap_bytes: 0,
+    };
+
+    fn admit(ingress: &mut Ingress, pool: &mut Pool) -> Option<Action> {
+        ingress.admit(Time::ZERO, FRAME, pool, HALF, &pfc::Params::default())
+    }
+
+    fn with_headroom(frames: u64) -> Ingress {
+        Ingress {
+            headroom_size: frames * u64::from(FRAME),
+            pause: Time::from_us(100),
+            ..Ingress::default()
+        }
+    }
+
+    /// Else the next XOFF would find headroom partly taken.
+    #[test]
+    fn xon_waits_for_headroom_to_be_free() {
+        let mut ingress = with_headroom(3);
+        let mut pool = Pool {
+            size: 20_000,
+            used: 16_000,
+        };
+        assert_eq!(admit(&mut ingress, &mut pool), Some(Action::None));
+        assert_eq!(admit(&mut ingress, &mut pool), Some(Action::Xoff));
+        for _ in 0..3 {
+            assert_eq!(admit(&mut ingress, &mut pool), Some(Action::None));
+        }
+        assert_eq!(admit(&mut ingress, &mut pool), None);
+        // Others give back what lifts the threshold to 9000.
+        pool.give(16_000);
+        for action in [Action::None, Action::None, Action::Xon] {
+            let released = ingress.release(Time::ZERO, FRAME, &mut pool, HALF);
+            assert_eq!(released, action);
+        }
+        assert_eq!((ingress.pfc.bytes(), pool.used), (2_000, 2_000));
+    }
+
+    /// The packet that finds no shared memory is the one that sends XOFF.
+    #[test]
+    fn headroom_takes_what_shared_memory_cannot() {
+        let mut ingress = with_headroom(1);
+        let mut pool = Pool {
+            size: 5_000,
+            used: 4_500,
+        };
+        assert_eq!(admit(&mut ingress, &mut pool), Some(Action::Xoff));
+        assert_eq!((ingress.max_bytes, pool.used), (1_000, 4_500));
+        assert_eq!(admit(&mut ingress, &mut pool), None);
+        assert_eq!(ingress.dropped_packets, 1);
+        let released = ingress.release(Time::ZERO, FRAME, &mut pool, HALF);
+        assert_eq!((released, pool.used), (Action::Xon, 4_500));
     }
 }

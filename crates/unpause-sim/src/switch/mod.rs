@@ -1,4 +1,6 @@
-//! Switch models. Each is a file, a variant of [`crate::engine::shard::Node`] and its tests.
+//! Switch models. Each is a file or folder, a variant of [`crate::engine::shard::Node`] and its
+//! tests; what they share stands beside them.
 
+pub mod egress;
 pub mod ingress;
 pub mod shared_buffer;

@@ -4,12 +4,12 @@
 //! accounting per (ingress port, lossless class). A packet counts at its ingress from reception
 //! until it starts to leave.
 
-use std::collections::VecDeque;
+mod pause;
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use unpause_protocols::congestion_point::{self, CongestionPoint, Verdict};
-use unpause_protocols::flow_control::pfc::{Action, Change};
+use unpause_protocols::congestion_point::Verdict;
+use unpause_protocols::flow_control::pfc::Action;
 use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::units::{Rate, Time};
 
@@ -18,12 +18,13 @@ use crate::engine::heap::{Entry, Heap};
 use crate::engine::shard::{Log, NodeModel, Window};
 use crate::engine::wire::GlobalPort;
 use crate::host::Sampling;
-use crate::packet::{CE, ECT, Kind, Packet};
+use crate::packet::{Kind, Packet};
 use crate::plan::Plan;
 use crate::results::{PortRecord, PortSample};
 use crate::routing::mix;
+use crate::switch::egress::{Port, Queue, view};
 use crate::switch::ingress::{Ingress, Pool};
-use crate::throttle::{Place, Reaction, Reactions, Throttle};
+use crate::throttle::{Place, Reactions};
 
 /// The switch.
 #[derive(Debug)]
@@ -48,42 +49,9 @@ pub struct SharedBuffer {
     rng: Xoshiro256PlusPlus,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Port {
-    busy_until: Time,
-    /// An event is pending for when the port is free.
-    ready: bool,
-    /// Bit c set: class c has packets.
-    backlog: u8,
-    /// Bit c set: class c is paused by the peer.
-    paused: u8,
-    /// Classes for which an XOFF, or an XON, is to be sent to the peer.
-    xoff: u8,
-    xon: u8,
-}
-
-#[derive(Debug)]
-struct Queue {
-    packets: VecDeque<Packet>,
-    bytes: u64,
-    congestion_point: CongestionPoint,
-    throttle: Throttle,
-    tx_packets: u64,
-    tx_bytes: u64,
-    marked_packets: u64,
-    cnm_packets: u64,
-    dropped_packets: u64,
-    dropped_bytes: u64,
-    max_bytes: u64,
-}
-
 // Keys of events: arrivals before ports that become free, each by port.
 const ARRIVAL: u32 = 0;
 const READY: u32 = 1 << 16;
-// Payloads of timers.
-const REFRESH: u32 = 0;
-const EXPIRY: u32 = 1;
-
 impl SharedBuffer {
     /// An empty switch.
     pub fn new(id: NodeId, plan: &Plan<'_>) -> Self {
@@ -173,38 +141,20 @@ impl SharedBuffer {
         }
     }
 
-    #[inline]
-    fn on_arrival(
-        &mut self,
-        now: Time,
-        from: PortId,
-        mut packet: Packet,
-        window: &mut Window<'_, '_>,
-    ) {
-        if packet.kind == Kind::Pfc {
-            return self.on_pfc(now, from, &packet, window);
-        }
-        packet.ingress = from;
-        self.forward(now, packet, window);
-    }
-
-    /// Finds the way out for a packet and puts it into the queue there.
-    fn forward(&mut self, now: Time, packet: Packet, window: &mut Window<'_, '_>) {
+    /// Finds the way out for a packet that came in by port `from`, and puts it into the queue there.
+    fn forward(&mut self, now: Time, packet: &Packet, from: PortId, window: &mut Window<'_, '_>) {
         let class = window.plan.classes.of(packet.priority());
         let routing = &window.plan.routing;
         let Some(to) = routing.port(self.id, packet.src, packet.dst, packet.source_port) else {
             debug_assert!(false, "traffic without a way is rejected before the run");
             return;
         };
-        if !self.admit(now, &packet, to, class, window) {
-            let queue_index = self.index(to, class);
-            let queue = &mut self.queues[queue_index];
-            queue.dropped_packets += 1;
-            queue.dropped_bytes += u64::from(packet.bytes);
-            window.log.counts.dropped_packets += u64::from(packet.kind == Kind::Data);
-            return;
+        if self.admit(now, packet, from, to, class, window) {
+            self.enqueue(now, packet, from, to, class, window);
+        } else {
+            let index = self.index(to, class);
+            window.log.counts.dropped_packets += self.queues[index].count_drop(packet);
         }
-        self.enqueue(now, packet, to, class, window);
     }
 
     /// Buffer space for a packet; may send an XOFF.
@@ -213,75 +163,78 @@ impl SharedBuffer {
         &mut self,
         now: Time,
         packet: &Packet,
+        from: PortId,
         to: PortId,
         class: u8,
         window: &mut Window<'_, '_>,
     ) -> bool {
         if !window.plan.classes.is_lossless(class) {
             let size = u64::from(packet.bytes);
-            let queue_index = self.index(to, class);
-            return self.queues[queue_index].bytes + size <= self.lossy_limit
-                && self.pool.take(size);
+            let index = self.index(to, class);
+            return self.queues[index].bytes + size <= self.lossy_limit && self.pool.take(size);
         }
         let params = &window.plan.config.switch.pfc.params;
         let bytes = u32::from(packet.bytes);
-        let index = self.index(packet.ingress, class);
+        let index = self.index(from, class);
         let ingress = &mut self.ingress[index];
         match ingress.admit(now, bytes, &mut self.pool, self.threshold, params) {
             None => false,
             Some(Action::None) => true,
             Some(action) => {
-                self.request_pfc(now, packet.ingress, class, action, window);
+                self.request_pfc(now, from, class, action, window);
                 true
             }
         }
     }
 
+    /// Puts a packet into a queue, or through it if the port is free.
     #[inline]
     fn enqueue(
         &mut self,
         now: Time,
-        mut packet: Packet,
+        packet: &Packet,
+        from: PortId,
         to: PortId,
         class: u8,
         window: &mut Window<'_, '_>,
     ) {
-        packet.time = now;
         let index = self.index(to, class);
         let queue = &mut self.queues[index];
-        queue.bytes += u64::from(packet.bytes);
-        queue.max_bytes = queue.max_bytes.max(queue.bytes);
+        let size = u64::from(packet.bytes);
+        queue.bytes += size;
         let state = queue.state(1);
-        let verdict = queue
-            .congestion_point
-            .on_enqueue(now, &view(&packet), state, &mut self.rng);
+        let mut flags = 0;
         let mut feedback = None;
-        match verdict {
+        match queue
+            .congestion_point
+            .on_enqueue(now, &view(packet), state, &mut self.rng)
+        {
             Verdict::Pass => {}
-            Verdict::MarkCe => queue.mark(&mut packet),
+            Verdict::MarkCe => flags = queue.mark(packet),
             Verdict::Notify(message) => feedback = Some(message),
             Verdict::Drop => {
-                queue.bytes -= u64::from(packet.bytes);
-                queue.dropped_packets += 1;
-                queue.dropped_bytes += u64::from(packet.bytes);
-                window.log.counts.dropped_packets += u64::from(packet.kind == Kind::Data);
-                return self.release(now, &packet, class, window);
+                queue.bytes -= size;
+                window.log.counts.dropped_packets += queue.count_drop(packet);
+                return self.release(now, packet, from, class, window);
             }
         }
-        queue.packets.push_back(packet);
         let port = &mut self.ports[to as usize];
-        port.backlog |= 1 << class;
-        if port.ready {
-            // The port will see to it.
-        } else if port.busy_until > now {
-            port.ready = true;
-            let at = port.busy_until;
-            self.events.push(Entry::new(at, READY | u32::from(to), 0));
+        if port.sends_at_once(now, class) {
+            queue.bytes -= size;
+            self.depart(now, packet, flags, from, to, class, window);
         } else {
-            self.send_next(now, to, window);
+            queue.max_bytes = queue.max_bytes.max(queue.bytes);
+            let slot = queue.packets.push(packet);
+            slot.time = now;
+            slot.ingress = from;
+            slot.bits = packet.bits | flags;
+            port.backlog |= 1 << class;
+            if port.busy_until > now {
+                self.schedule_ready(to);
+            }
         }
         if let Some(message) = feedback {
-            self.send_cnm(now, &packet, message, index, window);
+            self.send_cnm(now, packet, message, from, index, window);
         }
     }
 
@@ -292,45 +245,65 @@ impl SharedBuffer {
         if port.xoff | port.xon != 0 {
             return self.send_pfc(now, port_id, window);
         }
-        let eligible = port.backlog & !port.paused;
+        let eligible = port.eligible();
         if eligible == 0 {
             return;
         }
         let class = 7 - eligible.leading_zeros() as u8;
         let index = port_id as usize * self.classes + class as usize;
         let queue = &mut self.queues[index];
-        let mut packet = queue.packets.pop_front().expect("the backlog mask is true");
+        let packet = queue.packets.pop();
+        queue.packets.prefetch(0);
         queue.bytes -= u64::from(packet.bytes);
         if queue.packets.is_empty() {
             port.backlog &= !(1 << class);
         }
+        self.depart(now, &packet, 0, packet.ingress, port_id, class, window);
+    }
+
+    /// Sends a packet that has just left its queue.
+    #[inline]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the packet's way through the switch"
+    )]
+    fn depart(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        mut flags: u8,
+        from: PortId,
+        to: PortId,
+        class: u8,
+        window: &mut Window<'_, '_>,
+    ) {
+        let index = self.index(to, class);
+        let queue = &mut self.queues[index];
         let state = queue.state(0);
-        let verdict = queue
-            .congestion_point
-            .on_dequeue(now, &view(&packet), state, &mut self.rng);
         let mut feedback = None;
-        match verdict {
+        match queue
+            .congestion_point
+            .on_dequeue(now, &view(packet), state, &mut self.rng)
+        {
             Verdict::Pass => {}
-            Verdict::MarkCe => queue.mark(&mut packet),
+            Verdict::MarkCe => flags |= queue.mark(packet),
             Verdict::Notify(message) => feedback = Some(message),
             Verdict::Drop => {
-                queue.dropped_packets += 1;
-                queue.dropped_bytes += u64::from(packet.bytes);
-                window.log.counts.dropped_packets += u64::from(packet.kind == Kind::Data);
-                self.release(now, &packet, class, window);
-                return self.send_next(now, port_id, window);
+                window.log.counts.dropped_packets += queue.count_drop(packet);
+                self.release(now, packet, from, class, window);
+                return self.send_next(now, to, window);
             }
         }
         queue.tx_packets += 1;
-        queue.tx_bytes += window.ports.wire_bytes(&packet);
-        let port = &mut self.ports[port_id as usize];
-        port.busy_until = window.transmit(self.first_port + u32::from(port_id), now, packet);
-        if port.backlog & !port.paused != 0 {
-            self.schedule_ready(port_id);
+        queue.tx_bytes += window.ports.wire_bytes(packet);
+        let port = &mut self.ports[to as usize];
+        port.busy_until = window.transmit(self.first_port + u32::from(to), now, packet, flags);
+        if port.eligible() != 0 {
+            self.schedule_ready(to);
         }
-        self.release(now, &packet, class, window);
+        self.release(now, packet, from, class, window);
         if let Some(message) = feedback {
-            self.send_cnm(now, &packet, message, index, window);
+            self.send_cnm(now, packet, message, from, index, window);
         }
     }
 
@@ -346,154 +319,33 @@ impl SharedBuffer {
 
     /// A packet leaves the buffer; may send an XON.
     #[inline]
-    fn release(&mut self, now: Time, packet: &Packet, class: u8, window: &mut Window<'_, '_>) {
+    fn release(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        from: PortId,
+        class: u8,
+        window: &mut Window<'_, '_>,
+    ) {
         if !window.plan.classes.is_lossless(class) {
             return self.pool.give(u64::from(packet.bytes));
         }
-        let index = self.index(packet.ingress, class);
+        let index = self.index(from, class);
         let ingress = &mut self.ingress[index];
         let action = ingress.release(now, u32::from(packet.bytes), &mut self.pool, self.threshold);
         if action != Action::None {
-            self.request_pfc(now, packet.ingress, class, action, window);
+            self.request_pfc(now, from, class, action, window);
         }
     }
 
-    /// Sends, or has sent as soon as the port is free, a PFC frame to the peer at `port_id`.
-    fn request_pfc(
-        &mut self,
-        now: Time,
-        port_id: PortId,
-        class: u8,
-        action: Action,
-        window: &mut Window<'_, '_>,
-    ) {
-        let port = &mut self.ports[port_id as usize];
-        match action {
-            Action::None => return,
-            Action::Xoff => {
-                port.xoff |= 1 << class;
-                port.xon &= !(1 << class);
-            }
-            Action::Xon => {
-                port.xon |= 1 << class;
-                port.xoff &= !(1 << class);
-            }
-        }
-        if port.busy_until <= now && !port.ready {
-            self.send_next(now, port_id, window);
-        } else {
-            self.schedule_ready(port_id);
-        }
-        let index = self.index(port_id, class);
-        let ingress = &mut self.ingress[index];
-        let due = ingress.pfc.next_timer();
-        if !due.is_never() && ingress.timer_at.is_none_or(|at| due < at) {
-            ingress.timer_at = Some(due);
-            self.timers.push(Entry::new(due, index as u32, REFRESH));
-        }
-    }
-
-    fn send_pfc(&mut self, now: Time, port_id: PortId, window: &mut Window<'_, '_>) {
-        let port = &mut self.ports[port_id as usize];
-        let pausing = port.xoff != 0;
-        let classes = std::mem::take(if pausing {
-            &mut port.xoff
-        } else {
-            &mut port.xon
-        });
-        let mut priorities = 0;
-        let mut pause = Time::ZERO;
-        for class in 0..self.classes as u8 {
-            if classes >> class & 1 == 0 {
-                continue;
-            }
-            priorities |= 1 << window.plan.classes.priority(class);
-            if pausing {
-                let index = self.index(port_id, class);
-                self.ingress[index].pause_frames += 1;
-                pause = self.ingress[index].pause;
-            }
-        }
-        let frame = Packet {
-            aux: priorities,
-            stamp: pause.as_ps(),
-            ..Packet::new(Kind::Pfc, 7, 0, Kind::Pfc.control_bytes())
-        };
-        let port = &mut self.ports[port_id as usize];
-        port.busy_until = window.transmit(self.first_port + u32::from(port_id), now, frame);
-        if port.backlog & !port.paused != 0 || port.xoff | port.xon != 0 {
-            self.schedule_ready(port_id);
-        }
-    }
-
-    fn on_pfc(&mut self, now: Time, from: PortId, packet: &Packet, window: &mut Window<'_, '_>) {
-        let reaction = Reaction {
-            time: now + window.plan.config.switch.pfc.reaction,
-            port: from,
-            priorities: packet.aux as u8,
-            pause: Time::from_ps(packet.stamp),
-        };
-        if reaction.time == now {
-            self.obey(now, reaction, window);
-        } else {
-            self.reactions.push(reaction);
-        }
-    }
-
-    fn obey(&mut self, now: Time, reaction: Reaction, window: &mut Window<'_, '_>) {
-        for class in 0..self.classes as u8 {
-            if reaction.priorities >> window.plan.classes.priority(class) & 1 == 1 {
-                let place = self.place(reaction.port, class, window.plan);
-                let index = self.index(reaction.port, class);
-                let throttle = &mut self.queues[index].throttle;
-                let change = throttle.on_frame(now, reaction.pause, place, window.log);
-                let expiry = throttle.next_timer();
-                if !expiry.is_never() {
-                    self.timers.push(Entry::new(expiry, index as u32, EXPIRY));
-                }
-                self.after_pause_change(now, reaction.port, class, change, window);
-            }
-        }
-    }
-
-    fn after_pause_change(
-        &mut self,
-        now: Time,
-        port_id: PortId,
-        class: u8,
-        change: Change,
-        window: &mut Window<'_, '_>,
-    ) {
-        let index = self.index(port_id, class);
-        let queue = &mut self.queues[index];
-        let port = &mut self.ports[port_id as usize];
-        match change {
-            Change::None => {}
-            Change::Paused => {
-                port.paused |= 1 << class;
-                queue.congestion_point.on_pause(now);
-            }
-            Change::Resumed => {
-                port.paused &= !(1 << class);
-                let state = queue.state(0);
-                queue.congestion_point.on_resume(now, state);
-                if port.backlog & !port.paused == 0 || port.ready {
-                    return;
-                }
-                if port.busy_until <= now {
-                    self.send_next(now, port_id, window);
-                } else {
-                    self.schedule_ready(port_id);
-                }
-            }
-        }
-    }
-
+    /// Sends the source of `sampled` what the congestion point of queue `index` has to say. It is
+    /// routed like any packet, as if it had come in by the port that the sampled packet came by.
     fn send_cnm(
         &mut self,
         now: Time,
         sampled: &Packet,
         message: QcnFeedback,
+        from: PortId,
         index: usize,
         window: &mut Window<'_, '_>,
     ) {
@@ -506,43 +358,9 @@ impl SharedBuffer {
             dst: sampled.src,
             slot: sampled.aux,
             source_port: sampled.source_port,
-            ingress: sampled.ingress,
             ..Packet::from_notification(&Notification::Qcn(message), priority)
         };
-        self.forward(now, cnm, window);
-    }
-
-    fn on_timer(&mut self, now: Time, window: &mut Window<'_, '_>) {
-        let entry = self.timers.pop().expect("a timer is due");
-        let index = entry.key() as usize;
-        let (port, class) = (
-            (index / self.classes) as PortId,
-            (index % self.classes) as u8,
-        );
-        if entry.payload() == REFRESH {
-            let ingress = &mut self.ingress[index];
-            if ingress.timer_at != Some(now) {
-                return;
-            }
-            ingress.timer_at = None;
-            let params = &window.plan.config.switch.pfc.params;
-            let pause = ingress.pause;
-            let due = ingress.pfc.next_timer();
-            if due <= now {
-                let action = ingress.pfc.on_timer(now, pause, params);
-                self.request_pfc(now, port, class, action, window);
-            } else if !due.is_never() {
-                ingress.timer_at = Some(due);
-                self.timers.push(Entry::new(due, index as u32, REFRESH));
-            }
-        } else {
-            let place = self.place(port, class, window.plan);
-            let throttle = &mut self.queues[index].throttle;
-            if throttle.next_timer() <= now {
-                let change = throttle.on_timer(now, place, window.log);
-                self.after_pause_change(now, port, class, change, window);
-            }
-        }
+        self.forward(now, &cnm, from, window);
     }
 
     fn on_sample(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
@@ -577,63 +395,13 @@ impl SharedBuffer {
 /// Packet memory of a switch with dynamic thresholds when none is given: 12 MB less headroom.
 const DEFAULT_DYNAMIC_POOL_BYTES: u64 = 12_000_000;
 
-impl Queue {
-    fn new(class: u8, plan: &Plan<'_>, rng: &mut Xoshiro256PlusPlus) -> Self {
-        let none = congestion_point::Config::None;
-        let managed = class != plan.classes.control;
-        let config = if managed {
-            &plan.config.scheme.congestion_point
-        } else {
-            &none
-        };
-        Self {
-            packets: VecDeque::new(),
-            bytes: 0,
-            congestion_point: CongestionPoint::new(config, rng),
-            throttle: Throttle::default(),
-            tx_packets: 0,
-            tx_bytes: 0,
-            marked_packets: 0,
-            cnm_packets: 0,
-            dropped_packets: 0,
-            dropped_bytes: 0,
-            max_bytes: 0,
-        }
-    }
-
-    /// The queue as a congestion point sees it, with `joining` packets about to be pushed.
-    #[inline]
-    fn state(&self, joining: u32) -> congestion_point::Queue {
-        congestion_point::Queue {
-            bytes: self.bytes,
-            packets: self.packets.len() as u32 + joining,
-        }
-    }
-
-    #[inline]
-    fn mark(&mut self, packet: &mut Packet) {
-        if !packet.is(CE) {
-            packet.set(CE);
-            self.marked_packets += 1;
-        }
-    }
-}
-
-#[inline]
-fn view(packet: &Packet) -> congestion_point::Packet {
-    congestion_point::Packet {
-        bytes: u32::from(packet.bytes),
-        ect: packet.is(ECT),
-        enqueued_at: packet.time,
-    }
-}
-
 impl NodeModel for SharedBuffer {
     fn run(&mut self, window: &mut Window<'_, '_>) -> Time {
         let end = window.end;
         let range = self.first_port..self.first_port + self.ports.len() as u32;
         for (port, &head) in window.wires.heads(range).iter().enumerate() {
             if head < end {
+                window.wires.prefetch(self.first_port + port as u32);
                 self.events.push(Entry::new(head, ARRIVAL | port as u32, 0));
             }
         }
@@ -664,16 +432,18 @@ impl NodeModel for SharedBuffer {
             window.log.counts.events += 1;
             let port = entry.key() as PortId;
             if entry.key() & READY == 0 {
-                let wire = self.first_port + u32::from(port);
-                let packet = window.wires.pop(wire);
-                let next = window.wires.head(wire);
+                let (packet, next) = window.wires.pop(self.first_port + u32::from(port));
                 if next < end {
                     self.events
                         .replace_top(Entry::new(next, ARRIVAL | u32::from(port), 0));
                 } else {
                     self.events.pop();
                 }
-                self.on_arrival(now, port, packet, window);
+                if packet.kind == Kind::Pfc {
+                    self.on_pfc(now, port, &packet, window);
+                } else {
+                    self.forward(now, &packet, port, window);
+                }
             } else {
                 self.events.pop();
                 self.ports[port as usize].ready = false;

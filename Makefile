@@ -1,0 +1,66 @@
+# `make` alone says what there is. Needs a Rust toolchain and Python 3.11 or later; everything else
+# goes into .venv and target/.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
+PYTHON_SOURCES := $(shell find python claims -type f -not -path '*/__pycache__/*') pyproject.toml
+
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Cargo and the build of the extension share one configuration, so nothing is compiled twice.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+
+.PHONY: help demo test lint install format clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo      run the five-scheme comparison, judge the paper's claims, write a report"
+	@echo "make test      run all tests (Rust and Python)"
+	@echo "make lint      check formatting and lints"
+	@echo "make format    reformat Rust and Python"
+	@echo "make install   build the package in release mode into $(VENV)"
+	@echo "make clean     remove $(VENV), target and results"
+
+demo: $(VENV)/.installed
+	$(BIN)/unpause run scenarios/pcn/f2.toml
+
+install: $(VENV)/.installed
+
+test: $(VENV)/.installed
+	cargo test --workspace --exclude unpause-python
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.tools
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+format: $(VENV)/.tools
+	cargo fmt --all
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:
+	rm -rf $(VENV) target results
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "error: $(PYTHON) is older than Python 3.11; name another: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# Build and test tools, and what the package depends on.
+$(VENV)/.tools: $(VENV)/.created pyproject.toml
+	$(BIN)/python -m pip install --quiet \
+	  $$($(BIN)/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb")); \
+	  print(*p["build-system"]["requires"], *p["project"]["dependencies"], *p["project"]["optional-dependencies"]["dev"])')
+	@touch $@
+
+# The package with the extension module in release mode.
+$(VENV)/.installed: $(VENV)/.tools $(RUST_SOURCES) $(PYTHON_SOURCES)
+	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --force-reinstall .
+	@touch $@

@@ -1,0 +1,74 @@
+//! `unpause list`
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use unpause_scenario::{BUILDERS, Mechanism, TRAFFIC_KINDS, cdf};
+
+/// Everything that a scenario can name, and the scenarios below `scenarios/`.
+pub fn everything() -> String {
+    let mut text =
+        String::from("Congestion controls (congestion_control = …), and the keys of [scheme.…]:\n");
+    for mechanism in Mechanism::ALL {
+        text += &format!("  {:14} {}\n", mechanism.name(), mechanism.summary());
+        for key in mechanism.keys() {
+            text += &format!(
+                "    {:20} {:14} {}\n",
+                key.name, key.default, key.description
+            );
+        }
+    }
+    text += "\nTopology builders ([topology] builder = …; file = … reads an HPCC/ns-3 topology):\n";
+    for (name, keys) in BUILDERS {
+        text += &format!("  {name:14} {keys}\n");
+    }
+    text += "\nTraffic ([[traffic]] kind = …):\n";
+    for (name, keys) in TRAFFIC_KINDS {
+        text += &format!("  {name:14} {keys}\n");
+    }
+    text +=
+        "\nFlow-size distributions (cdf = …; a file's name reads a CSV of bytes, probability):\n";
+    for (name, csv) in cdf::BUILTIN {
+        let about = csv
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches(['#', ' ']);
+        text += &format!("  {name:14} {about}\n");
+    }
+    let mut files = Vec::new();
+    find(Path::new("scenarios"), &mut files);
+    text += "\nScenarios:\n";
+    if files.is_empty() {
+        text += "  none below ./scenarios\n";
+    }
+    for file in files {
+        text += &format!("  {:32} {}\n", file.display().to_string(), title(&file));
+    }
+    text
+}
+
+fn find(directory: &Path, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return;
+    };
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            find(&path, files);
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+        {
+            files.push(path);
+        }
+    }
+}
+
+/// The title in the file, without reading the rest.
+fn title(file: &Path) -> String {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("title = "));
+    line.unwrap_or_default().trim_matches('"').to_owned()
+}

@@ -1,0 +1,322 @@
+//! From the text of a scenario to the configuration of each run.
+
+mod files;
+mod kinds;
+mod names;
+mod rtt;
+mod settings;
+
+mod topology;
+mod traffic;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_spanned::Spanned;
+use toml::de::DeValue;
+use unpause_protocols::units::Time;
+use unpause_sim::config::Config;
+use unpause_sim::traffic::TrafficSpec;
+
+use crate::document::{self, Table, read, split_off, take_string, take_table, take_tables};
+use crate::error::{Checked, Problem, nearest};
+use crate::file::{FILE_KEYS, File};
+use crate::mechanisms::Mechanism;
+use crate::sweep::{self, Point};
+
+pub use kinds::KINDS;
+pub use names::Names;
+pub use topology::BUILDERS;
+
+/// One run of a scenario: a scheme at a sweep point.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Order in the scenario, from 0.
+    pub index: u32,
+    /// Name of the scheme.
+    pub scheme: String,
+    /// What its `congestion_control` is.
+    pub mechanism: Mechanism,
+    /// Value of each sweep column.
+    pub values: Vec<f64>,
+    /// What runs.
+    pub config: Config,
+    /// What the reader of the result should know of the input.
+    pub notes: Vec<String>,
+    /// Names of what it counts.
+    pub names: Arc<Names>,
+}
+
+/// What a scenario says besides its runs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Heading {
+    pub title: Option<String>,
+    pub source: Option<String>,
+    pub sweep_columns: Vec<String>,
+}
+
+/// Everything a file says.
+pub(crate) struct Compiled {
+    pub heading: Heading,
+    pub runs: Vec<Run>,
+}
+
+/// `[[scheme]]` without its `set` and its mechanisms' tables.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SchemeFile {
+    #[allow(dead_code, reason = "read before the table gets here")]
+    name: Spanned<String>,
+}
+
+/// Compiles every scheme at every sweep point. Relative paths start at `directory`.
+pub(crate) fn scenario(source: &str, directory: &Path) -> Checked<Compiled> {
+    let mut root = document::parse(source)?;
+    let sweep = sweep::read_all(take_tables(&mut root, "sweep")?)?;
+    let schemes = scheme_names(&root)?;
+    let files = files::Files::new(directory);
+    let mut compiled = Compiled {
+        heading: Heading {
+            sweep_columns: sweep.columns.clone(),
+            ..Heading::default()
+        },
+        runs: Vec::new(),
+    };
+    for scheme in &schemes {
+        for point in &sweep.points {
+            // Each run has a document of its own, in which `set` and the sweep replace keys.
+            let root = document::parse(source)?;
+            let (file, mut run) = compile_run(root, scheme, &schemes, point, &files)?;
+            run.index = compiled.runs.len() as u32;
+            compiled.heading.title = file.title;
+            compiled.heading.source = file.source;
+            compiled.runs.push(run);
+        }
+    }
+    Ok(compiled)
+}
+
+/// Names of the schemes, all different.
+fn scheme_names(root: &Table<'_>) -> Checked<Vec<String>> {
+    let mut names: Vec<Spanned<String>> = Vec::new();
+    for mut table in take_tables(&mut root.clone(), "scheme")? {
+        let span = table.span();
+        let Some(name) = take_string(&mut table, "name")? else {
+            return Problem::new("a scheme without a name")
+                .at(span, "this table needs `name`")
+                .help("write name = \"PFC+DCQCN\", or whatever its results shall be called")
+                .err();
+        };
+        unique(&mut names, name, "scheme")?;
+    }
+    if names.is_empty() {
+        return Problem::new("no schemes to run")
+            .at(root.span(), "this file has no [[scheme]]")
+            .help("add [[scheme]] with name = \"PFC\"; `unpause list` shows congestion controls")
+            .err();
+    }
+    Ok(names.into_iter().map(Spanned::into_inner).collect())
+}
+
+fn unique(names: &mut Vec<Spanned<String>>, name: Spanned<String>, what: &str) -> Checked<()> {
+    if let Some(first) = names.iter().find(|first| first.get_ref() == name.get_ref()) {
+        return Problem::new(format!(
+            "two entries of `{what}` have the name `{}`",
+            name.get_ref()
+        ))
+        .at(name.span(), "the second")
+        .at(first.span(), "the first")
+        .err();
+    }
+    names.push(name);
+    Ok(())
+}
+
+/// Applies the scheme's `set`, then the sweep's values, and takes the scheme's table out.
+fn take_scheme<'i>(root: &mut Table<'i>, scheme: &str, point: &'i Point) -> Checked<Table<'i>> {
+    let own = |mut tables: Vec<Table<'i>>| {
+        let index = tables.iter().position(|table| {
+            table
+                .get_ref()
+                .get("name")
+                .and_then(|name| name.get_ref().as_str())
+                == Some(scheme)
+        });
+        tables.swap_remove(index.expect("the name comes from the same document"))
+    };
+    let set = take_table(&mut own(take_tables(&mut root.clone(), "scheme")?), "set")?;
+    for (path, value) in set.into_iter().flat_map(Spanned::into_inner) {
+        document::set(root, path.get_ref(), path.span(), value)?;
+    }
+    point.apply(root)?;
+    let mut table = own(take_tables(root, "scheme")?);
+    table.get_mut().remove("set");
+    Ok(table)
+}
+
+fn compile_run<'i>(
+    mut root: Table<'i>,
+    scheme: &str,
+    schemes: &[String],
+    point: &'i Point,
+    files: &files::Files,
+) -> Checked<(File, Run)> {
+    root.get_mut().remove("sweep");
+    let mut scheme_table = take_scheme(&mut root, scheme, point)?;
+    let topology = take_table(&mut root, "topology")?;
+    let traffic_tables = take_tables(&mut root, "traffic")?;
+    let whole = root.span();
+    let mut file: File = read(root, &FILE_KEYS)?;
+    let stop = settings::positive("duration", &file.duration)?;
+
+    let Some(topology) = topology else {
+        return Problem::new("no topology")
+            .at(whole, "this file has no [topology]")
+            .help("add [topology] with a `builder` or a `file`; `unpause list` shows the builders")
+            .err();
+    };
+    let built = topology::read_table(topology, files)?;
+    let mut fabric = built.fabric.clone();
+    let mut names = Names::new(built.names.clone(), &fabric);
+
+    let host = settings::host(&file.host)?;
+    fabric.framing_bytes = settings::framing(&file.host)?;
+    let pfc = settings::pfc(&file.pfc, &host)?;
+    let switch = settings::switch(&file.switch, pfc, &host)?;
+    let probes = settings::probes(&file.probes, &names)?;
+    let (mechanism, scheme_config) = congestion_control(&mut scheme_table, &fabric, &names)?;
+    read::<SchemeFile>(scheme_table, &["congestion_control", "set"])?;
+
+    if traffic_tables.is_empty() {
+        return Problem::new("no traffic")
+            .at(whole, "this file has no [[traffic]]")
+            .help("add [[traffic]] with a `kind`; `unpause list` shows the kinds")
+            .err();
+    }
+    let context = traffic::Context {
+        topology: &built,
+        names: &names,
+        files,
+        scheme,
+        schemes,
+        control_priority: host.control_priority,
+    };
+    let mut traffic_names = Vec::new();
+    let mut traffic = Vec::new();
+    let mut notes = Vec::new();
+    for table in traffic_tables {
+        let span = table.span();
+        let entry = traffic::entry(table, &context)?;
+        if let Err(why) = entry.spec.validate(&fabric) {
+            return Problem::new(why).at(span, "in this entry").err();
+        }
+        unique(&mut traffic_names, entry.name, "traffic")?;
+        traffic.push(entry.spec);
+        notes.extend(entry.note);
+    }
+    names.traffic = traffic_names.into_iter().map(Spanned::into_inner).collect();
+    let seed = file.seed.take().unwrap_or(1);
+    let config = Config {
+        fabric,
+        host,
+        switch,
+        scheme: scheme_config,
+        traffic,
+        probes,
+        seed,
+        stop,
+    };
+    let run = Run {
+        index: 0,
+        scheme: scheme.to_owned(),
+        mechanism,
+        values: point.values.clone(),
+        config,
+        names: Arc::new(names),
+        notes,
+    };
+    Ok((file, run))
+}
+
+fn congestion_control(
+    table: &mut Table<'_>,
+    fabric: &unpause_sim::config::Fabric,
+    names: &Names,
+) -> Checked<(Mechanism, unpause_sim::config::SchemeConfig)> {
+    let known = Mechanism::ALL.map(Mechanism::name);
+    let chosen = take_string(table, "congestion_control")?;
+    let mechanism = match &chosen {
+        None => Mechanism::None,
+        Some(name) => match Mechanism::ALL
+            .into_iter()
+            .find(|m| m.name() == name.get_ref())
+        {
+            Some(mechanism) => mechanism,
+            None => {
+                return Problem::new(format!("unknown congestion control \"{}\"", name.get_ref()))
+                    .at(name.span(), "here")
+                    .help_if(nearest(name.get_ref(), &known))
+                    .err();
+            }
+        },
+    };
+    let mut parameters = None;
+    for (key, value) in split_off(table, &known).into_inner() {
+        let span = value.span();
+        if key.get_ref() != mechanism.name() {
+            return Problem::new(format!("[scheme.{}] has no effect", key.get_ref()))
+                .at(key.span(), "these parameters")
+                .at(
+                    chosen.as_ref().map_or(key.span(), Spanned::span),
+                    format!("congestion_control is \"{}\"", mechanism.name()),
+                )
+                .help(format!(
+                    "remove the table, or set congestion_control = \"{}\"",
+                    key.get_ref()
+                ))
+                .err();
+        }
+        match value.into_inner() {
+            DeValue::Table(table) => parameters = Some(Spanned::new(span, table)),
+            _ => {
+                return Problem::new(format!("`{}` is not a table", key.get_ref()))
+                    .at(span, "expected parameters")
+                    .err();
+            }
+        }
+    }
+    let base_rtt = match mechanism {
+        Mechanism::Timely => rtt::base_rtt(fabric, names),
+        _ => Time::ZERO,
+    };
+    Ok((mechanism, mechanism.configure(parameters, base_rtt)?))
+}
+
+impl Run {
+    /// Scheme and swept values, for people.
+    pub fn label(&self, columns: &[String]) -> String {
+        let values = columns
+            .iter()
+            .zip(&self.values)
+            .map(|(name, value)| format!(" {name}={value}"));
+        self.scheme.clone() + &values.collect::<String>()
+    }
+
+    /// True if this entry of the traffic is not for this scheme.
+    pub(crate) fn is_left_out(&self, entry: usize) -> bool {
+        self.config.traffic[entry] == TrafficSpec::Flows(Vec::new())
+    }
+
+    /// True if no flow obeys the reaction point.
+    pub(crate) fn controls_nothing(&self) -> bool {
+        !self.config.traffic.iter().any(|spec| match spec {
+            TrafficSpec::Flows(flows) => flows.iter().any(|flow| flow.controlled),
+            TrafficSpec::Burst(burst) => burst.flow.controlled,
+            TrafficSpec::OnOff(on_off) => on_off.flow.controlled,
+            TrafficSpec::Poisson(poisson) => poisson.flow.controlled,
+            TrafficSpec::Incast(incast) => incast.flow.controlled,
+            TrafficSpec::Permutation(permutation) => permutation.flow.controlled,
+        })
+    }
+}

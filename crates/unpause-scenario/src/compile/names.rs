@@ -1,0 +1,175 @@
+//! Names of nodes, and who is whose neighbour.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use serde_spanned::Spanned;
+use unpause_sim::config::{Fabric, NodeId, NodeKind};
+
+use crate::error::{Checked, Problem, nearest};
+use crate::file;
+
+/// Names that the indices of a configuration stand for.
+#[derive(Debug)]
+pub struct Names {
+    /// By node.
+    pub nodes: Vec<String>,
+    /// By entry of the traffic.
+    pub traffic: Vec<String>,
+    /// By node, then port: the node at the other end.
+    pub peers: Vec<Vec<NodeId>>,
+    hosts: Vec<NodeId>,
+    index: HashMap<String, NodeId>,
+}
+
+impl Names {
+    pub(super) fn new(nodes: Vec<String>, fabric: &Fabric) -> Self {
+        let mut peers = vec![Vec::new(); nodes.len()];
+        for link in &fabric.links {
+            peers[link.a as usize].push(link.b);
+            peers[link.b as usize].push(link.a);
+        }
+        let hosts = (0..nodes.len() as NodeId)
+            .filter(|node| fabric.nodes[*node as usize] == NodeKind::Host)
+            .collect();
+        let index = nodes
+            .iter()
+            .zip(0..)
+            .map(|(name, node)| (name.clone(), node))
+            .collect();
+        Self {
+            nodes,
+            traffic: Vec::new(),
+            peers,
+            hosts,
+            index,
+        }
+    }
+
+    /// Name of a node.
+    pub fn name(&self, node: NodeId) -> &str {
+        &self.nodes[node as usize]
+    }
+
+    /// Every host.
+    pub(super) fn hosts(&self) -> &[NodeId] {
+        &self.hosts
+    }
+
+    pub(super) fn index(&self, name: &str) -> Option<NodeId> {
+        self.index.get(name).copied()
+    }
+
+    pub(super) fn is_host(&self, node: NodeId) -> bool {
+        self.hosts.binary_search(&node).is_ok()
+    }
+
+    /// The node of this name.
+    pub(super) fn node(&self, name: &str, span: &Range<usize>) -> Checked<NodeId> {
+        self.index(name).ok_or_else(|| {
+            let names: Vec<&str> = self.nodes.iter().map(String::as_str).collect();
+            let problem = Problem::new(format!("there is no node `{name}`"))
+                .at(span.clone(), "not a node of this topology")
+                .help_if(nearest(name, &names));
+            Box::new(problem)
+        })
+    }
+
+    fn host(&self, name: &str, span: &Range<usize>) -> Checked<NodeId> {
+        let hosts = || {
+            self.hosts
+                .iter()
+                .map(|node| self.name(*node))
+                .collect::<Vec<_>>()
+        };
+        match self.index(name) {
+            Some(node) if self.is_host(node) => Ok(node),
+            Some(_) => Problem::new(format!("`{name}` is a switch"))
+                .at(span.clone(), "expected a host")
+                .help_if(nearest(name, &hosts()))
+                .err(),
+            None => Problem::new(format!("there is no host `{name}`"))
+                .at(span.clone(), "not a host of this topology")
+                .help_if(nearest(name, &hosts()))
+                .err(),
+        }
+    }
+
+    /// The hosts of `"H0"`, `"H2..H15"`, `"*"`, or an array of these.
+    pub(super) fn host_list(&self, list: &Spanned<file::Names>) -> Checked<Vec<NodeId>> {
+        let span = list.span();
+        let mut hosts = Vec::new();
+        for text in &list.get_ref().0 {
+            if text == "*" {
+                hosts.extend(&self.hosts);
+                continue;
+            }
+            for name in expand(text, &span)? {
+                let host = self.host(&name, &span)?;
+                if hosts.contains(&host) {
+                    return Problem::new(format!("host `{name}` is listed twice"))
+                        .at(span, "here")
+                        .err();
+                }
+                hosts.push(host);
+            }
+        }
+        if hosts.is_empty() {
+            return Problem::new("no hosts")
+                .at(span, "this list is empty")
+                .err();
+        }
+        Ok(hosts)
+    }
+}
+
+/// `"H2..H15"` is H2, H3, … H15; anything else is itself.
+pub(crate) fn expand(text: &str, span: &Range<usize>) -> Checked<Vec<String>> {
+    let Some((first, last)) = text.split_once("..") else {
+        return Ok(vec![text.to_owned()]);
+    };
+    let bad = |why: &str| {
+        Problem::new(format!("`{text}` is not a range of names: {why}"))
+            .at(span.clone(), "here")
+            .help("write the first and the last name: \"H2..H15\"")
+            .err()
+    };
+    let number_at =
+        |name: &str| name.len() - name.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let (first_stem, first_number) = first.trim().split_at(number_at(first.trim()));
+    let last = last.trim();
+    let (last_stem, last_number) = last.split_at(number_at(last));
+    if first_stem != last_stem && !last_stem.is_empty() {
+        return bad("its ends have different stems");
+    }
+    let (Ok(low), Ok(high)) = (first_number.parse::<u32>(), last_number.parse::<u32>()) else {
+        return bad("its ends must be numbered");
+    };
+    if low > high {
+        return bad("it runs backwards");
+    }
+    if high - low >= 1 << 20 {
+        return bad("it is longer than a million names");
+    }
+    Ok((low..=high)
+        .map(|number| format!("{first_stem}{number}"))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expands_ranges() {
+        assert_eq!(expand("H2..H4", &(0..0)).unwrap(), ["H2", "H3", "H4"]);
+        assert_eq!(
+            expand("pod1-h9..10", &(0..0)).unwrap(),
+            ["pod1-h9", "pod1-h10"]
+        );
+        assert_eq!(expand("H2", &(0..0)).unwrap(), ["H2"]);
+        for bad in ["H4..H2", "H..H2", "A1..B2", "..", "H0..H99999999"] {
+            assert!(expand(bad, &(0..0)).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! `[host]`, `[switch]`, `[pfc]` and `[probes]`.
+
+use serde_spanned::Spanned;
+use unpause_protocols::flow_control::pfc;
+use unpause_protocols::units::Time;
+use unpause_sim::config::{
+    HostConfig, NodeId, PRIORITIES, PfcConfig, PfcThreshold, PortId, Probes, SwitchConfig,
+};
+
+use super::names::Names;
+use crate::error::{Checked, Problem, nearest};
+use crate::file;
+use crate::quantity::{Duration, Size};
+use crate::setting::show_bytes;
+
+pub(super) fn host(file: &file::Host) -> Checked<HostConfig> {
+    let mut host = HostConfig::default();
+    if let Some(payload) = &file.payload {
+        host.payload_bytes = bytes_u32("payload", payload, 1)?;
+    }
+    if let Some(header) = &file.header {
+        host.header_bytes = bytes_u32("header", header, 1)?;
+    }
+    if let Some(every) = &file.ack_every {
+        if *every.get_ref() == 0 {
+            return Problem::new("`ack_every` is zero")
+                .at(every.span(), "at least 1: an ACK for each data packet")
+                .err();
+        }
+        host.ack_every = *every.get_ref();
+    }
+    if let Some(timeout) = &file.retransmit_timeout {
+        host.retransmit_timeout = positive("retransmit_timeout", timeout)?;
+    }
+    if let Some(priority) = &file.control_priority {
+        host.control_priority = data_priority(priority)?;
+    }
+    Ok(host)
+}
+
+/// Bytes that a frame occupies on a wire beyond its own.
+pub(super) fn framing(file: &file::Host) -> Checked<u32> {
+    file.framing
+        .as_ref()
+        .map_or(Ok(0), |framing| bytes_u32("framing", framing, 0))
+}
+
+pub(super) fn switch(
+    file: &file::Switch,
+    pfc: PfcConfig,
+    host: &HostConfig,
+) -> Checked<SwitchConfig> {
+    let mut switch = SwitchConfig {
+        pfc,
+        ..SwitchConfig::default()
+    };
+    if let Some(priorities) = &file.lossless {
+        switch.lossless = 0;
+        for priority in priorities {
+            let number = data_priority(priority)?;
+            if number == host.control_priority {
+                return Problem::new(format!("priority {number} carries control frames"))
+                    .at(
+                        priority.span(),
+                        "must not be lossless: PAUSE would stop ACKs and CNPs",
+                    )
+                    .help("choose another priority, or set host.control_priority")
+                    .err();
+            }
+            switch.lossless |= 1 << number;
+        }
+    }
+    switch.buffer_bytes = file.buffer.as_ref().map(|size| size.get_ref().0);
+    if let Some(size) = &file.lossy_queue {
+        switch.lossy_queue_bytes = size.get_ref().0;
+    }
+    Ok(switch)
+}
+
+pub(super) fn pfc(file: &file::Pfc, host: &HostConfig) -> Checked<PfcConfig> {
+    let mut config = PfcConfig::default();
+    config.params = match file.mode.as_ref().map(Spanned::get_ref) {
+        None | Some(file::PfcMode::Standard) => pfc::Params::default(),
+        Some(file::PfcMode::Ns3Rdma) => pfc::Params::ns3_rdma(),
+    };
+    match (&file.pause_time, &file.pause_quanta) {
+        (Some(time), Some(quanta)) => return both("pause_time", time, "pause_quanta", quanta),
+        (Some(time), None) => {
+            config.params.pause_time = pfc::PauseTime::Absolute(positive("pause_time", time)?);
+        }
+        (None, Some(quanta)) if *quanta.get_ref() == 0 => {
+            return Problem::new("`pause_quanta` is zero")
+                .at(quanta.span(), "0 means resume")
+                .err();
+        }
+        (None, Some(quanta)) => {
+            config.params.pause_time = pfc::PauseTime::Quanta(*quanta.get_ref());
+        }
+        (None, None) => {}
+    }
+    config.threshold = threshold(file, host)?;
+    config.headroom_bytes = file.headroom.as_ref().map(|size| size.get_ref().0);
+    if let Some(reaction) = &file.reaction {
+        config.reaction = reaction.get_ref().0;
+    }
+    Ok(config)
+}
+
+fn threshold(file: &file::Pfc, host: &HostConfig) -> Checked<PfcThreshold> {
+    let two_frames = 2 * (u64::from(host.payload_bytes) + u64::from(host.header_bytes));
+    if let Some(shift) = &file.dynamic_shift {
+        if let Some(xoff) = &file.xoff {
+            return both("dynamic_shift", shift, "xoff", xoff);
+        }
+        if let Some(xon) = &file.xon {
+            return both("dynamic_shift", shift, "xon", xon);
+        }
+        if *shift.get_ref() > 32 {
+            return Problem::new("`dynamic_shift` is more than 32")
+                .at(shift.span(), "here")
+                .err();
+        }
+        return Ok(PfcThreshold::Dynamic {
+            shift: *shift.get_ref(),
+            xon_gap_bytes: file
+                .xon_gap
+                .as_ref()
+                .map_or(two_frames, |gap| gap.get_ref().0),
+        });
+    }
+    let xoff_bytes = file.xoff.as_ref().map_or(512_000, |xoff| xoff.get_ref().0);
+    let mut xon_bytes = xoff_bytes.saturating_sub(two_frames);
+    match (&file.xon, &file.xon_gap) {
+        (Some(xon), Some(gap)) => return both("xon", xon, "xon_gap", gap),
+        (Some(xon), None) => xon_bytes = xon.get_ref().0,
+        (None, Some(gap)) => xon_bytes = xoff_bytes.saturating_sub(gap.get_ref().0),
+        (None, None) => {}
+    }
+    if let Some(xon) = file.xon.as_ref().filter(|_| xon_bytes > xoff_bytes) {
+        let problem = Problem::new("XON is above XOFF");
+        let problem = match &file.xoff {
+            Some(xoff) => problem
+                .at(xon.span(), format!("resume at {}", show_bytes(xon_bytes)))
+                .at(
+                    xoff.span(),
+                    format!("pause above {}", show_bytes(xoff_bytes)),
+                ),
+            None => problem.at(
+                xon.span(),
+                format!("XOFF is {} by default", show_bytes(xoff_bytes)),
+            ),
+        };
+        return problem
+            .help("set `xon` at or below `xoff`; two frames below it is the default")
+            .err();
+    }
+    Ok(PfcThreshold::Static {
+        xoff_bytes,
+        xon_bytes,
+    })
+}
+
+/// Two keys that exclude each other.
+pub(super) fn both<T, A, B>(
+    first: &str,
+    first_value: &Spanned<A>,
+    second: &str,
+    second_value: &Spanned<B>,
+) -> Checked<T> {
+    Problem::new(format!("both `{first}` and `{second}` are set"))
+        .at(first_value.span(), "this one")
+        .at(second_value.span(), "or that one")
+        .help("remove one of them")
+        .err()
+}
+
+/// A time above zero.
+pub(super) fn positive(key: &str, value: &Spanned<Duration>) -> Checked<Time> {
+    if value.get_ref().0 == Time::ZERO {
+        return Problem::new(format!("`{key}` is zero"))
+            .at(value.span(), "must be longer than nothing")
+            .err();
+    }
+    Ok(value.get_ref().0)
+}
+
+/// A priority from 0 to 7.
+pub(super) fn data_priority(value: &Spanned<u8>) -> Checked<u8> {
+    if usize::from(*value.get_ref()) >= PRIORITIES {
+        return Problem::new(format!("there is no priority {}", value.get_ref()))
+            .at(value.span(), "priorities are 0 to 7")
+            .err();
+    }
+    Ok(*value.get_ref())
+}
+
+fn bytes_u32(key: &str, value: &Spanned<Size>, least: u32) -> Checked<u32> {
+    match u32::try_from(value.get_ref().0) {
+        Ok(bytes) if (least..=1 << 20).contains(&bytes) => Ok(bytes),
+        _ => Problem::new(format!("`{key}` must be from {least}B to 1MiB"))
+            .at(value.span(), format!("{} bytes", value.get_ref().0))
+            .err(),
+    }
+}
+
+pub(super) fn probes(file: &file::Probes, names: &Names) -> Checked<Probes> {
+    let mut probes = Probes::default();
+    if let Some(interval) = &file.interval {
+        probes.interval = positive("interval", interval)?;
+    }
+    if let Some(pauses) = file.pauses {
+        probes.pauses = pauses;
+    }
+    for text in &file.ports {
+        for port in ports(text, names)? {
+            if !probes.ports.contains(&port) {
+                probes.ports.push(port);
+            }
+        }
+    }
+    Ok(probes)
+}
+
+/// The egress ports of `"S0->S1"`; `*` stands for every node.
+fn ports(text: &Spanned<String>, names: &Names) -> Checked<Vec<(NodeId, PortId)>> {
+    let Some((from, to)) = text.get_ref().split_once("->") else {
+        return Problem::new(format!("`{}` is not an egress port", text.get_ref()))
+            .at(text.span(), "here")
+            .help("write a node and its neighbour: \"S0->S1\" is the port of S0 toward S1")
+            .err();
+    };
+    let (from, to) = (from.trim(), to.trim());
+    let nodes = |name: &str| match name {
+        "*" => Ok((0..names.nodes.len() as NodeId).collect()),
+        name => names.node(name, &text.span()).map(|node| vec![node]),
+    };
+    let (from_nodes, to_nodes): (Vec<NodeId>, Vec<NodeId>) = (nodes(from)?, nodes(to)?);
+    let mut found = Vec::new();
+    for node in from_nodes {
+        for (port, peer) in names.peers[node as usize].iter().enumerate() {
+            if to == "*" || to_nodes.contains(peer) {
+                found.push((node, port as PortId));
+            }
+        }
+    }
+    if found.is_empty() {
+        let neighbours: Vec<&str> = match names.index(from) {
+            Some(node) => names.peers[node as usize]
+                .iter()
+                .map(|peer| names.name(*peer))
+                .collect(),
+            None => Vec::new(),
+        };
+        return Problem::new(format!("no link from {from} to {to}"))
+            .at(text.span(), "this port does not exist")
+            .help_if(nearest(to, &neighbours))
+            .err();
+    }
+    Ok(found)
+}

@@ -1,0 +1,495 @@
+//! `[[traffic]]`: one kind of table for each kind of traffic.
+
+use std::ops::Range;
+
+use serde_spanned::Spanned;
+use unpause_protocols::units::{Rate, Time};
+use unpause_sim::config::NodeId;
+use unpause_sim::traffic::{
+    Arrivals, Burst, FlowSettings, FlowSpec, Incast, Interval, OnOff, Permutation, Poisson,
+    Receivers, TrafficSpec,
+};
+
+use super::files::Files;
+use super::kinds::{
+    BurstKind, COMMON_KEYS, Common, FileKind, FlowKind, IncastKind, KINDS, OnOffKind,
+    PermutationKind, PoissonKind,
+};
+use super::names::Names;
+use super::settings::{both, data_priority, positive};
+use crate::document::{Table, read, split_off, take_string};
+use crate::error::{Checked, Problem, nearest};
+use crate::file;
+use crate::quantity::{self, Duration};
+use crate::topology::Topology;
+
+/// One entry, ready to run.
+pub(super) struct Entry {
+    pub name: Spanned<String>,
+    pub spec: TrafficSpec,
+    /// For the reader of the result.
+    pub note: Option<String>,
+}
+
+/// What entries are read against.
+pub(super) struct Context<'a> {
+    pub topology: &'a Topology,
+    pub names: &'a Names,
+    pub files: &'a Files,
+    /// The scheme that runs, and all that there are.
+    pub scheme: &'a str,
+    pub schemes: &'a [String],
+    pub control_priority: u8,
+}
+
+/// Reads one `[[traffic]]` table.
+pub(super) fn entry(mut table: Table<'_>, context: &Context<'_>) -> Checked<Entry> {
+    let span = table.span();
+    let kind = take_string(&mut table, "kind")?;
+    let common: Common = read(split_off(&mut table, &COMMON_KEYS), &[])?;
+    let Some(kind) = kind else {
+        let kinds: Vec<&str> = KINDS.iter().map(|(kind, _)| *kind).collect();
+        return Problem::new(format!("traffic `{}` has no `kind`", common.name.get_ref()))
+            .at(span, "in this entry")
+            .help(format!("set it to one of: {}", kinds.join(", ")))
+            .err();
+    };
+    let settings = settings(&common, context)?;
+    let keys = &COMMON_KEYS;
+    let mut note = None;
+    let spec = match kind.get_ref().as_str() {
+        "flow" => flow(&read(table, keys)?, &settings, context)?,
+        "burst" => burst(&read(table, keys)?, settings, span, context)?,
+        "on-off" => on_off(&read(table, keys)?, settings, context)?,
+        "poisson" => poisson(&read(table, keys)?, settings, span, context)?,
+        "incast" => incast(&read(table, keys)?, settings, span, context)?,
+        "permutation" => permutation(&read(table, keys)?, settings, span, context)?,
+        "file" => {
+            let file: FileKind = read(table, keys)?;
+            let read = context
+                .files
+                .flows(&file.file, &settings, context.topology)?;
+            if read.ignored > 0 {
+                note = Some(format!(
+                    "{} has {} lines like flows after the number of flows that its first line says; \
+                     they were not read",
+                    file.file.get_ref(),
+                    read.ignored
+                ));
+            }
+            TrafficSpec::Flows(read.flows)
+        }
+        other => {
+            let kinds: Vec<&str> = KINDS.iter().map(|(kind, _)| *kind).collect();
+            return Problem::new(format!("unknown kind of traffic \"{other}\""))
+                .at(kind.span(), "here")
+                .help_if(nearest(other, &kinds))
+                .err();
+        }
+    };
+    let spec = if takes_part(&common, context)? {
+        spec
+    } else {
+        TrafficSpec::Flows(Vec::new())
+    };
+    Ok(Entry {
+        name: common.name,
+        spec,
+        note,
+    })
+}
+
+fn takes_part(common: &Common, context: &Context<'_>) -> Checked<bool> {
+    let Some(schemes) = &common.schemes else {
+        return Ok(true);
+    };
+    for name in &schemes.get_ref().0 {
+        if !context.schemes.contains(name) {
+            let names: Vec<&str> = context.schemes.iter().map(String::as_str).collect();
+            return Problem::new(format!("there is no scheme `{name}`"))
+                .at(schemes.span(), "here")
+                .help_if(nearest(name, &names))
+                .err();
+        }
+    }
+    Ok(schemes
+        .get_ref()
+        .0
+        .iter()
+        .any(|name| name == context.scheme))
+}
+
+fn settings(common: &Common, context: &Context<'_>) -> Checked<FlowSettings> {
+    let mut settings = FlowSettings::default();
+    if let Some(priority) = &common.priority {
+        settings.priority = data_priority(priority)?;
+        if settings.priority == context.control_priority {
+            return Problem::new(format!(
+                "priority {} carries control frames",
+                settings.priority
+            ))
+            .at(priority.span(), "data cannot use it")
+            .help("choose another priority, or set host.control_priority")
+            .err();
+        }
+    }
+    if let Some(limit) = &common.rate_limit {
+        if limit.get_ref().0 == Rate::ZERO {
+            return Problem::new("`rate_limit` is zero")
+                .at(limit.span(), "nothing would be sent")
+                .err();
+        }
+        settings.rate_limit = Some(limit.get_ref().0);
+    }
+    settings.controlled = common.controlled.unwrap_or(settings.controlled);
+    settings.recorded = common.record.unwrap_or(settings.recorded);
+    Ok(settings)
+}
+
+fn flow(kind: &FlowKind, settings: &FlowSettings, context: &Context<'_>) -> Checked<TrafficSpec> {
+    let (from, to) = (
+        context.names.host_list(&kind.from)?,
+        context.names.host_list(&kind.to)?,
+    );
+    let start = time(&kind.start, Time::ZERO);
+    let mut flows = Vec::new();
+    for src in &from {
+        for dst in &to {
+            context.differ(*src, *dst, &kind.from.span(), &kind.to.span())?;
+            flows.push(FlowSpec {
+                group: 0,
+                src: *src,
+                dst: *dst,
+                size_bytes: kind.size.as_ref().map(size_bytes).transpose()?,
+                start,
+                stop: time(&kind.stop, Time::NEVER),
+                priority: settings.priority,
+                rate_limit: settings.rate_limit,
+                controlled: settings.controlled,
+                recorded: settings.recorded,
+                source_port: kind.source_port.unwrap_or(0),
+            });
+        }
+    }
+    stops_after_start(&kind.start, &kind.stop)?;
+    Ok(TrafficSpec::Flows(flows))
+}
+
+fn burst(
+    kind: &BurstKind,
+    flow: FlowSettings,
+    span: Range<usize>,
+    context: &Context<'_>,
+) -> Checked<TrafficSpec> {
+    let (from, to) = context.many_to_one(&kind.from, &kind.to)?;
+    let flows_per_host = kind
+        .flows_per_host
+        .as_ref()
+        .map_or(Ok(1), |n| at_least_one("flows_per_host", n))?;
+    stops_after_start(&kind.start, &kind.stop)?;
+    let mut arrivals = events(&kind.start, &kind.stop, &kind.interval, &kind.mean_interval)?;
+    if let Some(events) = &kind.events {
+        arrivals.max_events = Some(*events.get_ref());
+    }
+    let size = context.files.size(&kind.size, &kind.cdf, span)?;
+    Ok(TrafficSpec::Burst(Burst {
+        from,
+        to,
+        flows_per_host,
+        size,
+        arrivals,
+        flow,
+    }))
+}
+
+fn on_off(kind: &OnOffKind, flow: FlowSettings, context: &Context<'_>) -> Checked<TrafficSpec> {
+    let (from, to) = context.many_to_one(&kind.from, &kind.to)?;
+    stops_after_start(&kind.start, &kind.stop)?;
+    Ok(TrafficSpec::OnOff(OnOff {
+        from,
+        to,
+        on: positive("on", &kind.on)?,
+        off: positive("off", &kind.off)?,
+        start: time(&kind.start, Time::ZERO),
+        stop: time(&kind.stop, Time::NEVER),
+        flow,
+    }))
+}
+
+fn poisson(
+    kind: &PoissonKind,
+    flow: FlowSettings,
+    span: Range<usize>,
+    context: &Context<'_>,
+) -> Checked<TrafficSpec> {
+    let from = context.hosts_or_all(&kind.from)?;
+    let to = match (&kind.permutation, &kind.to) {
+        (Some(permutation), Some(to)) if *permutation.get_ref() => {
+            return both("permutation", permutation, "to", to);
+        }
+        (Some(permutation), None) if *permutation.get_ref() => Receivers::Permutation,
+        _ => Receivers::Any(context.hosts_or_all(&kind.to)?),
+    };
+    let receivers = match &to {
+        Receivers::Any(hosts) => hosts.as_slice(),
+        Receivers::Permutation => &from,
+    };
+    context.any_to_any(&from, receivers, &kind.from, &kind.to, &span)?;
+    let size = context.files.size(&kind.size, &kind.cdf, span.clone())?;
+    stops_after_start(&kind.start, &kind.stop)?;
+    let senders_per_event = if kind.synchronised {
+        from.len() as f64
+    } else {
+        1.0
+    };
+    let bits_per_event = size.mean() * 8.0 * senders_per_event;
+    let events_per_second = match (&kind.load, &kind.rate, &kind.mean_interval) {
+        (Some(load), Some(rate), _) => return both("load", load, "rate", rate),
+        (Some(load), _, Some(interval)) => return both("load", load, "mean_interval", interval),
+        (_, Some(rate), Some(interval)) => return both("rate", rate, "mean_interval", interval),
+        (Some(load), None, None) => {
+            if load.get_ref().num == 0 {
+                return Problem::new("`load` is zero")
+                    .at(load.span(), "nothing would be sent")
+                    .err();
+            }
+            let capacity: f64 = from.iter().map(|host| context.host_rate(*host)).sum();
+            load.get_ref().as_f64() * capacity / bits_per_event
+        }
+        (None, Some(rate), None) => {
+            if rate.get_ref().0 == Rate::ZERO {
+                return Problem::new("`rate` is zero")
+                    .at(rate.span(), "nothing would be sent")
+                    .err();
+            }
+            rate.get_ref().0.as_bps() as f64 / bits_per_event
+        }
+        (None, None, Some(interval)) => 1.0 / positive("mean_interval", interval)?.as_secs_f64(),
+        (None, None, None) => {
+            return Problem::new("how much traffic is not said")
+                .at(span, "in this entry")
+                .help(
+                    "set one of: load = 0.5 (share of the senders' links), rate = \"12Gbps\" \
+                     (payload of all senders together), mean_interval = \"10us\"",
+                )
+                .err();
+        }
+    };
+    let arrivals = Arrivals {
+        stop: time(&kind.stop, Time::NEVER),
+        max_flows: kind.flows.as_ref().map(|flows| *flows.get_ref()),
+        ..Arrivals::poisson(events_per_second, time(&kind.start, Time::ZERO))
+    };
+    let synchronised = kind.synchronised;
+    Ok(TrafficSpec::Poisson(Poisson {
+        from,
+        to,
+        size,
+        synchronised,
+        arrivals,
+        flow,
+    }))
+}
+
+fn incast(
+    kind: &IncastKind,
+    flow: FlowSettings,
+    span: Range<usize>,
+    context: &Context<'_>,
+) -> Checked<TrafficSpec> {
+    let (from, to) = (
+        context.hosts_or_all(&kind.from)?,
+        context.hosts_or_all(&kind.to)?,
+    );
+    context.any_to_any(&from, &to, &kind.from, &kind.to, &span)?;
+    stops_after_start(&kind.start, &kind.stop)?;
+    let least = at_least_one("senders", &kind.senders)?;
+    let most = kind
+        .max_senders
+        .as_ref()
+        .map_or(least, |most| *most.get_ref());
+    let most_place = kind.max_senders.as_ref().unwrap_or(&kind.senders).span();
+    if most < least {
+        return Problem::new("`max_senders` is below `senders`")
+            .at(most_place, format!("at least {least}"))
+            .err();
+    }
+    let available = from.len() - usize::from(from.iter().any(|host| to.contains(host)));
+    if most as usize > available {
+        return Problem::new(format!("an incast of {most} senders"))
+            .at(
+                most_place,
+                format!("only {available} hosts can send to a receiver"),
+            )
+            .err();
+    }
+    let mut arrivals = events(&kind.start, &kind.stop, &kind.interval, &kind.mean_interval)?;
+    if let Some(events) = &kind.events {
+        arrivals.max_events = Some(*events.get_ref());
+    }
+    let size = context.files.size(&kind.size, &kind.cdf, span)?;
+    Ok(TrafficSpec::Incast(Incast {
+        from,
+        to,
+        senders: (least, most),
+        size,
+        arrivals,
+        flow,
+    }))
+}
+
+fn permutation(
+    kind: &PermutationKind,
+    flow: FlowSettings,
+    span: Range<usize>,
+    context: &Context<'_>,
+) -> Checked<TrafficSpec> {
+    let hosts = context.hosts_or_all(&kind.from)?;
+    context.any_to_any(&hosts, &hosts, &kind.from, &kind.from, &span)?;
+    let size = match (&kind.size, &kind.cdf) {
+        (None, None) => None,
+        _ => Some(context.files.size(&kind.size, &kind.cdf, span)?),
+    };
+    let start = time(&kind.start, Time::ZERO);
+    Ok(TrafficSpec::Permutation(Permutation {
+        hosts,
+        size,
+        start,
+        flow,
+    }))
+}
+
+impl Context<'_> {
+    fn hosts_or_all(&self, list: &Option<Spanned<file::Names>>) -> Checked<Vec<NodeId>> {
+        match list {
+            Some(list) => self.names.host_list(list),
+            None => Ok(self.names.hosts().to_vec()),
+        }
+    }
+
+    fn many_to_one(
+        &self,
+        from: &Spanned<file::Names>,
+        to: &Spanned<file::Names>,
+    ) -> Checked<(Vec<NodeId>, NodeId)> {
+        let senders = self.names.host_list(from)?;
+        let receivers = self.names.host_list(to)?;
+        let [receiver] = receivers[..] else {
+            return Problem::new(format!("{} receivers", receivers.len()))
+                .at(to.span(), "this kind of traffic has one")
+                .err();
+        };
+        for sender in &senders {
+            self.differ(*sender, receiver, &from.span(), &to.span())?;
+        }
+        Ok((senders, receiver))
+    }
+
+    /// The hosts differ.
+    fn differ(
+        &self,
+        src: NodeId,
+        dst: NodeId,
+        from: &Range<usize>,
+        to: &Range<usize>,
+    ) -> Checked<()> {
+        if src == dst {
+            return Problem::new(format!("a flow from {} to itself", self.names.name(src)))
+                .at(from.clone(), "the sender")
+                .at(to.clone(), "is also the receiver")
+                .err();
+        }
+        Ok(())
+    }
+
+    fn any_to_any(
+        &self,
+        senders: &[NodeId],
+        receivers: &[NodeId],
+        from: &Option<Spanned<file::Names>>,
+        to: &Option<Spanned<file::Names>>,
+        entry: &Range<usize>,
+    ) -> Checked<()> {
+        let place = |list: &Option<Spanned<file::Names>>| {
+            list.as_ref().map_or(entry.clone(), Spanned::span)
+        };
+        for src in senders {
+            if receivers.iter().all(|dst| dst == src) {
+                return self.differ(*src, *src, &place(from), &place(to));
+            }
+        }
+        Ok(())
+    }
+
+    fn host_rate(&self, host: NodeId) -> f64 {
+        let links = &self.topology.fabric.links;
+        let link = links.iter().find(|link| link.a == host || link.b == host);
+        link.map_or(0.0, |link| link.rate.as_bps() as f64)
+    }
+}
+
+fn time(value: &Option<Spanned<Duration>>, default: Time) -> Time {
+    value.as_ref().map_or(default, |value| value.get_ref().0)
+}
+
+fn stops_after_start(
+    start: &Option<Spanned<Duration>>,
+    stop: &Option<Spanned<Duration>>,
+) -> Checked<()> {
+    match stop {
+        Some(stop) if stop.get_ref().0 <= time(start, Time::ZERO) => {
+            let problem = Problem::new("it stops before it starts").at(stop.span(), "stops here");
+            match start {
+                Some(start) => problem.at(start.span(), "starts here"),
+                None => problem,
+            }
+            .err()
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn size_bytes(size: &Spanned<quantity::Size>) -> Checked<u64> {
+    if size.get_ref().0 == 0 {
+        return Problem::new("a flow of no bytes")
+            .at(size.span(), "at least 1B")
+            .err();
+    }
+    Ok(size.get_ref().0)
+}
+
+fn at_least_one(key: &str, value: &Spanned<u32>) -> Checked<u32> {
+    if *value.get_ref() == 0 {
+        return Problem::new(format!("`{key}` is zero"))
+            .at(value.span(), "at least 1")
+            .err();
+    }
+    Ok(*value.get_ref())
+}
+
+/// One event, or one in each interval.
+fn events(
+    start: &Option<Spanned<Duration>>,
+    stop: &Option<Spanned<Duration>>,
+    interval: &Option<Spanned<Duration>>,
+    mean_interval: &Option<Spanned<Duration>>,
+) -> Checked<Arrivals> {
+    let start = time(start, Time::ZERO);
+    let mut arrivals = match (interval, mean_interval) {
+        (Some(interval), Some(mean)) => return both("interval", interval, "mean_interval", mean),
+        (Some(interval), None) => Arrivals::every(positive("interval", interval)?, start),
+        (None, Some(mean)) => {
+            let mean = positive("mean_interval", mean)?.as_secs_f64();
+            let interval = Interval::Exponential {
+                events_per_second: 1.0 / mean,
+            };
+            Arrivals {
+                interval,
+                ..Arrivals::every(Time::NEVER, start)
+            }
+        }
+        (None, None) => Arrivals::once(start),
+    };
+    arrivals.stop = time(stop, Time::NEVER);
+    Ok(arrivals)
+}

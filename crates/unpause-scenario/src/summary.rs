@@ -1,0 +1,187 @@
+//! A few numbers for each run.
+
+use std::collections::BTreeMap;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, RecordBatch};
+
+use crate::tables::Tables;
+
+/// What the terminal shows of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// The run.
+    pub run: u32,
+    /// Its scheme.
+    pub scheme: String,
+    /// Swept values by column.
+    pub values: Vec<(String, f64)>,
+    /// Flows that started.
+    pub flows_started: u64,
+    /// Flows that completed.
+    pub flows_completed: u64,
+    /// Mean FCT of completed flows.
+    pub fct_mean_ns: Option<f64>,
+    /// Median FCT.
+    pub fct_p50_ns: Option<f64>,
+    /// 99th percentile of the FCT.
+    pub fct_p99_ns: Option<f64>,
+    /// 99th percentile of FCT over ideal FCT.
+    pub slowdown_p99: Option<f64>,
+    /// XOFF frames sent by all nodes.
+    pub pause_frames: u64,
+    /// Transitions to XOFF.
+    pub pause_events: u64,
+    /// Paused time of all egress queues together.
+    pub paused_ns: f64,
+    /// Packets set to CE.
+    pub marked_packets: u64,
+    /// CNPs and CNMs.
+    pub notifications: u64,
+    /// Data packets dropped.
+    pub dropped_packets: u64,
+    /// Largest egress backlog of any switch or host.
+    pub max_queue_bytes: u64,
+    /// Packets that went over one link.
+    pub packet_hops: u64,
+}
+
+impl Summary {
+    /// A summary of each run.
+    pub fn of(tables: &Tables) -> Vec<Self> {
+        let Some(runs) = u32s(&tables.runs, "run") else {
+            return Vec::new();
+        };
+        let mut summaries: BTreeMap<u32, Self> = BTreeMap::new();
+        for (row, run) in runs.iter().enumerate() {
+            let total = |name| u64s(&tables.runs, name).map_or(0, |column| column[row]);
+            let scheme = tables
+                .runs
+                .column_by_name("scheme")
+                .map(|c| c.as_string::<i32>().value(row));
+            summaries.insert(
+                *run,
+                Self {
+                    run: *run,
+                    scheme: scheme.unwrap_or_default().to_owned(),
+                    values: swept(&tables.runs, row),
+                    flows_started: total("flows_started"),
+                    flows_completed: total("flows_completed"),
+                    marked_packets: total("marked_packets"),
+                    notifications: total("notifications"),
+                    dropped_packets: total("dropped_packets"),
+                    pause_frames: total("pause_frames"),
+                    packet_hops: total("packet_hops"),
+                    ..Self::default()
+                },
+            );
+        }
+        for (run, fcts) in by_run(&tables.flows, "fct_ns") {
+            if let Some(summary) = summaries.get_mut(&run) {
+                summary.fct_mean_ns =
+                    (!fcts.is_empty()).then(|| fcts.iter().sum::<f64>() / fcts.len() as f64);
+                summary.fct_p50_ns = percentile(&fcts, 0.50);
+                summary.fct_p99_ns = percentile(&fcts, 0.99);
+            }
+        }
+        for (run, slowdowns) in by_run(&tables.flows, "slowdown") {
+            if let Some(summary) = summaries.get_mut(&run) {
+                summary.slowdown_p99 = percentile(&slowdowns, 0.99);
+            }
+        }
+        for (run, paused) in by_run(&tables.ports, "paused_ns") {
+            if let Some(summary) = summaries.get_mut(&run) {
+                summary.paused_ns = paused.iter().sum();
+            }
+        }
+        if let (Some(runs), Some(queues), Some(events)) = (
+            u32s(&tables.ports, "run"),
+            u64s(&tables.ports, "max_queue_bytes"),
+            u64s(&tables.ports, "pause_events"),
+        ) {
+            for ((run, queue), events) in runs.iter().zip(queues).zip(events) {
+                if let Some(summary) = summaries.get_mut(run) {
+                    summary.max_queue_bytes = summary.max_queue_bytes.max(*queue);
+                    summary.pause_events += events;
+                }
+            }
+        }
+        summaries.into_values().collect()
+    }
+}
+
+/// Columns of table `runs` between `seed` and `simulated_ns`.
+fn swept(runs: &RecordBatch, row: usize) -> Vec<(String, f64)> {
+    let schema = runs.schema();
+    let names = schema.fields().iter().map(|field| field.name());
+    names
+        .skip_while(|name| *name != "seed")
+        .skip(1)
+        .take_while(|name| *name != "simulated_ns")
+        .filter_map(|name| {
+            let column = runs
+                .column_by_name(name)?
+                .as_primitive_opt::<Float64Type>()?;
+            Some((name.clone(), column.value(row)))
+        })
+        .collect()
+}
+
+/// The values of a float column that are not null, sorted, by run.
+fn by_run(table: &RecordBatch, name: &str) -> BTreeMap<u32, Vec<f64>> {
+    let mut values: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    let column = table
+        .column_by_name(name)
+        .and_then(|c| c.as_primitive_opt::<Float64Type>());
+    if let (Some(runs), Some(column)) = (u32s(table, "run"), column) {
+        for (run, value) in runs.iter().zip(column) {
+            values.entry(*run).or_default().extend(value);
+        }
+    }
+    for values in values.values_mut() {
+        values.sort_by(f64::total_cmp);
+    }
+    values
+}
+
+fn u32s<'a>(table: &'a RecordBatch, name: &str) -> Option<&'a [u32]> {
+    Some(
+        table
+            .column_by_name(name)?
+            .as_primitive_opt::<UInt32Type>()?
+            .values(),
+    )
+}
+
+/// The values of a column without nulls.
+pub(crate) fn u64s<'a>(table: &'a RecordBatch, name: &str) -> Option<&'a [u64]> {
+    let column = table
+        .column_by_name(name)?
+        .as_primitive_opt::<UInt64Type>()?;
+    (column.null_count() == 0).then(|| &**column.values())
+}
+
+/// Percentile of sorted values, interpolated between neighbours.
+fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    let position = share * last as f64;
+    let (low, high) = (
+        sorted[position.floor() as usize],
+        sorted[position.ceil() as usize],
+    );
+    Some(low + (high - low) * position.fract())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percentile;
+
+    #[test]
+    fn percentiles_interpolate() {
+        assert_eq!(percentile(&[], 0.5), None);
+        assert_eq!(percentile(&[3.0], 0.99), Some(3.0));
+        assert_eq!(percentile(&[1.0, 2.0, 4.0], 0.5), Some(2.0));
+        assert_eq!(percentile(&[0.0, 10.0], 0.25), Some(2.5));
+    }
+}

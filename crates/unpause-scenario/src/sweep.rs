@@ -1,0 +1,176 @@
+//! `[[sweep]]`: one run for each scheme and value. Several sweeps multiply.
+
+use serde::Deserialize;
+use serde_spanned::Spanned;
+use toml::de::DeValue;
+
+use crate::document::{self, Table, read};
+use crate::error::{Checked, Problem, from_toml};
+use crate::quantity;
+
+/// More runs than this are a mistake.
+const MOST_POINTS: usize = 100_000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SweepFile {
+    name: Spanned<String>,
+    key: Spanned<String>,
+    unit: Option<String>,
+    values: Option<Spanned<Vec<Value>>>,
+    from: Option<Spanned<f64>>,
+    to: Option<Spanned<f64>>,
+    step: Option<Spanned<f64>>,
+}
+
+/// A value, as a number or as a text such as `"1/128"`.
+#[derive(Clone, Deserialize)]
+#[serde(untagged)]
+enum Value {
+    Number(f64),
+    Text(String),
+}
+
+/// All points of all sweeps; one point without values if there are none.
+pub(crate) struct Sweep {
+    pub columns: Vec<String>,
+    pub points: Vec<Point>,
+}
+
+/// A value for each sweep.
+#[derive(Clone, Default)]
+pub(crate) struct Point {
+    /// For the columns of table `runs`.
+    pub values: Vec<f64>,
+    /// What is replaced: key, where it is written, and the text or number to put there.
+    settings: Vec<(Spanned<String>, Setting)>,
+}
+
+#[derive(Clone)]
+enum Setting {
+    Text(String),
+    Number(String),
+}
+
+/// Reads the `[[sweep]]` tables.
+pub(crate) fn read_all(tables: Vec<Table<'_>>) -> Checked<Sweep> {
+    let mut sweep = Sweep {
+        columns: Vec::new(),
+        points: vec![Point::default()],
+    };
+    for table in tables {
+        let span = table.span();
+        let file: SweepFile = read(table, &[])?;
+        if sweep.columns.contains(file.name.get_ref()) || RESERVED.contains(&&**file.name.get_ref())
+        {
+            return Problem::new(format!("column `{}` exists already", file.name.get_ref()))
+                .at(file.name.span(), "choose another name")
+                .err();
+        }
+        let values = values(&file, span.clone())?;
+        if values.len().saturating_mul(sweep.points.len()) > MOST_POINTS {
+            return Problem::new(format!("a sweep of more than {MOST_POINTS} points"))
+                .at(span, "here")
+                .err();
+        }
+        let mut points = Vec::new();
+        for point in &sweep.points {
+            for (value, setting) in &values {
+                let mut point = point.clone();
+                point.values.push(*value);
+                point.settings.push((file.key.clone(), setting.clone()));
+                points.push(point);
+            }
+        }
+        sweep.points = points;
+        sweep.columns.push(file.name.into_inner());
+    }
+    Ok(sweep)
+}
+
+/// Columns that table `runs` has anyway.
+const RESERVED: [&str; 15] = [
+    "run",
+    "scheme",
+    "seed",
+    "simulated_ns",
+    "packet_hops",
+    "events",
+    "data_packets",
+    "delivered_packets",
+    "dropped_packets",
+    "marked_packets",
+    "notifications",
+    "pause_frames",
+    "flows_started",
+    "flows_completed",
+    "name",
+];
+
+fn values(file: &SweepFile, span: std::ops::Range<usize>) -> Checked<Vec<(f64, Setting)>> {
+    let unit = file.unit.as_deref();
+    match (&file.values, &file.from, &file.to, &file.step) {
+        (Some(values), None, None, None) if !values.get_ref().is_empty() => values
+            .get_ref()
+            .iter()
+            .map(|value| match value {
+                Value::Number(number) => Ok((*number, setting(*number, unit))),
+                Value::Text(text) => match quantity::parse_ratio(text) {
+                    Ok(ratio) => Ok((ratio.as_f64(), Setting::Text(text.clone()))),
+                    Err(_) => Problem::new(format!("`{text}` is not a number"))
+                        .at(values.span(), "in these values")
+                        .help("write numbers and their `unit`: values = [1, 2, 5], unit = \"us\"")
+                        .err(),
+                },
+            })
+            .collect(),
+        (None, Some(from), Some(to), Some(step)) => {
+            let steps = (to.get_ref() - from.get_ref()) / step.get_ref();
+            if !steps.is_finite() || steps < 0.0 || steps > MOST_POINTS as f64 {
+                return Problem::new("a sweep that never gets there")
+                    .at(step.span(), "this step")
+                    .at(from.span(), "from here")
+                    .at(to.span(), "to here")
+                    .err();
+            }
+            let value = |step_index| from.get_ref() + f64::from(step_index) * step.get_ref();
+            Ok((0..=(steps + 1e-9) as u32)
+                // Steps of 0.1 add up to 0.30000000000000004: twelve digits are meant.
+                .map(|index| (value(index) * 1e9).round() / 1e9)
+                .map(|value| (value, setting(value, unit)))
+                .collect())
+        }
+        _ => Problem::new("a sweep needs either `values` or `from`, `to` and `step`")
+            .at(span, "this table")
+            .err(),
+    }
+}
+
+fn setting(value: f64, unit: Option<&str>) -> Setting {
+    match unit {
+        Some(unit) => Setting::Text(format!("{value}{unit}")),
+        None => Setting::Number(value.to_string()),
+    }
+}
+
+impl Point {
+    /// Replaces the swept keys in the document.
+    pub fn apply<'i>(&'i self, root: &mut Table<'i>) -> Checked<()> {
+        for (key, setting) in &self.settings {
+            let value = match setting {
+                Setting::Text(text) => DeValue::String(text.as_str().into()),
+                Setting::Number(text) => match DeValue::parse(text) {
+                    Ok(value) => value.into_inner(),
+                    Err(error) => return Err(from_toml(&error, &[])),
+                },
+            };
+            document::set(
+                root,
+                key.get_ref(),
+                key.span(),
+                Spanned::new(key.span(), value),
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,145 @@
+//! Tables as files: Parquet (feature `parquet`) and CSV.
+
+use std::path::Path;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::DataType;
+
+use crate::error::Error;
+use crate::output::Manifest;
+use crate::tables::{TABLES, Tables};
+
+/// Name and contents of a table's file.
+pub(crate) fn encode(name: &str, table: &RecordBatch) -> Result<(String, Vec<u8>), Error> {
+    #[cfg(feature = "parquet")]
+    {
+        Ok((
+            format!("{name}.parquet"),
+            parquet_file::encode(table).map_err(|e| bad(name, &e))?,
+        ))
+    }
+    #[cfg(not(feature = "parquet"))]
+    {
+        let mut text = Vec::new();
+        write_csv(table, &mut text).map_err(|e| bad(name, &e))?;
+        Ok((format!("{name}.csv"), text))
+    }
+}
+
+fn bad(name: &str, error: &dyn std::error::Error) -> Error {
+    Error::Other {
+        message: format!("cannot write table {name}: {error}"),
+        help: None,
+    }
+}
+
+/// A result directory, read.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    /// Its tables.
+    pub tables: Tables,
+    /// Its manifest.
+    pub manifest: Manifest,
+}
+
+#[cfg(feature = "parquet")]
+impl Saved {
+    /// Reads a result directory.
+    pub fn load(directory: &Path) -> Result<Self, Error> {
+        let path = directory.join("manifest.json");
+        let text = std::fs::read(&path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Error::Other {
+                message: format!("{} is not a complete result directory", directory.display()),
+                help: Some("it has no manifest.json; `unpause run` writes one at the end".into()),
+            },
+            _ => Error::io("read", &path, error),
+        })?;
+        let manifest = serde_json::from_slice(&text).map_err(|error| Error::Other {
+            message: format!("{}: {error}", path.display()),
+            help: Some("run the scenario again: this manifest is of another version".into()),
+        })?;
+        let mut tables = Vec::new();
+        for name in TABLES {
+            let path = directory.join(format!("{name}.parquet"));
+            let bytes = std::fs::read(&path).map_err(|error| Error::io("read", &path, error))?;
+            let table = parquet_file::decode(bytes).map_err(|error| Error::Other {
+                message: format!("{}: {error}", path.display()),
+                help: None,
+            })?;
+            tables.push(table);
+        }
+        let [runs, flows, ports, pauses, port_series, flow_series] =
+            tables.try_into().expect("one for each name");
+        let tables = Tables {
+            runs,
+            flows,
+            ports,
+            pauses,
+            port_series,
+            flow_series,
+        };
+        Ok(Self { tables, manifest })
+    }
+}
+
+/// Writes a table as CSV: a line of column names, then the rows; nothing for null.
+pub fn write_csv(table: &RecordBatch, out: &mut impl std::io::Write) -> Result<(), csv::Error> {
+    let mut writer = csv::Writer::from_writer(out);
+    writer.write_record(table.schema().fields().iter().map(|field| field.name()))?;
+    for row in 0..table.num_rows() {
+        for column in table.columns() {
+            writer.write_field(cell(column.as_ref(), row))?;
+        }
+        writer.write_record(None::<&[u8]>)?;
+    }
+    writer.flush()?;
+    Ok(())
+}
+
+fn cell(column: &dyn Array, row: usize) -> String {
+    if column.is_null(row) {
+        return String::new();
+    }
+    match column.data_type() {
+        DataType::UInt8 => column.as_primitive::<UInt8Type>().value(row).to_string(),
+        DataType::UInt16 => column.as_primitive::<UInt16Type>().value(row).to_string(),
+        DataType::UInt32 => column.as_primitive::<UInt32Type>().value(row).to_string(),
+        DataType::UInt64 => column.as_primitive::<UInt64Type>().value(row).to_string(),
+        DataType::Float64 => column.as_primitive::<Float64Type>().value(row).to_string(),
+        _ => column.as_string::<i32>().value(row).to_owned(),
+    }
+}
+
+#[cfg(feature = "parquet")]
+mod parquet_file {
+    use arrow_array::RecordBatch;
+    use parquet::arrow::ArrowWriter;
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    use parquet::basic::{Compression, ZstdLevel};
+    use parquet::errors::Result;
+    use parquet::file::properties::WriterProperties;
+
+    /// The same bytes for the same table, whenever and wherever.
+    pub fn encode(table: &RecordBatch) -> Result<Vec<u8>> {
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+            .set_created_by(concat!("unpause ", env!("CARGO_PKG_VERSION")).to_owned())
+            .build();
+        let mut writer = ArrowWriter::try_new(Vec::new(), table.schema(), Some(properties))?;
+        writer.write(table)?;
+        writer.into_inner()
+    }
+
+    pub fn decode(bytes: Vec<u8>) -> Result<RecordBatch> {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes))?;
+        let schema = reader.schema().clone();
+        let rows = reader.metadata().file_metadata().num_rows().max(1) as usize;
+        let mut reader = reader.with_batch_size(rows).build()?;
+        match reader.next() {
+            Some(batch) => Ok(batch?),
+            None => Ok(RecordBatch::new_empty(schema)),
+        }
+    }
+}

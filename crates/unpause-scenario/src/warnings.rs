@@ -1,0 +1,269 @@
+//! What the reader of a result should know: drops, silence, knobs that did nothing.
+
+use serde::{Deserialize, Serialize};
+use unpause_protocols::flow_control::pfc;
+use unpause_sim::config::{NodeKind, PfcThreshold};
+use unpause_sim::results::PortRecord;
+
+use crate::mechanisms::Mechanism;
+use crate::run::Measured;
+
+/// Something to look at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// Run it is about.
+    pub run: u32,
+    /// Its scheme.
+    pub scheme: String,
+    /// For programs: `input`, `headroom-drops`, `lossless-drops`, `empty-probe`, `silent-traffic`,
+    /// `never-triggered`, `unfinished-flows`.
+    pub kind: String,
+    /// What happened.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+/// Everything worth saying about a run.
+pub(crate) fn of_run(measured: &Measured) -> Vec<Warning> {
+    let mut found = Found {
+        measured,
+        warnings: Vec::new(),
+    };
+    for note in &measured.run.notes {
+        found.add("input", note.clone(), None);
+    }
+    found.drops();
+    found.probes();
+    found.traffic();
+    found.mechanism();
+    found.warnings
+}
+
+struct Found<'a> {
+    measured: &'a Measured,
+    warnings: Vec<Warning>,
+}
+
+impl Found<'_> {
+    fn add(&mut self, kind: &str, message: String, help: Option<String>) {
+        let run = &self.measured.run;
+        let (run, scheme) = (run.index, run.scheme.clone());
+        self.warnings.push(Warning {
+            run,
+            scheme,
+            kind: kind.to_owned(),
+            message,
+            help,
+        });
+    }
+
+    fn is_lossless(&self, priority: u8) -> bool {
+        self.measured.run.config.switch.lossless & (1 << priority) != 0
+    }
+
+    /// Frames of a lossless priority were lost.
+    fn drops(&mut self) {
+        let Measured { run, results } = self.measured;
+        for port in &results.ports {
+            let (node, peer) = (run.names.name(port.node), self.peer(port));
+            let at = format!("{node} port {} (to {peer})", port.port);
+            if port.headroom_dropped_packets > 0 {
+                let needed = size(self.needed_headroom(port));
+                let set = run.config.switch.pfc.headroom_bytes.map(size);
+                let (cause, help) = match set {
+                    Some(set) => (
+                        format!("headroom {set} is too small, this link needs {needed}"),
+                        "set pfc.headroom to that, or remove it: the formula of 802.1Q is the default",
+                    ),
+                    None => (
+                        format!(
+                            "the buffer is full beyond XOFF; this link needs {needed} of headroom"
+                        ),
+                        "raise switch.buffer, or remove it: enough for every port is the default",
+                    ),
+                };
+                let message = format!(
+                    "{at} dropped {} packets of lossless priority {}: {cause}",
+                    port.headroom_dropped_packets, port.priority
+                );
+                self.add("headroom-drops", message, Some(help.into()));
+            }
+        }
+        // Headroom drops count at their ingress and at the queue that they did not reach.
+        let lossless: Vec<&PortRecord> = results
+            .ports
+            .iter()
+            .filter(|port| self.is_lossless(port.priority))
+            .collect();
+        let in_headroom: u64 = lossless
+            .iter()
+            .map(|port| port.headroom_dropped_packets)
+            .sum();
+        let dropped: u64 = lossless.iter().map(|port| port.dropped_packets).sum();
+        if let Some(elsewhere) = dropped
+            .checked_sub(in_headroom)
+            .filter(|packets| *packets > 0)
+        {
+            let message = format!("{elsewhere} packets of a lossless priority were dropped");
+            self.add(
+                "lossless-drops",
+                message,
+                Some("see dropped_packets in table ports".into()),
+            );
+        }
+    }
+
+    fn peer(&self, port: &PortRecord) -> &str {
+        let names = &self.measured.run.names;
+        let peers = &names.peers[port.node as usize];
+        peers
+            .get(usize::from(port.port))
+            .map_or("?", |peer| names.name(*peer))
+    }
+
+    /// What `pfc::headroom` gives for the link of this port.
+    fn needed_headroom(&self, port: &PortRecord) -> u64 {
+        let config = &self.measured.run.config;
+        let at_node = config
+            .fabric
+            .links
+            .iter()
+            .filter(|l| l.a == port.node || l.b == port.node);
+        let Some(link) = at_node.into_iter().nth(usize::from(port.port)) else {
+            return 0;
+        };
+        let framing = u64::from(config.fabric.framing_bytes);
+        let mtu = u64::from(config.host.payload_bytes) + u64::from(config.host.header_bytes);
+        let reaction = config.switch.pfc.reaction;
+        pfc::headroom(link.rate, link.delay, mtu + framing, 64 + framing, reaction)
+    }
+
+    /// Probes that saw nothing.
+    fn probes(&mut self) {
+        let Measured { run, results } = self.measured;
+        for (node, port) in &run.config.probes.ports {
+            let mut records = results.ports.iter();
+            if records.any(|r| (r.node, r.port) == (*node, *port) && r.tx_packets > 0) {
+                continue;
+            }
+            let name = run.names.name(*node);
+            let peer = run
+                .names
+                .name(run.names.peers[*node as usize][usize::from(*port)]);
+            self.add(
+                "empty-probe",
+                format!("probe {name}->{peer} recorded nothing: no packet left by this port"),
+                None,
+            );
+        }
+        if run.config.probes.interval > run.config.stop {
+            self.add(
+                "empty-probe",
+                format!(
+                    "probes are sampled every {} and the run ends before",
+                    run.config.probes.interval
+                ),
+                Some("set a shorter probes.interval".into()),
+            );
+        }
+    }
+
+    /// Entries without a flow, and flows without an end.
+    fn traffic(&mut self) {
+        let Measured { run, results } = self.measured;
+        let mut started = vec![0_u64; run.names.traffic.len()];
+        let mut unfinished = started.clone();
+        for flow in &results.flows {
+            started[usize::from(flow.group)] += 1;
+            if flow.size_bytes.is_some() && flow.fct.is_none() {
+                unfinished[usize::from(flow.group)] += 1;
+            }
+        }
+        for (group, name) in run.names.traffic.iter().enumerate() {
+            if started[group] == 0 && !run.is_left_out(group) {
+                self.add(
+                    "silent-traffic",
+                    format!("traffic `{name}` started no flow"),
+                    None,
+                );
+            }
+            if unfinished[group] > 0 {
+                let message = format!(
+                    "{} of {} flows of traffic `{name}` were not complete at the end",
+                    unfinished[group], started[group]
+                );
+                let help =
+                    "their FCT is missing from means and percentiles; a longer duration helps";
+                self.add("unfinished-flows", message, Some(help.into()));
+            }
+        }
+    }
+
+    /// Flow control or congestion control that did nothing at all.
+    fn mechanism(&mut self) {
+        let Measured { run, results } = self.measured;
+        let totals = &results.totals;
+        let switch = &run.config.switch;
+        let never = "never-triggered";
+        if switch.lossless != 0 && totals.pause_frames == 0 {
+            let records = results.ports.iter().filter(|port| {
+                run.config.fabric.nodes[port.node as usize] == NodeKind::Switch
+                    && self.is_lossless(port.priority)
+            });
+            let largest = size(
+                records
+                    .map(|port| port.max_ingress_bytes)
+                    .max()
+                    .unwrap_or(0),
+            );
+            let message = match switch.pfc.threshold {
+                PfcThreshold::Static { xoff_bytes, .. } => format!(
+                    "no PAUSE was sent: no ingress held more than {largest}, XOFF is {}",
+                    size(xoff_bytes)
+                ),
+                PfcThreshold::Dynamic { .. } => {
+                    format!("no PAUSE was sent: no ingress held more than {largest}")
+                }
+            };
+            self.add(never, message, None);
+        }
+        let marks = matches!(run.mechanism, Mechanism::Pcn | Mechanism::Dcqcn);
+        if marks && totals.marked_packets == 0 {
+            self.add(never, "no packet was marked".into(), None);
+        }
+        let (notifies, what) = match run.mechanism {
+            Mechanism::Qcn => (true, "CNM"),
+            Mechanism::Pcn | Mechanism::Dcqcn => (true, "CNP"),
+            Mechanism::None | Mechanism::Timely => (false, ""),
+        };
+        if notifies && totals.notifications == 0 {
+            self.add(
+                never,
+                format!("no {what} was sent: {} had no effect", run.mechanism.name()),
+                None,
+            );
+        }
+        if run.mechanism != Mechanism::None && run.controls_nothing() {
+            self.add(
+                never,
+                format!(
+                    "no flow obeys {}: all have controlled = false",
+                    run.mechanism.name()
+                ),
+                None,
+            );
+        }
+    }
+}
+
+/// Bytes for people.
+pub(crate) fn size(bytes: u64) -> String {
+    match bytes {
+        ..1_000 => format!("{bytes}B"),
+        ..1_000_000 => format!("{:.1}KB", bytes as f64 / 1e3),
+        ..1_000_000_000 => format!("{:.1}MB", bytes as f64 / 1e6),
+        _ => format!("{:.1}GB", bytes as f64 / 1e9),
+    }
+    .replace(".0", "")
+}

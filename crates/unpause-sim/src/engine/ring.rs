@@ -1,0 +1,137 @@
+//! A FIFO of packets in a ring that grows and never shrinks.
+
+use crate::packet::{Kind, Packet};
+
+/// The FIFO.
+#[derive(Debug, Default)]
+pub struct Ring {
+    /// A power of two of them, or none.
+    slots: Box<[Packet]>,
+    start: u32,
+    len: u32,
+}
+
+impl Ring {
+    /// How many packets are in it.
+    #[inline]
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+    /// True if there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+    #[inline]
+    fn index(&self, at: u32) -> usize {
+        (self.start.wrapping_add(at)) as usize & self.slots.len().wrapping_sub(1)
+    }
+    /// The oldest.
+    #[inline]
+    pub fn front(&self) -> Option<&Packet> {
+        if self.len == 0 {
+            None
+        } else {
+            Some(&self.slots[self.index(0)])
+        }
+    }
+    /// The youngest.
+    #[inline]
+    pub fn back(&self) -> Option<&Packet> {
+        if self.len == 0 {
+            None
+        } else {
+            Some(&self.slots[self.index(self.len - 1)])
+        }
+    }
+    /// Adds a packet and answers its place, for what is to be changed in it: writing there is
+    /// cheaper than changing the packet before it is copied.
+    #[inline]
+    pub fn push(&mut self, packet: &Packet) -> &mut Packet {
+        if self.len as usize == self.slots.len() {
+            self.grow();
+        }
+        let at = self.index(self.len);
+        self.len += 1;
+        let slot = &mut self.slots[at];
+        *slot = *packet;
+        slot
+    }
+    /// Takes the oldest. The ring must not be empty.
+    #[inline]
+    pub fn pop(&mut self) -> Packet {
+        debug_assert!(self.len > 0, "there is a packet to take");
+        let packet = self.slots[self.index(0)];
+        self.start = self.start.wrapping_add(1);
+        self.len -= 1;
+        packet
+    }
+    /// Every packet, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Packet> {
+        (0..self.len).map(|at| &self.slots[self.index(at)])
+    }
+    /// Asks the memory for the packet `at` places behind the oldest.
+    #[inline]
+    pub fn prefetch(&self, at: u32) {
+        if let Some(packet) = self.slots.get(self.index(at)) {
+            prefetch(packet);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let size = (self.slots.len() * 2).max(4);
+        let blank = Packet::new(Kind::Data, 0, 0, 0);
+        let mut slots: Vec<Packet> = self.iter().copied().collect();
+        slots.resize(size, blank);
+        self.slots = slots.into_boxed_slice();
+        self.start = 0;
+    }
+}
+
+/// Asks the memory for a packet that is needed soon; it may lie across two cache lines.
+#[inline]
+fn prefetch(packet: &Packet) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let first = std::ptr::from_ref(packet).cast::<i8>();
+        // SAFETY: a prefetch never faults; both addresses lie within the packet.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(first);
+            _mm_prefetch::<_MM_HINT_T0>(first.add(size_of::<Packet>() - 1));
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = packet;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn behaves_as_a_deque(pushes in prop::collection::vec(any::<bool>(), 0..300)) {
+            let mut ring = Ring::default();
+            let mut deque = VecDeque::new();
+            for (number, push) in pushes.into_iter().enumerate() {
+                if push || deque.is_empty() {
+                    let packet = Packet::new(Kind::Data, 3, 0, 1048);
+                    ring.push(&packet).seq = number as u32;
+                    deque.push_back(number as u32);
+                } else {
+                    prop_assert_eq!(ring.pop().seq, deque.pop_front().unwrap());
+                }
+                prop_assert_eq!(ring.front().map(|p| p.seq), deque.front().copied());
+                prop_assert_eq!(ring.back().map(|p| p.seq), deque.back().copied());
+                let all: Vec<u32> = ring.iter().map(|p| p.seq).collect();
+                prop_assert_eq!(all, Vec::from(deque.clone()));
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Egress of an output-queued switch: ports and their queues.
+
+use rand_core::Rng;
+use unpause_protocols::congestion_point::{self, CongestionPoint};
+use unpause_protocols::units::Time;
+
+use crate::engine::ring::Ring;
+use crate::packet::{CE, ECT, Kind, Packet};
+use crate::plan::Plan;
+use crate::throttle::Throttle;
+
+/// What an egress port is doing.
+#[derive(Clone, Debug, Default)]
+pub struct Port {
+    /// It sends until then.
+    pub busy_until: Time,
+    /// An event is pending for when it is free.
+    pub ready: bool,
+    /// Bit c set: class c has packets.
+    pub backlog: u8,
+    /// Bit c set: class c is paused by the peer.
+    pub paused: u8,
+    /// Classes for which an XOFF is to be sent to the peer.
+    pub xoff: u8,
+    /// Classes for which an XON is to be sent to the peer.
+    pub xon: u8,
+}
+
+impl Port {
+    /// Classes that have something to send and may.
+    #[inline]
+    pub fn eligible(&self) -> u8 {
+        self.backlog & !self.paused
+    }
+    /// True if a packet of `class` that comes now is sent at once: the port is free, so nothing
+    /// that may be sent is waiting.
+    #[inline]
+    pub fn sends_at_once(&self, now: Time, class: u8) -> bool {
+        !self.ready && self.busy_until <= now && self.paused >> class & 1 == 0
+    }
+}
+
+/// The queue of one (port, class).
+#[derive(Debug)]
+pub struct Queue {
+    /// Packets waiting.
+    pub packets: Ring,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Largest number of bytes waiting.
+    pub max_bytes: u64,
+    /// Its congestion point.
+    pub congestion_point: CongestionPoint,
+    /// PFC of the peer.
+    pub throttle: Throttle,
+    /// Frames sent.
+    pub tx_packets: u64,
+    /// Bytes sent, with framing.
+    pub tx_bytes: u64,
+    /// Frames set to CE.
+    pub marked_packets: u64,
+    /// CNMs sent.
+    pub cnm_packets: u64,
+    /// Frames dropped.
+    pub dropped_packets: u64,
+    /// Bytes dropped.
+    pub dropped_bytes: u64,
+}
+
+impl Queue {
+    /// An empty queue of `class`; control packets go through no congestion point.
+    pub fn new<R: Rng>(class: u8, plan: &Plan<'_>, rng: &mut R) -> Self {
+        let none = congestion_point::Config::None;
+        let managed = class != plan.classes.control;
+        let config = if managed {
+            &plan.config.scheme.congestion_point
+        } else {
+            &none
+        };
+        Self {
+            packets: Ring::default(),
+            bytes: 0,
+            max_bytes: 0,
+            congestion_point: CongestionPoint::new(config, rng),
+            throttle: Throttle::default(),
+            tx_packets: 0,
+            tx_bytes: 0,
+            marked_packets: 0,
+            cnm_packets: 0,
+            dropped_packets: 0,
+            dropped_bytes: 0,
+        }
+    }
+
+    /// The queue as a congestion point sees it, with `joining` packets about to be pushed.
+    #[inline]
+    pub fn state(&self, joining: u32) -> congestion_point::Queue {
+        congestion_point::Queue {
+            bytes: self.bytes,
+            packets: self.packets.len() + joining,
+        }
+    }
+
+    /// The flag that marks `packet`, which it may bear already.
+    #[inline]
+    pub fn mark(&mut self, packet: &Packet) -> u8 {
+        self.marked_packets += u64::from(!packet.is(CE));
+        CE
+    }
+
+    /// Counts a drop; answers how many data packets that is.
+    pub fn count_drop(&mut self, packet: &Packet) -> u64 {
+        self.dropped_packets += 1;
+        self.dropped_bytes += u64::from(packet.bytes);
+        u64::from(packet.kind == Kind::Data)
+    }
+}
+
+/// A packet as a congestion point sees it.
+#[inline]
+pub fn view(packet: &Packet) -> congestion_point::Packet {
+    congestion_point::Packet {
+        bytes: u32::from(packet.bytes),
+        ect: packet.is(ECT),
+        enqueued_at: packet.time,
+    }
+}

@@ -1,0 +1,174 @@
+//! A flow alone takes exactly as long as arithmetic says.
+
+use unpause_protocols::units::{Rate, Time};
+use unpause_sim::config::{Config, Fabric, NodeKind};
+
+use crate::common::*;
+
+/// Frames of a flow one after another over store-and-forward hops: (frame bytes, arrival of the
+/// last bit).
+fn recurrence(path: &[(Rate, Time)], size: u64, config: &Config) -> Time {
+    let (payload, header) = (config.host.payload_bytes, config.host.header_bytes);
+    let packets = size.div_ceil(u64::from(payload));
+    let mut free = vec![0u64; path.len()];
+    let mut arrival = 0;
+    for packet in 0..packets {
+        let carried = (size - packet * u64::from(payload)).min(u64::from(payload));
+        let bytes = (carried + u64::from(header)).max(64) + u64::from(config.fabric.framing_bytes);
+        arrival = 0;
+        for (hop, (rate, delay)) in path.iter().enumerate() {
+            let ps_per_byte = 8_000_000_000_000 / rate.as_bps();
+            free[hop] = free[hop].max(arrival) + bytes * ps_per_byte;
+            arrival = free[hop] + delay.as_ps();
+        }
+    }
+    Time::from_ps(arrival)
+}
+
+fn alone(fabric: Fabric, framing_bytes: u32, size: u64) -> (Config, Time) {
+    let start = ps(1_234_567);
+    let spec = unpause_sim::traffic::FlowSpec {
+        start,
+        ..sized(1, 2, size)
+    };
+    let fabric = Fabric {
+        framing_bytes,
+        ..fabric
+    };
+    let config = config(fabric, vec![spec], ms(50));
+    let results = run(&config);
+    assert_lossless(&results);
+    assert_complete(&results);
+    let flow = &results.flows[0];
+    assert_eq!((flow.start, flow.fct), (start, flow.ideal_fct));
+    (config, fct(flow))
+}
+
+#[test]
+fn fct_is_the_closed_form() {
+    let paths: [&[(u64, u64)]; 6] = [
+        &[(40, 5_000_000), (40, 5_000_000)],
+        &[(10, 1_000_000), (100, 2_000_000)],
+        &[(100, 2_000_000), (10, 1_000_000)],
+        &[(400, 300_001), (100, 5_000_000), (10, 77), (40, 1_000_000)],
+        &[(10, 123), (40, 456), (100, 789), (400, 1)],
+        &[
+            (25, 1_000),
+            (800, 20_000),
+            (200, 300_000),
+            (50, 4_000),
+            (25, 1),
+        ],
+    ];
+    for path in paths {
+        let path: Vec<(Rate, Time)> = path.iter().map(|&(g, d)| (gbps(g), ps(d))).collect();
+        for framing in [0, 20] {
+            for size in [1, 15, 16, 17, 999, 1000, 1001, 64_000, 1_000_001] {
+                let (config, fct) = alone(chain(&path), framing, size);
+                let expected = recurrence(&path, size, &config);
+                assert_eq!(fct, expected, "{path:?}, framing {framing}, {size} B");
+            }
+        }
+    }
+}
+
+/// Worked by hand, so that nothing is shared with the simulator.
+#[test]
+fn fct_has_its_golden_values() {
+    let same = |rate| [(gbps(rate), us(5)), (gbps(rate), us(5))];
+    let golden = [
+        // 64 B frame: 12.8 ns twice.
+        (same(40), 0, 1, 10_025_600),
+        (same(40), 20, 1, 10_033_600),
+        // 1048 B: 209.6 ns twice.
+        (same(40), 0, 1000, 10_419_200),
+        // A full frame on each hop, 64 B behind it on the second.
+        (same(40), 0, 1001, 10_419_200 + 12_800),
+        // 64 frames at 10 Gb/s: 65 x 838.4 ns.
+        (same(10), 0, 64_000, 10_000_000 + 65 * 838_400),
+        // 1000 full frames and one of 64 B.
+        (same(400), 0, 1_000_001, 10_000_000 + 1001 * 20_960 + 1_280),
+    ];
+    for (path, framing, size, expected) in golden {
+        let (_, fct) = alone(chain(&path), framing, size);
+        assert_eq!(fct, ps(expected), "{path:?}, framing {framing}, {size} B");
+    }
+}
+
+#[test]
+fn no_scheme_slows_a_flow_that_is_alone() {
+    let path = [(gbps(40), us(5)), (gbps(40), us(5)), (gbps(40), us(5))];
+    for (name, scheme) in schemes() {
+        for size in [1, 1000, 64_000, 3_000_000] {
+            let mut config = config(chain(&path), vec![sized(1, 2, size)], ms(50));
+            config.scheme = scheme.clone();
+            let results = run(&config);
+            assert_lossless(&results);
+            let flow = &results.flows[0];
+            assert_eq!(flow.fct, flow.ideal_fct, "{name}, {size} B");
+        }
+    }
+}
+
+/// A rate limit counts frames with framing, from the start of one to the start of the next.
+#[test]
+fn a_rate_limited_flow_is_paced_to_the_picosecond() {
+    let fabric = chain(&[(gbps(40), us(1)), (gbps(40), us(1))]);
+    for framing_bytes in [0, 20] {
+        let fabric = Fabric {
+            framing_bytes,
+            ..fabric.clone()
+        };
+        let spec = unpause_sim::traffic::FlowSpec {
+            rate_limit: Some(gbps(10)),
+            ..sized(1, 2, 100_000)
+        };
+        let results = run(&config(fabric, vec![spec], ms(1)));
+        let wire = FRAME + u64::from(framing_bytes);
+        let expected = 99 * wire * 800 + 2 * (wire * 200) + us(2).as_ps();
+        assert_eq!(fct(&results.flows[0]), ps(expected));
+    }
+}
+
+/// What cannot be run is refused in words.
+#[test]
+fn impossible_configurations_are_refused() {
+    let good = || config(star(&[gbps(40); 3], us(1)), vec![sized(1, 2, 1000)], ms(1));
+    let cases: [(&str, fn(&mut Config)); 14] = [
+        ("end above zero", |c| c.stop = Time::ZERO),
+        ("end above zero", |c| c.stop = Time::NEVER),
+        ("no delay", |c| c.fabric.links[0].delay = Time::ZERO),
+        ("whole number of ps", |c| c.fabric.links[0].rate = gbps(3)),
+        ("does not join two nodes", |c| c.fabric.links[0].b = 9),
+        ("does not join two nodes", |c| c.fabric.links[0].b = 0),
+        ("0 links, expected 1", |c| {
+            c.fabric.nodes.push(NodeKind::Host)
+        }),
+        ("must not be lossless", |c| c.switch.lossless = 0xff),
+        ("sampling interval", |c| c.probes.interval = Time::ZERO),
+        ("acknowledge every", |c| c.host.ack_every = 0),
+        ("must have a payload", |c| c.host.payload_bytes = 0),
+        // Three times 2 x 1048 B, 64 B and 2 us of 40 Gb/s.
+        ("headroom takes 36480 B", |c| {
+            c.switch.buffer_bytes = Some(36_480);
+        }),
+        ("above XOFF", |c| {
+            c.switch.pfc.threshold = unpause_sim::config::PfcThreshold::Static {
+                xoff_bytes: 1000,
+                xon_bytes: 1001,
+            };
+        }),
+        ("no way from host", |c| {
+            let lonely = c.fabric.nodes.len() as u32;
+            c.fabric.nodes.push(NodeKind::Switch);
+            c.fabric.links[1].a = lonely;
+        }),
+    ];
+    for (expected, spoil) in cases {
+        let mut config = good();
+        spoil(&mut config);
+        let refused = unpause_sim::run(&config, &mut |_| std::ops::ControlFlow::Continue(()));
+        let message = refused.expect_err(expected).to_string();
+        assert!(message.contains(expected), "{message:?} lacks {expected:?}");
+    }
+}

@@ -1,0 +1,10 @@
+//! The simulator from outside: configurations in, results out.
+
+mod common;
+mod exactness;
+mod fig1;
+mod headroom;
+mod pfc;
+mod properties;
+mod queueing;
+mod random;

@@ -1,0 +1,156 @@
+"""Running scenarios from Python."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import tomli_w
+
+from unpause import schema
+from unpause.result import Result
+
+Scenario = str | PathLike[str] | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a scenario is.
+
+    Attributes:
+        label: Run that advanced last.
+        finished: Runs that are done.
+        runs: Runs in all.
+        fraction: Share of all simulated time that is done, 0 to 1.
+        packet_hops: Packets that went over one link so far, all runs.
+        elapsed_s: Wall time since the start.
+    """
+
+    label: str
+    finished: int
+    runs: int
+    fraction: float
+    packet_hops: int
+    elapsed_s: float
+
+    @property
+    def left_s(self) -> float | None:
+        """Wall time left at the mean speed so far; None before there is a speed."""
+        if self.fraction <= 0:
+            return None
+        return self.elapsed_s * (1 - self.fraction) / self.fraction
+
+
+def run(
+    scenario: Scenario,
+    *,
+    schemes: Iterable[str] | None = None,
+    seed: int | None = None,
+    duration: str | None = None,
+    threads: int | None = None,
+    progress: bool | Callable[[Progress], None] | None = None,
+) -> Result:
+    """Run a scenario, every scheme and every point of its sweep.
+
+    Args:
+        scenario: Path of a scenario file; TOML text (anything with a line break); or a mapping
+            with the same keys as the file.
+        schemes: Names of the schemes to run; all by default.
+        seed: Instead of the scenario's seed.
+        duration: Instead of the scenario's duration, with its unit: ``"20ms"``.
+        threads: Runs at the same time; as many as there are cores by default. The results do not
+            depend on it.
+        progress: A function called a few times a second; True for a line on standard error, False
+            for silence. By default a line if standard error is a terminal.
+
+    Returns:
+        The tables. Nothing is written; see :meth:`Result.write`.
+
+    Raises:
+        ScenarioError: a mistake in the scenario, with file, line and what to do about it.
+        KeyboardInterrupt: Ctrl-C; the simulation has been stopped.
+    """
+    native = _read(scenario)
+    show, finish = _progress(progress)
+    try:
+        outcome = native.run(
+            schemes=list(schemes or []),
+            seed=seed,
+            duration=duration,
+            threads=threads,
+            progress=show,
+        )
+    finally:
+        finish()
+    tables = {name: pa.table(outcome.table(name)) for name in schema.TABLES}
+    manifest = json.loads(outcome.manifest)
+    return Result(tables, source=native.source, manifest=manifest, _native=outcome)
+
+
+def validate(scenario: Scenario) -> list[str]:
+    """Check a scenario without running it; answers the labels of its runs.
+
+    Raises:
+        ScenarioError: a mistake in the scenario, with file, line and what to do about it.
+    """
+    return _read(scenario).runs
+
+
+def _read(scenario: Scenario) -> Any:
+    from unpause import _native
+
+    if isinstance(scenario, Mapping):
+        return _native.Scenario.parse(tomli_w.dumps(scenario), "<mapping>")
+    if isinstance(scenario, str) and "\n" in scenario:
+        return _native.Scenario.parse(scenario, "<string>")
+    return _native.Scenario.load(Path(scenario))
+
+
+def _progress(
+    wanted: bool | Callable[[Progress], None] | None,
+) -> tuple[Callable[..., None] | None, Callable[[], None]]:
+    """What the extension calls, and what to call at the end."""
+    if wanted is None:
+        wanted = sys.stderr is not None and sys.stderr.isatty()
+    if wanted is False:
+        return None, lambda: None
+    started = time.monotonic()
+    line = _Line() if wanted is True else None
+    report = line.show if line else wanted
+
+    def show(label: str, finished: int, runs: int, fraction: float, packet_hops: int) -> None:
+        elapsed = time.monotonic() - started
+        report(Progress(label, finished, runs, fraction, packet_hops, elapsed))
+
+    return show, (line.clear if line else lambda: None)
+
+
+class _Line:
+    """A progress line on standard error, shown once a run takes longer than a second."""
+
+    def __init__(self) -> None:
+        self._shown = False
+
+    def show(self, progress: Progress) -> None:
+        if progress.elapsed_s < 1:
+            return
+        left = "" if progress.left_s is None else f", {progress.left_s:.0f} s left"
+        speed = progress.packet_hops / progress.elapsed_s / 1e6
+        sys.stderr.write(
+            f"\r\x1b[2K{progress.fraction * 100:3.0f} %  run {progress.finished}/{progress.runs} "
+            f"done ({progress.label}), {speed:.1f} M packet-hops/s{left}"
+        )
+        sys.stderr.flush()
+        self._shown = True
+
+    def clear(self) -> None:
+        if self._shown:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()

@@ -1,0 +1,76 @@
+"""Figures of a result: one function each, found by name in :data:`FIGURES`.
+
+The generic figures suit any scenario; ``pcn-*`` are the PCN paper's. A figure that has nothing to
+show raises :class:`NothingToDraw` with a sentence that says why.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unpause.figures import fct, pause, pcn_f2, pcn_f3, pcn_f5, queue, throughput
+from unpause.figures.style import NothingToDraw, style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from unpause.result import Result
+
+__all__ = ["FIGURES", "GENERIC", "Drawing", "NothingToDraw", "draw", "save"]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure in the registry."""
+
+    name: str
+    title: str
+    function: Callable[[Result], Figure]
+
+
+#: Every figure by name, in the order in which a report shows them.
+FIGURES: dict[str, Drawing] = {
+    d.name: d
+    for d in (
+        Drawing("pcn-f2", "PCN Fig. 2: PAUSE and throughput around the burst", pcn_f2.draw),
+        Drawing("pcn-f3", "PCN Fig. 3: rate set against rate sent", pcn_f3.draw),
+        Drawing("pcn-f5", "PCN Fig. 5: F1's limiter swept", pcn_f5.draw),
+        Drawing("throughput", "Throughput of recorded flows", throughput.draw),
+        Drawing("queue", "Queue length of probed ports", queue.draw),
+        Drawing("pause-frames", "PAUSE frames over time", pause.draw_frames),
+        Drawing("paused-time", "Time paused", pause.draw_time),
+        Drawing("fct-slowdown", "FCT slowdown by flow size", fct.draw_slowdown),
+        Drawing("fct-cdf", "Distribution of flow completion time", fct.draw_cdf),
+    )
+}
+
+#: Drawn for every result.
+GENERIC = ("throughput", "queue", "pause-frames", "paused-time", "fct-slowdown", "fct-cdf")
+
+
+def draw(result: Result, name: str) -> Figure:
+    """Draw the figure `name` of `result`.
+
+    Raises:
+        KeyError: no figure has that name.
+        NothingToDraw: the result lacks what the figure shows.
+    """
+    if name not in FIGURES:
+        near = difflib.get_close_matches(name, FIGURES, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise KeyError(f"no figure {name!r}{hint} (known: {', '.join(FIGURES)})")
+    with style():
+        return FIGURES[name].function(result)
+
+
+def save(figure: Figure, directory: Path, name: str) -> tuple[Path, Path]:
+    """Write `figure` as PNG (200 dpi) and SVG into `directory`; answers both paths."""
+    png, svg = directory / f"{name}.png", directory / f"{name}.svg"
+    with style():
+        figure.savefig(png, dpi=200)
+        figure.savefig(svg, metadata={"Date": None})
+    return png, svg

@@ -1,0 +1,223 @@
+"""What a scenario measured: the tables of every run, and what is drawn and judged from them."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from unpause import schema, schemes
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from unpause.claims import Claim
+
+
+class ResultError(Exception):
+    """A result directory cannot be read; the message says what is wrong and what to do."""
+
+
+@dataclass
+class Result:
+    """Tables of a finished scenario.
+
+    Every table starts with ``run`` (uint32) and ``scheme`` (string). Columns and units of each are
+    in :data:`unpause.schema.TABLES`; times are float64 nanoseconds with picosecond digits, sizes
+    uint64 bytes.
+
+    Attributes:
+        tables: The six tables by name.
+        source: The scenario, TOML text.
+        manifest: Contents of ``manifest.json``; empty for a result that was not written.
+        directory: Where the result lies, if it was loaded or written.
+    """
+
+    tables: Mapping[str, pa.Table]
+    source: str = ""
+    manifest: dict[str, Any] = field(default_factory=dict)
+    directory: Path | None = None
+    _native: Any = field(default=None, repr=False)
+
+    @property
+    def runs(self) -> pa.Table:
+        """One row for each run: seed, swept values, totals (packets, frames, flows)."""
+        return self.tables["runs"]
+
+    @property
+    def flows(self) -> pa.Table:
+        """One row for each flow: ``start_ns``, ``fct_ns``, ``slowdown``, ``delivered_bytes``."""
+        return self.tables["flows"]
+
+    @property
+    def ports(self) -> pa.Table:
+        """One row for each egress port and priority: totals of packets, bytes, PAUSE, drops."""
+        return self.tables["ports"]
+
+    @property
+    def pauses(self) -> pa.Table:
+        """One row for each PAUSE: egress of ``node`` stopped by ``peer``, from and until (ns)."""
+        return self.tables["pauses"]
+
+    @property
+    def port_series(self) -> pa.Table:
+        """Probed ports over time: ``queue_bytes`` now, the other counters since the start."""
+        return self.tables["port_series"]
+
+    @property
+    def flow_series(self) -> pa.Table:
+        """Recorded flows over time: ``controller_rate_bps`` now, bytes since the start."""
+        return self.tables["flow_series"]
+
+    @cached_property
+    def scenario(self) -> dict[str, Any]:
+        """The scenario as parsed TOML."""
+        return tomllib.loads(self.source) if self.source else {}
+
+    @property
+    def title(self) -> str:
+        """The scenario's title."""
+        return str(self.scenario.get("title") or "Untitled scenario")
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the run found odd: drops in a lossless class, probes that saw nothing, …."""
+        found = self.manifest.get("warnings", [])
+        return [warning_text(w) for w in found]
+
+    @cached_property
+    def schemes(self) -> list[str]:
+        """Names of the schemes, in the order in which they are shown."""
+        return schemes.ordered(self.runs.column("scheme").to_pylist())
+
+    @property
+    def sweep_columns(self) -> list[str]:
+        """Columns of table `runs` that hold swept values."""
+        return schema.sweep_columns(self.runs)
+
+    def runs_of(self, scheme: str) -> list[Run]:
+        """The runs of one scheme, in order."""
+        rows = self.runs.filter(pc.field("scheme") == scheme).to_pylist()
+        return [Run(self, row["run"], scheme, row) for row in rows]
+
+    def to_pandas(self, table: str = "runs") -> pd.DataFrame:
+        """One table as a pandas data frame (needs ``pip install unpause[pandas]``)."""
+        if table not in self.tables:
+            raise KeyError(f"no table {table!r}; tables: {', '.join(self.tables)}")
+        return self.tables[table].to_pandas()
+
+    def claims(self, names: list[str] | None = None) -> list[Claim]:
+        """Judge the scenario's claims, or those of the experiments `names` (``["PCN-F2"]``)."""
+        from unpause import claims
+
+        if names is None:
+            names = list(self.scenario.get("report", {}).get("claims", []))
+        return claims.evaluate(self, names)
+
+    def figure(self, name: str) -> Figure:
+        """Draw one figure by its name in :data:`unpause.figures.FIGURES`.
+
+        Raises:
+            unpause.figures.NothingToDraw: the result lacks what the figure shows.
+        """
+        from unpause import figures
+
+        return figures.draw(self, name)
+
+    def write(self, directory: str | Path) -> Path:
+        """Write Parquet tables, manifest and scenario into `directory`."""
+        if self._native is None:
+            raise ResultError("this result was loaded from a directory and is already written")
+        path = Path(directory)
+        self._native.write(path)
+        self.directory = path
+        self.manifest = _read_manifest(path)
+        return path
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a result: one scheme at one point of a sweep."""
+
+    result: Result = field(repr=False, compare=False)
+    run: int
+    scheme: str
+    row: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
+
+    def table(self, name: str) -> pa.Table:
+        """The rows of table `name` that belong to this run."""
+        cache = self.result.__dict__.setdefault("_rows_by_run", {})
+        if (name, self.run) not in cache:
+            table = self.result.tables[name]
+            cache[name, self.run] = table.filter(pc.field("run") == self.run)
+        return cache[name, self.run]
+
+
+def load(directory: str | Path) -> Result:
+    """Read a result directory that ``unpause run`` or :meth:`Result.write` has made.
+
+    Args:
+        directory: The directory with ``manifest.json`` and the Parquet tables.
+
+    Raises:
+        ResultError: it is not a result directory, or the run did not finish.
+    """
+    path = Path(directory)
+    if not path.is_dir():
+        raise ResultError(f"{path}: no such directory")
+    manifest = _read_manifest(path)
+    tables = {}
+    for name in schema.TABLES:
+        file = path / f"{name}.parquet"
+        if not file.is_file():
+            raise ResultError(f"{file}: missing; run the scenario again")
+        try:
+            tables[name] = pq.read_table(file)
+        except (pa.ArrowException, OSError) as error:
+            raise ResultError(f"{file}: not a readable Parquet file: {error}") from error
+        _check_columns(name, tables[name], file)
+    scenario = path / "scenario.toml"
+    source = scenario.read_text("utf-8") if scenario.is_file() else ""
+    return Result(tables, source=source, manifest=manifest, directory=path)
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    file = path / "manifest.json"
+    if not file.is_file():
+        raise ResultError(
+            f"{path}: no manifest.json: not a result directory, or the run that wrote it "
+            "was stopped; run the scenario again"
+        )
+    try:
+        manifest = json.loads(file.read_text("utf-8"))
+    except ValueError as error:
+        raise ResultError(f"{file}: not JSON: {error}") from error
+    if manifest.get("complete") is False:
+        raise ResultError(f"{path}: the run did not finish; run the scenario again")
+    return manifest
+
+
+def _check_columns(name: str, table: pa.Table, file: Path) -> None:
+    for column in schema.TABLES[name]:
+        if column.name not in table.column_names:
+            raise ResultError(
+                f"{file}: no column {column.name!r}; found {', '.join(table.column_names)}"
+            )
+
+
+def warning_text(warning: Any) -> str:
+    """One paragraph: scheme, what happened, what to do about it."""
+    if not isinstance(warning, Mapping):
+        return str(warning)
+    message, remedy = warning.get("message", ""), warning.get("help")
+    scheme = f"{warning['scheme']}: " if warning.get("scheme") else ""
+    return f"{scheme}{message}{f' ({remedy})' if remedy else ''}."

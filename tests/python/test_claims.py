@@ -1,0 +1,228 @@
+"""Claims: reading the files, judging, and what is said."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from conftest import MS, Builder
+from unpause import claims, report
+from unpause.claims import ClaimsError, Verdict
+
+CHECK = """
+[[claim]]
+id = "X.C1"
+kind = "C"
+text = "made up"
+[[claim.check]]
+metric = "burst_duration_ms"
+args = { burst = "burst" }
+"""
+
+
+def durations(builder: Builder, **ms: float | None) -> Builder:
+    for scheme, duration in ms.items():
+        run = builder.run(scheme)
+        fct = None if duration is None else duration * MS
+        builder.flow(run, "burst", start_ns=0.0, fct_ns=fct)
+    return builder
+
+
+def judge(builder: Builder, tmp_path: Path, check: str) -> claims.Claim:
+    file = tmp_path / "made-up.toml"
+    file.write_text(CHECK + check, "utf-8")
+    [claim] = claims.evaluate(builder.result(), ["X"], [file])
+    return claim
+
+
+def test_within_tolerance(builder: Builder, tmp_path: Path) -> None:
+    durations(builder, PFC=3.4)
+    claim = judge(builder, tmp_path, "expect = { PFC = 3.1 }\n")
+    assert claim.verdict is Verdict.REPRODUCED
+    assert claim.why == "PFC 3.4 ms: within 25 % of the value expected."
+    assert claim.expected == "PFC 3.1 ms"
+    assert claim.measured == "PFC 3.4 ms"
+
+
+def test_tolerance_of_the_check_counts(builder: Builder, tmp_path: Path) -> None:
+    durations(builder, PFC=3.4)
+    claim = judge(builder, tmp_path, "expect = { PFC = 3.1 }\ntolerance = 0.05\n")
+    assert claim.verdict is Verdict.NOT_REPRODUCED
+    assert claim.why == "PFC 3.4 ms is 10 % above 3.1, more than 5 % off."
+
+
+def test_order_of_schemes(builder: Builder, tmp_path: Path) -> None:
+    durations(builder, QCN=5.0, DCQCN=6.0, TIMELY=5.5)
+    check = "expect = { QCN = 0.5, DCQCN = 1.8, TIMELY = 1.4 }\n"
+    claim = judge(builder, tmp_path, check)
+    assert claim.verdict is Verdict.ORDER
+    assert claim.why == (
+        "QCN 5 ms is 10 times 0.5, DCQCN 6 ms is 3.33 times 1.8, TIMELY 5.5 ms is 3.93 times 1.4, "
+        "more than 25 % off. The order QCN < TIMELY < DCQCN is the same."
+    )
+
+
+def test_other_order(builder: Builder, tmp_path: Path) -> None:
+    durations(builder, QCN=0.5, DCQCN=1.0, TIMELY=1.4)
+    check = "expect = { QCN = 0.5, DCQCN = 1.8, TIMELY = 1.4 }\n"
+    claim = judge(builder, tmp_path, check)
+    assert claim.verdict is Verdict.NOT_REPRODUCED
+    assert claim.why.endswith("Expected order QCN < TIMELY < DCQCN, measured QCN < DCQCN < TIMELY.")
+
+
+def test_equal_numbers_have_no_order(builder: Builder, tmp_path: Path) -> None:
+    durations(builder, QCN=5.0, DCQCN=5.0)
+    claim = judge(builder, tmp_path, "expect = { QCN = 0.5, DCQCN = 1.8 }\n")
+    assert claim.verdict is Verdict.NOT_REPRODUCED
+
+
+@pytest.mark.parametrize(
+    ("check", "verdict", "why"),
+    [
+        (
+            "schemes = ['QCN', 'DCQCN']\nabove_scheme = 'PFC'\n",
+            Verdict.REPRODUCED,
+            "QCN 4 ms, DCQCN 5 ms: more than PFC 3 ms, as claimed.",
+        ),
+        (
+            "schemes = ['QCN', 'DCQCN']\nbelow_scheme = 'PFC'\n",
+            Verdict.NOT_REPRODUCED,
+            "QCN 4 ms, DCQCN 5 ms: not less than PFC 3 ms.",
+        ),
+        (
+            "schemes = ['QCN', 'DCQCN']\nat_most = 4\n",
+            Verdict.NOT_REPRODUCED,
+            "DCQCN 5 ms, where at most 4 ms is claimed.",
+        ),
+        (
+            "schemes = ['QCN', 'DCQCN']\nat_least = 4\n",
+            Verdict.REPRODUCED,
+            "QCN 4 ms, DCQCN 5 ms: at least 4 ms, as claimed.",
+        ),
+    ],
+)
+def test_bounds(builder: Builder, tmp_path: Path, check: str, verdict: Verdict, why: str) -> None:
+    durations(builder, PFC=3.0, QCN=4.0, DCQCN=5.0)
+    claim = judge(builder, tmp_path, check)
+    assert (claim.verdict, claim.why) == (verdict, why)
+
+
+def test_missing_scheme_is_not_evaluated(builder: Builder, tmp_path: Path) -> None:
+    durations(builder, PFC=3.0)
+    claim = judge(builder, tmp_path, "expect = { PFC = 3.0, QCN = 0.5 }\n")
+    assert claim.verdict is Verdict.NOT_EVALUATED
+    assert claim.why == "The result has no scheme QCN."
+    assert claim.measured == "PFC 3 ms, QCN —"
+
+
+def test_missing_traffic_is_not_evaluated(builder: Builder, tmp_path: Path) -> None:
+    builder.run("PFC")
+    claim = judge(builder, tmp_path, "expect = { PFC = 3.0 }\n")
+    assert claim.verdict is Verdict.NOT_EVALUATED
+    assert claim.why == "No flow of traffic 'burst' started under PFC."
+
+
+def test_several_runs_of_a_scheme_are_not_evaluated(builder: Builder, tmp_path: Path) -> None:
+    durations(builder, PFC=3.0)
+    builder.run("PFC")
+    claim = judge(builder, tmp_path, "expect = { PFC = 3.0 }\n")
+    assert claim.verdict is Verdict.NOT_EVALUATED
+    assert "2 runs of PFC" in claim.why
+
+
+def test_scheme_may_carry_the_pfc_that_all_share(builder: Builder, tmp_path: Path) -> None:
+    durations(builder, **{"PFC+QCN": 0.5})
+    claim = judge(builder, tmp_path, "expect = { QCN = 0.5 }\n")
+    assert claim.verdict is Verdict.REPRODUCED
+
+
+def test_infinity_is_not_reproduced(builder: Builder, tmp_path: Path) -> None:
+    durations(builder, PFC=None)
+    claim = judge(builder, tmp_path, "expect = { PFC = 3.0 }\n")
+    assert claim.verdict is Verdict.NOT_REPRODUCED
+    assert claim.why == "PFC never within the run instead of 3, more than 25 % off."
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[claim]\n", "Expected"),
+        ("[[claim]]\nid = 'X.C1'\nkind = 'C'\n", "X.C1: text is missing"),
+        (CHECK, "X.C1: burst_duration_ms: expected one of expect, at_least"),
+        (CHECK + "expect = { PFC = 1 }\nat_most = 3\n", "found ['expect', 'at_most']"),
+        (CHECK + "at_most = 3\n", "schemes is missing"),
+        (CHECK + "expct = 3\n", "unknown key 'expct'; did you mean 'expect'?"),
+        (
+            CHECK.replace("burst_duration_ms", "burst_duration_us") + "at_most = 3\n",
+            "unknown metric 'burst_duration_us'; did you mean 'burst_duration_ms'?",
+        ),
+        (
+            CHECK.replace('burst = "burst"', 'brust = "burst"') + "at_most = 3\n",
+            "missing a required argument: 'burst'",
+        ),
+    ],
+)
+def test_mistakes_in_a_claims_file(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text(text, "utf-8")
+    with pytest.raises(ClaimsError, match=r"wrong\.toml") as raised:
+        claims.read(file)
+    assert message in str(raised.value)
+
+
+def test_unknown_experiment(builder: Builder) -> None:
+    builder.run("PFC")
+    with pytest.raises(ClaimsError, match="'PCN-F22'; did you mean 'PCN-F2'"):
+        claims.evaluate(builder.result(), ["PCN-F22"])
+
+
+def test_the_shipped_claims_cover_the_catalogue() -> None:
+    stated = [c for file in claims.files() for c in claims.read(file)]
+    ids = [c.id for c in stated]
+    assert len(ids) == len(set(ids))
+    f2 = [f"PCN-F2.{x}" for x in ["C1", "C2", "C3", "C4", "Q1", "Q2", "D1", "D2", "D3", "D4"]]
+    f3 = [f"PCN-F3.{x}" for x in ["Q1", "Q2", "Q3"]]
+    f5 = [f"PCN-F5.{x}" for x in ["C1", "C2", "D1"]]
+    assert [i for i in ids if i.startswith(("PCN-F2.", "PCN-F3.", "PCN-F5."))] == f2 + f3 + f5
+
+
+def test_written_claims(pcn_f2: Callable[[], Builder], tmp_path: Path) -> None:
+    found = pcn_f2().result().claims()
+    claims.write(found, tmp_path)
+    data = json.loads((tmp_path / "claims.json").read_text("utf-8"))
+    assert [c["id"] for c in data] == [c.id for c in found]
+    assert data[0]["verdict"] == found[0].verdict.value
+    table = pq.read_table(tmp_path / "claims.parquet")
+    assert table.schema == claims.to_table([]).schema
+    row = table.filter(table["claim"].to_numpy() == "PCN-F2.D1").to_pylist()[0]
+    assert row["scheme"] == "PFC"
+    assert row["expected"] == 3.07
+    assert row["measured"] == pytest.approx(3.07)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (3.07, "3.07"),
+        (123.4, "123"),
+        (999.7, "1000"),
+        (1234.5, "1234"),
+        (0.012, "0.012"),
+        (2e-5, "2.00e-05"),
+        (3e7, "3.00e+07"),
+        (math.inf, "∞"),
+    ],
+)
+def test_numbers(value: float, text: str) -> None:
+    assert claims.number(value) == text
+
+
+def test_claims_in_the_terminal(pcn_f2: Callable[[], Builder], snapshot) -> None:
+    found = pcn_f2().result().claims()
+    assert report.claims_text(found, width=120) == snapshot

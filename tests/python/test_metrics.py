@@ -1,0 +1,258 @@
+"""Metrics on series made by hand, where the answer is known."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conftest import MS, Builder
+from unpause import metrics, series
+from unpause.series import Unavailable
+
+LINKS = ["S1->S0", "S0->H0"]
+
+
+def with_burst(builder: Builder, at_ms: float = 10.0) -> int:
+    run = builder.run("PFC")
+    builder.flow(run, "burst", start_ns=at_ms * MS)
+    return run
+
+
+def test_tree_joins_pauses_of_all_links_and_stops_at_a_long_gap(builder: Builder) -> None:
+    run = with_burst(builder)
+    builder.pause(run, "S1->S0", 10.2, 10.3)
+    builder.pause(run, "S0->H0", 10.25, 10.6)
+    builder.pause(run, "S1->S0", 11.0, 11.2)  # 0.4 ms later: the same tree
+    builder.pause(run, "S1->S0", 14.0, 14.5)  # 2.8 ms later: another one
+    builder.pause(run, "S1->R1", 9.0, 20.0)  # another link
+    run = builder.only_run()
+    assert metrics.tree_duration_ms(run, LINKS, "burst") == pytest.approx(1.0)
+    assert metrics.tree_duration_rtt(run, LINKS, "burst", base_rtt_us=30) == pytest.approx(100 / 3)
+
+
+def test_tree_counts_from_the_burst_and_is_zero_without_pause(builder: Builder) -> None:
+    run = with_burst(builder)
+    builder.pause(run, "S1->S0", 2.0, 3.0)
+    assert metrics.tree_duration_ms(builder.only_run(), LINKS, "burst") == 0
+    builder.pause(run, "S1->S0", 9.5, 10.4)
+    assert metrics.tree_duration_ms(builder.only_run(), LINKS, "burst") == pytest.approx(0.4)
+
+
+def test_pause_count_counts_what_begins_in_the_window(builder: Builder) -> None:
+    run = with_burst(builder)
+    for start in (9.9, 10.5, 11.5, 14.0):
+        builder.pause(run, "S1->S0", start, start + 0.2)
+    run = builder.only_run()
+    assert metrics.pause_count(run, ["S1->S0"], "burst") == 3
+    assert metrics.pause_count(run, ["S1->S0"], "burst", (0.0, 2.0)) == 2
+    assert metrics.pause_count(run, ["S1->S0"], window_ms=(0.0, 10.2)) == 1
+    assert metrics.pause_count(run, ["S0->H0"], "burst") == 0
+
+
+def test_first_pause_and_lag(builder: Builder) -> None:
+    run = with_burst(builder)
+    builder.pause(run, "S0->H0", 10.484, 10.5)
+    builder.pause(run, "S1->S0", 10.247, 10.3)
+    run = builder.only_run()
+    assert metrics.first_pause_us(run, "S1->S0", "burst", 10) == pytest.approx(237)
+    assert metrics.pause_lag_us(run, "S1->S0", "S0->H0", "burst") == pytest.approx(237)
+    with pytest.raises(Unavailable, match="S0->H1"):
+        metrics.first_pause_us(run, "S0->H1", "burst")
+
+
+def test_burst_duration_is_open_if_a_flow_is(builder: Builder) -> None:
+    run = with_burst(builder)
+    builder.rows["flows"].clear()
+    builder.flow(run, "burst", start_ns=1 * MS, fct_ns=2 * MS)
+    builder.flow(run, "burst", start_ns=2 * MS, fct_ns=3.5 * MS)
+    assert metrics.burst_duration_ms(builder.only_run(), "burst") == pytest.approx(4.5)
+    builder.flow(run, "burst", start_ns=2 * MS)
+    assert metrics.burst_duration_ms(builder.only_run(), "burst") == math.inf
+
+
+def goodput(builder: Builder, rate: list[float]) -> None:
+    """F0 with one value for each ms after the burst's start at 10 ms, 19.08 Gb/s before."""
+    run = with_burst(builder)
+    steps = np.concatenate([np.full(100, 19.08), np.repeat(rate, 10)])
+    builder.flow_rates(run, "F0", np.arange(1, len(steps) + 1) * 0.1, steps)
+
+
+@pytest.mark.parametrize(
+    ("rate", "expected"),
+    [
+        ([19.08] * 20, 0.0),
+        ([2.0] * 3 + [19.08] * 17, 3.0),
+        ([19.08] + [2.0] * 3 + [19.08] * 16, 4.0),  # from the burst, not from the first low bin
+        ([2.0] * 3 + [19.08] * 5 + [2.0] + [19.08] * 11, 9.0),  # not held for 10 ms
+        ([2.0] * 3 + [19.08] * 5, math.inf),  # the run ends too early to tell
+        ([2.0] * 20, math.inf),
+    ],
+)
+def test_throughput_loss(builder: Builder, rate: list[float], expected: float) -> None:
+    goodput(builder, rate)
+    loss = metrics.throughput_loss_ms(builder.only_run(), ["F0"], "burst", 19.08)
+    assert loss == pytest.approx(expected)
+
+
+def test_lost_megabytes(builder: Builder) -> None:
+    goodput(builder, [9.08] * 4 + [19.08] * 10)
+    lost = metrics.lost_megabytes(builder.only_run(), ["F0"], "burst", 10.0, 19.08)
+    assert lost == pytest.approx(10e9 * 4e-3 / 8 / 1e6, rel=1e-6)
+
+
+def test_goodput_and_ratio(builder: Builder) -> None:
+    goodput(builder, [2.544] * 4 + [19.08] * 10)
+    run = builder.only_run()
+    assert metrics.goodput_gbps(run, "F0", (0.0, 4.0), "burst") == pytest.approx(2.544, rel=1e-6)
+    wire = metrics.wire_rate_gbps(run, "F0", (0.0, 4.0), 1048, 1000, "burst")
+    assert wire == pytest.approx(2.666, rel=1e-3)
+    ratio = metrics.goodput_ratio(run, ["F0"], (1.0, 3.0), 5.0, "burst")
+    assert ratio == pytest.approx(2.544 / 19.08, rel=1e-6)
+
+
+def test_goodput_outside_the_series_is_refused(builder: Builder) -> None:
+    goodput(builder, [19.08] * 2)
+    with pytest.raises(Unavailable, match="does not cover"):
+        metrics.goodput_gbps(builder.only_run(), "F0", (0.0, 20.0), "burst")
+    with pytest.raises(Unavailable, match="'F9' was not recorded"):
+        metrics.goodput_gbps(builder.only_run(), "F9", (0.0, 1.0), "burst")
+
+
+def test_time_to_fair(builder: Builder) -> None:
+    goodput(builder, [37.0] * 3 + [25.0] + [19.0] * 10)
+    fair = metrics.time_to_fair_ms(builder.only_run(), ["F0"], "burst", 3.0, 19.08)
+    assert fair == pytest.approx(1.0)
+
+
+def controller(builder: Builder, rate: np.ndarray, step_ms: float = 0.05) -> None:
+    """F0's controller: 20 Gb/s until the burst at 10 ms, then `rate` every `step_ms`."""
+    run = with_burst(builder)
+    time = np.concatenate([[9.9, 10.0], 10 + step_ms * np.arange(1, len(rate) + 1)])
+    every = np.concatenate([[20.0, 20.0], rate])
+    builder.flow_rates(run, "F0", time, np.full(len(time), 1.0), every)
+
+
+def test_decrease_takes_so_many_periods(builder: Builder) -> None:
+    # Ten equal cuts of 1 Gb/s, one each sample: 90 % are done with the ninth.
+    controller(builder, np.concatenate([[20.0] * 3, 20.0 - np.arange(1, 11), [10.0] * 5]))
+    run = builder.only_run()
+    assert metrics.decrease_periods(run, "F0", "burst", 50.0, 10.0) == pytest.approx(8.0)
+    assert metrics.lowest_controller_rate_gbps(run, ["F0"], "burst", (0, 10)) == 10
+    assert metrics.highest_controller_rate_gbps(run, "F0", "burst", (0, 10)) == 20
+
+
+def test_controller_that_never_cuts_is_said(builder: Builder) -> None:
+    controller(builder, np.full(20, 20.0))
+    with pytest.raises(Unavailable, match="never cut"):
+        metrics.decrease_periods(builder.only_run(), "F0", "burst", 50.0, 10.0)
+    with pytest.raises(Unavailable, match="never cut"):
+        metrics.periods_to_share(builder.only_run(), "F0", "burst", 50.0, 2.667, 0.25)
+
+
+def test_periods_to_share(builder: Builder) -> None:
+    controller(builder, np.array([20.0, 20.0, 9.0, 2.9, 2.7, 2.6]))
+    run = builder.only_run()
+    assert metrics.periods_to_share(run, "F0", "burst", 50.0, 2.667, 0.25) == pytest.approx(2.0)
+    assert metrics.periods_to_share(run, "F0", "burst", 50.0, 1.0, 0.25) == math.inf
+
+
+def test_recovery_slope(builder: Builder) -> None:
+    down = np.array([10.0, 2.0])
+    up = 2.0 + 0.05 * 0.333 * np.arange(1, 1200)  # 0.333 Gb/s per ms
+    controller(builder, np.concatenate([down, up]))
+    slope = metrics.recovery_slope_gbps_per_ms(builder.only_run(), "F0", "burst", 20.0)
+    assert slope == pytest.approx(0.333, rel=1e-3)
+
+
+def test_rate_after_the_tree(builder: Builder) -> None:
+    controller(builder, np.array([15.0, 10.0, 5.0, 4.0]))
+    builder.pause(0, "S1->S0", 10.02, 10.16)
+    rate = metrics.controller_rate_after_tree_gbps(builder.only_run(), "F0", LINKS, "burst")
+    assert rate == 5.0
+
+
+def sweep(builder: Builder, limits: list[float], share: float = 10.0) -> list:
+    time = np.arange(1, 201) * 0.05
+    for limit in limits:
+        run = builder.run("PFC", f1_limit_gbps=limit)
+        f1, f0 = min(limit, share), min(20.0, share * 20 / limit)
+        for name, rate in (("F0", f0), ("F1", f1)):
+            builder.flow(run, name)
+            builder.flow_rates(run, name, time, np.full(200, rate / 1.048))
+        if limit > share:
+            builder.pause(run, "S1->S0", 6.0, 7.0)
+    builder.swept = ["f1_limit_gbps"]
+    return builder.result().runs_of("PFC")
+
+
+def test_sweep_metrics(builder: Builder) -> None:
+    runs = sweep(builder, [20.0, 15.0, 10.0, 5.0])
+    frame = {"frame_bytes": 1048, "payload_bytes": 1000, "window_ms": (5.0, 10.0)}
+    column = "f1_limit_gbps"
+    assert metrics.swept_share_error(runs, column, "F1", 10.0, **frame) < 1e-6
+    assert metrics.swept_victim_error(runs, column, "F0", 20.0, 10.0, **frame) < 1e-6
+    assert metrics.swept_victim_error(runs, column, "F0", 20.0, 9.0, **frame) > 0.1
+    assert metrics.swept_pause_exceptions(runs, column, ["S1->S0"], 10.0, (5.0, 10.0)) == 0
+    assert metrics.swept_pause_exceptions(runs, column, ["S1->S0"], 16.0, (5.0, 10.0)) == 1
+    low = metrics.swept_goodput_gbps(runs, column, "F1", (5.0, 10.0), "min", above=10.0)
+    assert low == pytest.approx(10 / 1.048, rel=1e-6)
+    count = metrics.swept_pause_count(runs, column, ["S1->S0"], (5.0, 10.0), "max", upto=9.5)
+    assert count == 0
+
+
+def test_sweep_without_its_column_is_said(builder: Builder) -> None:
+    runs = sweep(builder, [20.0])
+    with pytest.raises(Unavailable, match="no swept column 'other'"):
+        metrics.swept_goodput_gbps(runs, "other", "F1", (5.0, 10.0), "min")
+    with pytest.raises(Unavailable, match="No run"):
+        metrics.swept_goodput_gbps(runs, "f1_limit_gbps", "F1", (5.0, 10.0), "min", above=30.0)
+
+
+INTERVALS = st.lists(
+    st.tuples(st.floats(0, 1e6), st.floats(0, 1e4)).map(lambda p: (p[0], p[0] + p[1])), max_size=30
+).map(lambda rows: np.array(sorted(rows), dtype=float).reshape(-1, 2))
+
+
+@given(INTERVALS, st.floats(0, 1e5))
+def test_merged_intervals_are_apart_and_cover_the_same(every: np.ndarray, gap: float) -> None:
+    joined = series.merged(every, gap)
+    assert (joined[1:, 0] - joined[:-1, 1] > gap).all()
+    for start, end in every:
+        assert ((joined[:, 0] <= start) & (joined[:, 1] >= end)).any()
+    if len(every):
+        assert joined[0, 0] == every[0, 0]
+        assert joined[-1, 1] == every[:, 1].max()
+    assert (np.diff(joined, axis=1) >= 0).all()
+    np.testing.assert_array_equal(series.merged(joined, gap), joined)
+
+
+@given(
+    st.lists(st.integers(0, 10_000), min_size=2, max_size=50),
+    st.floats(0.5, 5),
+)
+def test_bins_add_up_to_the_counter(steps: list[int], bin_ns: float) -> None:
+    time = np.arange(len(steps), dtype=float) * 10
+    counter = np.cumsum(steps).astype(float)
+    start, rate = series.binned_per_ms(time, counter, 0.0, bin_ns)
+    end = start[-1] + bin_ns
+    covered = np.interp(end, time, counter) - counter[0]
+    assert np.sum(rate) * bin_ns / 1e6 == pytest.approx(covered, rel=1e-9, abs=1e-6)
+
+
+@given(st.lists(st.sampled_from([2.0, 19.08]), min_size=12, max_size=30))
+def test_throughput_loss_ends_where_the_level_is_held(rate: list[float]) -> None:
+    builder = Builder()
+    goodput(builder, rate)
+    loss = metrics.throughput_loss_ms(builder.only_run(), ["F0"], "burst", 19.08, hold_ms=3.0)
+    if loss == 0:
+        assert 2.0 not in rate
+    elif loss == math.inf:
+        assert not any(rate[i : i + 3] == [19.08] * 3 for i in range(rate.index(2.0), len(rate)))
+    else:
+        at = round(loss)
+        assert rate[at : at + 3] == [19.08] * 3
+        assert rate[at - 1] == 2.0

@@ -1,0 +1,233 @@
+"""Figures and report: what is drawn, what is not, and what is said then."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import MS, Builder
+from unpause import NothingToDraw, figures, report
+from unpause.figures.fct import size_bins
+
+
+def web_search(builder: Builder, flows: int = 200) -> Builder:
+    """Two schemes with flows of many sizes."""
+    sizes = np.geomspace(1_000, 30_000_000, flows)
+    for scheme, factor in (("DCQCN", 3.0), ("PCN", 1.5)):
+        run = builder.run(scheme)
+        for size in sizes:
+            builder.flow(
+                run,
+                "web",
+                size_bytes=int(size),
+                fct_ns=size * factor,
+                ideal_fct_ns=size,
+                slowdown=factor,
+            )
+    return builder
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in figures.FIGURES if n not in ("pcn-f5", "fct-slowdown")]
+)
+def test_every_figure_of_f2_is_drawn(
+    pcn_f2: Callable[[], Builder], tmp_path: Path, name: str
+) -> None:
+    figure = figures.draw(pcn_f2().result(), name)
+    png, svg = figures.save(figure, tmp_path, name)
+    assert png.read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in svg.read_text("utf-8")
+    for ax in figure.axes:
+        if ax.get_visible():
+            assert ax.has_data()
+
+
+def test_figures_are_the_same_bytes_twice(pcn_f2: Callable[[], Builder], tmp_path: Path) -> None:
+    result = pcn_f2().result()
+    once = figures.save(figures.draw(result, "pcn-f2"), tmp_path, "a")
+    again = figures.save(figures.draw(result, "pcn-f2"), tmp_path, "b")
+    for a, b in zip(once, again, strict=True):
+        assert a.read_bytes() == b.read_bytes()
+
+
+def test_schemes_keep_order_and_colour(pcn_f2: Callable[[], Builder]) -> None:
+    figure = figures.draw(pcn_f2().result(), "queue")
+    lines = figure.axes[0].get_lines()
+    assert [line.get_label() for line in lines] == ["PFC", "PCN"]
+    assert [line.get_color() for line in lines] == ["#555555", "#D55E00"]
+
+
+def test_slowdown_by_size(builder: Builder) -> None:
+    figure = figures.draw(web_search(builder).result(), "fct-slowdown")
+    p50, p95, p99 = figure.axes
+    assert [ax.get_ylabel() for ax in (p50, p95, p99)] == [
+        "p50 slowdown",
+        "p95 slowdown",
+        "p99 slowdown",
+    ]
+    dcqcn, pcn = p99.get_lines()
+    np.testing.assert_allclose(dcqcn.get_ydata(), 3.0)
+    np.testing.assert_allclose(pcn.get_ydata(), 1.5)
+    assert len(pcn.get_xdata()) == 20
+
+
+def test_size_bins_hold_five_percent_each_in_order_of_size() -> None:
+    size = np.random.default_rng(1).permutation(1000)
+    bins = size_bins(size)
+    assert {len(b) for b in bins} == {50}
+    for low, high in pairwise(bins):
+        assert size[low].max() < size[high].min()
+
+
+def sweep(builder: Builder) -> Builder:
+    for limit in (20.0, 5.0):
+        run = builder.run("PFC", f1_limit_gbps=limit)
+        time = np.arange(1, 201) * 0.05
+        for name in ("F0", "F1"):
+            builder.flow(run, name)
+            builder.flow_rates(run, name, time, np.full(200, 5.0))
+        builder.port_samples(run, "S1->S0", time, pause_per_ms=20.0)
+    builder.swept = ["f1_limit_gbps"]
+    builder.source = 'title = "F5"\n[report]\nfigures = ["pcn-f5"]\nclaims = ["PCN-F5"]\n'
+    return builder
+
+
+def test_sweep(builder: Builder) -> None:
+    figure = figures.draw(sweep(builder).result(), "pcn-f5")
+    above, below = figure.axes
+    np.testing.assert_allclose(above.get_lines()[0].get_ydata(), 5.0, rtol=1e-3)
+    np.testing.assert_allclose(below.get_lines()[0].get_ydata(), 20.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("queue", r"No port was probed; name some in \[probes\] ports\."),
+        ("throughput", r"No flow was recorded; set record = true"),
+        ("pause-frames", "No probed port sent a PAUSE frame."),
+        ("paused-time", "No egress port was paused."),
+        ("fct-cdf", "No flow completed."),
+        ("fct-slowdown", "0 flows completed; percentiles by size need 100."),
+        ("pcn-f2", "No flow of traffic 'burst' started under PFC."),
+        ("pcn-f5", "The result has no swept column 'f1_limit_gbps'."),
+    ],
+)
+def test_nothing_to_draw_is_said(builder: Builder, name: str, message: str) -> None:
+    builder.run("PFC")
+    with pytest.raises(NothingToDraw, match=message):
+        figures.draw(builder.result(), name)
+
+
+def test_one_flow_size_is_said(builder: Builder) -> None:
+    run = builder.run("PFC")
+    for _ in range(100):
+        builder.flow(run, "burst", size_bytes=64_000, fct_ns=MS, ideal_fct_ns=MS, slowdown=1.0)
+    with pytest.raises(NothingToDraw, match=r"only 1 size \(64 KB\)"):
+        figures.draw(builder.result(), "fct-slowdown")
+
+
+def test_unknown_figure(builder: Builder) -> None:
+    builder.run("PFC")
+    with pytest.raises(KeyError, match="did you mean 'pcn-f2'"):
+        figures.draw(builder.result(), "pcn-f22")
+
+
+def test_warnings_of_one_kind_are_condensed() -> None:
+    many = [{"kind": "never-triggered", "scheme": f"s{i}", "message": "no PAUSE"} for i in range(9)]
+    texts = report.condensed([*many, "something else"])
+    assert texts == [
+        "s0: no PAUSE.",
+        "s1: no PAUSE.",
+        "s2: no PAUSE.",
+        "s3: no PAUSE.",
+        "something else",
+        "5 more of the kind never-triggered; see manifest.json.",
+    ]
+
+
+class _Page(HTMLParser):
+    """Collects what a page would load, and its text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.pictures: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for key, value in attrs:
+            if key in ("src", "href") and value and not value.startswith(("#", "data:")):
+                self.loads.append(value)
+            if tag == "img" and key == "src" and value:
+                self.pictures.append(value)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_report_is_one_offline_file(pcn_f2: Callable[[], Builder], tmp_path: Path) -> None:
+    made = pcn_f2()
+    made.manifest["warnings"] = ["Port S1 <-> R1 dropped 3 packets."]
+    path = made.write(tmp_path / "f2")
+    built = report.build(path)
+    page = _Page()
+    html = built.path.read_text("utf-8")
+    page.feed(html)
+    assert page.loads == []
+    assert len(page.pictures) == len(built.drawn) >= 7
+    for uri in page.pictures:
+        kind, _, data = uri.partition(";base64,")
+        assert kind in ("data:image/svg+xml", "data:image/png")
+        assert base64.b64decode(data)
+    assert "Made-up PCN Fig. 2" in page.text
+    assert "Port S1 <-> R1 dropped 3 packets." in page.text
+    assert "FCT slowdown by flow size: 8 flows completed" in page.text
+    assert 'name = "PFC"' in page.text
+    for claim in built.claims:
+        assert claim.id in page.text
+    assert not re.search(r"\{[{%]", html)
+    files = sorted(f.name for f in path.iterdir())
+    assert "report.html.tmp" not in files
+    assert {"claims.json", "claims.parquet", "figures", "report.html"} <= set(files)
+    for name in built.drawn:
+        assert (path / "figures" / f"{name}.png").is_file()
+        assert (path / "figures" / f"{name}.svg").is_file()
+
+
+def test_report_of_a_sweep(builder: Builder, tmp_path: Path) -> None:
+    path = sweep(builder).write(tmp_path / "f5")
+    built = report.build(path)
+    assert built.drawn == ["pcn-f5"]
+    assert all(
+        "2 runs over f1_limit_gbps" in built.skipped[t]
+        for t in ("Queue length of probed ports", "Throughput of recorded flows")
+    )
+
+
+def test_report_names_what_it_does_not_know(builder: Builder, tmp_path: Path) -> None:
+    builder.run("PFC")
+    builder.source = '[report]\nfigures = ["pcn-f22"]\nclaims = ["PCN-F222"]\n'
+    built = report.build(builder.write(tmp_path / "odd"))
+    assert len(built.problems) == 2
+    assert "no figure 'pcn-f22'; did you mean 'pcn-f2'?" in built.problems[1]
+
+
+def test_main_prints_claims_and_path(
+    pcn_f2: Callable[[], Builder], tmp_path: Path, capsys: pytest.CaptureFixture[str], snapshot
+) -> None:
+    path = pcn_f2().write(tmp_path / "f2")
+    assert report.main([str(path), "--width", "100"]) == 0
+    out = capsys.readouterr().out
+    assert out.replace(str(tmp_path), "RESULTS") == snapshot
+
+
+def test_main_without_a_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert report.main([str(tmp_path)]) == 1
+    assert "no manifest.json" in capsys.readouterr().err

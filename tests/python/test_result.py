@@ -1,0 +1,85 @@
+"""Reading result directories, and the tables of a result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import unpause
+from conftest import Builder
+from unpause import ResultError, schemes
+
+
+def test_load_reads_what_was_written(pcn_f2: Callable[[], Builder], tmp_path: Path) -> None:
+    made = pcn_f2()
+    made.manifest["warnings"] = [
+        "plain",
+        {"scheme": "PCN", "message": "12 drops", "help": "raise it"},
+    ]
+    result = unpause.load(made.write(tmp_path / "f2"))
+    assert result.schemes == ["PFC", "PCN"]
+    assert result.title == "Made-up PCN Fig. 2"
+    assert result.warnings == ["plain", "PCN: 12 drops (raise it)."]
+    assert result.flows.equals(made.tables()["flows"])
+    assert [run.scheme for run in result.runs_of("PCN")] == ["PCN"]
+    assert result.runs_of("PCN")[0].table("flows").num_rows == 6
+    assert result.runs_of("QCN") == []
+
+
+def test_to_pandas(pcn_f2: Callable[[], Builder]) -> None:
+    result = pcn_f2().result()
+    frame = result.to_pandas("flows")
+    assert list(frame["traffic"][:3]) == ["F0", "F1", "burst"]
+    with pytest.raises(KeyError, match="no table 'flow'"):
+        result.to_pandas("flow")
+
+
+def test_no_directory(tmp_path: Path) -> None:
+    with pytest.raises(ResultError, match="no such directory"):
+        unpause.load(tmp_path / "nothing")
+
+
+def test_unfinished_directories_are_refused(builder: Builder, tmp_path: Path) -> None:
+    builder.run("PFC")
+    path = builder.write(tmp_path / "run")
+    (path / "manifest.json").unlink()
+    with pytest.raises(ResultError, match=r"no manifest\.json"):
+        unpause.load(path)
+    (path / "manifest.json").write_text("{")
+    with pytest.raises(ResultError, match="not JSON"):
+        unpause.load(path)
+    (path / "manifest.json").write_text(json.dumps({"complete": False}))
+    with pytest.raises(ResultError, match="did not finish"):
+        unpause.load(path)
+
+
+def test_broken_tables_are_refused(builder: Builder, tmp_path: Path) -> None:
+    builder.run("PFC")
+    path = builder.write(tmp_path / "run")
+    (path / "pauses.parquet").write_bytes(b"PAR1")
+    with pytest.raises(ResultError, match=r"pauses\.parquet: not a readable Parquet file"):
+        unpause.load(path)
+    (path / "pauses.parquet").unlink()
+    with pytest.raises(ResultError, match=r"pauses\.parquet: missing"):
+        unpause.load(path)
+    (path / "runs.parquet").rename(path / "pauses.parquet")
+    builder.write(path)
+    (path / "ports.parquet").write_bytes((path / "runs.parquet").read_bytes())
+    with pytest.raises(ResultError, match=r"ports\.parquet: no column 'node'"):
+        unpause.load(path)
+
+
+def test_schemes_have_one_order_and_colour() -> None:
+    names = ["mine", "PFC+PCN", "PFC", "TIMELY", "mine"]
+    assert schemes.ordered(names) == ["PFC", "TIMELY", "PFC+PCN", "mine"]
+    colours = schemes.colours(names)
+    assert colours["PFC+PCN"] == schemes.colours(["PCN"])["PCN"]
+    assert len(set(colours.values())) == 4
+
+
+def test_two_variants_of_a_scheme_differ_in_colour() -> None:
+    colours = schemes.colours(["PCN", "PFC+PCN"])
+    assert colours["PCN"] != colours["PFC+PCN"]
