@@ -108,7 +108,7 @@ fn with_every_probe(config: &Config) -> Config {
 proptest! {
     #![proptest_config(ProptestConfig {
         max_shrink_iters: 3_000,
-        ..ProptestConfig::with_cases(250)
+        ..ProptestConfig::with_cases(200)
     })]
 
     #[test]
@@ -145,9 +145,11 @@ proptest! {
         }
     }
 
-    /// Go-back-N over queues that drop; control packets are dropped too.
+    /// Go-back-N over queues that drop; control packets are dropped too. At line rate into a slower
+    /// link with a short queue, a timeout brings a few packets only: flows must be small.
     #[test]
     fn lossy_classes_lose_packets_but_no_flow(case in case(), frames in 2u64..30) {
+        let case = case.with_sizes_up_to(100_000);
         for (name, scheme) in [&schemes()[0], &schemes()[2], &schemes()[6]] {
             let mut config = case.config(scheme.clone(), LONG);
             let frame = u64::from(config.host.payload_bytes + config.host.header_bytes);

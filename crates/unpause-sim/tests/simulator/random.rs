@@ -62,6 +62,8 @@ pub struct Case {
     branches: Vec<Branch>,
     leaves: Vec<Leaf>,
     sent: Vec<Sent>,
+    /// All flows go to the first host.
+    incast: bool,
     framing: bool,
     payload: u32,
     ack_every: u32,
@@ -75,7 +77,7 @@ fn sent() -> impl Strategy<Value = Sent> {
     (
         0usize..8,
         0usize..7,
-        prop_oneof![1u64..3_000, 1u64..150_000],
+        prop_oneof![3 => 1u64..3_000, 4 => 1u64..150_000, 1 => 1u64..1_500_000],
         0u64..60_000,
         any::<bool>(),
         prop::bool::weighted(0.8),
@@ -107,7 +109,7 @@ pub fn case() -> impl Strategy<Value = Case> {
     (
         prop::collection::vec(branch, 0..4),
         prop::collection::vec(leaf, 2..9),
-        prop::collection::vec(sent(), 1..13),
+        (prop::collection::vec(sent(), 1..13), any::<bool>()),
         any::<bool>(),
         prop::sample::select(vec![1000u32, 256, 4096]),
         prop_oneof![Just(1u32), 1u32..20],
@@ -120,7 +122,7 @@ pub fn case() -> impl Strategy<Value = Case> {
             |(
                 branches,
                 leaves,
-                sent,
+                (sent, incast),
                 framing,
                 payload,
                 ack_every,
@@ -132,6 +134,7 @@ pub fn case() -> impl Strategy<Value = Case> {
                 branches,
                 leaves,
                 sent,
+                incast,
                 framing,
                 payload,
                 ack_every,
@@ -166,8 +169,13 @@ impl Case {
             .collect();
         net.0.framing_bytes = if self.framing { 20 } else { 0 };
         let flows = self.sent.iter().map(|sent| {
-            let src = sent.src % hosts.len();
-            let dst = (src + 1 + sent.hop % (hosts.len() - 1)) % hosts.len();
+            let others = hosts.len() - 1;
+            let (src, dst) = if self.incast {
+                (1 + sent.src % others, 0)
+            } else {
+                let src = sent.src % hosts.len();
+                (src, (src + 1 + sent.hop % others) % hosts.len())
+            };
             FlowSpec {
                 start: Time::from_ns(sent.start_ns),
                 priority: if sent.urgent { URGENT } else { LOSSLESS },
@@ -192,6 +200,14 @@ impl Case {
         config.scheme = scheme;
         config.seed = self.seed;
         config
+    }
+
+    /// The same with smaller flows.
+    pub fn with_sizes_up_to(mut self, bytes: u64) -> Self {
+        for sent in &mut self.sent {
+            sent.bytes = 1 + sent.bytes % bytes;
+        }
+        self
     }
 
     /// Thresholds that are a share of the free buffer, of which the switch that needs most headroom
