@@ -17,6 +17,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,7 @@ class Stated:
     text: str
     paper: str
     checks: tuple[Check, ...]
+    note: str = ""
 
 
 @dataclass
@@ -101,6 +103,7 @@ class Claim:
         measured: The measured values, as text.
         verdict: Worst verdict of the findings.
         why: Sentences that give the reason, with the numbers.
+        note: Best explanation, found by experiment, of why a claim does not hold; empty if it does.
         findings: One for each check.
     """
 
@@ -112,10 +115,12 @@ class Claim:
     measured: str
     verdict: Verdict
     why: str
+    note: str = ""
     findings: list[Finding] = field(default_factory=list)
 
 
 _JUDGES = ("expect", "at_least", "at_most", "above_scheme", "below_scheme")
+_CLAIM_KEYS = {"id", "kind", "text", "check", "note"}
 _CHECK_KEYS = {"metric", "args", "schemes", "tolerance", "label", *_JUDGES}
 
 
@@ -142,10 +147,14 @@ def read(file: Path) -> list[Stated]:
         for key in ("id", "kind", "text", "check"):
             if key not in entry:
                 raise ClaimsError(f"{where}: {key} is missing")
+        for key in entry:
+            if key not in _CLAIM_KEYS:
+                raise ClaimsError(f"{where}: unknown key {key!r}{_nearest(key, _CLAIM_KEYS)}")
         checks = tuple(
             _read_check(c, float(tolerance.get(entry["kind"], 0.25)), where) for c in entry["check"]
         )
-        stated.append(Stated(name, entry["kind"], entry["text"], data.get("paper", ""), checks))
+        paper, note = data.get("paper", ""), entry.get("note", "")
+        stated.append(Stated(name, entry["kind"], entry["text"], paper, checks, note))
     return stated
 
 
@@ -223,6 +232,7 @@ def _judge(result: Result, stated: Stated) -> Claim:
         "; ".join(_measured_text(f) for f in findings),
         verdict,
         " ".join(sentences),
+        stated.note if verdict in (Verdict.ORDER, Verdict.NOT_REPRODUCED) else "",
         findings,
     )
 
@@ -304,16 +314,19 @@ def _judge_expect(check: Check, values: Mapping[str, float]) -> tuple[Verdict, s
     sentence = f"{found}, more than {percent} off."
     if len(values) > 1:
         theirs = sorted(values, key=lambda s: float(check.limit[s]))
-        ours = sorted(values, key=lambda s: values[s])
+        # Equal numbers have no order.
+        ours = sorted(values, key=lambda s: (values[s], theirs.index(s)))
+        signs = ["<" if values[a] < values[b] else "=" for a, b in pairwise(ours)]
         order = " < ".join(theirs)
-        if theirs == ours and len(set(values.values())) == len(values):
+        found = ours[0] + "".join(f" {x} {s}" for x, s in zip(signs, ours[1:], strict=True))
+        if found == order:
             return Verdict.ORDER, f"{sentence} The order {order} is the same."
-        sentence += f" Expected order {order}, measured {' < '.join(ours)}."
+        sentence += f" Expected order {order}, measured {found}."
     return Verdict.NOT_REPRODUCED, sentence
 
 
 def _deviation(value: float, expected: float) -> str:
-    if math.isinf(value) or expected == 0:
+    if math.isinf(value) or 0 in (value, expected):
         return f"instead of {number(expected)}"
     ratio = value / expected
     if 0.5 <= ratio <= 2:

@@ -197,25 +197,27 @@ def throughput_loss_ms(
     bin_ms: float = 1.0,
     hold_ms: float = 10.0,
 ) -> float:
-    """How long the slowest of `flows` goes without its fair share because of the burst.
+    """How long the burst costs `flows`, which share a link, part of their throughput.
 
-    From the burst start, goodput is averaged in bins of `bin_ms`. A flow's loss begins with its
-    first bin below `fraction` of `fair_goodput_gbps` and ends with the first bin from which
-    goodput stays at or above that level for `hold_ms`; the answer is that bin's distance from the
-    burst start. 0 if no bin is below, infinity if the level is never held. The largest over
-    `flows` counts.
+    Their goodput is added up and averaged in bins of `bin_ms` from the burst start. The loss
+    begins with the first bin below `fraction` of what is fair for all of them, and ends with the
+    first bin from which the sum stays at or above that level for `hold_ms`; the answer is that
+    bin's distance from the burst start. 0 if no bin is below, infinity if the level is never held.
+
+    The sum, because a flow's own share also moves when the flows divide the link anew between
+    them; :func:`time_to_fair_ms` measures that.
     """
     start = _burst_start_ns(run, burst)
-    longest = 0.0
+    total = np.zeros(0)
     for name in flows:
         data = series.flow(run, name)
         _, rate = series.binned_per_ms(data.time_ns, data.delivered_bytes, start, bin_ms * MS)
-        good = rate * series.GBPS >= fraction * fair_goodput_gbps
-        if good.all():
-            continue
-        first_low = int(np.argmin(good))
-        longest = max(longest, first_low * bin_ms + _settled_ms(good[first_low:], bin_ms, hold_ms))
-    return longest
+        total = total + rate * series.GBPS if len(total) else rate * series.GBPS
+    good = total >= fraction * fair_goodput_gbps * len(flows)
+    if good.all():
+        return 0.0
+    first_low = int(np.argmin(good))
+    return first_low * bin_ms + _settled_ms(good[first_low:], bin_ms, hold_ms)
 
 
 @metric("MB")
@@ -334,13 +336,14 @@ def periods_to_share(
     """Update periods from the first cut of `flow`'s rate after the burst to its share.
 
     From the last sample before the first lower one to the first sample within `tolerance` of
-    `share_gbps` (or below it), over `period_us`.
+    `share_gbps`, over `period_us`. Infinity if no sample is.
     """
     time, rate, before = _controller(run, flow, burst)
     cut = np.flatnonzero(rate < before * (1 - 1e-6))
-    reached = np.flatnonzero(rate <= share_gbps * (1 + tolerance))
     if not len(cut):
         raise Unavailable(f"The controller of '{flow}' never cut its rate under {run.scheme}.")
+    reached = np.flatnonzero(np.abs(rate / share_gbps - 1) <= tolerance)
+    reached = reached[reached >= cut[0]]
     if not len(reached):
         return math.inf
     since = time[cut[0] - 1] if cut[0] else 0.0
@@ -353,23 +356,22 @@ def recovery_slope_gbps_per_ms(
 ) -> float:
     """Mean slope of the controller's rate on its way back.
 
-    From its lowest point after the burst, between the first samples at `low` and at `high` of the
-    way to `fair_gbps`.
+    From its lowest point after the burst: between the first samples at `low` and at `high` of the
+    way to `fair_gbps`. Where the rate does not come to `low`, from its lowest point on; where it
+    does not come to `high`, to the end of the run.
     """
     time, rate, _ = _controller(run, flow, burst)
     at = int(np.argmin(rate))
     time, rate = time[at:], rate[at:]
     way = fair_gbps - rate[0]
-    marks = []
-    for part in (low, high):
-        above = np.flatnonzero(rate >= rate[0] + part * way)
-        if way <= 0 or not len(above):
-            raise Unavailable(
-                f"The controller of '{flow}' did not rise from its lowest point to "
-                f"{fair_gbps:g} Gb/s under {run.scheme}."
-            )
-        marks.append(int(above[0]))
-    first, last = marks
+    if way <= 0 or len(rate) < 2:
+        raise Unavailable(
+            f"The controller of '{flow}' was never below {fair_gbps:g} Gb/s under {run.scheme}."
+        )
+    above_low = np.flatnonzero(rate >= rate[0] + low * way)
+    above_high = np.flatnonzero(rate >= rate[0] + high * way)
+    first = int(above_low[0]) if len(above_low) else 0
+    last = int(above_high[0]) if len(above_high) else len(rate) - 1
     if first == last:
         return math.inf
     return float((rate[last] - rate[first]) / (time[last] - time[first]))

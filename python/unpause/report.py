@@ -191,9 +191,10 @@ def claims_text(claims: Sequence[Claim], width: int = 120) -> str:
         claim = claims[index - 1]
         if claim.verdict is not Verdict.REPRODUCED:
             indent = " " * (first + 2)
-            lines += textwrap.wrap(
-                claim.why, width, initial_indent=indent + "→ ", subsequent_indent=indent + "  "
-            )
+            for text in filter(None, (claim.why, claim.note)):
+                lines += textwrap.wrap(
+                    text, width, initial_indent=indent + "→ ", subsequent_indent=indent + "  "
+                )
         lines.append("")
     return "\n".join([*lines, verdict_counts(claims)])
 

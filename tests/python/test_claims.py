@@ -79,6 +79,18 @@ def test_equal_numbers_have_no_order(builder: Builder, tmp_path: Path) -> None:
     durations(builder, QCN=5.0, DCQCN=5.0)
     claim = judge(builder, tmp_path, "expect = { QCN = 0.5, DCQCN = 1.8 }\n")
     assert claim.verdict is Verdict.NOT_REPRODUCED
+    assert claim.why.endswith("Expected order QCN < DCQCN, measured QCN = DCQCN.")
+
+
+def test_a_note_is_shown_where_the_claim_does_not_hold(builder: Builder, tmp_path: Path) -> None:
+    durations(builder, PFC=3.4)
+    file = tmp_path / "made-up.toml"
+    text = CHECK.replace('text = "made up"', 'text = "made up"\nnote = "the moon"')
+    for limit, note in ((3, "the moon"), (4, "")):
+        file.write_text(f"{text}schemes = ['PFC']\nat_most = {limit}\n", "utf-8")
+        [claim] = claims.evaluate(builder.result(), ["X"], [file])
+        assert claim.note == note
+        assert ("the moon" in report.claims_text([claim])) == bool(note)
 
 
 @pytest.mark.parametrize(
@@ -156,6 +168,8 @@ def test_infinity_is_not_reproduced(builder: Builder, tmp_path: Path) -> None:
         (CHECK, "X.C1: burst_duration_ms: expected one of expect, at_least"),
         (CHECK + "expect = { PFC = 1 }\nat_most = 3\n", "found ['expect', 'at_most']"),
         (CHECK + "at_most = 3\n", "schemes is missing"),
+        (CHECK.replace("kind", "knd"), "kind is missing"),
+        (CHECK.replace('text = "made up"', 'text = "a"\nnotte = "b"'), "did you mean 'note'?"),
         (CHECK + "expct = 3\n", "unknown key 'expct'; did you mean 'expect'?"),
         (
             CHECK.replace("burst_duration_ms", "burst_duration_us") + "at_most = 3\n",

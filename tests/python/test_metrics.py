@@ -98,6 +98,17 @@ def test_throughput_loss(builder: Builder, rate: list[float], expected: float) -
     assert loss == pytest.approx(expected)
 
 
+def test_throughput_loss_is_of_all_flows_together(builder: Builder) -> None:
+    """F1 leaves what F0 takes: the link is full after 2 ms, shared fairly or not."""
+    run = with_burst(builder)
+    time = np.arange(1, 301) * 0.1
+    for flow_id, (name, after) in enumerate([("F0", 30.0), ("F1", 8.16)]):
+        rate = np.concatenate([np.full(100, 19.08), np.full(20, 2.0), np.full(180, after)])
+        builder.flow_rates(run, name, time, rate, flow_id=flow_id)
+    loss = metrics.throughput_loss_ms(builder.only_run(), ["F0", "F1"], "burst", 19.08)
+    assert loss == pytest.approx(2.0)
+
+
 def test_lost_megabytes(builder: Builder) -> None:
     goodput(builder, [9.08] * 4 + [19.08] * 10)
     lost = metrics.lost_megabytes(builder.only_run(), ["F0"], "burst", 10.0, 19.08)
@@ -158,6 +169,8 @@ def test_periods_to_share(builder: Builder) -> None:
     run = builder.only_run()
     assert metrics.periods_to_share(run, "F0", "burst", 50.0, 2.667, 0.25) == pytest.approx(2.0)
     assert metrics.periods_to_share(run, "F0", "burst", 50.0, 1.0, 0.25) == math.inf
+    # Passed at once and never seen near it: not reached.
+    assert metrics.periods_to_share(run, "F0", "burst", 50.0, 5.0, 0.25) == math.inf
 
 
 def test_recovery_slope(builder: Builder) -> None:
@@ -166,6 +179,13 @@ def test_recovery_slope(builder: Builder) -> None:
     controller(builder, np.concatenate([down, up]))
     slope = metrics.recovery_slope_gbps_per_ms(builder.only_run(), "F0", "burst", 20.0)
     assert slope == pytest.approx(0.333, rel=1e-3)
+
+
+def test_recovery_slope_of_a_rate_that_does_not_come_back(builder: Builder) -> None:
+    up = 2.0 + 0.05 * 0.1 * np.arange(1, 200)  # 0.1 Gb/s per ms, from 2 to 3 Gb/s
+    controller(builder, np.concatenate([[2.0], up]))
+    slope = metrics.recovery_slope_gbps_per_ms(builder.only_run(), "F0", "burst", 20.0)
+    assert slope == pytest.approx(0.1, rel=1e-3)
 
 
 def test_rate_after_the_tree(builder: Builder) -> None:

@@ -44,9 +44,9 @@ def test_every_figure_of_f2_is_drawn(
     png, svg = figures.save(figure, tmp_path, name)
     assert png.read_bytes().startswith(b"\x89PNG")
     assert "<svg" in svg.read_text("utf-8")
-    for ax in figure.axes:
-        if ax.get_visible():
-            assert ax.has_data()
+    shown = [ax for ax in figure.axes if ax.get_visible()]
+    assert all(ax.has_data() or ax.texts for ax in shown)
+    assert any(ax.has_data() for ax in shown)
 
 
 def test_figures_are_the_same_bytes_twice(pcn_f2: Callable[[], Builder], tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_sweep(builder: Builder) -> None:
         ("pause-frames", "No probed port sent a PAUSE frame."),
         ("paused-time", "No egress port was paused."),
         ("fct-cdf", "No flow completed."),
-        ("fct-slowdown", "0 flows completed; percentiles by size need 100."),
+        ("fct-slowdown", "At most 0 flows of a scheme completed; percentiles by size need 100."),
         ("pcn-f2", "No flow of traffic 'burst' started under PFC."),
         ("pcn-f5", "The result has no swept column 'f1_limit_gbps'."),
     ],
@@ -188,7 +188,7 @@ def test_report_is_one_offline_file(pcn_f2: Callable[[], Builder], tmp_path: Pat
         assert base64.b64decode(data)
     assert "Made-up PCN Fig. 2" in page.text
     assert "Port S1 <-> R1 dropped 3 packets." in page.text
-    assert "FCT slowdown by flow size: 8 flows completed" in page.text
+    assert "FCT slowdown by flow size: At most 4 flows of a scheme" in page.text
     assert 'name = "PFC"' in page.text
     for claim in built.claims:
         assert claim.id in page.text

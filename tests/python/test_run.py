@@ -24,7 +24,7 @@ duration = "1ms"
 
 [topology]
 builder = "single-switch"
-hosts = ["A", "B", "C"]
+hosts = 3
 rate = "40Gbps"
 delay = "1us"
 
@@ -37,20 +37,20 @@ congestion_control = "pcn"
 [[traffic]]
 name = "f"
 kind = "flow"
-from = "A"
-to = "C"
+from = "H0"
+to = "H2"
 size = "200KB"
 record = true
 [[traffic]]
 name = "g"
 kind = "flow"
-from = "B"
-to = "C"
+from = "H1"
+to = "H2"
 size = "200KB"
 
 [probes]
 interval = "10us"
-ports = ["S0->C"]
+ports = ["S0->H2"]
 """
 
 # An hour of line rate: no test waits for its end.
@@ -174,12 +174,15 @@ def test_progress_is_told() -> None:
 
 def test_ctrl_c_ends_a_run() -> None:
     timer = threading.Timer(0.5, _thread.interrupt_main)
-    timer.start()
     started = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        unpause.run(LONG)
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            unpause.run(LONG)
+    finally:
+        timer.cancel()
+        timer.join()
     assert time.monotonic() - started < 30
-    timer.join()
 
 
 def test_other_threads_run_meanwhile() -> None:

@@ -44,7 +44,7 @@ pub struct Run {
     /// Duration such as 20ms, instead of the file's.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub duration: Option<Time>,
-    /// Runs at the same time [default: one per core].
+    /// Threads, shared among the runs [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
     /// Do not draw figures and the HTML report.

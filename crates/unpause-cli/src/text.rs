@@ -1,6 +1,6 @@
 //! Tables and warnings for the terminal.
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, Table, TableComponent, presets};
 use unpause_scenario::{Summary, Timing, Warning};
 
 /// Name of a result, its runs, and how long they took.
@@ -20,7 +20,13 @@ pub fn summary_table(parts: &[Part<'_>]) -> String {
         }
     }
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
+    table.load_preset(presets::NOTHING);
+    for line in [
+        TableComponent::HeaderLines,
+        TableComponent::MiddleHeaderIntersections,
+    ] {
+        table.set_style(line, '─');
+    }
     let mut head: Vec<String> = Vec::new();
     if named {
         head.push("result".into());
@@ -71,12 +77,12 @@ fn measures_of(run: &Summary, timings: &[Timing]) -> [String; 13] {
     let timing = timings.iter().find(|timing| timing.run == run.run);
     let speed = timing.map(|t| t.packet_hops as f64 / t.wall_s.max(1e-9) / 1e6);
     [
-        match run.flows_completed == run.flows_started {
+        match run.flows_completed == run.flows_sized {
             true => count(run.flows_completed),
             false => format!(
                 "{} of {}",
                 count(run.flows_completed),
-                count(run.flows_started)
+                count(run.flows_sized)
             ),
         },
         time(run.fct_mean_ns),

@@ -31,14 +31,18 @@ impl Scenario {
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let inner = py.detach(|| unpause_scenario::Scenario::load(&path));
-        Ok(Self { inner: inner.map_err(|e| errors::to_python(py, &e))? })
+        Ok(Self {
+            inner: inner.map_err(|e| errors::to_python(py, &e))?,
+        })
     }
 
     /// Reads a text; `origin` is its name in messages and where relative paths start.
     #[staticmethod]
     fn parse(py: Python<'_>, source: &str, origin: PathBuf) -> PyResult<Self> {
         let inner = py.detach(|| unpause_scenario::Scenario::parse(source, &origin));
-        Ok(Self { inner: inner.map_err(|e| errors::to_python(py, &e))? })
+        Ok(Self {
+            inner: inner.map_err(|e| errors::to_python(py, &e))?,
+        })
     }
 
     /// The text.
@@ -51,7 +55,11 @@ impl Scenario {
     #[getter]
     fn runs(&self) -> Vec<String> {
         let columns = self.inner.sweep_columns();
-        self.inner.runs().iter().map(|run| run.label(columns)).collect()
+        self.inner
+            .runs()
+            .iter()
+            .map(|run| run.label(columns))
+            .collect()
     }
 
     /// Runs it. `progress(label, finished, runs, fraction, packet_hops)` is called on this thread.
@@ -66,10 +74,15 @@ impl Scenario {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Outcome> {
         let duration = duration
-            .map(|text| unpause_scenario::quantity::parse_duration(text))
+            .map(unpause_scenario::quantity::parse_duration)
             .transpose()
             .map_err(|e| errors::scenario_error(py, &format!("duration: {e}")))?;
-        let options = unpause_scenario::Options { schemes, seed, duration, threads };
+        let options = unpause_scenario::Options {
+            schemes,
+            seed,
+            duration,
+            threads,
+        };
         progress::run(py, &self.inner, &options, progress).map(|inner| Outcome { inner })
     }
 }

@@ -81,19 +81,29 @@ impl Board {
 
     /// Waits for the end, `time` at most.
     fn ended_within(&self, time: Duration) -> bool {
-        let waited = self.ended.wait_timeout_while(self.state(), time, |s| !s.ended);
+        let waited = self
+            .ended
+            .wait_timeout_while(self.state(), time, |s| !s.ended);
         waited.unwrap_or_else(PoisonError::into_inner).0.ended
     }
 
     fn tell(&self, py: Python<'_>, callback: Option<&Py<PyAny>>) -> PyResult<()> {
         py.check_signals()?;
-        let Some(callback) = callback else { return Ok(()) };
+        let Some(callback) = callback else {
+            return Ok(());
+        };
         let arguments = {
             let state = self.state();
             let runs = state.runs.len();
             let fraction: f64 = state.runs.iter().map(|r| r.fraction).sum();
             let hops: u64 = state.runs.iter().map(|r| r.packet_hops).sum();
-            (state.label.clone(), state.finished, runs, fraction / runs.max(1) as f64, hops)
+            (
+                state.label.clone(),
+                state.finished,
+                runs,
+                fraction / runs.max(1) as f64,
+                hops,
+            )
         };
         callback.call1(py, arguments).map(drop)
     }

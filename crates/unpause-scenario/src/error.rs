@@ -202,6 +202,19 @@ pub(crate) fn from_toml(error: &toml::de::Error, more_keys: &[&str]) -> Box<Prob
                 .help_if(nearest(quoted[0], &quoted[1..])),
         );
     }
+    if let Some((found, expected)) = message
+        .strip_prefix("invalid ")
+        .and_then(|rest| rest.split_once(": ")?.1.split_once(", expected "))
+    {
+        let expected = match expected {
+            "u8" | "u16" | "u32" | "u64" => "a whole number, not negative",
+            "f32" | "f64" => "a number",
+            other => other,
+        };
+        return Box::new(
+            Problem::new(format!("found {found}")).at(span, format!("expected {expected}")),
+        );
+    }
     if message.starts_with("missing field") {
         return Box::new(
             Problem::new(format!("key `{}` is missing", quoted[0]))

@@ -39,8 +39,10 @@ pub struct Timing {
     pub run: u32,
     /// Seconds from its start to its end.
     pub wall_s: f64,
-    /// Seconds of CPU time.
-    pub cpu_s: f64,
+    /// Threads that it ran on.
+    pub threads: usize,
+    /// Seconds of CPU time; unknown for more than one thread.
+    pub cpu_s: Option<f64>,
     /// Packets that went over one link.
     pub packet_hops: u64,
 }

@@ -24,7 +24,7 @@ pub struct Options {
     pub seed: Option<u64>,
     /// Another duration.
     pub duration: Option<Time>,
-    /// Runs at the same time; one per core if `None`.
+    /// Threads, shared among the runs; one per core if `None`.
     pub threads: Option<usize>,
 }
 
@@ -65,20 +65,21 @@ pub fn execute(
     progress: &(dyn Progress + Sync),
 ) -> Result<Outcome, Error> {
     let runs = selected(scenario, options)?;
-    let mut pool = rayon::ThreadPoolBuilder::new();
-    if let Some(threads) = options.threads {
-        pool = pool.num_threads(threads);
-    }
+    let count = runs.len();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = options.threads.unwrap_or(cores).max(1);
+    // Runs in parallel are faster than threads in a run: those get what is left.
+    let at_once = threads.min(count).max(1);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(at_once);
     let pool = pool.build().map_err(|error| Error::Other {
         message: format!("cannot start threads: {error}"),
         help: None,
     })?;
     let columns = scenario.sweep_columns();
     let stopped = AtomicBool::new(false);
-    let count = runs.len();
     let one = |(index, run): (usize, Run)| {
         progress.started(index, count, &run.label(columns));
-        let outcome = simulate(run, index, progress, &stopped);
+        let outcome = simulate(run, index, threads / at_once, progress, &stopped);
         if outcome.is_err() {
             stopped.store(true, Ordering::Relaxed);
         }
@@ -153,9 +154,11 @@ fn selected(scenario: &Scenario, options: &Options) -> Result<Vec<Run>, Error> {
 fn simulate(
     run: Run,
     index: usize,
+    threads: usize,
     progress: &(dyn Progress + Sync),
     stopped: &AtomicBool,
 ) -> Result<(Measured, Timing), Error> {
+    let threads = unpause_sim::useful_threads(&run.config, threads).0;
     let (wall, cpu) = (Instant::now(), cpu_time::ThreadTime::now());
     let stop = run.config.stop;
     let mut watch = |at: unpause_sim::Progress| {
@@ -168,18 +171,22 @@ fn simulate(
     if progress.interrupted() || stopped.load(Ordering::Relaxed) {
         return Err(Error::Interrupted);
     }
-    let results = unpause_sim::run(&run.config, &mut watch).map_err(|error| match error {
-        unpause_sim::Error::Interrupted => Error::Interrupted,
-        unpause_sim::Error::Invalid(why) => Error::Other {
-            message: format!("scheme {} cannot be run: {why}", run.scheme),
-            help: None,
-        },
-    })?;
+    let results =
+        unpause_sim::run_threads(&run.config, threads, &mut watch).map_err(
+            |error| match error {
+                unpause_sim::Error::Interrupted => Error::Interrupted,
+                unpause_sim::Error::Invalid(why) => Error::Other {
+                    message: format!("scheme {} cannot be run: {why}", run.scheme),
+                    help: None,
+                },
+            },
+        )?;
     let Totals { packet_hops, .. } = results.totals;
     let timing = Timing {
         run: run.index,
         wall_s: wall.elapsed().as_secs_f64(),
-        cpu_s: cpu.elapsed().as_secs_f64(),
+        threads,
+        cpu_s: (threads == 1).then(|| cpu.elapsed().as_secs_f64()),
         packet_hops,
     };
     Ok((Measured { run, results }, timing))

@@ -19,6 +19,8 @@ pub struct Summary {
     pub values: Vec<(String, f64)>,
     /// Flows that started.
     pub flows_started: u64,
+    /// Of these, the ones that have a size and so an end.
+    pub flows_sized: u64,
     /// Flows that completed.
     pub flows_completed: u64,
     /// Mean FCT of completed flows.
@@ -83,6 +85,14 @@ impl Summary {
                     (!fcts.is_empty()).then(|| fcts.iter().sum::<f64>() / fcts.len() as f64);
                 summary.fct_p50_ns = percentile(&fcts, 0.50);
                 summary.fct_p99_ns = percentile(&fcts, 0.99);
+            }
+        }
+        let sizes = tables.flows.column_by_name("size_bytes");
+        if let (Some(runs), Some(sizes)) = (u32s(&tables.flows, "run"), sizes) {
+            for (row, run) in runs.iter().enumerate() {
+                if let Some(summary) = summaries.get_mut(run).filter(|_| sizes.is_valid(row)) {
+                    summary.flows_sized += 1;
+                }
             }
         }
         for (run, slowdowns) in by_run(&tables.flows, "slowdown") {

@@ -158,7 +158,7 @@ impl Routing {
             _ => {
                 let addresses = u64::from(src) << 32 | u64::from(dst);
                 let hash = mix(addresses ^ u64::from(source_port) << 16 ^ routes.seed);
-                ((hash >> 32) * u64::from(count) >> 32) as u16
+                (((hash >> 32) * u64::from(count)) >> 32) as u16
             }
         };
         Some(routes.ports[(start + choice) as usize])

@@ -24,9 +24,11 @@ def size_bins(size: np.ndarray, bins: int = _BINS) -> list[np.ndarray]:
 def draw_slowdown(result: Result) -> Figure:
     """p50, p95 and p99 of FCT over ideal FCT, flows sorted by size in bins of 5 %."""
     done = result.flows.filter(pc.is_valid(pc.field("slowdown")))
-    if done.num_rows < _FEWEST_FLOWS:
+    count = {s: done.filter(pc.field("scheme") == s).num_rows for s in result.schemes}
+    if max(count.values()) < _FEWEST_FLOWS:
         raise NothingToDraw(
-            f"{done.num_rows} flows completed; percentiles by size need {_FEWEST_FLOWS}."
+            f"At most {max(count.values())} flows of a scheme completed; percentiles by size need "
+            f"{_FEWEST_FLOWS}."
         )
     sizes = np.unique(series.column(done, "size_bytes"))
     if len(sizes) < _BINS:
@@ -39,12 +41,11 @@ def draw_slowdown(result: Result) -> Figure:
     figure = Figure(figsize=(WIDTH, 6.4), layout="constrained")
     axes = figure.subplots(len(_PERCENTILES), 1, sharex=True)
     x = (np.arange(_BINS) + 1) * 100 / _BINS
-    few = []
+    few = [scheme for scheme in result.schemes if count[scheme] < _FEWEST_FLOWS]
     for scheme in result.schemes:
-        rows = done.filter(pc.field("scheme") == scheme)
-        if rows.num_rows < _FEWEST_FLOWS:
-            few.append(scheme)
+        if scheme in few:
             continue
+        rows = done.filter(pc.field("scheme") == scheme)
         slowdown = series.column(rows, "slowdown")
         groups = size_bins(series.column(rows, "size_bytes"))
         for ax, percentile in zip(axes, _PERCENTILES, strict=True):
@@ -94,7 +95,7 @@ def draw_cdf(result: Result) -> Figure:
         )
     ax.set_ylim(0, 100)
     ax.set_xlabel("flow completion time (ms)")
-    ax.set_ylabel("flows completed by then (%)")
+    ax.set_ylabel("share of completed flows (%)")
     legend(figure, ax)
     started, completed = result.flows.num_rows, done.num_rows
     if completed < started:

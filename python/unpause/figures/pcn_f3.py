@@ -39,7 +39,7 @@ def draw(result: Result) -> Figure:
                     data.controller_bps / 1e9,
                     color=colour[run.scheme],
                     drawstyle="steps-post",
-                    label=f"set by {run.scheme}",
+                    label=f"set by {schemes.canonical(run.scheme)}",
                 )
                 ax.set_title(f"{run.scheme}: {flow}", fontweight="bold")
     except Unavailable as error:

@@ -81,6 +81,9 @@ def legend(figure: Figure, ax: Axes | Sequence[Axes], columns: int = 6) -> None:
         for handle, label in zip(handles, labels, strict=True):
             found.setdefault(label, handle)
     if found:
+        # A line of the legend holds about 84 characters, a handle takes the room of 8.
+        widest = max(len(label) for label in found) + 8
+        columns = max(1, min(columns, 84 // widest))
         figure.legend(
             found.values(),
             found.keys(),

@@ -154,7 +154,12 @@ struct Places {
 impl Places {
     fn problem(&self, invalid: &Invalid) -> Box<Problem> {
         let place = self.keys.get(&invalid.field).unwrap_or(&self.table).clone();
-        Box::new(Problem::new(&*invalid.message).at(place, format!("`{}`", invalid.field)))
+        let label = match invalid.field.as_str() {
+            "links" => "see the [[topology.link]] entries",
+            field if field.starts_with("links[") => "this link",
+            _ => "here",
+        };
+        with_rates(Problem::new(&*invalid.message).at(place, label))
     }
 }
 
@@ -360,5 +365,12 @@ fn explicit(mut table: Table<'_>, places: &mut Places) -> Checked<Explicit> {
 }
 
 fn at_link(invalid: &Invalid, place: Range<usize>) -> Box<Problem> {
-    Box::new(Problem::new(&*invalid.message).at(place, "of this link"))
+    with_rates(Problem::new(&*invalid.message).at(place, "of this link"))
+}
+
+/// Says which rates there are, if that is the problem.
+fn with_rates(problem: Problem) -> Box<Problem> {
+    let is_rate = problem.message.contains("picoseconds");
+    let help = "1, 2.5, 5, 10, 25, 40, 50, 100, 200, 400 and 800 Gb/s are such rates";
+    Box::new(problem.help_if(is_rate.then(|| help.to_owned())))
 }

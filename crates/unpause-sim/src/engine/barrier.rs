@@ -1,6 +1,6 @@
 //! A barrier that costs about a microsecond.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::{hint, thread};
 
 /// Spins, some microseconds of them, before it lets other threads have the core.
@@ -13,6 +13,7 @@ pub struct Barrier {
     spins: u32,
     waiting: AtomicU32,
     round: AtomicU32,
+    broken: AtomicBool,
 }
 
 impl Barrier {
@@ -24,10 +25,20 @@ impl Barrier {
             spins: if threads > cores { 0 } else { SPINS },
             waiting: AtomicU32::new(0),
             round: AtomicU32::new(0),
+            broken: AtomicBool::new(false),
         }
     }
 
+    /// To be kept by each thread: if it panics, those that wait for it panic too.
+    pub fn member(&self) -> Member<'_> {
+        Member(self)
+    }
+
     /// Returns when every thread has come here. What a thread wrote before, all see after.
+    ///
+    /// # Panics
+    ///
+    /// If another thread has panicked.
     pub fn wait(&self) {
         if self.threads == 1 {
             return;
@@ -40,12 +51,26 @@ impl Barrier {
         }
         let mut spins = 0;
         while self.round.load(Ordering::Acquire) == round {
+            let broken = self.broken.load(Ordering::Relaxed);
+            assert!(!broken, "another thread of the run has panicked");
             spins += 1;
             if spins < self.spins {
                 hint::spin_loop();
             } else {
                 thread::yield_now();
             }
+        }
+    }
+}
+
+/// A thread that comes to a [`Barrier`].
+#[derive(Debug)]
+pub struct Member<'a>(&'a Barrier);
+
+impl Drop for Member<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.broken.store(true, Ordering::Relaxed);
         }
     }
 }

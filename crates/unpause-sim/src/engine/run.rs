@@ -36,6 +36,7 @@ pub fn run(config: &Config, threads: usize, watch: &mut Watch<'_>) -> Result<Res
     let shard_of = partition(config, &plan.ports, threads);
     let exchange = Exchange::new(threads);
     let worker = |index: usize, watch: Option<&mut Watch<'_>>| {
+        let _member = exchange.barrier.member();
         let mut worker = Worker {
             traffic: Traffic::new(&config.traffic, &config.fabric, config.seed)
                 .map_err(Error::Invalid)?
@@ -77,7 +78,6 @@ pub fn run(config: &Config, threads: usize, watch: &mut Watch<'_>) -> Result<Res
 struct Exchange {
     barrier: Barrier,
     sides: [Side; 2],
-    interrupted: AtomicBool,
 }
 
 struct Side {
@@ -85,6 +85,8 @@ struct Side {
     next: Vec<AtomicU64>,
     /// From each thread to each thread.
     mail: Vec<Vec<Mutex<Mail>>>,
+    /// The watcher has ended the run.
+    interrupted: AtomicBool,
 }
 
 impl Exchange {
@@ -94,11 +96,11 @@ impl Exchange {
             mail: (0..threads)
                 .map(|_| (0..threads).map(|_| Mutex::new(Mail::default())).collect())
                 .collect(),
+            interrupted: AtomicBool::new(false),
         };
         Self {
             barrier: Barrier::new(threads),
             sides: [side(), side()],
-            interrupted: AtomicBool::new(false),
         }
     }
 }
@@ -132,7 +134,7 @@ impl Worker<'_, '_> {
                 .min(self.next_flow());
             side.next[self.shard.index as usize].store(own.as_ps(), Ordering::Relaxed);
             self.exchange.barrier.wait();
-            if self.exchange.interrupted.load(Ordering::Relaxed) {
+            if side.interrupted.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
             let next = side
@@ -165,7 +167,9 @@ impl Worker<'_, '_> {
                 })
                 .is_break()
                 {
-                    self.exchange.interrupted.store(true, Ordering::Relaxed);
+                    // Read by all after the next barrier, by none before.
+                    let next = &self.exchange.sides[round as usize % 2];
+                    next.interrupted.store(true, Ordering::Relaxed);
                 }
             }
         }

@@ -9,7 +9,6 @@ use std::collections::VecDeque;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use slab::Slab;
-use unpause_protocols::notification::Notification;
 use unpause_protocols::units::Time;
 
 use crate::config::NodeId;
@@ -17,18 +16,21 @@ use crate::engine::heap::{Entry, Heap};
 use crate::engine::ring::Ring;
 use crate::engine::shard::{Log, NodeModel, SenderSample, Window};
 use crate::engine::wire::GlobalPort;
-use crate::packet::{ACK_REQUEST, CE, Kind, MEASURE, Packet};
+use crate::packet::{Kind, Packet};
 use crate::plan::Plan;
 use crate::results::{PortRecord, PortSample};
 use crate::routing::mix;
-use crate::throttle::{Place, Reaction, Reactions, Throttle};
+use crate::throttle::{Reaction, Reactions, Throttle};
 use crate::traffic::FlowSpec;
 
+mod nic;
+mod pause;
 pub mod receiver;
 pub mod sender;
+mod transport;
 
-use receiver::{Receiver, Reception};
-use sender::{Pace, Sender};
+use receiver::Receiver;
+use sender::Sender;
 
 /// A host.
 #[derive(Debug)]
@@ -208,165 +210,6 @@ impl Host {
         }
     }
 
-    fn on_data(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
-        window.log.counts.delivered_packets += 1;
-        let slot = packet.slot;
-        let receiver = match self.receivers.get_mut(slot as usize) {
-            Some(receiver) if receiver.flow == packet.flow => receiver,
-            // The flow is complete: whatever comes again has arrived before.
-            _ => return self.acknowledge(now, Kind::Ack, packet.seq + 1, packet, window),
-        };
-        let bytes = window.ports.wire_bytes(packet) as u32;
-        receiver.sender_slot = packet.aux;
-        let notification = receiver
-            .notification_point
-            .on_data(now, bytes, packet.is(CE));
-        let reception = receiver.on_data(packet.seq);
-        let expected = receiver.expected;
-        if reception == Reception::Complete {
-            window.log.flows.push(receiver.end(Some(now)));
-            if receiver.recorded() {
-                let delivered = receiver.delivered_bytes();
-                window
-                    .log
-                    .receiver_series
-                    .push((now, packet.flow, delivered));
-            }
-            self.receivers.remove(slot as usize);
-        } else {
-            if let Some(notification) = notification {
-                self.notify(now, packet, &notification, window);
-            }
-            self.arm_receiver(slot);
-        }
-        match reception {
-            Reception::Complete | Reception::Duplicate => {
-                self.acknowledge(now, Kind::Ack, expected, packet, window);
-            }
-            Reception::InOrder if packet.is(ACK_REQUEST) => {
-                self.acknowledge(now, Kind::Ack, expected, packet, window);
-            }
-            Reception::InOrder => {}
-            Reception::Gap => {
-                window.log.counts.sequence_errors += 1;
-                self.acknowledge(now, Kind::Nak, expected, packet, window);
-            }
-            Reception::KnownGap => window.log.counts.sequence_errors += 1,
-        }
-    }
-
-    fn acknowledge(
-        &mut self,
-        now: Time,
-        kind: Kind,
-        seq: u32,
-        data: &Packet,
-        window: &mut Window<'_, '_>,
-    ) {
-        let flags = if data.is(MEASURE) { MEASURE } else { 0 };
-        let priority = window.plan.config.host.control_priority;
-        let ack = Packet {
-            stamp: data.stamp,
-            flow: data.flow,
-            seq,
-            src: self.id,
-            dst: data.src,
-            slot: data.aux,
-            aux: u32::from(data.bytes),
-            source_port: data.source_port,
-            ..Packet::new(kind, priority, flags, kind.control_bytes())
-        };
-        self.send_control(now, ack, window);
-    }
-
-    fn notify(
-        &mut self,
-        now: Time,
-        data: &Packet,
-        notification: &Notification,
-        window: &mut Window<'_, '_>,
-    ) {
-        window.log.counts.notifications += 1;
-        let priority = window.plan.config.host.control_priority;
-        let packet = Packet {
-            flow: data.flow,
-            src: self.id,
-            dst: data.src,
-            slot: data.aux,
-            source_port: data.source_port,
-            ..Packet::from_notification(notification, priority)
-        };
-        self.send_control(now, packet, window);
-    }
-
-    fn on_feedback(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
-        let slot = packet.slot;
-        let Some(sender) = self.senders.get_mut(slot as usize) else {
-            return;
-        };
-        if sender.flow != packet.flow {
-            return;
-        }
-        let timeout = window.plan.config.host.retransmit_timeout;
-        match packet.kind {
-            Kind::Nak => sender.on_nak(now, packet.seq, timeout),
-            Kind::Ack => {
-                let own = (u64::from(packet.aux) + window.ports.framing_bytes) * self.ps_per_byte;
-                let departed = Time::from_ps(packet.stamp + own);
-                let rtt = packet.is(MEASURE).then(|| now.saturating_sub(departed));
-                sender.on_ack(now, packet.seq, rtt, timeout);
-                // In the round-robin, it is forgotten when its turn comes.
-                if sender.is_done() && sender.pace != Pace::Ready {
-                    return self.forget(slot, window.log);
-                }
-            }
-            _ => {
-                if let Some(notification) = packet.notification() {
-                    sender.on_notification(now, &notification, &mut self.rng);
-                }
-            }
-        }
-        self.after_change(now, slot);
-    }
-
-    /// A flow's rate, window of packets or timers may have changed.
-    fn after_change(&mut self, now: Time, slot: u32) {
-        let sender = &mut self.senders[slot as usize];
-        sender.repace(now);
-        match sender.pace {
-            Pace::Idle => {
-                if sender.has_packet(now) {
-                    self.enqueue(slot);
-                }
-            }
-            Pace::Until(at) if sender.next_start < at => {
-                sender.pace = Pace::Until(sender.next_start);
-                let entry = Entry::new(sender.next_start, sender.flow, slot);
-                self.pacing.push(entry);
-                self.nic_at = self.nic_at.min(entry.time().max(self.busy_until));
-            }
-            _ => {}
-        }
-        self.arm_sender(slot);
-    }
-
-    /// Puts a flow with a packet to send into the round-robin, or behind its rate limiter if that
-    /// allows it only after the port is free again.
-    fn enqueue(&mut self, slot: u32) {
-        let sender = &mut self.senders[slot as usize];
-        let start = sender.next_start;
-        if start <= self.busy_until {
-            sender.pace = Pace::Ready;
-            self.ready[sender.class as usize].push_back(slot);
-            self.ready_mask |= 1 << sender.class;
-            self.nic_at = self.nic_at.min(self.busy_until);
-        } else {
-            sender.pace = Pace::Until(start);
-            self.pacing.push(Entry::new(start, sender.flow, slot));
-            self.nic_at = self.nic_at.min(start);
-        }
-    }
-
     fn arm_sender(&mut self, slot: u32) {
         let sender = &mut self.senders[slot as usize];
         let due = sender.next_timer();
@@ -387,14 +230,6 @@ impl Host {
                 receiver.flow,
                 RECEIVER << KIND_SHIFT | slot,
             ));
-        }
-    }
-
-    fn forget(&mut self, slot: u32, log: &mut Log) {
-        let sender = self.senders.remove(slot as usize);
-        if sender.retransmitted > 0 {
-            log.retransmissions
-                .push((sender.flow, sender.retransmitted));
         }
     }
 
@@ -461,146 +296,11 @@ impl Host {
                 let place = self.place(slot as u8, window.plan);
                 let throttle = &mut self.throttles[slot as usize];
                 throttle.on_timer(now, place, window.log);
-                self.after_pause_change(now, slot as u8);
-            }
-        }
-    }
-
-    fn obey(&mut self, now: Time, reaction: Reaction, window: &mut Window<'_, '_>) {
-        for class in 0..self.throttles.len() as u8 {
-            if reaction.priorities >> window.plan.classes.priority(class) & 1 == 1 {
-                let place = self.place(class, window.plan);
-                let throttle = &mut self.throttles[class as usize];
-                throttle.on_frame(now, reaction.pause, place, window.log);
-                self.after_pause_change(now, class);
-            }
-        }
-    }
-
-    fn after_pause_change(&mut self, now: Time, class: u8) {
-        let until = self.throttles[class as usize].next_timer();
-        if until.is_never() {
-            self.paused_mask &= !(1 << class);
-            if self.ready_mask & !self.paused_mask != 0 {
-                self.nic_at = self.nic_at.min(self.busy_until.max(now));
-            }
-        } else {
-            self.paused_mask |= 1 << class;
-            self.timers.push(Entry::new(
-                until,
-                u32::from(class),
-                PAUSE << KIND_SHIFT | u32::from(class),
-            ));
-        }
-    }
-
-    fn place(&self, class: u8, plan: &Plan<'_>) -> Place {
-        let record = plan.config.probes.pauses;
-        Place {
-            node: self.id,
-            port: 0,
-            priority: plan.classes.priority(class),
-            record,
-        }
-    }
-
-    #[inline]
-    fn send_control(&mut self, now: Time, packet: Packet, window: &mut Window<'_, '_>) {
-        if self.busy_until <= now && self.control.is_empty() {
-            let class = window.plan.classes.control;
-            self.transmit(now, class, &packet, window);
-            self.set_nic();
-        } else {
-            self.control.push(&packet);
-            self.nic_at = self.nic_at.min(self.busy_until.max(now));
-        }
-    }
-
-    #[inline]
-    fn transmit(&mut self, now: Time, class: u8, packet: &Packet, window: &mut Window<'_, '_>) {
-        let counters = &mut self.counters[class as usize];
-        counters.tx_packets += 1;
-        counters.tx_bytes += window.ports.wire_bytes(packet);
-        self.busy_until = window.transmit(self.port, now, packet, 0);
-    }
-
-    /// When to look again for something to send.
-    #[inline]
-    fn set_nic(&mut self) {
-        let sendable = !self.control.is_empty() || self.ready_mask & !self.paused_mask != 0;
-        self.nic_at = if sendable {
-            self.busy_until
-        } else {
-            self.pacing.next_time().max(self.busy_until)
-        };
-    }
-
-    fn on_nic(&mut self, now: Time, window: &mut Window<'_, '_>) {
-        self.busy_until = self.busy_until.max(now);
-        self.release_paced(now);
-        if !self.control.is_empty() {
-            let packet = self.control.pop();
-            let class = window.plan.classes.control;
-            self.transmit(now, class, &packet, window);
-        } else if let Some(slot) = self.next_ready(now, window.log) {
-            let sender = &mut self.senders[slot as usize];
-            let class = sender.class;
-            let packet = sender.send(now, self.id, slot, window.plan, &mut self.rng);
-            sender.pace = Pace::Idle;
-            let more = sender.has_packet(now);
-            window.log.counts.data_packets += 1;
-            self.transmit(now, class, &packet, window);
-            if more {
-                self.enqueue(slot);
-            }
-            self.arm_sender(slot);
-        }
-        self.set_nic();
-    }
-
-    /// Moves flows whose rate limiters have come to allow a packet into the round-robin.
-    fn release_paced(&mut self, now: Time) {
-        while let Some(entry) = self.pacing.peek() {
-            if entry.time() > now {
-                break;
-            }
-            self.pacing.pop();
-            let slot = entry.payload();
-            let Some(sender) = self.senders.get_mut(slot as usize) else {
-                continue;
-            };
-            if sender.flow == entry.key() && sender.pace == Pace::Until(entry.time()) {
-                self.enqueue(slot);
-            }
-        }
-    }
-
-    /// The flow whose turn it is, out of the round-robin.
-    fn next_ready(&mut self, now: Time, log: &mut Log) -> Option<u32> {
-        loop {
-            let eligible = self.ready_mask & !self.paused_mask;
-            if eligible == 0 {
-                return None;
-            }
-            let class = 7 - eligible.leading_zeros() as usize;
-            let slot = self.ready[class].pop_front()?;
-            if self.ready[class].is_empty() {
-                self.ready_mask &= !(1 << class);
-            }
-            let sender = &mut self.senders[slot as usize];
-            debug_assert_eq!(sender.pace, Pace::Ready);
-            sender.pace = Pace::Idle;
-            if !sender.has_packet(now) {
-                if sender.is_done() {
-                    self.forget(slot, log);
+                // A PAUSE that came later has an entry of its own.
+                if throttle.next_timer().is_never() {
+                    self.after_pause_change(now, slot as u8);
                 }
-                continue;
             }
-            if sender.next_start > now {
-                self.enqueue(slot);
-                continue;
-            }
-            return Some(slot);
         }
     }
 

@@ -167,7 +167,8 @@ impl Sender {
             is_last || segment.is_none_or(|limit| self.burst_bytes >= u64::from(limit));
 
         let every = plan.config.host.ack_every;
-        let on_the_count = every == 1 || (seq + 1).is_multiple_of(every);
+        // Of a flow that will be stopped, any packet may turn out to be the last.
+        let on_the_count = every == 1 || !self.stop.is_never() || (seq + 1).is_multiple_of(every);
         let measured = self.burst_over && (segment.is_some() || on_the_count || is_last);
         let mut flags = ECT;
         if measured {

@@ -93,8 +93,6 @@ pub mod fig1 {
     pub const R1: NodeId = 5;
     /// Port of S0 and of S1 on the link between them.
     pub const TRUNK: PortId = 0;
-    /// Port of S1 to R1.
-    pub const TO_R1: PortId = 2;
 
     /// H2 to H15.
     pub fn burst_hosts() -> std::ops::Range<NodeId> {

@@ -2,6 +2,7 @@
 
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{Config, Fabric, NodeKind};
+use unpause_sim::traffic::FlowSpec;
 
 use crate::common::*;
 
@@ -27,7 +28,7 @@ fn recurrence(path: &[(Rate, Time)], size: u64, config: &Config) -> Time {
 
 fn alone(fabric: Fabric, framing_bytes: u32, size: u64) -> (Config, Time) {
     let start = ps(1_234_567);
-    let spec = unpause_sim::traffic::FlowSpec {
+    let spec = FlowSpec {
         start,
         ..sized(1, 2, size)
     };
@@ -119,7 +120,7 @@ fn a_rate_limited_flow_is_paced_to_the_picosecond() {
             framing_bytes,
             ..fabric.clone()
         };
-        let spec = unpause_sim::traffic::FlowSpec {
+        let spec = FlowSpec {
             rate_limit: Some(gbps(10)),
             ..sized(1, 2, 100_000)
         };
@@ -130,11 +131,46 @@ fn a_rate_limited_flow_is_paced_to_the_picosecond() {
     }
 }
 
+/// What happens at one instant in one switch has an order that follows from the fabric: arrivals by
+/// port, then ports that become free.
+#[test]
+fn ties_are_broken_by_port() {
+    let frame = FRAME * 200;
+    let fabric = || star(&[gbps(40); 5], us(1));
+    for order in [[2, 3, 4, 5], [5, 3, 2, 4], [4, 5, 3, 2]] {
+        let flows = order.map(|src| sized(src, 1, 1000)).to_vec();
+        let results = run(&config(fabric(), flows, us(20)));
+        for flow in &results.flows {
+            let ahead = u64::from(flow.src - 2) * frame;
+            assert_eq!(fct(flow), flow.ideal_fct.unwrap() + ps(ahead));
+        }
+    }
+
+    // The third comes as the first leaves, in time to go before the second.
+    let packet = |src, start, priority| FlowSpec {
+        start,
+        priority,
+        ..sized(src, 1, 1000)
+    };
+    let flows = vec![
+        packet(2, Time::ZERO, 1),
+        packet(3, ps(1000), 1),
+        packet(4, ps(frame), 2),
+    ];
+    let results = run(&config(fabric(), flows, us(20)));
+    let wait = |flow: usize| fct(&results.flows[flow]) - results.flows[flow].ideal_fct.unwrap();
+    assert_eq!(
+        [wait(0), wait(1), wait(2)],
+        [ps(0), ps(2 * frame - 1000), ps(0)]
+    );
+}
+
 /// What cannot be run is refused in words.
 #[test]
 fn impossible_configurations_are_refused() {
     let good = || config(star(&[gbps(40); 3], us(1)), vec![sized(1, 2, 1000)], ms(1));
-    let cases: [(&str, fn(&mut Config)); 14] = [
+    type Spoil = fn(&mut Config);
+    let cases: [(&str, Spoil); 14] = [
         ("end above zero", |c| c.stop = Time::ZERO),
         ("end above zero", |c| c.stop = Time::NEVER),
         ("no delay", |c| c.fabric.links[0].delay = Time::ZERO),

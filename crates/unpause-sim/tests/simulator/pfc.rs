@@ -84,6 +84,24 @@ fn ns3_rdma_counts_more_pauses() {
     assert_eq!(config.switch.pfc.params.mode, PauseMode::Ns3Rdma);
 }
 
+/// A PAUSE that is refreshed for long costs one event a refresh, not one for each refresh before it.
+#[test]
+fn a_long_pause_is_cheap() {
+    let events = |stop| {
+        let urgent = FlowSpec {
+            priority: HIGH,
+            ..flow(3, 1)
+        };
+        let mut config = config(star(&[gbps(40); 3], us(1)), vec![urgent, flow(2, 1)], stop);
+        config.switch.lossless = 1 << HIGH | 1 << LOSSLESS;
+        config.switch.pfc.params = Params::ns3_rdma();
+        let results = run(&config);
+        assert!(results.totals.pause_frames > 400);
+        results.totals.events
+    };
+    assert!(events(ms(4)) < 5 * events(ms(1)));
+}
+
 /// Thresholds that move with the free buffer, beside lossy traffic that takes and gives it back.
 #[test]
 fn dynamic_thresholds_are_lossless() {

@@ -108,7 +108,7 @@ fn with_every_probe(config: &Config) -> Config {
 proptest! {
     #![proptest_config(ProptestConfig {
         max_shrink_iters: 3_000,
-        ..ProptestConfig::with_cases(40)
+        ..ProptestConfig::with_cases(250)
     })]
 
     #[test]

@@ -1,0 +1,302 @@
+//! The program as users see it: exit codes, messages, and what is left on the disk.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const SCENARIO: &str = r#"
+title = "two hosts"
+duration = "200us"
+
+[topology]
+builder = "single-switch"
+hosts = 3
+rate = "40Gbps"
+delay = "1us"
+
+[[scheme]]
+name = "PFC"
+
+[[scheme]]
+name = "PFC+PCN"
+congestion_control = "pcn"
+
+[[traffic]]
+name = "F0"
+kind = "flow"
+from = ["H0", "H1"]
+to = "H2"
+size = "64KB"
+record = true
+
+[probes]
+interval = "10us"
+ports = ["S0->H2"]
+"#;
+
+fn unpause(directory: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_unpause"))
+        .args(args)
+        .current_dir(directory)
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("the program runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A directory with the scenario in it.
+fn workplace() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("two.toml"), SCENARIO).unwrap();
+    directory
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_run_writes_a_complete_directory_and_a_summary() {
+    let place = workplace();
+    let run = unpause(
+        place.path(),
+        &["run", "two.toml", "--no-report", "--fct-hpcc"],
+    );
+    assert!(run.status.success(), "{}", text(&run.stderr));
+    let shown = text(&run.stdout);
+    assert!(shown.starts_with("two hosts\n"), "{shown}");
+    assert!(shown.contains("PFC+PCN"), "{shown}");
+    assert!(shown.contains("no PAUSE was sent"), "{shown}");
+    let expected = [
+        "fct-PFC+PCN.txt",
+        "fct-PFC.txt",
+        "flow_series.parquet",
+        "flows.parquet",
+        "manifest.json",
+        "pauses.parquet",
+        "port_series.parquet",
+        "ports.parquet",
+        "runs.parquet",
+        "scenario.toml",
+    ];
+    let results = place.path().join("results");
+    assert_eq!(names(&results.join("two")), expected);
+    assert_eq!(names(&results), ["two"]);
+    let fct = fs::read_to_string(results.join("two/fct-PFC.txt")).unwrap();
+    assert_eq!(fct.lines().count(), 2, "{fct}");
+
+    let compare = unpause(place.path(), &["compare", "results/two", "results/two"]);
+    assert!(compare.status.success(), "{}", text(&compare.stderr));
+    assert_eq!(text(&compare.stdout).matches("results/two ").count(), 4);
+    let export = unpause(place.path(), &["export", "results/two", "--csv"]);
+    assert!(export.status.success(), "{}", text(&export.stderr));
+    let flows = fs::read_to_string(results.join("two/csv/flows.csv")).unwrap();
+    assert_eq!(flows.lines().count(), 5, "{flows}");
+    assert!(flows.starts_with("run,scheme,flow_id,traffic,src,dst,priority,size_bytes,start_ns"));
+}
+
+#[test]
+fn the_same_scenario_and_seed_give_the_same_bytes() {
+    let place = workplace();
+    for (out, threads) in [("a", "1"), ("b", "4")] {
+        let args = [
+            "run",
+            "two.toml",
+            "--no-report",
+            "--out",
+            out,
+            "--threads",
+            threads,
+        ];
+        assert!(unpause(place.path(), &args).status.success());
+    }
+    for name in names(&place.path().join("a")) {
+        let read = |run: &str| fs::read(place.path().join(run).join(&name)).unwrap();
+        assert!(
+            name == "manifest.json" || read("a") == read("b"),
+            "{name} differs"
+        );
+    }
+}
+
+#[test]
+fn options_replace_what_the_file_says() {
+    let place = workplace();
+    let args = [
+        "run",
+        "two.toml",
+        "--no-report",
+        "--scheme",
+        "PFC",
+        "--seed",
+        "7",
+        "--duration",
+        "50us",
+        "--out",
+        "out",
+    ];
+    let run = unpause(place.path(), &args);
+    assert!(run.status.success(), "{}", text(&run.stderr));
+    assert!(
+        unpause(place.path(), &["export", "out", "--csv"])
+            .status
+            .success()
+    );
+    let runs = fs::read_to_string(place.path().join("out/csv/runs.csv")).unwrap();
+    assert_eq!(runs.lines().count(), 2, "{runs}");
+    assert!(runs.contains("\n0,PFC,7,50000,"), "{runs}");
+}
+
+#[test]
+fn mistakes_have_exit_code_1_and_leave_nothing() {
+    let place = workplace();
+    fs::write(
+        place.path().join("bad.toml"),
+        SCENARIO.replace("64KB", "64Kb"),
+    )
+    .unwrap();
+    for (args, said) in [
+        (vec!["run", "bad.toml"], "bad.toml:23:8"),
+        (vec!["validate", "bad.toml"], "b is a bit and B a byte"),
+        (vec!["run", "nowhere.toml"], "cannot read nowhere.toml"),
+        (
+            vec!["run", "two.toml", "--scheme", "PCN"],
+            "there is no scheme `PCN`",
+        ),
+        (
+            vec!["compare", "nowhere"],
+            "is not a complete result directory",
+        ),
+        (
+            vec!["run", "two.toml", "--out", "two.toml"],
+            "cannot write two.toml",
+        ),
+    ] {
+        let run = unpause(place.path(), &args);
+        assert_eq!(run.status.code(), Some(1), "{args:?}");
+        assert!(
+            text(&run.stderr).contains(said),
+            "{args:?}: {}",
+            text(&run.stderr)
+        );
+        assert_eq!(text(&run.stdout), "", "{args:?}");
+    }
+    let usage = unpause(place.path(), &["run", "two.toml", "--duration", "50"]);
+    assert_eq!(usage.status.code(), Some(2));
+    assert!(
+        text(&usage.stderr).contains("it has no unit"),
+        "{}",
+        text(&usage.stderr)
+    );
+    assert_eq!(names(place.path()), ["bad.toml", "two.toml"]);
+}
+
+#[test]
+fn only_results_are_replaced() {
+    let place = workplace();
+    let args = ["run", "two.toml", "--no-report", "--out", "out"];
+    for _ in 0..2 {
+        assert!(unpause(place.path(), &args).status.success());
+    }
+    fs::create_dir(place.path().join("mine")).unwrap();
+    fs::write(place.path().join("mine/notes.txt"), "keep").unwrap();
+    let run = unpause(
+        place.path(),
+        &["run", "two.toml", "--no-report", "--out", "mine"],
+    );
+    assert_eq!(run.status.code(), Some(1));
+    assert!(text(&run.stderr).contains("mine exists and is not a result directory"));
+    assert_eq!(names(&place.path().join("mine")), ["notes.txt"]);
+    assert_eq!(names(place.path()), ["mine", "out", "two.toml"]);
+}
+
+#[test]
+fn list_and_validate_answer_on_standard_output() {
+    let place = workplace();
+    let list = text(&unpause(place.path(), &["list"]).stdout);
+    for word in [
+        "dcqcn",
+        "cnp_interval",
+        "leaf-spine",
+        "poisson",
+        "websearch",
+        "./scenarios",
+    ] {
+        assert!(list.contains(word), "{word}");
+    }
+    let validate = text(&unpause(place.path(), &["validate", "two.toml"]).stdout);
+    assert!(
+        validate.contains("two.toml: ok: 2 runs of PFC, PFC+PCN; 4 nodes"),
+        "{validate}"
+    );
+}
+
+#[cfg(unix)]
+mod unix {
+    use super::*;
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+
+    /// Ctrl-C in the middle of a run that would take minutes.
+    #[test]
+    fn an_interrupted_run_leaves_nothing() {
+        let place = workplace();
+        let long = SCENARIO
+            .replace("200us", "1000s")
+            .replace("size = \"64KB\"\n", "");
+        fs::write(place.path().join("long.toml"), long).unwrap();
+        let mut run = Command::new(env!("CARGO_BIN_EXE_unpause"))
+            .args(["run", "long.toml", "--no-report"])
+            .current_dir(place.path())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+        let kill = Command::new("kill")
+            .args(["-INT", &run.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(kill.success());
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let status = loop {
+            match run.try_wait().unwrap() {
+                Some(status) => break status,
+                None if Instant::now() > deadline => {
+                    run.kill().unwrap();
+                    panic!("the run goes on after Ctrl-C");
+                }
+                None => std::thread::sleep(Duration::from_millis(20)),
+            }
+        };
+        assert_eq!(status.code(), Some(130));
+        assert_eq!(names(place.path()), ["long.toml", "two.toml"]);
+    }
+
+    /// A file-size limit fails writes as a full disk does.
+    #[test]
+    fn a_full_disk_leaves_nothing_that_looks_complete() {
+        let place = workplace();
+        let program = env!("CARGO_BIN_EXE_unpause");
+        let script = format!("trap '' XFSZ; ulimit -f 2; exec {program} run two.toml --no-report");
+        let run = Command::new("bash")
+            .args(["-c", &script])
+            .current_dir(place.path())
+            .output()
+            .unwrap();
+        assert_eq!(run.status.code(), Some(1), "{}", text(&run.stderr));
+        assert!(
+            text(&run.stderr).contains("cannot write"),
+            "{}",
+            text(&run.stderr)
+        );
+        assert_eq!(names(&place.path().join("results")), [""; 0]);
+    }
+}

@@ -1,0 +1,49 @@
+//! PFC at a host: classes that the switch stops.
+
+use unpause_protocols::units::Time;
+
+use super::{Host, KIND_SHIFT, PAUSE};
+use crate::engine::heap::Entry;
+use crate::engine::shard::Window;
+use crate::plan::Plan;
+use crate::throttle::{Place, Reaction};
+
+impl Host {
+    pub(super) fn obey(&mut self, now: Time, reaction: Reaction, window: &mut Window<'_, '_>) {
+        for class in 0..self.throttles.len() as u8 {
+            if reaction.priorities >> window.plan.classes.priority(class) & 1 == 1 {
+                let place = self.place(class, window.plan);
+                let throttle = &mut self.throttles[class as usize];
+                throttle.on_frame(now, reaction.pause, place, window.log);
+                self.after_pause_change(now, class);
+            }
+        }
+    }
+
+    pub(super) fn after_pause_change(&mut self, now: Time, class: u8) {
+        let until = self.throttles[class as usize].next_timer();
+        if until.is_never() {
+            self.paused_mask &= !(1 << class);
+            if self.ready_mask & !self.paused_mask != 0 {
+                self.nic_at = self.nic_at.min(self.busy_until.max(now));
+            }
+        } else {
+            self.paused_mask |= 1 << class;
+            self.timers.push(Entry::new(
+                until,
+                u32::from(class),
+                PAUSE << KIND_SHIFT | u32::from(class),
+            ));
+        }
+    }
+
+    pub(super) fn place(&self, class: u8, plan: &Plan<'_>) -> Place {
+        let record = plan.config.probes.pauses;
+        Place {
+            node: self.id,
+            port: 0,
+            priority: plan.classes.priority(class),
+            record,
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Runs on several threads.
+
+use std::ops::ControlFlow;
+
+use unpause_sim::Error;
+
+use crate::common::*;
+
+/// Two switches with two hosts each, and flows both ways between them.
+fn across(stop_us: u64) -> unpause_sim::config::Config {
+    let mut net = Net::default();
+    let (a, b) = (net.switch(), net.switch());
+    net.link(a, b, gbps(40), us(1));
+    let hosts = [a, a, b, b].map(|switch| net.host(switch, gbps(40), us(1)));
+    let flows = (0..4).map(|i| flow(hosts[i], hosts[(i + 2) % 4])).collect();
+    let mut config = config(net.0, flows, us(stop_us));
+    config.scheme = pcn();
+    config
+}
+
+#[test]
+fn a_watcher_ends_a_run_on_any_number_of_threads() {
+    let config = across(2_000);
+    for (threads, times) in [(1, 1), (2, 100), (3, 20)] {
+        for _ in 0..times {
+            let mut calls = 0;
+            let ended = unpause_sim::run_threads(&config, threads, &mut |progress| {
+                calls += 1;
+                assert!(progress.now < config.stop);
+                ControlFlow::Break(())
+            });
+            assert_eq!(ended, Err(Error::Interrupted));
+            assert_eq!(calls, 1);
+        }
+    }
+}
+
+#[test]
+fn threads_do_not_change_results() {
+    let config = across(500);
+    let one = run(&config);
+    for threads in [2, 3, 5] {
+        let go_on = &mut |_| ControlFlow::Continue(());
+        let many = unpause_sim::run_threads(&config, threads, go_on);
+        assert!(one == many.expect("the run is valid"), "{threads} threads");
+    }
+}
+
+/// Rather than leave the others waiting for ever.
+#[test]
+fn a_panic_of_one_thread_ends_the_run() {
+    let config = across(2_000);
+    for threads in [1, 2, 3] {
+        let run = || {
+            let _ = unpause_sim::run_threads(&config, threads, &mut |_| panic!("on purpose"));
+        };
+        assert!(std::panic::catch_unwind(run).is_err());
+    }
+}
