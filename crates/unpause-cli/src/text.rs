@@ -145,9 +145,9 @@ fn time(ns: f64) -> String {
 
 fn size(bytes: u64) -> String {
     match bytes {
-        ..1_000 => format!("{bytes} B"),
-        ..1_000_000 => format!("{} KB", digits(bytes as f64 / 1e3)),
-        ..1_000_000_000 => format!("{} MB", digits(bytes as f64 / 1e6)),
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{} KB", digits(bytes as f64 / 1e3)),
+        1_000_000..1_000_000_000 => format!("{} MB", digits(bytes as f64 / 1e6)),
         _ => format!("{} GB", digits(bytes as f64 / 1e9)),
     }
 }

@@ -131,7 +131,7 @@ pub(crate) fn set<'i>(
                         .help(format!("write `{step}.NAME.{last}`"))
                         .err();
                 };
-                let names: Vec<String> = array.iter().map(|entry| name_of(entry)).collect();
+                let names: Vec<String> = array.iter().map(name_of).collect();
                 let index = names
                     .iter()
                     .position(|found| found == name)
@@ -143,7 +143,7 @@ pub(crate) fn set<'i>(
                         .help_if(nearest(name, &names))
                         .err();
                 };
-                match array.iter_mut().nth(index).map(Spanned::get_mut) {
+                match array.get_mut(index).map(Spanned::get_mut) {
                     Some(DeValue::Table(table)) => table,
                     _ => return not_a_table(path, name, at),
                 }

@@ -14,6 +14,8 @@ mod mechanisms;
 mod output;
 pub mod quantity;
 mod run;
+#[cfg(feature = "parquet")]
+mod saved;
 mod scenario;
 mod setting;
 mod summary;
@@ -30,8 +32,10 @@ pub use output::{
     HostNote, Manifest, Outcome, ScenarioNote, Timing, WriteOptions, check_destination,
 };
 pub use run::{NoProgress, Options, Progress, execute};
+#[cfg(feature = "parquet")]
+pub use saved::Saved;
 pub use scenario::Scenario;
 pub use summary::Summary;
-pub use table_files::{Saved, write_csv};
+pub use table_files::write_csv;
 pub use tables::{TABLES, Tables};
 pub use warnings::Warning;

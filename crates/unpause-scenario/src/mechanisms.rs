@@ -258,6 +258,14 @@ impl Mechanism {
                     let file: TimelyFile = read(table, &[])?;
                     params = TimelyVariant::defaults(file.variant.as_ref().map(Spanned::get_ref));
                     params.min_rtt = base_rtt;
+                    if let Some(segment) = file.segment.as_ref()
+                        && params.variant == reaction_point::timely::Variant::PerPacket
+                    {
+                        return Problem::new("`segment` has no effect")
+                            .at(segment.span(), "the variant is per-packet")
+                            .help("remove it, or set variant = \"segment\" or \"patched\"")
+                            .err();
+                    }
                     file.apply(&mut params)?;
                 } else {
                     params.min_rtt = base_rtt;

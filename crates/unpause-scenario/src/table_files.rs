@@ -1,15 +1,11 @@
 //! Tables as files: Parquet (feature `parquet`) and CSV.
 
-use std::path::Path;
-
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 
 use crate::error::Error;
-use crate::output::Manifest;
-use crate::tables::{TABLES, Tables};
 
 /// Name and contents of a table's file.
 pub(crate) fn encode(name: &str, table: &RecordBatch) -> Result<(String, Vec<u8>), Error> {
@@ -32,55 +28,6 @@ fn bad(name: &str, error: &dyn std::error::Error) -> Error {
     Error::Other {
         message: format!("cannot write table {name}: {error}"),
         help: None,
-    }
-}
-
-/// A result directory, read.
-#[derive(Clone, Debug)]
-pub struct Saved {
-    /// Its tables.
-    pub tables: Tables,
-    /// Its manifest.
-    pub manifest: Manifest,
-}
-
-#[cfg(feature = "parquet")]
-impl Saved {
-    /// Reads a result directory.
-    pub fn load(directory: &Path) -> Result<Self, Error> {
-        let path = directory.join("manifest.json");
-        let text = std::fs::read(&path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => Error::Other {
-                message: format!("{} is not a complete result directory", directory.display()),
-                help: Some("it has no manifest.json; `unpause run` writes one at the end".into()),
-            },
-            _ => Error::io("read", &path, error),
-        })?;
-        let manifest = serde_json::from_slice(&text).map_err(|error| Error::Other {
-            message: format!("{}: {error}", path.display()),
-            help: Some("run the scenario again: this manifest is of another version".into()),
-        })?;
-        let mut tables = Vec::new();
-        for name in TABLES {
-            let path = directory.join(format!("{name}.parquet"));
-            let bytes = std::fs::read(&path).map_err(|error| Error::io("read", &path, error))?;
-            let table = parquet_file::decode(bytes).map_err(|error| Error::Other {
-                message: format!("{}: {error}", path.display()),
-                help: None,
-            })?;
-            tables.push(table);
-        }
-        let [runs, flows, ports, pauses, port_series, flow_series] =
-            tables.try_into().expect("one for each name");
-        let tables = Tables {
-            runs,
-            flows,
-            ports,
-            pauses,
-            port_series,
-            flow_series,
-        };
-        Ok(Self { tables, manifest })
     }
 }
 
@@ -111,6 +58,9 @@ fn cell(column: &dyn Array, row: usize) -> String {
         _ => column.as_string::<i32>().value(row).to_owned(),
     }
 }
+
+#[cfg(feature = "parquet")]
+pub(crate) use parquet_file::decode;
 
 #[cfg(feature = "parquet")]
 mod parquet_file {

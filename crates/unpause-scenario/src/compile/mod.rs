@@ -167,6 +167,7 @@ fn compile_run<'i>(
     let topology = take_table(&mut root, "topology")?;
     let traffic_tables = take_tables(&mut root, "traffic")?;
     let whole = root.span();
+    let pfc_span = root.get_ref().get("pfc").map(Spanned::span);
     let mut file: File = read(root, &FILE_KEYS)?;
     let stop = settings::positive("duration", &file.duration)?;
 
@@ -182,6 +183,14 @@ fn compile_run<'i>(
 
     let host = settings::host(&file.host)?;
     fabric.framing_bytes = settings::framing(&file.host)?;
+    if let Some(span) =
+        pfc_span.filter(|_| file.switch.lossless.as_ref().is_some_and(Vec::is_empty))
+    {
+        return Problem::new("[pfc] has no effect")
+            .at(span, "these settings")
+            .help("switch.lossless is empty: remove [pfc], or list a priority such as 3 there")
+            .err();
+    }
     let pfc = settings::pfc(&file.pfc, &host)?;
     let switch = settings::switch(&file.switch, pfc, &host)?;
     let probes = settings::probes(&file.probes, &names)?;

@@ -78,10 +78,13 @@ pub(super) fn switch(
 }
 
 pub(super) fn pfc(file: &file::Pfc, host: &HostConfig) -> Checked<PfcConfig> {
-    let mut config = PfcConfig::default();
-    config.params = match file.mode.as_ref().map(Spanned::get_ref) {
+    let params = match file.mode.as_ref().map(Spanned::get_ref) {
         None | Some(file::PfcMode::Standard) => pfc::Params::default(),
         Some(file::PfcMode::Ns3Rdma) => pfc::Params::ns3_rdma(),
+    };
+    let mut config = PfcConfig {
+        params,
+        ..PfcConfig::default()
     };
     match (&file.pause_time, &file.pause_quanta) {
         (Some(time), Some(quanta)) => return both("pause_time", time, "pause_quanta", quanta),
