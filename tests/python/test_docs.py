@@ -1,0 +1,125 @@
+"""What the documents say is true: examples run, columns and keys are those of the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import unpause
+from unpause import schema
+from unpause.cli import main
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("crates/*/*.md")])
+
+pytestmark = pytest.mark.skipif(
+    not (ROOT / "docs" / "tables.md").is_file(), reason="the documents are not here"
+)
+
+
+def blocks(document: str, language: str) -> list[str]:
+    text = (ROOT / document).read_text("utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def sections(document: str) -> dict[str, str]:
+    """Text below each heading, by the heading without its marks."""
+    parts = re.split(r"^#+ (.*)$", (ROOT / document).read_text("utf-8"), flags=re.MULTILINE)
+    return {head.strip("`[] "): text for head, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def rows(text: str) -> list[list[str]]:
+    """Cells of the rows of all tables in `text`."""
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+@pytest.mark.parametrize("table", schema.TABLES)
+def test_tables_lists_every_column_in_order(table: str) -> None:
+    text = sections("docs/tables.md")
+    documented = []
+    for cells in rows(text["The tables"]) + rows(text[table]):
+        for name in re.findall(r"`(\w+)`", cells[0]):
+            documented.append((name, cells[1].split(",")[0], "null" in cells[1]))
+    types = {c.name: (c.name, _arrow_name(c), c.nullable) for c in schema.TABLES[table]}
+    # The port's columns share a row that refers to table `ports`.
+    documented = [
+        types[name] if kind.startswith("as in") else (name, kind, null)
+        for name, kind, null in documented
+    ]
+    assert documented == list(types.values())
+
+
+def _arrow_name(column: schema.Column) -> str:
+    return {"double": "float64"}.get(str(column.type), str(column.type))
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/scenario.md"])
+def test_complete_scenarios_are_valid(document: str) -> None:
+    complete = [block for block in blocks(document, "toml") if "duration =" in block]
+    assert complete
+    for block in complete:
+        assert unpause.validate(block)
+
+
+def test_scenario_lists_every_parameter_with_its_default(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["unpause", "list"])
+    assert main() == 0
+    listed: dict[str, dict[str, str]] = {}
+    mechanism = ""
+    for line in capfd.readouterr().out.split("\n\n")[0].splitlines()[1:]:
+        words = line.split()
+        if line.startswith("    "):
+            listed[mechanism][words[0]] = words[1]
+        else:
+            mechanism = words[0]
+            listed[mechanism] = {}
+    assert len(listed["pcn"]) > 5
+    text = sections("docs/scenario.md")
+    for mechanism, parameters in listed.items():
+        if not parameters:
+            continue
+        documented = {}
+        for cells in rows(text[f"scheme.{mechanism}"]):
+            if cells[0].startswith("`"):
+                documented[cells[0].strip("`")] = cells[1].strip("`").strip('"')
+        assert list(documented) == list(parameters)
+        for key, default in parameters.items():
+            assert _same(documented[key], default), (mechanism, key, documented[key], default)
+
+
+def _same(documented: str, default: str) -> bool:
+    # Per cent for a ratio, no time at all, what does not exist per packet, what the topology gives.
+    aliases = {"1%": "0.01", "0s": "0ps", "-": "16KB", "base RTT": "base"}
+    return aliases.get(documented, documented) == default
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(document: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", document.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        file, _, anchor = target.partition("#")
+        if file.startswith(("http:", "https:")):
+            continue
+        path = (document.parent / file).resolve() if file else document
+        assert path.exists(), target
+        if anchor:
+            heads = re.findall(r"^#+ (.*)$", path.read_text("utf-8"), flags=re.MULTILINE)
+            anchors = [re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in heads]
+            assert anchor in anchors, target
+
+
+def test_the_python_examples_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names: dict[str, object] = {}
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    for block in blocks("docs/python.md", "python"):
+        exec(compile(block, "docs/python.md", "exec"), names)
+    said = capsys.readouterr().out
+    assert "did you mean `duration`?" in said
