@@ -15,6 +15,7 @@ pub mod np_ecn;
 pub mod qcn;
 pub mod red;
 pub mod tcn;
+pub mod tofino;
 
 /// What a congestion point needs to know of a packet.
 #[derive(Clone, Copy, Debug)]
@@ -105,6 +106,8 @@ mechanisms! {
     Codel(codel::Codel),
     /// ECN#: marks instantaneous and persistent queues.
     EcnSharp(ecn_sharp::EcnSharp),
+    /// ECN# with the clock, registers and division of a programmable switch.
+    Tofino(tofino::Tofino),
 }
 
 impl CongestionPoint {
