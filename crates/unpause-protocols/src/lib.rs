@@ -32,4 +32,6 @@ pub mod flow_control;
 pub mod notification;
 pub mod notification_point;
 pub mod reaction_point;
+pub mod scheduler;
+pub mod tagging;
 pub mod units;
