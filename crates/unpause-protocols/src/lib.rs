@@ -35,3 +35,4 @@ pub mod reaction_point;
 pub mod scheduler;
 pub mod tagging;
 pub mod units;
+pub mod window;
