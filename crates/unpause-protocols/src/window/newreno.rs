@@ -32,6 +32,8 @@
 //! - A fast retransmit may begin as soon as everything sent before the last loss is acknowledged, as in
 //!   ns-3; RFC 6582 waits for one byte more.
 //! - A fast retransmit cuts the window even if a mark has cut it in the same round trip.
+//! - Congestion avoidance keeps fractions of a byte; ns-3 drops them, a fifth of the growth of a window of
+//!   600 segments.
 //! - Repeated timeouts leave the threshold alone, as RFC 5681 has it.
 //! - Retransmissions count against no burst limit, those after a timeout excepted.
 
@@ -148,6 +150,8 @@ pub struct Tcp<L> {
     sent: u64,
     cwnd: u64,
     ssthresh: u64,
+    /// What congestion avoidance owes, in `cwnd`-ths of a byte.
+    remainder: u64,
     phase: Phase,
     /// A loss among the bytes before this one is the last one still.
     recover: u64,
@@ -176,6 +180,7 @@ impl<L: Law> Tcp<L> {
             sent: 0,
             cwnd: u64::from(params.mss) * u64::from(params.initial_window),
             ssthresh: u64::MAX,
+            remainder: 0,
             phase: Phase::Open,
             recover: 0,
             duplicates: 0,
@@ -275,12 +280,13 @@ impl<L: Law> Tcp<L> {
 
     fn grow(&mut self) {
         let mss = self.mss();
-        let step = if self.cwnd < self.ssthresh {
-            mss
-        } else {
-            (mss * mss / self.cwnd).max(1)
-        };
-        self.cwnd = self.cwnd.saturating_add(step);
+        if self.cwnd < self.ssthresh {
+            self.cwnd = self.cwnd.saturating_add(mss);
+            return;
+        }
+        let product = (mss * mss).saturating_add(self.remainder);
+        self.remainder = product % self.cwnd;
+        self.cwnd = self.cwnd.saturating_add(product / self.cwnd);
     }
 
     /// A partial ACK: what it acknowledges has left the network, and one retransmission goes in.
