@@ -483,6 +483,7 @@ mod tests {
     extern crate alloc;
 
     use super::*;
+    use crate::window::ecn_tcp::Half;
     use alloc::vec::Vec;
 
     const MSS: u64 = 1400;
@@ -777,5 +778,109 @@ mod tests {
             ack(&mut tcp, Time::ZERO, next);
         }
         assert_eq!(segments(tcp.cwnd()), 20);
+    }
+
+    #[test]
+    fn recovery_ends_with_a_window_not_far_above_what_is_in_flight() {
+        for (in_flight, cwnd) in [(0, 2), (3, 4), (12, 8)] {
+            let mut tcp = steady(Params {
+                limited_transmit: false,
+                ..unlimited_burst()
+            });
+            let ack = |number| Ack {
+                number,
+                ece: false,
+                rtt: None,
+            };
+            for _ in 0..3 {
+                tcp.on_ack(RTT, &ack(20 * MSS));
+            }
+            for _ in 0..20 {
+                tcp.on_ack(RTT, &ack(20 * MSS));
+            }
+            for _ in 0..=in_flight {
+                tcp.next_segment(RTT, u64::MAX).unwrap();
+            }
+            tcp.on_ack(RTT, &ack(36 * MSS));
+            assert_eq!(segments(tcp.in_flight()), in_flight);
+            assert_eq!(segments(tcp.cwnd()), cwnd);
+        }
+    }
+
+    /// A connection with sixteen segments in flight, 0 to 15, that halves its window at a mark.
+    fn marked(cwnd: u64) -> Tcp<Half> {
+        let params = Params {
+            initial_window: 16,
+            ..unlimited_burst()
+        };
+        let mut tcp = Tcp::with_law(&params, Half);
+        while tcp.next_segment(Time::ZERO, u64::MAX).is_some() {}
+        tcp.cwnd = cwnd * MSS;
+        tcp
+    }
+
+    fn ece(segment: u64) -> Ack {
+        Ack {
+            number: segment * MSS,
+            ece: true,
+            rtt: Some(RTT),
+        }
+    }
+
+    #[test]
+    fn after_a_mark_the_first_new_segment_bears_cwr_and_its_ack_ends_the_cut() {
+        let mut tcp = marked(16);
+        for segment in 1..=8 {
+            tcp.on_ack(RTT, &ece(segment));
+            assert_eq!(tcp.next_segment(RTT, u64::MAX), None);
+        }
+        // 8 in flight are the window's; from now on a segment leaves for each that arrives.
+        for segment in 9..=16 {
+            tcp.on_ack(RTT, &ece(segment));
+            let sent = tcp.next_segment(RTT, u64::MAX).unwrap();
+            assert_eq!(sent.start, (segment + 7) * MSS);
+            assert_eq!((sent.ect, sent.cwr), (true, segment == 9));
+            assert_eq!(tcp.state(), State::Cwr);
+        }
+        assert_eq!(segments(tcp.cwnd()), 8);
+        // Segment 16 bore CWR: the ACK of it may be answered again.
+        tcp.on_ack(RTT, &ece(17));
+        assert_eq!((segments(tcp.cwnd()), tcp.state()), (4, State::Cwr));
+    }
+
+    #[test]
+    fn a_mark_leaves_the_threshold_at_half_of_what_is_in_flight_at_least() {
+        let mut tcp = marked(6);
+        tcp.on_ack(RTT, &ece(2));
+        assert_eq!((tcp.cwnd(), tcp.ssthresh()), (3 * MSS, 7 * MSS));
+        let mut least = marked(1);
+        least.on_ack(RTT, &ece(16));
+        assert_eq!((least.cwnd(), least.ssthresh()), (MSS, MSS));
+    }
+
+    #[test]
+    fn marks_are_answered_in_disorder_but_not_in_recovery_nor_after_a_timeout() {
+        let mut tcp = marked(16);
+        tcp.on_ack(RTT, &ece(0));
+        assert_eq!((segments(tcp.cwnd()), tcp.state()), (8, State::Cwr));
+        let mut recovering = marked(16);
+        for _ in 0..3 {
+            recovering.on_ack(
+                RTT,
+                &Ack {
+                    ece: false,
+                    ..ece(0)
+                },
+            );
+        }
+        let (cwnd, ssthresh) = (recovering.cwnd(), recovering.ssthresh());
+        recovering.on_ack(RTT, &ece(0));
+        assert_eq!(recovering.cwnd(), cwnd + MSS);
+        assert_eq!(recovering.ssthresh(), ssthresh);
+        let mut starting_over = marked(16);
+        starting_over.on_timer(starting_over.next_timer());
+        starting_over.on_ack(RTT, &ece(1));
+        assert_eq!(segments(starting_over.cwnd()), 2);
+        assert_eq!(starting_over.state(), State::Loss);
     }
 }
