@@ -110,8 +110,20 @@ pub struct SwitchConfig {
     /// Packet memory of the whole switch, bytes. `None`: what PFC of every lossless priority of
     /// every port can need, plus [`SwitchConfig::lossy_queue_bytes`] for each port.
     pub buffer_bytes: Option<u64>,
+    /// In which order an egress queue serves packets.
+    pub queueing: Queueing,
     /// A lossy packet is dropped when its egress queue would grow beyond this, bytes.
     pub lossy_queue_bytes: u64,
+}
+
+/// In which order the packets of one priority leave an egress port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Queueing {
+    /// In order of arrival: who sends more gets more.
+    #[default]
+    Fifo,
+    /// From virtual output queues, a packet of each ingress port in turn: ports get equal shares.
+    Voq,
 }
 
 /// PFC at the ingress of a switch.
@@ -185,6 +197,7 @@ impl Default for SwitchConfig {
             lossless: 1 << 3,
             pfc: PfcConfig::default(),
             buffer_bytes: None,
+            queueing: Queueing::Fifo,
             lossy_queue_bytes: 1_000_000,
         }
     }

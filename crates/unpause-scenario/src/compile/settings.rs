@@ -4,7 +4,7 @@ use serde_spanned::Spanned;
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::Time;
 use unpause_sim::config::{
-    HostConfig, NodeId, PRIORITIES, PfcConfig, PfcThreshold, PortId, Probes, SwitchConfig,
+    HostConfig, NodeId, PRIORITIES, PfcConfig, PfcThreshold, PortId, Probes, Queueing, SwitchConfig,
 };
 
 use super::names::Names;
@@ -74,6 +74,10 @@ pub(super) fn switch(
     if let Some(size) = &file.lossy_queue {
         switch.lossy_queue_bytes = size.get_ref().0;
     }
+    switch.queueing = match file.queueing {
+        None | Some(file::Queueing::Fifo) => Queueing::Fifo,
+        Some(file::Queueing::Voq) => Queueing::Voq,
+    };
     Ok(switch)
 }
 

@@ -65,7 +65,7 @@ impl SharedBuffer {
         let mut headroom = 0;
         for transmitter in transmitters {
             for class in 0..classes as u8 {
-                queues.push(Queue::new(class, plan, &mut rng));
+                queues.push(Queue::new(class, transmitters.len(), plan, &mut rng));
                 let mut entry = Ingress::default();
                 if plan.classes.is_lossless(class) {
                     let rate = Rate::from_bps(8_000_000_000_000 / transmitter.ps_per_byte);
@@ -224,7 +224,7 @@ impl SharedBuffer {
             self.depart(now, packet, flags, from, to, class, window);
         } else {
             queue.max_bytes = queue.max_bytes.max(queue.bytes);
-            let slot = queue.packets.push(packet);
+            let slot = queue.packets.push(packet, from);
             slot.time = now;
             slot.ingress = from;
             slot.bits = packet.bits | flags;
@@ -253,7 +253,6 @@ impl SharedBuffer {
         let index = port_id as usize * self.classes + class as usize;
         let queue = &mut self.queues[index];
         let packet = queue.packets.pop();
-        queue.packets.prefetch(0);
         queue.bytes -= u64::from(packet.bytes);
         if queue.packets.is_empty() {
             port.backlog &= !(1 << class);
