@@ -78,12 +78,13 @@ pub fn best(case: &Case, flows: Option<u64>, threads: usize, repeat: u32) -> Mea
 /// One run in this process.
 pub fn once(case: &Case, flows: Option<u64>, threads: usize, with_digest: bool) -> Measurement {
     let config = (case.config)(flows.unwrap_or(case.flows));
-    let before = usage();
+    let before = cpu_time();
     let clock = std::time::Instant::now();
     let results = unpause_sim::run_threads(&config, threads, &mut |_| ControlFlow::Continue(()))
         .expect("it runs");
     let wall_s = clock.elapsed().as_secs_f64();
-    let after = usage();
+    let after = cpu_time();
+    let peak_memory_mb = peak_memory_mb();
     let Totals {
         packet_hops,
         events,
@@ -103,7 +104,7 @@ pub fn once(case: &Case, flows: Option<u64>, threads: usize, with_digest: bool) 
         user_s: after.user_s - before.user_s,
         system_s: after.system_s - before.system_s,
         wall_s,
-        peak_memory_mb: after.peak_memory_mb,
+        peak_memory_mb,
         digest: with_digest.then(|| digest(&results)),
     }
 }
@@ -124,14 +125,13 @@ fn digest(results: &Results) -> String {
     format!("{:016x}", hash.0)
 }
 
-struct Usage {
+struct CpuTime {
     user_s: f64,
     system_s: f64,
-    peak_memory_mb: f64,
 }
 
-/// CPU time and peak memory of this process so far.
-fn usage() -> Usage {
+/// CPU time of this process so far.
+fn cpu_time() -> CpuTime {
     // SAFETY: getrusage fills the zeroed structure that it is given.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
@@ -139,9 +139,16 @@ fn usage() -> Usage {
         usage
     };
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
-    Usage {
+    CpuTime {
         user_s: seconds(usage.ru_utime),
         system_s: seconds(usage.ru_stime),
-        peak_memory_mb: usage.ru_maxrss as f64 * 1024.0 / 1e6,
     }
+}
+
+/// Peak memory of this process; what getrusage says could be that of the process that started it.
+fn peak_memory_mb() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
+    kilobytes.map_or(f64::NAN, |kb: f64| kb * 1024.0 / 1e6)
 }
