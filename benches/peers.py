@@ -32,10 +32,10 @@ Not the same:
 * 500 Mb/s a flow: UDP in ns-3, RoCEv2 with one acknowledgement a flow in unpause, which also keeps
   account of ingress buffers for PFC. No queue overflows in either.
 * closed loop: TCP with DCTCP, RED queue discs that mark, and no PFC in ns-3; DCQCN with PFC in
-  unpause. An acknowledgement a packet in both. They are different algorithms of about the same work.
+  unpause. An acknowledgement a packet in both. Different algorithms, about the same work.
 * ns-3's packets have real headers and can carry bytes; its devices, sockets and queue discs are
   general. unpause models only what a RoCE fabric has.
-* ns-3's user CPU seconds leave out what it takes to set the fabric up; unpause's have it in them."""
+* ns-3's CPU seconds leave out what it takes to set the fabric up; unpause's have it in them."""
 
 
 def main():
