@@ -13,7 +13,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Cargo and the build of the extension share one configuration, so nothing is compiled twice.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: help demo test lint install format clean
+.PHONY: help demo test lint install format clean bench bench-mechanisms bench-peers bench-linear bench-gate \
+        bench-gate-update
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +23,11 @@ help:
 	@echo "make lint      check formatting and lints"
 	@echo "make format    reformat Rust and Python"
 	@echo "make install   build the package in release mode into $(VENV)"
+	@echo "make bench     measure the engine; CASES=\"fig1-pcn clos-pcn\" REPEAT=3 choose"
+	@echo "make bench-mechanisms   nanoseconds per decision of each mechanism"
+	@echo "make bench-peers        the same fabric and flows in ns-3 (installed from Debian's packages)"
+	@echo "make bench-linear       run time against packets, drawn into docs/img/linear.png"
+	@echo "make bench-gate         instruction counts against the record; bench-gate-update renews it"
 	@echo "make clean     remove $(VENV), target and results"
 
 demo: $(VENV)/.installed
@@ -43,6 +49,32 @@ format: $(VENV)/.tools
 	cargo fmt --all
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+# What the engine does in a second (docs/performance.md).
+CASES ?=
+REPEAT ?= 3
+FLOWS ?= 5000
+BENCH := cargo run --release --quiet --package unpause-bench --
+
+bench:
+	$(BENCH) run $(CASES) --repeat $(REPEAT) --json benches/latest.json
+
+bench-mechanisms:
+	$(BENCH) mechanisms
+
+bench-peers:
+	cargo build --release --quiet --package unpause-bench
+	$(PYTHON) benches/peers.py --flows $(FLOWS) --json benches/peers.json
+
+bench-linear: $(VENV)/.tools
+	cargo build --release --quiet --package unpause-bench
+	$(BIN)/python benches/linear.py
+
+bench-gate:
+	$(PYTHON) benches/gate.py
+
+bench-gate-update:
+	$(PYTHON) benches/gate.py --update
 
 clean:
 	rm -rf $(VENV) target results

@@ -18,10 +18,23 @@ pub struct Case {
     pub name: &'static str,
     /// What it is, in a line.
     pub what: &'static str,
-    /// Builds the run.
-    pub config: fn() -> Config,
-    /// Worth running on several threads.
-    pub threads: bool,
+    /// Builds the run, of so many flows if that is a choice.
+    pub config: fn(u64) -> Config,
+    /// How many flows it has unless told otherwise; 0 where that is no choice.
+    pub flows: u64,
+    /// When to run it.
+    pub role: Role,
+}
+
+/// When a case is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// By default, on one thread.
+    Single,
+    /// By default, on one thread and on all cores.
+    Threaded,
+    /// When named: to count instructions, or beside another simulator.
+    Named,
 }
 
 /// All cases, in order.
@@ -29,62 +42,93 @@ pub const CASES: &[Case] = &[
     Case {
         name: "fig1-pcn",
         what: "(a) PCN Fig. 1, burst, PCN, probes of Fig. 2",
-        config: || fig1(pcn()),
-        threads: false,
+        config: |_| fig1(pcn(), Time::from_ms(50), Time::from_ms(150)),
+        flows: 0,
+        role: Role::Single,
     },
     Case {
         name: "fig1-dcqcn",
         what: "(a) PCN Fig. 1, burst, DCQCN, probes of Fig. 2",
-        config: || fig1(dcqcn()),
-        threads: false,
+        config: |_| fig1(dcqcn(), Time::from_ms(50), Time::from_ms(150)),
+        flows: 0,
+        role: Role::Single,
     },
     Case {
         name: "clos-pcn",
         what: "(b) 512-host Clos, 20,000 flows of W1, PCN",
-        config: || clos(pcn(), 8, 20_000),
-        threads: true,
+        config: |flows| clos(pcn(), flows, FlowSettings::default()),
+        flows: 20_000,
+        role: Role::Threaded,
     },
     Case {
         name: "clos-dcqcn",
         what: "(b) 512-host Clos, 20,000 flows of W1, DCQCN",
-        config: || clos(dcqcn(), 8, 20_000),
-        threads: true,
+        config: |flows| clos(dcqcn(), flows, FlowSettings::default()),
+        flows: 20_000,
+        role: Role::Threaded,
     },
     Case {
         name: "fat-tree",
         what: "(c) 1,024-host fat-tree at 100 Gb/s, permutation of 2 MB flows, DCQCN",
-        config: || fat_tree(dcqcn()),
-        threads: true,
+        config: |_| fat_tree(dcqcn()),
+        flows: 0,
+        role: Role::Threaded,
     },
     Case {
         name: "fat-tree-pfc",
         what: "(c) the same with PFC alone",
-        config: || fat_tree(SchemeConfig::default()),
-        threads: true,
+        config: |_| fat_tree(SchemeConfig::default()),
+        flows: 0,
+        role: Role::Threaded,
     },
     Case {
         name: "sparse-512",
         what: "(d) 512 hosts, 2,000 flows of W1 at 1 % load, PCN",
-        config: || sparse(8),
-        threads: false,
+        config: |flows| sparse(8, flows),
+        flows: 2_000,
+        role: Role::Single,
     },
     Case {
         name: "sparse-8192",
         what: "(d) 8,192 hosts, the same flows, PCN",
-        config: || sparse(128),
-        threads: false,
+        config: |flows| sparse(128, flows),
+        flows: 2_000,
+        role: Role::Single,
     },
     Case {
         name: "nic-1024",
         what: "(e) 1,024 paced flows through one NIC",
-        config: nic,
-        threads: false,
+        config: |_| nic(),
+        flows: 0,
+        role: Role::Single,
     },
     Case {
         name: "incast-gbn",
         what: "(f) 100:1 incast of 1 MB flows, lossy class, go-back-N",
-        config: incast,
-        threads: false,
+        config: |_| incast(),
+        flows: 0,
+        role: Role::Single,
+    },
+    Case {
+        name: "gate-fig1",
+        what: "(a) with PCN, 12 ms of it",
+        config: |_| fig1(pcn(), Time::from_ms(4), Time::from_ms(12)),
+        flows: 0,
+        role: Role::Named,
+    },
+    Case {
+        name: "gate-clos",
+        what: "(b) with DCQCN, 600 flows",
+        config: |flows| clos(dcqcn(), flows, FlowSettings::default()),
+        flows: 600,
+        role: Role::Named,
+    },
+    Case {
+        name: "clos-constant",
+        what: "the flows of (b) at 500 Mb/s each, only the last packet acknowledged",
+        config: constant,
+        flows: 20_000,
+        role: Role::Named,
     },
 ];
 
@@ -124,7 +168,7 @@ fn names(prefix: &str, numbers: std::ops::Range<u32>) -> Vec<String> {
     numbers.map(|number| format!("{prefix}{number}")).collect()
 }
 
-fn fig1(scheme: SchemeConfig) -> Config {
+fn fig1(scheme: SchemeConfig, burst: Time, stop: Time) -> Config {
     let mut right = names("R", 0..2);
     right.extend(names("H", 2..16));
     let topology = TwoSwitch {
@@ -155,7 +199,7 @@ fn fig1(scheme: SchemeConfig) -> Config {
         to: node("R1"),
         flows_per_host: 16,
         size: Size::Fixed(64_000),
-        arrivals: Arrivals::once(Time::from_ms(50)),
+        arrivals: Arrivals::once(burst),
         flow: FlowSettings {
             controlled: false,
             ..FlowSettings::default()
@@ -186,7 +230,7 @@ fn fig1(scheme: SchemeConfig) -> Config {
         (from, at as u16)
     };
     let ports = ports.into_iter().map(port).collect();
-    let mut config = run(topology, scheme, traffic, Time::from_ms(150));
+    let mut config = run(topology, scheme, traffic, stop);
     config.probes.ports = ports;
     config
 }
@@ -212,15 +256,14 @@ fn w1() -> Size {
 }
 
 /// PCN Fig. 14: load 0.6, each event 1 to 15 senders to one receiver.
-fn clos(scheme: SchemeConfig, pods: u32, flows: u64) -> Config {
-    let topology = clos_topology(pods);
+fn clos(scheme: SchemeConfig, flows: u64, flow: FlowSettings) -> Config {
+    let topology = clos_topology(8);
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let load = 0.6 * 10e9 * hosts.len() as f64;
     let size = w1();
     let events_per_second = load / (8.0 * size.mean() * 8.0);
     let mut arrivals = Arrivals::poisson(events_per_second, Time::ZERO);
     arrivals.max_flows = Some(flows);
-    let flow = FlowSettings::default();
     let traffic = TrafficSpec::Incast(Incast {
         from: hosts.clone(),
         to: hosts,
@@ -229,7 +272,23 @@ fn clos(scheme: SchemeConfig, pods: u32, flows: u64) -> Config {
         arrivals,
         flow,
     });
-    run(topology, scheme, vec![traffic], Time::from_ms(200))
+    // Long enough for all flows to end; time in which nothing happens costs nothing.
+    let stop = Time::from_ms(200) + Time::from_us(10) * flows;
+    run(topology, scheme, vec![traffic], stop)
+}
+
+/// What UDP at a constant rate can be compared with: nothing reacts, next to nothing is
+/// acknowledged, and no link has more to carry than it can.
+fn constant(flows: u64) -> Config {
+    let flow = FlowSettings {
+        rate_limit: Some(Rate::from_mbps(500)),
+        controlled: false,
+        ..FlowSettings::default()
+    };
+    let mut config = clos(SchemeConfig::default(), flows, flow);
+    config.host.ack_every = u32::MAX;
+    config.host.retransmit_timeout = Time::from_ms(1000);
+    config
 }
 
 fn fat_tree(scheme: SchemeConfig) -> Config {
@@ -251,12 +310,12 @@ fn fat_tree(scheme: SchemeConfig) -> Config {
     run(topology, scheme, vec![traffic], Time::from_ms(100))
 }
 
-fn sparse(pods: u32) -> Config {
+fn sparse(pods: u32, flows: u64) -> Config {
     let topology = clos_topology(pods);
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let size = w1();
     let mut arrivals = Arrivals::poisson(0.01 * 10e9 * 512.0 / (8.0 * size.mean()), Time::ZERO);
-    arrivals.max_flows = Some(2_000);
+    arrivals.max_flows = Some(flows);
     let traffic = TrafficSpec::Poisson(Poisson {
         from: hosts.clone(),
         to: Receivers::Any(hosts),

@@ -4,47 +4,69 @@
 //! packet-hop: one packet, data or control, over one link.
 
 mod cases;
+mod measure;
+mod mechanisms;
 
-use std::ops::ControlFlow;
-use std::process::Command;
+use std::io;
+use std::path::{Path, PathBuf};
 
-use cases::{CASES, Case};
-use clap::Parser;
-use serde::{Deserialize, Serialize};
-use unpause_sim::results::Totals;
+use cases::{CASES, Case, Role};
+use clap::{Parser, Subcommand};
+use measure::Measurement;
+use serde::Serialize;
+use unpause_scenario::import::hpcc;
+use unpause_scenario::topology::Topology;
+use unpause_sim::traffic::Traffic;
 
 /// Benchmarks of unpause's engine.
 #[derive(Parser)]
 struct Arguments {
-    /// Cases to run, all by default.
-    cases: Vec<String>,
-    /// Runs of each case; the fastest counts.
-    #[arg(long, default_value_t = 3)]
-    repeat: u32,
-    /// Write the measurements to this file as JSON.
-    #[arg(long)]
-    json: Option<std::path::PathBuf>,
-    /// Run one case in this process, on so many threads, and print its measurement as JSON.
-    #[arg(long, hide = true)]
-    inside: Option<usize>,
+    #[command(subcommand)]
+    command: Command,
 }
 
-/// One run of one case.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Measurement {
-    case: String,
-    what: String,
-    threads: usize,
-    packet_hops: u64,
-    events: u64,
-    windows: u64,
-    flows_completed: u64,
-    flows_started: u64,
-    dropped_packets: u64,
-    user_s: f64,
-    system_s: f64,
-    wall_s: f64,
-    peak_memory_mb: f64,
+#[derive(Subcommand)]
+enum Command {
+    /// Measure cases, and print a table.
+    Run {
+        /// Cases to run; all but those for special uses by default.
+        cases: Vec<String>,
+        /// Runs of each case; the fastest counts.
+        #[arg(long, default_value_t = 3)]
+        repeat: u32,
+        /// Flows, in cases where that is a choice.
+        #[arg(long)]
+        flows: Option<u64>,
+        /// One thread only.
+        #[arg(long)]
+        single: bool,
+        /// Write the measurements to this file as JSON.
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
+    /// Run one case in this process, and print its measurement as JSON.
+    Once {
+        case: String,
+        #[arg(long, default_value_t = 1)]
+        threads: usize,
+        #[arg(long)]
+        flows: Option<u64>,
+        /// With a hash of all results.
+        #[arg(long)]
+        digest: bool,
+    },
+    /// Measure the mechanisms one by one: nanoseconds per decision.
+    Mechanisms,
+    /// Say what cases there are.
+    List,
+    /// Write the topology of a case in the HPCC simulator's format.
+    Topology { case: String },
+    /// Write the flows of a case in the HPCC simulator's format.
+    Flows {
+        case: String,
+        #[arg(long)]
+        flows: Option<u64>,
+    },
 }
 
 #[derive(Serialize)]
@@ -61,23 +83,63 @@ struct Machine {
     version: &'static str,
 }
 
-fn main() {
-    let arguments = Arguments::parse();
-    let chosen: Vec<&Case> = if arguments.cases.is_empty() {
-        CASES.iter().collect()
-    } else {
-        arguments.cases.iter().map(|name| find(name)).collect()
-    };
-    if let Some(threads) = arguments.inside {
-        for case in chosen {
-            let measurement = measure(case, threads);
-            println!(
-                "{}",
-                serde_json::to_string(&measurement).expect("it is plain data")
-            );
+fn main() -> io::Result<()> {
+    match Arguments::parse().command {
+        Command::Run {
+            cases,
+            repeat,
+            flows,
+            single,
+            json,
+        } => {
+            let chosen: Vec<&Case> = if cases.is_empty() {
+                let by_default = |case: &&Case| case.role != Role::Named;
+                CASES.iter().filter(by_default).collect()
+            } else {
+                cases.iter().map(|name| find(name)).collect()
+            };
+            let measurements = run(&chosen, flows, single, repeat);
+            if let Some(path) = json {
+                write_json(&path, &measurements)?;
+            }
         }
-        return;
+        Command::Once {
+            case,
+            threads,
+            flows,
+            digest,
+        } => {
+            let measurement = measure::once(find(&case), flows, threads, digest);
+            serde_json::to_writer(io::stdout(), &measurement)?;
+            println!();
+        }
+        Command::Mechanisms => mechanisms::run(),
+        Command::List => {
+            for case in CASES {
+                println!("{:<13} {}", case.name, case.what);
+            }
+        }
+        Command::Topology { case } => {
+            let config = (find(&case).config)(1);
+            let names = (0..config.fabric.nodes.len()).map(|node| node.to_string());
+            let topology = Topology {
+                names: names.collect(),
+                fabric: config.fabric,
+            };
+            hpcc::write_topology(&mut io::stdout().lock(), &topology)?;
+        }
+        Command::Flows { case, flows } => {
+            let case = find(&case);
+            let config = (case.config)(flows.unwrap_or(case.flows));
+            let traffic = Traffic::new(&config.traffic, &config.fabric, config.seed);
+            let flows: Vec<_> = traffic.expect("the traffic is sound").collect();
+            hpcc::write_flows(&mut io::stdout().lock(), &flows)?;
+        }
     }
+    Ok(())
+}
+
+fn run(cases: &[&Case], flows: Option<u64>, single: bool, repeat: u32) -> Vec<Measurement> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     println!(
         "{:<13} {:>7} {:>9} {:>8} {:>9} {:>9} {:>8} {:>8}",
@@ -88,100 +150,20 @@ fn main() {
         "", "", "", "", "user CPU", "per hop", "peak", "wall"
     );
     let mut measurements = Vec::new();
-    for case in chosen {
-        let single = best(case, 1, arguments.repeat);
-        print_row(&single, None);
-        if case.threads && cores > 1 {
-            let parallel = best(case, cores, arguments.repeat);
-            assert_eq!(
-                single.packet_hops, parallel.packet_hops,
-                "results differ by threads"
-            );
-            print_row(&parallel, Some(single.wall_s / parallel.wall_s));
-            measurements.push(single);
+    for case in cases {
+        let one = measure::best(case, flows, 1, repeat);
+        print_row(&one, None);
+        if case.role == Role::Threaded && !single && cores > 1 {
+            let parallel = measure::best(case, flows, cores, repeat);
+            assert_eq!(one.digest, parallel.digest, "results differ by threads");
+            print_row(&parallel, Some(one.wall_s / parallel.wall_s));
+            measurements.push(one);
             measurements.push(parallel);
         } else {
-            measurements.push(single);
+            measurements.push(one);
         }
     }
-    if let Some(path) = arguments.json {
-        let report = Report {
-            machine: machine(),
-            measurements: &measurements,
-        };
-        let json = serde_json::to_string_pretty(&report).expect("it is plain data");
-        if let Err(error) = std::fs::write(&path, json + "\n") {
-            eprintln!("error: cannot write {}: {error}", path.display());
-            std::process::exit(1);
-        }
-    }
-}
-
-fn find(name: &str) -> &'static Case {
-    CASES
-        .iter()
-        .find(|case| case.name == name)
-        .unwrap_or_else(|| {
-            let names: Vec<&str> = CASES.iter().map(|case| case.name).collect();
-            eprintln!(
-                "error: no case is called {name:?}; there are {}",
-                names.join(", ")
-            );
-            std::process::exit(2);
-        })
-}
-
-/// The fastest of several runs, by user CPU time on one thread, by wall time on several.
-fn best(case: &Case, threads: usize, repeat: u32) -> Measurement {
-    let program = std::env::current_exe().expect("this program has a path");
-    let run = |_| {
-        let output = Command::new(&program)
-            .args([case.name, "--inside", &threads.to_string()])
-            .output()
-            .expect("this program can be run");
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        serde_json::from_slice::<Measurement>(&output.stdout).expect("it prints a measurement")
-    };
-    let key = |m: &Measurement| if threads == 1 { m.user_s } else { m.wall_s };
-    (0..repeat.max(1))
-        .map(run)
-        .min_by(|a, b| key(a).total_cmp(&key(b)))
-        .expect("one run at least")
-}
-
-fn measure(case: &Case, threads: usize) -> Measurement {
-    let config = (case.config)();
-    let before = usage();
-    let clock = std::time::Instant::now();
-    let results = unpause_sim::run_threads(&config, threads, &mut |_| ControlFlow::Continue(()))
-        .expect("it runs");
-    let wall_s = clock.elapsed().as_secs_f64();
-    let after = usage();
-    let Totals {
-        packet_hops,
-        events,
-        windows,
-        ..
-    } = results.totals;
-    Measurement {
-        case: case.name.into(),
-        what: case.what.into(),
-        threads,
-        packet_hops,
-        events,
-        windows,
-        flows_completed: results.totals.flows_completed,
-        flows_started: results.totals.flows_started,
-        dropped_packets: results.totals.dropped_packets,
-        user_s: after.user_s - before.user_s,
-        system_s: after.system_s - before.system_s,
-        wall_s,
-        peak_memory_mb: after.peak_memory_mb,
-    }
+    measurements
 }
 
 fn print_row(m: &Measurement, speed_up: Option<f64>) {
@@ -191,33 +173,33 @@ fn print_row(m: &Measurement, speed_up: Option<f64>) {
         m.threads,
         m.packet_hops as f64 / 1e6,
         m.user_s,
-        m.packet_hops as f64 / 1e6 / m.user_s,
+        m.speed(),
         m.events as f64 / m.packet_hops as f64,
         m.peak_memory_mb,
         speed_up.map_or(String::new(), |ratio| format!("{ratio:.2}"))
     );
 }
 
-struct Usage {
-    user_s: f64,
-    system_s: f64,
-    peak_memory_mb: f64,
+fn write_json(path: &Path, measurements: &[Measurement]) -> io::Result<()> {
+    let report = Report {
+        machine: machine(),
+        measurements,
+    };
+    let json = serde_json::to_string_pretty(&report)?;
+    std::fs::write(path, json + "\n").map_err(|error| {
+        let message = format!("cannot write {}: {error}", path.display());
+        io::Error::new(error.kind(), message)
+    })
 }
 
-/// CPU time and peak memory of this process so far.
-fn usage() -> Usage {
-    // SAFETY: getrusage fills the zeroed structure that it is given.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
-        usage
-    };
-    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
-    Usage {
-        user_s: seconds(usage.ru_utime),
-        system_s: seconds(usage.ru_stime),
-        peak_memory_mb: usage.ru_maxrss as f64 * 1024.0 / 1e6,
-    }
+fn find(name: &str) -> &'static Case {
+    let found = CASES.iter().find(|case| case.name == name);
+    found.unwrap_or_else(|| {
+        let names: Vec<&str> = CASES.iter().map(|case| case.name).collect();
+        let names = names.join(", ");
+        eprintln!("error: no case is called {name:?}; there are {names}");
+        std::process::exit(2);
+    })
 }
 
 fn machine() -> Machine {

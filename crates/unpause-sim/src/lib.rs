@@ -21,6 +21,8 @@ use std::ops::ControlFlow;
 
 use unpause_protocols::units::Time;
 
+#[doc(hidden)]
+pub use engine::heap;
 pub use engine::partition::useful_threads;
 pub use engine::run::{Watch, run as run_threads};
 
