@@ -391,7 +391,7 @@ impl SharedBuffer {
     }
 }
 
-/// Packet memory of a switch with dynamic thresholds when none is given: 12 MB less headroom.
+/// Shared memory, beside headroom, of a switch with dynamic thresholds when no buffer is given.
 const DEFAULT_DYNAMIC_POOL_BYTES: u64 = 12_000_000;
 
 impl NodeModel for SharedBuffer {
