@@ -18,7 +18,8 @@ pub struct Warning {
     /// Its scheme.
     pub scheme: String,
     /// For programs: `input`, `headroom-drops`, `lossless-drops`, `empty-probe`, `silent-traffic`,
-    /// `never-triggered`, `unfinished-flows`, `cyclic-buffers`.
+    /// `never-triggered`, `unfinished-flows`, `cyclic-buffers`,
+    /// `deadlock`.
     pub kind: String,
     /// What happened.
     pub message: String,
@@ -115,6 +116,7 @@ fn of_run(measured: &Measured) -> Vec<Warning> {
     for note in &measured.run.notes {
         found.add("input", note.clone(), None);
     }
+    found.deadlock();
     found.drops();
     found.probes();
     found.traffic();
@@ -142,6 +144,26 @@ impl Found<'_> {
 
     fn is_lossless(&self, priority: u8) -> bool {
         self.measured.run.config.switch.lossless & (1 << priority) != 0
+    }
+
+    /// PFC has stopped the fabric for good.
+    fn deadlock(&mut self) {
+        let Measured { run, results } = self.measured;
+        let Some(deadlock) = &results.deadlock else {
+            return;
+        };
+        let priority = deadlock.cycle.first().map_or(0, |port| port.2);
+        let ports = deadlock.cycle.iter().map(|&(node, port, _)| (node, port));
+        self.add(
+            "deadlock",
+            format!(
+                "PFC deadlocked at {} in priority {priority}: {}; the run was ended at {}",
+                deadlock.began,
+                ring(run, ports),
+                results.totals.simulated
+            ),
+            None,
+        );
     }
 
     /// Frames of a lossless priority were lost.

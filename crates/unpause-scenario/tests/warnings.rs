@@ -147,6 +147,31 @@ fn parallel_links_are_told_apart() {
     assert!(said.contains("S0->S1 (port 0) -> S1->S2 (port "), "{said}");
 }
 
+/// Every host sends to the one two switches further.
+#[test]
+fn a_deadlock_is_reported_with_its_ports_and_its_time() {
+    let mut source = ring(1).replace("100us", "20ms") + "[pfc]\nxoff = \"20KB\"\n";
+    for i in 1..5 {
+        source += &format!(
+            "[[traffic]]\nname = \"{i}\"\nkind = \"flow\"\nfrom = \"H{i}\"\nto = \"H{}\"\n",
+            (i + 2) % 5
+        );
+    }
+    let began = |outcome: &Outcome| Summary::of(&outcome.tables)[0].deadlock_began_ns;
+    let unseen = run(&source);
+    assert_eq!(began(&unseen), None);
+    assert!(unseen.warnings.iter().all(|w| w.kind != "deadlock"));
+
+    source += "[probes]\ndeadlock = \"500us\"\ndeadlock_hold = \"2ms\"\n";
+    let outcome = run(&source);
+    assert!(began(&outcome).is_some_and(|ns| ns < 1e7));
+    let said = outcome.warnings.iter().find(|w| w.kind == "deadlock");
+    let message = &said.expect("a warning").message;
+    assert!(message.starts_with("PFC deadlocked at "), "{message}");
+    let ports = "in priority 3: S0->S1 -> S1->S2 -> S2->S3 -> S3->S4 -> S4->S0 -> S0->S1; the run";
+    assert!(message.contains(ports), "{message}");
+}
+
 #[test]
 fn lossy_priorities_have_no_cycle() {
     let lossy = ring(1) + "[switch]\nlossless = []\n";

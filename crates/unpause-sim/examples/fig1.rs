@@ -87,6 +87,7 @@ fn main() {
             interval: Time::from_us(100),
             ports: vec![(0, 0), (1, 2), (1, 0), (0, 1), (0, 2)],
             pauses: true,
+            ..Probes::default()
         },
         seed: 1,
         stop: Time::from_ms(150),
