@@ -193,3 +193,21 @@ fn of_the_shipped_scenarios_only_the_damaged_pod_can_deadlock() {
         assert_eq!(!warnings.is_empty(), cyclic, "{file}: {warnings:?}");
     }
 }
+
+/// Up, then down: the fabrics that builders make, at sizes that are checked at every `validate`.
+#[test]
+fn undamaged_fabrics_have_no_cycle() {
+    let fat_tree = "builder = \"fat-tree\"\nk = 16";
+    let clos = "builder = \"clos\"\npods = 8\ntors_per_pod = 4\nleaves_per_pod = 2\nspines = 8\n\
+                hosts_per_tor = 16\ntor_leaf_links = 2";
+    for builder in [fat_tree, clos] {
+        let source = format!(
+            "duration = \"1ms\"\n[topology]\n{builder}\nhost_rate = \"10Gbps\"\ndelay = \"5us\"\n\
+             [[scheme]]\nname = \"PFC\"\n\
+             [[traffic]]\nname = \"far\"\nkind = \"flow\"\nfrom = \"H0\"\nto = \"H511\"\n"
+        );
+        let scenario = Scenario::parse(&source, Path::new("fabric.toml"));
+        let scenario = scenario.unwrap_or_else(|error| panic!("{}", error.explain()));
+        assert_eq!(scenario.warnings(), [], "{builder}");
+    }
+}
