@@ -60,6 +60,13 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("pause_frames", _U64, "frames", "XOFF frames sent, refreshes included"),
         Column("flows_started", _U64, "flows", "flows started"),
         Column("flows_completed", _U64, "flows", "flows whose last byte arrived"),
+        Column(
+            "deadlock_began_ns",
+            _F64,
+            "ns",
+            "when the deadlock began that ended the run; null: none, or not looked for",
+            True,
+        ),
     ),
     "flows": (
         *_RUN,

@@ -70,6 +70,7 @@ pub fn validate(args: &Validate) -> Result<(), Error> {
             first.names.traffic.len(),
             first.config.stop,
         ));
+        show(&text::warnings(&scenario.warnings()));
     }
     Ok(())
 }

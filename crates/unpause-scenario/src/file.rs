@@ -96,6 +96,8 @@ pub(crate) struct Probes {
     #[serde(default)]
     pub ports: Vec<Spanned<String>>,
     pub pauses: Option<bool>,
+    pub deadlock: Option<Spanned<Duration>>,
+    pub deadlock_hold: Option<Spanned<Duration>>,
 }
 
 /// `[report]`; only its shape is checked here.

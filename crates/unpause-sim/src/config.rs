@@ -179,6 +179,29 @@ pub struct Probes {
     pub ports: Vec<(NodeId, PortId)>,
     /// Record each PAUSE as an interval.
     pub pauses: bool,
+    /// Look for deadlocks, and end the run at the first.
+    pub deadlock: Option<DeadlockProbe>,
+}
+
+/// How deadlocks are looked for. A deadlock is a cycle of egress queues that are paused, have
+/// packets and have sent nothing for long, each waiting for the next to take packets from the
+/// ingress that paused it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeadlockProbe {
+    /// Look every so often.
+    pub interval: Time,
+    /// Queues that have sent nothing for so long are blocked.
+    pub hold: Time,
+}
+
+impl Default for DeadlockProbe {
+    /// Our reading of the PCN paper's appendix B.5, which names no detector.
+    fn default() -> Self {
+        Self {
+            interval: Time::from_ms(1),
+            hold: Time::from_ms(5),
+        }
+    }
 }
 
 impl Default for Probes {
@@ -187,6 +210,7 @@ impl Default for Probes {
             interval: Time::from_us(100),
             ports: Vec::new(),
             pauses: true,
+            deadlock: None,
         }
     }
 }

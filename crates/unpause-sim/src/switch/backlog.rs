@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use unpause_protocols::units::Time;
+
 use crate::config::{PortId, Queueing};
 use crate::engine::ring::Ring;
 use crate::packet::Packet;
@@ -67,6 +69,16 @@ impl Backlog {
                 packet
             }
             Self::Voq(turns) => turns.pop(),
+        }
+    }
+    /// Since when a packet has been waiting.
+    pub fn since(&self) -> Option<Time> {
+        match self {
+            Self::Fifo(ring) => ring.front().map(|packet| packet.time),
+            Self::Voq(turns) => {
+                let heads = turns.queues.iter().filter_map(Ring::front);
+                heads.map(|packet| packet.time).min()
+            }
         }
     }
     /// Every packet.

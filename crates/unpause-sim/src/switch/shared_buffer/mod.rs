@@ -14,6 +14,7 @@ use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::units::{Rate, Time};
 
 use crate::config::{NodeId, PfcThreshold, PortId};
+use crate::engine::deadlock::Blocked;
 use crate::engine::heap::{Entry, Heap};
 use crate::engine::shard::{Log, NodeModel, Window};
 use crate::engine::wire::GlobalPort;
@@ -502,5 +503,33 @@ impl NodeModel for SharedBuffer {
                 .count()
         };
         self.queues.iter().map(|queue| held(queue) as u64).sum()
+    }
+
+    fn blocked(&self, since: Time, plan: &Plan<'_>, found: &mut Vec<Blocked>) {
+        for (number, port) in self.ports.iter().enumerate() {
+            let waiting = port.backlog & port.paused;
+            for class in (0..self.classes as u8).filter(|class| waiting >> class & 1 == 1) {
+                let queue = &self.queues[self.index(number as PortId, class)];
+                let (Some(paused), Some(waiting)) =
+                    (queue.throttle.paused_since(), queue.packets.since())
+                else {
+                    continue;
+                };
+                let stopped = paused.max(waiting);
+                if stopped > since {
+                    continue;
+                }
+                let mut ingress: Vec<PortId> = queue.packets.iter().map(|p| p.ingress).collect();
+                ingress.sort_unstable();
+                ingress.dedup();
+                found.push(Blocked {
+                    node: self.id,
+                    port: number as PortId,
+                    priority: plan.classes.priority(class),
+                    since: stopped,
+                    ingress,
+                });
+            }
+        }
     }
 }
