@@ -29,7 +29,7 @@ def draw_f10(_result: Result | None = None) -> Figure:
     share = curve.rate_bps / line_rate * 100
     cnps = np.arange(steps + 1)
     left.plot(cnps, share, color=LINES[0], marker="o", markersize=3)
-    for k, ha, offset in ((5, "right", (-4, 8)), (15, "left", (4, -12))):
+    for k, ha, offset in ((5, "left", (6, -5)), (15, "right", (-2, 7))):
         left.annotate(
             f"{share[k]:.2f} % after {k}",
             (k, share[k]),
@@ -191,31 +191,31 @@ def draw_packets(result: Result) -> Figure:
     rows = sorted({int(run.row[COLUMN]) for s in result.schemes for run in result.runs_of(s)})
     figure = Figure(figsize=(WIDTH, 1.55 * len(rows) + 0.9), layout="constrained")
     axes = figure.subplots(len(rows), 2, sharex=True, squeeze=False)
-    colours = dict(zip(result.schemes, LINES, strict=False))
+    last_ns = 0.0
     try:
         for (rate, queue), flows in zip(axes, rows, strict=True):
-            for scheme in result.schemes:
+            for index, scheme in enumerate(result.schemes):
                 for run in result.runs_of(scheme):
                     if int(run.row[COLUMN]) == flows:
-                        _packets(rate, queue, run, colours.get(scheme, "#777777"))
-            _prediction(rate, queue, flows)
+                        last_ns = max(last_ns, _packets(rate, queue, run, index))
+            _prediction(rate, queue, flows, last_ns)
             rate.set_title(f"N = {flows}")
-            rate.set_ylim(4, 14)
+            rate.set_ylim(0, 14)
             queue.set_ylim(bottom=0)
             rate.set_ylabel("rates set (Gb/s)")
             queue.set_ylabel("queue (KB)")
     except Unavailable as error:
         raise NothingToDraw(str(error)) from error
     axes[0, 0].set_xscale("log")
-    axes[0, 0].set_xlim(PACKETS_PERIOD_S * 1e3, None)
+    axes[0, 0].set_xlim(PACKETS_PERIOD_S * 1e3, last_ns / 1e6)
     for ax in axes[-1]:
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         ax.set_xlabel("time (ms)")
-    legend(figure, list(axes[0]))
+    legend(figure, list(axes[0]), columns=3)
     note(
         figure,
         f"C = {PACKETS_CAPACITY_BPS / 1e9:g} Gb/s, T = {PACKETS_PERIOD_S * 1e6:g} µs, w_min 1/128; "
-        "all flows start at line rate.",
+        "all flows start at line rate. Means over 1/30 of a decade.",
     )
     return figure
 
@@ -229,23 +229,40 @@ def rates_set(run: Run) -> tuple[np.ndarray, np.ndarray]:
     return time, np.bincount(index, weights=series.column(table, "controller_rate_bps"))
 
 
-def _packets(rate: Axes, queue: Axes, run: Run, colour: str) -> None:
+def _packets(rate: Axes, queue: Axes, run: Run, index: int) -> float:
+    """Draw one run; answers its end, ns. Every second scheme is dashed, to show the one below."""
+    look = {
+        "color": LINES[(0, 5, 1, 3)[index % 4]],
+        "linestyle": "-" if index % 2 == 0 else (0, (4, 3)),
+        "linewidth": 1.6 if index % 2 == 0 else 1.1,
+    }
     time, total = rates_set(run)
-    rate.plot(time / 1e6, total / 1e9, color=colour, linewidth=0.7, label=run.scheme)
+    rate.plot(*_thinned(time / 1e6, total / 1e9), label=run.scheme, **look)
     port = series.port(run, LINK)
-    queue.plot(port.time_ns / 1e6, port.queue_bytes / 1e3, color=colour, linewidth=0.9)
+    queue.plot(*_thinned(port.time_ns / 1e6, port.queue_bytes / 1e3), **look)
+    return float(port.time_ns[-1])
 
 
-def _prediction(rate: Axes, queue: Axes, flows: int) -> None:
-    until = rate.dataLim.x1 * 1e-3
+def _prediction(rate: Axes, queue: Axes, flows: int, last_ns: float) -> None:
     run = fluid.simulate(
         np.full(flows, PACKETS_CAPACITY_BPS),
         capacity_bps=PACKETS_CAPACITY_BPS,
         period_s=PACKETS_PERIOD_S,
-        loops=int(until / PACKETS_PERIOD_S),
+        loops=round(last_ns / 1e9 / PACKETS_PERIOD_S),
     )
-    time = run.time_s * 1e3
-    rate.plot(
-        time, run.aggregate_bps / 1e9, color=_MODEL, linestyle="--", linewidth=1.0, label="fluid"
+    time = run.time_s[1:] * 1e3
+    look = {"color": _MODEL, "linestyle": ":", "linewidth": 1.4}
+    rate.plot(*_thinned(time, run.aggregate_bps[1:] / 1e9), label="fluid", **look)
+    queue.plot(*_thinned(time, run.queue_bytes[1:] / 1e3), **look)
+
+
+def _thinned(time: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means over intervals of 1/30 of a decade, without those that hold no sample."""
+    bins = np.round(np.log10(time) * 30).astype(int)
+    bins -= bins.min()
+    count = np.bincount(bins)
+    held = count > 0
+    return (
+        np.bincount(bins, weights=time)[held] / count[held],
+        np.bincount(bins, weights=value)[held] / count[held],
     )
-    queue.plot(time, run.queue_bytes / 1e3, color=_MODEL, linestyle="--", linewidth=1.0)
