@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import math
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unpause import claims, fluid, mechanisms
+import unpause
+from unpause import claims, figures, fluid, mechanisms, series
 from unpause.claims import Verdict
+from unpause.result import Result
 
+ROOT = Path(__file__).parents[2]
 C, T = 10e9, 500e-6
+
+needs_scenarios = pytest.mark.skipif(
+    not (ROOT / "scenarios").is_dir(), reason="the scenarios are not here"
+)
 
 
 def simulate(rates: list[float], w_min: float, loops: int) -> fluid.Fluid:
@@ -241,3 +250,45 @@ def test_claims_about_the_model_need_no_result() -> None:
 
 def test_claims_about_runs_are_not_evaluated_without_a_result() -> None:
     assert {c.verdict for c in claims.evaluate(None, ["PCN-F5"])} == {Verdict.NOT_EVALUATED}
+
+
+# --- Packets ------------------------------------------------------------------------------------
+
+
+def packets(flows: list[int], units: list[str], duration: str = "12ms") -> Result:
+    scenario = tomllib.loads((ROOT / "scenarios" / "pcn" / "fluid.toml").read_text("utf-8"))
+    small = {"congestion_control": "pcn", "set": {"host.payload": "77B"}}
+    scenario["scheme"] = [{"name": u, **small, "pcn": {"rec_rate_unit": u}} for u in units]
+    scenario["sweep"][0]["values"] = flows
+    return unpause.run(scenario, duration=duration, progress=False)
+
+
+@needs_scenarios
+def test_two_flows_of_many_packets_follow_the_fluid() -> None:
+    run = packets([2], ["1Mbps"]).runs_of("1Mbps")[0]
+    port = series.port(run, "S0->H0")
+    model = fluid.simulate([C, C], capacity_bps=C, period_s=50e-6, loops=240)
+    assert port.queue_bytes.max() == pytest.approx(model.queue_bytes.max(), rel=0.1)
+    drained_us = port.time_ns[np.argmax(port.queue_bytes <= 2 * 125)] / 1e3
+    assert drained_us == pytest.approx(model.first_empty_loop() * 50, rel=0.1)
+    # The largest difference of the queue anywhere, in bytes: a tenth of its largest value.
+    assert np.abs(port.queue_bytes - model.queue_bytes[1:]).max() < 6250
+
+
+@needs_scenarios
+def test_a_unit_of_rec_rate_counts_when_it_is_coarser_than_a_packet_a_period() -> None:
+    result = packets([16], ["1kbps", "20Mbps", "50Mbps"], "3ms")
+    fine, packet, coarse = (
+        series.port(result.runs_of(s)[0], "S0->H0").queue_bytes
+        for s in ("1kbps", "20Mbps", "50Mbps")
+    )
+    np.testing.assert_array_equal(fine, packet)
+    assert coarse[-1] < fine[-1]
+
+
+@needs_scenarios
+def test_packets_are_drawn_over_the_fluid() -> None:
+    figure = figures.draw(packets([2, 4], ["1kbps", "1Mbps"], "2ms"), "pcn-fluid")
+    assert [ax.get_title(loc="left") for ax in figure.axes[::2]] == ["N = 2", "N = 4"]
+    labels = figure.axes[0].get_legend_handles_labels()[1]
+    assert labels == ["1kbps", "1Mbps", "fluid"]
