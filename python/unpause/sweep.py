@@ -31,6 +31,9 @@ from unpause.api import Scenario
 from unpause.errors import SweepError
 from unpause.points import Failure, Plan, Point, measure
 
+_LOST = "the connection to the Dask scheduler was lost"
+_ASK_EVERY_S = 5
+
 #: A point's table, or why there is none.
 _Outcome = pa.Table | Failure
 
@@ -214,11 +217,19 @@ class _Dask(AbstractContextManager["_Dask"]):
         self._client = client
         self._sweep = uuid.uuid4().hex[:8]
         self._futures: set[Any] = set()
+        self._window = 0
+        self._ask_again = 0.0
 
     def window(self) -> int:
         # Enough to keep every worker busy, also those that join, without sending all at once.
-        workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
-        return max(64, 4 * sum(w["nthreads"] for w in workers))
+        if time.monotonic() >= self._ask_again:
+            try:
+                threads = sum(self._client.nthreads().values())
+            except (OSError, TimeoutError) as error:
+                raise SweepError(_LOST) from error
+            self._window = max(64, 4 * threads)
+            self._ask_again = time.monotonic() + _ASK_EVERY_S
+        return self._window
 
     def submit(self, plan: Plan, point: Point) -> Any:
         from unpause import __version__
@@ -242,7 +253,7 @@ class _Dask(AbstractContextManager["_Dask"]):
             return None
         except Exception as error:
             if future.cancelled() or self._client.status != "running":
-                raise SweepError("the connection to the Dask scheduler was lost") from error
+                raise SweepError(_LOST) from error
             if isinstance(error, ImportError) or "deserialization" in str(error):
                 raise SweepError(
                     "the Dask scheduler or its workers cannot load this unpause "

@@ -117,9 +117,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ScenarioError, SweepError, OSError) as error:
         message = str(error).replace("\nhelp:", "\nhint:")
         print(f"error: {message}", file=sys.stderr)
+        if last:
+            _say_how_to_go_on(last[0], out)
         return 1
     except KeyboardInterrupt:
-        _say_how_to_go_on(last, out)
+        print("interrupted" if last else "interrupted: nothing was run", file=sys.stderr)
+        if last:
+            _say_how_to_go_on(last[0], out)
         return 130
     done = last[-1]
     kept = f", {done.kept} of them kept from before" if done.kept else ""
@@ -128,14 +132,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _say_how_to_go_on(last: list[SweepProgress], out: Path) -> None:
-    if not last:
-        print("interrupted: nothing was run", file=sys.stderr)
-        return
-    done = last[-1]
+def _say_how_to_go_on(done: SweepProgress, out: Path) -> None:
     print(
-        f"interrupted: {done.finished} of {done.points} points are kept in {out / 'points'}\n"
-        "hint: the same command goes on from there",
+        f"hint: {done.finished} of {done.points} points are kept in {out / 'points'}; "
+        "the same command goes on from there",
         file=sys.stderr,
     )
 

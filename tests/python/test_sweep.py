@@ -306,9 +306,13 @@ def test_dask_is_asked_for_clearly(
     assert "pip install 'unpause[dask]'" in capsys.readouterr().err
 
 
+#: Address of a scheduler, worker processes, and the scheduler's.
+Cluster = tuple[str, list[subprocess.Popen[bytes]], subprocess.Popen[bytes]]
+
+
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """Address of a scheduler on this machine, and two worker processes."""
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """A scheduler on this machine, and two workers."""
     pytest.importorskip("distributed")
     told = tmp_path / "scheduler.json"
     programs = "distributed.cli.dask_scheduler", "distributed.cli.dask_worker"
@@ -323,13 +327,13 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]
         return process
 
     try:
-        start(programs[0], "--port", "0")
+        scheduler = start(programs[0], "--port", "0")
         limit = time.monotonic() + 20
         while not told.is_file() or not told.read_text("utf-8").endswith("}"):
             assert time.monotonic() < limit, (tmp_path / "dask.log").read_text("utf-8")
             time.sleep(0.05)
         workers = [start(programs[1], "--no-nanny", "--nthreads", "1") for _ in range(2)]
-        yield json.loads(told.read_text("utf-8"))["address"], workers
+        yield json.loads(told.read_text("utf-8"))["address"], workers, scheduler
     finally:
         for process in processes:
             process.kill()
@@ -340,12 +344,12 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]
 def test_a_dask_worker_that_dies_costs_nothing(
     tmp_path: Path,
     file: Path,
-    cluster: tuple[str, list[subprocess.Popen[bytes]]],
+    cluster: Cluster,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     from distributed import Client
 
-    address, workers = cluster
+    address, workers, _ = cluster
     out = tmp_path / "out"
     vary = {"seed": range(1, 7), "duration": ["4ms"]}
     seen: list[unpause.SweepProgress] = []
@@ -372,3 +376,26 @@ def test_a_dask_worker_that_dies_costs_nothing(
     assert "12 points" in (said := capsys.readouterr().out)
     assert "11 of them kept" in said
     assert pq.read_table(out / "sweep.parquet").equals(table)
+
+
+def test_a_dask_scheduler_that_dies_ends_the_sweep(
+    tmp_path: Path, file: Path, cluster: Cluster
+) -> None:
+    from distributed import Client
+
+    address, _, scheduler = cluster
+    out = tmp_path / "out"
+
+    def watch(progress: unpause.SweepProgress) -> None:
+        if progress.finished == 2:
+            scheduler.kill()
+
+    vary = {"seed": range(1, 9), "duration": ["4ms"]}
+    started = time.monotonic()
+    with (
+        Client(address, timeout=5, set_as_default=False) as client,
+        pytest.raises(unpause.SweepError, match="connection to the Dask scheduler was lost"),
+    ):
+        unpause.sweep(file, vary, out=out, client=client, progress=watch)
+    assert time.monotonic() - started < 30
+    assert len(points(out)) >= 2
