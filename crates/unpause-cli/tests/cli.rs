@@ -300,3 +300,19 @@ mod unix {
         assert_eq!(names(&place.path().join("results")), [""; 0]);
     }
 }
+
+#[test]
+fn reproduce_without_the_python_package_says_how_to_get_it() {
+    let place = workplace();
+    let output = Command::new(env!("CARGO_BIN_EXE_unpause"))
+        .args(["reproduce", "pcn/F11"])
+        .current_dir(place.path())
+        .env("PATH", "")
+        .env_remove("UNPAUSE_PYTHON")
+        .output()
+        .expect("the program runs");
+    assert_eq!(output.status.code(), Some(1));
+    let message = text(&output.stderr);
+    assert!(message.contains("hint: `pip install .`"), "{message}");
+    assert!(!place.path().join("results").exists());
+}
