@@ -12,7 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unpause.figures import fct, pause, pcn_f2, pcn_f3, pcn_f5, queue, throughput
+from unpause.figures import (
+    fct,
+    pause,
+    pcn_f2,
+    pcn_f3,
+    pcn_f5,
+    pcn_f11,
+    pcn_f18,
+    pcn_f19,
+    queue,
+    throughput,
+)
 from unpause.figures.style import NothingToDraw, style
 
 if TYPE_CHECKING:
@@ -39,6 +50,9 @@ FIGURES: dict[str, Drawing] = {
         Drawing("pcn-f2", "PCN Fig. 2: PAUSE and throughput around the burst", pcn_f2.draw),
         Drawing("pcn-f3", "PCN Fig. 3: rate set against rate sent", pcn_f3.draw),
         Drawing("pcn-f5", "PCN Fig. 5: F1's limiter swept", pcn_f5.draw),
+        Drawing("pcn-f11", "PCN Fig. 11: queue and sum of the sending rates", pcn_f11.draw),
+        Drawing("pcn-f18", "PCN Fig. 18: adversarial traffic", pcn_f18.draw),
+        Drawing("pcn-f19", "PCN Fig. 19: several bottlenecks in a row", pcn_f19.draw),
         Drawing("throughput", "Throughput of recorded flows", throughput.draw),
         Drawing("queue", "Queue length of probed ports", queue.draw),
         Drawing("pause-frames", "PAUSE frames over time", pause.draw_frames),
