@@ -38,7 +38,6 @@ install: $(VENV)/.installed
 test: $(VENV)/.installed
 	cargo test --workspace --exclude unpause-python
 	$(BIN)/python -m pytest
-	$(PYTHON) benches/gate.py
 
 lint: $(VENV)/.tools
 	cargo fmt --all --check

@@ -13,9 +13,10 @@ from importlib import metadata
 
 from unpause.api import Progress, run, validate
 from unpause.claims import Claim, ClaimsError, Verdict
-from unpause.errors import ScenarioError
+from unpause.errors import ScenarioError, SweepError
 from unpause.figures import NothingToDraw
 from unpause.result import Result, ResultError, Run, load
+from unpause.sweep import PointsFailed, SweepProgress, sweep
 
 try:
     __version__ = metadata.version("unpause")
@@ -26,14 +27,18 @@ __all__ = [
     "Claim",
     "ClaimsError",
     "NothingToDraw",
+    "PointsFailed",
     "Progress",
     "Result",
     "ResultError",
     "Run",
     "ScenarioError",
+    "SweepError",
+    "SweepProgress",
     "Verdict",
     "__version__",
     "load",
     "run",
+    "sweep",
     "validate",
 ]

@@ -3,6 +3,15 @@ from os import PathLike
 from typing import final
 
 def main(arguments: Sequence[str]) -> int: ...
+def pcn_reaction(
+    cnps: Sequence[int | None],
+    *,
+    line_rate_bps: int,
+    w_min: tuple[int, int],
+    w_max: tuple[int, int],
+    min_rate_bps: int,
+    rec_rate_unit_bps: int,
+) -> tuple[list[int], list[int]]: ...
 
 @final
 class Scenario:

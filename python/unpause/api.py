@@ -77,7 +77,26 @@ def run(
         ScenarioError: a mistake in the scenario, with file, line and what to do about it.
         KeyboardInterrupt: Ctrl-C; the simulation has been stopped.
     """
-    native = _read(scenario)
+    return run_native(
+        _read(scenario),
+        schemes=schemes,
+        seed=seed,
+        duration=duration,
+        threads=threads,
+        progress=progress,
+    )
+
+
+def run_native(
+    native: Any,
+    *,
+    schemes: Iterable[str] | None = None,
+    seed: int | None = None,
+    duration: str | None = None,
+    threads: int | None = None,
+    progress: bool | Callable[[Progress], None] | None = None,
+) -> Result:
+    """Run a scenario that has been read; see :func:`run`."""
     show, finish = _progress(progress)
     try:
         outcome = native.run(

@@ -167,7 +167,8 @@ def _read_check(data: Mapping[str, Any], tolerance: float, where: str) -> Check:
         raise ClaimsError(f"{where}: unknown metric {name!r}{_nearest(name, METRICS)}")
     metric, args = METRICS[name], dict(data.get("args", {}))
     try:
-        inspect.signature(metric.function).bind(None, **args)
+        measured = () if metric.scope == "model" else (None,)
+        inspect.signature(metric.function).bind(*measured, **args)
     except TypeError as error:
         raise ClaimsError(f"{where}: {name}: {error}") from error
     judges = [j for j in _JUDGES if j in data]
@@ -194,12 +195,13 @@ def _nearest(name: str, known: Iterable[str]) -> str:
 
 
 def evaluate(
-    result: Result, experiments: Sequence[str], from_files: Sequence[Path] | None = None
+    result: Result | None, experiments: Sequence[str], from_files: Sequence[Path] | None = None
 ) -> list[Claim]:
     """Judge every claim of `experiments` (``["PCN-F2"]``) against `result`.
 
     Args:
-        result: What was measured.
+        result: What was measured; None judges claims about mechanisms and models alone, and
+            the others are not evaluated.
         experiments: Parts of claim ids before the dot.
         from_files: Claims files; by default those installed with the package.
 
@@ -219,7 +221,7 @@ def evaluate(
     return claims
 
 
-def _judge(result: Result, stated: Stated) -> Claim:
+def _judge(result: Result | None, stated: Stated) -> Claim:
     findings = [_find(result, check) for check in stated.checks]
     verdict = max((f.verdict for f in findings), key=lambda v: v.rank)
     sentences = list(dict.fromkeys(f.why for f in findings if f.verdict is verdict))
@@ -237,7 +239,7 @@ def _judge(result: Result, stated: Stated) -> Claim:
     )
 
 
-def _find(result: Result, check: Check) -> Finding:
+def _find(result: Result | None, check: Check) -> Finding:
     wanted = list(check.schemes)
     if check.judge in ("above_scheme", "below_scheme"):
         wanted.append(check.limit)
@@ -269,7 +271,11 @@ def _find(result: Result, check: Check) -> Finding:
     )
 
 
-def _measure(result: Result, check: Check, scheme: str) -> float:
+def _measure(result: Result | None, check: Check, scheme: str) -> float:
+    if check.metric.scope == "model":
+        return float(check.metric.function(**check.args))
+    if result is None:
+        raise Unavailable(f"{check.metric.name} needs a result.")
     runs = result.runs_of(_scheme_named(result, scheme))
     if check.metric.scope == "sweep":
         return float(check.metric.function(runs, **check.args))

@@ -30,3 +30,7 @@ class ScenarioError(ValueError):
         place = ":".join(str(p) for p in (file, line, column) if p is not None)
         text = f"{place}: {message}" if place else message
         super().__init__(f"{text}\nhelp: {help}" if help else text)
+
+
+class SweepError(ValueError):
+    """A sweep cannot be run: an axis makes no sense, or the cluster is not there."""

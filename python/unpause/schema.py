@@ -60,6 +60,13 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("pause_frames", _U64, "frames", "XOFF frames sent, refreshes included"),
         Column("flows_started", _U64, "flows", "flows started"),
         Column("flows_completed", _U64, "flows", "flows whose last byte arrived"),
+        Column(
+            "deadlock_began_ns",
+            _F64,
+            "ns",
+            "when the deadlock began that ended the run; null: none, or not looked for",
+            True,
+        ),
     ),
     "flows": (
         *_RUN,
@@ -122,6 +129,26 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("delivered_bytes", _U64, "bytes", "payload delivered in order since the start"),
     ),
 }
+
+#: What a sweep's table has after the columns of `runs`: statistics of each run.
+STATISTICS: tuple[Column, ...] = (
+    Column("flows_sized", _U64, "flows", "flows started that have a size, so that they can end"),
+    Column("fct_mean_ns", _F64, "ns", "mean FCT of the flows completed", True),
+    Column("fct_p50_ns", _F64, "ns", "median FCT", True),
+    Column("fct_p95_ns", _F64, "ns", "95th percentile of the FCT", True),
+    Column("fct_p99_ns", _F64, "ns", "99th percentile of the FCT", True),
+    Column("fct_max_ns", _F64, "ns", "largest FCT", True),
+    Column("slowdown_mean", _F64, "", "mean slowdown of the flows completed", True),
+    Column("slowdown_p50", _F64, "", "median slowdown", True),
+    Column("slowdown_p95", _F64, "", "95th percentile of the slowdown", True),
+    Column("slowdown_p99", _F64, "", "99th percentile of the slowdown", True),
+    Column("slowdown_max", _F64, "", "largest slowdown", True),
+    Column("delivered_bytes", _U64, "bytes", "payload delivered in order, all flows"),
+    Column("retransmitted_packets", _U64, "packets", "data packets sent again, all flows"),
+    Column("pause_events", _U64, "events", "times that any ingress went to XOFF"),
+    Column("paused_ns", _F64, "ns", "time that egresses were stopped, all ports and priorities"),
+    Column("max_queue_bytes", _U64, "bytes", "largest backlog of any egress queue"),
+)
 
 
 def arrow_schema(table: str) -> pa.Schema:

@@ -52,6 +52,15 @@ def test_tables_lists_every_column_in_order(table: str) -> None:
     assert documented == list(types.values())
 
 
+def test_tables_lists_every_statistic_of_a_sweep() -> None:
+    documented = [
+        (cells[0].strip("`"), cells[1].split(",")[0], "null" in cells[1])
+        for cells in rows(sections("docs/tables.md")["statistics"])
+        if cells[0].startswith("`")
+    ]
+    assert documented == [(c.name, _arrow_name(c), c.nullable) for c in schema.STATISTICS]
+
+
 def _arrow_name(column: schema.Column) -> str:
     return {"double": "float64"}.get(str(column.type), str(column.type))
 

@@ -35,7 +35,7 @@ def web_search(builder: Builder, flows: int = 200) -> Builder:
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in figures.FIGURES if n not in ("pcn-f5", "fct-slowdown")]
+    "name", [n for n in figures.FIGURES if n not in ("pcn-f5", "pcn-fluid", "fct-slowdown")]
 )
 def test_every_figure_of_f2_is_drawn(
     pcn_f2: Callable[[], Builder], tmp_path: Path, name: str
@@ -117,6 +117,7 @@ def test_sweep(builder: Builder) -> None:
         ("fct-slowdown", "At most 0 flows of a scheme completed; percentiles by size need 100."),
         ("pcn-f2", "No flow of traffic 'burst' started under PFC."),
         ("pcn-f5", "The result has no swept column 'f1_limit_gbps'."),
+        ("pcn-fluid", "The result has no swept column 'flows'."),
     ],
 )
 def test_nothing_to_draw_is_said(builder: Builder, name: str, message: str) -> None:

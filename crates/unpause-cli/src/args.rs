@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
@@ -18,6 +19,9 @@ pub struct Args {
 pub enum Command {
     /// Run a scenario: every scheme at every sweep point.
     Run(Run),
+    /// Run a scenario at every combination of values, on all cores or on a Dask cluster.
+    #[command(disable_help_flag = true)]
+    Sweep(Sweep),
     /// Check a scenario without running it.
     Validate(Validate),
     /// Show congestion controls with their parameters, topologies, traffic, workloads, scenarios.
@@ -53,6 +57,17 @@ pub struct Run {
     /// Also write flow completion times in the text format of the HPCC simulator.
     #[arg(long)]
     pub fct_hpcc: bool,
+}
+
+#[derive(clap::Args)]
+pub struct Sweep {
+    /// Scenario file and options; `unpause sweep --help` lists them.
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "FILE, OPTIONS"
+    )]
+    pub arguments: Vec<OsString>,
 }
 
 #[derive(clap::Args)]

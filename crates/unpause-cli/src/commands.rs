@@ -7,7 +7,7 @@ use unpause_scenario::{
     Error, Options, Saved, Scenario, Summary, WriteOptions, check_destination, execute, write_csv,
 };
 
-use crate::args::{Compare, Export, Run, Validate};
+use crate::args::{Compare, Export, Run, Sweep, Validate};
 use crate::progress::Bars;
 use crate::{interrupt, report, show, text};
 
@@ -52,6 +52,13 @@ fn default_directory(file: &Path) -> PathBuf {
     Path::new("results").join(file.file_stem().unwrap_or_default())
 }
 
+/// `unpause sweep`, which is the Python package's. Returns the exit code.
+pub fn sweep(args: &Sweep) -> u8 {
+    // Ctrl-C is the sweep's to answer: it says how to go on.
+    interrupt::listen();
+    report::sweep(&args.arguments)
+}
+
 /// `unpause validate`
 pub fn validate(args: &Validate) -> Result<(), Error> {
     for file in &args.files {
@@ -70,6 +77,7 @@ pub fn validate(args: &Validate) -> Result<(), Error> {
             first.names.traffic.len(),
             first.config.stop,
         ));
+        show(&text::warnings(&scenario.warnings()));
     }
     Ok(())
 }

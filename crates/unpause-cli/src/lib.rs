@@ -31,6 +31,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     let done = match &args.command {
+        Command::Sweep(sweep) => return commands::sweep(sweep),
         Command::Run(run) => commands::run(run),
         Command::Validate(validate) => commands::validate(validate),
         Command::List => {

@@ -1,4 +1,4 @@
-//! Figures and the HTML report, drawn by the Python package.
+//! What the Python package does: figures and the HTML report, and sweeps.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 /// Draws the report of a result, or says how to get one.
 pub fn render(directory: &Path) {
-    let Some(python) = python() else {
+    let Some(python) = python("unpause.report") else {
         eprintln!(
             "hint: no report was drawn: no Python with the package `unpause` was found; \
              `pip install .` in the repository gets it, UNPAUSE_PYTHON names another interpreter, \
@@ -27,8 +27,34 @@ pub fn render(directory: &Path) {
     }
 }
 
-/// The interpreter in UNPAUSE_PYTHON, else the first one in which `import unpause` works.
-fn python() -> Option<OsString> {
+/// Runs a sweep, or says what it needs. Returns the exit code.
+pub fn sweep(arguments: &[OsString]) -> u8 {
+    let module = "unpause.sweep_command";
+    let Some(python) = python(module) else {
+        eprintln!(
+            "error: sweeps need the Python package `unpause`, and no Python that has it was found\n\
+             hint: `pip install .` in the repository gets it, UNPAUSE_PYTHON names another \
+             interpreter"
+        );
+        return 1;
+    };
+    let status = Command::new(&python)
+        .args(["-m", module])
+        .args(arguments)
+        .status();
+    match status {
+        Ok(status) => status
+            .code()
+            .map_or(1, |code| u8::try_from(code).unwrap_or(1)),
+        Err(error) => {
+            eprintln!("error: {} cannot be run: {error}", python.display());
+            1
+        }
+    }
+}
+
+/// The interpreter in UNPAUSE_PYTHON, else the first one in which `module` can be imported.
+fn python(module: &str) -> Option<OsString> {
     if let Some(python) = std::env::var_os("UNPAUSE_PYTHON").filter(|python| !python.is_empty()) {
         return Some(python);
     }
@@ -37,7 +63,7 @@ fn python() -> Option<OsString> {
         .map(OsString::from)
         .find(|python| {
             let import = Command::new(python)
-                .args(["-c", "import unpause.report"])
+                .args(["-c", &format!("import {module}")])
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())

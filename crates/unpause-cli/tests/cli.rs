@@ -300,3 +300,17 @@ mod unix {
         assert_eq!(names(&place.path().join("results")), [""; 0]);
     }
 }
+
+#[test]
+fn a_sweep_without_the_python_package_says_what_it_needs() {
+    let directory = workplace();
+    let output = Command::new(env!("CARGO_BIN_EXE_unpause"))
+        .args(["sweep", "two.toml", "--vary", "seed=1..3"])
+        .current_dir(directory.path())
+        .env("PATH", directory.path())
+        .env_remove("UNPAUSE_PYTHON")
+        .output()
+        .expect("the program runs");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("sweeps need the Python package"));
+}

@@ -2,7 +2,11 @@
 
 /// Declares `Config` and the state enum of one kind of mechanism, and two macros for its `impl`:
 /// `build!(config, off, args…)` makes the state, `dispatch!(self, it => call)` calls the mechanism in
-/// use. A new mechanism is one line in the list. `($)` lets the inner macros have parameters.
+/// use. A new mechanism is one line in the list.
+///
+/// A kind that may do without a mechanism lists `None` with the state that stands for it, and `None` is
+/// its default; any other kind says `always` in its place, chooses a default itself and passes no
+/// `off`. `($)` lets the inner macros have parameters.
 macro_rules! mechanisms {
     (
         ($d:tt)
@@ -42,6 +46,42 @@ macro_rules! mechanisms {
             ($d point:expr, $d it:ident => $d call:expr) => {
                 match $d point {
                     Self::None($d it) => $d call,
+                    $(Self::$Variant($d it) => $d call,)+
+                }
+            };
+        }
+    };
+    (
+        ($d:tt)
+        $(#[$point_doc:meta])*
+        $Point:ident: always,
+        $($(#[$doc:meta])* $Variant:ident($module:ident::$State:ident),)+
+    ) => {
+        /// Which mechanism to use, with its parameters.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Config {
+            $($(#[$doc])* $Variant($module::Params),)+
+        }
+
+        $(#[$point_doc])*
+        #[derive(Clone, Debug)]
+        pub enum $Point {
+            $($(#[$doc])* $Variant($module::$State),)+
+        }
+
+        macro_rules! build {
+            ($d config:expr $d (, $d arg:expr)*) => {
+                match $d config {
+                    $(Config::$Variant(params) => {
+                        Self::$Variant($module::$State::new(params $d (, $d arg)*))
+                    })+
+                }
+            };
+        }
+
+        macro_rules! dispatch {
+            ($d point:expr, $d it:ident => $d call:expr) => {
+                match $d point {
                     $(Self::$Variant($d it) => $d call,)+
                 }
             };

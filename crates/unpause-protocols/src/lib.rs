@@ -7,6 +7,9 @@
 //! - [`congestion_point`]: what a switch queue does to a packet;
 //! - [`notification_point`]: what the receiver of a flow says back;
 //! - [`reaction_point`]: how the sender of a flow sets its rate;
+//! - [`window`]: how the sender of a flow sets its window, and what it sends when;
+//! - [`tagging`]: what priority the sender gives its packets;
+//! - [`scheduler`]: which queue of a port sends next;
 //! - [`flow_control`]: who may transmit at all.
 //!
 //! The owner of a state machine calls `on_timer` when `next_timer` is due, before it reports anything
@@ -32,4 +35,7 @@ pub mod flow_control;
 pub mod notification;
 pub mod notification_point;
 pub mod reaction_point;
+pub mod scheduler;
+pub mod tagging;
 pub mod units;
+pub mod window;

@@ -1,9 +1,11 @@
 //! Python bindings of unpause: the extension module `unpause._native`.
 //!
 //! The package `unpause` (python/unpause) is the interface; this module is what it stands on:
-//! reading and running scenarios, tables by the Arrow PyCapsule interface, and the command line.
+//! reading and running scenarios, tables by the Arrow PyCapsule interface, mechanisms alone, and the
+//! command line.
 
 mod errors;
+mod mechanisms;
 mod progress;
 mod table;
 
@@ -16,7 +18,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{Outcome, Scenario, main, table::Table};
+    use super::{Outcome, Scenario, main, mechanisms::pcn_reaction, table::Table};
 }
 
 /// A scenario, read and checked.

@@ -53,6 +53,15 @@ pub(crate) struct Switch {
     pub lossless: Option<Vec<Spanned<u8>>>,
     pub buffer: Option<Spanned<Size>>,
     pub lossy_queue: Option<Spanned<Size>>,
+    pub queueing: Option<Queueing>,
+}
+
+/// In which order an egress queue serves packets.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Queueing {
+    Fifo,
+    Voq,
 }
 
 /// `[pfc]`
@@ -87,6 +96,8 @@ pub(crate) struct Probes {
     #[serde(default)]
     pub ports: Vec<Spanned<String>>,
     pub pauses: Option<bool>,
+    pub deadlock: Option<Spanned<Duration>>,
+    pub deadlock_hold: Option<Spanned<Duration>>,
 }
 
 /// `[report]`; only its shape is checked here.

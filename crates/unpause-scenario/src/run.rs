@@ -110,7 +110,7 @@ pub fn execute(
     if interrupted {
         return Err(Error::Interrupted);
     }
-    let warnings = measured.iter().flat_map(warnings::of_run).collect();
+    let warnings = warnings::of_runs(&measured);
     let tables = Tables::new(columns, &measured);
     let flows = measured
         .into_iter()

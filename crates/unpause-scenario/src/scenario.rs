@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::compile::{self, Heading, Run};
 use crate::error::Error;
+use crate::warnings::{self, Warning};
 
 /// A scenario file, read, checked and compiled to its runs.
 #[derive(Clone, Debug)]
@@ -59,6 +60,10 @@ impl Scenario {
     /// Every scheme at every sweep point.
     pub fn runs(&self) -> &[Run] {
         &self.runs
+    }
+    /// What its reader should know before it is run.
+    pub fn warnings(&self) -> Vec<Warning> {
+        warnings::of_scenario(&self.runs)
     }
 }
 

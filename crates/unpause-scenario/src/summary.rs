@@ -47,6 +47,8 @@ pub struct Summary {
     pub max_queue_bytes: u64,
     /// Packets that went over one link.
     pub packet_hops: u64,
+    /// When the deadlock began that ended the run.
+    pub deadlock_began_ns: Option<f64>,
 }
 
 impl Summary {
@@ -75,6 +77,11 @@ impl Summary {
                     dropped_packets: total("dropped_packets"),
                     pause_frames: total("pause_frames"),
                     packet_hops: total("packet_hops"),
+                    deadlock_began_ns: tables
+                        .runs
+                        .column_by_name("deadlock_began_ns")
+                        .and_then(|c| c.as_primitive_opt::<Float64Type>())
+                        .and_then(|c| c.is_valid(row).then(|| c.value(row))),
                     ..Self::default()
                 },
             );

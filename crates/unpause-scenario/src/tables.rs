@@ -99,7 +99,14 @@ impl<'a, R: Copy> Builder<'a, R> {
     }
 
     fn push<A: Array + 'static>(mut self, name: &str, column: A) -> Self {
-        let nullable = ["size_bytes", "fct_ns", "ideal_fct_ns", "slowdown"].contains(&name);
+        let nullable = [
+            "size_bytes",
+            "fct_ns",
+            "ideal_fct_ns",
+            "slowdown",
+            "deadlock_began_ns",
+        ]
+        .contains(&name);
         self.fields
             .push(Field::new(name, column.data_type().clone(), nullable));
         self.columns.push(Arc::new(column));
@@ -168,22 +175,27 @@ impl<'a, R: Copy> Builder<'a, R> {
 
 fn runs(sweep_columns: &[String], measured: &[Measured]) -> RecordBatch {
     let mut table =
-        Builder::new(measured, |m| vec![&m.results.totals]).u64("seed", |run, _| run.config.seed);
+        Builder::new(measured, |m| vec![&m.results]).u64("seed", |run, _| run.config.seed);
     for (index, name) in sweep_columns.iter().enumerate() {
         table = table.f64(name, |run, _| run.values[index]);
     }
     table
-        .ns("simulated_ns", |_, t| t.simulated)
-        .u64("packet_hops", |_, t| t.packet_hops)
-        .u64("events", |_, t| t.events)
-        .u64("data_packets", |_, t| t.data_packets)
-        .u64("delivered_packets", |_, t| t.delivered_packets)
-        .u64("dropped_packets", |_, t| t.dropped_packets)
-        .u64("marked_packets", |_, t| t.marked_packets)
-        .u64("notifications", |_, t| t.notifications)
-        .u64("pause_frames", |_, t| t.pause_frames)
-        .u64("flows_started", |_, t| t.flows_started)
-        .u64("flows_completed", |_, t| t.flows_completed)
+        .ns("simulated_ns", |_, r| r.totals.simulated)
+        .u64("packet_hops", |_, r| r.totals.packet_hops)
+        .u64("events", |_, r| r.totals.events)
+        .u64("data_packets", |_, r| r.totals.data_packets)
+        .u64("delivered_packets", |_, r| r.totals.delivered_packets)
+        .u64("dropped_packets", |_, r| r.totals.dropped_packets)
+        .u64("marked_packets", |_, r| r.totals.marked_packets)
+        .u64("notifications", |_, r| r.totals.notifications)
+        .u64("pause_frames", |_, r| r.totals.pause_frames)
+        .u64("flows_started", |_, r| r.totals.flows_started)
+        .u64("flows_completed", |_, r| r.totals.flows_completed)
+        .f64_or_null("deadlock_began_ns", |_, r| {
+            r.deadlock
+                .as_ref()
+                .map(|deadlock| deadlock.began.as_ns_f64())
+        })
         .build()
 }
 

@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use unpause_protocols::flow_control::pfc;
-use unpause_sim::config::{NodeKind, PfcThreshold};
+use unpause_sim::config::{NodeId, NodeKind, PfcThreshold, PortId};
+use unpause_sim::dependency::buffer_dependency_cycle;
 use unpause_sim::results::PortRecord;
 
+use crate::compile::Run;
 use crate::mechanisms::Mechanism;
 use crate::run::Measured;
 
@@ -16,7 +18,8 @@ pub struct Warning {
     /// Its scheme.
     pub scheme: String,
     /// For programs: `input`, `headroom-drops`, `lossless-drops`, `empty-probe`, `silent-traffic`,
-    /// `never-triggered`, `unfinished-flows`.
+    /// `never-triggered`, `unfinished-flows`, `cyclic-buffers`,
+    /// `deadlock`.
     pub kind: String,
     /// What happened.
     pub message: String,
@@ -24,8 +27,88 @@ pub struct Warning {
     pub help: Option<String>,
 }
 
+/// Everything worth saying about these runs.
+pub(crate) fn of_runs(measured: &[Measured]) -> Vec<Warning> {
+    let mut cycles = Cycles::default();
+    let of_run = |measured| {
+        let mut warnings = of_run(measured);
+        warnings.extend(cycles.warning(&measured.run));
+        warnings
+    };
+    measured.iter().flat_map(of_run).collect()
+}
+
+/// What is worth saying before anything runs; once for all the runs that it is true of.
+pub(crate) fn of_scenario(runs: &[Run]) -> Vec<Warning> {
+    let mut cycles = Cycles::default();
+    let mut warnings: Vec<Warning> = Vec::new();
+    for run in runs {
+        let said = |new: &Warning| warnings.iter().any(|old| old.message == new.message);
+        if let Some(warning) = cycles.warning(run).filter(|new| !said(new)) {
+            warnings.push(warning);
+        }
+    }
+    warnings
+}
+
+/// Finds cyclic buffer dependencies. The fabric of a run is mostly that of the run before.
+#[derive(Default)]
+struct Cycles<'a> {
+    last: Option<(&'a Run, Option<String>)>,
+}
+
+impl<'a> Cycles<'a> {
+    fn warning(&mut self, run: &'a Run) -> Option<Warning> {
+        let known = self.last.take().filter(|(last, _)| same_routes(last, run));
+        let cycle = known.map_or_else(|| cycle_of(run), |(_, cycle)| cycle);
+        self.last = Some((run, cycle.clone()));
+        cycle.map(|cycle| Warning {
+            run: run.index,
+            scheme: run.scheme.clone(),
+            kind: "cyclic-buffers".into(),
+            message: format!("PFC can deadlock: buffers wait for one another in a cycle: {cycle}"),
+            help: Some(
+                "routes that go up and then down, as in an undamaged Clos, have no such cycle"
+                    .into(),
+            ),
+        })
+    }
+}
+
+fn cycle_of(run: &Run) -> Option<String> {
+    // What is wrong with a configuration is said when it is run.
+    let cycle = buffer_dependency_cycle(&run.config).ok()??;
+    Some(ring(run, cycle.iter().copied()))
+}
+
+fn same_routes(a: &Run, b: &Run) -> bool {
+    let lossless = |run: &Run| {
+        let traffic = run.config.traffic.iter();
+        run.config.switch.lossless & traffic.fold(0, |used, spec| used | spec.priorities())
+    };
+    (&a.config.fabric.nodes, &a.config.fabric.links)
+        == (&b.config.fabric.nodes, &b.config.fabric.links)
+        && lossless(a) == lossless(b)
+}
+
+/// `S0->S1 -> S1->S2 -> S2->S0 -> S0->S1`, with the port's number where links are parallel.
+fn ring(run: &Run, ports: impl Iterator<Item = (NodeId, PortId)>) -> String {
+    let name = |(node, port): (NodeId, PortId)| {
+        let peers = &run.names.peers[node as usize];
+        let peer = peers[usize::from(port)];
+        let (from, to) = (run.names.name(node), run.names.name(peer));
+        match peers.iter().filter(|other| **other == peer).count() {
+            1 => format!("{from}->{to}"),
+            _ => format!("{from}->{to} (port {port})"),
+        }
+    };
+    let mut names: Vec<String> = ports.map(name).collect();
+    names.extend(names.first().cloned());
+    names.join(" -> ")
+}
+
 /// Everything worth saying about a run.
-pub(crate) fn of_run(measured: &Measured) -> Vec<Warning> {
+fn of_run(measured: &Measured) -> Vec<Warning> {
     let mut found = Found {
         measured,
         warnings: Vec::new(),
@@ -33,6 +116,7 @@ pub(crate) fn of_run(measured: &Measured) -> Vec<Warning> {
     for note in &measured.run.notes {
         found.add("input", note.clone(), None);
     }
+    found.deadlock();
     found.drops();
     found.probes();
     found.traffic();
@@ -60,6 +144,26 @@ impl Found<'_> {
 
     fn is_lossless(&self, priority: u8) -> bool {
         self.measured.run.config.switch.lossless & (1 << priority) != 0
+    }
+
+    /// PFC has stopped the fabric for good.
+    fn deadlock(&mut self) {
+        let Measured { run, results } = self.measured;
+        let Some(deadlock) = &results.deadlock else {
+            return;
+        };
+        let priority = deadlock.cycle.first().map_or(0, |port| port.2);
+        let ports = deadlock.cycle.iter().map(|&(node, port, _)| (node, port));
+        self.add(
+            "deadlock",
+            format!(
+                "PFC deadlocked at {} in priority {priority}: {}; the run was ended at {}",
+                deadlock.began,
+                ring(run, ports),
+                results.totals.simulated
+            ),
+            None,
+        );
     }
 
     /// Frames of a lossless priority were lost.

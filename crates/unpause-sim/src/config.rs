@@ -110,8 +110,20 @@ pub struct SwitchConfig {
     /// Packet memory of the whole switch, bytes. `None`: what PFC of every lossless priority of
     /// every port can need, plus [`SwitchConfig::lossy_queue_bytes`] for each port.
     pub buffer_bytes: Option<u64>,
+    /// In which order an egress queue serves packets.
+    pub queueing: Queueing,
     /// A lossy packet is dropped when its egress queue would grow beyond this, bytes.
     pub lossy_queue_bytes: u64,
+}
+
+/// In which order the packets of one priority leave an egress port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Queueing {
+    /// In order of arrival: who sends more gets more.
+    #[default]
+    Fifo,
+    /// From virtual output queues, a packet of each ingress port in turn: ports get equal shares.
+    Voq,
 }
 
 /// PFC at the ingress of a switch.
@@ -167,6 +179,29 @@ pub struct Probes {
     pub ports: Vec<(NodeId, PortId)>,
     /// Record each PAUSE as an interval.
     pub pauses: bool,
+    /// Look for deadlocks, and end the run at the first.
+    pub deadlock: Option<DeadlockProbe>,
+}
+
+/// How deadlocks are looked for. A deadlock is a cycle of egress queues that are paused, have
+/// packets and have sent nothing for long, each waiting for the next to take packets from the
+/// ingress that paused it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeadlockProbe {
+    /// Look every so often.
+    pub interval: Time,
+    /// Queues that have sent nothing for so long are blocked.
+    pub hold: Time,
+}
+
+impl Default for DeadlockProbe {
+    /// Our reading of the PCN paper's appendix B.5, which names no detector.
+    fn default() -> Self {
+        Self {
+            interval: Time::from_ms(1),
+            hold: Time::from_ms(5),
+        }
+    }
 }
 
 impl Default for Probes {
@@ -175,6 +210,7 @@ impl Default for Probes {
             interval: Time::from_us(100),
             ports: Vec::new(),
             pauses: true,
+            deadlock: None,
         }
     }
 }
@@ -185,6 +221,7 @@ impl Default for SwitchConfig {
             lossless: 1 << 3,
             pfc: PfcConfig::default(),
             buffer_bytes: None,
+            queueing: Queueing::Fifo,
             lossy_queue_bytes: 1_000_000,
         }
     }

@@ -5,6 +5,7 @@
 //! their host: the engine, links, switches, hosts, routing, traffic and what is measured.
 
 pub mod config;
+pub mod dependency;
 mod engine;
 mod host;
 pub mod ideal;

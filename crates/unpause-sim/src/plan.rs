@@ -226,6 +226,11 @@ fn check(config: &Config) -> Result<(), Error> {
     if config.probes.interval == Time::ZERO {
         return invalid("the sampling interval must be above zero".into());
     }
+    if let Some(probe) = config.probes.deadlock
+        && probe.interval == Time::ZERO
+    {
+        return invalid("the interval between looks for a deadlock must be above zero".into());
+    }
     if config.host.ack_every == 0 {
         return invalid("a receiver must acknowledge every 1 or more packets".into());
     }

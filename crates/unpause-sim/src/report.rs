@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use unpause_protocols::units::{Rate, Time};
 
+use crate::engine::run::End;
 use crate::engine::shard::{FlowEnd, Log, ShardEnd};
 use crate::host::sender::Layout;
 use crate::ideal::{self, Frames};
@@ -11,7 +12,7 @@ use crate::plan::Plan;
 use crate::results::{FlowRecord, FlowSample, Results, Totals};
 
 /// Sorts what was recorded, and checks that nothing got lost.
-pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, windows: u64) -> Results {
+pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
     let mut log = Log::default();
     let mut held = 0;
     for end in ends {
@@ -62,10 +63,10 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, windows: u64) -> Results {
     pauses.sort_unstable_by_key(|pause| (pause.start, pause.node, pause.port, pause.priority));
     port_series.sort_unstable_by_key(|s| (s.time, s.node, s.port, s.priority));
     let totals = Totals {
-        simulated: plan.config.stop,
+        simulated: end.at,
         packet_hops: counts.packet_hops,
         events: counts.events,
-        windows,
+        windows: end.windows,
         data_packets: counts.data_packets,
         delivered_packets: counts.delivered_packets,
         dropped_packets: counts.dropped_packets,
@@ -83,6 +84,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, windows: u64) -> Results {
         pauses,
         port_series,
         flow_series,
+        deadlock: end.deadlock,
         totals,
     }
 }

@@ -17,8 +17,20 @@ pub struct Results {
     pub port_series: Vec<PortSample>,
     /// By (time, flow).
     pub flow_series: Vec<FlowSample>,
+    /// The deadlock that ended the run, if [`crate::config::Probes::deadlock`] looked for one.
+    pub deadlock: Option<Deadlock>,
     /// Totals.
     pub totals: Totals,
+}
+
+/// Egress queues that wait for one another for ever.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deadlock {
+    /// When the last of them stopped.
+    pub began: Time,
+    /// Node, egress port and priority of each, which waits for the next, and the last for the first;
+    /// from the lowest.
+    pub cycle: Vec<(NodeId, PortId, u8)>,
 }
 
 /// One flow.
@@ -137,7 +149,7 @@ pub struct FlowSample {
 /// Totals of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Simulated time.
+    /// Simulated time, up to where a deadlock was found.
     pub simulated: Time,
     /// Packets, data and control, that went over one link.
     pub packet_hops: u64,

@@ -19,6 +19,8 @@ pub struct Routing {
     host: Vec<Attachment>,
     /// For each switch: its next hops.
     switch: Vec<Option<SwitchRoutes>>,
+    /// The switches that have hosts.
+    edges: Vec<NodeId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -133,7 +135,26 @@ impl Routing {
                 routes.next_hops[edge] = routes.set(&set);
             }
         }
-        Self { host, switch }
+        Self {
+            host,
+            switch,
+            edges,
+        }
+    }
+
+    /// The switches that have hosts.
+    pub fn edges(&self) -> &[NodeId] {
+        &self.edges
+    }
+
+    /// The ports of `switch` by which packets may go on to the edge switch of index `edge`; none
+    /// there itself.
+    pub fn next_hops(&self, switch: NodeId, edge: usize) -> &[PortId] {
+        let Some(routes) = &self.switch[switch as usize] else {
+            return &[];
+        };
+        let (start, count) = routes.sets[usize::from(routes.next_hops[edge])];
+        &routes.ports[usize::from(start)..][..usize::from(count)]
     }
 
     /// The port by which `switch` sends to `dst`, if there is a way.

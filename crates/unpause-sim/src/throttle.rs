@@ -55,6 +55,10 @@ impl Throttle {
             self.total
         }
     }
+    /// Start of the pause in force.
+    pub fn paused_since(&self) -> Option<Time> {
+        self.pfc.is_paused().then_some(self.since)
+    }
     /// Records a PAUSE that is still in force at the end of the run.
     pub fn finish(&mut self, now: Time, place: Place, log: &mut Log) {
         if self.pfc.is_paused() {

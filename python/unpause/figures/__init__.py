@@ -1,7 +1,8 @@
 """Figures of a result: one function each, found by name in :data:`FIGURES`.
 
-The generic figures suit any scenario; ``pcn-*`` are the PCN paper's. A figure that has nothing to
-show raises :class:`NothingToDraw` with a sentence that says why.
+The generic figures suit any scenario; ``pcn-*`` are the PCN paper's, of which Figs. 10, 15 and 16
+are of models and show the same for every result. A figure that has nothing to show raises
+:class:`NothingToDraw` with a sentence that says why.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unpause.figures import fct, pause, pcn_f2, pcn_f3, pcn_f5, queue, throughput
+from unpause.figures import fct, pause, pcn_f2, pcn_f3, pcn_f5, pcn_fluid, queue, throughput
 from unpause.figures.style import NothingToDraw, style
 
 if TYPE_CHECKING:
@@ -39,6 +40,10 @@ FIGURES: dict[str, Drawing] = {
         Drawing("pcn-f2", "PCN Fig. 2: PAUSE and throughput around the burst", pcn_f2.draw),
         Drawing("pcn-f3", "PCN Fig. 3: rate set against rate sent", pcn_f3.draw),
         Drawing("pcn-f5", "PCN Fig. 5: F1's limiter swept", pcn_f5.draw),
+        Drawing("pcn-f10", "PCN Fig. 10: increases in a row", pcn_fluid.draw_f10),
+        Drawing("pcn-f15", "PCN Fig. 15: rate and queue of the fluid model", pcn_fluid.draw_f15),
+        Drawing("pcn-f16", "PCN Fig. 16: the fluid model's sawtooth", pcn_fluid.draw_f16),
+        Drawing("pcn-fluid", "PCN's fluid model against packets", pcn_fluid.draw_packets),
         Drawing("throughput", "Throughput of recorded flows", throughput.draw),
         Drawing("queue", "Queue length of probed ports", queue.draw),
         Drawing("pause-frames", "PAUSE frames over time", pause.draw_frames),

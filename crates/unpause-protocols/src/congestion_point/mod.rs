@@ -8,9 +8,14 @@ use crate::dispatch::mechanisms;
 use crate::notification::QcnFeedback;
 use crate::units::Time;
 
+pub mod codel;
+pub mod dctcp_red;
+pub mod ecn_sharp;
 pub mod np_ecn;
 pub mod qcn;
 pub mod red;
+pub mod tcn;
+pub mod tofino;
 
 /// What a congestion point needs to know of a packet.
 #[derive(Clone, Copy, Debug)]
@@ -93,6 +98,16 @@ mechanisms! {
     Red(red::Red),
     /// Sampling of 802.1Qau.
     Qcn(qcn::Qcn),
+    /// Marking of DCTCP: one threshold for the queue that a packet finds.
+    DctcpRed(dctcp_red::DctcpRed),
+    /// TCN: one threshold for the time a packet waited.
+    Tcn(tcn::Tcn),
+    /// CoDel with marks in place of drops.
+    Codel(codel::Codel),
+    /// ECN#: marks instantaneous and persistent queues.
+    EcnSharp(ecn_sharp::EcnSharp),
+    /// ECN# with the clock, registers and division of a programmable switch.
+    Tofino(tofino::Tofino),
 }
 
 impl CongestionPoint {

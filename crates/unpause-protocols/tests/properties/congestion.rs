@@ -1,10 +1,72 @@
 //! Switch queues: what may be marked, and what NP-ECN spares.
 
-use super::{fraction, rng, time};
-use congestion_point::{Config, np_ecn, qcn, red};
+use super::{fraction, rate, rng, time};
+use congestion_point::{Config, codel, dctcp_red, ecn_sharp, np_ecn, qcn, red, tcn, tofino};
 use proptest::prelude::*;
-use unpause_protocols::congestion_point::{self, CongestionPoint, Packet, Queue, Verdict};
+use unpause_protocols::congestion_point::{
+    self, CongestionPoint, Mechanism as _, Packet, Queue, Verdict,
+};
 use unpause_protocols::units::Time;
+
+fn variant() -> impl Strategy<Value = ecn_sharp::Variant> {
+    prop::sample::select(vec![
+        ecn_sharp::Variant::Paper,
+        ecn_sharp::Variant::AuthorsCode,
+    ])
+}
+
+fn ecn_sharp_params() -> impl Strategy<Value = ecn_sharp::Params> {
+    let instantaneous = prop_oneof![
+        time().prop_map(ecn_sharp::Instantaneous::Above),
+        (time(), time()).prop_map(|(from, to)| ecn_sharp::Instantaneous::Linear { from, to }),
+    ];
+    let signal = prop_oneof![
+        Just(ecn_sharp::Signal::SojournTime),
+        rate().prop_map(ecn_sharp::Signal::QueueLength),
+    ];
+    (instantaneous, time(), time(), variant(), signal).prop_map(
+        |(instantaneous, pst_target, pst_interval, variant, signal)| ecn_sharp::Params {
+            instantaneous,
+            pst_target,
+            pst_interval,
+            variant,
+            signal,
+        },
+    )
+}
+
+/// The mechanisms that look at the time a packet waited, and their like.
+fn waiting_config() -> impl Strategy<Value = Config> {
+    let threshold = prop_oneof![
+        any::<u64>().prop_map(dctcp_red::Threshold::Bytes),
+        any::<u32>().prop_map(dctcp_red::Threshold::Packets),
+    ];
+    let load = prop::sample::select(vec![tofino::Load::Scaled, tofino::Load::Unscaled]);
+    prop_oneof![
+        ecn_sharp_params().prop_map(Config::EcnSharp),
+        Just(Config::EcnSharp(ecn_sharp::Params::default())),
+        Just(Config::Codel(codel::Params::default())),
+        Just(Config::Tofino(tofino::Params::default())),
+        threshold.prop_map(|threshold| Config::DctcpRed(dctcp_red::Params { threshold })),
+        time().prop_map(|threshold| Config::Tcn(tcn::Params { threshold })),
+        (time(), time(), any::<u64>(), any::<u8>()).prop_map(
+            |(target, interval, spared_bytes, clock_shift)| Config::Codel(codel::Params {
+                target,
+                interval,
+                spared_bytes,
+                clock_shift,
+            })
+        ),
+        (time(), time(), time(), load).prop_map(|(ins_target, pst_target, pst_interval, load)| {
+            Config::Tofino(tofino::Params {
+                ins_target,
+                pst_target,
+                pst_interval,
+                load,
+            })
+        }),
+    ]
+}
 
 fn config() -> impl Strategy<Value = Config> {
     let quantisation =
@@ -66,7 +128,7 @@ fn event() -> impl Strategy<Value = Event> {
 proptest! {
     #[test]
     fn no_order_of_events_panics_and_only_ect_packets_are_marked(
-        config in config(),
+        config in prop_oneof![config(), waiting_config()],
         events in prop::collection::vec((time(), event()), 0..100),
     ) {
         let mut rng = rng();
@@ -136,6 +198,61 @@ proptest! {
                     }
                 }
                 _ => {}
+            }
+        }
+    }
+
+    /// Departures in order of time: a packet above the high target is marked, one below the low target
+    /// is not, and marks by persistence wait for an interval of packets above it.
+    #[test]
+    fn ecn_sharp_marks_bursts_at_once_and_queues_only_when_they_persist(
+        variant in variant(),
+        departures in prop::collection::vec((1..50_000_u64, 0..300_u64), 0..400),
+    ) {
+        let mut rng = rng();
+        let params = ecn_sharp::Params { variant, ..ecn_sharp::Params::default() };
+        let mut cp = ecn_sharp::EcnSharp::new(&params, &mut rng);
+        let mut now = Time::from_ms(1);
+        let mut above_since = None;
+        for (gap, wait) in departures {
+            now += Time::from_ns(gap);
+            let wait = Time::from_us(wait);
+            let packet = Packet { bytes: 1500, ect: true, enqueued_at: now - wait };
+            let queue = Queue { bytes: 0, packets: 0 };
+            let marked = cp.on_dequeue(now, &packet, queue, &mut rng) == Verdict::MarkCe;
+            let persists = if wait < params.pst_target {
+                above_since = None;
+                false
+            } else {
+                now - *above_since.get_or_insert(now) > params.pst_interval
+            };
+            prop_assert!(marked || wait <= Time::from_us(200));
+            prop_assert!(!marked || wait > Time::from_us(200) || persists);
+            prop_assert_eq!(cp.count() > 0, persists);
+        }
+    }
+
+    /// However often it is asked, ECN# by the authors' law marks the persistent queue of a window of one
+    /// interval at most as often as the law allows.
+    #[test]
+    fn the_authors_law_marks_at_most_once_per_step(
+        gaps in prop::collection::vec(1..30_000_u64, 1..500),
+    ) {
+        let mut rng = rng();
+        let params = ecn_sharp::Params::default();
+        let mut cp = ecn_sharp::EcnSharp::new(&params, &mut rng);
+        let (mut now, mut last) = (Time::ZERO, None);
+        for gap in gaps {
+            now += Time::from_ns(gap);
+            if cp.persistent(now, Time::from_us(100)) {
+                // The step before mark k was interval / sqrt(k - 1).
+                let k = u128::from(cp.count());
+                if let Some(last) = last {
+                    let elapsed = u128::from((now - last).as_ps() + 1000);
+                    let interval = u128::from(params.pst_interval.as_ps());
+                    prop_assert!(elapsed * elapsed * (k - 1) >= interval * interval);
+                }
+                last = Some(now);
             }
         }
     }

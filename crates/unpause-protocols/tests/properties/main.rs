@@ -4,6 +4,8 @@ mod congestion;
 mod flow_control;
 mod notifications;
 mod reaction;
+mod scheduling;
+mod windows;
 
 use proptest::prelude::*;
 use rand_core::SeedableRng;

@@ -4,7 +4,8 @@ use serde_spanned::Spanned;
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::Time;
 use unpause_sim::config::{
-    HostConfig, NodeId, PRIORITIES, PfcConfig, PfcThreshold, PortId, Probes, SwitchConfig,
+    DeadlockProbe, HostConfig, NodeId, PRIORITIES, PfcConfig, PfcThreshold, PortId, Probes,
+    Queueing, SwitchConfig,
 };
 
 use super::names::Names;
@@ -74,6 +75,10 @@ pub(super) fn switch(
     if let Some(size) = &file.lossy_queue {
         switch.lossy_queue_bytes = size.get_ref().0;
     }
+    switch.queueing = match file.queueing {
+        None | Some(file::Queueing::Fifo) => Queueing::Fifo,
+        Some(file::Queueing::Voq) => Queueing::Voq,
+    };
     Ok(switch)
 }
 
@@ -213,6 +218,21 @@ pub(super) fn probes(file: &file::Probes, names: &Names) -> Checked<Probes> {
     }
     if let Some(pauses) = file.pauses {
         probes.pauses = pauses;
+    }
+    if let Some(interval) = &file.deadlock {
+        let mut probe = DeadlockProbe {
+            interval: positive("deadlock", interval)?,
+            ..DeadlockProbe::default()
+        };
+        if let Some(hold) = &file.deadlock_hold {
+            probe.hold = positive("deadlock_hold", hold)?;
+        }
+        probes.deadlock = Some(probe);
+    } else if let Some(hold) = &file.deadlock_hold {
+        return Problem::new("`deadlock_hold` has no effect")
+            .at(hold.span(), "nobody looks for a deadlock")
+            .help("add deadlock = \"1ms\": look for one every 1 ms")
+            .err();
     }
     for text in &file.ports {
         for port in ports(text, names)? {

@@ -6,6 +6,7 @@
 //! by order of insertion: a result does not depend on how nodes are shared out or windows cut.
 
 pub mod barrier;
+pub mod deadlock;
 pub mod heap;
 pub mod partition;
 pub mod ring;

@@ -9,11 +9,12 @@ use unpause_protocols::units::Time;
 
 use crate::config::Config;
 use crate::engine::barrier::Barrier;
+use crate::engine::deadlock::{self, Blocked};
 use crate::engine::partition::partition;
 use crate::engine::shard::{Mail, Shard};
 use crate::host::FlowStart;
 use crate::plan::Plan;
-use crate::results::Results;
+use crate::results::{Deadlock, Results};
 use crate::traffic::Traffic;
 use crate::{Error, Progress, report};
 
@@ -42,12 +43,17 @@ pub fn run(config: &Config, threads: usize, watch: &mut Watch<'_>) -> Result<Res
                 .map_err(Error::Invalid)?
                 .peekable(),
             next_id: 0,
+            next_look: plan
+                .config
+                .probes
+                .deadlock
+                .map_or(Time::NEVER, |probe| probe.interval),
             shard: Shard::new(&plan, &shard_of, index as u16),
             exchange: &exchange,
             plan: &plan,
         };
-        let windows = worker.run(watch)?;
-        Ok((worker.shard.finish(&plan), windows))
+        let end = worker.run(watch)?;
+        Ok((worker.shard.finish(end.at, &plan), end))
     };
     let finished: Vec<Result<_, Error>> = std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads)
@@ -63,14 +69,25 @@ pub fn run(config: &Config, threads: usize, watch: &mut Watch<'_>) -> Result<Res
             .chain(others.into_iter().map(join))
             .collect()
     });
-    let mut windows = 0;
-    let mut ends = Vec::with_capacity(threads);
+    let mut end = End::default();
+    let mut shards = Vec::with_capacity(threads);
     for result in finished {
-        let (end, shard_windows) = result?;
-        windows = shard_windows;
-        ends.push(end);
+        let (shard, shard_end) = result?;
+        end = shard_end;
+        shards.push(shard);
     }
-    Ok(report::results(&plan, ends, windows))
+    Ok(report::results(&plan, shards, end))
+}
+
+/// How a run ended, which all threads know alike.
+#[derive(Debug, Default)]
+pub struct End {
+    /// When.
+    pub at: Time,
+    /// Windows until then.
+    pub windows: u64,
+    /// What ended it, if not its time.
+    pub deadlock: Option<Deadlock>,
 }
 
 /// What threads tell one another between windows. Everything has two sides: one is written in a
@@ -78,6 +95,8 @@ pub fn run(config: &Config, threads: usize, watch: &mut Watch<'_>) -> Result<Res
 struct Exchange {
     barrier: Barrier,
     sides: [Side; 2],
+    /// By thread. Read after a barrier of its own; there is one more before it is written again.
+    blocked: Vec<Mutex<Vec<Blocked>>>,
 }
 
 struct Side {
@@ -101,6 +120,7 @@ impl Exchange {
         Self {
             barrier: Barrier::new(threads),
             sides: [side(), side()],
+            blocked: (0..threads).map(|_| Mutex::default()).collect(),
         }
     }
 }
@@ -110,14 +130,16 @@ struct Worker<'a, 'p> {
     /// Every thread reads the whole stream, and keeps what is its own.
     traffic: Peekable<Traffic<'a>>,
     next_id: u32,
+    /// When to look for a deadlock; a window never reaches beyond.
+    next_look: Time,
     shard: Shard,
     exchange: &'a Exchange,
     plan: &'a Plan<'p>,
 }
 
 impl Worker<'_, '_> {
-    /// Runs all windows; answers how many there were.
-    fn run(&mut self, mut watch: Option<&mut Watch<'_>>) -> Result<u64, Error> {
+    /// Runs all windows.
+    fn run(&mut self, mut watch: Option<&mut Watch<'_>>) -> Result<End, Error> {
         let lookahead = self.plan.lookahead;
         let stop = self.plan.config.stop;
         // Flows that start before the horizon are known to their hosts.
@@ -147,10 +169,24 @@ impl Worker<'_, '_> {
                 let mut mail = lock(&from[self.shard.index as usize]);
                 self.shard.deliver(self.plan, &mut mail);
             }
+            if self.next_look <= start.min(stop)
+                && let Some((at, deadlock)) = self.look(start.min(stop))
+            {
+                return Ok(End {
+                    at,
+                    windows: round,
+                    deadlock: Some(deadlock),
+                });
+            }
             if start >= stop {
-                return Ok(round);
+                return Ok(End {
+                    at: stop,
+                    windows: round,
+                    deadlock: None,
+                });
             }
             let end = start.saturating_add(lookahead).min(stop);
+            let end = end.min(self.next_look);
             let known = horizon;
             if end > horizon {
                 horizon = self.inject(end.saturating_add(lookahead))?;
@@ -173,6 +209,29 @@ impl Worker<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Looks for a deadlock at every instant for it up to `until`, between which nothing happens;
+    /// answers when it was found.
+    fn look(&mut self, until: Time) -> Option<(Time, Deadlock)> {
+        let probe = self.plan.config.probes.deadlock?;
+        let own = self
+            .shard
+            .blocked(until.saturating_sub(probe.hold), self.plan);
+        *lock(&self.exchange.blocked[self.shard.index as usize]) = own;
+        self.exchange.barrier.wait();
+        let all = self.exchange.blocked.iter();
+        let all = deadlock::sorted(all.flat_map(|of_thread| lock(of_thread).clone()).collect());
+        while self.next_look <= until {
+            let now = self.next_look;
+            self.next_look = now.saturating_add(probe.interval);
+            let is_blocked = |queue: &&Blocked| queue.since.saturating_add(probe.hold) <= now;
+            let blocked: Vec<&Blocked> = all.iter().filter(is_blocked).collect();
+            if let Some(found) = deadlock::find(&blocked, &self.plan.ports) {
+                return Some((now, found));
+            }
+        }
+        None
     }
 
     /// Puts outgoing mail where the other threads find it; answers the earliest time in it.

@@ -3,6 +3,7 @@
 use unpause_protocols::units::Time;
 
 use crate::config::NodeId;
+use crate::engine::deadlock::Blocked;
 use crate::engine::wire::{GlobalPort, Ports, Wires};
 use crate::host::{FlowStart, Host};
 use crate::packet::{Kind, Packet};
@@ -28,6 +29,8 @@ pub trait NodeModel {
     fn finish(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log);
     /// Data packets held.
     fn held_data_packets(&self) -> u64;
+    /// Adds the egress queues that have sent nothing since `since`, for a pause that is in force.
+    fn blocked(&self, _since: Time, _plan: &Plan<'_>, _found: &mut Vec<Blocked>) {}
 }
 
 impl Node {
@@ -296,8 +299,17 @@ impl Shard {
         }
     }
 
-    /// Closes the run.
-    pub fn finish(mut self, plan: &Plan<'_>) -> ShardEnd {
+    /// Queues that have been blocked since `since` or before.
+    pub fn blocked(&mut self, since: Time, plan: &Plan<'_>) -> Vec<Blocked> {
+        let mut found = Vec::new();
+        for node in self.nodes.iter_mut().flatten() {
+            node.model().blocked(since, plan, &mut found);
+        }
+        found
+    }
+
+    /// Closes the run, which has come to `at`.
+    pub fn finish(mut self, at: Time, plan: &Plan<'_>) -> ShardEnd {
         let on_wires = self
             .wires
             .iter()
@@ -305,7 +317,7 @@ impl Shard {
             .count();
         let mut held_data_packets = on_wires as u64;
         for node in self.nodes.iter_mut().flatten() {
-            node.model().finish(plan.config.stop, plan, &mut self.log);
+            node.model().finish(at, plan, &mut self.log);
             held_data_packets += node.model().held_data_packets();
         }
         ShardEnd {

@@ -4,9 +4,9 @@ use rand_core::Rng;
 use unpause_protocols::congestion_point::{self, CongestionPoint};
 use unpause_protocols::units::Time;
 
-use crate::engine::ring::Ring;
 use crate::packet::{CE, ECT, Kind, Packet};
 use crate::plan::Plan;
+use crate::switch::backlog::Backlog;
 use crate::throttle::Throttle;
 
 /// What an egress port is doing.
@@ -44,7 +44,7 @@ impl Port {
 #[derive(Debug)]
 pub struct Queue {
     /// Packets waiting.
-    pub packets: Ring,
+    pub packets: Backlog,
     /// Their bytes.
     pub bytes: u64,
     /// Largest number of bytes waiting.
@@ -68,8 +68,8 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// An empty queue of `class`; control packets go through no congestion point.
-    pub fn new<R: Rng>(class: u8, plan: &Plan<'_>, rng: &mut R) -> Self {
+    /// An empty queue of `class` at a switch of `ports` ports; control packets go through no congestion point.
+    pub fn new<R: Rng>(class: u8, ports: usize, plan: &Plan<'_>, rng: &mut R) -> Self {
         let none = congestion_point::Config::None;
         let managed = class != plan.classes.control;
         let config = if managed {
@@ -78,7 +78,7 @@ impl Queue {
             &none
         };
         Self {
-            packets: Ring::default(),
+            packets: Backlog::new(plan.config.switch.queueing, ports),
             bytes: 0,
             max_bytes: 0,
             congestion_point: CongestionPoint::new(config, rng),

@@ -1,6 +1,7 @@
 //! Switch models. Each is a file or folder, a variant of [`crate::engine::shard::Node`] and its
 //! tests; what they share stands beside them.
 
+pub mod backlog;
 pub mod egress;
 pub mod ingress;
 pub mod shared_buffer;

@@ -1,6 +1,7 @@
 //! The simulator from outside: configurations in, results out.
 
 mod common;
+mod deadlock;
 mod exactness;
 mod fig1;
 mod headroom;

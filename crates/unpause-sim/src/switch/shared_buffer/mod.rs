@@ -14,6 +14,7 @@ use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::units::{Rate, Time};
 
 use crate::config::{NodeId, PfcThreshold, PortId};
+use crate::engine::deadlock::Blocked;
 use crate::engine::heap::{Entry, Heap};
 use crate::engine::shard::{Log, NodeModel, Window};
 use crate::engine::wire::GlobalPort;
@@ -65,7 +66,7 @@ impl SharedBuffer {
         let mut headroom = 0;
         for transmitter in transmitters {
             for class in 0..classes as u8 {
-                queues.push(Queue::new(class, plan, &mut rng));
+                queues.push(Queue::new(class, transmitters.len(), plan, &mut rng));
                 let mut entry = Ingress::default();
                 if plan.classes.is_lossless(class) {
                     let rate = Rate::from_bps(8_000_000_000_000 / transmitter.ps_per_byte);
@@ -224,7 +225,7 @@ impl SharedBuffer {
             self.depart(now, packet, flags, from, to, class, window);
         } else {
             queue.max_bytes = queue.max_bytes.max(queue.bytes);
-            let slot = queue.packets.push(packet);
+            let slot = queue.packets.push(packet, from);
             slot.time = now;
             slot.ingress = from;
             slot.bits = packet.bits | flags;
@@ -253,7 +254,6 @@ impl SharedBuffer {
         let index = port_id as usize * self.classes + class as usize;
         let queue = &mut self.queues[index];
         let packet = queue.packets.pop();
-        queue.packets.prefetch(0);
         queue.bytes -= u64::from(packet.bytes);
         if queue.packets.is_empty() {
             port.backlog &= !(1 << class);
@@ -392,7 +392,7 @@ impl SharedBuffer {
     }
 }
 
-/// Packet memory of a switch with dynamic thresholds when none is given: 12 MB less headroom.
+/// Shared memory, beside headroom, of a switch with dynamic thresholds when no buffer is given.
 const DEFAULT_DYNAMIC_POOL_BYTES: u64 = 12_000_000;
 
 impl NodeModel for SharedBuffer {
@@ -503,5 +503,33 @@ impl NodeModel for SharedBuffer {
                 .count()
         };
         self.queues.iter().map(|queue| held(queue) as u64).sum()
+    }
+
+    fn blocked(&self, since: Time, plan: &Plan<'_>, found: &mut Vec<Blocked>) {
+        for (number, port) in self.ports.iter().enumerate() {
+            let waiting = port.backlog & port.paused;
+            for class in (0..self.classes as u8).filter(|class| waiting >> class & 1 == 1) {
+                let queue = &self.queues[self.index(number as PortId, class)];
+                let (Some(paused), Some(waiting)) =
+                    (queue.throttle.paused_since(), queue.packets.since())
+                else {
+                    continue;
+                };
+                let stopped = paused.max(waiting);
+                if stopped > since {
+                    continue;
+                }
+                let mut ingress: Vec<PortId> = queue.packets.iter().map(|p| p.ingress).collect();
+                ingress.sort_unstable();
+                ingress.dedup();
+                found.push(Blocked {
+                    node: self.id,
+                    port: number as PortId,
+                    priority: plan.classes.priority(class),
+                    since: stopped,
+                    ingress,
+                });
+            }
+        }
     }
 }

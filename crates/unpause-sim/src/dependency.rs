@@ -1,0 +1,196 @@
+//! Which egress port's buffer waits for which: cycles are where PFC can deadlock.
+//!
+//! Under PFC a full egress port of one switch waits until the egress ports of the next switch that
+//! its packets go on to have room. If the waiting can go round, a fabric that loses nothing can
+//! stop for ever.
+
+use crate::Error;
+use crate::config::{Config, NodeId, PortId};
+use crate::plan::Plan;
+
+/// A cycle of the buffer dependency graph of the lossless priorities that have traffic, if there is
+/// one: egress ports, each of which waits for the next and the last for the first, from the one of
+/// the lowest number. They all have the same routes, so that one graph is that of each.
+///
+/// A port waits for another if the route of some pair of hosts goes out of the one and then, at the
+/// next switch, out of the other. With multipath every next hop counts. Ports toward hosts wait for
+/// nobody.
+///
+/// # Errors
+///
+/// [`Error::Invalid`] if the configuration cannot be run.
+pub fn buffer_dependency_cycle(config: &Config) -> Result<Option<Vec<(NodeId, PortId)>>, Error> {
+    let plan = Plan::new(config)?;
+    if plan.classes.lossless == 0 {
+        return Ok(None);
+    }
+    let successors = graph(&plan);
+    let cycle = shortest_cycle(&successors).map(|ports| {
+        let port = |&port: &u32| {
+            let far_end = plan.ports.transmitters[port as usize].peer_port;
+            let node = plan.ports.transmitters[far_end as usize].peer;
+            (node, plan.ports.local(node, port))
+        };
+        ports.iter().map(port).collect()
+    });
+    Ok(cycle)
+}
+
+/// For each port of the fabric, those that it waits for.
+fn graph(plan: &Plan<'_>) -> Vec<Vec<u32>> {
+    let ports = &plan.ports;
+    let routing = &plan.routing;
+    let nodes = plan.config.fabric.nodes.len();
+    let mut successors: Vec<Vec<u32>> = vec![Vec::new(); ports.transmitters.len()];
+    // What lies before the ports of the far end of a port in `known`.
+    let mut known_from = Vec::with_capacity(ports.transmitters.len());
+    let mut size = 0;
+    for transmitter in &ports.transmitters {
+        known_from.push(size);
+        size += ports.of(transmitter.peer).len();
+    }
+    let mut known = vec![false; size];
+    let mut seen = vec![false; nodes];
+    let mut reached: Vec<NodeId> = Vec::new();
+    for destination in 0..routing.edges().len() {
+        // Switches that packets to this destination come by.
+        seen.fill(false);
+        reached.clear();
+        for (source, &switch) in routing.edges().iter().enumerate() {
+            if source != destination {
+                seen[switch as usize] = true;
+                reached.push(switch);
+            }
+        }
+        let mut at = 0;
+        while let Some(&switch) = reached.get(at) {
+            at += 1;
+            let first = ports.of(switch).start;
+            for &out in routing.next_hops(switch, destination) {
+                let out = first + u32::from(out);
+                let next = ports.transmitters[out as usize].peer;
+                if !seen[next as usize] {
+                    seen[next as usize] = true;
+                    reached.push(next);
+                }
+                for &onward in routing.next_hops(next, destination) {
+                    let fresh = &mut known[known_from[out as usize] + usize::from(onward)];
+                    if !*fresh {
+                        *fresh = true;
+                        successors[out as usize].push(ports.of(next).start + u32::from(onward));
+                    }
+                }
+            }
+        }
+    }
+    for list in &mut successors {
+        list.sort_unstable();
+    }
+    successors
+}
+
+/// A cycle of the graph, if there is one, from its lowest node; it is the shortest of those through
+/// a node of the first cycle that a search in depth finds.
+pub(crate) fn shortest_cycle(successors: &[Vec<u32>]) -> Option<Vec<u32>> {
+    let mut shortest = any_cycle(successors)?;
+    let mut before = vec![u32::MAX; successors.len()];
+    for root in shortest.clone() {
+        if let Some(cycle) = cycle_through(root, successors, &mut before)
+            && cycle.len() < shortest.len()
+        {
+            shortest = cycle;
+        }
+    }
+    let lowest = (0..shortest.len()).min_by_key(|&at| shortest[at])?;
+    shortest.rotate_left(lowest);
+    Some(shortest)
+}
+
+/// Search in depth, without recursion.
+fn any_cycle(successors: &[Vec<u32>]) -> Option<Vec<u32>> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum State {
+        New,
+        Open,
+        Done,
+    }
+    let mut state = vec![State::New; successors.len()];
+    let mut path: Vec<(u32, usize)> = Vec::new();
+    for root in 0..successors.len() as u32 {
+        if state[root as usize] != State::New {
+            continue;
+        }
+        state[root as usize] = State::Open;
+        path.push((root, 0));
+        while let Some((node, next)) = path.last_mut() {
+            let Some(&to) = successors[*node as usize].get(*next) else {
+                state[*node as usize] = State::Done;
+                path.pop();
+                continue;
+            };
+            *next += 1;
+            match state[to as usize] {
+                State::New => {
+                    state[to as usize] = State::Open;
+                    path.push((to, 0));
+                }
+                State::Open => {
+                    let nodes = path.iter().map(|&(node, _)| node);
+                    return Some(nodes.skip_while(|&node| node != to).collect());
+                }
+                State::Done => {}
+            }
+        }
+    }
+    None
+}
+
+/// Search in breadth for the way from `root` back to it.
+fn cycle_through(root: u32, successors: &[Vec<u32>], before: &mut [u32]) -> Option<Vec<u32>> {
+    before.fill(u32::MAX);
+    let mut frontier = vec![root];
+    let mut at = 0;
+    while let Some(&node) = frontier.get(at) {
+        at += 1;
+        for &to in &successors[node as usize] {
+            if to == root {
+                let mut cycle = vec![node];
+                while let Some(&last) = cycle.last()
+                    && last != root
+                {
+                    cycle.push(before[last as usize]);
+                }
+                cycle.reverse();
+                return Some(cycle);
+            }
+            if before[to as usize] == u32::MAX {
+                before[to as usize] = node;
+                frontier.push(to);
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_a_shortest_cycle_or_none() {
+        let graph = |edges: &[(u32, u32)]| {
+            let mut successors = vec![Vec::new(); 8];
+            for &(from, to) in edges {
+                successors[from as usize].push(to);
+            }
+            successors
+        };
+        let tree = graph(&[(0, 1), (0, 2), (1, 3), (2, 3), (3, 4)]);
+        assert_eq!(shortest_cycle(&tree), None);
+        let long = graph(&[(0, 1), (1, 5), (5, 3), (3, 1)]);
+        assert_eq!(shortest_cycle(&long), Some(vec![1, 5, 3]));
+        let both = graph(&[(0, 1), (1, 2), (2, 3), (3, 4), (4, 1), (4, 3)]);
+        assert_eq!(shortest_cycle(&both), Some(vec![3, 4]));
+        assert_eq!(shortest_cycle(&graph(&[(6, 6)])), Some(vec![6]));
+    }
+}

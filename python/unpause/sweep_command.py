@@ -1,0 +1,175 @@
+"""The command ``unpause sweep``.
+
+Exit codes are those of ``unpause``: 0 for success, 1 for an error (points that cannot be run among
+them), 2 for a wrong command line, 130 when interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from unpause import axes
+from unpause.errors import ScenarioError, SweepError
+from unpause.sweep import PointsFailed, SweepProgress, shown, sweep
+
+_MOST_FAILED = 10
+_CONNECT_S = 10
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="unpause sweep",
+        description="Run a scenario at every combination of values, on all cores or on a Dask "
+        "cluster. What is finished is kept: the same command goes on where it was stopped.",
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="scenario file")
+    parser.add_argument(
+        "--vary",
+        action="append",
+        default=[],
+        metavar="KEY=VALUES",
+        help="key of the scenario, such as pfc.xoff or traffic.F0.rate_limit or seed, and its "
+        "values: 64KB,128KB or 1..100; may be given several times, and all are combined",
+    )
+    parser.add_argument(
+        "--scheme",
+        action="append",
+        default=[],
+        dest="schemes",
+        metavar="NAME",
+        help="run only this scheme; may be given several times",
+    )
+    parser.add_argument(
+        "--out",
+        "-o",
+        type=Path,
+        metavar="DIR",
+        help="directory of the table and of finished points [default: results/<name of the "
+        "file>-sweep]",
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--jobs",
+        type=_positive,
+        metavar="N",
+        help="points at the same time on this machine [default: one per core]",
+    )
+    where.add_argument(
+        "--dask", metavar="ADDRESS", help="scheduler of a Dask cluster, such as tcp://host:8786"
+    )
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of ``unpause sweep``; answers the exit code."""
+    options = _parser().parse_args(arguments)
+    out: Path = options.out or Path("results") / f"{options.file.stem}-sweep"
+    last: list[SweepProgress] = []
+    started = time.monotonic()
+    try:
+        vary = axes.parse_all(options.vary)
+        _note_changes(options.file, out)
+        client = None if options.dask is None else _connect(options.dask)
+        try:
+            with shown() as show:
+
+                def watch(progress: SweepProgress) -> None:
+                    last[:] = [progress]
+                    show(progress)
+
+                table = sweep(
+                    options.file,
+                    {axis.key: axis.values for axis in vary},
+                    out=out,
+                    schemes=options.schemes,
+                    client=client,
+                    jobs=options.jobs,
+                    progress=watch,
+                )
+        finally:
+            if client is not None:
+                client.close()
+    except PointsFailed as error:
+        print(f"{error.table.num_rows} rows: {out / 'sweep.parquet'}")
+        for number, (label, why) in enumerate(error.failed.items()):
+            if number == _MOST_FAILED:
+                more = len(error.failed) - number
+                print(
+                    f"error: {more} more points failed: see {out / 'sweep.json'}", file=sys.stderr
+                )
+                break
+            print(f"error: {label}: {why}", file=sys.stderr)
+        return 1
+    except (ScenarioError, SweepError, OSError) as error:
+        message = str(error).replace("\nhelp:", "\nhint:")
+        print(f"error: {message}", file=sys.stderr)
+        if last:
+            _say_how_to_go_on(last[0], out)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted" if last else "interrupted: nothing was run", file=sys.stderr)
+        if last:
+            _say_how_to_go_on(last[0], out)
+        return 130
+    done = last[-1]
+    kept = f", {done.kept} of them kept from before" if done.kept else ""
+    print(f"{done.points} points in {time.monotonic() - started:.1f} s{kept}")
+    print(f"{table.num_rows} rows: {out / 'sweep.parquet'}")
+    return 0
+
+
+def _say_how_to_go_on(done: SweepProgress, out: Path) -> None:
+    print(
+        f"hint: {done.finished} of {done.points} points are kept in {out / 'points'}; "
+        "the same command goes on from there",
+        file=sys.stderr,
+    )
+
+
+def _note_changes(file: Path, out: Path) -> None:
+    """Says so if the directory was made from another text of the scenario."""
+    try:
+        before = json.loads((out / "sweep.json").read_text("utf-8"))["scenario"]["sha256"]
+        now = hashlib.sha256(file.read_bytes()).hexdigest()
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    if before != now:
+        print(
+            f"note: {file} is not what it was at the last sweep into {out}: points that the "
+            "change concerns are run again, and those of before stay apart",
+            file=sys.stderr,
+        )
+
+
+def _connect(address: str) -> Any:
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise SweepError(
+            "--dask needs the package distributed\nhint: pip install 'unpause[dask]'"
+        ) from error
+    try:
+        return Client(address, timeout=_CONNECT_S, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise SweepError(
+            f"no Dask scheduler answers at {address}: {error}\n"
+            "hint: `dask scheduler` prints its address, such as tcp://192.168.0.1:8786"
+        ) from error
+
+
+if __name__ == "__main__":
+    sys.exit(main())
