@@ -34,84 +34,100 @@ impl Entry {
     }
 }
 
+/// Comes after every entry.
+const LAST: Entry = Entry(u128::MAX);
+
 /// The heap.
 #[derive(Clone, Debug, Default)]
 pub struct Heap {
-    entries: Vec<Entry>,
+    /// The root, and whole groups of children: what is not in use is [`LAST`], so that the least of
+    /// a group is found without asking how many there are, nor by branches that cannot be foreseen.
+    slots: Vec<Entry>,
+    len: usize,
 }
 
 impl Heap {
     /// The earliest entry.
     #[inline]
     pub fn peek(&self) -> Option<Entry> {
-        self.entries.first().copied()
+        self.slots.first().copied().filter(|_| self.len > 0)
     }
     /// When the earliest entry is due; [`Time::NEVER`] when there is none.
     #[inline]
     pub fn next_time(&self) -> Time {
-        self.entries
-            .first()
-            .map_or(Time::NEVER, |entry| entry.time())
+        // An unused slot's time is `NEVER`.
+        self.slots.first().map_or(Time::NEVER, |entry| entry.time())
     }
     /// Adds an entry.
     #[inline]
     pub fn push(&mut self, entry: Entry) {
-        let mut at = self.entries.len();
-        self.entries.push(entry);
+        let mut at = self.len;
+        if at == self.slots.len() {
+            self.grow();
+        }
+        self.len += 1;
         while at > 0 {
             let parent = (at - 1) / WAYS;
-            if self.entries[parent] <= entry {
+            if self.slots[parent] <= entry {
                 break;
             }
-            self.entries[at] = self.entries[parent];
+            self.slots[at] = self.slots[parent];
             at = parent;
         }
-        self.entries[at] = entry;
+        self.slots[at] = entry;
     }
     /// Takes the earliest entry.
     #[inline]
     pub fn pop(&mut self) -> Option<Entry> {
-        let last = self.entries.pop()?;
-        match self.entries.first().copied() {
-            None => Some(last),
-            Some(first) => {
-                self.sift_down(last);
-                Some(first)
-            }
+        let first = self.peek()?;
+        self.len -= 1;
+        let last = std::mem::replace(&mut self.slots[self.len], LAST);
+        if self.len > 0 {
+            self.sift_down(last);
         }
+        Some(first)
     }
     /// Takes the earliest entry away and adds `entry`, at the cost of one of the two.
     #[inline]
     pub fn replace_top(&mut self, entry: Entry) {
-        debug_assert!(!self.entries.is_empty());
+        debug_assert!(self.len > 0);
         self.sift_down(entry);
     }
 
     /// Puts `entry` in the place of the first and lets it sink.
     #[inline]
     fn sift_down(&mut self, entry: Entry) {
-        let entries = &mut self.entries[..];
         let mut at = 0;
-        loop {
-            let first = at * WAYS + 1;
-            if first >= entries.len() {
+        while let Some(children) = self
+            .slots
+            .get(at * WAYS + 1..)
+            .and_then(|s| s.first_chunk())
+        {
+            let (least, child) = least_of(children);
+            if entry <= least {
                 break;
             }
-            let last = (first + WAYS).min(entries.len());
-            let mut least = first;
-            for child in first + 1..last {
-                if entries[child] < entries[least] {
-                    least = child;
-                }
-            }
-            if entry <= entries[least] {
-                break;
-            }
-            entries[at] = entries[least];
-            at = least;
+            self.slots[at] = least;
+            at = at * WAYS + 1 + child;
         }
-        entries[at] = entry;
+        self.slots[at] = entry;
     }
+
+    #[cold]
+    fn grow(&mut self) {
+        let more = if self.slots.is_empty() { 1 } else { WAYS };
+        self.slots.resize(self.slots.len() + more, LAST);
+    }
+}
+
+/// The least of a group, and which it is. The comparisons become conditional moves.
+#[inline]
+fn least_of(group: &[Entry; WAYS]) -> (Entry, usize) {
+    let least = |a: (Entry, usize), b: (Entry, usize)| if b.0 < a.0 { b } else { a };
+    least(
+        least((group[0], 0), (group[1], 1)),
+        least((group[2], 2), (group[3], 3)),
+    )
 }
 
 #[cfg(test)]
