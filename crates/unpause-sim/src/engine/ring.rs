@@ -62,8 +62,12 @@ impl Ring {
     pub fn pop(&mut self) -> Packet {
         debug_assert!(self.len > 0, "there is a packet to take");
         let packet = self.slots[self.index(0)];
-        self.start = self.start.wrapping_add(1);
         self.len -= 1;
+        // What was used last is what is in the caches.
+        self.start = match self.len {
+            0 => 0,
+            _ => self.start.wrapping_add(1),
+        };
         packet
     }
     /// Every packet, oldest first.
