@@ -79,7 +79,8 @@ pub fn execute(
     let stopped = AtomicBool::new(false);
     let one = |(index, run): (usize, Run)| {
         progress.started(index, count, &run.label(columns));
-        let outcome = simulate(run, index, threads / at_once, progress, &stopped);
+        let asked = options.threads.is_some();
+        let outcome = simulate(run, index, threads / at_once, asked, progress, &stopped);
         if outcome.is_err() {
             stopped.store(true, Ordering::Relaxed);
         }
@@ -152,13 +153,18 @@ fn selected(scenario: &Scenario, options: &Options) -> Result<Vec<Run>, Error> {
 }
 
 fn simulate(
-    run: Run,
+    mut run: Run,
     index: usize,
     threads: usize,
+    asked: bool,
     progress: &(dyn Progress + Sync),
     stopped: &AtomicBool,
 ) -> Result<(Measured, Timing), Error> {
-    let threads = unpause_sim::useful_threads(&run.config, threads).0;
+    let (threads, why_fewer) = unpause_sim::useful_threads(&run.config, threads);
+    if asked && let Some(why) = why_fewer {
+        run.notes
+            .push(format!("runs on {threads} of the threads given: {why}"));
+    }
     let (wall, cpu) = (Instant::now(), cpu_time::ThreadTime::now());
     let stop = run.config.stop;
     let mut watch = |at: unpause_sim::Progress| {
