@@ -179,6 +179,23 @@ def utilisation(
     return series.mean_per_ms(data.time_ns, data.tx_bytes, start, end) * series.GBPS / capacity_gbps
 
 
+@metric("Gb/s")
+def flows_gbps(run: Run, flows: list[str], window_ms: Sequence[float]) -> float:
+    """Sum of :func:`goodput_gbps` of `flows`."""
+    return sum(goodput_gbps(run, flow, window_ms) for flow in flows)
+
+
+@metric("Gb/s")
+def link_gbps(run: Run, links: list[str], window_ms: Sequence[float]) -> float:
+    """Mean rate that the egress ports of `links` together send in the window, with headers."""
+    start, end = _window_ns(run, None, window_ms)
+    total = 0.0
+    for link in links:
+        data = series.port(run, link)
+        total += series.mean_per_ms(data.time_ns, data.tx_bytes, start, end) * series.GBPS
+    return total
+
+
 def _settled_ms(good: np.ndarray, bin_ms: float, hold_ms: float) -> float:
     """Start (ms) of the first bin from which all bins are good for `hold_ms`, else infinity."""
     hold = max(1, round(hold_ms / bin_ms))
@@ -377,6 +394,130 @@ def recovery_slope_gbps_per_ms(
     if first == last:
         return math.inf
     return float((rate[last] - rate[first]) / (time[last] - time[first]))
+
+
+# --- from the start to the steady state -----------------------------------------------------
+
+
+def _aggregate_bytes(run: Run, flows: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Sampling instants (ns) and all bytes that `flows` have put on the wire by then."""
+    instants, total = np.zeros(0), np.zeros(0)
+    for name in flows:
+        data = series.flow(run, name)
+        if len(total) and not np.array_equal(instants, data.time_ns):
+            raise Unavailable(f"Flow '{name}' was sampled at other instants than '{flows[0]}'.")
+        instants = data.time_ns
+        total = total + data.sent_bytes if len(total) else data.sent_bytes
+    return instants, total
+
+
+@metric("ms")
+def aggregate_settled_ms(
+    run: Run,
+    flows: list[str],
+    capacity_gbps: float,
+    tolerance: float = 0.1,
+    average_ms: float = 1.0,
+    hold_ms: float = 10.0,
+) -> float:
+    """From the run's start until `flows` together send at the capacity.
+
+    What they put on the wire is added up and averaged over the `average_ms` before each sample.
+    The answer is the first sample from which that stays within `tolerance` of `capacity_gbps` for
+    `hold_ms`; infinity if it never does.
+    """
+    time, total = _aggregate_bytes(run, flows)
+    late = time[time >= time[0] + average_ms * MS - 1]
+    if len(late) < 2:
+        raise Unavailable(f"The run is shorter than {average_ms:g} ms.")
+    sent = np.interp(late, time, total) - np.interp(late - average_ms * MS, time, total)
+    rate = sent / average_ms * series.GBPS
+    good = np.abs(rate / capacity_gbps - 1) <= tolerance
+    step_ms = (late[1] - late[0]) / MS
+    settled = _settled_ms(good, step_ms, hold_ms)
+    return settled if math.isinf(settled) else late[0] / MS + settled
+
+
+@metric("ms")
+def queue_drained_ms(run: Run, link: str, below_bytes: float, hold_ms: float = 1.0) -> float:
+    """From the run's start until the queue of `link` has drained.
+
+    After its first sample at or above `below_bytes`: the first sample from which it stays below
+    for `hold_ms`. 0 if it is never at or above, infinity if it does not drain.
+    """
+    data = series.port(run, link)
+    good = data.queue_bytes < below_bytes
+    if good.all():
+        return 0.0
+    first = int(np.argmin(good))
+    step_ms = (data.time_ns[1] - data.time_ns[0]) / MS
+    return data.time_ns[first] / MS + _settled_ms(good[first:], step_ms, hold_ms)
+
+
+@metric("KB")
+def mean_queue_kb(run: Run, link: str, window_ms: Sequence[float]) -> float:
+    """Mean of the samples of the queue of `link` in the window."""
+    return float(np.mean(_queue_kb(run, link, window_ms)))
+
+
+@metric("KB")
+def largest_queue_kb(run: Run, link: str, window_ms: Sequence[float]) -> float:
+    """Largest sample of the queue of `link` in the window."""
+    return float(np.max(_queue_kb(run, link, window_ms)))
+
+
+def _queue_kb(run: Run, link: str, window_ms: Sequence[float]) -> np.ndarray:
+    data = series.port(run, link)
+    start, end = _window_ns(run, None, window_ms)
+    inside = data.queue_bytes[(data.time_ns >= start) & (data.time_ns <= end)]
+    if not len(inside):
+        raise Unavailable(f"Port {link} was not sampled in the window under {run.scheme}.")
+    return inside / 1e3
+
+
+@metric("KB")
+def largest_ingress_kb(run: Run, links: list[str]) -> float:
+    """Most bytes ever held for an ingress port and priority, largest over `links`.
+
+    Link ``A1->S0`` names the ingress of S0 from A1.
+    """
+    table = run.table("ports")
+    largest = 0.0
+    for link in links:
+        sender, receiver = series.ends(link)
+        rows = table.filter((pc.field("node") == receiver) & (pc.field("peer") == sender))
+        if rows.num_rows == 0:
+            raise Unavailable(f"There is no link {link}.")
+        largest = max(largest, float(series.column(rows, "max_ingress_bytes").max()))
+    return largest / 1e3
+
+
+@metric("")
+def aggregate_mean_ratio(
+    run: Run, flows: list[str], capacity_gbps: float, window_ms: Sequence[float]
+) -> float:
+    """What `flows` together put on the wire in the window, over the capacity."""
+    time, total = _aggregate_bytes(run, flows)
+    start, end = _window_ns(run, None, window_ms)
+    return series.mean_per_ms(time, total, start, end) * series.GBPS / capacity_gbps
+
+
+@metric("")
+def aggregate_deviation(
+    run: Run,
+    flows: list[str],
+    capacity_gbps: float,
+    window_ms: Sequence[float],
+    bin_ms: float = 1.0,
+) -> float:
+    """Standard deviation of what `flows` together send in bins of `bin_ms`, over the capacity."""
+    time, total = _aggregate_bytes(run, flows)
+    start, end = _window_ns(run, None, window_ms)
+    begins, rate = series.binned_per_ms(time, total, start, bin_ms * MS)
+    inside = rate[begins + bin_ms * MS <= end + 1] * series.GBPS
+    if len(inside) < 2:
+        raise Unavailable(f"The window has fewer than two bins of {bin_ms:g} ms.")
+    return float(np.std(inside) / capacity_gbps)
 
 
 # --- sweeps ---------------------------------------------------------------------------------
@@ -583,3 +724,68 @@ def _steady(sources: int, w_min: float, capacity_bps: float, period_s: float) ->
         w_min=w_min,
         loops=3 * sources,
     )
+
+
+def _picked(values: Sequence[float], pick: str) -> float:
+    if pick == "mean":
+        return float(np.mean(values))
+    return min(values) if pick == "min" else max(values)
+
+
+@metric("Gb/s", scope="sweep")
+def swept_link_gbps(
+    runs: Sequence[Run],
+    column: str,
+    links: list[str],
+    window_ms: Sequence[float],
+    pick: Literal["min", "max", "mean"],
+    above: float | None = None,
+    upto: float | None = None,
+) -> float:
+    """Smallest, largest or mean :func:`link_gbps` where `above` < `column` <= `upto`."""
+    return _picked(
+        [link_gbps(r, links, window_ms) for r in _swept(runs, column, above, upto)], pick
+    )
+
+
+@metric("", scope="sweep")
+def swept_link_trend(
+    runs: Sequence[Run], column: str, links: list[str], window_ms: Sequence[float]
+) -> float:
+    """:func:`link_gbps` in the run of the smallest `column` over that in the run of the largest."""
+    chosen = sorted(_swept(runs, column, None, None), key=lambda r: r.row[column])
+    return link_gbps(chosen[0], links, window_ms) / link_gbps(chosen[-1], links, window_ms)
+
+
+@metric("", scope="sweep")
+def swept_goodput_trend(
+    runs: Sequence[Run], column: str, flow: str, window_ms: Sequence[float]
+) -> float:
+    """Goodput of `flow` in the run of the smallest `column` over that in the run of the largest."""
+    chosen = sorted(_swept(runs, column, None, None), key=lambda r: r.row[column])
+    return goodput_gbps(chosen[0], flow, window_ms) / goodput_gbps(chosen[-1], flow, window_ms)
+
+
+@metric("", scope="sweep")
+def swept_crossing_ratio(
+    runs: Sequence[Run],
+    column: str,
+    flow: str,
+    capacity_gbps: float,
+    window_ms: Sequence[float],
+    frame_bytes: float,
+    payload_bytes: float,
+    pick: Literal["min", "max", "mean"],
+    reference: Literal["proportional", "half"] = "proportional",
+) -> float:
+    """What a flow that crosses N = `column` bottlenecks gets, over what it should; over the runs.
+
+    "proportional" is C/(N+1), the proportionally fair share where each bottleneck carries one flow
+    more; "half" is C/2, the max-min fair one. C is `capacity_gbps`, on the wire.
+    """
+    ratios = []
+    for run in _swept(runs, column, None, None):
+        share = capacity_gbps / (2 if reference == "half" else run.row[column] + 1)
+        rate = wire_rate_gbps(run, flow, window_ms, frame_bytes, payload_bytes)
+        ratios.append(rate / share)
+    return _picked(ratios, pick)

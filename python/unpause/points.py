@@ -301,11 +301,10 @@ def _source(scenario: Scenario) -> tuple[str, Path]:
         return tomli_w.dumps(scenario), Path("<mapping>")
     if isinstance(scenario, str) and "\n" in scenario:
         return scenario, Path("<string>")
+    from unpause import _native
+
     path = Path(scenario)
-    try:
-        return path.read_text("utf-8"), path
-    except UnicodeDecodeError as error:
-        raise SweepError(f"{path}: not a text file: {error}") from error
+    return _native.Scenario.load(path).source, path
 
 
 def _with_settings(scheme: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -354,15 +354,25 @@ def shown(
         return
     from tqdm import tqdm
 
-    # None: a bar if standard error is a terminal.
-    disable = None if wanted is None else not wanted
-    with tqdm(unit="point", dynamic_ncols=True, leave=False, disable=disable) as bar:
+    bar: Any = None
 
-        def show(progress: SweepProgress) -> None:
-            if bar.total is None:
-                bar.reset(progress.points)
-                bar.initial = bar.n = progress.kept
-            bar.set_postfix_str(progress.label, refresh=False)
-            bar.update(progress.finished + progress.failed - bar.n)
+    def show(progress: SweepProgress) -> None:
+        nonlocal bar
+        if bar is None:
+            bar = tqdm(
+                total=progress.points,
+                initial=progress.kept,
+                unit=" points",
+                dynamic_ncols=True,
+                leave=False,
+                # None: no bar if standard error is not a terminal.
+                disable=None if wanted is None else not wanted,
+            )
+        bar.set_postfix_str(progress.label, refresh=False)
+        bar.update(progress.finished + progress.failed - bar.n)
 
+    try:
         yield show
+    finally:
+        if bar is not None:
+            bar.close()

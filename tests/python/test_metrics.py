@@ -276,3 +276,77 @@ def test_throughput_loss_ends_where_the_level_is_held(rate: list[float]) -> None
         at = round(loss)
         assert rate[at : at + 3] == [19.08] * 3
         assert rate[at - 1] == 2.0
+
+
+def four_flows(builder: Builder, rates: list[float]) -> None:
+    """Two flows that each send half of `rates`, one value for each 0.5 ms from 0."""
+    run = builder.run("PCN")
+    time = np.arange(1, len(rates) + 1) * 0.5
+    for flow_id, name in enumerate(("F0", "F1")):
+        builder.flow(run, name)
+        # Goodput of 1000 B in frames of 1048 B.
+        builder.flow_rates(run, name, time, np.array(rates) / 2 / 1.048, flow_id=flow_id)
+
+
+def test_aggregate_settles_when_the_mean_stays_near_the_capacity(builder: Builder) -> None:
+    four_flows(builder, [30, 30, 4, 4, 10, 10, 20, 10, 10] + [10.5, 9.5] * 20)
+    run = builder.only_run()
+    # The 1 ms mean is 10 at 3 ms, 15 at 3.5 and 4 ms, and near 10 from 4.5 ms on.
+    assert metrics.aggregate_settled_ms(run, ["F0", "F1"], 10) == pytest.approx(4.5)
+    assert metrics.aggregate_settled_ms(run, ["F0", "F1"], 10, hold_ms=100) == math.inf
+    window = (5.0, 20.0)
+    assert metrics.aggregate_mean_ratio(run, ["F0", "F1"], 10, window) == pytest.approx(1.0)
+    deviation = metrics.aggregate_deviation(run, ["F0", "F1"], 10, window, bin_ms=0.5)
+    assert deviation == pytest.approx(0.05, rel=0.01)
+    goodput = metrics.flows_gbps(run, ["F0", "F1"], window)
+    assert goodput == pytest.approx(10 / 1.048)
+
+
+def test_queue_drains_when_it_stays_low(builder: Builder) -> None:
+    run = builder.run("PCN")
+    queue = np.array([0, 0, 900, 500, 5, 300, 5, 5, 5, 5, 400]) * 1e3
+    builder.port_samples(run, "S0->S1", np.arange(11) * 0.5, queue)
+    run = builder.only_run()
+    assert metrics.queue_drained_ms(run, "S0->S1", 10_480) == pytest.approx(3.0)
+    assert metrics.queue_drained_ms(run, "S0->S1", 10_480, hold_ms=0.5) == pytest.approx(2.0)
+    assert metrics.queue_drained_ms(run, "S0->S1", 10_480, hold_ms=3) == math.inf
+    assert metrics.queue_drained_ms(run, "S0->S1", 1e6) == 0
+    assert metrics.largest_queue_kb(run, "S0->S1", (1.5, 5.0)) == 500
+    assert metrics.mean_queue_kb(run, "S0->S1", (1.0, 2.0)) == pytest.approx((900 + 500 + 5) / 3)
+    with pytest.raises(Unavailable, match="not sampled"):
+        metrics.mean_queue_kb(run, "S0->S1", (50.0, 60.0))
+
+
+def test_largest_ingress_is_counted_at_the_receiving_switch(builder: Builder) -> None:
+    run = builder.run("PCN")
+    for peer, held in (("A1", 417_000), ("A2", 380_000)):
+        builder.add("ports", run=run, scheme="PCN", node="S0", peer=peer, max_ingress_bytes=held)
+    run = builder.only_run()
+    assert metrics.largest_ingress_kb(run, ["A1->S0", "A2->S0"]) == 417
+    with pytest.raises(Unavailable, match="no link A3->S0"):
+        metrics.largest_ingress_kb(run, ["A3->S0"])
+
+
+def swept_links(builder: Builder) -> None:
+    time = np.arange(0, 10.5, 0.5)
+    for n, link, f0 in ((4, 36.0, 8.0), (1, 40.0, 22.0), (2, 38.0, 12.0)):
+        run = builder.run("PCN", bottlenecks=n)
+        builder.port_samples(run, "X0->X1", time, tx_gbps=link)
+        builder.flow_rates(run, "F0", time, np.full(len(time), f0 / 1.048))
+
+
+def test_swept_links_and_crossing_flows(builder: Builder) -> None:
+    swept_links(builder)
+    runs = builder.result().runs_of("PCN")
+    link = {"column": "bottlenecks", "links": ["X0->X1"], "window_ms": (2.0, 8.0)}
+    assert metrics.swept_link_gbps(runs, **link, pick="min") == pytest.approx(36)
+    assert metrics.swept_link_gbps(runs, **link, pick="mean", above=1) == pytest.approx(37)
+    assert metrics.swept_link_trend(runs, **link) == pytest.approx(40 / 36)
+    flow = {"column": "bottlenecks", "flow": "F0", "window_ms": (2.0, 8.0)}
+    assert metrics.swept_goodput_trend(runs, **flow) == pytest.approx(22 / 8)
+    crossing = {**flow, "capacity_gbps": 40, "frame_bytes": 1048, "payload_bytes": 1000}
+    # Proportionally fair: 20, 13.33 and 8 Gb/s.
+    assert metrics.swept_crossing_ratio(runs, **crossing, pick="max") == pytest.approx(1.1)
+    assert metrics.swept_crossing_ratio(runs, **crossing, pick="min") == pytest.approx(0.9)
+    half = metrics.swept_crossing_ratio(runs, **crossing, pick="max", reference="half")
+    assert half == pytest.approx(1.1)

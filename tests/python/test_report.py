@@ -34,9 +34,13 @@ def web_search(builder: Builder, flows: int = 200) -> Builder:
     return builder
 
 
-@pytest.mark.parametrize(
-    "name", [n for n in figures.FIGURES if n not in ("pcn-f5", "pcn-fluid", "fct-slowdown")]
-)
+def of_f2(name: str) -> bool:
+    if name.startswith("pcn-"):
+        return name in ("pcn-f2", "pcn-f3", "pcn-f10", "pcn-f15", "pcn-f16")
+    return name != "fct-slowdown"
+
+
+@pytest.mark.parametrize("name", [n for n in figures.FIGURES if of_f2(n)])
 def test_every_figure_of_f2_is_drawn(
     pcn_f2: Callable[[], Builder], tmp_path: Path, name: str
 ) -> None:
@@ -47,6 +51,42 @@ def test_every_figure_of_f2_is_drawn(
     shown = [ax for ax in figure.axes if ax.get_visible()]
     assert all(ax.has_data() or ax.texts for ax in shown)
     assert any(ax.has_data() for ax in shown)
+
+
+def four_flows(builder: Builder) -> Builder:
+    time = np.arange(0, 20.05, 0.1)
+    for scheme in ("PCN", "DCQCN"):
+        run = builder.run(scheme)
+        builder.port_samples(run, "S0->S1", time, 100_000 * (time < 3))
+        for flow_id in range(4):
+            builder.flow_rates(run, f"F{flow_id}", time, np.full(len(time), 2.4), flow_id=flow_id)
+    return builder
+
+
+def swept(builder: Builder, column: str, links: list[str], until_ms: float) -> Builder:
+    time = np.arange(0, until_ms + 1, 1.0)
+    for scheme in ("PCN", "DCQCN"):
+        for value in (10, 2):
+            run = builder.run(scheme, **{column: value})
+            for link in links:
+                builder.port_samples(run, link, time, tx_gbps=38.0)
+            for flow_id in range(2):
+                rate = np.full(len(time), 40.0 / value)
+                builder.flow_rates(run, f"F{flow_id}", time, rate, flow_id=flow_id)
+    return builder
+
+
+def test_figures_11_18_and_19_are_drawn(tmp_path: Path) -> None:
+    for name, made, lines in (
+        ("pcn-f11", four_flows(Builder()), [1, 2]),
+        ("pcn-f18", swept(Builder(), "interval_us", ["S0->S1", "S1->R1"], 100), [2]),
+        ("pcn-f19", swept(Builder(), "bottlenecks", [], 200), [3]),
+    ):
+        figure = figures.draw(made.result(), name)
+        figures.save(figure, tmp_path, name)
+        assert all(len(ax.lines) in lines for ax in figure.axes if ax.get_visible())
+        with pytest.raises(figures.NothingToDraw):
+            figures.draw(swept(Builder(), "xoff_kb", [], 1).result(), name)
 
 
 def test_figures_are_the_same_bytes_twice(pcn_f2: Callable[[], Builder], tmp_path: Path) -> None:

@@ -100,7 +100,9 @@ fn congestion_points() {
 fn notification_points() {
     use notification_point::Config;
     let mut rng = random();
-    let marks: Vec<bool> = (0..BATCH).map(|_| rng.next_u32() % 8 == 0).collect();
+    let marks: Vec<bool> = (0..BATCH)
+        .map(|_| rng.next_u32().is_multiple_of(8))
+        .collect();
     let all = [
         ("PCN NP, packet", Config::Pcn(Default::default())),
         ("DCQCN NP, packet", Config::Dcqcn(Default::default())),
@@ -125,7 +127,7 @@ fn reaction_points() {
             .collect::<Vec<Option<Notification>>>()
     };
     let pcn = |packet: usize| Notification::Pcn {
-        congested: packet / 256 % 8 == 0,
+        congested: (packet / 256).is_multiple_of(8),
         rec_rate: 2_000,
     };
     let pcn: Vec<_> = (0..BATCH)

@@ -30,6 +30,8 @@ pub enum Command {
     Compare(Compare),
     /// Write the tables of a result in another format.
     Export(Export),
+    /// Run a paper's experiments, draw its figures and judge its claims on one page.
+    Reproduce(Reproduce),
 }
 
 #[derive(clap::Args)]
@@ -94,6 +96,24 @@ pub struct Export {
     /// Where to [default: csv/ in the result directory].
     #[arg(long, short)]
     pub out: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+pub struct Reproduce {
+    /// Paper, or one of its figures: pcn, pcn/F11.
+    pub what: String,
+    /// The reduced version, in minutes; the page says what is reduced [default].
+    #[arg(long, conflicts_with = "full")]
+    pub quick: bool,
+    /// The scenarios as they are written.
+    #[arg(long)]
+    pub full: bool,
+    /// Directory [default: results/reproduce-<paper>].
+    #[arg(long, short)]
+    pub out: Option<PathBuf>,
+    /// Threads, shared among the runs [default: one per core].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
 }
 
 fn duration(text: &str) -> Result<Time, String> {

@@ -40,6 +40,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
         }
         Command::Compare(compare) => commands::compare(compare),
         Command::Export(export) => commands::export(export),
+        Command::Reproduce(reproduce) => return report::reproduce(reproduce),
     };
     match done {
         Ok(()) => 0,

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::args::Reproduce;
+
 /// Draws the report of a result, or says how to get one.
 pub fn render(directory: &Path) {
     let Some(python) = python("unpause.report") else {
@@ -27,12 +29,31 @@ pub fn render(directory: &Path) {
     }
 }
 
-/// Runs a sweep, or says what it needs. Returns the exit code.
+/// Runs a sweep. Returns the exit code.
 pub fn sweep(arguments: &[OsString]) -> u8 {
-    let module = "unpause.sweep_command";
+    run_module("sweeps", "unpause.sweep_command", arguments)
+}
+
+/// Reproduces a paper. Returns the exit code.
+pub fn reproduce(args: &Reproduce) -> u8 {
+    let mut arguments = vec![OsString::from(&args.what)];
+    if args.full {
+        arguments.push("--full".into());
+    }
+    if let Some(out) = &args.out {
+        arguments.extend(["--out".into(), out.into()]);
+    }
+    if let Some(threads) = args.threads {
+        arguments.extend(["--threads".into(), threads.to_string().into()]);
+    }
+    run_module("reproductions", "unpause.reproduce", &arguments)
+}
+
+/// Runs a Python module, or says that `what` needs it. Returns the exit code.
+fn run_module(what: &str, module: &str, arguments: &[OsString]) -> u8 {
     let Some(python) = python(module) else {
         eprintln!(
-            "error: sweeps need the Python package `unpause`, and no Python that has it was found\n\
+            "error: {what} need the Python package `unpause`, and no Python that has it was found\n\
              hint: `pip install .` in the repository gets it, UNPAUSE_PYTHON names another \
              interpreter"
         );
@@ -43,6 +64,7 @@ pub fn sweep(arguments: &[OsString]) -> u8 {
         .args(arguments)
         .status();
     match status {
+        // A child that a signal ended has no code.
         Ok(status) => status
             .code()
             .map_or(1, |code| u8::try_from(code).unwrap_or(1)),

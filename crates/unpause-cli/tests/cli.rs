@@ -302,15 +302,23 @@ mod unix {
 }
 
 #[test]
-fn a_sweep_without_the_python_package_says_what_it_needs() {
-    let directory = workplace();
-    let output = Command::new(env!("CARGO_BIN_EXE_unpause"))
-        .args(["sweep", "two.toml", "--vary", "seed=1..3"])
-        .current_dir(directory.path())
-        .env("PATH", directory.path())
-        .env_remove("UNPAUSE_PYTHON")
-        .output()
-        .expect("the program runs");
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("sweeps need the Python package"));
+fn what_needs_the_python_package_says_so() {
+    for arguments in [
+        &["sweep", "two.toml", "--vary", "seed=1..3"][..],
+        &["reproduce", "pcn/F11"][..],
+    ] {
+        let place = workplace();
+        let output = Command::new(env!("CARGO_BIN_EXE_unpause"))
+            .args(arguments)
+            .current_dir(place.path())
+            .env("PATH", place.path())
+            .env_remove("UNPAUSE_PYTHON")
+            .output()
+            .expect("the program runs");
+        assert_eq!(output.status.code(), Some(1));
+        let message = text(&output.stderr);
+        assert!(message.contains("need the Python package"), "{message}");
+        assert!(message.contains("hint: `pip install .`"), "{message}");
+        assert!(!place.path().join("results").exists());
+    }
 }

@@ -16,6 +16,9 @@ const MOST_POINTS: usize = 100_000;
 struct SweepFile {
     name: Spanned<String>,
     key: Spanned<String>,
+    #[serde(default)]
+    also: Vec<Spanned<String>>,
+    prefix: Option<String>,
     unit: Option<String>,
     values: Option<Spanned<Vec<Value>>>,
     from: Option<Spanned<f64>>,
@@ -78,7 +81,9 @@ pub(crate) fn read_all(tables: Vec<Table<'_>>) -> Checked<Sweep> {
             for (value, setting) in &values {
                 let mut point = point.clone();
                 point.values.push(*value);
-                point.settings.push((file.key.clone(), setting.clone()));
+                for key in std::iter::once(&file.key).chain(&file.also) {
+                    point.settings.push((key.clone(), setting.clone()));
+                }
                 points.push(point);
             }
         }
@@ -108,13 +113,13 @@ const RESERVED: [&str; 15] = [
 ];
 
 fn values(file: &SweepFile, span: std::ops::Range<usize>) -> Checked<Vec<(f64, Setting)>> {
-    let unit = file.unit.as_deref();
+    let affixes = (file.prefix.as_deref(), file.unit.as_deref());
     match (&file.values, &file.from, &file.to, &file.step) {
         (Some(values), None, None, None) if !values.get_ref().is_empty() => values
             .get_ref()
             .iter()
             .map(|value| match value {
-                Value::Number(number) => Ok((*number, setting(*number, unit))),
+                Value::Number(number) => Ok((*number, setting(*number, affixes))),
                 Value::Text(text) => match quantity::parse_ratio(text) {
                     Ok(ratio) => Ok((ratio.as_f64(), Setting::Text(text.clone()))),
                     Err(_) => Problem::new(format!("`{text}` is not a number"))
@@ -137,7 +142,7 @@ fn values(file: &SweepFile, span: std::ops::Range<usize>) -> Checked<Vec<(f64, S
             Ok((0..=(steps + 1e-9) as u32)
                 // Steps of 0.1 add up to 0.30000000000000004: twelve digits are meant.
                 .map(|index| (value(index) * 1e9).round() / 1e9)
-                .map(|value| (value, setting(value, unit)))
+                .map(|value| (value, setting(value, affixes)))
                 .collect())
         }
         _ => Problem::new("a sweep needs either `values` or `from`, `to` and `step`")
@@ -146,10 +151,14 @@ fn values(file: &SweepFile, span: std::ops::Range<usize>) -> Checked<Vec<(f64, S
     }
 }
 
-fn setting(value: f64, unit: Option<&str>) -> Setting {
-    match unit {
-        Some(unit) => Setting::Text(format!("{value}{unit}")),
-        None => Setting::Number(value.to_string()),
+/// The number between its prefix and its unit, or alone.
+fn setting(value: f64, affixes: (Option<&str>, Option<&str>)) -> Setting {
+    match affixes {
+        (None, None) => Setting::Number(value.to_string()),
+        (prefix, unit) => {
+            let (prefix, unit) = (prefix.unwrap_or_default(), unit.unwrap_or_default());
+            Setting::Text(format!("{prefix}{value}{unit}"))
+        }
     }
 }
 

@@ -13,7 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unpause.figures import fct, pause, pcn_f2, pcn_f3, pcn_f5, pcn_fluid, queue, throughput
+from unpause.figures import (
+    fct,
+    pause,
+    pcn_f2,
+    pcn_f3,
+    pcn_f5,
+    pcn_f11,
+    pcn_f18,
+    pcn_f19,
+    pcn_fluid,
+    queue,
+    throughput,
+)
 from unpause.figures.style import NothingToDraw, style
 
 if TYPE_CHECKING:
@@ -44,6 +56,9 @@ FIGURES: dict[str, Drawing] = {
         Drawing("pcn-f15", "PCN Fig. 15: rate and queue of the fluid model", pcn_fluid.draw_f15),
         Drawing("pcn-f16", "PCN Fig. 16: the fluid model's sawtooth", pcn_fluid.draw_f16),
         Drawing("pcn-fluid", "PCN's fluid model against packets", pcn_fluid.draw_packets),
+        Drawing("pcn-f11", "PCN Fig. 11: queue and sum of the sending rates", pcn_f11.draw),
+        Drawing("pcn-f18", "PCN Fig. 18: adversarial traffic", pcn_f18.draw),
+        Drawing("pcn-f19", "PCN Fig. 19: several bottlenecks in a row", pcn_f19.draw),
         Drawing("throughput", "Throughput of recorded flows", throughput.draw),
         Drawing("queue", "Queue length of probed ports", queue.draw),
         Drawing("pause-frames", "PAUSE frames over time", pause.draw_frames),

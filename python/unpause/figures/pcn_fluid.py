@@ -232,7 +232,7 @@ def rates_set(run: Run) -> tuple[np.ndarray, np.ndarray]:
 def _packets(rate: Axes, queue: Axes, run: Run, index: int) -> float:
     """Draw one run; answers its end, ns. Every second scheme is dashed, to show the one below."""
     look = {
-        "color": LINES[(0, 5, 1, 3)[index % 4]],
+        "color": LINES[(0, 5, 1, 3, 2, 4)[index % 6]],
         "linestyle": "-" if index % 2 == 0 else (0, (4, 3)),
         "linewidth": 1.6 if index % 2 == 0 else 1.1,
     }

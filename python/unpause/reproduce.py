@@ -1,0 +1,271 @@
+"""A paper's experiments run again: its figures and claims on one page.
+
+``python -m unpause.reproduce pcn`` runs every experiment listed in ``reproduce.toml`` beside this
+module, ``pcn/F11`` only those of one figure. Each becomes a result directory with its own report;
+``index.html`` shows for each the figures, the claims and why claims do not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import difflib
+import sys
+import time
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+import unpause
+from unpause import api, figures, report
+from unpause.claims import Claim, Verdict
+from unpause.errors import ScenarioError
+from unpause.result import Result
+
+_HERE = Path(__file__).parent
+
+
+class ReproduceError(Exception):
+    """No such paper or figure; the message says which there are."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One scenario of a paper.
+
+    Attributes:
+        id: Such as ``F11``; those of one figure start alike: ``F18``, ``F18-on-off``.
+        scenario: The scenario file.
+        quick: What the quick version has instead, by path of the key in the scenario.
+    """
+
+    id: str
+    scenario: Path
+    quick: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Done:
+    """An experiment that has been run.
+
+    Attributes:
+        experiment: Which.
+        title: Its scenario's title.
+        source: What it reproduces.
+        directory: Name of the result directory.
+        pictures: (title, path) of the paper's figures, relative to the page.
+        claims: Verdicts.
+        reduced: What the quick version had instead, one sentence each.
+        problems: What could not be done.
+        runs: Number of runs.
+        seconds: Wall time of the runs.
+    """
+
+    experiment: Experiment
+    title: str
+    source: str
+    directory: str
+    pictures: list[tuple[str, str]]
+    claims: list[Claim]
+    reduced: list[str]
+    problems: list[str]
+    runs: int
+    seconds: float
+
+
+def papers() -> dict[str, list[Experiment]]:
+    """Every paper with its experiments, in the paper's order."""
+    listed = tomllib.loads((_HERE / "reproduce.toml").read_text("utf-8"))
+    return {
+        paper: [
+            Experiment(
+                e["id"], _HERE / "scenarios_data" / paper / e["scenario"], e.get("quick", {})
+            )
+            for e in entries
+        ]
+        for paper, entries in listed.items()
+    }
+
+
+def select(what: str) -> tuple[str, list[Experiment]]:
+    """The paper and the experiments that `what` names: ``"pcn"``, ``"pcn/F18"``.
+
+    Raises:
+        ReproduceError: there is no such paper or figure.
+    """
+    known = papers()
+    paper, _, figure = what.partition("/")
+    if paper not in known:
+        raise ReproduceError(f"no paper {paper!r}{_nearest(paper, known)}")
+    if not figure:
+        return paper, known[paper]
+    ids = [e.id for e in known[paper]]
+    found = [e for e in known[paper] if figure.upper() in (e.id.upper(), e.id.partition("-")[0])]
+    if not found:
+        raise ReproduceError(f"{paper} has no experiment {figure!r}{_nearest(figure, ids)}")
+    return paper, found
+
+
+def _nearest(name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
+    near = difflib.get_close_matches(name, list(known), n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"{hint} (known: {', '.join(known)})"
+
+
+def reduce(scenario: Mapping[str, Any], quick: Mapping[str, Any]) -> dict[str, Any]:
+    """`scenario` with the values of `quick`, whose keys are paths such as ``sweep.n.values``.
+
+    Entries of a list of tables are found by their ``name``.
+
+    Raises:
+        ReproduceError: the scenario has no such key.
+    """
+    reduced = copy.deepcopy(dict(scenario))
+    for path, value in quick.items():
+        *way, last = path.split(".")
+        table: Any = reduced
+        for part in way:
+            if isinstance(table, list):
+                table = next((t for t in table if t.get("name") == part), None)
+            else:
+                table = table.get(part)
+            if table is None:
+                break
+        if not isinstance(table, dict) or last not in table:
+            raise ReproduceError(f"the scenario has no key {path!r} to reduce")
+        table[last] = value
+    return reduced
+
+
+def reproduce(
+    what: str,
+    directory: str | Path | None = None,
+    *,
+    full: bool = False,
+    threads: int | None = None,
+) -> tuple[Path, list[Done]]:
+    """Run what `what` names, and write the page; answers its path and what was found.
+
+    Args:
+        what: ``"pcn"``, or one of its figures: ``"pcn/F11"``.
+        directory: Where to; ``results/reproduce-pcn`` by default.
+        full: The scenarios as they are written, not the reduced ones.
+        threads: As for :func:`unpause.run`.
+
+    Raises:
+        ReproduceError: there is no such paper or figure.
+        ScenarioError: a scenario cannot be run.
+    """
+    paper, experiments = select(what)
+    place = Path(directory) if directory else Path("results") / f"reproduce-{paper}"
+    place.mkdir(parents=True, exist_ok=True)
+    done = []
+    for number, experiment in enumerate(experiments, start=1):
+        print(f"[{number}/{len(experiments)}] {experiment.id}", flush=True)
+        done.append(_run(experiment, place, full, threads))
+        counts = report.verdict_counts(done[-1].claims)
+        print(f"    {done[-1].runs} runs in {done[-1].seconds:.0f} s. {counts}", flush=True)
+    page = place / "index.html"
+    page.write_text(_page(paper, done, full), "utf-8")
+    return page, done
+
+
+def _run(experiment: Experiment, place: Path, full: bool, threads: int | None) -> Done:
+    written = tomllib.loads(experiment.scenario.read_text("utf-8"))
+    quick = {} if full else experiment.quick
+    scenario: api.Scenario = reduce(written, quick) if quick else experiment.scenario
+    started = time.monotonic()
+    result = api.run(scenario, threads=threads)
+    seconds = time.monotonic() - started
+    directory = result.write(place / experiment.id.lower())
+    built = report.build(directory)
+    wanted = written.get("report", {}).get("figures", [])
+    return Done(
+        experiment,
+        result.title,
+        str(written.get("source", "")),
+        directory.name,
+        [
+            (figures.FIGURES[name].title, f"{directory.name}/figures/{name}.png")
+            for name in wanted
+            if name in built.drawn
+        ],
+        built.claims,
+        [f"{path} = {_text(value)}" for path, value in quick.items()],
+        [*_skipped(built, wanted), *built.problems, *_warnings(result)],
+        result.runs.num_rows,
+        seconds,
+    )
+
+
+def _text(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _skipped(built: report.Report, wanted: Sequence[str]) -> list[str]:
+    titles = {figures.FIGURES[n].title for n in wanted if n in figures.FIGURES}
+    return [f"Not drawn: {t}: {why}" for t, why in built.skipped.items() if t in titles]
+
+
+def _warnings(result: Result) -> list[str]:
+    return report.condensed(result.manifest.get("warnings", []))
+
+
+def _page(paper: str, done: Sequence[Done], full: bool) -> str:
+    environment = Environment(
+        loader=PackageLoader("unpause"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    every = [claim for d in done for claim in d.claims]
+    return environment.get_template("reproduce.html").render(
+        paper=paper.upper(),
+        done=done,
+        full=full,
+        counts=report.verdict_counts(every),
+        seconds=sum(d.seconds for d in done),
+        reproduced=Verdict.REPRODUCED,
+        version=unpause.__version__,
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of ``python -m unpause.reproduce``; answers the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="unpause reproduce",
+        description="Run a paper's experiments, draw its figures and judge its claims on one page.",
+    )
+    parser.add_argument("what", help="paper, or one of its figures: pcn, pcn/F11")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="the reduced version [default]")
+    size.add_argument("--full", action="store_true", help="the scenarios as they are written")
+    parser.add_argument("--out", help="directory [default: results/reproduce-<paper>]")
+    parser.add_argument("--threads", type=int, help="threads [default: one per core]")
+    options = parser.parse_args(arguments)
+    try:
+        page, done = reproduce(
+            options.what, options.out, full=options.full, threads=options.threads
+        )
+    except (ReproduceError, ScenarioError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted: the page was not written", file=sys.stderr)
+        return 130
+    if not options.full:
+        for d in done:
+            for sentence in d.reduced:
+                print(f"reduced: {d.experiment.id}: {sentence}")
+    print(report.verdict_counts([c for d in done for c in d.claims]))
+    print(f"page: {page}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

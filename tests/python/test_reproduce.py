@@ -1,0 +1,106 @@
+"""Reproducing a paper: what is listed exists, what is reduced is said, and the page has it all."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import unpause
+from unpause import claims, figures, reproduce
+
+SMALL = """
+title = "Two flows into one port"
+source = "nobody, Fig. 1"
+duration = "1ms"
+
+[topology]
+builder = "single-switch"
+hosts = 3
+rate = "40Gbps"
+delay = "1us"
+
+[[scheme]]
+name = "PCN"
+congestion_control = "pcn"
+
+[[traffic]]
+name = "f"
+kind = "flow"
+from = "H0..H1"
+to = "H2"
+record = true
+
+[probes]
+interval = "10us"
+ports = ["S0->H2"]
+
+[[sweep]]
+name = "xoff_kb"
+key = "pfc.xoff"
+unit = "KB"
+values = [64, 128, 256]
+
+[report]
+figures = ["pcn-f5"]
+claims = ["PCN-F5"]
+"""
+
+
+@pytest.mark.parametrize("experiment", reproduce.papers()["pcn"], ids=lambda e: e.id)
+def test_every_experiment_is_valid_in_both_versions(experiment: reproduce.Experiment) -> None:
+    assert unpause.validate(experiment.scenario)
+    written = tomllib.loads(experiment.scenario.read_text("utf-8"))
+    assert unpause.validate(reproduce.reduce(written, experiment.quick))
+    asked = written["report"]
+    assert set(asked["figures"]) <= set(figures.FIGURES)
+    known = {c.id.partition(".")[0] for file in claims.files() for c in claims.read(file)}
+    assert set(asked["claims"]) <= known
+
+
+def test_a_figure_selects_its_experiments() -> None:
+    assert [e.id for e in reproduce.select("pcn/F18")[1]] == ["F18", "F18-on-off"]
+    assert [e.id for e in reproduce.select("pcn/f2")[1]] == ["F2"]
+    assert len(reproduce.select("pcn")[1]) == len(reproduce.papers()["pcn"])
+
+
+@pytest.mark.parametrize(
+    ("what", "answer"),
+    [("pnc", "did you mean 'pcn'"), ("pcn/F111", "did you mean 'F11'"), ("x", "known: pcn")],
+)
+def test_unknown_names_are_answered_with_the_nearest(what: str, answer: str, capsys) -> None:
+    assert reproduce.main([what]) == 1
+    assert answer in capsys.readouterr().err
+
+
+def test_a_key_that_is_not_there_cannot_be_reduced() -> None:
+    scenario = tomllib.loads(SMALL)
+    reduced = reproduce.reduce(scenario, {"sweep.xoff_kb.values": [64], "duration": "2ms"})
+    assert (reduced["sweep"][0]["values"], reduced["duration"]) == ([64], "2ms")
+    assert scenario["sweep"][0]["values"] == [64, 128, 256]
+    for path in ("sweep.xon.values", "sweep.xoff_kb.valeus", "host.payload"):
+        with pytest.raises(reproduce.ReproduceError, match=path):
+            reproduce.reduce(scenario, {path: 1})
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_the_page_says_what_was_run_and_found(
+    full: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL, "utf-8")
+    made = reproduce.Experiment("F5", file, {"sweep.xoff_kb.values": [64, 128]})
+    monkeypatch.setattr(reproduce, "papers", lambda: {"pcn": [made]})
+    out = tmp_path / "out"
+    assert reproduce.main(["pcn", "--out", str(out), *(["--full"] if full else [])]) == 0
+    page = (out / "index.html").read_text("utf-8")
+    assert "Two flows into one port" in page
+    assert "PCN-F5.C1" in page
+    assert "not evaluated" in page
+    assert "Not drawn: PCN Fig. 5" in page
+    assert ("sweep.xoff_kb.values = 64, 128" in page) is not full
+    assert unpause.load(out / "f5").runs.num_rows == (3 if full else 2)
+    printed = capsys.readouterr().out
+    assert ("reduced: F5: sweep.xoff_kb.values = 64, 128" in printed) is not full
+    assert f"page: {out / 'index.html'}" in printed
