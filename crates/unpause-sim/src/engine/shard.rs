@@ -392,7 +392,7 @@ pub struct Window<'w, 'p> {
 impl Window<'_, '_> {
     /// Starts to send `packet`, with `flags` set besides its own, out of `port` at `now`; answers
     /// when the port is free again.
-    #[inline]
+    #[inline(always)]
     pub fn transmit(&mut self, port: GlobalPort, now: Time, packet: &Packet, flags: u8) -> Time {
         let transmitter = &self.ports.transmitters[port as usize];
         let bytes = self.ports.wire_bytes(packet);

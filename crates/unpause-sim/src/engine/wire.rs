@@ -153,7 +153,7 @@ impl Wires {
         ring.prefetch(1);
     }
     /// Takes the next packet into `port`; answers also when the one after it arrives.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, port: GlobalPort) -> (Packet, Time) {
         let ring = &mut self.rings[port as usize];
         let packet = ring.pop();

@@ -262,7 +262,7 @@ impl SharedBuffer {
     }
 
     /// Sends a packet that has just left its queue.
-    #[inline]
+    #[inline(always)]
     #[allow(
         clippy::too_many_arguments,
         reason = "the packet's way through the switch"
