@@ -43,7 +43,8 @@ class Experiment:
     """One scenario of a paper.
 
     Attributes:
-        id: Such as ``F11``; those of one figure start alike: ``F18``, ``F18-on-off``.
+        id: Such as ``F11``. Several of one figure: ``F18``, ``F18-on-off``. One of several figures:
+            ``F10-F15-F16``.
         scenario: The scenario file.
         quick: What the quick version has instead, by path of the key in the scenario.
     """
@@ -116,7 +117,7 @@ def select(what: str) -> tuple[str, list[Experiment]]:
     if not figure:
         return paper, known[paper]
     ids = [e.id for e in known[paper]]
-    found = [e for e in known[paper] if figure.upper() in (e.id.upper(), e.id.partition("-")[0])]
+    found = [e for e in known[paper] if figure.upper() in (e.id.upper(), *e.id.split("-"))]
     if not found:
         raise ReproduceError(f"{paper} has no experiment {figure!r}{_nearest(figure, ids)}")
     return paper, found
