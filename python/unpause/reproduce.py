@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import tomli_w
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import unpause
@@ -175,11 +176,15 @@ def reproduce(
 
 
 def _run(experiment: Experiment, place: Path, full: bool, threads: int | None) -> Done:
+    from unpause import _native
+
     written = tomllib.loads(experiment.scenario.read_text("utf-8"))
     quick = {} if full else experiment.quick
-    scenario: api.Scenario = reduce(written, quick) if quick else experiment.scenario
+    # The file stays the origin: names of other files in it start at its directory.
+    text = tomli_w.dumps(reduce(written, quick))
+    native = _native.Scenario.parse(text, experiment.scenario)
     started = time.monotonic()
-    result = api.run(scenario, threads=threads)
+    result = api.run_native(native, threads=threads)
     seconds = time.monotonic() - started
     directory = result.write(place / experiment.id.lower())
     built = report.build(directory)
