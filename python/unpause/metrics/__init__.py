@@ -23,6 +23,7 @@ from unpause.metrics.controller import (
     periods_to_share,
     recovery_slope_gbps_per_ms,
 )
+from unpause.metrics.fct import fct_ms
 from unpause.metrics.model import (
     fluid_aggregate_after_a_loop,
     fluid_halving_loops,
@@ -37,6 +38,8 @@ from unpause.metrics.pause import (
     first_pause_us,
     pause_count,
     pause_lag_us,
+    pause_rate_kps,
+    paused_ms,
     tree_duration_ms,
     tree_duration_rtt,
 )
@@ -49,12 +52,14 @@ from unpause.metrics.queue import (
 from unpause.metrics.registry import METRICS, Metric, metric
 from unpause.metrics.sweep import (
     swept_crossing_ratio,
+    swept_fct_trend,
     swept_goodput_gbps,
     swept_goodput_trend,
     swept_link_gbps,
     swept_link_trend,
     swept_pause_count,
     swept_pause_exceptions,
+    swept_pause_rate_trend,
     swept_share_error,
     swept_victim_error,
 )
@@ -80,6 +85,7 @@ __all__ = [
     "burst_duration_ms",
     "controller_rate_after_tree_gbps",
     "decrease_periods",
+    "fct_ms",
     "first_pause_us",
     "flows_gbps",
     "fluid_aggregate_after_a_loop",
@@ -101,17 +107,21 @@ __all__ = [
     "metric",
     "pause_count",
     "pause_lag_us",
+    "pause_rate_kps",
+    "paused_ms",
     "pcn_increase_percent",
     "periods_to_share",
     "queue_drained_ms",
     "recovery_slope_gbps_per_ms",
     "swept_crossing_ratio",
+    "swept_fct_trend",
     "swept_goodput_gbps",
     "swept_goodput_trend",
     "swept_link_gbps",
     "swept_link_trend",
     "swept_pause_count",
     "swept_pause_exceptions",
+    "swept_pause_rate_trend",
     "swept_share_error",
     "swept_victim_error",
     "throughput_loss_ms",

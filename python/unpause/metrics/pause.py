@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Literal
+
+import pyarrow.compute as pc
 
 from unpause import series
 from unpause.metrics.registry import metric
@@ -70,3 +73,31 @@ def first_pause_us(run: Run, link: str, burst: str, offset_us: float = 0.0) -> f
 def pause_lag_us(run: Run, first: str, then: str, burst: str) -> float:
     """From the first PAUSE in force on link `first` to the first one on link `then`."""
     return first_pause_us(run, then, burst) - first_pause_us(run, first, burst)
+
+
+@metric("Kp/s")
+def pause_rate_kps(
+    run: Run,
+    over_ms: float,
+    links: list[str] | None = None,
+    count: Literal["frames", "events"] = "frames",
+) -> float:
+    """XOFF frames sent on `links`, all links by default, over `over_ms`, in 1000 a second.
+
+    For runs whose arrivals end after `over_ms`; what is sent afterwards counts as well. `count` =
+    "events" counts the times that an ingress went to XOFF, without repeated frames.
+    """
+    table = run.table("ports")
+    if links is not None:
+        rows = [
+            table.filter((pc.field("node") == sender) & (pc.field("peer") == stopped))
+            for sender, stopped in map(series.ends, links)
+        ]
+        return sum(float(series.column(r, f"pause_{count}").sum()) for r in rows) / over_ms
+    return float(series.column(table, f"pause_{count}").sum()) / over_ms
+
+
+@metric("ms")
+def paused_ms(run: Run) -> float:
+    """How long egresses were stopped, all ports and priorities added up."""
+    return float(series.column(run.table("ports"), "paused_ns").sum()) / MS

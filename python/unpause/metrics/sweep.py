@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from unpause import series
-from unpause.metrics.pause import pause_count
+from unpause.metrics.fct import fct_ms
+from unpause.metrics.pause import pause_count, pause_rate_kps
 from unpause.metrics.registry import metric
 from unpause.metrics.throughput import goodput_gbps, link_gbps, wire_rate_gbps
 from unpause.metrics.windows import window_ns
@@ -165,6 +166,30 @@ def swept_crossing_ratio(
         rate = wire_rate_gbps(run, flow, window_ms, frame_bytes, payload_bytes)
         ratios.append(rate / share)
     return _picked(ratios, pick)
+
+
+@metric("", scope="sweep")
+def swept_pause_rate_trend(
+    runs: Sequence[Run],
+    column: str,
+    over_ms: float,
+    links: list[str] | None = None,
+) -> float:
+    """:func:`pause_rate_kps` in the run of the smallest `column` over that of the largest."""
+    chosen = sorted(_swept(runs, column, None, None), key=lambda r: r.row[column])
+    least, most = (pause_rate_kps(r, over_ms, links) for r in (chosen[0], chosen[-1]))
+    if most == 0:
+        raise Unavailable(f"Nothing was paused at the largest '{column}' under {runs[0].scheme}.")
+    return least / most
+
+
+@metric("", scope="sweep")
+def swept_fct_trend(
+    runs: Sequence[Run], column: str, statistic: Literal["mean", "p50", "p99"]
+) -> float:
+    """:func:`fct_ms` in the run of the smallest `column` over that in the run of the largest."""
+    chosen = sorted(_swept(runs, column, None, None), key=lambda r: r.row[column])
+    return fct_ms(chosen[0], statistic) / fct_ms(chosen[-1], statistic)
 
 
 def _swept(runs: Sequence[Run], column: str, above: float | None, upto: float | None) -> list[Run]:
