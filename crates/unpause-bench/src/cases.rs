@@ -157,6 +157,7 @@ fn run(topology: Topology, scheme: SchemeConfig, traffic: Vec<TrafficSpec>, stop
         traffic,
         probes: Probes {
             interval: Time::from_us(50),
+            flow_interval: None,
             ..Probes::default()
         },
         seed: 1,

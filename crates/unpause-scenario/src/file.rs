@@ -93,6 +93,7 @@ pub(crate) enum PfcMode {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Probes {
     pub interval: Option<Spanned<Duration>>,
+    pub flow_interval: Option<Spanned<Duration>>,
     #[serde(default)]
     pub ports: Vec<Spanned<String>>,
     pub pauses: Option<bool>,

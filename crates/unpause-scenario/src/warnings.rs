@@ -261,14 +261,16 @@ impl Found<'_> {
                 None,
             );
         }
-        if run.config.probes.interval > run.config.stop {
+        let probes = &run.config.probes;
+        let longest = probes.flow_interval.unwrap_or(probes.interval);
+        if longest > run.config.stop {
             self.add(
                 "empty-probe",
-                format!(
-                    "probes are sampled every {} and the run ends before",
-                    run.config.probes.interval
-                ),
-                Some("set a shorter probes.interval".into()),
+                format!("probes are sampled every {longest} and the run ends before"),
+                Some(match probes.flow_interval {
+                    Some(_) => "set a shorter probes.flow_interval".into(),
+                    None => "set a shorter probes.interval".into(),
+                }),
             );
         }
     }

@@ -175,6 +175,8 @@ pub struct SchemeConfig {
 pub struct Probes {
     /// Sampling interval of the series; flows are sampled if their [`crate::traffic::FlowSpec`] says so.
     pub interval: Time,
+    /// Sampling interval of flows, a multiple of `interval`; `None` for the same.
+    pub flow_interval: Option<Time>,
     /// Egress ports sampled.
     pub ports: Vec<(NodeId, PortId)>,
     /// Record each PAUSE as an interval.
@@ -208,6 +210,7 @@ impl Default for Probes {
     fn default() -> Self {
         Self {
             interval: Time::from_us(100),
+            flow_interval: None,
             ports: Vec::new(),
             pauses: true,
             deadlock: None,

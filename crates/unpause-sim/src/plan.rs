@@ -226,6 +226,11 @@ fn check(config: &Config) -> Result<(), Error> {
     if config.probes.interval == Time::ZERO {
         return invalid("the sampling interval must be above zero".into());
     }
+    if let Some(flows) = config.probes.flow_interval
+        && (flows == Time::ZERO || flows.as_ps() % config.probes.interval.as_ps() != 0)
+    {
+        return invalid("flows must be sampled at a multiple of the sampling interval".into());
+    }
     if let Some(probe) = config.probes.deadlock
         && probe.interval == Time::ZERO
     {

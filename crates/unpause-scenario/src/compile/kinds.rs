@@ -13,15 +13,25 @@ pub(super) struct Common {
     pub name: Spanned<String>,
     pub schemes: Option<Spanned<file::Names>>,
     pub priority: Option<Spanned<u8>>,
+    pub priority_by_size: Option<Spanned<Vec<SizeClass>>>,
     pub rate_limit: Option<Spanned<DataRate>>,
     pub controlled: Option<bool>,
     pub record: Option<bool>,
 }
 
-pub(super) const COMMON_KEYS: [&str; 6] = [
+/// An entry of `priority_by_size`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SizeClass {
+    pub upto: Spanned<quantity::Size>,
+    pub priority: Spanned<u8>,
+}
+
+pub(super) const COMMON_KEYS: [&str; 7] = [
     "name",
     "schemes",
     "priority",
+    "priority_by_size",
     "rate_limit",
     "controlled",
     "record",

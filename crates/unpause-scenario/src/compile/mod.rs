@@ -1,6 +1,7 @@
 //! From the text of a scenario to the configuration of each run.
 
 mod files;
+mod flow_settings;
 mod kinds;
 mod names;
 mod rtt;

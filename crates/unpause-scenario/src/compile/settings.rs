@@ -216,6 +216,19 @@ pub(super) fn probes(file: &file::Probes, names: &Names) -> Checked<Probes> {
     if let Some(interval) = &file.interval {
         probes.interval = positive("interval", interval)?;
     }
+    if let Some(interval) = &file.flow_interval {
+        let flows = positive("flow_interval", interval)?;
+        if flows.as_ps() % probes.interval.as_ps() != 0 {
+            return Problem::new(format!(
+                "`flow_interval` is no multiple of `interval`, {}",
+                probes.interval
+            ))
+            .at(interval.span(), "here")
+            .help("flows are sampled together with ports, but less often")
+            .err();
+        }
+        probes.flow_interval = Some(flows);
+    }
     if let Some(pauses) = file.pauses {
         probes.pauses = pauses;
     }

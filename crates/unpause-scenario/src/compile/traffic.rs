@@ -11,12 +11,13 @@ use unpause_sim::traffic::{
 };
 
 use super::files::Files;
+use super::flow_settings::{settings, without_sizes};
 use super::kinds::{
     BurstKind, COMMON_KEYS, Common, FileKind, FlowKind, IncastKind, KINDS, OnOffKind,
     PermutationKind, PoissonKind,
 };
 use super::names::Names;
-use super::settings::{both, data_priority, positive};
+use super::settings::{both, positive};
 use crate::document::{Table, read, split_off, take_string};
 use crate::error::{Checked, Problem, nearest};
 use crate::file;
@@ -55,6 +56,9 @@ pub(super) fn entry(mut table: Table<'_>, context: &Context<'_>) -> Checked<Entr
             .err();
     };
     let settings = settings(&common, context)?;
+    if matches!(kind.get_ref().as_str(), "on-off" | "file") {
+        without_sizes(&kind, &common)?;
+    }
     let keys = &COMMON_KEYS;
     let mut note = None;
     let spec = match kind.get_ref().as_str() {
@@ -119,39 +123,13 @@ fn takes_part(common: &Common, context: &Context<'_>) -> Checked<bool> {
         .any(|name| name == context.scheme))
 }
 
-fn settings(common: &Common, context: &Context<'_>) -> Checked<FlowSettings> {
-    let mut settings = FlowSettings::default();
-    if let Some(priority) = &common.priority {
-        settings.priority = data_priority(priority)?;
-        if settings.priority == context.control_priority {
-            return Problem::new(format!(
-                "priority {} carries control frames",
-                settings.priority
-            ))
-            .at(priority.span(), "data cannot use it")
-            .help("choose another priority, or set host.control_priority")
-            .err();
-        }
-    }
-    if let Some(limit) = &common.rate_limit {
-        if limit.get_ref().0 == Rate::ZERO {
-            return Problem::new("`rate_limit` is zero")
-                .at(limit.span(), "nothing would be sent")
-                .err();
-        }
-        settings.rate_limit = Some(limit.get_ref().0);
-    }
-    settings.controlled = common.controlled.unwrap_or(settings.controlled);
-    settings.recorded = common.record.unwrap_or(settings.recorded);
-    Ok(settings)
-}
-
 fn flow(kind: &FlowKind, settings: &FlowSettings, context: &Context<'_>) -> Checked<TrafficSpec> {
     let (from, to) = (
         context.names.host_list(&kind.from)?,
         context.names.host_list(&kind.to)?,
     );
     let start = time(&kind.start, Time::ZERO);
+    let size_bytes = kind.size.as_ref().map(size_bytes).transpose()?;
     let mut flows = Vec::new();
     for src in &from {
         for dst in &to {
@@ -160,10 +138,10 @@ fn flow(kind: &FlowKind, settings: &FlowSettings, context: &Context<'_>) -> Chec
                 group: 0,
                 src: *src,
                 dst: *dst,
-                size_bytes: kind.size.as_ref().map(size_bytes).transpose()?,
+                size_bytes,
                 start,
                 stop: time(&kind.stop, Time::NEVER),
-                priority: settings.priority,
+                priority: settings.priority_of(size_bytes),
                 rate_limit: settings.rate_limit,
                 controlled: settings.controlled,
                 recorded: settings.recorded,

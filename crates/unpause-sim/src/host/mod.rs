@@ -58,6 +58,8 @@ pub struct Host {
     counters: Vec<Counters>,
     rng: Xoshiro256PlusPlus,
     sampling: Sampling,
+    /// Flows are sampled at multiples of it only.
+    flow_interval: Time,
 }
 
 /// A flow to come.
@@ -110,6 +112,8 @@ impl Host {
         let classes = plan.classes.count();
         let seed = mix(plan.config.seed ^ mix(u64::from(id) + 1));
         let probes = &plan.config.probes;
+        let flow_interval = probes.flow_interval.unwrap_or(probes.interval);
+        let samples_port = probes.ports.iter().any(|&(node, _)| node == id);
         Self {
             id,
             port,
@@ -131,9 +135,14 @@ impl Host {
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             sampling: Sampling {
                 at: Time::NEVER,
-                interval: probes.interval,
-                port: probes.ports.iter().any(|&(node, _)| node == id),
+                interval: if samples_port {
+                    probes.interval
+                } else {
+                    flow_interval
+                },
+                port: samples_port,
             },
+            flow_interval,
         }
     }
 
@@ -305,6 +314,15 @@ impl Host {
     }
 
     fn on_sample(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
+        if now.as_ps() % self.flow_interval.as_ps() == 0 {
+            self.sample_flows(now, log);
+        }
+        if self.sampling.port {
+            self.sample_port(now, plan, log);
+        }
+    }
+
+    fn sample_flows(&self, now: Time, log: &mut Log) {
         for (_, sender) in &self.senders {
             if sender.recorded {
                 let (flow, sent_bytes) = (sender.flow, sender.sent_bytes);
@@ -323,19 +341,20 @@ impl Host {
                     .push((now, receiver.flow, receiver.delivered_bytes()));
             }
         }
-        if self.sampling.port {
-            for class in 0..self.counters.len() {
-                log.port_series.push(PortSample {
-                    time: now,
-                    node: self.id,
-                    port: 0,
-                    priority: plan.classes.priority(class as u8),
-                    queue_bytes: 0,
-                    tx_bytes: self.counters[class].tx_bytes,
-                    pause_frames: 0,
-                    paused: self.throttles[class].total(now),
-                });
-            }
+    }
+
+    fn sample_port(&self, now: Time, plan: &Plan<'_>, log: &mut Log) {
+        for class in 0..self.counters.len() {
+            log.port_series.push(PortSample {
+                time: now,
+                node: self.id,
+                port: 0,
+                priority: plan.classes.priority(class as u8),
+                queue_bytes: 0,
+                tx_bytes: self.counters[class].tx_bytes,
+                pause_frames: 0,
+                paused: self.throttles[class].total(now),
+            });
         }
     }
 }

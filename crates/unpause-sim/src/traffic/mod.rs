@@ -4,6 +4,7 @@
 //! stream of flows in order of start time, which is read while the run goes on: a generator holds
 //! one event at a time, however many flows it will make.
 
+mod by_size;
 mod cdf;
 mod random;
 mod stream;
@@ -17,6 +18,7 @@ use unpause_protocols::units::{Rate, Time};
 
 use crate::config::NodeId;
 
+pub use by_size::PriorityBySize;
 pub use cdf::{Cdf, CdfError};
 pub use stream::Traffic;
 
@@ -52,6 +54,8 @@ pub struct FlowSpec {
 pub struct FlowSettings {
     /// Priority of the data packets.
     pub priority: u8,
+    /// Priorities of flows up to some sizes, instead of `priority`.
+    pub by_size: PriorityBySize,
     /// Upper limit of the sending rate, frames with framing; `None` for line rate.
     pub rate_limit: Option<Rate>,
     /// Obey the scheme's reaction point. If not, they obey PFC only.
@@ -66,10 +70,25 @@ impl Default for FlowSettings {
     fn default() -> Self {
         Self {
             priority: 3,
+            by_size: PriorityBySize::default(),
             rate_limit: None,
             controlled: true,
             recorded: false,
         }
+    }
+}
+
+impl FlowSettings {
+    /// The priority of a flow of so many payload bytes; `None` for one without end.
+    pub fn priority_of(&self, size_bytes: Option<u64>) -> u8 {
+        let by_size = size_bytes.and_then(|bytes| self.by_size.of(bytes));
+        by_size.unwrap_or(self.priority)
+    }
+
+    /// Bit p set: flows may have priority p.
+    fn priorities(&self) -> u8 {
+        let all = self.by_size.priorities();
+        all.fold(1 << self.priority, |all, priority| all | 1 << priority)
     }
 }
 
@@ -106,7 +125,7 @@ impl TrafficSpec {
             Self::Incast(incast) => &incast.flow,
             Self::Permutation(permutation) => &permutation.flow,
         };
-        1 << settings.priority
+        settings.priorities()
     }
 }
 

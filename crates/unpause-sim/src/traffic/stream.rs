@@ -247,7 +247,7 @@ impl<'a> Generator<'a> {
             size_bytes,
             start: self.now,
             stop,
-            priority: self.settings.priority,
+            priority: self.settings.priority_of(size_bytes),
             rate_limit: self.settings.rate_limit,
             controlled: self.settings.controlled,
             recorded: self.settings.recorded,
