@@ -9,6 +9,7 @@ use crate::notification::QcnFeedback;
 use crate::units::{Rate, Time};
 
 pub mod codel;
+pub mod culprit;
 pub mod dctcp_red;
 pub mod ecn_sharp;
 pub mod np_ecn;
@@ -46,7 +47,8 @@ pub enum Verdict {
     MarkCe,
     /// Drop it.
     Drop,
-    /// Leave it as it is, and send this to its source.
+    /// Leave it as it is, and send this to its source; or, if the mechanism says so
+    /// ([`qcn::Mode::selection`]), to that of another packet in the buffer.
     Notify(QcnFeedback),
 }
 
