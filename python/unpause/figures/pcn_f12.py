@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter
 
 from unpause import metrics, schemes
+from unpause.figures.dots import dots
 from unpause.figures.seeds import say_seeds, spread
 from unpause.figures.style import WIDTH, legend
 from unpause.result import Result, Run
@@ -24,14 +24,13 @@ _LINKS = {
     "S1->H2…H15": [f"S1->H{i}" for i in range(2, 16)],
 }
 _GROUPS = {"ALL": None, "H0": ["H0"], "H1": ["H1"], "H2-H15": ["H2-H15"]}
-_MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
 def draw(result: Result) -> Figure:
     """PAUSE rate by link, mean and p99 FCT by group, on log axes. Median and range of the seeds."""
     figure = Figure(figsize=(WIDTH, 4.4), layout="constrained")
     rows = figure.subplot_mosaic([["pause", "pause"], ["mean", "p99"]])
-    _dots(
+    dots(
         rows["pause"],
         result,
         {name: lambda r, k=links: _kps(r, k) for name, links in _LINKS.items()},
@@ -46,7 +45,7 @@ def draw(result: Result) -> Figure:
             name: lambda r, g=group, s=statistic: metrics.fct_ms(r, s, g)
             for name, group in _GROUPS.items()
         }
-        _dots(ax, result, measures)
+        dots(ax, result, measures)
         ax.set_title(f"{statistic} FCT", fontweight="bold")
         ax.set_ylim(0.1, 400)
     rows["mean"].set_ylabel("ms")
@@ -89,43 +88,6 @@ def draw_variants(result: Result) -> Figure:
 def _rows_of(ax: Axes):
     """Coordinates: x as a share of the panel, y as data."""
     return ax.get_yaxis_transform()
-
-
-def _dots(ax: Axes, result: Result, measures: Mapping[str, Callable[[Run], float]]) -> None:
-    """A group of dots for each measure, on a log axis."""
-    colour = schemes.colours(result.schemes)
-    width = 0.7 / len(result.schemes)
-    for i, scheme in enumerate(result.schemes):
-        found = [spread(result.runs_of(scheme), m) for m in measures.values()]
-        median, low, high = np.array(found).T
-        x = np.arange(len(found)) + (i - (len(result.schemes) - 1) / 2) * width
-        seen = median > 0
-        ax.errorbar(
-            x[seen],
-            median[seen],
-            # A bar that reaches down to zero has no end on a log axis: it ends at the median.
-            [(median - np.where(low > 0, low, median))[seen], (high - median)[seen]],
-            color=colour[scheme],
-            linestyle="none",
-            marker=_MARKERS[i % len(_MARKERS)],
-            markersize=4,
-            label=scheme,
-        )
-        for none in x[~seen]:
-            ax.text(
-                none,
-                0.02,
-                "0",
-                color=colour[scheme],
-                ha="center",
-                transform=ax.get_xaxis_transform(),
-            )
-    ax.set_xticks(range(len(measures)), list(measures))
-    ax.set_xlim(-0.5, len(measures) - 0.5)
-    ax.grid(axis="x", visible=False)
-    ax.set_yscale("log")
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _kps(run: Run, links: list[str] | None) -> float:
