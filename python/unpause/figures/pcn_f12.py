@@ -12,6 +12,7 @@ from unpause import metrics, schemes
 from unpause.figures.dots import dots
 from unpause.figures.seeds import say_seeds, spread
 from unpause.figures.style import WIDTH, legend
+from unpause.figures.variants import draw_variants
 from unpause.result import Result, Run
 
 #: Duration of the arrivals.
@@ -54,40 +55,15 @@ def draw(result: Result) -> Figure:
     return figure
 
 
-def draw_variants(result: Result) -> Figure:
-    """The same of many variants: a row for each scheme, in the order of the file."""
-    names = list(dict.fromkeys(result.runs.column("scheme").to_pylist()))
-    figure = Figure(figsize=(WIDTH, 0.21 * len(names) + 1.1), layout="constrained")
-    axes = list(figure.subplots(1, 4, sharey=True))
+def draw_readings(result: Result) -> Figure:
+    """The same of many variants of the schemes."""
     measures: dict[str, Callable[[Run], float]] = {
-        "PAUSE (Kp/s)": lambda r: _kps(r, None),
-        "mean FCT, H0 (ms)": lambda r: metrics.fct_ms(r, "mean", ["H0"]),
-        "mean FCT, H1 (ms)": lambda r: metrics.fct_ms(r, "mean", ["H1"]),
-        "p99 FCT, H2-H15 (ms)": lambda r: metrics.fct_ms(r, "p99", ["H2-H15"]),
+        "PAUSE frames\n(Kp/s)": lambda r: _kps(r, None),
+        "mean FCT of H0\n(ms)": lambda r: metrics.fct_ms(r, "mean", ["H0"]),
+        "mean FCT of H1\n(ms)": lambda r: metrics.fct_ms(r, "mean", ["H1"]),
+        "p99 FCT of H2-H15\n(ms)": lambda r: metrics.fct_ms(r, "p99", ["H2-H15"]),
     }
-    bases = [schemes.canonical(name).partition(",")[0] for name in names]
-    colour = schemes.colours(bases)
-    for ax, (title, measure) in zip(axes, measures.items(), strict=True):
-        for y, (name, base) in enumerate(zip(names, bases, strict=True)):
-            median, low, high = spread(result.runs_of(name), measure)
-            if median == 0:
-                ax.text(0.02, y, "0", color=colour[base], va="center", transform=_rows_of(ax))
-                continue
-            ax.plot([low or median, high], [y, y], color=colour[base], linewidth=1.5)
-            ax.plot([median], [y], color=colour[base], marker="o", markersize=4)
-        ax.set_xscale("log")
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-        ax.set_title(title, fontweight="bold")
-        ax.margins(x=0.12)
-    axes[0].set_yticks(range(len(names)), [schemes.canonical(n) for n in names])
-    axes[0].set_ylim(len(names) - 0.5, -0.5)
-    say_seeds(figure, result)
-    return figure
-
-
-def _rows_of(ax: Axes):
-    """Coordinates: x as a share of the panel, y as data."""
-    return ax.get_yaxis_transform()
+    return draw_variants(result, measures)
 
 
 def _kps(run: Run, links: list[str] | None) -> float:
