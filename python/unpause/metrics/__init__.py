@@ -23,6 +23,7 @@ from unpause.metrics.controller import (
     periods_to_share,
     recovery_slope_gbps_per_ms,
 )
+from unpause.metrics.deadlock import deadlocked_share, wilson
 from unpause.metrics.fct import fct_ms
 from unpause.metrics.model import (
     fluid_aggregate_after_a_loop,
@@ -50,6 +51,15 @@ from unpause.metrics.queue import (
     queue_drained_ms,
 )
 from unpause.metrics.registry import METRICS, Metric, metric
+from unpause.metrics.scaling import (
+    jain_index,
+    swept_jain_index,
+    swept_pause_rate,
+    swept_queue_kb,
+    swept_queue_trend,
+    swept_utilisation,
+    window_pause_rate,
+)
 from unpause.metrics.sweep import (
     swept_crossing_ratio,
     swept_fct_trend,
@@ -75,6 +85,13 @@ from unpause.metrics.throughput import (
     utilisation,
     wire_rate_gbps,
 )
+from unpause.metrics.workload import (
+    completion_rate,
+    pause_share,
+    sized_fct_ms,
+    workload_pause_kps,
+    workload_paused,
+)
 
 __all__ = [
     "METRICS",
@@ -83,7 +100,9 @@ __all__ = [
     "aggregate_mean_ratio",
     "aggregate_settled_ms",
     "burst_duration_ms",
+    "completion_rate",
     "controller_rate_after_tree_gbps",
+    "deadlocked_share",
     "decrease_periods",
     "fct_ms",
     "first_pause_us",
@@ -98,6 +117,7 @@ __all__ = [
     "goodput_gbps",
     "goodput_ratio",
     "highest_controller_rate_gbps",
+    "jain_index",
     "largest_ingress_kb",
     "largest_queue_kb",
     "link_gbps",
@@ -108,26 +128,37 @@ __all__ = [
     "pause_count",
     "pause_lag_us",
     "pause_rate_kps",
+    "pause_share",
     "paused_ms",
     "pcn_increase_percent",
     "periods_to_share",
     "queue_drained_ms",
     "recovery_slope_gbps_per_ms",
+    "sized_fct_ms",
     "swept_crossing_ratio",
     "swept_fct_trend",
     "swept_goodput_gbps",
     "swept_goodput_trend",
+    "swept_jain_index",
     "swept_link_gbps",
     "swept_link_trend",
     "swept_pause_count",
     "swept_pause_exceptions",
+    "swept_pause_rate",
     "swept_pause_rate_trend",
+    "swept_queue_kb",
+    "swept_queue_trend",
     "swept_share_error",
+    "swept_utilisation",
     "swept_victim_error",
     "throughput_loss_ms",
     "time_to_fair_ms",
     "tree_duration_ms",
     "tree_duration_rtt",
     "utilisation",
+    "wilson",
+    "window_pause_rate",
     "wire_rate_gbps",
+    "workload_pause_kps",
+    "workload_paused",
 ]

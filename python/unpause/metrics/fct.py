@@ -27,10 +27,15 @@ def fct_ms(
     flows = run.table("flows")
     if traffic is not None:
         flows = flows.filter(pc.field("traffic").isin(pa.array(traffic)))
-    fct = series.column(flows, "fct_ns") / MS
-    if not len(fct):
+    if flows.num_rows == 0:
         of = f" of {', '.join(traffic)}" if traffic else ""
         raise Unavailable(f"No flow{of} started under {run.scheme}.")
+    return of_flows_ms(flows, statistic)
+
+
+def of_flows_ms(flows: pa.Table, statistic: Literal["mean", "p50", "p99"]) -> float:
+    """:func:`fct_ms` of some rows of table `flows`, at least one."""
+    fct = series.column(flows, "fct_ns") / MS
     fct = np.sort(np.where(np.isnan(fct), np.inf, fct))
     if statistic == "mean":
         return float(fct.mean())
