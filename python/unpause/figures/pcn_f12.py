@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
-from unpause import metrics, schemes
+from unpause import metrics
 from unpause.figures.dots import dots
-from unpause.figures.seeds import say_seeds, spread
+from unpause.figures.seeds import say_seeds
 from unpause.figures.style import WIDTH, legend
 from unpause.figures.variants import draw_variants
 from unpause.result import Result, Run
