@@ -25,7 +25,8 @@ _LINKS = {
     "S1->H2…H15": [f"S1->H{i}" for i in range(2, 16)],
 }
 _GROUPS = {"ALL": None, "H0": ["H0"], "H1": ["H1"], "H2-H15": ["H2-H15"]}
-_MARKERS = ("o", "s", "^", "D", "v", "P")
+#: The same in every variant, whether or not PFC alone is there.
+_MARKERS = dict(zip(schemes.ORDER, ("o", "s", "^", "D", "v"), strict=True))
 
 
 def draw(result: Result) -> Figure:
@@ -37,10 +38,10 @@ def draw(result: Result) -> Figure:
         result,
         {name: lambda r, k=links: _kps(r, k) for name, links in _LINKS.items()},
     )
-    rows["pause"].set_title("PAUSE frames, by the link that they stop", fontweight="bold")
+    rows["pause"].set_title("PAUSE frames, by the link on which they are sent", fontweight="bold")
     rows["pause"].set_ylabel("Kp/s")
     # The same in every variant; the paper's axes are 0.1 to 1000 Kp/s and 0.1 to 100 ms.
-    rows["pause"].set_ylim(0.0005, 3000)
+    rows["pause"].set_ylim(0.0002, 3000)
     for statistic in ("mean", "p99"):
         ax = rows[statistic]
         measures = {
@@ -83,7 +84,7 @@ def _dots(ax: Axes, result: Result, measures: Mapping[str, Callable[[Run], float
             [(median - np.where(low > 0, low, median))[seen], (high - median)[seen]],
             color=colour[scheme],
             linestyle="none",
-            marker=_MARKERS[i % len(_MARKERS)],
+            marker=_MARKERS.get(schemes.canonical(scheme), "P"),
             markersize=4,
             label=scheme,
         )
