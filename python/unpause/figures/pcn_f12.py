@@ -34,10 +34,10 @@ def draw(result: Result) -> Figure:
         result,
         {name: lambda r, k=links: _kps(r, k) for name, links in _LINKS.items()},
     )
-    rows["pause"].set_title("PAUSE frames, by the link that they stop", fontweight="bold")
+    rows["pause"].set_title("PAUSE frames, by the link on which they are sent", fontweight="bold")
     rows["pause"].set_ylabel("Kp/s")
     # The same in every variant; the paper's axes are 0.1 to 1000 Kp/s and 0.1 to 100 ms.
-    rows["pause"].set_ylim(0.0005, 3000)
+    rows["pause"].set_ylim(0.0002, 3000)
     for statistic in ("mean", "p99"):
         ax = rows[statistic]
         measures = {
