@@ -68,6 +68,7 @@ FIGURES: dict[str, Drawing] = {
         Drawing("pcn-f12-readings", "PCN Fig. 12: readings of the schemes", pcn_f12.draw_readings),
         Drawing("pcn-f13", "PCN Fig. 13: sensitivity to w_min and w_max", pcn_f13.draw),
         Drawing("pcn-f14", "PCN Fig. 14: realistic workload", pcn_f14.draw),
+        Drawing("pcn-f14-readings", "PCN Fig. 14: readings of the schemes", pcn_f14.draw_readings),
         Drawing("pcn-f17", "PCN Fig. 17: flow scalability", pcn_f17.draw),
         Drawing("pcn-f18", "PCN Fig. 18: adversarial traffic", pcn_f18.draw),
         Drawing("pcn-f19", "PCN Fig. 19: several bottlenecks in a row", pcn_f19.draw),

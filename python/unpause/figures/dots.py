@@ -12,7 +12,8 @@ from unpause import schemes
 from unpause.figures.seeds import spread
 from unpause.result import Result, Run
 
-_MARKERS = ("o", "s", "^", "D", "v", "P")
+#: The same in every figure, whether or not PFC alone is there.
+_MARKERS = dict(zip(schemes.ORDER, ("o", "s", "^", "D", "v"), strict=True))
 
 
 def dots(ax: Axes, result: Result, measures: Mapping[str, Callable[[Run], float]]) -> None:
@@ -31,7 +32,7 @@ def dots(ax: Axes, result: Result, measures: Mapping[str, Callable[[Run], float]
             [(median - np.where(low > 0, low, median))[seen], (high - median)[seen]],
             color=colour[scheme],
             linestyle="none",
-            marker=_MARKERS[i % len(_MARKERS)],
+            marker=_MARKERS.get(schemes.canonical(scheme), "P"),
             markersize=4,
             label=scheme,
         )

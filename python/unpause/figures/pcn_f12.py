@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
-from unpause import metrics, schemes
+from unpause import metrics
 from unpause.figures.dots import dots
-from unpause.figures.seeds import say_seeds, spread
+from unpause.figures.seeds import say_seeds
 from unpause.figures.style import WIDTH, legend
 from unpause.figures.variants import draw_variants
 from unpause.result import Result, Run
@@ -36,10 +34,10 @@ def draw(result: Result) -> Figure:
         result,
         {name: lambda r, k=links: _kps(r, k) for name, links in _LINKS.items()},
     )
-    rows["pause"].set_title("PAUSE frames, by the link that they stop", fontweight="bold")
+    rows["pause"].set_title("PAUSE frames, by the link on which they are sent", fontweight="bold")
     rows["pause"].set_ylabel("Kp/s")
     # The same in every variant; the paper's axes are 0.1 to 1000 Kp/s and 0.1 to 100 ms.
-    rows["pause"].set_ylim(0.0005, 3000)
+    rows["pause"].set_ylim(0.0002, 3000)
     for statistic in ("mean", "p99"):
         ax = rows[statistic]
         measures = {

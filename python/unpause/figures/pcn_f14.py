@@ -12,6 +12,7 @@ from unpause import metrics
 from unpause.figures.dots import dots
 from unpause.figures.seeds import say_seeds
 from unpause.figures.style import WIDTH, legend
+from unpause.figures.variants import draw_variants
 from unpause.result import Result, Run
 
 _Measures = dict[str, Callable[[Run], float]]
@@ -58,6 +59,17 @@ def draw(result: Result) -> Figure:
     legend(figure, [pause])
     say_seeds(figure, result)
     return figure
+
+
+def draw_readings(result: Result) -> Figure:
+    """PAUSE and FCT of many variants of the schemes."""
+    measures: _Measures = {
+        "PAUSE frames\n(Kp/s)": metrics.workload_pause_kps,
+        "egress queues\npaused, mean": metrics.workload_paused,
+        "mean FCT\n(ms)": partial(metrics.fct_ms, statistic="mean"),
+        "mean FCT of S\n(ms)": partial(metrics.sized_fct_ms, statistic="mean", upto_bytes=10_000),
+    }
+    return draw_variants(result, measures)
 
 
 def draw_priorities(result: Result) -> Figure:
