@@ -110,9 +110,10 @@ impl Mechanism for Faults {
         self.next = self.next.saturating_add(1);
         let p = self.params.drop_probability;
         let by_chance = p > Fraction::ZERO && u64::from(rng.next_u32()) < p.as_q32();
-        if by_chance || self.params.drop.contains(&number) {
+        let chosen = |numbers: &[u32]| number != NO_PACKET && numbers.contains(&number);
+        if by_chance || chosen(&self.params.drop) {
             Verdict::Drop
-        } else if packet.ect && self.params.mark.contains(&number) {
+        } else if packet.ect && chosen(&self.params.mark) {
             Verdict::MarkCe
         } else {
             Verdict::Pass

@@ -495,13 +495,7 @@ impl NodeModel for SharedBuffer {
     }
 
     fn held_data_packets(&self) -> u64 {
-        let held = |queue: &Queue| {
-            queue
-                .packets
-                .iter()
-                .filter(|p| p.kind == Kind::Data)
-                .count()
-        };
+        let held = |queue: &Queue| queue.packets.iter().filter(|p| p.kind.is_data()).count();
         self.queues.iter().map(|queue| held(queue) as u64).sum()
     }
 
