@@ -1,11 +1,12 @@
 //! From the text of a scenario to the configuration of each run.
 
+mod delays;
 mod files;
 mod kinds;
 mod names;
 mod rtt;
 mod settings;
-
+mod tcp;
 mod topology;
 mod traffic;
 
@@ -15,9 +16,10 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_spanned::Spanned;
 use toml::de::DeValue;
+use unpause_protocols::congestion_point;
 use unpause_protocols::units::Time;
-use unpause_sim::config::Config;
-use unpause_sim::traffic::TrafficSpec;
+use unpause_sim::config::{Config, HostConfig, SchemeConfig};
+use unpause_sim::traffic::{TrafficSpec, Transport};
 
 use crate::document::{self, Table, read, split_off, take_string, take_table, take_tables};
 use crate::error::{Checked, Problem, nearest};
@@ -181,7 +183,9 @@ fn compile_run<'i>(
     let mut fabric = built.fabric.clone();
     let mut names = Names::new(built.names.clone(), &fabric);
 
-    let host = settings::host(&file.host)?;
+    let mut host = settings::host(&file.host)?;
+    host.tcp = tcp::tcp(&file.tcp)?;
+    let delays = delays::Delays::new(&file.host.extra_delay, files)?;
     fabric.framing_bytes = settings::framing(&file.host)?;
     if let Some(span) =
         pfc_span.filter(|_| file.switch.lossless.as_ref().is_some_and(Vec::is_empty))
@@ -194,8 +198,14 @@ fn compile_run<'i>(
     let pfc = settings::pfc(&file.pfc, &host)?;
     let switch = settings::switch(&file.switch, pfc, &host)?;
     let probes = settings::probes(&file.probes, &names)?;
-    let (mechanism, scheme_config) = congestion_control(&mut scheme_table, &fabric, &names)?;
-    read::<SchemeFile>(scheme_table, &["congestion_control", "set"])?;
+    let base_rtt = || rtt::base_rtt(&fabric, &names) + delays.longest_of_host();
+    let chosen = congestion_control(&mut scheme_table, base_rtt)?;
+    read::<SchemeFile>(scheme_table, &["congestion_control", "tcp", "set"])?;
+    let (mechanism, mut scheme_config) = (chosen.mechanism, chosen.config);
+    tcp::window(&file.tcp, scheme_config.window.tcp_mut())?;
+    if let Some(pias) = &file.pias {
+        host.tcp.tags = Some(tcp::pias(pias, host.control_priority)?);
+    }
 
     if traffic_tables.is_empty() {
         return Problem::new("no traffic")
@@ -210,6 +220,13 @@ fn compile_run<'i>(
         scheme,
         schemes,
         control_priority: host.control_priority,
+        transport: match mechanism.is_tcp() {
+            true => Transport::Tcp,
+            false => Transport::Roce,
+        },
+        has_tcp: chosen.has_tcp,
+        first_priority: first_priority(&host),
+        delays: &delays,
     };
     let mut traffic_names = Vec::new();
     let mut traffic = Vec::new();
@@ -226,6 +243,7 @@ fn compile_run<'i>(
     }
     names.traffic = traffic_names.into_iter().map(Spanned::into_inner).collect();
     let seed = file.seed.take().unwrap_or(1);
+    host.extra_delays = delays.into_distributions();
     let config = Config {
         fabric,
         host,
@@ -248,36 +266,56 @@ fn compile_run<'i>(
     Ok((file, run))
 }
 
-fn congestion_control(
-    table: &mut Table<'_>,
-    fabric: &unpause_sim::config::Fabric,
-    names: &Names,
-) -> Checked<(Mechanism, unpause_sim::config::SchemeConfig)> {
-    let known = Mechanism::ALL.map(Mechanism::name);
-    let chosen = take_string(table, "congestion_control")?;
-    let mechanism = match &chosen {
+fn first_priority(host: &HostConfig) -> Option<u8> {
+    host.tcp.tags.as_ref()?.priorities.first().copied()
+}
+
+/// What a scheme says of congestion control.
+struct Chosen {
+    mechanism: Mechanism,
+    config: SchemeConfig,
+    /// It has a window law.
+    has_tcp: bool,
+}
+
+/// Reads `congestion_control`, `tcp` and the tables of what they name.
+fn congestion_control(table: &mut Table<'_>, base_rtt: impl Fn() -> Time) -> Checked<Chosen> {
+    let all = Mechanism::ALL.map(Mechanism::name);
+    let said = take_string(table, "congestion_control")?;
+    let mechanism = match &said {
         None => Mechanism::None,
-        Some(name) => match Mechanism::ALL
-            .into_iter()
-            .find(|m| m.name() == name.get_ref())
-        {
-            Some(mechanism) => mechanism,
-            None => {
-                return Problem::new(format!("unknown congestion control \"{}\"", name.get_ref()))
-                    .at(name.span(), "here")
-                    .help_if(nearest(name.get_ref(), &known))
-                    .err();
-            }
-        },
+        Some(name) => mechanism(name, &Mechanism::ALL, "congestion control")?,
     };
-    let mut parameters = None;
-    for (key, value) in split_off(table, &known).into_inner() {
+    let said_tcp = take_string(table, "tcp")?;
+    let beside = match &said_tcp {
+        None => None,
+        Some(name) if mechanism.is_tcp() => {
+            return Problem::new("`tcp` has no effect")
+                .at(name.span(), "flows are TCP already")
+                .at(
+                    said.as_ref().map_or(name.span(), Spanned::span),
+                    "by this congestion control",
+                )
+                .help("remove it; it gives TCP flows a window law beside a RoCE congestion control")
+                .err();
+        }
+        Some(name) => {
+            let laws: Vec<Mechanism> = Mechanism::ALL.into_iter().filter(|m| m.is_tcp()).collect();
+            Some(self::mechanism(name, &laws, "window law")?)
+        }
+    };
+    let mut tables = [None, None];
+    for (key, value) in split_off(table, &all).into_inner() {
         let span = value.span();
-        if key.get_ref() != mechanism.name() {
+        let slot = if key.get_ref() == mechanism.name() {
+            0
+        } else if beside.is_some_and(|law| key.get_ref() == law.name()) {
+            1
+        } else {
             return Problem::new(format!("[scheme.{}] has no effect", key.get_ref()))
                 .at(key.span(), "these parameters")
                 .at(
-                    chosen.as_ref().map_or(key.span(), Spanned::span),
+                    said.as_ref().map_or(key.span(), Spanned::span),
                     format!("congestion_control is \"{}\"", mechanism.name()),
                 )
                 .help(format!(
@@ -285,9 +323,9 @@ fn congestion_control(
                     key.get_ref()
                 ))
                 .err();
-        }
+        };
         match value.into_inner() {
-            DeValue::Table(table) => parameters = Some(Spanned::new(span, table)),
+            DeValue::Table(table) => tables[slot] = Some(Spanned::new(span, table)),
             _ => {
                 return Problem::new(format!("`{}` is not a table", key.get_ref()))
                     .at(span, "expected parameters")
@@ -295,11 +333,51 @@ fn congestion_control(
             }
         }
     }
+    let [own, of_law] = tables;
     let base_rtt = match mechanism {
-        Mechanism::Timely => rtt::base_rtt(fabric, names),
+        Mechanism::Timely => base_rtt(),
         _ => Time::ZERO,
     };
-    Ok((mechanism, mechanism.configure(parameters, base_rtt)?))
+    let mut config = mechanism.configure(own, base_rtt)?;
+    if let Some(law) = beside {
+        let span = of_law.as_ref().map_or(0..0, Spanned::span);
+        let queues = ["k", "drop_probability"];
+        let sets_queues = of_law
+            .as_ref()
+            .is_some_and(|table| queues.iter().any(|key| table.get_ref().contains_key(*key)));
+        let with = law.configure(of_law, base_rtt)?;
+        config.window = with.window;
+        if config.congestion_point == congestion_point::Config::None {
+            config.congestion_point = with.congestion_point;
+        } else if sets_queues {
+            return Problem::new(format!("what {} says of queues has no effect", law.name()))
+                .at(span, "in this table")
+                .help(format!(
+                    "remove it: switches do what congestion_control = \"{}\" makes them do",
+                    mechanism.name()
+                ))
+                .err();
+        }
+    }
+    Ok(Chosen {
+        mechanism,
+        config,
+        has_tcp: mechanism.is_tcp() || beside.is_some(),
+    })
+}
+
+fn mechanism(name: &Spanned<String>, among: &[Mechanism], what: &str) -> Checked<Mechanism> {
+    let found = among.iter().find(|m| m.name() == name.get_ref());
+    match found {
+        Some(mechanism) => Ok(*mechanism),
+        None => {
+            let known: Vec<&str> = among.iter().map(|m| m.name()).collect();
+            Problem::new(format!("unknown {what} \"{}\"", name.get_ref()))
+                .at(name.span(), "here")
+                .help_if(nearest(name.get_ref(), &known))
+                .err()
+        }
+    }
 }
 
 impl Run {
@@ -317,15 +395,20 @@ impl Run {
         self.config.traffic[entry] == TrafficSpec::Flows(Vec::new())
     }
 
-    /// True if no flow obeys the reaction point.
+    /// True if no flow obeys the congestion control.
     pub(crate) fn controls_nothing(&self) -> bool {
+        let transport = match self.mechanism.is_tcp() {
+            true => Transport::Tcp,
+            false => Transport::Roce,
+        };
         !self.config.traffic.iter().any(|spec| match spec {
-            TrafficSpec::Flows(flows) => flows.iter().any(|flow| flow.controlled),
-            TrafficSpec::Burst(burst) => burst.flow.controlled,
-            TrafficSpec::OnOff(on_off) => on_off.flow.controlled,
-            TrafficSpec::Poisson(poisson) => poisson.flow.controlled,
-            TrafficSpec::Incast(incast) => incast.flow.controlled,
-            TrafficSpec::Permutation(permutation) => permutation.flow.controlled,
+            TrafficSpec::Flows(flows) => {
+                let mut flows = flows.iter();
+                flows.any(|flow| flow.controlled && flow.transport == transport)
+            }
+            generated => generated
+                .settings()
+                .is_some_and(|flow| flow.controlled && flow.transport == transport),
         })
     }
 }
