@@ -12,6 +12,7 @@ pub mod codel;
 pub mod culprit;
 pub mod dctcp_red;
 pub mod ecn_sharp;
+pub mod faults;
 pub mod np_ecn;
 pub mod qcn;
 pub mod red;
@@ -110,6 +111,8 @@ mechanisms! {
     EcnSharp(ecn_sharp::EcnSharp),
     /// ECN# with the clock, registers and division of a programmable switch.
     Tofino(tofino::Tofino),
+    /// Drops at random with a fixed probability, and drops and marks of chosen packets.
+    Faults(faults::Faults),
 }
 
 impl Config {

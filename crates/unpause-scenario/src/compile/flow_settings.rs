@@ -2,12 +2,13 @@
 
 use serde_spanned::Spanned;
 use unpause_protocols::units::Rate;
-use unpause_sim::traffic::{FlowSettings, PriorityBySize};
+use unpause_sim::traffic::{FlowSettings, PriorityBySize, Transport};
 
 use super::kinds::{Common, SizeClass};
 use super::settings;
 use super::traffic::Context;
 use crate::error::{Checked, Problem};
+use crate::file;
 
 pub(super) fn settings(common: &Common, context: &Context<'_>) -> Checked<FlowSettings> {
     let mut settings = FlowSettings::default();
@@ -17,6 +18,17 @@ pub(super) fn settings(common: &Common, context: &Context<'_>) -> Checked<FlowSe
     if let Some(classes) = &common.priority_by_size {
         settings.by_size = by_size(classes, context)?;
     }
+    settings.transport = transport(common, context)?;
+    if let Some(first) = context
+        .first_priority
+        .filter(|_| settings.transport == Transport::Tcp)
+    {
+        pias_alone(common)?;
+        settings.priority = first;
+    }
+    settings.extra_delay = context
+        .delays
+        .of_entry(&common.extra_delay, context.files)?;
     if let Some(limit) = &common.rate_limit {
         if limit.get_ref().0 == Rate::ZERO {
             return Problem::new("`rate_limit` is zero")
@@ -25,9 +37,55 @@ pub(super) fn settings(common: &Common, context: &Context<'_>) -> Checked<FlowSe
         }
         settings.rate_limit = Some(limit.get_ref().0);
     }
-    settings.controlled = common.controlled.unwrap_or(settings.controlled);
+    settings.controlled = common.controlled.as_ref().is_none_or(|it| *it.get_ref());
     settings.recorded = common.record.unwrap_or(settings.recorded);
     Ok(settings)
+}
+
+/// PIAS tags every segment of a TCP flow: no other key may.
+fn pias_alone(common: &Common) -> Checked<()> {
+    let priority = common.priority.as_ref().map(|it| ("priority", it.span()));
+    let by_size = common.priority_by_size.as_ref();
+    let by_size = by_size.map(|it| ("priority_by_size", it.span()));
+    let Some((key, span)) = priority.or(by_size) else {
+        return Ok(());
+    };
+    Problem::new(format!("`{key}` has no effect"))
+        .at(span, "[pias] gives the segments of TCP flows theirs")
+        .help("remove it, or [pias]")
+        .err()
+}
+
+/// What carries the flows of an entry: what it says, else TCP if that is what the scheme controls.
+/// Flows that obey PFC only are RoCE.
+fn transport(common: &Common, context: &Context<'_>) -> Checked<Transport> {
+    let uncontrolled = common.controlled.as_ref().filter(|it| !*it.get_ref());
+    let Some(said) = &common.transport else {
+        return Ok(match uncontrolled {
+            Some(_) => Transport::Roce,
+            None => context.transport,
+        });
+    };
+    if let file::Transport::Roce = said.get_ref() {
+        return Ok(Transport::Roce);
+    }
+    if !context.has_tcp {
+        return Problem::new(format!("scheme `{}` has no TCP", context.scheme))
+            .at(said.span(), "needs the law of a congestion window")
+            .help(
+                "set tcp = \"dctcp\" in that [[scheme]] (or newreno, ecn-tcp), or leave this entry \
+                 out of it by `schemes`",
+            )
+            .err();
+    }
+    if let Some(uncontrolled) = uncontrolled {
+        return Problem::new("TCP is always controlled")
+            .at(uncontrolled.span(), "cannot be switched off")
+            .at(said.span(), "by this transport")
+            .help("remove `controlled`, or set transport = \"roce\"")
+            .err();
+    }
+    Ok(Transport::Tcp)
 }
 
 fn by_size(classes: &Spanned<Vec<SizeClass>>, context: &Context<'_>) -> Checked<PriorityBySize> {

@@ -15,8 +15,10 @@ pub(super) struct Common {
     pub priority: Option<Spanned<u8>>,
     pub priority_by_size: Option<Spanned<Vec<SizeClass>>>,
     pub rate_limit: Option<Spanned<DataRate>>,
-    pub controlled: Option<bool>,
+    pub controlled: Option<Spanned<bool>>,
     pub record: Option<bool>,
+    pub transport: Option<Spanned<file::Transport>>,
+    pub extra_delay: Option<Spanned<file::ExtraDelay>>,
 }
 
 /// An entry of `priority_by_size`.
@@ -27,7 +29,7 @@ pub(super) struct SizeClass {
     pub priority: Spanned<u8>,
 }
 
-pub(super) const COMMON_KEYS: [&str; 7] = [
+pub(super) const COMMON_KEYS: [&str; 9] = [
     "name",
     "schemes",
     "priority",
@@ -35,6 +37,8 @@ pub(super) const COMMON_KEYS: [&str; 7] = [
     "rate_limit",
     "controlled",
     "record",
+    "transport",
+    "extra_delay",
 ];
 
 /// Kinds of traffic with a line on each.

@@ -212,7 +212,7 @@ pub(super) fn data_priority(value: &Spanned<u8>) -> Checked<u8> {
     Ok(*value.get_ref())
 }
 
-fn bytes_u32(key: &str, value: &Spanned<Size>, least: u32) -> Checked<u32> {
+pub(super) fn bytes_u32(key: &str, value: &Spanned<Size>, least: u32) -> Checked<u32> {
     match u32::try_from(value.get_ref().0) {
         Ok(bytes) if (least..=1 << 20).contains(&bytes) => Ok(bytes),
         _ => Problem::new(format!("`{key}` must be from {least}B to 1MiB"))
@@ -238,6 +238,9 @@ pub(super) fn probes(file: &file::Probes, names: &Names) -> Checked<Probes> {
             .err();
         }
         probes.flow_interval = Some(flows);
+    }
+    if let Some(start) = &file.start {
+        probes.start = start.get_ref().0;
     }
     if let Some(pauses) = file.pauses {
         probes.pauses = pauses;

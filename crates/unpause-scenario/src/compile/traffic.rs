@@ -9,9 +9,10 @@ use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::NodeId;
 use unpause_sim::traffic::{
     Arrivals, Burst, BurstFlows, FlowSettings, FlowSpec, Incast, Interval, OnOff, Permutation,
-    Poisson, Receivers, TrafficSpec,
+    Poisson, Receivers, TrafficSpec, Transport,
 };
 
+use super::delays::Delays;
 use super::files::Files;
 use super::flow_settings::{settings, without_sizes};
 use super::kinds::{
@@ -43,6 +44,13 @@ pub(super) struct Context<'a> {
     pub scheme: &'a str,
     pub schemes: &'a [String],
     pub control_priority: u8,
+    /// What carries flows when it is not said.
+    pub transport: Transport,
+    /// The scheme has a window law.
+    pub has_tcp: bool,
+    /// Priority of the first bytes of a TCP flow, if PIAS gives segments theirs.
+    pub first_priority: Option<u8>,
+    pub delays: &'a Delays,
 }
 
 /// Reads one `[[traffic]]` table.
@@ -131,7 +139,10 @@ fn flow(kind: &FlowKind, settings: &FlowSettings, context: &Context<'_>) -> Chec
         context.names.host_list(&kind.to)?,
     );
     let start = time(&kind.start, Time::ZERO);
-    let size_bytes = kind.size.as_ref().map(size_bytes).transpose()?;
+    let size_bytes = match &kind.size {
+        Some(size) => Some(size_bytes(size, settings.transport)?),
+        None => None,
+    };
     let mut flows = Vec::new();
     for src in &from {
         for dst in &to {
@@ -148,6 +159,8 @@ fn flow(kind: &FlowKind, settings: &FlowSettings, context: &Context<'_>) -> Chec
                 controlled: settings.controlled,
                 recorded: settings.recorded,
                 source_port: kind.source_port.unwrap_or(0),
+                transport: settings.transport,
+                extra_delay: settings.extra_delay,
             });
         }
     }
@@ -173,7 +186,9 @@ fn burst(
     if let Some(events) = &kind.events {
         arrivals.max_events = Some(*events.get_ref());
     }
-    let size = context.files.size(&kind.size, &kind.cdf, span)?;
+    let size = context
+        .files
+        .size(&kind.size, &kind.cdf, flow.transport, span)?;
     Ok(TrafficSpec::Burst(Burst {
         from,
         to,
@@ -228,7 +243,9 @@ fn poisson(
         Receivers::Permutation => &from,
     };
     context.any_to_any(&from, receivers, &kind.from, &kind.to, &span)?;
-    let size = context.files.size(&kind.size, &kind.cdf, span.clone())?;
+    let size = context
+        .files
+        .size(&kind.size, &kind.cdf, flow.transport, span.clone())?;
     stops_after_start(&kind.start, &kind.stop)?;
     let senders_per_event = if kind.synchronised {
         from.len() as f64
@@ -326,7 +343,9 @@ fn incast(
     if let Some(events) = &kind.events {
         arrivals.max_events = Some(*events.get_ref());
     }
-    let size = context.files.size(&kind.size, &kind.cdf, span)?;
+    let size = context
+        .files
+        .size(&kind.size, &kind.cdf, flow.transport, span)?;
     Ok(TrafficSpec::Incast(Incast {
         from,
         to,
@@ -347,7 +366,11 @@ fn permutation(
     context.any_to_any(&hosts, &hosts, &kind.from, &kind.from, &span)?;
     let size = match (&kind.size, &kind.cdf) {
         (None, None) => None,
-        _ => Some(context.files.size(&kind.size, &kind.cdf, span)?),
+        _ => Some(
+            context
+                .files
+                .size(&kind.size, &kind.cdf, flow.transport, span)?,
+        ),
     };
     let start = time(&kind.start, Time::ZERO);
     Ok(TrafficSpec::Permutation(Permutation {
@@ -489,10 +512,10 @@ fn stops_after_start(
     }
 }
 
-pub(super) fn size_bytes(size: &Spanned<quantity::Size>) -> Checked<u64> {
-    if size.get_ref().0 == 0 {
+pub(super) fn size_bytes(size: &Spanned<quantity::Size>, transport: Transport) -> Checked<u64> {
+    if size.get_ref().0 == 0 && transport == Transport::Roce {
         return Problem::new("a flow of no bytes")
-            .at(size.span(), "at least 1B")
+            .at(size.span(), "at least 1B over RoCE")
             .err();
     }
     Ok(size.get_ref().0)
