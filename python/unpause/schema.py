@@ -82,6 +82,10 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("slowdown", _F64, "", "fct_ns / ideal_fct_ns", True),
         Column("delivered_bytes", _U64, "bytes", "payload delivered in order by the end"),
         Column("retransmitted_packets", _U64, "packets", "data packets sent again"),
+        Column("transport", _STR, "", "what carried it: roce or tcp"),
+        Column("extra_delay_ns", _F64, "ns", "delay of its data packets at the receiving host"),
+        Column("timeouts", _U64, "", "times that the sender started over; SYNs sent again included"),
+        Column("gave_up", _U8, "", "1: the sender ended it after too many timeouts in a row"),
     ),
     "ports": (
         *_RUN,
@@ -124,9 +128,16 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("time_ns", _F64, "ns", "sampling instant"),
         Column("flow_id", _U32, "", "flow, as in table flows"),
         Column("traffic", _STR, "", "name of the [[traffic]] entry"),
-        Column("controller_rate_bps", _U64, "bit/s", "rate that the reaction point allows"),
+        Column(
+            "controller_rate_bps",
+            _U64,
+            "bit/s",
+            "rate that the reaction point allows; null: TCP",
+            True,
+        ),
         Column("sent_bytes", _U64, "bytes", "put on the wire since the flow's start, with headers"),
         Column("delivered_bytes", _U64, "bytes", "payload delivered in order since the start"),
+        Column("cwnd_bytes", _U64, "bytes", "TCP's congestion window; null: RoCE", True),
     ),
 }
 
