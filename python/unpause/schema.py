@@ -139,6 +139,22 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("delivered_bytes", _U64, "bytes", "payload delivered in order since the start"),
         Column("cwnd_bytes", _U64, "bytes", "TCP's congestion window; null: RoCE", True),
     ),
+    "packets": (
+        *_RUN,
+        Column("time_ns", _F64, "ns", "start of transmission"),
+        Column("arrival_ns", _F64, "ns", "when the last bit is at peer"),
+        *_PORT,
+        Column("kind", _STR, "", "data, ack, cnp, pfc, tcp-data, tcp-ack, syn, …"),
+        Column("flow_id", _U32, "", "flow, as in table flows; 0 for PFC frames"),
+        Column("src", _STR, "", "host that it comes from"),
+        Column("dst", _STR, "", "host that it goes to"),
+        Column("frame_bytes", _U16, "bytes", "size without framing"),
+        Column("seq", _U32, "", "number of the packet or first byte, or the next expected"),
+        Column("ect", _U8, "", "1: may be marked"),
+        Column("ce", _U8, "", "1: marked, Congestion Experienced"),
+        Column("cwr", _U8, "", "1: TCP's sender has cut its window"),
+        Column("ece", _U8, "", "1: TCP's receiver has seen a mark"),
+    ),
 }
 
 #: What a sweep's table has after the columns of `runs`: statistics of each run.
