@@ -9,6 +9,10 @@ use unpause_protocols::{congestion_point, notification_point, reaction_point};
 
 use crate::traffic::TrafficSpec;
 
+mod pipeline;
+
+pub use pipeline::{AdaptiveBalancing, Exit, Memory, PipelineConfig};
+
 /// Index of a node in [`Fabric::nodes`].
 pub type NodeId = u32;
 /// Index of a port at its node: links in the order of [`Fabric::links`], from 0.
@@ -100,9 +104,11 @@ impl Default for HostConfig {
     }
 }
 
-/// Output-queued switch with a shared buffer.
+/// Every switch. Unless it says otherwise, a setting is of every model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchConfig {
+    /// How packets get from ingress to egress.
+    pub model: SwitchModel,
     /// Bit n set: priority n is lossless, under PFC.
     pub lossless: u8,
     /// PFC of the lossless priorities.
@@ -114,6 +120,16 @@ pub struct SwitchConfig {
     pub queueing: Queueing,
     /// A lossy packet is dropped when its egress queue would grow beyond this, bytes.
     pub lossy_queue_bytes: u64,
+}
+
+/// Models of a switch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum SwitchModel {
+    /// Output-queued, with a shared buffer.
+    #[default]
+    SharedBuffer,
+    /// Ingress FIFOs before one packet processor, which nothing can wait behind.
+    Pipeline(PipelineConfig),
 }
 
 /// In which order the packets of one priority leave an egress port.
@@ -218,6 +234,7 @@ impl Default for Probes {
 impl Default for SwitchConfig {
     fn default() -> Self {
         Self {
+            model: SwitchModel::default(),
             lossless: 1 << 3,
             pfc: PfcConfig::default(),
             buffer_bytes: None,

@@ -3,6 +3,7 @@
 mod files;
 mod kinds;
 mod names;
+mod pipeline;
 mod rtt;
 mod settings;
 
@@ -192,7 +193,9 @@ fn compile_run<'i>(
             .err();
     }
     let pfc = settings::pfc(&file.pfc, &host)?;
-    let switch = settings::switch(&file.switch, pfc, &host)?;
+    let mut switch = settings::switch(&file.switch, pfc, &host)?;
+    let mtu = host.payload_bytes + host.header_bytes + fabric.framing_bytes;
+    switch.model = pipeline::model(&file.switch, &file.pfc, u64::from(mtu))?;
     let probes = settings::probes(&file.probes, &names)?;
     let (mechanism, scheme_config) = congestion_control(&mut scheme_table, &fabric, &names)?;
     read::<SchemeFile>(scheme_table, &["congestion_control", "set"])?;

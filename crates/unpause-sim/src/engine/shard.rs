@@ -2,13 +2,14 @@
 
 use unpause_protocols::units::Time;
 
-use crate::config::NodeId;
+use crate::config::{NodeId, SwitchModel};
 use crate::engine::deadlock::Blocked;
 use crate::engine::wire::{GlobalPort, Ports, Wires};
 use crate::host::{FlowStart, Host};
 use crate::packet::{Kind, Packet};
 use crate::plan::Plan;
 use crate::results::{PauseRecord, PortRecord, PortSample};
+use crate::switch::pipeline::Pipeline;
 use crate::switch::shared_buffer::SharedBuffer;
 
 /// A node of the fabric. Another switch model is another variant.
@@ -18,6 +19,8 @@ pub enum Node {
     Host(Box<Host>),
     /// An output-queued switch with a shared buffer.
     SharedBuffer(Box<SharedBuffer>),
+    /// A switch with one packet processor.
+    Pipeline(Box<Pipeline>),
 }
 
 /// What a node must be able to do.
@@ -39,11 +42,19 @@ impl Node {
         if plan.is_host(id) {
             let mut host = Host::new(id, plan);
             let first = host.first_sample();
-            (Self::Host(Box::new(host)), first)
-        } else {
-            let switch = SharedBuffer::new(id, plan);
-            let first = switch.first_event();
-            (Self::SharedBuffer(Box::new(switch)), first)
+            return (Self::Host(Box::new(host)), first);
+        }
+        match &plan.config.switch.model {
+            SwitchModel::SharedBuffer => {
+                let switch = SharedBuffer::new(id, plan);
+                let first = switch.first_event();
+                (Self::SharedBuffer(Box::new(switch)), first)
+            }
+            SwitchModel::Pipeline(config) => {
+                let switch = Pipeline::new(id, config, plan);
+                let first = switch.first_event();
+                (Self::Pipeline(Box::new(switch)), first)
+            }
         }
     }
     /// The model behind.
@@ -51,6 +62,7 @@ impl Node {
         match self {
             Self::Host(host) => host.as_mut(),
             Self::SharedBuffer(switch) => switch.as_mut(),
+            Self::Pipeline(switch) => switch.as_mut(),
         }
     }
 }
@@ -352,6 +364,7 @@ impl Shard {
                 let own = match node {
                     Node::Host(host) => host.run(&mut window),
                     Node::SharedBuffer(switch) => switch.run(&mut window),
+                    Node::Pipeline(switch) => switch.run(&mut window),
                 };
                 debug_assert!(own >= end, "node {id} left an event behind");
                 let heads = self.wires.heads(plan.ports.of(id as NodeId));

@@ -59,6 +59,18 @@ impl Backlog {
             Self::Voq(turns) => turns.push(packet, from),
         }
     }
+    /// Bytes of the next packet; none if there is none.
+    pub fn head_bytes(&self) -> u32 {
+        let ring = match self {
+            Self::Fifo(ring) => Some(ring),
+            Self::Voq(turns) => turns
+                .turns
+                .front()
+                .map(|from| &turns.queues[*from as usize]),
+        };
+        let head = ring.and_then(Ring::front);
+        head.map_or(0, |packet| u32::from(packet.bytes))
+    }
     /// Takes the next packet. There must be one.
     #[inline]
     pub fn pop(&mut self) -> Packet {

@@ -4,4 +4,6 @@
 pub mod backlog;
 pub mod egress;
 pub mod ingress;
+pub mod pause;
+pub mod pipeline;
 pub mod shared_buffer;

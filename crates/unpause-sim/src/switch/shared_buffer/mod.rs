@@ -4,8 +4,6 @@
 //! accounting per (ingress port, lossless class). A packet counts at its ingress from reception
 //! until it starts to leave.
 
-mod pause;
-
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unpause_protocols::congestion_point::Verdict;
@@ -25,7 +23,8 @@ use crate::results::{PortRecord, PortSample};
 use crate::routing::mix;
 use crate::switch::egress::{Port, Queue, view};
 use crate::switch::ingress::{Ingress, Pool};
-use crate::throttle::{Place, Reactions};
+use crate::switch::pause::{Parts, Pausing, place};
+use crate::throttle::Reactions;
 
 /// The switch.
 #[derive(Debug)]
@@ -130,16 +129,6 @@ impl SharedBuffer {
     #[inline]
     fn index(&self, port: PortId, class: u8) -> usize {
         port as usize * self.classes + class as usize
-    }
-
-    fn place(&self, port: PortId, class: u8, plan: &Plan<'_>) -> Place {
-        let record = plan.config.probes.pauses;
-        Place {
-            node: self.id,
-            port,
-            priority: plan.classes.priority(class),
-            record,
-        }
     }
 
     /// Finds the way out for a packet that came in by port `from`, and puts it into the queue there.
@@ -392,6 +381,29 @@ impl SharedBuffer {
     }
 }
 
+impl Pausing for SharedBuffer {
+    type Ingress = Ingress;
+
+    fn parts(&mut self) -> Parts<'_, Ingress> {
+        Parts {
+            id: self.id,
+            first_port: self.first_port,
+            classes: self.classes,
+            ports: &mut self.ports,
+            queues: &mut self.queues,
+            ingress: &mut self.ingress,
+            timers: &mut self.timers,
+            reactions: &mut self.reactions,
+        }
+    }
+    fn send_next(&mut self, now: Time, port: PortId, window: &mut Window<'_, '_>) {
+        self.send_next(now, port, window);
+    }
+    fn schedule_ready(&mut self, port: PortId) {
+        self.schedule_ready(port);
+    }
+}
+
 /// Shared memory, beside headroom, of a switch with dynamic thresholds when no buffer is given.
 const DEFAULT_DYNAMIC_POOL_BYTES: u64 = 12_000_000;
 
@@ -458,7 +470,7 @@ impl NodeModel for SharedBuffer {
         }
         for port in 0..self.ports.len() as PortId {
             for class in 0..self.classes as u8 {
-                let place = self.place(port, class, plan);
+                let place = place(self.id, port, class, plan);
                 let index = self.index(port, class);
                 let queue = &mut self.queues[index];
                 let paused = queue.throttle.total(now);
@@ -480,6 +492,7 @@ impl NodeModel for SharedBuffer {
                     pause_frames: ingress.pause_frames,
                     pause_events: ingress.pause_events,
                     paused,
+                    ..PortRecord::default()
                 };
                 let identity = PortRecord {
                     node: self.id,
@@ -519,7 +532,8 @@ impl NodeModel for SharedBuffer {
                 if stopped > since {
                     continue;
                 }
-                let mut ingress: Vec<PortId> = queue.packets.iter().map(|p| p.ingress).collect();
+                let places = queue.packets.iter().map(|p| (p.ingress, p.priority()));
+                let mut ingress: Vec<(PortId, u8)> = places.collect();
                 ingress.sort_unstable();
                 ingress.dedup();
                 found.push(Blocked {
