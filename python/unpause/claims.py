@@ -1,10 +1,11 @@
 """What the papers claim, judged from measured numbers.
 
 Claims are data: ``claims/*.toml`` in the repository, installed beside this module. Each has checks;
-a check measures one metric of :mod:`unpause.metrics` for some schemes and judges the numbers. A
-claim is *reproduced* if all its checks hold, *order reproduced* if numbers differ but the order of
-the schemes is the paper's, *not reproduced* otherwise, and *not evaluated* if the result lacks
-what a check needs.
+a check measures one metric of :mod:`unpause.metrics` for some schemes and judges the numbers, or
+their ratios to another scheme's (``over``). Where a scheme ran with several seeds, the median
+counts; ratios are between runs with the same seed. A claim is *reproduced* if all its checks hold,
+*order reproduced* if numbers differ but the order of the schemes is the paper's, *not reproduced*
+otherwise, and *not evaluated* if the result lacks what a check needs.
 """
 
 from __future__ import annotations
@@ -16,51 +17,24 @@ import math
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from enum import StrEnum
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unpause.metrics import METRICS, Metric
+from unpause.judges import JUDGEMENTS, Check, Verdict, listed, number, quantity
+from unpause.metrics import METRICS
 from unpause.schemes import canonical
 from unpause.series import Unavailable
 
 if TYPE_CHECKING:
-    from unpause.result import Result
+    from unpause.result import Result, Run
 
 
 class ClaimsError(Exception):
     """A claims file is wrong, or names an experiment that no claims file knows."""
-
-
-class Verdict(StrEnum):
-    """What became of a claim, from best to worst."""
-
-    REPRODUCED = "reproduced"
-    ORDER = "order reproduced"
-    NOT_EVALUATED = "not evaluated"
-    NOT_REPRODUCED = "not reproduced"
-
-    @property
-    def rank(self) -> int:
-        """0 for the best."""
-        return list(Verdict).index(self)
-
-
-@dataclass(frozen=True)
-class Check:
-    """One check of a claim, as the file states it."""
-
-    metric: Metric
-    args: dict[str, Any]
-    judge: str
-    limit: Any
-    schemes: tuple[str, ...]
-    tolerance: float
-    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -85,6 +59,7 @@ class Finding:
     judge: str
     expected: dict[str, float | None]
     measured: dict[str, float | None]
+    spread: dict[str, tuple[float, float]]
     tolerance: float | None
     verdict: Verdict
     why: str
@@ -121,7 +96,7 @@ class Claim:
 
 _JUDGES = ("expect", "at_least", "at_most", "above_scheme", "below_scheme")
 _CLAIM_KEYS = {"id", "kind", "text", "check", "note"}
-_CHECK_KEYS = {"metric", "args", "schemes", "tolerance", "label", *_JUDGES}
+_CHECK_KEYS = {"metric", "args", "schemes", "tolerance", "label", "over", *_JUDGES}
 
 
 def files() -> list[Path]:
@@ -186,6 +161,7 @@ def _read_check(data: Mapping[str, Any], tolerance: float, where: str) -> Check:
         schemes,
         float(data.get("tolerance", tolerance)),
         str(data.get("label", "")),
+        str(data.get("over", "")),
     )
 
 
@@ -244,46 +220,69 @@ def _find(result: Result | None, check: Check) -> Finding:
     if check.judge in ("above_scheme", "below_scheme"):
         wanted.append(check.limit)
     measured: dict[str, float | None] = {}
+    spread: dict[str, tuple[float, float]] = {}
     missing = []
     for scheme in wanted:
         try:
-            measured[scheme] = _measure(result, check, scheme)
+            values = _measure(result, check, scheme)
+            measured[scheme] = float(np.median(values))
+            if len(values) > 1:
+                spread[scheme] = min(values), max(values)
         except Unavailable as error:
             measured[scheme] = None
             missing.append(str(error))
     if missing:
         verdict, why = Verdict.NOT_EVALUATED, " ".join(dict.fromkeys(missing))
     else:
-        values = {s: v for s, v in measured.items() if v is not None}
-        verdict, why = _JUDGEMENTS[check.judge](check, values)
+        medians = {s: v for s, v in measured.items() if v is not None}
+        verdict, why = JUDGEMENTS[check.judge](check, medians)
     if check.label and verdict is not Verdict.NOT_EVALUATED:
         why = f"{check.label}: {why}"
     return Finding(
         check.metric.name,
         check.label,
-        check.metric.unit,
+        check.unit,
         check.judge,
         {s: _limit_of(check, s, measured) for s in check.schemes},
         measured,
+        spread,
         check.tolerance if check.judge == "expect" else None,
         verdict,
         why,
     )
 
 
-def _measure(result: Result | None, check: Check, scheme: str) -> float:
+def _measure(result: Result | None, check: Check, scheme: str) -> list[float]:
+    """The numbers that are judged, one for each seed."""
     if check.metric.scope == "model":
-        return float(check.metric.function(**check.args))
+        return [float(check.metric.function(**check.args))]
     if result is None:
         raise Unavailable(f"{check.metric.name} needs a result.")
-    runs = result.runs_of(_scheme_named(result, scheme))
+    values = _by_seed(result, check, scheme)
+    if not check.over:
+        return list(values.values())
+    others = _by_seed(result, check, check.over)
+    if values.keys() != others.keys():
+        raise Unavailable(f"{scheme} and {check.over} ran with different seeds.")
+    if any(other in (0, math.inf) for other in others.values()):
+        found = quantity(next(v for v in others.values() if v in (0, math.inf)), check.metric.unit)
+        raise Unavailable(f"{check.metric.name} of {check.over} is {found}: there is no ratio.")
+    return [value / others[seed] for seed, value in values.items()]
+
+
+def _by_seed(result: Result, check: Check, scheme: str) -> dict[int, float]:
+    runs: dict[int, list[Run]] = {}
+    for run in result.runs_of(_scheme_named(result, scheme)):
+        runs.setdefault(run.row["seed"], []).append(run)
+    function = check.metric.function
     if check.metric.scope == "sweep":
-        return float(check.metric.function(runs, **check.args))
-    if len(runs) > 1:
-        raise Unavailable(
-            f"The result has {len(runs)} runs of {scheme}; {check.metric.name} needs one."
-        )
-    return float(check.metric.function(runs[0], **check.args))
+        return {seed: float(function(every, **check.args)) for seed, every in runs.items()}
+    for every in runs.values():
+        if len(every) > 1:
+            raise Unavailable(
+                f"The result has {len(every)} runs of {scheme}; {check.metric.name} needs one."
+            )
+    return {seed: float(function(run, **check.args)) for seed, [run] in runs.items()}
 
 
 def _scheme_named(result: Result, name: str) -> str:
@@ -304,125 +303,32 @@ def _limit_of(check: Check, scheme: str, measured: Mapping[str, float | None]) -
     return float(check.limit)
 
 
-def _judge_expect(check: Check, values: Mapping[str, float]) -> tuple[Verdict, str]:
-    unit = check.metric.unit
-    percent = f"{check.tolerance * 100:g} %"
-    allowed = {s: check.tolerance * abs(float(check.limit[s])) for s in values}
-    off = [s for s, v in values.items() if not abs(v - float(check.limit[s])) <= allowed[s]]
-    if not off:
-        which = "" if len(values) == 1 else "all "
-        found = _list(f"{s} {quantity(v, unit)}" for s, v in values.items())
-        return Verdict.REPRODUCED, f"{found}: {which}within {percent} of the value expected."
-    found = _list(
-        f"{s} {quantity(values[s], unit)} {_deviation(values[s], float(check.limit[s]))}"
-        for s in off
-    )
-    sentence = f"{found}, more than {percent} off."
-    if len(values) > 1:
-        theirs = sorted(values, key=lambda s: float(check.limit[s]))
-        # Equal numbers have no order.
-        ours = sorted(values, key=lambda s: (values[s], theirs.index(s)))
-        signs = ["<" if values[a] < values[b] else "=" for a, b in pairwise(ours)]
-        order = " < ".join(theirs)
-        found = ours[0] + "".join(f" {x} {s}" for x, s in zip(signs, ours[1:], strict=True))
-        if found == order:
-            return Verdict.ORDER, f"{sentence} The order {order} is the same."
-        sentence += f" Expected order {order}, measured {found}."
-    return Verdict.NOT_REPRODUCED, sentence
-
-
-def _deviation(value: float, expected: float) -> str:
-    if math.isinf(value) or 0 in (value, expected):
-        return f"instead of {number(expected)}"
-    ratio = value / expected
-    if 0.5 <= ratio <= 2:
-        side = "above" if ratio > 1 else "below"
-        return f"is {abs(ratio - 1) * 100:.0f} % {side} {number(expected)}"
-    return f"is {number(ratio)} times {number(expected)}"
-
-
-def _judge_bound(check: Check, values: Mapping[str, float]) -> tuple[Verdict, str]:
-    limit, unit = float(check.limit), check.metric.unit
-    if check.judge == "at_least":
-        holds, word = {s: v >= limit for s, v in values.items()}, "at least"
-    else:
-        holds, word = {s: v <= limit for s, v in values.items()}, "at most"
-    bound = f"{word} {quantity(limit, unit)}"
-    if all(holds.values()):
-        found = _list(f"{s} {quantity(v, unit)}" for s, v in values.items())
-        return Verdict.REPRODUCED, f"{found}: {bound}, as claimed."
-    found = _list(f"{s} {quantity(values[s], unit)}" for s, ok in holds.items() if not ok)
-    return Verdict.NOT_REPRODUCED, f"{found}, where {bound} is claimed."
-
-
-def _judge_against(check: Check, values: Mapping[str, float]) -> tuple[Verdict, str]:
-    other, unit = check.limit, check.metric.unit
-    above = check.judge == "above_scheme"
-    word = "more" if above else "less"
-    reference = f"{other} {quantity(values[other], unit)}"
-    ok = {
-        s: (values[s] > values[other] if above else values[s] < values[other])
-        for s in check.schemes
-    }
-    which = [s for s in check.schemes if ok[s] == all(ok.values())]
-    found = _list(f"{s} {quantity(values[s], unit)}" for s in which)
-    if all(ok.values()):
-        return Verdict.REPRODUCED, f"{found}: {word} than {reference}, as claimed."
-    return Verdict.NOT_REPRODUCED, f"{found}: not {word} than {reference}."
-
-
-_JUDGEMENTS = {
-    "expect": _judge_expect,
-    "at_least": _judge_bound,
-    "at_most": _judge_bound,
-    "above_scheme": _judge_against,
-    "below_scheme": _judge_against,
-}
-
-
-def number(value: float) -> str:
-    """Three significant digits, without an exponent where that is readable."""
-    if math.isinf(value):
-        return "∞"
-    if value != 0 and not 1e-3 <= abs(value) < 1e6:
-        return f"{value:.2e}"
-    text = f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
-    return text if "e" not in text else f"{value:.0f}"
-
-
-def quantity(value: float | None, unit: str) -> str:
-    """A number with its unit; ∞ as words."""
-    if value is None:
-        return "—"
-    if math.isinf(value):
-        return "never within the run"
-    return f"{number(value)} {unit}".rstrip()
-
-
-def _list(parts: Iterable[str]) -> str:
-    return ", ".join(parts)
-
-
 def _labelled(label: str, text: str) -> str:
     return f"{label}: {text}" if label else text
 
 
 def _expected_text(check: Check) -> str:
-    unit = check.metric.unit
+    unit = check.unit
     if check.judge == "expect":
-        text = _list(f"{s} {quantity(float(v), unit)}" for s, v in check.limit.items())
+        text = listed(f"{s} {quantity(float(v), unit)}" for s, v in check.limit.items())
     elif check.judge in ("above_scheme", "below_scheme"):
         word = "more" if check.judge == "above_scheme" else "less"
-        text = f"{_list(check.schemes)} {word} than {check.limit}"
+        text = f"{listed(check.schemes)} {word} than {check.limit}"
     else:
         sign = "≥" if check.judge == "at_least" else "≤"
-        text = f"{_list(check.schemes)} {sign} {quantity(float(check.limit), unit)}"
+        text = f"{listed(check.schemes)} {sign} {quantity(float(check.limit), unit)}"
     return _labelled(check.label, text)
 
 
 def _measured_text(finding: Finding) -> str:
-    values = finding.measured.items()
-    return _labelled(finding.label, _list(f"{s} {quantity(v, finding.unit)}" for s, v in values))
+    parts = []
+    for scheme, value in finding.measured.items():
+        text = f"{scheme} {quantity(value, finding.unit)}"
+        if scheme in finding.spread:
+            low, high = finding.spread[scheme]
+            text += f" ({number(low)} to {number(high)})"
+        parts.append(text)
+    return _labelled(finding.label, listed(parts))
 
 
 _PARQUET = pa.schema(
@@ -440,6 +346,8 @@ _PARQUET = pa.schema(
         ("scheme", pa.string()),
         ("expected", pa.float64()),
         ("measured", pa.float64()),
+        ("lowest", pa.float64()),
+        ("highest", pa.float64()),
         ("check_verdict", pa.string()),
         ("why", pa.string()),
     ]
@@ -463,6 +371,8 @@ def to_table(claims: Sequence[Claim]) -> pa.Table:
             "scheme": scheme,
             "expected": f.expected.get(scheme),
             "measured": value,
+            "lowest": f.spread.get(scheme, (value, value))[0],
+            "highest": f.spread.get(scheme, (value, value))[1],
             "check_verdict": f.verdict.value,
             "why": f.why,
         }
@@ -485,7 +395,7 @@ def _plain(value: Any) -> Any:
     """JSON has no infinity: it is written as the string "inf"."""
     if isinstance(value, dict):
         return {k: _plain(v) for k, v in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
     if isinstance(value, float) and math.isinf(value):
         return "inf"

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import tomli_w
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import unpause
@@ -141,6 +142,23 @@ def reduce(scenario: Mapping[str, Any], quick: Mapping[str, Any]) -> dict[str, A
     return reduced
 
 
+def read(experiment: Experiment, *, full: bool) -> Any:
+    """The scenario of an experiment, full or reduced, checked.
+
+    Raises:
+        ScenarioError: it cannot be run.
+        ReproduceError: it has no key that the quick version replaces.
+    """
+    from unpause import _native
+
+    if full:
+        return _native.Scenario.load(experiment.scenario)
+    written = tomllib.loads(experiment.scenario.read_text("utf-8"))
+    text = tomli_w.dumps(reduce(written, experiment.quick))
+    # The file stays the origin: names of other files in it start at its directory.
+    return _native.Scenario.parse(text, experiment.scenario)
+
+
 def reproduce(
     what: str,
     directory: str | Path | None = None,
@@ -177,9 +195,9 @@ def reproduce(
 def _run(experiment: Experiment, place: Path, full: bool, threads: int | None) -> Done:
     written = tomllib.loads(experiment.scenario.read_text("utf-8"))
     quick = {} if full else experiment.quick
-    scenario: api.Scenario = reduce(written, quick) if quick else experiment.scenario
+    native = read(experiment, full=full)
     started = time.monotonic()
-    result = api.run(scenario, threads=threads)
+    result = api.run_native(native, threads=threads)
     seconds = time.monotonic() - started
     directory = result.write(place / experiment.id.lower())
     built = report.build(directory)

@@ -30,10 +30,10 @@ class Builder:
     def add(self, table: str, **row: Any) -> None:
         self.rows[table].append(row)
 
-    def run(self, scheme: str, run: int | None = None, **swept: float) -> int:
+    def run(self, scheme: str, run: int | None = None, seed: int = 1, **swept: float) -> int:
         number = len(self.rows["runs"]) if run is None else run
         self.swept = list(swept)
-        self.add("runs", run=number, scheme=scheme, seed=1, **swept)
+        self.add("runs", run=number, scheme=scheme, seed=seed, **swept)
         return number
 
     def flow(self, run: int, traffic: str, **row: Any) -> None:

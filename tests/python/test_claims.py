@@ -82,6 +82,68 @@ def test_equal_numbers_have_no_order(builder: Builder, tmp_path: Path) -> None:
     assert claim.why.endswith("Expected order QCN < DCQCN, measured QCN = DCQCN.")
 
 
+def seeds(builder: Builder, **ms: list[float]) -> Builder:
+    for scheme, every in ms.items():
+        for seed, duration in enumerate(every, start=1):
+            run = builder.run(scheme, seed=seed, repetition=seed)
+            builder.flow(run, "burst", start_ns=0.0, fct_ns=duration * MS)
+    return builder
+
+
+def test_the_median_of_the_seeds_counts(builder: Builder, tmp_path: Path) -> None:
+    seeds(builder, PFC=[9.0, 3.0, 4.0])
+    claim = judge(builder, tmp_path, "expect = { PFC = 4 }\ntolerance = 0.01\n")
+    assert claim.verdict is Verdict.REPRODUCED
+    assert claim.measured == "PFC 4 ms (3 to 9)"
+    row = claims.to_table([claim]).to_pylist()[0]
+    assert (row["lowest"], row["measured"], row["highest"]) == (3, 4, 9)
+
+
+def test_two_runs_with_one_seed_have_no_one_number(builder: Builder, tmp_path: Path) -> None:
+    for value in (1.0, 2.0):
+        run = builder.run("PFC", limit=value)
+        builder.flow(run, "burst", start_ns=0.0, fct_ns=value * MS)
+    claim = judge(builder, tmp_path, "expect = { PFC = 4 }\n")
+    assert claim.verdict is Verdict.NOT_EVALUATED
+    assert "2 runs of PFC" in claim.why
+
+
+def test_ratios_are_between_runs_with_the_same_seed(builder: Builder, tmp_path: Path) -> None:
+    # Of the medians it would be 8/2; seed by seed it is 2, 4 and 8.
+    seeds(builder, DCQCN=[8.0, 4.0, 16.0], PCN=[4.0, 1.0, 2.0])
+    check = 'over = "PCN"\nexpect = { DCQCN = 4 }\ntolerance = 0.01\n'
+    claim = judge(builder, tmp_path, check)
+    assert claim.verdict is Verdict.REPRODUCED
+    assert claim.expected == "DCQCN 4 × PCN"
+    assert claim.measured == "DCQCN 4 × PCN (2 to 8)"
+
+
+@pytest.mark.parametrize(
+    ("check", "verdict"),
+    [
+        ("expect = { DCQCN = 3 }", Verdict.ORDER),
+        ("expect = { DCQCN = 0.5 }", Verdict.NOT_REPRODUCED),
+        ('schemes = ["DCQCN"]\nat_least = 1.4', Verdict.REPRODUCED),
+        ('schemes = ["DCQCN"]\nat_least = 3', Verdict.ORDER),
+        ('schemes = ["DCQCN"]\nat_most = 0.9', Verdict.NOT_REPRODUCED),
+    ],
+)
+def test_a_ratio_on_the_claimed_side_of_1_has_the_order(
+    builder: Builder, tmp_path: Path, check: str, verdict: Verdict
+) -> None:
+    durations(builder, DCQCN=4.5, PCN=3.0)
+    claim = judge(builder, tmp_path, f'over = "PCN"\n{check}\n')
+    assert claim.verdict is verdict
+    assert ("The order DCQCN > PCN is the same." in claim.why) is (verdict is Verdict.ORDER)
+
+
+def test_over_nothing_there_is_no_ratio(builder: Builder, tmp_path: Path) -> None:
+    durations(builder, DCQCN=4.5, PCN=0.0)
+    claim = judge(builder, tmp_path, 'over = "PCN"\nexpect = { DCQCN = 2 }\n')
+    assert claim.verdict is Verdict.NOT_EVALUATED
+    assert claim.why == "burst_duration_ms of PCN is 0 ms: there is no ratio."
+
+
 def test_a_note_is_shown_where_the_claim_does_not_hold(builder: Builder, tmp_path: Path) -> None:
     durations(builder, PFC=3.4)
     file = tmp_path / "made-up.toml"

@@ -350,3 +350,57 @@ def test_swept_links_and_crossing_flows(builder: Builder) -> None:
     assert metrics.swept_crossing_ratio(runs, **crossing, pick="min") == pytest.approx(0.9)
     half = metrics.swept_crossing_ratio(runs, **crossing, pick="max", reference="half")
     assert half == pytest.approx(1.1)
+
+
+def test_pause_rate_by_link_and_in_all(builder: Builder) -> None:
+    run = builder.run("PCN")
+    for node, peer, frames, events in (
+        ("S1", "S0", 30, 3),
+        ("S0", "H0", 10, 2),
+        ("S1", "R1", 0, 0),
+    ):
+        builder.add(
+            "ports",
+            run=run,
+            scheme="PCN",
+            node=node,
+            peer=peer,
+            pause_frames=frames,
+            pause_events=events,
+            paused_ns=1.5e6,
+        )
+    run = builder.only_run()
+    # Frames per ms are thousands a second.
+    assert metrics.pause_rate_kps(run, 20) == pytest.approx(2.0)
+    assert metrics.pause_rate_kps(run, 20, count="events") == pytest.approx(0.25)
+    assert metrics.pause_rate_kps(run, 20, ["S1->S0"]) == pytest.approx(1.5)
+    assert metrics.pause_rate_kps(run, 20, ["S0->S1"]) == 0
+    assert metrics.paused_ms(run) == pytest.approx(4.5)
+
+
+def test_fct_of_some_traffic_and_of_flows_that_never_end(builder: Builder) -> None:
+    run = builder.run("PCN")
+    for ms in range(1, 102):
+        builder.flow(run, "H0", start_ns=0.0, fct_ns=ms * MS)
+    builder.flow(run, "H1", start_ns=0.0, fct_ns=7 * MS)
+    builder.flow(run, "H1", start_ns=0.0, fct_ns=None)
+    run = builder.only_run()
+    assert metrics.fct_ms(run, "mean", ["H0"]) == pytest.approx(51)
+    assert metrics.fct_ms(run, "p99", ["H0"]) == pytest.approx(100)
+    assert metrics.fct_ms(run, "p50", ["H1"]) == math.inf
+    assert metrics.fct_ms(run, "mean", ["H1"]) == math.inf
+    assert metrics.fct_ms(run, "p50") == pytest.approx(51)
+    with pytest.raises(Unavailable, match="No flow of H2"):
+        metrics.fct_ms(run, "mean", ["H2"])
+
+
+def test_trends_from_the_smallest_to_the_largest_value(builder: Builder) -> None:
+    for w_max, frames, fct in ((1.0, 40, 2.0), (0.125, 10, 3.0), (0.5, 30, 2.5)):
+        run = builder.run("PCN", w_max=w_max)
+        builder.add("ports", run=run, scheme="PCN", node="S1", peer="S0", pause_frames=frames)
+        builder.flow(run, "H0", start_ns=0.0, fct_ns=fct * MS)
+    runs = builder.result().runs_of("PCN")
+    assert metrics.swept_pause_rate_trend(runs, "w_max", 20, ["S1->S0"]) == pytest.approx(0.25)
+    assert metrics.swept_fct_trend(runs, "w_max", "p99") == pytest.approx(1.5)
+    with pytest.raises(Unavailable, match="Nothing was paused"):
+        metrics.swept_pause_rate_trend(runs, "w_max", 20, ["S0->H0"])

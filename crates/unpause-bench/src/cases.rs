@@ -8,8 +8,8 @@ use unpause_scenario::cdf;
 use unpause_scenario::topology::{ClosPods, FatTree, SingleSwitch, Topology, TwoSwitch};
 use unpause_sim::config::{Config, HostConfig, NodeId, Probes, SchemeConfig, SwitchConfig};
 use unpause_sim::traffic::{
-    Arrivals, Burst, FlowSettings, FlowSpec, Incast, Permutation, Poisson, Receivers, Size,
-    TrafficSpec,
+    Arrivals, Burst, BurstFlows, FlowSettings, FlowSpec, Incast, Permutation, Poisson, Receivers,
+    Size, TrafficSpec,
 };
 
 /// One case.
@@ -197,7 +197,7 @@ fn fig1(scheme: SchemeConfig, burst: Time, stop: Time) -> Config {
     let burst = TrafficSpec::Burst(Burst {
         from: (2..16).map(|host| node(&format!("H{host}"))).collect(),
         to: node("R1"),
-        flows_per_host: 16,
+        flows: BurstFlows::PerHost(16),
         size: Size::Fixed(64_000),
         arrivals: Arrivals::once(burst),
         flow: FlowSettings {
@@ -370,7 +370,7 @@ fn incast() -> Config {
     let burst = TrafficSpec::Burst(Burst {
         from: hosts[1..].to_vec(),
         to: hosts[0],
-        flows_per_host: 1,
+        flows: BurstFlows::PerHost(1),
         size: Size::Fixed(1_000_000),
         arrivals: Arrivals::once(Time::ZERO),
         flow: FlowSettings::default(),

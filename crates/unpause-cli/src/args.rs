@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use unpause_protocols::units::Time;
-use unpause_scenario::quantity::parse_duration;
+use unpause_protocols::units::{Rate, Time};
+use unpause_scenario::quantity::{parse_duration, parse_rate};
 
 /// Compares congestion management schemes in Ethernet fabrics, packet by packet.
 #[derive(Parser)]
@@ -30,6 +30,9 @@ pub enum Command {
     Compare(Compare),
     /// Write the tables of a result in another format.
     Export(Export),
+    /// Suggest settings from what is known of a fabric.
+    #[command(subcommand)]
+    Suggest(Suggest),
     /// Run a paper's experiments, draw its figures and judge its claims on one page.
     Reproduce(Reproduce),
 }
@@ -98,6 +101,65 @@ pub struct Export {
     pub out: Option<PathBuf>,
 }
 
+#[derive(Subcommand)]
+pub enum Suggest {
+    /// ECN thresholds from base RTTs and link rate, with their formulas: RED-AVG, RED-Tail, CoDel,
+    /// TCN, ECN#.
+    Ecn(SuggestEcn),
+}
+
+#[derive(clap::Args)]
+pub struct SuggestEcn {
+    /// Rate of the links, such as 10Gbps.
+    #[arg(long, value_parser = rate)]
+    pub rate: Rate,
+    /// Base RTTs by percentile, such as 0:80us,50:120us,90:220us,100:240us.
+    #[arg(long, value_name = "PERCENTILES", required_unless_present = "rtt_file")]
+    pub rtt: Option<String>,
+    /// File of measured base RTTs: one a line (82us), or with cumulative probabilities (82us,0.15).
+    #[arg(long, value_name = "FILE", conflicts_with = "rtt")]
+    pub rtt_file: Option<PathBuf>,
+    /// Average base RTT, if not that of the percentiles.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub average: Option<Time>,
+    /// Share of C x RTT that a queue must hold for full throughput.
+    #[arg(long, default_value_t = 1.0, value_parser = share_above_zero)]
+    pub lambda: f64,
+    /// Write a scenario that compares them with DCTCP senders.
+    #[arg(long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
+    #[command(flatten)]
+    pub scenario: EcnScenario,
+}
+
+#[derive(clap::Args)]
+pub struct EcnScenario {
+    /// Its flow sizes: a name that `unpause list` shows, or a file of bytes and probabilities.
+    #[arg(
+        long,
+        value_name = "NAME|FILE",
+        default_value = "websearch",
+        requires = "write"
+    )]
+    pub cdf: String,
+    /// Its fabric: 32 hosts on 4 leaves and 4 spines, or 16 senders and a receiver on a switch.
+    #[arg(long, value_enum, default_value = "leaf-spine", requires = "write")]
+    pub fabric: EcnFabric,
+    /// Its load, of the links from leaves to spines or of the receiver's.
+    #[arg(long, default_value_t = 0.6, value_parser = share_above_zero, requires = "write")]
+    pub load: f64,
+    /// Delay of each of its links; hosts add the rest of the RTTs.
+    #[arg(long, value_name = "TIME", default_value = "1us", value_parser = duration, requires = "write")]
+    pub delay: Time,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub enum EcnFabric {
+    #[value(name = "n-to-1")]
+    NToOne,
+    LeafSpine,
+}
+
 #[derive(clap::Args)]
 pub struct Reproduce {
     /// Paper, or one of its figures: pcn, pcn/F11.
@@ -114,6 +176,20 @@ pub struct Reproduce {
     /// Threads, shared among the runs [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
+}
+
+fn rate(text: &str) -> Result<Rate, String> {
+    let rate = parse_rate(text).map_err(|error| format!("{error}; {}", error.help))?;
+    if rate.ps_per_byte().is_none() {
+        return Err("a byte must last a whole number of picoseconds, as at 10Gbps".into());
+    }
+    Ok(rate)
+}
+
+fn share_above_zero(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok();
+    let share = share.filter(|share: &f64| *share > 0.0 && *share <= 1.0);
+    share.ok_or_else(|| "expected a number above 0, up to 1".into())
 }
 
 fn duration(text: &str) -> Result<Time, String> {

@@ -9,6 +9,7 @@ mod interrupt;
 mod listing;
 mod progress;
 mod report;
+mod suggest;
 mod text;
 
 use std::ffi::OsString;
@@ -18,7 +19,7 @@ use clap::Parser;
 use miette::Diagnostic;
 use unpause_scenario::Error;
 
-use args::{Args, Command};
+use args::{Args, Command, Suggest};
 
 /// Runs the command line `args`, of which the first is the program's name. Returns the exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
@@ -40,6 +41,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
         }
         Command::Compare(compare) => commands::compare(compare),
         Command::Export(export) => commands::export(export),
+        Command::Suggest(Suggest::Ecn(ecn)) => suggest::ecn(ecn),
         Command::Reproduce(reproduce) => return report::reproduce(reproduce),
     };
     match done {

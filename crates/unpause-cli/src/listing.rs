@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use unpause_scenario::{BUILDERS, Mechanism, TRAFFIC_KINDS, cdf};
+use unpause_scenario::{BUILDERS, Key, Marking, Mechanism, TRAFFIC_KINDS, cdf};
 
 /// Everything that a scenario can name, and the scenarios below `scenarios/`.
 pub fn everything() -> String {
@@ -11,12 +11,12 @@ pub fn everything() -> String {
         String::from("Congestion controls (congestion_control = …), and the keys of [scheme.…]:\n");
     for mechanism in Mechanism::ALL {
         text += &format!("  {:14} {}\n", mechanism.name(), mechanism.summary());
-        for key in mechanism.keys() {
-            text += &format!(
-                "    {:20} {:14} {}\n",
-                key.name, key.default, key.description
-            );
-        }
+        text += &keys(&mechanism.keys());
+    }
+    text += "\nMarking in switches (marking = …), and the keys of [scheme.…]:\n";
+    for marking in Marking::ALL {
+        text += &format!("  {:14} {}\n", marking.name(), marking.summary());
+        text += &keys(&marking.keys());
     }
     text += "\nTopology builders ([topology] builder = …; file = … reads an HPCC/ns-3 topology):\n";
     for (name, keys) in BUILDERS {
@@ -46,6 +46,16 @@ pub fn everything() -> String {
         text += &format!("  {:32} {}\n", file.display().to_string(), title(&file));
     }
     text
+}
+
+fn keys(keys: &[Key]) -> String {
+    let line = |key: &Key| {
+        format!(
+            "    {:20} {:14} {}\n",
+            key.name, key.default, key.description
+        )
+    };
+    keys.iter().map(line).collect()
 }
 
 fn find(directory: &Path, files: &mut Vec<PathBuf>) {

@@ -48,7 +48,8 @@ pub struct SourceError {
 }
 
 impl Error {
-    pub(crate) fn io(action: &'static str, path: &Path, reason: std::io::Error) -> Self {
+    /// A file that could not be dealt with; `action` as in "cannot read".
+    pub fn io(action: &'static str, path: &Path, reason: std::io::Error) -> Self {
         Self::Io {
             action,
             path: path.to_owned(),

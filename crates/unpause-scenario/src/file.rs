@@ -3,6 +3,7 @@
 //! Tables whose meaning depends on one of their keys (topologies, schemes, traffic) are read in
 //! [`crate::compile`]; here are the others.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
@@ -55,7 +56,9 @@ pub(crate) struct Switch {
     pub lossless: Option<Vec<Spanned<u8>>>,
     pub buffer: Option<Spanned<Size>>,
     pub lossy_queue: Option<Spanned<Size>>,
+    pub lossy_queue_packets: Option<Spanned<u32>>,
     pub queueing: Option<Queueing>,
+    pub scheduler: Option<Spanned<Scheduler>>,
 }
 
 /// How packets get from ingress to egress.
@@ -121,6 +124,27 @@ pub(crate) struct SharedMemory {
 pub(crate) enum Queueing {
     Fifo,
     Voq,
+}
+
+/// `[switch.scheduler]`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Scheduler {
+    pub kind: SchedulerKind,
+    /// By priority.
+    pub weights: Option<Spanned<BTreeMap<String, Spanned<u32>>>>,
+    /// By priority.
+    pub quanta: Option<Spanned<BTreeMap<String, Spanned<Size>>>>,
+    pub quantum: Option<Spanned<Size>>,
+    pub strict: Option<Spanned<Vec<Spanned<u8>>>>,
+}
+
+/// How the priorities of a port share it.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SchedulerKind {
+    Strict,
+    Dwrr,
 }
 
 /// `[pfc]`

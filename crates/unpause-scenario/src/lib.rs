@@ -10,6 +10,7 @@ mod document;
 mod error;
 mod file;
 pub mod import;
+mod marking;
 mod mechanisms;
 mod output;
 pub mod quantity;
@@ -27,6 +28,7 @@ mod warnings;
 
 pub use compile::{BUILDERS, KINDS as TRAFFIC_KINDS, Names, Run};
 pub use error::{Error, SourceError};
+pub use marking::Marking;
 pub use mechanisms::{Key, Mechanism};
 pub use output::{
     HostNote, Manifest, Outcome, ScenarioNote, Timing, WriteOptions, check_destination,

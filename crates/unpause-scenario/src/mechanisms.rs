@@ -60,7 +60,9 @@ macro_rules! section {
     };
 }
 
-fn store<T, S: Setting<T>>(key: &str, value: &Spanned<S>, slot: &mut T) -> Checked<()> {
+pub(crate) use section;
+
+pub(crate) fn store<T, S: Setting<T>>(key: &str, value: &Spanned<S>, slot: &mut T) -> Checked<()> {
     value.get_ref().store(slot).or_else(|why| {
         Problem::new(format!("`{key}` cannot be this: {why}"))
             .at(value.span(), "here")
@@ -209,6 +211,17 @@ impl Mechanism {
                 keys
             }
             Self::Pcn => PcnFile::keys(&PcnParams::default()),
+        }
+    }
+
+    /// Keys of its table that set its own congestion point, which another `marking` replaces; all of
+    /// it, as `None`, if it cannot do without.
+    pub(crate) fn marking_keys(self) -> Option<&'static [&'static str]> {
+        match self {
+            Self::None | Self::Timely => Some(&[]),
+            Self::Dcqcn => Some(&["kmin", "kmax", "pmax"]),
+            Self::Pcn => Some(&["mark_basis"]),
+            Self::Qcn => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! How values of the scenario file are stored in parameters of mechanisms, and shown.
 
 use serde::Deserialize;
-use unpause_protocols::congestion_point::{np_ecn, qcn};
+use unpause_protocols::congestion_point::{ecn_sharp, np_ecn, qcn, tofino};
 use unpause_protocols::reaction_point::{dcqcn, timely};
 use unpause_protocols::units::{Fraction, Rate, Time};
 
@@ -162,6 +162,24 @@ macro_rules! choice {
     };
 }
 
+/// A number of packets.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Packets(pub u32);
+
+/// What stands for the time that a packet waits.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SojournSignal {
+    SojournTime,
+    QueueLength,
+}
+
+choice!(EcnSharpVariant for ecn_sharp::Variant {
+    Paper = "paper",
+    AuthorsCode = "authors-code",
+});
+choice!(TofinoLoad for tofino::Load { Scaled = "scaled", Unscaled = "unscaled" });
 choice!(MarkBasis for np_ecn::MarkBasis {
     DequeueAfter = "dequeue-after",
     EnqueueBefore = "enqueue-before",

@@ -7,6 +7,7 @@ use unpause_sim::dependency::buffer_dependency_cycle;
 use unpause_sim::results::PortRecord;
 
 use crate::compile::Run;
+use crate::marking::Marking;
 use crate::mechanisms::Mechanism;
 use crate::run::Measured;
 
@@ -335,7 +336,10 @@ impl Found<'_> {
             let message = format!("no PAUSE was sent: no ingress held more than {largest}{xoff}");
             self.add(never, message, None);
         }
-        let marks = matches!(run.mechanism, Mechanism::Pcn | Mechanism::Dcqcn);
+        let marks = match run.marking {
+            Some(marking) => marking != Marking::None,
+            None => matches!(run.mechanism, Mechanism::Pcn | Mechanism::Dcqcn),
+        };
         if marks && totals.marked_packets == 0 {
             self.add(never, "no packet was marked".into(), None);
         }

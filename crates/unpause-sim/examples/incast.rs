@@ -9,7 +9,7 @@ use unpause_protocols::{congestion_point, notification_point, reaction_point};
 use unpause_sim::config::{
     Config, Fabric, HostConfig, Link, NodeKind, Probes, SchemeConfig, SwitchConfig,
 };
-use unpause_sim::traffic::{Arrivals, Burst, FlowSettings, Size, TrafficSpec};
+use unpause_sim::traffic::{Arrivals, Burst, BurstFlows, FlowSettings, Size, TrafficSpec};
 
 fn main() -> Result<(), unpause_sim::Error> {
     // Node 0 is a switch, nodes 1 to 5 are its hosts.
@@ -24,7 +24,7 @@ fn main() -> Result<(), unpause_sim::Error> {
     let incast = Burst {
         from: vec![2, 3, 4, 5],
         to: 1,
-        flows_per_host: 1,
+        flows: BurstFlows::PerHost(1),
         size: Size::Fixed(1_000_000),
         arrivals: Arrivals::once(Time::ZERO),
         flow: FlowSettings::default(),

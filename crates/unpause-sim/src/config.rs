@@ -5,7 +5,7 @@
 
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{Rate, Time};
-use unpause_protocols::{congestion_point, notification_point, reaction_point};
+use unpause_protocols::{congestion_point, notification_point, reaction_point, scheduler};
 
 use crate::traffic::TrafficSpec;
 
@@ -120,6 +120,11 @@ pub struct SwitchConfig {
     pub queueing: Queueing,
     /// A lossy packet is dropped when its egress queue would grow beyond this, bytes.
     pub lossy_queue_bytes: u64,
+    /// A lossy packet is dropped when its egress queue would hold more packets than this.
+    pub lossy_queue_packets: Option<u32>,
+    /// Which priority of an egress port sends next; its queues are numbered by priority. Whatever it
+    /// says, the control priority goes before all others.
+    pub scheduler: scheduler::Config,
 }
 
 /// Models of a switch.
@@ -240,6 +245,8 @@ impl Default for SwitchConfig {
             buffer_bytes: None,
             queueing: Queueing::Fifo,
             lossy_queue_bytes: 1_000_000,
+            lossy_queue_packets: None,
+            scheduler: scheduler::Config::default(),
         }
     }
 }

@@ -6,7 +6,7 @@ use rand_core::Rng;
 
 use crate::dispatch::mechanisms;
 use crate::notification::QcnFeedback;
-use crate::units::Time;
+use crate::units::{Rate, Time};
 
 pub mod codel;
 pub mod dctcp_red;
@@ -108,6 +108,17 @@ mechanisms! {
     EcnSharp(ecn_sharp::EcnSharp),
     /// ECN# with the clock, registers and division of a programmable switch.
     Tofino(tofino::Tofino),
+}
+
+impl Config {
+    /// Tells mechanisms that turn queue lengths into times the rate of the queue's link.
+    pub fn set_link_rate(&mut self, link: Rate) {
+        if let Self::EcnSharp(params) = self
+            && let ecn_sharp::Signal::QueueLength(rate) = &mut params.signal
+        {
+            *rate = link;
+        }
+    }
 }
 
 impl CongestionPoint {

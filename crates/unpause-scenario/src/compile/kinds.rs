@@ -35,7 +35,7 @@ pub const KINDS: [(&str, &str); 7] = [
     ),
     (
         "burst",
-        "all of `from` send to one host at once: size or cdf, flows_per_host, start, interval",
+        "all of `from` send to one host at once: size or cdf, flows_per_host or flows, start, interval",
     ),
     ("on-off", "all of `from` send for `on`, pause for `off`"),
     (
@@ -72,6 +72,7 @@ pub(super) struct BurstKind {
     pub size: Option<Spanned<quantity::Size>>,
     pub cdf: Option<Spanned<String>>,
     pub flows_per_host: Option<Spanned<u32>>,
+    pub flows: Option<Spanned<u32>>,
     pub start: Option<Spanned<Duration>>,
     pub stop: Option<Spanned<Duration>>,
     pub interval: Option<Spanned<Duration>>,
@@ -96,9 +97,11 @@ pub(super) struct PoissonKind {
     pub from: Option<Spanned<file::Names>>,
     pub to: Option<Spanned<file::Names>>,
     pub permutation: Option<Spanned<bool>>,
+    pub outside_leaf: Option<Spanned<bool>>,
     pub size: Option<Spanned<quantity::Size>>,
     pub cdf: Option<Spanned<String>>,
     pub load: Option<Spanned<Ratio>>,
+    pub load_of: Option<Spanned<LoadOf>>,
     pub rate: Option<Spanned<DataRate>>,
     pub mean_interval: Option<Spanned<Duration>>,
     #[serde(default)]
@@ -106,6 +109,18 @@ pub(super) struct PoissonKind {
     pub start: Option<Spanned<Duration>>,
     pub stop: Option<Spanned<Duration>>,
     pub flows: Option<Spanned<u64>>,
+}
+
+/// Of which links `load` is a share.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum LoadOf {
+    /// Of the senders.
+    Senders,
+    /// Of the receivers.
+    Receivers,
+    /// From the senders' switches to other switches.
+    Uplinks,
 }
 
 #[derive(Deserialize)]

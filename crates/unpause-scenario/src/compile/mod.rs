@@ -2,9 +2,11 @@
 
 mod files;
 mod kinds;
+mod marking;
 mod names;
 mod pipeline;
 mod rtt;
+mod scheduler;
 mod settings;
 
 mod topology;
@@ -23,11 +25,13 @@ use unpause_sim::traffic::TrafficSpec;
 use crate::document::{self, Table, read, split_off, take_string, take_table, take_tables};
 use crate::error::{Checked, Problem, nearest};
 use crate::file::{FILE_KEYS, File};
+use crate::marking::Marking;
 use crate::mechanisms::Mechanism;
 use crate::sweep::{self, Point};
 
 pub use kinds::KINDS;
 pub use names::Names;
+pub(crate) use settings::both;
 pub use topology::BUILDERS;
 
 /// One run of a scenario: a scheme at a sweep point.
@@ -39,6 +43,8 @@ pub struct Run {
     pub scheme: String,
     /// What its `congestion_control` is.
     pub mechanism: Mechanism,
+    /// Its `marking`, if it says.
+    pub marking: Option<Marking>,
     /// Value of each sweep column.
     pub values: Vec<f64>,
     /// What runs.
@@ -196,9 +202,21 @@ fn compile_run<'i>(
     let mut switch = settings::switch(&file.switch, pfc, &host)?;
     let mtu = host.payload_bytes + host.header_bytes + fabric.framing_bytes;
     switch.model = pipeline::model(&file.switch, &file.pfc, u64::from(mtu))?;
+    let scheduled = scheduler::scheduler(&file.switch.scheduler, &host)?;
     let probes = settings::probes(&file.probes, &names)?;
-    let (mechanism, scheme_config) = congestion_control(&mut scheme_table, &fabric, &names)?;
-    read::<SchemeFile>(scheme_table, &["congestion_control", "set"])?;
+    let marking_table = split_off(&mut scheme_table, &marking::KEYS);
+    let (mechanism, mut scheme_config) = congestion_control(
+        &mut scheme_table,
+        marking_table.get_ref().get("marking"),
+        &fabric,
+        &names,
+    )?;
+    let marking = marking::marking(marking_table)?;
+    let marking = marking.map(|(marking, config)| {
+        scheme_config.congestion_point = config;
+        marking
+    });
+    read::<SchemeFile>(scheme_table, &["congestion_control", "marking", "set"])?;
 
     if traffic_tables.is_empty() {
         return Problem::new("no traffic")
@@ -223,11 +241,14 @@ fn compile_run<'i>(
         if let Err(why) = entry.spec.validate(&fabric) {
             return Problem::new(why).at(span, "in this entry").err();
         }
+        let used = entry.spec.priorities();
+        scheduler::check_queues(&scheduled, &file.switch.scheduler, used, span)?;
         unique(&mut traffic_names, entry.name, "traffic")?;
         traffic.push(entry.spec);
         notes.extend(entry.note);
     }
     names.traffic = traffic_names.into_iter().map(Spanned::into_inner).collect();
+    switch.scheduler = scheduled.scheduler;
     let seed = file.seed.take().unwrap_or(1);
     let config = Config {
         fabric,
@@ -243,6 +264,7 @@ fn compile_run<'i>(
         index: 0,
         scheme: scheme.to_owned(),
         mechanism,
+        marking,
         values: point.values.clone(),
         config,
         names: Arc::new(names),
@@ -253,6 +275,7 @@ fn compile_run<'i>(
 
 fn congestion_control(
     table: &mut Table<'_>,
+    marking: Option<&Spanned<DeValue<'_>>>,
     fabric: &unpause_sim::config::Fabric,
     names: &Names,
 ) -> Checked<(Mechanism, unpause_sim::config::SchemeConfig)> {
@@ -273,36 +296,53 @@ fn congestion_control(
             }
         },
     };
-    let mut parameters = None;
-    for (key, value) in split_off(table, &known).into_inner() {
-        let span = value.span();
-        if key.get_ref() != mechanism.name() {
-            return Problem::new(format!("[scheme.{}] has no effect", key.get_ref()))
-                .at(key.span(), "these parameters")
-                .at(
-                    chosen.as_ref().map_or(key.span(), Spanned::span),
-                    format!("congestion_control is \"{}\"", mechanism.name()),
-                )
-                .help(format!(
-                    "remove the table, or set congestion_control = \"{}\"",
-                    key.get_ref()
-                ))
-                .err();
-        }
-        match value.into_inner() {
-            DeValue::Table(table) => parameters = Some(Spanned::new(span, table)),
-            _ => {
-                return Problem::new(format!("`{}` is not a table", key.get_ref()))
-                    .at(span, "expected parameters")
-                    .err();
-            }
-        }
+    let tables = split_off(table, &known);
+    let key = "congestion_control";
+    let parameters = parameters(tables, key, mechanism.name(), chosen.as_ref())?;
+    if let Some(marking) = marking {
+        marking::replaces(mechanism, marking.span(), parameters.as_ref())?;
     }
     let base_rtt = match mechanism {
         Mechanism::Timely => rtt::base_rtt(fabric, names),
         _ => Time::ZERO,
     };
     Ok((mechanism, mechanism.configure(parameters, base_rtt)?))
+}
+
+/// The one of `tables` that has parameters of `name`, which `key` says or is by default; there must be
+/// no other.
+fn parameters<'i>(
+    tables: Table<'i>,
+    key: &str,
+    name: &str,
+    chosen: Option<&Spanned<String>>,
+) -> Checked<Option<Table<'i>>> {
+    let mut parameters = None;
+    for (table, value) in tables.into_inner() {
+        let span = value.span();
+        if table.get_ref() != name {
+            return Problem::new(format!("[scheme.{}] has no effect", table.get_ref()))
+                .at(table.span(), "these parameters")
+                .at(
+                    chosen.map_or(table.span(), Spanned::span),
+                    format!("{key} is \"{name}\""),
+                )
+                .help(format!(
+                    "remove the table, or set {key} = \"{}\"",
+                    table.get_ref()
+                ))
+                .err();
+        }
+        match value.into_inner() {
+            DeValue::Table(table) => parameters = Some(Spanned::new(span, table)),
+            _ => {
+                return Problem::new(format!("`{}` is not a table", table.get_ref()))
+                    .at(span, "expected parameters")
+                    .err();
+            }
+        }
+    }
+    Ok(parameters)
 }
 
 impl Run {

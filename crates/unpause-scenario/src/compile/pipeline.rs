@@ -39,6 +39,10 @@ fn without_effect(switch: &file::Switch, pfc: &file::Pfc) -> Checked<()> {
             "switch.lossy_queue",
             switch.lossy_queue.as_ref().map(Spanned::span),
         ),
+        (
+            "switch.lossy_queue_packets",
+            switch.lossy_queue_packets.as_ref().map(Spanned::span),
+        ),
         ("pfc.xoff", pfc.xoff.as_ref().map(Spanned::span)),
         ("pfc.xon", pfc.xon.as_ref().map(Spanned::span)),
         ("pfc.xon_gap", pfc.xon_gap.as_ref().map(Spanned::span)),

@@ -71,6 +71,16 @@ pub(super) fn switch(
             switch.lossless |= 1 << number;
         }
     }
+    if let Some(packets) = &file.lossy_queue_packets {
+        if *packets.get_ref() == 0 {
+            return Problem::new("`lossy_queue_packets` is zero")
+                .at(packets.span(), "nothing could wait")
+                .err();
+        }
+        switch.lossy_queue_packets = Some(*packets.get_ref());
+        // Packets alone limit the queue unless bytes are said, too.
+        switch.lossy_queue_bytes = u64::MAX;
+    }
     switch.buffer_bytes = file.buffer.as_ref().map(|size| size.get_ref().0);
     if let Some(size) = &file.lossy_queue {
         switch.lossy_queue_bytes = size.get_ref().0;
@@ -169,7 +179,7 @@ fn threshold(file: &file::Pfc, host: &HostConfig) -> Checked<PfcThreshold> {
 }
 
 /// Two keys that exclude each other.
-pub(super) fn both<T, A, B>(
+pub(crate) fn both<T, A, B>(
     first: &str,
     first_value: &Spanned<A>,
     second: &str,

@@ -1,18 +1,20 @@
 //! `[[traffic]]`: one kind of table for each kind of traffic.
 
+use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde_spanned::Spanned;
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::NodeId;
 use unpause_sim::traffic::{
-    Arrivals, Burst, FlowSettings, FlowSpec, Incast, Interval, OnOff, Permutation, Poisson,
-    Receivers, TrafficSpec,
+    Arrivals, Burst, BurstFlows, FlowSettings, FlowSpec, Incast, Interval, OnOff, Permutation,
+    Poisson, Receivers, TrafficSpec,
 };
 
 use super::files::Files;
 use super::kinds::{
-    BurstKind, COMMON_KEYS, Common, FileKind, FlowKind, IncastKind, KINDS, OnOffKind,
+    BurstKind, COMMON_KEYS, Common, FileKind, FlowKind, IncastKind, KINDS, LoadOf, OnOffKind,
     PermutationKind, PoissonKind,
 };
 use super::names::Names;
@@ -182,10 +184,12 @@ fn burst(
     context: &Context<'_>,
 ) -> Checked<TrafficSpec> {
     let (from, to) = context.many_to_one(&kind.from, &kind.to)?;
-    let flows_per_host = kind
-        .flows_per_host
-        .as_ref()
-        .map_or(Ok(1), |n| at_least_one("flows_per_host", n))?;
+    let flows = match (&kind.flows_per_host, &kind.flows) {
+        (Some(each), Some(all)) => return both("flows_per_host", each, "flows", all),
+        (Some(each), None) => BurstFlows::PerHost(at_least_one("flows_per_host", each)?),
+        (None, Some(all)) => BurstFlows::InAll(at_least_one("flows", all)?),
+        (None, None) => BurstFlows::PerHost(1),
+    };
     stops_after_start(&kind.start, &kind.stop)?;
     let mut arrivals = events(&kind.start, &kind.stop, &kind.interval, &kind.mean_interval)?;
     if let Some(events) = &kind.events {
@@ -195,7 +199,7 @@ fn burst(
     Ok(TrafficSpec::Burst(Burst {
         from,
         to,
-        flows_per_host,
+        flows,
         size,
         arrivals,
         flow,
@@ -230,8 +234,19 @@ fn poisson(
         (Some(permutation), None) if *permutation.get_ref() => Receivers::Permutation,
         _ => Receivers::Any(context.hosts_or_all(&kind.to)?),
     };
+    let to = match (&kind.outside_leaf, to) {
+        (Some(outside), Receivers::Permutation) if *outside.get_ref() => {
+            let permutation = kind.permutation.as_ref().expect("it has been read");
+            return both("permutation", permutation, "outside_leaf", outside);
+        }
+        (Some(outside), Receivers::Any(to)) if *outside.get_ref() => Receivers::BehindOtherSwitch {
+            to,
+            switch_of: context.switch_of(),
+        },
+        (_, to) => to,
+    };
     let receivers = match &to {
-        Receivers::Any(hosts) => hosts.as_slice(),
+        Receivers::Any(hosts) | Receivers::BehindOtherSwitch { to: hosts, .. } => hosts.as_slice(),
         Receivers::Permutation => &from,
     };
     context.any_to_any(&from, receivers, &kind.from, &kind.to, &span)?;
@@ -253,7 +268,7 @@ fn poisson(
                     .at(load.span(), "nothing would be sent")
                     .err();
             }
-            let capacity: f64 = from.iter().map(|host| context.host_rate(*host)).sum();
+            let capacity = context.capacity(&kind.load_of, &from, receivers)?;
             load.get_ref().as_f64() * capacity / bits_per_event
         }
         (None, Some(rate), None) => {
@@ -269,12 +284,18 @@ fn poisson(
             return Problem::new("how much traffic is not said")
                 .at(span, "in this entry")
                 .help(
-                    "set one of: load = 0.5 (share of the senders' links), rate = \"12Gbps\" \
+                    "set one of: load = 0.5 (share of the senders' links, or what load_of says), rate = \"12Gbps\" \
                      (payload of all senders together), mean_interval = \"10us\"",
                 )
                 .err();
         }
     };
+    if let (Some(of), None) = (&kind.load_of, &kind.load) {
+        return Problem::new("`load_of` has no effect")
+            .at(of.span(), "there is no `load`")
+            .help("remove it, or say how much traffic there is by `load`")
+            .err();
+    }
     let arrivals = Arrivals {
         stop: time(&kind.stop, Time::NEVER),
         max_flows: kind.flows.as_ref().map(|flows| *flows.get_ref()),
@@ -425,6 +446,47 @@ impl Context<'_> {
         let links = &self.topology.fabric.links;
         let link = links.iter().find(|link| link.a == host || link.b == host);
         link.map_or(0.0, |link| link.rate.as_bps() as f64)
+    }
+
+    /// By node: the switch that a host is connected to.
+    fn switch_of(&self) -> Arc<[NodeId]> {
+        let peers = self.names.peers.iter();
+        peers
+            .map(|peers| peers.first().copied().unwrap_or(NodeId::MAX))
+            .collect()
+    }
+
+    /// Bits per second of the links that `load` is a share of.
+    fn capacity(
+        &self,
+        of: &Option<Spanned<LoadOf>>,
+        from: &[NodeId],
+        to: &[NodeId],
+    ) -> Checked<f64> {
+        let of_hosts = |hosts: &[NodeId]| hosts.iter().map(|host| self.host_rate(*host)).sum();
+        let Some(of) = of else {
+            return Ok(of_hosts(from));
+        };
+        match of.get_ref() {
+            LoadOf::Senders => Ok(of_hosts(from)),
+            LoadOf::Receivers => Ok(of_hosts(to)),
+            LoadOf::Uplinks => {
+                let switch_of = self.switch_of();
+                let edges: HashSet<NodeId> =
+                    from.iter().map(|host| switch_of[*host as usize]).collect();
+                let links = self.topology.fabric.links.iter();
+                let ends = links.flat_map(|link| [(link.a, link.b, link), (link.b, link.a, link)]);
+                let up = ends.filter(|(a, b, _)| edges.contains(a) && !self.names.is_host(*b));
+                let capacity: f64 = up.map(|(_, _, link)| link.rate.as_bps() as f64).sum();
+                if capacity == 0.0 {
+                    return Problem::new("the senders' switches have no links to other switches")
+                        .at(of.span(), "of nothing")
+                        .help("set load_of = \"senders\" or \"receivers\"")
+                        .err();
+                }
+                Ok(capacity)
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use rand_core::Rng;
 use unpause_protocols::congestion_point::{self, CongestionPoint};
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{Rate, Time};
 
 use crate::packet::{CE, ECT, Kind, Packet};
 use crate::plan::Plan;
@@ -68,20 +68,18 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// An empty queue of `class` at a switch of `ports` ports; control packets go through no congestion point.
-    pub fn new<R: Rng>(class: u8, ports: usize, plan: &Plan<'_>, rng: &mut R) -> Self {
-        let none = congestion_point::Config::None;
-        let managed = class != plan.classes.control;
-        let config = if managed {
-            &plan.config.scheme.congestion_point
-        } else {
-            &none
-        };
+    /// An empty queue of `class` before a link of rate `link`, at a switch of `ports` ports; control packets go through no congestion point.
+    pub fn new<R: Rng>(class: u8, link: Rate, ports: usize, plan: &Plan<'_>, rng: &mut R) -> Self {
+        let mut config = congestion_point::Config::None;
+        if class != plan.classes.control {
+            config.clone_from(&plan.config.scheme.congestion_point);
+            config.set_link_rate(link);
+        }
         Self {
             packets: Backlog::new(plan.config.switch.queueing, ports),
             bytes: 0,
             max_bytes: 0,
-            congestion_point: CongestionPoint::new(config, rng),
+            congestion_point: CongestionPoint::new(&config, rng),
             throttle: Throttle::default(),
             tx_packets: 0,
             tx_bytes: 0,

@@ -6,4 +6,5 @@ pub mod egress;
 pub mod ingress;
 pub mod pause;
 pub mod pipeline;
+pub mod schedule;
 pub mod shared_buffer;

@@ -185,21 +185,30 @@ pub enum Interval {
     },
 }
 
-/// At each event, every one of `from` starts `flows_per_host` flows to `to`.
+/// At each event, all of `from` start flows to `to`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Burst {
     /// Senders.
     pub from: Vec<NodeId>,
     /// Receiver.
     pub to: NodeId,
-    /// Flows of each sender at each event.
-    pub flows_per_host: u32,
+    /// How many at each event.
+    pub flows: BurstFlows,
     /// Payload of each flow.
     pub size: Size,
     /// When.
     pub arrivals: Arrivals,
     /// How.
     pub flow: FlowSettings,
+}
+
+/// How many flows a [`Burst`] starts at each event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BurstFlows {
+    /// So many of each sender.
+    PerHost(u32),
+    /// So many in all, of one sender after the other, in turn.
+    InAll(u32),
 }
 
 /// Every one of `from` sends to `to` for `on`, pauses for `off`, and so on: a new flow each time.
@@ -246,6 +255,13 @@ pub struct Poisson {
 pub enum Receivers {
     /// To any of these but the sender itself, each as likely as another.
     Any(Vec<NodeId>),
+    /// To any of `to` that is behind another switch than the sender, each as likely as another.
+    BehindOtherSwitch {
+        /// Receivers.
+        to: Vec<NodeId>,
+        /// By node: the switch that a host is connected to.
+        switch_of: Arc<[NodeId]>,
+    },
     /// Each to one of the senders, by a random permutation that stays the same for the run.
     Permutation,
 }

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use unpause_protocols::units::Time;
 
 use super::random::Stream;
-use super::{Arrivals, FlowSettings, FlowSpec, Interval, Receivers, Size, TrafficSpec};
+use super::{Arrivals, BurstFlows, FlowSettings, FlowSpec, Interval, Receivers, Size, TrafficSpec};
 use crate::config::{Fabric, NodeId};
 
 /// All flows of a run, by start, then entry, then order within the entry. Endless if an entry is:
@@ -115,11 +115,11 @@ struct Generator<'a> {
 /// Who sends to whom at an event.
 #[derive(Debug)]
 enum Pattern<'a> {
-    /// Every sender, `flows_per_host` times, to one receiver.
+    /// Every sender to one receiver.
     Burst {
         from: &'a [NodeId],
         to: NodeId,
-        flows_per_host: usize,
+        flows: BurstFlows,
     },
     /// One random sender, or each.
     Single {
@@ -139,6 +139,8 @@ enum Pattern<'a> {
 #[derive(Debug)]
 enum Targets<'a> {
     Any(&'a [NodeId]),
+    /// As the first, behind another switch than the sender's, which the second tells.
+    BehindOtherSwitch(&'a [NodeId], &'a [NodeId]),
     /// The receiver of the sender at the same position.
     Each(Vec<NodeId>),
 }
@@ -152,7 +154,7 @@ impl<'a> Generator<'a> {
                 let pattern = Pattern::Burst {
                     from: &burst.from,
                     to: burst.to,
-                    flows_per_host: burst.flows_per_host as usize,
+                    flows: burst.flows,
                 };
                 (pattern, Some(&burst.size), burst.arrivals, burst.flow)
             }
@@ -161,7 +163,7 @@ impl<'a> Generator<'a> {
                 let pattern = Pattern::Burst {
                     from: &on_off.from,
                     to: on_off.to,
-                    flows_per_host: 1,
+                    flows: BurstFlows::PerHost(1),
                 };
                 let arrivals = Arrivals {
                     stop: on_off.stop,
@@ -172,6 +174,9 @@ impl<'a> Generator<'a> {
             TrafficSpec::Poisson(poisson) => {
                 let to = match &poisson.to {
                     Receivers::Any(to) => Targets::Any(to),
+                    Receivers::BehindOtherSwitch { to, switch_of } => {
+                        Targets::BehindOtherSwitch(to, switch_of)
+                    }
                     Receivers::Permutation => {
                         Targets::Each(derangement(&poisson.from, &mut random))
                     }
@@ -289,11 +294,10 @@ impl Pattern<'_> {
     /// Draws what an event has in common, answers how many flows it starts.
     fn begin(&mut self, random: &mut Stream) -> usize {
         match self {
-            Self::Burst {
-                from,
-                flows_per_host,
-                ..
-            } => from.len() * *flows_per_host,
+            Self::Burst { from, flows, .. } => match *flows {
+                BurstFlows::PerHost(flows) => from.len() * flows as usize,
+                BurstFlows::InAll(flows) => flows as usize,
+            },
             Self::Single {
                 synchronised: false,
                 ..
@@ -316,11 +320,10 @@ impl Pattern<'_> {
     /// Sender and receiver of flow `i` of the event.
     fn pair(&self, i: usize, random: &mut Stream) -> (NodeId, NodeId) {
         match self {
-            Self::Burst {
-                from,
-                to,
-                flows_per_host,
-            } => (from[i / flows_per_host], *to),
+            Self::Burst { from, to, flows } => match *flows {
+                BurstFlows::PerHost(flows) => (from[i / flows as usize], *to),
+                BurstFlows::InAll(_) => (from[i % from.len()], *to),
+            },
             Self::Single {
                 from,
                 to,
@@ -334,16 +337,25 @@ impl Pattern<'_> {
                 let src = from[i];
                 let dst = match to {
                     Targets::Each(to) => to[i],
-                    Targets::Any(to) => loop {
-                        let dst = to[random.below(to.len())];
-                        if dst != src {
-                            break dst;
-                        }
-                    },
+                    Targets::Any(to) => draw(to, random, |dst| dst != src),
+                    Targets::BehindOtherSwitch(to, switch_of) => {
+                        let switch = |host: NodeId| switch_of[host as usize];
+                        draw(to, random, |dst| switch(dst) != switch(src))
+                    }
                 };
                 (src, dst)
             }
             Self::Incast { pool, receiver, .. } => (pool[i], *receiver),
+        }
+    }
+}
+
+/// A random one of `hosts` that is `eligible`, each such as likely as another; there must be one.
+fn draw(hosts: &[NodeId], random: &mut Stream, eligible: impl Fn(NodeId) -> bool) -> NodeId {
+    loop {
+        let host = hosts[random.below(hosts.len())];
+        if eligible(host) {
+            return host;
         }
     }
 }

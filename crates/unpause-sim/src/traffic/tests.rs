@@ -35,7 +35,7 @@ fn burst() -> Burst {
     Burst {
         from: vec![2, 3, 4],
         to: 1,
-        flows_per_host: 2,
+        flows: BurstFlows::PerHost(2),
         size: Size::Fixed(64_000),
         arrivals: Arrivals::once(Time::from_ms(50)),
         flow: FlowSettings::default(),
@@ -340,6 +340,53 @@ fn entries_that_cannot_be_generated_are_refused() {
     refused(TrafficSpec::Incast(incast((1, 64))), "there are 63");
     refused(TrafficSpec::Incast(incast((0, 4))), "no range");
     refused(TrafficSpec::Incast(incast((5, 4))), "no range");
+}
+
+#[test]
+fn a_burst_of_so_many_flows_in_all_takes_its_senders_in_turn() {
+    let burst = Burst {
+        from: all(16),
+        to: 20,
+        flows: BurstFlows::InAll(100),
+        ..burst()
+    };
+    let made = flows(&[TrafficSpec::Burst(burst)], 1);
+    assert_eq!(made.len(), 100);
+    for src in 0..16 {
+        let of_host = made.iter().filter(|flow| flow.src == src).count();
+        assert_eq!(of_host, if src < 4 { 7 } else { 6 });
+    }
+}
+
+#[test]
+fn receivers_behind_another_switch_are_drawn_evenly() {
+    // Hosts 0 to 3 behind switch 100, 4 to 7 behind 101, 8 behind 102.
+    let switch_of: Vec<NodeId> = (0..9).map(|host| 100 + host / 4).collect();
+    let elsewhere = |from: Vec<NodeId>, to: Vec<NodeId>| {
+        let switch_of = switch_of.clone().into();
+        TrafficSpec::Poisson(Poisson {
+            from,
+            to: Receivers::BehindOtherSwitch { to, switch_of },
+            arrivals: Arrivals {
+                max_flows: Some(20_000),
+                ..Arrivals::poisson(1e6, Time::ZERO)
+            },
+            ..poisson(1.0, 1)
+        })
+    };
+    let made = flows(&[elsewhere(all(4), all(9))], 1);
+    let mut counts = [0_u32; 9];
+    for flow in &made {
+        counts[flow.dst as usize] += 1;
+    }
+    assert_eq!(counts[..4], [0; 4]);
+    // Standard deviation of each count is 57.
+    assert!(
+        counts[4..].iter().all(|n| n.abs_diff(4000) < 250),
+        "{counts:?}"
+    );
+    let nobody = elsewhere(all(4), vec![1, 2]).validate(&fabric(64));
+    assert!(nobody.unwrap_err().contains("another switch than host 0"));
 }
 
 /// Entries of every kind that end by themselves.

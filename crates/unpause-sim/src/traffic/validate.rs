@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use unpause_protocols::units::Time;
 
-use super::{Arrivals, FlowSettings, Interval, Receivers, Size, TrafficSpec};
+use super::{Arrivals, BurstFlows, FlowSettings, Interval, Receivers, Size, TrafficSpec};
 use crate::config::{Fabric, NodeId, NodeKind, PRIORITIES};
 
 impl TrafficSpec {
@@ -25,8 +25,9 @@ impl TrafficSpec {
             }
             Self::Burst(burst) => {
                 senders_to(fabric, &burst.from, burst.to)?;
-                if burst.flows_per_host == 0 {
-                    return Err("flows_per_host must be at least 1".into());
+                let (BurstFlows::PerHost(flows) | BurstFlows::InAll(flows)) = burst.flows;
+                if flows == 0 {
+                    return Err("a burst needs at least 1 flow".into());
                 }
                 size(&burst.size)?;
                 arrivals(&burst.arrivals)?;
@@ -45,6 +46,10 @@ impl TrafficSpec {
                     Receivers::Any(to) => {
                         hosts(fabric, to, "receivers")?;
                         another(&poisson.from, to)?;
+                    }
+                    Receivers::BehindOtherSwitch { to, switch_of } => {
+                        hosts(fabric, to, "receivers")?;
+                        behind_another(&poisson.from, to, switch_of)?;
                     }
                     Receivers::Permutation => permutable(&poisson.from)?,
                 }
@@ -121,6 +126,18 @@ fn another(from: &[NodeId], to: &[NodeId]) -> Result<(), String> {
     match to {
         &[only] if from.contains(&only) => different(only, only),
         _ => Ok(()),
+    }
+}
+
+/// Every sender has a receiver behind another switch to send to.
+fn behind_another(from: &[NodeId], to: &[NodeId], switch_of: &[NodeId]) -> Result<(), String> {
+    let of = |host: &NodeId| switch_of.get(*host as usize).copied();
+    let lonely = |src: &&NodeId| to.iter().all(|dst| of(dst) == of(src));
+    match from.iter().find(lonely) {
+        Some(src) => Err(format!(
+            "no receiver is behind another switch than host {src}"
+        )),
+        None => Ok(()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod common;
 mod deadlock;
+mod egress_queues;
 mod exactness;
 mod fig1;
 mod headroom;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use proptest::prelude::*;
+use unpause_protocols::scheduler::{self, dwrr};
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, NodeKind, PortId};
 use unpause_sim::results::{Results, Totals};
@@ -105,6 +106,16 @@ fn with_every_probe(config: &Config) -> Config {
     config
 }
 
+/// Strict priority, or turns of any length, in one group or several.
+fn scheduler() -> impl Strategy<Value = scheduler::Config> {
+    let dwrr = (
+        prop::array::uniform8(1u32..5_000),
+        prop::array::uniform8(0u8..2),
+    )
+        .prop_map(|(quantum, group)| scheduler::Config::Dwrr(dwrr::Params { quantum, group }));
+    prop_oneof![Just(scheduler::Config::default()), dwrr]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         max_shrink_iters: 3_000,
@@ -112,9 +123,13 @@ proptest! {
     })]
 
     #[test]
-    fn lossless_classes_lose_nothing_and_every_flow_completes(case in case()) {
+    fn lossless_classes_lose_nothing_and_every_flow_completes(
+        case in case(),
+        scheduler in scheduler(),
+    ) {
         for (name, scheme) in schemes() {
-            let config = case.config(scheme, LONG);
+            let mut config = case.config(scheme, LONG);
+            config.switch.scheduler = scheduler.clone();
             let results = run(&config);
             assert_sound(&config, &results);
             let incomplete = results.flows.iter().find(|flow| flow.fct.is_none());
@@ -148,13 +163,18 @@ proptest! {
     /// Go-back-N over queues that drop; control packets are dropped too. At line rate into a slower
     /// link with a short queue, a timeout brings a few packets only: flows must be small.
     #[test]
-    fn lossy_classes_lose_packets_but_no_flow(case in case(), frames in 2u64..30) {
+    fn lossy_classes_lose_packets_but_no_flow(
+        case in case(),
+        frames in 2u64..30,
+        scheduler in scheduler(),
+    ) {
         let case = case.with_sizes_up_to(100_000);
         for (name, scheme) in [&schemes()[0], &schemes()[2], &schemes()[6]] {
             let mut config = case.config(scheme.clone(), LONG);
             let frame = u64::from(config.host.payload_bytes + config.host.header_bytes);
             config.switch.lossless = 0;
             config.switch.lossy_queue_bytes = frames * frame;
+            config.switch.scheduler = scheduler.clone();
             config.host.retransmit_timeout = us(500);
             let results = run(&config);
             assert_sound(&config, &results);

@@ -5,6 +5,7 @@ use rand_core::Rng;
 use crate::config::{AdaptiveBalancing, PortId};
 use crate::plan::Plan;
 use crate::switch::egress::Queue;
+use crate::switch::schedule::urgency;
 
 /// Chooses among equal next hops.
 #[derive(Clone, Debug)]
@@ -19,7 +20,12 @@ impl Balancer {
     /// For switches of `plan`.
     pub fn new(thresholds: AdaptiveBalancing, plan: &Plan<'_>) -> Self {
         let classes = plan.classes.count();
-        let ahead = |class: usize| (class..classes).fold(0, |mask, other| mask | 1 << other);
+        let urgency = |class: usize| urgency(class as u8, plan);
+        let ahead = |class: usize| {
+            (0..classes)
+                .filter(|&other| urgency(other) >= urgency(class))
+                .fold(0, |mask, other| mask | 1 << other)
+        };
         Self {
             thresholds,
             classes,

@@ -2,7 +2,6 @@
 
 use unpause_protocols::congestion_point::Verdict;
 use unpause_protocols::notification::{Notification, QcnFeedback};
-use unpause_protocols::scheduler::{self, Scheduler};
 use unpause_protocols::units::Time;
 
 use super::{Pipeline, READY};
@@ -10,14 +9,9 @@ use crate::config::{Exit, PortId};
 use crate::engine::heap::Entry;
 use crate::engine::shard::Window;
 use crate::packet::Packet;
-use crate::plan::Plan;
 use crate::switch::egress::view;
 use crate::switch::pause::Pausing;
-
-/// A scheduler for each port.
-pub fn schedulers(ports: usize, _plan: &Plan<'_>) -> Vec<Scheduler> {
-    vec![Scheduler::new(&scheduler::Config::default()); ports]
-}
+use crate::switch::schedule;
 
 /// What has happened to a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +55,9 @@ impl Pipeline {
             }
         }
         queue.packets.push(&packet, packet.ingress);
-        self.schedulers[to as usize].on_backlog(class);
+        if let Some(scheduler) = self.schedulers.get_mut(to as usize) {
+            scheduler.on_backlog(class);
+        }
         self.watch(now, &packet, index, Change::Enqueue, window);
         let port = &mut self.ports[to as usize];
         port.backlog |= 1 << class;
@@ -94,11 +90,13 @@ impl Pipeline {
                 return self.send_pfc(now, port_id, window);
             }
             let eligible = port.eligible();
-            let queues = &self.queues[first..];
-            let head = |class: u8| queues[class as usize].packets.head_bytes();
-            let scheduler = &mut self.schedulers[port_id as usize];
-            let Some(class) = scheduler.next(eligible, head) else {
+            if eligible == 0 {
                 return;
+            }
+            let mut scheduler = self.schedulers.get_mut(port_id as usize);
+            let class = match &mut scheduler {
+                None => 7 - eligible.leading_zeros() as u8,
+                Some(it) => schedule::pick(it, &self.queues[first..], eligible),
             };
             let index = first + class as usize;
             let packet = self.queues[index].packets.pop();
@@ -106,7 +104,9 @@ impl Pipeline {
             if !more {
                 port.backlog &= !(1 << class);
             }
-            scheduler.on_dequeue(class, u32::from(packet.bytes), more);
+            if let Some(scheduler) = scheduler {
+                scheduler.on_dequeue(class, u32::from(packet.bytes), more);
+            }
             self.leave(&packet, port_id, class);
             if self.depart(now, &packet, port_id, class, window) {
                 return;

@@ -30,6 +30,7 @@ use crate::plan::Plan;
 use crate::routing::mix;
 use crate::switch::egress::{Port, Queue};
 use crate::switch::pause::{Parts, Pausing};
+use crate::switch::schedule;
 use crate::throttle::Reactions;
 
 use balance::Balancer;
@@ -46,6 +47,7 @@ pub struct Pipeline {
     thresholds: capfc::IngressParams,
     exit: Exit,
     ports: Vec<Port>,
+    /// By port; none where the most urgent class always goes first.
     schedulers: Vec<Scheduler>,
     /// By port, then class.
     queues: Vec<Queue>,
@@ -87,7 +89,7 @@ impl Pipeline {
             let rate = Rate::from_bps(8_000_000_000_000 / transmitter.ps_per_byte);
             let pause = plan.config.switch.pfc.params.pause_duration(rate);
             for class in 0..classes as u8 {
-                queues.push(Queue::new(class, ports, plan, &mut rng));
+                queues.push(Queue::new(class, rate, ports, plan, &mut rng));
                 ingress.push(Ingress {
                     pause,
                     ..Ingress::default()
@@ -107,7 +109,7 @@ impl Pipeline {
             thresholds: config.ingress,
             exit: config.exit,
             ports: vec![Port::default(); ports],
-            schedulers: egress::schedulers(ports, plan),
+            schedulers: schedule::schedulers(ports, plan),
             queues,
             stalls: vec![(0, Time::ZERO); ports * classes],
             watchers: (0..watched).map(|_| watcher()).collect(),

@@ -1,6 +1,6 @@
 //! Output-queued, store-and-forward switch with a shared buffer.
 //!
-//! Egress queues per (port, class) under strict priority, each with its congestion point; PFC
+//! Egress queues per (port, class) behind the port's scheduler, each with its congestion point; PFC
 //! accounting per (ingress port, lossless class). A packet counts at its ingress from reception
 //! until it starts to leave.
 
@@ -9,6 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use unpause_protocols::congestion_point::Verdict;
 use unpause_protocols::flow_control::pfc::Action;
 use unpause_protocols::notification::{Notification, QcnFeedback};
+use unpause_protocols::scheduler::Scheduler;
 use unpause_protocols::units::{Rate, Time};
 
 use crate::config::{NodeId, PfcThreshold, PortId};
@@ -24,6 +25,7 @@ use crate::routing::mix;
 use crate::switch::egress::{Port, Queue, view};
 use crate::switch::ingress::{Ingress, Pool};
 use crate::switch::pause::{Parts, Pausing, place};
+use crate::switch::schedule;
 use crate::throttle::Reactions;
 
 /// The switch.
@@ -39,7 +41,10 @@ pub struct SharedBuffer {
     ingress: Vec<Ingress>,
     pool: Pool,
     threshold: PfcThreshold,
-    lossy_limit: u64,
+    /// Largest lossy queue, in bytes and in packets.
+    lossy_limit: (u64, u32),
+    /// By port; none where the most urgent class always goes first.
+    schedulers: Vec<Scheduler>,
     /// Arrivals of this window and ports that become free.
     events: Heap,
     timers: Heap,
@@ -64,11 +69,11 @@ impl SharedBuffer {
         let mut ingress = Vec::with_capacity(transmitters.len() * classes);
         let mut headroom = 0;
         for transmitter in transmitters {
+            let rate = Rate::from_bps(8_000_000_000_000 / transmitter.ps_per_byte);
             for class in 0..classes as u8 {
-                queues.push(Queue::new(class, transmitters.len(), plan, &mut rng));
+                queues.push(Queue::new(class, rate, transmitters.len(), plan, &mut rng));
                 let mut entry = Ingress::default();
                 if plan.classes.is_lossless(class) {
-                    let rate = Rate::from_bps(8_000_000_000_000 / transmitter.ps_per_byte);
                     entry.headroom_size = plan.headroom(transmitter.ps_per_byte, transmitter.delay);
                     entry.pause = config.pfc.params.pause_duration(rate);
                     headroom += entry.headroom_size;
@@ -81,9 +86,10 @@ impl SharedBuffer {
         let size = match (config.buffer_bytes, config.pfc.threshold) {
             (Some(bytes), _) => bytes.saturating_sub(headroom),
             (None, PfcThreshold::Static { xoff_bytes, .. }) => {
-                let per_port = lossless * (xoff_bytes + plan.mtu_wire_bytes())
-                    + lossy * config.lossy_queue_bytes;
-                per_port * transmitters.len() as u64
+                let lossy = lossy.saturating_mul(config.lossy_queue_bytes);
+                let per_port =
+                    lossy.saturating_add(lossless * (xoff_bytes + plan.mtu_wire_bytes()));
+                per_port.saturating_mul(transmitters.len() as u64)
             }
             (None, PfcThreshold::Dynamic { .. }) => DEFAULT_DYNAMIC_POOL_BYTES,
         };
@@ -103,7 +109,11 @@ impl SharedBuffer {
             ingress,
             pool: Pool { size, used: 0 },
             threshold: config.pfc.threshold,
-            lossy_limit: config.lossy_queue_bytes,
+            lossy_limit: (
+                config.lossy_queue_bytes,
+                config.lossy_queue_packets.unwrap_or(u32::MAX),
+            ),
+            schedulers: schedule::schedulers(transmitters.len(), plan),
             events: Heap::default(),
             timers: Heap::default(),
             reactions: Reactions::default(),
@@ -160,8 +170,10 @@ impl SharedBuffer {
     ) -> bool {
         if !window.plan.classes.is_lossless(class) {
             let size = u64::from(packet.bytes);
-            let index = self.index(to, class);
-            return self.queues[index].bytes + size <= self.lossy_limit && self.pool.take(size);
+            let queue = &self.queues[self.index(to, class)];
+            let (bytes, packets) = self.lossy_limit;
+            let fits = queue.bytes + size <= bytes && queue.packets.len() < packets;
+            return fits && self.pool.take(size);
         }
         let params = &window.plan.config.switch.pfc.params;
         let bytes = u32::from(packet.bytes);
@@ -218,6 +230,9 @@ impl SharedBuffer {
             slot.time = now;
             slot.ingress = from;
             slot.bits = packet.bits | flags;
+            if !self.schedulers.is_empty() {
+                self.schedulers[to as usize].on_backlog(class);
+            }
             port.backlog |= 1 << class;
             if port.busy_until > now {
                 self.schedule_ready(to);
@@ -228,7 +243,7 @@ impl SharedBuffer {
         }
     }
 
-    /// Sends what is most urgent out of a free port: PFC frames, then classes by strict priority.
+    /// Sends what is most urgent out of a free port: PFC frames, then what the scheduler says.
     fn send_next(&mut self, now: Time, port_id: PortId, window: &mut Window<'_, '_>) {
         let port = &mut self.ports[port_id as usize];
         debug_assert!(port.busy_until <= now, "a busy port does not send");
@@ -239,13 +254,24 @@ impl SharedBuffer {
         if eligible == 0 {
             return;
         }
-        let class = 7 - eligible.leading_zeros() as u8;
+        let class = if self.schedulers.is_empty() {
+            7 - eligible.leading_zeros() as u8
+        } else {
+            let first = self.index(port_id, 0);
+            let queues = &self.queues[first..first + self.classes];
+            schedule::pick(&mut self.schedulers[port_id as usize], queues, eligible)
+        };
+        let port = &mut self.ports[port_id as usize];
         let index = port_id as usize * self.classes + class as usize;
         let queue = &mut self.queues[index];
         let packet = queue.packets.pop();
         queue.bytes -= u64::from(packet.bytes);
-        if queue.packets.is_empty() {
+        let more = !queue.packets.is_empty();
+        if !more {
             port.backlog &= !(1 << class);
+        }
+        if !self.schedulers.is_empty() {
+            self.schedulers[port_id as usize].on_dequeue(class, u32::from(packet.bytes), more);
         }
         self.depart(now, &packet, 0, packet.ingress, port_id, class, window);
     }

@@ -1,0 +1,68 @@
+"""Queues at egress ports, and what is held for ingress ports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow.compute as pc
+
+from unpause import series
+from unpause.metrics.registry import metric
+from unpause.metrics.windows import MS, settled_ms, window_ns
+from unpause.result import Run
+from unpause.series import Unavailable
+
+
+@metric("ms")
+def queue_drained_ms(run: Run, link: str, below_bytes: float, hold_ms: float = 1.0) -> float:
+    """From the run's start until the queue of `link` has drained.
+
+    After its first sample at or above `below_bytes`: the first sample from which it stays below
+    for `hold_ms`. 0 if it is never at or above, infinity if it does not drain.
+    """
+    data = series.port(run, link)
+    good = data.queue_bytes < below_bytes
+    if good.all():
+        return 0.0
+    first = int(np.argmin(good))
+    step_ms = (data.time_ns[1] - data.time_ns[0]) / MS
+    return data.time_ns[first] / MS + settled_ms(good[first:], step_ms, hold_ms)
+
+
+@metric("KB")
+def mean_queue_kb(run: Run, link: str, window_ms: Sequence[float]) -> float:
+    """Mean of the samples of the queue of `link` in the window."""
+    return float(np.mean(_queue_kb(run, link, window_ms)))
+
+
+@metric("KB")
+def largest_queue_kb(run: Run, link: str, window_ms: Sequence[float]) -> float:
+    """Largest sample of the queue of `link` in the window."""
+    return float(np.max(_queue_kb(run, link, window_ms)))
+
+
+def _queue_kb(run: Run, link: str, window_ms: Sequence[float]) -> np.ndarray:
+    data = series.port(run, link)
+    start, end = window_ns(run, None, window_ms)
+    inside = data.queue_bytes[(data.time_ns >= start) & (data.time_ns <= end)]
+    if not len(inside):
+        raise Unavailable(f"Port {link} was not sampled in the window under {run.scheme}.")
+    return inside / 1e3
+
+
+@metric("KB")
+def largest_ingress_kb(run: Run, links: list[str]) -> float:
+    """Most bytes ever held for an ingress port and priority, largest over `links`.
+
+    Link ``A1->S0`` names the ingress of S0 from A1.
+    """
+    table = run.table("ports")
+    largest = 0.0
+    for link in links:
+        sender, receiver = series.ends(link)
+        rows = table.filter((pc.field("node") == receiver) & (pc.field("peer") == sender))
+        if rows.num_rows == 0:
+            raise Unavailable(f"There is no link {link}.")
+        largest = max(largest, float(series.column(rows, "max_ingress_bytes").max()))
+    return largest / 1e3

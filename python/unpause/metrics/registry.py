@@ -1,0 +1,31 @@
+"""The metrics by name, and how a function becomes one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric and how to call it."""
+
+    name: str
+    unit: str
+    scope: Literal["run", "sweep", "model"]
+    function: Callable[..., float]
+
+
+METRICS: dict[str, Metric] = {}
+
+
+def metric(unit: str, scope: Literal["run", "sweep", "model"] = "run"):
+    """Register a function as the metric of its name."""
+
+    def register(function: Callable[..., float]) -> Callable[..., float]:
+        name = function.__name__
+        METRICS[name] = Metric(name, unit, scope, function)
+        return function
+
+    return register
