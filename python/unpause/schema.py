@@ -103,6 +103,8 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("pause_frames", _U64, "frames", "XOFF frames that node sent to peer"),
         Column("pause_events", _U64, "events", "times that node's ingress went to XOFF"),
         Column("paused_ns", _F64, "ns", "how long node's egress was stopped by peer"),
+        Column("stalls", _U64, "times", "the queue was full and stopped its switch's pipeline"),
+        Column("stalled_ns", _F64, "ns", "for how long in all"),
     ),
     "pauses": (
         *_RUN,

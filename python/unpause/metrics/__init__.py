@@ -23,7 +23,7 @@ from unpause.metrics.controller import (
     periods_to_share,
     recovery_slope_gbps_per_ms,
 )
-from unpause.metrics.fct import fct_ms
+from unpause.metrics.fct import fct_ms, query_ms
 from unpause.metrics.model import (
     fluid_aggregate_after_a_loop,
     fluid_halving_loops,
@@ -63,6 +63,13 @@ from unpause.metrics.sweep import (
     swept_share_error,
     swept_victim_error,
 )
+from unpause.metrics.switch import (
+    dropped_packets,
+    dropped_ppm,
+    pause_events,
+    stalled_ms,
+    stalls,
+)
 from unpause.metrics.throughput import (
     burst_duration_ms,
     flows_gbps,
@@ -85,6 +92,8 @@ __all__ = [
     "burst_duration_ms",
     "controller_rate_after_tree_gbps",
     "decrease_periods",
+    "dropped_packets",
+    "dropped_ppm",
     "fct_ms",
     "first_pause_us",
     "flows_gbps",
@@ -106,13 +115,17 @@ __all__ = [
     "mean_queue_kb",
     "metric",
     "pause_count",
+    "pause_events",
     "pause_lag_us",
     "pause_rate_kps",
     "paused_ms",
     "pcn_increase_percent",
     "periods_to_share",
+    "query_ms",
     "queue_drained_ms",
     "recovery_slope_gbps_per_ms",
+    "stalled_ms",
+    "stalls",
     "swept_crossing_ratio",
     "swept_fct_trend",
     "swept_goodput_gbps",
