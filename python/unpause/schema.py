@@ -84,7 +84,9 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("retransmitted_packets", _U64, "packets", "data packets sent again"),
         Column("transport", _STR, "", "what carried it: roce or tcp"),
         Column("extra_delay_ns", _F64, "ns", "delay of its data packets at the receiving host"),
-        Column("timeouts", _U64, "", "times that the sender started over; SYNs sent again included"),
+        Column(
+            "timeouts", _U64, "", "times that the sender started over; SYNs sent again included"
+        ),
         Column("gave_up", _U8, "", "1: the sender ended it after too many timeouts in a row"),
     ),
     "ports": (
@@ -107,6 +109,8 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("pause_frames", _U64, "frames", "XOFF frames that node sent to peer"),
         Column("pause_events", _U64, "events", "times that node's ingress went to XOFF"),
         Column("paused_ns", _F64, "ns", "how long node's egress was stopped by peer"),
+        Column("stalls", _U64, "times", "the queue was full and stopped its switch's pipeline"),
+        Column("stalled_ns", _F64, "ns", "for how long in all"),
     ),
     "pauses": (
         *_RUN,

@@ -300,8 +300,11 @@ fn fat_tree(scheme: SchemeConfig) -> Config {
     let rate = Rate::from_gbps(100);
     let topology = FatTree {
         k: 16,
+        edge_uplinks: 8,
+        agg_uplinks: 8,
         host_rate: rate,
         fabric_rate: rate,
+        core_rate: rate,
         delay: Time::from_us(1),
     }
     .build()

@@ -11,7 +11,7 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
 
-use crate::quantity::{Duration, Size};
+use crate::quantity::{Duration, Ratio, Size};
 
 /// What is left of the file when topology, schemes and traffic are taken out.
 #[derive(Deserialize)]
@@ -103,12 +103,71 @@ pub(crate) enum Transport {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Switch {
+    pub model: Option<SwitchModel>,
+    pub pipeline: Option<Spanned<Pipeline>>,
     pub lossless: Option<Vec<Spanned<u8>>>,
     pub buffer: Option<Spanned<Size>>,
     pub lossy_queue: Option<Spanned<Size>>,
     pub lossy_queue_packets: Option<Spanned<u32>>,
     pub queueing: Option<Queueing>,
     pub scheduler: Option<Spanned<Scheduler>>,
+}
+
+/// How packets get from ingress to egress.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SwitchModel {
+    SharedBuffer,
+    Pipeline,
+}
+
+/// `[switch.pipeline]`
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pipeline {
+    pub flow_control: Option<PipelineFlowControl>,
+    pub packets_per_second: Option<Spanned<u64>>,
+    pub latency: Option<Spanned<Duration>>,
+    pub ingress_max: Option<Spanned<Size>>,
+    pub ingress_xoff: Option<Spanned<Size>>,
+    pub ingress_xon: Option<Spanned<Size>>,
+    pub egress_max: Option<Spanned<Size>>,
+    pub egress_xoff: Option<Spanned<Size>>,
+    pub egress_xon: Option<Spanned<Size>>,
+    pub egress_warn: Option<Spanned<Size>>,
+    pub cut: Option<Spanned<Ratio>>,
+    pub balancing: Option<Spanned<Balancing>>,
+    pub balancing_min: Option<Spanned<Size>>,
+    pub balancing_max: Option<Spanned<Size>>,
+    pub shared: Option<SharedMemory>,
+}
+
+/// What becomes of a packet whose egress queue is full.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum PipelineFlowControl {
+    PfcWdrop,
+    PfcWstop,
+    CapfcMax,
+    CapfcCalibrate,
+}
+
+/// How one of several equal next hops is chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Balancing {
+    Ecmp,
+    Adaptive,
+}
+
+/// `[switch.pipeline.shared]`
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SharedMemory {
+    pub queue: Option<Spanned<Size>>,
+    pub pool: Option<Spanned<Size>>,
+    pub queue_share: Option<Spanned<Size>>,
+    pub port_share: Option<Spanned<Size>>,
 }
 
 /// In which order an egress queue serves packets.

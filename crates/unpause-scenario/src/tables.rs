@@ -251,6 +251,8 @@ fn ports(measured: &[Measured]) -> RecordBatch {
         .u64("pause_frames", |_, p| p.pause_frames)
         .u64("pause_events", |_, p| p.pause_events)
         .ns("paused_ns", |_, p| p.paused)
+        .u64("stalls", |_, p| p.stalls)
+        .ns("stalled_ns", |_, p| p.stalled)
         .build()
 }
 

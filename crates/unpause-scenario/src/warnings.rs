@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{NodeId, NodeKind, PfcThreshold, PortId};
+use unpause_sim::config::{NodeId, NodeKind, PfcThreshold, PortId, SwitchModel};
 use unpause_sim::dependency::buffer_dependency_cycle;
 use unpause_sim::results::PortRecord;
 
@@ -174,7 +174,12 @@ impl Found<'_> {
             if port.headroom_dropped_packets > 0 {
                 let needed = size(self.needed_headroom(port));
                 let set = run.config.switch.pfc.headroom_bytes.map(size);
+                let pipelined = matches!(run.config.switch.model, SwitchModel::Pipeline(_));
                 let (cause, help) = match set {
+                    _ if pipelined => (
+                        format!("its ingress queue is full; this link needs {needed} beyond XOFF"),
+                        "raise switch.pipeline.ingress_max, or lower ingress_xoff",
+                    ),
                     Some(set) => (
                         format!("headroom {set} is too small, this link needs {needed}"),
                         "set pfc.headroom to that, or remove it: the formula of 802.1Q is the default",
@@ -340,15 +345,13 @@ impl Found<'_> {
                     .max()
                     .unwrap_or(0),
             );
-            let message = match switch.pfc.threshold {
-                PfcThreshold::Static { xoff_bytes, .. } => format!(
-                    "no PAUSE was sent: no ingress held more than {largest}, XOFF is {}",
-                    size(xoff_bytes)
-                ),
-                PfcThreshold::Dynamic { .. } => {
-                    format!("no PAUSE was sent: no ingress held more than {largest}")
-                }
+            let xoff = match (&switch.model, switch.pfc.threshold) {
+                (SwitchModel::Pipeline(pipeline), _) => Some(pipeline.ingress.xoff),
+                (_, PfcThreshold::Static { xoff_bytes, .. }) => Some(xoff_bytes),
+                (_, PfcThreshold::Dynamic { .. }) => None,
             };
+            let xoff = xoff.map_or(String::new(), |xoff| format!(", XOFF is {}", size(xoff)));
+            let message = format!("no PAUSE was sent: no ingress held more than {largest}{xoff}");
             self.add(never, message, None);
         }
         let marks = match run.marking {

@@ -9,7 +9,12 @@ use unpause_protocols::{
     congestion_point, notification_point, reaction_point, scheduler, tagging, window,
 };
 
+use crate::host::grid_after;
 use crate::traffic::{Delays, TrafficSpec, Transport};
+
+mod pipeline;
+
+pub use pipeline::{AdaptiveBalancing, Exit, Memory, PipelineConfig};
 
 /// Index of a node in [`Fabric::nodes`].
 pub type NodeId = u32;
@@ -173,9 +178,11 @@ impl Default for HostConfig {
     }
 }
 
-/// Output-queued switch with a shared buffer.
+/// Every switch. Unless it says otherwise, a setting is of every model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwitchConfig {
+    /// How packets get from ingress to egress.
+    pub model: SwitchModel,
     /// Bit n set: priority n is lossless, under PFC.
     pub lossless: u8,
     /// PFC of the lossless priorities.
@@ -192,6 +199,16 @@ pub struct SwitchConfig {
     /// Which priority of an egress port sends next; its queues are numbered by priority. Whatever it
     /// says, the control priority goes before all others.
     pub scheduler: scheduler::Config,
+}
+
+/// Models of a switch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum SwitchModel {
+    /// Output-queued, with a shared buffer.
+    #[default]
+    SharedBuffer,
+    /// Ingress FIFOs before one packet processor, which nothing can wait behind.
+    Pipeline(PipelineConfig),
 }
 
 /// In which order the packets of one priority leave an egress port.
@@ -346,16 +363,16 @@ impl Default for Probes {
 }
 
 impl Probes {
-    /// The first sampling instant after `time`.
-    pub(crate) fn first_sample(&self, time: Time) -> Time {
-        let interval = self.interval;
-        interval * (time.max(self.start).as_ps() / interval.as_ps() + 1)
+    /// The first sampling instant of ports.
+    pub(crate) fn first_sample(&self) -> Time {
+        grid_after(self.start, self.interval)
     }
 }
 
 impl Default for SwitchConfig {
     fn default() -> Self {
         Self {
+            model: SwitchModel::default(),
             lossless: 1 << 3,
             pfc: PfcConfig::default(),
             buffer_bytes: None,

@@ -5,7 +5,7 @@
 //! stop for ever.
 
 use crate::Error;
-use crate::config::{Config, NodeId, PortId};
+use crate::config::{Config, Exit, NodeId, PortId, SwitchModel};
 use crate::plan::Plan;
 
 /// A cycle of the buffer dependency graph of the lossless priorities that have traffic, if there is
@@ -14,17 +14,26 @@ use crate::plan::Plan;
 ///
 /// A port waits for another if the route of some pair of hosts goes out of the one and then, at the
 /// next switch, out of the other. With multipath every next hop counts. Ports toward hosts wait for
-/// nobody.
+/// nobody. Where a full queue stops the whole switch ([`Exit::Stop`]), a port waits for every port
+/// of the next switch that has routes, and where it means a drop without a PAUSE ([`Exit::Drop`]),
+/// for none.
 ///
 /// # Errors
 ///
 /// [`Error::Invalid`] if the configuration cannot be run.
 pub fn buffer_dependency_cycle(config: &Config) -> Result<Option<Vec<(NodeId, PortId)>>, Error> {
     let plan = Plan::new(config)?;
-    if plan.classes.lossless == 0 {
+    let exit = match &config.switch.model {
+        SwitchModel::SharedBuffer => None,
+        SwitchModel::Pipeline(pipeline) => Some(pipeline.exit),
+    };
+    if plan.classes.lossless == 0 || exit == Some(Exit::Drop) {
         return Ok(None);
     }
-    let successors = graph(&plan);
+    let (mut successors, used) = graph(&plan);
+    if exit == Some(Exit::Stop) {
+        join_all(&mut successors, &used, &plan);
+    }
     let cycle = shortest_cycle(&successors).map(|ports| {
         let port = |&port: &u32| {
             let far_end = plan.ports.transmitters[port as usize].peer_port;
@@ -36,8 +45,9 @@ pub fn buffer_dependency_cycle(config: &Config) -> Result<Option<Vec<(NodeId, Po
     Ok(cycle)
 }
 
-/// For each port of the fabric, those that it waits for.
-fn graph(plan: &Plan<'_>) -> Vec<Vec<u32>> {
+/// For each port of the fabric, those that it waits for, and whether a route to another switch goes
+/// out of it.
+fn graph(plan: &Plan<'_>) -> (Vec<Vec<u32>>, Vec<bool>) {
     let ports = &plan.ports;
     let routing = &plan.routing;
     let nodes = plan.config.fabric.nodes.len();
@@ -50,6 +60,7 @@ fn graph(plan: &Plan<'_>) -> Vec<Vec<u32>> {
         size += ports.of(transmitter.peer).len();
     }
     let mut known = vec![false; size];
+    let mut used = vec![false; ports.transmitters.len()];
     let mut seen = vec![false; nodes];
     let mut reached: Vec<NodeId> = Vec::new();
     for destination in 0..routing.edges().len() {
@@ -68,6 +79,7 @@ fn graph(plan: &Plan<'_>) -> Vec<Vec<u32>> {
             let first = ports.of(switch).start;
             for &out in routing.next_hops(switch, destination) {
                 let out = first + u32::from(out);
+                used[out as usize] = true;
                 let next = ports.transmitters[out as usize].peer;
                 if !seen[next as usize] {
                     seen[next as usize] = true;
@@ -86,7 +98,19 @@ fn graph(plan: &Plan<'_>) -> Vec<Vec<u32>> {
     for list in &mut successors {
         list.sort_unstable();
     }
-    successors
+    (successors, used)
+}
+
+/// Every port in use waits for all those of the next switch.
+fn join_all(successors: &mut [Vec<u32>], used: &[bool], plan: &Plan<'_>) {
+    let in_use = successors
+        .iter_mut()
+        .enumerate()
+        .filter(|(port, _)| used[*port]);
+    for (port, list) in in_use {
+        let next = plan.ports.of(plan.ports.transmitters[port].peer);
+        *list = next.filter(|&onward| used[onward as usize]).collect();
+    }
 }
 
 /// A cycle of the graph, if there is one, from its lowest node; it is the shortest of those through

@@ -5,7 +5,7 @@ use unpause_protocols::tagging::{self, Tagging};
 use unpause_protocols::units::Time;
 
 use crate::Error;
-use crate::config::{Config, NodeId, NodeKind, PRIORITIES, PfcThreshold};
+use crate::config::{Config, NodeId, NodeKind, PRIORITIES, PfcThreshold, SwitchModel};
 use crate::engine::wire::Ports;
 use crate::ideal::Frames;
 use crate::packet::Kind;
@@ -105,7 +105,14 @@ impl<'a> Plan<'a> {
             lookahead,
             tcp: TcpPlan::new(config),
         };
-        plan.check_buffers()?;
+        match &config.switch.model {
+            SwitchModel::SharedBuffer => plan.check_buffers()?,
+            SwitchModel::Pipeline(pipeline) => {
+                if let Some(reason) = pipeline.problem(plan.mtu_wire_bytes()) {
+                    return Err(Error::Invalid(reason));
+                }
+            }
+        }
         Ok(plan)
     }
 
@@ -140,6 +147,22 @@ impl<'a> Plan<'a> {
     #[inline]
     pub fn frame_bytes(&self, payload: u32) -> u32 {
         (payload + self.config.host.header_bytes).max(MIN_FRAME_BYTES)
+    }
+
+    /// What a switch adds to the time of a packet that is alone in it.
+    pub fn switch_latency(&self) -> Time {
+        match &self.config.switch.model {
+            SwitchModel::SharedBuffer => Time::ZERO,
+            SwitchModel::Pipeline(pipeline) => pipeline.service() + pipeline.latency,
+        }
+    }
+
+    /// True if packets of a flow may take different ways.
+    pub fn sprays(&self) -> bool {
+        match &self.config.switch.model {
+            SwitchModel::SharedBuffer => false,
+            SwitchModel::Pipeline(pipeline) => pipeline.balancing.is_some(),
+        }
     }
 
     /// Bytes of the largest frame on a wire.

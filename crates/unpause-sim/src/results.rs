@@ -92,7 +92,8 @@ pub struct PortRecord {
     pub marked_packets: u64,
     /// CNMs that this queue's congestion point sent.
     pub cnm_packets: u64,
-    /// Frames dropped on their way into this queue.
+    /// Frames dropped on their way into this queue; of a pipelined switch, also those dropped at this
+    /// port's **ingress**.
     pub dropped_packets: u64,
     /// Bytes dropped on their way into this queue.
     pub dropped_bytes: u64,
@@ -108,6 +109,11 @@ pub struct PortRecord {
     pub pause_events: u64,
     /// Time that this egress queue was paused by its peer.
     pub paused: Time,
+    /// How often this queue was full and so stopped the pipeline of its switch
+    /// ([`crate::config::Exit::Stop`]).
+    pub stalls: u64,
+    /// For how long in all.
+    pub stalled: Time,
 }
 
 /// One PAUSE, seen by the transmitter that it stopped.

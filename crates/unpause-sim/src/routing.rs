@@ -157,6 +157,21 @@ impl Routing {
         &routes.ports[usize::from(start)..][..usize::from(count)]
     }
 
+    /// The ports by which `switch` may send to `dst`, all equally far; none if there is no way.
+    #[inline]
+    pub fn choices(&self, switch: NodeId, dst: NodeId) -> &[PortId] {
+        let Some(routes) = &self.switch[switch as usize] else {
+            return &[];
+        };
+        let attachment = &self.host[dst as usize];
+        if attachment.edge == routes.edge && attachment.edge != NONE {
+            return std::slice::from_ref(&attachment.port);
+        }
+        let set = routes.next_hops.get(attachment.edge as usize);
+        let (start, count) = set.map_or((0, 0), |&set| routes.sets[usize::from(set)]);
+        &routes.ports[usize::from(start)..][..usize::from(count)]
+    }
+
     /// The port by which `switch` sends to `dst`, if there is a way.
     #[inline]
     pub fn port(

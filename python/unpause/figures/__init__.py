@@ -1,8 +1,8 @@
 """Figures of a result: one function each, found by name in :data:`FIGURES`.
 
 The generic figures suit any scenario; ``pcn-*`` are the PCN paper's, of which Figs. 10, 15 and 16
-are of models and show the same for every result. A figure that has nothing to show raises
-:class:`NothingToDraw` with a sentence that says why.
+are of models and show the same for every result; ``capfc-*`` are of the CaPFC paper. A figure that
+has nothing to show raises :class:`NothingToDraw` with a sentence that says why.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unpause.figures import (
+    capfc_fct,
+    capfc_hol,
     fct,
     pause,
     pcn_f2,
@@ -74,6 +76,9 @@ FIGURES: dict[str, Drawing] = {
         Drawing("pcn-f19", "PCN Fig. 19: several bottlenecks in a row", pcn_f19.draw),
         Drawing("pcn-f20", "PCN Table 3, Fig. 20: priorities", pcn_f14.draw_priorities),
         Drawing("pcn-f21", "PCN Fig. 21: deadlocked runs", pcn_f21.draw),
+        Drawing("capfc-hol", "CaPFC: head-of-line blocking", capfc_hol.draw),
+        Drawing("capfc-fct", "CaPFC: tail FCT by class and technique", capfc_fct.draw),
+        Drawing("capfc-sweep", "CaPFC: tail FCT over a swept value", capfc_fct.draw_sweep),
         Drawing("throughput", "Throughput of recorded flows", throughput.draw),
         Drawing("queue", "Queue length of probed ports", queue.draw),
         Drawing("pause-frames", "PAUSE frames over time", pause.draw_frames),

@@ -24,7 +24,7 @@ from unpause.metrics.controller import (
     recovery_slope_gbps_per_ms,
 )
 from unpause.metrics.deadlock import deadlocked_share, wilson
-from unpause.metrics.fct import fct_ms
+from unpause.metrics.fct import fct_ms, query_ms
 from unpause.metrics.model import (
     fluid_aggregate_after_a_loop,
     fluid_halving_loops,
@@ -73,6 +73,13 @@ from unpause.metrics.sweep import (
     swept_share_error,
     swept_victim_error,
 )
+from unpause.metrics.switch import (
+    dropped_packets,
+    dropped_ppm,
+    pause_events,
+    stalled_ms,
+    stalls,
+)
 from unpause.metrics.throughput import (
     burst_duration_ms,
     flows_gbps,
@@ -104,6 +111,8 @@ __all__ = [
     "controller_rate_after_tree_gbps",
     "deadlocked_share",
     "decrease_periods",
+    "dropped_packets",
+    "dropped_ppm",
     "fct_ms",
     "first_pause_us",
     "flows_gbps",
@@ -126,15 +135,19 @@ __all__ = [
     "mean_queue_kb",
     "metric",
     "pause_count",
+    "pause_events",
     "pause_lag_us",
     "pause_rate_kps",
     "pause_share",
     "paused_ms",
     "pcn_increase_percent",
     "periods_to_share",
+    "query_ms",
     "queue_drained_ms",
     "recovery_slope_gbps_per_ms",
     "sized_fct_ms",
+    "stalled_ms",
+    "stalls",
     "swept_crossing_ratio",
     "swept_fct_trend",
     "swept_goodput_gbps",

@@ -1,3 +1,4 @@
 //! Who may transmit at all.
 
+pub mod capfc;
 pub mod pfc;

@@ -1,5 +1,6 @@
 //! Invariants that hold whatever happens, in whatever order.
 
+mod capfc;
 mod congestion;
 mod flow_control;
 mod notifications;

@@ -6,6 +6,7 @@ mod flow_settings;
 mod kinds;
 mod marking;
 mod names;
+mod pipeline;
 mod rtt;
 mod scheduler;
 mod settings;
@@ -205,6 +206,8 @@ fn compile_run<'i>(
     }
     let pfc = settings::pfc(&file.pfc, &host)?;
     let mut switch = settings::switch(&file.switch, pfc, &host)?;
+    let mtu = host.payload_bytes + host.header_bytes + fabric.framing_bytes;
+    switch.model = pipeline::model(&file.switch, &file.pfc, u64::from(mtu))?;
     let scheduled = scheduler::scheduler(&file.switch.scheduler, &host)?;
     let probes = settings::probes(&file.probes, &names)?;
     let marking_table = split_off(&mut scheme_table, &marking::KEYS);

@@ -42,7 +42,10 @@ pub const BUILDERS: [(&str, &str); 8] = [
         "pods below spines: pods, tors_per_pod, leaves_per_pod, spines, hosts_per_tor, \
          tor_leaf_links, host_rate, fabric_rate, delay",
     ),
-    ("fat-tree", "k, host_rate, fabric_rate, delay"),
+    (
+        "fat-tree",
+        "k, edge_uplinks, agg_uplinks, host_rate, fabric_rate, core_rate, delay",
+    ),
     (
         "explicit",
         "hosts, switches, and [[topology.link]] with a, b, rate, delay, parallel",
@@ -115,8 +118,11 @@ struct ClosKeys {
 #[serde(deny_unknown_fields)]
 struct FatTreeKeys {
     k: u32,
+    edge_uplinks: Option<u32>,
+    agg_uplinks: Option<u32>,
     host_rate: DataRate,
     fabric_rate: Option<DataRate>,
+    core_rate: Option<DataRate>,
     delay: Duration,
 }
 
@@ -263,10 +269,14 @@ pub(super) fn read_table(mut table: Table<'_>, files: &Files) -> Checked<Topolog
         }
         "fat-tree" => {
             let k: FatTreeKeys = read(table, keys)?;
+            let fabric_rate = k.fabric_rate.unwrap_or(k.host_rate);
             FatTree {
                 k: k.k,
+                edge_uplinks: k.edge_uplinks.unwrap_or(k.k / 2),
+                agg_uplinks: k.agg_uplinks.unwrap_or(k.k / 2),
                 host_rate: k.host_rate.0,
-                fabric_rate: k.fabric_rate.unwrap_or(k.host_rate).0,
+                fabric_rate: fabric_rate.0,
+                core_rate: k.core_rate.unwrap_or(fabric_rate).0,
                 delay: k.delay.0,
             }
             .build()

@@ -105,15 +105,22 @@ impl ClosPods {
 /// The k-ary fat-tree of Al-Fares et al. (SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation
 /// switches, (k/2)^2 core switches, k^3/4 hosts. Hosts `H0`, … fill `edge0` first; `edge0`, … and
 /// `agg0`, … fill pod 0 first. Aggregation switch i of every pod has a link to each of the cores
-/// `core(i k/2)` to `core(i k/2 + k/2 - 1)`.
+/// `core(i u)` to `core(i u + u - 1)`, where u is `agg_uplinks`. With fewer uplinks there are fewer
+/// switches above, and less capacity than below.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FatTree {
-    /// Ports of every switch, even.
+    /// Ports of every edge switch that has k/2 uplinks, even.
     pub k: u32,
+    /// Links from each edge switch up, and so aggregation switches of each pod: up to k/2.
+    pub edge_uplinks: u32,
+    /// Links from each aggregation switch up: up to k/2.
+    pub agg_uplinks: u32,
     /// Rate of every host's link.
     pub host_rate: Rate,
-    /// Rate of every link between switches.
+    /// Rate of every link between edge and aggregation.
     pub fabric_rate: Rate,
+    /// Rate of every link between aggregation and core.
+    pub core_rate: Rate,
     /// Delay of every link.
     pub delay: Time,
 }
@@ -124,19 +131,36 @@ impl FatTree {
         if self.k < 2 || !self.k.is_multiple_of(2) || self.k > 128 {
             return Err(Invalid::new("k", "must be an even number from 2 to 128"));
         }
-        let links = Links::new(self.host_rate, self.fabric_rate, self.delay)?;
         let half = self.k / 2;
+        for (field, uplinks) in [
+            ("edge_uplinks", self.edge_uplinks),
+            ("agg_uplinks", self.agg_uplinks),
+        ] {
+            if !(1..=half).contains(&uplinks) {
+                return Err(Invalid::new(
+                    field,
+                    format!("must be from 1 to k/2 = {half}"),
+                ));
+            }
+        }
+        let links = Links::new(self.host_rate, self.fabric_rate, self.delay)?;
+        whole_rate("core_rate", self.core_rate)?;
         let mut topology = Topology::default();
         let hosts = topology.add_hosts(self.k * half * half);
         let edges = topology.add_switches("edge", self.k * half);
-        let aggregations = topology.add_switches("agg", self.k * half);
-        let cores = topology.add_switches("core", half * half);
+        let aggregations = topology.add_switches("agg", self.k * self.edge_uplinks);
+        let cores = topology.add_switches("core", self.edge_uplinks * self.agg_uplinks);
         links.hosts(&mut topology, &hosts, &edges);
-        let half = half as usize;
-        for (edges, aggregations) in edges.chunks(half).zip(aggregations.chunks(half)) {
+        let pods = edges
+            .chunks(half as usize)
+            .zip(aggregations.chunks(self.edge_uplinks as usize));
+        for (edges, aggregations) in pods {
             links.all_pairs(&mut topology, edges, aggregations, 1);
-            for (aggregation, cores) in aggregations.iter().zip(cores.chunks(half)) {
-                links.all_pairs(&mut topology, &[*aggregation], cores, 1);
+            let cores = cores.chunks(self.agg_uplinks as usize);
+            for (&aggregation, cores) in aggregations.iter().zip(cores) {
+                for &core in cores {
+                    topology.connect(aggregation, core, self.core_rate, self.delay);
+                }
             }
         }
         topology.validate()

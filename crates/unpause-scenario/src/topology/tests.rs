@@ -185,8 +185,11 @@ fn every_switch_of_a_fat_tree_has_k_ports() {
     for k in [2, 4, 8] {
         let topology = FatTree {
             k,
+            edge_uplinks: k / 2,
+            agg_uplinks: k / 2,
             host_rate: gbps(10),
             fabric_rate: gbps(10),
+            core_rate: gbps(10),
             delay: DELAY,
         }
         .build()
@@ -196,13 +199,50 @@ fn every_switch_of_a_fat_tree_has_k_ports() {
             assert_eq!(neighbours(&topology, name).len() as u32, k, "{name}");
         }
     }
-    let odd = FatTree {
-        k: 3,
+    let thinned = FatTree {
+        k: 8,
+        edge_uplinks: 2,
+        agg_uplinks: 2,
         host_rate: gbps(10),
         fabric_rate: gbps(10),
+        core_rate: gbps(40),
         delay: DELAY,
     };
+    let odd = FatTree {
+        k: 3,
+        ..thinned.clone()
+    };
     assert_eq!(odd.build().unwrap_err().field, "k");
+    for agg_uplinks in [0, 5] {
+        let wrong = FatTree {
+            agg_uplinks,
+            ..thinned.clone()
+        };
+        assert_eq!(wrong.build().unwrap_err().field, "agg_uplinks");
+    }
+    // CaPFC's 8-port switches with 2:1 at the edge and at the aggregation.
+    let topology = thinned.build().unwrap();
+    let count = |stem| {
+        topology
+            .names
+            .iter()
+            .filter(|it| it.starts_with(stem))
+            .count()
+    };
+    assert_eq!(["H", "edge", "agg", "core"].map(count), [128, 32, 16, 4]);
+    let ports = ["edge31", "agg15", "core3"].map(|name| neighbours(&topology, name).len());
+    assert_eq!(ports, [6, 6, 8]);
+    let pods = neighbours(&topology, "core3");
+    assert_eq!(
+        pods,
+        [1, 3, 5, 7, 9, 11, 13, 15].map(|agg| format!("agg{agg}"))
+    );
+    let uplinks = topology
+        .fabric
+        .links
+        .iter()
+        .filter(|link| link.rate == gbps(40));
+    assert_eq!(uplinks.count(), 32);
 }
 
 fn explicit() -> Explicit {

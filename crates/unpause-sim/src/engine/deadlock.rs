@@ -21,8 +21,8 @@ pub struct Blocked {
     pub priority: u8,
     /// Nothing has left since then: the start of the pause, or when the packet at the head came.
     pub since: Time,
-    /// Ingress ports of its packets.
-    pub ingress: Vec<PortId>,
+    /// Ingress ports, with the priority, of the packets that wait for it.
+    pub ingress: Vec<(PortId, u8)>,
 }
 
 impl Blocked {
@@ -41,9 +41,10 @@ pub fn find(blocked: &[&Blocked], ports: &Ports) -> Option<Deadlock> {
         let at_peer = blocked[first..]
             .iter()
             .take_while(|other| other.node == out.peer);
-        let waiting = at_peer.enumerate().filter(|(_, other)| {
-            other.priority == queue.priority && other.ingress.contains(&ingress)
-        });
+        let paused_by = (ingress, queue.priority);
+        let waiting = at_peer
+            .enumerate()
+            .filter(|(_, other)| other.ingress.contains(&paused_by));
         waiting.map(|(at, _)| (first + at) as u32).collect()
     };
     let successors: Vec<Vec<u32>> = blocked.iter().map(waits_for).collect();

@@ -2,13 +2,14 @@
 
 use unpause_protocols::units::Time;
 
-use crate::config::NodeId;
+use crate::config::{NodeId, SwitchModel};
 use crate::engine::deadlock::Blocked;
 use crate::engine::wire::{GlobalPort, Ports, TRACED, Wires};
 use crate::host::{FlowStart, Host};
 use crate::packet::Packet;
 use crate::plan::Plan;
 use crate::results::{PacketRecord, PauseRecord, PortRecord, PortSample};
+use crate::switch::pipeline::Pipeline;
 use crate::switch::shared_buffer::SharedBuffer;
 use crate::traffic::Transport;
 
@@ -19,6 +20,8 @@ pub enum Node {
     Host(Box<Host>),
     /// An output-queued switch with a shared buffer.
     SharedBuffer(Box<SharedBuffer>),
+    /// A switch with one packet processor.
+    Pipeline(Box<Pipeline>),
 }
 
 /// What a node must be able to do.
@@ -40,11 +43,19 @@ impl Node {
         if plan.is_host(id) {
             let mut host = Host::new(id, plan);
             let first = host.first_sample();
-            (Self::Host(Box::new(host)), first)
-        } else {
-            let switch = SharedBuffer::new(id, plan);
-            let first = switch.first_event();
-            (Self::SharedBuffer(Box::new(switch)), first)
+            return (Self::Host(Box::new(host)), first);
+        }
+        match &plan.config.switch.model {
+            SwitchModel::SharedBuffer => {
+                let switch = SharedBuffer::new(id, plan);
+                let first = switch.first_event();
+                (Self::SharedBuffer(Box::new(switch)), first)
+            }
+            SwitchModel::Pipeline(config) => {
+                let switch = Pipeline::new(id, config, plan);
+                let first = switch.first_event();
+                (Self::Pipeline(Box::new(switch)), first)
+            }
         }
     }
     /// The model behind.
@@ -52,6 +63,7 @@ impl Node {
         match self {
             Self::Host(host) => host.as_mut(),
             Self::SharedBuffer(switch) => switch.as_mut(),
+            Self::Pipeline(switch) => switch.as_mut(),
         }
     }
 }
@@ -375,6 +387,7 @@ impl Shard {
                 let own = match node {
                     Node::Host(host) => host.run(&mut window),
                     Node::SharedBuffer(switch) => switch.run(&mut window),
+                    Node::Pipeline(switch) => switch.run(&mut window),
                 };
                 debug_assert!(own >= end, "node {id} left an event behind");
                 let heads = self.wires.heads(plan.ports.of(id as NodeId));

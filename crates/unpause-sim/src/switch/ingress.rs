@@ -4,6 +4,7 @@ use unpause_protocols::flow_control::pfc::{self, Action};
 use unpause_protocols::units::Time;
 
 use crate::config::PfcThreshold;
+use crate::switch::pause::Requester;
 
 /// The shared part of a switch's packet memory.
 #[derive(Clone, Copy, Debug)]
@@ -119,6 +120,22 @@ impl Ingress {
             _ => 0,
         };
         self.pfc.on_release(now, bytes, xon)
+    }
+}
+
+impl Requester for Ingress {
+    fn next_timer(&self) -> Time {
+        self.pfc.next_timer()
+    }
+    fn on_timer(&mut self, now: Time, params: &pfc::Params) -> Action {
+        self.pfc.on_timer(now, self.pause, params)
+    }
+    fn timer_at(&mut self) -> &mut Option<Time> {
+        &mut self.timer_at
+    }
+    fn on_xoff_sent(&mut self) -> Time {
+        self.pause_frames += 1;
+        self.pause
     }
 }
 

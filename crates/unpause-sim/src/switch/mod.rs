@@ -4,4 +4,7 @@
 pub mod backlog;
 pub mod egress;
 pub mod ingress;
+pub mod pause;
+pub mod pipeline;
+pub mod schedule;
 pub mod shared_buffer;

@@ -9,6 +9,7 @@ mod headroom;
 mod mechanisms;
 mod nic;
 mod pfc;
+mod pipeline;
 mod properties;
 mod queueing;
 mod random;

@@ -4,9 +4,6 @@
 //! accounting per (ingress port, lossless class). A packet counts at its ingress from reception
 //! until it starts to leave.
 
-mod pause;
-mod schedule;
-
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unpause_protocols::congestion_point::Verdict;
@@ -27,7 +24,9 @@ use crate::results::{PortRecord, PortSample};
 use crate::routing::mix;
 use crate::switch::egress::{Port, Queue, view};
 use crate::switch::ingress::{Ingress, Pool};
-use crate::throttle::{Place, Reactions};
+use crate::switch::pause::{Parts, Pausing, place};
+use crate::switch::schedule;
+use crate::throttle::Reactions;
 
 /// The switch.
 #[derive(Debug)]
@@ -122,10 +121,10 @@ impl SharedBuffer {
                 at: if sampled_ports.is_empty() {
                     Time::NEVER
                 } else {
-                    probes.first_sample(Time::ZERO)
+                    probes.first_sample()
                 },
                 interval: probes.interval,
-                first: probes.first_sample(Time::ZERO),
+                first: probes.first_sample(),
                 port: !sampled_ports.is_empty(),
             },
             sampled_ports,
@@ -141,16 +140,6 @@ impl SharedBuffer {
     #[inline]
     fn index(&self, port: PortId, class: u8) -> usize {
         port as usize * self.classes + class as usize
-    }
-
-    fn place(&self, port: PortId, class: u8, plan: &Plan<'_>) -> Place {
-        let record = plan.config.probes.pauses;
-        Place {
-            node: self.id,
-            port,
-            priority: plan.classes.priority(class),
-            record,
-        }
     }
 
     /// Finds the way out for a packet that came in by port `from`, and puts it into the queue there.
@@ -269,7 +258,9 @@ impl SharedBuffer {
         let class = if self.schedulers.is_empty() {
             7 - eligible.leading_zeros() as u8
         } else {
-            self.scheduled(port_id, eligible)
+            let first = self.index(port_id, 0);
+            let queues = &self.queues[first..first + self.classes];
+            schedule::pick(&mut self.schedulers[port_id as usize], queues, eligible)
         };
         let port = &mut self.ports[port_id as usize];
         let index = port_id as usize * self.classes + class as usize;
@@ -417,6 +408,29 @@ impl SharedBuffer {
     }
 }
 
+impl Pausing for SharedBuffer {
+    type Ingress = Ingress;
+
+    fn parts(&mut self) -> Parts<'_, Ingress> {
+        Parts {
+            id: self.id,
+            first_port: self.first_port,
+            classes: self.classes,
+            ports: &mut self.ports,
+            queues: &mut self.queues,
+            ingress: &mut self.ingress,
+            timers: &mut self.timers,
+            reactions: &mut self.reactions,
+        }
+    }
+    fn send_next(&mut self, now: Time, port: PortId, window: &mut Window<'_, '_>) {
+        self.send_next(now, port, window);
+    }
+    fn schedule_ready(&mut self, port: PortId) {
+        self.schedule_ready(port);
+    }
+}
+
 /// Shared memory, beside headroom, of a switch with dynamic thresholds when no buffer is given.
 const DEFAULT_DYNAMIC_POOL_BYTES: u64 = 12_000_000;
 
@@ -483,7 +497,7 @@ impl NodeModel for SharedBuffer {
         }
         for port in 0..self.ports.len() as PortId {
             for class in 0..self.classes as u8 {
-                let place = self.place(port, class, plan);
+                let place = place(self.id, port, class, plan);
                 let index = self.index(port, class);
                 let queue = &mut self.queues[index];
                 let paused = queue.throttle.total(now);
@@ -505,6 +519,7 @@ impl NodeModel for SharedBuffer {
                     pause_frames: ingress.pause_frames,
                     pause_events: ingress.pause_events,
                     paused,
+                    ..PortRecord::default()
                 };
                 let identity = PortRecord {
                     node: self.id,
@@ -538,7 +553,8 @@ impl NodeModel for SharedBuffer {
                 if stopped > since {
                     continue;
                 }
-                let mut ingress: Vec<PortId> = queue.packets.iter().map(|p| p.ingress).collect();
+                let places = queue.packets.iter().map(|p| (p.ingress, p.priority()));
+                let mut ingress: Vec<(PortId, u8)> = places.collect();
                 ingress.sort_unstable();
                 ingress.dedup();
                 found.push(Blocked {

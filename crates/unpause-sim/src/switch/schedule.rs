@@ -2,12 +2,11 @@
 
 use unpause_protocols::scheduler::{self, QUEUES, Scheduler, dwrr};
 
-use super::SharedBuffer;
-use crate::config::PortId;
 use crate::plan::Plan;
+use crate::switch::egress::Queue;
 
 /// A scheduler for each of `ports`; none for strict priority, which needs no state.
-pub(super) fn schedulers(ports: usize, plan: &Plan<'_>) -> Vec<Scheduler> {
+pub fn schedulers(ports: usize, plan: &Plan<'_>) -> Vec<Scheduler> {
     match &plan.config.switch.scheduler {
         scheduler::Config::Strict(_) => Vec::new(),
         scheduler::Config::Dwrr(params) => {
@@ -32,15 +31,19 @@ fn of_classes(params: &dwrr::Params, plan: &Plan<'_>) -> dwrr::Params {
     of_class
 }
 
-impl SharedBuffer {
-    /// The class that the scheduler of `port` picks out of the `eligible`, of which there is one at
-    /// least.
-    #[inline(never)]
-    pub(super) fn scheduled(&mut self, port: PortId, eligible: u8) -> u8 {
-        let first = self.index(port, 0);
-        let queues = &self.queues[first..first + self.classes];
-        let head = |class: u8| queues[usize::from(class)].packets.head_bytes();
-        let picked = self.schedulers[usize::from(port)].next(eligible, head);
-        picked.expect("classes with packets were reported to the scheduler")
+/// The class that the scheduler of a port picks out of the `eligible`, of which there is one at least;
+/// `queues` are the port's, by class.
+#[inline(never)]
+pub fn pick(scheduler: &mut Scheduler, queues: &[Queue], eligible: u8) -> u8 {
+    let head = |class: u8| queues[usize::from(class)].packets.head_bytes();
+    let picked = scheduler.next(eligible, head);
+    picked.expect("classes with packets were reported to the scheduler")
+}
+
+/// How urgent a class is: those that take turns are as urgent as one another.
+pub fn urgency(class: u8, plan: &Plan<'_>) -> u8 {
+    match &plan.config.switch.scheduler {
+        scheduler::Config::Strict(_) => class,
+        scheduler::Config::Dwrr(params) => of_classes(params, plan).group[usize::from(class)],
     }
 }

@@ -1,0 +1,231 @@
+//! `[switch.pipeline]`.
+
+use serde_spanned::Spanned;
+use unpause_protocols::flow_control::capfc::{EgressParams, IngressParams, Stop};
+use unpause_protocols::units::Fraction;
+use unpause_sim::config::{AdaptiveBalancing, Exit, Memory, PipelineConfig, SwitchModel};
+
+use crate::error::{Checked, Problem};
+use crate::file::{self, Balancing, PipelineFlowControl};
+use crate::quantity::Size;
+use crate::setting::show_bytes;
+
+/// The model of the switches, for frames of up to `mtu` bytes.
+pub(super) fn model(switch: &file::Switch, pfc: &file::Pfc, mtu: u64) -> Checked<SwitchModel> {
+    match switch.model {
+        None | Some(file::SwitchModel::SharedBuffer) => {
+            if let Some(table) = &switch.pipeline {
+                return Problem::new("[switch.pipeline] has no effect")
+                    .at(table.span(), "these settings")
+                    .help("set switch.model = \"pipeline\", or remove the table")
+                    .err();
+            }
+            Ok(SwitchModel::SharedBuffer)
+        }
+        Some(file::SwitchModel::Pipeline) => {
+            without_effect(switch, pfc)?;
+            let none = file::Pipeline::default();
+            let table = switch.pipeline.as_ref().map_or(&none, Spanned::get_ref);
+            pipeline(table, mtu).map(SwitchModel::Pipeline)
+        }
+    }
+}
+
+/// Settings that are of the shared buffer only.
+fn without_effect(switch: &file::Switch, pfc: &file::Pfc) -> Checked<()> {
+    let spans = [
+        ("switch.buffer", switch.buffer.as_ref().map(Spanned::span)),
+        (
+            "switch.lossy_queue",
+            switch.lossy_queue.as_ref().map(Spanned::span),
+        ),
+        (
+            "switch.lossy_queue_packets",
+            switch.lossy_queue_packets.as_ref().map(Spanned::span),
+        ),
+        ("pfc.xoff", pfc.xoff.as_ref().map(Spanned::span)),
+        ("pfc.xon", pfc.xon.as_ref().map(Spanned::span)),
+        ("pfc.xon_gap", pfc.xon_gap.as_ref().map(Spanned::span)),
+        (
+            "pfc.dynamic_shift",
+            pfc.dynamic_shift.as_ref().map(Spanned::span),
+        ),
+        ("pfc.headroom", pfc.headroom.as_ref().map(Spanned::span)),
+        ("pfc.mode", pfc.mode.as_ref().map(Spanned::span)),
+    ];
+    for (key, span) in spans {
+        if let Some(span) = span {
+            return Problem::new(format!("`{key}` has no effect"))
+                .at(span, "switch.model is \"pipeline\"")
+                .help("thresholds and sizes of that model are in [switch.pipeline]")
+                .err();
+        }
+    }
+    Ok(())
+}
+
+/// A size that is set, or the default.
+struct Bytes<'a> {
+    key: &'static str,
+    written: Option<&'a Spanned<Size>>,
+    value: u64,
+}
+
+impl<'a> Bytes<'a> {
+    fn new(key: &'static str, written: &'a Option<Spanned<Size>>, default: u64) -> Self {
+        let written = written.as_ref();
+        let value = written.map_or(default, |size| size.get_ref().0);
+        Self {
+            key,
+            written,
+            value,
+        }
+    }
+
+    /// An error if it is above `limit`.
+    fn at_most(&self, limit: &Bytes<'_>) -> Checked<()> {
+        if self.value <= limit.value {
+            return Ok(());
+        }
+        let mut problem = Problem::new(format!("`{}` is above `{}`", self.key, limit.key));
+        for it in [self, limit] {
+            if let Some(written) = it.written {
+                problem = problem.at(written.span(), show_bytes(it.value));
+            }
+        }
+        let defaults = [self, limit].into_iter().filter(|it| it.written.is_none());
+        for it in defaults {
+            let value = show_bytes(it.value);
+            problem = problem.help(format!("`{}` is {value} by default", it.key));
+        }
+        problem.err()
+    }
+}
+
+fn pipeline(table: &file::Pipeline, mtu: u64) -> Checked<PipelineConfig> {
+    let mut config = PipelineConfig::default();
+    if let Some(speed) = &table.packets_per_second {
+        config.packets_per_second = *speed.get_ref();
+        if !(1..=1_000_000_000_000).contains(speed.get_ref()) {
+            return Problem::new("`packets_per_second` must be from 1 to 10^12")
+                .at(speed.span(), "the processor's speed, for the whole switch")
+                .err();
+        }
+    }
+    if let Some(latency) = &table.latency {
+        config.latency = latency.get_ref().0;
+    }
+    let ingress = IngressParams::default();
+    let ingress_xoff = Bytes::new("ingress_xoff", &table.ingress_xoff, ingress.xoff);
+    let ingress_xon = Bytes::new("ingress_xon", &table.ingress_xon, ingress.xon);
+    ingress_xon.at_most(&ingress_xoff)?;
+    config.ingress = IngressParams {
+        xoff: ingress_xoff.value,
+        xon: ingress_xon.value,
+    };
+    config.exit = exit(table)?;
+    config.memory = match &table.shared {
+        Some(shared) => shared_memory(table, shared, mtu)?,
+        None => {
+            let ingress_max = Bytes::new("ingress_max", &table.ingress_max, 60_000);
+            let egress_max = Bytes::new("egress_max", &table.egress_max, 60_000);
+            ingress_xoff.at_most(&ingress_max)?;
+            holds_a_frame(&egress_max, mtu)?;
+            Memory::Dedicated {
+                ingress_bytes: ingress_max.value,
+                egress_bytes: egress_max.value,
+            }
+        }
+    };
+    config.balancing = balancing(table)?;
+    Ok(config)
+}
+
+fn exit(table: &file::Pipeline) -> Checked<Exit> {
+    let default = EgressParams::default();
+    let xoff = Bytes::new("egress_xoff", &table.egress_xoff, default.xoff);
+    let xon = Bytes::new("egress_xon", &table.egress_xon, default.xon);
+    let warn = Bytes::new("egress_warn", &table.egress_warn, default.warn);
+    xon.at_most(&xoff)?;
+    warn.at_most(&xoff)?;
+    let mut cut = Fraction::of(4, 5);
+    if let Some(ratio) = &table.cut {
+        let (num, den) = (ratio.get_ref().num, ratio.get_ref().den);
+        cut = Fraction::of(num, den);
+        if cut == Fraction::ZERO || num > den {
+            return Problem::new("`cut` must be above 0 and at most 1")
+                .at(ratio.span(), "the share of packets whose inputs are marked")
+                .help("1 marks every input that has sent to the queue; the paper has 0.8")
+                .err();
+        }
+    }
+    let capfc = |stop| {
+        Exit::Capfc(EgressParams {
+            xoff: xoff.value,
+            xon: xon.value,
+            warn: warn.value,
+            stop,
+        })
+    };
+    Ok(match table.flow_control {
+        None | Some(PipelineFlowControl::PfcWdrop) => Exit::Drop,
+        Some(PipelineFlowControl::PfcWstop) => Exit::Stop,
+        Some(PipelineFlowControl::CapfcMax) => capfc(Stop::Max),
+        Some(PipelineFlowControl::CapfcCalibrate) => capfc(Stop::Calibrate { cut }),
+    })
+}
+
+fn shared_memory(table: &file::Pipeline, shared: &file::SharedMemory, mtu: u64) -> Checked<Memory> {
+    for (key, size) in [
+        ("ingress_max", &table.ingress_max),
+        ("egress_max", &table.egress_max),
+    ] {
+        if let Some(size) = size {
+            return Problem::new(format!("`{key}` has no effect"))
+                .at(size.span(), "memory is shared")
+                .help("remove it, or [switch.pipeline.shared]")
+                .err();
+        }
+    }
+    let pool = Bytes::new("pool", &shared.pool, 350_000);
+    holds_a_frame(&pool, mtu)?;
+    Ok(Memory::Shared {
+        queue_bytes: Bytes::new("queue", &shared.queue, 8_000).value,
+        pool_bytes: pool.value,
+        queue_share_bytes: Bytes::new("queue_share", &shared.queue_share, 80_000).value,
+        port_share_bytes: Bytes::new("port_share", &shared.port_share, 100_000).value,
+    })
+}
+
+fn holds_a_frame(size: &Bytes<'_>, mtu: u64) -> Checked<()> {
+    match size.written {
+        Some(written) if size.value < mtu => {
+            Problem::new(format!("`{}` does not hold a frame", size.key))
+                .at(written.span(), show_bytes(size.value))
+                .help(format!("a frame has up to {}", show_bytes(mtu)))
+                .err()
+        }
+        _ => Ok(()),
+    }
+}
+
+fn balancing(table: &file::Pipeline) -> Checked<Option<AdaptiveBalancing>> {
+    let default = AdaptiveBalancing::default();
+    let min = Bytes::new("balancing_min", &table.balancing_min, default.min_bytes);
+    let max = Bytes::new("balancing_max", &table.balancing_max, default.max_bytes);
+    let adaptive = table.balancing.as_ref().map(Spanned::get_ref) == Some(&Balancing::Adaptive);
+    if !adaptive {
+        if let Some(written) = min.written.or(max.written) {
+            return Problem::new("thresholds of balancing have no effect")
+                .at(written.span(), "next hops are chosen by a hash")
+                .help("set balancing = \"adaptive\", or remove them")
+                .err();
+        }
+        return Ok(None);
+    }
+    min.at_most(&max)?;
+    Ok(Some(AdaptiveBalancing {
+        min_bytes: min.value,
+        max_bytes: max.value,
+    }))
+}

@@ -1,0 +1,157 @@
+//! Settings of the pipelined switch.
+
+use unpause_protocols::flow_control::capfc;
+use unpause_protocols::units::Time;
+
+/// A switch whose ingress FIFOs feed one packet processor; a packet that has been processed must go
+/// to its egress queue. The model and the defaults are those of the CaPFC paper (IFIP Networking
+/// 2016), section IV and Table II.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PipelineConfig {
+    /// Packets that the processor takes in a second, from all ingress FIFOs in turn.
+    pub packets_per_second: u64,
+    /// From when the processor is done with a packet until that is at its egress queue.
+    pub latency: Time,
+    /// When the ingress of a lossless priority sends XOFF and XON.
+    pub ingress: capfc::IngressParams,
+    /// What becomes of a packet whose egress queue is full.
+    pub exit: Exit,
+    /// How much an ingress and an egress queue hold.
+    pub memory: Memory,
+    /// Choose among equal next hops for each packet; without it, for each flow.
+    pub balancing: Option<AdaptiveBalancing>,
+}
+
+/// What becomes of a packet of a lossless priority that has been processed and whose egress queue is
+/// full. One of a lossy priority is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// It is dropped: PFC without drops at the ingress only.
+    Drop,
+    /// The processor stops, with every packet in it, until there is room.
+    Stop,
+    /// It is dropped; but inputs that have filled the queue have been paused before.
+    Capfc(capfc::EgressParams),
+}
+
+/// Limits of ingress and egress queues of each (port, priority), bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// Memory of its own for each queue.
+    Dedicated {
+        /// Largest ingress queue, packets in the processor included.
+        ingress_bytes: u64,
+        /// Largest egress queue.
+        egress_bytes: u64,
+    },
+    /// Some memory for each queue, and a pool for what is beyond. A packet is stored once; what it
+    /// takes of the pool is reckoned by the ingress queue it came by until it leaves the switch, and
+    /// what egress queues have beyond their own memory is limited besides.
+    Shared {
+        /// Memory of each queue.
+        queue_bytes: u64,
+        /// The pool.
+        pool_bytes: u64,
+        /// Largest part of the pool for an egress queue.
+        queue_share_bytes: u64,
+        /// Largest part of the pool for the egress queues of a port.
+        port_share_bytes: u64,
+    },
+}
+
+/// Adaptive load balancing of DeTail (SIGCOMM 2012): ports are in three classes by the bytes that a
+/// packet would wait behind, those of its own and of more urgent priorities; a packet takes one of the
+/// best class at random.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AdaptiveBalancing {
+    /// A port with fewer bytes is of the best class.
+    pub min_bytes: u64,
+    /// A port with fewer bytes is of the second class.
+    pub max_bytes: u64,
+}
+
+impl Default for PipelineConfig {
+    /// Of the paper's 25 us a hop, 12.3 us are the transmission of 1538 B at 1 Gb/s.
+    fn default() -> Self {
+        Self {
+            packets_per_second: 1_000_000,
+            latency: Time::from_ns(12_700),
+            ingress: capfc::IngressParams::default(),
+            exit: Exit::Drop,
+            memory: Memory::Dedicated {
+                ingress_bytes: 60_000,
+                egress_bytes: 60_000,
+            },
+            balancing: None,
+        }
+    }
+}
+
+impl Default for AdaptiveBalancing {
+    fn default() -> Self {
+        Self {
+            min_bytes: 16_000,
+            max_bytes: 32_000,
+        }
+    }
+}
+
+impl PipelineConfig {
+    /// How long the processor takes for a packet.
+    pub fn service(&self) -> Time {
+        Time::from_ps(1_000_000_000_000 / self.packets_per_second.max(1))
+    }
+
+    /// What is wrong with it, for packets of up to `mtu` bytes; none if nothing is.
+    pub fn problem(&self, mtu: u64) -> Option<String> {
+        if !(1..=1_000_000_000_000).contains(&self.packets_per_second) {
+            return Some("the pipeline must take from 1 to 10^12 packets/s".into());
+        }
+        let above = |low: &str, low_bytes: u64, high: &str, high_bytes: u64| {
+            (low_bytes > high_bytes)
+                .then(|| format!("{low} ({low_bytes} B) is above {high} ({high_bytes} B)"))
+        };
+        let capfc = match self.exit {
+            Exit::Drop | Exit::Stop => None,
+            Exit::Capfc(egress) => {
+                if let capfc::Stop::Calibrate { cut } = egress.stop
+                    && cut.as_q32() == 0
+                {
+                    return Some("the cut of Stop-Calibrate must be above 0".into());
+                }
+                above("egress XON", egress.xon, "egress XOFF", egress.xoff).or(above(
+                    "WARN",
+                    egress.warn,
+                    "egress XOFF",
+                    egress.xoff,
+                ))
+            }
+        };
+        let ingress = self.ingress;
+        let limits = match self.memory {
+            Memory::Dedicated {
+                ingress_bytes,
+                egress_bytes,
+            } => above("a frame", mtu, "the largest egress queue", egress_bytes).or(above(
+                "ingress XOFF",
+                ingress.xoff,
+                "the largest ingress queue",
+                ingress_bytes,
+            )),
+            Memory::Shared { pool_bytes, .. } => above("a frame", mtu, "the pool", pool_bytes),
+        };
+        let balancing = self.balancing.and_then(|balancing| {
+            let (min, max) = (balancing.min_bytes, balancing.max_bytes);
+            above("the lower threshold of balancing", min, "the upper", max)
+        });
+        capfc
+            .or(above(
+                "ingress XON",
+                ingress.xon,
+                "ingress XOFF",
+                ingress.xoff,
+            ))
+            .or(limits)
+            .or(balancing)
+    }
+}

@@ -1,0 +1,115 @@
+"""CaPFC Figs. 8 and 9: tail of the flow completion times by class of traffic."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from unpause import metrics, schemes
+from unpause.figures.seeds import say_seeds, spread
+from unpause.figures.style import DASHES, WIDTH, NothingToDraw, legend
+from unpause.result import Result, Run
+
+CLASSES = ("query", "short", "long")
+#: Flows that start before this are not counted.
+WARM_UP_MS = 500.0
+
+
+def draw(result: Result) -> Figure:
+    """Largest and 99.9th percentile of the FCT; drops, PAUSEs and stopped time of each technique."""
+    if result.sweep_columns and set(result.sweep_columns) != {"repetition"}:
+        raise NothingToDraw(f"This result is a sweep over {', '.join(result.sweep_columns)}.")
+    figure = Figure(figsize=(WIDTH, 4.6), layout="constrained")
+    panels = figure.subplot_mosaic([["fct"] * 3, ["drops", "pauses", "stalled"]])
+    _tails(panels["fct"], result)
+    for name, title, measure in (
+        ("drops", "Packets dropped", metrics.dropped_packets),
+        ("pauses", "PAUSE events", metrics.pause_events),
+        ("stalled", "Pipelines stopped (ms)", metrics.stalled_ms),
+    ):
+        _totals(panels[name], title, result, measure)
+    legend(figure, panels["fct"])
+    say_seeds(figure, result)
+    return figure
+
+
+def _tails(ax: Axes, result: Result) -> None:
+    colour = schemes.colours(result.schemes)
+    width = 0.8 / len(result.schemes)
+    at = np.arange(len(CLASSES))
+    for i, scheme in enumerate(result.schemes):
+        runs = result.runs_of(scheme)
+        found = [spread(runs, lambda r, c=c: tail_ms(r, c, "max")) for c in CLASSES]
+        median, low, high = np.array(found).T
+        p999 = [spread(runs, lambda r, c=c: tail_ms(r, c, "p99.9"))[0] for c in CLASSES]
+        x = at + (i - (len(result.schemes) - 1) / 2) * width
+        error = np.abs([median - low, high - median]) if len(runs) > 1 else None
+        ax.bar(
+            x, median, 0.92 * width, color=colour[scheme], label=scheme, yerr=error, ecolor="#222"
+        )
+        label = "99.9th percentile" if i == len(result.schemes) - 1 else None
+        ax.plot(x, p999, "_", color="white", markeredgewidth=3.5, markersize=10)
+        ax.plot(x, p999, "_", color="black", markeredgewidth=1.5, markersize=10, label=label)
+    ax.set_title("Largest FCT", fontweight="bold")
+    ax.set_ylabel("ms")
+    ax.set_yscale("log")
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+    ax.set_xticks(at, CLASSES)
+    ax.grid(axis="x", visible=False)
+
+
+def _totals(ax: Axes, title: str, result: Result, measure) -> None:
+    colour = schemes.colours(result.schemes)
+    medians = [spread(result.runs_of(s), measure)[0] for s in result.schemes]
+    x = range(len(medians))
+    bars = ax.bar(x, medians, color=[colour[s] for s in result.schemes])
+    ax.bar_label(bars, [f"{v:.3g}" if v < 1000 else f"{v:.0f}" for v in medians], fontsize=7)
+    ax.set_title(title, fontweight="bold")
+    ax.set_xticks([])
+    ax.margins(y=0.15)
+    ax.grid(axis="x", visible=False)
+
+
+def draw_sweep(result: Result) -> Figure:
+    """Largest FCT of each class over the value that is swept, and packets dropped."""
+    columns = [c for c in result.sweep_columns if c != "repetition"]
+    if len(columns) != 1:
+        raise NothingToDraw("This result does not sweep one value.")
+    (column,) = columns
+    figure = Figure(figsize=(WIDTH, 4.2), layout="constrained")
+    axes = list(np.ravel(figure.subplots(2, 2, sharex=True)))
+    colour = schemes.colours(result.schemes)
+    for scheme, dash in zip(result.schemes, DASHES, strict=False):
+        points: dict[float, list[Run]] = {}
+        for run in result.runs_of(scheme):
+            points.setdefault(run.row[column], []).append(run)
+        line = {"color": colour[scheme], "linestyle": dash, "marker": "o", "markersize": 3}
+        x = sorted(points)
+        for ax, name in zip(axes, CLASSES, strict=False):
+            tails = [spread(points[v], lambda r, c=name: tail_ms(r, c, "max"))[0] for v in x]
+            finite = [v if math.isfinite(v) else np.nan for v in tails]
+            ax.plot(x, finite, label=scheme, **line)
+        axes[3].plot(x, [spread(points[v], metrics.dropped_packets)[0] for v in x], **line)
+    for ax, name in zip(axes, CLASSES, strict=False):
+        ax.set_title(f"Largest FCT, {name} (ms)", fontweight="bold")
+        ax.set_yscale("log")
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+        ax.yaxis.set_minor_formatter(NullFormatter())
+    axes[3].set_title("Packets dropped", fontweight="bold")
+    axes[3].set_yscale("symlog", linthresh=1)
+    axes[3].set_ylim(bottom=0)
+    for ax in axes[2:]:
+        ax.set_xlabel(column)
+    legend(figure, axes[0])
+    say_seeds(figure, result)
+    return figure
+
+
+def tail_ms(run: Run, name: str, statistic: str) -> float:
+    """FCT of the flows of class `name` after the warm-up."""
+    return metrics.fct_ms(run, statistic, [name], WARM_UP_MS)
