@@ -180,7 +180,7 @@ section!(DctcpFile for DctcpParams {
 });
 
 /// A value of `congestion_control`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mechanism {
     /// PFC alone.
     None,
