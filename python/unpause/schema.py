@@ -82,6 +82,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("slowdown", _F64, "", "fct_ns / ideal_fct_ns", True),
         Column("delivered_bytes", _U64, "bytes", "payload delivered in order by the end"),
         Column("retransmitted_packets", _U64, "packets", "data packets sent again"),
+        Column("notifications", _U64, "packets", "CNPs and CNMs that reached its sender"),
     ),
     "ports": (
         *_RUN,
@@ -115,6 +116,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("time_ns", _F64, "ns", "sampling instant"),
         *_PORT,
         Column("queue_bytes", _U64, "bytes", "backlog of the egress queue now"),
+        Column("ingress_bytes", _U64, "bytes", "held now for this ingress and priority"),
         Column("tx_bytes", _U64, "bytes", "bytes sent since the start of the run"),
         Column("pause_frames", _U64, "frames", "XOFF frames from node to peer since the start"),
         Column("paused_ns", _F64, "ns", "time stopped by peer since the start"),
@@ -127,6 +129,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("controller_rate_bps", _U64, "bit/s", "rate that the reaction point allows"),
         Column("sent_bytes", _U64, "bytes", "put on the wire since the flow's start, with headers"),
         Column("delivered_bytes", _U64, "bytes", "payload delivered in order since the start"),
+        Column("notifications", _U64, "packets", "CNPs and CNMs that have reached its sender"),
     ),
 }
 

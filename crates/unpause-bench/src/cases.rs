@@ -190,6 +190,7 @@ fn fig1(scheme: SchemeConfig, burst: Time, stop: Time) -> Config {
         stop: Time::NEVER,
         priority: 3,
         rate_limit: None,
+        offered: None,
         controlled: true,
         recorded: true,
         source_port: 0,

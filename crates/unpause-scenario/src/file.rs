@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde_spanned::Spanned;
 
-use crate::quantity::{Duration, Size};
+use crate::quantity::{DataRate, Duration, Ratio, Size};
 
 /// What is left of the file when topology, schemes and traffic are taken out.
 #[derive(Deserialize)]
@@ -44,16 +44,42 @@ pub(crate) struct Host {
     pub ack_every: Option<Spanned<u32>>,
     pub retransmit_timeout: Option<Spanned<Duration>>,
     pub control_priority: Option<Spanned<u8>>,
+    pub notification_reaction: Option<Spanned<Duration>>,
 }
 
 /// `[switch]`
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Switch {
+    pub model: Option<Spanned<SwitchModel>>,
+    pub cioq: Option<Spanned<Cioq>>,
     pub lossless: Option<Vec<Spanned<u8>>>,
     pub buffer: Option<Spanned<Size>>,
     pub lossy_queue: Option<Spanned<Size>>,
-    pub queueing: Option<Queueing>,
+    pub queueing: Option<Spanned<Queueing>>,
+}
+
+/// How switches are built.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SwitchModel {
+    SharedBuffer,
+    Cioq,
+}
+
+/// `[switch.cioq]`
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cioq {
+    pub input_buffer: Option<Spanned<Size>>,
+    pub output_buffer: Option<Spanned<Size>>,
+    pub cell: Option<Spanned<Size>>,
+    pub latency: Option<Spanned<Duration>>,
+    pub speedup: Option<Spanned<Ratio>>,
+    pub spines: Option<Spanned<u16>>,
+    pub hosts_per_leaf: Option<Spanned<u16>>,
+    pub spine_rate: Option<Spanned<DataRate>>,
+    pub spine_cells: Option<Spanned<u16>>,
 }
 
 /// In which order an egress queue serves packets.

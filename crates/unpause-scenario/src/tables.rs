@@ -215,6 +215,7 @@ fn flows(measured: &[Measured]) -> RecordBatch {
         })
         .u64("delivered_bytes", |_, f| f.delivered_bytes)
         .u64("retransmitted_packets", |_, f| f.retransmitted_packets)
+        .u64("notifications", |_, f| f.notifications)
         .build()
 }
 
@@ -251,6 +252,7 @@ fn port_series(measured: &[Measured]) -> RecordBatch {
         .ns("time_ns", |_, s| s.time)
         .port(|s| (s.node, s.port, s.priority))
         .u64("queue_bytes", |_, s| s.queue_bytes)
+        .u64("ingress_bytes", |_, s| s.ingress_bytes)
         .u64("tx_bytes", |_, s| s.tx_bytes)
         .u64("pause_frames", |_, s| s.pause_frames)
         .ns("paused_ns", |_, s| s.paused)
@@ -282,5 +284,6 @@ fn flow_series(measured: &[Measured]) -> RecordBatch {
         })
         .u64("sent_bytes", |_, (s, _)| s.sent_bytes)
         .u64("delivered_bytes", |_, (s, _)| s.delivered_bytes)
+        .u64("notifications", |_, (s, _)| s.notifications)
         .build()
 }

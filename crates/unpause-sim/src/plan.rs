@@ -8,6 +8,7 @@ use crate::config::{Config, NodeId, NodeKind, PRIORITIES, PfcThreshold};
 use crate::engine::wire::Ports;
 use crate::packet::Kind;
 use crate::routing::Routing;
+use crate::switch::cioq;
 
 /// Smallest Ethernet frame, bytes.
 pub const MIN_FRAME_BYTES: u32 = 64;
@@ -234,5 +235,5 @@ fn check(config: &Config) -> Result<(), Error> {
     if config.host.ack_every == 0 {
         return invalid("a receiver must acknowledge every 1 or more packets".into());
     }
-    Ok(())
+    cioq::check(config).map_err(Error::Invalid)
 }

@@ -32,21 +32,24 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
     let flow_series = flow_series(&log);
     let Log {
         mut flows,
-        retransmissions,
+        senders,
         mut pauses,
         ports,
         mut port_series,
         ..
     } = log;
     flows.sort_unstable_by_key(|flow| flow.id);
-    let mut retransmitted: HashMap<u32, u64> = HashMap::new();
-    for (flow, packets) in retransmissions {
-        *retransmitted.entry(flow).or_default() += packets;
+    let mut at_sender: HashMap<u32, (u64, u64)> = HashMap::new();
+    for end in senders {
+        let (retransmitted, notifications) = at_sender.entry(end.flow).or_default();
+        *retransmitted += end.retransmitted;
+        *notifications += end.notifications;
     }
     let mut ideal = IdealFct::default();
-    let flows: Vec<FlowRecord> = flows
-        .iter()
-        .map(|flow| FlowRecord {
+    let record = |flow: &FlowEnd| {
+        let (retransmitted_packets, notifications) =
+            at_sender.get(&flow.id).copied().unwrap_or_default();
+        FlowRecord {
             id: flow.id,
             group: flow.group,
             src: flow.src,
@@ -57,9 +60,11 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
             fct: flow.fct,
             ideal_fct: ideal.of(flow, plan),
             delivered_bytes: flow.delivered_bytes,
-            retransmitted_packets: retransmitted.get(&flow.id).copied().unwrap_or(0),
-        })
-        .collect();
+            retransmitted_packets,
+            notifications,
+        }
+    };
+    let flows: Vec<FlowRecord> = flows.iter().map(record).collect();
     pauses.sort_unstable_by_key(|pause| (pause.start, pause.node, pause.port, pause.priority));
     port_series.sort_unstable_by_key(|s| (s.time, s.node, s.port, s.priority));
     let totals = Totals {
@@ -112,6 +117,7 @@ fn flow_series(log: &Log) -> Vec<FlowSample> {
                 controller_rate: Rate::from_bps(sample.rate_bps),
                 sent_bytes: sample.sent_bytes,
                 delivered_bytes: latest.get(&sample.flow).copied().unwrap_or(0),
+                notifications: sample.notifications,
             }
         })
         .collect()
@@ -141,6 +147,7 @@ impl IdealFct {
             full_bytes: u64::from(layout.full_bytes) + framing,
             last_bytes: u64::from(layout.last_bytes) + framing,
         };
-        Some(ideal::fct(&self.path, frames))
+        let crossing = plan.config.switch.model.crossing();
+        Some(ideal::fct(&self.path, frames) + crossing)
     }
 }

@@ -58,6 +58,8 @@ pub struct FlowRecord {
     pub delivered_bytes: u64,
     /// Data packets sent again.
     pub retransmitted_packets: u64,
+    /// CNPs and CNMs that reached its sender.
+    pub notifications: u64,
 }
 
 /// Totals of one egress (node, port, priority), and of PFC on the link there.
@@ -123,6 +125,8 @@ pub struct PortSample {
     pub priority: u8,
     /// Backlog now.
     pub queue_bytes: u64,
+    /// Bytes held for this **ingress** (port, priority) now; of lossless priorities, and in input buffers.
+    pub ingress_bytes: u64,
     /// Bytes sent, with framing.
     pub tx_bytes: u64,
     /// XOFF frames sent out of this port.
@@ -144,6 +148,8 @@ pub struct FlowSample {
     pub sent_bytes: u64,
     /// Payload bytes delivered in order at the receiver.
     pub delivered_bytes: u64,
+    /// CNPs and CNMs that reached its sender.
+    pub notifications: u64,
 }
 
 /// Totals of a run.

@@ -14,15 +14,17 @@ pub(super) struct Common {
     pub schemes: Option<Spanned<file::Names>>,
     pub priority: Option<Spanned<u8>>,
     pub rate_limit: Option<Spanned<DataRate>>,
+    pub offered: Option<Spanned<DataRate>>,
     pub controlled: Option<bool>,
     pub record: Option<bool>,
 }
 
-pub(super) const COMMON_KEYS: [&str; 6] = [
+pub(super) const COMMON_KEYS: [&str; 7] = [
     "name",
     "schemes",
     "priority",
     "rate_limit",
+    "offered",
     "controlled",
     "record",
 ];

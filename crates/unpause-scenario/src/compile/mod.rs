@@ -1,5 +1,6 @@
 //! From the text of a scenario to the configuration of each run.
 
+mod cioq;
 mod files;
 mod kinds;
 mod names;
@@ -191,7 +192,8 @@ fn compile_run<'i>(
             .help("switch.lossless is empty: remove [pfc], or list a priority such as 3 there")
             .err();
     }
-    let pfc = settings::pfc(&file.pfc, &host)?;
+    cioq::check_fabric(&file.switch, &fabric)?;
+    let pfc = settings::pfc(&file.pfc, &file.switch, &host)?;
     let switch = settings::switch(&file.switch, pfc, &host)?;
     let probes = settings::probes(&file.probes, &names)?;
     let (mechanism, scheme_config) = congestion_control(&mut scheme_table, &fabric, &names)?;
@@ -213,7 +215,7 @@ fn compile_run<'i>(
     };
     let mut traffic_names = Vec::new();
     let mut traffic = Vec::new();
-    let mut notes = Vec::new();
+    let mut notes = Vec::from_iter(cioq::note(&fabric, &switch, &host));
     for table in traffic_tables {
         let span = table.span();
         let entry = traffic::entry(table, &context)?;

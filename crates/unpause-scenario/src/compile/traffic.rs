@@ -133,13 +133,18 @@ fn settings(common: &Common, context: &Context<'_>) -> Checked<FlowSettings> {
             .err();
         }
     }
-    if let Some(limit) = &common.rate_limit {
-        if limit.get_ref().0 == Rate::ZERO {
-            return Problem::new("`rate_limit` is zero")
-                .at(limit.span(), "nothing would be sent")
-                .err();
+    for (key, rate, slot) in [
+        ("rate_limit", &common.rate_limit, &mut settings.rate_limit),
+        ("offered", &common.offered, &mut settings.offered),
+    ] {
+        if let Some(rate) = rate {
+            if rate.get_ref().0 == Rate::ZERO {
+                return Problem::new(format!("`{key}` is zero"))
+                    .at(rate.span(), "nothing would be sent")
+                    .err();
+            }
+            *slot = Some(rate.get_ref().0);
         }
-        settings.rate_limit = Some(limit.get_ref().0);
     }
     settings.controlled = common.controlled.unwrap_or(settings.controlled);
     settings.recorded = common.record.unwrap_or(settings.recorded);
@@ -165,6 +170,7 @@ fn flow(kind: &FlowKind, settings: &FlowSettings, context: &Context<'_>) -> Chec
                 stop: time(&kind.stop, Time::NEVER),
                 priority: settings.priority,
                 rate_limit: settings.rate_limit,
+                offered: settings.offered,
                 controlled: settings.controlled,
                 recorded: settings.recorded,
                 source_port: kind.source_port.unwrap_or(0),

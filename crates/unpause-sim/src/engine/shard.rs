@@ -2,13 +2,14 @@
 
 use unpause_protocols::units::Time;
 
-use crate::config::NodeId;
+use crate::config::{NodeId, SwitchModel};
 use crate::engine::deadlock::Blocked;
 use crate::engine::wire::{GlobalPort, Ports, Wires};
 use crate::host::{FlowStart, Host};
 use crate::packet::{Kind, Packet};
 use crate::plan::Plan;
 use crate::results::{PauseRecord, PortRecord, PortSample};
+use crate::switch::cioq::Cioq;
 use crate::switch::shared_buffer::SharedBuffer;
 
 /// A node of the fabric. Another switch model is another variant.
@@ -18,6 +19,8 @@ pub enum Node {
     Host(Box<Host>),
     /// An output-queued switch with a shared buffer.
     SharedBuffer(Box<SharedBuffer>),
+    /// A combined-input-output-queued fabric.
+    Cioq(Box<Cioq>),
 }
 
 /// What a node must be able to do.
@@ -39,11 +42,19 @@ impl Node {
         if plan.is_host(id) {
             let mut host = Host::new(id, plan);
             let first = host.first_sample();
-            (Self::Host(Box::new(host)), first)
-        } else {
-            let switch = SharedBuffer::new(id, plan);
-            let first = switch.first_event();
-            (Self::SharedBuffer(Box::new(switch)), first)
+            return (Self::Host(Box::new(host)), first);
+        }
+        match plan.config.switch.model {
+            SwitchModel::SharedBuffer => {
+                let switch = SharedBuffer::new(id, plan);
+                let first = switch.first_event();
+                (Self::SharedBuffer(Box::new(switch)), first)
+            }
+            SwitchModel::Cioq(config) => {
+                let switch = Cioq::new(id, config, plan);
+                let first = switch.first_event();
+                (Self::Cioq(Box::new(switch)), first)
+            }
         }
     }
     /// The model behind.
@@ -51,6 +62,7 @@ impl Node {
         match self {
             Self::Host(host) => host.as_mut(),
             Self::SharedBuffer(switch) => switch.as_mut(),
+            Self::Cioq(switch) => switch.as_mut(),
         }
     }
 }
@@ -60,8 +72,8 @@ impl Node {
 pub struct Log {
     /// Flows completed, or at the end still open.
     pub flows: Vec<FlowEnd>,
-    /// Flows that sent packets again: (flow, packets).
-    pub retransmissions: Vec<(u32, u64)>,
+    /// Flows that sent packets again or were notified, at their senders.
+    pub senders: Vec<SenderEnd>,
     /// PAUSEs.
     pub pauses: Vec<PauseRecord>,
     /// Totals of ports, reported by [`NodeModel::finish`].
@@ -80,7 +92,7 @@ impl Log {
     /// Adds what another shard has recorded.
     pub fn merge(&mut self, other: Self) {
         self.flows.extend(other.flows);
-        self.retransmissions.extend(other.retransmissions);
+        self.senders.extend(other.senders);
         self.pauses.extend(other.pauses);
         self.ports.extend(other.ports);
         self.port_series.extend(other.port_series);
@@ -149,6 +161,17 @@ pub struct FlowEnd {
     pub delivered_bytes: u64,
 }
 
+/// A flow as its sender knew it when it was done, or at the end of the run.
+#[derive(Clone, Copy, Debug)]
+pub struct SenderEnd {
+    /// Flow.
+    pub flow: u32,
+    /// Packets sent again.
+    pub retransmitted: u64,
+    /// CNPs and CNMs received.
+    pub notifications: u64,
+}
+
 /// One sample of a recorded flow at its sender.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderSample {
@@ -160,6 +183,8 @@ pub struct SenderSample {
     pub rate_bps: u64,
     /// Wire bytes sent.
     pub sent_bytes: u64,
+    /// CNPs and CNMs received.
+    pub notifications: u64,
 }
 
 const GROUP: usize = 64;
@@ -352,6 +377,7 @@ impl Shard {
                 let own = match node {
                     Node::Host(host) => host.run(&mut window),
                     Node::SharedBuffer(switch) => switch.run(&mut window),
+                    Node::Cioq(switch) => switch.run(&mut window),
                 };
                 debug_assert!(own >= end, "node {id} left an event behind");
                 let heads = self.wires.heads(plan.ports.of(id as NodeId));

@@ -55,6 +55,8 @@ pub struct Host {
     receivers: Slab<Receiver>,
     throttles: Vec<Throttle>,
     reactions: Reactions,
+    /// CNPs and CNMs that have not taken effect yet, in order.
+    notified: VecDeque<Packet>,
     counters: Vec<Counters>,
     rng: Xoshiro256PlusPlus,
     sampling: Sampling,
@@ -92,6 +94,7 @@ pub struct Sampling {
 const SENDER: u32 = 0;
 const RECEIVER: u32 = 1;
 const PAUSE: u32 = 2;
+const NOTIFICATION: u32 = 3;
 const KIND_SHIFT: u32 = 30;
 
 enum Event {
@@ -127,6 +130,7 @@ impl Host {
             receivers: Slab::new(),
             throttles: vec![Throttle::default(); classes],
             reactions: Reactions::default(),
+            notified: VecDeque::new(),
             counters: vec![Counters::default(); classes],
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             sampling: Sampling {
@@ -292,6 +296,11 @@ impl Host {
                 }
                 self.arm_receiver(slot);
             }
+            NOTIFICATION => {
+                if let Some(packet) = self.notified.pop_front() {
+                    self.on_notification(now, &packet);
+                }
+            }
             _ => {
                 let place = self.place(slot as u8, window.plan);
                 let throttle = &mut self.throttles[slot as usize];
@@ -314,6 +323,7 @@ impl Host {
                     flow,
                     rate_bps,
                     sent_bytes,
+                    notifications: sender.notifications,
                 });
             }
         }
@@ -331,6 +341,7 @@ impl Host {
                     port: 0,
                     priority: plan.classes.priority(class as u8),
                     queue_bytes: 0,
+                    ingress_bytes: 0,
                     tx_bytes: self.counters[class].tx_bytes,
                     pause_frames: 0,
                     paused: self.throttles[class].total(now),
@@ -385,10 +396,7 @@ impl NodeModel for Host {
             }
         }
         for (_, sender) in &self.senders {
-            if sender.retransmitted > 0 {
-                log.retransmissions
-                    .push((sender.flow, sender.retransmitted));
-            }
+            log.senders.extend(sender.end());
         }
         for class in 0..self.counters.len() as u8 {
             let place = self.place(class, plan);

@@ -71,12 +71,9 @@ impl Queue {
     /// An empty queue of `class` at a switch of `ports` ports; control packets go through no congestion point.
     pub fn new<R: Rng>(class: u8, ports: usize, plan: &Plan<'_>, rng: &mut R) -> Self {
         let none = congestion_point::Config::None;
-        let managed = class != plan.classes.control;
-        let config = if managed {
-            &plan.config.scheme.congestion_point
-        } else {
-            &none
-        };
+        let scheme = &plan.config.scheme.congestion_point;
+        let managed = class != plan.classes.control && !watches_inputs(scheme);
+        let config = if managed { scheme } else { &none };
         Self {
             packets: Backlog::new(plan.config.switch.queueing, ports),
             bytes: 0,
@@ -114,6 +111,11 @@ impl Queue {
         self.dropped_bytes += u64::from(packet.bytes);
         u64::from(packet.kind == Kind::Data)
     }
+}
+
+/// True if the congestion points of a scheme stand at inputs.
+pub fn watches_inputs(scheme: &congestion_point::Config) -> bool {
+    matches!(scheme, congestion_point::Config::Qcn(params) if params.mode.at_input())
 }
 
 /// A packet as a congestion point sees it.

@@ -249,6 +249,7 @@ impl<'a> Generator<'a> {
             stop,
             priority: self.settings.priority,
             rate_limit: self.settings.rate_limit,
+            offered: self.settings.offered,
             controlled: self.settings.controlled,
             recorded: self.settings.recorded,
             source_port: self.random.source_port(),

@@ -315,6 +315,7 @@ proptest! {
                 stop: Time::NEVER,
                 priority,
                 rate_limit: None,
+                offered: None,
                 controlled: true,
                 recorded: false,
                 source_port: 0,
