@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unpause.figures import (
+    cioq_load,
     fct,
     pause,
     pcn_f2,
@@ -23,6 +24,7 @@ from unpause.figures import (
     pcn_f18,
     pcn_f19,
     pcn_fluid,
+    qcn_inputs,
     queue,
     throughput,
 )
@@ -59,6 +61,9 @@ FIGURES: dict[str, Drawing] = {
         Drawing("pcn-f11", "PCN Fig. 11: queue and sum of the sending rates", pcn_f11.draw),
         Drawing("pcn-f18", "PCN Fig. 18: adversarial traffic", pcn_f18.draw),
         Drawing("pcn-f19", "PCN Fig. 19: several bottlenecks in a row", pcn_f19.draw),
+        Drawing("qcn-f2", "QCN at inputs, Fig. 2: fan-in fairness", qcn_inputs.draw),
+        Drawing("qcn-f3", "QCN at inputs, Fig. 3: culprit selection", qcn_inputs.draw),
+        Drawing("cioq-load", "Load and waiting in a CIOQ fabric", cioq_load.draw),
         Drawing("throughput", "Throughput of recorded flows", throughput.draw),
         Drawing("queue", "Queue length of probed ports", queue.draw),
         Drawing("pause-frames", "PAUSE frames over time", pause.draw_frames),

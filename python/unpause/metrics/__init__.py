@@ -47,6 +47,15 @@ from unpause.metrics.queue import (
     queue_drained_ms,
 )
 from unpause.metrics.registry import METRICS, Metric, metric
+from unpause.metrics.seeds import (
+    fairer_share,
+    median_goodput_ratio,
+    median_max_over_min,
+    median_wire_rate_gbps,
+    most_notifications,
+    most_pauses,
+    notification_ratio,
+)
 from unpause.metrics.sweep import (
     swept_crossing_ratio,
     swept_goodput_gbps,
@@ -80,6 +89,7 @@ __all__ = [
     "burst_duration_ms",
     "controller_rate_after_tree_gbps",
     "decrease_periods",
+    "fairer_share",
     "first_pause_us",
     "flows_gbps",
     "fluid_aggregate_after_a_loop",
@@ -98,7 +108,13 @@ __all__ = [
     "lost_megabytes",
     "lowest_controller_rate_gbps",
     "mean_queue_kb",
+    "median_goodput_ratio",
+    "median_max_over_min",
+    "median_wire_rate_gbps",
     "metric",
+    "most_notifications",
+    "most_pauses",
+    "notification_ratio",
     "pause_count",
     "pause_lag_us",
     "pcn_increase_percent",

@@ -250,6 +250,7 @@ fn writes_completed_flows_as_hpcc_does() {
         ideal_fct: Some(Time::from_ps(12_345_999)),
         delivered_bytes: 64_000,
         retransmitted_packets: 0,
+        notifications: 0,
     };
     let flows = [
         flow(0, 1, 10, Some(50_000_999)),
