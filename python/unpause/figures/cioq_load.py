@@ -37,8 +37,8 @@ def hot_share(load: float) -> float:
     Others ask H0 for less than an equal share and get it. The rest of H0's link is for the two hot
     senders, of whose traffic PAUSE stops all alike.
     """
-    # A link carries data and the ACKs of what its host receives or sends the other way.
-    capacity = _PAYLOAD / _DATA
+    # The link carries the ACKs of what H0 sends, too.
+    capacity = (1 - load * _ACK / _PAYLOAD) * _PAYLOAD / _DATA
     others = (_HOSTS - 1 - len(_HOT_SENDERS)) * load / (_HOSTS - 1)
     wanted = len(_HOT_SENDERS) * (load + load / (_HOSTS - 1))
     return min(1.0, (capacity - others) / wanted)
@@ -80,7 +80,6 @@ def draw(result: Result) -> Figure:
     )
     waiting.set_yscale("log")
     runs = sorted(result.runs_of("hot spot"), key=lambda r: r.row["load"])
-    runs = [r for r in runs if r.row["load"] <= 0.46]
     loads = [r.row["load"] for r in runs]
     for of_hot, label, marker in ((False, "other senders", "^"), (True, "hot senders", "s")):
         hot.plot(
@@ -92,9 +91,9 @@ def draw(result: Result) -> Figure:
             markersize=4,
             linestyle="none",
         )
-    below = grid_of_loads[grid_of_loads <= 0.46]
-    hot.plot(below, below, color="#000000", linewidth=0.8)
-    hot.plot(below, [x * hot_share(x) for x in below], color="#000000", linewidth=0.8)
+    black = {"color": "#000000", "linewidth": 0.8}
+    hot.plot([0, 0.9], [0, 0.9], **black)
+    hot.plot(grid_of_loads, [x * hot_share(x) for x in grid_of_loads], **black)
     throughput.set_title("uniform", fontweight="bold")
     waiting.set_title("uniform", fontweight="bold")
     hot.set_title("hot spot", fontweight="bold")
