@@ -88,6 +88,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
             "timeouts", _U64, "", "times that the sender started over; SYNs sent again included"
         ),
         Column("gave_up", _U8, "", "1: the sender ended it after too many timeouts in a row"),
+        Column("notifications", _U64, "packets", "CNPs and CNMs that reached its sender"),
     ),
     "ports": (
         *_RUN,
@@ -123,6 +124,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("time_ns", _F64, "ns", "sampling instant"),
         *_PORT,
         Column("queue_bytes", _U64, "bytes", "backlog of the egress queue now"),
+        Column("ingress_bytes", _U64, "bytes", "held now for this ingress and priority"),
         Column("tx_bytes", _U64, "bytes", "bytes sent since the start of the run"),
         Column("pause_frames", _U64, "frames", "XOFF frames from node to peer since the start"),
         Column("paused_ns", _F64, "ns", "time stopped by peer since the start"),
@@ -158,6 +160,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("ce", _U8, "", "1: marked, Congestion Experienced"),
         Column("cwr", _U8, "", "1: TCP's sender has cut its window"),
         Column("ece", _U8, "", "1: TCP's receiver has seen a mark"),
+        Column("notifications", _U64, "packets", "CNPs and CNMs that have reached its sender"),
     ),
 }
 

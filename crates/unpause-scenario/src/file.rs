@@ -11,7 +11,7 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
 
-use crate::quantity::{Duration, Ratio, Size};
+use crate::quantity::{DataRate, Duration, Ratio, Size};
 
 /// What is left of the file when topology, schemes and traffic are taken out.
 #[derive(Deserialize)]
@@ -50,6 +50,7 @@ pub(crate) struct Host {
     pub retransmit_timeout: Option<Spanned<Duration>>,
     pub control_priority: Option<Spanned<u8>>,
     pub extra_delay: Option<Spanned<ExtraDelay>>,
+    pub notification_reaction: Option<Spanned<Duration>>,
 }
 
 /// `[tcp]`
@@ -103,13 +104,14 @@ pub(crate) enum Transport {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Switch {
-    pub model: Option<SwitchModel>,
+    pub model: Option<Spanned<SwitchModel>>,
     pub pipeline: Option<Spanned<Pipeline>>,
+    pub cioq: Option<Spanned<Cioq>>,
     pub lossless: Option<Vec<Spanned<u8>>>,
     pub buffer: Option<Spanned<Size>>,
     pub lossy_queue: Option<Spanned<Size>>,
     pub lossy_queue_packets: Option<Spanned<u32>>,
-    pub queueing: Option<Queueing>,
+    pub queueing: Option<Spanned<Queueing>>,
     pub scheduler: Option<Spanned<Scheduler>>,
 }
 
@@ -119,6 +121,7 @@ pub(crate) struct Switch {
 pub(crate) enum SwitchModel {
     SharedBuffer,
     Pipeline,
+    Cioq,
 }
 
 /// `[switch.pipeline]`
@@ -168,6 +171,21 @@ pub(crate) struct SharedMemory {
     pub pool: Option<Spanned<Size>>,
     pub queue_share: Option<Spanned<Size>>,
     pub port_share: Option<Spanned<Size>>,
+}
+
+/// `[switch.cioq]`
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cioq {
+    pub input_buffer: Option<Spanned<Size>>,
+    pub output_buffer: Option<Spanned<Size>>,
+    pub cell: Option<Spanned<Size>>,
+    pub latency: Option<Spanned<Duration>>,
+    pub speedup: Option<Spanned<Ratio>>,
+    pub spines: Option<Spanned<u16>>,
+    pub hosts_per_leaf: Option<Spanned<u16>>,
+    pub spine_rate: Option<Spanned<DataRate>>,
+    pub spine_cells: Option<Spanned<u16>>,
 }
 
 /// In which order an egress queue serves packets.

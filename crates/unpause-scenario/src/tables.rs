@@ -231,6 +231,7 @@ fn flows(measured: &[Measured]) -> RecordBatch {
         .ns("extra_delay_ns", |_, f| f.extra_delay)
         .u64("timeouts", |_, f| f.timeouts)
         .u8("gave_up", |_, f| u8::from(f.gave_up))
+        .u64("notifications", |_, f| f.notifications)
         .build()
 }
 
@@ -269,6 +270,7 @@ fn port_series(measured: &[Measured]) -> RecordBatch {
         .ns("time_ns", |_, s| s.time)
         .port(|s| (s.node, s.port, s.priority))
         .u64("queue_bytes", |_, s| s.queue_bytes)
+        .u64("ingress_bytes", |_, s| s.ingress_bytes)
         .u64("tx_bytes", |_, s| s.tx_bytes)
         .u64("pause_frames", |_, s| s.pause_frames)
         .ns("paused_ns", |_, s| s.paused)
@@ -301,6 +303,7 @@ fn flow_series(measured: &[Measured]) -> RecordBatch {
         .u64("sent_bytes", |_, (s, _)| s.sent_bytes)
         .u64("delivered_bytes", |_, (s, _)| s.delivered_bytes)
         .u64_or_null("cwnd_bytes", |_, (s, _)| s.cwnd_bytes)
+        .u64("notifications", |_, (s, _)| s.notifications)
         .build()
 }
 

@@ -12,8 +12,10 @@ use unpause_protocols::{
 use crate::host::grid_after;
 use crate::traffic::{Delays, TrafficSpec, Transport};
 
+mod cioq;
 mod pipeline;
 
+pub use cioq::{CioqConfig, SpinesConfig};
 pub use pipeline::{AdaptiveBalancing, Exit, Memory, PipelineConfig};
 
 /// Index of a node in [`Fabric::nodes`].
@@ -95,6 +97,8 @@ pub struct HostConfig {
     pub tcp: TcpConfig,
     /// What [`crate::traffic::ExtraDelay::Drawn`] draws from.
     pub extra_delays: Vec<Delays>,
+    /// A CNP or CNM takes effect so long after it has arrived.
+    pub notification_reaction: Time,
 }
 
 /// TCP connections. Segment size, initial window, timeouts and retries belong to the window law.
@@ -174,6 +178,7 @@ impl Default for HostConfig {
             control_priority: 7,
             tcp: TcpConfig::default(),
             extra_delays: Vec::new(),
+            notification_reaction: Time::ZERO,
         }
     }
 }
@@ -209,6 +214,8 @@ pub enum SwitchModel {
     SharedBuffer,
     /// Ingress FIFOs before one packet processor, which nothing can wait behind.
     Pipeline(PipelineConfig),
+    /// Combined-input-output-queued: one node is a whole fabric.
+    Cioq(CioqConfig),
 }
 
 /// In which order the packets of one priority leave an egress port.

@@ -66,6 +66,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
             extra_delay: flow.extra_delay,
             timeouts: sender.timeouts,
             gave_up: sender.gave_up,
+            notifications: sender.notifications,
         })
         .collect();
     pauses.sort_unstable_by_key(|pause| (pause.start, pause.node, pause.port, pause.priority));
@@ -126,6 +127,7 @@ fn flow_series(log: &Log) -> Vec<FlowSample> {
                 cwnd_bytes: sample.cwnd_bytes,
                 sent_bytes: sample.sent_bytes,
                 delivered_bytes: latest.get(&sample.flow).copied().unwrap_or(0),
+                notifications: sample.notifications,
             }
         })
         .collect()

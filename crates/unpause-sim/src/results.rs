@@ -73,6 +73,8 @@ pub struct FlowRecord {
     pub timeouts: u64,
     /// Its sender ended it after too many timeouts in a row.
     pub gave_up: bool,
+    /// CNPs and CNMs that reached its sender.
+    pub notifications: u64,
 }
 
 /// Totals of one egress (node, port, priority), and of PFC on the link there.
@@ -144,6 +146,8 @@ pub struct PortSample {
     pub priority: u8,
     /// Backlog now.
     pub queue_bytes: u64,
+    /// Bytes held for this **ingress** (port, priority) now; of lossless priorities, and in input buffers.
+    pub ingress_bytes: u64,
     /// Bytes sent, with framing.
     pub tx_bytes: u64,
     /// XOFF frames sent out of this port.
@@ -167,6 +171,8 @@ pub struct FlowSample {
     pub sent_bytes: u64,
     /// Payload bytes delivered in order at the receiver.
     pub delivered_bytes: u64,
+    /// CNPs and CNMs that reached its sender.
+    pub notifications: u64,
 }
 
 /// One packet that left by a port.

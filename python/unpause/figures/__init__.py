@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from unpause.figures import (
     capfc_fct,
     capfc_hol,
+    cioq_load,
     fct,
     pause,
     pcn_f2,
@@ -31,6 +32,7 @@ from unpause.figures import (
     pcn_f19,
     pcn_f21,
     pcn_fluid,
+    qcn_inputs,
     queue,
     throughput,
 )
@@ -79,6 +81,9 @@ FIGURES: dict[str, Drawing] = {
         Drawing("capfc-hol", "CaPFC: head-of-line blocking", capfc_hol.draw),
         Drawing("capfc-fct", "CaPFC: tail FCT by class and technique", capfc_fct.draw),
         Drawing("capfc-sweep", "CaPFC: tail FCT over a swept value", capfc_fct.draw_sweep),
+        Drawing("qcn-f2", "QCN at inputs, Fig. 2: fan-in fairness", qcn_inputs.draw),
+        Drawing("qcn-f3", "QCN at inputs, Fig. 3: culprit selection", qcn_inputs.draw),
+        Drawing("cioq-load", "Load and waiting in a CIOQ fabric", cioq_load.draw),
         Drawing("throughput", "Throughput of recorded flows", throughput.draw),
         Drawing("queue", "Queue length of probed ports", queue.draw),
         Drawing("pause-frames", "PAUSE frames over time", pause.draw_frames),

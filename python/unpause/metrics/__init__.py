@@ -60,6 +60,15 @@ from unpause.metrics.scaling import (
     swept_utilisation,
     window_pause_rate,
 )
+from unpause.metrics.seeds import (
+    fairer_share,
+    median_goodput_ratio,
+    median_max_over_min,
+    median_wire_rate_gbps,
+    most_notifications,
+    most_pauses,
+    notification_ratio,
+)
 from unpause.metrics.sweep import (
     swept_crossing_ratio,
     swept_fct_trend,
@@ -113,6 +122,7 @@ __all__ = [
     "decrease_periods",
     "dropped_packets",
     "dropped_ppm",
+    "fairer_share",
     "fct_ms",
     "first_pause_us",
     "flows_gbps",
@@ -133,7 +143,13 @@ __all__ = [
     "lost_megabytes",
     "lowest_controller_rate_gbps",
     "mean_queue_kb",
+    "median_goodput_ratio",
+    "median_max_over_min",
+    "median_wire_rate_gbps",
     "metric",
+    "most_notifications",
+    "most_pauses",
+    "notification_ratio",
     "pause_count",
     "pause_events",
     "pause_lag_us",

@@ -193,7 +193,7 @@ mod tests {
     /// Section V: less than 1 % of the packet memory.
     #[test]
     fn a_word_takes_less_than_a_hundredth_of_its_unit() {
-        assert!(WORD_BITS * 100 < 256 * 8);
+        const { assert!(WORD_BITS * 100 < 256 * 8) }
         let address = 12_288_u32.next_power_of_two().ilog2();
         assert_eq!(address + 3 + 1 + 2, WORD_BITS);
     }

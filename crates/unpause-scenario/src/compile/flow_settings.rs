@@ -29,13 +29,18 @@ pub(super) fn settings(common: &Common, context: &Context<'_>) -> Checked<FlowSe
     settings.extra_delay = context
         .delays
         .of_entry(&common.extra_delay, context.files)?;
-    if let Some(limit) = &common.rate_limit {
-        if limit.get_ref().0 == Rate::ZERO {
-            return Problem::new("`rate_limit` is zero")
-                .at(limit.span(), "nothing would be sent")
-                .err();
+    for (key, rate, slot) in [
+        ("rate_limit", &common.rate_limit, &mut settings.rate_limit),
+        ("offered", &common.offered, &mut settings.offered),
+    ] {
+        if let Some(rate) = rate {
+            if rate.get_ref().0 == Rate::ZERO {
+                return Problem::new(format!("`{key}` is zero"))
+                    .at(rate.span(), "nothing would be sent")
+                    .err();
+            }
+            *slot = Some(rate.get_ref().0);
         }
-        settings.rate_limit = Some(limit.get_ref().0);
     }
     settings.controlled = common.controlled.as_ref().is_none_or(|it| *it.get_ref());
     settings.recorded = common.record.unwrap_or(settings.recorded);

@@ -15,6 +15,7 @@ pub(super) struct Common {
     pub priority: Option<Spanned<u8>>,
     pub priority_by_size: Option<Spanned<Vec<SizeClass>>>,
     pub rate_limit: Option<Spanned<DataRate>>,
+    pub offered: Option<Spanned<DataRate>>,
     pub controlled: Option<Spanned<bool>>,
     pub record: Option<bool>,
     pub transport: Option<Spanned<file::Transport>>,
@@ -29,12 +30,13 @@ pub(super) struct SizeClass {
     pub priority: Spanned<u8>,
 }
 
-pub(super) const COMMON_KEYS: [&str; 9] = [
+pub(super) const COMMON_KEYS: [&str; 10] = [
     "name",
     "schemes",
     "priority",
     "priority_by_size",
     "rate_limit",
+    "offered",
     "controlled",
     "record",
     "transport",

@@ -156,6 +156,7 @@ fn flow(kind: &FlowKind, settings: &FlowSettings, context: &Context<'_>) -> Chec
                 stop: time(&kind.stop, Time::NEVER),
                 priority: settings.priority_of(size_bytes),
                 rate_limit: settings.rate_limit,
+                offered: settings.offered,
                 controlled: settings.controlled,
                 recorded: settings.recorded,
                 source_port: kind.source_port.unwrap_or(0),

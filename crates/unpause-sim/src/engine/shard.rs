@@ -9,6 +9,7 @@ use crate::host::{FlowStart, Host};
 use crate::packet::Packet;
 use crate::plan::Plan;
 use crate::results::{PacketRecord, PauseRecord, PortRecord, PortSample};
+use crate::switch::cioq::Cioq;
 use crate::switch::pipeline::Pipeline;
 use crate::switch::shared_buffer::SharedBuffer;
 use crate::traffic::Transport;
@@ -22,6 +23,8 @@ pub enum Node {
     SharedBuffer(Box<SharedBuffer>),
     /// A switch with one packet processor.
     Pipeline(Box<Pipeline>),
+    /// A combined-input-output-queued fabric.
+    Cioq(Box<Cioq>),
 }
 
 /// What a node must be able to do.
@@ -56,6 +59,11 @@ impl Node {
                 let first = switch.first_event();
                 (Self::Pipeline(Box::new(switch)), first)
             }
+            SwitchModel::Cioq(config) => {
+                let switch = Cioq::new(id, *config, plan);
+                let first = switch.first_event();
+                (Self::Cioq(Box::new(switch)), first)
+            }
         }
     }
     /// The model behind.
@@ -64,6 +72,7 @@ impl Node {
             Self::Host(host) => host.as_mut(),
             Self::SharedBuffer(switch) => switch.as_mut(),
             Self::Pipeline(switch) => switch.as_mut(),
+            Self::Cioq(switch) => switch.as_mut(),
         }
     }
 }
@@ -73,7 +82,7 @@ impl Node {
 pub struct Log {
     /// Flows completed, or at the end still open.
     pub flows: Vec<FlowEnd>,
-    /// Senders that had to send packets again, or gave up.
+    /// What senders had to say at their end.
     pub senders: Vec<SenderEnd>,
     /// PAUSEs.
     pub pauses: Vec<PauseRecord>,
@@ -169,7 +178,7 @@ pub struct FlowEnd {
     pub extra_delay: Time,
 }
 
-/// What went wrong for a flow at its sender.
+/// A flow as its sender knew it when it was done, or at the end of the run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SenderEnd {
     /// Flow.
@@ -180,6 +189,8 @@ pub struct SenderEnd {
     pub timeouts: u64,
     /// It has ended after too many timeouts in a row.
     pub gave_up: bool,
+    /// CNPs and CNMs received.
+    pub notifications: u64,
 }
 
 /// One sample of a recorded flow at its sender.
@@ -195,6 +206,8 @@ pub struct SenderSample {
     pub cwnd_bytes: Option<u64>,
     /// Wire bytes sent.
     pub sent_bytes: u64,
+    /// CNPs and CNMs received.
+    pub notifications: u64,
 }
 
 const GROUP: usize = 64;
@@ -388,6 +401,7 @@ impl Shard {
                     Node::Host(host) => host.run(&mut window),
                     Node::SharedBuffer(switch) => switch.run(&mut window),
                     Node::Pipeline(switch) => switch.run(&mut window),
+                    Node::Cioq(switch) => switch.run(&mut window),
                 };
                 debug_assert!(own >= end, "node {id} left an event behind");
                 let heads = self.wires.heads(plan.ports.of(id as NodeId));

@@ -58,6 +58,8 @@ pub struct Host {
     receivers: Slab<Receiver>,
     throttles: Vec<Throttle>,
     reactions: Reactions,
+    /// CNPs and CNMs that have not taken effect yet, in order.
+    notified: VecDeque<Packet>,
     counters: Vec<Counters>,
     rng: Xoshiro256PlusPlus,
     sampling: Sampling,
@@ -105,9 +107,10 @@ pub struct Sampling {
 const SENDER: u32 = 0;
 const RECEIVER: u32 = 1;
 const PAUSE: u32 = 2;
-const TCP_SENDER: u32 = 3;
-const TCP_RECEIVER: u32 = 4;
-const DELAYED: u32 = 5;
+const NOTIFICATION: u32 = 3;
+const TCP_SENDER: u32 = 4;
+const TCP_RECEIVER: u32 = 5;
+const DELAYED: u32 = 6;
 const KIND_SHIFT: u32 = 29;
 
 enum Event {
@@ -150,6 +153,7 @@ impl Host {
             receivers: Slab::new(),
             throttles: vec![Throttle::default(); classes],
             reactions: Reactions::default(),
+            notified: VecDeque::new(),
             counters: vec![Counters::default(); classes],
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             sampling: Sampling {
@@ -335,6 +339,11 @@ impl Host {
             TCP_SENDER => self.on_tcp_sender_timer(now, slot, flow, window),
             TCP_RECEIVER => self.on_tcp_receiver_timer(now, slot, flow, window),
             DELAYED => self.on_delayed(now, slot, window),
+            NOTIFICATION => {
+                if let Some(packet) = self.notified.pop_front() {
+                    self.on_notification(now, &packet);
+                }
+            }
             _ => {
                 let place = self.place(slot as u8, window.plan);
                 let throttle = &mut self.throttles[slot as usize];
@@ -367,6 +376,7 @@ impl Host {
                     rate_bps,
                     cwnd_bytes: None,
                     sent_bytes,
+                    notifications: sender.notifications,
                 });
             }
         }
@@ -387,6 +397,7 @@ impl Host {
                 port: 0,
                 priority: plan.classes.priority(class as u8),
                 queue_bytes: 0,
+                ingress_bytes: 0,
                 tx_bytes: self.counters[class].tx_bytes,
                 pause_frames: 0,
                 paused: self.throttles[class].total(now),

@@ -43,6 +43,9 @@ pub struct FlowSpec {
     pub priority: u8,
     /// Upper limit of its sending rate, frames with framing; `None` for line rate.
     pub rate_limit: Option<Rate>,
+    /// Its source makes a frame every so often, to be sent at this rate, framing included; one that could
+    /// not be sent in time waits for the next, and no longer. `None`: there is always a frame to send.
+    pub offered: Option<Rate>,
     /// Obeys the scheme's reaction point. If not, it obeys PFC only.
     pub controlled: bool,
     /// Sampled into the flow series.
@@ -74,6 +77,8 @@ pub struct FlowSettings {
     pub by_size: PriorityBySize,
     /// Upper limit of the sending rate, frames with framing; `None` for line rate.
     pub rate_limit: Option<Rate>,
+    /// Rate at which sources make frames; `None`: there is always a frame to send.
+    pub offered: Option<Rate>,
     /// Obey the scheme's reaction point. If not, they obey PFC only.
     pub controlled: bool,
     /// Sampled into the flow series.
@@ -92,6 +97,7 @@ impl Default for FlowSettings {
             priority: 3,
             by_size: PriorityBySize::default(),
             rate_limit: None,
+            offered: None,
             controlled: true,
             recorded: false,
             transport: Transport::Roce,

@@ -254,6 +254,7 @@ impl<'a> Generator<'a> {
             stop,
             priority: self.settings.priority_of(size_bytes),
             rate_limit: self.settings.rate_limit,
+            offered: self.settings.offered,
             controlled: self.settings.controlled,
             recorded: self.settings.recorded,
             source_port: self.random.source_port(),

@@ -296,6 +296,7 @@ fn flows_are_given_in_order_of_start_and_ties_in_order_of_entry() {
         stop: Time::NEVER,
         priority: 3,
         rate_limit: None,
+        offered: None,
         controlled: true,
         recorded: false,
         source_port: 7,

@@ -1,5 +1,6 @@
 //! The simulator from outside: configurations in, results out.
 
+mod cioq;
 mod common;
 mod deadlock;
 mod egress_queues;

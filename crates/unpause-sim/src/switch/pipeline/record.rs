@@ -44,6 +44,7 @@ impl Pipeline {
                     port,
                     priority: plan.classes.priority(class),
                     queue_bytes: queue.bytes,
+                    ingress_bytes: self.ingress[index].control.bytes(),
                     tx_bytes: queue.tx_bytes,
                     pause_frames: self.ingress[index].pause_frames,
                     paused: queue.throttle.total(now),
