@@ -402,7 +402,7 @@ fn check(config: &Config) -> Result<(), Error> {
         return invalid("the sampling interval must be above zero".into());
     }
     if let Some(flows) = config.probes.flow_interval
-        && (flows == Time::ZERO || flows.as_ps() % config.probes.interval.as_ps() != 0)
+        && (flows == Time::ZERO || !flows.as_ps().is_multiple_of(config.probes.interval.as_ps()))
     {
         return invalid("flows must be sampled at a multiple of the sampling interval".into());
     }

@@ -69,7 +69,7 @@ def draw_readings(result: Result) -> Figure:
         "mean FCT\n(ms)": partial(metrics.fct_ms, statistic="mean"),
         "mean FCT of S\n(ms)": partial(metrics.sized_fct_ms, statistic="mean", upto_bytes=10_000),
     }
-    return draw_variants(result, measures)
+    return draw_variants(result, measures, linear=("mean FCT\n(ms)",))
 
 
 def draw_priorities(result: Result) -> Figure:

@@ -15,11 +15,13 @@ _PAPER = {"DCQCN": 134, "TIMELY": 870, "PCN": 28}
 
 def draw(result: Result) -> Figure:
     """Share of deadlocked runs of each scheme, with Wilson's 95 % interval; the paper's beside."""
-    colour = schemes.colours(result.schemes)
     figure = Figure(figsize=(4.6, 0.42 * len(result.schemes) + 1.2), layout="constrained")
     ax = figure.subplots()
     names = [schemes.canonical(s) for s in result.schemes]
-    for y, (scheme, name) in enumerate(zip(result.schemes, names, strict=True)):
+    # A variant, "PCN, XOFF 128 KB", has its scheme's colour.
+    bases = [name.partition(",")[0] for name in names]
+    colour = schemes.colours(bases)
+    for y, (scheme, name, base) in enumerate(zip(result.schemes, names, bases, strict=True)):
         runs = result.runs_of(scheme)
         try:
             share = metrics.deadlocked_share(runs)
@@ -29,7 +31,7 @@ def draw(result: Result) -> Figure:
         low, high = metrics.wilson(count, len(runs))
         # Rounding may put an end of the interval a hair inside the share.
         error = [[max(0.0, share - low) * 100], [max(0.0, high - share) * 100]]
-        ax.errorbar([share * 100], [y], xerr=error, color=colour[scheme], marker="o", capsize=2)
+        ax.errorbar([share * 100], [y], xerr=error, color=colour[base], marker="o", capsize=2)
         ax.text(1.02, y, f"{count} of {len(runs)}", va="center", transform=ax.get_yaxis_transform())
         if name in _PAPER:
             ax.plot(

@@ -249,7 +249,7 @@ pub(super) fn probes(file: &file::Probes, names: &Names) -> Checked<Probes> {
     }
     if let Some(interval) = &file.flow_interval {
         let flows = positive("flow_interval", interval)?;
-        if flows.as_ps() % probes.interval.as_ps() != 0 {
+        if !flows.as_ps().is_multiple_of(probes.interval.as_ps()) {
             return Problem::new(format!(
                 "`flow_interval` is no multiple of `interval`, {}",
                 probes.interval

@@ -357,7 +357,7 @@ impl Host {
     }
 
     fn on_sample(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
-        if now.as_ps() % self.flow_interval.as_ps() == 0 {
+        if now.as_ps().is_multiple_of(self.flow_interval.as_ps()) {
             self.sample_flows(now, log);
         }
         if self.sampling.port {

@@ -148,7 +148,7 @@ fn flows_can_be_sampled_less_often_than_ports() {
     let kept: Vec<_> = every
         .flow_series
         .iter()
-        .filter(|sample| sample.time.as_ps() % us(50).as_ps() == 0)
+        .filter(|sample| sample.time.as_ps().is_multiple_of(us(50).as_ps()))
         .copied()
         .collect();
     assert!(kept.len() > 30 && every.flow_series.len() > 4 * kept.len());
