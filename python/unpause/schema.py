@@ -84,9 +84,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("retransmitted_packets", _U64, "packets", "data packets sent again"),
         Column("transport", _STR, "", "what carried it: roce or tcp"),
         Column("extra_delay_ns", _F64, "ns", "delay of its data packets at the receiving host"),
-        Column(
-            "timeouts", _U64, "", "times that the sender started over; SYNs sent again included"
-        ),
+        Column("timeouts", _U64, "", "times that the sender started over; repeated SYNs count"),
         Column("gave_up", _U8, "", "1: the sender ended it after too many timeouts in a row"),
         Column("notifications", _U64, "packets", "CNPs and CNMs that reached its sender"),
     ),

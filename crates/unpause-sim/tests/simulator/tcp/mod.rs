@@ -2,6 +2,7 @@
 
 mod laws;
 mod losses;
+mod mixed;
 mod transcripts;
 
 use std::fmt::Write as _;
