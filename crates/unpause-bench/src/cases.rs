@@ -8,8 +8,8 @@ use unpause_scenario::cdf;
 use unpause_scenario::topology::{ClosPods, FatTree, SingleSwitch, Topology, TwoSwitch};
 use unpause_sim::config::{Config, HostConfig, NodeId, Probes, SchemeConfig, SwitchConfig};
 use unpause_sim::traffic::{
-    Arrivals, Burst, BurstFlows, FlowSettings, FlowSpec, Incast, Permutation, Poisson, Receivers,
-    Size, TrafficSpec,
+    Arrivals, Burst, BurstFlows, ExtraDelay, FlowSettings, FlowSpec, Incast, Permutation, Poisson,
+    Receivers, Size, TrafficSpec, Transport,
 };
 
 /// One case.
@@ -137,6 +137,7 @@ fn pcn() -> SchemeConfig {
         congestion_point: congestion_point::Config::NpEcn(Default::default()),
         notification_point: notification_point::Config::Pcn(Default::default()),
         reaction_point: reaction_point::Config::Pcn(Default::default()),
+        ..SchemeConfig::default()
     }
 }
 
@@ -145,6 +146,7 @@ fn dcqcn() -> SchemeConfig {
         congestion_point: congestion_point::Config::Red(Default::default()),
         notification_point: notification_point::Config::Dcqcn(Default::default()),
         reaction_point: reaction_point::Config::Dcqcn(Default::default()),
+        ..SchemeConfig::default()
     }
 }
 
@@ -193,6 +195,8 @@ fn fig1(scheme: SchemeConfig, burst: Time, stop: Time) -> Config {
         controlled: true,
         recorded: true,
         source_port: 0,
+        transport: Transport::Roce,
+        extra_delay: ExtraDelay::NONE,
     };
     let burst = TrafficSpec::Burst(Burst {
         from: (2..16).map(|host| node(&format!("H{host}"))).collect(),
@@ -352,6 +356,8 @@ fn nic() -> Config {
         controlled: true,
         recorded: false,
         source_port: 0,
+        transport: Transport::Roce,
+        extra_delay: ExtraDelay::NONE,
     };
     let flows = TrafficSpec::Flows((0..1024).map(flow).collect());
     run(topology, pcn(), vec![flows], Time::from_ms(200))

@@ -6,10 +6,12 @@
 
 use std::path::Path;
 
+use unpause_protocols::units::Time;
 use unpause_sim::traffic::{Cdf, CdfError};
 
 use crate::error::nearest;
 use crate::import::{FileError, Place};
+use crate::quantity::parse_duration;
 
 macro_rules! builtin {
     ($($name:literal),* $(,)?) => {
@@ -60,7 +62,37 @@ pub fn load(name: &str, base: &Path) -> Result<Cdf, FileError> {
 
 /// Reads a CDF. `path` is for messages.
 pub fn parse(text: &str, path: &Path) -> Result<Cdf, FileError> {
-    const COLUMNS: &str = "bytes and a cumulative probability, such as `10000,0.15`";
+    let columns = "bytes and a cumulative probability, such as `10000,0.15`";
+    let bytes = |text: &str| text.parse().ok();
+    points(
+        text,
+        path,
+        columns,
+        "a whole number of bytes, not negative",
+        bytes,
+    )
+}
+
+/// Reads the CDF of a time from the file of that name in directory `base`, in picoseconds: a time
+/// with its unit and a cumulative probability on a line.
+pub fn load_times(name: &str, base: &Path) -> Result<Cdf, FileError> {
+    let path = base.join(name);
+    let text = std::fs::read_to_string(&path).map_err(|reason| FileError::Io {
+        path: path.clone(),
+        reason,
+    })?;
+    let columns = "a time and a cumulative probability, such as `80us,0.15`";
+    let time = |text: &str| parse_duration(text).ok().map(Time::as_ps);
+    points(&text, &path, columns, "a time such as `80us`", time)
+}
+
+fn points(
+    text: &str,
+    path: &Path,
+    columns_expected: &str,
+    value_expected: &str,
+    value: impl Fn(&str) -> Option<u64>,
+) -> Result<Cdf, FileError> {
     let mut points = Vec::new();
     let mut lines = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -82,14 +114,10 @@ pub fn parse(text: &str, path: &Path) -> Result<Cdf, FileError> {
             continue;
         }
         let &[bytes, probability] = columns.as_slice() else {
-            return Err(place.error(format!("{} columns", columns.len()), COLUMNS));
+            return Err(place.error(format!("{} columns", columns.len()), columns_expected));
         };
-        let bytes: u64 = bytes.parse().map_err(|_| {
-            place.error(
-                format!("`{bytes}`"),
-                "a whole number of bytes, not negative",
-            )
-        })?;
+        let bytes =
+            value(bytes).ok_or_else(|| place.error(format!("`{bytes}`"), value_expected))?;
         let probability: f64 = probability
             .parse()
             .ok()
@@ -113,7 +141,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Cdf, FileError> {
     }
     let last = points.len().saturating_sub(1);
     Cdf::new(points).map_err(|error| match error {
-        CdfError::Empty => place(0).error("no points", COLUMNS),
+        CdfError::Empty => place(0).error("no points", columns_expected),
         CdfError::Decreasing { index } => place(index).error(
             "less than on the line before",
             "bytes and probabilities that do not decrease",

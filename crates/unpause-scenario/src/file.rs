@@ -9,6 +9,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde_spanned::Spanned;
+use unpause_protocols::units::Time;
 
 use crate::quantity::{Duration, Ratio, Size};
 
@@ -20,12 +21,16 @@ pub(crate) struct File {
     pub source: Option<String>,
     pub seed: Option<u64>,
     pub duration: Spanned<Duration>,
+    pub load_scale: Option<Spanned<Ratio>>,
     #[serde(default)]
     pub host: Host,
     #[serde(default)]
     pub switch: Switch,
     #[serde(default)]
     pub pfc: Pfc,
+    #[serde(default)]
+    pub tcp: Tcp,
+    pub pias: Option<Spanned<Pias>>,
     #[serde(default)]
     pub probes: Probes,
     #[serde(default, rename = "report")]
@@ -45,6 +50,54 @@ pub(crate) struct Host {
     pub ack_every: Option<Spanned<u32>>,
     pub retransmit_timeout: Option<Spanned<Duration>>,
     pub control_priority: Option<Spanned<u8>>,
+    pub extra_delay: Option<Spanned<ExtraDelay>>,
+}
+
+/// `[tcp]`
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tcp {
+    pub mss: Option<Spanned<Size>>,
+    pub header: Option<Spanned<Size>>,
+    pub initial_window: Option<Spanned<u32>>,
+    pub max_burst: Option<Spanned<CountOrNone>>,
+    pub dupack_threshold: Option<Spanned<CountOrNone>>,
+    pub limited_transmit: Option<bool>,
+    pub delayed_ack: Option<Spanned<CountOrNone>>,
+    pub delayed_ack_timeout: Option<Spanned<Duration>>,
+    pub min_rto: Option<Spanned<Duration>>,
+    pub max_rto: Option<Spanned<Duration>>,
+    pub rto_granularity: Option<Spanned<Duration>>,
+    pub initial_rtt: Option<Spanned<Duration>>,
+    pub retries: Option<Spanned<u32>>,
+    pub syn_timeout: Option<Spanned<Duration>>,
+    pub syn_tries: Option<Spanned<u32>>,
+    pub ack_priority: Option<AckPriority>,
+    pub buffer: Option<Spanned<Size>>,
+}
+
+/// Which priority SYNs and ACKs have.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum AckPriority {
+    Flow,
+    Control,
+}
+
+/// `[pias]`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pias {
+    pub thresholds: Option<Spanned<Vec<Spanned<Size>>>>,
+    pub priorities: Spanned<Vec<Spanned<u8>>>,
+}
+
+/// What carries the flows of an entry.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Transport {
+    Roce,
+    Tcp,
 }
 
 /// `[switch]`
@@ -176,6 +229,7 @@ pub(crate) enum PfcMode {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Probes {
     pub interval: Option<Spanned<Duration>>,
+    pub start: Option<Spanned<Duration>>,
     #[serde(default)]
     pub ports: Vec<Spanned<String>>,
     pub pauses: Option<bool>,
@@ -195,6 +249,76 @@ pub(crate) struct Report {
     pub figures: Vec<String>,
     #[serde(default)]
     pub claims: Vec<String>,
+}
+
+/// A number, or `"none"`.
+#[derive(Clone, Copy)]
+pub(crate) struct CountOrNone(pub Option<u32>);
+
+struct CountVisitor;
+
+impl Visitor<'_> for CountVisitor {
+    type Value = CountOrNone;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number or \"none\"")
+    }
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<CountOrNone, E> {
+        u32::try_from(number)
+            .map(|count| CountOrNone(Some(count)))
+            .map_err(|_| E::invalid_value(de::Unexpected::Signed(number), &self))
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<CountOrNone, E> {
+        match text {
+            "none" => Ok(CountOrNone(None)),
+            _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for CountOrNone {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(CountVisitor)
+    }
+}
+
+/// A delay, delays of which each flow has one, or a file with their distribution.
+pub(crate) enum ExtraDelay {
+    One(Time),
+    OneOf(Vec<Time>),
+    File(String),
+}
+
+struct ExtraDelayVisitor;
+
+impl<'de> Visitor<'de> for ExtraDelayVisitor {
+    type Value = ExtraDelay;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a time such as \"20us\", an array of times or a file's name")
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<ExtraDelay, E> {
+        // A file whose name looks like a number can be written with its directory: "./20us".
+        if !text
+            .trim_start()
+            .starts_with(|c: char| c.is_ascii_digit() || "+-".contains(c))
+        {
+            return Ok(ExtraDelay::File(text.to_owned()));
+        }
+        let duration = Duration::deserialize(de::value::StrDeserializer::new(text))?;
+        Ok(ExtraDelay::One(duration.0))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<ExtraDelay, A::Error> {
+        let mut times = Vec::new();
+        while let Some(time) = sequence.next_element::<Duration>()? {
+            times.push(time.0);
+        }
+        Ok(ExtraDelay::OneOf(times))
+    }
+}
+
+impl<'de> Deserialize<'de> for ExtraDelay {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ExtraDelayVisitor)
+    }
 }
 
 /// One name or several, as a string or an array of strings.

@@ -310,19 +310,6 @@ impl Setting<Option<Time>> for Duration {
     }
 }
 
-impl Setting<dctcp_red::Threshold> for Size {
-    fn store(&self, slot: &mut dctcp_red::Threshold) -> Result<(), String> {
-        *slot = dctcp_red::Threshold::Bytes(self.0);
-        Ok(())
-    }
-    fn show(slot: &dctcp_red::Threshold) -> String {
-        match slot {
-            dctcp_red::Threshold::Bytes(bytes) => crate::setting::show_bytes(*bytes),
-            dctcp_red::Threshold::Packets(_) => "off".into(),
-        }
-    }
-}
-
 impl Setting<dctcp_red::Threshold> for Packets {
     fn store(&self, slot: &mut dctcp_red::Threshold) -> Result<(), String> {
         *slot = dctcp_red::Threshold::Packets(self.0);

@@ -6,8 +6,9 @@
 
 use serde::Deserialize;
 use serde_spanned::Spanned;
-use unpause_protocols::congestion_point::{self, np_ecn, red};
-use unpause_protocols::units::Time;
+use unpause_protocols::congestion_point::{self, dctcp_red, faults, np_ecn, red};
+use unpause_protocols::units::{Fraction, Time};
+use unpause_protocols::window::{self, dctcp};
 use unpause_protocols::{notification_point, reaction_point};
 use unpause_sim::config::SchemeConfig;
 
@@ -154,6 +155,30 @@ section!(TimelyFile for TimelyParams {
     min_rate: DataRate "the rate never falls below this" => min_rate;
 });
 
+section!(NewRenoFile for FaultParams {
+    drop_probability: Ratio "switches drop each data packet with this probability" => drop_probability;
+});
+
+type FaultParams = faults::Params;
+
+section!(EcnTcpFile for MarkerParams {
+    k: Size "a packet that finds so much in its queue is marked" => threshold;
+});
+
+type MarkerParams = dctcp_red::Params;
+
+#[derive(Default)]
+struct DctcpParams {
+    cp: dctcp_red::Params,
+    law: dctcp::Params,
+}
+
+section!(DctcpFile for DctcpParams {
+    k: Size "a packet that finds so much in its queue is marked" => cp.threshold;
+    g: PowerOfHalf "gain of alpha" => law.g_log2;
+    alpha_init: Ratio "alpha at the start" => law.alpha_init;
+});
+
 /// A value of `congestion_control`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mechanism {
@@ -167,11 +192,31 @@ pub enum Mechanism {
     Timely,
     /// PCN (NSDI 2020).
     Pcn,
+    /// TCP NewReno.
+    NewReno,
+    /// TCP with ECN (RFC 3168).
+    EcnTcp,
+    /// DCTCP (SIGCOMM 2010).
+    Dctcp,
 }
 
 impl Mechanism {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::None, Self::Qcn, Self::Dcqcn, Self::Timely, Self::Pcn];
+    pub const ALL: [Self; 8] = [
+        Self::None,
+        Self::Qcn,
+        Self::Dcqcn,
+        Self::Timely,
+        Self::Pcn,
+        Self::NewReno,
+        Self::EcnTcp,
+        Self::Dctcp,
+    ];
+
+    /// True of the window laws: flows go over TCP.
+    pub fn is_tcp(self) -> bool {
+        matches!(self, Self::NewReno | Self::EcnTcp | Self::Dctcp)
+    }
 
     /// As written in the file; also the name of its table.
     pub fn name(self) -> &'static str {
@@ -181,6 +226,9 @@ impl Mechanism {
             Self::Dcqcn => "dcqcn",
             Self::Timely => "timely",
             Self::Pcn => "pcn",
+            Self::NewReno => "newreno",
+            Self::EcnTcp => "ecn-tcp",
+            Self::Dctcp => "dctcp",
         }
     }
 
@@ -192,6 +240,9 @@ impl Mechanism {
             Self::Dcqcn => "DCQCN (SIGCOMM 2015): RED marks, CNPs, rate cuts by a running estimate",
             Self::Timely => "TIMELY (SIGCOMM 2015): senders follow the gradient of the RTT",
             Self::Pcn => "PCN (NSDI 2020): marks that forgive PAUSE, receiver-driven rates",
+            Self::NewReno => "TCP NewReno (RFC 6582): the window is halved at a loss",
+            Self::EcnTcp => "TCP with ECN (RFC 3168): the window is halved at a mark, too",
+            Self::Dctcp => "DCTCP (SIGCOMM 2010): the window is cut by the share of marks",
         }
     }
 
@@ -211,6 +262,9 @@ impl Mechanism {
                 keys
             }
             Self::Pcn => PcnFile::keys(&PcnParams::default()),
+            Self::NewReno => NewRenoFile::keys(&FaultParams::default()),
+            Self::EcnTcp => EcnTcpFile::keys(&MarkerParams::default()),
+            Self::Dctcp => DctcpFile::keys(&DctcpParams::default()),
         }
     }
 
@@ -222,6 +276,8 @@ impl Mechanism {
             Self::Dcqcn => Some(&["kmin", "kmax", "pmax"]),
             Self::Pcn => Some(&["mark_basis"]),
             Self::Qcn => None,
+            Self::NewReno => Some(&["drop_probability"]),
+            Self::EcnTcp | Self::Dctcp => Some(&["k"]),
         }
     }
 
@@ -251,6 +307,7 @@ impl Mechanism {
                     congestion_point: congestion_point::Config::Qcn(params.cp),
                     notification_point: notification_point::Config::None,
                     reaction_point: reaction_point::Config::Qcn(params.rp),
+                    ..SchemeConfig::default()
                 }
             }
             Self::Dcqcn => {
@@ -263,6 +320,7 @@ impl Mechanism {
                     congestion_point: congestion_point::Config::Red(params.cp),
                     notification_point: notification_point::Config::Dcqcn(params.np),
                     reaction_point: reaction_point::Config::Dcqcn(params.rp),
+                    ..SchemeConfig::default()
                 }
             }
             Self::Timely => {
@@ -288,6 +346,7 @@ impl Mechanism {
                     congestion_point: congestion_point::Config::None,
                     notification_point: notification_point::Config::None,
                     reaction_point: reaction_point::Config::Timely(params),
+                    ..SchemeConfig::default()
                 }
             }
             Self::Pcn => {
@@ -300,6 +359,44 @@ impl Mechanism {
                     congestion_point: congestion_point::Config::NpEcn(params.cp),
                     notification_point: notification_point::Config::Pcn(params.np),
                     reaction_point: reaction_point::Config::Pcn(params.rp),
+                    ..SchemeConfig::default()
+                }
+            }
+            Self::NewReno => {
+                let mut params = FaultParams::default();
+                if let Some(table) = table {
+                    read::<NewRenoFile>(table, &[])?.apply(&mut params)?;
+                }
+                let drops = params.drop_probability > Fraction::ZERO;
+                SchemeConfig {
+                    congestion_point: match drops {
+                        true => congestion_point::Config::Faults(params),
+                        false => congestion_point::Config::None,
+                    },
+                    window: window::Config::NewReno(Default::default()),
+                    ..SchemeConfig::default()
+                }
+            }
+            Self::EcnTcp => {
+                let mut params = MarkerParams::default();
+                if let Some(table) = table {
+                    read::<EcnTcpFile>(table, &[])?.apply(&mut params)?;
+                }
+                SchemeConfig {
+                    congestion_point: congestion_point::Config::DctcpRed(params),
+                    window: window::Config::EcnTcp(Default::default()),
+                    ..SchemeConfig::default()
+                }
+            }
+            Self::Dctcp => {
+                let mut params = DctcpParams::default();
+                if let Some(table) = table {
+                    read::<DctcpFile>(table, &[])?.apply(&mut params)?;
+                }
+                SchemeConfig {
+                    congestion_point: congestion_point::Config::DctcpRed(params.cp),
+                    window: window::Config::Dctcp(params.law),
+                    ..SchemeConfig::default()
                 }
             }
         })

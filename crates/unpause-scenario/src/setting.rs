@@ -1,6 +1,7 @@
 //! How values of the scenario file are stored in parameters of mechanisms, and shown.
 
 use serde::Deserialize;
+use unpause_protocols::congestion_point::dctcp_red::Threshold;
 use unpause_protocols::congestion_point::{ecn_sharp, np_ecn, qcn, tofino};
 use unpause_protocols::reaction_point::{dcqcn, timely};
 use unpause_protocols::units::{Fraction, Rate, Time};
@@ -65,6 +66,19 @@ impl Setting<u32> for Size {
     }
     fn show(slot: &u32) -> String {
         show_bytes(u64::from(*slot))
+    }
+}
+
+impl Setting<Threshold> for Size {
+    fn store(&self, slot: &mut Threshold) -> Result<(), String> {
+        *slot = Threshold::Bytes(self.0);
+        Ok(())
+    }
+    fn show(slot: &Threshold) -> String {
+        match slot {
+            Threshold::Bytes(bytes) => show_bytes(*bytes),
+            Threshold::Packets(packets) => format!("{packets} packets"),
+        }
     }
 }
 

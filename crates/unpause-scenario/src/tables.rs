@@ -10,8 +10,9 @@ use arrow_array::{
     UInt64Array,
 };
 use arrow_schema::{Field, Schema};
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{NodeId, PortId};
+use unpause_sim::traffic::Transport;
 
 use crate::compile::Run;
 use crate::run::Measured;
@@ -105,6 +106,8 @@ impl<'a, R: Copy> Builder<'a, R> {
             "ideal_fct_ns",
             "slowdown",
             "deadlock_began_ns",
+            "controller_rate_bps",
+            "cwnd_bytes",
         ]
         .contains(&name);
         self.fields
@@ -215,6 +218,13 @@ fn flows(measured: &[Measured]) -> RecordBatch {
         })
         .u64("delivered_bytes", |_, f| f.delivered_bytes)
         .u64("retransmitted_packets", |_, f| f.retransmitted_packets)
+        .text("transport", |_, f| match f.transport {
+            Transport::Roce => "roce",
+            Transport::Tcp => "tcp",
+        })
+        .ns("extra_delay_ns", |_, f| f.extra_delay)
+        .u64("timeouts", |_, f| f.timeouts)
+        .u8("gave_up", |_, f| u8::from(f.gave_up))
         .build()
 }
 
@@ -279,10 +289,11 @@ fn flow_series(measured: &[Measured]) -> RecordBatch {
         .text("traffic", |run, (_, group)| {
             &run.names.traffic[usize::from(group)]
         })
-        .u64("controller_rate_bps", |_, (s, _)| {
-            s.controller_rate.as_bps()
+        .u64_or_null("controller_rate_bps", |_, (s, _)| {
+            s.controller_rate.map(Rate::as_bps)
         })
         .u64("sent_bytes", |_, (s, _)| s.sent_bytes)
         .u64("delivered_bytes", |_, (s, _)| s.delivered_bytes)
+        .u64_or_null("cwnd_bytes", |_, (s, _)| s.cwnd_bytes)
         .build()
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use unpause_protocols::flow_control::pfc;
+use unpause_protocols::units::Time;
 use unpause_sim::config::{NodeId, NodeKind, PfcThreshold, PortId, SwitchModel};
 use unpause_sim::dependency::buffer_dependency_cycle;
 use unpause_sim::results::PortRecord;
@@ -20,7 +21,7 @@ pub struct Warning {
     pub scheme: String,
     /// For programs: `input`, `headroom-drops`, `lossless-drops`, `empty-probe`, `silent-traffic`,
     /// `never-triggered`, `unfinished-flows`, `cyclic-buffers`,
-    /// `deadlock`.
+    /// `deadlock`, `gave-up`.
     pub kind: String,
     /// What happened.
     pub message: String,
@@ -83,10 +84,7 @@ fn cycle_of(run: &Run) -> Option<String> {
 }
 
 fn same_routes(a: &Run, b: &Run) -> bool {
-    let lossless = |run: &Run| {
-        let traffic = run.config.traffic.iter();
-        run.config.switch.lossless & traffic.fold(0, |used, spec| used | spec.priorities())
-    };
+    let lossless = |run: &Run| run.config.switch.lossless & run.config.data_priorities();
     (&a.config.fabric.nodes, &a.config.fabric.links)
         == (&b.config.fabric.nodes, &b.config.fabric.links)
         && lossless(a) == lossless(b)
@@ -244,7 +242,7 @@ impl Found<'_> {
             return 0;
         };
         let framing = u64::from(config.fabric.framing_bytes);
-        let mtu = u64::from(config.host.payload_bytes) + u64::from(config.host.header_bytes);
+        let mtu = u64::from(config.largest_frame_bytes());
         let reaction = config.switch.pfc.reaction;
         pfc::headroom(link.rate, link.delay, mtu + framing, 64 + framing, reaction)
     }
@@ -267,14 +265,19 @@ impl Found<'_> {
                 None,
             );
         }
-        if run.config.probes.interval > run.config.stop {
+        let probes = &run.config.probes;
+        if probes.start.saturating_add(probes.interval) > run.config.stop {
+            let after = match probes.start {
+                Time::ZERO => String::new(),
+                start => format!(" after {start}"),
+            };
             self.add(
                 "empty-probe",
                 format!(
-                    "probes are sampled every {} and the run ends before",
-                    run.config.probes.interval
+                    "probes are sampled every {}{after} and the run ends before",
+                    probes.interval
                 ),
-                Some("set a shorter probes.interval".into()),
+                Some("set a shorter probes.interval, or an earlier probes.start".into()),
             );
         }
     }
@@ -284,8 +287,10 @@ impl Found<'_> {
         let Measured { run, results } = self.measured;
         let mut started = vec![0_u64; run.names.traffic.len()];
         let mut unfinished = started.clone();
+        let mut gave_up = started.clone();
         for flow in &results.flows {
             started[usize::from(flow.group)] += 1;
+            gave_up[usize::from(flow.group)] += u64::from(flow.gave_up);
             if flow.size_bytes.is_some() && flow.fct.is_none() {
                 unfinished[usize::from(flow.group)] += 1;
             }
@@ -297,6 +302,15 @@ impl Found<'_> {
                     format!("traffic `{name}` started no flow"),
                     None,
                 );
+            }
+            if gave_up[group] > 0 {
+                let message = format!(
+                    "{} of {} flows of traffic `{name}` gave up: their TCP had no answer",
+                    gave_up[group], started[group]
+                );
+                let help = "see timeouts in table flows; tcp.retries and tcp.syn_tries say how \
+                            often they try";
+                self.add("gave-up", message, Some(help.into()));
             }
             if unfinished[group] > 0 {
                 let message = format!(
@@ -338,7 +352,10 @@ impl Found<'_> {
         }
         let marks = match run.marking {
             Some(marking) => marking != Marking::None,
-            None => matches!(run.mechanism, Mechanism::Pcn | Mechanism::Dcqcn),
+            None => matches!(
+                run.mechanism,
+                Mechanism::Pcn | Mechanism::Dcqcn | Mechanism::EcnTcp | Mechanism::Dctcp
+            ),
         };
         if marks && totals.marked_packets == 0 {
             self.add(never, "no packet was marked".into(), None);
@@ -346,7 +363,7 @@ impl Found<'_> {
         let (notifies, what) = match run.mechanism {
             Mechanism::Qcn => (true, "CNM"),
             Mechanism::Pcn | Mechanism::Dcqcn => (true, "CNP"),
-            Mechanism::None | Mechanism::Timely => (false, ""),
+            _ => (false, ""),
         };
         if notifies && totals.notifications == 0 {
             self.add(
@@ -359,7 +376,7 @@ impl Found<'_> {
             self.add(
                 never,
                 format!(
-                    "no flow obeys {}: all have controlled = false",
+                    "no flow obeys {}: all have controlled = false or another transport",
                     run.mechanism.name()
                 ),
                 None,

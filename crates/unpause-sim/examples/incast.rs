@@ -41,6 +41,7 @@ fn main() -> Result<(), unpause_sim::Error> {
             congestion_point: congestion_point::Config::NpEcn(Default::default()),
             notification_point: notification_point::Config::Pcn(Default::default()),
             reaction_point: reaction_point::Config::Pcn(Default::default()),
+            ..SchemeConfig::default()
         },
         traffic: vec![TrafficSpec::Burst(incast)],
         probes: Probes::default(),

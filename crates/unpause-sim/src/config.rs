@@ -5,9 +5,11 @@
 
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{Rate, Time};
-use unpause_protocols::{congestion_point, notification_point, reaction_point, scheduler};
+use unpause_protocols::{
+    congestion_point, notification_point, reaction_point, scheduler, tagging, window,
+};
 
-use crate::traffic::TrafficSpec;
+use crate::traffic::{Delays, TrafficSpec, Transport};
 
 mod pipeline;
 
@@ -75,7 +77,7 @@ pub struct Link {
     pub delay: Time,
 }
 
-/// Hosts: RoCEv2-like NICs.
+/// Hosts: RoCEv2-like NICs, and TCP beside them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostConfig {
     /// Largest payload of a data packet, bytes.
@@ -88,6 +90,75 @@ pub struct HostConfig {
     pub retransmit_timeout: Time,
     /// Priority of ACK, NAK, CNP and CNM: never paused.
     pub control_priority: u8,
+    /// TCP, beside the window law of [`SchemeConfig::window`].
+    pub tcp: TcpConfig,
+    /// What [`crate::traffic::ExtraDelay::Drawn`] draws from.
+    pub extra_delays: Vec<Delays>,
+}
+
+/// TCP connections. Segment size, initial window, timeouts and retries belong to the window law.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TcpConfig {
+    /// Headers and trailers of every segment, bytes. SYN and ACK have nothing else, and are padded
+    /// to Ethernet's minimum.
+    pub header_bytes: u32,
+    /// The first SYN is repeated after this time, further ones each after twice as long.
+    pub syn_timeout: Time,
+    /// SYNs sent before the sender gives up.
+    pub syn_tries: u32,
+    /// An ACK for several segments; `None`: one for each.
+    pub delayed_ack: Option<DelayedAck>,
+    /// Priority of SYNs and ACKs.
+    pub ack_priority: AckPriority,
+    /// Bytes that a connection may have under way, whatever its window: the socket's buffers.
+    pub buffer_bytes: u64,
+    /// Priorities of segments by their place in the flow. `None`: that of the flow.
+    pub tags: Option<Tags>,
+}
+
+/// When a receiver acknowledges at the latest. Out of order, and at the end of a flow, it does so at
+/// once; under DCTCP's echo also before the first packet whose mark differs (RFC 8257, 3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayedAck {
+    /// With every so many segments.
+    pub every: u32,
+    /// After so long.
+    pub timeout: Time,
+}
+
+/// Which priority SYNs and ACKs have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AckPriority {
+    /// That of the flow.
+    #[default]
+    Flow,
+    /// [`HostConfig::control_priority`].
+    Control,
+}
+
+/// Priorities of segments by their place in the flow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tags {
+    /// Gives each segment a level.
+    pub law: tagging::Config,
+    /// The priority of each level; the last also of all levels beyond.
+    pub priorities: Vec<u8>,
+}
+
+impl Default for TcpConfig {
+    /// The ECN# authors' simulator (snowzjx/ns3-ecn-sharp): headers of its `large-scale`, timeout and
+    /// tries of its `queue-track`, buffers of both.
+    fn default() -> Self {
+        Self {
+            header_bytes: 54,
+            syn_timeout: Time::from_ms(1),
+            syn_tries: 10,
+            delayed_ack: None,
+            ack_priority: AckPriority::Flow,
+            buffer_bytes: 160_000_000,
+            tags: None,
+        }
+    }
 }
 
 impl Default for HostConfig {
@@ -100,6 +171,8 @@ impl Default for HostConfig {
             ack_every: 1,
             retransmit_timeout: Time::from_ns(67_108_864),
             control_priority: 7,
+            tcp: TcpConfig::default(),
+            extra_delays: Vec::new(),
         }
     }
 }
@@ -187,8 +260,48 @@ pub struct SchemeConfig {
     pub congestion_point: congestion_point::Config,
     /// Every flow at its receiver.
     pub notification_point: notification_point::Config,
-    /// Every controlled flow at its sender.
+    /// Every controlled RoCE flow at its sender.
     pub reaction_point: reaction_point::Config,
+    /// Every TCP flow at its sender.
+    pub window: window::Config,
+}
+
+impl Config {
+    /// Bit p set: some data packet can have priority p.
+    pub fn data_priorities(&self) -> u8 {
+        let of_flows = self
+            .traffic
+            .iter()
+            .fold(0, |used, spec| used | spec.priorities());
+        match &self.host.tcp.tags {
+            Some(tags) if self.uses(Transport::Tcp) => tags
+                .priorities
+                .iter()
+                .fold(of_flows, |used, priority| used | 1 << priority),
+            _ => of_flows,
+        }
+    }
+
+    /// True if some flow uses this transport.
+    pub fn uses(&self, transport: Transport) -> bool {
+        self.traffic.iter().any(|spec| spec.uses(transport))
+    }
+
+    /// Bytes of the largest frame, without framing.
+    pub fn largest_frame_bytes(&self) -> u32 {
+        let roce = self.host.payload_bytes + self.host.header_bytes;
+        let tcp = self
+            .scheme
+            .window
+            .tcp()
+            .mss
+            .saturating_add(self.host.tcp.header_bytes);
+        match (self.uses(Transport::Roce), self.uses(Transport::Tcp)) {
+            (false, true) => tcp,
+            (true, true) => tcp.max(roce),
+            _ => roce,
+        }
+    }
 }
 
 /// What is recorded over time. Totals per port and priority, and each flow, are always recorded.
@@ -196,6 +309,8 @@ pub struct SchemeConfig {
 pub struct Probes {
     /// Sampling interval of the series; flows are sampled if their [`crate::traffic::FlowSpec`] says so.
     pub interval: Time,
+    /// The first sample is taken at the first multiple of the interval after this.
+    pub start: Time,
     /// Egress ports sampled.
     pub ports: Vec<(NodeId, PortId)>,
     /// Record each PAUSE as an interval.
@@ -229,10 +344,19 @@ impl Default for Probes {
     fn default() -> Self {
         Self {
             interval: Time::from_us(100),
+            start: Time::ZERO,
             ports: Vec::new(),
             pauses: true,
             deadlock: None,
         }
+    }
+}
+
+impl Probes {
+    /// The first sampling instant after `time`.
+    pub(crate) fn first_sample(&self, time: Time) -> Time {
+        let interval = self.interval;
+        interval * (time.max(self.start).as_ps() / interval.as_ps() + 1)
     }
 }
 

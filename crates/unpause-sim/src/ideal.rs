@@ -13,6 +13,17 @@ pub struct Frames {
     pub last_bytes: u64,
 }
 
+impl Frames {
+    /// A single frame.
+    pub fn one(bytes: u64) -> Self {
+        Self {
+            full: 0,
+            full_bytes: bytes,
+            last_bytes: bytes,
+        }
+    }
+}
+
 /// From the first bit at the sender to the last bit at the receiver, sent at line rate over
 /// store-and-forward hops of (time of a byte in ps, propagation delay).
 ///

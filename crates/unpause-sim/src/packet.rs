@@ -11,6 +11,14 @@ use crate::config::NodeId;
 pub enum Kind {
     /// RoCEv2 data.
     Data,
+    /// TCP data.
+    Segment,
+    /// TCP's acknowledgement without data.
+    TcpAck,
+    /// TCP's first packet.
+    Syn,
+    /// The answer to it.
+    SynAck,
     /// Cumulative acknowledgement.
     Ack,
     /// Go-back-N: sequence error.
@@ -31,13 +39,21 @@ pub enum Kind {
 /// ICRC 4, FCS 4; AETH 4 for ACK and NAK, 16 reserved bytes for the CNP (RoCEv2 annex); 802.1Qau's
 /// CNM and 802.1Qbb's frame are padded to Ethernet's minimum.
 impl Kind {
-    /// Size of a control packet; data packets have their own.
+    /// Size of a control packet of RoCE or Ethernet; other packets have their own.
     pub const fn control_bytes(self) -> u16 {
         match self {
             Self::Ack | Self::Nak => 66,
             Self::Cnp | Self::PcnDecrease | Self::PcnIncrease => 78,
-            Self::Cnm | Self::Pfc | Self::Data => 64,
+            Self::Cnm | Self::Pfc => 64,
+            // Theirs follows from the headers configured.
+            Self::Data | Self::Segment | Self::TcpAck | Self::Syn | Self::SynAck => 0,
         }
+    }
+
+    /// True of what carries bytes of a flow.
+    #[inline]
+    pub const fn is_data(self) -> bool {
+        matches!(self, Self::Data | Self::Segment)
     }
 }
 
@@ -51,16 +67,26 @@ pub const MEASURE: u8 = 0b0010_0000;
 /// The receiver is to acknowledge this packet (AckReq of the BTH).
 pub const ACK_REQUEST: u8 = 0b0100_0000;
 
+/// TCP segment: the sender has cut its window (CWR).
+pub const CWR: u8 = 0b0010_0000;
+/// TCP acknowledgement: the receiver has seen a mark (ECE).
+pub const ECE: u8 = 0b0100_0000;
+/// TCP acknowledgement: the receiver has the whole flow, whatever the number says. It keeps nothing
+/// of a flow that is over, not even its size.
+pub const ALL: u8 = 0b1000_0000;
+
 /// A packet in a queue or on a wire.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// On a wire: arrival of its last bit. In a queue: when it entered.
     pub time: Time,
-    /// Data: start of transmission; ACK: the same, echoed. PFC: pause duration in ps. CNM: offsets.
+    /// Data, SYN: start of transmission; ACK, SYN-ACK: the same, echoed. PFC: pause duration in ps.
+    /// CNM: offsets.
     pub stamp: u64,
     /// Flow.
     pub flow: u32,
-    /// Data: packet number. ACK and NAK: next packet number expected.
+    /// Data: packet number. ACK and NAK: next packet number expected. TCP: the same of bytes, modulo
+    /// 2^32.
     pub seq: u32,
     /// Host that sent it.
     pub src: NodeId,
@@ -68,7 +94,7 @@ pub struct Packet {
     pub dst: NodeId,
     /// The flow's place in the tables of `dst`.
     pub slot: u32,
-    /// Data: the flow's place in the tables of `src`. Otherwise by kind.
+    /// Data, SYN: the flow's place in the tables of `src`. Otherwise by kind.
     pub aux: u32,
     /// Frame size without framing.
     pub bytes: u16,
@@ -108,6 +134,11 @@ impl Packet {
     #[inline]
     pub fn priority(&self) -> u8 {
         self.bits & PRIORITY
+    }
+    /// Gives it another priority.
+    #[inline]
+    pub fn set_priority(&mut self, priority: u8) {
+        self.bits = self.bits & !PRIORITY | priority & PRIORITY;
     }
     /// True if any of `flags` is set.
     #[inline]
@@ -159,7 +190,7 @@ impl Packet {
                 q_offset: (self.stamp >> 32) as u32 as i32,
                 q_delta: self.stamp as u32 as i32,
             }),
-            Kind::Data | Kind::Ack | Kind::Nak | Kind::Pfc => return None,
+            _ => return None,
         })
     }
 }

@@ -1,13 +1,16 @@
 //! What every node of a run reads and none writes.
 
 use unpause_protocols::flow_control::pfc;
+use unpause_protocols::tagging::{self, Tagging};
 use unpause_protocols::units::Time;
 
 use crate::Error;
 use crate::config::{Config, NodeId, NodeKind, PRIORITIES, PfcThreshold, SwitchModel};
 use crate::engine::wire::Ports;
+use crate::ideal::Frames;
 use crate::packet::Kind;
 use crate::routing::Routing;
+use crate::traffic::{ExtraDelay, TrafficSpec, Transport};
 
 /// Smallest Ethernet frame, bytes.
 pub const MIN_FRAME_BYTES: u32 = 64;
@@ -25,6 +28,8 @@ pub struct Plan<'a> {
     pub classes: Classes,
     /// No node reaches another sooner than this.
     pub lookahead: Time,
+    /// What all TCP connections have in common.
+    pub tcp: TcpPlan,
 }
 
 /// The priorities in use, densely numbered: a higher class is more urgent.
@@ -88,10 +93,7 @@ impl<'a> Plan<'a> {
         check(config)?;
         let ports = Ports::new(&config.fabric);
         let routing = Routing::new(&config.fabric, &ports, config.seed);
-        let used = config
-            .traffic
-            .iter()
-            .fold(0, |used, spec| used | spec.priorities());
+        let used = config.data_priorities();
         let classes = Classes::new(used, config.switch.lossless, config.host.control_priority);
         let lookahead = config.fabric.links.iter().map(|link| link.delay).min();
         let lookahead = lookahead.unwrap_or(Time::from_us(1));
@@ -101,6 +103,7 @@ impl<'a> Plan<'a> {
             routing,
             classes,
             lookahead,
+            tcp: TcpPlan::new(config),
         };
         match &config.switch.model {
             SwitchModel::SharedBuffer => plan.check_buffers()?,
@@ -164,7 +167,8 @@ impl<'a> Plan<'a> {
 
     /// Bytes of the largest frame on a wire.
     pub fn mtu_wire_bytes(&self) -> u64 {
-        u64::from(self.frame_bytes(self.config.host.payload_bytes)) + self.ports.framing_bytes
+        let largest = self.config.largest_frame_bytes().max(MIN_FRAME_BYTES);
+        u64::from(largest) + self.ports.framing_bytes
     }
 
     /// Headroom of one lossless (ingress port, priority) whose link's far end is `ps_per_byte` and
@@ -185,7 +189,143 @@ impl<'a> Plan<'a> {
     }
 }
 
+/// What all TCP connections have in common.
+#[derive(Debug)]
+pub struct TcpPlan {
+    /// Bytes of the flow in a full segment.
+    pub mss: u32,
+    header_bytes: u32,
+    /// Frame size of SYN and ACK.
+    pub control_bytes: u16,
+    /// Bytes under way at most: whole segments, so that segments stay where they are in the flow.
+    pub buffer_bytes: u64,
+    tagging: Tagging,
+    /// Priorities by level; none where segments have that of their flow.
+    priorities: Vec<u8>,
+}
+
+impl TcpPlan {
+    fn new(config: &Config) -> Self {
+        let tcp = &config.host.tcp;
+        let mss = config.scheme.window.tcp().mss.max(1);
+        let whole = tcp.buffer_bytes / u64::from(mss) * u64::from(mss);
+        let (law, priorities) = match &tcp.tags {
+            Some(tags) => (&tags.law, tags.priorities.clone()),
+            None => (&tagging::Config::None, Vec::new()),
+        };
+        Self {
+            mss,
+            header_bytes: tcp.header_bytes,
+            control_bytes: tcp.header_bytes.max(MIN_FRAME_BYTES) as u16,
+            buffer_bytes: whole.max(u64::from(mss)),
+            tagging: Tagging::new(law),
+            priorities,
+        }
+    }
+
+    /// Bytes in the segment that starts at `start`, of a flow of `size` bytes.
+    #[inline]
+    pub fn segment_bytes(&self, start: u64, size: Option<u64>) -> u32 {
+        let rest = size.unwrap_or(u64::MAX).saturating_sub(start);
+        rest.min(u64::from(self.mss)) as u32
+    }
+
+    /// Frame size of a segment.
+    #[inline]
+    pub fn frame_bytes(&self, payload: u32) -> u32 {
+        (payload + self.header_bytes).max(MIN_FRAME_BYTES)
+    }
+
+    /// Priority of a segment of a flow whose own is `priority`.
+    #[inline]
+    pub fn priority(&self, priority: u8, start: u64, bytes: u32) -> u8 {
+        match &self.priorities[..] {
+            [] => priority,
+            [.., last] => {
+                let level = self.tagging.level(start, bytes);
+                *self.priorities.get(usize::from(level)).unwrap_or(last)
+            }
+        }
+    }
+
+    /// Priority of the first segment of a flow whose own is `priority`.
+    pub fn first_priority(&self, priority: u8) -> u8 {
+        self.priorities.first().copied().unwrap_or(priority)
+    }
+
+    /// What a flow of `size` bytes, above 0, puts on a wire with `framing` bytes for each frame.
+    pub fn frames(&self, size: u64, framing: u64) -> Frames {
+        let full = (size - 1) / u64::from(self.mss);
+        let last = (size - full * u64::from(self.mss)) as u32;
+        Frames {
+            full,
+            full_bytes: u64::from(self.frame_bytes(self.mss)) + framing,
+            last_bytes: u64::from(self.frame_bytes(last)) + framing,
+        }
+    }
+}
+
+fn check_tcp(config: &Config) -> Result<(), String> {
+    let tcp = &config.host.tcp;
+    let law = config.scheme.window.tcp();
+    if law.mss == 0 || law.mss.saturating_add(tcp.header_bytes) > u32::from(u16::MAX) {
+        return Err("a TCP segment must have a payload and at most 65535 bytes".into());
+    }
+    if law.initial_window == 0 {
+        return Err("TCP's initial window must be 1 segment or more".into());
+    }
+    if law.rto.min == Time::ZERO || law.rto.max < law.rto.min {
+        return Err("TCP's least timeout must be above zero, and at most the longest".into());
+    }
+    if tcp.syn_timeout == Time::ZERO || tcp.syn_tries == 0 {
+        return Err("TCP needs a SYN to send, and a time to wait for its answer".into());
+    }
+    if tcp
+        .delayed_ack
+        .is_some_and(|ack| ack.every == 0 || ack.timeout == Time::ZERO)
+    {
+        return Err("a delayed ACK needs a number of segments and a time above zero".into());
+    }
+    if tcp.buffer_bytes < u64::from(law.mss) || tcp.buffer_bytes > 1 << 30 {
+        return Err("TCP's buffer must hold a segment, and at most 1 GiB".into());
+    }
+    if let Some(tags) = &tcp.tags {
+        let out_of_range = |priority: &&u8| usize::from(**priority) >= PRIORITIES;
+        if let Some(priority) = tags.priorities.iter().find(out_of_range) {
+            return Err(format!("priority {priority} is not within 0 to 7"));
+        }
+        if tags.priorities.is_empty() {
+            return Err("tags need a priority for each level".into());
+        }
+    }
+    Ok(())
+}
+
+/// Every delay that is to be drawn has something to be drawn from.
+fn check_delays(config: &Config) -> Result<(), String> {
+    let known = config.host.extra_delays.len();
+    let check = |delay: ExtraDelay| match delay {
+        ExtraDelay::Drawn(from) if usize::from(from) >= known => {
+            Err(format!("there is no distribution {from} of extra delays"))
+        }
+        _ => Ok(()),
+    };
+    for spec in &config.traffic {
+        match spec {
+            TrafficSpec::Flows(flows) => flows.iter().try_for_each(|f| check(f.extra_delay))?,
+            generated => generated
+                .settings()
+                .map_or(Ok(()), |f| check(f.extra_delay))?,
+        }
+    }
+    Ok(())
+}
+
 fn check(config: &Config) -> Result<(), Error> {
+    check_delays(config).map_err(Error::Invalid)?;
+    if config.uses(Transport::Tcp) {
+        check_tcp(config).map_err(Error::Invalid)?;
+    }
     let invalid = |reason: String| Err(Error::Invalid(reason));
     let nodes = config.fabric.nodes.len();
     let mut links_of = vec![0u32; nodes];

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 
 use unpause_protocols::units::{Rate, Time};
 
+use crate::config::NodeId;
 use crate::engine::run::End;
-use crate::engine::shard::{FlowEnd, Log, ShardEnd};
+use crate::engine::shard::{FlowEnd, Log, SenderEnd, ShardEnd};
 use crate::host::sender::Layout;
 use crate::ideal::{self, Frames};
 use crate::plan::Plan;
 use crate::results::{FlowRecord, FlowSample, Results, Totals};
+use crate::traffic::Transport;
 
 /// Sorts what was recorded, and checks that nothing got lost.
 pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
@@ -32,21 +34,22 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
     let flow_series = flow_series(&log);
     let Log {
         mut flows,
-        retransmissions,
+        senders,
         mut pauses,
         ports,
         mut port_series,
         ..
     } = log;
     flows.sort_unstable_by_key(|flow| flow.id);
-    let mut retransmitted: HashMap<u32, u64> = HashMap::new();
-    for (flow, packets) in retransmissions {
-        *retransmitted.entry(flow).or_default() += packets;
-    }
+    let senders: HashMap<u32, SenderEnd> = senders
+        .into_iter()
+        .map(|sender| (sender.flow, sender))
+        .collect();
     let mut ideal = IdealFct::default();
     let flows: Vec<FlowRecord> = flows
         .iter()
-        .map(|flow| FlowRecord {
+        .map(|flow| (flow, senders.get(&flow.id).copied().unwrap_or_default()))
+        .map(|(flow, sender)| FlowRecord {
             id: flow.id,
             group: flow.group,
             src: flow.src,
@@ -57,7 +60,11 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
             fct: flow.fct,
             ideal_fct: ideal.of(flow, plan),
             delivered_bytes: flow.delivered_bytes,
-            retransmitted_packets: retransmitted.get(&flow.id).copied().unwrap_or(0),
+            retransmitted_packets: sender.retransmitted,
+            transport: flow.transport,
+            extra_delay: flow.extra_delay,
+            timeouts: sender.timeouts,
+            gave_up: sender.gave_up,
         })
         .collect();
     pauses.sort_unstable_by_key(|pause| (pause.start, pause.node, pause.port, pause.priority));
@@ -109,7 +116,11 @@ fn flow_series(log: &Log) -> Vec<FlowSample> {
             FlowSample {
                 time: sample.time,
                 flow: sample.flow,
-                controller_rate: Rate::from_bps(sample.rate_bps),
+                controller_rate: match sample.cwnd_bytes {
+                    None => Some(Rate::from_bps(sample.rate_bps)),
+                    Some(_) => None,
+                },
+                cwnd_bytes: sample.cwnd_bytes,
                 sent_bytes: sample.sent_bytes,
                 delivered_bytes: latest.get(&sample.flow).copied().unwrap_or(0),
             }
@@ -122,30 +133,49 @@ fn flow_series(log: &Log) -> Vec<FlowSample> {
 struct IdealFct {
     of: Option<(u32, u32, u16)>,
     path: Vec<(u64, Time)>,
+    /// From the receiver to the sender, when it is needed.
+    back: Option<Vec<(u64, Time)>>,
 }
 
 impl IdealFct {
     fn of(&mut self, flow: &FlowEnd, plan: &Plan<'_>) -> Option<Time> {
-        let key = (flow.src, flow.dst, flow.source_port);
-        if self.of != Some(key) {
-            self.path = plan
-                .routing
-                .path(&plan.ports, flow.src, flow.dst, flow.source_port)?;
-            if let Some((_, to_switches)) = self.path.split_last_mut() {
-                for (_, delay) in to_switches {
-                    *delay += plan.switch_latency();
-                }
-            }
-            self.of = Some(key);
+        let (src, dst, port) = (flow.src, flow.dst, flow.source_port);
+        if self.of != Some((src, dst, port)) {
+            self.path = path(plan, src, dst, port)?;
+            self.back = None;
+            self.of = Some((src, dst, port));
         }
-        flow.size_bytes?;
-        let layout = Layout::of(flow.size_bytes, plan);
+        let size = flow.size_bytes?;
         let framing = plan.ports.framing_bytes;
-        let frames = Frames {
-            full: u64::from(layout.packets) - 1,
-            full_bytes: u64::from(layout.full_bytes) + framing,
-            last_bytes: u64::from(layout.last_bytes) + framing,
-        };
-        Some(ideal::fct(&self.path, frames))
+        if flow.transport == Transport::Roce {
+            let frames = Layout::of(flow.size_bytes, plan).frames(framing);
+            return Some(ideal::fct(&self.path, frames) + flow.extra_delay);
+        }
+        if self.back.is_none() {
+            self.back = path(plan, dst, src, port);
+        }
+        let control = Frames::one(u64::from(plan.tcp.control_bytes) + framing);
+        let there = ideal::fct(&self.path, control);
+        let handshake = there + ideal::fct(self.back.as_ref()?, control);
+        Some(match size {
+            // The handshake's ACK ends it, which is not delayed.
+            0 => handshake + there,
+            _ => {
+                let data = ideal::fct(&self.path, plan.tcp.frames(size, framing));
+                handshake + data + flow.extra_delay
+            }
+        })
     }
+}
+
+/// The links from `src` to `dst`; what a switch adds to the time of a packet counts as delay of the
+/// link before it.
+fn path(plan: &Plan<'_>, src: NodeId, dst: NodeId, port: u16) -> Option<Vec<(u64, Time)>> {
+    let mut path = plan.routing.path(&plan.ports, src, dst, port)?;
+    if let Some((_, to_switches)) = path.split_last_mut() {
+        for (_, delay) in to_switches {
+            *delay += plan.switch_latency();
+        }
+    }
+    Some(path)
 }

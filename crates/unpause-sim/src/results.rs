@@ -3,6 +3,7 @@
 use unpause_protocols::units::{Rate, Time};
 
 use crate::config::{NodeId, PortId};
+use crate::traffic::Transport;
 
 /// Everything a run measured. Vectors are sorted as their types say, whatever the thread count.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -52,12 +53,21 @@ pub struct FlowRecord {
     pub start: Time,
     /// Flow completion time: from start to the arrival of the last byte. `None` if not complete.
     pub fct: Option<Time>,
-    /// FCT of the same flow alone in the fabric at line rate.
+    /// FCT of the same flow alone in the fabric at line rate, extra delay and, with TCP, the
+    /// handshake included. Slow start is not.
     pub ideal_fct: Option<Time>,
     /// Payload bytes delivered in order by the end.
     pub delivered_bytes: u64,
     /// Data packets sent again.
     pub retransmitted_packets: u64,
+    /// What carried it.
+    pub transport: Transport,
+    /// Delay of its data packets at the receiving host, before its transport saw them.
+    pub extra_delay: Time,
+    /// Times that its sender started over because nothing came back; SYNs sent again included.
+    pub timeouts: u64,
+    /// Its sender ended it after too many timeouts in a row.
+    pub gave_up: bool,
 }
 
 /// Totals of one egress (node, port, priority), and of PFC on the link there.
@@ -144,8 +154,10 @@ pub struct FlowSample {
     pub time: Time,
     /// Flow.
     pub flow: u32,
-    /// Rate that the reaction point allows, or the flow's own limit if lower.
-    pub controller_rate: Rate,
+    /// Rate that the reaction point allows, or the flow's own limit if lower; `None` with TCP.
+    pub controller_rate: Option<Rate>,
+    /// TCP's congestion window.
+    pub cwnd_bytes: Option<u64>,
     /// Bytes that the sender has put on the wire, with headers and framing, retransmissions included.
     pub sent_bytes: u64,
     /// Payload bytes delivered in order at the receiver.

@@ -11,6 +11,7 @@ use crate::units::{Rate, Time};
 pub mod codel;
 pub mod dctcp_red;
 pub mod ecn_sharp;
+pub mod faults;
 pub mod np_ecn;
 pub mod qcn;
 pub mod red;
@@ -108,6 +109,8 @@ mechanisms! {
     EcnSharp(ecn_sharp::EcnSharp),
     /// ECN# with the clock, registers and division of a programmable switch.
     Tofino(tofino::Tofino),
+    /// Drops at random with a fixed probability, and drops and marks of chosen packets.
+    Faults(faults::Faults),
 }
 
 impl Config {

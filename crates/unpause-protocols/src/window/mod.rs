@@ -92,6 +92,8 @@ pub trait Mechanism {
     fn next_timer(&self) -> Time;
     /// What to send now, given that the application has written all bytes before `written`.
     fn next_segment(&mut self, now: Time, written: u64) -> Option<Segment>;
+    /// Where the segment starts that [`Mechanism::next_segment`] would answer now; `None` if none.
+    fn next_start(&self, written: u64) -> Option<u64>;
     /// The congestion window in bytes.
     fn cwnd(&self) -> u64;
     /// The slow start threshold in bytes; `u64::MAX` before the first congestion.
@@ -136,6 +138,24 @@ impl Config {
             Self::Dctcp(_) => echo::Mode::PerPacket,
         }
     }
+
+    /// Parameters of the TCP below.
+    pub fn tcp(&self) -> &newreno::Params {
+        match self {
+            Self::NewReno(tcp) => tcp,
+            Self::EcnTcp(params) => &params.tcp,
+            Self::Dctcp(params) => &params.tcp,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn tcp_mut(&mut self) -> &mut newreno::Params {
+        match self {
+            Self::NewReno(tcp) => tcp,
+            Self::EcnTcp(params) => &mut params.tcp,
+            Self::Dctcp(params) => &mut params.tcp,
+        }
+    }
 }
 
 impl Window {
@@ -169,6 +189,11 @@ impl Window {
     #[inline]
     pub fn next_segment(&mut self, now: Time, written: u64) -> Option<Segment> {
         dispatch!(self, it => it.next_segment(now, written))
+    }
+    /// Where the segment starts that [`Self::next_segment`] would answer now; `None` if none.
+    #[inline]
+    pub fn next_start(&self, written: u64) -> Option<u64> {
+        dispatch!(self, it => it.next_start(written))
     }
     /// The congestion window in bytes.
     #[inline]

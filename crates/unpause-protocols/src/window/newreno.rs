@@ -420,21 +420,26 @@ impl<L: Law> Mechanism for Tcp<L> {
     }
 
     fn next_segment(&mut self, now: Time, written: u64) -> Option<Segment> {
-        if self.has_given_up() {
-            return None;
-        }
+        let start = self.next_start(written)?;
         if core::mem::take(&mut self.retransmit) {
-            return Some(self.send(now, self.una, self.length(self.una, self.sent)));
-        }
-        let bytes = self.length(self.nxt, written);
-        let flight = self.in_flight().saturating_add(u64::from(bytes));
-        if bytes == 0 || self.burst == 0 || flight > self.window() {
-            return None;
+            return Some(self.send(now, start, self.length(start, self.sent)));
         }
         if self.params.max_burst.is_some() {
             self.burst -= 1;
         }
-        Some(self.send(now, self.nxt, bytes))
+        Some(self.send(now, start, self.length(start, written)))
+    }
+
+    fn next_start(&self, written: u64) -> Option<u64> {
+        if self.has_given_up() {
+            return None;
+        }
+        if self.retransmit {
+            return Some(self.una);
+        }
+        let bytes = self.length(self.nxt, written);
+        let flight = self.in_flight().saturating_add(u64::from(bytes));
+        (bytes > 0 && self.burst > 0 && flight <= self.window()).then_some(self.nxt)
     }
 
     #[inline]

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde_spanned::Spanned;
-use unpause_sim::traffic::{FlowSettings, Size};
+use unpause_sim::traffic::{Cdf, FlowSettings, Size, Transport};
 
 use super::settings::both;
 use super::traffic::size_bytes;
@@ -31,11 +31,12 @@ impl Files {
         &self,
         size: &Option<Spanned<quantity::Size>>,
         cdf: &Option<Spanned<String>>,
+        transport: Transport,
         entry: Range<usize>,
     ) -> Checked<Size> {
         match (size, cdf) {
             (Some(size), Some(cdf)) => both("size", size, "cdf", cdf),
-            (Some(size), None) => size_bytes(size).map(Size::Fixed),
+            (Some(size), None) => size_bytes(size, transport).map(Size::Fixed),
             (None, Some(name)) => match cdf::load(name.get_ref(), &self.directory) {
                 Ok(cdf) => Ok(Size::Cdf(cdf.into())),
                 Err(error) => Err(problem(error, name)),
@@ -45,6 +46,12 @@ impl Files {
                 .help("set size = \"64KB\", or cdf = \"websearch\" (`unpause list` shows all)")
                 .err(),
         }
+    }
+
+    /// The distribution of a time, in ps.
+    pub fn times(&self, file: &str, named: &Range<usize>) -> Checked<Cdf> {
+        let named = Spanned::new(named.clone(), file.to_owned());
+        cdf::load_times(file, &self.directory).map_err(|error| problem(error, &named))
     }
 
     /// The topology of an HPCC/ns-3 file.

@@ -14,17 +14,21 @@ pub(super) struct Common {
     pub schemes: Option<Spanned<file::Names>>,
     pub priority: Option<Spanned<u8>>,
     pub rate_limit: Option<Spanned<DataRate>>,
-    pub controlled: Option<bool>,
+    pub controlled: Option<Spanned<bool>>,
     pub record: Option<bool>,
+    pub transport: Option<Spanned<file::Transport>>,
+    pub extra_delay: Option<Spanned<file::ExtraDelay>>,
 }
 
-pub(super) const COMMON_KEYS: [&str; 6] = [
+pub(super) const COMMON_KEYS: [&str; 8] = [
     "name",
     "schemes",
     "priority",
     "rate_limit",
     "controlled",
     "record",
+    "transport",
+    "extra_delay",
 ];
 
 /// Kinds of traffic with a line on each.

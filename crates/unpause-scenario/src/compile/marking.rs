@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use serde_spanned::Spanned;
+use toml::de::DeValue;
 use unpause_protocols::congestion_point::Config;
 
-use super::parameters;
 use crate::document::{Table, take_string};
 use crate::error::{Checked, Problem, nearest};
 use crate::marking::Marking;
@@ -26,7 +27,7 @@ pub(super) const KEYS: [&str; 8] = [
 pub(super) fn marking(mut table: Table<'_>) -> Checked<Option<(Marking, Config)>> {
     let chosen = take_string(&mut table, "marking")?;
     let Some(name) = &chosen else {
-        parameters(table, "marking", "none", None)?;
+        parameters(table, "none", None)?;
         return Ok(None);
     };
     let mut all = Marking::ALL.into_iter();
@@ -36,8 +37,43 @@ pub(super) fn marking(mut table: Table<'_>) -> Checked<Option<(Marking, Config)>
             .help_if(nearest(name.get_ref(), &Marking::ALL.map(Marking::name)))
             .err();
     };
-    let parameters = parameters(table, "marking", marking.name(), chosen.as_ref())?;
+    let parameters = parameters(table, marking.name(), chosen.as_ref())?;
     Ok(Some((marking, marking.configure(parameters)?)))
+}
+
+/// The one of `tables` that has parameters of `name`, which `marking` says or is by default; there must be
+/// no other.
+fn parameters<'i>(
+    tables: Table<'i>,
+    name: &str,
+    chosen: Option<&Spanned<String>>,
+) -> Checked<Option<Table<'i>>> {
+    let mut parameters = None;
+    for (table, value) in tables.into_inner() {
+        let span = value.span();
+        if table.get_ref() != name {
+            return Problem::new(format!("[scheme.{}] has no effect", table.get_ref()))
+                .at(table.span(), "these parameters")
+                .at(
+                    chosen.map_or(table.span(), Spanned::span),
+                    format!("marking is \"{name}\""),
+                )
+                .help(format!(
+                    "remove the table, or set marking = \"{}\"",
+                    table.get_ref()
+                ))
+                .err();
+        }
+        match value.into_inner() {
+            DeValue::Table(table) => parameters = Some(Spanned::new(span, table)),
+            _ => {
+                return Problem::new(format!("`{}` is not a table", table.get_ref()))
+                    .at(span, "expected parameters")
+                    .err();
+            }
+        }
+    }
+    Ok(parameters)
 }
 
 /// A `marking` takes the place of the congestion point that `mechanism` brings.

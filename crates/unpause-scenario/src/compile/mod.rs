@@ -1,5 +1,6 @@
 //! From the text of a scenario to the configuration of each run.
 
+mod delays;
 mod files;
 mod kinds;
 mod marking;
@@ -8,19 +9,21 @@ mod pipeline;
 mod rtt;
 mod scheduler;
 mod settings;
-
+mod tcp;
 mod topology;
 mod traffic;
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_spanned::Spanned;
 use toml::de::DeValue;
+use unpause_protocols::congestion_point;
 use unpause_protocols::units::Time;
-use unpause_sim::config::Config;
-use unpause_sim::traffic::TrafficSpec;
+use unpause_sim::config::{Config, HostConfig, SchemeConfig};
+use unpause_sim::traffic::{TrafficSpec, Transport};
 
 use crate::document::{self, Table, read, split_off, take_string, take_table, take_tables};
 use crate::error::{Checked, Problem, nearest};
@@ -188,7 +191,9 @@ fn compile_run<'i>(
     let mut fabric = built.fabric.clone();
     let mut names = Names::new(built.names.clone(), &fabric);
 
-    let host = settings::host(&file.host)?;
+    let mut host = settings::host(&file.host)?;
+    host.tcp = tcp::tcp(&file.tcp)?;
+    let delays = delays::Delays::new(&file.host.extra_delay, files)?;
     fabric.framing_bytes = settings::framing(&file.host)?;
     if let Some(span) =
         pfc_span.filter(|_| file.switch.lossless.as_ref().is_some_and(Vec::is_empty))
@@ -205,18 +210,24 @@ fn compile_run<'i>(
     let scheduled = scheduler::scheduler(&file.switch.scheduler, &host)?;
     let probes = settings::probes(&file.probes, &names)?;
     let marking_table = split_off(&mut scheme_table, &marking::KEYS);
-    let (mechanism, mut scheme_config) = congestion_control(
-        &mut scheme_table,
-        marking_table.get_ref().get("marking"),
-        &fabric,
-        &names,
-    )?;
+    let marked = marking_table.get_ref().get("marking").map(Spanned::span);
+    let base_rtt = || rtt::base_rtt(&fabric, &names) + delays.longest_of_host();
+    let chosen = congestion_control(&mut scheme_table, marked, base_rtt)?;
     let marking = marking::marking(marking_table)?;
+    let more_keys = ["congestion_control", "tcp", "marking", "set"];
+    read::<SchemeFile>(scheme_table, &more_keys)?;
+    let (mechanism, mut scheme_config) = (chosen.mechanism, chosen.config);
     let marking = marking.map(|(marking, config)| {
         scheme_config.congestion_point = config;
         marking
     });
-    read::<SchemeFile>(scheme_table, &["congestion_control", "marking", "set"])?;
+    tcp::window(&file.tcp, scheme_config.window.tcp_mut())?;
+    if let Some(pias) = &file.pias {
+        let tags = tcp::pias(pias, host.control_priority)?;
+        let used = tags.priorities.iter().fold(0, |all, p| all | 1 << p);
+        scheduler::check_queues(&scheduled, &file.switch.scheduler, used, pias.span())?;
+        host.tcp.tags = Some(tags);
+    }
 
     if traffic_tables.is_empty() {
         return Problem::new("no traffic")
@@ -231,13 +242,24 @@ fn compile_run<'i>(
         scheme,
         schemes,
         control_priority: host.control_priority,
+        transport: match mechanism.is_tcp() {
+            true => Transport::Tcp,
+            false => Transport::Roce,
+        },
+        has_tcp: chosen.has_tcp,
+        first_priority: first_priority(&host),
+        delays: &delays,
     };
+    let load_scale = settings::load_scale(&file.load_scale)?;
     let mut traffic_names = Vec::new();
     let mut traffic = Vec::new();
     let mut notes = Vec::new();
     for table in traffic_tables {
         let span = table.span();
-        let entry = traffic::entry(table, &context)?;
+        let mut entry = traffic::entry(table, &context)?;
+        if let Some(factor) = load_scale {
+            entry.spec.scale_load(factor);
+        }
         if let Err(why) = entry.spec.validate(&fabric) {
             return Problem::new(why).at(span, "in this entry").err();
         }
@@ -250,6 +272,7 @@ fn compile_run<'i>(
     names.traffic = traffic_names.into_iter().map(Spanned::into_inner).collect();
     switch.scheduler = scheduled.scheduler;
     let seed = file.seed.take().unwrap_or(1);
+    host.extra_delays = delays.into_distributions();
     let config = Config {
         fabric,
         host,
@@ -273,76 +296,129 @@ fn compile_run<'i>(
     Ok((file, run))
 }
 
-fn congestion_control(
-    table: &mut Table<'_>,
-    marking: Option<&Spanned<DeValue<'_>>>,
-    fabric: &unpause_sim::config::Fabric,
-    names: &Names,
-) -> Checked<(Mechanism, unpause_sim::config::SchemeConfig)> {
-    let known = Mechanism::ALL.map(Mechanism::name);
-    let chosen = take_string(table, "congestion_control")?;
-    let mechanism = match &chosen {
-        None => Mechanism::None,
-        Some(name) => match Mechanism::ALL
-            .into_iter()
-            .find(|m| m.name() == name.get_ref())
-        {
-            Some(mechanism) => mechanism,
-            None => {
-                return Problem::new(format!("unknown congestion control \"{}\"", name.get_ref()))
-                    .at(name.span(), "here")
-                    .help_if(nearest(name.get_ref(), &known))
-                    .err();
-            }
-        },
-    };
-    let tables = split_off(table, &known);
-    let key = "congestion_control";
-    let parameters = parameters(tables, key, mechanism.name(), chosen.as_ref())?;
-    if let Some(marking) = marking {
-        marking::replaces(mechanism, marking.span(), parameters.as_ref())?;
-    }
-    let base_rtt = match mechanism {
-        Mechanism::Timely => rtt::base_rtt(fabric, names),
-        _ => Time::ZERO,
-    };
-    Ok((mechanism, mechanism.configure(parameters, base_rtt)?))
+fn first_priority(host: &HostConfig) -> Option<u8> {
+    host.tcp.tags.as_ref()?.priorities.first().copied()
 }
 
-/// The one of `tables` that has parameters of `name`, which `key` says or is by default; there must be
-/// no other.
-fn parameters<'i>(
-    tables: Table<'i>,
-    key: &str,
-    name: &str,
-    chosen: Option<&Spanned<String>>,
-) -> Checked<Option<Table<'i>>> {
-    let mut parameters = None;
-    for (table, value) in tables.into_inner() {
-        let span = value.span();
-        if table.get_ref() != name {
-            return Problem::new(format!("[scheme.{}] has no effect", table.get_ref()))
-                .at(table.span(), "these parameters")
+/// What a scheme says of congestion control.
+struct Chosen {
+    mechanism: Mechanism,
+    config: SchemeConfig,
+    /// It has a window law.
+    has_tcp: bool,
+}
+
+/// Reads `congestion_control`, `tcp` and the tables of what they name. `marking` is where another
+/// congestion point than theirs is named.
+fn congestion_control(
+    table: &mut Table<'_>,
+    marking: Option<Range<usize>>,
+    base_rtt: impl Fn() -> Time,
+) -> Checked<Chosen> {
+    let all = Mechanism::ALL.map(Mechanism::name);
+    let said = take_string(table, "congestion_control")?;
+    let mechanism = match &said {
+        None => Mechanism::None,
+        Some(name) => mechanism(name, &Mechanism::ALL, "congestion control")?,
+    };
+    let said_tcp = take_string(table, "tcp")?;
+    let beside = match &said_tcp {
+        None => None,
+        Some(name) if mechanism.is_tcp() => {
+            return Problem::new("`tcp` has no effect")
+                .at(name.span(), "flows are TCP already")
                 .at(
-                    chosen.map_or(table.span(), Spanned::span),
-                    format!("{key} is \"{name}\""),
+                    said.as_ref().map_or(name.span(), Spanned::span),
+                    "by this congestion control",
                 )
-                .help(format!(
-                    "remove the table, or set {key} = \"{}\"",
-                    table.get_ref()
-                ))
+                .help("remove it; it gives TCP flows a window law beside a RoCE congestion control")
                 .err();
         }
+        Some(name) => {
+            let laws: Vec<Mechanism> = Mechanism::ALL.into_iter().filter(|m| m.is_tcp()).collect();
+            Some(self::mechanism(name, &laws, "window law")?)
+        }
+    };
+    let mut tables = [None, None];
+    for (key, value) in split_off(table, &all).into_inner() {
+        let span = value.span();
+        let slot = if key.get_ref() == mechanism.name() {
+            0
+        } else if beside.is_some_and(|law| key.get_ref() == law.name()) {
+            1
+        } else {
+            return Problem::new(format!("[scheme.{}] has no effect", key.get_ref()))
+                .at(key.span(), "these parameters")
+                .at(
+                    said.as_ref().map_or(key.span(), Spanned::span),
+                    format!("congestion_control is \"{}\"", mechanism.name()),
+                )
+                .help(format!(
+                    "remove the table, or set congestion_control = \"{}\"",
+                    key.get_ref()
+                ))
+                .err();
+        };
         match value.into_inner() {
-            DeValue::Table(table) => parameters = Some(Spanned::new(span, table)),
+            DeValue::Table(table) => tables[slot] = Some(Spanned::new(span, table)),
             _ => {
-                return Problem::new(format!("`{}` is not a table", table.get_ref()))
+                return Problem::new(format!("`{}` is not a table", key.get_ref()))
                     .at(span, "expected parameters")
                     .err();
             }
         }
     }
-    Ok(parameters)
+    let [own, of_law] = tables;
+    if let Some(marking) = marking {
+        marking::replaces(mechanism, marking.clone(), own.as_ref())?;
+        if let Some(law) = beside {
+            marking::replaces(law, marking, of_law.as_ref())?;
+        }
+    }
+    let base_rtt = match mechanism {
+        Mechanism::Timely => base_rtt(),
+        _ => Time::ZERO,
+    };
+    let mut config = mechanism.configure(own, base_rtt)?;
+    if let Some(law) = beside {
+        let span = of_law.as_ref().map_or(0..0, Spanned::span);
+        let queues = ["k", "drop_probability"];
+        let sets_queues = of_law
+            .as_ref()
+            .is_some_and(|table| queues.iter().any(|key| table.get_ref().contains_key(*key)));
+        let with = law.configure(of_law, base_rtt)?;
+        config.window = with.window;
+        if config.congestion_point == congestion_point::Config::None {
+            config.congestion_point = with.congestion_point;
+        } else if sets_queues {
+            return Problem::new(format!("what {} says of queues has no effect", law.name()))
+                .at(span, "in this table")
+                .help(format!(
+                    "remove it: switches do what congestion_control = \"{}\" makes them do",
+                    mechanism.name()
+                ))
+                .err();
+        }
+    }
+    Ok(Chosen {
+        mechanism,
+        config,
+        has_tcp: mechanism.is_tcp() || beside.is_some(),
+    })
+}
+
+fn mechanism(name: &Spanned<String>, among: &[Mechanism], what: &str) -> Checked<Mechanism> {
+    let found = among.iter().find(|m| m.name() == name.get_ref());
+    match found {
+        Some(mechanism) => Ok(*mechanism),
+        None => {
+            let known: Vec<&str> = among.iter().map(|m| m.name()).collect();
+            Problem::new(format!("unknown {what} \"{}\"", name.get_ref()))
+                .at(name.span(), "here")
+                .help_if(nearest(name.get_ref(), &known))
+                .err()
+        }
+    }
 }
 
 impl Run {
@@ -360,15 +436,20 @@ impl Run {
         self.config.traffic[entry] == TrafficSpec::Flows(Vec::new())
     }
 
-    /// True if no flow obeys the reaction point.
+    /// True if no flow obeys the congestion control.
     pub(crate) fn controls_nothing(&self) -> bool {
+        let transport = match self.mechanism.is_tcp() {
+            true => Transport::Tcp,
+            false => Transport::Roce,
+        };
         !self.config.traffic.iter().any(|spec| match spec {
-            TrafficSpec::Flows(flows) => flows.iter().any(|flow| flow.controlled),
-            TrafficSpec::Burst(burst) => burst.flow.controlled,
-            TrafficSpec::OnOff(on_off) => on_off.flow.controlled,
-            TrafficSpec::Poisson(poisson) => poisson.flow.controlled,
-            TrafficSpec::Incast(incast) => incast.flow.controlled,
-            TrafficSpec::Permutation(permutation) => permutation.flow.controlled,
+            TrafficSpec::Flows(flows) => {
+                let mut flows = flows.iter();
+                flows.any(|flow| flow.controlled && flow.transport == transport)
+            }
+            generated => generated
+                .settings()
+                .is_some_and(|flow| flow.controlled && flow.transport == transport),
         })
     }
 }

@@ -11,7 +11,7 @@ use unpause_sim::config::{
 use super::names::Names;
 use crate::error::{Checked, Problem, nearest};
 use crate::file;
-use crate::quantity::{Duration, Size};
+use crate::quantity::{Duration, Ratio, Size};
 use crate::setting::show_bytes;
 
 pub(super) fn host(file: &file::Host) -> Checked<HostConfig> {
@@ -37,6 +37,19 @@ pub(super) fn host(file: &file::Host) -> Checked<HostConfig> {
         host.control_priority = data_priority(priority)?;
     }
     Ok(host)
+}
+
+/// How many times as much random traffic there is as its entries say.
+pub(super) fn load_scale(value: &Option<Spanned<Ratio>>) -> Checked<Option<f64>> {
+    let Some(value) = value else {
+        return Ok(None);
+    };
+    if value.get_ref().num == 0 {
+        return Problem::new("`load_scale` is zero")
+            .at(value.span(), "nothing would be sent")
+            .err();
+    }
+    Ok(Some(value.get_ref().as_f64()))
 }
 
 /// Bytes that a frame occupies on a wire beyond its own.
@@ -212,7 +225,7 @@ pub(super) fn data_priority(value: &Spanned<u8>) -> Checked<u8> {
     Ok(*value.get_ref())
 }
 
-fn bytes_u32(key: &str, value: &Spanned<Size>, least: u32) -> Checked<u32> {
+pub(super) fn bytes_u32(key: &str, value: &Spanned<Size>, least: u32) -> Checked<u32> {
     match u32::try_from(value.get_ref().0) {
         Ok(bytes) if (least..=1 << 20).contains(&bytes) => Ok(bytes),
         _ => Problem::new(format!("`{key}` must be from {least}B to 1MiB"))
@@ -225,6 +238,9 @@ pub(super) fn probes(file: &file::Probes, names: &Names) -> Checked<Probes> {
     let mut probes = Probes::default();
     if let Some(interval) = &file.interval {
         probes.interval = positive("interval", interval)?;
+    }
+    if let Some(start) = &file.start {
+        probes.start = start.get_ref().0;
     }
     if let Some(pauses) = file.pauses {
         probes.pauses = pauses;

@@ -9,9 +9,10 @@ use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::NodeId;
 use unpause_sim::traffic::{
     Arrivals, Burst, BurstFlows, FlowSettings, FlowSpec, Incast, Interval, OnOff, Permutation,
-    Poisson, Receivers, TrafficSpec,
+    Poisson, Receivers, TrafficSpec, Transport,
 };
 
+use super::delays::Delays;
 use super::files::Files;
 use super::kinds::{
     BurstKind, COMMON_KEYS, Common, FileKind, FlowKind, IncastKind, KINDS, LoadOf, OnOffKind,
@@ -42,6 +43,13 @@ pub(super) struct Context<'a> {
     pub scheme: &'a str,
     pub schemes: &'a [String],
     pub control_priority: u8,
+    /// What carries flows when it is not said.
+    pub transport: Transport,
+    /// The scheme has a window law.
+    pub has_tcp: bool,
+    /// Priority of the first bytes of a TCP flow, if PIAS gives segments theirs.
+    pub first_priority: Option<u8>,
+    pub delays: &'a Delays,
 }
 
 /// Reads one `[[traffic]]` table.
@@ -143,9 +151,60 @@ fn settings(common: &Common, context: &Context<'_>) -> Checked<FlowSettings> {
         }
         settings.rate_limit = Some(limit.get_ref().0);
     }
-    settings.controlled = common.controlled.unwrap_or(settings.controlled);
+    settings.controlled = common.controlled.as_ref().is_none_or(|it| *it.get_ref());
+    settings.transport = transport(common, context)?;
+    if let Some(first) = context
+        .first_priority
+        .filter(|_| settings.transport == Transport::Tcp)
+    {
+        if let Some(priority) = &common.priority {
+            return Problem::new("`priority` has no effect")
+                .at(
+                    priority.span(),
+                    "[pias] gives the segments of TCP flows theirs",
+                )
+                .help("remove it, or [pias]")
+                .err();
+        }
+        settings.priority = first;
+    }
+    settings.extra_delay = context
+        .delays
+        .of_entry(&common.extra_delay, context.files)?;
     settings.recorded = common.record.unwrap_or(settings.recorded);
     Ok(settings)
+}
+
+/// What carries the flows of an entry: what it says, else TCP if that is what the scheme controls.
+/// Flows that obey PFC only are RoCE.
+fn transport(common: &Common, context: &Context<'_>) -> Checked<Transport> {
+    let uncontrolled = common.controlled.as_ref().filter(|it| !*it.get_ref());
+    let Some(said) = &common.transport else {
+        return Ok(match uncontrolled {
+            Some(_) => Transport::Roce,
+            None => context.transport,
+        });
+    };
+    if let file::Transport::Roce = said.get_ref() {
+        return Ok(Transport::Roce);
+    }
+    if !context.has_tcp {
+        return Problem::new(format!("scheme `{}` has no TCP", context.scheme))
+            .at(said.span(), "needs the law of a congestion window")
+            .help(
+                "set tcp = \"dctcp\" in that [[scheme]] (or newreno, ecn-tcp), or leave this entry \
+                 out of it by `schemes`",
+            )
+            .err();
+    }
+    if let Some(uncontrolled) = uncontrolled {
+        return Problem::new("TCP is always controlled")
+            .at(uncontrolled.span(), "cannot be switched off")
+            .at(said.span(), "by this transport")
+            .help("remove `controlled`, or set transport = \"roce\"")
+            .err();
+    }
+    Ok(Transport::Tcp)
 }
 
 fn flow(kind: &FlowKind, settings: &FlowSettings, context: &Context<'_>) -> Checked<TrafficSpec> {
@@ -154,6 +213,10 @@ fn flow(kind: &FlowKind, settings: &FlowSettings, context: &Context<'_>) -> Chec
         context.names.host_list(&kind.to)?,
     );
     let start = time(&kind.start, Time::ZERO);
+    let size = match &kind.size {
+        Some(size) => Some(size_bytes(size, settings.transport)?),
+        None => None,
+    };
     let mut flows = Vec::new();
     for src in &from {
         for dst in &to {
@@ -162,7 +225,7 @@ fn flow(kind: &FlowKind, settings: &FlowSettings, context: &Context<'_>) -> Chec
                 group: 0,
                 src: *src,
                 dst: *dst,
-                size_bytes: kind.size.as_ref().map(size_bytes).transpose()?,
+                size_bytes: size,
                 start,
                 stop: time(&kind.stop, Time::NEVER),
                 priority: settings.priority,
@@ -170,6 +233,8 @@ fn flow(kind: &FlowKind, settings: &FlowSettings, context: &Context<'_>) -> Chec
                 controlled: settings.controlled,
                 recorded: settings.recorded,
                 source_port: kind.source_port.unwrap_or(0),
+                transport: settings.transport,
+                extra_delay: settings.extra_delay,
             });
         }
     }
@@ -195,7 +260,9 @@ fn burst(
     if let Some(events) = &kind.events {
         arrivals.max_events = Some(*events.get_ref());
     }
-    let size = context.files.size(&kind.size, &kind.cdf, span)?;
+    let size = context
+        .files
+        .size(&kind.size, &kind.cdf, flow.transport, span)?;
     Ok(TrafficSpec::Burst(Burst {
         from,
         to,
@@ -250,7 +317,9 @@ fn poisson(
         Receivers::Permutation => &from,
     };
     context.any_to_any(&from, receivers, &kind.from, &kind.to, &span)?;
-    let size = context.files.size(&kind.size, &kind.cdf, span.clone())?;
+    let size = context
+        .files
+        .size(&kind.size, &kind.cdf, flow.transport, span.clone())?;
     stops_after_start(&kind.start, &kind.stop)?;
     let senders_per_event = if kind.synchronised {
         from.len() as f64
@@ -348,7 +417,9 @@ fn incast(
     if let Some(events) = &kind.events {
         arrivals.max_events = Some(*events.get_ref());
     }
-    let size = context.files.size(&kind.size, &kind.cdf, span)?;
+    let size = context
+        .files
+        .size(&kind.size, &kind.cdf, flow.transport, span)?;
     Ok(TrafficSpec::Incast(Incast {
         from,
         to,
@@ -369,7 +440,11 @@ fn permutation(
     context.any_to_any(&hosts, &hosts, &kind.from, &kind.from, &span)?;
     let size = match (&kind.size, &kind.cdf) {
         (None, None) => None,
-        _ => Some(context.files.size(&kind.size, &kind.cdf, span)?),
+        _ => Some(
+            context
+                .files
+                .size(&kind.size, &kind.cdf, flow.transport, span)?,
+        ),
     };
     let start = time(&kind.start, Time::ZERO);
     Ok(TrafficSpec::Permutation(Permutation {
@@ -511,10 +586,10 @@ fn stops_after_start(
     }
 }
 
-pub(super) fn size_bytes(size: &Spanned<quantity::Size>) -> Checked<u64> {
-    if size.get_ref().0 == 0 {
+pub(super) fn size_bytes(size: &Spanned<quantity::Size>, transport: Transport) -> Checked<u64> {
+    if size.get_ref().0 == 0 && transport == Transport::Roce {
         return Problem::new("a flow of no bytes")
-            .at(size.span(), "at least 1B")
+            .at(size.span(), "at least 1B over RoCE")
             .err();
     }
     Ok(size.get_ref().0)

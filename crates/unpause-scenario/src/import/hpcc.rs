@@ -318,6 +318,8 @@ impl Row<'_> {
             controlled: settings.controlled,
             recorded: settings.recorded,
             source_port: 0,
+            transport: settings.transport,
+            extra_delay: settings.extra_delay,
         })
     }
 }

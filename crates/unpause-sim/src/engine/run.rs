@@ -15,7 +15,7 @@ use crate::engine::shard::{Mail, Shard};
 use crate::host::FlowStart;
 use crate::plan::Plan;
 use crate::results::{Deadlock, Results};
-use crate::traffic::Traffic;
+use crate::traffic::{ExtraDelay, Traffic};
 use crate::{Error, Progress, report};
 
 /// Flows are read from the traffic stream at least so many at a time.
@@ -43,6 +43,7 @@ pub fn run(config: &Config, threads: usize, watch: &mut Watch<'_>) -> Result<Res
                 .map_err(Error::Invalid)?
                 .peekable(),
             next_id: 0,
+            flows_of: vec![0; config.traffic.len()],
             next_look: plan
                 .config
                 .probes
@@ -130,6 +131,8 @@ struct Worker<'a, 'p> {
     /// Every thread reads the whole stream, and keeps what is its own.
     traffic: Peekable<Traffic<'a>>,
     next_id: u32,
+    /// Flows read so far, by entry.
+    flows_of: Vec<u64>,
     /// When to look for a deadlock; a window never reaches beyond.
     next_look: Time,
     shard: Shard,
@@ -256,7 +259,7 @@ impl Worker<'_, '_> {
     /// the first that was left. They are known to their senders after the next barrier.
     fn inject(&mut self, until: Time) -> Result<Time, Error> {
         let mut injected = 0;
-        while let Some(spec) = self.traffic.peek().copied() {
+        while let Some(mut spec) = self.traffic.peek().copied() {
             let start = spec.start;
             if start >= self.plan.config.stop || (start >= until && injected >= FLOWS_AHEAD) {
                 break;
@@ -275,6 +278,13 @@ impl Worker<'_, '_> {
                     "there is no way from host {src} to {dst}"
                 )));
             }
+            let number = &mut self.flows_of[usize::from(spec.group)];
+            if let ExtraDelay::Drawn(from) = spec.extra_delay {
+                let config = self.plan.config;
+                let delays = &config.host.extra_delays[usize::from(from)];
+                spec.extra_delay = ExtraDelay::Fixed(delays.draw(config.seed, spec.group, *number));
+            }
+            *number += 1;
             if self.shard.owns(spec.dst) {
                 let receiver_slot = self.shard.host(spec.dst).expect(id, &spec, self.plan);
                 self.shard.start_flow(FlowStart {

@@ -6,11 +6,12 @@ use crate::config::{NodeId, SwitchModel};
 use crate::engine::deadlock::Blocked;
 use crate::engine::wire::{GlobalPort, Ports, Wires};
 use crate::host::{FlowStart, Host};
-use crate::packet::{Kind, Packet};
+use crate::packet::Packet;
 use crate::plan::Plan;
 use crate::results::{PauseRecord, PortRecord, PortSample};
 use crate::switch::pipeline::Pipeline;
 use crate::switch::shared_buffer::SharedBuffer;
+use crate::traffic::Transport;
 
 /// A node of the fabric. Another switch model is another variant.
 #[derive(Debug)]
@@ -72,8 +73,8 @@ impl Node {
 pub struct Log {
     /// Flows completed, or at the end still open.
     pub flows: Vec<FlowEnd>,
-    /// Flows that sent packets again: (flow, packets).
-    pub retransmissions: Vec<(u32, u64)>,
+    /// Senders that had to send packets again, or gave up.
+    pub senders: Vec<SenderEnd>,
     /// PAUSEs.
     pub pauses: Vec<PauseRecord>,
     /// Totals of ports, reported by [`NodeModel::finish`].
@@ -92,7 +93,7 @@ impl Log {
     /// Adds what another shard has recorded.
     pub fn merge(&mut self, other: Self) {
         self.flows.extend(other.flows);
-        self.retransmissions.extend(other.retransmissions);
+        self.senders.extend(other.senders);
         self.pauses.extend(other.pauses);
         self.ports.extend(other.ports);
         self.port_series.extend(other.port_series);
@@ -159,6 +160,23 @@ pub struct FlowEnd {
     pub fct: Option<Time>,
     /// Payload bytes delivered in order.
     pub delivered_bytes: u64,
+    /// What carried it.
+    pub transport: Transport,
+    /// Delay at its receiving host.
+    pub extra_delay: Time,
+}
+
+/// What went wrong for a flow at its sender.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SenderEnd {
+    /// Flow.
+    pub flow: u32,
+    /// Data packets sent again.
+    pub retransmitted: u64,
+    /// Times that a timeout made it start over.
+    pub timeouts: u64,
+    /// It has ended after too many timeouts in a row.
+    pub gave_up: bool,
 }
 
 /// One sample of a recorded flow at its sender.
@@ -168,8 +186,10 @@ pub struct SenderSample {
     pub time: Time,
     /// Flow.
     pub flow: u32,
-    /// Rate allowed, bit/s.
+    /// Rate allowed, bit/s; of no meaning with a window.
     pub rate_bps: u64,
+    /// Congestion window, if it has one.
+    pub cwnd_bytes: Option<u64>,
     /// Wire bytes sent.
     pub sent_bytes: u64,
 }
@@ -325,7 +345,7 @@ impl Shard {
         let on_wires = self
             .wires
             .iter()
-            .filter(|packet| packet.kind == Kind::Data)
+            .filter(|packet| packet.kind.is_data())
             .count();
         let mut held_data_packets = on_wires as u64;
         for node in self.nodes.iter_mut().flatten() {

@@ -2,7 +2,7 @@
 //!
 //! The NIC sends control packets first, then, by strict priority between classes, the flows whose
 //! rate limiters allow it, in turn. PFC of the switch stops classes one by one; control packets are
-//! never stopped.
+//! never stopped. TCP connections (`tcp/`) share the port, in the same round-robin.
 
 use std::collections::VecDeque;
 
@@ -21,16 +21,19 @@ use crate::plan::Plan;
 use crate::results::{PortRecord, PortSample};
 use crate::routing::mix;
 use crate::throttle::{Reaction, Reactions, Throttle};
-use crate::traffic::FlowSpec;
+use crate::traffic::{FlowSpec, Transport};
 
+mod delay;
 mod nic;
 mod pause;
 pub mod receiver;
 pub mod sender;
+mod tcp;
 mod transport;
 
 use receiver::Receiver;
 use sender::Sender;
+use tcp::Tcp;
 
 /// A host.
 #[derive(Debug)]
@@ -42,7 +45,7 @@ pub struct Host {
     /// When the NIC looks for something to send.
     nic_at: Time,
     control: Ring,
-    /// Flows that may send, in turn, by class.
+    /// Flows that may send, in turn, by class: slots of senders, or what `tcp` puts there.
     ready: Vec<VecDeque<u32>>,
     /// Bit c set: `ready[c]` is not empty.
     ready_mask: u8,
@@ -58,6 +61,11 @@ pub struct Host {
     counters: Vec<Counters>,
     rng: Xoshiro256PlusPlus,
     sampling: Sampling,
+    /// Some flow has an extra delay.
+    delays: bool,
+    /// Packets held back, by the payload of their timer.
+    delayed: Slab<Packet>,
+    tcp: Box<Tcp>,
 }
 
 /// A flow to come.
@@ -84,15 +92,21 @@ pub struct Sampling {
     pub at: Time,
     /// Interval.
     pub interval: Time,
+    /// The first sample of the run.
+    pub first: Time,
     /// Sample the port, not only flows.
     pub port: bool,
 }
 
-// Timer entries: the kind in the upper two bits of the payload, a slot or class below.
+// Timer entries: the kind in the upper three bits of the payload, a slot or class below. What is due
+// for a flow at one instant happens in this order.
 const SENDER: u32 = 0;
 const RECEIVER: u32 = 1;
 const PAUSE: u32 = 2;
-const KIND_SHIFT: u32 = 30;
+const TCP_SENDER: u32 = 3;
+const TCP_RECEIVER: u32 = 4;
+const DELAYED: u32 = 5;
+const KIND_SHIFT: u32 = 29;
 
 enum Event {
     Timer,
@@ -132,15 +146,23 @@ impl Host {
             sampling: Sampling {
                 at: Time::NEVER,
                 interval: probes.interval,
+                first: probes.first_sample(Time::ZERO),
                 port: probes.ports.iter().any(|&(node, _)| node == id),
             },
+            delays: false,
+            delayed: Slab::new(),
+            tcp: Box::new(Tcp::new(classes)),
         }
     }
 
     /// Makes place for a flow that this host will receive.
     pub fn expect(&mut self, flow: u32, spec: &FlowSpec, plan: &Plan<'_>) -> u32 {
         self.sample_from(spec);
-        self.receivers.insert(Receiver::new(flow, spec, plan)) as u32
+        self.delays |= spec.extra_delay.time() > Time::ZERO;
+        match spec.transport {
+            Transport::Roce => self.receivers.insert(Receiver::new(flow, spec, plan)) as u32,
+            Transport::Tcp => self.tcp.expect(flow, spec, plan),
+        }
     }
 
     /// Adds a flow that this host will start. Flows come in order of start, but for those that
@@ -157,14 +179,15 @@ impl Host {
     /// Sampling begins with the first recorded flow, on the grid of the interval.
     fn sample_from(&mut self, spec: &FlowSpec) {
         if spec.recorded && self.sampling.at.is_never() {
-            self.sampling.at = grid_after(spec.start, self.sampling.interval);
+            let after = grid_after(spec.start, self.sampling.interval);
+            self.sampling.at = after.max(self.sampling.first);
         }
     }
 
-    /// Sampling of the port begins with the run.
+    /// Sampling of the port begins with the probes.
     pub fn first_sample(&mut self) -> Time {
         if self.sampling.port {
-            self.sampling.at = self.sampling.interval;
+            self.sampling.at = self.sampling.first;
         }
         self.sampling.at
     }
@@ -192,6 +215,7 @@ impl Host {
 
     fn on_arrival(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
         match packet.kind {
+            Kind::Data | Kind::Segment if self.delays => self.delay(now, packet, window),
             Kind::Data => self.on_data(now, packet, window),
             Kind::Pfc => {
                 let reaction = Reaction {
@@ -205,6 +229,9 @@ impl Host {
                 } else {
                     self.reactions.push(reaction);
                 }
+            }
+            Kind::Segment | Kind::TcpAck | Kind::Syn | Kind::SynAck => {
+                self.on_tcp(now, packet, window);
             }
             _ => self.on_feedback(now, packet, window),
         }
@@ -241,6 +268,9 @@ impl Host {
             spec,
             receiver_slot,
         } = start;
+        if spec.transport == Transport::Tcp {
+            return self.connect(now, start, window);
+        }
         let sender = Sender::new(id, &spec, receiver_slot, self.ps_per_byte, window.plan, now);
         let slot = self.senders.insert(sender) as u32;
         self.busy_until = self.busy_until.max(now);
@@ -292,6 +322,9 @@ impl Host {
                 }
                 self.arm_receiver(slot);
             }
+            TCP_SENDER => self.on_tcp_sender_timer(now, slot, flow, window),
+            TCP_RECEIVER => self.on_tcp_receiver_timer(now, slot, flow, window),
+            DELAYED => self.on_delayed(now, slot, window),
             _ => {
                 let place = self.place(slot as u8, window.plan);
                 let throttle = &mut self.throttles[slot as usize];
@@ -313,6 +346,7 @@ impl Host {
                     time: now,
                     flow,
                     rate_bps,
+                    cwnd_bytes: None,
                     sent_bytes,
                 });
             }
@@ -323,6 +357,7 @@ impl Host {
                     .push((now, receiver.flow, receiver.delivered_bytes()));
             }
         }
+        self.tcp.sample(now, log);
         if self.sampling.port {
             for class in 0..self.counters.len() {
                 log.port_series.push(PortSample {
@@ -384,12 +419,9 @@ impl NodeModel for Host {
                 log.flows.push(receiver.end(None));
             }
         }
-        for (_, sender) in &self.senders {
-            if sender.retransmitted > 0 {
-                log.retransmissions
-                    .push((sender.flow, sender.retransmitted));
-            }
-        }
+        log.senders
+            .extend(self.senders.iter().filter_map(|(_, sender)| sender.end()));
+        self.tcp.finish(now, log);
         for class in 0..self.counters.len() as u8 {
             let place = self.place(class, plan);
             let throttle = &mut self.throttles[class as usize];
@@ -414,6 +446,6 @@ impl NodeModel for Host {
     }
 
     fn held_data_packets(&self) -> u64 {
-        0
+        self.delayed.len() as u64
     }
 }

@@ -4,8 +4,9 @@ use unpause_protocols::units::Time;
 
 use super::Host;
 use super::sender::Pace;
+use super::tcp::TCP;
 use crate::engine::heap::Entry;
-use crate::engine::shard::{Log, Window};
+use crate::engine::shard::Window;
 use crate::packet::Packet;
 
 impl Host {
@@ -39,7 +40,13 @@ impl Host {
     }
 
     #[inline]
-    fn transmit(&mut self, now: Time, class: u8, packet: &Packet, window: &mut Window<'_, '_>) {
+    pub(super) fn transmit(
+        &mut self,
+        now: Time,
+        class: u8,
+        packet: &Packet,
+        window: &mut Window<'_, '_>,
+    ) {
         let counters = &mut self.counters[class as usize];
         counters.tx_packets += 1;
         counters.tx_bytes += window.ports.wire_bytes(packet);
@@ -48,7 +55,7 @@ impl Host {
 
     /// When to look again for something to send.
     #[inline]
-    fn set_nic(&mut self) {
+    pub(super) fn set_nic(&mut self) {
         let sendable = !self.control.is_empty() || self.ready_mask & !self.paused_mask != 0;
         self.nic_at = if sendable {
             self.busy_until
@@ -59,12 +66,16 @@ impl Host {
 
     pub(super) fn on_nic(&mut self, now: Time, window: &mut Window<'_, '_>) {
         self.busy_until = self.busy_until.max(now);
-        self.release_paced(now);
+        self.release_paced(now, window);
         if !self.control.is_empty() {
             let packet = self.control.pop();
             let class = window.plan.classes.control;
             self.transmit(now, class, &packet, window);
-        } else if let Some(slot) = self.next_ready(now, window.log) {
+        } else if let Some(slot) = self.next_ready(now, window) {
+            if slot & TCP != 0 {
+                self.send_tcp(now, slot, window);
+                return self.set_nic();
+            }
             let sender = &mut self.senders[slot as usize];
             let class = sender.class;
             let packet = sender.send(now, self.id, slot, window.plan, &mut self.rng);
@@ -81,13 +92,17 @@ impl Host {
     }
 
     /// Moves flows whose rate limiters have come to allow a packet into the round-robin.
-    fn release_paced(&mut self, now: Time) {
+    fn release_paced(&mut self, now: Time, window: &Window<'_, '_>) {
         while let Some(entry) = self.pacing.peek() {
             if entry.time() > now {
                 break;
             }
             self.pacing.pop();
             let slot = entry.payload();
+            if slot & TCP != 0 {
+                self.release_tcp(now, slot, window.plan);
+                continue;
+            }
             let Some(sender) = self.senders.get_mut(slot as usize) else {
                 continue;
             };
@@ -98,7 +113,7 @@ impl Host {
     }
 
     /// The flow whose turn it is, out of the round-robin.
-    fn next_ready(&mut self, now: Time, log: &mut Log) -> Option<u32> {
+    fn next_ready(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<u32> {
         loop {
             let eligible = self.ready_mask & !self.paused_mask;
             if eligible == 0 {
@@ -109,12 +124,18 @@ impl Host {
             if self.ready[class].is_empty() {
                 self.ready_mask &= !(1 << class);
             }
+            if slot & TCP != 0 {
+                if self.tcp_may_send(now, slot, class as u8, window) {
+                    return Some(slot);
+                }
+                continue;
+            }
             let sender = &mut self.senders[slot as usize];
             debug_assert_eq!(sender.pace, Pace::Ready);
             sender.pace = Pace::Idle;
             if !sender.has_packet(now) {
                 if sender.is_done() {
-                    self.forget(slot, log);
+                    self.forget(slot, window.log);
                 }
                 continue;
             }

@@ -96,6 +96,10 @@ impl Receiver {
     pub fn recorded(&self) -> bool {
         self.spec.recorded
     }
+    /// How long the host holds its packets back.
+    pub fn extra_delay(&self) -> Time {
+        self.spec.extra_delay.time()
+    }
     /// Payload bytes delivered in order.
     pub fn delivered_bytes(&self) -> u64 {
         let bytes = u64::from(self.expected) * u64::from(self.payload_bytes);
@@ -114,6 +118,8 @@ impl Receiver {
             start: self.spec.start,
             fct: completed.map(|now| now - self.spec.start),
             delivered_bytes: self.delivered_bytes(),
+            transport: self.spec.transport,
+            extra_delay: self.extra_delay(),
         }
     }
 }

@@ -6,6 +6,8 @@ use unpause_protocols::reaction_point::ReactionPoint;
 use unpause_protocols::units::{Rate, Time};
 
 use crate::config::NodeId;
+use crate::engine::shard::SenderEnd;
+use crate::ideal::Frames;
 use crate::packet::{ACK_REQUEST, ECT, Kind, MEASURE, Packet};
 use crate::plan::Plan;
 use crate::traffic::FlowSpec;
@@ -38,6 +40,8 @@ pub struct Sender {
     pub timer_at: Time,
     /// Packets sent again.
     pub retransmitted: u64,
+    /// Times that the retransmission timer ran out.
+    pub timeouts: u64,
     /// Bytes put on the wire.
     pub sent_bytes: u64,
     dst: NodeId,
@@ -89,6 +93,7 @@ impl Sender {
             next_start: now,
             timer_at: Time::NEVER,
             retransmitted: 0,
+            timeouts: 0,
             sent_bytes: 0,
             dst: spec.dst,
             receiver_slot,
@@ -246,6 +251,16 @@ impl Sender {
         self.retransmit_at = now + timeout;
     }
 
+    /// What went wrong, if anything did.
+    pub fn end(&self) -> Option<SenderEnd> {
+        (self.retransmitted > 0 || self.timeouts > 0).then_some(SenderEnd {
+            flow: self.flow,
+            retransmitted: self.retransmitted,
+            timeouts: self.timeouts,
+            gave_up: false,
+        })
+    }
+
     /// A congestion notification has arrived.
     pub fn on_notification<R: Rng>(&mut self, now: Time, notification: &Notification, rng: &mut R) {
         self.reaction_point.on_notification(now, notification, rng);
@@ -263,7 +278,19 @@ impl Sender {
             self.reaction_point.on_timer(now, rng);
         }
         if self.retransmit_at <= now {
+            self.timeouts += 1;
             self.go_back(now, timeout);
+        }
+    }
+}
+
+impl Layout {
+    /// What is on a wire, with `framing` bytes for each frame.
+    pub fn frames(&self, framing: u64) -> Frames {
+        Frames {
+            full: u64::from(self.packets) - 1,
+            full_bytes: u64::from(self.full_bytes) + framing,
+            last_bytes: u64::from(self.last_bytes) + framing,
         }
     }
 }

@@ -152,9 +152,6 @@ impl Host {
 
     pub(super) fn forget(&mut self, slot: u32, log: &mut Log) {
         let sender = self.senders.remove(slot as usize);
-        if sender.retransmitted > 0 {
-            log.retransmissions
-                .push((sender.flow, sender.retransmitted));
-        }
+        log.senders.extend(sender.end());
     }
 }

@@ -4,7 +4,7 @@ use rand_core::Rng;
 use unpause_protocols::congestion_point::{self, CongestionPoint};
 use unpause_protocols::units::{Rate, Time};
 
-use crate::packet::{CE, ECT, Kind, Packet};
+use crate::packet::{CE, ECT, Packet};
 use crate::plan::Plan;
 use crate::switch::backlog::Backlog;
 use crate::throttle::Throttle;
@@ -110,7 +110,7 @@ impl Queue {
     pub fn count_drop(&mut self, packet: &Packet) -> u64 {
         self.dropped_packets += 1;
         self.dropped_bytes += u64::from(packet.bytes);
-        u64::from(packet.kind == Kind::Data)
+        u64::from(packet.kind.is_data())
     }
 }
 

@@ -5,6 +5,7 @@
 //! one event at a time, however many flows it will make.
 
 mod cdf;
+mod delay;
 mod random;
 mod stream;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use unpause_protocols::units::{Rate, Time};
 use crate::config::NodeId;
 
 pub use cdf::{Cdf, CdfError};
+pub use delay::{Delays, ExtraDelay};
 pub use stream::Traffic;
 
 /// One flow.
@@ -45,6 +47,20 @@ pub struct FlowSpec {
     pub recorded: bool,
     /// Entropy of ECMP, as a RoCEv2 source port.
     pub source_port: u16,
+    /// What carries it.
+    pub transport: Transport,
+    /// Delay of its data packets at the receiving host, before its transport sees them.
+    pub extra_delay: ExtraDelay,
+}
+
+/// What carries a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// RoCEv2: go-back-N at the rate of the scheme's reaction point.
+    #[default]
+    Roce,
+    /// TCP with the scheme's window law.
+    Tcp,
 }
 
 /// What all flows of a generator have in common.
@@ -58,6 +74,10 @@ pub struct FlowSettings {
     pub controlled: bool,
     /// Sampled into the flow series.
     pub recorded: bool,
+    /// What carries them.
+    pub transport: Transport,
+    /// Delay of data packets at the receiving host, before its transport sees them.
+    pub extra_delay: ExtraDelay,
 }
 
 impl Default for FlowSettings {
@@ -69,6 +89,8 @@ impl Default for FlowSettings {
             rate_limit: None,
             controlled: true,
             recorded: false,
+            transport: Transport::Roce,
+            extra_delay: ExtraDelay::NONE,
         }
     }
 }
@@ -96,17 +118,32 @@ pub enum TrafficSpec {
 impl TrafficSpec {
     /// Bit p set: some flow has priority p.
     pub fn priorities(&self) -> u8 {
-        let settings = match self {
-            Self::Flows(flows) => {
-                return flows.iter().fold(0, |all, flow| all | 1 << flow.priority);
-            }
-            Self::Burst(burst) => &burst.flow,
-            Self::OnOff(on_off) => &on_off.flow,
-            Self::Poisson(poisson) => &poisson.flow,
-            Self::Incast(incast) => &incast.flow,
-            Self::Permutation(permutation) => &permutation.flow,
-        };
-        1 << settings.priority
+        match self {
+            Self::Flows(flows) => flows.iter().fold(0, |all, flow| all | 1 << flow.priority),
+            generated => generated.settings().map_or(0, |flow| 1 << flow.priority),
+        }
+    }
+
+    /// True if some flow uses this transport.
+    pub fn uses(&self, transport: Transport) -> bool {
+        match self {
+            Self::Flows(flows) => flows.iter().any(|flow| flow.transport == transport),
+            generated => generated
+                .settings()
+                .is_some_and(|flow| flow.transport == transport),
+        }
+    }
+
+    /// What flows of a generator have in common; `None` of flows named one by one.
+    pub fn settings(&self) -> Option<&FlowSettings> {
+        match self {
+            Self::Flows(_) => None,
+            Self::Burst(burst) => Some(&burst.flow),
+            Self::OnOff(on_off) => Some(&on_off.flow),
+            Self::Poisson(poisson) => Some(&poisson.flow),
+            Self::Incast(incast) => Some(&incast.flow),
+            Self::Permutation(permutation) => Some(&permutation.flow),
+        }
     }
 }
 
@@ -169,6 +206,21 @@ impl Arrivals {
         Self {
             interval: Interval::Exponential { events_per_second },
             ..Self::every(Time::NEVER, start)
+        }
+    }
+}
+
+impl TrafficSpec {
+    /// Makes random events `factor` times as frequent; those at fixed times stay.
+    pub fn scale_load(&mut self, factor: f64) {
+        let arrivals = match self {
+            Self::Burst(burst) => &mut burst.arrivals,
+            Self::Poisson(poisson) => &mut poisson.arrivals,
+            Self::Incast(incast) => &mut incast.arrivals,
+            Self::Flows(_) | Self::OnOff(_) | Self::Permutation(_) => return,
+        };
+        if let Interval::Exponential { events_per_second } = &mut arrivals.interval {
+            *events_per_second *= factor;
         }
     }
 }

@@ -257,6 +257,8 @@ impl<'a> Generator<'a> {
             controlled: self.settings.controlled,
             recorded: self.settings.recorded,
             source_port: self.random.source_port(),
+            transport: self.settings.transport,
+            extra_delay: self.settings.extra_delay,
         })
     }
 

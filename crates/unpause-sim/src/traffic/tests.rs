@@ -299,6 +299,8 @@ fn flows_are_given_in_order_of_start_and_ties_in_order_of_entry() {
         controlled: true,
         recorded: false,
         source_port: 7,
+        transport: Transport::Roce,
+        extra_delay: ExtraDelay::NONE,
     };
     let specs = [
         TrafficSpec::Flows(vec![flow(5, 1), flow(2, 2), flow(5, 3)]),

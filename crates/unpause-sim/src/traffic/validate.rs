@@ -4,8 +4,12 @@ use std::collections::HashSet;
 
 use unpause_protocols::units::Time;
 
-use super::{Arrivals, BurstFlows, FlowSettings, Interval, Receivers, Size, TrafficSpec};
+use super::{
+    Arrivals, BurstFlows, FlowSettings, Interval, Receivers, Size, TrafficSpec, Transport,
+};
 use crate::config::{Fabric, NodeId, NodeKind, PRIORITIES};
+
+const NO_BYTES: &str = "a flow over RoCE needs at least 1 byte";
 
 impl TrafficSpec {
     /// `Err` says why this entry cannot be generated in `fabric`.
@@ -17,8 +21,8 @@ impl TrafficSpec {
                     host(fabric, flow.dst)?;
                     different(flow.src, flow.dst)?;
                     priority(flow.priority)?;
-                    if flow.size_bytes == Some(0) {
-                        return Err("a flow needs at least 1 byte".into());
+                    if flow.size_bytes == Some(0) && flow.transport == Transport::Roce {
+                        return Err(NO_BYTES.into());
                     }
                 }
                 Ok(())
@@ -29,7 +33,7 @@ impl TrafficSpec {
                 if flows == 0 {
                     return Err("a burst needs at least 1 flow".into());
                 }
-                size(&burst.size)?;
+                size(&burst.size, &burst.flow)?;
                 arrivals(&burst.arrivals)?;
                 settings(&burst.flow)
             }
@@ -53,7 +57,7 @@ impl TrafficSpec {
                     }
                     Receivers::Permutation => permutable(&poisson.from)?,
                 }
-                size(&poisson.size)?;
+                size(&poisson.size, &poisson.flow)?;
                 arrivals(&poisson.arrivals)?;
                 settings(&poisson.flow)
             }
@@ -72,14 +76,16 @@ impl TrafficSpec {
                         "an incast of {most} senders needs as many hosts beside the receiver, there are {available}"
                     ));
                 }
-                size(&incast.size)?;
+                size(&incast.size, &incast.flow)?;
                 arrivals(&incast.arrivals)?;
                 settings(&incast.flow)
             }
             Self::Permutation(permutation) => {
                 hosts(fabric, &permutation.hosts, "hosts")?;
                 permutable(&permutation.hosts)?;
-                permutation.size.as_ref().map_or(Ok(()), size)?;
+                if let Some(bytes) = &permutation.size {
+                    size(bytes, &permutation.flow)?;
+                }
                 settings(&permutation.flow)
             }
         }
@@ -159,9 +165,9 @@ fn settings(flow: &FlowSettings) -> Result<(), String> {
     priority(flow.priority)
 }
 
-fn size(size: &Size) -> Result<(), String> {
-    if *size == Size::Fixed(0) {
-        return Err("a flow needs at least 1 byte".into());
+fn size(size: &Size, flow: &FlowSettings) -> Result<(), String> {
+    if *size == Size::Fixed(0) && flow.transport == Transport::Roce {
+        return Err(NO_BYTES.into());
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use unpause_sim::config::{
     SwitchConfig,
 };
 use unpause_sim::results::{FlowRecord, PortRecord, Results};
-use unpause_sim::traffic::{FlowSpec, TrafficSpec};
+use unpause_sim::traffic::{ExtraDelay, FlowSpec, TrafficSpec, Transport};
 
 /// Priority of data unless a test says otherwise: the lossless one of [`SwitchConfig`].
 pub const LOSSLESS: u8 = 3;
@@ -128,6 +128,8 @@ pub fn flow(src: NodeId, dst: NodeId) -> FlowSpec {
         controlled: true,
         recorded: false,
         source_port: 0,
+        transport: Transport::Roce,
+        extra_delay: ExtraDelay::NONE,
     }
 }
 
@@ -166,6 +168,7 @@ pub fn pcn() -> SchemeConfig {
         congestion_point: congestion_point::Config::NpEcn(Default::default()),
         notification_point: notification_point::Config::Pcn(Default::default()),
         reaction_point: reaction_point::Config::Pcn(Default::default()),
+        ..SchemeConfig::default()
     }
 }
 pub fn qcn() -> SchemeConfig {
@@ -173,6 +176,7 @@ pub fn qcn() -> SchemeConfig {
         congestion_point: congestion_point::Config::Qcn(Default::default()),
         notification_point: notification_point::Config::None,
         reaction_point: reaction_point::Config::Qcn(Default::default()),
+        ..SchemeConfig::default()
     }
 }
 pub fn dcqcn() -> SchemeConfig {
@@ -180,6 +184,7 @@ pub fn dcqcn() -> SchemeConfig {
         congestion_point: congestion_point::Config::Red(Default::default()),
         notification_point: notification_point::Config::Dcqcn(Default::default()),
         reaction_point: reaction_point::Config::Dcqcn(Default::default()),
+        ..SchemeConfig::default()
     }
 }
 pub fn timely(params: timely::Params) -> SchemeConfig {

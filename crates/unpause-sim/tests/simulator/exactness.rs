@@ -208,3 +208,23 @@ fn impossible_configurations_are_refused() {
         assert!(message.contains(expected), "{message:?} lacks {expected:?}");
     }
 }
+
+#[test]
+fn samples_begin_where_the_probes_do() {
+    let mut config = config(star(&[gbps(10); 2], us(1)), vec![flow(2, 1)], us(100));
+    config.probes.interval = us(7);
+    config.probes.ports = vec![(0, 0), (2, 0)];
+    let unpause_sim::traffic::TrafficSpec::Flows(flows) = &mut config.traffic[0] else {
+        unreachable!()
+    };
+    flows[0].recorded = true;
+    let all = run(&config);
+    config.probes.start = us(50);
+    let late = run(&config);
+    let after = |time: Time| time > us(50);
+    let ports = all.port_series.iter().filter(|s| after(s.time)).copied();
+    assert_eq!(late.port_series, ports.collect::<Vec<_>>());
+    let flows = all.flow_series.iter().filter(|s| after(s.time)).copied();
+    assert_eq!(late.flow_series, flows.collect::<Vec<_>>());
+    assert_eq!(late.flow_series[0].time, us(56));
+}

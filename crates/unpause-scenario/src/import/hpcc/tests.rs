@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 use unpause_protocols::units::Rate;
 use unpause_sim::config::Link;
+use unpause_sim::traffic::{ExtraDelay, Transport};
 
 use super::*;
 
@@ -250,6 +251,10 @@ fn writes_completed_flows_as_hpcc_does() {
         ideal_fct: Some(Time::from_ps(12_345_999)),
         delivered_bytes: 64_000,
         retransmitted_packets: 0,
+        transport: Transport::Roce,
+        extra_delay: Time::ZERO,
+        timeouts: 0,
+        gave_up: false,
     };
     let flows = [
         flow(0, 1, 10, Some(50_000_999)),
@@ -318,6 +323,8 @@ proptest! {
                 controlled: true,
                 recorded: false,
                 source_port: 0,
+                transport: Transport::Roce,
+                extra_delay: ExtraDelay::NONE,
             })
             .collect();
         flows.sort_by_key(|flow| flow.start);

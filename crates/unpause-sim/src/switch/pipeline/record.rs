@@ -21,15 +21,16 @@ pub fn sampled_ports(id: NodeId, plan: &Plan<'_>) -> Vec<PortId> {
 
 /// When they are sampled.
 pub fn sampling(ports: &[PortId], plan: &Plan<'_>) -> Sampling {
-    let interval = plan.config.probes.interval;
-    let at = if ports.is_empty() {
-        Time::NEVER
-    } else {
-        interval
-    };
+    let probes = &plan.config.probes;
+    let first = probes.first_sample(Time::ZERO);
     Sampling {
-        at,
-        interval,
+        at: if ports.is_empty() {
+            Time::NEVER
+        } else {
+            first
+        },
+        interval: probes.interval,
+        first,
         port: !ports.is_empty(),
     }
 }

@@ -121,9 +121,10 @@ impl SharedBuffer {
                 at: if sampled_ports.is_empty() {
                     Time::NEVER
                 } else {
-                    probes.interval
+                    probes.first_sample(Time::ZERO)
                 },
                 interval: probes.interval,
+                first: probes.first_sample(Time::ZERO),
                 port: !sampled_ports.is_empty(),
             },
             sampled_ports,
@@ -534,13 +535,7 @@ impl NodeModel for SharedBuffer {
     }
 
     fn held_data_packets(&self) -> u64 {
-        let held = |queue: &Queue| {
-            queue
-                .packets
-                .iter()
-                .filter(|p| p.kind == Kind::Data)
-                .count()
-        };
+        let held = |queue: &Queue| queue.packets.iter().filter(|p| p.kind.is_data()).count();
         self.queues.iter().map(|queue| held(queue) as u64).sum()
     }
 

@@ -1,0 +1,284 @@
+//! TCP at a host: what is sent, when, and timers.
+
+use unpause_protocols::units::Time;
+
+use super::receiver::Reply;
+use super::sender::Sender;
+use super::{REPLIES, TCP};
+use crate::config::AckPriority;
+use crate::engine::heap::Entry;
+use crate::engine::shard::{Log, Window};
+use crate::host::{FlowStart, Host, KIND_SHIFT, TCP_RECEIVER, TCP_SENDER};
+use crate::packet::{ECE, Kind, Packet};
+use crate::plan::Plan;
+
+impl Host {
+    /// A flow starts: its SYN.
+    pub(in crate::host) fn connect(
+        &mut self,
+        now: Time,
+        start: FlowStart,
+        window: &mut Window<'_, '_>,
+    ) {
+        let FlowStart {
+            id,
+            spec,
+            receiver_slot,
+        } = start;
+        let sender = Sender::new(id, &spec, receiver_slot, self.ps_per_byte, window.plan, now);
+        let slot = self.tcp.senders.insert(sender) as u32;
+        let syn = self.tcp.senders[slot as usize].syn(now, slot, window.plan);
+        self.reply(now, syn, window);
+        self.arm_tcp_sender(slot);
+    }
+
+    /// A packet back to where `packet` came from.
+    pub(super) fn answer(&self, kind: Kind, packet: &Packet, plan: &Plan<'_>) -> Packet {
+        let priority = match packet.kind {
+            Kind::Segment => plan.tcp.first_priority(packet.priority()),
+            _ => packet.priority(),
+        };
+        Packet {
+            stamp: packet.stamp,
+            flow: packet.flow,
+            src: self.id,
+            dst: packet.src,
+            slot: packet.aux,
+            aux: packet.slot,
+            source_port: packet.source_port,
+            ..Packet::new(kind, priority, 0, plan.tcp.control_bytes)
+        }
+    }
+
+    /// A packet from the receiver at `slot` to its sender.
+    fn from_receiver(&self, kind: Kind, slot: u32, reply: Reply, plan: &Plan<'_>) -> Packet {
+        let receiver = &self.tcp.receivers[slot as usize];
+        let flags = if reply.ece { ECE } else { 0 };
+        Packet {
+            stamp: reply.stamp,
+            flow: receiver.flow,
+            seq: reply.number as u32,
+            src: self.id,
+            dst: receiver.spec.src,
+            slot: receiver.sender_slot,
+            aux: slot,
+            source_port: receiver.spec.source_port,
+            ..Packet::new(kind, receiver.spec.priority, flags, plan.tcp.control_bytes)
+        }
+    }
+
+    pub(super) fn acknowledge_tcp(
+        &mut self,
+        now: Time,
+        slot: u32,
+        reply: Reply,
+        window: &mut Window<'_, '_>,
+    ) {
+        let ack = self.from_receiver(Kind::TcpAck, slot, reply, window.plan);
+        self.reply(now, ack, window);
+    }
+
+    /// Sends a SYN, a SYN-ACK or an ACK: at once, or ahead of the segments of its class.
+    pub(super) fn reply(&mut self, now: Time, mut packet: Packet, window: &mut Window<'_, '_>) {
+        let host = &window.plan.config.host;
+        if host.tcp.ack_priority == AckPriority::Control {
+            packet.set_priority(host.control_priority);
+            return self.send_control(now, packet, window);
+        }
+        let class = window.plan.classes.of(packet.priority());
+        let nothing_waits = self.control.is_empty() && self.ready_mask & !self.paused_mask == 0;
+        if nothing_waits && self.busy_until <= now && self.paused_mask >> class & 1 == 0 {
+            self.transmit(now, class, &packet, window);
+            return self.set_nic();
+        }
+        let replies = &mut self.tcp.replies[class as usize];
+        replies.push(&packet);
+        if replies.len() == 1 {
+            self.put_replies_first(class);
+        }
+        self.nic_at = self.nic_at.min(self.busy_until.max(now));
+    }
+
+    fn put_replies_first(&mut self, class: u8) {
+        let handle = TCP | REPLIES | u32::from(class);
+        self.ready[class as usize].push_front(handle);
+        self.ready_mask |= 1 << class;
+    }
+
+    /// Puts a connection that may send a segment into the round-robin of that segment's class, or
+    /// behind its rate limiter.
+    pub(super) fn enqueue_tcp(&mut self, now: Time, slot: u32, plan: &Plan<'_>) {
+        let free_at = self.busy_until.max(now);
+        let sender = &mut self.tcp.senders[slot as usize];
+        if sender.queued {
+            return;
+        }
+        let Some(priority) = sender.next_priority(now, &plan.tcp) else {
+            return;
+        };
+        sender.queued = true;
+        if sender.next_start > free_at {
+            let entry = Entry::new(sender.next_start, sender.flow, TCP | slot);
+            self.pacing.push(entry);
+            self.nic_at = self.nic_at.min(entry.time());
+        } else {
+            let class = plan.classes.of(priority);
+            sender.class = class;
+            self.ready[class as usize].push_back(TCP | slot);
+            self.ready_mask |= 1 << class;
+            self.nic_at = self.nic_at.min(free_at);
+        }
+    }
+
+    /// A rate limiter has come to allow a segment.
+    #[cold]
+    pub(in crate::host) fn release_tcp(&mut self, now: Time, handle: u32, plan: &Plan<'_>) {
+        let slot = handle & !TCP;
+        // While it was queued, nobody has removed it.
+        self.tcp.senders[slot as usize].queued = false;
+        self.enqueue_tcp(now, slot, plan);
+    }
+
+    /// True if what is at the head of the round-robin of `class` has a packet of that class. An ACK or
+    /// a timeout in between may have changed that.
+    #[inline(never)]
+    pub(in crate::host) fn tcp_may_send(
+        &mut self,
+        now: Time,
+        handle: u32,
+        class: u8,
+        window: &mut Window<'_, '_>,
+    ) -> bool {
+        if handle & REPLIES != 0 {
+            return true;
+        }
+        let slot = handle & !TCP;
+        let plan = window.plan;
+        let sender = &mut self.tcp.senders[slot as usize];
+        sender.queued = false;
+        match sender.next_priority(now, &plan.tcp) {
+            Some(priority) if plan.classes.of(priority) == class => true,
+            Some(_) => {
+                self.enqueue_tcp(now, slot, plan);
+                false
+            }
+            None => {
+                if sender.is_done() {
+                    self.forget_tcp(slot, window.log);
+                }
+                false
+            }
+        }
+    }
+
+    /// Sends what [`Self::tcp_may_send`] has said yes to.
+    #[inline(never)]
+    pub(in crate::host) fn send_tcp(
+        &mut self,
+        now: Time,
+        handle: u32,
+        window: &mut Window<'_, '_>,
+    ) {
+        if handle & REPLIES != 0 {
+            let class = handle as u8;
+            let replies = &mut self.tcp.replies[class as usize];
+            let packet = replies.pop();
+            if !replies.is_empty() {
+                self.put_replies_first(class);
+            }
+            return self.transmit(now, class, &packet, window);
+        }
+        let slot = handle & !TCP;
+        let sender = &mut self.tcp.senders[slot as usize];
+        let class = sender.class;
+        let Some(packet) = sender.send(now, slot, window.plan) else {
+            return;
+        };
+        window.log.counts.data_packets += 1;
+        self.transmit(now, class, &packet, window);
+        self.enqueue_tcp(now, slot, window.plan);
+        self.arm_tcp_sender(slot);
+    }
+
+    /// An ACK or a timeout may let a connection send, or end it.
+    pub(super) fn after_tcp_change(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) {
+        let sender = &self.tcp.senders[slot as usize];
+        // In the round-robin, it is forgotten when its turn comes.
+        if sender.is_done() && !sender.queued {
+            return self.forget_tcp(slot, window.log);
+        }
+        self.enqueue_tcp(now, slot, window.plan);
+        self.arm_tcp_sender(slot);
+    }
+
+    pub(super) fn forget_tcp(&mut self, slot: u32, log: &mut Log) {
+        let sender = self.tcp.senders.remove(slot as usize);
+        log.senders.extend(sender.end());
+    }
+
+    pub(super) fn arm_tcp_sender(&mut self, slot: u32) {
+        let sender = &mut self.tcp.senders[slot as usize];
+        let due = sender.next_timer();
+        if due < sender.timer_at {
+            sender.timer_at = due;
+            let payload = TCP_SENDER << KIND_SHIFT | slot;
+            self.timers.push(Entry::new(due, sender.flow, payload));
+        }
+    }
+
+    pub(super) fn arm_tcp_receiver(&mut self, slot: u32) {
+        let receiver = &mut self.tcp.receivers[slot as usize];
+        let due = receiver.next_timer();
+        if due < receiver.timer_at {
+            receiver.timer_at = due;
+            let payload = TCP_RECEIVER << KIND_SHIFT | slot;
+            self.timers.push(Entry::new(due, receiver.flow, payload));
+        }
+    }
+
+    pub(in crate::host) fn on_tcp_sender_timer(
+        &mut self,
+        now: Time,
+        slot: u32,
+        flow: u32,
+        window: &mut Window<'_, '_>,
+    ) {
+        let Some(sender) = self.tcp.sender(slot, flow) else {
+            return;
+        };
+        if sender.timer_at != now {
+            return;
+        }
+        sender.timer_at = Time::NEVER;
+        if sender.next_timer() > now {
+            return self.arm_tcp_sender(slot);
+        }
+        if sender.on_timer(now, &window.plan.config.host.tcp) {
+            let syn = sender.syn(now, slot, window.plan);
+            self.reply(now, syn, window);
+        }
+        self.after_tcp_change(now, slot, window);
+    }
+
+    pub(in crate::host) fn on_tcp_receiver_timer(
+        &mut self,
+        now: Time,
+        slot: u32,
+        flow: u32,
+        window: &mut Window<'_, '_>,
+    ) {
+        let Some(receiver) = self.tcp.receiver(slot, flow) else {
+            return;
+        };
+        if receiver.timer_at != now {
+            return;
+        }
+        receiver.timer_at = Time::NEVER;
+        if receiver.next_timer() <= now {
+            let (kind, reply) = receiver.on_timer(now, &window.plan.config.host.tcp);
+            let packet = self.from_receiver(kind, slot, reply, window.plan);
+            self.reply(now, packet, window);
+        }
+        self.arm_tcp_receiver(slot);
+    }
+}

@@ -1,0 +1,255 @@
+//! A TCP connection at its sender.
+//!
+//! The window law of `unpause-protocols` says what to send and when; here are the handshake and the
+//! numbers on the wire. The first byte of the flow has number 0, SYN takes none, and there is no FIN:
+//! a connection is over when all of its bytes are acknowledged.
+
+use unpause_protocols::units::{Rate, Time};
+use unpause_protocols::window::{Ack, Window};
+
+use super::unwrap;
+use crate::config::TcpConfig;
+use crate::engine::shard::SenderEnd;
+use crate::packet::{ALL, CWR, ECE, ECT, Kind, Packet};
+use crate::plan::{Plan, TcpPlan};
+use crate::traffic::FlowSpec;
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// Waits for the answer to its SYN, which it sends again at `due`.
+    Connecting {
+        tries: u32,
+        due: Time,
+    },
+    Open,
+    /// Nobody has answered.
+    Failed,
+}
+
+/// A TCP connection at its sender.
+#[derive(Debug)]
+pub struct Sender {
+    /// Flow.
+    pub flow: u32,
+    /// What it is.
+    pub spec: FlowSpec,
+    /// It has an entry in the round-robin or behind its rate limiter.
+    pub queued: bool,
+    /// In the round-robin of this class.
+    pub class: u8,
+    /// The rate limiter allows the next segment then.
+    pub next_start: Time,
+    /// Of its entries among the timers, the one due then counts.
+    pub timer_at: Time,
+    /// Bytes put on the wire.
+    pub sent_bytes: u64,
+    receiver_slot: u32,
+    state: State,
+    window: Window,
+    /// Bytes of the flow; cut short when it is stopped.
+    size: u64,
+    /// The first byte never sent.
+    sent: u64,
+    retransmitted: u64,
+    timeouts: u64,
+    limit: Option<Rate>,
+}
+
+impl Sender {
+    /// A flow that starts at `now`, and its SYN.
+    pub fn new(
+        flow: u32,
+        spec: &FlowSpec,
+        receiver_slot: u32,
+        ps_per_byte: u64,
+        plan: &Plan<'_>,
+        now: Time,
+    ) -> Self {
+        let line_rate = Rate::from_bps(8_000_000_000_000 / ps_per_byte);
+        Self {
+            flow,
+            spec: *spec,
+            queued: false,
+            class: 0,
+            next_start: now,
+            timer_at: Time::NEVER,
+            sent_bytes: 0,
+            receiver_slot,
+            state: State::Connecting {
+                tries: 1,
+                due: now.saturating_add(plan.config.host.tcp.syn_timeout),
+            },
+            window: Window::new(&plan.config.scheme.window),
+            size: spec.size_bytes.unwrap_or(u64::MAX),
+            sent: 0,
+            retransmitted: 0,
+            timeouts: 0,
+            limit: spec.rate_limit.filter(|limit| *limit < line_rate),
+        }
+    }
+
+    /// Its SYN; `slot` is this flow's place in the tables here.
+    pub fn syn(&self, now: Time, slot: u32, plan: &Plan<'_>) -> Packet {
+        let bytes = plan.tcp.control_bytes;
+        self.address(
+            now,
+            slot,
+            Packet::new(Kind::Syn, self.spec.priority, 0, bytes),
+        )
+    }
+
+    fn address(&self, now: Time, slot: u32, packet: Packet) -> Packet {
+        Packet {
+            stamp: now.as_ps(),
+            flow: self.flow,
+            src: self.spec.src,
+            dst: self.spec.dst,
+            slot: self.receiver_slot,
+            aux: slot,
+            source_port: self.spec.source_port,
+            ..packet
+        }
+    }
+
+    /// The answer to its SYN has come; true the first time.
+    pub fn on_syn_ack(&mut self, rtt: Time) -> bool {
+        if !matches!(self.state, State::Connecting { .. }) {
+            return false;
+        }
+        self.state = State::Open;
+        self.window.on_rtt(rtt);
+        true
+    }
+
+    /// Bytes that the application has written and the buffers have room for. What is past the stop
+    /// time is never written.
+    fn written(&mut self, now: Time, plan: &TcpPlan) -> u64 {
+        if now >= self.spec.stop {
+            self.size = self.size.min(self.sent);
+        }
+        let room = self.window.acknowledged().saturating_add(plan.buffer_bytes);
+        self.size.min(room)
+    }
+
+    /// Priority of the segment that may be sent now, if one may.
+    #[inline]
+    pub fn next_priority(&mut self, now: Time, plan: &TcpPlan) -> Option<u8> {
+        if !matches!(self.state, State::Open) {
+            return None;
+        }
+        let written = self.written(now, plan);
+        let start = self.window.next_start(written)?;
+        let bytes = plan.segment_bytes(start, self.spec.size_bytes);
+        Some(plan.priority(self.spec.priority, start, bytes))
+    }
+
+    /// The next segment, sent at `now`.
+    pub fn send(&mut self, now: Time, slot: u32, plan: &Plan<'_>) -> Option<Packet> {
+        let tcp = &plan.tcp;
+        let written = self.written(now, tcp);
+        let segment = self.window.next_segment(now, written)?;
+        debug_assert_eq!(
+            segment.bytes,
+            tcp.segment_bytes(segment.start, self.spec.size_bytes),
+            "the receiver can tell a segment's length from its number"
+        );
+        self.sent = self.sent.max(segment.end());
+        self.retransmitted += u64::from(segment.retransmission);
+        let mut flags = 0;
+        if segment.ect {
+            flags |= ECT;
+        }
+        if segment.cwr {
+            flags |= CWR;
+        }
+        let bytes = tcp.frame_bytes(segment.bytes) as u16;
+        let wire_bytes = u64::from(bytes) + plan.ports.framing_bytes;
+        self.sent_bytes += wire_bytes;
+        if let Some(limit) = self.limit {
+            self.next_start = now.saturating_add(limit.time_for(wire_bytes));
+        }
+        let priority = tcp.priority(self.spec.priority, segment.start, segment.bytes);
+        let packet = Packet::new(Kind::Segment, priority, flags, bytes);
+        Some(Packet {
+            seq: segment.start as u32,
+            ..self.address(now, slot, packet)
+        })
+    }
+
+    /// An ACK has come.
+    pub fn on_ack(&mut self, now: Time, packet: &Packet) {
+        if !matches!(self.state, State::Open) {
+            return;
+        }
+        let number = match packet.is(ALL) {
+            true => self.sent,
+            false => unwrap(packet.seq, self.window.acknowledged()),
+        };
+        let ack = Ack {
+            number,
+            ece: packet.is(ECE),
+            rtt: Some(now.saturating_sub(Time::from_ps(packet.stamp))),
+        };
+        self.window.on_ack(now, &ack);
+    }
+
+    /// When [`Self::on_timer`] is due.
+    #[inline]
+    pub fn next_timer(&self) -> Time {
+        match self.state {
+            State::Connecting { due, .. } => due,
+            State::Open => self.window.next_timer(),
+            State::Failed => Time::NEVER,
+        }
+    }
+
+    /// Handles a timeout that is due; true if the SYN is to be sent again.
+    pub fn on_timer(&mut self, now: Time, config: &TcpConfig) -> bool {
+        self.timeouts += 1;
+        match &mut self.state {
+            State::Connecting { tries, due } if *tries < config.syn_tries => {
+                let factor = 1_u64.checked_shl(*tries).unwrap_or(u64::MAX);
+                let wait = config.syn_timeout.as_ps().saturating_mul(factor);
+                *due = now.saturating_add(Time::from_ps(wait));
+                *tries += 1;
+                true
+            }
+            State::Connecting { .. } => {
+                self.state = State::Failed;
+                false
+            }
+            _ => {
+                self.window.on_timer(now);
+                false
+            }
+        }
+    }
+
+    /// True when it ends because nobody answers.
+    pub fn has_given_up(&self) -> bool {
+        matches!(self.state, State::Failed) || self.window.has_given_up()
+    }
+
+    /// True when it will never send or expect anything any more.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.has_given_up()
+            || matches!(self.state, State::Open) && self.window.acknowledged() >= self.size
+    }
+
+    /// The congestion window.
+    pub fn cwnd(&self) -> u64 {
+        self.window.cwnd()
+    }
+
+    /// What went wrong, if anything did.
+    pub fn end(&self) -> Option<SenderEnd> {
+        let gave_up = self.has_given_up();
+        (self.retransmitted > 0 || self.timeouts > 0 || gave_up).then_some(SenderEnd {
+            flow: self.flow,
+            retransmitted: self.retransmitted,
+            timeouts: self.timeouts,
+            gave_up,
+        })
+    }
+}
