@@ -21,6 +21,7 @@ pub(crate) struct File {
     pub source: Option<String>,
     pub seed: Option<u64>,
     pub duration: Spanned<Duration>,
+    pub load_scale: Option<Spanned<Ratio>>,
     #[serde(default)]
     pub host: Host,
     #[serde(default)]

@@ -173,7 +173,8 @@ impl IdealFct {
     }
 }
 
-/// Every link on the way from `src` to `dst`: what a byte takes, and the delay up to the next link.
+/// The links from `src` to `dst`; what a switch adds to the time of a packet counts as delay of the
+/// link before it.
 fn path(plan: &Plan<'_>, src: NodeId, dst: NodeId, port: u16) -> Option<Vec<(u64, Time)>> {
     let mut path = plan.routing.path(&plan.ports, src, dst, port)?;
     if let Some((_, to_switches)) = path.split_last_mut() {

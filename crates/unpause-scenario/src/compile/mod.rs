@@ -254,12 +254,16 @@ fn compile_run<'i>(
         first_priority: first_priority(&host),
         delays: &delays,
     };
+    let load_scale = settings::load_scale(&file.load_scale)?;
     let mut traffic_names = Vec::new();
     let mut traffic = Vec::new();
     let mut notes = Vec::from_iter(cioq::note(&fabric, &switch, &host));
     for table in traffic_tables {
         let span = table.span();
-        let entry = traffic::entry(table, &context)?;
+        let mut entry = traffic::entry(table, &context)?;
+        if let Some(factor) = load_scale {
+            entry.spec.scale_load(factor);
+        }
         if let Err(why) = entry.spec.validate(&fabric) {
             return Problem::new(why).at(span, "in this entry").err();
         }

@@ -12,7 +12,7 @@ use super::cioq;
 use super::names::Names;
 use crate::error::{Checked, Problem, nearest};
 use crate::file;
-use crate::quantity::{Duration, Size};
+use crate::quantity::{Duration, Ratio, Size};
 use crate::setting::show_bytes;
 
 pub(super) fn host(file: &file::Host) -> Checked<HostConfig> {
@@ -41,6 +41,19 @@ pub(super) fn host(file: &file::Host) -> Checked<HostConfig> {
         host.notification_reaction = reaction.get_ref().0;
     }
     Ok(host)
+}
+
+/// How many times as much random traffic there is as its entries say.
+pub(super) fn load_scale(value: &Option<Spanned<Ratio>>) -> Checked<Option<f64>> {
+    let Some(value) = value else {
+        return Ok(None);
+    };
+    if value.get_ref().num == 0 {
+        return Problem::new("`load_scale` is zero")
+            .at(value.span(), "nothing would be sent")
+            .err();
+    }
+    Ok(Some(value.get_ref().as_f64()))
 }
 
 /// Bytes that a frame occupies on a wire beyond its own.

@@ -235,6 +235,21 @@ impl Arrivals {
     }
 }
 
+impl TrafficSpec {
+    /// Makes random events `factor` times as frequent; those at fixed times stay.
+    pub fn scale_load(&mut self, factor: f64) {
+        let arrivals = match self {
+            Self::Burst(burst) => &mut burst.arrivals,
+            Self::Poisson(poisson) => &mut poisson.arrivals,
+            Self::Incast(incast) => &mut incast.arrivals,
+            Self::Flows(_) | Self::OnOff(_) | Self::Permutation(_) => return,
+        };
+        if let Interval::Exponential { events_per_second } = &mut arrivals.interval {
+            *events_per_second *= factor;
+        }
+    }
+}
+
 /// Time from one event to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Interval {
