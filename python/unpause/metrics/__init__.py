@@ -23,7 +23,14 @@ from unpause.metrics.controller import (
     periods_to_share,
     recovery_slope_gbps_per_ms,
 )
-from unpause.metrics.fct import fct_ms
+from unpause.metrics.fct import (
+    fct_ms,
+    fct_of_size_ms,
+    swept_fct_of_size_ms,
+    swept_fct_of_size_ratio,
+    swept_fct_spread,
+    unfinished_flows,
+)
 from unpause.metrics.model import (
     fluid_aggregate_after_a_loop,
     fluid_halving_loops,
@@ -33,6 +40,7 @@ from unpause.metrics.model import (
     fluid_share_percent,
     fluid_underload_loops,
     pcn_increase_percent,
+    tofino_division_error_percent,
 )
 from unpause.metrics.pause import (
     first_pause_us,
@@ -44,10 +52,13 @@ from unpause.metrics.pause import (
     tree_duration_rtt,
 )
 from unpause.metrics.queue import (
+    dropped_packets,
     largest_ingress_kb,
     largest_queue_kb,
     mean_queue_kb,
+    mean_queue_packets,
     queue_drained_ms,
+    swept_first_drops,
 )
 from unpause.metrics.registry import METRICS, Metric, metric
 from unpause.metrics.sweep import (
@@ -85,7 +96,9 @@ __all__ = [
     "burst_duration_ms",
     "controller_rate_after_tree_gbps",
     "decrease_periods",
+    "dropped_packets",
     "fct_ms",
+    "fct_of_size_ms",
     "first_pause_us",
     "flows_gbps",
     "fluid_aggregate_after_a_loop",
@@ -104,6 +117,7 @@ __all__ = [
     "lost_megabytes",
     "lowest_controller_rate_gbps",
     "mean_queue_kb",
+    "mean_queue_packets",
     "metric",
     "pause_count",
     "pause_lag_us",
@@ -114,7 +128,11 @@ __all__ = [
     "queue_drained_ms",
     "recovery_slope_gbps_per_ms",
     "swept_crossing_ratio",
+    "swept_fct_of_size_ms",
+    "swept_fct_of_size_ratio",
+    "swept_fct_spread",
     "swept_fct_trend",
+    "swept_first_drops",
     "swept_goodput_gbps",
     "swept_goodput_trend",
     "swept_link_gbps",
@@ -126,8 +144,10 @@ __all__ = [
     "swept_victim_error",
     "throughput_loss_ms",
     "time_to_fair_ms",
+    "tofino_division_error_percent",
     "tree_duration_ms",
     "tree_duration_rtt",
+    "unfinished_flows",
     "utilisation",
     "wire_rate_gbps",
 ]
