@@ -18,7 +18,10 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{Outcome, Scenario, main, mechanisms::pcn_reaction, table::Table};
+    use super::{
+        Outcome, Scenario, main, mechanisms::pcn_reaction, mechanisms::tofino_division,
+        table::Table,
+    };
 }
 
 /// A scenario, read and checked.

@@ -1,8 +1,7 @@
 """Figures of a result: one function each, found by name in :data:`FIGURES`.
 
-The generic figures suit any scenario; ``pcn-*`` are the PCN paper's, of which Figs. 10, 15 and 16
-are of models and show the same for every result; ``capfc-*`` are of the CaPFC paper. A figure that
-has nothing to show raises :class:`NothingToDraw` with a sentence that says why.
+The generic figures suit any scenario; the others are of a paper's experiments. A figure that has
+nothing to show raises :class:`NothingToDraw` with a sentence that says why.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ from unpause.figures import (
     capfc_fct,
     capfc_hol,
     cioq_load,
+    ecn_sharp_fct,
+    ecn_sharp_queue,
     fct,
     pause,
     pcn_f2,
@@ -84,6 +85,15 @@ FIGURES: dict[str, Drawing] = {
         Drawing("qcn-f2", "QCN at inputs, Fig. 2: fan-in fairness", qcn_inputs.draw),
         Drawing("qcn-f3", "QCN at inputs, Fig. 3: culprit selection", qcn_inputs.draw),
         Drawing("cioq-load", "Load and waiting in a CIOQ fabric", cioq_load.draw),
+        Drawing("ecn-sharp-t2", "ECN# Fig. 2: FCT by threshold", ecn_sharp_fct.draw_t2),
+        Drawing("ecn-sharp-t3", "ECN# Fig. 3: FCT by spread of the RTTs", ecn_sharp_fct.draw_t3),
+        Drawing("ecn-sharp-t4", "ECN# Fig. 6: division on a Tofino", ecn_sharp_queue.draw_t4),
+        Drawing("ecn-sharp-fct", "ECN#: FCT by size and load", ecn_sharp_fct.draw),
+        Drawing("ecn-sharp-t7", "ECN# Fig. 11: FCT by spread of the RTTs", ecn_sharp_fct.draw_t7),
+        Drawing("ecn-sharp-s3", "ECN# Fig. 16: queue of the bottleneck", ecn_sharp_queue.draw_s3),
+        Drawing("ecn-sharp-s4", "ECN# Fig. 17: bursts of queries", ecn_sharp_queue.draw_s4),
+        Drawing("ecn-sharp-s5", "ECN# Fig. 18: sensitivity", ecn_sharp_fct.draw_s5),
+        Drawing("ecn-sharp-s6", "ECN# Fig. 20: packet scheduling", ecn_sharp_queue.draw_s6),
         Drawing("throughput", "Throughput of recorded flows", throughput.draw),
         Drawing("queue", "Queue length of probed ports", queue.draw),
         Drawing("pause-frames", "PAUSE frames over time", pause.draw_frames),

@@ -24,7 +24,15 @@ from unpause.metrics.controller import (
     recovery_slope_gbps_per_ms,
 )
 from unpause.metrics.deadlock import deadlocked_share, wilson
-from unpause.metrics.fct import fct_ms, query_ms
+from unpause.metrics.fct import (
+    fct_ms,
+    fct_of_size_ms,
+    query_ms,
+    swept_fct_of_size_ms,
+    swept_fct_of_size_ratio,
+    swept_fct_spread,
+    unfinished_flows,
+)
 from unpause.metrics.model import (
     fluid_aggregate_after_a_loop,
     fluid_halving_loops,
@@ -34,6 +42,7 @@ from unpause.metrics.model import (
     fluid_share_percent,
     fluid_underload_loops,
     pcn_increase_percent,
+    tofino_division_error_percent,
 )
 from unpause.metrics.pause import (
     first_pause_us,
@@ -48,7 +57,9 @@ from unpause.metrics.queue import (
     largest_ingress_kb,
     largest_queue_kb,
     mean_queue_kb,
+    mean_queue_packets,
     queue_drained_ms,
+    swept_first_drops,
 )
 from unpause.metrics.registry import METRICS, Metric, metric
 from unpause.metrics.scaling import (
@@ -124,6 +135,7 @@ __all__ = [
     "dropped_ppm",
     "fairer_share",
     "fct_ms",
+    "fct_of_size_ms",
     "first_pause_us",
     "flows_gbps",
     "fluid_aggregate_after_a_loop",
@@ -143,6 +155,7 @@ __all__ = [
     "lost_megabytes",
     "lowest_controller_rate_gbps",
     "mean_queue_kb",
+    "mean_queue_packets",
     "median_goodput_ratio",
     "median_max_over_min",
     "median_wire_rate_gbps",
@@ -165,7 +178,11 @@ __all__ = [
     "stalled_ms",
     "stalls",
     "swept_crossing_ratio",
+    "swept_fct_of_size_ms",
+    "swept_fct_of_size_ratio",
+    "swept_fct_spread",
     "swept_fct_trend",
+    "swept_first_drops",
     "swept_goodput_gbps",
     "swept_goodput_trend",
     "swept_jain_index",
@@ -182,8 +199,10 @@ __all__ = [
     "swept_victim_error",
     "throughput_loss_ms",
     "time_to_fair_ms",
+    "tofino_division_error_percent",
     "tree_duration_ms",
     "tree_duration_rtt",
+    "unfinished_flows",
     "utilisation",
     "wilson",
     "window_pause_rate",
