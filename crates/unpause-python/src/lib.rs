@@ -110,6 +110,7 @@ impl Outcome {
             "pauses" => &tables.pauses,
             "port_series" => &tables.port_series,
             "flow_series" => &tables.flow_series,
+            "packets" => &tables.packets,
             _ => return Err(pyo3::exceptions::PyKeyError::new_err(name.to_owned())),
         };
         Ok(table::Table::new(batch.clone()))

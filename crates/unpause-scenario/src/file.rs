@@ -173,6 +173,9 @@ pub(crate) struct Probes {
     #[serde(default)]
     pub ports: Vec<Spanned<String>>,
     pub pauses: Option<bool>,
+    #[serde(default)]
+    pub packets: Vec<Spanned<String>>,
+    pub packet_flows: Option<Spanned<Vec<u32>>>,
     pub deadlock: Option<Spanned<Duration>>,
     pub deadlock_hold: Option<Spanned<Duration>>,
 }

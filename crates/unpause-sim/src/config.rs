@@ -299,6 +299,10 @@ pub struct Probes {
     pub ports: Vec<(NodeId, PortId)>,
     /// Record each PAUSE as an interval.
     pub pauses: bool,
+    /// Egress ports whose packets are recorded one by one.
+    pub packets: Vec<(NodeId, PortId)>,
+    /// Of them, only packets of these flows; empty for all, PFC frames included.
+    pub packet_flows: Vec<u32>,
     /// Look for deadlocks, and end the run at the first.
     pub deadlock: Option<DeadlockProbe>,
 }
@@ -331,6 +335,8 @@ impl Default for Probes {
             start: Time::ZERO,
             ports: Vec::new(),
             pauses: true,
+            packets: Vec::new(),
+            packet_flows: Vec::new(),
             deadlock: None,
         }
     }

@@ -363,6 +363,14 @@ fn check(config: &Config) -> Result<(), Error> {
     if config.stop == Time::ZERO || config.stop.is_never() {
         return invalid("the run needs an end above zero".into());
     }
+    for &(node, port) in config.probes.ports.iter().chain(&config.probes.packets) {
+        if links_of
+            .get(node as usize)
+            .is_none_or(|&links| u32::from(port) >= links)
+        {
+            return invalid(format!("there is no port {port} of node {node} to probe"));
+        }
+    }
     if config.probes.interval == Time::ZERO {
         return invalid("the sampling interval must be above zero".into());
     }

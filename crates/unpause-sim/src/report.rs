@@ -37,6 +37,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         mut pauses,
         ports,
         mut port_series,
+        mut packets,
         ..
     } = log;
     flows.sort_unstable_by_key(|flow| flow.id);
@@ -68,6 +69,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         .collect();
     pauses.sort_unstable_by_key(|pause| (pause.start, pause.node, pause.port, pause.priority));
     port_series.sort_unstable_by_key(|s| (s.time, s.node, s.port, s.priority));
+    packets.sort_by_key(|packet| (packet.time, packet.node, packet.port));
     let totals = Totals {
         simulated: end.at,
         packet_hops: counts.packet_hops,
@@ -90,6 +92,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         pauses,
         port_series,
         flow_series,
+        packets,
         deadlock: end.deadlock,
         totals,
     }

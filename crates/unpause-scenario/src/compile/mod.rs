@@ -2,6 +2,7 @@
 
 mod delays;
 mod files;
+mod flow_settings;
 mod kinds;
 mod marking;
 mod names;

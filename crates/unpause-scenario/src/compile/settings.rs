@@ -254,6 +254,22 @@ pub(super) fn probes(file: &file::Probes, names: &Names) -> Checked<Probes> {
             }
         }
     }
+    for text in &file.packets {
+        for port in ports(text, names)? {
+            if !probes.packets.contains(&port) {
+                probes.packets.push(port);
+            }
+        }
+    }
+    if let Some(flows) = &file.packet_flows {
+        if file.packets.is_empty() {
+            return Problem::new("`packet_flows` has no effect")
+                .at(flows.span(), "no packets are recorded")
+                .help("add packets = [\"H0->S0\"]: record those that leave by this port")
+                .err();
+        }
+        probes.packet_flows.clone_from(flows.get_ref());
+    }
     Ok(probes)
 }
 

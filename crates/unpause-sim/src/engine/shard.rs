@@ -4,11 +4,11 @@ use unpause_protocols::units::Time;
 
 use crate::config::NodeId;
 use crate::engine::deadlock::Blocked;
-use crate::engine::wire::{GlobalPort, Ports, Wires};
+use crate::engine::wire::{GlobalPort, Ports, TRACED, Wires};
 use crate::host::{FlowStart, Host};
 use crate::packet::Packet;
 use crate::plan::Plan;
-use crate::results::{PauseRecord, PortRecord, PortSample};
+use crate::results::{PacketRecord, PauseRecord, PortRecord, PortSample};
 use crate::switch::shared_buffer::SharedBuffer;
 use crate::traffic::Transport;
 
@@ -73,6 +73,8 @@ pub struct Log {
     pub sender_series: Vec<SenderSample>,
     /// Samples of receivers: (time, flow, payload bytes delivered).
     pub receiver_series: Vec<(Time, u32, u64)>,
+    /// Packets at the ports traced.
+    pub packets: Vec<PacketRecord>,
     /// Sums over nodes.
     pub counts: Counts,
 }
@@ -87,6 +89,7 @@ impl Log {
         self.port_series.extend(other.port_series);
         self.sender_series.extend(other.sender_series);
         self.receiver_series.extend(other.receiver_series);
+        self.packets.extend(other.packets);
         self.counts.merge(&other.counts);
     }
 }
@@ -419,18 +422,13 @@ impl Window<'_, '_> {
         let free = now + Time::from_ps(bytes * transmitter.ps_per_byte);
         let arrival = free + transmitter.delay;
         self.log.counts.packet_hops += 1;
-        let to = self.shard_of[transmitter.peer as usize];
-        if to != self.shard {
-            let mail = &mut self.outboxes[to as usize];
-            let bits = packet.bits | flags;
-            mail.packets.push((
-                transmitter.peer_port,
-                Packet {
-                    time: arrival,
-                    bits,
-                    ..*packet
-                },
-            ));
+        if transmitter.shard != self.shard {
+            let packet = Packet {
+                time: arrival,
+                bits: packet.bits | flags,
+                ..*packet
+            };
+            self.send_out(port, now, &packet);
         } else if self
             .wires
             .push(transmitter.peer_port, packet, arrival, flags)
@@ -438,5 +436,38 @@ impl Window<'_, '_> {
             self.calendar.wake(transmitter.peer, arrival);
         }
         free
+    }
+
+    /// Puts a packet onto a wire to another shard, or onto one that is traced.
+    #[inline(never)]
+    fn send_out(&mut self, port: GlobalPort, now: Time, packet: &Packet) {
+        let transmitter = &self.ports.transmitters[port as usize];
+        let mut to = transmitter.shard;
+        if to == TRACED {
+            self.trace(port, now, packet);
+            to = self.shard_of[transmitter.peer as usize];
+        }
+        if to != self.shard {
+            let mail = &mut self.outboxes[to as usize];
+            mail.packets.push((transmitter.peer_port, *packet));
+        } else if self
+            .wires
+            .push(transmitter.peer_port, packet, packet.time, 0)
+        {
+            self.calendar.wake(transmitter.peer, packet.time);
+        }
+    }
+
+    fn trace(&mut self, port: GlobalPort, now: Time, packet: &Packet) {
+        let flows = &self.plan.config.probes.packet_flows;
+        if !flows.is_empty() && !flows.contains(&packet.flow) {
+            return;
+        }
+        let node = self.ports.transmitters[port as usize].peer_port;
+        let node = self.ports.transmitters[node as usize].peer;
+        let port = self.ports.local(node, port);
+        self.log
+            .packets
+            .push(PacketRecord::new(now, node, port, packet));
     }
 }

@@ -12,4 +12,5 @@ mod pfc;
 mod properties;
 mod queueing;
 mod random;
+mod tcp;
 mod threads;
