@@ -89,6 +89,58 @@ def test_figures_11_18_and_19_are_drawn(tmp_path: Path) -> None:
             figures.draw(swept(Builder(), "xoff_kb", [], 1).result(), name)
 
 
+def hadoop(builder: Builder, **frames: list[int]) -> Builder:
+    """A made-up Fig. 12: PAUSE frames on S1->S0 by scheme and seed, and FCTs of seed + 1 ms."""
+    for scheme, every in frames.items():
+        for seed, sent in enumerate(every, start=1):
+            run = builder.run(scheme, seed=seed, w_max=0.5, repetition=seed)
+            builder.add("ports", run=run, scheme=scheme, node="S1", peer="S0", pause_frames=sent)
+            for group in ("H0", "H1", "H2-H15"):
+                builder.flow(run, group, start_ns=0.0, fct_ns=(seed + 1) * MS)
+    return builder
+
+
+def test_figure_12_shows_the_median_of_the_seeds(builder: Builder, tmp_path: Path) -> None:
+    figure = figures.draw(hadoop(builder, QCN=[0, 0, 0], PCN=[600, 200, 1000]).result(), "pcn-f12")
+    figures.save(figure, tmp_path, "pcn-f12")
+    pause, mean, _ = figure.axes
+    qcn, pcn = (c.lines[0].get_ydata() for c in pause.containers)
+    assert len(qcn) == 0
+    # 600 frames in 2 s of arrivals, in all and on S1->S0; the other links have none.
+    np.testing.assert_allclose(pcn, [0.3, 0.3])
+    assert [text.get_text() for text in pause.texts] == ["0"] * (5 + 3)
+    for container in mean.containers:
+        np.testing.assert_allclose(container.lines[0].get_ydata(), [3, 3, 3, 3])
+
+
+def test_variants_have_a_row_each_in_the_order_of_the_file(
+    builder: Builder, tmp_path: Path
+) -> None:
+    made = hadoop(builder, **{"PFC+PCN": [600, 200, 1000], "QCN, slower": [0, 0, 0]})
+    figure = figures.draw(made.result(), "pcn-f12-readings")
+    figures.save(figure, tmp_path, "pcn-f12-readings")
+    pause = figure.axes[0]
+    assert [label.get_text() for label in pause.get_yticklabels()] == ["PCN", "QCN, slower"]
+    bar, dot = pause.get_lines()
+    np.testing.assert_allclose(bar.get_xdata(), [0.1, 0.5])
+    np.testing.assert_allclose(dot.get_xdata(), [0.3])
+    assert [(text.get_text(), text.get_position()[1]) for text in pause.texts] == [("0", 1)]
+
+
+def test_figure_13_is_over_the_weight_that_is_swept(builder: Builder, tmp_path: Path) -> None:
+    for w_max, frames in ((0.5, [600, 200, 1000]), (0.125, [100, 200, 300])):
+        for seed, sent in enumerate(frames, start=1):
+            run = builder.run("PCN", seed=seed, w_max=w_max, repetition=seed)
+            builder.add("ports", run=run, scheme="PCN", node="S1", peer="S0", pause_frames=sent)
+            builder.flow(run, "H0", start_ns=0.0, fct_ns=MS / w_max)
+    figure = figures.draw(builder.result(), "pcn-f13")
+    figures.save(figure, tmp_path, "pcn-f13")
+    pause, p99 = figure.axes
+    assert [label.get_text() for label in pause.get_xticklabels()] == ["0.125", "0.5"]
+    for ax, medians in ((pause, [0.1, 0.3]), (p99, [8.0, 2.0])):
+        assert list(ax.containers[0].lines[0].get_ydata()) == pytest.approx(medians)
+
+
 def test_figures_are_the_same_bytes_twice(pcn_f2: Callable[[], Builder], tmp_path: Path) -> None:
     result = pcn_f2().result()
     once = figures.save(figures.draw(result, "pcn-f2"), tmp_path, "a")
@@ -157,6 +209,9 @@ def test_sweep(builder: Builder) -> None:
         ("fct-slowdown", "At most 0 flows of a scheme completed; percentiles by size need 100."),
         ("pcn-f2", "No flow of traffic 'burst' started under PFC."),
         ("pcn-f5", "The result has no swept column 'f1_limit_gbps'."),
+        ("pcn-f12", "No flow started under PFC."),
+        ("pcn-f12-readings", "No flow of H0 started under PFC."),
+        ("pcn-f13", "The result has no swept column 'w_min' or 'w_max'."),
         ("pcn-fluid", "The result has no swept column 'flows'."),
     ],
 )

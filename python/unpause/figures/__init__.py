@@ -19,6 +19,7 @@ from unpause.figures import (
     fct,
     pause,
     pcn_f2,
+    pcn_f2_readings,
     pcn_f3,
     pcn_f5,
     pcn_f11,
@@ -54,6 +55,7 @@ FIGURES: dict[str, Drawing] = {
     d.name: d
     for d in (
         Drawing("pcn-f2", "PCN Fig. 2: PAUSE and throughput around the burst", pcn_f2.draw),
+        Drawing("pcn-f2-readings", "PCN Fig. 2: readings of the schemes", pcn_f2_readings.draw),
         Drawing("pcn-f3", "PCN Fig. 3: rate set against rate sent", pcn_f3.draw),
         Drawing("pcn-f5", "PCN Fig. 5: F1's limiter swept", pcn_f5.draw),
         Drawing("pcn-f10", "PCN Fig. 10: increases in a row", pcn_fluid.draw_f10),
@@ -62,7 +64,7 @@ FIGURES: dict[str, Drawing] = {
         Drawing("pcn-fluid", "PCN's fluid model against packets", pcn_fluid.draw_packets),
         Drawing("pcn-f11", "PCN Fig. 11: queue and sum of the sending rates", pcn_f11.draw),
         Drawing("pcn-f12", "PCN Fig. 12: PAUSE rate and flow completion times", pcn_f12.draw),
-        Drawing("pcn-f12-variants", "PCN Fig. 12: variants of schemes", pcn_f12.draw_variants),
+        Drawing("pcn-f12-readings", "PCN Fig. 12: readings of the schemes", pcn_f12.draw_readings),
         Drawing("pcn-f13", "PCN Fig. 13: sensitivity to w_min and w_max", pcn_f13.draw),
         Drawing("pcn-f18", "PCN Fig. 18: adversarial traffic", pcn_f18.draw),
         Drawing("pcn-f19", "PCN Fig. 19: several bottlenecks in a row", pcn_f19.draw),

@@ -12,6 +12,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from unpause import metrics, schemes
 from unpause.figures.seeds import say_seeds, spread
 from unpause.figures.style import WIDTH, legend
+from unpause.figures.variants import draw_variants
 from unpause.result import Result, Run
 
 #: Duration of the arrivals.
@@ -24,7 +25,8 @@ _LINKS = {
     "S1->H2…H15": [f"S1->H{i}" for i in range(2, 16)],
 }
 _GROUPS = {"ALL": None, "H0": ["H0"], "H1": ["H1"], "H2-H15": ["H2-H15"]}
-_MARKERS = ("o", "s", "^", "D", "v", "P")
+#: The same in every variant, whether or not PFC alone is there.
+_MARKERS = dict(zip(schemes.ORDER, ("o", "s", "^", "D", "v"), strict=True))
 
 
 def draw(result: Result) -> Figure:
@@ -36,10 +38,10 @@ def draw(result: Result) -> Figure:
         result,
         {name: lambda r, k=links: _kps(r, k) for name, links in _LINKS.items()},
     )
-    rows["pause"].set_title("PAUSE frames, by the link that they stop", fontweight="bold")
+    rows["pause"].set_title("PAUSE frames, by the link on which they are sent", fontweight="bold")
     rows["pause"].set_ylabel("Kp/s")
     # The same in every variant; the paper's axes are 0.1 to 1000 Kp/s and 0.1 to 100 ms.
-    rows["pause"].set_ylim(0.0005, 3000)
+    rows["pause"].set_ylim(0.0002, 3000)
     for statistic in ("mean", "p99"):
         ax = rows[statistic]
         measures = {
@@ -55,40 +57,15 @@ def draw(result: Result) -> Figure:
     return figure
 
 
-def draw_variants(result: Result) -> Figure:
-    """The same of many variants: a row for each scheme, in the order of the file."""
-    names = list(dict.fromkeys(result.runs.column("scheme").to_pylist()))
-    figure = Figure(figsize=(WIDTH, 0.21 * len(names) + 1.1), layout="constrained")
-    axes = list(figure.subplots(1, 4, sharey=True))
+def draw_readings(result: Result) -> Figure:
+    """The same of many variants of the schemes."""
     measures: dict[str, Callable[[Run], float]] = {
-        "PAUSE (Kp/s)": lambda r: _kps(r, None),
-        "mean FCT, H0 (ms)": lambda r: metrics.fct_ms(r, "mean", ["H0"]),
-        "mean FCT, H1 (ms)": lambda r: metrics.fct_ms(r, "mean", ["H1"]),
-        "p99 FCT, H2-H15 (ms)": lambda r: metrics.fct_ms(r, "p99", ["H2-H15"]),
+        "PAUSE frames\n(Kp/s)": lambda r: _kps(r, None),
+        "mean FCT of H0\n(ms)": lambda r: metrics.fct_ms(r, "mean", ["H0"]),
+        "mean FCT of H1\n(ms)": lambda r: metrics.fct_ms(r, "mean", ["H1"]),
+        "p99 FCT of H2-H15\n(ms)": lambda r: metrics.fct_ms(r, "p99", ["H2-H15"]),
     }
-    bases = [schemes.canonical(name).partition(",")[0] for name in names]
-    colour = schemes.colours(bases)
-    for ax, (title, measure) in zip(axes, measures.items(), strict=True):
-        for y, (name, base) in enumerate(zip(names, bases, strict=True)):
-            median, low, high = spread(result.runs_of(name), measure)
-            if median == 0:
-                ax.text(0.02, y, "0", color=colour[base], va="center", transform=_rows_of(ax))
-                continue
-            ax.plot([low or median, high], [y, y], color=colour[base], linewidth=1.5)
-            ax.plot([median], [y], color=colour[base], marker="o", markersize=4)
-        ax.set_xscale("log")
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-        ax.set_title(title, fontweight="bold")
-        ax.margins(x=0.12)
-    axes[0].set_yticks(range(len(names)), [schemes.canonical(n) for n in names])
-    axes[0].set_ylim(len(names) - 0.5, -0.5)
-    say_seeds(figure, result)
-    return figure
-
-
-def _rows_of(ax: Axes):
-    """Coordinates: x as a share of the panel, y as data."""
-    return ax.get_yaxis_transform()
+    return draw_variants(result, measures)
 
 
 def _dots(ax: Axes, result: Result, measures: Mapping[str, Callable[[Run], float]]) -> None:
@@ -107,7 +84,7 @@ def _dots(ax: Axes, result: Result, measures: Mapping[str, Callable[[Run], float
             [(median - np.where(low > 0, low, median))[seen], (high - median)[seen]],
             color=colour[scheme],
             linestyle="none",
-            marker=_MARKERS[i % len(_MARKERS)],
+            marker=_MARKERS.get(schemes.canonical(scheme), "P"),
             markersize=4,
             label=scheme,
         )
