@@ -142,6 +142,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("sent_bytes", _U64, "bytes", "put on the wire since the flow's start, with headers"),
         Column("delivered_bytes", _U64, "bytes", "payload delivered in order since the start"),
         Column("cwnd_bytes", _U64, "bytes", "TCP's congestion window; null: RoCE", True),
+        Column("notifications", _U64, "packets", "CNPs and CNMs that have reached its sender"),
     ),
     "packets": (
         *_RUN,

@@ -194,6 +194,11 @@ impl Host {
         let Some(packet) = sender.send(now, slot, window.plan) else {
             return;
         };
+        debug_assert_eq!(
+            class,
+            window.plan.classes.of(packet.priority()),
+            "a segment leaves in the class whose turn it is"
+        );
         window.log.counts.data_packets += 1;
         self.transmit(now, class, &packet, window);
         self.enqueue_tcp(now, slot, window.plan);

@@ -17,8 +17,11 @@ fn pfc_keeps_an_incast_of_tcp_lossless() {
     let incast = |lossless: bool| {
         let mut config = pair(reno(params()), 1, &[], &[]);
         config.fabric = star(&[gbps(10); 9], us(2));
-        let flows = (2..10).map(|host| tcp_flow(host, 1, Some(2_000_000)));
+        // Host 2, which is paused, has to acknowledge what comes from host 1.
+        let incast = (2..10).map(|host| tcp_flow(host, 1, Some(2_000_000)));
+        let flows = incast.chain([tcp_flow(1, 2, Some(2_000_000))]);
         config.traffic = vec![TrafficSpec::Flows(flows.collect())];
+        config.probes.packets = vec![(2, 0)];
         config.host.tcp.ack_priority = AckPriority::Flow;
         config.switch.lossless = u8::from(lossless) << LOSSLESS;
         config.switch.pfc.threshold = static_threshold(30_000);
@@ -28,7 +31,28 @@ fn pfc_keeps_an_incast_of_tcp_lossless() {
     let lossless = incast(true);
     assert_lossless(&lossless);
     assert_complete(&lossless);
-    assert!(lossless.totals.pause_frames > 0);
+    let pauses: Vec<_> = lossless
+        .pauses
+        .iter()
+        .filter(|pause| pause.node == 2)
+        .collect();
+    assert!(pauses.len() > 3);
+    for packet in lossless
+        .packets
+        .iter()
+        .filter(|packet| packet.priority == LOSSLESS)
+    {
+        let paused = pauses
+            .iter()
+            .any(|it| it.start <= packet.time && packet.time < it.end);
+        assert!(!paused, "{packet:?}");
+    }
+    assert!(
+        lossless
+            .packets
+            .iter()
+            .any(|packet| packet.kind == PacketKind::TcpAck)
+    );
     let lossy = incast(false);
     assert_complete(&lossy);
     assert!(lossy.totals.dropped_packets > 0 && lossy.totals.pause_frames == 0);

@@ -199,6 +199,37 @@ fn every_second_segment_is_acknowledged() {
     ");
 }
 
+/// What comes out of order, or fills the gap, is acknowledged at once (RFC 5681, 4.2).
+#[test]
+fn delayed_acks_do_not_delay_the_news_of_a_loss() {
+    let mut config = pair(reno(window(8)), 8 * MSS, &[1], &[]);
+    config.host.tcp.delayed_ack = Some(DelayedAck {
+        every: 4,
+        timeout: us(100),
+    });
+    assert_snapshot!(transcript(&config).0, @r"
+          0.000 us  1 > 2  SYN
+         20.102 us  2 > 1  SYN-ACK
+         40.205 us  1 > 2  data 0..1400
+         41.368 us  1 > 2  data 1400..2800  dropped
+         42.531 us  1 > 2  data 2800..4200
+         43.694 us  1 > 2  data 4200..5600
+         44.858 us  1 > 2  data 5600..7000
+         46.021 us  1 > 2  data 7000..8400
+         47.184 us  1 > 2  data 8400..9800
+         48.347 us  1 > 2  data 9800..11200
+         64.858 us  2 > 1  ack 1400
+         66.021 us  2 > 1  ack 1400
+         67.184 us  2 > 1  ack 1400
+         68.347 us  2 > 1  ack 1400
+         69.510 us  2 > 1  ack 1400
+         70.674 us  2 > 1  ack 1400
+         88.450 us  1 > 2  data 1400..2800
+        110.776 us  2 > 1  ack 11200
+    complete: 110.776us, ideal 70.6736us; sent again 1, timeouts 0
+    ");
+}
+
 /// RFC 3168: ECE from the mark until the segment with CWR, which follows the cut.
 #[test]
 fn classic_ecn_echoes_until_cwr() {
