@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use unpause_protocols::flow_control::capfc::{EgressParams, IngressParams};
 use unpause_protocols::units::{Rate, Time};
 use unpause_protocols::{congestion_point, notification_point, reaction_point};
 use unpause_scenario::cdf;
 use unpause_scenario::topology::{ClosPods, FatTree, SingleSwitch, Topology, TwoSwitch};
 use unpause_sim::config::{
-    CioqConfig, Config, HostConfig, NodeId, PfcThreshold, Probes, SchemeConfig, SpinesConfig,
-    SwitchConfig, SwitchModel,
+    CioqConfig, Config, Exit, HostConfig, Memory, NodeId, PfcThreshold, PipelineConfig, Probes,
+    SchemeConfig, SpinesConfig, SwitchConfig, SwitchModel,
 };
 use unpause_sim::traffic::{
     Arrivals, Burst, BurstFlows, ExtraDelay, FlowSettings, FlowSpec, Incast, Permutation, Poisson,
@@ -53,6 +54,13 @@ pub const CASES: &[Case] = &[
         name: "fig1-dcqcn",
         what: "(a) PCN Fig. 1, burst, DCQCN, probes of Fig. 2",
         config: |_| fig1(dcqcn(), Time::from_ms(50), Time::from_ms(150)),
+        flows: 0,
+        role: Role::Single,
+    },
+    Case {
+        name: "fig1-capfc",
+        what: "(a) the same with PCN over pipelined switches with CaPFC",
+        config: |_| pipelined(fig1(pcn(), Time::from_ms(50), Time::from_ms(150))),
         flows: 0,
         role: Role::Single,
     },
@@ -354,6 +362,30 @@ fn cioq(spines: Option<SpinesConfig>) -> Config {
         xoff_bytes: 110_000,
         xon_bytes: 44_000,
     };
+    config
+}
+
+/// The same over switches with a pipeline and CaPFC, with PFC's threshold at ingress and egress.
+fn pipelined(mut config: Config) -> Config {
+    config.switch.model = SwitchModel::Pipeline(PipelineConfig {
+        packets_per_second: 1_000_000_000,
+        latency: Time::from_us(1),
+        ingress: IngressParams {
+            xoff: 512_000,
+            xon: 510_000,
+        },
+        exit: Exit::Capfc(EgressParams {
+            xoff: 512_000,
+            xon: 510_000,
+            warn: 510_000,
+            ..EgressParams::default()
+        }),
+        memory: Memory::Dedicated {
+            ingress_bytes: 600_000,
+            egress_bytes: 1_500_000,
+        },
+        balancing: None,
+    });
     config
 }
 
