@@ -334,7 +334,12 @@ fn cioq(spines: Option<SpinesConfig>) -> Config {
         start: Time::ZERO,
         flow: FlowSettings::default(),
     });
-    let mut config = run(topology, SchemeConfig::default(), vec![traffic], Time::from_ms(20));
+    let mut config = run(
+        topology,
+        SchemeConfig::default(),
+        vec![traffic],
+        Time::from_ms(20),
+    );
     config.host.payload_bytes = 1474;
     config.switch.model = SwitchModel::Cioq(CioqConfig {
         spines,
