@@ -67,7 +67,9 @@ mod tests {
     #[test]
     fn inputs_are_served_in_turn_at_the_speedup() {
         let mut arbiter = Arbiter::new(800, 160);
-        [4, 4, 4, 2, 7, 2].map(|input| arbiter.request(input));
+        for input in [4, 4, 4, 2, 7, 2] {
+            arbiter.request(input);
+        }
         let mut now = Time::ZERO;
         let mut served = Vec::new();
         while let Some(input) = arbiter.next() {
