@@ -132,7 +132,8 @@ impl CongestionPoint {
         build!(config, PassAll, rng)
     }
     /// A packet has joined the queue; `queue` includes it.
-    #[inline]
+    // Always: in a switch's busiest place a call costs 3 % of all instructions.
+    #[inline(always)]
     pub fn on_enqueue<R: Rng>(
         &mut self,
         now: Time,

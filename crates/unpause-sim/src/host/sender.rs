@@ -197,9 +197,7 @@ impl Sender {
             self.retransmit_at = now + plan.config.host.retransmit_timeout;
         }
         if let Some(rate) = self.offered {
-            // What it could not send meanwhile is lost to the source, but for one packet.
-            let interval = rate.time_for(wire_bytes);
-            self.available = self.available.max(now.saturating_sub(interval)) + interval;
+            self.take_offered(now, rate.time_for(wire_bytes));
         }
         self.repace(now);
         Packet {
@@ -213,6 +211,13 @@ impl Sender {
             source_port: self.source_port,
             ..Packet::new(Kind::Data, self.priority, flags, bytes)
         }
+    }
+
+    /// A packet goes of those that the source makes at `interval`. What it could not send meanwhile is lost
+    /// to the source, but for one packet.
+    #[cold]
+    fn take_offered(&mut self, now: Time, interval: Time) {
+        self.available = self.available.max(now.saturating_sub(interval)) + interval;
     }
 
     /// Computes anew when the rate limiter allows the next packet: the last burst's bytes at the

@@ -39,6 +39,8 @@ pub(super) fn points<R: Rng>(ports: usize, plan: &Plan<'_>, rng: &mut R) -> Vec<
 
 impl SharedBuffer {
     /// A packet has been admitted, and is not in its queue yet.
+    #[cold]
+    #[inline(never)]
     pub(super) fn watch_input(
         &mut self,
         now: Time,
