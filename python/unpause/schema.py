@@ -159,7 +159,6 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("ce", _U8, "", "1: marked, Congestion Experienced"),
         Column("cwr", _U8, "", "1: TCP's sender has cut its window"),
         Column("ece", _U8, "", "1: TCP's receiver has seen a mark"),
-        Column("notifications", _U64, "packets", "CNPs and CNMs that have reached its sender"),
     ),
 }
 
