@@ -37,7 +37,7 @@ def web_search(builder: Builder, flows: int = 200) -> Builder:
 def of_f2(name: str) -> bool:
     if name.startswith("pcn-"):
         return name in ("pcn-f2", "pcn-f3", "pcn-f10", "pcn-f15", "pcn-f16")
-    return name != "fct-slowdown"
+    return name not in ("fct-slowdown", "cioq-load")
 
 
 @pytest.mark.parametrize("name", [n for n in figures.FIGURES if of_f2(n)])
