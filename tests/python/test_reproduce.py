@@ -48,7 +48,10 @@ claims = ["PCN-F5"]
 """
 
 
-@pytest.mark.parametrize("experiment", reproduce.papers()["pcn"], ids=lambda e: e.id)
+EVERY = [experiment for of_paper in reproduce.papers().values() for experiment in of_paper]
+
+
+@pytest.mark.parametrize("experiment", EVERY, ids=lambda e: f"{e.scenario.parent.name}/{e.id}")
 def test_every_experiment_is_valid_in_both_versions(experiment: reproduce.Experiment) -> None:
     full = reproduce.read(experiment, full=True).runs
     quick = reproduce.read(experiment, full=False).runs

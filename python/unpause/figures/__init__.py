@@ -1,8 +1,8 @@
 """Figures of a result: one function each, found by name in :data:`FIGURES`.
 
 The generic figures suit any scenario; ``pcn-*`` are the PCN paper's, of which Figs. 10, 15 and 16
-are of models and show the same for every result; ``capfc-*`` are of the CaPFC paper. A figure that has nothing to show raises
-:class:`NothingToDraw` with a sentence that says why.
+are of models and show the same for every result; ``capfc-*`` are the CaPFC paper's. A figure that
+has nothing to show raises :class:`NothingToDraw` with a sentence that says why.
 """
 
 from __future__ import annotations

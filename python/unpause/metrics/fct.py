@@ -15,7 +15,6 @@ from unpause.metrics.windows import MS
 from unpause.result import Run
 from unpause.series import Unavailable
 
-
 #: Mean, percentiles, and the largest.
 Statistic = Literal["mean", "p50", "p99", "p99.9", "max"]
 
