@@ -394,6 +394,33 @@ def test_fct_of_some_traffic_and_of_flows_that_never_end(builder: Builder) -> No
         metrics.fct_ms(run, "mean", ["H2"])
 
 
+def test_tails_of_flows_and_of_queries_after_the_warm_up(builder: Builder) -> None:
+    run = builder.run("PFC_wdrop")
+    for start, dst, fct in ((1, "R0", 90), (5, "R0", 3), (5, "R0", 8), (5, "R1", 4), (9, "R1", 6)):
+        builder.flow(run, "query", dst=dst, start_ns=start * MS, fct_ns=fct * MS)
+    run = builder.only_run()
+    assert metrics.fct_ms(run, "max", ["query"]) == pytest.approx(90)
+    assert metrics.fct_ms(run, "max", ["query"], since_ms=5) == pytest.approx(8)
+    assert metrics.fct_ms(run, "p99.9", ["query"], since_ms=5) == pytest.approx(8 - 0.003 * 2)
+    # Queries of 8, 4 and 6 ms: the first has two flows.
+    assert metrics.query_ms(run, "mean", since_ms=5) == pytest.approx(6)
+    assert metrics.query_ms(run, "max") == pytest.approx(90)
+
+
+def test_drops_pauses_and_stops_of_switches(builder: Builder) -> None:
+    run = builder.run("PFC_wstop")
+    builder.rows["runs"][0] |= {"data_packets": 1_000_000, "dropped_packets": 25}
+    for peer, row in (("P7", {"pause_events": 3}), ("P8", {"stalls": 4, "stalled_ns": 2 * MS})):
+        builder.add("ports", run=run, scheme="PFC_wstop", node="S", peer=peer, **row)
+    run = builder.only_run()
+    assert (metrics.dropped_packets(run), metrics.dropped_ppm(run)) == (25, 25)
+    assert metrics.pause_events(run) == metrics.pause_events(run, ["S->P7"]) == 3
+    assert metrics.pause_events(run, ["S->P8"]) == 0
+    assert (metrics.stalls(run, ["S->P8"]), metrics.stalled_ms(run)) == (4, 2)
+    with pytest.raises(Unavailable, match="no link S->P9"):
+        metrics.stalls(run, ["S->P9"])
+
+
 def test_trends_from_the_smallest_to_the_largest_value(builder: Builder) -> None:
     for w_max, frames, fct in ((1.0, 40, 2.0), (0.125, 10, 3.0), (0.5, 30, 2.5)):
         run = builder.run("PCN", w_max=w_max)

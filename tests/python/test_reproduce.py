@@ -48,9 +48,10 @@ claims = ["PCN-F5"]
 """
 
 
-@pytest.mark.parametrize(
-    "experiment", [e for paper in reproduce.papers().values() for e in paper], ids=lambda e: e.id
-)
+EVERY = [experiment for of_paper in reproduce.papers().values() for experiment in of_paper]
+
+
+@pytest.mark.parametrize("experiment", EVERY, ids=lambda e: f"{e.scenario.parent.name}/{e.id}")
 def test_every_experiment_is_valid_in_both_versions(experiment: reproduce.Experiment) -> None:
     full = reproduce.read(experiment, full=True).runs
     quick = reproduce.read(experiment, full=False).runs
@@ -58,7 +59,7 @@ def test_every_experiment_is_valid_in_both_versions(experiment: reproduce.Experi
     asked = {"claims": [], **tomllib.loads(experiment.scenario.read_text("utf-8"))["report"]}
     assert set(asked["figures"]) <= set(figures.FIGURES)
     known = {c.id.partition(".")[0] for file in claims.files() for c in claims.read(file)}
-    assert set(asked.get("claims", [])) <= known
+    assert set(asked["claims"]) <= known
 
 
 def test_a_figure_selects_its_experiments() -> None:

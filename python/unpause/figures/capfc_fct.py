@@ -20,7 +20,7 @@ WARM_UP_MS = 500.0
 
 
 def draw(result: Result) -> Figure:
-    """Largest and 99.9th percentile of the FCT; drops, PAUSEs, stopped time of each technique."""
+    """Largest FCT and its 99.9th percentile; drops, PAUSEs and stopped time in all."""
     if result.sweep_columns and set(result.sweep_columns) != {"repetition"}:
         raise NothingToDraw(f"This result is a sweep over {', '.join(result.sweep_columns)}.")
     figure = Figure(figsize=(WIDTH, 4.6), layout="constrained")

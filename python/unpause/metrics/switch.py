@@ -27,7 +27,7 @@ def dropped_ppm(run: Run) -> float:
 
 @metric("PAUSEs")
 def pause_events(run: Run, links: list[str] | None = None) -> float:
-    """How often an ingress went to XOFF; of `links`, ``S->P1`` pauses P1; by default of all."""
+    """How often an ingress went to XOFF; ``S->P1`` of `links` pauses P1."""
     return float(series.column(_ports(run, links), "pause_events").sum())
 
 
