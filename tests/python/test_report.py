@@ -37,7 +37,9 @@ def web_search(builder: Builder, flows: int = 200) -> Builder:
 def of_f2(name: str) -> bool:
     if name.startswith("pcn-"):
         return name in ("pcn-f2", "pcn-f3", "pcn-f10", "pcn-f15", "pcn-f16")
-    return name not in ("fct-slowdown", "cioq-load")
+    if name.startswith("ecn-sharp-"):
+        return name == "ecn-sharp-t4"
+    return name not in ("fct-slowdown", "cioq-load") and not name.startswith("capfc-")
 
 
 @pytest.mark.parametrize("name", [n for n in figures.FIGURES if of_f2(n)])
@@ -139,6 +141,65 @@ def test_figure_13_is_over_the_weight_that_is_swept(builder: Builder, tmp_path: 
     assert [label.get_text() for label in pause.get_xticklabels()] == ["0.125", "0.5"]
     for ax, medians in ((pause, [0.1, 0.3]), (p99, [8.0, 2.0])):
         assert list(ax.containers[0].lines[0].get_ydata()) == pytest.approx(medians)
+
+
+def ecn_sharp(schemes: list[str], column: str = "", values: tuple[float, ...] = (0,)) -> Builder:
+    """Flows of every size under each scheme, at each value of `column` and for two seeds."""
+    builder = Builder()
+    for scheme in schemes:
+        for value in values:
+            for seed in (1, 2):
+                swept = {column: value} if column else {}
+                run = builder.run(scheme, seed=seed, **swept)
+                for size in (10e3, 50e3, 1e6, 20e6, 30e6):
+                    fct = size * (1 + value) * (2 if "ECN#" in scheme else 3)
+                    row = {"start_ns": 0.0, "size_bytes": size, "fct_ns": fct}
+                    builder.flow(run, "queries", **row)
+                    builder.flow(run, "short0", **row)
+                time = np.arange(0, 420.0, 20)
+                builder.port_samples(run, "S0->H0", time, 100_000 * (time < 40))
+                rate = np.full(len(time), 2.4)
+                for i in range(3):
+                    builder.flow_rates(run, f"long{i}", time + 20, rate, flow_id=i)
+    return builder
+
+
+def ecn_sharp_s5() -> Builder:
+    builder = Builder()
+    for target in (10.0, 80.0):
+        for interval in (100.0, 240.0):
+            run = builder.run("ECN#", pst_target_us=target, pst_interval_us=interval)
+            builder.flow(run, "flows", start_ns=0.0, size_bytes=50e3, fct_ns=1e6 + target)
+    return builder
+
+
+RED = ["RED-Tail", "ECN#"]
+SPREADS = [f"{name} {k}x" for k in (3, 5) for name in ("RED-AVG", "RED-Tail", "ECN#")]
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("ecn-sharp-fct", lambda: ecn_sharp(RED, "load", (0.3, 0.9))),
+        ("ecn-sharp-fct", lambda: ecn_sharp(["PIAS", "PIAS+ECN#"], "load", (0.3, 0.9))),
+        ("ecn-sharp-t2", lambda: ecn_sharp(["RED"], "k_kb", (50, 250))),
+        ("ecn-sharp-t3", lambda: ecn_sharp(SPREADS)),
+        ("ecn-sharp-t7", lambda: ecn_sharp(SPREADS, "load", (0.3, 0.9))),
+        ("ecn-sharp-s3", lambda: ecn_sharp(RED)),
+        ("ecn-sharp-s4", lambda: ecn_sharp(RED, "queries", (50, 100))),
+        ("ecn-sharp-s5", ecn_sharp_s5),
+        ("ecn-sharp-s6", lambda: ecn_sharp(["TCN", "ECN#"])),
+    ],
+)
+def test_figures_of_ecn_sharp_are_drawn(
+    name: str, made: Callable[[], Builder], tmp_path: Path
+) -> None:
+    figure = figures.draw(made().result(), name)
+    figures.save(figure, tmp_path, name)
+    assert all(ax.has_data() for ax in figure.axes)
+    if name == "ecn-sharp-fct":
+        ratio = figure.axes[0].lines[-1].get_ydata()
+        assert list(ratio) == pytest.approx([2 / 3, 2 / 3])
 
 
 def test_figures_are_the_same_bytes_twice(pcn_f2: Callable[[], Builder], tmp_path: Path) -> None:
