@@ -3,6 +3,7 @@ from os import PathLike
 from typing import final
 
 def main(arguments: Sequence[str]) -> int: ...
+def tofino_division(dividend: int, divisors: list[int]) -> list[float]: ...
 def pcn_reaction(
     cnps: Sequence[int | None],
     *,

@@ -89,3 +89,15 @@ def _ratio(name: str, value: Ratio) -> tuple[int, int]:
     if not 0 <= ratio <= 1:
         raise ValueError(f"{name} is {value}; it must be from 0 to 1")
     return ratio.numerator, ratio.denominator
+
+
+def tofino_division(dividend: int, divisors: Iterable[int]) -> np.ndarray:
+    """Quotients as ECN# on a Tofino approximates them (Algorithm 3): by table and shift.
+
+    Args:
+        dividend: pst_interval, in ticks of its clock.
+        divisors: Numbers of marks, at least 1.
+    """
+    from unpause import _native
+
+    return np.array(_native.tofino_division(dividend, list(divisors)))

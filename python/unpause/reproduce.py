@@ -2,14 +2,19 @@
 
 ``python -m unpause.reproduce pcn`` runs every experiment listed in ``reproduce.toml`` beside this
 module, ``pcn/F11`` only those of one figure. Each becomes a result directory with its own report;
-``index.html`` shows for each the figures, the claims and why claims do not hold.
+``index.html`` shows for each the figures, the claims and why claims do not hold. ``--markdown
+FILE`` writes the same for a repository: FILE, and the figures in a folder beside it.
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
+import datetime
 import difflib
+import os
+import shutil
+import subprocess
 import sys
 import time
 import tomllib
@@ -39,7 +44,8 @@ class Experiment:
     """One scenario of a paper.
 
     Attributes:
-        id: Such as ``F11``; those of one figure start alike: ``F18``, ``F18-on-off``.
+        id: Such as ``F11``. Several of one figure: ``F18``, ``F18-on-off``. One of several figures:
+            ``F10-F15-F16``.
         scenario: The scenario file.
         quick: What the quick version has instead, by path of the key in the scenario.
     """
@@ -63,6 +69,7 @@ class Done:
         reduced: What the quick version had instead, one sentence each.
         problems: What could not be done.
         runs: Number of runs.
+        seeds: Seeds of the runs.
         seconds: Wall time of the runs.
     """
 
@@ -75,7 +82,13 @@ class Done:
     reduced: list[str]
     problems: list[str]
     runs: int
+    seeds: str
     seconds: float
+
+    @property
+    def counts(self) -> str:
+        """How many claims had which verdict."""
+        return report.verdict_counts(self.claims)
 
 
 def papers() -> dict[str, list[Experiment]]:
@@ -105,7 +118,7 @@ def select(what: str) -> tuple[str, list[Experiment]]:
     if not figure:
         return paper, known[paper]
     ids = [e.id for e in known[paper]]
-    found = [e for e in known[paper] if figure.upper() in (e.id.upper(), e.id.partition("-")[0])]
+    found = [e for e in known[paper] if figure.upper() in (e.id.upper(), *e.id.split("-"))]
     if not found:
         raise ReproduceError(f"{paper} has no experiment {figure!r}{_nearest(figure, ids)}")
     return paper, found
@@ -181,14 +194,16 @@ def reproduce(
     paper, experiments = select(what)
     place = Path(directory) if directory else Path("results") / f"reproduce-{paper}"
     place.mkdir(parents=True, exist_ok=True)
+    page = place / "index.html"
     done = []
     for number, experiment in enumerate(experiments, start=1):
         print(f"[{number}/{len(experiments)}] {experiment.id}", flush=True)
         done.append(_run(experiment, place, full, threads))
-        counts = report.verdict_counts(done[-1].claims)
-        print(f"    {done[-1].runs} runs in {done[-1].seconds:.0f} s. {counts}", flush=True)
-    page = place / "index.html"
-    page.write_text(_page(paper, done, full), "utf-8")
+        print(
+            f"    {done[-1].runs} runs in {done[-1].seconds:.0f} s. {done[-1].counts}", flush=True
+        )
+        # After each, so that an interruption leaves a page of what is done.
+        page.write_text(_page(paper, done, full), "utf-8")
     return page, done
 
 
@@ -216,8 +231,20 @@ def _run(experiment: Experiment, place: Path, full: bool, threads: int | None) -
         [f"{path} = {_text(value)}" for path, value in quick.items()],
         [*_skipped(built, wanted), *built.problems, *_warnings(result)],
         result.runs.num_rows,
+        _ranges(result.manifest["seeds"]),
         seconds,
     )
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Such as ``1-3, 7``."""
+    ranges: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return ", ".join(f"{a}-{b}" if b > a else f"{a}" for a, b in ranges)
 
 
 def _text(value: Any) -> str:
@@ -241,16 +268,73 @@ def _page(paper: str, done: Sequence[Done], full: bool) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    every = [claim for d in done for claim in d.claims]
     return environment.get_template("reproduce.html").render(
         paper=paper.upper(),
         done=done,
         full=full,
-        counts=report.verdict_counts(every),
+        counts=report.verdict_counts([claim for d in done for claim in d.claims]),
         seconds=sum(d.seconds for d in done),
         reproduced=Verdict.REPRODUCED,
         version=unpause.__version__,
     )
+
+
+def write_markdown(
+    file: str | Path, place: Path, paper: str, done: Sequence[Done], full: bool
+) -> None:
+    """Write `done`, which lies in `place`, as Markdown; the figures into a folder beside it.
+
+    A file ``NAME-notes.md`` beside it is linked to.
+    """
+    page = Path(file)
+    folder = page.with_suffix("")
+    folder.mkdir(parents=True, exist_ok=True)
+    copied = [copy.copy(d) for d in done]
+    for d in copied:
+        moved = []
+        for title, path in d.pictures:
+            name = f"{d.directory}-{Path(path).name}"
+            shutil.copyfile(place / path, folder / name)
+            moved.append((title, f"{folder.name}/{name}"))
+        d.pictures = moved
+    environment = Environment(
+        loader=PackageLoader("unpause"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["cell"] = lambda text: text.replace("|", "\\|")
+    environment.filters["lines"] = lambda text: text.replace("; ", ";<br>")
+    notes = page.with_name(f"{page.stem}-notes.md")
+    text = environment.get_template("reproduce.md").render(
+        paper=paper.upper(),
+        name=paper,
+        done=copied,
+        full=full,
+        counts=report.verdict_counts([claim for d in done for claim in d.claims]),
+        duration=_duration,
+        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        commit=_commit(),
+        cores=os.cpu_count(),
+        notes=notes.name if notes.exists() else "",
+        reproduced=Verdict.REPRODUCED,
+        version=unpause.__version__,
+    )
+    page.write_text(text, "utf-8")
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def _commit() -> str:
+    """The commit checked out in the current directory, if there is one."""
+    asked = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+    try:
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -264,17 +348,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     size.add_argument("--quick", action="store_true", help="the reduced version [default]")
     size.add_argument("--full", action="store_true", help="the scenarios as they are written")
     parser.add_argument("--out", help="directory [default: results/reproduce-<paper>]")
+    parser.add_argument("--markdown", metavar="FILE", help="write the page as Markdown, too")
     parser.add_argument("--threads", type=int, help="threads [default: one per core]")
     options = parser.parse_args(arguments)
     try:
         page, done = reproduce(
             options.what, options.out, full=options.full, threads=options.threads
         )
+        if options.markdown:
+            paper = options.what.partition("/")[0]
+            write_markdown(options.markdown, page.parent, paper, done, options.full)
     except (ReproduceError, ScenarioError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("interrupted: the page was not written", file=sys.stderr)
+        print("interrupted: the page has what was finished before", file=sys.stderr)
         return 130
     if not options.full:
         for d in done:

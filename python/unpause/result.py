@@ -75,8 +75,13 @@ class Result:
 
     @property
     def flow_series(self) -> pa.Table:
-        """Recorded flows over time: ``controller_rate_bps`` now, bytes since the start."""
+        """Recorded flows over time: rate or window now, bytes since the start."""
         return self.tables["flow_series"]
+
+    @property
+    def packets(self) -> pa.Table:
+        """One row for each packet that left by a port of ``probes.packets``."""
+        return self.tables["packets"]
 
     @cached_property
     def scenario(self) -> dict[str, Any]:

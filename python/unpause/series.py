@@ -31,6 +31,7 @@ class FlowSeries:
     controller_bps: np.ndarray
     sent_bytes: np.ndarray
     delivered_bytes: np.ndarray
+    notifications: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ def flow(run: Run, traffic: str) -> FlowSeries:
         column(rows, "controller_rate_bps"),
         column(rows, "sent_bytes"),
         column(rows, "delivered_bytes"),
+        column(rows, "notifications"),
     )
 
 

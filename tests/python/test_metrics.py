@@ -431,3 +431,57 @@ def test_trends_from_the_smallest_to_the_largest_value(builder: Builder) -> None
     assert metrics.swept_fct_trend(runs, "w_max", "p99") == pytest.approx(1.5)
     with pytest.raises(Unavailable, match="Nothing was paused"):
         metrics.swept_pause_rate_trend(runs, "w_max", 20, ["S0->H0"])
+
+
+def test_fct_by_size_leaves_out_what_did_not_complete(builder: Builder) -> None:
+    run = builder.run("ECN#", load=0.5)
+    for ms, size in ((1.0, 3e3), (3.0, 99e3), (50.0, 100e3), (400.0, 20e6)):
+        builder.flow(run, "flows", start_ns=0.0, size_bytes=size, fct_ns=ms * MS)
+    builder.flow(run, "flows", start_ns=0.0, size_bytes=50e3, fct_ns=None)
+    builder.run("ECN#", load=0.9)
+    builder.flow(1, "flows", start_ns=0.0, size_bytes=3e3, fct_ns=4 * MS)
+    runs = builder.result().runs_of("ECN#")
+    assert metrics.fct_of_size_ms(runs[0], "mean", below_bytes=100e3) == pytest.approx(2)
+    assert metrics.fct_of_size_ms(runs[0], "p99", below_bytes=100e3) == pytest.approx(2.98)
+    assert metrics.fct_of_size_ms(runs[0], "mean", above_bytes=10e6) == pytest.approx(400)
+    assert metrics.unfinished_flows(runs[0]) == 1
+    assert metrics.swept_fct_of_size_ms(runs, "load", 0.9, "mean") == pytest.approx(4)
+    ratio = metrics.swept_fct_of_size_ratio(runs, "load", 0.9, 0.5, "mean", below_bytes=100e3)
+    assert ratio == pytest.approx(2)
+    assert metrics.swept_fct_spread(runs, "mean") == pytest.approx(113.5 / 4 - 1)
+    with pytest.raises(Unavailable, match=r"no run with load = 0\.7"):
+        metrics.swept_fct_of_size_ms(runs, "load", 0.7, "mean")
+    with pytest.raises(Unavailable, match="such a size"):
+        metrics.fct_of_size_ms(runs[1], "mean", above_bytes=10e6)
+
+
+def test_the_first_drops_of_a_sweep(builder: Builder) -> None:
+    for queries, dropped in ((100, 3), (50, 0), (75, 1)):
+        builder.run("ECN#", queries=queries)
+        builder.rows["runs"][-1]["dropped_packets"] = dropped
+    runs = builder.result().runs_of("ECN#")
+    assert metrics.swept_first_drops(runs, "queries") == 75
+    assert (
+        metrics.swept_first_drops([r for r in runs if r.row["queries"] == 50], "queries")
+        == math.inf
+    )
+    assert metrics.dropped_packets(runs[0]) == 3
+
+
+def test_a_queue_in_packets(builder: Builder) -> None:
+    run = builder.run("ECN#")
+    builder.port_samples(run, "S0->H0", np.array([1.0, 2.0, 3.0]), np.array([0, 1454, 2908]))
+    run = builder.only_run()
+    assert metrics.mean_queue_packets(run, "S0->H0", [1.5, 3.0], 1454) == pytest.approx(1.5)
+
+
+def test_division_on_a_tofino() -> None:
+    """The corrected table of the specification, pst_interval 200 and 1000."""
+    from unpause.mechanisms import tofino_division
+
+    counts = [1, 2, 3, 5, 8, 10, 16, 17, 31, 100]
+    of_200 = [200, 100, 67, 40, 25, 20, 12.5, 12.5, 6.75, 2.09375]
+    of_1000 = [1000, 500, 336, 200, 125, 100, 62.5, 62.5, 33.5, 10.5]
+    assert tofino_division(200, counts) == pytest.approx(of_200)
+    assert tofino_division(1000, counts) == pytest.approx(of_1000)
+    assert metrics.tofino_division_error_percent(1000, 400) == pytest.approx(12.1, abs=0.1)

@@ -37,7 +37,9 @@ def web_search(builder: Builder, flows: int = 200) -> Builder:
 def of_f2(name: str) -> bool:
     if name.startswith("pcn-"):
         return name in ("pcn-f2", "pcn-f3", "pcn-f10", "pcn-f15", "pcn-f16")
-    return name != "fct-slowdown"
+    if name.startswith("ecn-sharp-"):
+        return name == "ecn-sharp-t4"
+    return name not in ("fct-slowdown", "cioq-load") and not name.startswith("capfc-")
 
 
 @pytest.mark.parametrize("name", [n for n in figures.FIGURES if of_f2(n)])
@@ -87,6 +89,117 @@ def test_figures_11_18_and_19_are_drawn(tmp_path: Path) -> None:
         assert all(len(ax.lines) in lines for ax in figure.axes if ax.get_visible())
         with pytest.raises(figures.NothingToDraw):
             figures.draw(swept(Builder(), "xoff_kb", [], 1).result(), name)
+
+
+def hadoop(builder: Builder, **frames: list[int]) -> Builder:
+    """A made-up Fig. 12: PAUSE frames on S1->S0 by scheme and seed, and FCTs of seed + 1 ms."""
+    for scheme, every in frames.items():
+        for seed, sent in enumerate(every, start=1):
+            run = builder.run(scheme, seed=seed, w_max=0.5, repetition=seed)
+            builder.add("ports", run=run, scheme=scheme, node="S1", peer="S0", pause_frames=sent)
+            for group in ("H0", "H1", "H2-H15"):
+                builder.flow(run, group, start_ns=0.0, fct_ns=(seed + 1) * MS)
+    return builder
+
+
+def test_figure_12_shows_the_median_of_the_seeds(builder: Builder, tmp_path: Path) -> None:
+    figure = figures.draw(hadoop(builder, QCN=[0, 0, 0], PCN=[600, 200, 1000]).result(), "pcn-f12")
+    figures.save(figure, tmp_path, "pcn-f12")
+    pause, mean, _ = figure.axes
+    qcn, pcn = (c.lines[0].get_ydata() for c in pause.containers)
+    assert len(qcn) == 0
+    # 600 frames in 2 s of arrivals, in all and on S1->S0; the other links have none.
+    np.testing.assert_allclose(pcn, [0.3, 0.3])
+    assert [text.get_text() for text in pause.texts] == ["0"] * (5 + 3)
+    for container in mean.containers:
+        np.testing.assert_allclose(container.lines[0].get_ydata(), [3, 3, 3, 3])
+
+
+def test_variants_have_a_row_each_in_the_order_of_the_file(
+    builder: Builder, tmp_path: Path
+) -> None:
+    made = hadoop(builder, **{"PFC+PCN": [600, 200, 1000], "QCN, slower": [0, 0, 0]})
+    figure = figures.draw(made.result(), "pcn-f12-readings")
+    figures.save(figure, tmp_path, "pcn-f12-readings")
+    pause = figure.axes[0]
+    assert [label.get_text() for label in pause.get_yticklabels()] == ["PCN", "QCN, slower"]
+    bar, dot = pause.get_lines()
+    np.testing.assert_allclose(bar.get_xdata(), [0.1, 0.5])
+    np.testing.assert_allclose(dot.get_xdata(), [0.3])
+    assert [(text.get_text(), text.get_position()[1]) for text in pause.texts] == [("0", 1)]
+
+
+def test_figure_13_is_over_the_weight_that_is_swept(builder: Builder, tmp_path: Path) -> None:
+    for w_max, frames in ((0.5, [600, 200, 1000]), (0.125, [100, 200, 300])):
+        for seed, sent in enumerate(frames, start=1):
+            run = builder.run("PCN", seed=seed, w_max=w_max, repetition=seed)
+            builder.add("ports", run=run, scheme="PCN", node="S1", peer="S0", pause_frames=sent)
+            builder.flow(run, "H0", start_ns=0.0, fct_ns=MS / w_max)
+    figure = figures.draw(builder.result(), "pcn-f13")
+    figures.save(figure, tmp_path, "pcn-f13")
+    pause, p99 = figure.axes
+    assert [label.get_text() for label in pause.get_xticklabels()] == ["0.125", "0.5"]
+    for ax, medians in ((pause, [0.1, 0.3]), (p99, [8.0, 2.0])):
+        assert list(ax.containers[0].lines[0].get_ydata()) == pytest.approx(medians)
+
+
+def ecn_sharp(schemes: list[str], column: str = "", values: tuple[float, ...] = (0,)) -> Builder:
+    """Flows of every size under each scheme, at each value of `column` and for two seeds."""
+    builder = Builder()
+    for scheme in schemes:
+        for value in values:
+            for seed in (1, 2):
+                swept = {column: value} if column else {}
+                run = builder.run(scheme, seed=seed, **swept)
+                for size in (10e3, 50e3, 1e6, 20e6, 30e6):
+                    fct = size * (1 + value) * (2 if "ECN#" in scheme else 3)
+                    row = {"start_ns": 0.0, "size_bytes": size, "fct_ns": fct}
+                    builder.flow(run, "queries", **row)
+                    builder.flow(run, "short0", **row)
+                time = np.arange(0, 420.0, 20)
+                builder.port_samples(run, "S0->H0", time, 100_000 * (time < 40))
+                rate = np.full(len(time), 2.4)
+                for i in range(3):
+                    builder.flow_rates(run, f"long{i}", time + 20, rate, flow_id=i)
+    return builder
+
+
+def ecn_sharp_s5() -> Builder:
+    builder = Builder()
+    for target in (10.0, 80.0):
+        for interval in (100.0, 240.0):
+            run = builder.run("ECN#", pst_target_us=target, pst_interval_us=interval)
+            builder.flow(run, "flows", start_ns=0.0, size_bytes=50e3, fct_ns=1e6 + target)
+    return builder
+
+
+RED = ["RED-Tail", "ECN#"]
+SPREADS = [f"{name} {k}x" for k in (3, 5) for name in ("RED-AVG", "RED-Tail", "ECN#")]
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("ecn-sharp-fct", lambda: ecn_sharp(RED, "load", (0.3, 0.9))),
+        ("ecn-sharp-fct", lambda: ecn_sharp(["PIAS", "PIAS+ECN#"], "load", (0.3, 0.9))),
+        ("ecn-sharp-t2", lambda: ecn_sharp(["RED"], "k_kb", (50, 250))),
+        ("ecn-sharp-t3", lambda: ecn_sharp(SPREADS)),
+        ("ecn-sharp-t7", lambda: ecn_sharp(SPREADS, "load", (0.3, 0.9))),
+        ("ecn-sharp-s3", lambda: ecn_sharp(RED)),
+        ("ecn-sharp-s4", lambda: ecn_sharp(RED, "queries", (50, 100))),
+        ("ecn-sharp-s5", ecn_sharp_s5),
+        ("ecn-sharp-s6", lambda: ecn_sharp(["TCN", "ECN#"])),
+    ],
+)
+def test_figures_of_ecn_sharp_are_drawn(
+    name: str, made: Callable[[], Builder], tmp_path: Path
+) -> None:
+    figure = figures.draw(made().result(), name)
+    figures.save(figure, tmp_path, name)
+    assert all(ax.has_data() for ax in figure.axes)
+    if name == "ecn-sharp-fct":
+        ratio = figure.axes[0].lines[-1].get_ydata()
+        assert list(ratio) == pytest.approx([2 / 3, 2 / 3])
 
 
 def test_figures_are_the_same_bytes_twice(pcn_f2: Callable[[], Builder], tmp_path: Path) -> None:
@@ -157,6 +270,9 @@ def test_sweep(builder: Builder) -> None:
         ("fct-slowdown", "At most 0 flows of a scheme completed; percentiles by size need 100."),
         ("pcn-f2", "No flow of traffic 'burst' started under PFC."),
         ("pcn-f5", "The result has no swept column 'f1_limit_gbps'."),
+        ("pcn-f12", "No flow started under PFC."),
+        ("pcn-f12-readings", "No flow of H0 started under PFC."),
+        ("pcn-f13", "The result has no swept column 'w_min' or 'w_max'."),
         ("pcn-fluid", "The result has no swept column 'flows'."),
     ],
 )

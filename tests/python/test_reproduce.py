@@ -64,8 +64,9 @@ def test_every_experiment_is_valid_in_both_versions(experiment: reproduce.Experi
 
 def test_a_figure_selects_its_experiments() -> None:
     assert [e.id for e in reproduce.select("pcn/F18")[1]] == ["F18", "F18-on-off"]
-    assert [e.id for e in reproduce.select("pcn/f2")[1]] == ["F2", "F2-40g"]
+    assert [e.id for e in reproduce.select("pcn/f2")[1]] == ["F2", "F2-40g", "F2-readings"]
     assert [e.id for e in reproduce.select("pcn/f5")[1]] == ["F5"]
+    assert [e.id for e in reproduce.select("pcn/F15")[1]] == ["F10-F15-F16"]
     assert len(reproduce.select("pcn")[1]) == len(reproduce.papers()["pcn"])
 
 
@@ -97,7 +98,13 @@ def test_the_page_says_what_was_run_and_found(
     made = reproduce.Experiment("F5", file, {"sweep.xoff_kb.values": [64, 128]})
     monkeypatch.setattr(reproduce, "papers", lambda: {"pcn": [made]})
     out = tmp_path / "out"
-    assert reproduce.main(["pcn", "--out", str(out), *(["--full"] if full else [])]) == 0
+    markdown = tmp_path / "docs" / "pcn.md"
+    arguments = ["--out", str(out), "--markdown", str(markdown), *(["--full"] if full else [])]
+    assert reproduce.main(["pcn", *arguments]) == 0
+    text = markdown.read_text("utf-8")
+    assert "## F5\n\nTwo flows into one port. nobody, Fig. 1." in text
+    assert ("Reduced: sweep.xoff_kb.values = 64, 128." in text) is not full
+    assert "| PCN-F5.C1 | F1's limiter above" in text
     page = (out / "index.html").read_text("utf-8")
     assert "Two flows into one port" in page
     assert "PCN-F5.C1" in page

@@ -8,8 +8,8 @@ use unpause_protocols::{congestion_point, notification_point, reaction_point};
 use unpause_scenario::cdf;
 use unpause_scenario::topology::{ClosPods, FatTree, SingleSwitch, Topology, TwoSwitch};
 use unpause_sim::config::{
-    Config, Exit, HostConfig, Memory, NodeId, PipelineConfig, Probes, SchemeConfig, SwitchConfig,
-    SwitchModel,
+    CioqConfig, Config, Exit, HostConfig, Memory, NodeId, PfcThreshold, PipelineConfig, Probes,
+    SchemeConfig, SpinesConfig, SwitchConfig, SwitchModel,
 };
 use unpause_sim::traffic::{
     Arrivals, Burst, BurstFlows, ExtraDelay, FlowSettings, FlowSpec, Incast, Permutation, Poisson,
@@ -121,6 +121,30 @@ pub const CASES: &[Case] = &[
         role: Role::Single,
     },
     Case {
+        name: "cioq-pipe",
+        what: "(g) CIOQ of 20 hosts, permutation of 10 MB flows, its fabric a pipe",
+        config: |_| cioq(None),
+        flows: 0,
+        role: Role::Single,
+    },
+    Case {
+        name: "cioq-spines",
+        what: "(g) the same over 4 leaves and 32 spines, in cells",
+        config: |_| cioq(Some(SpinesConfig::default())),
+        flows: 0,
+        role: Role::Single,
+    },
+    Case {
+        name: "cioq-shared",
+        what: "(g) the same flows through a switch with a shared buffer",
+        config: |_| Config {
+            switch: SwitchConfig::default(),
+            ..cioq(None)
+        },
+        flows: 0,
+        role: Role::Named,
+    },
+    Case {
         name: "gate-fig1",
         what: "(a) with PCN, 12 ms of it",
         config: |_| fig1(pcn(), Time::from_ms(4), Time::from_ms(12)),
@@ -170,6 +194,7 @@ fn run(topology: Topology, scheme: SchemeConfig, traffic: Vec<TrafficSpec>, stop
         traffic,
         probes: Probes {
             interval: Time::from_us(50),
+            flow_interval: None,
             ..Probes::default()
         },
         seed: 1,
@@ -203,6 +228,7 @@ fn fig1(scheme: SchemeConfig, burst: Time, stop: Time) -> Config {
         stop: Time::NEVER,
         priority: 3,
         rate_limit: None,
+        offered: None,
         controlled: true,
         recorded: true,
         source_port: 0,
@@ -306,6 +332,39 @@ fn constant(flows: u64) -> Config {
     config
 }
 
+/// The switch of the QCN-at-inputs paper, with the headers of that paper's frames.
+fn cioq(spines: Option<SpinesConfig>) -> Config {
+    let topology = SingleSwitch {
+        hosts: 20,
+        rate: Rate::from_gbps(10),
+        delay: Time::from_us(1),
+    }
+    .build()
+    .expect("the topology is sound");
+    let traffic = TrafficSpec::Permutation(Permutation {
+        hosts: topology.hosts().collect(),
+        size: Some(Size::Fixed(10_000_000)),
+        start: Time::ZERO,
+        flow: FlowSettings::default(),
+    });
+    let mut config = run(
+        topology,
+        SchemeConfig::default(),
+        vec![traffic],
+        Time::from_ms(20),
+    );
+    config.host.payload_bytes = 1474;
+    config.switch.model = SwitchModel::Cioq(CioqConfig {
+        spines,
+        ..CioqConfig::default()
+    });
+    config.switch.pfc.threshold = PfcThreshold::Static {
+        xoff_bytes: 110_000,
+        xon_bytes: 44_000,
+    };
+    config
+}
+
 /// The same over switches with a pipeline and CaPFC, with PFC's threshold at ingress and egress.
 fn pipelined(mut config: Config) -> Config {
     config.switch.model = SwitchModel::Pipeline(PipelineConfig {
@@ -388,6 +447,7 @@ fn nic() -> Config {
         stop: Time::NEVER,
         priority: 3,
         rate_limit: Some(Rate::from_mbps(39)),
+        offered: None,
         controlled: true,
         recorded: false,
         source_port: 0,

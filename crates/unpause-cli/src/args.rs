@@ -173,6 +173,9 @@ pub struct Reproduce {
     /// Directory [default: results/reproduce-<paper>].
     #[arg(long, short)]
     pub out: Option<PathBuf>,
+    /// Write the page as Markdown, too, and its figures into a folder beside it.
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
     /// Threads, shared among the runs [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,

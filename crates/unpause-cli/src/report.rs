@@ -43,6 +43,9 @@ pub fn reproduce(args: &Reproduce) -> u8 {
     if let Some(out) = &args.out {
         arguments.extend(["--out".into(), out.into()]);
     }
+    if let Some(markdown) = &args.markdown {
+        arguments.extend(["--markdown".into(), markdown.into()]);
+    }
     if let Some(threads) = args.threads {
         arguments.extend(["--threads".into(), threads.to_string().into()]);
     }

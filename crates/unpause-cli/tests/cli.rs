@@ -81,6 +81,7 @@ fn a_run_writes_a_complete_directory_and_a_summary() {
         "flow_series.parquet",
         "flows.parquet",
         "manifest.json",
+        "packets.parquet",
         "pauses.parquet",
         "port_series.parquet",
         "ports.parquet",

@@ -11,6 +11,11 @@ pub(crate) fn jittered<R: Rng>(value: u64, rng: &mut R) -> u64 {
     u64::try_from(product).unwrap_or(u64::MAX)
 }
 
+/// Uniform in `0..n`, but for a bias of n/2³² at most; 0 if `n` is.
+pub(crate) fn below<R: Rng>(n: usize, rng: &mut R) -> usize {
+    ((u128::from(rng.next_u32()) * n as u128) >> 32) as usize
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,7 +18,10 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{Outcome, Scenario, main, mechanisms::pcn_reaction, table::Table};
+    use super::{
+        Outcome, Scenario, main, mechanisms::pcn_reaction, mechanisms::tofino_division,
+        table::Table,
+    };
 }
 
 /// A scenario, read and checked.
@@ -107,6 +110,7 @@ impl Outcome {
             "pauses" => &tables.pauses,
             "port_series" => &tables.port_series,
             "flow_series" => &tables.flow_series,
+            "packets" => &tables.packets,
             _ => return Err(pyo3::exceptions::PyKeyError::new_err(name.to_owned())),
         };
         Ok(table::Table::new(batch.clone()))

@@ -4,6 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rand_xoshiro::Xoshiro128PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
+use unpause_protocols::congestion_point::tofino::Divider;
 use unpause_protocols::notification::Notification;
 use unpause_protocols::reaction_point::Mechanism;
 use unpause_protocols::reaction_point::pcn::{Params, Pcn};
@@ -41,6 +42,17 @@ pub(crate) fn pcn_reaction(
         (rp.rate().as_bps(), rp.weight().as_q32())
     });
     Ok(after.unzip())
+}
+
+/// Quotients of `dividend` by each of `divisors` as ECN# on a Tofino approximates them.
+#[pyfunction]
+pub(crate) fn tofino_division(dividend: u32, divisors: Vec<u32>) -> Vec<f64> {
+    let divider = Divider::new(dividend);
+    let quotient = |divisor| {
+        let (mantissa, exponent) = divider.approximate(divisor);
+        f64::from(mantissa) * f64::from(exponent).exp2()
+    };
+    divisors.into_iter().map(quotient).collect()
 }
 
 fn weight(name: &str, (numerator, denominator): (u64, u64)) -> PyResult<Fraction> {

@@ -11,7 +11,7 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
 
-use crate::quantity::{Duration, Ratio, Size};
+use crate::quantity::{DataRate, Duration, Ratio, Size};
 
 /// What is left of the file when topology, schemes and traffic are taken out.
 #[derive(Deserialize)]
@@ -51,6 +51,7 @@ pub(crate) struct Host {
     pub retransmit_timeout: Option<Spanned<Duration>>,
     pub control_priority: Option<Spanned<u8>>,
     pub extra_delay: Option<Spanned<ExtraDelay>>,
+    pub notification_reaction: Option<Spanned<Duration>>,
 }
 
 /// `[tcp]`
@@ -104,13 +105,14 @@ pub(crate) enum Transport {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Switch {
-    pub model: Option<SwitchModel>,
+    pub model: Option<Spanned<SwitchModel>>,
     pub pipeline: Option<Spanned<Pipeline>>,
+    pub cioq: Option<Spanned<Cioq>>,
     pub lossless: Option<Vec<Spanned<u8>>>,
     pub buffer: Option<Spanned<Size>>,
     pub lossy_queue: Option<Spanned<Size>>,
     pub lossy_queue_packets: Option<Spanned<u32>>,
-    pub queueing: Option<Queueing>,
+    pub queueing: Option<Spanned<Queueing>>,
     pub scheduler: Option<Spanned<Scheduler>>,
 }
 
@@ -120,6 +122,7 @@ pub(crate) struct Switch {
 pub(crate) enum SwitchModel {
     SharedBuffer,
     Pipeline,
+    Cioq,
 }
 
 /// `[switch.pipeline]`
@@ -169,6 +172,21 @@ pub(crate) struct SharedMemory {
     pub pool: Option<Spanned<Size>>,
     pub queue_share: Option<Spanned<Size>>,
     pub port_share: Option<Spanned<Size>>,
+}
+
+/// `[switch.cioq]`
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cioq {
+    pub input_buffer: Option<Spanned<Size>>,
+    pub output_buffer: Option<Spanned<Size>>,
+    pub cell: Option<Spanned<Size>>,
+    pub latency: Option<Spanned<Duration>>,
+    pub speedup: Option<Spanned<Ratio>>,
+    pub spines: Option<Spanned<u16>>,
+    pub hosts_per_leaf: Option<Spanned<u16>>,
+    pub spine_rate: Option<Spanned<DataRate>>,
+    pub spine_cells: Option<Spanned<u16>>,
 }
 
 /// In which order an egress queue serves packets.
@@ -229,10 +247,14 @@ pub(crate) enum PfcMode {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Probes {
     pub interval: Option<Spanned<Duration>>,
+    pub flow_interval: Option<Spanned<Duration>>,
     pub start: Option<Spanned<Duration>>,
     #[serde(default)]
     pub ports: Vec<Spanned<String>>,
     pub pauses: Option<bool>,
+    #[serde(default)]
+    pub packets: Vec<Spanned<String>>,
+    pub packet_flows: Option<Spanned<Vec<u32>>>,
     pub deadlock: Option<Spanned<Duration>>,
     pub deadlock_hold: Option<Spanned<Duration>>,
 }

@@ -90,7 +90,7 @@ section!(NpEcnFile for NpEcnParams {
 });
 
 /// A value of `marking`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Marking {
     /// No marks.
     None,

@@ -16,7 +16,8 @@ use crate::document::{Table, read};
 use crate::error::{Checked, Problem};
 use crate::quantity::{DataRate, Duration, Ratio, Size};
 use crate::setting::{
-    AlphaOrder, MarkBasis, Percent, PowerOfHalf, Quantisation, Setting, TimelyVariant,
+    AlphaOrder, MarkBasis, Percent, PowerOfHalf, QcnInterval, QcnMode, Quantisation, Setting,
+    TimelyVariant,
 };
 
 /// One key of a mechanism's table.
@@ -101,6 +102,9 @@ section!(QcnFile for QcnParams {
     weight: u8 "weight w of the queue's growth" => cp.weight;
     sample_base: Size "bytes between samples of an uncongested queue" => cp.sample_base;
     quantisation: Quantisation "of the feedback: linear, top-bits" => cp.quantisation;
+    mode: QcnMode "which buffer is sampled and who is notified: output-arrival, input-arrival, input-occupancy-det, input-occupancy-rand"
+        => cp.mode;
+    interval: QcnInterval "between samples: standard-table, fixed" => cp.interval;
     gd: PowerOfHalf "gain of a decrease" => rp.gd_log2;
     min_decrease_factor: Ratio "one cut leaves at least this much" => rp.min_decrease_factor;
     fr_threshold: u32 "cycles of fast recovery" => rp.fr_threshold;
@@ -180,7 +184,7 @@ section!(DctcpFile for DctcpParams {
 });
 
 /// A value of `congestion_control`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mechanism {
     /// PFC alone.
     None,

@@ -41,8 +41,15 @@ impl Saved {
             })?;
             tables.push(table);
         }
-        let [runs, flows, ports, pauses, port_series, flow_series] =
-            tables.try_into().expect("one for each name");
+        let [
+            runs,
+            flows,
+            ports,
+            pauses,
+            port_series,
+            flow_series,
+            packets,
+        ] = tables.try_into().expect("one for each name");
         let tables = Tables {
             runs,
             flows,
@@ -50,6 +57,7 @@ impl Saved {
             pauses,
             port_series,
             flow_series,
+            packets,
         };
         Ok(Self { tables, manifest })
     }

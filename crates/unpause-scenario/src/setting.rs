@@ -199,6 +199,13 @@ choice!(MarkBasis for np_ecn::MarkBasis {
     EnqueueBefore = "enqueue-before",
 });
 choice!(Quantisation for qcn::Quantisation { Linear = "linear", TopBits = "top-bits" });
+choice!(QcnMode for qcn::Mode {
+    OutputArrival = "output-arrival",
+    InputArrival = "input-arrival",
+    InputOccupancyDet = "input-occupancy-det",
+    InputOccupancyRand = "input-occupancy-rand",
+});
+choice!(QcnInterval for qcn::Interval { StandardTable = "standard-table", Fixed = "fixed" });
 choice!(AlphaOrder for dcqcn::AlphaOrder {
     CutFirst = "cut-first",
     UpdateFirst = "update-first",

@@ -12,6 +12,7 @@ use arrow_array::{
 use arrow_schema::{Field, Schema};
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{NodeId, PortId};
+use unpause_sim::results::PacketKind;
 use unpause_sim::traffic::Transport;
 
 use crate::compile::Run;
@@ -32,16 +33,19 @@ pub struct Tables {
     pub port_series: RecordBatch,
     /// Samples of the flows with `record = true`.
     pub flow_series: RecordBatch,
+    /// Packets that left by the ports in `probes.packets`.
+    pub packets: RecordBatch,
 }
 
 /// Names of the tables.
-pub const TABLES: [&str; 6] = [
+pub const TABLES: [&str; 7] = [
     "runs",
     "flows",
     "ports",
     "pauses",
     "port_series",
     "flow_series",
+    "packets",
 ];
 
 impl Tables {
@@ -54,6 +58,7 @@ impl Tables {
             "pauses" => Some(&self.pauses),
             "port_series" => Some(&self.port_series),
             "flow_series" => Some(&self.flow_series),
+            "packets" => Some(&self.packets),
             _ => None,
         }
     }
@@ -73,6 +78,7 @@ impl Tables {
             pauses: pauses(measured),
             port_series: port_series(measured),
             flow_series: flow_series(measured),
+            packets: packets(measured),
         }
     }
 }
@@ -225,6 +231,7 @@ fn flows(measured: &[Measured]) -> RecordBatch {
         .ns("extra_delay_ns", |_, f| f.extra_delay)
         .u64("timeouts", |_, f| f.timeouts)
         .u8("gave_up", |_, f| u8::from(f.gave_up))
+        .u64("notifications", |_, f| f.notifications)
         .build()
 }
 
@@ -263,6 +270,7 @@ fn port_series(measured: &[Measured]) -> RecordBatch {
         .ns("time_ns", |_, s| s.time)
         .port(|s| (s.node, s.port, s.priority))
         .u64("queue_bytes", |_, s| s.queue_bytes)
+        .u64("ingress_bytes", |_, s| s.ingress_bytes)
         .u64("tx_bytes", |_, s| s.tx_bytes)
         .u64("pause_frames", |_, s| s.pause_frames)
         .ns("paused_ns", |_, s| s.paused)
@@ -295,5 +303,42 @@ fn flow_series(measured: &[Measured]) -> RecordBatch {
         .u64("sent_bytes", |_, (s, _)| s.sent_bytes)
         .u64("delivered_bytes", |_, (s, _)| s.delivered_bytes)
         .u64_or_null("cwnd_bytes", |_, (s, _)| s.cwnd_bytes)
+        .u64("notifications", |_, (s, _)| s.notifications)
         .build()
+}
+
+fn packets(measured: &[Measured]) -> RecordBatch {
+    Builder::new(measured, |m| m.results.packets.iter().collect())
+        .ns("time_ns", |_, p| p.time)
+        .ns("arrival_ns", |_, p| p.arrival)
+        .port(|p| (p.node, p.port, p.priority))
+        .text("kind", |_, p| kind(p.kind))
+        .u32("flow_id", |_, p| p.flow)
+        .text("src", |run, p| run.names.name(p.src))
+        .text("dst", |run, p| run.names.name(p.dst))
+        .u16("frame_bytes", |_, p| p.bytes)
+        .u32("seq", |_, p| p.seq)
+        .u8("ect", |_, p| u8::from(p.ect))
+        .u8("ce", |_, p| u8::from(p.ce))
+        .u8("cwr", |_, p| u8::from(p.cwr))
+        .u8("ece", |_, p| u8::from(p.ece))
+        .build()
+}
+
+/// What a packet is, as table `packets` calls it.
+fn kind(kind: PacketKind) -> &'static str {
+    match kind {
+        PacketKind::Data => "data",
+        PacketKind::Ack => "ack",
+        PacketKind::Nak => "nak",
+        PacketKind::Segment => "tcp-data",
+        PacketKind::TcpAck => "tcp-ack",
+        PacketKind::Syn => "syn",
+        PacketKind::SynAck => "syn-ack",
+        PacketKind::Cnp => "cnp",
+        PacketKind::PcnDecrease => "pcn-decrease",
+        PacketKind::PcnIncrease => "pcn-increase",
+        PacketKind::Cnm => "cnm",
+        PacketKind::Pfc => "pfc",
+    }
 }

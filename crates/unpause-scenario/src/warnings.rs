@@ -1,6 +1,7 @@
 //! What the reader of a result should know: drops, silence, knobs that did nothing.
 
 use serde::{Deserialize, Serialize};
+use unpause_protocols::congestion_point;
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::Time;
 use unpause_sim::config::{NodeId, NodeKind, PfcThreshold, PortId, SwitchModel};
@@ -29,6 +30,8 @@ pub struct Warning {
     pub help: Option<String>,
 }
 
+const EQUILIBRIUM_HELP: &str = "set q_eq well below pfc.xoff: 60KB with 110KB, for example";
+
 /// Everything worth saying about these runs.
 pub(crate) fn of_runs(measured: &[Measured]) -> Vec<Warning> {
     let mut cycles = Cycles::default();
@@ -46,9 +49,16 @@ pub(crate) fn of_scenario(runs: &[Run]) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = Vec::new();
     for run in runs {
         let said = |new: &Warning| warnings.iter().any(|old| old.message == new.message);
-        if let Some(warning) = cycles.warning(run).filter(|new| !said(new)) {
-            warnings.push(warning);
-        }
+        let equilibrium = equilibrium(run).map(|message| Warning {
+            run: run.index,
+            scheme: run.scheme.clone(),
+            kind: "input".into(),
+            message,
+            help: Some(EQUILIBRIUM_HELP.into()),
+        });
+        let new = cycles.warning(run).into_iter().chain(equilibrium);
+        let new: Vec<Warning> = new.filter(|new| !said(new)).collect();
+        warnings.extend(new);
     }
     warnings
 }
@@ -120,7 +130,27 @@ fn of_run(measured: &Measured) -> Vec<Warning> {
     found.probes();
     found.traffic();
     found.mechanism();
+    found.equilibrium();
     found.warnings
+}
+
+/// Senders are paused before QCN has told them anything.
+pub(crate) fn equilibrium(run: &Run) -> Option<String> {
+    let congestion_point::Config::Qcn(params) = &run.config.scheme.congestion_point else {
+        return None;
+    };
+    let PfcThreshold::Static { xoff_bytes, .. } = run.config.switch.pfc.threshold else {
+        return None;
+    };
+    let q_eq = u64::from(params.q_eq);
+    let acts = run.config.switch.lossless != 0 && params.mode.at_input();
+    (acts && q_eq >= xoff_bytes).then(|| {
+        format!(
+            "PAUSE acts before QCN: its equilibrium q_eq is {}, XOFF of the same buffer {}",
+            size(q_eq),
+            size(xoff_bytes)
+        )
+    })
 }
 
 struct Found<'a> {
@@ -266,18 +296,22 @@ impl Found<'_> {
             );
         }
         let probes = &run.config.probes;
-        if probes.start.saturating_add(probes.interval) > run.config.stop {
+        let interval = probes.flow_interval.unwrap_or(probes.interval);
+        if probes.start.saturating_add(interval) > run.config.stop {
             let after = match probes.start {
                 Time::ZERO => String::new(),
                 start => format!(" after {start}"),
             };
+            let key = match probes.flow_interval {
+                Some(_) => "flow_interval",
+                None => "interval",
+            };
             self.add(
                 "empty-probe",
-                format!(
-                    "probes are sampled every {}{after} and the run ends before",
-                    probes.interval
-                ),
-                Some("set a shorter probes.interval, or an earlier probes.start".into()),
+                format!("probes are sampled every {interval}{after} and the run ends before"),
+                Some(format!(
+                    "set a shorter probes.{key}, or an earlier probes.start"
+                )),
             );
         }
     }
@@ -321,6 +355,13 @@ impl Found<'_> {
                     "their FCT is missing from means and percentiles; a longer duration helps";
                 self.add("unfinished-flows", message, Some(help.into()));
             }
+        }
+    }
+
+    /// An equilibrium that is never reached.
+    fn equilibrium(&mut self) {
+        if let Some(message) = equilibrium(&self.measured.run) {
+            self.add("input", message, Some(EQUILIBRIUM_HELP.into()));
         }
     }
 

@@ -211,3 +211,31 @@ fn undamaged_fabrics_have_no_cycle() {
         assert_eq!(scenario.warnings(), [], "{builder}");
     }
 }
+
+/// PAUSE of the buffer that QCN watches would act first.
+#[test]
+fn an_equilibrium_above_xoff_is_warned_of_before_and_after_the_run() {
+    let source = |q_eq: &str| {
+        SCENARIO
+            .replace("headroom = \"HEADROOM\"\n", "[switch]\nmodel = \"cioq\"\n")
+            .replace(
+                "name = \"PFC\"\n",
+                "name = \"QCN\"\ncongestion_control = \"qcn\"\n[scheme.qcn]\nmode = \"input-arrival\"\n\
+                 q_eq = \"Q_EQ\"\n",
+            )
+            .replace("Q_EQ", q_eq)
+    };
+    let scenario = Scenario::parse(&source("100KB"), Path::new("test.toml"));
+    let scenario = scenario.unwrap_or_else(|error| panic!("{}", error.explain()));
+    let expected =
+        "PAUSE acts before QCN: its equilibrium q_eq is 100KB, XOFF of the same buffer 100KB";
+    let before: Vec<String> = scenario.warnings().into_iter().map(|w| w.message).collect();
+    assert_eq!(before, [expected]);
+    let after = messages(&run(&source("100KB")));
+    assert!(after.contains(&format!("input: {expected}")), "{after:?}");
+    let small = Scenario::parse(&source("60KB"), Path::new("test.toml")).unwrap();
+    assert_eq!(small.warnings(), []);
+    // 40 Gb/s over 5 us need more than 50 KB above XOFF.
+    let note = "input: input buffers of 150KB may overflow: XOFF and headroom are 152160B together";
+    assert!(after.contains(&note.to_owned()), "{after:?}");
+}

@@ -9,10 +9,13 @@ use unpause_protocols::{
     congestion_point, notification_point, reaction_point, scheduler, tagging, window,
 };
 
+use crate::host::grid_after;
 use crate::traffic::{Delays, TrafficSpec, Transport};
 
+mod cioq;
 mod pipeline;
 
+pub use cioq::{CioqConfig, SpinesConfig};
 pub use pipeline::{AdaptiveBalancing, Exit, Memory, PipelineConfig};
 
 /// Index of a node in [`Fabric::nodes`].
@@ -94,6 +97,8 @@ pub struct HostConfig {
     pub tcp: TcpConfig,
     /// What [`crate::traffic::ExtraDelay::Drawn`] draws from.
     pub extra_delays: Vec<Delays>,
+    /// A CNP or CNM takes effect so long after it has arrived.
+    pub notification_reaction: Time,
 }
 
 /// TCP connections. Segment size, initial window, timeouts and retries belong to the window law.
@@ -173,6 +178,7 @@ impl Default for HostConfig {
             control_priority: 7,
             tcp: TcpConfig::default(),
             extra_delays: Vec::new(),
+            notification_reaction: Time::ZERO,
         }
     }
 }
@@ -208,6 +214,8 @@ pub enum SwitchModel {
     SharedBuffer,
     /// Ingress FIFOs before one packet processor, which nothing can wait behind.
     Pipeline(PipelineConfig),
+    /// Combined-input-output-queued: one node is a whole fabric.
+    Cioq(CioqConfig),
 }
 
 /// In which order the packets of one priority leave an egress port.
@@ -309,12 +317,18 @@ impl Config {
 pub struct Probes {
     /// Sampling interval of the series; flows are sampled if their [`crate::traffic::FlowSpec`] says so.
     pub interval: Time,
+    /// Sampling interval of flows, a multiple of `interval`; `None` for the same.
+    pub flow_interval: Option<Time>,
     /// The first sample is taken at the first multiple of the interval after this.
     pub start: Time,
     /// Egress ports sampled.
     pub ports: Vec<(NodeId, PortId)>,
     /// Record each PAUSE as an interval.
     pub pauses: bool,
+    /// Egress ports whose packets are recorded one by one.
+    pub packets: Vec<(NodeId, PortId)>,
+    /// Of them, only packets of these flows; empty for all, PFC frames included.
+    pub packet_flows: Vec<u32>,
     /// Look for deadlocks, and end the run at the first.
     pub deadlock: Option<DeadlockProbe>,
 }
@@ -344,19 +358,21 @@ impl Default for Probes {
     fn default() -> Self {
         Self {
             interval: Time::from_us(100),
+            flow_interval: None,
             start: Time::ZERO,
             ports: Vec::new(),
             pauses: true,
+            packets: Vec::new(),
+            packet_flows: Vec::new(),
             deadlock: None,
         }
     }
 }
 
 impl Probes {
-    /// The first sampling instant after `time`.
-    pub(crate) fn first_sample(&self, time: Time) -> Time {
-        let interval = self.interval;
-        interval * (time.max(self.start).as_ps() / interval.as_ps() + 1)
+    /// The first sampling instant of ports.
+    pub(crate) fn first_sample(&self) -> Time {
+        grid_after(self.start, self.interval)
     }
 }
 

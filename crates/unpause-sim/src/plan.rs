@@ -10,6 +10,7 @@ use crate::engine::wire::Ports;
 use crate::ideal::Frames;
 use crate::packet::Kind;
 use crate::routing::Routing;
+use crate::switch::cioq;
 use crate::traffic::{ExtraDelay, TrafficSpec, Transport};
 
 /// Smallest Ethernet frame, bytes.
@@ -107,6 +108,7 @@ impl<'a> Plan<'a> {
         };
         match &config.switch.model {
             SwitchModel::SharedBuffer => plan.check_buffers()?,
+            SwitchModel::Cioq(_) => {}
             SwitchModel::Pipeline(pipeline) => {
                 if let Some(reason) = pipeline.problem(plan.mtu_wire_bytes()) {
                     return Err(Error::Invalid(reason));
@@ -154,13 +156,15 @@ impl<'a> Plan<'a> {
         match &self.config.switch.model {
             SwitchModel::SharedBuffer => Time::ZERO,
             SwitchModel::Pipeline(pipeline) => pipeline.service() + pipeline.latency,
+            // Request, grant and crossing.
+            SwitchModel::Cioq(cioq) => cioq.latency * 2,
         }
     }
 
     /// True if packets of a flow may take different ways.
     pub fn sprays(&self) -> bool {
         match &self.config.switch.model {
-            SwitchModel::SharedBuffer => false,
+            SwitchModel::SharedBuffer | SwitchModel::Cioq(_) => false,
             SwitchModel::Pipeline(pipeline) => pipeline.balancing.is_some(),
         }
     }
@@ -386,8 +390,21 @@ fn check(config: &Config) -> Result<(), Error> {
     if config.stop == Time::ZERO || config.stop.is_never() {
         return invalid("the run needs an end above zero".into());
     }
+    for &(node, port) in config.probes.ports.iter().chain(&config.probes.packets) {
+        if links_of
+            .get(node as usize)
+            .is_none_or(|&links| u32::from(port) >= links)
+        {
+            return invalid(format!("there is no port {port} of node {node} to probe"));
+        }
+    }
     if config.probes.interval == Time::ZERO {
         return invalid("the sampling interval must be above zero".into());
+    }
+    if let Some(flows) = config.probes.flow_interval
+        && (flows == Time::ZERO || !flows.as_ps().is_multiple_of(config.probes.interval.as_ps()))
+    {
+        return invalid("flows must be sampled at a multiple of the sampling interval".into());
     }
     if let Some(probe) = config.probes.deadlock
         && probe.interval == Time::ZERO
@@ -397,5 +414,5 @@ fn check(config: &Config) -> Result<(), Error> {
     if config.host.ack_every == 0 {
         return invalid("a receiver must acknowledge every 1 or more packets".into());
     }
-    Ok(())
+    cioq::check(config).map_err(Error::Invalid)
 }

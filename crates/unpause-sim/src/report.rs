@@ -38,6 +38,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         mut pauses,
         ports,
         mut port_series,
+        mut packets,
         ..
     } = log;
     flows.sort_unstable_by_key(|flow| flow.id);
@@ -65,10 +66,12 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
             extra_delay: flow.extra_delay,
             timeouts: sender.timeouts,
             gave_up: sender.gave_up,
+            notifications: sender.notifications,
         })
         .collect();
     pauses.sort_unstable_by_key(|pause| (pause.start, pause.node, pause.port, pause.priority));
     port_series.sort_unstable_by_key(|s| (s.time, s.node, s.port, s.priority));
+    packets.sort_by_key(|packet| (packet.time, packet.node, packet.port));
     let totals = Totals {
         simulated: end.at,
         packet_hops: counts.packet_hops,
@@ -91,6 +94,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         pauses,
         port_series,
         flow_series,
+        packets,
         deadlock: end.deadlock,
         totals,
     }
@@ -123,6 +127,7 @@ fn flow_series(log: &Log) -> Vec<FlowSample> {
                 cwnd_bytes: sample.cwnd_bytes,
                 sent_bytes: sample.sent_bytes,
                 delivered_bytes: latest.get(&sample.flow).copied().unwrap_or(0),
+                notifications: sample.notifications,
             }
         })
         .collect()

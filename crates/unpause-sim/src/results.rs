@@ -3,7 +3,10 @@
 use unpause_protocols::units::{Rate, Time};
 
 use crate::config::{NodeId, PortId};
+use crate::packet::{ALL, CE, CWR, ECE, ECT, Packet};
 use crate::traffic::Transport;
+
+pub use crate::packet::Kind as PacketKind;
 
 /// Everything a run measured. Vectors are sorted as their types say, whatever the thread count.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,6 +21,8 @@ pub struct Results {
     pub port_series: Vec<PortSample>,
     /// By (time, flow).
     pub flow_series: Vec<FlowSample>,
+    /// By (time, node, port), if [`crate::config::Probes::packets`] names ports.
+    pub packets: Vec<PacketRecord>,
     /// The deadlock that ended the run, if [`crate::config::Probes::deadlock`] looked for one.
     pub deadlock: Option<Deadlock>,
     /// Totals.
@@ -68,6 +73,8 @@ pub struct FlowRecord {
     pub timeouts: u64,
     /// Its sender ended it after too many timeouts in a row.
     pub gave_up: bool,
+    /// CNPs and CNMs that reached its sender.
+    pub notifications: u64,
 }
 
 /// Totals of one egress (node, port, priority), and of PFC on the link there.
@@ -139,6 +146,8 @@ pub struct PortSample {
     pub priority: u8,
     /// Backlog now.
     pub queue_bytes: u64,
+    /// Bytes held for this **ingress** (port, priority) now; of lossless priorities, and in input buffers.
+    pub ingress_bytes: u64,
     /// Bytes sent, with framing.
     pub tx_bytes: u64,
     /// XOFF frames sent out of this port.
@@ -162,6 +171,69 @@ pub struct FlowSample {
     pub sent_bytes: u64,
     /// Payload bytes delivered in order at the receiver.
     pub delivered_bytes: u64,
+    /// CNPs and CNMs that reached its sender.
+    pub notifications: u64,
+}
+
+/// One packet that left by a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketRecord {
+    /// Start of its transmission.
+    pub time: Time,
+    /// When its last bit is at the other end of the link.
+    pub arrival: Time,
+    /// Node that sends it.
+    pub node: NodeId,
+    /// By this port.
+    pub port: PortId,
+    /// What it is.
+    pub kind: PacketKind,
+    /// Flow; of no meaning for PFC frames.
+    pub flow: u32,
+    /// Host that it comes from.
+    pub src: NodeId,
+    /// Host that it goes to.
+    pub dst: NodeId,
+    /// Priority.
+    pub priority: u8,
+    /// Bytes without framing.
+    pub bytes: u16,
+    /// Number of a packet, or of a byte, modulo 2^32; in acknowledgements the next one expected.
+    pub seq: u32,
+    /// It may be marked.
+    pub ect: bool,
+    /// It is marked: Congestion Experienced.
+    pub ce: bool,
+    /// A TCP segment: the sender has cut its window.
+    pub cwr: bool,
+    /// A TCP acknowledgement: the receiver has seen a mark.
+    pub ece: bool,
+    /// A TCP acknowledgement of the whole flow, whatever the number says.
+    pub all: bool,
+}
+
+impl PacketRecord {
+    pub(crate) fn new(time: Time, node: NodeId, port: PortId, packet: &Packet) -> Self {
+        let ack = packet.kind == PacketKind::TcpAck;
+        Self {
+            time,
+            arrival: packet.time,
+            node,
+            port,
+            kind: packet.kind,
+            flow: packet.flow,
+            src: packet.src,
+            dst: packet.dst,
+            priority: packet.priority(),
+            bytes: packet.bytes,
+            seq: packet.seq,
+            ect: packet.is(ECT),
+            ce: packet.is(CE),
+            cwr: packet.kind == PacketKind::Segment && packet.is(CWR),
+            ece: ack && packet.is(ECE),
+            all: ack && packet.is(ALL),
+        }
+    }
 }
 
 /// Totals of a run.

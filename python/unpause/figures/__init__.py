@@ -1,8 +1,7 @@
 """Figures of a result: one function each, found by name in :data:`FIGURES`.
 
-The generic figures suit any scenario; ``pcn-*`` are the PCN paper's, of which Figs. 10, 15 and 16
-are of models and show the same for every result; ``capfc-*`` are the CaPFC paper's. A figure that
-has nothing to show raises :class:`NothingToDraw` with a sentence that says why.
+The generic figures suit any scenario; the others are of a paper's experiments. A figure that has
+nothing to show raises :class:`NothingToDraw` with a sentence that says why.
 """
 
 from __future__ import annotations
@@ -16,17 +15,25 @@ from typing import TYPE_CHECKING
 from unpause.figures import (
     capfc_fct,
     capfc_hol,
+    cioq_load,
+    ecn_sharp_fct,
+    ecn_sharp_queue,
     fct,
     pause,
     pcn_f2,
+    pcn_f2_readings,
     pcn_f3,
     pcn_f5,
     pcn_f11,
     pcn_f12,
     pcn_f13,
+    pcn_f14,
+    pcn_f17,
     pcn_f18,
     pcn_f19,
+    pcn_f21,
     pcn_fluid,
+    qcn_inputs,
     queue,
     throughput,
 )
@@ -54,6 +61,7 @@ FIGURES: dict[str, Drawing] = {
     d.name: d
     for d in (
         Drawing("pcn-f2", "PCN Fig. 2: PAUSE and throughput around the burst", pcn_f2.draw),
+        Drawing("pcn-f2-readings", "PCN Fig. 2: readings of the schemes", pcn_f2_readings.draw),
         Drawing("pcn-f3", "PCN Fig. 3: rate set against rate sent", pcn_f3.draw),
         Drawing("pcn-f5", "PCN Fig. 5: F1's limiter swept", pcn_f5.draw),
         Drawing("pcn-f10", "PCN Fig. 10: increases in a row", pcn_fluid.draw_f10),
@@ -62,13 +70,30 @@ FIGURES: dict[str, Drawing] = {
         Drawing("pcn-fluid", "PCN's fluid model against packets", pcn_fluid.draw_packets),
         Drawing("pcn-f11", "PCN Fig. 11: queue and sum of the sending rates", pcn_f11.draw),
         Drawing("pcn-f12", "PCN Fig. 12: PAUSE rate and flow completion times", pcn_f12.draw),
-        Drawing("pcn-f12-variants", "PCN Fig. 12: variants of schemes", pcn_f12.draw_variants),
+        Drawing("pcn-f12-readings", "PCN Fig. 12: readings of the schemes", pcn_f12.draw_readings),
         Drawing("pcn-f13", "PCN Fig. 13: sensitivity to w_min and w_max", pcn_f13.draw),
+        Drawing("pcn-f14", "PCN Fig. 14: realistic workload", pcn_f14.draw),
+        Drawing("pcn-f14-readings", "PCN Fig. 14: readings of the schemes", pcn_f14.draw_readings),
+        Drawing("pcn-f17", "PCN Fig. 17: flow scalability", pcn_f17.draw),
         Drawing("pcn-f18", "PCN Fig. 18: adversarial traffic", pcn_f18.draw),
         Drawing("pcn-f19", "PCN Fig. 19: several bottlenecks in a row", pcn_f19.draw),
+        Drawing("pcn-f20", "PCN Table 3, Fig. 20: priorities", pcn_f14.draw_priorities),
+        Drawing("pcn-f21", "PCN Fig. 21: deadlocked runs", pcn_f21.draw),
         Drawing("capfc-hol", "CaPFC: head-of-line blocking", capfc_hol.draw),
         Drawing("capfc-fct", "CaPFC: tail FCT by class and technique", capfc_fct.draw),
         Drawing("capfc-sweep", "CaPFC: tail FCT over a swept value", capfc_fct.draw_sweep),
+        Drawing("qcn-f2", "QCN at inputs, Fig. 2: fan-in fairness", qcn_inputs.draw),
+        Drawing("qcn-f3", "QCN at inputs, Fig. 3: culprit selection", qcn_inputs.draw),
+        Drawing("cioq-load", "Load and waiting in a CIOQ fabric", cioq_load.draw),
+        Drawing("ecn-sharp-t2", "ECN# Fig. 2: FCT by threshold", ecn_sharp_fct.draw_t2),
+        Drawing("ecn-sharp-t3", "ECN# Fig. 3: FCT by spread of the RTTs", ecn_sharp_fct.draw_t3),
+        Drawing("ecn-sharp-t4", "ECN# Fig. 6: division on a Tofino", ecn_sharp_queue.draw_t4),
+        Drawing("ecn-sharp-fct", "ECN#: FCT by size and load", ecn_sharp_fct.draw),
+        Drawing("ecn-sharp-t7", "ECN# Fig. 11: FCT by spread of the RTTs", ecn_sharp_fct.draw_t7),
+        Drawing("ecn-sharp-s3", "ECN# Fig. 16: queue of the bottleneck", ecn_sharp_queue.draw_s3),
+        Drawing("ecn-sharp-s4", "ECN# Fig. 17: bursts of queries", ecn_sharp_queue.draw_s4),
+        Drawing("ecn-sharp-s5", "ECN# Fig. 18: sensitivity", ecn_sharp_fct.draw_s5),
+        Drawing("ecn-sharp-s6", "ECN# Fig. 20: packet scheduling", ecn_sharp_queue.draw_s6),
         Drawing("throughput", "Throughput of recorded flows", throughput.draw),
         Drawing("queue", "Queue length of probed ports", queue.draw),
         Drawing("pause-frames", "PAUSE frames over time", pause.draw_frames),

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from unpause import metrics, schemes
-from unpause.figures.seeds import say_seeds, spread
+from unpause import metrics
+from unpause.figures.dots import dots
+from unpause.figures.seeds import say_seeds
 from unpause.figures.style import WIDTH, legend
+from unpause.figures.variants import draw_variants
 from unpause.result import Result, Run
 
 #: Duration of the arrivals.
@@ -24,29 +23,28 @@ _LINKS = {
     "S1->H2…H15": [f"S1->H{i}" for i in range(2, 16)],
 }
 _GROUPS = {"ALL": None, "H0": ["H0"], "H1": ["H1"], "H2-H15": ["H2-H15"]}
-_MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
 def draw(result: Result) -> Figure:
     """PAUSE rate by link, mean and p99 FCT by group, on log axes. Median and range of the seeds."""
     figure = Figure(figsize=(WIDTH, 4.4), layout="constrained")
     rows = figure.subplot_mosaic([["pause", "pause"], ["mean", "p99"]])
-    _dots(
+    dots(
         rows["pause"],
         result,
         {name: lambda r, k=links: _kps(r, k) for name, links in _LINKS.items()},
     )
-    rows["pause"].set_title("PAUSE frames, by the link that they stop", fontweight="bold")
+    rows["pause"].set_title("PAUSE frames, by the link on which they are sent", fontweight="bold")
     rows["pause"].set_ylabel("Kp/s")
     # The same in every variant; the paper's axes are 0.1 to 1000 Kp/s and 0.1 to 100 ms.
-    rows["pause"].set_ylim(0.0005, 3000)
+    rows["pause"].set_ylim(0.0002, 3000)
     for statistic in ("mean", "p99"):
         ax = rows[statistic]
         measures = {
             name: lambda r, g=group, s=statistic: metrics.fct_ms(r, s, g)
             for name, group in _GROUPS.items()
         }
-        _dots(ax, result, measures)
+        dots(ax, result, measures)
         ax.set_title(f"{statistic} FCT", fontweight="bold")
         ax.set_ylim(0.1, 400)
     rows["mean"].set_ylabel("ms")
@@ -55,77 +53,15 @@ def draw(result: Result) -> Figure:
     return figure
 
 
-def draw_variants(result: Result) -> Figure:
-    """The same of many variants: a row for each scheme, in the order of the file."""
-    names = list(dict.fromkeys(result.runs.column("scheme").to_pylist()))
-    figure = Figure(figsize=(WIDTH, 0.21 * len(names) + 1.1), layout="constrained")
-    axes = list(figure.subplots(1, 4, sharey=True))
+def draw_readings(result: Result) -> Figure:
+    """The same of many variants of the schemes."""
     measures: dict[str, Callable[[Run], float]] = {
-        "PAUSE (Kp/s)": lambda r: _kps(r, None),
-        "mean FCT, H0 (ms)": lambda r: metrics.fct_ms(r, "mean", ["H0"]),
-        "mean FCT, H1 (ms)": lambda r: metrics.fct_ms(r, "mean", ["H1"]),
-        "p99 FCT, H2-H15 (ms)": lambda r: metrics.fct_ms(r, "p99", ["H2-H15"]),
+        "PAUSE frames\n(Kp/s)": lambda r: _kps(r, None),
+        "mean FCT of H0\n(ms)": lambda r: metrics.fct_ms(r, "mean", ["H0"]),
+        "mean FCT of H1\n(ms)": lambda r: metrics.fct_ms(r, "mean", ["H1"]),
+        "p99 FCT of H2-H15\n(ms)": lambda r: metrics.fct_ms(r, "p99", ["H2-H15"]),
     }
-    bases = [schemes.canonical(name).partition(",")[0] for name in names]
-    colour = schemes.colours(bases)
-    for ax, (title, measure) in zip(axes, measures.items(), strict=True):
-        for y, (name, base) in enumerate(zip(names, bases, strict=True)):
-            median, low, high = spread(result.runs_of(name), measure)
-            if median == 0:
-                ax.text(0.02, y, "0", color=colour[base], va="center", transform=_rows_of(ax))
-                continue
-            ax.plot([low or median, high], [y, y], color=colour[base], linewidth=1.5)
-            ax.plot([median], [y], color=colour[base], marker="o", markersize=4)
-        ax.set_xscale("log")
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-        ax.set_title(title, fontweight="bold")
-        ax.margins(x=0.12)
-    axes[0].set_yticks(range(len(names)), [schemes.canonical(n) for n in names])
-    axes[0].set_ylim(len(names) - 0.5, -0.5)
-    say_seeds(figure, result)
-    return figure
-
-
-def _rows_of(ax: Axes):
-    """Coordinates: x as a share of the panel, y as data."""
-    return ax.get_yaxis_transform()
-
-
-def _dots(ax: Axes, result: Result, measures: Mapping[str, Callable[[Run], float]]) -> None:
-    """A group of dots for each measure, on a log axis."""
-    colour = schemes.colours(result.schemes)
-    width = 0.7 / len(result.schemes)
-    for i, scheme in enumerate(result.schemes):
-        found = [spread(result.runs_of(scheme), m) for m in measures.values()]
-        median, low, high = np.array(found).T
-        x = np.arange(len(found)) + (i - (len(result.schemes) - 1) / 2) * width
-        seen = median > 0
-        ax.errorbar(
-            x[seen],
-            median[seen],
-            # A bar that reaches down to zero has no end on a log axis: it ends at the median.
-            [(median - np.where(low > 0, low, median))[seen], (high - median)[seen]],
-            color=colour[scheme],
-            linestyle="none",
-            marker=_MARKERS[i % len(_MARKERS)],
-            markersize=4,
-            label=scheme,
-        )
-        for none in x[~seen]:
-            ax.text(
-                none,
-                0.02,
-                "0",
-                color=colour[scheme],
-                ha="center",
-                transform=ax.get_xaxis_transform(),
-            )
-    ax.set_xticks(range(len(measures)), list(measures))
-    ax.set_xlim(-0.5, len(measures) - 0.5)
-    ax.grid(axis="x", visible=False)
-    ax.set_yscale("log")
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-    ax.yaxis.set_minor_formatter(NullFormatter())
+    return draw_variants(result, measures)
 
 
 def _kps(run: Run, links: list[str] | None) -> float:

@@ -84,6 +84,9 @@ def legend(figure: Figure, ax: Axes | Sequence[Axes], columns: int = 6) -> None:
         # A line of the legend holds about 84 characters, a handle takes the room of 8.
         widest = max(len(label) for label in found) + 8
         columns = max(1, min(columns, 84 // widest))
+        # More than two lines need room of their own.
+        lines = math.ceil(len(found) / columns)
+        figure.set_figheight(figure.get_figheight() + 0.18 * max(0, lines - 2))
         figure.legend(
             found.values(),
             found.keys(),

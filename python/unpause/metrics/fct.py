@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -29,7 +30,7 @@ def fct_ms(
     not complete counts as infinitely long.
     """
     flows = _flows(run, traffic, since_ms)
-    return _statistic(_fct(flows), statistic)
+    return of_flows_ms(flows, statistic)
 
 
 @metric("ms")
@@ -55,6 +56,11 @@ def _flows(run: Run, traffic: list[str] | None, since_ms: float) -> pa.Table:
     return flows
 
 
+def of_flows_ms(flows: pa.Table, statistic: Statistic) -> float:
+    """:func:`fct_ms` of some rows of table `flows`, at least one."""
+    return _statistic(_fct(flows), statistic)
+
+
 def _fct(flows: pa.Table) -> np.ndarray:
     fct = series.column(flows, "fct_ns") / MS
     return np.where(np.isnan(fct), np.inf, fct)
@@ -69,3 +75,101 @@ def _statistic(fct: np.ndarray, statistic: Statistic) -> float:
     low, high = fct[math.floor(at)], fct[math.ceil(at)]
     # Not inf - inf.
     return float(high) if math.isinf(high) else float(low + (high - low) * (at % 1))
+
+
+@metric("ms")
+def fct_of_size_ms(
+    run: Run,
+    statistic: Literal["mean", "p50", "p99"],
+    above_bytes: float = 0,
+    below_bytes: float = math.inf,
+    traffic: list[str] | None = None,
+) -> float:
+    """Mean or percentile of the FCT of completed flows, by size.
+
+    Of more than `above_bytes` and less than `below_bytes`. Flows that did not complete are left
+    out, and counted by :func:`unfinished_flows`.
+    """
+    fct = completed_ms(run, above_bytes, below_bytes, traffic)
+    if statistic == "mean":
+        return float(fct.mean())
+    return float(np.percentile(fct, float(statistic.removeprefix("p"))))
+
+
+def completed_ms(
+    run: Run,
+    above_bytes: float = 0,
+    below_bytes: float = math.inf,
+    traffic: list[str] | None = None,
+) -> np.ndarray:
+    """FCT (ms) of completed flows of such sizes, in the order of their starts.
+
+    Raises:
+        Unavailable: there is none.
+    """
+    flows = run.table("flows")
+    if traffic is not None:
+        flows = flows.filter(pc.field("traffic").isin(pa.array(traffic)))
+    fct, size = series.column(flows, "fct_ns") / MS, series.column(flows, "size_bytes")
+    fct = fct[(size > above_bytes) & (size < below_bytes) & ~np.isnan(fct)]
+    if not len(fct):
+        raise Unavailable(f"No flow of such a size was completed under {run.scheme}.")
+    return fct
+
+
+@metric("flows")
+def unfinished_flows(run: Run) -> float:
+    """Flows with a size that were not complete at the end."""
+    flows = run.table("flows")
+    sized = ~np.isnan(series.column(flows, "size_bytes"))
+    return float(np.sum(sized & np.isnan(series.column(flows, "fct_ns"))))
+
+
+@metric("ms", scope="sweep")
+def swept_fct_of_size_ms(
+    runs: Sequence[Run],
+    column: str,
+    at: float,
+    statistic: Literal["mean", "p50", "p99"],
+    above_bytes: float = 0,
+    below_bytes: float = math.inf,
+    traffic: list[str] | None = None,
+) -> float:
+    """:func:`fct_of_size_ms` of the run in which `column` is `at`."""
+    run = run_at(runs, column, at)
+    return fct_of_size_ms(run, statistic, above_bytes, below_bytes, traffic)
+
+
+@metric("", scope="sweep")
+def swept_fct_of_size_ratio(
+    runs: Sequence[Run],
+    column: str,
+    at: float,
+    over: float,
+    statistic: Literal["mean", "p50", "p99"],
+    above_bytes: float = 0,
+    below_bytes: float = math.inf,
+) -> float:
+    """:func:`swept_fct_of_size_ms` `at` a value of `column` over that at the value `over`."""
+    sizes = (statistic, above_bytes, below_bytes)
+    one = swept_fct_of_size_ms(runs, column, at, *sizes)
+    return one / swept_fct_of_size_ms(runs, column, over, *sizes)
+
+
+@metric("", scope="sweep")
+def swept_fct_spread(runs: Sequence[Run], statistic: Literal["mean", "p50", "p99"]) -> float:
+    """Largest :func:`fct_of_size_ms` of all flows over the smallest, minus 1, over the runs."""
+    values = [fct_of_size_ms(run, statistic) for run in runs]
+    return max(values) / min(values) - 1
+
+
+def run_at(runs: Sequence[Run], column: str, at: float) -> Run:
+    """The run in which `column` is `at`.
+
+    Raises:
+        Unavailable: there is none.
+    """
+    found = [r for r in runs if math.isclose(r.row.get(column, math.nan), at, rel_tol=1e-9)]
+    if not found:
+        raise Unavailable(f"There is no run with {column} = {at:g}.")
+    return found[0]

@@ -106,3 +106,12 @@ def _steady(sources: int, w_min: float, capacity_bps: float, period_s: float) ->
         w_min=w_min,
         loops=3 * sources,
     )
+
+
+@metric("%", scope="model")
+def tofino_division_error_percent(dividend: int, upto: int) -> float:
+    """Largest error of ECN#'s division on a Tofino by 1 to `upto`, of the exact quotient."""
+    divisors = np.arange(1, upto + 1)
+    exact = dividend / divisors
+    approximate = mechanisms.tofino_division(dividend, divisors.tolist())
+    return float(np.max(np.abs(approximate / exact - 1))) * 100

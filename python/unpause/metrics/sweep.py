@@ -28,7 +28,7 @@ def swept_goodput_gbps(
     upto: float | None = None,
 ) -> float:
     """Smallest or largest goodput of `flow` over the runs with `above` < `column` <= `upto`."""
-    rates = [goodput_gbps(r, flow, window_ms) for r in _swept(runs, column, above, upto)]
+    rates = [goodput_gbps(r, flow, window_ms) for r in swept(runs, column, above, upto)]
     return min(rates) if pick == "min" else max(rates)
 
 
@@ -43,7 +43,7 @@ def swept_pause_count(
     upto: float | None = None,
 ) -> float:
     """Fewest or most PAUSEs that begin on `links` in the window, over the runs chosen."""
-    counts = [pause_count(r, links, window_ms=window_ms) for r in _swept(runs, column, above, upto)]
+    counts = [pause_count(r, links, window_ms=window_ms) for r in swept(runs, column, above, upto)]
     return min(counts) if pick == "min" else max(counts)
 
 
@@ -59,7 +59,7 @@ def swept_share_error(
 ) -> float:
     """Largest relative error of `flow`'s wire rate against min(`column`, `share_gbps`)."""
     worst = 0.0
-    for run in _swept(runs, column, None, None):
+    for run in swept(runs, column, None, None):
         expected = min(run.row[column], share_gbps)
         rate = wire_rate_gbps(run, flow, window_ms, frame_bytes, payload_bytes)
         worst = max(worst, abs(rate / expected - 1))
@@ -84,7 +84,7 @@ def swept_victim_error(
     min(`limit_gbps`, `share_gbps` * `limit_gbps` / `column`).
     """
     worst = 0.0
-    for run in _swept(runs, column, None, None):
+    for run in swept(runs, column, None, None):
         expected = min(limit_gbps, share_gbps * limit_gbps / run.row[column])
         rate = wire_rate_gbps(run, flow, window_ms, frame_bytes, payload_bytes)
         worst = max(worst, abs(rate / expected - 1))
@@ -101,7 +101,7 @@ def swept_pause_exceptions(
 ) -> float:
     """Number of runs that break "PAUSE on `links` exactly where `column` > `share_gbps`"."""
     broken = 0
-    for run in _swept(runs, column, None, None):
+    for run in swept(runs, column, None, None):
         start, end = window_ns(run, None, window_ms)
         pauses = series.pauses_ns(run, tuple(links), start)
         in_force = bool(len(pauses)) and bool((pauses[:, 0] < end).any())
@@ -120,9 +120,7 @@ def swept_link_gbps(
     upto: float | None = None,
 ) -> float:
     """Smallest, largest or mean :func:`link_gbps` where `above` < `column` <= `upto`."""
-    return _picked(
-        [link_gbps(r, links, window_ms) for r in _swept(runs, column, above, upto)], pick
-    )
+    return picked([link_gbps(r, links, window_ms) for r in swept(runs, column, above, upto)], pick)
 
 
 @metric("", scope="sweep")
@@ -130,7 +128,7 @@ def swept_link_trend(
     runs: Sequence[Run], column: str, links: list[str], window_ms: Sequence[float]
 ) -> float:
     """:func:`link_gbps` in the run of the smallest `column` over that in the run of the largest."""
-    chosen = sorted(_swept(runs, column, None, None), key=lambda r: r.row[column])
+    chosen = sorted(swept(runs, column, None, None), key=lambda r: r.row[column])
     return link_gbps(chosen[0], links, window_ms) / link_gbps(chosen[-1], links, window_ms)
 
 
@@ -139,7 +137,7 @@ def swept_goodput_trend(
     runs: Sequence[Run], column: str, flow: str, window_ms: Sequence[float]
 ) -> float:
     """Goodput of `flow` in the run of the smallest `column` over that in the run of the largest."""
-    chosen = sorted(_swept(runs, column, None, None), key=lambda r: r.row[column])
+    chosen = sorted(swept(runs, column, None, None), key=lambda r: r.row[column])
     return goodput_gbps(chosen[0], flow, window_ms) / goodput_gbps(chosen[-1], flow, window_ms)
 
 
@@ -161,11 +159,11 @@ def swept_crossing_ratio(
     more; "half" is C/2, the max-min fair one. C is `capacity_gbps`, on the wire.
     """
     ratios = []
-    for run in _swept(runs, column, None, None):
+    for run in swept(runs, column, None, None):
         share = capacity_gbps / (2 if reference == "half" else run.row[column] + 1)
         rate = wire_rate_gbps(run, flow, window_ms, frame_bytes, payload_bytes)
         ratios.append(rate / share)
-    return _picked(ratios, pick)
+    return picked(ratios, pick)
 
 
 @metric("", scope="sweep")
@@ -176,7 +174,7 @@ def swept_pause_rate_trend(
     links: list[str] | None = None,
 ) -> float:
     """:func:`pause_rate_kps` in the run of the smallest `column` over that of the largest."""
-    chosen = sorted(_swept(runs, column, None, None), key=lambda r: r.row[column])
+    chosen = sorted(swept(runs, column, None, None), key=lambda r: r.row[column])
     least, most = (pause_rate_kps(r, over_ms, links) for r in (chosen[0], chosen[-1]))
     if most == 0:
         raise Unavailable(f"Nothing was paused at the largest '{column}' under {runs[0].scheme}.")
@@ -188,11 +186,12 @@ def swept_fct_trend(
     runs: Sequence[Run], column: str, statistic: Literal["mean", "p50", "p99"]
 ) -> float:
     """:func:`fct_ms` in the run of the smallest `column` over that in the run of the largest."""
-    chosen = sorted(_swept(runs, column, None, None), key=lambda r: r.row[column])
+    chosen = sorted(swept(runs, column, None, None), key=lambda r: r.row[column])
     return fct_ms(chosen[0], statistic) / fct_ms(chosen[-1], statistic)
 
 
-def _swept(runs: Sequence[Run], column: str, above: float | None, upto: float | None) -> list[Run]:
+def swept(runs: Sequence[Run], column: str, above: float | None, upto: float | None) -> list[Run]:
+    """The runs with `above` < `column` <= `upto`."""
     if not runs or column not in runs[0].row:
         raise Unavailable(f"The result has no swept column '{column}'.")
     chosen = [
@@ -205,7 +204,8 @@ def _swept(runs: Sequence[Run], column: str, above: float | None, upto: float | 
     return chosen
 
 
-def _picked(values: Sequence[float], pick: str) -> float:
+def picked(values: Sequence[float], pick: str) -> float:
+    """The smallest, largest or mean of `values`."""
     if pick == "mean":
         return float(np.mean(values))
     return min(values) if pick == "min" else max(values)

@@ -37,14 +37,16 @@ impl Rtts {
     }
 
     /// Of a file: an RTT a line (`82us`), or an RTT and its cumulative probability (`82us,0.15`), in
-    /// order. `#` starts a comment.
+    /// order. `#` starts a comment; a line of column names may come first.
     pub fn of_file(path: &Path, average: Option<Time>) -> Result<Self, Error> {
         let text = std::fs::read_to_string(path).map_err(|e| Error::io("read", path, e))?;
         let mut samples = Vec::new();
         let mut points = Vec::new();
         for (number, line) in text.lines().enumerate() {
             let content = line.split('#').next().unwrap_or("").trim();
-            if content.is_empty() {
+            let names =
+                samples.is_empty() && points.is_empty() && content.starts_with(char::is_alphabetic);
+            if content.is_empty() || names {
                 continue;
             }
             let found = |expected: String| {
@@ -213,7 +215,7 @@ mod tests {
         let samples = read("# measured\n100us\n200us # slow\n\n300us\n").unwrap();
         assert_eq!(samples.average(), Time::from_us(200));
         assert_eq!(samples.percentile(75.0), Time::from_us(250));
-        let cdf = read("100us,0\n200us,0.5\n400us,1\n").unwrap();
+        let cdf = read("rtt,probability\n100us,0\n200us,0.5\n400us,1\n").unwrap();
         assert_eq!(cdf.average(), Time::from_us(225));
         assert_eq!(read("70us\n").unwrap().percentile(90.0), Time::from_us(70));
         for (text, said) in [

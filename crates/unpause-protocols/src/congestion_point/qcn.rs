@@ -6,9 +6,14 @@
 //! far the queue is from its equilibrium with how fast it grows, and sends the result to the packet's
 //! source when it says "congested".
 //!
+//! The standard watches the output queue and notifies the source of the packet that arrived. [`Mode`] has
+//! three more ways, which watch the input buffer of a combined-input-output-queued switch. Sampling is the
+//! same; whom to notify is asked of the owner, who knows what lies in the buffer: see [`Selection`].
+//!
 //! # Source
 //!
-//! IEEE 802.1Qau (now 802.1Q clauses 30 to 33), congestion point; defaults of IEEE8021-CN-MIB.
+//! IEEE 802.1Qau (now 802.1Q clauses 30 to 33), congestion point; defaults of IEEE8021-CN-MIB. Modes and
+//! the fixed interval: the QCN-at-inputs paper of Chrysos et al. (IBM), sections III to V.
 //!
 //! # Parameters
 //!
@@ -18,12 +23,14 @@
 //! | `weight` | - | 2 | IEEE8021-CN-MIB (log2 = 1) |
 //! | `sample_base` | bytes | 150 000 | IEEE8021-CN-MIB |
 //! | `quantisation` | - | `Linear` | the standard; `TopBits` is found in implementations |
+//! | `mode` | - | `OutputArrival` | the standard; the others are the QCN-at-inputs paper's |
+//! | `interval` | - | `StandardTable` | the standard; `Fixed` is the QCN-at-inputs paper's hardware |
 //!
 //! # Departures
 //!
 //! - Intervals are `sample_base / (1 + qfb / 8)` exactly; old pseudo-code rounds the last two entries of
 //!   its table (21.5 and 18.5 KB).
-//! - The jitter factor, 0.85 to 1.15, comes in steps of 1/1024.
+//! - The jitter factor, 0.85 to 1.15, comes in steps of 1/1024; a fixed interval has none.
 
 use rand_core::Rng;
 
@@ -42,6 +49,56 @@ pub enum Quantisation {
     TopBits,
 }
 
+/// Which buffer is watched, and whom a congested sample accuses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// The output queue; the flow of the packet that was sampled. 802.1Qau.
+    #[default]
+    OutputArrival,
+    /// The input buffer; the flow of the packet that was sampled.
+    InputArrival,
+    /// The input buffer; the flow that holds most of it.
+    InputOccupancyDet,
+    /// The input buffer; a flow drawn in proportion to what it holds.
+    InputOccupancyRand,
+}
+
+/// Whom the owner of a congestion point is to notify.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// The flow of the packet that has just arrived.
+    Arrived,
+    /// The flow with the most bytes in the buffer; of equal ones that whose oldest packet is oldest.
+    Largest,
+    /// The flow of a buffer unit drawn at random among those in use ([`super::culprit::CulpritArray`]).
+    RandomUnit,
+}
+
+impl Mode {
+    /// True if the buffer watched is that of an input port.
+    pub const fn at_input(self) -> bool {
+        !matches!(self, Self::OutputArrival)
+    }
+    /// Whom to notify.
+    pub const fn selection(self) -> Selection {
+        match self {
+            Self::OutputArrival | Self::InputArrival => Selection::Arrived,
+            Self::InputOccupancyDet => Selection::Largest,
+            Self::InputOccupancyRand => Selection::RandomUnit,
+        }
+    }
+}
+
+/// Bytes from one sample to the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Interval {
+    /// Shorter the worse the feedback, down to an eighth, with jitter. 802.1Qau.
+    #[default]
+    StandardTable,
+    /// Always `sample_base`: with 150 KB at most one notification per 100 packets of 1500 B.
+    Fixed,
+}
+
 /// Parameters of the congestion point of QCN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
@@ -53,6 +110,10 @@ pub struct Params {
     pub sample_base: u32,
     /// How the feedback is quantised.
     pub quantisation: Quantisation,
+    /// Which buffer is watched, and who is notified.
+    pub mode: Mode,
+    /// How far apart samples are.
+    pub interval: Interval,
 }
 
 impl Default for Params {
@@ -62,6 +123,8 @@ impl Default for Params {
             weight: 2,
             sample_base: 150_000,
             quantisation: Quantisation::Linear,
+            mode: Mode::OutputArrival,
+            interval: Interval::StandardTable,
         }
     }
 }
@@ -83,11 +146,13 @@ impl Qcn {
     pub fn new<R: Rng>(params: &Params, rng: &mut R) -> Self {
         let mut params = *params;
         params.q_eq = params.q_eq.clamp(1, i32::MAX as u32);
-        Self {
-            q_old: 0,
-            to_sample: distance(u64::from(params.sample_base), rng),
+        let mut this = Self {
             params,
-        }
+            q_old: 0,
+            to_sample: 0,
+        };
+        this.to_sample = this.distance(0, rng);
+        this
     }
 
     /// The largest |Fb|.
@@ -119,6 +184,15 @@ impl Qcn {
         u64::from(self.params.sample_base) / u64::from(1 + qfb / 8)
     }
 
+    /// Bytes to the next sample.
+    fn distance<R: Rng>(&self, qfb: u8, rng: &mut R) -> i64 {
+        let bytes = match self.params.interval {
+            Interval::StandardTable => jittered(self.interval(qfb), rng),
+            Interval::Fixed => u64::from(self.params.sample_base),
+        };
+        i64::try_from(bytes).unwrap_or(i64::MAX)
+    }
+
     fn sample<R: Rng>(&mut self, queue: Queue, rng: &mut R) -> Verdict {
         let q = queue.bytes.min(LONGEST_QUEUE) as i64;
         let qfb = self.quantise(self.fb(q, self.q_old));
@@ -128,17 +202,13 @@ impl Qcn {
             q_delta: (q - self.q_old) as i32,
         };
         self.q_old = q;
-        self.to_sample = distance(self.interval(qfb), rng);
+        self.to_sample = self.distance(qfb, rng);
         if qfb > 0 {
             Verdict::Notify(feedback)
         } else {
             Verdict::Pass
         }
     }
-}
-
-fn distance<R: Rng>(bytes: u64, rng: &mut R) -> i64 {
-    i64::try_from(jittered(bytes, rng)).unwrap_or(i64::MAX)
 }
 
 impl Mechanism for Qcn {
@@ -271,5 +341,29 @@ mod tests {
         // The first comes after up to 173 KB, the others 18.75 KB apart.
         let notifications = (0..2000).filter(notifies).count();
         assert!((95..=101).contains(&notifications), "{notifications}");
+    }
+
+    /// QCN-at-inputs paper, section V: at most one notification per 100 packets of 1500 B.
+    #[test]
+    fn a_fixed_interval_notifies_once_in_a_hundred_packets() {
+        let params = Params {
+            interval: Interval::Fixed,
+            ..Params::default()
+        };
+        let (mut cp, mut rng) = cp(params);
+        let packet = Packet {
+            bytes: 1500,
+            ect: true,
+            enqueued_at: Time::ZERO,
+        };
+        let mut last = 0;
+        for number in 1..=10_000 {
+            let verdict = cp.on_enqueue(Time::ZERO, &packet, queue(1_000_000), &mut rng);
+            if verdict != Verdict::Pass {
+                assert_eq!(number - last, 100);
+                last = number;
+            }
+        }
+        assert_eq!(last, 10_000);
     }
 }

@@ -16,8 +16,8 @@
 //!
 //! # Departures
 //!
-//! Without delayed ACKs DCTCP's two-state machine comes to echoing each packet; delayed ACKs are left
-//! out.
+//! Without delayed ACKs DCTCP's two-state machine comes to echoing each packet. A receiver that delays
+//! ACKs must acknowledge what is pending before a packet whose answer differs.
 
 /// What an ACK says of marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,7 +26,8 @@
 //!
 //! # Departures
 //!
-//! - No SACK, no delayed ACKs, no receive window and no silly windows: an ACK per packet is expected.
+//! - No SACK, no receive window and no silly windows. An ACK per packet is expected: the window grows by
+//!   ACKs, not by bytes, and so more slowly if the receiver delays them.
 //! - The window is never less than a segment, nor the threshold less than one after a mark and two after
 //!   a loss. The authors' code does not bound DCTCP's.
 //! - A fast retransmit may begin as soon as everything sent before the last loss is acknowledged, as in

@@ -3,6 +3,7 @@
 use super::{fraction, rate, rng, time};
 use congestion_point::{Config, codel, dctcp_red, ecn_sharp, np_ecn, qcn, red, tcn, tofino};
 use proptest::prelude::*;
+use unpause_protocols::congestion_point::culprit::{CulpritArray, Word};
 use unpause_protocols::congestion_point::{
     self, CongestionPoint, Mechanism as _, Packet, Queue, Verdict,
 };
@@ -80,14 +81,23 @@ fn config() -> impl Strategy<Value = Config> {
         .prop_map(|mark_basis| Config::NpEcn(np_ecn::Params { mark_basis })),
         (any::<u64>(), any::<u64>(), fraction())
             .prop_map(|(kmin, kmax, pmax)| Config::Red(red::Params { kmin, kmax, pmax })),
-        (any::<u32>(), any::<u8>(), any::<u32>(), quantisation).prop_map(
-            |(q_eq, weight, sample_base, quantisation)| Config::Qcn(qcn::Params {
-                q_eq,
-                weight,
-                sample_base,
-                quantisation,
-            })
-        ),
+        (
+            any::<u32>(),
+            any::<u8>(),
+            any::<u32>(),
+            quantisation,
+            prop::sample::select(vec![qcn::Interval::StandardTable, qcn::Interval::Fixed])
+        )
+            .prop_map(|(q_eq, weight, sample_base, quantisation, interval)| {
+                Config::Qcn(qcn::Params {
+                    q_eq,
+                    weight,
+                    sample_base,
+                    quantisation,
+                    interval,
+                    mode: qcn::Mode::InputArrival,
+                })
+            }),
     ]
 }
 
@@ -253,6 +263,38 @@ proptest! {
                     prop_assert!(elapsed * elapsed * (k - 1) >= interval * interval);
                 }
                 last = Some(now);
+            }
+        }
+    }
+
+    /// Whatever has been stored and freed: what is selected is stored and of the priority asked for, and
+    /// nothing is selected only if nothing of it is stored.
+    #[test]
+    fn the_culprit_array_finds_a_unit_of_the_priority_if_there_is_one(
+        units in 1..600_usize,
+        row in 1..40_usize,
+        steps in prop::collection::vec((any::<u16>(), prop::option::of(0..3_u8)), 0..60),
+    ) {
+        let mut rng = rng();
+        let mut array = CulpritArray::new(vec![Word::default(); units], row);
+        let mut stored = std::collections::BTreeMap::new();
+        for (unit, priority) in steps {
+            let unit = u32::from(unit) % units as u32;
+            match priority {
+                Some(priority) => {
+                    array.store(unit, priority, unit + 7);
+                    stored.insert(unit, priority);
+                }
+                None => {
+                    array.free(unit);
+                    stored.remove(&unit);
+                }
+            }
+            for priority in 0..3 {
+                match array.select(priority, &mut rng) {
+                    Some(head) => prop_assert_eq!(stored.get(&(head - 7)), Some(&priority)),
+                    None => prop_assert!(stored.values().all(|other| *other != priority)),
+                }
             }
         }
     }

@@ -13,18 +13,30 @@ pub(super) struct Common {
     pub name: Spanned<String>,
     pub schemes: Option<Spanned<file::Names>>,
     pub priority: Option<Spanned<u8>>,
+    pub priority_by_size: Option<Spanned<Vec<SizeClass>>>,
     pub rate_limit: Option<Spanned<DataRate>>,
+    pub offered: Option<Spanned<DataRate>>,
     pub controlled: Option<Spanned<bool>>,
     pub record: Option<bool>,
     pub transport: Option<Spanned<file::Transport>>,
     pub extra_delay: Option<Spanned<file::ExtraDelay>>,
 }
 
-pub(super) const COMMON_KEYS: [&str; 8] = [
+/// An entry of `priority_by_size`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SizeClass {
+    pub upto: Spanned<quantity::Size>,
+    pub priority: Spanned<u8>,
+}
+
+pub(super) const COMMON_KEYS: [&str; 10] = [
     "name",
     "schemes",
     "priority",
+    "priority_by_size",
     "rate_limit",
+    "offered",
     "controlled",
     "record",
     "transport",

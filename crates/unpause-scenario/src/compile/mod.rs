@@ -1,7 +1,9 @@
 //! From the text of a scenario to the configuration of each run.
 
+mod cioq;
 mod delays;
 mod files;
+mod flow_settings;
 mod kinds;
 mod marking;
 mod names;
@@ -9,6 +11,7 @@ mod pipeline;
 mod rtt;
 mod scheduler;
 mod settings;
+mod switch_model;
 mod tcp;
 mod topology;
 mod traffic;
@@ -203,10 +206,11 @@ fn compile_run<'i>(
             .help("switch.lossless is empty: remove [pfc], or list a priority such as 3 there")
             .err();
     }
-    let pfc = settings::pfc(&file.pfc, &host)?;
+    cioq::check_fabric(&file.switch, &fabric)?;
+    let pfc = settings::pfc(&file.pfc, &file.switch, &host)?;
     let mut switch = settings::switch(&file.switch, pfc, &host)?;
     let mtu = host.payload_bytes + host.header_bytes + fabric.framing_bytes;
-    switch.model = pipeline::model(&file.switch, &file.pfc, u64::from(mtu))?;
+    switch.model = switch_model::model(&file, &switch, &host, mtu.into())?;
     let scheduled = scheduler::scheduler(&file.switch.scheduler, &host)?;
     let probes = settings::probes(&file.probes, &names)?;
     let marking_table = split_off(&mut scheme_table, &marking::KEYS);
@@ -253,7 +257,7 @@ fn compile_run<'i>(
     let load_scale = settings::load_scale(&file.load_scale)?;
     let mut traffic_names = Vec::new();
     let mut traffic = Vec::new();
-    let mut notes = Vec::new();
+    let mut notes = Vec::from_iter(cioq::note(&fabric, &switch, &host));
     for table in traffic_tables {
         let span = table.span();
         let mut entry = traffic::entry(table, &context)?;

@@ -10,25 +10,12 @@ use crate::file::{self, Balancing, PipelineFlowControl};
 use crate::quantity::Size;
 use crate::setting::show_bytes;
 
-/// The model of the switches, for frames of up to `mtu` bytes.
+/// Pipelined switches, for frames of up to `mtu` bytes.
 pub(super) fn model(switch: &file::Switch, pfc: &file::Pfc, mtu: u64) -> Checked<SwitchModel> {
-    match switch.model {
-        None | Some(file::SwitchModel::SharedBuffer) => {
-            if let Some(table) = &switch.pipeline {
-                return Problem::new("[switch.pipeline] has no effect")
-                    .at(table.span(), "these settings")
-                    .help("set switch.model = \"pipeline\", or remove the table")
-                    .err();
-            }
-            Ok(SwitchModel::SharedBuffer)
-        }
-        Some(file::SwitchModel::Pipeline) => {
-            without_effect(switch, pfc)?;
-            let none = file::Pipeline::default();
-            let table = switch.pipeline.as_ref().map_or(&none, Spanned::get_ref);
-            pipeline(table, mtu).map(SwitchModel::Pipeline)
-        }
-    }
+    without_effect(switch, pfc)?;
+    let none = file::Pipeline::default();
+    let table = switch.pipeline.as_ref().map_or(&none, Spanned::get_ref);
+    pipeline(table, mtu).map(SwitchModel::Pipeline)
 }
 
 /// Settings that are of the shared buffer only.

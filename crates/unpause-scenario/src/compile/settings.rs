@@ -8,6 +8,7 @@ use unpause_sim::config::{
     Queueing, SwitchConfig,
 };
 
+use super::cioq;
 use super::names::Names;
 use crate::error::{Checked, Problem, nearest};
 use crate::file;
@@ -35,6 +36,9 @@ pub(super) fn host(file: &file::Host) -> Checked<HostConfig> {
     }
     if let Some(priority) = &file.control_priority {
         host.control_priority = data_priority(priority)?;
+    }
+    if let Some(reaction) = &file.notification_reaction {
+        host.notification_reaction = reaction.get_ref().0;
     }
     Ok(host)
 }
@@ -98,14 +102,18 @@ pub(super) fn switch(
     if let Some(size) = &file.lossy_queue {
         switch.lossy_queue_bytes = size.get_ref().0;
     }
-    switch.queueing = match file.queueing {
+    switch.queueing = match file.queueing.as_ref().map(Spanned::get_ref) {
         None | Some(file::Queueing::Fifo) => Queueing::Fifo,
         Some(file::Queueing::Voq) => Queueing::Voq,
     };
     Ok(switch)
 }
 
-pub(super) fn pfc(file: &file::Pfc, host: &HostConfig) -> Checked<PfcConfig> {
+pub(super) fn pfc(
+    file: &file::Pfc,
+    switch: &file::Switch,
+    host: &HostConfig,
+) -> Checked<PfcConfig> {
     let params = match file.mode.as_ref().map(Spanned::get_ref) {
         None | Some(file::PfcMode::Standard) => pfc::Params::default(),
         Some(file::PfcMode::Ns3Rdma) => pfc::Params::ns3_rdma(),
@@ -129,7 +137,7 @@ pub(super) fn pfc(file: &file::Pfc, host: &HostConfig) -> Checked<PfcConfig> {
         }
         (None, None) => {}
     }
-    config.threshold = threshold(file, host)?;
+    config.threshold = threshold(file, cioq::is_chosen(switch), host)?;
     config.headroom_bytes = file.headroom.as_ref().map(|size| size.get_ref().0);
     if let Some(reaction) = &file.reaction {
         config.reaction = reaction.get_ref().0;
@@ -137,9 +145,15 @@ pub(super) fn pfc(file: &file::Pfc, host: &HostConfig) -> Checked<PfcConfig> {
     Ok(config)
 }
 
-fn threshold(file: &file::Pfc, host: &HostConfig) -> Checked<PfcThreshold> {
+fn threshold(file: &file::Pfc, is_cioq: bool, host: &HostConfig) -> Checked<PfcThreshold> {
     let two_frames = 2 * (u64::from(host.payload_bytes) + u64::from(host.header_bytes));
     if let Some(shift) = &file.dynamic_shift {
+        if is_cioq {
+            return Problem::new("`dynamic_shift` has no effect")
+                .at(shift.span(), "buffers of a cioq switch are not shared")
+                .help("remove it; `xoff` and `xon` are Qhigh and Qlow of each input buffer")
+                .err();
+        }
         if let Some(xoff) = &file.xoff {
             return both("dynamic_shift", shift, "xoff", xoff);
         }
@@ -159,8 +173,15 @@ fn threshold(file: &file::Pfc, host: &HostConfig) -> Checked<PfcThreshold> {
                 .map_or(two_frames, |gap| gap.get_ref().0),
         });
     }
-    let xoff_bytes = file.xoff.as_ref().map_or(512_000, |xoff| xoff.get_ref().0);
-    let mut xon_bytes = xoff_bytes.saturating_sub(two_frames);
+    let by_default = if is_cioq { cioq::XOFF_BYTES } else { 512_000 };
+    let xoff_bytes = file
+        .xoff
+        .as_ref()
+        .map_or(by_default, |xoff| xoff.get_ref().0);
+    let mut xon_bytes = match is_cioq {
+        true => cioq::XON_BYTES.min(xoff_bytes),
+        false => xoff_bytes.saturating_sub(two_frames),
+    };
     match (&file.xon, &file.xon_gap) {
         (Some(xon), Some(gap)) => return both("xon", xon, "xon_gap", gap),
         (Some(xon), None) => xon_bytes = xon.get_ref().0,
@@ -239,6 +260,19 @@ pub(super) fn probes(file: &file::Probes, names: &Names) -> Checked<Probes> {
     if let Some(interval) = &file.interval {
         probes.interval = positive("interval", interval)?;
     }
+    if let Some(interval) = &file.flow_interval {
+        let flows = positive("flow_interval", interval)?;
+        if !flows.as_ps().is_multiple_of(probes.interval.as_ps()) {
+            return Problem::new(format!(
+                "`flow_interval` is no multiple of `interval`, {}",
+                probes.interval
+            ))
+            .at(interval.span(), "here")
+            .help("flows are sampled together with ports, but less often")
+            .err();
+        }
+        probes.flow_interval = Some(flows);
+    }
     if let Some(start) = &file.start {
         probes.start = start.get_ref().0;
     }
@@ -266,6 +300,22 @@ pub(super) fn probes(file: &file::Probes, names: &Names) -> Checked<Probes> {
                 probes.ports.push(port);
             }
         }
+    }
+    for text in &file.packets {
+        for port in ports(text, names)? {
+            if !probes.packets.contains(&port) {
+                probes.packets.push(port);
+            }
+        }
+    }
+    if let Some(flows) = &file.packet_flows {
+        if file.packets.is_empty() {
+            return Problem::new("`packet_flows` has no effect")
+                .at(flows.span(), "no packets are recorded")
+                .help("add packets = [\"H0->S0\"]: record those that leave by this port")
+                .err();
+        }
+        probes.packet_flows.clone_from(flows.get_ref());
     }
     Ok(probes)
 }

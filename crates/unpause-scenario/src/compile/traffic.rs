@@ -14,12 +14,13 @@ use unpause_sim::traffic::{
 
 use super::delays::Delays;
 use super::files::Files;
+use super::flow_settings::{settings, without_sizes};
 use super::kinds::{
     BurstKind, COMMON_KEYS, Common, FileKind, FlowKind, IncastKind, KINDS, LoadOf, OnOffKind,
     PermutationKind, PoissonKind,
 };
 use super::names::Names;
-use super::settings::{both, data_priority, positive};
+use super::settings::{both, positive};
 use crate::document::{Table, read, split_off, take_string};
 use crate::error::{Checked, Problem, nearest};
 use crate::file;
@@ -65,6 +66,9 @@ pub(super) fn entry(mut table: Table<'_>, context: &Context<'_>) -> Checked<Entr
             .err();
     };
     let settings = settings(&common, context)?;
+    if matches!(kind.get_ref().as_str(), "on-off" | "file") {
+        without_sizes(&kind, &common)?;
+    }
     let keys = &COMMON_KEYS;
     let mut note = None;
     let spec = match kind.get_ref().as_str() {
@@ -129,91 +133,13 @@ fn takes_part(common: &Common, context: &Context<'_>) -> Checked<bool> {
         .any(|name| name == context.scheme))
 }
 
-fn settings(common: &Common, context: &Context<'_>) -> Checked<FlowSettings> {
-    let mut settings = FlowSettings::default();
-    if let Some(priority) = &common.priority {
-        settings.priority = data_priority(priority)?;
-        if settings.priority == context.control_priority {
-            return Problem::new(format!(
-                "priority {} carries control frames",
-                settings.priority
-            ))
-            .at(priority.span(), "data cannot use it")
-            .help("choose another priority, or set host.control_priority")
-            .err();
-        }
-    }
-    if let Some(limit) = &common.rate_limit {
-        if limit.get_ref().0 == Rate::ZERO {
-            return Problem::new("`rate_limit` is zero")
-                .at(limit.span(), "nothing would be sent")
-                .err();
-        }
-        settings.rate_limit = Some(limit.get_ref().0);
-    }
-    settings.controlled = common.controlled.as_ref().is_none_or(|it| *it.get_ref());
-    settings.transport = transport(common, context)?;
-    if let Some(first) = context
-        .first_priority
-        .filter(|_| settings.transport == Transport::Tcp)
-    {
-        if let Some(priority) = &common.priority {
-            return Problem::new("`priority` has no effect")
-                .at(
-                    priority.span(),
-                    "[pias] gives the segments of TCP flows theirs",
-                )
-                .help("remove it, or [pias]")
-                .err();
-        }
-        settings.priority = first;
-    }
-    settings.extra_delay = context
-        .delays
-        .of_entry(&common.extra_delay, context.files)?;
-    settings.recorded = common.record.unwrap_or(settings.recorded);
-    Ok(settings)
-}
-
-/// What carries the flows of an entry: what it says, else TCP if that is what the scheme controls.
-/// Flows that obey PFC only are RoCE.
-fn transport(common: &Common, context: &Context<'_>) -> Checked<Transport> {
-    let uncontrolled = common.controlled.as_ref().filter(|it| !*it.get_ref());
-    let Some(said) = &common.transport else {
-        return Ok(match uncontrolled {
-            Some(_) => Transport::Roce,
-            None => context.transport,
-        });
-    };
-    if let file::Transport::Roce = said.get_ref() {
-        return Ok(Transport::Roce);
-    }
-    if !context.has_tcp {
-        return Problem::new(format!("scheme `{}` has no TCP", context.scheme))
-            .at(said.span(), "needs the law of a congestion window")
-            .help(
-                "set tcp = \"dctcp\" in that [[scheme]] (or newreno, ecn-tcp), or leave this entry \
-                 out of it by `schemes`",
-            )
-            .err();
-    }
-    if let Some(uncontrolled) = uncontrolled {
-        return Problem::new("TCP is always controlled")
-            .at(uncontrolled.span(), "cannot be switched off")
-            .at(said.span(), "by this transport")
-            .help("remove `controlled`, or set transport = \"roce\"")
-            .err();
-    }
-    Ok(Transport::Tcp)
-}
-
 fn flow(kind: &FlowKind, settings: &FlowSettings, context: &Context<'_>) -> Checked<TrafficSpec> {
     let (from, to) = (
         context.names.host_list(&kind.from)?,
         context.names.host_list(&kind.to)?,
     );
     let start = time(&kind.start, Time::ZERO);
-    let size = match &kind.size {
+    let size_bytes = match &kind.size {
         Some(size) => Some(size_bytes(size, settings.transport)?),
         None => None,
     };
@@ -225,11 +151,12 @@ fn flow(kind: &FlowKind, settings: &FlowSettings, context: &Context<'_>) -> Chec
                 group: 0,
                 src: *src,
                 dst: *dst,
-                size_bytes: size,
+                size_bytes,
                 start,
                 stop: time(&kind.stop, Time::NEVER),
-                priority: settings.priority,
+                priority: settings.priority_of(size_bytes),
                 rate_limit: settings.rate_limit,
+                offered: settings.offered,
                 controlled: settings.controlled,
                 recorded: settings.recorded,
                 source_port: kind.source_port.unwrap_or(0),

@@ -315,6 +315,7 @@ impl Row<'_> {
             stop: stop.map_or(Ok(Time::NEVER), time)?,
             priority,
             rate_limit: settings.rate_limit,
+            offered: settings.offered,
             controlled: settings.controlled,
             recorded: settings.recorded,
             source_port: 0,

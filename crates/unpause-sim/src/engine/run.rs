@@ -32,9 +32,11 @@ pub type Watch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
 ///
 /// [`Error::Invalid`] if the configuration cannot be run, [`Error::Interrupted`] if `watch` said so.
 pub fn run(config: &Config, threads: usize, watch: &mut Watch<'_>) -> Result<Results, Error> {
-    let plan = Plan::new(config)?;
+    let mut plan = Plan::new(config)?;
     let threads = threads.max(1);
     let shard_of = partition(config, &plan.ports, threads);
+    plan.ports.share_out(&shard_of, &config.probes.packets);
+    let plan = plan;
     let exchange = Exchange::new(threads);
     let worker = |index: usize, watch: Option<&mut Watch<'_>>| {
         let _member = exchange.barrier.member();

@@ -4,11 +4,12 @@ use unpause_protocols::units::Time;
 
 use crate::config::{NodeId, SwitchModel};
 use crate::engine::deadlock::Blocked;
-use crate::engine::wire::{GlobalPort, Ports, Wires};
+use crate::engine::wire::{GlobalPort, Ports, TRACED, Wires};
 use crate::host::{FlowStart, Host};
 use crate::packet::Packet;
 use crate::plan::Plan;
-use crate::results::{PauseRecord, PortRecord, PortSample};
+use crate::results::{PacketRecord, PauseRecord, PortRecord, PortSample};
+use crate::switch::cioq::Cioq;
 use crate::switch::pipeline::Pipeline;
 use crate::switch::shared_buffer::SharedBuffer;
 use crate::traffic::Transport;
@@ -22,6 +23,8 @@ pub enum Node {
     SharedBuffer(Box<SharedBuffer>),
     /// A switch with one packet processor.
     Pipeline(Box<Pipeline>),
+    /// A combined-input-output-queued fabric.
+    Cioq(Box<Cioq>),
 }
 
 /// What a node must be able to do.
@@ -56,6 +59,11 @@ impl Node {
                 let first = switch.first_event();
                 (Self::Pipeline(Box::new(switch)), first)
             }
+            SwitchModel::Cioq(config) => {
+                let switch = Cioq::new(id, *config, plan);
+                let first = switch.first_event();
+                (Self::Cioq(Box::new(switch)), first)
+            }
         }
     }
     /// The model behind.
@@ -64,6 +72,7 @@ impl Node {
             Self::Host(host) => host.as_mut(),
             Self::SharedBuffer(switch) => switch.as_mut(),
             Self::Pipeline(switch) => switch.as_mut(),
+            Self::Cioq(switch) => switch.as_mut(),
         }
     }
 }
@@ -73,7 +82,7 @@ impl Node {
 pub struct Log {
     /// Flows completed, or at the end still open.
     pub flows: Vec<FlowEnd>,
-    /// Senders that had to send packets again, or gave up.
+    /// What senders had to say at their end.
     pub senders: Vec<SenderEnd>,
     /// PAUSEs.
     pub pauses: Vec<PauseRecord>,
@@ -85,6 +94,8 @@ pub struct Log {
     pub sender_series: Vec<SenderSample>,
     /// Samples of receivers: (time, flow, payload bytes delivered).
     pub receiver_series: Vec<(Time, u32, u64)>,
+    /// Packets at the ports traced.
+    pub packets: Vec<PacketRecord>,
     /// Sums over nodes.
     pub counts: Counts,
 }
@@ -99,6 +110,7 @@ impl Log {
         self.port_series.extend(other.port_series);
         self.sender_series.extend(other.sender_series);
         self.receiver_series.extend(other.receiver_series);
+        self.packets.extend(other.packets);
         self.counts.merge(&other.counts);
     }
 }
@@ -166,7 +178,7 @@ pub struct FlowEnd {
     pub extra_delay: Time,
 }
 
-/// What went wrong for a flow at its sender.
+/// A flow as its sender knew it when it was done, or at the end of the run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SenderEnd {
     /// Flow.
@@ -177,6 +189,8 @@ pub struct SenderEnd {
     pub timeouts: u64,
     /// It has ended after too many timeouts in a row.
     pub gave_up: bool,
+    /// CNPs and CNMs received.
+    pub notifications: u64,
 }
 
 /// One sample of a recorded flow at its sender.
@@ -192,6 +206,8 @@ pub struct SenderSample {
     pub cwnd_bytes: Option<u64>,
     /// Wire bytes sent.
     pub sent_bytes: u64,
+    /// CNPs and CNMs received.
+    pub notifications: u64,
 }
 
 const GROUP: usize = 64;
@@ -385,6 +401,7 @@ impl Shard {
                     Node::Host(host) => host.run(&mut window),
                     Node::SharedBuffer(switch) => switch.run(&mut window),
                     Node::Pipeline(switch) => switch.run(&mut window),
+                    Node::Cioq(switch) => switch.run(&mut window),
                 };
                 debug_assert!(own >= end, "node {id} left an event behind");
                 let heads = self.wires.heads(plan.ports.of(id as NodeId));
@@ -432,18 +449,13 @@ impl Window<'_, '_> {
         let free = now + Time::from_ps(bytes * transmitter.ps_per_byte);
         let arrival = free + transmitter.delay;
         self.log.counts.packet_hops += 1;
-        let to = self.shard_of[transmitter.peer as usize];
-        if to != self.shard {
-            let mail = &mut self.outboxes[to as usize];
-            let bits = packet.bits | flags;
-            mail.packets.push((
-                transmitter.peer_port,
-                Packet {
-                    time: arrival,
-                    bits,
-                    ..*packet
-                },
-            ));
+        if transmitter.shard != self.shard {
+            let packet = Packet {
+                time: arrival,
+                bits: packet.bits | flags,
+                ..*packet
+            };
+            self.send_out(port, now, &packet);
         } else if self
             .wires
             .push(transmitter.peer_port, packet, arrival, flags)
@@ -451,5 +463,38 @@ impl Window<'_, '_> {
             self.calendar.wake(transmitter.peer, arrival);
         }
         free
+    }
+
+    /// Puts a packet onto a wire to another shard, or onto one that is traced.
+    #[inline(never)]
+    fn send_out(&mut self, port: GlobalPort, now: Time, packet: &Packet) {
+        let transmitter = &self.ports.transmitters[port as usize];
+        let mut to = transmitter.shard;
+        if to == TRACED {
+            self.trace(port, now, packet);
+            to = self.shard_of[transmitter.peer as usize];
+        }
+        if to != self.shard {
+            let mail = &mut self.outboxes[to as usize];
+            mail.packets.push((transmitter.peer_port, *packet));
+        } else if self
+            .wires
+            .push(transmitter.peer_port, packet, packet.time, 0)
+        {
+            self.calendar.wake(transmitter.peer, packet.time);
+        }
+    }
+
+    fn trace(&mut self, port: GlobalPort, now: Time, packet: &Packet) {
+        let flows = &self.plan.config.probes.packet_flows;
+        if !flows.is_empty() && !flows.contains(&packet.flow) {
+            return;
+        }
+        let node = self.ports.transmitters[port as usize].peer_port;
+        let node = self.ports.transmitters[node as usize].peer;
+        let port = self.ports.local(node, port);
+        self.log
+            .packets
+            .push(PacketRecord::new(now, node, port, packet));
     }
 }

@@ -20,7 +20,12 @@ pub struct Transmitter {
     pub peer_port: GlobalPort,
     /// Node at the far end.
     pub peer: NodeId,
+    /// Shard of that node, or [`TRACED`].
+    pub shard: u16,
 }
+
+/// Stands for the shard behind a port whose packets are recorded.
+pub const TRACED: u16 = u16::MAX;
 
 /// Ports of all nodes.
 #[derive(Clone, Debug)]
@@ -56,6 +61,7 @@ impl Ports {
             delay: Time::ZERO,
             peer_port: 0,
             peer: 0,
+            shard: 0,
         };
         let mut transmitters = vec![blank; 2 * fabric.links.len()];
         for link in &fabric.links {
@@ -67,18 +73,30 @@ impl Ports {
                 delay,
                 peer_port: b,
                 peer: link.b,
+                shard: 0,
             };
             transmitters[b as usize] = Transmitter {
                 ps_per_byte,
                 delay,
                 peer_port: a,
                 peer: link.a,
+                shard: 0,
             };
         }
         Self {
             first,
             transmitters,
             framing_bytes: u64::from(fabric.framing_bytes),
+        }
+    }
+    /// Says which node is in which shard, and the packets of which ports are recorded.
+    pub fn share_out(&mut self, shard_of: &[u16], traced: &[(NodeId, PortId)]) {
+        for transmitter in &mut self.transmitters {
+            transmitter.shard = shard_of[transmitter.peer as usize];
+        }
+        for &(node, port) in traced {
+            let at = self.first[node as usize] + u32::from(port);
+            self.transmitters[at as usize].shard = TRACED;
         }
     }
     /// The ports of `node`.

@@ -58,9 +58,13 @@ pub struct Host {
     receivers: Slab<Receiver>,
     throttles: Vec<Throttle>,
     reactions: Reactions,
+    /// CNPs and CNMs that have not taken effect yet, in order.
+    notified: VecDeque<Packet>,
     counters: Vec<Counters>,
     rng: Xoshiro256PlusPlus,
     sampling: Sampling,
+    /// Flows are sampled at multiples of it only.
+    flow_interval: Time,
     /// Some flow has an extra delay.
     delays: bool,
     /// Packets held back, by the payload of their timer.
@@ -103,9 +107,10 @@ pub struct Sampling {
 const SENDER: u32 = 0;
 const RECEIVER: u32 = 1;
 const PAUSE: u32 = 2;
-const TCP_SENDER: u32 = 3;
-const TCP_RECEIVER: u32 = 4;
-const DELAYED: u32 = 5;
+const NOTIFICATION: u32 = 3;
+const TCP_SENDER: u32 = 4;
+const TCP_RECEIVER: u32 = 5;
+const DELAYED: u32 = 6;
 const KIND_SHIFT: u32 = 29;
 
 enum Event {
@@ -124,6 +129,13 @@ impl Host {
         let classes = plan.classes.count();
         let seed = mix(plan.config.seed ^ mix(u64::from(id) + 1));
         let probes = &plan.config.probes;
+        let flow_interval = probes.flow_interval.unwrap_or(probes.interval);
+        let samples_port = probes.ports.iter().any(|&(node, _)| node == id);
+        let interval = if samples_port {
+            probes.interval
+        } else {
+            flow_interval
+        };
         Self {
             id,
             port,
@@ -141,14 +153,16 @@ impl Host {
             receivers: Slab::new(),
             throttles: vec![Throttle::default(); classes],
             reactions: Reactions::default(),
+            notified: VecDeque::new(),
             counters: vec![Counters::default(); classes],
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             sampling: Sampling {
                 at: Time::NEVER,
-                interval: probes.interval,
-                first: probes.first_sample(Time::ZERO),
-                port: probes.ports.iter().any(|&(node, _)| node == id),
+                interval,
+                first: grid_after(probes.start, interval),
+                port: samples_port,
             },
+            flow_interval,
             delays: false,
             delayed: Slab::new(),
             tcp: Box::new(Tcp::new(classes)),
@@ -325,6 +339,11 @@ impl Host {
             TCP_SENDER => self.on_tcp_sender_timer(now, slot, flow, window),
             TCP_RECEIVER => self.on_tcp_receiver_timer(now, slot, flow, window),
             DELAYED => self.on_delayed(now, slot, window),
+            NOTIFICATION => {
+                if let Some(packet) = self.notified.pop_front() {
+                    self.on_notification(now, &packet);
+                }
+            }
             _ => {
                 let place = self.place(slot as u8, window.plan);
                 let throttle = &mut self.throttles[slot as usize];
@@ -338,6 +357,15 @@ impl Host {
     }
 
     fn on_sample(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
+        if now.as_ps().is_multiple_of(self.flow_interval.as_ps()) {
+            self.sample_flows(now, log);
+        }
+        if self.sampling.port {
+            self.sample_port(now, plan, log);
+        }
+    }
+
+    fn sample_flows(&self, now: Time, log: &mut Log) {
         for (_, sender) in &self.senders {
             if sender.recorded {
                 let (flow, sent_bytes) = (sender.flow, sender.sent_bytes);
@@ -348,6 +376,7 @@ impl Host {
                     rate_bps,
                     cwnd_bytes: None,
                     sent_bytes,
+                    notifications: sender.notifications,
                 });
             }
         }
@@ -358,19 +387,21 @@ impl Host {
             }
         }
         self.tcp.sample(now, log);
-        if self.sampling.port {
-            for class in 0..self.counters.len() {
-                log.port_series.push(PortSample {
-                    time: now,
-                    node: self.id,
-                    port: 0,
-                    priority: plan.classes.priority(class as u8),
-                    queue_bytes: 0,
-                    tx_bytes: self.counters[class].tx_bytes,
-                    pause_frames: 0,
-                    paused: self.throttles[class].total(now),
-                });
-            }
+    }
+
+    fn sample_port(&self, now: Time, plan: &Plan<'_>, log: &mut Log) {
+        for class in 0..self.counters.len() {
+            log.port_series.push(PortSample {
+                time: now,
+                node: self.id,
+                port: 0,
+                priority: plan.classes.priority(class as u8),
+                queue_bytes: 0,
+                ingress_bytes: 0,
+                tx_bytes: self.counters[class].tx_bytes,
+                pause_frames: 0,
+                paused: self.throttles[class].total(now),
+            });
         }
     }
 }

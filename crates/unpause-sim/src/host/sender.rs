@@ -42,6 +42,8 @@ pub struct Sender {
     pub retransmitted: u64,
     /// Times that the retransmission timer ran out.
     pub timeouts: u64,
+    /// CNPs and CNMs received.
+    pub notifications: u64,
     /// Bytes put on the wire.
     pub sent_bytes: u64,
     dst: NodeId,
@@ -58,6 +60,9 @@ pub struct Sender {
     unacknowledged: u32,
     stop: Time,
     limit: Rate,
+    offered: Option<Rate>,
+    /// When the source has the next packet.
+    available: Time,
     ps_per_byte: u64,
     reaction_point: ReactionPoint,
     /// What the rate limiter releases at once: a packet, or a segment.
@@ -94,6 +99,7 @@ impl Sender {
             timer_at: Time::NEVER,
             retransmitted: 0,
             timeouts: 0,
+            notifications: 0,
             sent_bytes: 0,
             dst: spec.dst,
             receiver_slot,
@@ -109,6 +115,8 @@ impl Sender {
             limit: spec
                 .rate_limit
                 .map_or(line_rate, |limit| limit.min(line_rate)),
+            offered: spec.offered,
+            available: now,
             ps_per_byte,
             reaction_point: ReactionPoint::new(reaction, line_rate, now),
             burst_start: now,
@@ -188,6 +196,9 @@ impl Sender {
         if self.retransmit_at.is_never() {
             self.retransmit_at = now + plan.config.host.retransmit_timeout;
         }
+        if let Some(rate) = self.offered {
+            self.take_offered(now, rate.time_for(wire_bytes));
+        }
         self.repace(now);
         Packet {
             stamp,
@@ -202,12 +213,19 @@ impl Sender {
         }
     }
 
+    /// A packet goes of those that the source makes at `interval`. What it could not send meanwhile is lost
+    /// to the source, but for one packet.
+    #[cold]
+    fn take_offered(&mut self, now: Time, interval: Time) {
+        self.available = self.available.max(now.saturating_sub(interval)) + interval;
+    }
+
     /// Computes anew when the rate limiter allows the next packet: the last burst's bytes at the
     /// present rate after the last burst's start, but not before `now`.
     #[inline]
     pub fn repace(&mut self, now: Time) {
         if !self.burst_over || self.burst_bytes == 0 {
-            self.next_start = now;
+            self.next_start = self.available.max(now);
             return;
         }
         let at_line_rate = Time::from_ps(self.burst_bytes * self.ps_per_byte);
@@ -217,7 +235,8 @@ impl Sender {
         } else {
             rate.time_for(self.burst_bytes)
         };
-        self.next_start = self.burst_start.saturating_add(span).max(now);
+        let allowed = self.burst_start.saturating_add(span);
+        self.next_start = allowed.max(self.available).max(now);
     }
 
     /// Packets before `seq` have arrived; `rtt` if this acknowledgement measures one.
@@ -251,18 +270,20 @@ impl Sender {
         self.retransmit_at = now + timeout;
     }
 
-    /// What went wrong, if anything did.
+    /// What is to be said of it at the end, if anything.
     pub fn end(&self) -> Option<SenderEnd> {
-        (self.retransmitted > 0 || self.timeouts > 0).then_some(SenderEnd {
+        (self.retransmitted + self.timeouts + self.notifications > 0).then_some(SenderEnd {
             flow: self.flow,
             retransmitted: self.retransmitted,
             timeouts: self.timeouts,
             gave_up: false,
+            notifications: self.notifications,
         })
     }
 
     /// A congestion notification has arrived.
     pub fn on_notification<R: Rng>(&mut self, now: Time, notification: &Notification, rng: &mut R) {
+        self.notifications += 1;
         self.reaction_point.on_notification(now, notification, rng);
     }
 

@@ -3,9 +3,9 @@
 use unpause_protocols::notification::Notification;
 use unpause_protocols::units::Time;
 
-use super::Host;
 use super::receiver::Reception;
 use super::sender::Pace;
+use super::{Host, KIND_SHIFT, NOTIFICATION};
 use crate::engine::heap::Entry;
 use crate::engine::shard::{Log, Window};
 use crate::packet::{ACK_REQUEST, CE, Kind, MEASURE, Packet};
@@ -123,13 +123,33 @@ impl Host {
                     return self.forget(slot, window.log);
                 }
             }
-            _ => {
-                if let Some(notification) = packet.notification() {
-                    sender.on_notification(now, &notification, &mut self.rng);
-                }
-            }
+            _ => return self.hear(now, packet, window.plan.config.host.notification_reaction),
         }
         self.after_change(now, slot);
+    }
+
+    /// A CNP or CNM has arrived, to take effect after `reaction`.
+    fn hear(&mut self, now: Time, packet: &Packet, reaction: Time) {
+        if reaction == Time::ZERO {
+            return self.on_notification(now, packet);
+        }
+        self.notified.push_back(*packet);
+        let payload = NOTIFICATION << KIND_SHIFT;
+        self.timers
+            .push(Entry::new(now + reaction, packet.flow, payload));
+    }
+
+    pub(super) fn on_notification(&mut self, now: Time, packet: &Packet) {
+        let slot = packet.slot;
+        let Some(sender) = self.senders.get_mut(slot as usize) else {
+            return;
+        };
+        if sender.flow == packet.flow
+            && let Some(notification) = packet.notification()
+        {
+            sender.on_notification(now, &notification, &mut self.rng);
+            self.after_change(now, slot);
+        }
     }
 
     /// A flow's rate, window of packets or timers may have changed.

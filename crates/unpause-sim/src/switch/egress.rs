@@ -71,8 +71,9 @@ impl Queue {
     /// An empty queue of `class` before a link of rate `link`, at a switch of `ports` ports; control packets go through no congestion point.
     pub fn new<R: Rng>(class: u8, link: Rate, ports: usize, plan: &Plan<'_>, rng: &mut R) -> Self {
         let mut config = congestion_point::Config::None;
-        if class != plan.classes.control {
-            config.clone_from(&plan.config.scheme.congestion_point);
+        let scheme = &plan.config.scheme.congestion_point;
+        if class != plan.classes.control && !watches_inputs(scheme) {
+            config.clone_from(scheme);
             config.set_link_rate(link);
         }
         Self {
@@ -112,6 +113,11 @@ impl Queue {
         self.dropped_bytes += u64::from(packet.bytes);
         u64::from(packet.kind.is_data())
     }
+}
+
+/// True if the congestion points of a scheme stand at inputs.
+pub fn watches_inputs(scheme: &congestion_point::Config) -> bool {
+    matches!(scheme, congestion_point::Config::Qcn(params) if params.mode.at_input())
 }
 
 /// A packet as a congestion point sees it.

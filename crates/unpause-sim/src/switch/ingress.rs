@@ -65,6 +65,8 @@ pub struct Ingress {
     pub pause_events: u64,
     /// XOFF frames sent, refreshes included.
     pub pause_frames: u64,
+    /// CNMs that a congestion point here sent.
+    pub cnm_packets: u64,
     /// Frames dropped for want of headroom.
     pub dropped_packets: u64,
     /// Largest number of bytes held.

@@ -2,6 +2,8 @@
 //! tests; what they share stands beside them.
 
 pub mod backlog;
+pub mod cioq;
+pub mod culprit;
 pub mod egress;
 pub mod ingress;
 pub mod pause;

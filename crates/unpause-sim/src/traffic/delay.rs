@@ -56,7 +56,7 @@ impl Delays {
         let bits = mix(mix(stream).wrapping_add(number));
         match self {
             Self::OneOf(times) => {
-                let at = u128::from(bits) * times.len() as u128 >> 64;
+                let at = (u128::from(bits) * times.len() as u128) >> 64;
                 times.get(at as usize).copied().unwrap_or(Time::ZERO)
             }
             Self::Cdf(cdf) => {

@@ -4,6 +4,7 @@
 //! stream of flows in order of start time, which is read while the run goes on: a generator holds
 //! one event at a time, however many flows it will make.
 
+mod by_size;
 mod cdf;
 mod delay;
 mod random;
@@ -18,6 +19,7 @@ use unpause_protocols::units::{Rate, Time};
 
 use crate::config::NodeId;
 
+pub use by_size::PriorityBySize;
 pub use cdf::{Cdf, CdfError};
 pub use delay::{Delays, ExtraDelay};
 pub use stream::Traffic;
@@ -41,6 +43,9 @@ pub struct FlowSpec {
     pub priority: u8,
     /// Upper limit of its sending rate, frames with framing; `None` for line rate.
     pub rate_limit: Option<Rate>,
+    /// Its source makes a frame every so often, to be sent at this rate, framing included; one that could
+    /// not be sent in time waits for the next, and no longer. `None`: there is always a frame to send.
+    pub offered: Option<Rate>,
     /// Obeys the scheme's reaction point. If not, it obeys PFC only.
     pub controlled: bool,
     /// Sampled into the flow series.
@@ -68,8 +73,12 @@ pub enum Transport {
 pub struct FlowSettings {
     /// Priority of the data packets.
     pub priority: u8,
+    /// Priorities of flows up to some sizes, instead of `priority`.
+    pub by_size: PriorityBySize,
     /// Upper limit of the sending rate, frames with framing; `None` for line rate.
     pub rate_limit: Option<Rate>,
+    /// Rate at which sources make frames; `None`: there is always a frame to send.
+    pub offered: Option<Rate>,
     /// Obey the scheme's reaction point. If not, they obey PFC only.
     pub controlled: bool,
     /// Sampled into the flow series.
@@ -86,12 +95,28 @@ impl Default for FlowSettings {
     fn default() -> Self {
         Self {
             priority: 3,
+            by_size: PriorityBySize::default(),
             rate_limit: None,
+            offered: None,
             controlled: true,
             recorded: false,
             transport: Transport::Roce,
             extra_delay: ExtraDelay::NONE,
         }
+    }
+}
+
+impl FlowSettings {
+    /// The priority of a flow of so many payload bytes; `None` for one without end.
+    pub fn priority_of(&self, size_bytes: Option<u64>) -> u8 {
+        let by_size = size_bytes.and_then(|bytes| self.by_size.of(bytes));
+        by_size.unwrap_or(self.priority)
+    }
+
+    /// Bit p set: flows may have priority p.
+    fn priorities(&self) -> u8 {
+        let all = self.by_size.priorities();
+        all.fold(1 << self.priority, |all, priority| all | 1 << priority)
     }
 }
 
@@ -120,7 +145,7 @@ impl TrafficSpec {
     pub fn priorities(&self) -> u8 {
         match self {
             Self::Flows(flows) => flows.iter().fold(0, |all, flow| all | 1 << flow.priority),
-            generated => generated.settings().map_or(0, |flow| 1 << flow.priority),
+            generated => generated.settings().map_or(0, FlowSettings::priorities),
         }
     }
 

@@ -296,6 +296,7 @@ fn flows_are_given_in_order_of_start_and_ties_in_order_of_entry() {
         stop: Time::NEVER,
         priority: 3,
         rate_limit: None,
+        offered: None,
         controlled: true,
         recorded: false,
         source_port: 7,
@@ -333,6 +334,8 @@ fn entries_that_cannot_be_generated_are_refused() {
     refused(change(&|b| b.from.push(2)), "twice");
     refused(change(&|b| b.size = Size::Fixed(0)), "1 byte");
     refused(change(&|b| b.flow.priority = 8), "priority 8");
+    let to_eight = PriorityBySize::new(&[(10, 8)]).unwrap();
+    refused(change(&|b| b.flow.by_size = to_eight), "priority 8");
     refused(
         change(&|b| b.arrivals = Arrivals::every(Time::ZERO, Time::ZERO)),
         "interval",
@@ -463,4 +466,38 @@ proptest! {
             prop_assert_eq!(of_entry, flows(&alone, seed));
         }
     }
+}
+
+/// A size that is a bound belongs to the class below it, and a flow without end to the last one.
+#[test]
+fn priorities_follow_sizes() {
+    let by_size = PriorityBySize::new(&[(500, 6), (1000, 5)]).unwrap();
+    let settings = FlowSettings {
+        priority: 2,
+        by_size,
+        ..FlowSettings::default()
+    };
+    let sizes = [1, 500, 501, 1000, 1001];
+    assert_eq!(
+        sizes.map(|b| settings.priority_of(Some(b))),
+        [6, 6, 5, 5, 2]
+    );
+    assert_eq!(settings.priority_of(None), 2);
+
+    let mut spec = incast((1, 15));
+    (spec.flow, spec.size) = (settings, spread());
+    let spec = TrafficSpec::Incast(spec);
+    assert_eq!(spec.priorities(), 1 << 6 | 1 << 5 | 1 << 2);
+    let made = flows(&[spec], 1);
+    let classes: HashSet<u8> = made.iter().map(|flow| flow.priority).collect();
+    assert_eq!(classes, HashSet::from([2, 5, 6]));
+    assert!(
+        made.iter()
+            .all(|flow| flow.priority == settings.priority_of(flow.size_bytes))
+    );
+
+    let refused = |classes: &[(u64, u8)]| PriorityBySize::new(classes).unwrap_err();
+    assert!(refused(&[(20, 1), (20, 2)]).contains("20 B comes after 20 B"));
+    let eight: Vec<(u64, u8)> = (1..=8).map(|n| (n, 1)).collect();
+    assert!(refused(&eight).contains("8 sizes"));
 }

@@ -162,7 +162,8 @@ fn priority(priority: u8) -> Result<(), String> {
 }
 
 fn settings(flow: &FlowSettings) -> Result<(), String> {
-    priority(flow.priority)
+    priority(flow.priority)?;
+    flow.by_size.priorities().try_for_each(priority)
 }
 
 fn size(size: &Size, flow: &FlowSettings) -> Result<(), String> {

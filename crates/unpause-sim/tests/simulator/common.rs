@@ -125,6 +125,7 @@ pub fn flow(src: NodeId, dst: NodeId) -> FlowSpec {
         stop: Time::NEVER,
         priority: LOSSLESS,
         rate_limit: None,
+        offered: None,
         controlled: true,
         recorded: false,
         source_port: 0,

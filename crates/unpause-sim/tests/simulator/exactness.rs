@@ -131,6 +131,31 @@ fn a_rate_limited_flow_is_paced_to_the_picosecond() {
     }
 }
 
+/// Flows are sampled on a coarser grid than ports, at a host whose port is sampled and at others.
+#[test]
+fn flows_can_be_sampled_less_often_than_ports() {
+    let recorded = |src| FlowSpec {
+        recorded: true,
+        ..sized(src, 1, 1_000_000)
+    };
+    let flows = vec![recorded(2), recorded(3)];
+    let mut config = config(star(&[gbps(10); 3], us(1)), flows, ms(1));
+    config.probes.interval = us(10);
+    config.probes.ports = vec![(2, 0)];
+    let every = run(&config);
+    config.probes.flow_interval = Some(us(50));
+    let coarse = run(&config);
+    let kept: Vec<_> = every
+        .flow_series
+        .iter()
+        .filter(|sample| sample.time.as_ps().is_multiple_of(us(50).as_ps()))
+        .copied()
+        .collect();
+    assert!(kept.len() > 30 && every.flow_series.len() > 4 * kept.len());
+    assert_eq!(coarse.flow_series, kept);
+    assert_eq!(coarse.port_series, every.port_series);
+}
+
 /// What happens at one instant in one switch has an order that follows from the fabric: arrivals by
 /// port, then ports that become free.
 #[test]
@@ -170,7 +195,10 @@ fn ties_are_broken_by_port() {
 fn impossible_configurations_are_refused() {
     let good = || config(star(&[gbps(40); 3], us(1)), vec![sized(1, 2, 1000)], ms(1));
     type Spoil = fn(&mut Config);
-    let cases: [(&str, Spoil); 14] = [
+    let cases: [(&str, Spoil); 15] = [
+        ("multiple of the sampling", |c| {
+            c.probes.flow_interval = Some(us(150))
+        }),
         ("end above zero", |c| c.stop = Time::ZERO),
         ("end above zero", |c| c.stop = Time::NEVER),
         ("no delay", |c| c.fabric.links[0].delay = Time::ZERO),

@@ -1,5 +1,6 @@
 //! The simulator from outside: configurations in, results out.
 
+mod cioq;
 mod common;
 mod deadlock;
 mod egress_queues;
@@ -13,4 +14,5 @@ mod pipeline;
 mod properties;
 mod queueing;
 mod random;
+mod tcp;
 mod threads;

@@ -255,6 +255,7 @@ fn writes_completed_flows_as_hpcc_does() {
         extra_delay: Time::ZERO,
         timeouts: 0,
         gave_up: false,
+        notifications: 0,
     };
     let flows = [
         flow(0, 1, 10, Some(50_000_999)),
@@ -320,6 +321,7 @@ proptest! {
                 stop: Time::NEVER,
                 priority,
                 rate_limit: None,
+                offered: None,
                 controlled: true,
                 recorded: false,
                 source_port: 0,

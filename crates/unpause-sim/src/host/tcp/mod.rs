@@ -73,6 +73,7 @@ impl Tcp {
                 rate_bps: 0,
                 cwnd_bytes: Some(sender.cwnd()),
                 sent_bytes: sender.sent_bytes,
+                notifications: 0,
             });
         }
         for (_, receiver) in self.receivers.iter().filter(|(_, it)| it.spec.recorded) {

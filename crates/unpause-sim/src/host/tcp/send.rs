@@ -51,7 +51,7 @@ impl Host {
     }
 
     /// A packet from the receiver at `slot` to its sender.
-    fn from_receiver(&self, kind: Kind, slot: u32, reply: Reply, plan: &Plan<'_>) -> Packet {
+    fn receiver_packet(&self, kind: Kind, slot: u32, reply: Reply, plan: &Plan<'_>) -> Packet {
         let receiver = &self.tcp.receivers[slot as usize];
         let flags = if reply.ece { ECE } else { 0 };
         Packet {
@@ -74,7 +74,7 @@ impl Host {
         reply: Reply,
         window: &mut Window<'_, '_>,
     ) {
-        let ack = self.from_receiver(Kind::TcpAck, slot, reply, window.plan);
+        let ack = self.receiver_packet(Kind::TcpAck, slot, reply, window.plan);
         self.reply(now, ack, window);
     }
 
@@ -194,6 +194,11 @@ impl Host {
         let Some(packet) = sender.send(now, slot, window.plan) else {
             return;
         };
+        debug_assert_eq!(
+            class,
+            window.plan.classes.of(packet.priority()),
+            "a segment leaves in the class whose turn it is"
+        );
         window.log.counts.data_packets += 1;
         self.transmit(now, class, &packet, window);
         self.enqueue_tcp(now, slot, window.plan);
@@ -276,7 +281,7 @@ impl Host {
         receiver.timer_at = Time::NEVER;
         if receiver.next_timer() <= now {
             let (kind, reply) = receiver.on_timer(now, &window.plan.config.host.tcp);
-            let packet = self.from_receiver(kind, slot, reply, window.plan);
+            let packet = self.receiver_packet(kind, slot, reply, window.plan);
             self.reply(now, packet, window);
         }
         self.arm_tcp_receiver(slot);

@@ -250,6 +250,7 @@ impl Sender {
             retransmitted: self.retransmitted,
             timeouts: self.timeouts,
             gave_up,
+            notifications: 0,
         })
     }
 }

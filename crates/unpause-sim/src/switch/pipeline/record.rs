@@ -7,7 +7,7 @@ use crate::config::{NodeId, PortId};
 use crate::engine::deadlock::Blocked;
 use crate::engine::shard::{Log, NodeModel, Window};
 use crate::host::Sampling;
-use crate::packet::{Kind, Packet};
+use crate::packet::Packet;
 use crate::plan::Plan;
 use crate::results::{PortRecord, PortSample};
 use crate::switch::pause::place;
@@ -22,13 +22,10 @@ pub fn sampled_ports(id: NodeId, plan: &Plan<'_>) -> Vec<PortId> {
 /// When they are sampled.
 pub fn sampling(ports: &[PortId], plan: &Plan<'_>) -> Sampling {
     let probes = &plan.config.probes;
-    let first = probes.first_sample(Time::ZERO);
+    let first = probes.first_sample();
+    let at = if ports.is_empty() { Time::NEVER } else { first };
     Sampling {
-        at: if ports.is_empty() {
-            Time::NEVER
-        } else {
-            first
-        },
+        at,
         interval: probes.interval,
         first,
         port: !ports.is_empty(),
@@ -47,6 +44,7 @@ impl Pipeline {
                     port,
                     priority: plan.classes.priority(class),
                     queue_bytes: queue.bytes,
+                    ingress_bytes: self.ingress[index].control.bytes(),
                     tx_bytes: queue.tx_bytes,
                     pause_frames: self.ingress[index].pause_frames,
                     paused: queue.throttle.total(now),
@@ -130,7 +128,7 @@ impl NodeModel for Pipeline {
     }
 
     fn held_data_packets(&self) -> u64 {
-        let is_data = |packet: &&Packet| packet.kind == Kind::Data;
+        let is_data = |packet: &&Packet| packet.kind.is_data();
         let queued = self.queues.iter().flat_map(|queue| queue.packets.iter());
         queued.chain(self.processor.iter()).filter(is_data).count() as u64
     }

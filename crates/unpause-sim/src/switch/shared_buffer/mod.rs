@@ -4,9 +4,11 @@
 //! accounting per (ingress port, lossless class). A packet counts at its ingress from reception
 //! until it starts to leave.
 
+mod input;
+
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use unpause_protocols::congestion_point::Verdict;
+use unpause_protocols::congestion_point::{CongestionPoint, Verdict};
 use unpause_protocols::flow_control::pfc::Action;
 use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::scheduler::Scheduler;
@@ -39,6 +41,8 @@ pub struct SharedBuffer {
     queues: Vec<Queue>,
     /// By port, then class.
     ingress: Vec<Ingress>,
+    /// Congestion points of the ingress, if the scheme has any there: by port, then class.
+    input_points: Vec<CongestionPoint>,
     pool: Pool,
     threshold: PfcThreshold,
     /// Largest lossy queue, in bytes and in packets.
@@ -107,6 +111,7 @@ impl SharedBuffer {
             ports: vec![Port::default(); transmitters.len()],
             queues,
             ingress,
+            input_points: input::points(transmitters.len(), plan, &mut rng),
             pool: Pool { size, used: 0 },
             threshold: config.pfc.threshold,
             lossy_limit: (
@@ -121,10 +126,10 @@ impl SharedBuffer {
                 at: if sampled_ports.is_empty() {
                     Time::NEVER
                 } else {
-                    probes.first_sample(Time::ZERO)
+                    probes.first_sample()
                 },
                 interval: probes.interval,
-                first: probes.first_sample(Time::ZERO),
+                first: probes.first_sample(),
                 port: !sampled_ports.is_empty(),
             },
             sampled_ports,
@@ -151,6 +156,9 @@ impl SharedBuffer {
             return;
         };
         if self.admit(now, packet, from, to, class, window) {
+            if !self.input_points.is_empty() {
+                self.watch_input(now, packet, from, class, window);
+            }
             self.enqueue(now, packet, from, to, class, window);
         } else {
             let index = self.index(to, class);
@@ -366,6 +374,17 @@ impl SharedBuffer {
         window: &mut Window<'_, '_>,
     ) {
         self.queues[index].cnm_packets += 1;
+        self.forward_cnm(now, sampled, message, from, window);
+    }
+
+    fn forward_cnm(
+        &mut self,
+        now: Time,
+        sampled: &Packet,
+        message: QcnFeedback,
+        from: PortId,
+        window: &mut Window<'_, '_>,
+    ) {
         window.log.counts.notifications += 1;
         let priority = window.plan.config.host.control_priority;
         let cnm = Packet {
@@ -390,6 +409,7 @@ impl SharedBuffer {
                     port,
                     priority: plan.classes.priority(class),
                     queue_bytes: queue.bytes,
+                    ingress_bytes: self.ingress[index].pfc.bytes(),
                     tx_bytes: queue.tx_bytes,
                     pause_frames: self.ingress[index].pause_frames,
                     paused: queue.throttle.total(now),
@@ -510,7 +530,7 @@ impl NodeModel for SharedBuffer {
                     tx_packets: queue.tx_packets,
                     tx_bytes: queue.tx_bytes,
                     marked_packets: queue.marked_packets,
-                    cnm_packets: queue.cnm_packets,
+                    cnm_packets: queue.cnm_packets + ingress.cnm_packets,
                     dropped_packets: queue.dropped_packets,
                     dropped_bytes: queue.dropped_bytes,
                     headroom_dropped_packets: ingress.dropped_packets,

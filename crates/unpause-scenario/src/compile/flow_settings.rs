@@ -1,0 +1,138 @@
+//! Keys that flows of every kind have.
+
+use serde_spanned::Spanned;
+use unpause_protocols::units::Rate;
+use unpause_sim::traffic::{FlowSettings, PriorityBySize, Transport};
+
+use super::kinds::{Common, SizeClass};
+use super::settings;
+use super::traffic::Context;
+use crate::error::{Checked, Problem};
+use crate::file;
+
+pub(super) fn settings(common: &Common, context: &Context<'_>) -> Checked<FlowSettings> {
+    let mut settings = FlowSettings::default();
+    if let Some(priority) = &common.priority {
+        settings.priority = data_priority(priority, context)?;
+    }
+    if let Some(classes) = &common.priority_by_size {
+        settings.by_size = by_size(classes, context)?;
+    }
+    settings.transport = transport(common, context)?;
+    if let Some(first) = context
+        .first_priority
+        .filter(|_| settings.transport == Transport::Tcp)
+    {
+        pias_alone(common)?;
+        settings.priority = first;
+    }
+    settings.extra_delay = context
+        .delays
+        .of_entry(&common.extra_delay, context.files)?;
+    for (key, rate, slot) in [
+        ("rate_limit", &common.rate_limit, &mut settings.rate_limit),
+        ("offered", &common.offered, &mut settings.offered),
+    ] {
+        if let Some(rate) = rate {
+            if rate.get_ref().0 == Rate::ZERO {
+                return Problem::new(format!("`{key}` is zero"))
+                    .at(rate.span(), "nothing would be sent")
+                    .err();
+            }
+            *slot = Some(rate.get_ref().0);
+        }
+    }
+    settings.controlled = common.controlled.as_ref().is_none_or(|it| *it.get_ref());
+    settings.recorded = common.record.unwrap_or(settings.recorded);
+    Ok(settings)
+}
+
+/// PIAS tags every segment of a TCP flow: no other key may.
+fn pias_alone(common: &Common) -> Checked<()> {
+    let priority = common.priority.as_ref().map(|it| ("priority", it.span()));
+    let by_size = common.priority_by_size.as_ref();
+    let by_size = by_size.map(|it| ("priority_by_size", it.span()));
+    let Some((key, span)) = priority.or(by_size) else {
+        return Ok(());
+    };
+    Problem::new(format!("`{key}` has no effect"))
+        .at(span, "[pias] gives the segments of TCP flows theirs")
+        .help("remove it, or [pias]")
+        .err()
+}
+
+/// What carries the flows of an entry: what it says, else TCP if that is what the scheme controls.
+/// Flows that obey PFC only are RoCE.
+fn transport(common: &Common, context: &Context<'_>) -> Checked<Transport> {
+    let uncontrolled = common.controlled.as_ref().filter(|it| !*it.get_ref());
+    let Some(said) = &common.transport else {
+        return Ok(match uncontrolled {
+            Some(_) => Transport::Roce,
+            None => context.transport,
+        });
+    };
+    if let file::Transport::Roce = said.get_ref() {
+        return Ok(Transport::Roce);
+    }
+    if !context.has_tcp {
+        return Problem::new(format!("scheme `{}` has no TCP", context.scheme))
+            .at(said.span(), "needs the law of a congestion window")
+            .help(
+                "set tcp = \"dctcp\" in that [[scheme]] (or newreno, ecn-tcp), or leave this entry \
+                 out of it by `schemes`",
+            )
+            .err();
+    }
+    if let Some(uncontrolled) = uncontrolled {
+        return Problem::new("TCP is always controlled")
+            .at(uncontrolled.span(), "cannot be switched off")
+            .at(said.span(), "by this transport")
+            .help("remove `controlled`, or set transport = \"roce\"")
+            .err();
+    }
+    Ok(Transport::Tcp)
+}
+
+fn by_size(classes: &Spanned<Vec<SizeClass>>, context: &Context<'_>) -> Checked<PriorityBySize> {
+    let mut found = Vec::new();
+    for class in classes.get_ref() {
+        let priority = data_priority(&class.priority, context)?;
+        found.push((class.upto.get_ref().0, priority));
+    }
+    PriorityBySize::new(&found).or_else(|reason| {
+        Problem::new(format!("`priority_by_size`: {reason}"))
+            .at(classes.span(), "here")
+            .help("from the smallest `upto` to the largest; larger flows have `priority`")
+            .err()
+    })
+}
+
+/// The sizes of flows of this kind are not known, or their priorities are said elsewhere.
+pub(super) fn without_sizes(kind: &Spanned<String>, common: &Common) -> Checked<()> {
+    let Some(classes) = &common.priority_by_size else {
+        return Ok(());
+    };
+    Problem::new("`priority_by_size` has no effect")
+        .at(classes.span(), "here")
+        .at(
+            kind.span(),
+            match kind.get_ref().as_str() {
+                "file" => "the file says the priority of each flow",
+                _ => "these flows have no size",
+            },
+        )
+        .help("remove it")
+        .err()
+}
+
+/// A priority that is not that of control frames.
+fn data_priority(value: &Spanned<u8>, context: &Context<'_>) -> Checked<u8> {
+    let priority = settings::data_priority(value)?;
+    if priority == context.control_priority {
+        return Problem::new(format!("priority {priority} carries control frames"))
+            .at(value.span(), "data cannot use it")
+            .help("choose another priority, or set host.control_priority")
+            .err();
+    }
+    Ok(priority)
+}

@@ -1,0 +1,71 @@
+//! Small flows in a higher priority: they pass by large ones that PFC has stopped.
+
+use std::path::Path;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, UInt8Type, UInt64Type};
+use unpause_scenario::{NoProgress, Options, Scenario, execute};
+
+const SCENARIO: &str = r#"
+duration = "5ms"
+
+[topology]
+builder = "single-switch"
+hosts = 4
+rate = "10Gbps"
+delay = "1us"
+
+[switch]
+lossless = [1, 4]
+
+[pfc]
+xoff = "100KB"
+
+[[scheme]]
+name = "PFC"
+
+[[traffic]]
+name = "large"
+kind = "burst"
+from = "H1..H3"
+to = "H0"
+size = "1MB"
+priority = 1
+priority_by_size = [{ upto = "10KB", priority = 4 }]
+
+[[traffic]]
+name = "small"
+kind = "burst"
+from = "H1..H3"
+to = "H0"
+size = "10KB"
+start = "1ms"
+priority = 1
+priority_by_size = [{ upto = "10KB", priority = 4 }]
+"#;
+
+#[test]
+fn priorities_by_size_reach_pfc_and_the_tables() {
+    let scenario = Scenario::parse(SCENARIO, Path::new("test.toml")).unwrap();
+    let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
+    assert!(outcome.warnings.is_empty(), "{:?}", outcome.warnings);
+    let flows = &outcome.tables.flows;
+    let priority = flows["priority"].as_primitive::<UInt8Type>();
+    assert_eq!(priority.values(), &[1, 1, 1, 4, 4, 4]);
+    // The last of the three waits for the two others, and for one frame of the large flows.
+    let slowdown = flows["slowdown"].as_primitive::<Float64Type>();
+    assert!(
+        slowdown.values()[3..].iter().all(|s| *s < 3.5),
+        "{slowdown:?}"
+    );
+
+    let ports = &outcome.tables.ports;
+    let priority = ports["priority"].as_primitive::<UInt8Type>().values();
+    let pauses = ports["pause_frames"].as_primitive::<UInt64Type>().values();
+    let sum = |wanted| -> u64 {
+        let rows = priority.iter().zip(pauses);
+        rows.filter(|(p, _)| **p == wanted).map(|(_, n)| n).sum()
+    };
+    assert!(sum(1) > 0);
+    assert_eq!(sum(4), 0);
+}

@@ -1,0 +1,300 @@
+//! The combined-input-output-queued fabric.
+
+use std::ops::ControlFlow;
+
+use unpause_protocols::congestion_point::qcn::Mode;
+use unpause_protocols::units::Time;
+use unpause_sim::config::{CioqConfig, Config, Fabric, NodeId, SpinesConfig, SwitchModel};
+use unpause_sim::traffic::{
+    Arrivals, FlowSettings, FlowSpec, Poisson, Receivers, Size, TrafficSpec,
+};
+
+use crate::common::*;
+
+/// 1522 B frames on 10 Gb/s links of 100 ns, Qhigh 110 KB and Qlow 44 KB: the QCN-at-inputs paper.
+fn cioq(hosts: usize, spines: Option<SpinesConfig>, flows: Vec<FlowSpec>, stop: Time) -> Config {
+    let mut config = config(
+        star(&vec![gbps(10); hosts], Time::from_ns(100)),
+        flows,
+        stop,
+    );
+    config.fabric.framing_bytes = 20;
+    config.host.payload_bytes = 1474;
+    config.host.ack_every = 64;
+    config.host.notification_reaction = Time::from_ns(2400);
+    config.switch.pfc.threshold = unpause_sim::config::PfcThreshold::Static {
+        xoff_bytes: 110_000,
+        xon_bytes: 44_000,
+    };
+    config.switch.model = SwitchModel::Cioq(CioqConfig {
+        spines,
+        ..CioqConfig::default()
+    });
+    config
+}
+
+fn spines(count: u16, rate_gbps: u64, hosts_per_leaf: u16) -> Option<SpinesConfig> {
+    Some(SpinesConfig {
+        count,
+        rate: gbps(rate_gbps),
+        hosts_per_leaf,
+        ..SpinesConfig::default()
+    })
+}
+
+fn with_mode(mut config: Config, mode: Mode) -> Config {
+    config.scheme = qcn();
+    let unpause_protocols::congestion_point::Config::Qcn(params) =
+        &mut config.scheme.congestion_point
+    else {
+        unreachable!("QCN's own")
+    };
+    params.q_eq = 60_000;
+    params.mode = mode;
+    config
+}
+
+/// So many flows of `bytes` between hosts drawn at random, at a mean interval.
+fn uniform(hosts: std::ops::Range<NodeId>, flows: u64, bytes: u64, mean: Time) -> TrafficSpec {
+    let per_second = 1e12 / mean.as_ps() as f64;
+    TrafficSpec::Poisson(Poisson {
+        from: hosts.clone().collect(),
+        to: Receivers::Any(hosts.collect()),
+        size: Size::Fixed(bytes),
+        synchronised: false,
+        arrivals: Arrivals {
+            max_flows: Some(flows),
+            ..Arrivals::poisson(per_second, Time::ZERO)
+        },
+        flow: FlowSettings::default(),
+    })
+}
+
+/// A frame waits for its grant, half a latency there and half back, and crosses.
+#[test]
+fn an_empty_fabric_takes_its_latency() {
+    for bytes in [1, 1474] {
+        let pipe = run(&cioq(2, None, vec![sized(1, 2, bytes)], us(100)));
+        let wire = (bytes + 48).max(64) + 20;
+        let links = ps(2 * (wire * 800 + 100_000));
+        assert_eq!(fct(&pipe.flows[0]), links + us(2));
+        assert_eq!(pipe.flows[0].ideal_fct, pipe.flows[0].fct);
+
+        // The first cell takes what the pipe does, the others follow at 25 Gb/s.
+        let fabric = spines(32, 25, 1);
+        let spines = run(&cioq(2, fabric, vec![sized(1, 2, bytes)], us(100)));
+        let cells = (bytes + 48).max(64).div_ceil(256);
+        let behind = ps((cells - 1) * 256 * 320);
+        assert_eq!(fct(&spines.flows[0]), links + us(2) + behind);
+    }
+}
+
+/// Request, grant and crossing take time and no capacity: frames to one output wait as long as at a single
+/// server (Lindley), whatever the order in which inputs are served.
+#[test]
+fn an_output_is_a_single_server() {
+    for fabric in [None, spines(32, 100, 1)] {
+        let mut config = cioq(0, fabric, vec![], ms(30));
+        let mut rates = vec![gbps(10)];
+        rates.extend(vec![gbps(400); 20]);
+        config.fabric = Fabric {
+            framing_bytes: 20,
+            ..star(&rates, Time::from_ns(100))
+        };
+        let TrafficSpec::Poisson(poisson) = uniform(2..22, 10_000, 1474, ps(1_542_000)) else {
+            unreachable!("it is one")
+        };
+        config.traffic = vec![TrafficSpec::Poisson(Poisson {
+            to: Receivers::Any(vec![1]),
+            ..poisson
+        })];
+        let results = run(&config);
+        assert_lossless(&results);
+        assert_complete(&results);
+        let service = 1542 * 800;
+        let (mut free, mut expected, mut waited) = (0, 0, 0);
+        let alone = results
+            .flows
+            .iter()
+            .map(fct)
+            .min()
+            .expect("there are flows");
+        for flow in &results.flows {
+            let arrival = flow.start.as_ps();
+            let begin = arrival.max(free);
+            free = begin + service;
+            expected += begin - arrival;
+            waited += (fct(flow) - alone).as_ps();
+        }
+        assert!(
+            expected / 10_000 > service,
+            "the load of 0.8 makes frames wait"
+        );
+        assert_within("mean wait", waited as f64, expected as f64, 0.02);
+    }
+}
+
+/// Four to one: the arbiter serves inputs alike, credits keep the output's buffer, PAUSE the inputs'.
+#[test]
+fn fan_in_is_fair_and_loses_nothing() {
+    for fabric in [None, spines(32, 25, 1), spines(8, 25, 3)] {
+        let flows = (1..5).map(|src| flow(src, 5)).collect();
+        let results = run(&cioq(5, fabric, flows, ms(5)));
+        assert_lossless(&results);
+        let delivered: Vec<u64> = results.flows.iter().map(|f| f.delivered_bytes).collect();
+        let (least, most) = (delivered.iter().min(), delivered.iter().max());
+        assert!(most.unwrap() - least.unwrap() <= 2 * 1474, "{delivered:?}");
+        let gbps = delivered.iter().sum::<u64>() as f64 * 8.0 / 5e6 * 1542.0 / 1474.0;
+        assert_within("the output", gbps, 10.0, 0.002);
+        let output = port(&results, 0, 4, LOSSLESS);
+        assert!(
+            (146_000..=150_000).contains(&output.max_queue_bytes),
+            "{output:?}"
+        );
+        for input in 0..4 {
+            let input = port(&results, 0, input, LOSSLESS);
+            assert!(input.pause_events > 10, "{input:?}");
+            assert!(
+                (110_000..=150_000).contains(&input.max_ingress_bytes),
+                "{input:?}"
+            );
+        }
+    }
+}
+
+/// Flows of a few packets between all of ten hosts, over spines that are now ample and now the bottleneck:
+/// backpressure holds cells, nothing is lost and everything in order (else it would be sent again).
+#[test]
+fn cells_are_held_back_and_frames_put_in_order() {
+    for fabric in [spines(32, 25, 5), spines(3, 25, 5), spines(1, 10, 2)] {
+        let mut config = cioq(10, fabric, vec![], ms(200));
+        config.traffic = vec![uniform(1..11, 400, 30_000, us(5))];
+        let results = run(&config);
+        assert_lossless(&results);
+        assert_eq!(results.totals.flows_completed, 400);
+        assert_complete(&results);
+    }
+}
+
+/// One spine link of 10 Gb/s for two hosts that send 10 Gb/s each to different leaves.
+#[test]
+fn a_narrow_fabric_shares_its_links() {
+    let flows = vec![flow(1, 3), flow(2, 5)];
+    let results = run(&cioq(6, spines(1, 10, 2), flows, ms(5)));
+    assert_lossless(&results);
+    for flow in &results.flows {
+        // A frame takes 6 cells of 256 B; requests, grants and ACKs take the rest.
+        let gbps = flow.delivered_bytes as f64 * 8.0 / 5e6 * 1536.0 / 1474.0;
+        assert_within("a flow", gbps, 5.0, 0.02);
+    }
+}
+
+/// f1 shares an output with three others, f2 an input with f1.
+fn victim(mode: Mode) -> Config {
+    let offered = |spec: FlowSpec, rate| FlowSpec {
+        offered: Some(gbps(rate)),
+        recorded: true,
+        ..spec
+    };
+    let mut flows = vec![offered(flow(1, 5), 3), offered(flow(1, 6), 7)];
+    flows.extend((2..5).map(|src| flow(src, 5)));
+    let mut config = with_mode(cioq(6, None, flows, ms(30)), mode);
+    config.probes.interval = ms(1);
+    config
+}
+
+#[test]
+fn occupancy_spares_the_victim() {
+    for (mode, most) in [(Mode::InputOccupancyDet, 0), (Mode::InputOccupancyRand, 6)] {
+        let results = run(&victim(mode));
+        assert_lossless(&results);
+        let [culprit, victim] = [0, 1].map(|flow| results.flows[flow]);
+        assert!(culprit.notifications > 30, "{mode:?} {culprit:?}");
+        assert!(victim.notifications <= most, "{mode:?} {victim:?}");
+        let rate = goodput_gbps(&results, 1, ms(20), ms(29)) * 1542.0 / 1474.0;
+        assert_within("the victim", rate, 7.0, 0.01);
+    }
+    let results = run(&victim(Mode::InputArrival));
+    assert!(results.flows[1].notifications > 30);
+    assert!(goodput_gbps(&results, 1, ms(20), ms(29)) < 4.0);
+}
+
+/// The same points at the ingress of a switch with a shared buffer.
+#[test]
+fn a_shared_buffer_has_input_points_too() {
+    for (mode, spared) in [(Mode::InputOccupancyDet, true), (Mode::InputArrival, false)] {
+        let mut config = victim(mode);
+        config.switch.model = SwitchModel::SharedBuffer;
+        config.switch.queueing = unpause_sim::config::Queueing::Voq;
+        let results = run(&config);
+        assert_lossless(&results);
+        assert!(results.flows[0].notifications > 20);
+        assert_eq!(results.flows[1].notifications == 0, spared, "{mode:?}");
+        let at_inputs: u64 = (0..4)
+            .map(|p| port(&results, 0, p, LOSSLESS).cnm_packets)
+            .sum();
+        assert_eq!(at_inputs, results.totals.notifications);
+    }
+}
+
+/// CNMs of outputs come from the one congested output, those of inputs from every input.
+#[test]
+fn congestion_points_stand_where_their_mode_says() {
+    for (mode, at_output) in [(Mode::OutputArrival, true), (Mode::InputArrival, false)] {
+        let flows = (1..5).map(|src| flow(src, 5)).collect();
+        let results = run(&with_mode(cioq(5, None, flows, ms(10)), mode));
+        let cnms = |p| port(&results, 0, p, LOSSLESS).cnm_packets;
+        assert_eq!(cnms(4) > 0, at_output);
+        assert!((0..4).all(|input| (cnms(input) > 0) != at_output));
+        let received: u64 = results.flows.iter().map(|flow| flow.notifications).sum();
+        // The last may still be under way.
+        assert!(received.abs_diff(results.totals.notifications) <= 4);
+    }
+}
+
+/// A CNM takes effect when the reaction time is over.
+#[test]
+fn a_rate_limiter_takes_its_time() {
+    let heard = |reaction| {
+        let mut config = victim(Mode::InputOccupancyDet);
+        config.host.notification_reaction = reaction;
+        config.probes.interval = us(10);
+        config.stop = ms(3);
+        let series = run(&config).flow_series;
+        series
+            .iter()
+            .find(|s| s.flow == 0 && s.notifications > 0)
+            .expect("a CNM")
+            .time
+    };
+    assert_eq!(heard(us(500)), heard(Time::ZERO) + us(500));
+}
+
+#[test]
+fn threads_do_not_change_a_fabric() {
+    let mut config = cioq(10, spines(8, 25, 5), vec![], ms(2));
+    config.traffic = vec![uniform(1..11, 100, 30_000, us(5))];
+    let one = run(&config);
+    let go_on = &mut |_| ControlFlow::Continue(());
+    assert!(one == unpause_sim::run_threads(&config, 3, go_on).expect("the run is valid"));
+}
+
+#[test]
+fn a_fabric_that_cannot_work_is_refused() {
+    let why = |change: fn(&mut CioqConfig)| {
+        let mut cioq_config = CioqConfig::default();
+        change(&mut cioq_config);
+        let mut config = cioq(2, None, vec![sized(1, 2, 1)], us(100));
+        config.switch.model = SwitchModel::Cioq(cioq_config);
+        let ended = unpause_sim::run(&config, &mut |_| ControlFlow::Continue(()));
+        ended.expect_err("it cannot work").to_string()
+    };
+    assert_eq!(
+        why(|it| it.output_buffer_bytes = 1500),
+        "an output buffer of 1500 B has no credit for a frame of 1522 B"
+    );
+    assert!(why(|it| it.input_buffer_bytes = 100_000).contains("overflows"));
+    assert!(why(|it| it.cell_bytes = 0).contains("a byte or more"));
+    assert!(why(|it| it.speedup_percent = 99).contains("speedup"));
+    assert!(why(|it| it.spines = spines(0, 25, 1)).contains("spines"));
+}

@@ -1,0 +1,53 @@
+"""PCN Fig. 21: how many runs deadlock."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from unpause import metrics, schemes
+from unpause.figures.style import NothingToDraw, legend, note
+from unpause.result import Result
+from unpause.series import Unavailable
+
+#: Deadlocked of the paper's 1000 runs.
+_PAPER = {"DCQCN": 134, "TIMELY": 870, "PCN": 28}
+
+
+def draw(result: Result) -> Figure:
+    """Share of deadlocked runs of each scheme, with Wilson's 95 % interval; the paper's beside."""
+    figure = Figure(figsize=(4.6, 0.42 * len(result.schemes) + 1.2), layout="constrained")
+    ax = figure.subplots()
+    names = [schemes.canonical(s) for s in result.schemes]
+    # A variant, "PCN, XOFF 128 KB", has its scheme's colour.
+    bases = [name.partition(",")[0] for name in names]
+    colour = schemes.colours(bases)
+    for y, (scheme, name, base) in enumerate(zip(result.schemes, names, bases, strict=True)):
+        runs = result.runs_of(scheme)
+        try:
+            share = metrics.deadlocked_share(runs)
+        except Unavailable as error:
+            raise NothingToDraw(str(error)) from error
+        count = round(share * len(runs))
+        low, high = metrics.wilson(count, len(runs))
+        # Rounding may put an end of the interval a hair inside the share.
+        error = [[max(0.0, share - low) * 100], [max(0.0, high - share) * 100]]
+        ax.errorbar([share * 100], [y], xerr=error, color=colour[base], marker="o", capsize=2)
+        ax.text(1.02, y, f"{count} of {len(runs)}", va="center", transform=ax.get_yaxis_transform())
+        if name in _PAPER:
+            ax.plot(
+                [_PAPER[name] / 10],
+                [y],
+                color="#555555",
+                marker="|",
+                markersize=11,
+                linestyle="none",
+                label="the paper's, of 1000 runs",
+            )
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_xlim(-2, 102)
+    ax.grid(axis="y", visible=False)
+    ax.set_xlabel("deadlocked runs (%)")
+    legend(figure, ax)
+    note(figure, "Bars: Wilson's 95 % interval.")
+    return figure

@@ -1,0 +1,105 @@
+"""Metrics over seeds and figures of the QCN-at-inputs experiments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import Builder
+from unpause import NothingToDraw, figures, metrics
+from unpause.figures import cioq_load
+from unpause.series import Unavailable
+
+WINDOW = (50.0, 100.0)
+
+
+def two_schemes() -> Builder:
+    """Three seeds; f1 and f2 get 2.5 Gb/s each at inputs, and less and less of it at outputs."""
+    made = Builder()
+    time = np.arange(0, 101.0)
+    ones = np.ones(len(time))
+    for scheme in ("at outputs", "at inputs"):
+        for draw, unfair in enumerate((0.5, 1.0, 1.5)):
+            run = made.run(scheme, draw=draw)
+            off = unfair if scheme == "at outputs" else 0.0
+            for flow_id, rate in enumerate((2.5 + off, 2.5 - off)):
+                made.flow_rates(run, f"f{flow_id + 1}", time, rate * ones, flow_id=flow_id)
+            made.port_samples(run, "S0->H1", time, pause_per_ms=draw)
+    for row in made.rows["flow_series"]:
+        # f1 is notified once a ms, f2 as often as the number of its run says.
+        often = 1 if row["traffic"] == "f1" else row["run"]
+        row["notifications"] = round(row["time_ns"] / 1e6) * often
+    return made
+
+
+def test_medians_over_seeds() -> None:
+    runs = two_schemes().result().runs_of("at outputs")
+    flows = ["f1", "f2"]
+    assert metrics.median_max_over_min(runs, flows, WINDOW) == pytest.approx(3.5 / 1.5, rel=1e-6)
+    assert metrics.median_goodput_ratio(runs, "f2", "f1", WINDOW) == pytest.approx(1.5 / 3.5)
+    wire = metrics.median_wire_rate_gbps(runs, "f1", WINDOW, 1542, 1474)
+    assert wire == pytest.approx(3.5 * 1542 / 1474)
+
+
+def test_runs_are_compared_seed_by_seed() -> None:
+    result = two_schemes().result()
+    inputs, outputs = result.runs_of("at inputs"), result.runs_of("at outputs")
+    assert metrics.fairer_share(inputs, "at outputs", ["f1", "f2"], WINDOW) == 1.0
+    assert metrics.fairer_share(outputs, "at inputs", ["f1", "f2"], WINDOW) == 0.0
+    with pytest.raises(Unavailable, match="no scheme elsewhere"):
+        metrics.fairer_share(inputs, "elsewhere", ["f1"], WINDOW)
+
+
+def test_notifications_and_pauses_count_in_the_window() -> None:
+    runs = two_schemes().result().runs_of("at outputs")
+    assert metrics.most_notifications(runs, "f1", WINDOW) == 50
+    assert metrics.most_notifications(runs, "f2", WINDOW) == 100
+    assert metrics.notification_ratio(runs, "f2", "f1", WINDOW) == pytest.approx(1.0)
+    assert metrics.most_pauses(runs, "S0->H1", WINDOW) == 100
+    with pytest.raises(Unavailable, match="No notification"):
+        metrics.notification_ratio(runs[:1], "f1", "f2", WINDOW)
+
+
+def test_figures_2_and_3_have_a_line_for_each_flow(tmp_path: Path) -> None:
+    figure = figures.draw(two_schemes().result(), "qcn-f3")
+    figures.save(figure, tmp_path, "qcn-f3")
+    shown = [ax for ax in figure.axes if ax.get_visible()]
+    assert [ax.get_title(loc="left") for ax in shown] == ["at outputs", "at inputs"]
+    assert [len(ax.lines) for ax in shown] == [2, 2]
+    # The first seed's.
+    heights = [float(np.median(line.get_ydata())) for line in shown[0].lines]
+    assert heights == pytest.approx([3.0 * 1542 / 1474, 2.0 * 1542 / 1474])
+
+
+def test_waiting_is_m_d_1_when_acks_weigh_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cioq_load, "_ACK", 0.0)
+    rho = 0.5 * 1542 / 1474
+    service_us = 1542 * 8 / 1e4
+    assert cioq_load.wait_us(0.5) == pytest.approx(rho * service_us / (2 * (1 - rho)))
+
+
+def test_a_hot_spot_leaves_what_its_link_has() -> None:
+    assert cioq_load.hot_share(0.2) == 1.0
+    load = 0.5
+    share = cioq_load.hot_share(load)
+    data = 17 * load / 19 + share * 2 * load * 20 / 19
+    assert data * 1542 / 1474 + load * 86 / 1474 * 1542 / 1474 == pytest.approx(1, abs=0.003)
+
+
+def test_load_is_drawn_of_its_own_scenario_only(tmp_path: Path) -> None:
+    made = Builder()
+    for scheme in ("pipe", "spines", "hot spot"):
+        for load in (0.1, 0.2):
+            run = made.run(scheme, load=load)
+            made.rows["runs"][-1]["simulated_ns"] = 1e6
+            for src, fct in (("H0", 5000.0), ("H1", 6000.0)):
+                made.flow(run, "uniform", src=src, delivered_bytes=1474, fct_ns=fct)
+    figure = figures.draw(made.result(), "cioq-load")
+    figures.save(figure, tmp_path, "cioq-load")
+    waiting = figure.axes[1].lines[0]
+    assert list(waiting.get_xdata()) == [0.1, 0.2]
+    assert list(waiting.get_ydata()) == pytest.approx([0.5, 0.5])
+    with pytest.raises(NothingToDraw, match="qcn-inputs/load"):
+        figures.draw(two_schemes().result(), "cioq-load")
