@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use unpause_protocols::congestion_point::qcn::Mode;
+use unpause_protocols::flow_control::pfc::PauseTime;
 use unpause_protocols::units::Time;
 use unpause_sim::config::{CioqConfig, Config, Fabric, NodeId, SpinesConfig, SwitchModel};
 use unpause_sim::traffic::{
@@ -160,6 +161,19 @@ fn fan_in_is_fair_and_loses_nothing() {
             );
         }
     }
+}
+
+/// A PAUSE of 0.8 us must be repeated for as long as an input drains from Qhigh to Qlow.
+#[test]
+fn a_pause_is_repeated_while_it_is_needed() {
+    let flows = (1..5).map(|src| flow(src, 5)).collect();
+    let mut config = cioq(5, None, flows, ms(2));
+    config.switch.pfc.params.pause_time = PauseTime::Quanta(16);
+    let results = run(&config);
+    assert_lossless(&results);
+    let input = port(&results, 0, 0, LOSSLESS);
+    assert!(input.pause_events > 2, "{input:?}");
+    assert!(input.pause_frames > 50 * input.pause_events, "{input:?}");
 }
 
 /// Flows of a few packets between all of ten hosts, over spines that are now ample and now the bottleneck:

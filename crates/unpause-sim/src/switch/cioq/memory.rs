@@ -254,5 +254,9 @@ mod tests {
             }
         }
         assert_eq!(accused(&memory, 0..1), None);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let arrived = frame(9, 64, 5);
+        let culprit = memory.culprit(Selection::RandomUnit, &arrived, 0, 0..1, &mut rng);
+        assert!(culprit.is_none());
     }
 }
