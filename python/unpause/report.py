@@ -26,7 +26,7 @@ from unpause import claims as claims_module
 from unpause import figures, schema
 from unpause.claims import Claim, ClaimsError, Verdict
 from unpause.result import Result, ResultError, load, warning_text
-from unpause.summary import summarise
+from unpause.summary import by_priority, summarise
 
 _LARGEST_SVG = 1_500_000  # bytes; larger drawings are embedded as PNG
 _MOST_OF_A_KIND = 4
@@ -84,6 +84,7 @@ def build(directory: str | Path) -> Report:
             warnings=[*condensed(result.manifest.get("warnings", [])), *report.problems],
             pictures=pictures,
             summary=summarise(result),
+            priorities=by_priority(result),
             schemas=schema.TABLES,
             counts=verdict_counts(report.claims),
             version=unpause.__version__,

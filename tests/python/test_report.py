@@ -12,9 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import unpause
 from conftest import MS, Builder
 from unpause import NothingToDraw, figures, report
 from unpause.figures.fct import size_bins
+from unpause.summary import by_priority
 
 
 def web_search(builder: Builder, flows: int = 200) -> Builder:
@@ -388,3 +390,38 @@ def test_main_prints_claims_and_path(
 def test_main_without_a_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert report.main([str(tmp_path)]) == 1
     assert "no manifest.json" in capsys.readouterr().err
+
+
+PRIORITIES = """
+duration = "2ms"
+[topology]
+builder = "single-switch"
+hosts = 3
+rate = "10Gbps"
+delay = "1us"
+[[scheme]]
+name = "PFC"
+[[traffic]]
+name = "large"
+kind = "flow"
+from = "H0..H1"
+to = "H2"
+size = "100KB"
+[[traffic]]
+name = "small"
+kind = "flow"
+from = "H0"
+to = "H2"
+size = "5KB"
+"""
+
+
+def test_priorities_have_rows_of_their_own_where_there_are_several() -> None:
+    assert not by_priority(unpause.run(PRIORITIES)).rows
+    summary = by_priority(unpause.run(PRIORITIES + "priority = 5\n"))
+    rows = [dict(zip(summary.heads, row, strict=True)) for row in summary.rows]
+    assert [row["priority"] for row in rows] == ["7", "5", "3"]
+    assert [row["flows completed"] for row in rows] == ["—", "1 of 1", "2 of 2"]
+    # 5 frames by the host, and again by the switch.
+    assert [row["frames sent"] for row in rows][1:] == ["10", "400"]
+    assert float(rows[1]["FCT p50 (ms)"]) < float(rows[2]["FCT p50 (ms)"])

@@ -56,7 +56,8 @@ def test_every_experiment_is_valid_in_both_versions(experiment: reproduce.Experi
     full = reproduce.read(experiment, full=True).runs
     quick = reproduce.read(experiment, full=False).runs
     assert 0 < len(quick) <= len(full)
-    asked = {"claims": [], **tomllib.loads(experiment.scenario.read_text("utf-8"))["report"]}
+    written = tomllib.loads(experiment.scenario.read_text("utf-8"))
+    asked = {"figures": [], "claims": [], **written.get("report", {})}
     assert set(asked["figures"]) <= set(figures.FIGURES)
     known = {c.id.partition(".")[0] for file in claims.files() for c in claims.read(file)}
     assert set(asked["claims"]) <= known

@@ -300,6 +300,10 @@ impl Spines {
         let to = self.leaf_of(output) * self.spines + from % self.spines;
         let down = &mut self.down[to];
         down.cells.push_back((cell, from as u32));
+        debug_assert!(
+            down.cells.len() <= self.buffer_cells * (self.leaves.len() + 1),
+            "a spine holds no more than its buffers of inputs and of this output"
+        );
         if down.cells.len() <= self.buffer_cells {
             self.at(now + self.cell_hop, CREDIT, from, 0);
         }
