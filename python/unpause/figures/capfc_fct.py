@@ -7,7 +7,7 @@ import math
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from unpause import metrics, schemes
 from unpause.figures.seeds import say_seeds, spread
@@ -56,11 +56,17 @@ def _tails(ax: Axes, result: Result) -> None:
         ax.plot(x, p999, "_", color="black", markeredgewidth=1.5, markersize=10, label=label)
     ax.set_title("Largest FCT", fontweight="bold")
     ax.set_ylabel("ms")
-    ax.set_yscale("log")
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-    ax.yaxis.set_minor_formatter(NullFormatter())
+    _log(ax)
+    ax.set_ylim(bottom=1)
     ax.set_xticks(at, CLASSES)
     ax.grid(axis="x", visible=False)
+
+
+def _log(ax: Axes) -> None:
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _totals(ax: Axes, title: str, result: Result, measure) -> None:
@@ -97,9 +103,7 @@ def draw_sweep(result: Result) -> Figure:
         axes[3].plot(x, [spread(points[v], metrics.dropped_packets)[0] for v in x], **line)
     for ax, name in zip(axes, CLASSES, strict=False):
         ax.set_title(f"Largest FCT, {name} (ms)", fontweight="bold")
-        ax.set_yscale("log")
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-        ax.yaxis.set_minor_formatter(NullFormatter())
+        _log(ax)
     axes[3].set_title("Packets dropped", fontweight="bold")
     axes[3].set_yscale("symlog", linthresh=1)
     axes[3].set_ylim(bottom=0)

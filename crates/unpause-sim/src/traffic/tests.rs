@@ -188,6 +188,25 @@ fn poisson_offers_its_load_evenly() {
     );
 }
 
+/// The same random events, twice as close; what happens at fixed times stays.
+#[test]
+fn scaled_load_has_random_events_closer_together() {
+    let plain = TrafficSpec::Poisson(poisson(1_000.0, 2));
+    let mut scaled = plain.clone();
+    scaled.scale_load(2.0);
+    let (plain, scaled) = (flows(&[plain], 7), flows(&[scaled], 7));
+    assert!(scaled.len().abs_diff(2 * plain.len()) < 200);
+    for (one, two) in plain.iter().zip(&scaled) {
+        let twice = two.start * 2;
+        assert!(one.start.as_ps().abs_diff(twice.as_ps()) < 1_000_000);
+        assert_eq!((one.src, one.dst), (two.src, two.dst));
+    }
+    let fixed = TrafficSpec::Burst(burst());
+    let mut scaled = fixed.clone();
+    scaled.scale_load(2.0);
+    assert_eq!(scaled, fixed);
+}
+
 #[test]
 fn synchronised_senders_share_one_clock_and_draw_their_own_sizes() {
     let spec = TrafficSpec::Poisson(Poisson {
