@@ -96,3 +96,26 @@ fn mistakes_are_explained() {
     insta::assert_snapshot!(all);
     assert!(!place.path().join("x.toml").exists());
 }
+
+/// docs/ecn-thresholds.md says how it was made.
+#[test]
+fn the_shipped_scenario_is_what_is_written() {
+    let place = tempfile::tempdir().unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let rtts = root.join("ecn-sharp/host-delays/stack-slb-hypervisor.csv");
+    let rtts = rtts.to_str().unwrap();
+    let file = place.path().join("ecn-thresholds.toml");
+    let (said, done) = {
+        let output = Command::new(env!("CARGO_BIN_EXE_unpause"))
+            .args(["suggest", "ecn", "--rate", "25Gbps", "--rtt-file", rtts])
+            .args(["--cdf", "websearch", "--load", "0.7", "--write"])
+            .arg(&file)
+            .output()
+            .expect("the program runs");
+        (output.stderr, output.status.success())
+    };
+    assert!(done, "{}", String::from_utf8_lossy(&said));
+    let shipped = root.join("howto/ecn-thresholds.toml");
+    let read = |path: &Path| fs::read_to_string(path).unwrap();
+    assert_eq!(read(&file), read(&shipped));
+}

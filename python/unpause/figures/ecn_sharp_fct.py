@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from unpause import metrics, schemes
 from unpause.figures.seeds import spread
-from unpause.figures.style import DASHES, WIDTH, NothingToDraw, legend, note
+from unpause.figures.style import DASHES, LINES, WIDTH, NothingToDraw, legend, note
 from unpause.result import Result, Run
 
 _MARKERS = ("o", "s", "^", "D", "v", "P")
@@ -236,7 +236,7 @@ def _line(
     color: str | None = None,
 ) -> None:
     x, median, low, high = np.array(points).T
-    color = color or f"C{index}"
+    color = color or LINES[index % len(LINES)]
     ax.fill_between(x, low, high, color=color, alpha=0.12, linewidth=0)
     ax.plot(
         x,
