@@ -113,7 +113,7 @@ def draw_s6(result: Result) -> Figure:
             label=f"{scheme}: mean {fct.mean():.2f} ms",
         )
     axes[0].set_ylabel("goodput (Gb/s)")
-    axes[0].set_ylim(bottom=0)
+    axes[0].set_ylim(0, 12)  # room for the legend
     axes[-1].legend(loc="upper right")
     below.set_xlabel("FCT of short flows (ms), all seeds")
     below.set_ylabel("share of flows")
