@@ -8,5 +8,6 @@ pub mod egress;
 pub mod ingress;
 pub mod pause;
 pub mod pipeline;
+pub mod sampling;
 pub mod schedule;
 pub mod shared_buffer;

@@ -13,12 +13,12 @@ use super::arbiter::Arbiter;
 use super::fabric::{Fabric, Shape};
 use super::memory::Memory;
 use super::{Cioq, Input};
-use crate::config::{CioqConfig, Config, NodeId, NodeKind, PfcThreshold, PortId, SwitchModel};
+use crate::config::{CioqConfig, Config, NodeId, NodeKind, PfcThreshold, SwitchModel};
 use crate::engine::heap::Heap;
-use crate::host::Sampling;
 use crate::plan::Plan;
 use crate::routing::mix;
 use crate::switch::egress::{Port, Queue, watches_inputs};
+use crate::switch::sampling;
 
 /// The largest number of hosts: the fabric keeps a queue for each pair of them.
 const MOST_HOSTS: usize = 2048;
@@ -145,9 +145,7 @@ impl Cioq {
                 culprits,
             )
         };
-        let probes = &plan.config.probes;
-        let sampled = probes.ports.iter().filter(|(node, _)| *node == id);
-        let sampled_ports: Vec<PortId> = sampled.map(|&(_, port)| port).collect();
+        let sampled_ports = sampling::sampled_ports(id, plan);
         Self {
             id,
             first_port: plan.ports.of(id).start,
@@ -165,16 +163,7 @@ impl Cioq {
             cnms: VecDeque::new(),
             events: Heap::default(),
             timers: Heap::default(),
-            sampling: Sampling {
-                at: if sampled_ports.is_empty() {
-                    Time::NEVER
-                } else {
-                    probes.first_sample()
-                },
-                interval: probes.interval,
-                first: probes.first_sample(),
-                port: !sampled_ports.is_empty(),
-            },
+            sampling: sampling::of_ports(&sampled_ports, plan),
             sampled_ports,
             rng,
             held: 0,

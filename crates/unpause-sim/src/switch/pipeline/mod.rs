@@ -30,7 +30,7 @@ use crate::plan::Plan;
 use crate::routing::mix;
 use crate::switch::egress::{Port, Queue};
 use crate::switch::pause::{Parts, Pausing};
-use crate::switch::schedule;
+use crate::switch::{sampling, schedule};
 use crate::throttle::Reactions;
 
 use balance::Balancer;
@@ -101,7 +101,7 @@ impl Pipeline {
             Exit::Capfc(_) => ports * classes,
             Exit::Drop | Exit::Stop => 0,
         };
-        let sampled_ports = record::sampled_ports(id, plan);
+        let sampled_ports = sampling::sampled_ports(id, plan);
         Self {
             id,
             first_port: plan.ports.of(id).start,
@@ -121,7 +121,7 @@ impl Pipeline {
             events: Heap::default(),
             timers: Heap::default(),
             reactions: Reactions::default(),
-            sampling: record::sampling(&sampled_ports, plan),
+            sampling: sampling::of_ports(&sampled_ports, plan),
             sampled_ports,
             rng,
         }

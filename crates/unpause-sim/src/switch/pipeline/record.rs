@@ -3,34 +3,13 @@
 use unpause_protocols::units::Time;
 
 use super::Pipeline;
-use crate::config::{NodeId, PortId};
+use crate::config::PortId;
 use crate::engine::deadlock::Blocked;
 use crate::engine::shard::{Log, NodeModel, Window};
-use crate::host::Sampling;
 use crate::packet::Packet;
 use crate::plan::Plan;
 use crate::results::{PortRecord, PortSample};
 use crate::switch::pause::place;
-
-/// The ports of switch `id` that are sampled.
-pub fn sampled_ports(id: NodeId, plan: &Plan<'_>) -> Vec<PortId> {
-    let ports = plan.config.probes.ports.iter();
-    let own = ports.filter(|(node, _)| *node == id);
-    own.map(|&(_, port)| port).collect()
-}
-
-/// When they are sampled.
-pub fn sampling(ports: &[PortId], plan: &Plan<'_>) -> Sampling {
-    let probes = &plan.config.probes;
-    let first = probes.first_sample();
-    let at = if ports.is_empty() { Time::NEVER } else { first };
-    Sampling {
-        at,
-        interval: probes.interval,
-        first,
-        port: !ports.is_empty(),
-    }
-}
 
 impl Pipeline {
     pub(super) fn on_sample(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {

@@ -27,7 +27,7 @@ use crate::routing::mix;
 use crate::switch::egress::{Port, Queue, view};
 use crate::switch::ingress::{Ingress, Pool};
 use crate::switch::pause::{Parts, Pausing, place};
-use crate::switch::schedule;
+use crate::switch::{sampling, schedule};
 use crate::throttle::Reactions;
 
 /// The switch.
@@ -97,13 +97,7 @@ impl SharedBuffer {
             }
             (None, PfcThreshold::Dynamic { .. }) => DEFAULT_DYNAMIC_POOL_BYTES,
         };
-        let probes = &plan.config.probes;
-        let sampled_ports: Vec<PortId> = probes
-            .ports
-            .iter()
-            .filter(|(node, _)| *node == id)
-            .map(|&(_, port)| port)
-            .collect();
+        let sampled_ports = sampling::sampled_ports(id, plan);
         Self {
             id,
             first_port: plan.ports.of(id).start,
@@ -122,16 +116,7 @@ impl SharedBuffer {
             events: Heap::default(),
             timers: Heap::default(),
             reactions: Reactions::default(),
-            sampling: Sampling {
-                at: if sampled_ports.is_empty() {
-                    Time::NEVER
-                } else {
-                    probes.first_sample()
-                },
-                interval: probes.interval,
-                first: probes.first_sample(),
-                port: !sampled_ports.is_empty(),
-            },
+            sampling: sampling::of_ports(&sampled_ports, plan),
             sampled_ports,
             rng,
         }
