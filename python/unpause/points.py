@@ -71,7 +71,7 @@ class Plan:
         """Checks scenario, axes and schemes, and lays out the points."""
         source, origin = _source(scenario)
         _parse(source, origin)  # its mistakes are those of the file, with their lines
-        document = tomllib.loads(source)
+        document = _without(tomllib.loads(source), axes)
         plan = cls(origin, source, document, axes, [], points(axes))
         names = [s["name"] for s in document["scheme"]]
         for name in schemes:
@@ -92,18 +92,8 @@ class Plan:
         return plan
 
     def _check(self, chosen: list[str], names: list[str]) -> None:
-        swept = {
-            tuple(split_key(s["key"])): s["name"]
-            for s in self.document.get("sweep", [])
-            if isinstance(s.get("key"), str)
-        }
         for axis in self.axes:
             steps = tuple(axis.steps)
-            if steps in swept:
-                raise SweepError(
-                    f"{axis.key}: {self.origin} sweeps it itself, as {swept[steps]!r}; take that "
-                    "[[sweep]] out of the file, or leave this axis out"
-                )
             if steps[0] == "sweep":
                 raise SweepError(f"{axis.key}: a sweep cannot be varied; vary what it sweeps")
             if steps[0] == "scheme" and not any(_concerns(axis.steps, s, names) for s in chosen):
@@ -321,6 +311,17 @@ def _steps(key: str) -> tuple[str, ...]:
         return tuple(split_key(key))
     except SweepError:
         return (key,)
+
+
+def _without(document: dict[str, Any], axes: list[Axis]) -> dict[str, Any]:
+    """The scenario without sweeps of its own over what `axes` vary."""
+    varied = [tuple(axis.steps) for axis in axes]
+    kept = [
+        sweep
+        for sweep in document.pop("sweep", [])
+        if not isinstance(sweep.get("key"), str) or tuple(split_key(sweep["key"])) not in varied
+    ]
+    return {**document, "sweep": kept} if kept else document
 
 
 def _concerns(steps: list[str], scheme: str, names: list[str]) -> bool:

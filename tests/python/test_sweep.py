@@ -122,8 +122,9 @@ def test_a_sweep_without_axes_and_with_the_files_own(file: Path) -> None:
         "scheme": ["PFC", "PFC", "PCN", "PCN"],
         "xoff_kb": [64, 128, 64, 128],
     }
-    with pytest.raises(unpause.SweepError, match="xoff_kb"):
-        unpause.sweep(SCENARIO + own, {"pfc.xoff": ["1KB"]})
+    # An axis of the same key takes its place.
+    table = unpause.sweep(SCENARIO + own, {"pfc.xoff": ["32KB"]}, progress=False)
+    assert table.column("pfc.xoff_bytes").to_pylist() == [32_000, 32_000]
 
 
 def test_a_parameter_of_one_scheme_is_not_run_again_for_others(tmp_path: Path, file: Path) -> None:
