@@ -34,6 +34,9 @@ from unpause.result import Result
 
 _HERE = Path(__file__).parent
 
+#: What papers are called by people.
+_TITLES = {"pcn": "PCN", "ecn-sharp": "ECN♯", "capfc": "CaPFC", "qcn-inputs": "QCN at inputs"}
+
 
 class ReproduceError(Exception):
     """No such paper or figure; the message says which there are."""
@@ -269,7 +272,7 @@ def _page(paper: str, done: Sequence[Done], full: bool) -> str:
         lstrip_blocks=True,
     )
     return environment.get_template("reproduce.html").render(
-        paper=paper.upper(),
+        paper=_TITLES[paper],
         done=done,
         full=full,
         counts=report.verdict_counts([claim for d in done for claim in d.claims]),
@@ -307,7 +310,7 @@ def write_markdown(
     environment.filters["lines"] = lambda text: text.replace("; ", ";<br>")
     notes = page.with_name(f"{page.stem}-notes.md")
     text = environment.get_template("reproduce.md").render(
-        paper=paper.upper(),
+        paper=_TITLES[paper],
         name=paper,
         done=copied,
         full=full,
