@@ -146,6 +146,8 @@ def _read_check(data: Mapping[str, Any], tolerance: float, where: str) -> Check:
         inspect.signature(metric.function).bind(*measured, **args)
     except TypeError as error:
         raise ClaimsError(f"{where}: {name}: {error}") from error
+    if metric.scope == "seeds" and "over" in data:
+        raise ClaimsError(f"{where}: {name} is of all seeds: it has no ratio (`over`) by seed")
     judges = [j for j in _JUDGES if j in data]
     if len(judges) != 1:
         raise ClaimsError(f"{where}: {name}: expected one of {', '.join(_JUDGES)}, found {judges}")
@@ -258,6 +260,9 @@ def _measure(result: Result | None, check: Check, scheme: str) -> list[float]:
         return [float(check.metric.function(**check.args))]
     if result is None:
         raise Unavailable(f"{check.metric.name} needs a result.")
+    if check.metric.scope == "seeds":
+        every = result.runs_of(_scheme_named(result, scheme))
+        return [float(check.metric.function(every, **check.args))]
     values = _by_seed(result, check, scheme)
     if not check.over:
         return list(values.values())

@@ -99,6 +99,22 @@ def test_the_median_of_the_seeds_counts(builder: Builder, tmp_path: Path) -> Non
     assert (row["lowest"], row["measured"], row["highest"]) == (3, 4, 9)
 
 
+def test_a_share_of_runs_is_of_all_seeds(builder: Builder, tmp_path: Path) -> None:
+    builder.source += '[probes]\ndeadlock = "1ms"\n'
+    for seed, began in enumerate([None, 7.0, None, 9.0], start=1):
+        number = builder.run("PCN", seed=seed)
+        builder.rows["runs"][number]["deadlock_began_ns"] = began
+    file = tmp_path / "claims.toml"
+    text = 'paper = "P"\n[tolerance]\nC = 0.1\n[[claim]]\nid = "A.C1"\nkind = "C"\ntext = "x"\n'
+    check = '[[claim.check]]\nmetric = "deadlocked_share"\nexpect = { PCN = 0.5 }\n'
+    file.write_text(text + check, "utf-8")
+    [claim] = claims.evaluate(builder.result(), ["A"], [file])
+    assert (claim.verdict, claim.measured) == (Verdict.REPRODUCED, "PCN 0.5")
+    file.write_text(text + check + 'over = "PFC"\n', "utf-8")
+    with pytest.raises(claims.ClaimsError, match="no ratio"):
+        claims.read(file)
+
+
 def test_two_runs_with_one_seed_have_no_one_number(builder: Builder, tmp_path: Path) -> None:
     for value in (1.0, 2.0):
         run = builder.run("PFC", limit=value)

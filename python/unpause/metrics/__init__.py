@@ -1,10 +1,11 @@
 """What claims are judged by: named, precisely defined numbers of a run or of a sweep.
 
 A metric of scope ``run`` takes one :class:`~unpause.result.Run`; one of scope ``sweep`` takes the
-runs of one scheme in the order of the sweep; one of scope ``model`` is computed from a mechanism or
-a model alone. Further arguments stand in the claims file. A metric answers with a number in the
-unit given to :func:`metric`; infinity means "not before the run ended". It raises
-:class:`~unpause.series.Unavailable` where the result lacks what it needs.
+runs of one scheme with one seed, in the order of the sweep; one of scope ``seeds`` those with every
+seed; one of scope ``model`` is computed from a mechanism or a model alone. Further arguments stand
+in the claims file. A metric answers with a number in the unit given to :func:`metric`; infinity
+means "not before the run ended". It raises :class:`~unpause.series.Unavailable` where the result
+lacks what it needs.
 
 Links and the side on which a PAUSE counts are as in :mod:`unpause.series`. "Burst start" is the
 start of the first flow of the traffic entry named by `burst`.

@@ -11,7 +11,7 @@ from unpause.result import Run
 from unpause.series import Unavailable
 
 
-@metric("", scope="sweep")
+@metric("", scope="seeds")
 def deadlocked_share(runs: Sequence[Run]) -> float:
     """Share of the runs that a deadlock ended."""
     looked_for(runs)

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+#: What a metric takes, see :mod:`unpause.metrics`.
+Scope = Literal["run", "sweep", "seeds", "model"]
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -13,14 +16,14 @@ class Metric:
 
     name: str
     unit: str
-    scope: Literal["run", "sweep", "model"]
+    scope: Scope
     function: Callable[..., float]
 
 
 METRICS: dict[str, Metric] = {}
 
 
-def metric(unit: str, scope: Literal["run", "sweep", "model"] = "run"):
+def metric(unit: str, scope: Scope = "run"):
     """Register a function as the metric of its name."""
 
     def register(function: Callable[..., float]) -> Callable[..., float]:

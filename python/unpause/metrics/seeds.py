@@ -1,4 +1,4 @@
-"""Fairness, shares and notifications over the runs of a sweep, such as one over seeds."""
+"""Fairness, shares and notifications over runs with different seeds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _jain(run: Run, flows: Sequence[str], window_ms: Sequence[float]) -> float:
     return float(rates.sum() ** 2 / (len(rates) * (rates**2).sum()))
 
 
-@metric("Gb/s", "sweep")
+@metric("Gb/s", "seeds")
 def median_wire_rate_gbps(
     runs: list[Run],
     flow: str,
@@ -40,7 +40,7 @@ def median_wire_rate_gbps(
     return float(np.median(goodput)) * frame_bytes / payload_bytes
 
 
-@metric("", "sweep")
+@metric("", "seeds")
 def median_max_over_min(runs: list[Run], flows: list[str], window_ms: Sequence[float]) -> float:
     """Goodput of the fastest of `flows` over that of the slowest, median over the runs."""
 
@@ -51,7 +51,7 @@ def median_max_over_min(runs: list[Run], flows: list[str], window_ms: Sequence[f
     return float(np.median([ratio(run) for run in runs]))
 
 
-@metric("", "sweep")
+@metric("", "seeds")
 def median_goodput_ratio(
     runs: list[Run], flow: str, over: str, window_ms: Sequence[float]
 ) -> float:
@@ -60,7 +60,7 @@ def median_goodput_ratio(
     return float(np.median(ratios))
 
 
-@metric("", "sweep")
+@metric("", "seeds")
 def fairer_share(runs: list[Run], than: str, flows: list[str], window_ms: Sequence[float]) -> float:
     """Share of the runs in which Jain's index of `flows` is higher than under scheme `than`.
 
@@ -76,13 +76,13 @@ def fairer_share(runs: list[Run], than: str, flows: list[str], window_ms: Sequen
     return float(np.mean(better))
 
 
-@metric("CNMs", "sweep")
+@metric("CNMs", "seeds")
 def most_notifications(runs: list[Run], flow: str, window_ms: Sequence[float]) -> float:
     """CNPs and CNMs that reached the sender of `flow` in the window, most of any run."""
     return max(_notifications(run, flow, window_ms) for run in runs)
 
 
-@metric("", "sweep")
+@metric("", "seeds")
 def notification_ratio(runs: list[Run], flow: str, over: str, window_ms: Sequence[float]) -> float:
     """CNPs and CNMs to `flow` in the window over those to `over`, all runs together."""
     first = sum(_notifications(run, flow, window_ms) for run in runs)
@@ -92,7 +92,7 @@ def notification_ratio(runs: list[Run], flow: str, over: str, window_ms: Sequenc
     return first / second
 
 
-@metric("PAUSEs", "sweep")
+@metric("PAUSEs", "seeds")
 def most_pauses(runs: list[Run], link: str, window_ms: Sequence[float]) -> float:
     """PAUSE frames sent on a probed `link` in the window, most of any run."""
 
