@@ -318,6 +318,7 @@ class _Page(HTMLParser):
         super().__init__()
         self.loads: list[str] = []
         self.pictures: list[str] = []
+        self.ids: list[str] = []
         self.text = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -326,6 +327,8 @@ class _Page(HTMLParser):
                 self.loads.append(value)
             if tag == "img" and key == "src" and value:
                 self.pictures.append(value)
+            if key == "id" and value:
+                self.ids.append(value)
 
     def handle_data(self, data: str) -> None:
         self.text += data
@@ -340,6 +343,8 @@ def test_report_is_one_offline_file(pcn_f2: Callable[[], Builder], tmp_path: Pat
     html = built.path.read_text("utf-8")
     page.feed(html)
     assert page.loads == []
+    assert len(page.ids) == len(set(page.ids))
+    assert {"summary", "claims", "figures", "scenario", "tables"} <= set(page.ids)
     assert len(page.pictures) == len(built.drawn) >= 7
     for uri in page.pictures:
         kind, _, data = uri.partition(";base64,")
