@@ -192,9 +192,9 @@ impl Host {
 
     /// Sampling begins with the first recorded flow, on the grid of the interval.
     fn sample_from(&mut self, spec: &FlowSpec) {
-        if spec.recorded && self.sampling.at.is_never() {
+        if spec.recorded {
             let after = grid_after(spec.start, self.sampling.interval);
-            self.sampling.at = after.max(self.sampling.first);
+            self.sampling.at = self.sampling.at.min(after.max(self.sampling.first));
         }
     }
 

@@ -57,3 +57,23 @@ fn a_panic_of_one_thread_ends_the_run() {
         assert!(std::panic::catch_unwind(run).is_err());
     }
 }
+
+/// A host that receives a recorded flow late and sends one early is sampled from the early one on,
+/// whichever of them its thread hears of first.
+#[test]
+fn sampling_begins_with_the_first_recorded_flow_on_any_number_of_threads() {
+    let mut config = across(1_000);
+    let recorded = |src, dst, start| unpause_sim::traffic::FlowSpec {
+        recorded: true,
+        start: us(start),
+        ..flow(src, dst)
+    };
+    let flows = vec![recorded(2, 4, 100), recorded(5, 2, 500)];
+    config.traffic = vec![unpause_sim::traffic::TrafficSpec::Flows(flows)];
+    config.probes.interval = us(50);
+    let one = run(&config);
+    let go_on = &mut |_| ControlFlow::Continue(());
+    let two = unpause_sim::run_threads(&config, 2, go_on).expect("the run is valid");
+    assert_eq!(one.flow_series.len(), two.flow_series.len());
+    assert!(one == two);
+}
