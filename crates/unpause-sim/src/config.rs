@@ -4,26 +4,20 @@
 //! several schemes belong to the scenario.
 
 use unpause_protocols::flow_control::pfc;
-use unpause_protocols::units::{Rate, Time};
+use unpause_protocols::units::Time;
 use unpause_protocols::{
     congestion_point, notification_point, reaction_point, scheduler, tagging, window,
 };
 
-use crate::host::grid_after;
 use crate::traffic::{Delays, TrafficSpec, Transport};
+
+pub use crate::fabric::{Fabric, Link, NodeId, NodeKind, PRIORITIES, PortId};
 
 mod cioq;
 mod pipeline;
 
 pub use cioq::{CioqConfig, SpinesConfig};
 pub use pipeline::{AdaptiveBalancing, Exit, Memory, PipelineConfig};
-
-/// Index of a node in [`Fabric::nodes`].
-pub type NodeId = u32;
-/// Index of a port at its node: links in the order of [`Fabric::links`], from 0.
-pub type PortId = u16;
-/// Priorities are 0 to 7; strict priority serves the higher number first.
-pub const PRIORITIES: usize = 8;
 
 /// One run.
 #[derive(Clone, Debug)]
@@ -44,40 +38,6 @@ pub struct Config {
     pub seed: u64,
     /// The run ends here.
     pub stop: Time,
-}
-
-/// Nodes and links.
-#[derive(Clone, Debug, Default)]
-pub struct Fabric {
-    /// Hosts and switches.
-    pub nodes: Vec<NodeKind>,
-    /// Full-duplex links. A host has exactly one.
-    pub links: Vec<Link>,
-    /// Bytes that a frame occupies on a wire beyond its own: 20 for preamble, start delimiter and
-    /// inter-frame gap (IEEE 802.3), 0 to count as ns-3's RDMA models do.
-    pub framing_bytes: u32,
-}
-
-/// What a node is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NodeKind {
-    /// A NIC with flows.
-    Host,
-    /// A switch of the model in [`SwitchConfig`].
-    Switch,
-}
-
-/// A full-duplex link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Link {
-    /// One end.
-    pub a: NodeId,
-    /// The other end.
-    pub b: NodeId,
-    /// Data rate of each direction; a byte must last whole picoseconds ([`Rate::ps_per_byte`]).
-    pub rate: Rate,
-    /// Propagation delay, above zero.
-    pub delay: Time,
 }
 
 /// Hosts: RoCEv2-like NICs, and TCP beside them.
@@ -366,13 +326,6 @@ impl Default for Probes {
             packet_flows: Vec::new(),
             deadlock: None,
         }
-    }
-}
-
-impl Probes {
-    /// The first sampling instant of ports.
-    pub(crate) fn first_sample(&self) -> Time {
-        grid_after(self.start, self.interval)
     }
 }
 

@@ -7,13 +7,22 @@
 pub mod config;
 pub mod dependency;
 mod engine;
+pub mod fabric;
+mod graph;
 mod host;
 pub mod ideal;
+mod log;
+mod node;
 mod packet;
+mod partition;
 mod plan;
 mod report;
 pub mod results;
+mod rng;
 mod routing;
+mod run;
+mod sampling;
+mod shard;
 mod switch;
 mod throttle;
 pub mod traffic;
@@ -24,8 +33,8 @@ use unpause_protocols::units::Time;
 
 #[doc(hidden)]
 pub use engine::heap;
-pub use engine::partition::useful_threads;
-pub use engine::run::{Watch, run as run_threads};
+pub use partition::useful_threads;
+pub use run::{Watch, run as run_threads};
 
 use config::Config;
 use results::Results;

@@ -3,7 +3,7 @@
 use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::units::Time;
 
-use crate::config::NodeId;
+use crate::fabric::NodeId;
 
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,9 @@ impl Kind {
         matches!(self, Self::Data | Self::Segment)
     }
 }
+
+/// Smallest Ethernet frame, bytes.
+pub const MIN_FRAME_BYTES: u32 = 64;
 
 const PRIORITY: u8 = 0b0000_0111;
 /// ECN field is ECT: switches may mark it.

@@ -4,14 +4,25 @@ use std::collections::HashMap;
 
 use unpause_protocols::units::{Rate, Time};
 
-use crate::config::NodeId;
-use crate::engine::run::End;
-use crate::engine::shard::{FlowEnd, Log, SenderEnd, ShardEnd};
+use crate::fabric::NodeId;
 use crate::host::sender::Layout;
 use crate::ideal::{self, Frames};
+use crate::log::{FlowEnd, Log, SenderEnd};
 use crate::plan::Plan;
-use crate::results::{FlowRecord, FlowSample, Results, Totals};
+use crate::results::{Deadlock, FlowRecord, FlowSample, Results, Totals};
+use crate::shard::ShardEnd;
 use crate::traffic::Transport;
+
+/// How a run ended, which all threads know alike.
+#[derive(Debug, Default)]
+pub struct End {
+    /// When.
+    pub at: Time,
+    /// Windows until then.
+    pub windows: u64,
+    /// What ended it, if not its time.
+    pub deadlock: Option<Deadlock>,
+}
 
 /// Sorts what was recorded, and checks that nothing got lost.
 pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {

@@ -2,7 +2,7 @@
 
 use unpause_protocols::units::{Rate, Time};
 
-use crate::config::{NodeId, PortId};
+use crate::fabric::{NodeId, PortId};
 use crate::packet::{ALL, CE, CWR, ECE, ECT, Packet};
 use crate::traffic::Transport;
 

@@ -6,8 +6,9 @@
 
 use unpause_protocols::units::Time;
 
-use crate::config::{Fabric, NodeId, NodeKind, PortId};
 use crate::engine::wire::Ports;
+use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
+use crate::rng::mix;
 
 /// Marks a node that is not an edge switch, or an unreachable one.
 const NONE: u32 = u32::MAX;
@@ -224,12 +225,4 @@ impl Routing {
         }
         Some(path)
     }
-}
-
-/// The finaliser of SplitMix64: spreads every input bit over all output bits.
-#[inline]
-pub fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use unpause_protocols::flow_control::pfc::{Change, Egress};
 use unpause_protocols::units::Time;
 
-use crate::config::{NodeId, PortId};
-use crate::engine::shard::Log;
+use crate::fabric::{NodeId, PortId};
+use crate::log::Log;
 use crate::results::PauseRecord;
 
 /// One (egress port, class).

@@ -6,10 +6,10 @@
 //! by order of insertion: a result does not depend on how nodes are shared out or windows cut.
 
 pub mod barrier;
+pub mod calendar;
 pub mod deadlock;
 pub mod heap;
-pub mod partition;
+pub mod mail;
 pub mod ring;
-pub mod run;
-pub mod shard;
+pub mod window;
 pub mod wire;

@@ -2,8 +2,8 @@
 
 use unpause_protocols::units::Time;
 
-use crate::config::{Fabric, NodeId, PortId};
 use crate::engine::ring::Ring;
+use crate::fabric::{Fabric, NodeId, PortId};
 use crate::packet::Packet;
 
 /// Index of a port among all ports of the fabric: those of node 0, then of node 1, and so on.

@@ -4,7 +4,7 @@ use unpause_protocols::units::Time;
 
 use super::{DELAYED, Host, KIND_SHIFT};
 use crate::engine::heap::Entry;
-use crate::engine::shard::Window;
+use crate::engine::window::Window;
 use crate::packet::{Kind, Packet};
 
 impl Host {

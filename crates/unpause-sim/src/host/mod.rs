@@ -6,20 +6,22 @@
 
 use std::collections::VecDeque;
 
-use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use slab::Slab;
 use unpause_protocols::units::Time;
 
-use crate::config::NodeId;
 use crate::engine::heap::{Entry, Heap};
+use crate::engine::mail::FlowStart;
 use crate::engine::ring::Ring;
-use crate::engine::shard::{Log, NodeModel, SenderSample, Window};
+use crate::engine::window::{NodeModel, Window};
 use crate::engine::wire::GlobalPort;
+use crate::fabric::NodeId;
+use crate::log::{Log, SenderSample};
 use crate::packet::{Kind, Packet};
 use crate::plan::Plan;
 use crate::results::{PortRecord, PortSample};
-use crate::routing::mix;
+use crate::rng;
+use crate::sampling::{Sampling, grid_after};
 use crate::throttle::{Reaction, Reactions, Throttle};
 use crate::traffic::{FlowSpec, Transport};
 
@@ -72,34 +74,10 @@ pub struct Host {
     tcp: Box<Tcp>,
 }
 
-/// A flow to come.
-#[derive(Clone, Copy, Debug)]
-pub struct FlowStart {
-    /// Flow.
-    pub id: u32,
-    /// What it is.
-    pub spec: FlowSpec,
-    /// Its place in the receiver's table.
-    pub receiver_slot: u32,
-}
-
 #[derive(Clone, Copy, Debug, Default)]
 struct Counters {
     tx_packets: u64,
     tx_bytes: u64,
-}
-
-/// When to sample, and whether ports.
-#[derive(Clone, Copy, Debug)]
-pub struct Sampling {
-    /// Next sampling instant; [`Time::NEVER`] when nothing is sampled.
-    pub at: Time,
-    /// Interval.
-    pub interval: Time,
-    /// The first sample of the run.
-    pub first: Time,
-    /// Sample the port, not only flows.
-    pub port: bool,
 }
 
 // Timer entries: the kind in the upper three bits of the payload, a slot or class below. What is due
@@ -127,7 +105,6 @@ impl Host {
     pub fn new(id: NodeId, plan: &Plan<'_>) -> Self {
         let port = plan.ports.of(id).start;
         let classes = plan.classes.count();
-        let seed = mix(plan.config.seed ^ mix(u64::from(id) + 1));
         let probes = &plan.config.probes;
         let flow_interval = probes.flow_interval.unwrap_or(probes.interval);
         let samples_port = probes.ports.iter().any(|&(node, _)| node == id);
@@ -155,7 +132,7 @@ impl Host {
             reactions: Reactions::default(),
             notified: VecDeque::new(),
             counters: vec![Counters::default(); classes],
-            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            rng: rng::of_node(plan.config.seed, id),
             sampling: Sampling {
                 at: Time::NEVER,
                 interval,
@@ -404,11 +381,6 @@ impl Host {
             });
         }
     }
-}
-
-/// The first multiple of `interval` after `time`.
-pub fn grid_after(time: Time, interval: Time) -> Time {
-    interval * (time.as_ps() / interval.as_ps() + 1)
 }
 
 impl NodeModel for Host {

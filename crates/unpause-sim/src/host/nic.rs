@@ -6,7 +6,7 @@ use super::Host;
 use super::sender::Pace;
 use super::tcp::TCP;
 use crate::engine::heap::Entry;
-use crate::engine::shard::Window;
+use crate::engine::window::Window;
 use crate::packet::Packet;
 
 impl Host {

@@ -4,7 +4,7 @@ use unpause_protocols::units::Time;
 
 use super::{Host, KIND_SHIFT, PAUSE};
 use crate::engine::heap::Entry;
-use crate::engine::shard::Window;
+use crate::engine::window::Window;
 use crate::plan::Plan;
 use crate::throttle::{Place, Reaction};
 

@@ -3,9 +3,9 @@
 use unpause_protocols::notification_point::NotificationPoint;
 use unpause_protocols::units::Time;
 
-use crate::config::NodeId;
-use crate::engine::shard::FlowEnd;
+use crate::fabric::NodeId;
 use crate::host::sender::Layout;
+use crate::log::FlowEnd;
 use crate::plan::Plan;
 use crate::traffic::FlowSpec;
 

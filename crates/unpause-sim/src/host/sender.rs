@@ -5,9 +5,9 @@ use unpause_protocols::notification::Notification;
 use unpause_protocols::reaction_point::ReactionPoint;
 use unpause_protocols::units::{Rate, Time};
 
-use crate::config::NodeId;
-use crate::engine::shard::SenderEnd;
+use crate::fabric::NodeId;
 use crate::ideal::Frames;
+use crate::log::SenderEnd;
 use crate::packet::{ACK_REQUEST, ECT, Kind, MEASURE, Packet};
 use crate::plan::Plan;
 use crate::traffic::FlowSpec;

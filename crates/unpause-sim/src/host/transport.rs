@@ -7,7 +7,8 @@ use super::receiver::Reception;
 use super::sender::Pace;
 use super::{Host, KIND_SHIFT, NOTIFICATION};
 use crate::engine::heap::Entry;
-use crate::engine::shard::{Log, Window};
+use crate::engine::window::Window;
+use crate::log::Log;
 use crate::packet::{ACK_REQUEST, CE, Kind, MEASURE, Packet};
 
 impl Host {

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use unpause_protocols::units::Time;
 
-use crate::config::{PortId, Queueing};
+use crate::config::Queueing;
 use crate::engine::ring::Ring;
+use crate::fabric::PortId;
 use crate::packet::Packet;
 
 /// Packets waiting.

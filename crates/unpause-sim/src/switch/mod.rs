@@ -1,4 +1,4 @@
-//! Switch models. Each is a file or folder, a variant of [`crate::engine::shard::Node`] and its
+//! Switch models. Each is a file or folder, a variant of [`crate::node::Node`] and its
 //! tests; what they share stands beside them.
 
 pub mod backlog;
@@ -8,6 +8,5 @@ pub mod egress;
 pub mod ingress;
 pub mod pause;
 pub mod pipeline;
-pub mod sampling;
 pub mod schedule;
 pub mod shared_buffer;

@@ -3,10 +3,10 @@
 use unpause_protocols::flow_control::pfc::{self, Action, Change};
 use unpause_protocols::units::Time;
 
-use crate::config::{NodeId, PortId};
 use crate::engine::heap::{Entry, Heap};
-use crate::engine::shard::Window;
+use crate::engine::window::Window;
 use crate::engine::wire::GlobalPort;
+use crate::fabric::{NodeId, PortId};
 use crate::packet::{Kind, Packet};
 use crate::plan::Plan;
 use crate::switch::egress::{Port, Queue};

@@ -1,6 +1,6 @@
 //! Priorities that depend on a flow's size.
 
-use crate::config::PRIORITIES;
+use crate::fabric::PRIORITIES;
 
 /// Priorities of flows up to some sizes; larger ones have [`FlowSettings::priority`].
 ///

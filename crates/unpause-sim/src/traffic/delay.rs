@@ -7,8 +7,8 @@
 
 use unpause_protocols::units::Time;
 
-use super::Cdf;
-use crate::routing::mix;
+use super::cdf::Cdf;
+use crate::rng::mix;
 
 /// Extra delay of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

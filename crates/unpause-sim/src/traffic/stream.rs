@@ -6,8 +6,10 @@ use std::collections::BinaryHeap;
 use unpause_protocols::units::Time;
 
 use super::random::Stream;
-use super::{Arrivals, BurstFlows, FlowSettings, FlowSpec, Interval, Receivers, Size, TrafficSpec};
-use crate::config::{Fabric, NodeId};
+use super::spec::{
+    Arrivals, BurstFlows, FlowSettings, FlowSpec, Interval, Receivers, Size, TrafficSpec,
+};
+use crate::fabric::{Fabric, NodeId};
 
 /// All flows of a run, by start, then entry, then order within the entry. Endless if an entry is:
 /// the reader stops at the end of its run.

@@ -4,8 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
 
+use std::sync::Arc;
+
+use unpause_protocols::units::{Rate, Time};
+
 use super::*;
-use crate::config::{Fabric, NodeKind};
+use crate::fabric::{Fabric, NodeId, NodeKind};
 
 const SECOND: u64 = 1_000_000_000_000;
 

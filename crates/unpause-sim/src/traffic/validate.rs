@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use unpause_protocols::units::Time;
 
-use super::{
+use super::spec::{
     Arrivals, BurstFlows, FlowSettings, Interval, Receivers, Size, TrafficSpec, Transport,
 };
-use crate::config::{Fabric, NodeId, NodeKind, PRIORITIES};
+use crate::fabric::{Fabric, NodeId, NodeKind, PRIORITIES};
 
 const NO_BYTES: &str = "a flow over RoCE needs at least 1 byte";
 

@@ -4,6 +4,7 @@
 //! network card counts as sent in no window. SYNs, SYN-ACKs and ACKs go ahead of the segments of their
 //! class.
 
+mod number;
 mod ranges;
 mod receiver;
 mod send;
@@ -14,7 +15,8 @@ use unpause_protocols::units::Time;
 
 use super::Host;
 use crate::engine::ring::Ring;
-use crate::engine::shard::{Log, SenderSample, Window};
+use crate::engine::window::Window;
+use crate::log::{Log, SenderSample};
 use crate::packet::{ALL, Kind, Packet};
 use crate::plan::Plan;
 use crate::traffic::FlowSpec;
@@ -34,13 +36,6 @@ pub struct Tcp {
     receivers: Slab<Receiver>,
     /// SYNs, SYN-ACKs and ACKs, by class.
     replies: Vec<Ring>,
-}
-
-/// The number nearest to `near` that is `low` modulo 2^32.
-#[inline]
-fn unwrap(low: u32, near: u64) -> u64 {
-    let distance = low.wrapping_sub(near as u32) as i32;
-    near.saturating_add_signed(i64::from(distance))
 }
 
 impl Tcp {

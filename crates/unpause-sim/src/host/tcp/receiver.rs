@@ -3,10 +3,10 @@
 use unpause_protocols::units::Time;
 use unpause_protocols::window::echo::{Echo, Mode};
 
+use super::number::unwrap;
 use super::ranges::Ranges;
-use super::unwrap;
 use crate::config::{DelayedAck, TcpConfig};
-use crate::engine::shard::FlowEnd;
+use crate::log::FlowEnd;
 use crate::packet::{CE, CWR, Kind, Packet};
 use crate::plan::Plan;
 use crate::traffic::FlowSpec;

@@ -7,8 +7,10 @@ use super::sender::Sender;
 use super::{REPLIES, TCP};
 use crate::config::AckPriority;
 use crate::engine::heap::Entry;
-use crate::engine::shard::{Log, Window};
-use crate::host::{FlowStart, Host, KIND_SHIFT, TCP_RECEIVER, TCP_SENDER};
+use crate::engine::mail::FlowStart;
+use crate::engine::window::Window;
+use crate::host::{Host, KIND_SHIFT, TCP_RECEIVER, TCP_SENDER};
+use crate::log::Log;
 use crate::packet::{ECE, Kind, Packet};
 use crate::plan::Plan;
 

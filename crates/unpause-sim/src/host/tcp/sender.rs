@@ -7,9 +7,9 @@
 use unpause_protocols::units::{Rate, Time};
 use unpause_protocols::window::{Ack, Window};
 
-use super::unwrap;
+use super::number::unwrap;
 use crate::config::TcpConfig;
-use crate::engine::shard::SenderEnd;
+use crate::log::SenderEnd;
 use crate::packet::{ALL, CWR, ECE, ECT, Kind, Packet};
 use crate::plan::{Plan, TcpPlan};
 use crate::traffic::FlowSpec;

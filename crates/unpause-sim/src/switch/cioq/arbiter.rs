@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use unpause_protocols::units::Time;
 
-use crate::config::PortId;
+use crate::fabric::PortId;
 
 /// The arbiter. Inputs that have asked are served in turn, a frame each, while the buffer has room for it,
 /// no faster than the fabric's speedup.

@@ -8,6 +8,7 @@
 //! Congestion points stand at outputs, but those of QCN that watch inputs, which stand there.
 
 mod arbiter;
+mod crossing;
 mod fabric;
 mod memory;
 mod pause;
@@ -23,21 +24,22 @@ use unpause_protocols::flow_control::pfc::{self, Action};
 use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::units::Time;
 
-use crate::config::{CioqConfig, NodeId, PortId};
+use crate::config::CioqConfig;
 use crate::engine::heap::{Entry, Heap};
-use crate::engine::shard::{Log, NodeModel, Window};
+use crate::engine::window::{NodeModel, Window};
 use crate::engine::wire::GlobalPort;
-use crate::host::Sampling;
+use crate::fabric::{NodeId, PortId};
+use crate::log::Log;
 use crate::packet::{Kind, Packet};
 use crate::plan::Plan;
 use crate::results::{PortRecord, PortSample};
+use crate::sampling::Sampling;
 use crate::switch::egress::{Port, Queue, view};
 
 use arbiter::Arbiter;
-use fabric::{Arrival, Fabric, Shape, Voq};
+use crossing::{Arrival, Shape, Voq};
+use fabric::Fabric;
 use memory::Memory;
-
-pub use setup::check;
 
 /// The fabric.
 #[derive(Debug)]

@@ -4,9 +4,9 @@ use unpause_protocols::flow_control::pfc::Action;
 use unpause_protocols::units::Time;
 
 use super::{Cioq, REFRESH};
-use crate::config::PortId;
 use crate::engine::heap::Entry;
-use crate::engine::shard::Window;
+use crate::engine::window::Window;
+use crate::fabric::PortId;
 use crate::packet::{Kind, Packet};
 
 impl Cioq {

@@ -2,7 +2,8 @@
 
 use rand_core::Rng;
 
-use crate::config::{AdaptiveBalancing, PortId};
+use crate::config::AdaptiveBalancing;
+use crate::fabric::PortId;
 use crate::plan::Plan;
 use crate::switch::egress::Queue;
 use crate::switch::schedule::urgency;

@@ -5,9 +5,10 @@ use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::units::Time;
 
 use super::{Pipeline, READY};
-use crate::config::{Exit, PortId};
+use crate::config::Exit;
 use crate::engine::heap::Entry;
-use crate::engine::shard::Window;
+use crate::engine::window::Window;
+use crate::fabric::PortId;
 use crate::packet::Packet;
 use crate::switch::egress::view;
 use crate::switch::pause::Pausing;

@@ -1,6 +1,7 @@
 //! How much ingress and egress queues of a pipelined switch hold.
 
-use crate::config::{Memory as Limits, PortId};
+use crate::config::Memory as Limits;
+use crate::fabric::PortId;
 
 /// What is in use of the switch's memory.
 #[derive(Clone, Debug)]

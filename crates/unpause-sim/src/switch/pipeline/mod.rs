@@ -13,24 +13,25 @@ mod memory;
 mod processor;
 mod record;
 
-use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unpause_protocols::flow_control::capfc::{self, Input};
 use unpause_protocols::flow_control::pfc::Action;
 use unpause_protocols::scheduler::Scheduler;
 use unpause_protocols::units::{Rate, Time};
 
-use crate::config::{Exit, NodeId, PipelineConfig, PortId};
+use crate::config::{Exit, PipelineConfig};
 use crate::engine::heap::{Entry, Heap};
-use crate::engine::shard::Window;
+use crate::engine::window::Window;
 use crate::engine::wire::GlobalPort;
-use crate::host::Sampling;
+use crate::fabric::{NodeId, PortId};
 use crate::packet::{Kind, Packet};
 use crate::plan::Plan;
-use crate::routing::mix;
+use crate::rng;
+use crate::sampling;
+use crate::sampling::Sampling;
 use crate::switch::egress::{Port, Queue};
 use crate::switch::pause::{Parts, Pausing};
-use crate::switch::{sampling, schedule};
+use crate::switch::schedule;
 use crate::throttle::Reactions;
 
 use balance::Balancer;
@@ -81,8 +82,7 @@ impl Pipeline {
         let transmitters = plan.ports.transmitters_of(id);
         let ports = transmitters.len();
         let classes = plan.classes.count();
-        let mut rng =
-            Xoshiro256PlusPlus::seed_from_u64(mix(plan.config.seed ^ mix(u64::from(id) + 1)));
+        let mut rng = rng::of_node(plan.config.seed, id);
         let mut queues = Vec::with_capacity(ports * classes);
         let mut ingress = Vec::with_capacity(ports * classes);
         for transmitter in transmitters {

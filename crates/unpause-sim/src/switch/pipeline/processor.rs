@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use unpause_protocols::units::Time;
 
-use crate::config::{PipelineConfig, PortId, Queueing};
+use crate::config::{PipelineConfig, Queueing};
+use crate::fabric::PortId;
 use crate::packet::Packet;
 use crate::switch::backlog::Backlog;
 

@@ -3,9 +3,10 @@
 use unpause_protocols::units::Time;
 
 use super::Pipeline;
-use crate::config::PortId;
 use crate::engine::deadlock::Blocked;
-use crate::engine::shard::{Log, NodeModel, Window};
+use crate::engine::window::{NodeModel, Window};
+use crate::fabric::PortId;
+use crate::log::Log;
 use crate::packet::Packet;
 use crate::plan::Plan;
 use crate::results::{PortRecord, PortSample};

@@ -10,8 +10,8 @@ use unpause_protocols::congestion_point::{self, CongestionPoint, Verdict};
 use unpause_protocols::units::Time;
 
 use super::SharedBuffer;
-use crate::config::PortId;
-use crate::engine::shard::Window;
+use crate::engine::window::Window;
+use crate::fabric::PortId;
 use crate::packet::Packet;
 use crate::plan::Plan;
 use crate::switch::culprit;

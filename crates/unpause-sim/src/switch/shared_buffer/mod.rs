@@ -6,7 +6,6 @@
 
 mod input;
 
-use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unpause_protocols::congestion_point::{CongestionPoint, Verdict};
 use unpause_protocols::flow_control::pfc::Action;
@@ -14,20 +13,23 @@ use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::scheduler::Scheduler;
 use unpause_protocols::units::{Rate, Time};
 
-use crate::config::{NodeId, PfcThreshold, PortId};
+use crate::config::PfcThreshold;
 use crate::engine::deadlock::Blocked;
 use crate::engine::heap::{Entry, Heap};
-use crate::engine::shard::{Log, NodeModel, Window};
+use crate::engine::window::{NodeModel, Window};
 use crate::engine::wire::GlobalPort;
-use crate::host::Sampling;
+use crate::fabric::{NodeId, PortId};
+use crate::log::Log;
 use crate::packet::{Kind, Packet};
 use crate::plan::Plan;
 use crate::results::{PortRecord, PortSample};
-use crate::routing::mix;
+use crate::rng;
+use crate::sampling;
+use crate::sampling::Sampling;
 use crate::switch::egress::{Port, Queue, view};
 use crate::switch::ingress::{Ingress, Pool};
 use crate::switch::pause::{Parts, Pausing, place};
-use crate::switch::{sampling, schedule};
+use crate::switch::schedule;
 use crate::throttle::Reactions;
 
 /// The switch.
@@ -67,8 +69,7 @@ impl SharedBuffer {
         let config = &plan.config.switch;
         let transmitters = plan.ports.transmitters_of(id);
         let classes = plan.classes.count();
-        let mut rng =
-            Xoshiro256PlusPlus::seed_from_u64(mix(plan.config.seed ^ mix(u64::from(id) + 1)));
+        let mut rng = rng::of_node(plan.config.seed, id);
         let mut queues = Vec::with_capacity(transmitters.len() * classes);
         let mut ingress = Vec::with_capacity(transmitters.len() * classes);
         let mut headroom = 0;

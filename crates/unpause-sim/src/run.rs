@@ -10,11 +10,13 @@ use unpause_protocols::units::Time;
 use crate::config::Config;
 use crate::engine::barrier::Barrier;
 use crate::engine::deadlock::{self, Blocked};
-use crate::engine::partition::partition;
-use crate::engine::shard::{Mail, Shard};
-use crate::host::FlowStart;
+use crate::engine::mail::FlowStart;
+use crate::engine::mail::Mail;
+use crate::partition::partition;
 use crate::plan::Plan;
+use crate::report::End;
 use crate::results::{Deadlock, Results};
+use crate::shard::Shard;
 use crate::traffic::{ExtraDelay, Traffic};
 use crate::{Error, Progress, report};
 
@@ -80,17 +82,6 @@ pub fn run(config: &Config, threads: usize, watch: &mut Watch<'_>) -> Result<Res
         shards.push(shard);
     }
     Ok(report::results(&plan, shards, end))
-}
-
-/// How a run ended, which all threads know alike.
-#[derive(Debug, Default)]
-pub struct End {
-    /// When.
-    pub at: Time,
-    /// Windows until then.
-    pub windows: u64,
-    /// What ended it, if not its time.
-    pub deadlock: Option<Deadlock>,
 }
 
 /// What threads tell one another between windows. Everything has two sides: one is written in a

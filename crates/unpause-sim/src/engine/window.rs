@@ -1,0 +1,107 @@
+//! A window of time as a node sees it: what it may read, where it sends, what it records.
+
+use unpause_protocols::units::Time;
+
+use crate::engine::calendar::Calendar;
+use crate::engine::deadlock::Blocked;
+use crate::engine::mail::Mail;
+use crate::engine::wire::{GlobalPort, Ports, TRACED, Wires};
+use crate::log::Log;
+use crate::packet::Packet;
+use crate::plan::Plan;
+use crate::results::PacketRecord;
+
+/// What a node must be able to do.
+pub trait NodeModel {
+    /// Executes every event before `window.end`; answers when the next one of its own is due, not
+    /// counting what is on the wires into it.
+    fn run(&mut self, window: &mut Window<'_, '_>) -> Time;
+    /// The run is over at `now`: close and report what is open.
+    fn finish(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log);
+    /// Data packets held.
+    fn held_data_packets(&self) -> u64;
+    /// Adds the egress queues that have sent nothing since `since`, for a pause that is in force.
+    fn blocked(&self, _since: Time, _plan: &Plan<'_>, _found: &mut Vec<Blocked>) {}
+}
+
+/// What a node sees of the world while it runs its window.
+pub struct Window<'w, 'p> {
+    /// Events before this are to be executed.
+    pub end: Time,
+    /// What every node reads.
+    pub plan: &'w Plan<'p>,
+    /// Ports of all nodes.
+    pub ports: &'w Ports,
+    /// Wires; a node reads only its own.
+    pub wires: &'w mut Wires,
+    /// When nodes are to be woken.
+    pub(crate) calendar: &'w mut Calendar,
+    /// This shard.
+    pub(crate) shard: u16,
+    /// The shard of each node.
+    pub(crate) shard_of: &'w [u16],
+    /// What goes to other shards.
+    pub(crate) outboxes: &'w mut [Mail],
+    /// What is recorded.
+    pub log: &'w mut Log,
+}
+
+impl Window<'_, '_> {
+    /// Starts to send `packet`, with `flags` set besides its own, out of `port` at `now`; answers
+    /// when the port is free again.
+    #[inline(always)]
+    pub fn transmit(&mut self, port: GlobalPort, now: Time, packet: &Packet, flags: u8) -> Time {
+        let transmitter = &self.ports.transmitters[port as usize];
+        let bytes = self.ports.wire_bytes(packet);
+        let free = now + Time::from_ps(bytes * transmitter.ps_per_byte);
+        let arrival = free + transmitter.delay;
+        self.log.counts.packet_hops += 1;
+        if transmitter.shard != self.shard {
+            let packet = Packet {
+                time: arrival,
+                bits: packet.bits | flags,
+                ..*packet
+            };
+            self.send_out(port, now, &packet);
+        } else if self
+            .wires
+            .push(transmitter.peer_port, packet, arrival, flags)
+        {
+            self.calendar.wake(transmitter.peer, arrival);
+        }
+        free
+    }
+
+    /// Puts a packet onto a wire to another shard, or onto one that is traced.
+    #[inline(never)]
+    fn send_out(&mut self, port: GlobalPort, now: Time, packet: &Packet) {
+        let transmitter = &self.ports.transmitters[port as usize];
+        let mut to = transmitter.shard;
+        if to == TRACED {
+            self.trace(port, now, packet);
+            to = self.shard_of[transmitter.peer as usize];
+        }
+        if to != self.shard {
+            let mail = &mut self.outboxes[to as usize];
+            mail.packets.push((transmitter.peer_port, *packet));
+        } else if self
+            .wires
+            .push(transmitter.peer_port, packet, packet.time, 0)
+        {
+            self.calendar.wake(transmitter.peer, packet.time);
+        }
+    }
+
+    fn trace(&mut self, port: GlobalPort, now: Time, packet: &Packet) {
+        let flows = &self.plan.config.probes.packet_flows;
+        if !flows.is_empty() && !flows.contains(&packet.flow) {
+            return;
+        }
+        let node = self.ports.transmitters[port as usize].peer_port;
+        let node = self.ports.transmitters[node as usize].peer;
+        let port = self.ports.local(node, port);
+        self.log
+            .packets
+            .push(PacketRecord::new(now, node, port, packet));
+    }
+}

@@ -1,0 +1,44 @@
+//! Nodes, ports and links: what everything else is placed on.
+
+use unpause_protocols::units::{Rate, Time};
+
+/// Index of a node in [`Fabric::nodes`].
+pub type NodeId = u32;
+/// Index of a port at its node: links in the order of [`Fabric::links`], from 0.
+pub type PortId = u16;
+/// Priorities are 0 to 7; strict priority serves the higher number first.
+pub const PRIORITIES: usize = 8;
+
+/// Nodes and links.
+#[derive(Clone, Debug, Default)]
+pub struct Fabric {
+    /// Hosts and switches.
+    pub nodes: Vec<NodeKind>,
+    /// Full-duplex links. A host has exactly one.
+    pub links: Vec<Link>,
+    /// Bytes that a frame occupies on a wire beyond its own: 20 for preamble, start delimiter and
+    /// inter-frame gap (IEEE 802.3), 0 to count as ns-3's RDMA models do.
+    pub framing_bytes: u32,
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// A NIC with flows.
+    Host,
+    /// A switch of the model in [`crate::config::SwitchConfig`].
+    Switch,
+}
+
+/// A full-duplex link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// One end.
+    pub a: NodeId,
+    /// The other end.
+    pub b: NodeId,
+    /// Data rate of each direction; a byte must last whole picoseconds ([`Rate::ps_per_byte`]).
+    pub rate: Rate,
+    /// Propagation delay, above zero.
+    pub delay: Time,
+}

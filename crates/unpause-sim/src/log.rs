@@ -1,0 +1,140 @@
+//! What nodes record while they run; [`crate::report`] makes results of it.
+
+use unpause_protocols::units::Time;
+
+use crate::fabric::NodeId;
+use crate::results::{PacketRecord, PauseRecord, PortRecord, PortSample};
+use crate::traffic::Transport;
+
+/// What nodes have recorded.
+#[derive(Debug, Default)]
+pub struct Log {
+    /// Flows completed, or at the end still open.
+    pub flows: Vec<FlowEnd>,
+    /// What senders had to say at their end.
+    pub senders: Vec<SenderEnd>,
+    /// PAUSEs.
+    pub pauses: Vec<PauseRecord>,
+    /// Totals of ports, reported by [`crate::engine::window::NodeModel::finish`].
+    pub ports: Vec<PortRecord>,
+    /// Samples of ports.
+    pub port_series: Vec<PortSample>,
+    /// Samples of senders.
+    pub sender_series: Vec<SenderSample>,
+    /// Samples of receivers: (time, flow, payload bytes delivered).
+    pub receiver_series: Vec<(Time, u32, u64)>,
+    /// Packets at the ports traced.
+    pub packets: Vec<PacketRecord>,
+    /// Sums over nodes.
+    pub counts: Counts,
+}
+
+impl Log {
+    /// Adds what another shard has recorded.
+    pub fn merge(&mut self, other: Self) {
+        self.flows.extend(other.flows);
+        self.senders.extend(other.senders);
+        self.pauses.extend(other.pauses);
+        self.ports.extend(other.ports);
+        self.port_series.extend(other.port_series);
+        self.sender_series.extend(other.sender_series);
+        self.receiver_series.extend(other.receiver_series);
+        self.packets.extend(other.packets);
+        self.counts.merge(&other.counts);
+    }
+}
+
+impl Counts {
+    fn merge(&mut self, other: &Self) {
+        self.events += other.events;
+        self.packet_hops += other.packet_hops;
+        self.data_packets += other.data_packets;
+        self.delivered_packets += other.delivered_packets;
+        self.dropped_packets += other.dropped_packets;
+        self.notifications += other.notifications;
+        self.sequence_errors += other.sequence_errors;
+        self.flows_started += other.flows_started;
+    }
+}
+
+/// Sums over nodes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Events executed.
+    pub events: u64,
+    /// Packets that went over a link.
+    pub packet_hops: u64,
+    /// Data packets sent by hosts.
+    pub data_packets: u64,
+    /// Data packets that reached their host.
+    pub delivered_packets: u64,
+    /// Data packets dropped.
+    pub dropped_packets: u64,
+    /// CNPs and CNMs sent.
+    pub notifications: u64,
+    /// Sequence errors that receivers saw.
+    pub sequence_errors: u64,
+    /// Flows started by their senders.
+    pub flows_started: u64,
+}
+
+/// A flow as its receiver knew it at completion, or at the end of the run.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowEnd {
+    /// Flow.
+    pub id: u32,
+    /// Traffic entry.
+    pub group: u16,
+    /// Sender.
+    pub src: NodeId,
+    /// Receiver.
+    pub dst: NodeId,
+    /// Entropy of ECMP.
+    pub source_port: u16,
+    /// Priority.
+    pub priority: u8,
+    /// Payload bytes to send.
+    pub size_bytes: Option<u64>,
+    /// Start.
+    pub start: Time,
+    /// Completion.
+    pub fct: Option<Time>,
+    /// Payload bytes delivered in order.
+    pub delivered_bytes: u64,
+    /// What carried it.
+    pub transport: Transport,
+    /// Delay at its receiving host.
+    pub extra_delay: Time,
+}
+
+/// A flow as its sender knew it when it was done, or at the end of the run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SenderEnd {
+    /// Flow.
+    pub flow: u32,
+    /// Data packets sent again.
+    pub retransmitted: u64,
+    /// Times that a timeout made it start over.
+    pub timeouts: u64,
+    /// It has ended after too many timeouts in a row.
+    pub gave_up: bool,
+    /// CNPs and CNMs received.
+    pub notifications: u64,
+}
+
+/// One sample of a recorded flow at its sender.
+#[derive(Clone, Copy, Debug)]
+pub struct SenderSample {
+    /// When.
+    pub time: Time,
+    /// Flow.
+    pub flow: u32,
+    /// Rate allowed, bit/s; of no meaning with a window.
+    pub rate_bps: u64,
+    /// Congestion window, if it has one.
+    pub cwnd_bytes: Option<u64>,
+    /// Wire bytes sent.
+    pub sent_bytes: u64,
+    /// CNPs and CNMs received.
+    pub notifications: u64,
+}

@@ -1,0 +1,73 @@
+//! The kinds of nodes, and their dispatch. Another switch model is another variant.
+
+use unpause_protocols::units::Time;
+
+use crate::config::SwitchModel;
+use crate::engine::window::{NodeModel, Window};
+use crate::fabric::NodeId;
+use crate::host::Host;
+use crate::plan::Plan;
+use crate::switch::cioq::Cioq;
+use crate::switch::pipeline::Pipeline;
+use crate::switch::shared_buffer::SharedBuffer;
+
+/// A node of the fabric. Another switch model is another variant.
+#[derive(Debug)]
+pub enum Node {
+    /// A NIC with flows.
+    Host(Box<Host>),
+    /// An output-queued switch with a shared buffer.
+    SharedBuffer(Box<SharedBuffer>),
+    /// A switch with one packet processor.
+    Pipeline(Box<Pipeline>),
+    /// A combined-input-output-queued fabric.
+    Cioq(Box<Cioq>),
+}
+
+impl Node {
+    /// Node `id` at rest, and when it first has something to do.
+    pub fn new(id: NodeId, plan: &Plan<'_>) -> (Self, Time) {
+        if plan.is_host(id) {
+            let mut host = Host::new(id, plan);
+            let first = host.first_sample();
+            return (Self::Host(Box::new(host)), first);
+        }
+        match &plan.config.switch.model {
+            SwitchModel::SharedBuffer => {
+                let switch = SharedBuffer::new(id, plan);
+                let first = switch.first_event();
+                (Self::SharedBuffer(Box::new(switch)), first)
+            }
+            SwitchModel::Pipeline(config) => {
+                let switch = Pipeline::new(id, config, plan);
+                let first = switch.first_event();
+                (Self::Pipeline(Box::new(switch)), first)
+            }
+            SwitchModel::Cioq(config) => {
+                let switch = Cioq::new(id, *config, plan);
+                let first = switch.first_event();
+                (Self::Cioq(Box::new(switch)), first)
+            }
+        }
+    }
+    /// The model behind.
+    pub fn model(&mut self) -> &mut dyn NodeModel {
+        match self {
+            Self::Host(host) => host.as_mut(),
+            Self::SharedBuffer(switch) => switch.as_mut(),
+            Self::Pipeline(switch) => switch.as_mut(),
+            Self::Cioq(switch) => switch.as_mut(),
+        }
+    }
+
+    /// [`NodeModel::run`] of the model behind.
+    #[inline(always)]
+    pub fn run(&mut self, window: &mut Window<'_, '_>) -> Time {
+        match self {
+            Self::Host(host) => host.run(window),
+            Self::SharedBuffer(switch) => switch.run(window),
+            Self::Pipeline(switch) => switch.run(window),
+            Self::Cioq(switch) => switch.run(window),
+        }
+    }
+}

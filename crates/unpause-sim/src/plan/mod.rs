@@ -1,0 +1,193 @@
+//! What every node of a run reads and none writes.
+
+use unpause_protocols::flow_control::pfc;
+use unpause_protocols::units::Time;
+
+use crate::Error;
+use crate::config::{Config, PfcThreshold, SwitchModel};
+use crate::engine::wire::Ports;
+use crate::fabric::{NodeId, NodeKind, PRIORITIES};
+use crate::packet::{Kind, MIN_FRAME_BYTES};
+use crate::routing::Routing;
+
+mod check;
+mod tcp;
+
+pub use tcp::TcpPlan;
+
+/// A configuration that has been checked, with what follows from it.
+#[derive(Debug)]
+pub struct Plan<'a> {
+    /// The run.
+    pub config: &'a Config,
+    /// Ports of all nodes.
+    pub ports: Ports,
+    /// Routes.
+    pub routing: Routing,
+    /// The priorities in use.
+    pub classes: Classes,
+    /// No node reaches another sooner than this.
+    pub lookahead: Time,
+    /// What all TCP connections have in common.
+    pub tcp: TcpPlan,
+}
+
+/// The priorities in use, densely numbered: a higher class is more urgent.
+#[derive(Clone, Debug)]
+pub struct Classes {
+    of_priority: [u8; PRIORITIES],
+    priorities: Vec<u8>,
+    /// Bit c set: class c is lossless.
+    pub lossless: u8,
+    /// Class of control packets.
+    pub control: u8,
+}
+
+impl Classes {
+    fn new(used: u8, lossless: u8, control_priority: u8) -> Self {
+        let used = used | 1 << control_priority;
+        let priorities: Vec<u8> = (0..PRIORITIES as u8)
+            .filter(|p| used >> p & 1 == 1)
+            .collect();
+        let mut of_priority = [0; PRIORITIES];
+        let mut lossless_classes = 0;
+        for (class, &priority) in priorities.iter().enumerate() {
+            of_priority[priority as usize] = class as u8;
+            lossless_classes |= (lossless >> priority & 1) << class;
+        }
+        let control = of_priority[control_priority as usize];
+        Self {
+            of_priority,
+            priorities,
+            lossless: lossless_classes,
+            control,
+        }
+    }
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.priorities.len()
+    }
+    /// The class of a priority in use.
+    #[inline]
+    pub fn of(&self, priority: u8) -> u8 {
+        self.of_priority[priority as usize]
+    }
+    /// The priority of a class.
+    pub fn priority(&self, class: u8) -> u8 {
+        self.priorities[class as usize]
+    }
+    /// True if `class` is lossless.
+    #[inline]
+    pub fn is_lossless(&self, class: u8) -> bool {
+        self.lossless >> class & 1 == 1
+    }
+}
+
+impl<'a> Plan<'a> {
+    /// Checks what the engine relies on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] with the reason.
+    pub fn new(config: &'a Config) -> Result<Self, Error> {
+        check::check(config)?;
+        let ports = Ports::new(&config.fabric);
+        let routing = Routing::new(&config.fabric, &ports, config.seed);
+        let used = config.data_priorities();
+        let classes = Classes::new(used, config.switch.lossless, config.host.control_priority);
+        let lookahead = config.fabric.links.iter().map(|link| link.delay).min();
+        let lookahead = lookahead.unwrap_or(Time::from_us(1));
+        let plan = Self {
+            config,
+            ports,
+            routing,
+            classes,
+            lookahead,
+            tcp: TcpPlan::new(config),
+        };
+        match &config.switch.model {
+            SwitchModel::SharedBuffer => plan.check_buffers()?,
+            SwitchModel::Cioq(_) => {}
+            SwitchModel::Pipeline(pipeline) => {
+                if let Some(reason) = pipeline.problem(plan.mtu_wire_bytes()) {
+                    return Err(Error::Invalid(reason));
+                }
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Headroom must leave something of the buffer, or every other packet would be dropped.
+    fn check_buffers(&self) -> Result<(), Error> {
+        let Some(buffer) = self.config.switch.buffer_bytes else {
+            return Ok(());
+        };
+        let lossless = u64::from(self.classes.lossless.count_ones());
+        for node in 0..self.config.fabric.nodes.len() as NodeId {
+            let headroom: u64 = self
+                .ports
+                .transmitters_of(node)
+                .iter()
+                .map(|port| lossless * self.headroom(port.ps_per_byte, port.delay))
+                .sum();
+            if !self.is_host(node) && headroom >= buffer {
+                return Err(Error::Invalid(format!(
+                    "switch {node}: headroom takes {headroom} B, the buffer has {buffer} B"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// True if `node` is a host.
+    pub fn is_host(&self, node: NodeId) -> bool {
+        self.config.fabric.nodes[node as usize] == NodeKind::Host
+    }
+
+    /// Frame size of a data packet with `payload` bytes.
+    #[inline]
+    pub fn frame_bytes(&self, payload: u32) -> u32 {
+        (payload + self.config.host.header_bytes).max(MIN_FRAME_BYTES)
+    }
+
+    /// What a switch adds to the time of a packet that is alone in it.
+    pub fn switch_latency(&self) -> Time {
+        match &self.config.switch.model {
+            SwitchModel::SharedBuffer => Time::ZERO,
+            SwitchModel::Pipeline(pipeline) => pipeline.service() + pipeline.latency,
+            // Request, grant and crossing.
+            SwitchModel::Cioq(cioq) => cioq.latency * 2,
+        }
+    }
+
+    /// True if packets of a flow may take different ways.
+    pub fn sprays(&self) -> bool {
+        match &self.config.switch.model {
+            SwitchModel::SharedBuffer | SwitchModel::Cioq(_) => false,
+            SwitchModel::Pipeline(pipeline) => pipeline.balancing.is_some(),
+        }
+    }
+
+    /// Bytes of the largest frame on a wire.
+    pub fn mtu_wire_bytes(&self) -> u64 {
+        let largest = self.config.largest_frame_bytes().max(MIN_FRAME_BYTES);
+        u64::from(largest) + self.ports.framing_bytes
+    }
+
+    /// Headroom of one lossless (ingress port, priority) whose link's far end is `ps_per_byte` and
+    /// `delay` away. With a dynamic threshold it has room for one more frame: the one that crosses
+    /// the threshold may find shared memory full.
+    pub fn headroom(&self, ps_per_byte: u64, delay: Time) -> u64 {
+        let pfc = &self.config.switch.pfc;
+        let crossing = match pfc.threshold {
+            PfcThreshold::Static { .. } => 0,
+            PfcThreshold::Dynamic { .. } => self.mtu_wire_bytes(),
+        };
+        let after_xoff = pfc.headroom_bytes.unwrap_or_else(|| {
+            let rate = unpause_protocols::units::Rate::from_bps(8_000_000_000_000 / ps_per_byte);
+            let frame = u64::from(Kind::Pfc.control_bytes()) + self.ports.framing_bytes;
+            pfc::headroom(rate, delay, self.mtu_wire_bytes(), frame, pfc.reaction)
+        });
+        crossing + after_xoff
+    }
+}

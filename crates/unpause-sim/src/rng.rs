@@ -1,0 +1,19 @@
+//! Seeds: one random stream for each node and each traffic entry, all of the run's seed.
+
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::fabric::NodeId;
+
+/// The generator of node `id` in a run of `seed`.
+pub fn of_node(seed: u64, id: NodeId) -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(mix(seed ^ mix(u64::from(id) + 1)))
+}
+
+/// The finaliser of SplitMix64: spreads every input bit over all output bits.
+#[inline]
+pub fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

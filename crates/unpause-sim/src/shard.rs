@@ -1,0 +1,167 @@
+//! A share of the nodes, with the wires into them and what they have recorded.
+
+use unpause_protocols::units::Time;
+
+use crate::engine::calendar::{Calendar, GROUP};
+use crate::engine::deadlock::Blocked;
+use crate::engine::mail::{FlowStart, Mail};
+use crate::engine::window::Window;
+use crate::engine::wire::Wires;
+use crate::fabric::NodeId;
+use crate::host::Host;
+use crate::log::Log;
+use crate::node::Node;
+use crate::plan::Plan;
+
+/// A share of the nodes.
+#[derive(Debug)]
+pub struct Shard {
+    /// Which one it is.
+    pub index: u16,
+    /// What to do next.
+    pub calendar: Calendar,
+    /// What has been recorded.
+    pub log: Log,
+    /// For each shard, what it is to be sent; nothing for this one.
+    pub outboxes: Vec<Mail>,
+    /// By node id; `None` for nodes of other shards.
+    nodes: Vec<Option<Node>>,
+    shard_of: Vec<u16>,
+    /// Wires into the nodes of this shard.
+    wires: Wires,
+}
+
+/// What a shard leaves at the end of a run.
+#[derive(Debug)]
+pub struct ShardEnd {
+    /// What has been recorded.
+    pub log: Log,
+    /// Data packets still in queues and on wires.
+    pub held_data_packets: u64,
+}
+
+impl Shard {
+    /// The nodes that `shard_of` gives to shard `index`, at rest.
+    pub fn new(plan: &Plan<'_>, shard_of: &[u16], index: u16) -> Self {
+        let count = plan.config.fabric.nodes.len();
+        let mut calendar = Calendar::new(count);
+        let nodes = (0..count as NodeId)
+            .map(|id| {
+                if shard_of[id as usize] != index {
+                    return None;
+                }
+                let (node, first) = Node::new(id, plan);
+                calendar.wake(id, first);
+                Some(node)
+            })
+            .collect();
+        let shards = 1 + shard_of.iter().copied().max().unwrap_or(0) as usize;
+        Self {
+            index,
+            calendar,
+            log: Log::default(),
+            outboxes: (0..shards).map(|_| Mail::default()).collect(),
+            nodes,
+            shard_of: shard_of.to_vec(),
+            wires: Wires::new(plan.ports.transmitters.len()),
+        }
+    }
+
+    /// True if `node` is in this shard.
+    pub fn owns(&self, node: NodeId) -> bool {
+        self.shard_of[node as usize] == self.index
+    }
+
+    /// Hands a flow to its sender, in this shard or another.
+    pub fn start_flow(&mut self, start: FlowStart) {
+        let to = self.shard_of[start.spec.src as usize];
+        if to == self.index {
+            self.host(start.spec.src).schedule(start);
+            self.calendar.wake(start.spec.src, start.spec.start);
+        } else {
+            self.outboxes[to as usize].starts.push(start);
+        }
+    }
+
+    /// Takes what another shard has sent.
+    pub fn deliver(&mut self, plan: &Plan<'_>, mail: &mut Mail) {
+        for (port, packet) in mail.packets.drain(..) {
+            if self.wires.push(port, &packet, packet.time, 0) {
+                let far_end = plan.ports.transmitters[port as usize].peer_port;
+                let node = plan.ports.transmitters[far_end as usize].peer;
+                self.calendar.wake(node, packet.time);
+            }
+        }
+        for start in mail.starts.drain(..) {
+            self.start_flow(start);
+        }
+    }
+
+    /// Queues that have been blocked since `since` or before.
+    pub fn blocked(&mut self, since: Time, plan: &Plan<'_>) -> Vec<Blocked> {
+        let mut found = Vec::new();
+        for node in self.nodes.iter_mut().flatten() {
+            node.model().blocked(since, plan, &mut found);
+        }
+        found
+    }
+
+    /// Closes the run, which has come to `at`.
+    pub fn finish(mut self, at: Time, plan: &Plan<'_>) -> ShardEnd {
+        let on_wires = self
+            .wires
+            .iter()
+            .filter(|packet| packet.kind.is_data())
+            .count();
+        let mut held_data_packets = on_wires as u64;
+        for node in self.nodes.iter_mut().flatten() {
+            node.model().finish(at, plan, &mut self.log);
+            held_data_packets += node.model().held_data_packets();
+        }
+        ShardEnd {
+            log: self.log,
+            held_data_packets,
+        }
+    }
+
+    /// Runs every node of this shard up to `end`.
+    pub fn run_window(&mut self, plan: &Plan<'_>, end: Time) {
+        for group in 0..self.calendar.group.len() {
+            if self.calendar.group[group] >= end {
+                continue;
+            }
+            let range = group * GROUP..((group + 1) * GROUP).min(self.nodes.len());
+            for id in range.clone() {
+                if self.calendar.next[id] >= end {
+                    continue;
+                }
+                let node = self.nodes[id].as_mut().expect("only own nodes are woken");
+                let mut window = Window {
+                    end,
+                    plan,
+                    ports: &plan.ports,
+                    wires: &mut self.wires,
+                    calendar: &mut self.calendar,
+                    shard: self.index,
+                    shard_of: &self.shard_of,
+                    outboxes: &mut self.outboxes,
+                    log: &mut self.log,
+                };
+                let own = node.run(&mut window);
+                debug_assert!(own >= end, "node {id} left an event behind");
+                let heads = self.wires.heads(plan.ports.of(id as NodeId));
+                self.calendar.next[id] = heads.iter().copied().fold(own, Time::min);
+            }
+            let earliest = self.calendar.next[range].iter().copied().min();
+            self.calendar.group[group] = earliest.unwrap_or(Time::NEVER);
+        }
+    }
+
+    /// The host `id`.
+    pub fn host(&mut self, id: NodeId) -> &mut Host {
+        match &mut self.nodes[id as usize] {
+            Some(Node::Host(host)) => host,
+            _ => unreachable!("traffic is checked to run between hosts"),
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! What a scenario says of its traffic.
+
+use std::sync::Arc;
+
+use unpause_protocols::units::{Rate, Time};
+
+use super::by_size::PriorityBySize;
+use super::cdf::Cdf;
+use super::delay::ExtraDelay;
+use crate::fabric::NodeId;
+
+/// One flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowSpec {
+    /// Index of its entry in [`crate::config::Config::traffic`]; [`super::Traffic`] sets it.
+    pub group: u16,
+    /// Sender.
+    pub src: NodeId,
+    /// Receiver.
+    pub dst: NodeId,
+    /// Payload bytes; `None` to send until `stop`.
+    pub size_bytes: Option<u64>,
+    /// When it starts.
+    pub start: Time,
+    /// When it stops sending new data, [`Time::NEVER`] for never.
+    pub stop: Time,
+    /// Priority of its data packets.
+    pub priority: u8,
+    /// Upper limit of its sending rate, frames with framing; `None` for line rate.
+    pub rate_limit: Option<Rate>,
+    /// Its source makes a frame every so often, to be sent at this rate, framing included; one that could
+    /// not be sent in time waits for the next, and no longer. `None`: there is always a frame to send.
+    pub offered: Option<Rate>,
+    /// Obeys the scheme's reaction point. If not, it obeys PFC only.
+    pub controlled: bool,
+    /// Sampled into the flow series.
+    pub recorded: bool,
+    /// Entropy of ECMP, as a RoCEv2 source port.
+    pub source_port: u16,
+    /// What carries it.
+    pub transport: Transport,
+    /// Delay of its data packets at the receiving host, before its transport sees them.
+    pub extra_delay: ExtraDelay,
+}
+
+/// What carries a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// RoCEv2: go-back-N at the rate of the scheme's reaction point.
+    #[default]
+    Roce,
+    /// TCP with the scheme's window law.
+    Tcp,
+}
+
+/// What all flows of a generator have in common.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlowSettings {
+    /// Priority of the data packets.
+    pub priority: u8,
+    /// Priorities of flows up to some sizes, instead of `priority`.
+    pub by_size: PriorityBySize,
+    /// Upper limit of the sending rate, frames with framing; `None` for line rate.
+    pub rate_limit: Option<Rate>,
+    /// Rate at which sources make frames; `None`: there is always a frame to send.
+    pub offered: Option<Rate>,
+    /// Obey the scheme's reaction point. If not, they obey PFC only.
+    pub controlled: bool,
+    /// Sampled into the flow series.
+    pub recorded: bool,
+    /// What carries them.
+    pub transport: Transport,
+    /// Delay of data packets at the receiving host, before its transport sees them.
+    pub extra_delay: ExtraDelay,
+}
+
+impl Default for FlowSettings {
+    /// Controlled flows at line rate in priority 3, the lossless one of
+    /// [`crate::config::SwitchConfig`] and of most RoCE deployments; not sampled.
+    fn default() -> Self {
+        Self {
+            priority: 3,
+            by_size: PriorityBySize::default(),
+            rate_limit: None,
+            offered: None,
+            controlled: true,
+            recorded: false,
+            transport: Transport::Roce,
+            extra_delay: ExtraDelay::NONE,
+        }
+    }
+}
+
+impl FlowSettings {
+    /// The priority of a flow of so many payload bytes; `None` for one without end.
+    pub fn priority_of(&self, size_bytes: Option<u64>) -> u8 {
+        let by_size = size_bytes.and_then(|bytes| self.by_size.of(bytes));
+        by_size.unwrap_or(self.priority)
+    }
+
+    /// Bit p set: flows may have priority p.
+    fn priorities(&self) -> u8 {
+        let all = self.by_size.priorities();
+        all.fold(1 << self.priority, |all, priority| all | 1 << priority)
+    }
+}
+
+/// One entry of a scenario's traffic.
+///
+/// The random stream of an entry comes from the run's seed and the entry's index. To leave an entry
+/// out of one scheme and keep the others' flows, put `Flows(vec![])` in its place.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TrafficSpec {
+    /// Flows named one by one, in any order.
+    Flows(Vec<FlowSpec>),
+    /// The same hosts send to one host at each event.
+    Burst(Burst),
+    /// Hosts send for a while, pause for a while.
+    OnOff(OnOff),
+    /// Single flows between random hosts, or one of each sender at each event.
+    Poisson(Poisson),
+    /// Random hosts send to a random host at each event.
+    Incast(Incast),
+    /// Each host sends one flow, each receives one.
+    Permutation(Permutation),
+}
+
+impl TrafficSpec {
+    /// Bit p set: some flow has priority p.
+    pub fn priorities(&self) -> u8 {
+        match self {
+            Self::Flows(flows) => flows.iter().fold(0, |all, flow| all | 1 << flow.priority),
+            generated => generated.settings().map_or(0, FlowSettings::priorities),
+        }
+    }
+
+    /// True if some flow uses this transport.
+    pub fn uses(&self, transport: Transport) -> bool {
+        match self {
+            Self::Flows(flows) => flows.iter().any(|flow| flow.transport == transport),
+            generated => generated
+                .settings()
+                .is_some_and(|flow| flow.transport == transport),
+        }
+    }
+
+    /// What flows of a generator have in common; `None` of flows named one by one.
+    pub fn settings(&self) -> Option<&FlowSettings> {
+        match self {
+            Self::Flows(_) => None,
+            Self::Burst(burst) => Some(&burst.flow),
+            Self::OnOff(on_off) => Some(&on_off.flow),
+            Self::Poisson(poisson) => Some(&poisson.flow),
+            Self::Incast(incast) => Some(&incast.flow),
+            Self::Permutation(permutation) => Some(&permutation.flow),
+        }
+    }
+}
+
+/// Sizes of flows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Size {
+    /// Every flow has so many payload bytes.
+    Fixed(u64),
+    /// Each flow draws its own.
+    Cdf(Arc<Cdf>),
+}
+
+impl Size {
+    /// Mean payload bytes of a flow.
+    pub fn mean(&self) -> f64 {
+        match self {
+            Self::Fixed(bytes) => *bytes as f64,
+            Self::Cdf(cdf) => cdf.mean(),
+        }
+    }
+}
+
+/// When the events of a generator happen. At each event it starts one flow or several.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrivals {
+    /// Time from event to event.
+    pub interval: Interval,
+    /// The first event of a periodic generator; from when on a Poisson one counts its intervals.
+    pub start: Time,
+    /// No event at or after it.
+    pub stop: Time,
+    /// At most so many events.
+    pub max_events: Option<u64>,
+    /// At most so many flows; the last event may be cut short.
+    pub max_flows: Option<u64>,
+}
+
+impl Arrivals {
+    /// One event.
+    pub fn once(at: Time) -> Self {
+        Self {
+            max_events: Some(1),
+            ..Self::every(Time::NEVER, at)
+        }
+    }
+
+    /// Events at `start`, `start + period`, and so on without end.
+    pub fn every(period: Time, start: Time) -> Self {
+        Self {
+            interval: Interval::Fixed(period),
+            start,
+            stop: Time::NEVER,
+            max_events: None,
+            max_flows: None,
+        }
+    }
+
+    /// A Poisson process from `start` on, without end.
+    pub fn poisson(events_per_second: f64, start: Time) -> Self {
+        Self {
+            interval: Interval::Exponential { events_per_second },
+            ..Self::every(Time::NEVER, start)
+        }
+    }
+}
+
+impl TrafficSpec {
+    /// Makes random events `factor` times as frequent; those at fixed times stay.
+    pub fn scale_load(&mut self, factor: f64) {
+        let arrivals = match self {
+            Self::Burst(burst) => &mut burst.arrivals,
+            Self::Poisson(poisson) => &mut poisson.arrivals,
+            Self::Incast(incast) => &mut incast.arrivals,
+            Self::Flows(_) | Self::OnOff(_) | Self::Permutation(_) => return,
+        };
+        if let Interval::Exponential { events_per_second } = &mut arrivals.interval {
+            *events_per_second *= factor;
+        }
+    }
+}
+
+/// Time from one event to the next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Interval {
+    /// Always the same.
+    Fixed(Time),
+    /// Exponentially distributed, rounded to a picosecond.
+    Exponential {
+        /// Mean number of events in a second.
+        events_per_second: f64,
+    },
+}
+
+/// At each event, all of `from` start flows to `to`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Burst {
+    /// Senders.
+    pub from: Vec<NodeId>,
+    /// Receiver.
+    pub to: NodeId,
+    /// How many at each event.
+    pub flows: BurstFlows,
+    /// Payload of each flow.
+    pub size: Size,
+    /// When.
+    pub arrivals: Arrivals,
+    /// How.
+    pub flow: FlowSettings,
+}
+
+/// How many flows a [`Burst`] starts at each event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BurstFlows {
+    /// So many of each sender.
+    PerHost(u32),
+    /// So many in all, of one sender after the other, in turn.
+    InAll(u32),
+}
+
+/// Every one of `from` sends to `to` for `on`, pauses for `off`, and so on: a new flow each time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OnOff {
+    /// Senders.
+    pub from: Vec<NodeId>,
+    /// Receiver.
+    pub to: NodeId,
+    /// Length of a period of sending.
+    pub on: Time,
+    /// Length of a pause.
+    pub off: Time,
+    /// Start of the first period.
+    pub start: Time,
+    /// No period starts at or after it; one that is under way ends there.
+    pub stop: Time,
+    /// How.
+    pub flow: FlowSettings,
+}
+
+/// Single flows that arrive as a Poisson process (or with fixed intervals).
+///
+/// The processes of many senders together are one process with a random sender at each event, so a
+/// rate is always that of the whole entry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Poisson {
+    /// Senders, each as likely as another.
+    pub from: Vec<NodeId>,
+    /// Receivers.
+    pub to: Receivers,
+    /// Payload of each flow.
+    pub size: Size,
+    /// All senders share one clock: each starts a flow of its own size at each event.
+    pub synchronised: bool,
+    /// When.
+    pub arrivals: Arrivals,
+    /// How.
+    pub flow: FlowSettings,
+}
+
+/// To whom the senders of a [`Poisson`] entry send.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Receivers {
+    /// To any of these but the sender itself, each as likely as another.
+    Any(Vec<NodeId>),
+    /// To any of `to` that is behind another switch than the sender, each as likely as another.
+    BehindOtherSwitch {
+        /// Receivers.
+        to: Vec<NodeId>,
+        /// By node: the switch that a host is connected to.
+        switch_of: Arc<[NodeId]>,
+    },
+    /// Each to one of the senders, by a random permutation that stays the same for the run.
+    Permutation,
+}
+
+/// At each event a receiver is drawn from `to`, then a number of senders from `senders`, then as
+/// many distinct hosts from `from` other than the receiver. Each starts one flow of its own size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Incast {
+    /// Possible senders.
+    pub from: Vec<NodeId>,
+    /// Possible receivers, each as likely as another.
+    pub to: Vec<NodeId>,
+    /// Least and largest number of senders, each number between as likely as another.
+    pub senders: (u32, u32),
+    /// Payload of each flow.
+    pub size: Size,
+    /// When.
+    pub arrivals: Arrivals,
+    /// How.
+    pub flow: FlowSettings,
+}
+
+/// Each of `hosts` sends one flow, each receives one, none its own: a random permutation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Permutation {
+    /// Hosts.
+    pub hosts: Vec<NodeId>,
+    /// Payload of each flow; `None` to send until the end.
+    pub size: Option<Size>,
+    /// When.
+    pub start: Time,
+    /// How.
+    pub flow: FlowSettings,
+}
