@@ -13,14 +13,14 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Cargo and the build of the extension share one configuration, so nothing is compiled twice.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: help demo test lint install format clean bench bench-mechanisms bench-peers bench-linear bench-gate \
+.PHONY: help demo test test-rust test-python lint install format clean bench bench-mechanisms bench-peers bench-linear bench-gate \
         bench-gate-update
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo      run the five-scheme comparison, judge the paper's claims, write a report"
-	@echo "make test      run all tests (Rust and Python)"
-	@echo "make lint      check formatting and lints"
+	@echo "make test      run all tests (Rust and Python); test-rust and test-python one half"
+	@echo "make lint      check formatting, lints, rustdoc, builds without default features"
 	@echo "make format    reformat Rust and Python"
 	@echo "make install   build the package in release mode into $(VENV)"
 	@echo "make bench     measure the engine; CASES=\"fig1-pcn clos-pcn\" REPEAT=3 choose"
@@ -35,13 +35,20 @@ demo: $(VENV)/.installed
 
 install: $(VENV)/.installed
 
-test: $(VENV)/.installed
+test: test-rust test-python
+
+# Needs no Python, and builds nothing in release mode.
+test-rust:
 	cargo test --workspace --exclude unpause-python
+
+test-python: $(VENV)/.installed
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/.tools
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude unpause-python --no-deps --quiet
+	cargo check --quiet --package unpause-scenario --no-default-features
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
