@@ -8,7 +8,7 @@ use unpause_sim::config::{
 
 use super::settings::positive;
 use crate::error::{Checked, Problem};
-use crate::file;
+use crate::file::{self, File};
 use crate::setting::show_bytes;
 
 /// Qhigh and Qlow of the QCN-at-inputs paper.
@@ -24,32 +24,67 @@ pub(super) fn is_chosen(file: &file::Switch) -> bool {
 }
 
 /// A CIOQ fabric.
-pub(super) fn model(
-    file: &file::Switch,
-    switch: &SwitchConfig,
-    host: &HostConfig,
-) -> Checked<SwitchModel> {
-    let unused = [
-        ("buffer", file.buffer.as_ref().map(Spanned::span)),
-        ("lossy_queue", file.lossy_queue.as_ref().map(Spanned::span)),
-        ("queueing", file.queueing.as_ref().map(Spanned::span)),
+pub(super) fn model(file: &File, switch: &SwitchConfig, host: &HostConfig) -> Checked<SwitchModel> {
+    without_effect(file)?;
+    let empty = file::Cioq::default();
+    let table = file.switch.cioq.as_ref();
+    let table = table.map_or(&empty, Spanned::get_ref);
+    let config = config(table)?;
+    check_buffers(table, &config, switch, host)?;
+    Ok(SwitchModel::Cioq(config))
+}
+
+/// Settings of other models.
+fn without_effect(file: &File) -> Checked<()> {
+    const BUFFERS: &str = "its buffers are in [switch.cioq]";
+    const ALONE: &str = "one such switch is a whole fabric: nothing can wait in a cycle";
+    let (switch, probes) = (&file.switch, &file.probes);
+    let turns = |table: &&Spanned<file::Scheduler>| {
+        matches!(table.get_ref().kind, file::SchedulerKind::Dwrr)
+    };
+    let scheduler = switch.scheduler.as_ref().filter(turns);
+    let spans = [
+        ("buffer", switch.buffer.as_ref().map(Spanned::span), BUFFERS),
+        (
+            "lossy_queue",
+            switch.lossy_queue.as_ref().map(Spanned::span),
+            BUFFERS,
+        ),
+        (
+            "lossy_queue_packets",
+            switch.lossy_queue_packets.as_ref().map(Spanned::span),
+            BUFFERS,
+        ),
+        (
+            "queueing",
+            switch.queueing.as_ref().map(Spanned::span),
+            "inputs have virtual output queues, outputs are FIFO",
+        ),
+        (
+            "scheduler",
+            scheduler.map(Spanned::span),
+            "it serves priorities strictly",
+        ),
+        (
+            "headroom",
+            file.pfc.headroom.as_ref().map(Spanned::span),
+            "what switch.cioq.input_buffer has beyond XOFF is the headroom",
+        ),
+        (
+            "deadlock",
+            probes.deadlock.as_ref().map(Spanned::span),
+            ALONE,
+        ),
     ];
-    for (key, span) in unused {
+    for (key, span, why) in spans {
         if let Some(span) = span {
             return Problem::new(format!("`{key}` has no effect"))
-                .at(
-                    span,
-                    "the switch is a cioq: its buffers are in [switch.cioq]",
-                )
+                .at(span, format!("the switch is a cioq: {why}"))
                 .help("remove it, or choose model = \"shared-buffer\"")
                 .err();
         }
     }
-    let empty = file::Cioq::default();
-    let table = file.cioq.as_ref().map_or(&empty, Spanned::get_ref);
-    let config = config(table)?;
-    check_buffers(table, &config, switch, host)?;
-    Ok(SwitchModel::Cioq(config))
+    Ok(())
 }
 
 fn config(table: &file::Cioq) -> Checked<CioqConfig> {

@@ -19,6 +19,14 @@ pub(super) fn settings(common: &Common, context: &Context<'_>) -> Checked<FlowSe
         settings.by_size = by_size(classes, context)?;
     }
     settings.transport = transport(common, context)?;
+    if let Some(offered) = &common.offered
+        && settings.transport == Transport::Tcp
+    {
+        return Problem::new("`offered` has no effect")
+            .at(offered.span(), format!("these flows are TCP in scheme `{}`", context.scheme))
+            .help("remove it, set transport = \"roce\", or leave this entry out of that scheme by `schemes`")
+            .err();
+    }
     if let Some(first) = context
         .first_priority
         .filter(|_| settings.transport == Transport::Tcp)
@@ -107,18 +115,28 @@ fn by_size(classes: &Spanned<Vec<SizeClass>>, context: &Context<'_>) -> Checked<
     })
 }
 
-/// The sizes of flows of this kind are not known, or their priorities are said elsewhere.
-pub(super) fn without_sizes(kind: &Spanned<String>, common: &Common) -> Checked<()> {
-    let Some(classes) = &common.priority_by_size else {
+/// Priorities that flows do not take from this entry: their sizes are not known, or the file says them.
+pub(super) fn without_priorities(
+    kind: &Spanned<String>,
+    sized: bool,
+    common: &Common,
+) -> Checked<()> {
+    let from_file = kind.get_ref() == "file";
+    let by_size = common.priority_by_size.as_ref();
+    let by_size = by_size
+        .filter(|_| from_file || !sized)
+        .map(|it| ("priority_by_size", it.span()));
+    let priority = common.priority.as_ref().filter(|_| from_file);
+    let Some((key, span)) = priority.map(|it| ("priority", it.span())).or(by_size) else {
         return Ok(());
     };
-    Problem::new("`priority_by_size` has no effect")
-        .at(classes.span(), "here")
+    Problem::new(format!("`{key}` has no effect"))
+        .at(span, "here")
         .at(
             kind.span(),
-            match kind.get_ref().as_str() {
-                "file" => "the file says the priority of each flow",
-                _ => "these flows have no size",
+            match from_file {
+                true => "the file says the priority of each flow",
+                false => "these flows have no size",
             },
         )
         .help("remove it")

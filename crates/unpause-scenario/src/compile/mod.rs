@@ -15,6 +15,7 @@ mod switch_model;
 mod tcp;
 mod topology;
 mod traffic;
+mod unused;
 
 use std::ops::Range;
 use std::path::Path;
@@ -107,6 +108,7 @@ pub(crate) fn scenario(source: &str, directory: &Path) -> Checked<Compiled> {
             compiled.runs.push(run);
         }
     }
+    unused::check(&root, &compiled.runs)?;
     Ok(compiled)
 }
 
@@ -198,14 +200,7 @@ fn compile_run<'i>(
     host.tcp = tcp::tcp(&file.tcp)?;
     let delays = delays::Delays::new(&file.host.extra_delay, files)?;
     fabric.framing_bytes = settings::framing(&file.host)?;
-    if let Some(span) =
-        pfc_span.filter(|_| file.switch.lossless.as_ref().is_some_and(Vec::is_empty))
-    {
-        return Problem::new("[pfc] has no effect")
-            .at(span, "these settings")
-            .help("switch.lossless is empty: remove [pfc], or list a priority such as 3 there")
-            .err();
-    }
+    settings::without_lossless(&file, pfc_span)?;
     cioq::check_fabric(&file.switch, &fabric)?;
     let pfc = settings::pfc(&file.pfc, &file.switch, &host)?;
     let mut switch = settings::switch(&file.switch, pfc, &host)?;

@@ -1,5 +1,7 @@
 //! `[host]`, `[switch]`, `[pfc]` and `[probes]`.
 
+use std::ops::Range;
+
 use serde_spanned::Spanned;
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::Time;
@@ -107,6 +109,28 @@ pub(super) fn switch(
         Some(file::Queueing::Voq) => Queueing::Voq,
     };
     Ok(switch)
+}
+
+/// What is said of PAUSE where no priority has any. `pfc` is where `[pfc]` stands.
+pub(super) fn without_lossless(file: &file::File, pfc: Option<Range<usize>>) -> Checked<()> {
+    if !file.switch.lossless.as_ref().is_some_and(Vec::is_empty) {
+        return Ok(());
+    }
+    let deadlock = file.probes.deadlock.as_ref().map(Spanned::span);
+    for (what, span, place) in [
+        ("[pfc]", pfc, "these settings"),
+        ("`deadlock`", deadlock, "no queue is ever paused"),
+    ] {
+        if let Some(span) = span {
+            return Problem::new(format!("{what} has no effect"))
+                .at(span, place)
+                .help(format!(
+                    "switch.lossless is empty: remove {what}, or list a priority such as 3 there"
+                ))
+                .err();
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn pfc(

@@ -38,6 +38,6 @@ pub(super) fn model(
     match chosen {
         None | Some(file::SwitchModel::SharedBuffer) => Ok(SwitchModel::SharedBuffer),
         Some(file::SwitchModel::Pipeline) => pipeline::model(table, &file.pfc, mtu),
-        Some(file::SwitchModel::Cioq) => cioq::model(table, switch, host),
+        Some(file::SwitchModel::Cioq) => cioq::model(file, switch, host),
     }
 }

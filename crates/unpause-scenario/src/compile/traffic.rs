@@ -14,7 +14,7 @@ use unpause_sim::traffic::{
 
 use super::delays::Delays;
 use super::files::Files;
-use super::flow_settings::{settings, without_sizes};
+use super::flow_settings::{settings, without_priorities};
 use super::kinds::{
     BurstKind, COMMON_KEYS, Common, FileKind, FlowKind, IncastKind, KINDS, LoadOf, OnOffKind,
     PermutationKind, PoissonKind,
@@ -66,9 +66,8 @@ pub(super) fn entry(mut table: Table<'_>, context: &Context<'_>) -> Checked<Entr
             .err();
     };
     let settings = settings(&common, context)?;
-    if matches!(kind.get_ref().as_str(), "on-off" | "file") {
-        without_sizes(&kind, &common)?;
-    }
+    let sizes = ["size", "cdf"].map(|key| table.get_ref().contains_key(key));
+    without_priorities(&kind, sizes.contains(&true), &common)?;
     let keys = &COMMON_KEYS;
     let mut note = None;
     let spec = match kind.get_ref().as_str() {
@@ -183,10 +182,13 @@ fn burst(
         (None, None) => BurstFlows::PerHost(1),
     };
     stops_after_start(&kind.start, &kind.stop)?;
-    let mut arrivals = events(&kind.start, &kind.stop, &kind.interval, &kind.mean_interval)?;
-    if let Some(events) = &kind.events {
-        arrivals.max_events = Some(*events.get_ref());
-    }
+    let arrivals = events(
+        &kind.start,
+        &kind.stop,
+        &kind.interval,
+        &kind.mean_interval,
+        &kind.events,
+    )?;
     let size = context
         .files
         .size(&kind.size, &kind.cdf, flow.transport, span)?;
@@ -340,10 +342,13 @@ fn incast(
             )
             .err();
     }
-    let mut arrivals = events(&kind.start, &kind.stop, &kind.interval, &kind.mean_interval)?;
-    if let Some(events) = &kind.events {
-        arrivals.max_events = Some(*events.get_ref());
-    }
+    let arrivals = events(
+        &kind.start,
+        &kind.stop,
+        &kind.interval,
+        &kind.mean_interval,
+        &kind.events,
+    )?;
     let size = context
         .files
         .size(&kind.size, &kind.cdf, flow.transport, span)?;
@@ -537,6 +542,7 @@ fn events(
     stop: &Option<Spanned<Duration>>,
     interval: &Option<Spanned<Duration>>,
     mean_interval: &Option<Spanned<Duration>>,
+    events: &Option<Spanned<u64>>,
 ) -> Checked<Arrivals> {
     let start = time(start, Time::ZERO);
     let mut arrivals = match (interval, mean_interval) {
@@ -552,8 +558,19 @@ fn events(
                 ..Arrivals::every(Time::NEVER, start)
             }
         }
-        (None, None) => Arrivals::once(start),
+        (None, None) => {
+            let stop = stop.as_ref().map(|stop| ("stop", stop.span()));
+            let events = events.as_ref().map(|events| ("events", events.span()));
+            return match stop.or(events) {
+                None => Ok(Arrivals::once(start)),
+                Some((key, span)) => Problem::new(format!("`{key}` has no effect"))
+                    .at(span, "there is one event, at `start`")
+                    .help("set interval = \"100us\" or mean_interval, or remove it")
+                    .err(),
+            };
+        }
     };
     arrivals.stop = time(stop, Time::NEVER);
+    arrivals.max_events = events.as_ref().map(|events| *events.get_ref());
     Ok(arrivals)
 }

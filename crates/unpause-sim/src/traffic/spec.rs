@@ -221,6 +221,17 @@ impl Arrivals {
 }
 
 impl TrafficSpec {
+    /// True if its events come at random times.
+    pub fn is_random(&self) -> bool {
+        let arrivals = match self {
+            Self::Burst(burst) => &burst.arrivals,
+            Self::Poisson(poisson) => &poisson.arrivals,
+            Self::Incast(incast) => &incast.arrivals,
+            Self::Flows(_) | Self::OnOff(_) | Self::Permutation(_) => return false,
+        };
+        matches!(arrivals.interval, Interval::Exponential { .. })
+    }
+
     /// Makes random events `factor` times as frequent; those at fixed times stay.
     pub fn scale_load(&mut self, factor: f64) {
         let arrivals = match self {
