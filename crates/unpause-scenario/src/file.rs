@@ -11,7 +11,7 @@ use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
 
-use crate::quantity::{DataRate, Duration, Ratio, Size};
+use crate::text::quantity::{DataRate, Duration, Ratio, Size};
 
 /// What is left of the file when topology, schemes and traffic are taken out.
 #[derive(Deserialize)]

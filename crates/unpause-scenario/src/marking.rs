@@ -9,12 +9,14 @@ use unpause_protocols::congestion_point::{
 };
 use unpause_protocols::units::{Rate, Time};
 
-use crate::compile::both;
-use crate::document::{Table, read};
-use crate::error::{Checked, Problem};
 use crate::mechanisms::{Key, section, store};
-use crate::quantity::{Duration, Ratio, Size};
-use crate::setting::{EcnSharpVariant, MarkBasis, Packets, Setting, SojournSignal, TofinoLoad};
+use crate::text::checks::both;
+use crate::text::document::{Table, read};
+use crate::text::error::{Checked, Problem};
+use crate::text::quantity::{Duration, Ratio, Size};
+use crate::text::setting::{
+    EcnSharpVariant, MarkBasis, Packets, Setting, SojournSignal, TofinoLoad,
+};
 
 type RedParams = red::Params;
 section!(RedFile for RedParams {

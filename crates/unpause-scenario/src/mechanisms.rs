@@ -12,10 +12,10 @@ use unpause_protocols::window::{self, dctcp};
 use unpause_protocols::{notification_point, reaction_point};
 use unpause_sim::config::SchemeConfig;
 
-use crate::document::{Table, read};
-use crate::error::{Checked, Problem};
-use crate::quantity::{DataRate, Duration, Ratio, Size};
-use crate::setting::{
+use crate::text::document::{Table, read};
+use crate::text::error::{Checked, Problem};
+use crate::text::quantity::{DataRate, Duration, Ratio, Size};
+use crate::text::setting::{
     AlphaOrder, MarkBasis, Percent, PowerOfHalf, QcnInterval, QcnMode, Quantisation, Setting,
     TimelyVariant,
 };

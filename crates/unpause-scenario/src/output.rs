@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use unpause_sim::results::FlowRecord;
 
-use crate::error::Error;
 use crate::import::hpcc;
 use crate::scenario::Scenario;
 use crate::tables::Tables;
+use crate::text::error::Error;
 use crate::warnings::Warning;
 
 /// What an execution of a scenario measured.

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::error::Error;
 use crate::output::Manifest;
 use crate::table_files::decode;
 use crate::tables::{TABLES, Tables};
+use crate::text::error::Error;
 
 /// A result directory, read.
 #[derive(Clone, Debug)]

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::compile::{self, Heading, Run};
-use crate::error::Error;
+use crate::compile;
+use crate::run::{Heading, Run};
+use crate::text::error::Error;
 use crate::warnings::{self, Warning};
 
 /// A scenario file, read, checked and compiled to its runs.

@@ -4,9 +4,9 @@ use serde::Deserialize;
 use serde_spanned::Spanned;
 use toml::de::DeValue;
 
-use crate::document::{self, Table, read};
-use crate::error::{Checked, Problem, from_toml};
-use crate::quantity;
+use crate::text::document::{self, Table, read};
+use crate::text::error::{Checked, Problem, from_toml};
+use crate::text::quantity;
 
 /// More runs than this are a mistake.
 const MOST_POINTS: usize = 100_000;

@@ -5,7 +5,7 @@ use arrow_array::types::{Float64Type, UInt8Type, UInt16Type, UInt32Type, UInt64T
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 
-use crate::error::Error;
+use crate::text::error::Error;
 
 /// Name and contents of a table's file.
 pub(crate) fn encode(name: &str, table: &RecordBatch) -> Result<(String, Vec<u8>), Error> {

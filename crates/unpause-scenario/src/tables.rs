@@ -15,8 +15,8 @@ use unpause_sim::config::{NodeId, PortId};
 use unpause_sim::results::PacketKind;
 use unpause_sim::traffic::Transport;
 
-use crate::compile::Run;
-use crate::run::Measured;
+use crate::measured::Measured;
+use crate::run::Run;
 
 /// The tables of a result.
 #[derive(Clone, Debug)]

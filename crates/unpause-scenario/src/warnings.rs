@@ -8,10 +8,10 @@ use unpause_sim::config::{NodeId, NodeKind, PfcThreshold, PortId, SwitchModel};
 use unpause_sim::dependency::buffer_dependency_cycle;
 use unpause_sim::results::PortRecord;
 
-use crate::compile::Run;
 use crate::marking::Marking;
+use crate::measured::Measured;
 use crate::mechanisms::Mechanism;
-use crate::run::Measured;
+use crate::run::Run;
 
 /// Something to look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

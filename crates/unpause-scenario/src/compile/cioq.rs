@@ -6,14 +6,21 @@ use unpause_sim::config::{
     CioqConfig, Fabric, HostConfig, NodeKind, PfcThreshold, SpinesConfig, SwitchConfig, SwitchModel,
 };
 
-use super::settings::positive;
-use crate::error::{Checked, Problem};
+use super::settings::PfcDefaults;
 use crate::file::{self, File};
-use crate::setting::show_bytes;
+use crate::text::checks::positive;
+use crate::text::error::{Checked, Problem};
+use crate::text::setting::show_bytes;
 
 /// Qhigh and Qlow of the QCN-at-inputs paper.
-pub(super) const XOFF_BYTES: u64 = 110_000;
-pub(super) const XON_BYTES: u64 = 44_000;
+pub(super) const PFC: PfcDefaults = PfcDefaults {
+    xoff_bytes: 110_000,
+    xon_bytes: Some(44_000),
+    only_static: Some((
+        "buffers of a cioq switch are not shared",
+        "remove it; `xoff` and `xon` are Qhigh and Qlow of each input buffer",
+    )),
+};
 
 /// True if the model is this one.
 pub(super) fn is_chosen(file: &file::Switch) -> bool {

@@ -6,9 +6,9 @@ use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
 use unpause_sim::traffic::{self, ExtraDelay};
 
-use super::files::Files;
-use crate::error::{Checked, Problem};
 use crate::file;
+use crate::import::files::Files;
+use crate::text::error::{Checked, Problem};
 
 /// Extra delays of a run: that of `[host]`, and all distributions that are named.
 pub(super) struct Delays {

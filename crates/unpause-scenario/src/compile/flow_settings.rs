@@ -4,11 +4,11 @@ use serde_spanned::Spanned;
 use unpause_protocols::units::Rate;
 use unpause_sim::traffic::{FlowSettings, PriorityBySize, Transport};
 
+use super::context::Context;
 use super::kinds::{Common, SizeClass};
-use super::settings;
-use super::traffic::Context;
-use crate::error::{Checked, Problem};
 use crate::file;
+use crate::text::checks;
+use crate::text::error::{Checked, Problem};
 
 pub(super) fn settings(common: &Common, context: &Context<'_>) -> Checked<FlowSettings> {
     let mut settings = FlowSettings::default();
@@ -145,7 +145,7 @@ pub(super) fn without_priorities(
 
 /// A priority that is not that of control frames.
 fn data_priority(value: &Spanned<u8>, context: &Context<'_>) -> Checked<u8> {
-    let priority = settings::data_priority(value)?;
+    let priority = checks::data_priority(value)?;
     if priority == context.control_priority {
         return Problem::new(format!("priority {priority} carries control frames"))
             .at(value.span(), "data cannot use it")

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_spanned::Spanned;
 
 use crate::file;
-use crate::quantity::{self, DataRate, Duration, Ratio};
+use crate::text::quantity::{self, DataRate, Duration, Ratio};
 
 /// Keys of every kind.
 #[derive(Deserialize)]

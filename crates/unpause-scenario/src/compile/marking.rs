@@ -6,10 +6,10 @@ use serde_spanned::Spanned;
 use toml::de::DeValue;
 use unpause_protocols::congestion_point::Config;
 
-use crate::document::{Table, take_string};
-use crate::error::{Checked, Problem, nearest};
 use crate::marking::Marking;
 use crate::mechanisms::Mechanism;
+use crate::text::document::{Table, take_string};
+use crate::text::error::{Checked, Problem, nearest};
 
 /// Keys of a scheme that [`marking`] reads.
 pub(super) const KEYS: [&str; 8] = [

@@ -1,14 +1,12 @@
 //! From the text of a scenario to the configuration of each run.
 
 mod cioq;
+mod context;
 mod delays;
-mod files;
 mod flow_settings;
 mod kinds;
 mod marking;
-mod names;
 mod pipeline;
-mod rtt;
 mod scheduler;
 mod settings;
 mod switch_model;
@@ -27,48 +25,21 @@ use toml::de::DeValue;
 use unpause_protocols::congestion_point;
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, HostConfig, SchemeConfig};
-use unpause_sim::traffic::{TrafficSpec, Transport};
+use unpause_sim::traffic::Transport;
 
-use crate::document::{self, Table, read, split_off, take_string, take_table, take_tables};
-use crate::error::{Checked, Problem, nearest};
 use crate::file::{FILE_KEYS, File};
-use crate::marking::Marking;
+use crate::import::files::Files;
 use crate::mechanisms::Mechanism;
+use crate::names::Names;
+use crate::rtt::base_rtt;
+use crate::run::{Heading, Run};
 use crate::sweep::{self, Point};
+use crate::text::checks::positive;
+use crate::text::document::{self, Table, read, split_off, take_string, take_table, take_tables};
+use crate::text::error::{Checked, Problem, nearest};
 
 pub use kinds::KINDS;
-pub use names::Names;
-pub(crate) use settings::both;
 pub use topology::BUILDERS;
-
-/// One run of a scenario: a scheme at a sweep point.
-#[derive(Clone, Debug)]
-pub struct Run {
-    /// Order in the scenario, from 0.
-    pub index: u32,
-    /// Name of the scheme.
-    pub scheme: String,
-    /// What its `congestion_control` is.
-    pub mechanism: Mechanism,
-    /// Its `marking`, if it says.
-    pub marking: Option<Marking>,
-    /// Value of each sweep column.
-    pub values: Vec<f64>,
-    /// What runs.
-    pub config: Config,
-    /// What the reader of the result should know of the input.
-    pub notes: Vec<String>,
-    /// Names of what it counts.
-    pub names: Arc<Names>,
-}
-
-/// What a scenario says besides its runs.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Heading {
-    pub title: Option<String>,
-    pub source: Option<String>,
-    pub sweep_columns: Vec<String>,
-}
 
 /// Everything a file says.
 pub(crate) struct Compiled {
@@ -89,7 +60,7 @@ pub(crate) fn scenario(source: &str, directory: &Path) -> Checked<Compiled> {
     let mut root = document::parse(source)?;
     let sweep = sweep::read_all(take_tables(&mut root, "sweep")?)?;
     let schemes = scheme_names(&root)?;
-    let files = files::Files::new(directory);
+    let files = Files::new(directory);
     let mut compiled = Compiled {
         heading: Heading {
             sweep_columns: sweep.columns.clone(),
@@ -175,7 +146,7 @@ fn compile_run<'i>(
     scheme: &str,
     schemes: &[String],
     point: &'i Point,
-    files: &files::Files,
+    files: &Files,
 ) -> Checked<(File, Run)> {
     root.get_mut().remove("sweep");
     let mut scheme_table = take_scheme(&mut root, scheme, point)?;
@@ -184,7 +155,7 @@ fn compile_run<'i>(
     let whole = root.span();
     let pfc_span = root.get_ref().get("pfc").map(Spanned::span);
     let mut file: File = read(root, &FILE_KEYS)?;
-    let stop = settings::positive("duration", &file.duration)?;
+    let stop = positive("duration", &file.duration)?;
 
     let Some(topology) = topology else {
         return Problem::new("no topology")
@@ -202,7 +173,7 @@ fn compile_run<'i>(
     fabric.framing_bytes = settings::framing(&file.host)?;
     settings::without_lossless(&file, pfc_span)?;
     cioq::check_fabric(&file.switch, &fabric)?;
-    let pfc = settings::pfc(&file.pfc, &file.switch, &host)?;
+    let pfc = settings::pfc(&file.pfc, &switch_model::pfc_defaults(&file.switch), &host)?;
     let mut switch = settings::switch(&file.switch, pfc, &host)?;
     let mtu = host.payload_bytes + host.header_bytes + fabric.framing_bytes;
     switch.model = switch_model::model(&file, &switch, &host, mtu.into())?;
@@ -210,8 +181,8 @@ fn compile_run<'i>(
     let probes = settings::probes(&file.probes, &names)?;
     let marking_table = split_off(&mut scheme_table, &marking::KEYS);
     let marked = marking_table.get_ref().get("marking").map(Spanned::span);
-    let base_rtt = || rtt::base_rtt(&fabric, &names) + delays.longest_of_host();
-    let chosen = congestion_control(&mut scheme_table, marked, base_rtt)?;
+    let longest_rtt = || base_rtt(&fabric, &names) + delays.longest_of_host();
+    let chosen = congestion_control(&mut scheme_table, marked, longest_rtt)?;
     let marking = marking::marking(marking_table)?;
     let more_keys = ["congestion_control", "tcp", "marking", "set"];
     read::<SchemeFile>(scheme_table, &more_keys)?;
@@ -234,7 +205,7 @@ fn compile_run<'i>(
             .help("add [[traffic]] with a `kind`; `unpause list` shows the kinds")
             .err();
     }
-    let context = traffic::Context {
+    let context = context::Context {
         topology: &built,
         names: &names,
         files,
@@ -417,38 +388,5 @@ fn mechanism(name: &Spanned<String>, among: &[Mechanism], what: &str) -> Checked
                 .help_if(nearest(name.get_ref(), &known))
                 .err()
         }
-    }
-}
-
-impl Run {
-    /// Scheme and swept values, for people.
-    pub fn label(&self, columns: &[String]) -> String {
-        let values = columns
-            .iter()
-            .zip(&self.values)
-            .map(|(name, value)| format!(" {name}={value}"));
-        self.scheme.clone() + &values.collect::<String>()
-    }
-
-    /// True if this entry of the traffic is not for this scheme.
-    pub(crate) fn is_left_out(&self, entry: usize) -> bool {
-        self.config.traffic[entry] == TrafficSpec::Flows(Vec::new())
-    }
-
-    /// True if no flow obeys the congestion control.
-    pub(crate) fn controls_nothing(&self) -> bool {
-        let transport = match self.mechanism.is_tcp() {
-            true => Transport::Tcp,
-            false => Transport::Roce,
-        };
-        !self.config.traffic.iter().any(|spec| match spec {
-            TrafficSpec::Flows(flows) => {
-                let mut flows = flows.iter();
-                flows.any(|flow| flow.controlled && flow.transport == transport)
-            }
-            generated => generated
-                .settings()
-                .is_some_and(|flow| flow.controlled && flow.transport == transport),
-        })
     }
 }

@@ -5,10 +5,10 @@ use unpause_protocols::flow_control::capfc::{EgressParams, IngressParams, Stop};
 use unpause_protocols::units::Fraction;
 use unpause_sim::config::{AdaptiveBalancing, Exit, Memory, PipelineConfig, SwitchModel};
 
-use crate::error::{Checked, Problem};
 use crate::file::{self, Balancing, PipelineFlowControl};
-use crate::quantity::Size;
-use crate::setting::show_bytes;
+use crate::text::error::{Checked, Problem};
+use crate::text::quantity::Size;
+use crate::text::setting::show_bytes;
 
 /// Pipelined switches, for frames of up to `mtu` bytes.
 pub(super) fn model(switch: &file::Switch, pfc: &file::Pfc, mtu: u64) -> Checked<SwitchModel> {

@@ -6,10 +6,10 @@ use serde_spanned::Spanned;
 use unpause_protocols::scheduler::{self, dwrr, strict};
 use unpause_sim::config::{HostConfig, PRIORITIES};
 
-use super::settings::{both, data_priority};
-use crate::error::{Checked, Problem};
 use crate::file;
-use crate::quantity::Size;
+use crate::text::checks::{both, data_priority};
+use crate::text::error::{Checked, Problem};
+use crate::text::quantity::Size;
 
 /// A scheduler, and the priorities that have a queue in it.
 pub(super) struct Scheduled {

@@ -4,18 +4,17 @@ use std::ops::Range;
 
 use serde_spanned::Spanned;
 use unpause_protocols::flow_control::pfc;
-use unpause_protocols::units::Time;
 use unpause_sim::config::{
-    DeadlockProbe, HostConfig, NodeId, PRIORITIES, PfcConfig, PfcThreshold, PortId, Probes,
-    Queueing, SwitchConfig,
+    DeadlockProbe, HostConfig, NodeId, PfcConfig, PfcThreshold, PortId, Probes, Queueing,
+    SwitchConfig,
 };
 
-use super::cioq;
-use super::names::Names;
-use crate::error::{Checked, Problem, nearest};
 use crate::file;
-use crate::quantity::{Duration, Ratio, Size};
-use crate::setting::show_bytes;
+use crate::names::Names;
+use crate::text::checks::{both, bytes_u32, data_priority, positive};
+use crate::text::error::{Checked, Problem, nearest};
+use crate::text::quantity::Ratio;
+use crate::text::setting::show_bytes;
 
 pub(super) fn host(file: &file::Host) -> Checked<HostConfig> {
     let mut host = HostConfig::default();
@@ -133,9 +132,18 @@ pub(super) fn without_lossless(file: &file::File, pfc: Option<Range<usize>>) -> 
     Ok(())
 }
 
+/// XOFF and XON where they are not set.
+pub(super) struct PfcDefaults {
+    pub xoff_bytes: u64,
+    /// Two frames below XOFF if none.
+    pub xon_bytes: Option<u64>,
+    /// Why thresholds cannot be dynamic, and what to do.
+    pub only_static: Option<(&'static str, &'static str)>,
+}
+
 pub(super) fn pfc(
     file: &file::Pfc,
-    switch: &file::Switch,
+    defaults: &PfcDefaults,
     host: &HostConfig,
 ) -> Checked<PfcConfig> {
     let params = match file.mode.as_ref().map(Spanned::get_ref) {
@@ -161,7 +169,7 @@ pub(super) fn pfc(
         }
         (None, None) => {}
     }
-    config.threshold = threshold(file, cioq::is_chosen(switch), host)?;
+    config.threshold = threshold(file, defaults, host)?;
     config.headroom_bytes = file.headroom.as_ref().map(|size| size.get_ref().0);
     if let Some(reaction) = &file.reaction {
         config.reaction = reaction.get_ref().0;
@@ -169,13 +177,13 @@ pub(super) fn pfc(
     Ok(config)
 }
 
-fn threshold(file: &file::Pfc, is_cioq: bool, host: &HostConfig) -> Checked<PfcThreshold> {
+fn threshold(file: &file::Pfc, defaults: &PfcDefaults, host: &HostConfig) -> Checked<PfcThreshold> {
     let two_frames = 2 * (u64::from(host.payload_bytes) + u64::from(host.header_bytes));
     if let Some(shift) = &file.dynamic_shift {
-        if is_cioq {
+        if let Some((why, help)) = defaults.only_static {
             return Problem::new("`dynamic_shift` has no effect")
-                .at(shift.span(), "buffers of a cioq switch are not shared")
-                .help("remove it; `xoff` and `xon` are Qhigh and Qlow of each input buffer")
+                .at(shift.span(), why)
+                .help(help)
                 .err();
         }
         if let Some(xoff) = &file.xoff {
@@ -197,14 +205,13 @@ fn threshold(file: &file::Pfc, is_cioq: bool, host: &HostConfig) -> Checked<PfcT
                 .map_or(two_frames, |gap| gap.get_ref().0),
         });
     }
-    let by_default = if is_cioq { cioq::XOFF_BYTES } else { 512_000 };
     let xoff_bytes = file
         .xoff
         .as_ref()
-        .map_or(by_default, |xoff| xoff.get_ref().0);
-    let mut xon_bytes = match is_cioq {
-        true => cioq::XON_BYTES.min(xoff_bytes),
-        false => xoff_bytes.saturating_sub(two_frames),
+        .map_or(defaults.xoff_bytes, |xoff| xoff.get_ref().0);
+    let mut xon_bytes = match defaults.xon_bytes {
+        Some(xon_bytes) => xon_bytes.min(xoff_bytes),
+        None => xoff_bytes.saturating_sub(two_frames),
     };
     match (&file.xon, &file.xon_gap) {
         (Some(xon), Some(gap)) => return both("xon", xon, "xon_gap", gap),
@@ -234,49 +241,6 @@ fn threshold(file: &file::Pfc, is_cioq: bool, host: &HostConfig) -> Checked<PfcT
         xoff_bytes,
         xon_bytes,
     })
-}
-
-/// Two keys that exclude each other.
-pub(crate) fn both<T, A, B>(
-    first: &str,
-    first_value: &Spanned<A>,
-    second: &str,
-    second_value: &Spanned<B>,
-) -> Checked<T> {
-    Problem::new(format!("both `{first}` and `{second}` are set"))
-        .at(first_value.span(), "this one")
-        .at(second_value.span(), "or that one")
-        .help("remove one of them")
-        .err()
-}
-
-/// A time above zero.
-pub(super) fn positive(key: &str, value: &Spanned<Duration>) -> Checked<Time> {
-    if value.get_ref().0 == Time::ZERO {
-        return Problem::new(format!("`{key}` is zero"))
-            .at(value.span(), "must be longer than nothing")
-            .err();
-    }
-    Ok(value.get_ref().0)
-}
-
-/// A priority from 0 to 7.
-pub(super) fn data_priority(value: &Spanned<u8>) -> Checked<u8> {
-    if usize::from(*value.get_ref()) >= PRIORITIES {
-        return Problem::new(format!("there is no priority {}", value.get_ref()))
-            .at(value.span(), "priorities are 0 to 7")
-            .err();
-    }
-    Ok(*value.get_ref())
-}
-
-pub(super) fn bytes_u32(key: &str, value: &Spanned<Size>, least: u32) -> Checked<u32> {
-    match u32::try_from(value.get_ref().0) {
-        Ok(bytes) if (least..=1 << 20).contains(&bytes) => Ok(bytes),
-        _ => Problem::new(format!("`{key}` must be from {least}B to 1MiB"))
-            .at(value.span(), format!("{} bytes", value.get_ref().0))
-            .err(),
-    }
 }
 
 pub(super) fn probes(file: &file::Probes, names: &Names) -> Checked<Probes> {

@@ -3,9 +3,22 @@
 use serde_spanned::Spanned;
 use unpause_sim::config::{HostConfig, SwitchConfig, SwitchModel};
 
+use super::settings::PfcDefaults;
 use super::{cioq, pipeline};
-use crate::error::{Checked, Problem};
 use crate::file::{self, File};
+use crate::text::error::{Checked, Problem};
+
+/// XOFF and XON of the chosen model.
+pub(super) fn pfc_defaults(table: &file::Switch) -> PfcDefaults {
+    match table.model.as_ref().map(Spanned::get_ref) {
+        Some(file::SwitchModel::Cioq) => cioq::PFC,
+        _ => PfcDefaults {
+            xoff_bytes: 512_000,
+            xon_bytes: None,
+            only_static: None,
+        },
+    }
+}
 
 /// The model of the switches, which are otherwise `switch`, for frames of up to `mtu` bytes.
 pub(super) fn model(

@@ -6,10 +6,10 @@ use unpause_protocols::units::Time;
 use unpause_protocols::window::newreno;
 use unpause_sim::config::{AckPriority, DelayedAck, PRIORITIES, Tags, TcpConfig};
 
-use super::settings::{bytes_u32, positive};
-use crate::error::{Checked, Problem};
 use crate::file::{self, CountOrNone};
-use crate::setting::show_bytes;
+use crate::text::checks::{at_least_one, bytes_u32, data_priority, positive};
+use crate::text::error::{Checked, Problem};
+use crate::text::setting::show_bytes;
 
 /// How long a delayed ACK waits when it is not said: Linux's shortest.
 const DELAYED_ACK_TIMEOUT: Time = Time::from_ms(40);
@@ -147,7 +147,7 @@ pub(super) fn pias(file: &Spanned<file::Pias>, control_priority: u8) -> Checked<
     }
     let mut priorities: Vec<u8> = Vec::new();
     for priority in pias.priorities.get_ref() {
-        let number = super::settings::data_priority(priority)?;
+        let number = data_priority(priority)?;
         if number == control_priority {
             return Problem::new(format!("priority {number} carries control frames"))
                 .at(priority.span(), "data cannot use it")
@@ -178,15 +178,6 @@ pub(super) fn pias(file: &Spanned<file::Pias>, control_priority: u8) -> Checked<
         law: tagging::Config::Pias(pias::Params::of(&thresholds)),
         priorities,
     })
-}
-
-fn at_least_one(key: &str, value: &Spanned<u32>, why: &str) -> Checked<u32> {
-    match *value.get_ref() {
-        0 => Problem::new(format!("`{key}` is zero"))
-            .at(value.span(), why)
-            .err(),
-        number => Ok(number),
-    }
 }
 
 /// A number above zero, or none.

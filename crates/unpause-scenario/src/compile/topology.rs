@@ -7,12 +7,13 @@ use serde::Deserialize;
 use serde_spanned::Spanned;
 use unpause_protocols::units::{Rate, Time};
 
-use super::files::Files;
-use super::names::expand;
-use crate::document::{Table, read, take_string, take_tables};
-use crate::error::{Checked, Problem, nearest};
 use crate::file;
-use crate::quantity::{DataRate, Duration};
+use crate::import::files::Files;
+use crate::names::expand;
+use crate::text::checks::both;
+use crate::text::document::{Table, read, take_string, take_tables};
+use crate::text::error::{Checked, Problem, nearest};
+use crate::text::quantity::{DataRate, Duration};
 use crate::topology::{
     ClosPods, Dumbbell, Explicit, ExplicitLink, FatTree, Invalid, LeafSpine, ParkingLot,
     SingleSwitch, Topology, TwoSwitch, positive_delay, whole_rate,
@@ -187,7 +188,7 @@ pub(super) fn read_table(mut table: Table<'_>, files: &Files) -> Checked<Topolog
             return files.topology(&file, keys.parallel.unwrap_or(1));
         }
         (Some(file), Some(builder)) => {
-            return super::settings::both("file", &file, "builder", &builder);
+            return both("file", &file, "builder", &builder);
         }
         (None, Some(builder)) => builder,
         (None, None) => {

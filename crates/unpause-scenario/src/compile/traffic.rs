@@ -1,31 +1,24 @@
 //! `[[traffic]]`: one kind of table for each kind of traffic.
 
-use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::Arc;
 
 use serde_spanned::Spanned;
 use unpause_protocols::units::{Rate, Time};
-use unpause_sim::config::NodeId;
 use unpause_sim::traffic::{
     Arrivals, Burst, BurstFlows, FlowSettings, FlowSpec, Incast, Interval, OnOff, Permutation,
-    Poisson, Receivers, TrafficSpec, Transport,
+    Poisson, Receivers, TrafficSpec,
 };
 
-use super::delays::Delays;
-use super::files::Files;
+use super::context::Context;
 use super::flow_settings::{settings, without_priorities};
 use super::kinds::{
-    BurstKind, COMMON_KEYS, Common, FileKind, FlowKind, IncastKind, KINDS, LoadOf, OnOffKind,
+    BurstKind, COMMON_KEYS, Common, FileKind, FlowKind, IncastKind, KINDS, OnOffKind,
     PermutationKind, PoissonKind,
 };
-use super::names::Names;
-use super::settings::{both, positive};
-use crate::document::{Table, read, split_off, take_string};
-use crate::error::{Checked, Problem, nearest};
-use crate::file;
-use crate::quantity::{self, Duration};
-use crate::topology::Topology;
+use crate::text::checks::{at_least_one, both, positive, size_bytes};
+use crate::text::document::{Table, read, split_off, take_string};
+use crate::text::error::{Checked, Problem, nearest};
+use crate::text::quantity::Duration;
 
 /// One entry, ready to run.
 pub(super) struct Entry {
@@ -33,24 +26,6 @@ pub(super) struct Entry {
     pub spec: TrafficSpec,
     /// For the reader of the result.
     pub note: Option<String>,
-}
-
-/// What entries are read against.
-pub(super) struct Context<'a> {
-    pub topology: &'a Topology,
-    pub names: &'a Names,
-    pub files: &'a Files,
-    /// The scheme that runs, and all that there are.
-    pub scheme: &'a str,
-    pub schemes: &'a [String],
-    pub control_priority: u8,
-    /// What carries flows when it is not said.
-    pub transport: Transport,
-    /// The scheme has a window law.
-    pub has_tcp: bool,
-    /// Priority of the first bytes of a TCP flow, if PIAS gives segments theirs.
-    pub first_priority: Option<u8>,
-    pub delays: &'a Delays,
 }
 
 /// Reads one `[[traffic]]` table.
@@ -177,8 +152,10 @@ fn burst(
     let (from, to) = context.many_to_one(&kind.from, &kind.to)?;
     let flows = match (&kind.flows_per_host, &kind.flows) {
         (Some(each), Some(all)) => return both("flows_per_host", each, "flows", all),
-        (Some(each), None) => BurstFlows::PerHost(at_least_one("flows_per_host", each)?),
-        (None, Some(all)) => BurstFlows::InAll(at_least_one("flows", all)?),
+        (Some(each), None) => {
+            BurstFlows::PerHost(at_least_one("flows_per_host", each, "at least 1")?)
+        }
+        (None, Some(all)) => BurstFlows::InAll(at_least_one("flows", all, "at least 1")?),
         (None, None) => BurstFlows::PerHost(1),
     };
     stops_after_start(&kind.start, &kind.stop)?;
@@ -322,7 +299,7 @@ fn incast(
     );
     context.any_to_any(&from, &to, &kind.from, &kind.to, &span)?;
     stops_after_start(&kind.start, &kind.stop)?;
-    let least = at_least_one("senders", &kind.senders)?;
+    let least = at_least_one("senders", &kind.senders, "at least 1")?;
     let most = kind
         .max_senders
         .as_ref()
@@ -387,116 +364,6 @@ fn permutation(
     }))
 }
 
-impl Context<'_> {
-    fn hosts_or_all(&self, list: &Option<Spanned<file::Names>>) -> Checked<Vec<NodeId>> {
-        match list {
-            Some(list) => self.names.host_list(list),
-            None => Ok(self.names.hosts().to_vec()),
-        }
-    }
-
-    fn many_to_one(
-        &self,
-        from: &Spanned<file::Names>,
-        to: &Spanned<file::Names>,
-    ) -> Checked<(Vec<NodeId>, NodeId)> {
-        let senders = self.names.host_list(from)?;
-        let receivers = self.names.host_list(to)?;
-        let [receiver] = receivers[..] else {
-            return Problem::new(format!("{} receivers", receivers.len()))
-                .at(to.span(), "this kind of traffic has one")
-                .err();
-        };
-        for sender in &senders {
-            self.differ(*sender, receiver, &from.span(), &to.span())?;
-        }
-        Ok((senders, receiver))
-    }
-
-    /// The hosts differ.
-    fn differ(
-        &self,
-        src: NodeId,
-        dst: NodeId,
-        from: &Range<usize>,
-        to: &Range<usize>,
-    ) -> Checked<()> {
-        if src == dst {
-            return Problem::new(format!("a flow from {} to itself", self.names.name(src)))
-                .at(from.clone(), "the sender")
-                .at(to.clone(), "is also the receiver")
-                .err();
-        }
-        Ok(())
-    }
-
-    fn any_to_any(
-        &self,
-        senders: &[NodeId],
-        receivers: &[NodeId],
-        from: &Option<Spanned<file::Names>>,
-        to: &Option<Spanned<file::Names>>,
-        entry: &Range<usize>,
-    ) -> Checked<()> {
-        let place = |list: &Option<Spanned<file::Names>>| {
-            list.as_ref().map_or(entry.clone(), Spanned::span)
-        };
-        for src in senders {
-            if receivers.iter().all(|dst| dst == src) {
-                return self.differ(*src, *src, &place(from), &place(to));
-            }
-        }
-        Ok(())
-    }
-
-    fn host_rate(&self, host: NodeId) -> f64 {
-        let links = &self.topology.fabric.links;
-        let link = links.iter().find(|link| link.a == host || link.b == host);
-        link.map_or(0.0, |link| link.rate.as_bps() as f64)
-    }
-
-    /// By node: the switch that a host is connected to.
-    fn switch_of(&self) -> Arc<[NodeId]> {
-        let peers = self.names.peers.iter();
-        peers
-            .map(|peers| peers.first().copied().unwrap_or(NodeId::MAX))
-            .collect()
-    }
-
-    /// Bits per second of the links that `load` is a share of.
-    fn capacity(
-        &self,
-        of: &Option<Spanned<LoadOf>>,
-        from: &[NodeId],
-        to: &[NodeId],
-    ) -> Checked<f64> {
-        let of_hosts = |hosts: &[NodeId]| hosts.iter().map(|host| self.host_rate(*host)).sum();
-        let Some(of) = of else {
-            return Ok(of_hosts(from));
-        };
-        match of.get_ref() {
-            LoadOf::Senders => Ok(of_hosts(from)),
-            LoadOf::Receivers => Ok(of_hosts(to)),
-            LoadOf::Uplinks => {
-                let switch_of = self.switch_of();
-                let edges: HashSet<NodeId> =
-                    from.iter().map(|host| switch_of[*host as usize]).collect();
-                let links = self.topology.fabric.links.iter();
-                let ends = links.flat_map(|link| [(link.a, link.b, link), (link.b, link.a, link)]);
-                let up = ends.filter(|(a, b, _)| edges.contains(a) && !self.names.is_host(*b));
-                let capacity: f64 = up.map(|(_, _, link)| link.rate.as_bps() as f64).sum();
-                if capacity == 0.0 {
-                    return Problem::new("the senders' switches have no links to other switches")
-                        .at(of.span(), "of nothing")
-                        .help("set load_of = \"senders\" or \"receivers\"")
-                        .err();
-                }
-                Ok(capacity)
-            }
-        }
-    }
-}
-
 fn time(value: &Option<Spanned<Duration>>, default: Time) -> Time {
     value.as_ref().map_or(default, |value| value.get_ref().0)
 }
@@ -516,24 +383,6 @@ fn stops_after_start(
         }
         _ => Ok(()),
     }
-}
-
-pub(super) fn size_bytes(size: &Spanned<quantity::Size>, transport: Transport) -> Checked<u64> {
-    if size.get_ref().0 == 0 && transport == Transport::Roce {
-        return Problem::new("a flow of no bytes")
-            .at(size.span(), "at least 1B over RoCE")
-            .err();
-    }
-    Ok(size.get_ref().0)
-}
-
-fn at_least_one(key: &str, value: &Spanned<u32>) -> Checked<u32> {
-    if *value.get_ref() == 0 {
-        return Problem::new(format!("`{key}` is zero"))
-            .at(value.span(), "at least 1")
-            .err();
-    }
-    Ok(*value.get_ref())
 }
 
 /// One event, or one in each interval.

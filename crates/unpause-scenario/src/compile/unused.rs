@@ -2,9 +2,9 @@
 
 use unpause_sim::traffic::Transport;
 
-use super::Run;
-use crate::document::Table;
-use crate::error::{Checked, Problem};
+use crate::run::Run;
+use crate::text::document::Table;
+use crate::text::error::{Checked, Problem};
 
 /// Refuses what has no effect in any of `runs`; schemes may differ in transport and traffic. `root` is
 /// the file as it is written.

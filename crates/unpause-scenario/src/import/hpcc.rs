@@ -20,7 +20,7 @@ use unpause_sim::results::FlowRecord;
 use unpause_sim::traffic::{FlowSettings, FlowSpec};
 
 use super::{FileError, Place};
-use crate::quantity::{parse_duration, parse_rate};
+use crate::text::quantity::{parse_duration, parse_rate};
 use crate::topology::{MAX_NODES, Topology, positive_delay, whole_rate};
 
 /// First source port of each pair of hosts (`third.cc`).

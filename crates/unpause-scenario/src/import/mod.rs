@@ -1,5 +1,7 @@
 //! Files of other simulators.
 
+pub mod cdf;
+pub(crate) mod files;
 pub mod hpcc;
 
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use unpause_protocols::units::{Rate, Time};
 
-use super::{Invalid, Topology, nodes, positive, positive_delay, whole_rate};
+use super::built::{Invalid, Topology, nodes, positive, positive_delay, whole_rate};
 
 /// Two tiers: every leaf has a link to every spine. Hosts `H0`, `H1`, … fill `leaf0` first, then
 /// `leaf1` and so on; spines are `spine0`, `spine1`, …

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use unpause_protocols::units::{Rate, Time};
 
-use super::{Invalid, Topology, positive};
-use crate::error::nearest;
+use super::built::{Invalid, Topology, positive, positive_delay, whole_rate};
+use crate::text::error::nearest;
 
 /// Named nodes and their links.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -58,8 +58,8 @@ impl Explicit {
             let (a, b) = (node(&link.a)?, node(&link.b)?);
             positive(&field, link.parallel)
                 .map_err(|error| Invalid::new(error.field, "`parallel` must be at least 1"))?;
-            super::whole_rate(&field, link.rate)?;
-            super::positive_delay(&field, link.delay)?;
+            whole_rate(&field, link.rate)?;
+            positive_delay(&field, link.delay)?;
             if let Some(first) = seen.insert((a.min(b), a.max(b)), index) {
                 let message = format!(
                     "`{}` and `{}` are linked by links[{first}] already; for more links between them write `parallel`",

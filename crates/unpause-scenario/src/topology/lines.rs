@@ -2,7 +2,7 @@
 
 use unpause_protocols::units::{Rate, Time};
 
-use super::{Invalid, Topology, nodes, positive, positive_delay, whole_rate};
+use super::built::{Invalid, Topology, nodes, positive, positive_delay, whole_rate};
 
 /// Hosts `H0`, `H1`, … on switch `S0`.
 #[derive(Clone, Debug, PartialEq)]

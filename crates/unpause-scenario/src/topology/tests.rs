@@ -1,5 +1,8 @@
 //! Tests of the builders.
 
+use unpause_protocols::units::{Rate, Time};
+use unpause_sim::config::NodeId;
+
 use super::*;
 
 const DELAY: Time = Time::from_us(5);

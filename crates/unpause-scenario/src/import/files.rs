@@ -6,16 +6,14 @@ use std::path::{Path, PathBuf};
 use serde_spanned::Spanned;
 use unpause_sim::traffic::{Cdf, FlowSettings, Size, Transport};
 
-use super::settings::both;
-use super::traffic::size_bytes;
-use crate::cdf;
-use crate::error::{Checked, Problem};
-use crate::import::{FileError, hpcc};
-use crate::quantity;
+use super::{FileError, cdf, hpcc};
+use crate::text::checks::{both, size_bytes};
+use crate::text::error::{Checked, Problem};
+use crate::text::quantity;
 use crate::topology::Topology;
 
 /// Reads files relative to the scenario's directory.
-pub(super) struct Files {
+pub(crate) struct Files {
     directory: PathBuf,
 }
 

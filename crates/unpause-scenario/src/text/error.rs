@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 
-use crate::quantity::HELP_MARK;
+use crate::text::quantity::HELP_MARK;
 
 /// An error of reading, running or writing.
 #[derive(Debug, thiserror::Error)]

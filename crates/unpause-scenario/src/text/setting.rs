@@ -6,7 +6,7 @@ use unpause_protocols::congestion_point::{ecn_sharp, np_ecn, qcn, tofino};
 use unpause_protocols::reaction_point::{dcqcn, timely};
 use unpause_protocols::units::{Fraction, Rate, Time};
 
-use crate::quantity::{DataRate, Duration, Ratio, Size};
+use crate::text::quantity::{DataRate, Duration, Ratio, Size};
 
 /// A value of the file that sets a parameter of type `T`.
 pub(crate) trait Setting<T> {

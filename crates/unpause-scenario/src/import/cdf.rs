@@ -9,13 +9,13 @@ use std::path::Path;
 use unpause_protocols::units::Time;
 use unpause_sim::traffic::{Cdf, CdfError};
 
-use crate::error::nearest;
-use crate::import::{FileError, Place};
-use crate::quantity::parse_duration;
+use super::{FileError, Place};
+use crate::text::error::nearest;
+use crate::text::quantity::parse_duration;
 
 macro_rules! builtin {
     ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../workloads/", $name, ".csv")))),*]
+        [$(($name, include_str!(concat!("../../workloads/", $name, ".csv")))),*]
     };
 }
 

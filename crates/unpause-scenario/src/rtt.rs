@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Fabric, NodeKind};
 
-use super::names::Names;
+use crate::names::Names;
 
 /// The longest of the shortest paths between hosts: propagation there and back, no serialisation.
-pub(super) fn base_rtt(fabric: &Fabric, names: &Names) -> Time {
+pub(crate) fn base_rtt(fabric: &Fabric, names: &Names) -> Time {
     let mut neighbours = vec![Vec::new(); fabric.nodes.len()];
     for link in &fabric.links {
         neighbours[link.a as usize].push((link.b as usize, link.delay));

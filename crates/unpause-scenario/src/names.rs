@@ -6,8 +6,8 @@ use std::ops::Range;
 use serde_spanned::Spanned;
 use unpause_sim::config::{Fabric, NodeId, NodeKind};
 
-use crate::error::{Checked, Problem, nearest};
 use crate::file;
+use crate::text::error::{Checked, Problem, nearest};
 
 /// Names that the indices of a configuration stand for.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub struct Names {
 }
 
 impl Names {
-    pub(super) fn new(nodes: Vec<String>, fabric: &Fabric) -> Self {
+    pub(crate) fn new(nodes: Vec<String>, fabric: &Fabric) -> Self {
         let mut peers = vec![Vec::new(); nodes.len()];
         for link in &fabric.links {
             peers[link.a as usize].push(link.b);
@@ -52,20 +52,20 @@ impl Names {
     }
 
     /// Every host.
-    pub(super) fn hosts(&self) -> &[NodeId] {
+    pub(crate) fn hosts(&self) -> &[NodeId] {
         &self.hosts
     }
 
-    pub(super) fn index(&self, name: &str) -> Option<NodeId> {
+    pub(crate) fn index(&self, name: &str) -> Option<NodeId> {
         self.index.get(name).copied()
     }
 
-    pub(super) fn is_host(&self, node: NodeId) -> bool {
+    pub(crate) fn is_host(&self, node: NodeId) -> bool {
         self.hosts.binary_search(&node).is_ok()
     }
 
     /// The node of this name.
-    pub(super) fn node(&self, name: &str, span: &Range<usize>) -> Checked<NodeId> {
+    pub(crate) fn node(&self, name: &str, span: &Range<usize>) -> Checked<NodeId> {
         self.index(name).ok_or_else(|| {
             let names: Vec<&str> = self.nodes.iter().map(String::as_str).collect();
             let problem = Problem::new(format!("there is no node `{name}`"))
@@ -96,7 +96,7 @@ impl Names {
     }
 
     /// The hosts of `"H0"`, `"H2..H15"`, `"*"`, or an array of these.
-    pub(super) fn host_list(&self, list: &Spanned<file::Names>) -> Checked<Vec<NodeId>> {
+    pub(crate) fn host_list(&self, list: &Spanned<file::Names>) -> Checked<Vec<NodeId>> {
         let span = list.span();
         let mut hosts = Vec::new();
         for text in &list.get_ref().0 {

@@ -1,0 +1,7 @@
+//! The text of a scenario: its document, its quantities, and what is said of a mistake in it.
+
+pub(crate) mod checks;
+pub(crate) mod document;
+pub(crate) mod error;
+pub mod quantity;
+pub(crate) mod setting;
