@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .PHONY: help demo test test-rust test-python lint install format clean bench bench-mechanisms bench-peers bench-linear bench-gate \
-        bench-gate-update
+        bench-gate-update vopr soak
 .DEFAULT_GOAL := help
 
 help:
@@ -28,6 +28,8 @@ help:
 	@echo "make bench-peers        the same fabric and flows in ns-3 (installed from Debian's packages)"
 	@echo "make bench-linear       run time against packets, drawn into docs/img/linear.png"
 	@echo "make bench-gate         instruction counts against the record; bench-gate-update renews it"
+	@echo "make vopr      random scenarios through everything; SEED=1 COUNT=300 choose (docs/vopr.md)"
+	@echo "make soak      the same on all cores until Ctrl-C, or for SECONDS=3600"
 	@echo "make clean     remove $(VENV), target and results"
 
 demo: $(VENV)/.installed
@@ -82,6 +84,18 @@ bench-gate:
 
 bench-gate-update:
 	$(PYTHON) benches/gate.py --update
+
+# Random scenarios (docs/vopr.md). The first seed follows the commit, so that they are others each time.
+SEED ?= $(shell printf '%d' 0x$$(git rev-parse HEAD 2>/dev/null | cut -c1-8 | grep . || echo 1))
+COUNT ?= 300
+SECONDS ?=
+VOPR := cargo run --release --quiet --package unpause-vopr --
+
+vopr:
+	$(VOPR) run --seed $(SEED) --count $(COUNT)
+
+soak:
+	$(VOPR) run --seed $(SEED) $(if $(SECONDS),--seconds $(SECONDS)) --coverage
 
 clean:
 	rm -rf $(VENV) target results

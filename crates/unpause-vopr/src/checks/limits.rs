@@ -1,0 +1,310 @@
+//! Rates, buffers, PAUSE and lossless priorities stay within what the configuration allows.
+
+use std::collections::BTreeMap;
+
+use unpause_protocols::congestion_point;
+use unpause_protocols::flow_control::pfc;
+use unpause_protocols::reaction_point;
+use unpause_protocols::units::{Rate, Time};
+use unpause_sim::config::{Config, Memory, PfcThreshold, SwitchModel};
+use unpause_sim::results::Results;
+use unpause_sim::traffic::Transport;
+
+use super::{Answer, is_host, largest, ports};
+
+/// PAUSEs of one queue follow one another, end with the run, and add up to its paused time.
+pub fn pauses(config: &Config, results: &Results) -> Answer {
+    if config.switch.lossless == 0 && results.ports.iter().any(|p| p.pause_events > 0) {
+        return Err("a PAUSE where no priority is lossless".into());
+    }
+    if !config.probes.pauses {
+        return match results.pauses.first() {
+            Some(pause) => Err(format!("{pause:?} although no PAUSE is recorded")),
+            None => Ok(()),
+        };
+    }
+    let mut queues: BTreeMap<_, (Time, u64)> = BTreeMap::new();
+    for pause in &results.pauses {
+        let place = (pause.node, pause.port, pause.priority);
+        if pause.start > pause.end || pause.end > results.totals.simulated {
+            return Err(format!("{pause:?} ends before it starts or after the run"));
+        }
+        if config.switch.lossless >> pause.priority & 1 == 0 {
+            return Err(format!("{pause:?} of a priority that is not lossless"));
+        }
+        let queue = queues.entry(place).or_insert((Time::ZERO, 0));
+        if pause.start < queue.0 {
+            return Err(format!("{pause:?} starts before the one before ends"));
+        }
+        queue.0 = pause.end;
+        queue.1 += (pause.end - pause.start).as_ps();
+    }
+    let mut matched = 0;
+    for port in &results.ports {
+        let place = (port.node, port.port, port.priority);
+        let recorded = queues.get(&place).map_or(0, |queue| queue.1);
+        matched += usize::from(queues.contains_key(&place));
+        if port.paused.as_ps() != recorded {
+            return Err(format!(
+                "{place:?} was paused for {}, its records say {recorded} ps",
+                port.paused
+            ));
+        }
+    }
+    match queues.len() == matched {
+        true => Ok(()),
+        false => Err("a queue was paused that has no row in ports".into()),
+    }
+}
+
+/// A port sends no more than its link carries; a frame under way at the end counts in full.
+pub fn rates(config: &Config, results: &Results) -> Answer {
+    let mut sent: BTreeMap<_, u64> = BTreeMap::new();
+    for port in &results.ports {
+        *sent.entry((port.node, port.port)).or_default() += port.tx_bytes;
+    }
+    let simulated = results.totals.simulated.as_ps();
+    for port in ports(config) {
+        let place = (port.node, port.number);
+        let bytes = sent.get(&place).copied().unwrap_or(0);
+        if bytes.saturating_sub(largest(config)) * port.ps_per_byte > simulated {
+            return Err(format!(
+                "{place:?} sent {bytes} B in {simulated} ps, a byte lasts {} ps",
+                port.ps_per_byte
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// No queue and no ingress ever held more than there is room for.
+pub fn buffers(config: &Config, results: &Results) -> Answer {
+    let switch = &config.switch;
+    for port in results.ports.iter().filter(|p| !is_host(config, p.node)) {
+        let lossless = switch.lossless >> port.priority & 1 == 1;
+        let (queue, ingress) = match &switch.model {
+            SwitchModel::SharedBuffer => {
+                let all = switch.buffer_bytes.unwrap_or(u64::MAX);
+                let queue = match lossless {
+                    true => all,
+                    false => all.min(switch.lossy_queue_bytes),
+                };
+                (queue, all)
+            }
+            SwitchModel::Pipeline(pipeline) => match pipeline.memory {
+                Memory::Dedicated {
+                    ingress_bytes,
+                    egress_bytes,
+                } => (egress_bytes, ingress_bytes),
+                Memory::Shared {
+                    queue_bytes,
+                    pool_bytes,
+                    queue_share_bytes,
+                    port_share_bytes,
+                } => {
+                    let share = pool_bytes.min(queue_share_bytes).min(port_share_bytes);
+                    (queue_bytes + share, u64::MAX)
+                }
+            },
+            SwitchModel::Cioq(cioq) => (cioq.output_buffer_bytes, cioq.input_buffer_bytes),
+        };
+        for (what, most, room) in [
+            ("an egress queue", port.max_queue_bytes, queue),
+            ("an ingress", port.max_ingress_bytes, ingress),
+        ] {
+            if most > room {
+                return Err(format!(
+                    "{what} of {:?} held {most} B, there is room for {room} B",
+                    (port.node, port.port, port.priority)
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Lossless priorities lose nothing where headroom and pause time are what they must be.
+pub fn lossless(config: &Config, results: &Results) -> Answer {
+    if !has_headroom(config) {
+        return Ok(());
+    }
+    for port in &results.ports {
+        let dropped = match config.switch.lossless >> port.priority & 1 {
+            1 => port.dropped_packets + port.headroom_dropped_packets,
+            _ => 0,
+        };
+        if dropped > 0 {
+            return Err(format!(
+                "lossless {:?} dropped {dropped} packets, with headroom",
+                (port.node, port.port, port.priority)
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn has_headroom(config: &Config) -> bool {
+    let switch = &config.switch;
+    if matches!(
+        config.scheme.congestion_point,
+        congestion_point::Config::Faults(_)
+    ) {
+        return false;
+    }
+    let framing = u64::from(config.fabric.framing_bytes);
+    let frame = largest(config);
+    let links = &config.fabric.links;
+    // A refresh must be there before the PAUSE has run out, behind one frame at worst.
+    let lasts = |link: &unpause_sim::config::Link| {
+        let pause = switch.pfc.params.pause_duration(link.rate);
+        let refresh = switch.pfc.params.refresh_interval(pause);
+        pause > refresh + link.rate.time_for(frame + 64 + framing)
+    };
+    if !links.iter().all(lasts) {
+        return false;
+    }
+    let needed = links.iter().map(|link| {
+        pfc::headroom(
+            link.rate,
+            link.delay,
+            frame,
+            64 + framing,
+            switch.pfc.reaction,
+        )
+    });
+    let needed = needed.max().unwrap_or(0);
+    match (&switch.model, switch.pfc.threshold) {
+        (SwitchModel::SharedBuffer, _) => {
+            switch.buffer_bytes.is_none() && switch.pfc.headroom_bytes.is_none_or(|h| h >= needed)
+        }
+        (SwitchModel::Cioq(cioq), PfcThreshold::Static { xoff_bytes, .. }) => {
+            let cell = u64::from(cioq.cell_bytes);
+            // Frames count in whole units: the smallest, of 64 bytes, may take one each.
+            let in_units = (needed + frame).div_ceil(64) * 64_u64.div_ceil(cell) * cell;
+            cioq.input_buffer_bytes >= xoff_bytes + in_units
+        }
+        // What is in the processor cannot be stopped, and the exits drop by design.
+        _ => false,
+    }
+}
+
+/// Samples lie within the run, never decrease, and rates keep to their limits.
+pub fn series(config: &Config, results: &Results) -> Answer {
+    let fastest = config.fabric.links.iter().map(|link| link.rate).max();
+    let fastest = fastest.unwrap_or(Rate::ZERO);
+    let least = least_rate(config);
+    let mut before: BTreeMap<u32, (u64, u64, u64)> = BTreeMap::new();
+    for sample in &results.flow_series {
+        let Some(flow) = results.flows.get(sample.flow as usize) else {
+            return Err(format!(
+                "a sample of flow {}, which did not start",
+                sample.flow
+            ));
+        };
+        let inside = sample.time >= flow.start && sample.time <= results.totals.simulated;
+        if !inside || sample.time <= config.probes.start {
+            return Err(format!(
+                "flow {} is sampled at {}",
+                sample.flow, sample.time
+            ));
+        }
+        let now = (
+            sample.sent_bytes,
+            sample.delivered_bytes,
+            sample.notifications,
+        );
+        let last = before.insert(sample.flow, now).unwrap_or_default();
+        if now.0 < last.0 || now.1 < last.1 || now.2 < last.2 {
+            return Err(format!(
+                "counters of flow {} went back at {}",
+                sample.flow, sample.time
+            ));
+        }
+        if now.1 > flow.delivered_bytes || now.1 > now.0 || now.2 > flow.notifications {
+            return Err(format!(
+                "flow {} had {now:?} bytes sent, delivered and notifications at {}, in the end {} and {}",
+                sample.flow, sample.time, flow.delivered_bytes, flow.notifications
+            ));
+        }
+        if (flow.transport == Transport::Tcp) != sample.controller_rate.is_none() {
+            return Err(format!("flow {} has the wrong kind of sample", sample.flow));
+        }
+        if let Some(rate) = sample.controller_rate
+            && (rate > fastest || rate == Rate::ZERO || rate < least.min(limit(config, flow.group)))
+        {
+            return Err(format!(
+                "flow {} is at {rate}, not from {least} to {fastest}",
+                sample.flow
+            ));
+        }
+    }
+    port_series(config, results)
+}
+
+/// The least rate of any controller, the line rate of the slowest link included.
+fn least_rate(config: &Config) -> Rate {
+    use reaction_point::Config as Point;
+    let least = match &config.scheme.reaction_point {
+        Point::Qcn(params) => params.min_rate,
+        Point::Dcqcn(params) => params.min_rate,
+        Point::Timely(params) => params.min_rate,
+        Point::Pcn(params) => params.min_rate,
+        _ => Rate::from_bps(u64::MAX),
+    };
+    let slowest = config.fabric.links.iter().map(|link| link.rate).min();
+    slowest.map_or(least, |rate| rate.min(least))
+}
+
+/// The least `rate_limit` of an entry's flows.
+fn limit(config: &Config, entry: u16) -> Rate {
+    use unpause_sim::traffic::TrafficSpec;
+    let spec = &config.traffic[usize::from(entry)];
+    let none = Rate::from_bps(u64::MAX);
+    match spec {
+        TrafficSpec::Flows(flows) => flows.iter().filter_map(|f| f.rate_limit).min(),
+        generated => generated.settings().and_then(|flow| flow.rate_limit),
+    }
+    .unwrap_or(none)
+}
+
+fn port_series(config: &Config, results: &Results) -> Answer {
+    let mut before: BTreeMap<_, (Time, u64, u64, Time)> = BTreeMap::new();
+    for sample in &results.port_series {
+        let place = (sample.node, sample.port, sample.priority);
+        let last = before.get(&place).copied().unwrap_or_default();
+        let now = (
+            sample.time,
+            sample.tx_bytes,
+            sample.pause_frames,
+            sample.paused,
+        );
+        let step = config.probes.interval.as_ps();
+        if !sample.time.as_ps().is_multiple_of(step)
+            || sample.time <= config.probes.start
+            || sample.time > results.totals.simulated
+        {
+            return Err(format!("{place:?} is sampled at {}", sample.time));
+        }
+        if now.0 <= last.0 || now.1 < last.1 || now.2 < last.2 || now.3 < last.3 {
+            return Err(format!(
+                "counters of {place:?} went back at {}",
+                sample.time
+            ));
+        }
+        before.insert(place, now);
+    }
+    let rows: BTreeMap<_, _> = results
+        .ports
+        .iter()
+        .map(|port| ((port.node, port.port, port.priority), port))
+        .collect();
+    for (place, (time, bytes, frames, paused)) in before {
+        let (tx, xoff, total) = rows.get(&place).map_or((0, 0, Time::ZERO), |row| {
+            (row.tx_bytes, row.pause_frames, row.paused)
+        });
+        if bytes > tx || frames > xoff || paused > total {
+            return Err(format!("{place:?} had more at {time} than in the end"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! Packet by packet, of ports whose packets are recorded.
+
+use std::collections::BTreeMap;
+
+use unpause_sim::config::{Config, NodeId, PortId};
+use unpause_sim::results::{PacketKind, PacketRecord, Results};
+
+use super::{Answer, Port, is_host, ports, sprays};
+
+type Place = (NodeId, PortId);
+
+fn by_port(results: &Results) -> BTreeMap<Place, Vec<&PacketRecord>> {
+    let mut all: BTreeMap<Place, Vec<&PacketRecord>> = BTreeMap::new();
+    for packet in &results.packets {
+        all.entry((packet.node, packet.port))
+            .or_default()
+            .push(packet);
+    }
+    all
+}
+
+/// Transmissions take their time and do not overlap, none starts under PAUSE, only ECT packets are
+/// marked; where everything is recorded, records are as many as are counted.
+pub fn packets(config: &Config, results: &Results) -> Answer {
+    let recorded = by_port(results);
+    let all = ports(config);
+    for port in &all {
+        if let Some(packets) = recorded.get(&(port.node, port.number)) {
+            link(port, packets, config)?;
+            paused(packets, results, config)?;
+        }
+    }
+    for packet in &results.packets {
+        if packet.ce && !packet.ect {
+            return Err(format!(
+                "a packet of flow {} is CE but not ECT",
+                packet.flow
+            ));
+        }
+        if packet.time >= results.totals.simulated {
+            return Err(format!("a packet leaves at {}, after the end", packet.time));
+        }
+    }
+    if config.probes.packet_flows.is_empty() {
+        counted(config, results)?;
+    }
+    Ok(())
+}
+
+fn link(port: &Port, packets: &[&PacketRecord], config: &Config) -> Answer {
+    let mut free = 0;
+    for packet in packets {
+        let bytes = u64::from(packet.bytes) + u64::from(config.fabric.framing_bytes);
+        let lasts = bytes * port.ps_per_byte;
+        let start = packet.time.as_ps();
+        if start < free {
+            return Err(format!(
+                "({}, {}) starts a {:?} at {start} ps and is busy up to {free} ps",
+                port.node, port.number, packet.kind
+            ));
+        }
+        free = start + lasts;
+        if packet.arrival.as_ps() != free + port.delay_ps {
+            return Err(format!(
+                "a {:?} of ({}, {}) leaves at {start} ps and arrives at {}",
+                packet.kind, port.node, port.number, packet.arrival
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// No packet starts while its priority is paused.
+fn paused(packets: &[&PacketRecord], results: &Results, config: &Config) -> Answer {
+    for pause in &results.pauses {
+        let within = packets.iter().find(|packet| {
+            (packet.node, packet.port, packet.priority) == (pause.node, pause.port, pause.priority)
+                && packet.kind != PacketKind::Pfc
+                && packet.time > pause.start
+                && packet.time < pause.end
+        });
+        if let Some(packet) = within.filter(|_| config.probes.pauses) {
+            return Err(format!(
+                "a {:?} leaves ({}, {}) at {}, paused from {} to {}",
+                packet.kind, packet.node, packet.port, packet.time, pause.start, pause.end
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Rows of `ports` count what was recorded.
+fn counted(config: &Config, results: &Results) -> Answer {
+    let mut sent: BTreeMap<(NodeId, PortId, u8), (u64, u64)> = BTreeMap::new();
+    for packet in results.packets.iter().filter(|p| p.kind != PacketKind::Pfc) {
+        let place = (packet.node, packet.port, packet.priority);
+        let count = sent.entry(place).or_default();
+        count.0 += 1;
+        count.1 += u64::from(packet.bytes) + u64::from(config.fabric.framing_bytes);
+    }
+    for row in &results.ports {
+        let place = (row.node, row.port, row.priority);
+        if config.probes.packets.contains(&(row.node, row.port)) {
+            let recorded = sent.get(&place).copied().unwrap_or_default();
+            if recorded != (row.tx_packets, row.tx_bytes) {
+                return Err(format!(
+                    "{place:?} sent {} packets and {} B, recorded are {recorded:?}",
+                    row.tx_packets, row.tx_bytes
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Packets of a flow and priority arrive in the order in which they were sent, unless each may go
+/// its own way.
+pub fn order(config: &Config, results: &Results) -> Answer {
+    if sprays(config) {
+        return Ok(());
+    }
+    let recorded = by_port(results);
+    let mut sent: BTreeMap<(u32, u8), Vec<u32>> = BTreeMap::new();
+    let mut arrived = sent.clone();
+    let has = |place: Place| config.probes.packets.contains(&place);
+    for port in ports(config) {
+        let place = (port.node, port.number);
+        if !has(place) {
+            continue;
+        }
+        for packet in recorded.get(&place).into_iter().flatten() {
+            let list = match packet {
+                packet if !packet.kind.is_data() => continue,
+                packet if packet.src == port.node => &mut sent,
+                packet if packet.dst == port.peer && is_host(config, port.peer) => &mut arrived,
+                _ => continue,
+            };
+            let key = (packet.flow, packet.priority);
+            list.entry(key).or_default().push(packet.seq);
+        }
+    }
+    for (key, numbers) in &arrived {
+        // Both ends must be recorded.
+        let Some(of_sender) = sent.get(key) else {
+            continue;
+        };
+        let mut rest = of_sender.iter();
+        if let Some(number) = numbers
+            .iter()
+            .find(|number| !rest.any(|sent| sent == *number))
+        {
+            return Err(format!(
+                "packet {number} of flow {} (priority {}) arrives out of order, or twice",
+                key.0, key.1
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! Each check answers for what it is there for: results are made wrong on purpose.
+
+use unpause_protocols::units::{Rate, Time};
+use unpause_sim::config::Config;
+use unpause_sim::results::{Deadlock, PauseRecord, Results};
+
+use super::CHECKS;
+use crate::case::Case;
+use crate::judge::with_every_probe;
+
+const SCENARIO: &str = "duration = '200us'
+[topology]
+builder = 'single-switch'
+hosts = 4
+rate = '10Gbps'
+delay = '1us'
+[switch]
+lossy_queue = '20KB'
+[pfc]
+xoff = '4KB'
+[[scheme]]
+name = 'DCQCN'
+congestion_control = 'dcqcn'
+dcqcn = { kmin = '1KB', kmax = '2KB' }
+[[traffic]]
+name = 'a'
+kind = 'burst'
+from = 'H1..H3'
+to = 'H0'
+size = '30KB'
+";
+
+fn measured() -> (Config, Results) {
+    let case = Case {
+        seed: 1,
+        document: SCENARIO.parse().unwrap(),
+        files: Default::default(),
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let scenario = case.compile(directory.path()).unwrap();
+    let config = with_every_probe(&scenario.runs()[0].config);
+    let results = crate::judge::simulate(&config, 1).unwrap();
+    (config, results)
+}
+
+/// Names of the checks that fail.
+fn failing(config: &Config, results: &Results) -> Vec<&'static str> {
+    let failing = CHECKS
+        .iter()
+        .filter(|(_, check)| check(config, results).is_err());
+    failing.map(|(name, _)| *name).collect()
+}
+
+#[test]
+fn what_was_measured_passes() {
+    let (config, results) = measured();
+    assert_eq!(failing(&config, &results), Vec::<&str>::new());
+    assert!(!results.pauses.is_empty() && results.totals.marked_packets > 0);
+    assert!(!results.flow_series.is_empty() && !results.packets.is_empty());
+}
+
+#[test]
+fn what_is_made_wrong_fails_its_check() {
+    type Wrong = fn(&mut Config, &mut Results);
+    let cases: [(&str, Wrong); 18] = [
+        ("conservation", |_, r| {
+            r.totals.delivered_packets = r.totals.data_packets + 1
+        }),
+        ("conservation", |_, r| r.totals.marked_packets += 1),
+        ("flows", |_, r| r.flows[0].delivered_bytes += 1),
+        ("flows", |_, r| r.totals.flows_completed += 1),
+        ("ideal", |_, r| {
+            r.flows[0].fct = r.flows[0]
+                .ideal_fct
+                .map(|t| t.saturating_sub(Time::from_ps(1)));
+        }),
+        ("notifications", |_, r| {
+            r.flows[0].notifications = r.totals.notifications + 1
+        }),
+        ("marks", |_, r| r.ports[0].cnm_packets = 1),
+        ("deadlock", |_, r| {
+            let (began, cycle) = (Time::ZERO, vec![(4, 0, 3)]);
+            r.deadlock = Some(Deadlock { began, cycle });
+        }),
+        ("pauses", |_, r| {
+            let again = PauseRecord { ..r.pauses[0] };
+            r.pauses.insert(0, again);
+        }),
+        ("rates", |_, r| r.ports[0].tx_bytes += 300_000),
+        ("buffers", |_, r| {
+            let of_switch = r.ports.iter_mut().find(|p| p.node == 4 && p.priority == 7);
+            of_switch.unwrap().max_queue_bytes = 20_001;
+        }),
+        ("lossless", |_, r| {
+            r.ports
+                .iter_mut()
+                .find(|p| p.priority == 3)
+                .unwrap()
+                .headroom_dropped_packets = 1;
+        }),
+        ("series", |_, r| {
+            r.flow_series[0].controller_rate = Some(Rate::from_gbps(11))
+        }),
+        ("series", |_, r| r.port_series[0].tx_bytes = u64::MAX),
+        ("packets", |_, r| r.packets[0].arrival = Time::ZERO),
+        ("packets", |_, r| {
+            r.packets.pop();
+        }),
+        ("packets", |_, r| {
+            r.packets[0].ce = true;
+            r.packets[0].ect = false;
+        }),
+        ("order", |_, r| {
+            let last = r.packets.iter_mut().rfind(|p| p.dst == 0 && p.node == 4);
+            last.unwrap().seq = 0;
+        }),
+    ];
+    for (check, wrong) in cases {
+        let (mut config, mut results) = measured();
+        wrong(&mut config, &mut results);
+        let failing = failing(&config, &results);
+        assert!(failing.contains(&check), "{check}: {failing:?}");
+    }
+}

@@ -1,0 +1,150 @@
+//! What a scenario has in it, so that what never comes is seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use toml::{Table, Value};
+
+use crate::case::Case;
+
+/// How many scenarios had each feature.
+pub type Coverage = BTreeMap<String, u64>;
+
+/// Keys whose values are names, numbers of them, or files: of these only the key counts.
+const FREE: [&str; 19] = [
+    "name",
+    "from",
+    "to",
+    "hosts",
+    "switches",
+    "left",
+    "right",
+    "a",
+    "b",
+    "title",
+    "source",
+    "file",
+    "cdf",
+    "ports",
+    "packets",
+    "schemes",
+    "key",
+    "unit",
+    "extra_delay",
+];
+
+/// The keys of a scenario, by path, and the values of those that choose among names:
+/// `traffic.kind = "burst"`.
+pub fn features(case: &Case) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    of_table(&case.document, "", &mut found);
+    found
+}
+
+fn of_table(table: &Table, before: &str, found: &mut BTreeSet<String>) {
+    for (key, value) in table {
+        let path = match before {
+            "" => key.clone(),
+            before => format!("{before}.{key}"),
+        };
+        match value {
+            Value::Table(inner) => of_table(inner, &path, found),
+            Value::Array(entries) if entries.iter().any(Value::is_table) => {
+                for entry in entries.iter().filter_map(Value::as_table) {
+                    of_table(entry, &path, found);
+                }
+            }
+            Value::String(text) if !FREE.contains(&key.as_str()) && is_choice(text) => {
+                found.insert(format!("{path} = \"{text}\""));
+            }
+            Value::Boolean(value) => {
+                found.insert(format!("{path} = {value}"));
+            }
+            _ => {
+                found.insert(path);
+            }
+        }
+    }
+}
+
+fn is_choice(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+    use unpause_scenario::{BUILDERS, Marking, Mechanism, TRAFFIC_KINDS};
+
+    fn coverage(seeds: u64) -> Coverage {
+        let mut coverage = Coverage::new();
+        for seed in 0..seeds {
+            for feature in features(&generate(seed)) {
+                *coverage.entry(feature).or_default() += 1;
+            }
+        }
+        coverage
+    }
+
+    /// What the scenario file knows comes: a builder, a kind or a mechanism that is new fails here
+    /// until the generator knows it.
+    #[test]
+    fn every_builder_kind_mechanism_and_key_comes() {
+        let coverage = coverage(3_000);
+        let has = |feature: String| {
+            assert!(coverage.contains_key(&feature), "{feature} never comes");
+        };
+        for (builder, _) in BUILDERS {
+            has(format!("topology.builder = \"{builder}\""));
+        }
+        for (kind, _) in TRAFFIC_KINDS {
+            has(format!("traffic.kind = \"{kind}\""));
+        }
+        for mechanism in Mechanism::ALL {
+            let name = mechanism.name();
+            has(format!("scheme.congestion_control = \"{name}\""));
+            if mechanism.is_tcp() {
+                has(format!("scheme.tcp = \"{name}\""));
+            }
+            for key in mechanism.keys() {
+                let path = format!("scheme.{name}.{}", key.name);
+                let mut all = coverage.keys();
+                assert!(
+                    all.any(|feature| feature.starts_with(&path)),
+                    "{path} never comes"
+                );
+            }
+        }
+        for marking in Marking::ALL {
+            let name = marking.name();
+            has(format!("scheme.marking = \"{name}\""));
+            for key in marking.keys() {
+                let path = format!("scheme.{name}.{}", key.name);
+                let mut all = coverage.keys();
+                assert!(
+                    all.any(|feature| feature.starts_with(&path)),
+                    "{path} never comes"
+                );
+            }
+        }
+        for feature in [
+            "topology.file",
+            "sweep.key",
+            "switch.model = \"shared-buffer\"",
+            "switch.model = \"pipeline\"",
+            "switch.model = \"cioq\"",
+            "switch.scheduler.kind = \"dwrr\"",
+            "switch.scheduler.kind = \"strict\"",
+            "pias.priorities",
+            "probes.deadlock",
+            "probes.packets",
+            "probes.flow_interval",
+            "host.extra_delay",
+            "traffic.extra_delay",
+            "traffic.priority_by_size.upto",
+            "load_scale",
+        ] {
+            has(feature.to_owned());
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! `[host]`, `[tcp]` and `[pias]`.
+
+use toml::Table;
+
+use super::sketch::Sketch;
+use crate::case::{put, size, table, time};
+use crate::dice::Dice;
+
+/// Writes what frames look like. Times come later, when the scale of the run is known.
+pub fn host(document: &mut Table, dice: &mut Dice) {
+    let host = table(document, "host");
+    if dice.percent(35) {
+        let payload =
+            dice.weighted(&[(3, 1000), (2, 1460), (2, 4096), (1, 100), (1, 1), (1, 9000)]);
+        put(host, "payload", size(payload));
+    }
+    if dice.percent(20) {
+        put(host, "header", size(dice.between(1, 100)));
+    }
+    if dice.percent(30) {
+        put(host, "framing", size(dice.pick(&[0, 20, 20, 24])));
+    }
+    if dice.percent(10) {
+        put(host, "control_priority", dice.below(7) as i64);
+    }
+    if host.is_empty() {
+        document.remove("host");
+    }
+}
+
+/// Writes how hosts behave, over RoCE and over TCP.
+pub fn transports(sketch: &mut Sketch) {
+    roce(sketch);
+    if sketch.schemes.iter().any(|scheme| scheme.2) {
+        if sketch.dice.percent(70) {
+            tcp(sketch);
+        }
+        if sketch.dice.percent(25) {
+            pias(sketch);
+        }
+    }
+}
+
+fn roce(sketch: &mut Sketch) {
+    let mut keys = Vec::new();
+    if sketch.dice.percent(25) {
+        keys.push(("ack_every", (sketch.dice.between(1, 20) as i64).into()));
+    }
+    if sketch.dice.percent(50) {
+        let timeout = sketch.period().max(sketch.rtt / 4);
+        keys.push(("retransmit_timeout", time(timeout).into()));
+    }
+    if sketch.dice.percent(15) {
+        keys.push(("notification_reaction", time(sketch.time()).into()));
+    }
+    if sketch.dice.percent(15) {
+        keys.push(("extra_delay", extra_delay(sketch)));
+    }
+    for (key, value) in keys {
+        let value: toml::Value = value;
+        table(&mut sketch.document, "host").insert(key.into(), value);
+    }
+}
+
+/// A delay, several, or a file of them.
+pub fn extra_delay(sketch: &mut Sketch) -> toml::Value {
+    match sketch.dice.below(3) {
+        0 => time(sketch.time()).into(),
+        1 => {
+            let count = sketch.dice.between(1, 3);
+            let times: Vec<String> = (0..count).map(|_| time(sketch.time())).collect();
+            times.into()
+        }
+        _ => {
+            let (low, more) = (sketch.time(), sketch.time());
+            let text = format!(
+                "{},0\n{},0.5\n{},1\n",
+                time(low),
+                time(low + more / 2),
+                time(low + more)
+            );
+            sketch.files.insert("delays.csv".into(), text);
+            "delays.csv".into()
+        }
+    }
+}
+
+fn tcp(sketch: &mut Sketch) {
+    let mut keys = Table::new();
+    let mss = sketch.dice.pick(&[1400, 1448, 536, 8960, 100]);
+    let said_mss = sketch.dice.percent(40);
+    if said_mss {
+        put(&mut keys, "mss", size(mss));
+    }
+    if sketch.dice.percent(10) {
+        put(&mut keys, "header", size(sketch.dice.between(1, 120)));
+    }
+    let dice = &mut sketch.dice;
+    for (key, percent, high) in [
+        ("initial_window", 40, 20),
+        ("max_burst", 30, 8),
+        ("dupack_threshold", 30, 5),
+        ("retries", 20, 4),
+        ("syn_tries", 20, 4),
+    ] {
+        if dice.percent(percent) {
+            put(&mut keys, key, dice.between(1, high) as i64);
+        }
+    }
+    for key in ["max_burst", "dupack_threshold"] {
+        if dice.percent(15) {
+            put(&mut keys, key, "none");
+        }
+    }
+    if dice.percent(20) {
+        put(&mut keys, "limited_transmit", dice.percent(50));
+    }
+    if dice.percent(20) {
+        put(&mut keys, "ack_priority", dice.pick(&["flow", "control"]));
+    }
+    if dice.percent(15) {
+        put(&mut keys, "buffer", size(dice.scale(9000, 1_000_000)));
+    }
+    if sketch.dice.percent(30) {
+        put(&mut keys, "delayed_ack", sketch.dice.between(1, 4) as i64);
+        if sketch.dice.percent(70) {
+            put(&mut keys, "delayed_ack_timeout", time(sketch.period()));
+        }
+    }
+    if sketch.dice.percent(60) {
+        let least = sketch.period().max(sketch.rtt / 4);
+        put(&mut keys, "min_rto", time(least));
+        if sketch.dice.percent(40) {
+            put(
+                &mut keys,
+                "max_rto",
+                time(least * sketch.dice.between(1, 20)),
+            );
+        }
+    }
+    for key in ["rto_granularity", "initial_rtt", "syn_timeout"] {
+        if sketch.dice.percent(25) {
+            put(&mut keys, key, time(sketch.period()));
+        }
+    }
+    if !keys.is_empty() {
+        put(&mut sketch.document, "tcp", keys);
+    }
+}
+
+fn pias(sketch: &mut Sketch) {
+    let mut priorities = sketch.priorities.clone();
+    priorities.sort_unstable_by(|a, b| b.cmp(a));
+    let mut pias = Table::new();
+    let mut threshold = 0;
+    let mut thresholds = Vec::new();
+    for _ in 1..priorities.len() {
+        threshold += sketch.bytes();
+        thresholds.push(size(threshold));
+    }
+    put(&mut pias, "thresholds", thresholds);
+    let priorities: Vec<i64> = priorities.into_iter().map(i64::from).collect();
+    put(&mut pias, "priorities", priorities);
+    put(&mut sketch.document, "pias", pias);
+    sketch.pias = true;
+}

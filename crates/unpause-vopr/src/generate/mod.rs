@@ -1,0 +1,169 @@
+//! From a seed to a scenario: every key of the scenario file comes, with values from its whole range,
+//! in a scenario small enough to run in milliseconds.
+
+mod host;
+mod probes;
+mod scheme;
+mod sketch;
+mod switch;
+mod topology;
+mod traffic;
+
+use toml::Table;
+
+use crate::case::{Case, put, rate, size, table, time};
+use crate::dice::Dice;
+use sketch::Sketch;
+
+/// The scenario of a seed.
+pub fn generate(seed: u64) -> Case {
+    let mut dice = Dice::new(seed);
+    let mut document = Table::new();
+    put(&mut document, "duration", "1us");
+    put(&mut document, "seed", dice.scale(1, 1 << 40) as i64);
+    let model = dice.weighted(&[(6, "shared-buffer"), (2, "pipeline"), (2, "cioq")]);
+    let mut files = std::collections::BTreeMap::new();
+    host::host(&mut document, &mut dice);
+    topology::topology(&mut document, &mut files, model == "cioq", &mut dice);
+    let mut sketch = Sketch::new(dice, document, files);
+    sketch.measure(seed);
+    let duration = time(sketch.duration);
+    put(&mut sketch.document, "duration", duration);
+    scheme::schemes(&mut sketch);
+    host::transports(&mut sketch);
+    switch::switch(&mut sketch, model);
+    traffic::traffic(&mut sketch);
+    probes::probes(&mut sketch);
+    sweep(&mut sketch);
+    set_by_scheme(&mut sketch);
+    if sketch.dice.percent(10) {
+        put(&mut sketch.document, "load_scale", "1/2");
+    }
+    if sketch.dice.percent(5) {
+        put(&mut sketch.document, "title", "A scenario of vopr");
+        put(&mut sketch.document, "source", "vopr");
+    }
+    sketch.into_case(seed)
+}
+
+/// A key that sweeps and schemes vary, with values: what it takes from the sketch is its scale.
+fn variable(sketch: &mut Sketch) -> (String, Vec<String>) {
+    let frame = sketch.frame;
+    let duration = sketch.duration;
+    let dice = &mut sketch.dice;
+    let mut keys = vec!["duration", "host.ack_every", "host.notification_reaction"];
+    if sketch.has_xoff {
+        keys.push("pfc.xoff");
+    }
+    if sketch.model == "shared-buffer" {
+        keys.push("switch.lossy_queue");
+    }
+    let sent = sketch.document["traffic"].as_array();
+    let sent = sent.and_then(|entries| entries.first()?.get("size"));
+    if sent.is_some() {
+        keys.push("traffic.T0.size");
+    }
+    let key = dice.pick(&keys);
+    let value = |dice: &mut Dice| match key {
+        "duration" => time(dice.between(duration / 2 + 1, duration)),
+        "host.ack_every" => dice.between(1, 5).to_string(),
+        "host.notification_reaction" => time(dice.scale(1, duration)),
+        "pfc.xoff" => size(dice.between(2, 20) * frame),
+        "switch.lossy_queue" => size(dice.between(1, 40) * frame),
+        _ => size(dice.scale(1, 20 * frame)),
+    };
+    let values = (0..3).map(|_| value(dice)).collect();
+    (key.to_owned(), values)
+}
+
+/// What takes so many digits off a number with a unit: sweeps put the unit behind each value.
+fn split(text: &str) -> (i64, &str) {
+    let end = text.find(|c: char| !c.is_ascii_digit());
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    (number.parse().unwrap_or(1), unit)
+}
+
+fn sweep(sketch: &mut Sketch) {
+    if !sketch.dice.percent(15) {
+        return;
+    }
+    let (key, values) = variable(sketch);
+    let (first, unit) = split(&values[0]);
+    let second = (first / 2).max(1) + i64::from(first <= 1);
+    let mut entry = Table::new();
+    put(&mut entry, "name", "swept");
+    put(&mut entry, "key", key);
+    if !unit.is_empty() {
+        put(&mut entry, "unit", unit);
+    }
+    if sketch.dice.percent(70) {
+        put(
+            &mut entry,
+            "values",
+            vec![second.min(first), first.max(second)],
+        );
+    } else {
+        put(&mut entry, "from", second.min(first) as f64);
+        put(&mut entry, "to", second.max(first) as f64);
+        put(&mut entry, "step", first.abs_diff(second).max(1) as f64);
+    }
+    crate::case::push(&mut sketch.document, "sweep", entry);
+}
+
+/// Lets the last scheme differ in a key of the file.
+fn set_by_scheme(sketch: &mut Sketch) {
+    if !sketch.dice.percent(15) {
+        return;
+    }
+    let (key, values) = variable(sketch);
+    let value: toml::Value = match values[0].parse::<i64>() {
+        Ok(number) => number.into(),
+        Err(_) => values[0].clone().into(),
+    };
+    let schemes = sketch.document["scheme"].as_array_mut();
+    if let Some(last) = schemes.and_then(|all| all.last_mut()?.as_table_mut()) {
+        table(last, "set").insert(key, value);
+    }
+}
+
+/// Rates at which a byte lasts whole picoseconds, Mb/s.
+const RATES: [u64; 13] = [
+    1_000, 2_000, 2_500, 5_000, 10_000, 20_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000,
+    800_000,
+];
+
+/// A rate that links can have, as the file has it.
+fn link_rate(dice: &mut Dice) -> String {
+    rate(dice.pick(&RATES) * 1_000_000)
+}
+
+/// A delay of a link, as the file has it: from 10 ns to 1 ms, often a round one, so that packets of
+/// several links meet at the same picosecond.
+fn link_delay(dice: &mut Dice) -> String {
+    match dice.weighted(&[(4, 0), (3, 1), (2, 2), (1, 3)]) {
+        0 => time(dice.pick(&[100_000, 500_000, 1_000_000, 2_000_000, 5_000_000])),
+        1 => time(dice.scale(10_000, 5_000_000)),
+        2 => time(dice.scale(1_000_000, 1_000_000_000)),
+        // Multiples of the time that a frame of 1000 B lasts at 100 Gb/s.
+        _ => time(80_000 * dice.between(1, 50)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_always_makes_the_same_scenario() {
+        for seed in 0..50 {
+            assert_eq!(generate(seed), generate(seed));
+        }
+        assert_ne!(generate(1), generate(2));
+    }
+
+    #[test]
+    fn numbers_are_taken_off_their_units() {
+        assert_eq!(split("1500ps"), (1500, "ps"));
+        assert_eq!(split("7"), (7, ""));
+    }
+}

@@ -1,0 +1,440 @@
+//! Runs a scenario in every way that must give the same, and checks what comes out.
+
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Mutex, Once, PoisonError};
+
+use unpause_scenario::{NoProgress, Options, Scenario, execute};
+use unpause_sim::config::{Config, Probes};
+use unpause_sim::results::{Results, Totals};
+use unpause_sim::traffic::TrafficSpec;
+use unpause_sim::{Error, run_threads};
+
+use crate::case::Case;
+use crate::checks;
+use crate::dice::Dice;
+use crate::keys;
+
+/// What a check found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Which check: it stays the same while a scenario is shrunk.
+    pub check: String,
+    /// What broke, in one line.
+    pub what: String,
+}
+
+impl Broken {
+    fn new(check: &str, what: impl Into<String>) -> Self {
+        Self {
+            check: check.to_owned(),
+            what: what.into().replace('\n', " "),
+        }
+    }
+}
+
+/// How a scenario came out.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// Everything holds.
+    Sound(Cost),
+    /// The scenario file's reader, or the engine, refuses it: what it says, and whether it says where.
+    Refused(String, bool),
+    /// It is larger than what vopr runs.
+    TooLarge,
+    /// A check failed.
+    Broken(Broken),
+}
+
+/// What was run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Runs, those on several threads and with other probes included.
+    pub runs: u64,
+    /// Packet-hops of all of them.
+    pub packet_hops: u64,
+    /// On so many threads, besides one: bit n for n threads.
+    pub threads: u8,
+    /// Keys that were changed to see whether something changes.
+    pub keys: u64,
+    /// Ways in which the tables were made.
+    pub tables: u64,
+}
+
+/// A run with more packet-hops is not gone through with.
+const MOST_HOPS: u64 = 150_000;
+/// A run of more windows hangs: none of its windows is without an event, of which packets that are so
+/// few do not need as many.
+const MOST_WATCHED: u64 = 20_000;
+/// Numbers of threads, and the windows that a run on so many may have: threads wait for one another
+/// at the end of each, which costs more than all the rest where there are fewer cores than threads.
+const THREADS: [(usize, u64); 3] = [(2, 1_000), (3, 400), (7, 100)];
+
+/// How much of it to judge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope<'a> {
+    /// All checks of results; one other number of threads, tables and keys by the seed.
+    Sample,
+    /// What this check needs, and that in full.
+    Only(&'a str),
+}
+
+impl Scope<'_> {
+    fn chosen(self, check: &str, percent: u64, dice: &mut Dice) -> bool {
+        match self {
+            Self::Sample => dice.percent(percent),
+            Self::Only(only) => only == check || only == "panic",
+        }
+    }
+}
+
+/// Judges a scenario; `directory` is where the files that it names are written.
+pub fn judge(case: &Case, directory: &Path, scope: Scope<'_>) -> Verdict {
+    match guarded(|| judge_unguarded(case, directory, scope)) {
+        Ok(verdict) => verdict,
+        Err(panic) => Verdict::Broken(Broken::new("panic", panic)),
+    }
+}
+
+fn judge_unguarded(case: &Case, directory: &Path, scope: Scope<'_>) -> Verdict {
+    let scenario = match case.compile(directory) {
+        Ok(scenario) => scenario,
+        Err(error) => return Verdict::Refused(error.to_string(), error.location().is_some()),
+    };
+    let mut dice = Dice::new(case.seed ^ 0x5eed);
+    let mut cost = Cost::default();
+    for run in scenario.runs() {
+        match judge_run(&run.config, scope, &mut dice, &mut cost) {
+            Ok(()) => {}
+            Err(Stop::Refused(why)) => return Verdict::Refused(why, false),
+            Err(Stop::TooLarge) => return Verdict::TooLarge,
+            Err(Stop::Broken(broken)) => return Verdict::Broken(broken),
+        }
+    }
+    if scope.chosen("tables", 10, &mut dice)
+        && let Err(what) = tables(&scenario, &mut cost)
+    {
+        return Verdict::Broken(Broken::new("tables", what));
+    }
+    if scope.chosen("keys", 20, &mut dice) {
+        let all = scope != Scope::Sample;
+        match keys::have_effect(case, scenario.runs(), directory, all) {
+            Ok(keys) => cost.keys += keys,
+            Err(what) => return Verdict::Broken(Broken::new("keys", what)),
+        }
+    }
+    Verdict::Sound(cost)
+}
+
+/// Why a run is not judged to its end.
+enum Stop {
+    Refused(String),
+    TooLarge,
+    Broken(Broken),
+}
+
+fn judge_run(
+    config: &Config,
+    scope: Scope<'_>,
+    dice: &mut Dice,
+    cost: &mut Cost,
+) -> Result<(), Stop> {
+    let results = cost.simulate(config, 1)?;
+    check(config, &results, "")?;
+    for threads in thread_counts(&results, scope, dice) {
+        cost.threads |= 1 << threads;
+        let several = cost.simulate(config, threads)?;
+        same(
+            &results,
+            &several,
+            &format!("on {threads} threads"),
+            "threads",
+        )?;
+    }
+    let other = match observes(config) {
+        true => without_probes(config),
+        false => with_every_probe(config),
+    };
+    let observed = cost.simulate(&other, 1)?;
+    check(&other, &observed, "with other probes, ")?;
+    let (mut a, mut b) = (unobserved(&results), unobserved(&observed));
+    if !(config.probes.pauses && other.probes.pauses) {
+        a.pauses.clear();
+        b.pauses.clear();
+    }
+    same(&a, &b, "with other probes", "probes")
+}
+
+/// On how many threads the run is made again.
+fn thread_counts(results: &Results, scope: Scope<'_>, dice: &mut Dice) -> Vec<usize> {
+    let windows = results.totals.windows;
+    let affordable = THREADS.iter().filter(|(_, most)| windows <= *most);
+    let counts: Vec<usize> = affordable.map(|(threads, _)| *threads).collect();
+    match scope {
+        Scope::Sample => dice.some(&counts, 1),
+        Scope::Only("threads" | "panic" | "hang") => counts,
+        Scope::Only(_) => Vec::new(),
+    }
+}
+
+fn check(config: &Config, results: &Results, how: &str) -> Result<(), Stop> {
+    match checks::broken(config, results) {
+        None => Ok(()),
+        Some((check, what)) => Err(Stop::Broken(Broken::new(check, format!("{how}{what}")))),
+    }
+}
+
+/// Why a run has no results.
+#[derive(Clone, Debug)]
+pub enum Simulated {
+    /// The engine refuses it.
+    Refused(String),
+    /// It has more packet-hops than are gone through with.
+    TooLarge,
+    /// It went on for so many windows.
+    Hang(u64),
+}
+
+impl From<Simulated> for Stop {
+    fn from(why: Simulated) -> Self {
+        match why {
+            Simulated::Refused(why) => Self::Refused(why),
+            Simulated::TooLarge => Self::TooLarge,
+            Simulated::Hang(windows) => Self::Broken(Broken::new(
+                "hang",
+                format!("no end after {windows} windows"),
+            )),
+        }
+    }
+}
+
+/// Runs `config` within the bounds of packet-hops and windows.
+///
+/// # Errors
+///
+/// If it is refused or goes beyond them.
+pub fn simulate(config: &Config, threads: usize) -> Result<Results, Simulated> {
+    let mut calls = 0;
+    let mut large = false;
+    let watch = &mut |progress: unpause_sim::Progress| {
+        calls += 1;
+        large = progress.packet_hops > MOST_HOPS;
+        match large || calls > MOST_WATCHED {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    };
+    run_threads(config, threads, watch).map_err(|error| match error {
+        Error::Invalid(why) => Simulated::Refused(why),
+        Error::Interrupted if large => Simulated::TooLarge,
+        Error::Interrupted => Simulated::Hang(256 * calls),
+    })
+}
+
+impl Cost {
+    fn simulate(&mut self, config: &Config, threads: usize) -> Result<Results, Stop> {
+        let results = simulate(config, threads)?;
+        self.runs += 1;
+        self.packet_hops += results.totals.packet_hops;
+        Ok(results)
+    }
+}
+
+/// Two results are equal, or the first place where they differ.
+fn same(one: &Results, other: &Results, how: &str, check: &str) -> Result<(), Stop> {
+    if one == other {
+        return Ok(());
+    }
+    Err(Stop::Broken(Broken::new(
+        check,
+        format!("{how}, {}", difference(one, other)),
+    )))
+}
+
+fn difference(one: &Results, other: &Results) -> String {
+    fn first<T: PartialEq + std::fmt::Debug>(what: &str, a: &[T], b: &[T]) -> Option<String> {
+        if a.len() != b.len() {
+            return Some(format!(
+                "{what} has {} rows instead of {}",
+                b.len(),
+                a.len()
+            ));
+        }
+        let at = a.iter().zip(b).position(|(a, b)| a != b)?;
+        Some(format!(
+            "{what}, row {at}: {:?} instead of {:?}",
+            b[at], a[at]
+        ))
+    }
+    first("flows", &one.flows, &other.flows)
+        .or(first("ports", &one.ports, &other.ports))
+        .or(first("pauses", &one.pauses, &other.pauses))
+        .or(first("port_series", &one.port_series, &other.port_series))
+        .or(first("flow_series", &one.flow_series, &other.flow_series))
+        .or(first("packets", &one.packets, &other.packets))
+        .unwrap_or_else(|| {
+            format!(
+                "{:?} {:?} instead of {:?} {:?}",
+                other.deadlock, other.totals, one.deadlock, one.totals
+            )
+        })
+}
+
+fn is_recorded(spec: &TrafficSpec) -> bool {
+    match spec {
+        TrafficSpec::Flows(flows) => flows.iter().any(|flow| flow.recorded),
+        generated => generated.settings().is_some_and(|flow| flow.recorded),
+    }
+}
+
+fn observes(config: &Config) -> bool {
+    let probes = &config.probes;
+    !probes.ports.is_empty() || !probes.packets.is_empty() || config.traffic.iter().any(is_recorded)
+}
+
+fn set_recorded(config: &mut Config, recorded: bool) {
+    for spec in &mut config.traffic {
+        match spec {
+            TrafficSpec::Flows(flows) => flows.iter_mut().for_each(|f| f.recorded = recorded),
+            TrafficSpec::Burst(burst) => burst.flow.recorded = recorded,
+            TrafficSpec::OnOff(on_off) => on_off.flow.recorded = recorded,
+            TrafficSpec::Poisson(poisson) => poisson.flow.recorded = recorded,
+            TrafficSpec::Incast(incast) => incast.flow.recorded = recorded,
+            TrafficSpec::Permutation(permutation) => permutation.flow.recorded = recorded,
+        }
+    }
+}
+
+/// The same run unobserved. The probe for deadlocks stays: it may end the run.
+fn without_probes(config: &Config) -> Config {
+    let mut config = config.clone();
+    config.probes = Probes {
+        deadlock: config.probes.deadlock,
+        pauses: false,
+        ..Probes::default()
+    };
+    set_recorded(&mut config, false);
+    config
+}
+
+/// The same run with every port and every flow sampled, and every packet recorded.
+pub fn with_every_probe(config: &Config) -> Config {
+    let mut config = config.clone();
+    let mut ports = vec![0; config.fabric.nodes.len()];
+    config.probes.ports.clear();
+    for link in &config.fabric.links {
+        for node in [link.a, link.b] {
+            config.probes.ports.push((node, ports[node as usize]));
+            ports[node as usize] += 1;
+        }
+    }
+    config.probes.packets = config.probes.ports.clone();
+    config.probes.packet_flows.clear();
+    config.probes.pauses = true;
+    let interval = config.stop.as_ps() / 37 + 1;
+    config.probes.interval = unpause_protocols::units::Time::from_ps(interval);
+    config.probes.flow_interval = None;
+    set_recorded(&mut config, true);
+    config
+}
+
+/// Results but for what observation may change: series, and the events and windows they cost.
+fn unobserved(results: &Results) -> Results {
+    let mut results = results.clone();
+    results.port_series.clear();
+    results.flow_series.clear();
+    results.packets.clear();
+    results.totals = Totals {
+        events: 0,
+        windows: 0,
+        ..results.totals
+    };
+    results
+}
+
+/// Tables are the same on any number of threads, all runs of the scenario at once included.
+fn tables(scenario: &Scenario, cost: &mut Cost) -> Result<(), String> {
+    let on = |threads| {
+        let options = Options {
+            threads: Some(threads),
+            ..Options::default()
+        };
+        execute(scenario, &options, &NoProgress).map_err(|error| error.explain())
+    };
+    let (one, several) = (on(1)?, on(3)?);
+    cost.tables += 2;
+    for ((name, a), (_, b)) in one.tables.all().zip(several.tables.all()) {
+        if a != b {
+            return Err(format!("table {name} is another on 3 threads"));
+        }
+    }
+    Ok(())
+}
+
+/// What the thread that panicked last said, with the place.
+static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
+
+/// Runs `work`; a panic of it, on whatever thread, is an error with message and place.
+pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        std::panic::set_hook(Box::new(|info| {
+            *LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner) = Some(info.to_string());
+        }));
+    });
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
+        let text = payload.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| {
+            payload
+                .downcast_ref::<&str>()
+                .map(|text| (*text).to_owned())
+        });
+        let last = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner);
+        match (last.clone(), text) {
+            // Another job may have panicked in between.
+            (Some(last), Some(text)) if last.contains(&text) => last,
+            (_, text) => text.unwrap_or_else(|| "panicked".into()),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Half a latency of an odd number of picoseconds is rounded down, for a request and for a grant.
+    #[test]
+    fn a_flow_through_a_fabric_of_odd_latency_is_no_faster_than_ideal() {
+        let text = "duration = '5us'
+            topology = { builder = 'single-switch', hosts = 2, rate = '10Gbps', delay = '1us' }
+            switch = { model = 'cioq', cioq = { latency = '439285ps' } }
+            [[scheme]]
+            name = 'PFC'
+            [[traffic]]
+            name = 'a'
+            kind = 'flow'
+            from = 'H0'
+            to = 'H1'
+            size = '1B'";
+        let case = Case {
+            seed: 1,
+            document: text.parse().unwrap(),
+            files: Default::default(),
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let scenario = case.compile(directory.path()).unwrap();
+        let results = simulate(&scenario.runs()[0].config, 1).unwrap();
+        assert!(results.flows[0].fct.is_some());
+        assert_eq!(results.flows[0].fct, results.flows[0].ideal_fct);
+    }
+
+    #[test]
+    fn a_panic_is_told_with_its_place() {
+        let told = guarded(|| panic!("so it is")).unwrap_err();
+        assert!(
+            told.contains("so it is") && told.contains("judge.rs"),
+            "{told}"
+        );
+    }
+}

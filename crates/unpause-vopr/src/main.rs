@@ -1,0 +1,163 @@
+//! `unpause-vopr`: random scenarios through the whole of unpause.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+use unpause_vopr::campaign::{self, Plan};
+use unpause_vopr::digest;
+use unpause_vopr::generate::generate;
+use unpause_vopr::judge::{Scope, Verdict, judge};
+use unpause_vopr::shrink::shrink;
+
+/// Random scenarios through the whole of unpause, and what must hold of every one.
+#[derive(Parser)]
+#[command(version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Judge the scenarios of some seeds; shrink those that fail.
+    Run {
+        /// First seed.
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+        /// How many seeds.
+        #[arg(long, default_value_t = u64::MAX)]
+        count: u64,
+        /// Seeds judged at a time; one per core if not said.
+        #[arg(long)]
+        jobs: Option<usize>,
+        /// Begin no seed after so many seconds.
+        #[arg(long)]
+        seconds: Option<u64>,
+        /// Where shrunk scenarios go.
+        #[arg(long, default_value = "results/vopr")]
+        output: PathBuf,
+        /// Also print how many seeds had each key.
+        #[arg(long)]
+        coverage: bool,
+    },
+    /// Print the scenario of a seed, and the files that it names as comments.
+    Show {
+        /// The seed.
+        seed: u64,
+        /// Write the scenario and its files into this directory instead.
+        #[arg(long)]
+        output: Option<PathBuf>,
+    },
+    /// Judge one seed and, if it fails, write a small scenario that fails in the same way.
+    Shrink {
+        /// The seed.
+        seed: u64,
+        /// Where the scenario goes.
+        #[arg(long, default_value = "results/vopr")]
+        output: PathBuf,
+    },
+    /// Print a hash of the results of each seed, to compare two versions with `diff`.
+    Digest {
+        /// First seed.
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+        /// How many seeds.
+        #[arg(long, default_value_t = 100)]
+        count: u64,
+    },
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Run {
+            seed,
+            count,
+            jobs,
+            seconds,
+            output,
+            coverage,
+        } => {
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            let plan = Plan {
+                seed,
+                count,
+                jobs: jobs.unwrap_or(cores).max(1),
+                time: seconds.map(Duration::from_secs),
+                output,
+            };
+            Ok(run(&plan, coverage))
+        }
+        Command::Show { seed, output } => show(seed, output),
+        Command::Shrink { seed, output } => shrink_seed(seed, &output),
+        Command::Digest { seed, count } => digest_seeds(seed, count),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::from(2)
+    })
+}
+
+fn run(plan: &Plan, coverage: bool) -> ExitCode {
+    let summary = campaign::run(plan, &AtomicBool::new(false));
+    if coverage {
+        print!("{}", summary.coverage_text());
+    }
+    print!("{}", summary.text());
+    for (seed, broken, path) in &summary.failed {
+        println!(
+            "FAILED seed {seed}: {}: {}\n  {}",
+            broken.check,
+            broken.what,
+            path.display()
+        );
+    }
+    ExitCode::from(u8::from(!summary.failed.is_empty()))
+}
+
+fn show(seed: u64, output: Option<PathBuf>) -> std::io::Result<ExitCode> {
+    let case = generate(seed);
+    match output {
+        Some(directory) => {
+            let path = case.save(&directory, &format!("seed {seed}"))?;
+            println!("{}", path.display());
+        }
+        None => {
+            print!("{}", case.text());
+            for (name, text) in &case.files {
+                println!("\n# {name}:");
+                text.lines().for_each(|line| println!("# {line}"));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn shrink_seed(seed: u64, output: &std::path::Path) -> std::io::Result<ExitCode> {
+    let directory = tempfile::tempdir()?;
+    let case = generate(seed);
+    let verdict = judge(&case, directory.path(), Scope::Sample);
+    let Verdict::Broken(broken) = verdict else {
+        println!("seed {seed}: {verdict:?}");
+        return Ok(ExitCode::SUCCESS);
+    };
+    println!("seed {seed} fails: {}: {}", broken.check, broken.what);
+    let (small, broken) = shrink(&case, &broken, directory.path());
+    let comment = format!("seed {seed}, {}: {}", broken.check, broken.what);
+    println!("{}", small.save(output, &comment)?.display());
+    Ok(ExitCode::FAILURE)
+}
+
+fn digest_seeds(seed: u64, count: u64) -> std::io::Result<ExitCode> {
+    let directory = tempfile::tempdir()?;
+    for seed in (0..count).map(|number| seed.wrapping_add(number)) {
+        let case = generate(seed);
+        match digest::of_case(&case, directory.path()) {
+            Ok(hash) => println!("{seed} {hash:016x}"),
+            Err(why) => println!("{seed} {why}"),
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
