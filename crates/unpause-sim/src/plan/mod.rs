@@ -156,7 +156,15 @@ impl<'a> Plan<'a> {
             SwitchModel::SharedBuffer => Time::ZERO,
             SwitchModel::Pipeline(pipeline) => pipeline.service() + pipeline.latency,
             // Request, grant and crossing.
-            SwitchModel::Cioq(cioq) => cioq.latency * 2,
+            // A request and a grant take half of it each, in whole picoseconds; over spines,
+            // everything takes two hops, of whole picoseconds again.
+            SwitchModel::Cioq(cioq) => {
+                let half = cioq.latency.as_ps() / 2;
+                Time::from_ps(match cioq.spines {
+                    None => cioq.latency.as_ps() + 2 * half,
+                    Some(_) => 2 * half + 4 * (half / 2),
+                })
+            }
         }
     }
 
