@@ -284,7 +284,7 @@ fn clos_topology(pods: u32) -> Topology {
         spines: 8,
         hosts_per_tor: 16,
         host_rate: Rate::from_gbps(10),
-        fabric_rate: Rate::from_gbps(40),
+        fabric_rate: Some(Rate::from_gbps(40)),
         tor_leaf_links: 2,
         delay: Time::from_us(5),
     }
@@ -393,11 +393,11 @@ fn fat_tree(scheme: SchemeConfig) -> Config {
     let rate = Rate::from_gbps(100);
     let topology = FatTree {
         k: 16,
-        edge_uplinks: 8,
-        agg_uplinks: 8,
+        edge_uplinks: None,
+        agg_uplinks: None,
         host_rate: rate,
-        fabric_rate: rate,
-        core_rate: rate,
+        fabric_rate: None,
+        core_rate: None,
         delay: Time::from_us(1),
     }
     .build()

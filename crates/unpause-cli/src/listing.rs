@@ -3,28 +3,28 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use unpause_scenario::{BUILDERS, Key, Marking, Mechanism, TRAFFIC_KINDS, cdf};
+use unpause_scenario::{BUILDERS, CONGESTION_CONTROLS, Key, MARKINGS, TRAFFIC_KINDS, cdf};
 
 /// Everything that a scenario can name, and the scenarios below `scenarios/`.
 pub fn everything() -> String {
     let mut text =
         String::from("Congestion controls (congestion_control = …), and the keys of [scheme.…]:\n");
-    for mechanism in Mechanism::ALL {
-        text += &format!("  {:14} {}\n", mechanism.name(), mechanism.summary());
-        text += &keys(&mechanism.keys());
+    for control in CONGESTION_CONTROLS {
+        text += &format!("  {:14} {}\n", control.name(), control.summary());
+        text += &keys(&control.keys());
     }
     text += "\nMarking in switches (marking = …), and the keys of [scheme.…]:\n";
-    for marking in Marking::ALL {
+    for marking in MARKINGS {
         text += &format!("  {:14} {}\n", marking.name(), marking.summary());
         text += &keys(&marking.keys());
     }
     text += "\nTopology builders ([topology] builder = …; file = … reads an HPCC/ns-3 topology):\n";
-    for (name, keys) in BUILDERS {
-        text += &format!("  {name:14} {keys}\n");
+    for builder in BUILDERS {
+        text += &named(builder.name(), builder.nodes(), builder.keys());
     }
     text += "\nTraffic ([[traffic]] kind = …):\n";
-    for (name, keys) in TRAFFIC_KINDS {
-        text += &format!("  {name:14} {keys}\n");
+    for kind in TRAFFIC_KINDS {
+        text += &named(kind.name(), kind.what(), kind.keys());
     }
     text +=
         "\nFlow-size distributions (cdf = …; a file's name reads a CSV of bytes, probability):\n";
@@ -56,6 +56,11 @@ fn keys(keys: &[Key]) -> String {
         )
     };
     keys.iter().map(line).collect()
+}
+
+/// A name, what it is, and its keys below.
+fn named(name: &str, what: &str, keys: &str) -> String {
+    format!("  {name:14} {what}\n    {keys}\n").replace('`', "")
 }
 
 fn find(directory: &Path, files: &mut Vec<PathBuf>) {

@@ -9,7 +9,7 @@ use unpause_protocols::units::Time;
 use unpause_sim::results::Totals;
 
 use crate::measured::Measured;
-use crate::output::{Outcome, Timing};
+use crate::outcome::{Outcome, Timing};
 use crate::run::Run;
 use crate::scenario::Scenario;
 use crate::tables::Tables;

@@ -5,43 +5,41 @@
 //! measured, as Arrow tables, and writes itself to a directory.
 
 mod compile;
+mod directory;
 mod execute;
-mod file;
 pub mod import;
-mod marking;
 mod measured;
-mod mechanisms;
 mod names;
-mod output;
+mod outcome;
 mod rtt;
 mod run;
-#[cfg(feature = "parquet")]
-mod saved;
 mod scenario;
+mod sections;
 mod summary;
-mod sweep;
 mod table_files;
 mod tables;
 mod text;
 pub mod topology;
+mod unused;
 mod warnings;
 
-pub use compile::{BUILDERS, KINDS as TRAFFIC_KINDS};
+#[cfg(feature = "parquet")]
+pub use directory::Saved;
+pub use directory::{WriteOptions, check_destination};
 pub use execute::{NoProgress, Options, Progress, execute};
 pub use import::cdf;
-pub use marking::Marking;
-pub use mechanisms::{Key, Mechanism};
 pub use names::Names;
-pub use output::{
-    HostNote, Manifest, Outcome, ScenarioNote, Timing, WriteOptions, check_destination,
-};
+pub use outcome::{HostNote, Manifest, Outcome, ScenarioNote, Timing};
 pub use run::Run;
-#[cfg(feature = "parquet")]
-pub use saved::Saved;
 pub use scenario::Scenario;
+pub use sections::marking::{MARKINGS, Marking};
+pub use sections::scheme::{CONGESTION_CONTROLS, CongestionControl};
+pub use sections::topology::{BUILDERS, TopologyBuilder};
+pub use sections::traffic::{TRAFFIC_KINDS, TrafficKind};
 pub use summary::Summary;
 pub use table_files::write_csv;
 pub use tables::{TABLES, Tables};
 pub use text::error::{Error, SourceError};
 pub use text::quantity;
+pub use text::section::Key;
 pub use warnings::Warning;

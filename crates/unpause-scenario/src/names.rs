@@ -6,8 +6,8 @@ use std::ops::Range;
 use serde_spanned::Spanned;
 use unpause_sim::config::{Fabric, NodeId, NodeKind};
 
-use crate::file;
 use crate::text::error::{Checked, Problem, nearest};
+use crate::text::name_list::{self, NameList, expand};
 
 /// Names that the indices of a configuration stand for.
 #[derive(Debug)]
@@ -96,7 +96,7 @@ impl Names {
     }
 
     /// The hosts of `"H0"`, `"H2..H15"`, `"*"`, or an array of these.
-    pub(crate) fn host_list(&self, list: &Spanned<file::Names>) -> Checked<Vec<NodeId>> {
+    pub(crate) fn host_list(&self, list: &Spanned<NameList>) -> Checked<Vec<NodeId>> {
         let span = list.span();
         let mut hosts = Vec::new();
         for text in &list.get_ref().0 {
@@ -104,7 +104,13 @@ impl Names {
                 hosts.extend(&self.hosts);
                 continue;
             }
-            for name in expand(text, &span)? {
+            let names = expand(text).or_else(|why| {
+                Problem::new(why)
+                    .at(span.clone(), "here")
+                    .help(name_list::HELP)
+                    .err()
+            })?;
+            for name in names {
                 let host = self.host(&name, &span)?;
                 if hosts.contains(&host) {
                     return Problem::new(format!("host `{name}` is listed twice"))
@@ -120,56 +126,5 @@ impl Names {
                 .err();
         }
         Ok(hosts)
-    }
-}
-
-/// `"H2..H15"` is H2, H3, … H15; anything else is itself.
-pub(crate) fn expand(text: &str, span: &Range<usize>) -> Checked<Vec<String>> {
-    let Some((first, last)) = text.split_once("..") else {
-        return Ok(vec![text.to_owned()]);
-    };
-    let bad = |why: &str| {
-        Problem::new(format!("`{text}` is not a range of names: {why}"))
-            .at(span.clone(), "here")
-            .help("write the first and the last name: \"H2..H15\"")
-            .err()
-    };
-    let number_at =
-        |name: &str| name.len() - name.bytes().rev().take_while(u8::is_ascii_digit).count();
-    let (first_stem, first_number) = first.trim().split_at(number_at(first.trim()));
-    let last = last.trim();
-    let (last_stem, last_number) = last.split_at(number_at(last));
-    if first_stem != last_stem && !last_stem.is_empty() {
-        return bad("its ends have different stems");
-    }
-    let (Ok(low), Ok(high)) = (first_number.parse::<u32>(), last_number.parse::<u32>()) else {
-        return bad("its ends must be numbered");
-    };
-    if low > high {
-        return bad("it runs backwards");
-    }
-    if high - low >= 1 << 20 {
-        return bad("it is longer than a million names");
-    }
-    Ok((low..=high)
-        .map(|number| format!("{first_stem}{number}"))
-        .collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn expands_ranges() {
-        assert_eq!(expand("H2..H4", &(0..0)).unwrap(), ["H2", "H3", "H4"]);
-        assert_eq!(
-            expand("pod1-h9..10", &(0..0)).unwrap(),
-            ["pod1-h9", "pod1-h10"]
-        );
-        assert_eq!(expand("H2", &(0..0)).unwrap(), ["H2"]);
-        for bad in ["H4..H2", "H..H2", "A1..B2", "..", "H0..H99999999"] {
-            assert!(expand(bad, &(0..0)).is_err(), "{bad}");
-        }
     }
 }

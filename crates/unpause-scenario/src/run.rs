@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use unpause_sim::config::Config;
-use unpause_sim::traffic::{TrafficSpec, Transport};
+use unpause_sim::traffic::TrafficSpec;
 
-use crate::marking::Marking;
-use crate::mechanisms::Mechanism;
 use crate::names::Names;
+use crate::sections::marking::Marking;
+use crate::sections::scheme::CongestionControl;
 
 /// One run of a scenario: a scheme at a sweep point.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct Run {
     /// Name of the scheme.
     pub scheme: String,
     /// What its `congestion_control` is.
-    pub mechanism: Mechanism,
+    pub congestion_control: CongestionControl,
     /// Its `marking`, if it says.
     pub marking: Option<Marking>,
     /// Value of each sweep column.
@@ -55,10 +55,7 @@ impl Run {
 
     /// True if no flow obeys the congestion control.
     pub(crate) fn controls_nothing(&self) -> bool {
-        let transport = match self.mechanism.is_tcp() {
-            true => Transport::Tcp,
-            false => Transport::Roce,
-        };
+        let transport = self.congestion_control.transport();
         !self.config.traffic.iter().any(|spec| match spec {
             TrafficSpec::Flows(flows) => {
                 let mut flows = flows.iter();

@@ -70,8 +70,9 @@ impl Scenario {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
-    use crate::Mechanism;
     use unpause_protocols::reaction_point;
     use unpause_protocols::units::{Rate, Time};
     use unpause_sim::traffic::TrafficSpec;
@@ -95,7 +96,7 @@ mod tests {
         let [pfc, .., timely, pcn] = scenario.runs() else {
             panic!()
         };
-        assert_eq!(pfc.mechanism, Mechanism::None);
+        assert_eq!(pfc.congestion_control.name(), "none");
         assert_eq!(limit(pfc, 0), Some(Rate::from_gbps(20)));
         assert_eq!(limit(pcn, 0), None);
         assert_eq!(pcn.config.fabric.nodes.len(), 20);
@@ -118,5 +119,45 @@ mod tests {
         assert_eq!(limit(second, 1), Some(Rate::from_mbps(19_500)));
         assert_eq!(limit(second, 0), Some(Rate::from_gbps(20)));
         assert_eq!(scenario.runs()[39].values, [0.5]);
+    }
+
+    /// The keys that the message about a wrong one offers, up to `end`.
+    fn offered(text: &str, end: &str) -> BTreeSet<String> {
+        let Err(error) = Scenario::parse(text, Path::new("x.toml")) else {
+            panic!("{text} has an unknown key")
+        };
+        let help = error.help_text().expect("it lists the keys").to_owned();
+        let names = help.split('`').skip(1).step_by(2).map(str::to_owned);
+        names.take_while(|name| name != end).collect()
+    }
+
+    fn documented(keys: &str) -> BTreeSet<String> {
+        let names = keys.split('`').skip(1).step_by(2);
+        let names = names.filter(|name| !name.starts_with('['));
+        names.map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn what_is_said_of_keys_is_what_is_read() {
+        let wrong = "zzzzzzzzzzzzzzzzzzzzzzzz = 1\n";
+        let top = "duration = \"1us\"\n[[scheme]]\nname = \"x\"\n";
+        for builder in crate::BUILDERS {
+            let name = builder.name();
+            let text =
+                format!("{top}[topology]\nbuilder = \"{name}\"\n{wrong}[[traffic]]\nname = \"x\"");
+            assert_eq!(
+                documented(builder.keys()),
+                offered(&text, "builder"),
+                "{name}"
+            );
+        }
+        let fabric = "[topology]\nbuilder = \"single-switch\"\nhosts = 2\nrate = \"10Gbps\"\n\
+                      delay = \"1us\"\n";
+        for kind in crate::TRAFFIC_KINDS {
+            let name = kind.name();
+            let text =
+                format!("{top}{fabric}[[traffic]]\nname = \"x\"\nkind = \"{name}\"\n{wrong}");
+            assert_eq!(documented(kind.keys()), offered(&text, "name"), "{name}");
+        }
     }
 }

@@ -1,17 +1,16 @@
 //! What the reader of a result should know: drops, silence, knobs that did nothing.
 
 use serde::{Deserialize, Serialize};
-use unpause_protocols::congestion_point;
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::Time;
 use unpause_sim::config::{NodeId, NodeKind, PfcThreshold, PortId, SwitchModel};
 use unpause_sim::dependency::buffer_dependency_cycle;
 use unpause_sim::results::PortRecord;
 
-use crate::marking::Marking;
 use crate::measured::Measured;
-use crate::mechanisms::Mechanism;
 use crate::run::Run;
+use crate::sections::marking::Marking;
+use crate::text::setting::size;
 
 /// Something to look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,8 +29,6 @@ pub struct Warning {
     pub help: Option<String>,
 }
 
-const EQUILIBRIUM_HELP: &str = "set q_eq well below pfc.xoff: 60KB with 110KB, for example";
-
 /// Everything worth saying about these runs.
 pub(crate) fn of_runs(measured: &[Measured]) -> Vec<Warning> {
     let mut cycles = Cycles::default();
@@ -49,14 +46,15 @@ pub(crate) fn of_scenario(runs: &[Run]) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = Vec::new();
     for run in runs {
         let said = |new: &Warning| warnings.iter().any(|old| old.message == new.message);
-        let equilibrium = equilibrium(run).map(|message| Warning {
+        let of_scheme = run.congestion_control.warning(&run.config);
+        let of_scheme = of_scheme.map(|(message, help)| Warning {
             run: run.index,
             scheme: run.scheme.clone(),
             kind: "input".into(),
             message,
-            help: Some(EQUILIBRIUM_HELP.into()),
+            help: Some(help.into()),
         });
-        let new = cycles.warning(run).into_iter().chain(equilibrium);
+        let new = cycles.warning(run).into_iter().chain(of_scheme);
         let new: Vec<Warning> = new.filter(|new| !said(new)).collect();
         warnings.extend(new);
     }
@@ -130,27 +128,8 @@ fn of_run(measured: &Measured) -> Vec<Warning> {
     found.probes();
     found.traffic();
     found.mechanism();
-    found.equilibrium();
+    found.scheme();
     found.warnings
-}
-
-/// Senders are paused before QCN has told them anything.
-pub(crate) fn equilibrium(run: &Run) -> Option<String> {
-    let congestion_point::Config::Qcn(params) = &run.config.scheme.congestion_point else {
-        return None;
-    };
-    let PfcThreshold::Static { xoff_bytes, .. } = run.config.switch.pfc.threshold else {
-        return None;
-    };
-    let q_eq = u64::from(params.q_eq);
-    let acts = run.config.switch.lossless != 0 && params.mode.at_input();
-    (acts && q_eq >= xoff_bytes).then(|| {
-        format!(
-            "PAUSE acts before QCN: its equilibrium q_eq is {}, XOFF of the same buffer {}",
-            size(q_eq),
-            size(xoff_bytes)
-        )
-    })
 }
 
 struct Found<'a> {
@@ -358,10 +337,11 @@ impl Found<'_> {
         }
     }
 
-    /// An equilibrium that is never reached.
-    fn equilibrium(&mut self) {
-        if let Some(message) = equilibrium(&self.measured.run) {
-            self.add("input", message, Some(EQUILIBRIUM_HELP.into()));
+    /// What the congestion control itself finds odd.
+    fn scheme(&mut self) {
+        let run = &self.measured.run;
+        if let Some((message, help)) = run.congestion_control.warning(&run.config) {
+            self.add("input", message, Some(help.into()));
         }
     }
 
@@ -391,48 +371,26 @@ impl Found<'_> {
             let message = format!("no PAUSE was sent: no ingress held more than {largest}{xoff}");
             self.add(never, message, None);
         }
-        let marks = match run.marking {
-            Some(marking) => marking != Marking::None,
-            None => matches!(
-                run.mechanism,
-                Mechanism::Pcn | Mechanism::Dcqcn | Mechanism::EcnTcp | Mechanism::Dctcp
-            ),
-        };
+        let control = run.congestion_control;
+        let marks = run.marking.map_or(control.marks(), Marking::marks);
         if marks && totals.marked_packets == 0 {
             self.add(never, "no packet was marked".into(), None);
         }
-        let (notifies, what) = match run.mechanism {
-            Mechanism::Qcn => (true, "CNM"),
-            Mechanism::Pcn | Mechanism::Dcqcn => (true, "CNP"),
-            _ => (false, ""),
-        };
-        if notifies && totals.notifications == 0 {
-            self.add(
-                never,
-                format!("no {what} was sent: {} had no effect", run.mechanism.name()),
-                None,
-            );
+        if let Some(what) = control.notifies_by()
+            && totals.notifications == 0
+        {
+            let message = format!("no {what} was sent: {} had no effect", control.name());
+            self.add(never, message, None);
         }
-        if run.mechanism != Mechanism::None && run.controls_nothing() {
+        if control.reacts() && run.controls_nothing() {
             self.add(
                 never,
                 format!(
                     "no flow obeys {}: all have controlled = false or another transport",
-                    run.mechanism.name()
+                    control.name()
                 ),
                 None,
             );
         }
     }
-}
-
-/// Bytes for people.
-pub(crate) fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes}B"),
-        1_000..1_000_000 => format!("{:.1}KB", bytes as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1}MB", bytes as f64 / 1e6),
-        _ => format!("{:.1}GB", bytes as f64 / 1e9),
-    }
-    .replace(".0", "")
 }

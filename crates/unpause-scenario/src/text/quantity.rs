@@ -358,6 +358,24 @@ impl<'de> Deserialize<'de> for Ratio {
     }
 }
 
+/// For `deserialize_with`: a time.
+pub(crate) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
+    Duration::deserialize(deserializer).map(|time| time.0)
+}
+
+/// For `deserialize_with`: a rate.
+pub(crate) fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rate, D::Error> {
+    DataRate::deserialize(deserializer).map(|rate| rate.0)
+}
+
+/// For `deserialize_with`: a rate that is written.
+pub(crate) fn rate_if_set<'de, D>(deserializer: D) -> Result<Option<Rate>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    rate(deserializer).map(Some)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ use unpause_protocols::congestion_point::{ecn_sharp, np_ecn, qcn, tofino};
 use unpause_protocols::reaction_point::{dcqcn, timely};
 use unpause_protocols::units::{Fraction, Rate, Time};
 
-use crate::text::quantity::{DataRate, Duration, Ratio, Size};
+use super::quantity::{DataRate, Duration, Ratio, Size};
 
 /// A value of the file that sets a parameter of type `T`.
 pub(crate) trait Setting<T> {
@@ -14,6 +14,11 @@ pub(crate) trait Setting<T> {
     fn store(&self, slot: &mut T) -> Result<(), String>;
     /// The value as the file would have it.
     fn show(slot: &T) -> String;
+}
+
+/// A value as the file would have it, written as an `S`.
+pub(crate) fn show<T, S: Setting<T>>(slot: &T) -> String {
+    S::show(slot)
 }
 
 impl Setting<Time> for Duration {
@@ -216,13 +221,53 @@ choice!(TimelyVariant for timely::Variant {
     Patched = "patched",
 });
 
-impl TimelyVariant {
-    /// The parameters that go with a variant.
-    pub(crate) fn defaults(variant: Option<&Self>) -> timely::Params {
-        match variant {
-            None | Some(Self::PerPacket) => timely::Params::per_packet(),
-            Some(Self::Segment) => timely::Params::segment(),
-            Some(Self::Patched) => timely::Params::patched(),
+impl Setting<Option<Time>> for Duration {
+    fn store(&self, slot: &mut Option<Time>) -> Result<(), String> {
+        *slot = Some(self.0);
+        Ok(())
+    }
+    fn show(slot: &Option<Time>) -> String {
+        slot.map_or("off".into(), |time| time.to_string())
+    }
+}
+
+impl Setting<Threshold> for Packets {
+    fn store(&self, slot: &mut Threshold) -> Result<(), String> {
+        *slot = Threshold::Packets(self.0);
+        Ok(())
+    }
+    fn show(slot: &Threshold) -> String {
+        match slot {
+            Threshold::Bytes(_) => "off".into(),
+            Threshold::Packets(packets) => packets.to_string(),
         }
     }
+}
+
+impl Setting<ecn_sharp::Signal> for SojournSignal {
+    fn store(&self, slot: &mut ecn_sharp::Signal) -> Result<(), String> {
+        *slot = match self {
+            Self::SojournTime => ecn_sharp::Signal::SojournTime,
+            // The simulator sets it to that of each queue's link.
+            Self::QueueLength => ecn_sharp::Signal::QueueLength(Rate::from_gbps(1)),
+        };
+        Ok(())
+    }
+    fn show(slot: &ecn_sharp::Signal) -> String {
+        match slot {
+            ecn_sharp::Signal::SojournTime => "sojourn-time".into(),
+            ecn_sharp::Signal::QueueLength(_) => "queue-length".into(),
+        }
+    }
+}
+
+/// Bytes for people.
+pub(crate) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes}B"),
+        1_000..1_000_000 => format!("{:.1}KB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1}MB", bytes as f64 / 1e6),
+        _ => format!("{:.1}GB", bytes as f64 / 1e9),
+    }
+    .replace(".0", "")
 }

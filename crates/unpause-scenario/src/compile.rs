@@ -1,0 +1,301 @@
+//! From the text of a scenario to the configuration of each run.
+
+use std::cell::RefCell;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_spanned::Spanned;
+use unpause_protocols::units::Time;
+use unpause_sim::config::{Config, Fabric, HostConfig, SwitchConfig};
+use unpause_sim::traffic::TrafficSpec;
+
+use crate::import::files::Files;
+use crate::names::Names;
+use crate::rtt::base_rtt;
+use crate::run::{Heading, Run};
+use crate::sections::extra_delay::Delays;
+use crate::sections::file::{FILE_KEYS, File, load_scale, without_lossless};
+use crate::sections::marking::{Marking, marking, take_marking};
+use crate::sections::scheme::{Chosen, congestion_control};
+use crate::sections::sweep::{self, Point};
+use crate::sections::switch::scheduler::{Scheduled, check_queues, scheduler};
+use crate::sections::{host, pfc, pias, probes, switch, tcp, topology, traffic};
+use crate::text::checks::positive;
+use crate::text::document::{self, Table, read, take_string, take_table, take_tables};
+use crate::text::error::{Checked, Problem};
+use crate::unused;
+
+/// Everything a file says.
+pub(crate) struct Compiled {
+    pub heading: Heading,
+    pub runs: Vec<Run>,
+}
+
+/// `[[scheme]]` without its `set` and its mechanisms' tables.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SchemeFile {
+    #[allow(dead_code, reason = "read before the table gets here")]
+    name: Spanned<String>,
+}
+
+/// Compiles every scheme at every sweep point. Relative paths start at `directory`.
+pub(crate) fn scenario(source: &str, directory: &Path) -> Checked<Compiled> {
+    let mut root = document::parse(source)?;
+    let sweep = sweep::read_all(take_tables(&mut root, "sweep")?)?;
+    let schemes = scheme_names(&root)?;
+    let files = Files::new(directory);
+    let mut compiled = Compiled {
+        heading: Heading {
+            sweep_columns: sweep.columns.clone(),
+            ..Heading::default()
+        },
+        runs: Vec::new(),
+    };
+    for scheme in &schemes {
+        for point in &sweep.points {
+            // Each run has a document of its own, in which `set` and the sweep replace keys.
+            let root = document::parse(source)?;
+            let (file, mut run) = compile_run(root, scheme, &schemes, point, &files)?;
+            run.index = compiled.runs.len() as u32;
+            compiled.heading.title = file.title;
+            compiled.heading.source = file.source;
+            compiled.runs.push(run);
+        }
+    }
+    unused::check(&root, &compiled.runs)?;
+    Ok(compiled)
+}
+
+/// Names of the schemes, all different.
+fn scheme_names(root: &Table<'_>) -> Checked<Vec<String>> {
+    let mut names: Vec<Spanned<String>> = Vec::new();
+    for mut table in take_tables(&mut root.clone(), "scheme")? {
+        let span = table.span();
+        let Some(name) = take_string(&mut table, "name")? else {
+            return Problem::new("a scheme without a name")
+                .at(span, "this table needs `name`")
+                .help("write name = \"PFC+DCQCN\", or whatever its results shall be called")
+                .err();
+        };
+        unique(&mut names, name, "scheme")?;
+    }
+    if names.is_empty() {
+        return Problem::new("no schemes to run")
+            .at(root.span(), "this file has no [[scheme]]")
+            .help("add [[scheme]] with name = \"PFC\"; `unpause list` shows congestion controls")
+            .err();
+    }
+    Ok(names.into_iter().map(Spanned::into_inner).collect())
+}
+
+fn unique(names: &mut Vec<Spanned<String>>, name: Spanned<String>, what: &str) -> Checked<()> {
+    if let Some(first) = names.iter().find(|first| first.get_ref() == name.get_ref()) {
+        return Problem::new(format!(
+            "two entries of `{what}` have the name `{}`",
+            name.get_ref()
+        ))
+        .at(name.span(), "the second")
+        .at(first.span(), "the first")
+        .err();
+    }
+    names.push(name);
+    Ok(())
+}
+
+/// Applies the scheme's `set`, then the sweep's values, and takes the scheme's table out.
+fn take_scheme<'i>(root: &mut Table<'i>, scheme: &str, point: &'i Point) -> Checked<Table<'i>> {
+    let own = |mut tables: Vec<Table<'i>>| {
+        let index = tables.iter().position(|table| {
+            table
+                .get_ref()
+                .get("name")
+                .and_then(|name| name.get_ref().as_str())
+                == Some(scheme)
+        });
+        tables.swap_remove(index.expect("the name comes from the same document"))
+    };
+    let set = take_table(&mut own(take_tables(&mut root.clone(), "scheme")?), "set")?;
+    for (path, value) in set.into_iter().flat_map(Spanned::into_inner) {
+        document::set(root, path.get_ref(), path.span(), value)?;
+    }
+    point.apply(root)?;
+    let mut table = own(take_tables(root, "scheme")?);
+    table.get_mut().remove("set");
+    Ok(table)
+}
+
+/// A file taken apart.
+struct Parts<'i> {
+    scheme: Table<'i>,
+    topology: Table<'i>,
+    traffic: Vec<Table<'i>>,
+    /// Where `[pfc]` stands.
+    pfc: Option<Range<usize>>,
+    rest: File,
+}
+
+/// Takes the file apart as it is for `scheme` at `point`.
+fn take_apart<'i>(mut root: Table<'i>, scheme: &str, point: &'i Point) -> Checked<Parts<'i>> {
+    root.get_mut().remove("sweep");
+    let scheme = take_scheme(&mut root, scheme, point)?;
+    let topology = take_table(&mut root, "topology")?;
+    let traffic = take_tables(&mut root, "traffic")?;
+    let whole = root.span();
+    let pfc = root.get_ref().get("pfc").map(Spanned::span);
+    let rest: File = read(root, &FILE_KEYS)?;
+    let Some(topology) = topology else {
+        return Problem::new("no topology")
+            .at(whole, "this file has no [topology]")
+            .help("add [topology] with a `builder` or a `file`; `unpause list` shows the builders")
+            .err();
+    };
+    if traffic.is_empty() {
+        return Problem::new("no traffic")
+            .at(whole, "this file has no [[traffic]]")
+            .help("add [[traffic]] with a `kind`; `unpause list` shows the kinds")
+            .err();
+    }
+    Ok(Parts {
+        scheme,
+        topology,
+        traffic,
+        pfc,
+        rest,
+    })
+}
+
+fn compile_run<'i>(
+    root: Table<'i>,
+    scheme: &str,
+    schemes: &[String],
+    point: &'i Point,
+    files: &Files,
+) -> Checked<(File, Run)> {
+    let parts = take_apart(root, scheme, point)?;
+    let file = parts.rest;
+    let stop = positive("duration", &file.duration)?;
+    let built = topology::topology(parts.topology, files)?;
+    let mut fabric = built.fabric.clone();
+    let mut names = Names::new(built.names.clone(), &fabric);
+
+    let mut host = host::host(&file.host)?;
+    host.tcp = tcp::tcp(&file.tcp)?;
+    let delays = Delays::new(&file.host.extra_delay, files)?;
+    fabric.framing_bytes = host::framing(&file.host)?;
+    without_lossless(&file, parts.pfc)?;
+    let (mut switch, scheduled) = switches(&file, &fabric, &host)?;
+    let probes = probes::probes(&file.probes, &names)?;
+    let longest_rtt = || base_rtt(&fabric, &names) + delays.longest_of_host();
+    let (mut chosen, marking) = controls(parts.scheme, &longest_rtt)?;
+    tcp::window(&file.tcp, chosen.config.window.tcp_mut())?;
+    if let Some(pias) = &file.pias {
+        let tags = pias::pias(pias, host.control_priority)?;
+        let used = tags.priorities.iter().fold(0, |all, p| all | 1 << p);
+        check_queues(&scheduled, &file.switch.scheduler, used, pias.span())?;
+        host.tcp.tags = Some(tags);
+    }
+    let context = traffic::Context {
+        topology: &built,
+        names: &names,
+        files,
+        scheme,
+        schemes,
+        control_priority: host.control_priority,
+        transport: chosen.congestion_control.transport(),
+        has_tcp: chosen.has_tcp,
+        first_priority: first_priority(&host),
+        delays: &delays,
+        notes: RefCell::new(Vec::from_iter(switch::cioq::note(&fabric, &switch, &host))),
+    };
+    let (traffic_names, traffic) = traffic(parts.traffic, &file, &scheduled, &fabric, &context)?;
+    let notes = context.notes.into_inner();
+    names.traffic = traffic_names;
+    switch.scheduler = scheduled.scheduler;
+    host.extra_delays = delays.into_distributions();
+    let config = Config {
+        fabric,
+        host,
+        switch,
+        scheme: chosen.config,
+        traffic,
+        probes,
+        seed: file.seed.unwrap_or(1),
+        stop,
+    };
+    let run = Run {
+        index: 0,
+        scheme: scheme.to_owned(),
+        congestion_control: chosen.congestion_control,
+        marking,
+        values: point.values.clone(),
+        config,
+        names: Arc::new(names),
+        notes,
+    };
+    Ok((file, run))
+}
+
+/// The switches, and how their ports share priorities.
+fn switches(file: &File, fabric: &Fabric, host: &HostConfig) -> Checked<(SwitchConfig, Scheduled)> {
+    switch::check_fabric(&file.switch, fabric)?;
+    let pfc = pfc::pfc(&file.pfc, &switch::pfc_defaults(&file.switch), host)?;
+    let mut switch = switch::switch(&file.switch, pfc, host)?;
+    let mtu = host.payload_bytes + host.header_bytes + fabric.framing_bytes;
+    let settings = (&file.switch, &file.pfc, &file.probes);
+    switch.model = switch::model(settings, &switch, host, mtu.into())?;
+    let scheduled = scheduler(&file.switch.scheduler, host)?;
+    Ok((switch, scheduled))
+}
+
+/// The congestion control of a scheme, with the marking that takes the place of its own.
+fn controls(
+    mut table: Table<'_>,
+    base_rtt: &dyn Fn() -> Time,
+) -> Checked<(Chosen, Option<Marking>)> {
+    let marking_table = take_marking(&mut table);
+    let marked = marking_table.get_ref().get("marking").map(Spanned::span);
+    let mut chosen = congestion_control(&mut table, marked, base_rtt)?;
+    let marking = marking(marking_table)?.map(|(marking, config)| {
+        chosen.config.congestion_point = config;
+        marking
+    });
+    let more_keys = ["congestion_control", "tcp", "marking", "set"];
+    read::<SchemeFile>(table, &more_keys)?;
+    Ok((chosen, marking))
+}
+
+/// Names of the entries, and what they send.
+fn traffic(
+    tables: Vec<Table<'_>>,
+    file: &File,
+    scheduled: &Scheduled,
+    fabric: &Fabric,
+    context: &traffic::Context<'_>,
+) -> Checked<(Vec<String>, Vec<TrafficSpec>)> {
+    let load_scale = load_scale(&file.load_scale)?;
+    let mut names = Vec::new();
+    let mut traffic = Vec::new();
+    for table in tables {
+        let span = table.span();
+        let mut entry = traffic::entry(table, context)?;
+        if let Some(factor) = load_scale {
+            entry.spec.scale_load(factor);
+        }
+        if let Err(why) = entry.spec.validate(fabric) {
+            return Problem::new(why).at(span, "in this entry").err();
+        }
+        let used = entry.spec.priorities();
+        check_queues(scheduled, &file.switch.scheduler, used, span)?;
+        unique(&mut names, entry.name, "traffic")?;
+        traffic.push(entry.spec);
+    }
+    let names = names.into_iter().map(Spanned::into_inner).collect();
+    Ok((names, traffic))
+}
+
+fn first_priority(host: &HostConfig) -> Option<u8> {
+    host.tcp.tags.as_ref()?.priorities.first().copied()
+}

@@ -1,0 +1,31 @@
+//! CoDel with marks in place of drops.
+
+use unpause_protocols::congestion_point::Config;
+pub(super) use unpause_protocols::congestion_point::codel::Params as Codel;
+
+use super::marker::Marker;
+use crate::text::error::Checked;
+use crate::text::quantity::{Duration, Size};
+use crate::text::section::{ordered, section};
+
+section!(Keys for Codel {
+    target: Duration "the waiting time that a queue may keep for good" => target;
+    interval: Duration "how long it may exceed the target" => interval;
+    spared: Size "a packet that leaves less behind counts as below the target" => spared_bytes;
+    clock_shift: u8 "times are in ticks of 2 to the power of this ns" => clock_shift;
+});
+
+impl Marker for Codel {
+    const NAME: &'static str = "codel";
+    const SUMMARY: &'static str = "CoDel (RFC 8289) with marks in place of drops, at dequeue";
+    type Keys = Keys;
+
+    fn check(&mut self, keys: &Keys) -> Checked<()> {
+        let (target, interval) = (("target", &keys.target), ("interval", &keys.interval));
+        ordered(target, &self.target, interval, &self.interval)
+    }
+
+    fn config(self) -> Config {
+        Config::Codel(self)
+    }
+}

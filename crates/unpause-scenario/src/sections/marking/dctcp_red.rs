@@ -1,0 +1,33 @@
+//! DCTCP: one queue length.
+
+use unpause_protocols::congestion_point::Config;
+pub(super) use unpause_protocols::congestion_point::dctcp_red::Params as DctcpRed;
+
+use super::marker::Marker;
+use crate::text::checks::both;
+use crate::text::error::Checked;
+use crate::text::quantity::Size;
+use crate::text::section::section;
+use crate::text::setting::Packets;
+
+section!(Keys for DctcpRed {
+    threshold: Size "a packet that finds so much in the queue is marked" => threshold;
+    threshold_packets: Packets "instead of threshold: the same in packets" => threshold;
+});
+
+impl Marker for DctcpRed {
+    const NAME: &'static str = "dctcp-red";
+    const SUMMARY: &'static str = "DCTCP-RED: one queue length, at enqueue";
+    type Keys = Keys;
+
+    fn check(&mut self, keys: &Keys) -> Checked<()> {
+        match (&keys.threshold, &keys.threshold_packets) {
+            (Some(bytes), Some(packets)) => both("threshold", bytes, "threshold_packets", packets),
+            _ => Ok(()),
+        }
+    }
+
+    fn config(self) -> Config {
+        Config::DctcpRed(self)
+    }
+}

@@ -1,0 +1,92 @@
+//! ECN# (CoNEXT 2019).
+
+use serde_spanned::Spanned;
+use unpause_protocols::congestion_point::Config;
+use unpause_protocols::congestion_point::ecn_sharp::{self, Instantaneous};
+use unpause_protocols::units::Time;
+
+use super::marker::Marker;
+use crate::text::checks::both;
+use crate::text::error::{Checked, Problem};
+use crate::text::quantity::Duration;
+use crate::text::section::{ordered, section};
+use crate::text::setting::{EcnSharpVariant, SojournSignal};
+
+/// Parameters of ECN#, with both ways to say when a queue is marked at once.
+pub(super) struct EcnSharp {
+    ins_target: Time,
+    ins_min: Option<Time>,
+    ins_max: Option<Time>,
+    rest: ecn_sharp::Params,
+}
+
+impl Default for EcnSharp {
+    fn default() -> Self {
+        let rest = ecn_sharp::Params::default();
+        let (Instantaneous::Above(ins_target) | Instantaneous::Linear { to: ins_target, .. }) =
+            rest.instantaneous;
+        Self {
+            ins_target,
+            ins_min: None,
+            ins_max: None,
+            rest,
+        }
+    }
+}
+
+section!(Keys for EcnSharp {
+    ins_target: Duration "a packet that waited longer is marked" => ins_target;
+    ins_min: Duration "instead of ins_target: no such marks up to this waiting time" => ins_min;
+    ins_max: Duration "with ins_min: certain marks above it; between them a growing share" => ins_max;
+    pst_target: Duration "from this waiting time on a queue may be persistent" => rest.pst_target;
+    pst_interval: Duration "how long it must last; distance of the first two marks"
+        => rest.pst_interval;
+    variant: EcnSharpVariant "law of the persistent marks: authors-code, paper" => rest.variant;
+    signal: SojournSignal "what stands for the waiting time: sojourn-time, queue-length"
+        => rest.signal;
+});
+
+impl Marker for EcnSharp {
+    const NAME: &'static str = "ecn-sharp";
+    const SUMMARY: &'static str =
+        "ECN# (CoNEXT 2019): instantaneous and persistent queues, at dequeue";
+    type Keys = Keys;
+
+    fn check(&mut self, keys: &Keys) -> Checked<()> {
+        let pst = ("pst_target", &keys.pst_target);
+        self.rest.instantaneous = match (&keys.ins_min, &keys.ins_max) {
+            (None, None) => {
+                let ins = ("ins_target", &keys.ins_target);
+                ordered(pst, &self.rest.pst_target, ins, &self.ins_target)?;
+                Instantaneous::Above(self.ins_target)
+            }
+            (Some(min), Some(max)) => {
+                if let Some(target) = &keys.ins_target {
+                    return both("ins_target", target, "ins_min", min);
+                }
+                let (from, to) = (min.get_ref().0, max.get_ref().0);
+                let ins_max = ("ins_max", &keys.ins_max);
+                ordered(("ins_min", &keys.ins_min), &from, ins_max, &to)?;
+                ordered(pst, &self.rest.pst_target, ins_max, &to)?;
+                Instantaneous::Linear { from, to }
+            }
+            (Some(alone), None) | (None, Some(alone)) => {
+                return Problem::new("`ins_min` and `ins_max` go together")
+                    .at(alone.span(), "only one is set")
+                    .help("set both, or ins_target alone for a mark above one waiting time")
+                    .err();
+            }
+        };
+        if self.rest.pst_interval == Time::ZERO {
+            let span = keys.pst_interval.as_ref().map_or(0..0, Spanned::span);
+            return Problem::new("`pst_interval` is zero")
+                .at(span, "must be longer than nothing")
+                .err();
+        }
+        Ok(())
+    }
+
+    fn config(self) -> Config {
+        Config::EcnSharp(self.rest)
+    }
+}

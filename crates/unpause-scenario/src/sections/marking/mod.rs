@@ -1,0 +1,28 @@
+//! `marking` of `[[scheme]]`: the congestion point of every queue of the switches, whatever the senders
+//! do. A file for each value.
+
+mod choice;
+mod codel;
+mod dctcp_red;
+mod ecn_sharp;
+mod ecn_sharp_tofino;
+mod marker;
+mod none;
+mod np_ecn;
+mod red;
+mod tcn;
+
+pub(crate) use choice::{marking, take_marking};
+pub use marker::Marking;
+
+/// Every value of `marking`, in the order of a list of them.
+pub const MARKINGS: [Marking; 8] = [
+    Marking::of::<none::NoMarks>(),
+    Marking::of::<red::Red>(),
+    Marking::of::<dctcp_red::DctcpRed>(),
+    Marking::of::<codel::Codel>(),
+    Marking::of::<tcn::Tcn>(),
+    Marking::of::<ecn_sharp::EcnSharp>(),
+    Marking::of::<ecn_sharp_tofino::EcnSharpTofino>(),
+    Marking::of::<np_ecn::NpEcn>(),
+];

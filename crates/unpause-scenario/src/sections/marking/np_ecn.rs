@@ -1,0 +1,23 @@
+//! PCN's marks that forgive PAUSE.
+
+use unpause_protocols::congestion_point::Config;
+pub(super) use unpause_protocols::congestion_point::np_ecn::Params as NpEcn;
+
+use super::marker::Marker;
+use crate::text::section::section;
+use crate::text::setting::MarkBasis;
+
+section!(Keys for NpEcn {
+    mark_basis: MarkBasis "queue length that decides a mark: dequeue-after, enqueue-before"
+        => mark_basis;
+});
+
+impl Marker for NpEcn {
+    const NAME: &'static str = "np-ecn";
+    const SUMMARY: &'static str = "PCN's marks that forgive packets held by a PAUSE";
+    type Keys = Keys;
+
+    fn config(self) -> Config {
+        Config::NpEcn(self)
+    }
+}

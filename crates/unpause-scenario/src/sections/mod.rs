@@ -1,0 +1,15 @@
+//! The sections of a scenario file, one file or folder each: their keys, and what is made of them.
+
+pub(crate) mod extra_delay;
+pub(crate) mod file;
+pub(crate) mod host;
+pub(crate) mod marking;
+pub(crate) mod pfc;
+pub(crate) mod pias;
+pub(crate) mod probes;
+pub(crate) mod scheme;
+pub(crate) mod sweep;
+pub(crate) mod switch;
+pub(crate) mod tcp;
+pub(crate) mod topology;
+pub(crate) mod traffic;

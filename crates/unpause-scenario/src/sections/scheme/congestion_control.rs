@@ -1,0 +1,162 @@
+//! What a congestion control says of itself, once.
+
+use std::fmt;
+
+use unpause_protocols::units::Time;
+use unpause_sim::config::{Config, SchemeConfig};
+use unpause_sim::traffic::Transport;
+
+use crate::text::document::Table;
+use crate::text::error::Checked;
+use crate::text::section::{Key, Section, keys_of};
+
+/// A value of `congestion_control`: the parameters of its points.
+pub(super) trait Scheme: Default {
+    /// As written in the file; also the name of its table.
+    const NAME: &'static str;
+    /// One line on what it is.
+    const SUMMARY: &'static str;
+    /// What carries the flows that it controls.
+    const TRANSPORT: Transport = Transport::Roce;
+    /// Its senders obey it.
+    const REACTS: bool = true;
+    /// Its switches mark packets.
+    const MARKS: bool = false;
+    /// What it sends to senders, if anything.
+    const NOTIFIES_BY: Option<&'static str> = None;
+    /// Keys of its own congestion point, which another `marking` replaces; none if it cannot do
+    /// without its own.
+    const REPLACEABLE: Option<&'static [&'static str]> = Some(&[]);
+    /// Its table.
+    type Keys: Section<Self>;
+
+    /// What is not written in `keys`.
+    fn defaults(_keys: &Self::Keys, _base_rtt: &dyn Fn() -> Time) -> Self {
+        Self::default()
+    }
+
+    /// Refuses parameters that do not go together.
+    fn check(&self, _keys: &Self::Keys) -> Checked<()> {
+        Ok(())
+    }
+
+    /// Its points.
+    fn config(self) -> SchemeConfig;
+
+    /// What is odd about a run with it: a message, and help.
+    fn warning(_config: &Config) -> Option<(String, &'static str)> {
+        None
+    }
+}
+
+/// A value of `congestion_control`.
+#[derive(Clone, Copy)]
+pub struct CongestionControl {
+    name: &'static str,
+    summary: &'static str,
+    transport: Transport,
+    reacts: bool,
+    marks: bool,
+    notifies_by: Option<&'static str>,
+    replaceable: Option<&'static [&'static str]>,
+    keys: fn() -> Vec<Key>,
+    configure: Configure,
+    warning: fn(&Config) -> Option<(String, &'static str)>,
+}
+
+type Configure = fn(Option<Table<'_>>, &dyn Fn() -> Time) -> Checked<SchemeConfig>;
+
+impl CongestionControl {
+    pub(super) const fn of<S: Scheme>() -> Self {
+        Self {
+            name: S::NAME,
+            summary: S::SUMMARY,
+            transport: S::TRANSPORT,
+            reacts: S::REACTS,
+            marks: S::MARKS,
+            notifies_by: S::NOTIFIES_BY,
+            replaceable: S::REPLACEABLE,
+            keys: || S::Keys::keys(&S::defaults(&S::Keys::default(), &|| Time::ZERO)),
+            configure: |table, base_rtt| {
+                let keys: S::Keys = keys_of(table)?;
+                let mut scheme = S::defaults(&keys, base_rtt);
+                keys.apply(&mut scheme)?;
+                scheme.check(&keys)?;
+                Ok(scheme.config())
+            },
+            warning: S::warning,
+        }
+    }
+
+    /// As written in the file; also the name of its table.
+    pub fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// One line on what it is.
+    pub fn summary(self) -> &'static str {
+        self.summary
+    }
+
+    /// The keys of its table.
+    pub fn keys(self) -> Vec<Key> {
+        (self.keys)()
+    }
+
+    /// What carries the flows that it controls.
+    pub(crate) fn transport(self) -> Transport {
+        self.transport
+    }
+
+    /// True of the window laws: flows go over TCP.
+    pub(crate) fn is_tcp(self) -> bool {
+        self.transport == Transport::Tcp
+    }
+
+    /// True if senders obey it.
+    pub(crate) fn reacts(self) -> bool {
+        self.reacts
+    }
+
+    /// True if switches mark packets for it.
+    pub(crate) fn marks(self) -> bool {
+        self.marks
+    }
+
+    /// What it sends to senders, if anything: CNPs, CNMs.
+    pub(crate) fn notifies_by(self) -> Option<&'static str> {
+        self.notifies_by
+    }
+
+    /// Keys of its table that set its own congestion point, which another `marking` replaces; none if
+    /// it cannot do without.
+    pub(crate) fn replaceable(self) -> Option<&'static [&'static str]> {
+        self.replaceable
+    }
+
+    /// What is odd about a run with it: a message, and help.
+    pub(crate) fn warning(self, config: &Config) -> Option<(String, &'static str)> {
+        (self.warning)(config)
+    }
+
+    /// The scheme with what its table says, if it has one.
+    pub(crate) fn configure(
+        self,
+        table: Option<Table<'_>>,
+        base_rtt: &dyn Fn() -> Time,
+    ) -> Checked<SchemeConfig> {
+        (self.configure)(table, base_rtt)
+    }
+}
+
+impl PartialEq for CongestionControl {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl fmt::Debug for CongestionControl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}

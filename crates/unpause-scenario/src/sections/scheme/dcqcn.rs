@@ -1,0 +1,62 @@
+//! DCQCN (SIGCOMM 2015).
+
+use unpause_protocols::congestion_point::{self, red};
+use unpause_protocols::{notification_point, reaction_point};
+use unpause_sim::config::SchemeConfig;
+
+use super::congestion_control::Scheme;
+use crate::text::error::Checked;
+use crate::text::quantity::{DataRate, Duration, Ratio, Size};
+use crate::text::section::{ordered, section};
+use crate::text::setting::{AlphaOrder, PowerOfHalf};
+
+/// Parameters of its points.
+#[derive(Default)]
+pub(super) struct Dcqcn {
+    cp: red::Params,
+    np: notification_point::dcqcn::Params,
+    rp: reaction_point::dcqcn::Params,
+}
+
+section!(Keys for Dcqcn {
+    kmin: Size "no marks up to this queue length" => cp.kmin;
+    kmax: Size "every packet is marked above this queue length" => cp.kmax;
+    pmax: Ratio "marking probability at kmax" => cp.pmax;
+    cnp_interval: Duration "least time between two CNPs of a flow" => np.cnp_interval;
+    np_poll: bool "look for marks at every interval's end instead of answering the first" => np.np_poll;
+    g: PowerOfHalf "gain of alpha" => rp.g_log2;
+    alpha_init: Ratio "alpha of a flow that has seen no CNP" => rp.alpha_init;
+    alpha_order: AlphaOrder "on a CNP: cut-first or update-first" => rp.alpha_order;
+    alpha_timer: Duration "alpha decays once in so long without a CNP" => rp.alpha_timer;
+    increase_timer: Duration "duration of one cycle of the increase timer" => rp.increase_timer;
+    byte_counter: Size "bytes of one cycle of the byte counter" => rp.byte_counter;
+    fr_threshold: u32 "cycles F of fast recovery" => rp.fr_threshold;
+    clamp_target: bool "every CNP lowers the target rate" => rp.clamp_target;
+    rate_ai: DataRate "step of additive increase" => rp.rate_ai;
+    rate_hai: DataRate "step of hyper increase" => rp.rate_hai;
+    min_rate: DataRate "the rate never falls below this" => rp.min_rate;
+});
+
+impl Scheme for Dcqcn {
+    const NAME: &'static str = "dcqcn";
+    const SUMMARY: &'static str =
+        "DCQCN (SIGCOMM 2015): RED marks, CNPs, rate cuts by a running estimate";
+    const MARKS: bool = true;
+    const NOTIFIES_BY: Option<&'static str> = Some("CNP");
+    const REPLACEABLE: Option<&'static [&'static str]> = Some(&["kmin", "kmax", "pmax"]);
+    type Keys = Keys;
+
+    fn check(&self, keys: &Keys) -> Checked<()> {
+        let (kmin, kmax) = (("kmin", &keys.kmin), ("kmax", &keys.kmax));
+        ordered(kmin, &self.cp.kmin, kmax, &self.cp.kmax)
+    }
+
+    fn config(self) -> SchemeConfig {
+        SchemeConfig {
+            congestion_point: congestion_point::Config::Red(self.cp),
+            notification_point: notification_point::Config::Dcqcn(self.np),
+            reaction_point: reaction_point::Config::Dcqcn(self.rp),
+            ..SchemeConfig::default()
+        }
+    }
+}

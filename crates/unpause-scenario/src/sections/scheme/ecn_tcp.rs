@@ -1,0 +1,37 @@
+//! TCP with ECN (RFC 3168).
+
+use unpause_protocols::congestion_point::{self, dctcp_red};
+use unpause_protocols::window;
+use unpause_sim::config::SchemeConfig;
+use unpause_sim::traffic::Transport;
+
+use super::congestion_control::Scheme;
+use crate::text::quantity::Size;
+use crate::text::section::section;
+
+/// Parameters of its points.
+#[derive(Default)]
+pub(super) struct EcnTcp {
+    cp: dctcp_red::Params,
+}
+
+section!(Keys for EcnTcp {
+    k: Size "a packet that finds so much in its queue is marked" => cp.threshold;
+});
+
+impl Scheme for EcnTcp {
+    const NAME: &'static str = "ecn-tcp";
+    const SUMMARY: &'static str = "TCP with ECN (RFC 3168): the window is halved at a mark, too";
+    const TRANSPORT: Transport = Transport::Tcp;
+    const MARKS: bool = true;
+    const REPLACEABLE: Option<&'static [&'static str]> = Some(&["k"]);
+    type Keys = Keys;
+
+    fn config(self) -> SchemeConfig {
+        SchemeConfig {
+            congestion_point: congestion_point::Config::DctcpRed(self.cp),
+            window: window::Config::EcnTcp(Default::default()),
+            ..SchemeConfig::default()
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! `congestion_control` and `tcp` of `[[scheme]]`: a file for each value.
+
+mod choice;
+mod congestion_control;
+mod dcqcn;
+mod dctcp;
+mod ecn_tcp;
+mod newreno;
+mod none;
+mod pcn;
+mod qcn;
+mod timely;
+
+pub(crate) use choice::{Chosen, congestion_control};
+pub use congestion_control::CongestionControl;
+
+/// Every value of `congestion_control`, in the order of a list of them.
+pub const CONGESTION_CONTROLS: [CongestionControl; 8] = [
+    CongestionControl::of::<none::PfcAlone>(),
+    CongestionControl::of::<qcn::Qcn>(),
+    CongestionControl::of::<dcqcn::Dcqcn>(),
+    CongestionControl::of::<timely::Timely>(),
+    CongestionControl::of::<pcn::Pcn>(),
+    CongestionControl::of::<newreno::NewReno>(),
+    CongestionControl::of::<ecn_tcp::EcnTcp>(),
+    CongestionControl::of::<dctcp::Dctcp>(),
+];

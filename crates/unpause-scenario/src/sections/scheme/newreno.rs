@@ -1,0 +1,41 @@
+//! TCP NewReno (RFC 6582).
+
+use unpause_protocols::congestion_point::{self, faults};
+use unpause_protocols::units::Fraction;
+use unpause_protocols::window;
+use unpause_sim::config::SchemeConfig;
+use unpause_sim::traffic::Transport;
+
+use super::congestion_control::Scheme;
+use crate::text::quantity::Ratio;
+use crate::text::section::section;
+
+/// Parameters of its points.
+#[derive(Default)]
+pub(super) struct NewReno {
+    cp: faults::Params,
+}
+
+section!(Keys for NewReno {
+    drop_probability: Ratio "switches drop each data packet with this probability" => cp.drop_probability;
+});
+
+impl Scheme for NewReno {
+    const NAME: &'static str = "newreno";
+    const SUMMARY: &'static str = "TCP NewReno (RFC 6582): the window is halved at a loss";
+    const TRANSPORT: Transport = Transport::Tcp;
+    const REPLACEABLE: Option<&'static [&'static str]> = Some(&["drop_probability"]);
+    type Keys = Keys;
+
+    fn config(self) -> SchemeConfig {
+        let drops = self.cp.drop_probability > Fraction::ZERO;
+        SchemeConfig {
+            congestion_point: match drops {
+                true => congestion_point::Config::Faults(self.cp),
+                false => congestion_point::Config::None,
+            },
+            window: window::Config::NewReno(Default::default()),
+            ..SchemeConfig::default()
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! PCN (NSDI 2020).
+
+use unpause_protocols::congestion_point::{self, np_ecn};
+use unpause_protocols::{notification_point, reaction_point};
+use unpause_sim::config::SchemeConfig;
+
+use super::congestion_control::Scheme;
+use crate::text::error::Checked;
+use crate::text::quantity::{DataRate, Duration, Ratio};
+use crate::text::section::{ordered, section};
+use crate::text::setting::{MarkBasis, Percent};
+
+/// Parameters of its points.
+#[derive(Default)]
+pub(super) struct Pcn {
+    cp: np_ecn::Params,
+    np: notification_point::pcn::Params,
+    rp: reaction_point::pcn::Params,
+}
+
+section!(Keys for Pcn {
+    period: Duration "CNP period T" => np.period;
+    congested_above: Percent "a period with more than this share of marked packets is congested"
+        => np.congested_above_percent;
+    rec_rate_unit: DataRate "unit of the receive rate in a CNP" => np.rec_rate_unit, rp.rec_rate_unit;
+    w_min: Ratio "discount in a decrease, and weight of the first increase after it" => rp.w_min;
+    w_max: Ratio "largest weight of an increase" => rp.w_max;
+    min_rate: DataRate "the rate never falls below this" => rp.min_rate;
+    mark_basis: MarkBasis "queue length that decides a mark: dequeue-after, enqueue-before"
+        => cp.mark_basis;
+});
+
+impl Scheme for Pcn {
+    const NAME: &'static str = "pcn";
+    const SUMMARY: &'static str =
+        "PCN (NSDI 2020): marks that forgive PAUSE, receiver-driven rates";
+    const MARKS: bool = true;
+    const NOTIFIES_BY: Option<&'static str> = Some("CNP");
+    const REPLACEABLE: Option<&'static [&'static str]> = Some(&["mark_basis"]);
+    type Keys = Keys;
+
+    fn check(&self, keys: &Keys) -> Checked<()> {
+        let (w_min, w_max) = (("w_min", &keys.w_min), ("w_max", &keys.w_max));
+        ordered(w_min, &self.rp.w_min, w_max, &self.rp.w_max)
+    }
+
+    fn config(self) -> SchemeConfig {
+        SchemeConfig {
+            congestion_point: congestion_point::Config::NpEcn(self.cp),
+            notification_point: notification_point::Config::Pcn(self.np),
+            reaction_point: reaction_point::Config::Pcn(self.rp),
+            ..SchemeConfig::default()
+        }
+    }
+}

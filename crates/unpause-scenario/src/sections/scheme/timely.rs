@@ -1,0 +1,66 @@
+//! TIMELY (SIGCOMM 2015).
+
+use serde_spanned::Spanned;
+use unpause_protocols::reaction_point::{self, timely};
+use unpause_protocols::units::Time;
+use unpause_sim::config::SchemeConfig;
+
+use super::congestion_control::Scheme;
+use crate::text::error::{Checked, Problem};
+use crate::text::quantity::{DataRate, Duration, Ratio, Size};
+use crate::text::section::{ordered, section};
+use crate::text::setting::TimelyVariant;
+
+pub(super) use timely::Params as Timely;
+
+section!(Keys for Timely {
+    variant: TimelyVariant "per-packet, segment, patched; the other defaults are of per-packet"
+        => variant;
+    ewma: Ratio "weight of the newest RTT difference" => ewma;
+    t_low: Duration "below this RTT the rate always grows" => t_low;
+    t_high: Duration "above this RTT the rate always falls" => t_high;
+    min_rtt: Duration = "base RTT of the topology" "what the gradient is normalised by" => min_rtt;
+    delta: DataRate "additive step" => delta;
+    beta: Ratio "gain of a decrease" => beta;
+    hai_after: u32 "falls in a row after which steps are larger" => hai_after;
+    hai_factor: u32 "how many times larger" => hai_factor;
+    segment: Size "size of a segment; of no effect per packet" => segment_bytes;
+    min_rate: DataRate "the rate never falls below this" => min_rate;
+});
+
+impl Scheme for Timely {
+    const NAME: &'static str = "timely";
+    const SUMMARY: &'static str = "TIMELY (SIGCOMM 2015): senders follow the gradient of the RTT";
+    type Keys = Keys;
+
+    fn defaults(keys: &Keys, base_rtt: &dyn Fn() -> Time) -> Self {
+        let variant = keys.variant.as_ref().map(Spanned::get_ref);
+        let mut params = match variant {
+            None | Some(TimelyVariant::PerPacket) => Self::per_packet(),
+            Some(TimelyVariant::Segment) => Self::segment(),
+            Some(TimelyVariant::Patched) => Self::patched(),
+        };
+        params.min_rtt = base_rtt();
+        params
+    }
+
+    fn check(&self, keys: &Keys) -> Checked<()> {
+        if let Some(segment) = &keys.segment
+            && self.variant == timely::Variant::PerPacket
+        {
+            return Problem::new("`segment` has no effect")
+                .at(segment.span(), "the variant is per-packet")
+                .help("remove it, or set variant = \"segment\" or \"patched\"")
+                .err();
+        }
+        let (t_low, t_high) = (("t_low", &keys.t_low), ("t_high", &keys.t_high));
+        ordered(t_low, &self.t_low, t_high, &self.t_high)
+    }
+
+    fn config(self) -> SchemeConfig {
+        SchemeConfig {
+            reaction_point: reaction_point::Config::Timely(self),
+            ..SchemeConfig::default()
+        }
+    }
+}

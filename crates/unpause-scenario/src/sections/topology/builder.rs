@@ -1,0 +1,101 @@
+//! What a builder says of itself, once.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use serde::Deserialize;
+
+use crate::text::document::{self, Table};
+use crate::text::error::{Checked, Problem};
+use crate::topology::{Invalid, Topology};
+
+/// A value of `builder`: its keys.
+pub(super) trait Builder {
+    /// As written in the file.
+    const NAME: &'static str;
+    /// Its keys, with the defaults of those that have one.
+    const KEYS: &'static str;
+    /// The names of nodes, and how they are linked.
+    const NODES: &'static str;
+
+    /// Reads its table and builds what it says.
+    fn read(table: Table<'_>, places: &mut Places) -> Checked<Result<Topology, Invalid>>;
+}
+
+/// The keys of a builder.
+pub(super) fn keys<'i, B: Deserialize<'i>>(table: Table<'i>) -> Checked<B> {
+    document::read(table, &["builder"])
+}
+
+/// The default of a number of parallel links.
+pub(super) fn one() -> u32 {
+    1
+}
+
+/// A value of `builder`.
+#[derive(Clone, Copy)]
+pub struct TopologyBuilder {
+    name: &'static str,
+    keys: &'static str,
+    nodes: &'static str,
+    build: fn(Table<'_>, Places) -> Checked<Topology>,
+}
+
+impl TopologyBuilder {
+    pub(super) const fn of<B: Builder>() -> Self {
+        Self {
+            name: B::NAME,
+            keys: B::KEYS,
+            nodes: B::NODES,
+            build: |table, mut places| {
+                let built = B::read(table, &mut places)?;
+                built.map_err(|invalid| places.problem(&invalid))
+            },
+        }
+    }
+
+    /// As written in the file.
+    pub fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// Its keys, with the defaults of those that have one; in Markdown.
+    pub fn keys(self) -> &'static str {
+        self.keys
+    }
+
+    /// The names of nodes, and how they are linked; in Markdown.
+    pub fn nodes(self) -> &'static str {
+        self.nodes
+    }
+
+    /// Builds what the table says.
+    pub(super) fn build(self, table: Table<'_>, places: Places) -> Checked<Topology> {
+        (self.build)(table, places)
+    }
+}
+
+/// Where the keys of the table are.
+pub(super) struct Places {
+    pub table: Range<usize>,
+    pub keys: HashMap<String, Range<usize>>,
+}
+
+impl Places {
+    fn problem(&self, invalid: &Invalid) -> Box<Problem> {
+        let place = self.keys.get(&invalid.field).unwrap_or(&self.table).clone();
+        let label = match invalid.field.as_str() {
+            "links" => "see the [[topology.link]] entries",
+            field if field.starts_with("links[") => "this link",
+            _ => "here",
+        };
+        with_rates(Problem::new(&*invalid.message).at(place, label))
+    }
+}
+
+/// Says which rates there are, if that is the problem.
+pub(super) fn with_rates(problem: Problem) -> Box<Problem> {
+    let is_rate = problem.message.contains("picoseconds");
+    let help = "1, 2.5, 5, 10, 25, 40, 50, 100, 200, 400 and 800 Gb/s are such rates";
+    Box::new(problem.help_if(is_rate.then(|| help.to_owned())))
+}

@@ -1,0 +1,91 @@
+//! Three tiers: pods below spines.
+
+use serde::Deserialize;
+use unpause_protocols::units::{Rate, Time};
+
+use super::builder::{Builder, Places, keys, one};
+use super::links::Links;
+use crate::text::document::Table;
+use crate::text::error::Checked;
+use crate::text::quantity::{duration, rate, rate_if_set};
+use crate::topology::{Invalid, Topology, nodes, positive};
+
+/// Three tiers: in a pod every ToR has `tor_leaf_links` links to every leaf, and every leaf of every
+/// pod has a link to every spine, as in PCN's evaluation (Fig. 14). Hosts `H0`, … fill `tor0` first;
+/// ToRs `tor0`, … and leaves `leaf0`, … fill pod 0 first; spines are `spine0`, …
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClosPods {
+    /// Number of pods.
+    pub pods: u32,
+    /// ToRs of each pod.
+    pub tors_per_pod: u32,
+    /// Leaves of each pod.
+    pub leaves_per_pod: u32,
+    /// Number of spines; 0 for a single pod.
+    pub spines: u32,
+    /// Hosts of each ToR.
+    pub hosts_per_tor: u32,
+    /// Rate of every host's link.
+    #[serde(deserialize_with = "rate")]
+    pub host_rate: Rate,
+    /// Rate of every link between switches; `None` for the hosts' rate.
+    #[serde(default, deserialize_with = "rate_if_set")]
+    pub fabric_rate: Option<Rate>,
+    /// Links between each ToR and each leaf of its pod.
+    #[serde(default = "one")]
+    pub tor_leaf_links: u32,
+    /// Delay of every link.
+    #[serde(deserialize_with = "duration")]
+    pub delay: Time,
+}
+
+impl ClosPods {
+    /// Builds it.
+    pub fn build(&self) -> Result<Topology, Invalid> {
+        positive("pods", self.pods)?;
+        positive("tors_per_pod", self.tors_per_pod)?;
+        positive("leaves_per_pod", self.leaves_per_pod)?;
+        positive("hosts_per_tor", self.hosts_per_tor)?;
+        positive("tor_leaf_links", self.tor_leaf_links)?;
+        if self.pods > 1 {
+            positive("spines", self.spines)?;
+        }
+        let links = Links::new(
+            self.host_rate,
+            self.fabric_rate.unwrap_or(self.host_rate),
+            self.delay,
+        )?;
+        let mut topology = Topology::default();
+        let hosts = nodes(
+            "hosts_per_tor",
+            &[self.pods, self.tors_per_pod, self.hosts_per_tor],
+        )?;
+        let hosts = topology.add_hosts(hosts);
+        let tors = topology.add_switches("tor", self.pods * self.tors_per_pod);
+        let leaves = nodes("leaves_per_pod", &[self.pods, self.leaves_per_pod])?;
+        let leaves = topology.add_switches("leaf", leaves);
+        let spines = topology.add_switches("spine", nodes("spines", &[self.spines])?);
+        links.hosts(&mut topology, &hosts, &tors);
+        let pods = tors
+            .chunks(self.tors_per_pod as usize)
+            .zip(leaves.chunks(self.leaves_per_pod as usize));
+        for (tors, leaves) in pods {
+            links.all_pairs(&mut topology, tors, leaves, self.tor_leaf_links);
+        }
+        links.all_pairs(&mut topology, &leaves, &spines, 1);
+        topology.validate()
+    }
+}
+
+impl Builder for ClosPods {
+    const NAME: &'static str = "clos";
+    const KEYS: &'static str = "`pods`, `tors_per_pod`, `leaves_per_pod`, `spines`, `hosts_per_tor`, \
+        `host_rate`, `delay`, `fabric_rate` = `host_rate`, `tor_leaf_links` = 1";
+    const NODES: &'static str = "`H0`, … fill `tor0` first; `tor0`, … and `leaf0`, … fill pod 0 first; \
+        `spine0`, … Every leaf has a link to every spine";
+
+    fn read(table: Table<'_>, _: &mut Places) -> Checked<Result<Topology, Invalid>> {
+        Ok(keys::<Self>(table)?.build())
+    }
+}

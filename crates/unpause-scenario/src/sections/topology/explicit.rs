@@ -1,0 +1,196 @@
+//! Nodes and links written out.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde_spanned::Spanned;
+use unpause_protocols::units::{Rate, Time};
+
+use super::builder::{Builder, Places, with_rates};
+use crate::text::document::{self, Table, take_tables};
+use crate::text::error::{Checked, Problem, nearest};
+use crate::text::name_list::{Expanded, expanded};
+use crate::text::quantity::{DataRate, Duration};
+use crate::topology::{Invalid, Topology, positive, positive_delay, whole_rate};
+
+/// Named nodes and their links.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Explicit {
+    /// Names of the hosts.
+    pub hosts: Vec<String>,
+    /// Names of the switches.
+    pub switches: Vec<String>,
+    /// Links, each pair of nodes at most once.
+    pub links: Vec<ExplicitLink>,
+}
+
+/// A link between two named nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExplicitLink {
+    /// One end.
+    pub a: String,
+    /// The other end.
+    pub b: String,
+    /// Rate of each direction.
+    pub rate: Rate,
+    /// Delay.
+    pub delay: Time,
+    /// How many such links there are between the two.
+    pub parallel: u32,
+}
+
+impl Explicit {
+    /// Builds it. Fields of errors are `links[i]`, i from 0 in [`Explicit::links`].
+    pub fn build(&self) -> Result<Topology, Invalid> {
+        let mut topology = Topology::default();
+        for name in &self.hosts {
+            topology.add_host(name);
+        }
+        for name in &self.switches {
+            topology.add_switch(name);
+        }
+        let nodes: HashMap<String, u32> = topology.names.iter().cloned().zip(0..).collect();
+        let mut seen = HashMap::new();
+        for (index, link) in self.links.iter().enumerate() {
+            let field = format!("links[{index}]");
+            let node = |name: &String| {
+                nodes.get(name).copied().ok_or_else(|| {
+                    let names: Vec<&str> = topology.names.iter().map(String::as_str).collect();
+                    let help =
+                        nearest(name, &names).map_or(String::new(), |help| format!("; {help}"));
+                    Invalid::new(&field, format!("there is no node `{name}`{help}"))
+                })
+            };
+            let (a, b) = (node(&link.a)?, node(&link.b)?);
+            positive(&field, link.parallel)
+                .map_err(|error| Invalid::new(error.field, "`parallel` must be at least 1"))?;
+            whole_rate(&field, link.rate)?;
+            positive_delay(&field, link.delay)?;
+            if let Some(first) = seen.insert((a.min(b), a.max(b)), index) {
+                let message = format!(
+                    "`{}` and `{}` are linked by links[{first}] already; for more links between them write `parallel`",
+                    link.a, link.b
+                );
+                return Err(Invalid::new(field, message));
+            }
+            if a == b {
+                return Err(Invalid::new(
+                    field,
+                    format!("`{}` is linked to itself", link.a),
+                ));
+            }
+            for _ in 0..link.parallel {
+                topology.connect(a, b, link.rate, link.delay);
+            }
+        }
+        topology.validate()
+    }
+}
+
+impl Builder for Explicit {
+    const NAME: &'static str = "explicit";
+    const KEYS: &'static str = "`hosts`, `switches` (names), `rate`, `delay`, and a `[[topology.link]]` for \
+        each link";
+    const NODES: &'static str = "as named";
+
+    fn read(table: Table<'_>, places: &mut Places) -> Checked<Result<Topology, Invalid>> {
+        Ok(read(table, places)?.build())
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Keys {
+    hosts: Spanned<Expanded>,
+    #[serde(deserialize_with = "expanded")]
+    switches: Vec<String>,
+    rate: Option<DataRate>,
+    delay: Option<Duration>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LinkKeys {
+    a: Spanned<String>,
+    b: Spanned<String>,
+    rate: Option<Spanned<DataRate>>,
+    delay: Option<Spanned<Duration>>,
+    parallel: Option<u32>,
+}
+
+/// Reads the links, and checks here what the builder would also find but could not place as well.
+fn read(mut table: Table<'_>, places: &mut Places) -> Checked<Explicit> {
+    let link_tables = take_tables(&mut table, "link")?;
+    let k: Keys = document::read(table, &["builder", "link"])?;
+    let hosts_place = k.hosts.span();
+    let (hosts, switches) = (k.hosts.into_inner().0, k.switches);
+    let mut links = Vec::new();
+    let mut pairs: HashMap<(String, String), Range<usize>> = HashMap::new();
+    for (index, table) in link_tables.into_iter().enumerate() {
+        let span = table.span();
+        places.keys.insert(format!("links[{index}]"), span.clone());
+        let link: LinkKeys = document::read(table, &[])?;
+        for end in [&link.a, &link.b] {
+            let mut known = hosts.iter().chain(&switches).map(String::as_str);
+            if !known.clone().any(|name| name == end.get_ref()) {
+                let known: Vec<&str> = known.by_ref().collect();
+                return Problem::new(format!("there is no node `{}`", end.get_ref()))
+                    .at(end.span(), "neither in `hosts` nor in `switches`")
+                    .help_if(nearest(end.get_ref(), &known))
+                    .err();
+            }
+        }
+        let missing = |key: &str| {
+            let problem = Problem::new(format!("key `{key}` is missing"))
+                .at(span.clone(), format!("this link needs `{key}`"))
+                .help(format!(
+                    "set it here, or in [topology] for every link: {key} = …"
+                ));
+            Box::new(problem)
+        };
+        let rate: Rate = match &link.rate {
+            Some(rate) => {
+                whole_rate("rate", rate.get_ref().0).map_err(|e| at_link(&e, rate.span()))?;
+                rate.get_ref().0
+            }
+            None => k.rate.ok_or_else(|| missing("rate"))?.0,
+        };
+        let delay: Time = match &link.delay {
+            Some(delay) => {
+                positive_delay("delay", delay.get_ref().0)
+                    .map_err(|e| at_link(&e, delay.span()))?;
+                delay.get_ref().0
+            }
+            None => k.delay.ok_or_else(|| missing("delay"))?.0,
+        };
+        let (a, b) = (link.a.into_inner(), link.b.into_inner());
+        let pair = (a.clone().min(b.clone()), a.clone().max(b.clone()));
+        if let Some(first) = pairs.insert(pair, span.clone()) {
+            return Problem::new(format!("two links between {a} and {b}"))
+                .at(span, "the second")
+                .at(first, "the first")
+                .help("remove one; for more links between two switches write `parallel = 2` in the first")
+                .err();
+        }
+        let parallel = link.parallel.unwrap_or(1);
+        links.push(ExplicitLink {
+            a,
+            b,
+            rate,
+            delay,
+            parallel,
+        });
+    }
+    // Hosts without a link, and parts without a path between them, are found by the builder.
+    places.keys.insert("links".into(), hosts_place);
+    Ok(Explicit {
+        hosts,
+        switches,
+        links,
+    })
+}
+
+fn at_link(invalid: &Invalid, place: Range<usize>) -> Box<Problem> {
+    with_rates(Problem::new(&*invalid.message).at(place, "of this link"))
+}

@@ -1,0 +1,96 @@
+//! The k-ary fat-tree.
+
+use serde::Deserialize;
+use unpause_protocols::units::{Rate, Time};
+
+use super::builder::{Builder, Places, keys};
+use super::links::Links;
+use crate::text::document::Table;
+use crate::text::error::Checked;
+use crate::text::quantity::{duration, rate, rate_if_set};
+use crate::topology::{Invalid, Topology, whole_rate};
+
+/// The k-ary fat-tree of Al-Fares et al. (SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation
+/// switches, (k/2)^2 core switches, k^3/4 hosts. Hosts `H0`, … fill `edge0` first; `edge0`, … and
+/// `agg0`, … fill pod 0 first. Aggregation switch i of every pod has a link to each of the cores
+/// `core(i u)` to `core(i u + u - 1)`, where u is `agg_uplinks`. With fewer uplinks there are fewer
+/// switches above, and less capacity than below.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FatTree {
+    /// Ports of every edge switch that has k/2 uplinks, even.
+    pub k: u32,
+    /// Links from each edge switch up, and so aggregation switches of each pod: up to k/2, which
+    /// `None` stands for.
+    pub edge_uplinks: Option<u32>,
+    /// Links from each aggregation switch up: up to k/2, which `None` stands for.
+    pub agg_uplinks: Option<u32>,
+    /// Rate of every host's link.
+    #[serde(deserialize_with = "rate")]
+    pub host_rate: Rate,
+    /// Rate of every link between edge and aggregation; `None` for the hosts' rate.
+    #[serde(default, deserialize_with = "rate_if_set")]
+    pub fabric_rate: Option<Rate>,
+    /// Rate of every link between aggregation and core; `None` for that below.
+    #[serde(default, deserialize_with = "rate_if_set")]
+    pub core_rate: Option<Rate>,
+    /// Delay of every link.
+    #[serde(deserialize_with = "duration")]
+    pub delay: Time,
+}
+
+impl FatTree {
+    /// Builds it.
+    pub fn build(&self) -> Result<Topology, Invalid> {
+        if self.k < 2 || !self.k.is_multiple_of(2) || self.k > 128 {
+            return Err(Invalid::new("k", "must be an even number from 2 to 128"));
+        }
+        let half = self.k / 2;
+        let edge_uplinks = self.edge_uplinks.unwrap_or(half);
+        let agg_uplinks = self.agg_uplinks.unwrap_or(half);
+        for (field, uplinks) in [("edge_uplinks", edge_uplinks), ("agg_uplinks", agg_uplinks)] {
+            if !(1..=half).contains(&uplinks) {
+                return Err(Invalid::new(
+                    field,
+                    format!("must be from 1 to k/2 = {half}"),
+                ));
+            }
+        }
+        let fabric_rate = self.fabric_rate.unwrap_or(self.host_rate);
+        let core_rate = self.core_rate.unwrap_or(fabric_rate);
+        let links = Links::new(self.host_rate, fabric_rate, self.delay)?;
+        whole_rate("core_rate", core_rate)?;
+        let mut topology = Topology::default();
+        let hosts = topology.add_hosts(self.k * half * half);
+        let edges = topology.add_switches("edge", self.k * half);
+        let aggregations = topology.add_switches("agg", self.k * edge_uplinks);
+        let cores = topology.add_switches("core", edge_uplinks * agg_uplinks);
+        links.hosts(&mut topology, &hosts, &edges);
+        let pods = edges
+            .chunks(half as usize)
+            .zip(aggregations.chunks(edge_uplinks as usize));
+        for (edges, aggregations) in pods {
+            links.all_pairs(&mut topology, edges, aggregations, 1);
+            let cores = cores.chunks(agg_uplinks as usize);
+            for (&aggregation, cores) in aggregations.iter().zip(cores) {
+                for &core in cores {
+                    topology.connect(aggregation, core, core_rate, self.delay);
+                }
+            }
+        }
+        topology.validate()
+    }
+}
+
+impl Builder for FatTree {
+    const NAME: &'static str = "fat-tree";
+    const KEYS: &'static str = "`k`, `host_rate`, `delay`, `fabric_rate` = `host_rate` (edge to aggregation), \
+        `core_rate` = `fabric_rate`, `edge_uplinks` = k/2, `agg_uplinks` = k/2";
+    const NODES: &'static str = "k³/4 hosts `H0`, …; `edge0`, …, `agg0`, …, `core0`, … With u = `edge_uplinks` \
+        and v = `agg_uplinks` a pod has u aggregation switches, each with v links to \
+        the core, which has u v switches";
+
+    fn read(table: Table<'_>, _: &mut Places) -> Checked<Result<Topology, Invalid>> {
+        Ok(keys::<Self>(table)?.build())
+    }
+}

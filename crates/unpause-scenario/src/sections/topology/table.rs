@@ -1,0 +1,58 @@
+//! `[topology]`: a builder and its parameters, or a file.
+
+use serde::Deserialize;
+
+use super::BUILDERS;
+use super::builder::Places;
+use crate::import::files::Files;
+use crate::text::checks::both;
+use crate::text::document::{Table, read, take_string};
+use crate::text::error::{Checked, Problem, nearest};
+use crate::topology::Topology;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileKeys {
+    parallel: Option<u32>,
+}
+
+/// Reads the `[topology]` table and builds what it says.
+pub(crate) fn topology(mut table: Table<'_>, files: &Files) -> Checked<Topology> {
+    let places = Places {
+        table: table.span(),
+        keys: table
+            .get_ref()
+            .iter()
+            .map(|(k, v)| (k.get_ref().to_string(), v.span()))
+            .collect(),
+    };
+    let file = take_string(&mut table, "file")?;
+    let builder = take_string(&mut table, "builder")?;
+    let name = match (file, builder) {
+        (Some(file), None) => {
+            let keys: FileKeys = read(table, &["file"])?;
+            return files.topology(&file, keys.parallel.unwrap_or(1));
+        }
+        (Some(file), Some(builder)) => return both("file", &file, "builder", &builder),
+        (None, Some(builder)) => builder,
+        (None, None) => {
+            return Problem::new("neither `builder` nor `file`")
+                .at(places.table, "in this table")
+                .help("set builder = \"two-switch\" (`unpause list` shows all), or file = \"topology.txt\"")
+                .err();
+        }
+    };
+    let found = BUILDERS
+        .iter()
+        .find(|builder| builder.name() == name.get_ref());
+    match found {
+        Some(builder) => builder.build(table, places),
+        None => {
+            let builders = BUILDERS.map(|builder| builder.name());
+            Problem::new(format!("unknown topology builder \"{}\"", name.get_ref()))
+                .at(name.span(), "here")
+                .help_if(nearest(name.get_ref(), &builders))
+                .err()
+        }
+    }
+}

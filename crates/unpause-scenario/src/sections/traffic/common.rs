@@ -1,0 +1,204 @@
+//! Keys that flows of every kind have.
+
+use serde::Deserialize;
+use serde_spanned::Spanned;
+use unpause_protocols::units::Rate;
+use unpause_sim::traffic::{FlowSettings, PriorityBySize, Transport};
+
+use super::context::Context;
+use crate::sections::extra_delay::ExtraDelayKey;
+use crate::text::checks;
+use crate::text::error::{Checked, Problem};
+use crate::text::name_list::NameList;
+use crate::text::quantity::{DataRate, Size};
+
+/// Keys of every kind.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Common {
+    pub name: Spanned<String>,
+    pub schemes: Option<Spanned<NameList>>,
+    pub priority: Option<Spanned<u8>>,
+    pub priority_by_size: Option<Spanned<Vec<SizeClass>>>,
+    pub rate_limit: Option<Spanned<DataRate>>,
+    pub offered: Option<Spanned<DataRate>>,
+    pub controlled: Option<Spanned<bool>>,
+    pub record: Option<bool>,
+    pub transport: Option<Spanned<TransportName>>,
+    pub extra_delay: Option<Spanned<ExtraDelayKey>>,
+}
+
+/// An entry of `priority_by_size`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SizeClass {
+    pub upto: Spanned<Size>,
+    pub priority: Spanned<u8>,
+}
+
+pub(super) const COMMON_KEYS: [&str; 10] = [
+    "name",
+    "schemes",
+    "priority",
+    "priority_by_size",
+    "rate_limit",
+    "offered",
+    "controlled",
+    "record",
+    "transport",
+    "extra_delay",
+];
+
+/// What carries the flows of an entry.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum TransportName {
+    Roce,
+    Tcp,
+}
+
+/// What the flows of an entry have in common.
+pub(super) fn settings(common: &Common, context: &Context<'_>) -> Checked<FlowSettings> {
+    let mut settings = FlowSettings::default();
+    if let Some(priority) = &common.priority {
+        settings.priority = data_priority(priority, context)?;
+    }
+    if let Some(classes) = &common.priority_by_size {
+        settings.by_size = by_size(classes, context)?;
+    }
+    settings.transport = transport(common, context)?;
+    if let Some(offered) = &common.offered
+        && settings.transport == Transport::Tcp
+    {
+        return Problem::new("`offered` has no effect")
+            .at(offered.span(), format!("these flows are TCP in scheme `{}`", context.scheme))
+            .help("remove it, set transport = \"roce\", or leave this entry out of that scheme by `schemes`")
+            .err();
+    }
+    if let Some(first) = context
+        .first_priority
+        .filter(|_| settings.transport == Transport::Tcp)
+    {
+        pias_alone(common)?;
+        settings.priority = first;
+    }
+    settings.extra_delay = context
+        .delays
+        .of_entry(&common.extra_delay, context.files)?;
+    for (key, rate, slot) in [
+        ("rate_limit", &common.rate_limit, &mut settings.rate_limit),
+        ("offered", &common.offered, &mut settings.offered),
+    ] {
+        if let Some(rate) = rate {
+            if rate.get_ref().0 == Rate::ZERO {
+                return Problem::new(format!("`{key}` is zero"))
+                    .at(rate.span(), "nothing would be sent")
+                    .err();
+            }
+            *slot = Some(rate.get_ref().0);
+        }
+    }
+    settings.controlled = common.controlled.as_ref().is_none_or(|it| *it.get_ref());
+    settings.recorded = common.record.unwrap_or(settings.recorded);
+    Ok(settings)
+}
+
+/// PIAS tags every segment of a TCP flow: no other key may.
+fn pias_alone(common: &Common) -> Checked<()> {
+    let priority = common.priority.as_ref().map(|it| ("priority", it.span()));
+    let by_size = common.priority_by_size.as_ref();
+    let by_size = by_size.map(|it| ("priority_by_size", it.span()));
+    let Some((key, span)) = priority.or(by_size) else {
+        return Ok(());
+    };
+    Problem::new(format!("`{key}` has no effect"))
+        .at(span, "[pias] gives the segments of TCP flows theirs")
+        .help("remove it, or [pias]")
+        .err()
+}
+
+/// What carries the flows of an entry: what it says, else TCP if that is what the scheme controls.
+/// Flows that obey PFC only are RoCE.
+fn transport(common: &Common, context: &Context<'_>) -> Checked<Transport> {
+    let uncontrolled = common.controlled.as_ref().filter(|it| !*it.get_ref());
+    let Some(said) = &common.transport else {
+        return Ok(match uncontrolled {
+            Some(_) => Transport::Roce,
+            None => context.transport,
+        });
+    };
+    if let TransportName::Roce = said.get_ref() {
+        return Ok(Transport::Roce);
+    }
+    if !context.has_tcp {
+        return Problem::new(format!("scheme `{}` has no TCP", context.scheme))
+            .at(said.span(), "needs the law of a congestion window")
+            .help(
+                "set tcp = \"dctcp\" in that [[scheme]] (or newreno, ecn-tcp), or leave this entry \
+                 out of it by `schemes`",
+            )
+            .err();
+    }
+    if let Some(uncontrolled) = uncontrolled {
+        return Problem::new("TCP is always controlled")
+            .at(uncontrolled.span(), "cannot be switched off")
+            .at(said.span(), "by this transport")
+            .help("remove `controlled`, or set transport = \"roce\"")
+            .err();
+    }
+    Ok(Transport::Tcp)
+}
+
+fn by_size(classes: &Spanned<Vec<SizeClass>>, context: &Context<'_>) -> Checked<PriorityBySize> {
+    let mut found = Vec::new();
+    for class in classes.get_ref() {
+        let priority = data_priority(&class.priority, context)?;
+        found.push((class.upto.get_ref().0, priority));
+    }
+    PriorityBySize::new(&found).or_else(|reason| {
+        Problem::new(format!("`priority_by_size`: {reason}"))
+            .at(classes.span(), "here")
+            .help("from the smallest `upto` to the largest; larger flows have `priority`")
+            .err()
+    })
+}
+
+/// Priorities that flows do not take from this entry: their sizes are not known, or the file says them.
+pub(super) fn without_priorities(
+    kind: &Spanned<String>,
+    from_file: bool,
+    sized: bool,
+    common: &Common,
+) -> Checked<()> {
+    let by_size = common.priority_by_size.as_ref();
+    let by_size = by_size
+        .filter(|_| from_file || !sized)
+        .map(|it| ("priority_by_size", it.span()));
+    let priority = common.priority.as_ref().filter(|_| from_file);
+    let Some((key, span)) = priority.map(|it| ("priority", it.span())).or(by_size) else {
+        return Ok(());
+    };
+    Problem::new(format!("`{key}` has no effect"))
+        .at(span, "here")
+        .at(
+            kind.span(),
+            match from_file {
+                true => "the file says the priority of each flow",
+                false => "these flows have no size",
+            },
+        )
+        .help("remove it")
+        .err()
+}
+
+/// A priority that is not that of control frames.
+fn data_priority(value: &Spanned<u8>, context: &Context<'_>) -> Checked<u8> {
+    let priority = checks::data_priority(value)?;
+    if priority == context.control_priority {
+        return Problem::new(format!("priority {priority} carries control frames"))
+            .at(value.span(), "data cannot use it")
+            .help("choose another priority, or set host.control_priority")
+            .err();
+    }
+    Ok(priority)
+}

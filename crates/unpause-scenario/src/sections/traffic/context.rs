@@ -1,0 +1,164 @@
+//! What traffic is read against: the fabric, its hosts, the scheme.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_spanned::Spanned;
+use unpause_sim::config::NodeId;
+use unpause_sim::traffic::Transport;
+
+use crate::import::files::Files;
+use crate::names::Names;
+use crate::sections::extra_delay::Delays;
+use crate::text::error::{Checked, Problem};
+use crate::text::name_list::NameList;
+use crate::topology::Topology;
+
+/// What entries are read against.
+pub(crate) struct Context<'a> {
+    pub topology: &'a Topology,
+    pub names: &'a Names,
+    pub files: &'a Files,
+    /// The scheme that runs, and all that there are.
+    pub scheme: &'a str,
+    pub schemes: &'a [String],
+    pub control_priority: u8,
+    /// What carries flows when it is not said.
+    pub transport: Transport,
+    /// The scheme has a window law.
+    pub has_tcp: bool,
+    /// Priority of the first bytes of a TCP flow, if PIAS gives segments theirs.
+    pub first_priority: Option<u8>,
+    pub delays: &'a Delays,
+    /// For the reader of the result.
+    pub notes: RefCell<Vec<String>>,
+}
+
+/// Of which links `load` is a share.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum LoadOf {
+    /// Of the senders.
+    Senders,
+    /// Of the receivers.
+    Receivers,
+    /// From the senders' switches to other switches.
+    Uplinks,
+}
+
+impl Context<'_> {
+    /// Tells the reader of the result.
+    pub fn note(&self, note: String) {
+        self.notes.borrow_mut().push(note);
+    }
+
+    pub fn hosts_or_all(&self, list: &Option<Spanned<NameList>>) -> Checked<Vec<NodeId>> {
+        match list {
+            Some(list) => self.names.host_list(list),
+            None => Ok(self.names.hosts().to_vec()),
+        }
+    }
+
+    pub fn many_to_one(
+        &self,
+        from: &Spanned<NameList>,
+        to: &Spanned<NameList>,
+    ) -> Checked<(Vec<NodeId>, NodeId)> {
+        let senders = self.names.host_list(from)?;
+        let receivers = self.names.host_list(to)?;
+        let [receiver] = receivers[..] else {
+            return Problem::new(format!("{} receivers", receivers.len()))
+                .at(to.span(), "this kind of traffic has one")
+                .err();
+        };
+        for sender in &senders {
+            self.differ(*sender, receiver, &from.span(), &to.span())?;
+        }
+        Ok((senders, receiver))
+    }
+
+    /// The hosts differ.
+    pub fn differ(
+        &self,
+        src: NodeId,
+        dst: NodeId,
+        from: &Range<usize>,
+        to: &Range<usize>,
+    ) -> Checked<()> {
+        if src == dst {
+            return Problem::new(format!("a flow from {} to itself", self.names.name(src)))
+                .at(from.clone(), "the sender")
+                .at(to.clone(), "is also the receiver")
+                .err();
+        }
+        Ok(())
+    }
+
+    pub fn any_to_any(
+        &self,
+        senders: &[NodeId],
+        receivers: &[NodeId],
+        from: &Option<Spanned<NameList>>,
+        to: &Option<Spanned<NameList>>,
+        entry: &Range<usize>,
+    ) -> Checked<()> {
+        let place =
+            |list: &Option<Spanned<NameList>>| list.as_ref().map_or(entry.clone(), Spanned::span);
+        for src in senders {
+            if receivers.iter().all(|dst| dst == src) {
+                return self.differ(*src, *src, &place(from), &place(to));
+            }
+        }
+        Ok(())
+    }
+
+    fn host_rate(&self, host: NodeId) -> f64 {
+        let links = &self.topology.fabric.links;
+        let link = links.iter().find(|link| link.a == host || link.b == host);
+        link.map_or(0.0, |link| link.rate.as_bps() as f64)
+    }
+
+    /// By node: the switch that a host is connected to.
+    pub fn switch_of(&self) -> Arc<[NodeId]> {
+        let peers = self.names.peers.iter();
+        peers
+            .map(|peers| peers.first().copied().unwrap_or(NodeId::MAX))
+            .collect()
+    }
+
+    /// Bits per second of the links that `load` is a share of.
+    pub(super) fn capacity(
+        &self,
+        of: &Option<Spanned<LoadOf>>,
+        from: &[NodeId],
+        to: &[NodeId],
+    ) -> Checked<f64> {
+        let of_hosts = |hosts: &[NodeId]| hosts.iter().map(|host| self.host_rate(*host)).sum();
+        let Some(of) = of else {
+            return Ok(of_hosts(from));
+        };
+        match of.get_ref() {
+            LoadOf::Senders => Ok(of_hosts(from)),
+            LoadOf::Receivers => Ok(of_hosts(to)),
+            LoadOf::Uplinks => {
+                let switch_of = self.switch_of();
+                let edges: HashSet<NodeId> =
+                    from.iter().map(|host| switch_of[*host as usize]).collect();
+                let links = self.topology.fabric.links.iter();
+                let ends = links.flat_map(|link| [(link.a, link.b, link), (link.b, link.a, link)]);
+                let up = ends.filter(|(a, b, _)| edges.contains(a) && !self.names.is_host(*b));
+                let capacity: f64 = up.map(|(_, _, link)| link.rate.as_bps() as f64).sum();
+                if capacity == 0.0 {
+                    return Problem::new("the senders' switches have no links to other switches")
+                        .at(of.span(), "of nothing")
+                        .help("set load_of = \"senders\" or \"receivers\"")
+                        .err();
+                }
+                Ok(capacity)
+            }
+        }
+    }
+}

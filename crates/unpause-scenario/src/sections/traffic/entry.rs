@@ -1,0 +1,73 @@
+//! One entry of `[[traffic]]`.
+
+use serde_spanned::Spanned;
+use unpause_sim::traffic::TrafficSpec;
+
+use super::common::{COMMON_KEYS, Common, settings, without_priorities};
+use super::context::Context;
+use super::{TRAFFIC_KINDS, TrafficKind};
+use crate::text::document::{Table, read, split_off, take_string};
+use crate::text::error::{Checked, Problem, nearest};
+
+/// One entry, ready to run.
+pub(crate) struct Entry {
+    pub name: Spanned<String>,
+    pub spec: TrafficSpec,
+}
+
+/// Reads one `[[traffic]]` table.
+pub(crate) fn entry(mut table: Table<'_>, context: &Context<'_>) -> Checked<Entry> {
+    let span = table.span();
+    let kind = take_string(&mut table, "kind")?;
+    let common: Common = read(split_off(&mut table, &COMMON_KEYS), &[])?;
+    let Some(kind) = kind else {
+        let kinds = TRAFFIC_KINDS.map(TrafficKind::name);
+        return Problem::new(format!("traffic `{}` has no `kind`", common.name.get_ref()))
+            .at(span, "in this entry")
+            .help(format!("set it to one of: {}", kinds.join(", ")))
+            .err();
+    };
+    let settings = settings(&common, context)?;
+    let Some(found) = TRAFFIC_KINDS.iter().find(|it| it.name() == kind.get_ref()) else {
+        return Problem::new(format!("unknown kind of traffic \"{}\"", kind.get_ref()))
+            .at(kind.span(), "here")
+            .help_if(nearest(
+                kind.get_ref(),
+                &TRAFFIC_KINDS.map(TrafficKind::name),
+            ))
+            .err();
+    };
+    let sizes = ["size", "cdf"].map(|key| table.get_ref().contains_key(key));
+    let sized = sizes.contains(&true);
+    without_priorities(&kind, found.has_priorities(), sized, &common)?;
+    let spec = found.spec(table, settings, context)?;
+    let spec = if takes_part(&common, context)? {
+        spec
+    } else {
+        TrafficSpec::Flows(Vec::new())
+    };
+    Ok(Entry {
+        name: common.name,
+        spec,
+    })
+}
+
+fn takes_part(common: &Common, context: &Context<'_>) -> Checked<bool> {
+    let Some(schemes) = &common.schemes else {
+        return Ok(true);
+    };
+    for name in &schemes.get_ref().0 {
+        if !context.schemes.contains(name) {
+            let names: Vec<&str> = context.schemes.iter().map(String::as_str).collect();
+            return Problem::new(format!("there is no scheme `{name}`"))
+                .at(schemes.span(), "here")
+                .help_if(nearest(name, &names))
+                .err();
+        }
+    }
+    Ok(schemes
+        .get_ref()
+        .0
+        .iter()
+        .any(|name| name == context.scheme))
+}

@@ -1,0 +1,43 @@
+//! Flows of a file.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde_spanned::Spanned;
+use unpause_sim::traffic::{FlowSettings, TrafficSpec};
+
+use super::context::Context;
+use super::kind::Kind;
+use crate::text::error::Checked;
+
+/// Its keys.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    file: Spanned<String>,
+}
+
+impl Kind for File {
+    const NAME: &'static str = "file";
+    const KEYS: &'static str = "`file`";
+    const WHAT: &'static str = "flows of an HPCC/ns-3 flow file";
+    const HAS_PRIORITIES: bool = true;
+
+    fn spec(
+        &self,
+        flow: FlowSettings,
+        context: &Context<'_>,
+        _entry: Range<usize>,
+    ) -> Checked<TrafficSpec> {
+        let read = context.files.flows(&self.file, &flow, context.topology)?;
+        if read.ignored > 0 {
+            context.note(format!(
+                "{} has {} lines like flows after the number of flows that its first line says; \
+                 they were not read",
+                self.file.get_ref(),
+                read.ignored
+            ));
+        }
+        Ok(TrafficSpec::Flows(read.flows))
+    }
+}

@@ -1,0 +1,29 @@
+//! `[[traffic]]`: a file for each kind.
+
+mod arrivals;
+mod burst;
+mod common;
+mod context;
+mod entry;
+mod file;
+mod flow;
+mod incast;
+mod kind;
+mod on_off;
+mod permutation;
+mod poisson;
+
+pub(crate) use context::Context;
+pub(crate) use entry::entry;
+pub use kind::TrafficKind;
+
+/// Every value of `kind`, in the order of a list of them.
+pub const TRAFFIC_KINDS: [TrafficKind; 7] = [
+    TrafficKind::of::<flow::Flow>(),
+    TrafficKind::of::<burst::Burst>(),
+    TrafficKind::of::<on_off::OnOff>(),
+    TrafficKind::of::<poisson::Poisson>(),
+    TrafficKind::of::<incast::Incast>(),
+    TrafficKind::of::<permutation::Permutation>(),
+    TrafficKind::of::<file::File>(),
+];

@@ -1,0 +1,54 @@
+//! Senders that pause.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde_spanned::Spanned;
+use unpause_protocols::units::Time;
+use unpause_sim::traffic::{self, FlowSettings, TrafficSpec};
+
+use super::arrivals::{stops_after_start, time};
+use super::context::Context;
+use super::kind::Kind;
+use crate::text::checks::positive;
+use crate::text::error::Checked;
+use crate::text::name_list::NameList;
+use crate::text::quantity::Duration;
+
+/// Its keys.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OnOff {
+    from: Spanned<NameList>,
+    to: Spanned<NameList>,
+    on: Spanned<Duration>,
+    off: Spanned<Duration>,
+    start: Option<Spanned<Duration>>,
+    stop: Option<Spanned<Duration>>,
+}
+
+impl Kind for OnOff {
+    const NAME: &'static str = "on-off";
+    const KEYS: &'static str = "`from`, `to`, `on`, `off`, `start`, `stop`";
+    const WHAT: &'static str =
+        "all of `from` send to one host for `on`, pause for `off`, and so on";
+
+    fn spec(
+        &self,
+        flow: FlowSettings,
+        context: &Context<'_>,
+        _entry: Range<usize>,
+    ) -> Checked<TrafficSpec> {
+        let (from, to) = context.many_to_one(&self.from, &self.to)?;
+        stops_after_start(&self.start, &self.stop)?;
+        Ok(TrafficSpec::OnOff(traffic::OnOff {
+            from,
+            to,
+            on: positive("on", &self.on)?,
+            off: positive("off", &self.off)?,
+            start: time(&self.start, Time::ZERO),
+            stop: time(&self.stop, Time::NEVER),
+            flow,
+        }))
+    }
+}

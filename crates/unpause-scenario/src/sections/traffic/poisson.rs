@@ -1,0 +1,167 @@
+//! Random arrivals.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde_spanned::Spanned;
+use unpause_protocols::units::{Rate, Time};
+use unpause_sim::config::NodeId;
+use unpause_sim::traffic::{self, Arrivals, FlowSettings, Receivers, TrafficSpec};
+
+use super::arrivals::{stops_after_start, time};
+use super::context::{Context, LoadOf};
+use super::kind::Kind;
+use crate::text::checks::{both, positive};
+use crate::text::error::{Checked, Problem};
+use crate::text::name_list::NameList;
+use crate::text::quantity::{DataRate, Duration, Ratio, Size};
+
+/// Its keys.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Poisson {
+    from: Option<Spanned<NameList>>,
+    to: Option<Spanned<NameList>>,
+    permutation: Option<Spanned<bool>>,
+    outside_leaf: Option<Spanned<bool>>,
+    size: Option<Spanned<Size>>,
+    cdf: Option<Spanned<String>>,
+    load: Option<Spanned<Ratio>>,
+    load_of: Option<Spanned<LoadOf>>,
+    rate: Option<Spanned<DataRate>>,
+    mean_interval: Option<Spanned<Duration>>,
+    #[serde(default)]
+    synchronised: bool,
+    start: Option<Spanned<Duration>>,
+    stop: Option<Spanned<Duration>>,
+    flows: Option<Spanned<u64>>,
+}
+
+impl Kind for Poisson {
+    const NAME: &'static str = "poisson";
+    const KEYS: &'static str = "`from` = all, `to` = all, or `permutation`; `outside_leaf` = false; `size` or \
+        `cdf`; `load` with `load_of`, `rate` or `mean_interval`; `synchronised` = \
+        false, `start`, `stop`, `flows`";
+    const WHAT: &'static str = "random senders and receivers, exponential intervals";
+
+    fn spec(
+        &self,
+        flow: FlowSettings,
+        context: &Context<'_>,
+        entry: Range<usize>,
+    ) -> Checked<TrafficSpec> {
+        let from = context.hosts_or_all(&self.from)?;
+        let to = self.receivers(context)?;
+        let receivers = match &to {
+            Receivers::Any(hosts) | Receivers::BehindOtherSwitch { to: hosts, .. } => {
+                hosts.as_slice()
+            }
+            Receivers::Permutation => &from,
+        };
+        context.any_to_any(&from, receivers, &self.from, &self.to, &entry)?;
+        let size = context
+            .files
+            .size(&self.size, &self.cdf, flow.transport, entry.clone())?;
+        stops_after_start(&self.start, &self.stop)?;
+        let events_per_second = self.events_per_second(&from, receivers, &size, context, entry)?;
+        if let (Some(of), None) = (&self.load_of, &self.load) {
+            return Problem::new("`load_of` has no effect")
+                .at(of.span(), "there is no `load`")
+                .help("remove it, or say how much traffic there is by `load`")
+                .err();
+        }
+        let arrivals = Arrivals {
+            stop: time(&self.stop, Time::NEVER),
+            max_flows: self.flows.as_ref().map(|flows| *flows.get_ref()),
+            ..Arrivals::poisson(events_per_second, time(&self.start, Time::ZERO))
+        };
+        let synchronised = self.synchronised;
+        Ok(TrafficSpec::Poisson(traffic::Poisson {
+            from,
+            to,
+            size,
+            synchronised,
+            arrivals,
+            flow,
+        }))
+    }
+}
+
+impl Poisson {
+    fn receivers(&self, context: &Context<'_>) -> Checked<Receivers> {
+        let to = match (&self.permutation, &self.to) {
+            (Some(permutation), Some(to)) if *permutation.get_ref() => {
+                return both("permutation", permutation, "to", to);
+            }
+            (Some(permutation), None) if *permutation.get_ref() => Receivers::Permutation,
+            _ => Receivers::Any(context.hosts_or_all(&self.to)?),
+        };
+        Ok(match (&self.outside_leaf, to) {
+            (Some(outside), Receivers::Permutation) if *outside.get_ref() => {
+                let permutation = self.permutation.as_ref().expect("it has been read");
+                return both("permutation", permutation, "outside_leaf", outside);
+            }
+            (Some(outside), Receivers::Any(to)) if *outside.get_ref() => {
+                Receivers::BehindOtherSwitch {
+                    to,
+                    switch_of: context.switch_of(),
+                }
+            }
+            (_, to) => to,
+        })
+    }
+
+    fn events_per_second(
+        &self,
+        from: &[NodeId],
+        receivers: &[NodeId],
+        size: &traffic::Size,
+        context: &Context<'_>,
+        entry: Range<usize>,
+    ) -> Checked<f64> {
+        let senders_per_event = if self.synchronised {
+            from.len() as f64
+        } else {
+            1.0
+        };
+        let bits_per_event = size.mean() * 8.0 * senders_per_event;
+        Ok(match (&self.load, &self.rate, &self.mean_interval) {
+            (Some(load), Some(rate), _) => return both("load", load, "rate", rate),
+            (Some(load), _, Some(interval)) => {
+                return both("load", load, "mean_interval", interval);
+            }
+            (_, Some(rate), Some(interval)) => {
+                return both("rate", rate, "mean_interval", interval);
+            }
+            (Some(load), None, None) => {
+                if load.get_ref().num == 0 {
+                    return Problem::new("`load` is zero")
+                        .at(load.span(), "nothing would be sent")
+                        .err();
+                }
+                let capacity = context.capacity(&self.load_of, from, receivers)?;
+                load.get_ref().as_f64() * capacity / bits_per_event
+            }
+            (None, Some(rate), None) => {
+                if rate.get_ref().0 == Rate::ZERO {
+                    return Problem::new("`rate` is zero")
+                        .at(rate.span(), "nothing would be sent")
+                        .err();
+                }
+                rate.get_ref().0.as_bps() as f64 / bits_per_event
+            }
+            (None, None, Some(interval)) => {
+                1.0 / positive("mean_interval", interval)?.as_secs_f64()
+            }
+            (None, None, None) => {
+                return Problem::new("how much traffic is not said")
+                    .at(entry, "in this entry")
+                    .help(
+                        "set one of: load = 0.5 (share of the senders' links, or what load_of says), rate = \"12Gbps\" \
+                         (payload of all senders together), mean_interval = \"10us\"",
+                    )
+                    .err();
+            }
+        })
+    }
+}

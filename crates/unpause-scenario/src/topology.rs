@@ -1,0 +1,226 @@
+//! A fabric whose nodes have names, and what every fabric has to keep.
+
+use std::collections::{HashMap, HashSet};
+
+use unpause_protocols::units::{Rate, Time};
+use unpause_sim::config::{Fabric, Link, NodeId, NodeKind, PortId};
+
+pub use crate::sections::topology::{
+    ClosPods, Dumbbell, Explicit, ExplicitLink, FatTree, LeafSpine, ParkingLot, SingleSwitch,
+    TwoSwitch,
+};
+
+/// A fabric whose nodes have names.
+#[derive(Clone, Debug, Default)]
+pub struct Topology {
+    /// Name of each node.
+    pub names: Vec<String>,
+    /// Nodes and links. Framing is left at zero: it is not the topology's.
+    pub fabric: Fabric,
+}
+
+/// Why a topology cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {message}")]
+pub struct Invalid {
+    /// The builder's field at fault, in Rust's and the scenario's spelling: `rate`, `links[3]`.
+    pub field: String,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+impl Invalid {
+    pub(crate) fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            field: field.into(),
+            message: message.into(),
+        }
+    }
+}
+
+/// `Err` if `value` is zero.
+pub(crate) fn positive(field: &str, value: u32) -> Result<(), Invalid> {
+    if value == 0 {
+        return Err(Invalid::new(field, "must be at least 1"));
+    }
+    Ok(())
+}
+
+/// Nodes of one kind, at most: enough for any fabric, and few enough to find a typing mistake.
+pub(crate) const MAX_NODES: u64 = 1 << 20;
+
+/// The product of `counts`, as a number of nodes.
+pub(crate) fn nodes(field: &str, counts: &[u32]) -> Result<u32, Invalid> {
+    let product = counts.iter().try_fold(1u64, |product, &count| {
+        let product = product * u64::from(count);
+        (product <= MAX_NODES).then_some(product)
+    });
+    match product {
+        Some(product) => Ok(product as u32),
+        None => Err(Invalid::new(
+            field,
+            format!("more than {MAX_NODES} nodes of one kind"),
+        )),
+    }
+}
+
+/// `Err` if a byte does not last whole picoseconds at `rate`.
+pub(crate) fn whole_rate(field: &str, rate: Rate) -> Result<(), Invalid> {
+    if rate.ps_per_byte().is_none() {
+        return Err(Invalid::new(
+            field,
+            format!("{rate} is no rate at which a byte lasts whole picoseconds"),
+        ));
+    }
+    Ok(())
+}
+
+/// `Err` if `delay` is zero or never ends.
+pub(crate) fn positive_delay(field: &str, delay: Time) -> Result<(), Invalid> {
+    if delay == Time::ZERO || delay.is_never() {
+        return Err(Invalid::new(field, "a link needs a delay above zero"));
+    }
+    Ok(())
+}
+
+impl Topology {
+    /// Adds a host, returns its index.
+    pub fn add_host(&mut self, name: impl Into<String>) -> NodeId {
+        self.add(name.into(), NodeKind::Host)
+    }
+
+    /// Adds a switch, returns its index.
+    pub fn add_switch(&mut self, name: impl Into<String>) -> NodeId {
+        self.add(name.into(), NodeKind::Switch)
+    }
+
+    fn add(&mut self, name: String, kind: NodeKind) -> NodeId {
+        self.names.push(name);
+        self.fabric.nodes.push(kind);
+        self.fabric.nodes.len() as NodeId - 1
+    }
+
+    /// Adds `count` switches named `stem` and their number.
+    pub(crate) fn add_switches(&mut self, stem: &str, count: u32) -> Vec<NodeId> {
+        (0..count)
+            .map(|i| self.add_switch(format!("{stem}{i}")))
+            .collect()
+    }
+
+    /// Adds `count` hosts named `H` and their number.
+    pub(crate) fn add_hosts(&mut self, count: u32) -> Vec<NodeId> {
+        (0..count).map(|i| self.add_host(format!("H{i}"))).collect()
+    }
+
+    /// Adds a link.
+    pub fn connect(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Time) {
+        self.fabric.links.push(Link { a, b, rate, delay });
+    }
+
+    /// Name of a node.
+    pub fn name(&self, node: NodeId) -> &str {
+        &self.names[node as usize]
+    }
+
+    /// Indices of the hosts.
+    pub fn hosts(&self) -> impl Iterator<Item = NodeId> {
+        let nodes = self.fabric.nodes.iter().zip(0..);
+        nodes
+            .filter(|(kind, _)| **kind == NodeKind::Host)
+            .map(|(_, node)| node)
+    }
+
+    /// Checks what every fabric has to keep: distinct names, links between two different nodes that
+    /// exist, whole picoseconds per byte, delays above zero, exactly one link at each host, and a
+    /// path between any two nodes.
+    pub fn validate(self) -> Result<Self, Invalid> {
+        if self.hosts().next().is_none() {
+            return Err(Invalid::new("hosts", "there is no host"));
+        }
+        let mut seen = HashSet::new();
+        for (name, kind) in self.names.iter().zip(&self.fabric.nodes) {
+            let field = if *kind == NodeKind::Host {
+                "hosts"
+            } else {
+                "switches"
+            };
+            if name.is_empty() {
+                return Err(Invalid::new(field, "a node has an empty name"));
+            }
+            if !seen.insert(name) {
+                return Err(Invalid::new(field, format!("two nodes are named `{name}`")));
+            }
+        }
+        self.check_links()?;
+        self.check_connected()?;
+        Ok(self)
+    }
+
+    fn check_links(&self) -> Result<(), Invalid> {
+        let mut degree = vec![0usize; self.names.len()];
+        for (index, link) in self.fabric.links.iter().enumerate() {
+            let field = format!("links[{index}]");
+            for end in [link.a, link.b] {
+                *degree
+                    .get_mut(end as usize)
+                    .ok_or_else(|| Invalid::new(&field, format!("there is no node {end}")))? += 1;
+            }
+            if link.a == link.b {
+                let message = format!("`{}` is linked to itself", self.name(link.a));
+                return Err(Invalid::new(field, message));
+            }
+            whole_rate(&field, link.rate)?;
+            positive_delay(&field, link.delay)?;
+        }
+        for (node, &degree) in degree.iter().enumerate() {
+            let name = &self.names[node];
+            if self.fabric.nodes[node] == NodeKind::Host && degree != 1 {
+                let message = format!("host `{name}` has {degree} links, a host has exactly one");
+                return Err(Invalid::new("links", message));
+            }
+            if degree > usize::from(PortId::MAX) {
+                return Err(Invalid::new(
+                    "links",
+                    format!("`{name}` has {degree} links"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_connected(&self) -> Result<(), Invalid> {
+        let mut neighbours = vec![Vec::new(); self.names.len()];
+        for link in &self.fabric.links {
+            neighbours[link.a as usize].push(link.b as usize);
+            neighbours[link.b as usize].push(link.a as usize);
+        }
+        let mut reached = vec![false; self.names.len()];
+        let mut pending = vec![0];
+        while let Some(node) = pending.pop() {
+            if !std::mem::replace(&mut reached[node], true) {
+                pending.extend(&neighbours[node]);
+            }
+        }
+        match reached.iter().position(|reached| !reached) {
+            None => Ok(()),
+            Some(node) => {
+                let message = format!(
+                    "no path leads from `{}` to `{}`",
+                    self.names[0], self.names[node]
+                );
+                Err(Invalid::new("links", message))
+            }
+        }
+    }
+
+    /// The first link that goes beyond `parallel` links between its two nodes.
+    pub(crate) fn surplus_link(&self, parallel: u32) -> Option<usize> {
+        let mut counts = HashMap::new();
+        self.fabric.links.iter().position(|link| {
+            let pair = (link.a.min(link.b), link.a.max(link.b));
+            let count = counts.entry(pair).or_insert(0u32);
+            *count += 1;
+            *count > parallel
+        })
+    }
+}
