@@ -74,7 +74,7 @@ fn is_choice(text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::generate::generate;
-    use unpause_scenario::{BUILDERS, Marking, Mechanism, TRAFFIC_KINDS};
+    use unpause_scenario::{BUILDERS, CONGESTION_CONTROLS, MARKINGS, TRAFFIC_KINDS};
 
     fn coverage(seeds: u64) -> Coverage {
         let mut coverage = Coverage::new();
@@ -94,13 +94,13 @@ mod tests {
         let has = |feature: String| {
             assert!(coverage.contains_key(&feature), "{feature} never comes");
         };
-        for (builder, _) in BUILDERS {
-            has(format!("topology.builder = \"{builder}\""));
+        for builder in BUILDERS {
+            has(format!("topology.builder = \"{}\"", builder.name()));
         }
-        for (kind, _) in TRAFFIC_KINDS {
-            has(format!("traffic.kind = \"{kind}\""));
+        for kind in TRAFFIC_KINDS {
+            has(format!("traffic.kind = \"{}\"", kind.name()));
         }
-        for mechanism in Mechanism::ALL {
+        for mechanism in CONGESTION_CONTROLS {
             let name = mechanism.name();
             has(format!("scheme.congestion_control = \"{name}\""));
             if mechanism.is_tcp() {
@@ -115,7 +115,7 @@ mod tests {
                 );
             }
         }
-        for marking in Marking::ALL {
+        for marking in MARKINGS {
             let name = marking.name();
             has(format!("scheme.marking = \"{name}\""));
             for key in marking.keys() {

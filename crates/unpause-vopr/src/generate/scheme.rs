@@ -1,7 +1,7 @@
 //! `[[scheme]]`: congestion controls, window laws and markings with their parameters.
 
 use toml::{Table, Value};
-use unpause_scenario::{Key, Marking, Mechanism};
+use unpause_scenario::{CONGESTION_CONTROLS, CongestionControl, Key, MARKINGS, Marking};
 
 use super::sketch::Sketch;
 use crate::case::{push, put, rate, size, time};
@@ -47,19 +47,19 @@ fn scheme(sketch: &mut Sketch, number: usize) -> Table {
     let mut entry = Table::new();
     let name = sketch.dice.pick(&["Scheme", "PFC+", "a b"]).to_owned() + &number.to_string();
     put(&mut entry, "name", name.clone());
-    let mechanism = sketch.dice.pick(&Mechanism::ALL);
-    if mechanism != Mechanism::None || sketch.dice.percent(30) {
+    let mechanism = sketch.dice.pick(&CONGESTION_CONTROLS);
+    if mechanism.name() != "none" || sketch.dice.percent(30) {
         put(&mut entry, "congestion_control", mechanism.name());
     }
     let mut beside = None;
     if !mechanism.is_tcp() && sketch.dice.percent(35) {
-        let laws = Mechanism::ALL.into_iter().filter(|law| law.is_tcp());
+        let laws = CONGESTION_CONTROLS.into_iter().filter(|law| law.is_tcp());
         let law = sketch.dice.pick(&Vec::from_iter(laws));
         put(&mut entry, "tcp", law.name());
         beside = Some(law);
     }
-    let replaceable = mechanism != Mechanism::Qcn;
-    let marking = (replaceable && sketch.dice.percent(40)).then(|| sketch.dice.pick(&Marking::ALL));
+    let replaceable = mechanism.replaceable().is_some();
+    let marking = (replaceable && sketch.dice.percent(40)).then(|| sketch.dice.pick(&MARKINGS));
     if let Some(marking) = marking {
         put(&mut entry, "marking", marking.name());
     }
@@ -82,20 +82,15 @@ fn scheme(sketch: &mut Sketch, number: usize) -> Table {
 fn parameters_of_mechanism(
     sketch: &mut Sketch,
     entry: &mut Table,
-    mechanism: Mechanism,
+    mechanism: CongestionControl,
     replaced: bool,
 ) {
-    let of_queues: &[&str] = match (replaced, mechanism) {
-        (true, Mechanism::Dcqcn) => &["kmin", "kmax", "pmax"],
-        (true, Mechanism::Pcn) => &["mark_basis"],
-        (true, Mechanism::NewReno) => &["drop_probability"],
-        (true, Mechanism::EcnTcp | Mechanism::Dctcp) => &["k"],
-        _ => &[],
-    };
+    let own = mechanism.replaceable().unwrap_or_default();
+    let of_queues = if replaced { own } else { &[] };
     let keys = mechanism.keys();
     let keys = keys.iter().filter(|key| !of_queues.contains(&key.name));
     let mut parameters = some_of(sketch, keys);
-    if mechanism == Mechanism::Timely && sketch.dice.percent(50) {
+    if mechanism.name() == "timely" && sketch.dice.percent(50) {
         let variant = sketch.dice.pick(&["per-packet", "segment", "patched"]);
         put(&mut parameters, "variant", variant);
         if variant != "per-packet" && sketch.dice.percent(50) {
@@ -112,8 +107,8 @@ fn parameters_of_mechanism(
 fn parameters_of_marking(sketch: &mut Sketch, entry: &mut Table, marking: Marking) {
     let keys = marking.keys();
     let mut parameters = some_of(sketch, keys.iter());
-    match marking {
-        Marking::DctcpRed if sketch.dice.percent(40) => {
+    match marking.name() {
+        "dctcp-red" if sketch.dice.percent(40) => {
             parameters.remove("threshold");
             put(
                 &mut parameters,
@@ -121,7 +116,7 @@ fn parameters_of_marking(sketch: &mut Sketch, entry: &mut Table, marking: Markin
                 sketch.dice.between(1, 20) as i64,
             );
         }
-        Marking::EcnSharp => {
+        "ecn-sharp" => {
             if sketch.dice.percent(40) {
                 put(
                     &mut parameters,
@@ -140,13 +135,13 @@ fn parameters_of_marking(sketch: &mut Sketch, entry: &mut Table, marking: Markin
                 put(&mut parameters, "ins_target", time(low + more));
             }
         }
-        Marking::EcnSharpTofino => {
+        "ecn-sharp-tofino" => {
             let (low, more) = (sketch.time(), sketch.time());
             put(&mut parameters, "pst_target", time(low));
             put(&mut parameters, "ins_target", time(low + more));
         }
-        Marking::Codel => in_order(&mut parameters, "target", "interval", "", ""),
-        Marking::Red => in_order(&mut parameters, "kmin", "kmax", "5KB", "200KB"),
+        "codel" => in_order(&mut parameters, "target", "interval", "", ""),
+        "red" => in_order(&mut parameters, "kmin", "kmax", "5KB", "200KB"),
         _ => {}
     }
     if !parameters.is_empty() {
@@ -255,8 +250,10 @@ mod tests {
         let document = Table::new();
         let dice = crate::dice::Dice::new(1);
         let mut sketch = Sketch::new(dice, document, Default::default());
-        let mechanisms = Mechanism::ALL.into_iter().flat_map(Mechanism::keys);
-        let markings = Marking::ALL.into_iter().flat_map(Marking::keys);
+        let mechanisms = CONGESTION_CONTROLS
+            .into_iter()
+            .flat_map(CongestionControl::keys);
+        let markings = MARKINGS.into_iter().flat_map(Marking::keys);
         for key in mechanisms.chain(markings) {
             let drawn = SPECIAL.contains(&key.name) || value(&mut sketch, &key).is_some();
             assert!(drawn, "{} ({})", key.name, key.default);

@@ -109,7 +109,7 @@ impl CongestionControl {
     }
 
     /// True of the window laws: flows go over TCP.
-    pub(crate) fn is_tcp(self) -> bool {
+    pub fn is_tcp(self) -> bool {
         self.transport == Transport::Tcp
     }
 
@@ -130,7 +130,7 @@ impl CongestionControl {
 
     /// Keys of its table that set its own congestion point, which another `marking` replaces; none if
     /// it cannot do without.
-    pub(crate) fn replaceable(self) -> Option<&'static [&'static str]> {
+    pub fn replaceable(self) -> Option<&'static [&'static str]> {
         self.replaceable
     }
 
