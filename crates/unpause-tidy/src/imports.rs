@@ -2,7 +2,7 @@
 //!
 //! A file needs another if it names something that is declared there, in a `use` or in a path. Names
 //! that a module hands on by `pub use` count where they are declared, and handing on alone is no need.
-//! Tests do not count.
+//! Tests do not count: neither modules under `cfg(test)` nor files called `tests.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,6 +75,13 @@ pub fn rooms(files: &Needs) -> BTreeMap<String, Needs> {
 
 impl Crate<'_> {
     fn needs(&self, file: usize) -> BTreeSet<usize> {
+        if self.sources[file]
+            .module
+            .last()
+            .is_some_and(|name| name == "tests")
+        {
+            return BTreeSet::new();
+        }
         let names = &self.names[file];
         let mut needed = BTreeSet::new();
         for (_, path) in &names.imported {

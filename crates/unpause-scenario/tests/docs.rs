@@ -1,0 +1,185 @@
+//! Parts of the documents are made of the code: between `<!-- made: WHAT -->` and `<!-- end -->`.
+//!
+//! `make docs` writes them; here it is checked that nobody has forgotten to.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use unpause_scenario::{BUILDERS, CONGESTION_CONTROLS, Key, MARKINGS, TABLES, TRAFFIC_KINDS, Tables};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+const END: &str = "<!-- end -->";
+
+/// What stands after `<!-- made: WHAT -->`.
+fn made(what: &str) -> String {
+    match what.split_once(' ') {
+        Some(("columns", table)) => columns(table),
+        Some(("keys", scheme)) => keys(scheme),
+        _ => match what {
+            "builders" => builders(),
+            "kinds of traffic" => kinds(),
+            "markings" => markings(),
+            _ => panic!("nobody knows how to make `{what}`"),
+        },
+    }
+}
+
+/// The columns of a table after those that open every table, or these.
+fn columns(table: &str) -> String {
+    let tables = Tables::default();
+    let opening = 2;
+    let schema = tables.get(table).unwrap_or(&tables.runs).schema();
+    let fields = schema.fields();
+    let fields = match tables.get(table) {
+        Some(_) => &fields[opening..],
+        None => &fields[..opening],
+    };
+    let mut text = String::from("| column | type | meaning |\n|---|---|---|\n");
+    for field in fields {
+        let kind = match field.data_type().to_string().to_lowercase().as_str() {
+            "utf8" => "string".to_owned(),
+            kind => kind.to_owned(),
+        };
+        let null = if field.is_nullable() { ", or null" } else { "" };
+        let meaning = &field.metadata()["text"];
+        writeln!(text, "| `{}` | {kind}{null} | {meaning} |", field.name()).unwrap();
+        if field.name() == "seed" {
+            text += "| one for each `[[sweep]]` | float64 | its value, in the sweep's `unit` |\n";
+        }
+    }
+    text
+}
+
+/// A value as a scenario has it, or what is said in place of one.
+fn default(key: &Key) -> String {
+    let value = &key.default;
+    match value.as_str() {
+        "off" => "-".to_owned(),
+        value if value.contains(' ') => value.to_owned(),
+        value if value.parse::<f64>().is_ok() || value.parse::<bool>().is_ok() => {
+            format!("`{value}`")
+        }
+        value => format!("`\"{value}\"`"),
+    }
+}
+
+fn keys(scheme: &str) -> String {
+    let found = CONGESTION_CONTROLS.into_iter().find(|it| it.name() == scheme);
+    let found = found.expect("a document names a congestion control that there is");
+    let variants = found.variants();
+    let mut text = match variants.first() {
+        None => String::from("| key | default | meaning |\n|---|---|---|\n"),
+        Some((first, _)) => {
+            let names: String = variants[1..].iter().map(|(name, _)| format!(" `{name}` |")).collect();
+            let lines = "---|".repeat(variants.len());
+            format!("| key | default: `{first}` |{names} meaning |\n|---|{lines}---|\n")
+        }
+    };
+    for (index, key) in found.keys().iter().enumerate() {
+        let defaults = match variants.as_slice() {
+            [] => default(key),
+            some => {
+                let defaults: Vec<_> = some.iter().map(|(_, keys)| default(&keys[index])).collect();
+                defaults.join(" | ")
+            }
+        };
+        writeln!(text, "| `{}` | {defaults} | {} |", key.name, key.description).unwrap();
+    }
+    text
+}
+
+fn markings() -> String {
+    let mut text = String::from("| `marking` | key | default | meaning |\n|---|---|---|---|\n");
+    for marking in MARKINGS {
+        for (index, key) in marking.keys().iter().enumerate() {
+            let name = if index == 0 { format!("`\"{}\"` ", marking.name()) } else { String::new() };
+            let (key_name, meaning) = (key.name, key.description);
+            writeln!(text, "| {name}| `{key_name}` | {} | {meaning} |", default(key)).unwrap();
+        }
+    }
+    text
+}
+
+fn builders() -> String {
+    let mut text = String::from(
+        "| `builder` | keys (those with a default are optional) | nodes |\n|---|---|---|\n",
+    );
+    for builder in BUILDERS {
+        let (name, keys, nodes) = (builder.name(), builder.keys(), builder.nodes());
+        writeln!(text, "| `\"{name}\"` | {keys} | {nodes} |").unwrap();
+    }
+    text
+}
+
+fn kinds() -> String {
+    let mut text = String::from("| `kind` | keys | what |\n|---|---|---|\n");
+    for kind in TRAFFIC_KINDS {
+        let (name, keys, what) = (kind.name(), kind.keys(), kind.what());
+        writeln!(text, "| `\"{name}\"` | {keys} | {what} |").unwrap();
+    }
+    text
+}
+
+/// The document with its made parts anew, and what they are.
+fn renewed(document: &str) -> (String, Vec<&str>) {
+    let mut parts = document.split("<!-- made: ");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    let mut all = Vec::new();
+    for part in parts {
+        let (what, rest) = part.split_once(" -->\n").expect("a mark is a line");
+        let (_, rest) = rest.split_once(END).expect("what is made has an end");
+        write!(text, "<!-- made: {what} -->\n\n{}\n{END}{rest}", made(what)).unwrap();
+        all.push(what);
+    }
+    (text, all)
+}
+
+/// `python/unpause/columns.json`: for each table, name, type, unit, meaning and whether it may be null.
+fn columns_for_python() -> String {
+    let mut tables = Vec::new();
+    for (name, table) in Tables::default().all() {
+        let columns = table.schema().fields().iter().map(|field| {
+            let metadata = field.metadata();
+            let column = serde_json::json!({
+                "name": field.name(),
+                "type": field.data_type().to_string().to_lowercase(),
+                "unit": metadata["unit"],
+                "text": metadata["text"],
+                "nullable": field.is_nullable(),
+            });
+            format!("    {column}")
+        });
+        let columns: Vec<_> = columns.collect();
+        tables.push(format!("  \"{name}\": [\n{}\n  ]", columns.join(",\n")));
+    }
+    format!("{{\n{}\n}}\n", tables.join(",\n"))
+}
+
+fn check(file: &str, old: &str, new: &str) {
+    if std::env::var_os("UNPAUSE_DOCS").is_some_and(|what| what == "write") {
+        std::fs::write(Path::new(ROOT).join(file), new).expect("a document can be written");
+    } else {
+        assert!(old == new, "{file} is not what the code says: run `make docs`");
+    }
+}
+
+#[test]
+fn documents_say_what_the_code_says() {
+    let mut all = Vec::new();
+    for file in ["docs/tables.md", "docs/scenario.md"] {
+        let old = std::fs::read_to_string(Path::new(ROOT).join(file)).expect("it is there");
+        let (new, made) = renewed(&old);
+        check(file, &old, &new);
+        all.extend(made.into_iter().map(str::to_owned));
+    }
+    for table in TABLES {
+        assert!(all.contains(&format!("columns {table}")), "{table} is in no document");
+    }
+    for control in CONGESTION_CONTROLS.into_iter().filter(|it| !it.keys().is_empty()) {
+        let name = control.name();
+        assert!(all.contains(&format!("keys {name}")), "{name} is in no document");
+    }
+    let file = "python/unpause/columns.json";
+    let old = std::fs::read_to_string(Path::new(ROOT).join(file)).unwrap_or_default();
+    check(file, &old, &columns_for_python());
+}
