@@ -1,5 +1,6 @@
 //! What a run measured, as plain columns-to-be. Times are in picoseconds ([`Time`]), sizes in bytes.
 
+use unpause_protocols::notification::Notification;
 use unpause_protocols::units::{Rate, Time};
 
 use crate::fabric::{NodeId, PortId};
@@ -210,6 +211,19 @@ pub struct PacketRecord {
     pub ece: bool,
     /// A TCP acknowledgement of the whole flow, whatever the number says.
     pub all: bool,
+    /// What a CNP or CNM says.
+    pub notification: Option<Notification>,
+    /// What a PFC frame says.
+    pub pfc: Option<PfcFrame>,
+}
+
+/// A PFC frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PfcFrame {
+    /// Bit p set: it is about priority p.
+    pub priorities: u8,
+    /// How long to stop; zero to go on.
+    pub pause: Time,
 }
 
 impl PacketRecord {
@@ -232,6 +246,11 @@ impl PacketRecord {
             cwr: packet.kind == PacketKind::Segment && packet.is(CWR),
             ece: ack && packet.is(ECE),
             all: ack && packet.is(ALL),
+            notification: packet.notification(),
+            pfc: (packet.kind == PacketKind::Pfc).then_some(PfcFrame {
+                priorities: packet.aux as u8,
+                pause: Time::from_ps(packet.stamp),
+            }),
         }
     }
 }

@@ -16,3 +16,5 @@ mod queueing;
 mod random;
 mod tcp;
 mod threads;
+mod transcript;
+mod transcripts;

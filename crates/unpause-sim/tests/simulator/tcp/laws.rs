@@ -2,7 +2,7 @@
 
 use unpause_protocols::congestion_point::dctcp_red::{self, Threshold};
 use unpause_protocols::units::Fraction;
-use unpause_sim::traffic::FlowSpec;
+use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
 use super::*;
 

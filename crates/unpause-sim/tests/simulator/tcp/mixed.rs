@@ -1,6 +1,7 @@
 //! TCP among other things: PFC, RoCE flows on the same port, extra delay, flows that are stopped.
 
-use unpause_sim::traffic::{ExtraDelay, FlowSpec};
+use unpause_sim::results::{PacketKind, PacketRecord};
+use unpause_sim::traffic::{ExtraDelay, FlowSpec, TrafficSpec};
 
 use super::*;
 

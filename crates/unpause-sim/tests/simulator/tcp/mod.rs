@@ -10,10 +10,11 @@ use std::fmt::Write as _;
 use unpause_protocols::congestion_point::{self, faults};
 use unpause_protocols::window::{self, dctcp, ecn_tcp, newreno};
 use unpause_sim::config::{AckPriority, Config, NodeId};
-use unpause_sim::results::{PacketKind, PacketRecord, Results};
-use unpause_sim::traffic::{FlowSpec, TrafficSpec, Transport};
+use unpause_sim::results::Results;
+use unpause_sim::traffic::{FlowSpec, Transport};
 
 use crate::common::*;
+use crate::transcript::PACKETS;
 
 const MSS: u64 = 1400;
 
@@ -62,31 +63,8 @@ pub fn pair(law: window::Config, bytes: u64, drop: &[u32], mark: &[u32]) -> Conf
 
 /// What the two hosts of flow 0 send, a line for each packet, with what becomes of it.
 pub fn transcript(config: &Config) -> (String, Results) {
-    let mut config = config.clone();
-    let TrafficSpec::Flows(flows) = &config.traffic[0] else {
-        unreachable!("tests name their flows")
-    };
-    let (src, dst, size) = (flows[0].src, flows[0].dst, flows[0].size_bytes);
-    let host_port = |host: NodeId| (0, (host - 1) as u16);
-    config.probes.packets = vec![(src, 0), (dst, 0), host_port(src), host_port(dst)];
-    config.probes.packet_flows = vec![0];
-    let results = run(&config);
-    let (mut sent, mut forwarded): (Vec<&PacketRecord>, Vec<&PacketRecord>) =
-        results.packets.iter().partition(|packet| packet.node != 0);
-    let mut lines = Vec::new();
-    // The last copy of a packet that left the switch is the last that was sent.
-    while let Some(packet) = sent.pop() {
-        let same = |other: &&&PacketRecord| {
-            let key = |it: &PacketRecord| (it.kind, it.src, it.seq);
-            key(other) == key(packet) && other.time >= packet.arrival
-        };
-        let passed = forwarded.iter().rev().find(same).copied();
-        forwarded.retain(|other| passed.is_none_or(|it| !std::ptr::eq(*other, it)));
-        lines.push(line(packet, passed, size, config.host.control_priority));
-    }
-    lines.reverse();
+    let (mut text, results) = crate::transcript::transcript(config, PACKETS);
     let flow = &results.flows[0];
-    let mut text = lines.concat();
     let fct = flow.fct.map_or("never".into(), |fct| fct.to_string());
     writeln!(
         text,
@@ -98,45 +76,4 @@ pub fn transcript(config: &Config) -> (String, Results) {
     )
     .unwrap();
     (text, results)
-}
-
-fn line(
-    packet: &PacketRecord,
-    passed: Option<&PacketRecord>,
-    size: Option<u64>,
-    control: u8,
-) -> String {
-    let seq = u64::from(packet.seq);
-    let what = match packet.kind {
-        PacketKind::Syn => "SYN".into(),
-        PacketKind::SynAck => "SYN-ACK".into(),
-        PacketKind::TcpAck if packet.all => "ack all".into(),
-        PacketKind::TcpAck => format!("ack {seq}"),
-        PacketKind::Segment => {
-            let end = size.map_or(seq + MSS, |size| size.min(seq + MSS));
-            format!("data {seq}..{end}")
-        }
-        other => format!("{other:?}"),
-    };
-    let flags = [
-        (packet.ect, " ECT"),
-        (packet.cwr, " CWR"),
-        (packet.ece, " ECE"),
-    ];
-    let flags: String = flags.iter().filter(|it| it.0).map(|it| it.1).collect();
-    let priority = match packet.priority {
-        LOSSLESS => String::new(),
-        priority if priority == control => String::new(),
-        other => format!(" p{other}"),
-    };
-    let fate = match passed {
-        None => "  dropped",
-        Some(passed) if passed.ce && !packet.ce => "  marked",
-        Some(_) => "",
-    };
-    let time = packet.time.as_ps() as f64 / 1e6;
-    format!(
-        "{time:11.3} us  {} > {}  {what}{flags}{priority}{fate}\n",
-        packet.src, packet.dst
-    )
 }
