@@ -13,8 +13,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Cargo and the build of the extension share one configuration, so nothing is compiled twice.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: help demo test test-rust test-python lint install format clean bench bench-mechanisms bench-peers bench-linear bench-gate \
-        bench-gate-update vopr soak
+.PHONY: help demo test test-rust test-python lint install format clean
+.PHONY: bench bench-mechanisms bench-peers bench-linear bench-gate bench-gate-update
+.PHONY: vopr soak loom mutants
 .DEFAULT_GOAL := help
 
 help:
@@ -30,6 +31,8 @@ help:
 	@echo "make bench-gate         instruction counts against the record; bench-gate-update renews it"
 	@echo "make vopr      random scenarios through everything; SEED=1 COUNT=300 choose (docs/vopr.md)"
 	@echo "make soak      the same on all cores until Ctrl-C, or for SECONDS=3600"
+	@echo "make loom      what threads share, in every interleaving"
+	@echo "make mutants   share of mutants of the mechanisms that tests catch; SHARD=0/8"
 	@echo "make clean     remove $(VENV), target and results"
 
 demo: $(VENV)/.installed
@@ -96,6 +99,16 @@ vopr:
 
 soak:
 	$(VOPR) run --seed $(SEED) $(if $(SECONDS),--seconds $(SECONDS)) --coverage
+
+# Barrier and mail of the engine under loom.
+loom:
+	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test -p unpause-sim --lib loom_
+
+# Needs cargo-mutants; .cargo/mutants.toml says what is tested. A shard is part of all mutants.
+SHARD ?= 0/1
+mutants:
+	PROPTEST_CASES=32 cargo mutants -p unpause-protocols --shard $(SHARD) --sharding round-robin \
+	  --baseline skip --output target
 
 clean:
 	rm -rf $(VENV) target results

@@ -2,16 +2,13 @@
 
 use std::iter::Peekable;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use unpause_protocols::units::Time;
 
 use crate::config::Config;
-use crate::engine::barrier::Barrier;
 use crate::engine::deadlock::{self, Blocked};
+use crate::engine::exchange::Exchange;
 use crate::engine::mail::FlowStart;
-use crate::engine::mail::Mail;
 use crate::partition::partition;
 use crate::plan::Plan;
 use crate::report::End;
@@ -41,7 +38,7 @@ pub fn run(config: &Config, threads: usize, watch: &mut Watch<'_>) -> Result<Res
     let plan = plan;
     let exchange = Exchange::new(threads);
     let worker = |index: usize, watch: Option<&mut Watch<'_>>| {
-        let _member = exchange.barrier.member();
+        let _member = exchange.member();
         let mut worker = Worker {
             traffic: Traffic::new(&config.traffic, &config.fabric, config.seed)
                 .map_err(Error::Invalid)?
@@ -84,41 +81,6 @@ pub fn run(config: &Config, threads: usize, watch: &mut Watch<'_>) -> Result<Res
     Ok(report::results(&plan, shards, end))
 }
 
-/// What threads tell one another between windows. Everything has two sides: one is written in a
-/// window while the other, written in the window before, is read.
-struct Exchange {
-    barrier: Barrier,
-    sides: [Side; 2],
-    /// By thread. Read after a barrier of its own; there is one more before it is written again.
-    blocked: Vec<Mutex<Vec<Blocked>>>,
-}
-
-struct Side {
-    /// When each thread next has something to do, what it has mailed included.
-    next: Vec<AtomicU64>,
-    /// From each thread to each thread.
-    mail: Vec<Vec<Mutex<Mail>>>,
-    /// The watcher has ended the run.
-    interrupted: AtomicBool,
-}
-
-impl Exchange {
-    fn new(threads: usize) -> Self {
-        let side = || Side {
-            next: (0..threads).map(|_| AtomicU64::new(0)).collect(),
-            mail: (0..threads)
-                .map(|_| (0..threads).map(|_| Mutex::new(Mail::default())).collect())
-                .collect(),
-            interrupted: AtomicBool::new(false),
-        };
-        Self {
-            barrier: Barrier::new(threads),
-            sides: [side(), side()],
-            blocked: (0..threads).map(|_| Mutex::default()).collect(),
-        }
-    }
-}
-
 /// One thread's part in a run.
 struct Worker<'a, 'p> {
     /// Every thread reads the whole stream, and keeps what is its own.
@@ -142,29 +104,15 @@ impl Worker<'_, '_> {
         let mut horizon = Time::ZERO;
         let mut round = 0;
         loop {
-            let side = &self.exchange.sides[round as usize % 2];
-            let mailed = self.post(side);
-            let own = self
-                .shard
-                .calendar
-                .earliest()
-                .min(mailed)
-                .min(self.next_flow());
-            side.next[self.shard.index as usize].store(own.as_ps(), Ordering::Relaxed);
-            self.exchange.barrier.wait();
-            if side.interrupted.load(Ordering::Relaxed) {
+            let thread = usize::from(self.shard.index);
+            let own = self.shard.calendar.earliest().min(self.next_flow());
+            let outboxes = &mut self.shard.outboxes;
+            let Some(start) = self.exchange.meet(round, thread, own, outboxes) else {
                 return Err(Error::Interrupted);
-            }
-            let next = side
-                .next
-                .iter()
-                .map(|next| next.load(Ordering::Relaxed))
-                .min();
-            let start = Time::from_ps(next.unwrap_or(u64::MAX));
-            for from in &side.mail {
-                let mut mail = lock(&from[self.shard.index as usize]);
-                self.shard.deliver(self.plan, &mut mail);
-            }
+            };
+            self.exchange.deliver(round, thread, |mail| {
+                self.shard.deliver(self.plan, mail);
+            });
             if self.next_look <= start.min(stop)
                 && let Some((at, deadlock)) = self.look(start.min(stop))
             {
@@ -199,9 +147,7 @@ impl Worker<'_, '_> {
                 })
                 .is_break()
                 {
-                    // Read by all after the next barrier, by none before.
-                    let next = &self.exchange.sides[round as usize % 2];
-                    next.interrupted.store(true, Ordering::Relaxed);
+                    self.exchange.interrupt(round);
                 }
             }
         }
@@ -214,10 +160,8 @@ impl Worker<'_, '_> {
         let own = self
             .shard
             .blocked(until.saturating_sub(probe.hold), self.plan);
-        *lock(&self.exchange.blocked[self.shard.index as usize]) = own;
-        self.exchange.barrier.wait();
-        let all = self.exchange.blocked.iter();
-        let all = deadlock::sorted(all.flat_map(|of_thread| lock(of_thread).clone()).collect());
+        let all = self.exchange.gather(usize::from(self.shard.index), own);
+        let all = deadlock::sorted(all);
         while self.next_look <= until {
             let now = self.next_look;
             self.next_look = now.saturating_add(probe.interval);
@@ -228,18 +172,6 @@ impl Worker<'_, '_> {
             }
         }
         None
-    }
-
-    /// Puts outgoing mail where the other threads find it; answers the earliest time in it.
-    fn post(&mut self, side: &Side) -> Time {
-        let mut earliest = Time::NEVER;
-        for (to, mail) in self.shard.outboxes.iter_mut().enumerate() {
-            if !mail.is_empty() {
-                earliest = earliest.min(mail.earliest());
-                std::mem::swap(mail, &mut lock(&side.mail[self.shard.index as usize][to]));
-            }
-        }
-        earliest
     }
 
     /// Start of the first flow that has not been injected.
@@ -289,9 +221,4 @@ impl Worker<'_, '_> {
         }
         Ok(self.next_flow())
     }
-}
-
-/// A mutex that nobody can have poisoned: no thread outlives a panic of another here.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

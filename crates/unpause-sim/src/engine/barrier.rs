@@ -1,7 +1,8 @@
 //! A barrier that costs about a microsecond.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::{hint, thread};
+use std::thread;
+
+use crate::engine::sync::{AtomicBool, AtomicU32, Ordering, spin_loop, yield_now};
 
 /// Spins, some microseconds of them, before it lets other threads have the core.
 const SPINS: u32 = 300;
@@ -22,7 +23,11 @@ impl Barrier {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Self {
             threads: threads as u32,
-            spins: if threads > cores { 0 } else { SPINS },
+            spins: if threads > cores || cfg!(loom) {
+                0
+            } else {
+                SPINS
+            },
             waiting: AtomicU32::new(0),
             round: AtomicU32::new(0),
             broken: AtomicBool::new(false),
@@ -55,9 +60,9 @@ impl Barrier {
             assert!(!broken, "another thread of the run has panicked");
             spins += 1;
             if spins < self.spins {
-                hint::spin_loop();
+                spin_loop();
             } else {
-                thread::yield_now();
+                yield_now();
             }
         }
     }

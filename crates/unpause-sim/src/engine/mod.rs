@@ -8,8 +8,10 @@
 pub mod barrier;
 pub mod calendar;
 pub mod deadlock;
+pub mod exchange;
 pub mod heap;
 pub mod mail;
 pub mod ring;
+mod sync;
 pub mod window;
 pub mod wire;

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use proptest::prelude::*;
 use unpause_protocols::congestion_point::qcn::Mode;
 use unpause_protocols::flow_control::pfc::PauseTime;
 use unpause_protocols::units::Time;
@@ -291,6 +292,54 @@ fn threads_do_not_change_a_fabric() {
     let one = run(&config);
     let go_on = &mut |_| ControlFlow::Continue(());
     assert!(one == unpause_sim::run_threads(&config, 3, go_on).expect("the run is valid"));
+}
+
+/// Flow of (source, hops to its destination, bytes, start in ns).
+type Sent = (u32, u32, u64, u64);
+
+/// Fabrics whose inputs have room for what comes after XOFF.
+fn random_cioq(hosts: u32, inside: Option<(u16, u16)>, sent: &[Sent], scheme: usize) -> Config {
+    let spec = |&(src, hop, bytes, start): &Sent| FlowSpec {
+        start: Time::from_ns(start),
+        recorded: true,
+        ..sized(
+            1 + src % hosts,
+            1 + (src + 1 + hop % (hosts - 1)) % hosts,
+            bytes,
+        )
+    };
+    let fabric = inside.and_then(|(count, per_leaf)| spines(count, 25, per_leaf));
+    let flows = sent.iter().map(spec).collect();
+    let mut config = cioq(hosts as usize, fabric, flows, ms(20));
+    config.scheme = schemes()[scheme].1.clone();
+    config.probes.interval = us(50);
+    config
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 500, ..ProptestConfig::with_cases(60) })]
+
+    /// The engine asserts that packets are conserved.
+    #[test]
+    fn nothing_is_lost_and_buffers_hold(
+        hosts in 2u32..9,
+        inside in prop::option::of((1u16..9, 1u16..6)),
+        sent in prop::collection::vec((0u32..8, 0u32..7, 1u64..150_000, 0u64..200_000), 1..13),
+        scheme in 0..schemes().len(),
+    ) {
+        let config = random_cioq(hosts, inside, &sent, scheme);
+        let results = run(&config);
+        prop_assert_eq!(results.totals.dropped_packets, 0);
+        for flow in &results.flows {
+            prop_assert_eq!(flow.retransmitted_packets, 0, "{:?}", flow);
+            prop_assert!(flow.fct.is_none_or(|fct| fct >= flow.ideal_fct.unwrap()), "{:?}", flow);
+        }
+        for port in results.ports.iter().filter(|port| port.node == 0) {
+            // Frames count in whole units of 256 B at inputs; CNMs need no credit.
+            prop_assert!(port.max_ingress_bytes <= 150_000, "{:?}", port);
+            prop_assert!(port.priority != LOSSLESS || port.max_queue_bytes <= 150_000, "{:?}", port);
+        }
+    }
 }
 
 #[test]

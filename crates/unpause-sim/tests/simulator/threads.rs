@@ -3,6 +3,8 @@
 use std::ops::ControlFlow;
 
 use unpause_sim::Error;
+use unpause_sim::config::{PipelineConfig, SwitchModel};
+use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
 use crate::common::*;
 
@@ -35,14 +37,43 @@ fn a_watcher_ends_a_run_on_any_number_of_threads() {
     }
 }
 
+fn assert_threads_do_not_matter(what: &str, config: &unpause_sim::config::Config) {
+    let one = run(config);
+    for threads in [2, 3, 7] {
+        let go_on = &mut |_| ControlFlow::Continue(());
+        let many = unpause_sim::run_threads(config, threads, go_on).expect("the run is valid");
+        assert!(one == many, "{what}: {threads} threads");
+    }
+}
+
+/// Every scheme, on switches of both models that can be several, with a bottleneck and both ways.
 #[test]
 fn threads_do_not_change_results() {
-    let config = across(500);
-    let one = run(&config);
-    for threads in [2, 3, 5] {
-        let go_on = &mut |_| ControlFlow::Continue(());
-        let many = unpause_sim::run_threads(&config, threads, go_on);
-        assert!(one == many.expect("the run is valid"), "{threads} threads");
+    let pipeline = SwitchModel::Pipeline(PipelineConfig {
+        packets_per_second: 50_000_000,
+        latency: us(1),
+        ..PipelineConfig::default()
+    });
+    for model in [SwitchModel::SharedBuffer, pipeline] {
+        for (name, scheme) in schemes() {
+            let mut config = across(300);
+            config.scheme = scheme;
+            config.switch.model = model.clone();
+            config.probes.interval = us(20);
+            config.probes.ports = vec![(0, 0), (1, 0)];
+            let TrafficSpec::Flows(flows) = &mut config.traffic[0] else {
+                unreachable!("flows are named")
+            };
+            // Two more to host 4 than its link can carry, recorded on both sides.
+            for (src, start) in [(2, 30), (3, 60), (5, 90)] {
+                flows.push(FlowSpec {
+                    recorded: true,
+                    start: us(start),
+                    ..sized(src, 4, 200_000)
+                });
+            }
+            assert_threads_do_not_matter(name, &config);
+        }
     }
 }
 
@@ -63,13 +94,13 @@ fn a_panic_of_one_thread_ends_the_run() {
 #[test]
 fn sampling_begins_with_the_first_recorded_flow_on_any_number_of_threads() {
     let mut config = across(1_000);
-    let recorded = |src, dst, start| unpause_sim::traffic::FlowSpec {
+    let recorded = |src, dst, start| FlowSpec {
         recorded: true,
         start: us(start),
         ..flow(src, dst)
     };
     let flows = vec![recorded(2, 4, 100), recorded(5, 2, 500)];
-    config.traffic = vec![unpause_sim::traffic::TrafficSpec::Flows(flows)];
+    config.traffic = vec![TrafficSpec::Flows(flows)];
     config.probes.interval = us(50);
     let one = run(&config);
     let go_on = &mut |_| ControlFlow::Continue(());

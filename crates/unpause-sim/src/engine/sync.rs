@@ -1,0 +1,29 @@
+//! What threads share things by: the standard library's, or loom's where it explores all their
+//! interleavings (`make loom`).
+
+#[cfg(loom)]
+pub use loom::{
+    hint::spin_loop,
+    sync::{
+        Mutex, MutexGuard,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+    },
+    thread::yield_now,
+};
+
+#[cfg(not(loom))]
+pub use std::{
+    hint::spin_loop,
+    sync::{
+        Mutex, MutexGuard,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+    },
+    thread::yield_now,
+};
+
+use std::sync::PoisonError;
+
+/// Locks a mutex that nobody can have poisoned: no thread outlives a panic of another.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
