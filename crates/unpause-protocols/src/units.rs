@@ -281,6 +281,12 @@ mod tests {
     }
 
     #[test]
+    fn people_read_ns_and_gbps() {
+        assert_eq!(Time::from_ps(2_500).as_ns_f64(), 2.5);
+        assert_eq!(Rate::from_mbps(2_500).as_gbps_f64(), 2.5);
+    }
+
+    #[test]
     fn time_for_rounds_up_and_survives_large_sizes() {
         assert_eq!(Rate::from_gbps(40).time_for(1048), Time::from_ps(209_600));
         assert_eq!(Rate::from_gbps(3).time_for(1), Time::from_ps(2667));
