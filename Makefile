@@ -76,7 +76,7 @@ bench-mechanisms:
 
 bench-peers:
 	cargo build --release --quiet --package unpause-bench
-	$(PYTHON) benches/peers.py --flows $(FLOWS) --json benches/peers.json
+	$(PYTHON) -m benches.peers --flows $(FLOWS) --json benches/peers.json
 
 bench-linear: $(VENV)/.tools
 	cargo build --release --quiet --package unpause-bench

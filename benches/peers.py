@@ -6,16 +6,15 @@ peers/ns3/clos.cc. Both are run one after the other on one core.
 
 import argparse
 import json
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from validation import build_ns3
+
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "target" / "peers"
 BENCH = ROOT / "target" / "release" / "unpause-bench"
-LIBRARIES = ["applications", "internet", "traffic-control", "point-to-point", "network", "core"]
 
 # What runs in unpause beside what runs in ns-3.
 PAIRS = [
@@ -44,8 +43,8 @@ def main():
     parser.add_argument("--flows", type=int, default=5000)
     parser.add_argument("--json", type=Path, help="write what was measured to this file")
     arguments = parser.parse_args()
-    provide_ns3()
-    program = build()
+    build_ns3.provide()
+    program = build_ns3.build(ROOT / "benches" / "peers" / "ns3" / "clos.cc", BUILD)
     files = {}
     for what in ("topology", "flows"):
         command = [BENCH, what, "clos-constant"]
@@ -62,37 +61,6 @@ def main():
     print("\n" + CAVEATS)
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=2) + "\n")
-
-
-def provide_ns3():
-    """Installs ns-3 if it is missing and can be installed."""
-    if Path("/usr/include/ns3/core-module.h").exists():
-        return
-    install = ["apt-get", "install", "--yes", "--no-install-recommends", "libns3-dev"]
-    if not shutil.which("apt-get"):
-        sys.exit(
-            "error: ns-3 is not installed, and this is not Debian or a relative of it;\n"
-            "install ns-3.37 with its headers under /usr and call this again"
-        )
-    if os.geteuid() != 0:
-        sys.exit(
-            "error: ns-3 is not installed, and only root can install it;\n"
-            f"run `sudo {' '.join(install)}` and call this again"
-        )
-    subprocess.run(install, check=True)
-
-
-def build():
-    """Compiles our program against ns-3."""
-    source = ROOT / "benches" / "peers" / "ns3" / "clos.cc"
-    program = BUILD / "ns3-clos"
-    BUILD.mkdir(parents=True, exist_ok=True)
-    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
-        libraries = [f"-lns3-{name}" for name in LIBRARIES]
-        compiler = os.environ.get("CXX", "g++")
-        command = [compiler, "-O2", "-std=c++17", source, "-o", program, *libraries]
-        subprocess.run(command, check=True)
-    return program
 
 
 def run(command):
