@@ -15,7 +15,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .PHONY: help demo test test-rust test-python lint install format clean
 .PHONY: bench bench-mechanisms bench-peers bench-linear bench-gate bench-gate-update
-.PHONY: vopr soak loom mutants
+.PHONY: vopr soak loom mutants validate-ns3 validate-ns3-update
 .DEFAULT_GOAL := help
 
 help:
@@ -27,6 +27,7 @@ help:
 	@echo "make bench     measure the engine; CASES=\"fig1-pcn clos-pcn\" REPEAT=3 choose"
 	@echo "make bench-mechanisms   nanoseconds per decision of each mechanism"
 	@echo "make bench-peers        the same fabric and flows in ns-3 (installed from Debian's packages)"
+	@echo "make validate-ns3       results beside ns-3's, case by case; validate-ns3-update renews the record"
 	@echo "make bench-linear       run time against packets, drawn into docs/img/linear.png"
 	@echo "make bench-gate         instruction counts against the record; bench-gate-update renews it"
 	@echo "make vopr      random scenarios through everything; SEED=1 COUNT=300 choose (docs/vopr.md)"
@@ -77,6 +78,13 @@ bench-mechanisms:
 bench-peers:
 	cargo build --release --quiet --package unpause-bench
 	$(PYTHON) -m benches.peers --flows $(FLOWS) --json benches/peers.json
+
+# Whether the results are right (docs/validation.md).
+validate-ns3: $(VENV)/.installed
+	$(BIN)/python -m validation
+
+validate-ns3-update: $(VENV)/.installed
+	$(BIN)/python -m validation --update
 
 bench-linear: $(VENV)/.tools
 	cargo build --release --quiet --package unpause-bench
