@@ -26,6 +26,7 @@ mod shard;
 mod switch;
 mod throttle;
 pub mod traffic;
+mod worker;
 
 use std::ops::ControlFlow;
 
@@ -34,7 +35,7 @@ use unpause_protocols::units::Time;
 #[doc(hidden)]
 pub use engine::heap;
 pub use partition::useful_threads;
-pub use run::{Watch, run as run_threads};
+pub use run::{Watch, run as run_threads, run_in_turn};
 
 use config::Config;
 use results::Results;

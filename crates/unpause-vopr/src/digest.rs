@@ -6,7 +6,7 @@ use std::path::Path;
 use unpause_sim::results::Results;
 
 use crate::case::Case;
-use crate::judge::{Simulated, guarded, simulate};
+use crate::judge::{How, Simulated, guarded, simulate};
 
 /// FNV-1a, 64 bits.
 #[derive(Clone, Copy, Debug)]
@@ -171,7 +171,7 @@ pub fn of_case(case: &Case, directory: &Path) -> Result<u64, String> {
         let scenario = case.compile(directory).map_err(|_| "refused".to_owned())?;
         let mut fnv = Fnv::default();
         for run in scenario.runs() {
-            match simulate(&run.config, 1) {
+            match simulate(&run.config, How::OnThreads(1)) {
                 Ok(results) => add(&mut fnv, &results),
                 Err(Simulated::TooLarge) => return Err("too large".into()),
                 Err(Simulated::Hang(_)) => return Err("hangs".into()),

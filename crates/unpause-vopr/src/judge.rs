@@ -9,7 +9,7 @@ use unpause_scenario::{NoProgress, Options, Scenario, execute};
 use unpause_sim::config::{Config, Probes};
 use unpause_sim::results::{Results, Totals};
 use unpause_sim::traffic::TrafficSpec;
-use unpause_sim::{Error, run_threads};
+use unpause_sim::{Error, run_in_turn, run_threads};
 
 use crate::case::Case;
 use crate::checks;
@@ -67,9 +67,13 @@ const MOST_HOPS: u64 = 150_000;
 /// A run of more windows hangs: none of its windows is without an event, of which packets that are so
 /// few do not need as many.
 const MOST_WATCHED: u64 = 20_000;
+/// Numbers of shares of nodes. They run in turn on one thread, which costs no more than one run.
+const SHARES: [usize; 3] = [2, 3, 7];
 /// Numbers of threads, and the windows that a run on so many may have: threads wait for one another
 /// at the end of each, which costs more than all the rest where there are fewer cores than threads.
 const THREADS: [(usize, u64); 3] = [(2, 1_000), (3, 400), (7, 100)];
+/// One run in so many is made on several threads, too.
+const THREADED: u64 = 4;
 
 /// How much of it to judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,23 +144,29 @@ fn judge_run(
     dice: &mut Dice,
     cost: &mut Cost,
 ) -> Result<(), Stop> {
-    let results = cost.simulate(config, 1)?;
+    let results = cost.simulate(config, How::OnThreads(1))?;
     check(config, &results, "")?;
+    if matches!(
+        scope,
+        Scope::Sample | Scope::Only("shares" | "panic" | "hang")
+    ) {
+        for shares in SHARES {
+            let several = cost.simulate(config, How::InTurn(shares))?;
+            let how = format!("shared out to {shares}");
+            same(&results, &several, &how, "shares")?;
+        }
+    }
     for threads in thread_counts(&results, scope, dice) {
         cost.threads |= 1 << threads;
-        let several = cost.simulate(config, threads)?;
-        same(
-            &results,
-            &several,
-            &format!("on {threads} threads"),
-            "threads",
-        )?;
+        let several = cost.simulate(config, How::OnThreads(threads))?;
+        let how = format!("on {threads} threads");
+        same(&results, &several, &how, "threads")?;
     }
     let other = match observes(config) {
         true => without_probes(config),
         false => with_every_probe(config),
     };
-    let observed = cost.simulate(&other, 1)?;
+    let observed = cost.simulate(&other, How::OnThreads(1))?;
     check(&other, &observed, "with other probes, ")?;
     let (mut a, mut b) = (unobserved(&results), unobserved(&observed));
     if !(config.probes.pauses && other.probes.pauses) {
@@ -172,6 +182,7 @@ fn thread_counts(results: &Results, scope: Scope<'_>, dice: &mut Dice) -> Vec<us
     let affordable = THREADS.iter().filter(|(_, most)| windows <= *most);
     let counts: Vec<usize> = affordable.map(|(threads, _)| *threads).collect();
     match scope {
+        Scope::Sample if !dice.percent(THREADED) => Vec::new(),
         Scope::Sample => dice.some(&counts, 1),
         Scope::Only("threads" | "panic" | "hang") => counts,
         Scope::Only(_) => Vec::new(),
@@ -209,12 +220,21 @@ impl From<Simulated> for Stop {
     }
 }
 
+/// How a run is made.
+#[derive(Clone, Copy, Debug)]
+pub enum How {
+    /// On so many threads.
+    OnThreads(usize),
+    /// The nodes shared out as to so many threads, which run in turn on one.
+    InTurn(usize),
+}
+
 /// Runs `config` within the bounds of packet-hops and windows.
 ///
 /// # Errors
 ///
 /// If it is refused or goes beyond them.
-pub fn simulate(config: &Config, threads: usize) -> Result<Results, Simulated> {
+pub fn simulate(config: &Config, how: How) -> Result<Results, Simulated> {
     let mut calls = 0;
     let mut large = false;
     let watch = &mut |progress: unpause_sim::Progress| {
@@ -225,7 +245,11 @@ pub fn simulate(config: &Config, threads: usize) -> Result<Results, Simulated> {
             false => ControlFlow::Continue(()),
         }
     };
-    run_threads(config, threads, watch).map_err(|error| match error {
+    let results = match how {
+        How::OnThreads(threads) => run_threads(config, threads, watch),
+        How::InTurn(shares) => run_in_turn(config, shares, watch),
+    };
+    results.map_err(|error| match error {
         Error::Invalid(why) => Simulated::Refused(why),
         Error::Interrupted if large => Simulated::TooLarge,
         Error::Interrupted => Simulated::Hang(256 * calls),
@@ -233,8 +257,8 @@ pub fn simulate(config: &Config, threads: usize) -> Result<Results, Simulated> {
 }
 
 impl Cost {
-    fn simulate(&mut self, config: &Config, threads: usize) -> Result<Results, Stop> {
-        let results = simulate(config, threads)?;
+    fn simulate(&mut self, config: &Config, how: How) -> Result<Results, Stop> {
+        let results = simulate(config, how)?;
         self.runs += 1;
         self.packet_hops += results.totals.packet_hops;
         Ok(results)
@@ -424,7 +448,7 @@ mod tests {
         };
         let directory = tempfile::tempdir().unwrap();
         let scenario = case.compile(directory.path()).unwrap();
-        let results = simulate(&scenario.runs()[0].config, 1).unwrap();
+        let results = simulate(&scenario.runs()[0].config, How::OnThreads(1)).unwrap();
         assert!(results.flows[0].fct.is_some());
         assert_eq!(results.flows[0].fct, results.flows[0].ideal_fct);
     }

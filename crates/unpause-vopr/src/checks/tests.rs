@@ -39,7 +39,7 @@ fn measured() -> (Config, Results) {
     let directory = tempfile::tempdir().unwrap();
     let scenario = case.compile(directory.path()).unwrap();
     let config = with_every_probe(&scenario.runs()[0].config);
-    let results = crate::judge::simulate(&config, 1).unwrap();
+    let results = crate::judge::simulate(&config, crate::judge::How::OnThreads(1)).unwrap();
     (config, results)
 }
 

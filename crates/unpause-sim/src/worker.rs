@@ -1,0 +1,172 @@
+//! A shard's part in a run, step by step. Who carries mail between shards, and waits for them, is
+//! `run`'s business.
+
+use std::iter::Peekable;
+
+use unpause_protocols::units::Time;
+
+use crate::Error;
+use crate::engine::deadlock::{self, Blocked};
+use crate::engine::mail::{FlowStart, Mail};
+use crate::plan::Plan;
+use crate::results::Deadlock;
+use crate::shard::{Shard, ShardEnd};
+use crate::traffic::{ExtraDelay, Traffic};
+
+/// Flows are read from the traffic stream at least so many at a time.
+const FLOWS_AHEAD: usize = 64;
+
+/// A shard, and the traffic stream as it reads it.
+///
+/// Before each window: [`Worker::outboxes`] are carried to the other shards, which take them by
+/// [`Worker::deliver`]; the window starts at the least [`Worker::next`] of all shards.
+pub struct Worker<'p> {
+    /// Every shard reads the whole stream, and keeps what is its own.
+    traffic: Peekable<Traffic<'p>>,
+    next_id: u32,
+    /// Flows read so far, by entry.
+    flows_of: Vec<u64>,
+    /// Flows that start before this are known to their hosts.
+    horizon: Time,
+    /// When to look for a deadlock; a window never reaches beyond.
+    next_look: Time,
+    shard: Shard,
+    plan: &'p Plan<'p>,
+}
+
+impl<'p> Worker<'p> {
+    /// The nodes that `shard_of` gives to shard `index`, before the first window.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if there is no such traffic.
+    pub fn new(plan: &'p Plan<'p>, shard_of: &[u16], index: usize) -> Result<Self, Error> {
+        let config = plan.config;
+        let traffic = Traffic::new(&config.traffic, &config.fabric, config.seed);
+        let probe = config.probes.deadlock;
+        Ok(Self {
+            traffic: traffic.map_err(Error::Invalid)?.peekable(),
+            next_id: 0,
+            flows_of: vec![0; config.traffic.len()],
+            horizon: Time::ZERO,
+            next_look: probe.map_or(Time::NEVER, |probe| probe.interval),
+            shard: Shard::new(plan, shard_of, index as u16),
+            plan,
+        })
+    }
+
+    /// When it next has something to do, not counting mail.
+    pub fn next(&mut self) -> Time {
+        self.shard.calendar.earliest().min(self.next_flow())
+    }
+
+    /// What it has for each shard.
+    pub fn outboxes(&mut self) -> &mut [Mail] {
+        &mut self.shard.outboxes
+    }
+
+    /// Takes what another shard has for this one.
+    pub fn deliver(&mut self, mail: &mut Mail) {
+        self.shard.deliver(self.plan, mail);
+    }
+
+    /// Packets that have gone over a link.
+    pub fn packet_hops(&self) -> u64 {
+        self.shard.log.counts.packet_hops
+    }
+
+    /// Its blocked queues, if it is time to look for a deadlock before a window that starts at `start`.
+    pub fn blocked(&mut self, start: Time) -> Option<Vec<Blocked>> {
+        let probe = self.plan.config.probes.deadlock?;
+        let until = start.min(self.plan.config.stop);
+        let since = until.saturating_sub(probe.hold);
+        (self.next_look <= until).then(|| self.shard.blocked(since, self.plan))
+    }
+
+    /// The deadlock that the blocked queues of all shards make, and when it was found: looks at every
+    /// instant for it up to `start`, between which nothing happens.
+    pub fn deadlock(&mut self, start: Time, all: Vec<Blocked>) -> Option<(Time, Deadlock)> {
+        let probe = self.plan.config.probes.deadlock?;
+        let all = deadlock::sorted(all);
+        while self.next_look <= start.min(self.plan.config.stop) {
+            let now = self.next_look;
+            self.next_look = now.saturating_add(probe.interval);
+            let is_blocked = |queue: &&Blocked| queue.since.saturating_add(probe.hold) <= now;
+            let blocked: Vec<&Blocked> = all.iter().filter(is_blocked).collect();
+            if let Some(found) = deadlock::find(&blocked, &self.plan.ports) {
+                return Some((now, found));
+            }
+        }
+        None
+    }
+
+    /// Runs the window that starts at `start`, which is before the end of the run.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if a flow has no way to its receiver.
+    pub fn window(&mut self, start: Time) -> Result<(), Error> {
+        let lookahead = self.plan.lookahead;
+        let end = start.saturating_add(lookahead).min(self.plan.config.stop);
+        let end = end.min(self.next_look);
+        let known = self.horizon;
+        if end > known {
+            self.horizon = self.inject(end.saturating_add(lookahead))?;
+        }
+        self.shard.run_window(self.plan, end.min(known));
+        Ok(())
+    }
+
+    /// Closes the run, which has come to `at`.
+    pub fn finish(self, at: Time) -> ShardEnd {
+        self.shard.finish(at, self.plan)
+    }
+
+    /// Start of the first flow that has not been injected.
+    fn next_flow(&mut self) -> Time {
+        self.traffic.peek().map_or(Time::NEVER, |spec| spec.start)
+    }
+
+    /// Reads the flows that start before `until`, and at least [`FLOWS_AHEAD`], so that receivers
+    /// know of a flow before its first packet, and flows far off cost nothing; answers the start of
+    /// the first that was left. They are known to their senders after the next barrier.
+    fn inject(&mut self, until: Time) -> Result<Time, Error> {
+        let mut injected = 0;
+        while let Some(mut spec) = self.traffic.peek().copied() {
+            let start = spec.start;
+            if start >= self.plan.config.stop || (start >= until && injected >= FLOWS_AHEAD) {
+                break;
+            }
+            self.traffic.next();
+            injected += 1;
+            let id = self.next_id;
+            self.next_id += 1;
+            if !self
+                .plan
+                .routing
+                .reaches(&self.plan.ports, spec.src, spec.dst)
+            {
+                let (src, dst) = (spec.src, spec.dst);
+                return Err(Error::Invalid(format!(
+                    "there is no way from host {src} to {dst}"
+                )));
+            }
+            let number = &mut self.flows_of[usize::from(spec.group)];
+            if let ExtraDelay::Drawn(from) = spec.extra_delay {
+                let config = self.plan.config;
+                let delays = &config.host.extra_delays[usize::from(from)];
+                spec.extra_delay = ExtraDelay::Fixed(delays.draw(config.seed, spec.group, *number));
+            }
+            *number += 1;
+            if self.shard.owns(spec.dst) {
+                let receiver_slot = self.shard.host(spec.dst).expect(id, &spec, self.plan);
+                self.shard.start_flow(FlowStart {
+                    id,
+                    spec,
+                    receiver_slot,
+                });
+            }
+        }
+        Ok(self.next_flow())
+    }
+}
