@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Cargo and the build of the extension share one configuration, so nothing is compiled twice.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: help demo test test-rust test-python lint install format clean
+.PHONY: help demo test test-rust test-python lint install format docs clean
 .PHONY: bench bench-mechanisms bench-peers bench-linear bench-gate bench-gate-update
 .PHONY: vopr soak loom mutants validate-ns3 validate-ns3-update
 .DEFAULT_GOAL := help
@@ -22,6 +22,7 @@ help:
 	@echo "make demo      run the five-scheme comparison, judge the paper's claims, write a report"
 	@echo "make test      run all tests (Rust and Python); test-rust and test-python one half"
 	@echo "make lint      check formatting, lints, rustdoc, builds without default features"
+	@echo "make docs      write what documents say of tables and parameters"
 	@echo "make format    reformat Rust and Python"
 	@echo "make install   build the package in release mode into $(VENV)"
 	@echo "make bench     measure the engine; CASES=\"fig1-pcn clos-pcn\" REPEAT=3 choose"
@@ -92,6 +93,10 @@ bench-linear: $(VENV)/.tools
 
 bench-gate:
 	$(PYTHON) benches/gate.py
+
+# What documents and the Python package say of tables and parameters, made of the Rust code.
+docs:
+	UNPAUSE_DOCS=write cargo test --quiet --package unpause-scenario --test docs
 
 bench-gate-update:
 	$(PYTHON) benches/gate.py --update

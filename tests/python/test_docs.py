@@ -9,7 +9,6 @@ import pytest
 
 import unpause
 from unpause import schema
-from unpause.cli import main
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("crates/*/*.md")])
@@ -36,22 +35,6 @@ def rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-@pytest.mark.parametrize("table", schema.TABLES)
-def test_tables_lists_every_column_in_order(table: str) -> None:
-    text = sections("docs/tables.md")
-    documented = []
-    for cells in rows(text["The tables"]) + rows(text[table]):
-        for name in re.findall(r"`(\w+)`", cells[0]):
-            documented.append((name, cells[1].split(",")[0], "null" in cells[1]))
-    types = {c.name: (c.name, _arrow_name(c), c.nullable) for c in schema.TABLES[table]}
-    # The port's columns share a row that refers to table `ports`.
-    documented = [
-        types[name] if kind.startswith("as in") else (name, kind, null)
-        for name, kind, null in documented
-    ]
-    assert documented == list(types.values())
-
-
 def test_tables_lists_every_statistic_of_a_sweep() -> None:
     documented = [
         (cells[0].strip("`"), cells[1].split(",")[0], "null" in cells[1])
@@ -71,40 +54,6 @@ def test_complete_scenarios_are_valid(document: str) -> None:
     assert complete
     for block in complete:
         assert unpause.validate(block)
-
-
-def test_scenario_lists_every_parameter_with_its_default(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.argv", ["unpause", "list"])
-    assert main() == 0
-    listed: dict[str, dict[str, str]] = {}
-    mechanism = ""
-    for line in capfd.readouterr().out.split("\n\n")[0].splitlines()[1:]:
-        words = line.split()
-        if line.startswith("    "):
-            listed[mechanism][words[0]] = words[1]
-        else:
-            mechanism = words[0]
-            listed[mechanism] = {}
-    assert len(listed["pcn"]) > 5
-    text = sections("docs/scenario.md")
-    for mechanism, parameters in listed.items():
-        if not parameters:
-            continue
-        documented = {}
-        for cells in rows(text[f"scheme.{mechanism}"]):
-            if cells[0].startswith("`"):
-                documented[cells[0].strip("`")] = cells[1].strip("`").strip('"')
-        assert list(documented) == list(parameters)
-        for key, default in parameters.items():
-            assert _same(documented[key], default), (mechanism, key, documented[key], default)
-
-
-def _same(documented: str, default: str) -> bool:
-    # Per cent for a ratio, no time at all, what does not exist per packet, what the topology gives.
-    aliases = {"1%": "0.01", "0s": "0ps", "-": "16KB", "base RTT": "base"}
-    return aliases.get(documented, documented) == default
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

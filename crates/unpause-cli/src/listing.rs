@@ -55,7 +55,7 @@ fn keys(keys: &[Key]) -> String {
             key.name, key.default, key.description
         )
     };
-    keys.iter().map(line).collect()
+    keys.iter().map(line).collect::<String>().replace('`', "")
 }
 
 /// A name, what it is, and its keys below.

@@ -4,6 +4,7 @@
 //! schemes to compare, traffic, probes, sweeps. [`execute`] runs it; [`Outcome`] is what it
 //! measured, as Arrow tables, and writes itself to a directory.
 
+mod columns;
 mod compile;
 mod directory;
 mod execute;

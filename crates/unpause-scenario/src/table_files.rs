@@ -93,3 +93,21 @@ mod parquet_file {
         }
     }
 }
+
+#[cfg(all(test, feature = "parquet"))]
+mod tests {
+    use super::*;
+    use crate::tables::Tables;
+
+    #[test]
+    fn a_file_says_what_its_columns_mean() {
+        for (name, table) in Tables::default().all() {
+            let (_, bytes) = encode(name, table).unwrap();
+            let read = decode(bytes).unwrap();
+            for (before, after) in table.schema().fields().iter().zip(read.schema().fields()) {
+                assert!(!after.metadata()["text"].is_empty());
+                assert_eq!(before, after);
+            }
+        }
+    }
+}

@@ -5,7 +5,9 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use unpause_scenario::{BUILDERS, CONGESTION_CONTROLS, Key, MARKINGS, TABLES, TRAFFIC_KINDS, Tables};
+use unpause_scenario::{
+    BUILDERS, CONGESTION_CONTROLS, Key, MARKINGS, TABLES, TRAFFIC_KINDS, Tables,
+};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const END: &str = "<!-- end -->";
@@ -55,6 +57,7 @@ fn default(key: &Key) -> String {
     let value = &key.default;
     match value.as_str() {
         "off" => "-".to_owned(),
+        "0ps" => "`\"0s\"`".to_owned(),
         value if value.contains(' ') => value.to_owned(),
         value if value.parse::<f64>().is_ok() || value.parse::<bool>().is_ok() => {
             format!("`{value}`")
@@ -64,13 +67,18 @@ fn default(key: &Key) -> String {
 }
 
 fn keys(scheme: &str) -> String {
-    let found = CONGESTION_CONTROLS.into_iter().find(|it| it.name() == scheme);
+    let found = CONGESTION_CONTROLS
+        .into_iter()
+        .find(|it| it.name() == scheme);
     let found = found.expect("a document names a congestion control that there is");
     let variants = found.variants();
     let mut text = match variants.first() {
         None => String::from("| key | default | meaning |\n|---|---|---|\n"),
         Some((first, _)) => {
-            let names: String = variants[1..].iter().map(|(name, _)| format!(" `{name}` |")).collect();
+            let names: String = variants[1..]
+                .iter()
+                .map(|(name, _)| format!(" `{name}` |"))
+                .collect();
             let lines = "---|".repeat(variants.len());
             format!("| key | default: `{first}` |{names} meaning |\n|---|{lines}---|\n")
         }
@@ -83,7 +91,12 @@ fn keys(scheme: &str) -> String {
                 defaults.join(" | ")
             }
         };
-        writeln!(text, "| `{}` | {defaults} | {} |", key.name, key.description).unwrap();
+        writeln!(
+            text,
+            "| `{}` | {defaults} | {} |",
+            key.name, key.description
+        )
+        .unwrap();
     }
     text
 }
@@ -92,9 +105,18 @@ fn markings() -> String {
     let mut text = String::from("| `marking` | key | default | meaning |\n|---|---|---|---|\n");
     for marking in MARKINGS {
         for (index, key) in marking.keys().iter().enumerate() {
-            let name = if index == 0 { format!("`\"{}\"` ", marking.name()) } else { String::new() };
+            let name = if index == 0 {
+                format!("`\"{}\"` ", marking.name())
+            } else {
+                String::new()
+            };
             let (key_name, meaning) = (key.name, key.description);
-            writeln!(text, "| {name}| `{key_name}` | {} | {meaning} |", default(key)).unwrap();
+            writeln!(
+                text,
+                "| {name}| `{key_name}` | {} | {meaning} |",
+                default(key)
+            )
+            .unwrap();
         }
     }
     text
@@ -138,7 +160,8 @@ fn renewed(document: &str) -> (String, Vec<&str>) {
 fn columns_for_python() -> String {
     let mut tables = Vec::new();
     for (name, table) in Tables::default().all() {
-        let columns = table.schema().fields().iter().map(|field| {
+        let schema = table.schema();
+        let columns = schema.fields().iter().map(|field| {
             let metadata = field.metadata();
             let column = serde_json::json!({
                 "name": field.name(),
@@ -159,7 +182,10 @@ fn check(file: &str, old: &str, new: &str) {
     if std::env::var_os("UNPAUSE_DOCS").is_some_and(|what| what == "write") {
         std::fs::write(Path::new(ROOT).join(file), new).expect("a document can be written");
     } else {
-        assert!(old == new, "{file} is not what the code says: run `make docs`");
+        assert!(
+            old == new,
+            "{file} is not what the code says: run `make docs`"
+        );
     }
 }
 
@@ -173,11 +199,20 @@ fn documents_say_what_the_code_says() {
         all.extend(made.into_iter().map(str::to_owned));
     }
     for table in TABLES {
-        assert!(all.contains(&format!("columns {table}")), "{table} is in no document");
+        assert!(
+            all.contains(&format!("columns {table}")),
+            "{table} is in no document"
+        );
     }
-    for control in CONGESTION_CONTROLS.into_iter().filter(|it| !it.keys().is_empty()) {
+    for control in CONGESTION_CONTROLS
+        .into_iter()
+        .filter(|it| !it.keys().is_empty())
+    {
         let name = control.name();
-        assert!(all.contains(&format!("keys {name}")), "{name} is in no document");
+        assert!(
+            all.contains(&format!("keys {name}")),
+            "{name} is in no document"
+        );
     }
     let file = "python/unpause/columns.json";
     let old = std::fs::read_to_string(Path::new(ROOT).join(file)).unwrap_or_default();

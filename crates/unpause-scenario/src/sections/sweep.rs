@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_spanned::Spanned;
 use toml::de::DeValue;
 
+use crate::columns;
 use crate::text::document::{self, Table, read};
 use crate::text::error::{Checked, Problem, from_toml};
 use crate::text::quantity;
@@ -64,8 +65,7 @@ pub(crate) fn read_all(tables: Vec<Table<'_>>) -> Checked<Sweep> {
     for table in tables {
         let span = table.span();
         let file: SweepFile = read(table, &[])?;
-        if sweep.columns.contains(file.name.get_ref()) || RESERVED.contains(&&**file.name.get_ref())
-        {
+        if sweep.columns.contains(file.name.get_ref()) || is_reserved(file.name.get_ref()) {
             return Problem::new(format!("column `{}` exists already", file.name.get_ref()))
                 .at(file.name.span(), "choose another name")
                 .err();
@@ -93,24 +93,11 @@ pub(crate) fn read_all(tables: Vec<Table<'_>>) -> Checked<Sweep> {
     Ok(sweep)
 }
 
-/// Columns that table `runs` has anyway.
-const RESERVED: [&str; 15] = [
-    "run",
-    "scheme",
-    "seed",
-    "simulated_ns",
-    "packet_hops",
-    "events",
-    "data_packets",
-    "delivered_packets",
-    "dropped_packets",
-    "marked_packets",
-    "notifications",
-    "pause_frames",
-    "flows_started",
-    "flows_completed",
-    "name",
-];
+/// True of columns that table `runs` or that of a sweep has anyway.
+fn is_reserved(name: &str) -> bool {
+    let mut columns = columns::RUN.iter().chain(columns::RUNS);
+    name == "name" || columns.any(|column| column.name == name)
+}
 
 fn values(file: &SweepFile, span: std::ops::Range<usize>) -> Checked<Vec<(f64, Setting)>> {
     let affixes = (file.prefix.as_deref(), file.unit.as_deref());

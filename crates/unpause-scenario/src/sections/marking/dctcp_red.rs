@@ -12,7 +12,7 @@ use crate::text::setting::Packets;
 
 section!(Keys for DctcpRed {
     threshold: Size "a packet that finds so much in the queue is marked" => threshold;
-    threshold_packets: Packets "instead of threshold: the same in packets" => threshold;
+    threshold_packets: Packets "instead of `threshold`: the same in packets" => threshold;
 });
 
 impl Marker for DctcpRed {

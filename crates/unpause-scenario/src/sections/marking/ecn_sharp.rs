@@ -36,13 +36,14 @@ impl Default for EcnSharp {
 
 section!(Keys for EcnSharp {
     ins_target: Duration "a packet that waited longer is marked" => ins_target;
-    ins_min: Duration "instead of ins_target: no such marks up to this waiting time" => ins_min;
-    ins_max: Duration "with ins_min: certain marks above it; between them a growing share" => ins_max;
+    ins_min: Duration "instead of `ins_target`: no such marks up to this waiting time (for DCQCN)" => ins_min;
+    ins_max: Duration "with `ins_min`: all are marked above it, between them with a probability that grows from 0 to 1" => ins_max;
     pst_target: Duration "from this waiting time on a queue may be persistent" => rest.pst_target;
     pst_interval: Duration "how long it must last; distance of the first two marks"
         => rest.pst_interval;
-    variant: EcnSharpVariant "law of the persistent marks: authors-code, paper" => rest.variant;
-    signal: SojournSignal "what stands for the waiting time: sojourn-time, queue-length"
+    variant: EcnSharpVariant "law of the persistent marks: interval over the square root of their count; or `\"paper\"`, \
+         over their count" => rest.variant;
+    signal: SojournSignal "what stands for the waiting time; or `\"queue-length\"`: bytes left behind, at the link's rate"
         => rest.signal;
 });
 

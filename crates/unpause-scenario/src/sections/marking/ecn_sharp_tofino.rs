@@ -13,7 +13,7 @@ section!(Keys for EcnSharpTofino {
     ins_target: Duration "a packet that waited longer is marked" => ins_target;
     pst_target: Duration "from this waiting time on a queue may be persistent" => pst_target;
     pst_interval: Duration "how long it must last; distance of the first two marks" => pst_interval;
-    load: TofinoLoad "how times become ticks of 1.024 us: scaled, unscaled" => load;
+    load: TofinoLoad "how times become ticks of 1.024 us; or `\"unscaled\"`: one for each us" => load;
 });
 
 impl Marker for EcnSharpTofino {

@@ -8,7 +8,7 @@ use crate::text::section::section;
 use crate::text::setting::MarkBasis;
 
 section!(Keys for NpEcn {
-    mark_basis: MarkBasis "queue length that decides a mark: dequeue-after, enqueue-before"
+    mark_basis: MarkBasis "queue length that decides a mark; or `\"enqueue-before\"`"
         => mark_basis;
 });
 

@@ -11,7 +11,7 @@ use crate::text::section::{ordered, section};
 section!(Keys for Red {
     kmin: Size "no marks up to this queue length" => kmin;
     kmax: Size "every packet is marked above this queue length" => kmax;
-    pmax: Ratio "marking probability at kmax" => pmax;
+    pmax: Ratio "marking probability at `kmax`" => pmax;
 });
 
 impl Marker for Red {

@@ -35,6 +35,11 @@ pub(super) trait Scheme: Default {
         Self::default()
     }
 
+    /// Names of its variants with their defaults, if its table chooses among some.
+    fn variants() -> Vec<(&'static str, Self)> {
+        Vec::new()
+    }
+
     /// Refuses parameters that do not go together.
     fn check(&self, _keys: &Self::Keys) -> Checked<()> {
         Ok(())
@@ -60,6 +65,7 @@ pub struct CongestionControl {
     notifies_by: Option<&'static str>,
     replaceable: Option<&'static [&'static str]>,
     keys: fn() -> Vec<Key>,
+    variants: fn() -> Vec<(&'static str, Vec<Key>)>,
     configure: Configure,
     warning: fn(&Config) -> Option<(String, &'static str)>,
 }
@@ -77,6 +83,12 @@ impl CongestionControl {
             notifies_by: S::NOTIFIES_BY,
             replaceable: S::REPLACEABLE,
             keys: || S::Keys::keys(&S::defaults(&S::Keys::default(), &|| Time::ZERO)),
+            variants: || {
+                let variants = S::variants().into_iter();
+                variants
+                    .map(|(name, scheme)| (name, S::Keys::keys(&scheme)))
+                    .collect()
+            },
             configure: |table, base_rtt| {
                 let keys: S::Keys = keys_of(table)?;
                 let mut scheme = S::defaults(&keys, base_rtt);
@@ -101,6 +113,11 @@ impl CongestionControl {
     /// The keys of its table.
     pub fn keys(self) -> Vec<Key> {
         (self.keys)()
+    }
+
+    /// Names of its variants, if its table chooses among some, and the keys with their defaults.
+    pub fn variants(self) -> Vec<(&'static str, Vec<Key>)> {
+        (self.variants)()
     }
 
     /// What carries the flows that it controls.

@@ -21,12 +21,12 @@ pub(super) struct Dcqcn {
 section!(Keys for Dcqcn {
     kmin: Size "no marks up to this queue length" => cp.kmin;
     kmax: Size "every packet is marked above this queue length" => cp.kmax;
-    pmax: Ratio "marking probability at kmax" => cp.pmax;
+    pmax: Ratio "marking probability at `kmax`" => cp.pmax;
     cnp_interval: Duration "least time between two CNPs of a flow" => np.cnp_interval;
     np_poll: bool "look for marks at every interval's end instead of answering the first" => np.np_poll;
     g: PowerOfHalf "gain of alpha" => rp.g_log2;
     alpha_init: Ratio "alpha of a flow that has seen no CNP" => rp.alpha_init;
-    alpha_order: AlphaOrder "on a CNP: cut-first or update-first" => rp.alpha_order;
+    alpha_order: AlphaOrder "on a CNP; or `\"update-first\"`" => rp.alpha_order;
     alpha_timer: Duration "alpha decays once in so long without a CNP" => rp.alpha_timer;
     increase_timer: Duration "duration of one cycle of the increase timer" => rp.increase_timer;
     byte_counter: Size "bytes of one cycle of the byte counter" => rp.byte_counter;

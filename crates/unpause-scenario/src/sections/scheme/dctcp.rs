@@ -18,7 +18,7 @@ pub(super) struct Dctcp {
 }
 
 section!(Keys for Dctcp {
-    k: Size "a packet that finds so much in its queue is marked" => cp.threshold;
+    k: Size "a packet that finds so much in its egress queue is marked" => cp.threshold;
     g: PowerOfHalf "gain of alpha" => law.g_log2;
     alpha_init: Ratio "alpha at the start" => law.alpha_init;
 });

@@ -16,7 +16,7 @@ pub(super) struct EcnTcp {
 }
 
 section!(Keys for EcnTcp {
-    k: Size "a packet that finds so much in its queue is marked" => cp.threshold;
+    k: Size "a packet that finds so much in its egress queue is marked" => cp.threshold;
 });
 
 impl Scheme for EcnTcp {

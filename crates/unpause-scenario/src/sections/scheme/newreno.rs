@@ -17,7 +17,8 @@ pub(super) struct NewReno {
 }
 
 section!(Keys for NewReno {
-    drop_probability: Ratio "switches drop each data packet with this probability" => cp.drop_probability;
+    drop_probability: Ratio "every egress queue of a switch drops each packet with this probability, those of the control \
+         priority excepted" => cp.drop_probability;
 });
 
 impl Scheme for NewReno {

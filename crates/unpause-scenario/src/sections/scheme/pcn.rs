@@ -26,7 +26,7 @@ section!(Keys for Pcn {
     w_min: Ratio "discount in a decrease, and weight of the first increase after it" => rp.w_min;
     w_max: Ratio "largest weight of an increase" => rp.w_max;
     min_rate: DataRate "the rate never falls below this" => rp.min_rate;
-    mark_basis: MarkBasis "queue length that decides a mark: dequeue-after, enqueue-before"
+    mark_basis: MarkBasis "queue length that decides a mark; or `\"enqueue-before\"`"
         => cp.mark_basis;
 });
 

@@ -20,14 +20,17 @@ section!(Keys for Qcn {
     q_eq: Size "equilibrium queue length" => cp.q_eq;
     weight: u8 "weight w of the queue's growth" => cp.weight;
     sample_base: Size "bytes between samples of an uncongested queue" => cp.sample_base;
-    quantisation: Quantisation "of the feedback: linear, top-bits" => cp.quantisation;
-    mode: QcnMode "which buffer is sampled and who is notified: output-arrival, input-arrival, input-occupancy-det, input-occupancy-rand"
+    quantisation: Quantisation "of the feedback; or `\"top-bits\"`" => cp.quantisation;
+    mode: QcnMode "the buffer sampled and the flow notified: the output queue and the flow of the sampled packet \
+         (802.1Qau), or `\"input-arrival\"`, `\"input-occupancy-det\"` (who holds most of the input \
+         buffer), `\"input-occupancy-rand\"` (drawn by what each holds). In a shared-buffer switch the \
+         input buffer is what PFC counts for a lossless (ingress port, priority)"
         => cp.mode;
-    interval: QcnInterval "between samples: standard-table, fixed" => cp.interval;
+    interval: QcnInterval "bytes between samples: shorter under congestion; or `\"fixed\"`: always `sample_base`" => cp.interval;
     gd: PowerOfHalf "gain of a decrease" => rp.gd_log2;
     min_decrease_factor: Ratio "one cut leaves at least this much" => rp.min_decrease_factor;
     fr_threshold: u32 "cycles of fast recovery" => rp.fr_threshold;
-    fr_strict: bool "fast recovery ends beyond fr_threshold (true) or at it" => rp.fr_strict;
+    fr_strict: bool "fast recovery ends beyond `fr_threshold` (true) or at it" => rp.fr_strict;
     byte_reset: Size "bytes of one cycle of the byte clock" => rp.byte_reset;
     time_reset: Duration "duration of one cycle of the timer" => rp.time_reset;
     rate_ai: DataRate "step of active increase" => rp.rate_ai;

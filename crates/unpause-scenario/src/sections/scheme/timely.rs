@@ -14,16 +14,19 @@ use crate::text::setting::TimelyVariant;
 pub(super) use timely::Params as Timely;
 
 section!(Keys for Timely {
-    variant: TimelyVariant "per-packet, segment, patched; the other defaults are of per-packet"
+    variant: TimelyVariant "which law; it sets the other defaults"
         => variant;
     ewma: Ratio "weight of the newest RTT difference" => ewma;
     t_low: Duration "below this RTT the rate always grows" => t_low;
     t_high: Duration "above this RTT the rate always falls" => t_high;
-    min_rtt: Duration = "base RTT of the topology" "what the gradient is normalised by" => min_rtt;
+    min_rtt: Duration = "base RTT of the topology"
+        "what the gradient is normalised by; propagation there and back over the longest path, and \
+         the longest `extra_delay` of `[host]`"
+        => min_rtt;
     delta: DataRate "additive step" => delta;
     beta: Ratio "gain of a decrease" => beta;
-    hai_after: u32 "falls in a row after which steps are larger" => hai_after;
-    hai_factor: u32 "how many times larger" => hai_factor;
+    hai_after: u32 "falls in a row after which steps are larger; not if patched" => hai_after;
+    hai_factor: u32 "how many times larger; not if patched" => hai_factor;
     segment: Size "size of a segment; of no effect per packet" => segment_bytes;
     min_rate: DataRate "the rate never falls below this" => min_rate;
 });
@@ -32,6 +35,14 @@ impl Scheme for Timely {
     const NAME: &'static str = "timely";
     const SUMMARY: &'static str = "TIMELY (SIGCOMM 2015): senders follow the gradient of the RTT";
     type Keys = Keys;
+
+    fn variants() -> Vec<(&'static str, Self)> {
+        vec![
+            ("per-packet", Self::per_packet()),
+            ("segment", Self::segment()),
+            ("patched", Self::patched()),
+        ]
+    }
 
     fn defaults(keys: &Keys, base_rtt: &dyn Fn() -> Time) -> Self {
         let variant = keys.variant.as_ref().map(Spanned::get_ref);
