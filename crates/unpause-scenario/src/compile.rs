@@ -13,6 +13,7 @@ use unpause_sim::traffic::TrafficSpec;
 
 use crate::import::files::Files;
 use crate::names::Names;
+use crate::refusal;
 use crate::rtt::base_rtt;
 use crate::run::{Heading, Run};
 use crate::sections::extra_delay::Delays;
@@ -59,6 +60,11 @@ pub(crate) fn scenario(source: &str, directory: &Path) -> Checked<Compiled> {
             // Each run has a document of its own, in which `set` and the sweep replace keys.
             let root = document::parse(source)?;
             let (file, mut run) = compile_run(root, scheme, &schemes, point, &files)?;
+            if let Err(invalid) = unpause_sim::check(&run.config) {
+                let mut root = document::parse(source)?;
+                take_scheme(&mut root, scheme, point)?;
+                return Err(refusal::problem(&invalid, &run.config, &root, &run.names));
+            }
             run.index = compiled.runs.len() as u32;
             compiled.heading.title = file.title;
             compiled.heading.source = file.source;

@@ -12,6 +12,7 @@ pub mod import;
 mod measured;
 mod names;
 mod outcome;
+mod refusal;
 mod rtt;
 mod run;
 mod scenario;

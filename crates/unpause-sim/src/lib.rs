@@ -11,6 +11,7 @@ pub mod fabric;
 mod graph;
 mod host;
 pub mod ideal;
+mod invalid;
 mod log;
 mod node;
 mod packet;
@@ -34,6 +35,7 @@ use unpause_protocols::units::Time;
 
 #[doc(hidden)]
 pub use engine::heap;
+pub use invalid::{Invalid, Subject};
 pub use partition::useful_threads;
 pub use run::{Watch, run as run_threads, run_in_turn};
 
@@ -52,6 +54,15 @@ pub fn run(
     run_threads(config, 1, watch)
 }
 
+/// Checks `config` as a run does, without its traffic and routes.
+///
+/// # Errors
+///
+/// The field at fault, and why.
+pub fn check(config: &Config) -> Result<(), Invalid> {
+    plan::Plan::without_routes(config).map(drop)
+}
+
 /// How far a run has come.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
@@ -65,8 +76,8 @@ pub struct Progress {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The configuration cannot be run.
-    #[error("{0}")]
-    Invalid(String),
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
     /// The watcher ended the run.
     #[error("interrupted")]
     Interrupted,

@@ -14,7 +14,7 @@ use crate::rng::mix;
 const NONE: u32 = u32::MAX;
 
 /// Routes of the whole fabric.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Routing {
     /// For each node that is a host: the index of its edge switch, and its port there.
     host: Vec<Attachment>,

@@ -8,6 +8,7 @@ use unpause_protocols::units::Time;
 use crate::Error;
 use crate::engine::deadlock::{self, Blocked};
 use crate::engine::mail::{FlowStart, Mail};
+use crate::invalid::Invalid;
 use crate::plan::Plan;
 use crate::results::Deadlock;
 use crate::shard::{Shard, ShardEnd};
@@ -45,7 +46,9 @@ impl<'p> Worker<'p> {
         let traffic = Traffic::new(&config.traffic, &config.fabric, config.seed);
         let probe = config.probes.deadlock;
         Ok(Self {
-            traffic: traffic.map_err(Error::Invalid)?.peekable(),
+            traffic: traffic
+                .map_err(|why| Invalid::new("traffic", why))?
+                .peekable(),
             next_id: 0,
             flows_of: vec![0; config.traffic.len()],
             horizon: Time::ZERO,
@@ -147,9 +150,8 @@ impl<'p> Worker<'p> {
                 .reaches(&self.plan.ports, spec.src, spec.dst)
             {
                 let (src, dst) = (spec.src, spec.dst);
-                return Err(Error::Invalid(format!(
-                    "there is no way from host {src} to {dst}"
-                )));
+                let message = format!("there is no way from host {src} to {dst}");
+                return Err(Invalid::new("fabric.links", message).into());
             }
             let number = &mut self.flows_of[usize::from(spec.group)];
             if let ExtraDelay::Drawn(from) = spec.extra_delay {

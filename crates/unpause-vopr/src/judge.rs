@@ -250,7 +250,7 @@ pub fn simulate(config: &Config, how: How) -> Result<Results, Simulated> {
         How::InTurn(shares) => run_in_turn(config, shares, watch),
     };
     results.map_err(|error| match error {
-        Error::Invalid(why) => Simulated::Refused(why),
+        Error::Invalid(why) => Simulated::Refused(why.to_string()),
         Error::Interrupted if large => Simulated::TooLarge,
         Error::Interrupted => Simulated::Hang(256 * calls),
     })

@@ -2,53 +2,86 @@
 
 use unpause_protocols::units::Time;
 
-use crate::Error;
 use crate::config::{CioqConfig, Config, PfcThreshold, SwitchModel};
 use crate::fabric::{NodeId, NodeKind, PRIORITIES};
+use crate::invalid::{Invalid, Subject};
 use crate::traffic::{ExtraDelay, TrafficSpec, Transport};
 
-fn check_tcp(config: &Config) -> Result<(), String> {
+/// The field at fault where there is no payload, or payload and header together are too many bytes.
+fn larger(payload: (&'static str, u32), header: (&'static str, u32)) -> &'static str {
+    if payload.1 > 0 && header.1 > payload.1 {
+        return header.0;
+    }
+    payload.0
+}
+
+fn check_tcp(config: &Config) -> Result<(), Invalid> {
     let tcp = &config.host.tcp;
     let law = config.scheme.window.tcp();
     if law.mss == 0 || law.mss.saturating_add(tcp.header_bytes) > u32::from(u16::MAX) {
-        return Err("a TCP segment must have a payload and at most 65535 bytes".into());
+        let field = larger(
+            ("scheme.window.mss", law.mss),
+            ("host.tcp.header_bytes", tcp.header_bytes),
+        );
+        let message = "a TCP segment must have a payload and at most 65535 bytes";
+        return Err(Invalid::new(field, message));
     }
     if law.initial_window == 0 {
-        return Err("TCP's initial window must be 1 segment or more".into());
+        return Err(Invalid::new(
+            "scheme.window.initial_window",
+            "TCP's initial window must be 1 segment or more",
+        ));
     }
     if law.rto.min == Time::ZERO || law.rto.max < law.rto.min {
-        return Err("TCP's least timeout must be above zero, and at most the longest".into());
+        return Err(Invalid::new(
+            "scheme.window.min_rto",
+            "TCP's least timeout must be above zero, and at most the longest",
+        ));
     }
     if tcp.syn_timeout == Time::ZERO || tcp.syn_tries == 0 {
-        return Err("TCP needs a SYN to send, and a time to wait for its answer".into());
+        return Err(Invalid::new(
+            "host.tcp.syn_timeout",
+            "TCP needs a SYN to send, and a time to wait for its answer",
+        ));
     }
     if tcp
         .delayed_ack
         .is_some_and(|ack| ack.every == 0 || ack.timeout == Time::ZERO)
     {
-        return Err("a delayed ACK needs a number of segments and a time above zero".into());
+        return Err(Invalid::new(
+            "host.tcp.delayed_ack",
+            "a delayed ACK needs a number of segments and a time above zero",
+        ));
     }
     if tcp.buffer_bytes < u64::from(law.mss) || tcp.buffer_bytes > 1 << 30 {
-        return Err("TCP's buffer must hold a segment, and at most 1 GiB".into());
+        return Err(Invalid::new(
+            "host.tcp.buffer_bytes",
+            "TCP's buffer must hold a segment, and at most 1 GiB",
+        ));
     }
     if let Some(tags) = &tcp.tags {
         let out_of_range = |priority: &&u8| usize::from(**priority) >= PRIORITIES;
         if let Some(priority) = tags.priorities.iter().find(out_of_range) {
-            return Err(format!("priority {priority} is not within 0 to 7"));
+            let message = format!("priority {priority} is not within 0 to 7");
+            return Err(Invalid::new("host.tcp.tags.priorities", message));
         }
         if tags.priorities.is_empty() {
-            return Err("tags need a priority for each level".into());
+            return Err(Invalid::new(
+                "host.tcp.tags.priorities",
+                "tags need a priority for each level",
+            ));
         }
     }
     Ok(())
 }
 
 /// Every delay that is to be drawn has something to be drawn from.
-fn check_delays(config: &Config) -> Result<(), String> {
+fn check_delays(config: &Config) -> Result<(), Invalid> {
     let known = config.host.extra_delays.len();
     let check = |delay: ExtraDelay| match delay {
         ExtraDelay::Drawn(from) if usize::from(from) >= known => {
-            Err(format!("there is no distribution {from} of extra delays"))
+            let message = format!("there is no distribution {from} of extra delays");
+            Err(Invalid::new("host.extra_delays", message))
         }
         _ => Ok(()),
     };
@@ -63,62 +96,75 @@ fn check_delays(config: &Config) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks the links, and counts those of each node.
+fn check_links(config: &Config) -> Result<Vec<u32>, Invalid> {
+    let invalid = |subject, message: &str| Err(Invalid::new("fabric.links", message).of(subject));
+    let kinds = &config.fabric.nodes;
+    let mut links_of = vec![0u32; kinds.len()];
+    for (index, link) in config.fabric.links.iter().enumerate() {
+        let subject = Subject::Link(index);
+        let ends = [link.a, link.b].map(|node| node as usize);
+        if ends.iter().any(|node| *node >= kinds.len()) || link.a == link.b {
+            return invalid(subject, "does not join two nodes");
+        }
+        if link.rate.ps_per_byte().is_none() {
+            let rate = link.rate;
+            let message = format!("has {rate}, at which a byte lasts no whole number of ps");
+            return invalid(subject, &message);
+        }
+        if link.delay == Time::ZERO {
+            return invalid(subject, "has no delay");
+        }
+        if ends.iter().all(|node| kinds[*node] == NodeKind::Host) {
+            return invalid(subject, "joins two hosts; put a switch between them");
+        }
+        for node in ends {
+            links_of[node] += 1;
+        }
+    }
+    for ((kind, links), node) in kinds.iter().zip(&links_of).zip(0..) {
+        if *kind == NodeKind::Host && *links != 1 {
+            let message = format!("has {links} links, expected 1");
+            return invalid(Subject::Host(node), &message);
+        }
+        if *links > u32::from(u16::MAX) {
+            return invalid(Subject::Switch(node), "has more than 65535 links");
+        }
+    }
+    Ok(links_of)
+}
+
 /// What the engine relies on.
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`] with the reason.
-pub(super) fn check(config: &Config) -> Result<(), Error> {
-    check_delays(config).map_err(Error::Invalid)?;
+/// The field at fault, and why.
+pub(super) fn check(config: &Config) -> Result<(), Invalid> {
+    check_delays(config)?;
     if config.uses(Transport::Tcp) {
-        check_tcp(config).map_err(Error::Invalid)?;
+        check_tcp(config)?;
     }
-    let invalid = |reason: String| Err(Error::Invalid(reason));
-    let nodes = config.fabric.nodes.len();
-    let mut links_of = vec![0u32; nodes];
-    for (index, link) in config.fabric.links.iter().enumerate() {
-        if link.a as usize >= nodes || link.b as usize >= nodes || link.a == link.b {
-            return invalid(format!("link {index} does not join two nodes"));
-        }
-        if link.rate.ps_per_byte().is_none() {
-            let rate = link.rate;
-            return invalid(format!(
-                "link {index}: a byte at {rate} is no whole number of ps"
-            ));
-        }
-        if link.delay == Time::ZERO {
-            return invalid(format!("link {index} has no delay"));
-        }
-        links_of[link.a as usize] += 1;
-        links_of[link.b as usize] += 1;
-        let hosts = [link.a, link.b].map(|n| config.fabric.nodes[n as usize] == NodeKind::Host);
-        if hosts == [true, true] {
-            return invalid(format!(
-                "link {index} joins two hosts; put a switch between them"
-            ));
-        }
-    }
-    for (node, kind) in config.fabric.nodes.iter().enumerate() {
-        if *kind == NodeKind::Host && links_of[node] != 1 {
-            return invalid(format!(
-                "host {node} has {} links, expected 1",
-                links_of[node]
-            ));
-        }
-        if links_of[node] > u32::from(u16::MAX) {
-            return invalid(format!("node {node} has more than 65535 links"));
-        }
-    }
-    if config.host.payload_bytes == 0
-        || config.host.payload_bytes + config.host.header_bytes > u32::from(u16::MAX)
-    {
-        return invalid("a frame must have a payload and at most 65535 bytes".into());
+    let links_of = check_links(config)?;
+    let (payload, header) = (config.host.payload_bytes, config.host.header_bytes);
+    if payload == 0 || payload.saturating_add(header) > u32::from(u16::MAX) {
+        let field = larger(
+            ("host.payload_bytes", payload),
+            ("host.header_bytes", header),
+        );
+        let message = "a frame must have a payload and at most 65535 bytes";
+        return Err(Invalid::new(field, message));
     }
     if usize::from(config.host.control_priority) >= PRIORITIES {
-        return invalid("the control priority must be 0 to 7".into());
+        return Err(Invalid::new(
+            "host.control_priority",
+            "the control priority must be 0 to 7",
+        ));
     }
     if config.switch.lossless >> config.host.control_priority & 1 == 1 {
-        return invalid("the control priority must not be lossless: it is never paused".into());
+        return Err(Invalid::new(
+            "switch.lossless",
+            "the control priority must not be lossless: it is never paused",
+        ));
     }
     if let PfcThreshold::Static {
         xoff_bytes,
@@ -126,94 +172,117 @@ pub(super) fn check(config: &Config) -> Result<(), Error> {
     } = config.switch.pfc.threshold
         && xon_bytes > xoff_bytes
     {
-        return invalid(format!(
-            "XON ({xon_bytes} B) is above XOFF ({xoff_bytes} B)"
-        ));
+        let message = format!("XON ({xon_bytes} B) is above XOFF ({xoff_bytes} B)");
+        return Err(Invalid::new("switch.pfc.xon", message));
     }
     if config.stop == Time::ZERO || config.stop.is_never() {
-        return invalid("the run needs an end above zero".into());
+        return Err(Invalid::new("stop", "the run needs an end above zero"));
     }
     for &(node, port) in config.probes.ports.iter().chain(&config.probes.packets) {
         if links_of
             .get(node as usize)
             .is_none_or(|&links| u32::from(port) >= links)
         {
-            return invalid(format!("there is no port {port} of node {node} to probe"));
+            let message = format!("there is no port {port} of node {node} to probe");
+            return Err(Invalid::new("probes.ports", message));
         }
     }
     if config.probes.interval == Time::ZERO {
-        return invalid("the sampling interval must be above zero".into());
+        return Err(Invalid::new(
+            "probes.interval",
+            "the sampling interval must be above zero",
+        ));
     }
     if let Some(flows) = config.probes.flow_interval
         && (flows == Time::ZERO || !flows.as_ps().is_multiple_of(config.probes.interval.as_ps()))
     {
-        return invalid("flows must be sampled at a multiple of the sampling interval".into());
+        return Err(Invalid::new(
+            "probes.flow_interval",
+            "flows must be sampled at a multiple of the sampling interval",
+        ));
     }
     if let Some(probe) = config.probes.deadlock
         && probe.interval == Time::ZERO
     {
-        return invalid("the interval between looks for a deadlock must be above zero".into());
+        return Err(Invalid::new(
+            "probes.deadlock",
+            "the interval between looks for a deadlock must be above zero",
+        ));
     }
     if config.host.ack_every == 0 {
-        return invalid("a receiver must acknowledge every 1 or more packets".into());
+        return Err(Invalid::new(
+            "host.ack_every",
+            "a receiver must acknowledge every 1 or more packets",
+        ));
     }
-    check_cioq(config).map_err(Error::Invalid)
+    check_cioq(config)
 }
 
 /// The largest number of hosts: the fabric keeps a queue for each pair of them.
 const MOST_HOSTS: usize = 2048;
 
 /// Checks what the model, if it is used, needs of a configuration.
-fn check_cioq(config: &Config) -> Result<(), String> {
+fn check_cioq(config: &Config) -> Result<(), Invalid> {
     let SwitchModel::Cioq(cioq) = &config.switch.model else {
         return Ok(());
     };
     let frame = u64::from(config.largest_frame_bytes());
     let is_switch = |node: NodeId| config.fabric.nodes[node as usize] == NodeKind::Switch;
-    let hosts = config
-        .fabric
-        .nodes
-        .iter()
-        .filter(|kind| **kind == NodeKind::Host);
+    let is_host = |kind: &&NodeKind| **kind == NodeKind::Host;
+    let hosts = config.fabric.nodes.iter().filter(is_host);
     let PfcThreshold::Static { xoff_bytes, .. } = config.switch.pfc.threshold else {
-        return Err("a cioq switch needs a static XOFF".into());
+        return Err(Invalid::new(
+            "switch.pfc.dynamic_shift",
+            "a cioq switch needs a static XOFF",
+        ));
     };
     let spines = cioq.spines.unwrap_or_default();
-    if config
-        .fabric
-        .links
-        .iter()
-        .any(|link| is_switch(link.a) && is_switch(link.b))
-    {
-        return Err("a cioq switch is a whole fabric: it has links to hosts only".into());
+    let mut links = config.fabric.links.iter();
+    if links.any(|link| is_switch(link.a) && is_switch(link.b)) {
+        return Err(Invalid::new(
+            "switch.model",
+            "a cioq switch is a whole fabric: it has links to hosts only",
+        ));
     }
     if hosts.count() > MOST_HOSTS {
-        return Err(format!("a cioq switch has at most {MOST_HOSTS} hosts"));
+        let message = format!("a cioq switch has at most {MOST_HOSTS} hosts");
+        return Err(Invalid::new("fabric.nodes", message));
     }
     if cioq.cell_bytes == 0 {
-        return Err("a cell must have a byte or more".into());
+        return Err(Invalid::new(
+            "switch.cioq.cell_bytes",
+            "a cell must have a byte or more",
+        ));
     }
     if cioq.latency == Time::ZERO || cioq.speedup_percent < 100 {
-        return Err("a cioq switch needs a latency above zero and a speedup of 1 or more".into());
+        return Err(Invalid::new(
+            "switch.cioq.latency",
+            "a cioq switch needs a latency above zero and a speedup of 1 or more",
+        ));
     }
     if spines.count == 0
         || spines.hosts_per_leaf == 0
         || spines.buffer_cells == 0
         || spines.rate.ps_per_byte().is_none()
     {
-        return Err("spines need hosts at their leaves, buffers, and a rate of links".into());
+        return Err(Invalid::new(
+            "switch.cioq.spines",
+            "spines need hosts at their leaves, buffers, and a rate of links",
+        ));
     }
     if cioq.output_buffer_bytes < frame {
-        return Err(format!(
+        let message = format!(
             "an output buffer of {} B has no credit for a frame of {frame} B",
             cioq.output_buffer_bytes
-        ));
+        );
+        return Err(Invalid::new("switch.cioq.output_buffer_bytes", message));
     }
     if cioq.input_buffer_bytes < xoff_bytes + units(frame, cioq) {
-        return Err(format!(
+        let message = format!(
             "an input buffer of {} B overflows before its XOFF of {xoff_bytes} B has stopped anybody",
             cioq.input_buffer_bytes
-        ));
+        );
+        return Err(Invalid::new("switch.cioq.input_buffer_bytes", message));
     }
     Ok(())
 }

@@ -3,10 +3,10 @@
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::Time;
 
-use crate::Error;
 use crate::config::{Config, PfcThreshold, SwitchModel};
 use crate::engine::wire::Ports;
 use crate::fabric::{NodeId, NodeKind, PRIORITIES};
+use crate::invalid::{Invalid, Subject};
 use crate::packet::{Kind, MIN_FRAME_BYTES};
 use crate::routing::Routing;
 
@@ -88,11 +88,17 @@ impl<'a> Plan<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] with the reason.
-    pub fn new(config: &'a Config) -> Result<Self, Error> {
+    /// The field at fault, and why.
+    pub fn new(config: &'a Config) -> Result<Self, Invalid> {
+        let mut plan = Self::without_routes(config)?;
+        plan.routing = Routing::new(&config.fabric, &plan.ports, config.seed);
+        Ok(plan)
+    }
+
+    /// All that the checks need.
+    pub fn without_routes(config: &'a Config) -> Result<Self, Invalid> {
         check::check(config)?;
         let ports = Ports::new(&config.fabric);
-        let routing = Routing::new(&config.fabric, &ports, config.seed);
         let used = config.data_priorities();
         let classes = Classes::new(used, config.switch.lossless, config.host.control_priority);
         let lookahead = config.fabric.links.iter().map(|link| link.delay).min();
@@ -100,7 +106,7 @@ impl<'a> Plan<'a> {
         let plan = Self {
             config,
             ports,
-            routing,
+            routing: Routing::default(),
             classes,
             lookahead,
             tcp: TcpPlan::new(config),
@@ -109,16 +115,14 @@ impl<'a> Plan<'a> {
             SwitchModel::SharedBuffer => plan.check_buffers()?,
             SwitchModel::Cioq(_) => {}
             SwitchModel::Pipeline(pipeline) => {
-                if let Some(reason) = pipeline.problem(plan.mtu_wire_bytes()) {
-                    return Err(Error::Invalid(reason));
-                }
+                pipeline.check(plan.mtu_wire_bytes())?;
             }
         }
         Ok(plan)
     }
 
     /// Headroom must leave something of the buffer, or every other packet would be dropped.
-    fn check_buffers(&self) -> Result<(), Error> {
+    fn check_buffers(&self) -> Result<(), Invalid> {
         let Some(buffer) = self.config.switch.buffer_bytes else {
             return Ok(());
         };
@@ -131,9 +135,9 @@ impl<'a> Plan<'a> {
                 .map(|port| lossless * self.headroom(port.ps_per_byte, port.delay))
                 .sum();
             if !self.is_host(node) && headroom >= buffer {
-                return Err(Error::Invalid(format!(
-                    "switch {node}: headroom takes {headroom} B, the buffer has {buffer} B"
-                )));
+                let message = format!("needs {headroom} B of headroom, its buffer has {buffer} B");
+                let invalid = Invalid::new("switch.buffer_bytes", message);
+                return Err(invalid.of(Subject::Switch(node)));
             }
         }
         Ok(())

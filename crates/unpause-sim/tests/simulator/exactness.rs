@@ -213,7 +213,7 @@ fn impossible_configurations_are_refused() {
         ("acknowledge every", |c| c.host.ack_every = 0),
         ("must have a payload", |c| c.host.payload_bytes = 0),
         // Three times 2 x 1048 B, 64 B and 2 us of 40 Gb/s.
-        ("headroom takes 36480 B", |c| {
+        ("needs 36480 B of headroom", |c| {
             c.switch.buffer_bytes = Some(36_480);
         }),
         ("above XOFF", |c| {

@@ -1,0 +1,80 @@
+//! What the simulator refuses, in the words and at the place of the scenario file.
+
+use std::ops::Range;
+
+use serde_spanned::Spanned;
+use toml::de::{DeTable, DeValue};
+use unpause_sim::config::Config;
+use unpause_sim::{Invalid, Subject};
+
+use crate::names::Names;
+use crate::text::document::Table;
+use crate::text::error::Problem;
+
+/// Fields of a configuration that stand elsewhere in the file: how they begin, and where they are.
+const PLACES: [(&str, &str); 7] = [
+    ("host.tcp.tags.", "pias."),
+    ("host.tcp.", "tcp."),
+    ("host.extra_delays", "host.extra_delay"),
+    ("scheme.window.", "tcp."),
+    ("switch.pfc.", "pfc."),
+    ("fabric.", "topology."),
+    ("stop", "duration"),
+];
+
+/// The path of a field's key: `switch.buffer` of `switch.buffer_bytes`.
+fn key_of(field: &str) -> String {
+    let moved = PLACES.iter().find_map(|(begin, place)| {
+        let rest = field.strip_prefix(begin)?;
+        Some(format!("{place}{rest}"))
+    });
+    let key = moved.unwrap_or_else(|| field.to_owned());
+    key.strip_suffix("_bytes").unwrap_or(&key).to_owned()
+}
+
+/// Where the key of a path is written, or the table that it would be in; none if not even that is.
+fn place(root: &DeTable<'_>, path: &str) -> (Option<Range<usize>>, bool) {
+    let mut found = None;
+    let mut table = root;
+    let mut steps = path.split('.').peekable();
+    while let Some(step) = steps.next() {
+        let Some((key, value)) = table.get_key_value(step) else {
+            return (found, false);
+        };
+        match value.get_ref() {
+            DeValue::Table(inner) if steps.peek().is_some() => {
+                found = Some(key.span());
+                table = inner;
+            }
+            _ => return (Some(value.span()), steps.peek().is_none()),
+        }
+    }
+    (found, false)
+}
+
+/// What is wrong with `config`, whose file is `root`.
+pub(crate) fn problem(
+    invalid: &Invalid,
+    config: &Config,
+    root: &Table<'_>,
+    names: &Names,
+) -> Box<Problem> {
+    let message = match invalid.subject {
+        None => invalid.message.clone(),
+        Some(Subject::Host(node) | Subject::Switch(node)) => {
+            format!("`{}` {}", names.name(node), invalid.message)
+        }
+        Some(Subject::Link(link)) => {
+            let link = &config.fabric.links[link];
+            let (a, b) = (names.name(link.a), names.name(link.b));
+            format!("the link from `{a}` to `{b}` {}", invalid.message)
+        }
+    };
+    let path = key_of(invalid.field);
+    let (span, is_written) = place(root.get_ref(), &path);
+    let label = match is_written {
+        true => "here".to_owned(),
+        false => format!("`{path}` has its default"),
+    };
+    Box::new(Problem::new(message).at(span.unwrap_or_else(|| Spanned::span(root)), label))
+}
