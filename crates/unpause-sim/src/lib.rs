@@ -17,6 +17,7 @@ mod node;
 mod packet;
 mod partition;
 mod plan;
+mod port;
 mod report;
 pub mod results;
 mod rng;

@@ -7,6 +7,7 @@ use crate::engine::window::{NodeModel, Window};
 use crate::fabric::NodeId;
 use crate::host::Host;
 use crate::plan::Plan;
+use crate::port::Chassis;
 use crate::switch::cioq::Cioq;
 use crate::switch::pipeline::Pipeline;
 use crate::switch::shared_buffer::SharedBuffer;
@@ -17,11 +18,11 @@ pub enum Node {
     /// A NIC with flows.
     Host(Box<Host>),
     /// An output-queued switch with a shared buffer.
-    SharedBuffer(Box<SharedBuffer>),
+    SharedBuffer(Box<Chassis<SharedBuffer>>),
     /// A switch with one packet processor.
-    Pipeline(Box<Pipeline>),
+    Pipeline(Box<Chassis<Pipeline>>),
     /// A combined-input-output-queued fabric.
-    Cioq(Box<Cioq>),
+    Cioq(Box<Chassis<Cioq>>),
 }
 
 impl Node {
@@ -34,17 +35,17 @@ impl Node {
         }
         match &plan.config.switch.model {
             SwitchModel::SharedBuffer => {
-                let switch = SharedBuffer::new(id, plan);
+                let switch = SharedBuffer::switch(id, plan);
                 let first = switch.first_event();
                 (Self::SharedBuffer(Box::new(switch)), first)
             }
             SwitchModel::Pipeline(config) => {
-                let switch = Pipeline::new(id, config, plan);
+                let switch = Pipeline::switch(id, config, plan);
                 let first = switch.first_event();
                 (Self::Pipeline(Box::new(switch)), first)
             }
             SwitchModel::Cioq(config) => {
-                let switch = Cioq::new(id, *config, plan);
+                let switch = Cioq::switch(id, config, plan);
                 let first = switch.first_event();
                 (Self::Cioq(Box::new(switch)), first)
             }

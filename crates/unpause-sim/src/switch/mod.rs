@@ -1,12 +1,6 @@
-//! Switch models. Each is a file or folder, a variant of [`crate::node::Node`] and its
-//! tests; what they share stands beside them.
+//! Switch models: what each adds to the chassis in [`crate::port`]. Each is a folder, a variant of
+//! [`crate::node::Node`] and its tests.
 
-pub mod backlog;
 pub mod cioq;
-pub mod culprit;
-pub mod egress;
-pub mod ingress;
-pub mod pause;
 pub mod pipeline;
-pub mod schedule;
 pub mod shared_buffer;

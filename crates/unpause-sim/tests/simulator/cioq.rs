@@ -5,13 +5,17 @@ use std::ops::ControlFlow;
 use proptest::prelude::*;
 use unpause_protocols::congestion_point::qcn::Mode;
 use unpause_protocols::flow_control::pfc::PauseTime;
+use unpause_protocols::scheduler::{self, dwrr};
 use unpause_protocols::units::Time;
-use unpause_sim::config::{CioqConfig, Config, Fabric, NodeId, SpinesConfig, SwitchModel};
+use unpause_sim::config::{
+    CioqConfig, Config, Fabric, NodeId, Queueing, SpinesConfig, SwitchModel,
+};
 use unpause_sim::traffic::{
     Arrivals, FlowSettings, FlowSpec, Poisson, Receivers, Size, TrafficSpec,
 };
 
 use crate::common::*;
+use crate::random::URGENT;
 
 /// 1522 B frames on 10 Gb/s links of 100 ns, Qhigh 110 KB and Qlow 44 KB: the QCN-at-inputs paper.
 fn cioq(hosts: usize, spines: Option<SpinesConfig>, flows: Vec<FlowSpec>, stop: Time) -> Config {
@@ -240,7 +244,7 @@ fn a_shared_buffer_has_input_points_too() {
     for (mode, spared) in [(Mode::InputOccupancyDet, true), (Mode::InputArrival, false)] {
         let mut config = victim(mode);
         config.switch.model = SwitchModel::SharedBuffer;
-        config.switch.queueing = unpause_sim::config::Queueing::Voq;
+        config.switch.queueing = Queueing::Voq;
         let results = run(&config);
         assert_lossless(&results);
         assert!(results.flows[0].notifications > 20);
@@ -360,4 +364,76 @@ fn a_fabric_that_cannot_work_is_refused() {
     assert!(why(|it| it.cell_bytes = 0).contains("a byte or more"));
     assert!(why(|it| it.speedup_percent = 99).contains("speedup"));
     assert!(why(|it| it.spines = spines(0, 25, 1)).contains("spines"));
+}
+
+/// Two hosts send to host 3 in two priorities; what leaves it in the lower one, of all.
+fn lower_share(configure: impl Fn(&mut Config)) -> f64 {
+    let urgent = |spec: FlowSpec| FlowSpec {
+        priority: URGENT,
+        ..spec
+    };
+    let flows = vec![flow(1, 3), urgent(flow(2, 3))];
+    let mut config = cioq(3, None, flows, ms(20));
+    config.switch.lossless = 1 << LOSSLESS | 1 << URGENT;
+    configure(&mut config);
+    let results = run(&config);
+    assert_lossless(&results);
+    let sent = |priority| port(&results, 0, 2, priority).tx_bytes as f64;
+    sent(LOSSLESS) / (sent(LOSSLESS) + sent(URGENT))
+}
+
+#[test]
+fn priorities_of_an_output_take_turns() {
+    assert!(lower_share(|_| {}) < 0.01);
+    let share = lower_share(|config| {
+        let mut params = dwrr::Params {
+            quantum: [1; 8],
+            group: [0; 8],
+        };
+        (params.quantum[3], params.quantum[4]) = (7 * 1522, 3 * 1522);
+        config.switch.scheduler = scheduler::Config::Dwrr(params);
+    });
+    assert_within("of 7 : 3", share, 0.7, 0.01);
+}
+
+/// Ten frames that are there first go before one that comes by another port, or one of each port in turn.
+#[test]
+fn an_output_serves_its_inputs_in_turn_if_asked() {
+    let last = |queueing| {
+        let late = FlowSpec {
+            start: us(3),
+            ..sized(2, 3, 1474)
+        };
+        let mut config = cioq(3, None, vec![sized(1, 3, 14_740), late], us(100));
+        config.fabric.links[0].rate = gbps(100);
+        config.fabric.links[1].rate = gbps(100);
+        let SwitchModel::Cioq(fabric) = &mut config.switch.model else {
+            unreachable!("it is one")
+        };
+        fabric.speedup_percent = 10_000;
+        config.switch.queueing = queueing;
+        let results = run(&config);
+        assert_complete(&results);
+        fct(&results.flows[1])
+    };
+    assert!(last(Queueing::Voq) + us(3) < last(Queueing::Fifo));
+}
+
+#[test]
+fn an_output_holds_so_many_lossy_frames() {
+    let most = |packets| {
+        let flows = (1..4).map(|src| sized(src, 4, 60_000)).collect();
+        let mut config = cioq(4, None, flows, ms(200));
+        config.switch.lossless = 0;
+        config.switch.lossy_queue_packets = packets;
+        config.host.retransmit_timeout = us(500);
+        let results = run(&config);
+        assert_complete(&results);
+        let dropped = results.totals.dropped_packets;
+        (port(&results, 0, 3, LOSSLESS).max_queue_bytes, dropped)
+    };
+    let (bytes, dropped) = most(None);
+    assert!(bytes > 8 * 1522 && dropped == 0, "{bytes} {dropped}");
+    let (bytes, dropped) = most(Some(8));
+    assert!(bytes == 8 * 1522 && dropped > 0, "{bytes} {dropped}");
 }

@@ -8,7 +8,7 @@ use unpause_protocols::congestion_point::culprit::{CulpritArray, Word};
 use unpause_protocols::congestion_point::qcn::Selection;
 
 use crate::packet::{Kind, Packet};
-use crate::switch::culprit::largest;
+use crate::port::culprit::largest;
 
 /// Ends a list of units.
 const NONE: u32 = u32::MAX;

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use slab::Slab;
 use unpause_protocols::units::Time;
 
-use super::crossing::{Arrival, Shape, Voq};
+use super::voq::{Arrival, Shape, Voq};
 use crate::config::{CioqConfig, SpinesConfig};
 use crate::engine::heap::{Entry, Heap};
 use crate::packet::Packet;

@@ -5,8 +5,7 @@ use rand_core::Rng;
 use crate::config::AdaptiveBalancing;
 use crate::fabric::PortId;
 use crate::plan::Plan;
-use crate::switch::egress::Queue;
-use crate::switch::schedule::urgency;
+use crate::port::{Queue, urgency};
 
 /// Chooses among equal next hops.
 #[derive(Clone, Debug)]

@@ -7,165 +7,78 @@
 //! it is in its egress queue.
 
 mod balance;
-mod egress;
-mod ingress;
 mod memory;
 mod processor;
-mod record;
+mod watch;
 
-use rand_xoshiro::Xoshiro256PlusPlus;
 use unpause_protocols::flow_control::capfc::{self, Input};
 use unpause_protocols::flow_control::pfc::Action;
-use unpause_protocols::scheduler::Scheduler;
-use unpause_protocols::units::{Rate, Time};
+use unpause_protocols::units::Time;
 
 use crate::config::{Exit, PipelineConfig};
-use crate::engine::heap::{Entry, Heap};
 use crate::engine::window::Window;
-use crate::engine::wire::GlobalPort;
 use crate::fabric::{NodeId, PortId};
-use crate::packet::{Kind, Packet};
+use crate::packet::Packet;
 use crate::plan::Plan;
-use crate::rng;
-use crate::sampling;
-use crate::sampling::Sampling;
-use crate::switch::egress::{Port, Queue};
-use crate::switch::pause::{Parts, Pausing};
-use crate::switch::schedule;
-use crate::throttle::Reactions;
+use crate::port::{Chassis, Model, Way};
 
 use balance::Balancer;
-use ingress::Ingress;
 use memory::Memory;
 use processor::Processor;
 
-/// The switch.
+/// The processor, and the memory around it.
 #[derive(Debug)]
 pub struct Pipeline {
-    id: NodeId,
-    first_port: GlobalPort,
-    classes: usize,
     thresholds: capfc::IngressParams,
     exit: Exit,
-    ports: Vec<Port>,
-    /// By port; none where the most urgent class always goes first.
-    schedulers: Vec<Scheduler>,
-    /// By port, then class.
-    queues: Vec<Queue>,
     /// By port, then class: how often the queue stopped the processor, and for how long.
     stalls: Vec<(u64, Time)>,
     /// By port, then class: who filled the queue; none but with CaPFC.
     watchers: Vec<capfc::Egress<Box<[Input]>>>,
-    /// By port, then class.
-    ingress: Vec<Ingress>,
     memory: Memory,
     processor: Processor,
     balancer: Option<Balancer>,
     /// Inputs of which a queue has just set or cleared the mark.
     touched: Vec<PortId>,
-    /// Arrivals of this window and ports that become free.
-    events: Heap,
-    timers: Heap,
-    reactions: Reactions,
-    sampling: Sampling,
-    sampled_ports: Vec<PortId>,
-    rng: Xoshiro256PlusPlus,
 }
-
-// Keys of events: arrivals before ports that become free, each by port.
-const ARRIVAL: u32 = 0;
-const READY: u32 = 1 << 16;
 
 impl Pipeline {
     /// An empty switch.
-    pub fn new(id: NodeId, config: &PipelineConfig, plan: &Plan<'_>) -> Self {
-        let transmitters = plan.ports.transmitters_of(id);
-        let ports = transmitters.len();
+    pub fn switch(id: NodeId, config: &PipelineConfig, plan: &Plan<'_>) -> Chassis<Self> {
+        let ports = plan.ports.of(id).len();
         let classes = plan.classes.count();
-        let mut rng = rng::of_node(plan.config.seed, id);
-        let mut queues = Vec::with_capacity(ports * classes);
-        let mut ingress = Vec::with_capacity(ports * classes);
-        for transmitter in transmitters {
-            let rate = Rate::from_bps(8_000_000_000_000 / transmitter.ps_per_byte);
-            let pause = plan.config.switch.pfc.params.pause_duration(rate);
-            for class in 0..classes as u8 {
-                queues.push(Queue::new(class, rate, ports, plan, &mut rng));
-                ingress.push(Ingress {
-                    pause,
-                    ..Ingress::default()
-                });
-            }
-        }
         let watcher = || capfc::Egress::new(vec![Input::default(); ports].into_boxed_slice());
         let watched = match config.exit {
             Exit::Capfc(_) => ports * classes,
             Exit::Drop | Exit::Stop => 0,
         };
-        let sampled_ports = sampling::sampled_ports(id, plan);
-        Self {
-            id,
-            first_port: plan.ports.of(id).start,
-            classes,
+        let model = Self {
             thresholds: config.ingress,
             exit: config.exit,
-            ports: vec![Port::default(); ports],
-            schedulers: schedule::schedulers(ports, plan),
-            queues,
             stalls: vec![(0, Time::ZERO); ports * classes],
             watchers: (0..watched).map(|_| watcher()).collect(),
-            ingress,
             memory: Memory::new(config.memory, ports, classes),
             processor: Processor::new(config, ports),
             balancer: config.balancing.map(|it| Balancer::new(it, plan)),
             touched: Vec::new(),
-            events: Heap::default(),
-            timers: Heap::default(),
-            reactions: Reactions::default(),
-            sampling: sampling::of_ports(&sampled_ports, plan),
-            sampled_ports,
-            rng,
-        }
+        };
+        let source = |_: &_, _| capfc::Ingress::default();
+        Chassis::new(id, plan, source, |_| false, model)
     }
 
-    /// When it first has something to do.
-    pub fn first_event(&self) -> Time {
-        self.sampling.at
+    /// The egress queue that has stopped the processor.
+    fn stalled(switch: &Chassis<Self>, plan: &Plan<'_>) -> Option<usize> {
+        let processor = &switch.model.processor;
+        let head = processor.head().filter(|_| processor.is_stalled())?;
+        let class = plan.classes.of(head.packet.priority());
+        Some(switch.index(head.to, class))
     }
+}
 
-    #[inline]
-    fn index(&self, port: PortId, class: u8) -> usize {
-        port as usize * self.classes + class as usize
-    }
-
-    /// A packet has arrived at port `from`.
-    fn receive(&mut self, now: Time, packet: &Packet, from: PortId, window: &mut Window<'_, '_>) {
-        let class = window.plan.classes.of(packet.priority());
-        let lossless = window.plan.classes.is_lossless(class);
-        let index = self.index(from, class);
-        let ingress = &mut self.ingress[index];
-        let size = u64::from(packet.bytes);
-        if !self.memory.admit(index, ingress.control.bytes(), size) {
-            ingress.dropped_packets += u64::from(lossless);
-            window.log.counts.dropped_packets += self.queues[index].count_drop(packet);
-            return;
-        }
-        let frames = &window.plan.config.switch.pfc.params;
-        let bytes = u32::from(packet.bytes);
-        let pause = ingress.pause;
-        let action = ingress
-            .control
-            .on_admit(now, bytes, &self.thresholds, pause, frames);
-        ingress.max_bytes = ingress.max_bytes.max(ingress.control.bytes());
-        self.processor.arrive(packet, from);
-        self.decided(now, from, class, action, window);
-        if self.processor.next_service() <= now {
-            self.serve(now, window);
-        }
-    }
-
+impl Chassis<Pipeline> {
     /// The ingress (`from`, `class`) has decided; only lossless priorities have PAUSE.
     #[inline]
-    fn decided(
+    pub(super) fn decided(
         &mut self,
         now: Time,
         from: PortId,
@@ -184,9 +97,9 @@ impl Pipeline {
 
     /// The processor takes a packet and finds its way out.
     fn serve(&mut self, now: Time, window: &mut Window<'_, '_>) {
-        let packet = self.processor.serve();
+        let packet = self.model.processor.serve();
         let routing = &window.plan.routing;
-        let to = match &self.balancer {
+        let to = match &self.model.balancer {
             Some(balancer) => {
                 let class = window.plan.classes.of(packet.priority());
                 let choices = routing.choices(self.id, packet.dst);
@@ -195,29 +108,36 @@ impl Pipeline {
             None => routing.port(self.id, packet.src, packet.dst, packet.source_port),
         };
         let to = to.expect("traffic without a way is rejected before the run");
-        self.processor.process(now, packet, to);
+        self.model.processor.process(now, packet, to);
     }
 
     /// A packet comes out of the processor.
     fn exit(&mut self, now: Time, window: &mut Window<'_, '_>) {
-        let Some(head) = self.processor.head() else {
+        let Some(head) = self.model.processor.head() else {
             return;
         };
         let (packet, to) = (head.packet, head.to);
         let class = window.plan.classes.of(packet.priority());
         let index = self.index(to, class);
         let size = u64::from(packet.bytes);
-        let fits = self.memory.fits(to, self.queues[index].bytes, size);
-        if !fits && self.exit == Exit::Stop && window.plan.classes.is_lossless(class) {
-            self.stalls[index].0 += 1;
-            return self.processor.stall(now);
+        let fits = self.model.memory.fits(to, self.queues[index].bytes, size);
+        if !fits && self.model.exit == Exit::Stop && window.plan.classes.is_lossless(class) {
+            self.model.stalls[index].0 += 1;
+            return self.model.processor.stall(now);
         }
-        self.processor.exit();
+        self.model.processor.exit();
         self.release(now, &packet, class, window);
         if fits {
-            self.enqueue(now, &packet, to, class, window);
+            let packet = Packet {
+                time: now,
+                ..packet
+            };
+            let from = packet.ingress;
+            self.offer(now, &packet, Way { from, to, class }, window);
         } else {
-            self.memory.free(self.index(packet.ingress, class), size);
+            self.model
+                .memory
+                .free(self.index(packet.ingress, class), size);
             window.log.counts.dropped_packets += self.queues[index].count_drop(&packet);
         }
     }
@@ -230,126 +150,153 @@ impl Pipeline {
         let pause = ingress.pause;
         let bytes = u32::from(packet.bytes);
         let action = ingress
-            .control
-            .on_release(now, bytes, &self.thresholds, pause, frames);
+            .source
+            .on_release(now, bytes, &self.model.thresholds, pause, frames);
         self.decided(now, packet.ingress, class, action, window);
     }
 
     /// There is more room at an egress: goes on if the next packet was waiting for it.
     fn resume(&mut self, now: Time, plan: &Plan<'_>) {
-        let Some(head) = self.processor.head() else {
+        let Some(head) = self.model.processor.head() else {
             return;
         };
         let class = plan.classes.of(head.packet.priority());
         let index = self.index(head.to, class);
         let size = u64::from(head.packet.bytes);
-        if self.memory.fits(head.to, self.queues[index].bytes, size)
-            && let Some(since) = self.processor.resume(now)
+        if self
+            .model
+            .memory
+            .fits(head.to, self.queues[index].bytes, size)
+            && let Some(since) = self.model.processor.resume(now)
         {
-            self.stalls[index].1 += now - since;
-        }
-    }
-
-    /// When the next event other than an arrival is due.
-    fn next_own(&self) -> Time {
-        self.events.next_time().min(self.next_other())
-    }
-
-    /// The same without ports that become free.
-    #[inline]
-    fn next_other(&self) -> Time {
-        self.processor
-            .next_service()
-            .min(self.processor.next_exit())
-            .min(self.reactions.next_time())
-            .min(self.timers.next_time())
-            .min(self.sampling.at)
-    }
-
-    /// Executes the first of what is due at `now`, if it is not an arrival nor a free port.
-    fn on_other(&mut self, now: Time, window: &mut Window<'_, '_>) {
-        if self.processor.next_service() == now {
-            self.serve(now, window);
-        } else if self.processor.next_exit() == now {
-            self.exit(now, window);
-        } else if self.reactions.next_time() == now {
-            if let Some(reaction) = self.reactions.pop() {
-                self.obey(now, reaction, window);
-            }
-        } else if self.timers.next_time() == now {
-            self.on_timer(now, window);
-        } else {
-            self.sampling.at = now + self.sampling.interval;
-            self.on_sample(now, window.plan, window.log);
-        }
-    }
-
-    /// Executes every event before the window's end; answers when the next one is due.
-    fn run_events(&mut self, window: &mut Window<'_, '_>) -> Time {
-        let end = window.end;
-        let range = self.first_port..self.first_port + self.ports.len() as u32;
-        for (port, &head) in window.wires.heads(range).iter().enumerate() {
-            if head < end {
-                self.events.push(Entry::new(head, ARRIVAL | port as u32, 0));
-            }
-        }
-        loop {
-            let other = self.next_other();
-            let Some(entry) = self.events.peek().filter(|entry| entry.time() <= other) else {
-                if other >= end {
-                    return self.next_own();
-                }
-                window.log.counts.events += 1;
-                self.on_other(other, window);
-                continue;
-            };
-            let now = entry.time();
-            if now >= end {
-                return self.next_own();
-            }
-            window.log.counts.events += 1;
-            let port = entry.key() as PortId;
-            if entry.key() & READY == 0 {
-                let (packet, next) = window.wires.pop(self.first_port + u32::from(port));
-                if next < end {
-                    let entry = Entry::new(next, ARRIVAL | u32::from(port), 0);
-                    self.events.replace_top(entry);
-                } else {
-                    self.events.pop();
-                }
-                if packet.kind == Kind::Pfc {
-                    self.on_pfc(now, port, &packet, window);
-                } else {
-                    self.receive(now, &packet, port, window);
-                }
-            } else {
-                self.events.pop();
-                self.ports[port as usize].ready = false;
-                self.send_next(now, port, window);
-            }
+            self.model.stalls[index].1 += now - since;
         }
     }
 }
 
-impl Pausing for Pipeline {
-    type Ingress = Ingress;
+impl Model for Pipeline {
+    type PauseSource = capfc::Ingress;
 
-    fn parts(&mut self) -> Parts<'_, Ingress> {
-        Parts {
-            id: self.id,
-            first_port: self.first_port,
-            classes: self.classes,
-            ports: &mut self.ports,
-            queues: &mut self.queues,
-            ingress: &mut self.ingress,
-            timers: &mut self.timers,
-            reactions: &mut self.reactions,
+    /// The packet waits for the processor in the FIFO of its port.
+    fn receive(
+        switch: &mut Chassis<Self>,
+        now: Time,
+        packet: &Packet,
+        from: PortId,
+        window: &mut Window<'_, '_>,
+    ) {
+        let class = window.plan.classes.of(packet.priority());
+        let index = switch.index(from, class);
+        let ingress = &mut switch.ingress[index];
+        let model = &mut switch.model;
+        let bytes = u32::from(packet.bytes);
+        let waiting = ingress.source.bytes();
+        if !model.memory.admit(index, waiting, u64::from(bytes)) {
+            ingress.dropped_packets += u64::from(window.plan.classes.is_lossless(class));
+            window.log.counts.dropped_packets += switch.queues[index].count_drop(packet);
+            return;
+        }
+        let frames = &window.plan.config.switch.pfc.params;
+        let pause = ingress.pause;
+        let action = ingress
+            .source
+            .on_admit(now, bytes, &model.thresholds, pause, frames);
+        ingress.max_bytes = ingress.max_bytes.max(ingress.source.bytes());
+        model.processor.arrive(packet, from);
+        switch.decided(now, from, class, action, window);
+        if switch.model.processor.next_service() <= now {
+            switch.serve(now, window);
         }
     }
-    fn send_next(&mut self, now: Time, port: PortId, window: &mut Window<'_, '_>) {
-        self.send_next(now, port, window);
+
+    fn joined(
+        switch: &mut Chassis<Self>,
+        now: Time,
+        packet: &Packet,
+        way: Way,
+        window: &mut Window<'_, '_>,
+    ) {
+        let size = u64::from(packet.bytes);
+        let queue = &mut switch.queues[way.to as usize * switch.classes + way.class as usize];
+        // It has been there even if it leaves at once.
+        queue.max_bytes = queue.max_bytes.max(queue.bytes);
+        switch.model.memory.join(way.to, queue.bytes - size, size);
+        switch.watch_joined(now, packet, way, window);
     }
-    fn schedule_ready(&mut self, port: PortId) {
-        self.schedule_ready(port);
+
+    /// There is more room at an egress: the processor goes on if it was waiting for it.
+    fn left(
+        switch: &mut Chassis<Self>,
+        now: Time,
+        packet: &Packet,
+        way: Way,
+        window: &mut Window<'_, '_>,
+    ) {
+        let size = u64::from(packet.bytes);
+        let waiting = switch.queues[switch.index(way.to, way.class)].bytes;
+        let ingress = switch.index(way.from, way.class);
+        switch.model.memory.leave(way.to, waiting, size);
+        switch.model.memory.free(ingress, size);
+        switch.watch_left(now, packet, way, window);
+        if switch.model.processor.is_stalled() {
+            switch.resume(now, window.plan);
+        }
+    }
+
+    fn refused(
+        switch: &mut Chassis<Self>,
+        _now: Time,
+        packet: &Packet,
+        way: Way,
+        _window: &mut Window<'_, '_>,
+    ) {
+        let ingress = switch.index(way.from, way.class);
+        let size = u64::from(packet.bytes);
+        switch.model.memory.free(ingress, size);
+    }
+
+    #[inline]
+    fn next_time(&self) -> Time {
+        self.processor
+            .next_service()
+            .min(self.processor.next_exit())
+    }
+
+    fn step(switch: &mut Chassis<Self>, now: Time, window: &mut Window<'_, '_>) {
+        if switch.model.processor.next_service() == now {
+            switch.serve(now, window);
+        } else {
+            switch.exit(now, window);
+        }
+    }
+
+    fn finish(switch: &mut Chassis<Self>, now: Time, plan: &Plan<'_>) {
+        if let Some(index) = Self::stalled(switch, plan)
+            && let Some(since) = switch.model.processor.resume(now)
+        {
+            switch.model.stalls[index].1 += now - since;
+        }
+    }
+
+    fn held_data_packets(&self) -> u64 {
+        let data = self.processor.iter().filter(|it| it.kind.is_data());
+        data.count() as u64
+    }
+
+    fn stalls(&self, index: usize) -> (u64, Time) {
+        self.stalls[index]
+    }
+
+    /// Behind a packet that has stopped the processor, everything waits that is in the processor.
+    fn waiting_before(
+        switch: &Chassis<Self>,
+        index: usize,
+        plan: &Plan<'_>,
+        found: &mut Vec<(PortId, u8)>,
+    ) {
+        if Self::stalled(switch, plan) == Some(index) {
+            let packets = switch.model.processor.iter();
+            found.extend(packets.map(|it| (it.ingress, it.priority())));
+        }
     }
 }

@@ -7,7 +7,7 @@ use unpause_protocols::units::Time;
 use crate::config::{PipelineConfig, Queueing};
 use crate::fabric::PortId;
 use crate::packet::Packet;
-use crate::switch::backlog::Backlog;
+use crate::port::Discipline;
 
 /// A packet on its way from the server to its egress queue.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ pub struct Processed {
 #[derive(Debug)]
 pub struct Processor {
     /// Packets that have not been served, a packet of each ingress port in turn.
-    waiting: Backlog,
+    waiting: Discipline,
     /// Packets that have been served, in order.
     processed: VecDeque<Processed>,
     service: Time,
@@ -40,7 +40,7 @@ impl Processor {
     /// An idle processor of a switch with `ports` ports.
     pub fn new(config: &PipelineConfig, ports: usize) -> Self {
         Self {
-            waiting: Backlog::new(Queueing::Voq, ports),
+            waiting: Discipline::new(Queueing::Voq, ports),
             processed: VecDeque::new(),
             service: config.service(),
             latency: config.latency,

@@ -1,8 +1,33 @@
 //! Which flow a congestion point that watches an input accuses, from the frames that lie there.
 
 use rand_core::Rng;
+use unpause_protocols::congestion_point;
+use unpause_protocols::congestion_point::qcn::Selection;
 
 use crate::packet::Packet;
+use crate::plan::Plan;
+
+/// How the scheme chooses.
+pub fn selection(plan: &Plan<'_>) -> Selection {
+    match &plan.config.scheme.congestion_point {
+        congestion_point::Config::Qcn(params) => params.mode.selection(),
+        _ => Selection::Arrived,
+    }
+}
+
+/// A frame of the flow to be accused, of those that hold memory; `arrived` is the one that has just come.
+pub fn choose<'a, R: Rng>(
+    selection: Selection,
+    arrived: &Packet,
+    frames: impl Iterator<Item = &'a Packet> + Clone,
+    rng: &mut R,
+) -> Option<Packet> {
+    match selection {
+        Selection::Arrived => Some(*arrived),
+        Selection::Largest => largest(frames),
+        Selection::RandomUnit => random(frames, rng),
+    }
+}
 
 /// A frame of the flow that holds most bytes; of equal ones of that whose oldest frame is oldest.
 pub fn largest<'a>(frames: impl Iterator<Item = &'a Packet>) -> Option<Packet> {
@@ -32,7 +57,7 @@ pub fn largest<'a>(frames: impl Iterator<Item = &'a Packet>) -> Option<Packet> {
 }
 
 /// A frame drawn in proportion to its bytes.
-pub fn random<'a, R: Rng>(
+fn random<'a, R: Rng>(
     frames: impl Iterator<Item = &'a Packet> + Clone,
     rng: &mut R,
 ) -> Option<Packet> {

@@ -11,7 +11,7 @@ use crate::packet::Packet;
 
 /// Packets waiting.
 #[derive(Debug)]
-pub enum Backlog {
+pub enum Discipline {
     /// In order of arrival.
     Fifo(Ring),
     /// One packet of each ingress port in turn.
@@ -27,7 +27,7 @@ pub struct Turns {
     len: u32,
 }
 
-impl Backlog {
+impl Discipline {
     /// Nothing waiting, at a switch of `ports` ports.
     pub fn new(queueing: Queueing, ports: usize) -> Self {
         match queueing {
@@ -131,16 +131,16 @@ mod tests {
     use crate::packet::Kind;
 
     fn served(queueing: Queueing, arrivals: &[PortId]) -> Vec<(PortId, u32)> {
-        let mut backlog = Backlog::new(queueing, 4);
+        let mut queue = Discipline::new(queueing, 4);
         for (number, &from) in arrivals.iter().enumerate() {
-            let slot = backlog.push(&Packet::new(Kind::Data, 3, 0, 1048), from);
+            let slot = queue.push(&Packet::new(Kind::Data, 3, 0, 1048), from);
             slot.seq = number as u32;
             slot.ingress = from;
         }
-        assert_eq!(backlog.iter().count(), arrivals.len());
-        let served = (0..arrivals.len()).map(|_| backlog.pop());
+        assert_eq!(queue.iter().count(), arrivals.len());
+        let served = (0..arrivals.len()).map(|_| queue.pop());
         let served = served.map(|packet| (packet.ingress, packet.seq)).collect();
-        assert!(backlog.is_empty());
+        assert!(queue.is_empty());
         served
     }
 

@@ -2,8 +2,8 @@
 
 use unpause_protocols::scheduler::{self, QUEUES, Scheduler, dwrr};
 
+use super::egress::Queue;
 use crate::plan::Plan;
-use crate::switch::egress::Queue;
 
 /// A scheduler for each of `ports`; none for strict priority, which needs no state.
 pub fn schedulers(ports: usize, plan: &Plan<'_>) -> Vec<Scheduler> {

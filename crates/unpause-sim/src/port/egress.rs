@@ -1,12 +1,12 @@
-//! Egress of an output-queued switch: ports and their queues.
+//! Egress ports and their queues.
 
 use rand_core::Rng;
 use unpause_protocols::congestion_point::{self, CongestionPoint};
 use unpause_protocols::units::{Rate, Time};
 
+use super::discipline::Discipline;
 use crate::packet::{CE, ECT, Packet};
 use crate::plan::Plan;
-use crate::switch::backlog::Backlog;
 use crate::throttle::Throttle;
 
 /// What an egress port is doing.
@@ -44,7 +44,7 @@ impl Port {
 #[derive(Debug)]
 pub struct Queue {
     /// Packets waiting.
-    pub packets: Backlog,
+    pub packets: Discipline,
     /// Their bytes.
     pub bytes: u64,
     /// Largest number of bytes waiting.
@@ -77,7 +77,7 @@ impl Queue {
             config.set_link_rate(link);
         }
         Self {
-            packets: Backlog::new(plan.config.switch.queueing, ports),
+            packets: Discipline::new(plan.config.switch.queueing, ports),
             bytes: 0,
             max_bytes: 0,
             congestion_point: CongestionPoint::new(&config, rng),

@@ -4,7 +4,7 @@ use unpause_protocols::flow_control::pfc::{self, Action};
 use unpause_protocols::units::Time;
 
 use crate::config::PfcThreshold;
-use crate::switch::pause::Requester;
+use crate::port::{Ingress, PauseSource};
 
 /// The shared part of a switch's packet memory.
 #[derive(Clone, Copy, Debug)]
@@ -50,35 +50,39 @@ impl Pool {
     }
 }
 
-/// One lossless (ingress port, class).
+/// What a lossless (ingress port, class) holds, in shared memory and in headroom.
 #[derive(Clone, Debug, Default)]
-pub struct Ingress {
+pub struct Account {
     /// PFC's own count.
-    pub pfc: pfc::Ingress,
-    /// Of the refresh entries among the timers, the one due then counts.
-    pub timer_at: Option<Time>,
+    pfc: pfc::Ingress,
     /// Bytes of headroom there are.
-    pub headroom_size: u64,
-    /// What a PAUSE asks for on this link.
-    pub pause: Time,
-    /// Transitions to XOFF.
-    pub pause_events: u64,
-    /// XOFF frames sent, refreshes included.
-    pub pause_frames: u64,
-    /// CNMs that a congestion point here sent.
-    pub cnm_packets: u64,
-    /// Frames dropped for want of headroom.
-    pub dropped_packets: u64,
-    /// Largest number of bytes held.
-    pub max_bytes: u64,
+    headroom_size: u64,
     headroom_used: u64,
 }
 
-impl Ingress {
+impl PauseSource for Account {
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.pfc.bytes()
+    }
+    #[inline]
+    fn is_xoff(&self) -> bool {
+        self.pfc.is_xoff()
+    }
+    #[inline]
+    fn next_timer(&self) -> Time {
+        self.pfc.next_timer()
+    }
+    fn on_timer(&mut self, now: Time, pause: Time, params: &pfc::Params) -> Action {
+        self.pfc.on_timer(now, pause, params)
+    }
+}
+
+impl Ingress<Account> {
     /// Admits a packet, or answers `None` when it must be dropped. What arrives before XOFF has
     /// been sent goes to shared memory, what arrives after it to headroom.
     #[inline]
-    pub fn admit(
+    pub fn take(
         &mut self,
         now: Time,
         bytes: u32,
@@ -87,21 +91,31 @@ impl Ingress {
         params: &pfc::Params,
     ) -> Option<Action> {
         let size = u64::from(bytes);
-        if self.pfc.is_xoff() || !pool.take(size) {
-            if self.headroom_used + size > self.headroom_size {
+        let account = &mut self.source;
+        let was_off = account.pfc.is_xoff();
+        if was_off || !pool.take(size) {
+            if account.headroom_used + size > account.headroom_size {
                 self.dropped_packets += 1;
                 return None;
             }
-            self.headroom_used += size;
+            account.headroom_used += size;
         }
         let (xoff, _) = pool.thresholds(threshold);
-        let was_off = self.pfc.is_xoff();
-        let action = self.pfc.on_admit(now, bytes, xoff, self.pause, params);
-        self.pause_events += u64::from(!was_off && self.pfc.is_xoff());
-        self.max_bytes = self.max_bytes.max(self.pfc.bytes());
+        let pause = self.pause;
+        let action = account.pfc.on_admit(now, bytes, xoff, pause, params);
+        self.note_admission(was_off);
         Some(action)
     }
+}
 
+impl Account {
+    /// Holds nothing.
+    pub fn with_headroom(bytes: u64) -> Self {
+        Self {
+            headroom_size: bytes,
+            ..Self::default()
+        }
+    }
     /// A packet starts to leave the switch. Headroom is freed first.
     #[inline]
     pub fn release(
@@ -125,22 +139,6 @@ impl Ingress {
     }
 }
 
-impl Requester for Ingress {
-    fn next_timer(&self) -> Time {
-        self.pfc.next_timer()
-    }
-    fn on_timer(&mut self, now: Time, params: &pfc::Params) -> Action {
-        self.pfc.on_timer(now, self.pause, params)
-    }
-    fn timer_at(&mut self) -> &mut Option<Time> {
-        &mut self.timer_at
-    }
-    fn on_xoff_sent(&mut self) -> Time {
-        self.pause_frames += 1;
-        self.pause
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,16 +149,13 @@ mod tests {
         xon_gap_bytes: 0,
     };
 
-    fn admit(ingress: &mut Ingress, pool: &mut Pool) -> Option<Action> {
-        ingress.admit(Time::ZERO, FRAME, pool, HALF, &pfc::Params::default())
+    fn admit(ingress: &mut Ingress<Account>, pool: &mut Pool) -> Option<Action> {
+        ingress.take(Time::ZERO, FRAME, pool, HALF, &pfc::Params::default())
     }
 
-    fn with_headroom(frames: u64) -> Ingress {
-        Ingress {
-            headroom_size: frames * u64::from(FRAME),
-            pause: Time::from_us(100),
-            ..Ingress::default()
-        }
+    fn with_headroom(frames: u64) -> Ingress<Account> {
+        let account = Account::with_headroom(frames * u64::from(FRAME));
+        Ingress::new(account, Time::from_us(100))
     }
 
     /// Else the next XOFF would find headroom partly taken.
@@ -180,10 +175,10 @@ mod tests {
         // Others give back what lifts the threshold to 9000.
         pool.give(16_000);
         for action in [Action::None, Action::None, Action::Xon] {
-            let released = ingress.release(Time::ZERO, FRAME, &mut pool, HALF);
+            let released = ingress.source.release(Time::ZERO, FRAME, &mut pool, HALF);
             assert_eq!(released, action);
         }
-        assert_eq!((ingress.pfc.bytes(), pool.used), (2_000, 2_000));
+        assert_eq!((ingress.source.bytes(), pool.used), (2_000, 2_000));
     }
 
     /// The packet that finds no shared memory is the one that sends XOFF.
@@ -198,7 +193,7 @@ mod tests {
         assert_eq!((ingress.max_bytes, pool.used), (1_000, 4_500));
         assert_eq!(admit(&mut ingress, &mut pool), None);
         assert_eq!(ingress.dropped_packets, 1);
-        let released = ingress.release(Time::ZERO, FRAME, &mut pool, HALF);
+        let released = ingress.source.release(Time::ZERO, FRAME, &mut pool, HALF);
         assert_eq!((released, pool.used), (Action::Xon, 4_500));
     }
 }

@@ -1,0 +1,237 @@
+//! What every switch has, and what a model adds to it.
+
+use std::fmt::Debug;
+
+use rand_core::Rng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use unpause_protocols::congestion_point::{self, CongestionPoint};
+use unpause_protocols::scheduler::Scheduler;
+use unpause_protocols::units::{Rate, Time};
+
+use super::egress::{Port, Queue, watches_inputs};
+use super::ingress::{Ingress, PauseSource};
+use super::scheduler;
+use crate::engine::heap::Heap;
+use crate::engine::window::Window;
+use crate::engine::wire::{GlobalPort, Transmitter};
+use crate::fabric::{NodeId, PortId};
+use crate::packet::Packet;
+use crate::plan::Plan;
+use crate::rng;
+use crate::sampling::{self, Sampling};
+use crate::throttle::Reactions;
+
+/// A switch: the chassis, and in it the model.
+#[derive(Debug)]
+pub struct Chassis<M: Model> {
+    /// The node.
+    pub id: NodeId,
+    /// Its first port.
+    pub first_port: GlobalPort,
+    /// Classes of each port.
+    pub classes: usize,
+    /// Egress ports.
+    pub(super) ports: Vec<Port>,
+    /// Egress queues: by port, then class.
+    pub queues: Vec<Queue>,
+    /// By port, then class.
+    pub ingress: Vec<Ingress<M::PauseSource>>,
+    /// Congestion points of the ingress, by port, then class; none if the scheme has none there.
+    pub(super) input_points: Vec<CongestionPoint>,
+    /// Most packets in an egress queue of a lossy class.
+    lossy_packets: u32,
+    /// By port; none where the most urgent class always goes first.
+    pub(super) schedulers: Vec<Scheduler>,
+    /// Arrivals of this window and ports that become free.
+    pub(super) events: Heap,
+    pub(super) timers: Heap,
+    pub(super) reactions: Reactions,
+    pub(super) sampling: Sampling,
+    pub(super) sampled_ports: Vec<PortId>,
+    /// The node's random stream.
+    pub rng: Xoshiro256PlusPlus,
+    /// What differs.
+    pub model: M,
+}
+
+/// How a packet goes through a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// Port by which it came in.
+    pub from: PortId,
+    /// Port by which it goes out.
+    pub to: PortId,
+    /// Its class.
+    pub class: u8,
+}
+
+/// What differs from one switch model to another: how packets get from ingress ports to egress queues.
+///
+/// A method that may send, receives the whole switch; the model itself is its field `model`.
+pub trait Model: Debug + Sized {
+    /// Who decides on PAUSE at an (ingress port, class).
+    type PauseSource: PauseSource;
+
+    /// A packet, not of PFC, has come in by port `from`, or is a CNM made here. The model drops it, or
+    /// hands it to [`Chassis::enqueue`] sooner or later.
+    fn receive(
+        switch: &mut Chassis<Self>,
+        now: Time,
+        packet: &Packet,
+        from: PortId,
+        window: &mut Window<'_, '_>,
+    );
+    /// A packet has left its egress queue: it is being sent, or its congestion point has dropped it.
+    fn left(
+        switch: &mut Chassis<Self>,
+        now: Time,
+        packet: &Packet,
+        way: Way,
+        window: &mut Window<'_, '_>,
+    );
+    /// A packet has joined its egress queue, from which it may leave at once.
+    #[inline(always)]
+    fn joined(
+        _switch: &mut Chassis<Self>,
+        _now: Time,
+        _packet: &Packet,
+        _way: Way,
+        _window: &mut Window<'_, '_>,
+    ) {
+    }
+    /// The congestion point of an egress queue has dropped a packet that was to join it.
+    fn refused(
+        switch: &mut Chassis<Self>,
+        now: Time,
+        packet: &Packet,
+        way: Way,
+        window: &mut Window<'_, '_>,
+    ) {
+        Self::left(switch, now, packet, way, window);
+    }
+    /// Sends a CNM about a packet that came in by port `from`: as if it had come in by it, too.
+    fn send_cnm(
+        switch: &mut Chassis<Self>,
+        now: Time,
+        cnm: &Packet,
+        from: PortId,
+        window: &mut Window<'_, '_>,
+    ) {
+        Self::receive(switch, now, cnm, from, window);
+    }
+    /// When to call [`Model::step`].
+    #[inline(always)]
+    fn next_time(&self) -> Time {
+        Time::NEVER
+    }
+    /// Does what is due now, one thing at a time.
+    fn step(_switch: &mut Chassis<Self>, _now: Time, _window: &mut Window<'_, '_>) {}
+    /// A timer set by [`Chassis::set_timer`] is due.
+    fn on_timer(
+        _switch: &mut Chassis<Self>,
+        _now: Time,
+        _number: u32,
+        _window: &mut Window<'_, '_>,
+    ) {
+    }
+    /// The run is over.
+    fn finish(_switch: &mut Chassis<Self>, _now: Time, _plan: &Plan<'_>) {}
+    /// Data packets in the switch that are in no egress queue.
+    fn held_data_packets(&self) -> u64 {
+        0
+    }
+    /// How often egress queue `index` has stopped the whole switch, and for how long.
+    fn stalls(&self, _index: usize) -> (u64, Time) {
+        (0, Time::ZERO)
+    }
+    /// Adds the (ingress port, priority) of packets that wait for egress queue `index` outside it.
+    fn waiting_before(
+        _switch: &Chassis<Self>,
+        _index: usize,
+        _plan: &Plan<'_>,
+        _found: &mut Vec<(PortId, u8)>,
+    ) {
+    }
+}
+
+impl<M: Model> Chassis<M> {
+    /// A switch at rest. `source` makes what decides on PAUSE at the port of a transmitter, for a class;
+    /// if the scheme watches inputs, those of `watched` classes have a congestion point.
+    pub fn new(
+        id: NodeId,
+        plan: &Plan<'_>,
+        source: impl Fn(&Transmitter, u8) -> M::PauseSource,
+        watched: impl Fn(u8) -> bool,
+        model: M,
+    ) -> Self {
+        let transmitters = plan.ports.transmitters_of(id);
+        let ports = transmitters.len();
+        let classes = plan.classes.count();
+        let mut rng = rng::of_node(plan.config.seed, id);
+        let mut queues = Vec::with_capacity(ports * classes);
+        let mut ingress = Vec::with_capacity(ports * classes);
+        for transmitter in transmitters {
+            let rate = Rate::from_bps(8_000_000_000_000 / transmitter.ps_per_byte);
+            let pause = plan.config.switch.pfc.params.pause_duration(rate);
+            for class in 0..classes as u8 {
+                queues.push(Queue::new(class, rate, ports, plan, &mut rng));
+                ingress.push(Ingress::new(source(transmitter, class), pause));
+            }
+        }
+        let sampled_ports = sampling::sampled_ports(id, plan);
+        Self {
+            id,
+            first_port: plan.ports.of(id).start,
+            classes,
+            ports: vec![Port::default(); ports],
+            queues,
+            ingress,
+            input_points: input_points(ports, plan, watched, &mut rng),
+            lossy_packets: plan.config.switch.lossy_queue_packets.unwrap_or(u32::MAX),
+            schedulers: scheduler::schedulers(ports, plan),
+            events: Heap::default(),
+            timers: Heap::default(),
+            reactions: Reactions::default(),
+            sampling: sampling::of_ports(&sampled_ports, plan),
+            sampled_ports,
+            rng,
+            model,
+        }
+    }
+
+    /// When it first has something to do.
+    pub fn first_event(&self) -> Time {
+        self.sampling.at
+    }
+
+    /// The place of (`port`, `class`) among queues and ingress.
+    #[inline]
+    pub fn index(&self, port: PortId, class: u8) -> usize {
+        port as usize * self.classes + class as usize
+    }
+
+    /// True if egress queue `index`, of a lossy class, may hold another packet.
+    #[inline]
+    pub fn has_place(&self, index: usize) -> bool {
+        self.queues[index].packets.len() < self.lossy_packets
+    }
+}
+
+/// The congestion points of `ports` ingress ports; none if they stand elsewhere.
+fn input_points<R: Rng>(
+    ports: usize,
+    plan: &Plan<'_>,
+    watched: impl Fn(u8) -> bool,
+    rng: &mut R,
+) -> Vec<CongestionPoint> {
+    let scheme = &plan.config.scheme.congestion_point;
+    if !watches_inputs(scheme) {
+        return Vec::new();
+    }
+    let none = congestion_point::Config::None;
+    let classes = (0..ports).flat_map(|_| 0..plan.classes.count() as u8);
+    let config = |class| if watched(class) { scheme } else { &none };
+    classes
+        .map(|class| CongestionPoint::new(config(class), rng))
+        .collect()
+}

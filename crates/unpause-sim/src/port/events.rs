@@ -1,0 +1,119 @@
+//! The loop over a switch's events.
+//!
+//! At one instant: arrivals by port, ports that become free by port, the model's own, PAUSEs that take
+//! effect, timers, sampling.
+
+use unpause_protocols::units::Time;
+
+use super::chassis::{Chassis, Model};
+use super::transmit::READY;
+use crate::engine::deadlock::Blocked;
+use crate::engine::heap::Entry;
+use crate::engine::window::{NodeModel, Window};
+use crate::fabric::PortId;
+use crate::log::Log;
+use crate::packet::Kind;
+use crate::plan::Plan;
+
+/// Key of arrivals, with the port.
+const ARRIVAL: u32 = 0;
+
+impl<M: Model> Chassis<M> {
+    /// When something other than an arrival or a port that becomes free is due.
+    #[inline]
+    fn next_other(&self) -> Time {
+        self.model
+            .next_time()
+            .min(self.timers.next_time())
+            .min(self.reactions.next_time())
+            .min(self.sampling.at)
+    }
+
+    /// Does the first of what [`Chassis::next_other`] announced.
+    fn on_other(&mut self, now: Time, window: &mut Window<'_, '_>) {
+        if self.model.next_time() == now {
+            M::step(self, now, window);
+        } else if self.reactions.next_time() == now {
+            if let Some(reaction) = self.reactions.pop() {
+                self.obey(now, reaction, window);
+            }
+        } else if self.timers.next_time() == now {
+            self.on_timer(now, window);
+        } else {
+            self.sampling.at = now + self.sampling.interval;
+            self.on_sample(now, window.plan, window.log);
+        }
+    }
+
+    /// Takes what has arrived at `port`, the first event there is.
+    #[inline(always)]
+    fn on_arrival(&mut self, now: Time, port: PortId, window: &mut Window<'_, '_>) {
+        let (packet, next) = window.wires.pop(self.first_port + u32::from(port));
+        if next < window.end {
+            self.events
+                .replace_top(Entry::new(next, ARRIVAL | u32::from(port), 0));
+        } else {
+            self.events.pop();
+        }
+        if packet.kind == Kind::Pfc {
+            self.on_pfc(now, port, &packet, window);
+        } else {
+            M::receive(self, now, &packet, port, window);
+        }
+    }
+}
+
+impl<M: Model> NodeModel for Chassis<M> {
+    fn run(&mut self, window: &mut Window<'_, '_>) -> Time {
+        let end = window.end;
+        let range = self.first_port..self.first_port + self.ports.len() as u32;
+        for (port, &head) in window.wires.heads(range).iter().enumerate() {
+            if head < end {
+                window.wires.prefetch(self.first_port + port as u32);
+                self.events.push(Entry::new(head, ARRIVAL | port as u32, 0));
+            }
+        }
+        loop {
+            let other = self.next_other();
+            let Some(entry) = self.events.peek().filter(|entry| entry.time() <= other) else {
+                if other >= end {
+                    return self.events.next_time().min(other);
+                }
+                window.log.counts.events += 1;
+                self.on_other(other, window);
+                continue;
+            };
+            let now = entry.time();
+            if now >= end {
+                return now.min(other);
+            }
+            window.log.counts.events += 1;
+            let port = entry.key() as PortId;
+            if entry.key() & READY == 0 {
+                self.on_arrival(now, port, window);
+            } else {
+                self.events.pop();
+                self.ports[port as usize].ready = false;
+                self.send_next(now, port, window);
+            }
+        }
+    }
+
+    fn finish(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
+        if self.sampling.at == now {
+            self.on_sample(now, plan, log);
+        }
+        M::finish(self, now, plan);
+        self.record(now, plan, log);
+    }
+
+    fn held_data_packets(&self) -> u64 {
+        let queued = self.queues.iter().flat_map(|queue| queue.packets.iter());
+        let data = queued.filter(|packet| packet.kind.is_data());
+        data.count() as u64 + self.model.held_data_packets()
+    }
+
+    fn blocked(&self, since: Time, plan: &Plan<'_>, found: &mut Vec<Blocked>) {
+        self.report_blocked(since, plan, found);
+    }
+}

@@ -1,0 +1,87 @@
+//! One (ingress port, class): what it holds, and the PAUSE that follows from it.
+
+use std::fmt::Debug;
+
+use unpause_protocols::flow_control::capfc;
+use unpause_protocols::flow_control::pfc::{self, Action};
+use unpause_protocols::units::Time;
+
+/// Counts what an (ingress port, class) holds and decides when to send PAUSE.
+pub trait PauseSource: Debug {
+    /// Bytes held.
+    fn bytes(&self) -> u64;
+    /// True while the peer has been told to stop.
+    fn is_xoff(&self) -> bool;
+    /// When to call [`PauseSource::on_timer`].
+    fn next_timer(&self) -> Time;
+    /// Repeats the PAUSE, which asks for `pause`, when it is time.
+    fn on_timer(&mut self, now: Time, pause: Time, params: &pfc::Params) -> Action;
+}
+
+macro_rules! pause_source {
+    ($($law:ty),*) => {$(
+        impl PauseSource for $law {
+            #[inline]
+            fn bytes(&self) -> u64 {
+                self.bytes()
+            }
+            #[inline]
+            fn is_xoff(&self) -> bool {
+                self.is_xoff()
+            }
+            #[inline]
+            fn next_timer(&self) -> Time {
+                self.next_timer()
+            }
+            fn on_timer(&mut self, now: Time, pause: Time, params: &pfc::Params) -> Action {
+                self.on_timer(now, pause, params)
+            }
+        }
+    )*};
+}
+
+pause_source!(pfc::Ingress, capfc::Ingress);
+
+/// One (ingress port, class).
+#[derive(Clone, Debug, Default)]
+pub struct Ingress<S> {
+    /// What it holds; decides on PAUSE.
+    pub source: S,
+    /// Of the refresh entries among the timers, the one due then counts.
+    pub(super) timer_at: Option<Time>,
+    /// What a PAUSE asks for on this link.
+    pub pause: Time,
+    /// Transitions to XOFF.
+    pub pause_events: u64,
+    /// XOFF frames sent, refreshes included.
+    pub pause_frames: u64,
+    /// CNMs that a congestion point here sent.
+    pub cnm_packets: u64,
+    /// Frames of a lossless priority dropped here.
+    pub dropped_packets: u64,
+    /// Largest number of bytes held.
+    pub max_bytes: u64,
+}
+
+impl<S: PauseSource> Ingress<S> {
+    /// Holds nothing, on a link on which a PAUSE asks for `pause`.
+    pub fn new(source: S, pause: Time) -> Self {
+        Self {
+            source,
+            timer_at: None,
+            pause,
+            pause_events: 0,
+            pause_frames: 0,
+            cnm_packets: 0,
+            dropped_packets: 0,
+            max_bytes: 0,
+        }
+    }
+
+    /// `source` has counted a packet; before, it had told the peer to stop, or not.
+    #[inline]
+    pub fn note_admission(&mut self, was_off: bool) {
+        self.pause_events += u64::from(!was_off && self.source.is_xoff());
+        self.max_bytes = self.max_bytes.max(self.source.bytes());
+    }
+}

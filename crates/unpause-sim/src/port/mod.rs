@@ -1,0 +1,23 @@
+//! The chassis that every switch model stands in: egress ports with their queues, order of service,
+//! schedulers and congestion points; PAUSE sent and obeyed; timers; what is recorded; CNMs; the loop over
+//! events. A model says how a packet gets from its ingress to [`Chassis::enqueue`].
+
+mod chassis;
+pub mod culprit;
+mod discipline;
+mod egress;
+mod events;
+mod ingress;
+mod input_buffer;
+mod notify;
+mod pause;
+mod record;
+mod scheduler;
+mod transmit;
+
+pub use chassis::{Chassis, Model, Way};
+pub use discipline::Discipline;
+pub use egress::Queue;
+pub use ingress::{Ingress, PauseSource};
+pub use input_buffer::InputBuffer;
+pub use scheduler::urgency;

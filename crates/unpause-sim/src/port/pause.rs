@@ -1,0 +1,213 @@
+//! PFC of a switch: sending PAUSE for its ingress, obeying it at its egress.
+
+use unpause_protocols::flow_control::pfc::{Action, Change};
+use unpause_protocols::units::Time;
+
+use super::chassis::{Chassis, Model};
+use super::ingress::PauseSource;
+use crate::engine::heap::Entry;
+use crate::engine::window::Window;
+use crate::fabric::{NodeId, PortId};
+use crate::packet::{Kind, Packet};
+use crate::plan::Plan;
+use crate::throttle::{Place, Reaction};
+
+// Payloads of timers. The key of PFC's is the index of a (port, class), that of the model's its own number.
+const MODEL: u32 = 0;
+const REFRESH: u32 = 1;
+const EXPIRY: u32 = 2;
+
+impl<M: Model> Chassis<M> {
+    /// Has [`Model::on_timer`] called at `at`; of simultaneous timers those with smaller numbers come first,
+    /// among them those of PFC by the place of their (port, class).
+    pub fn set_timer(&mut self, at: Time, number: u32) {
+        self.timers.push(Entry::new(at, number, MODEL));
+    }
+
+    /// Sends, or has sent as soon as the port is free, a PFC frame to the peer at `port_id`.
+    pub fn request_pfc(
+        &mut self,
+        now: Time,
+        port_id: PortId,
+        class: u8,
+        action: Action,
+        window: &mut Window<'_, '_>,
+    ) {
+        let port = &mut self.ports[port_id as usize];
+        match action {
+            Action::None => return,
+            Action::Xoff => {
+                port.xoff |= 1 << class;
+                port.xon &= !(1 << class);
+            }
+            Action::Xon => {
+                port.xon |= 1 << class;
+                port.xoff &= !(1 << class);
+            }
+        }
+        if port.busy_until <= now && !port.ready {
+            self.send_pfc(now, port_id, window);
+        } else {
+            self.schedule_ready(port_id);
+        }
+        self.arm_refresh(self.index(port_id, class));
+    }
+
+    /// Sets the timer for the next PAUSE of ingress `index`, if one is to be repeated.
+    fn arm_refresh(&mut self, index: usize) {
+        let ingress = &mut self.ingress[index];
+        let due = ingress.source.next_timer();
+        if !due.is_never() && ingress.timer_at.is_none_or(|at| due < at) {
+            ingress.timer_at = Some(due);
+            self.timers.push(Entry::new(due, index as u32, REFRESH));
+        }
+    }
+
+    /// Sends the PFC frames that a free port has been asked for.
+    pub(super) fn send_pfc(&mut self, now: Time, port_id: PortId, window: &mut Window<'_, '_>) {
+        let port = &mut self.ports[port_id as usize];
+        let pausing = port.xoff != 0;
+        let classes = std::mem::take(if pausing {
+            &mut port.xoff
+        } else {
+            &mut port.xon
+        });
+        let mut priorities = 0;
+        let mut pause = Time::ZERO;
+        for class in 0..self.classes as u8 {
+            if classes >> class & 1 == 0 {
+                continue;
+            }
+            priorities |= 1 << window.plan.classes.priority(class);
+            if pausing {
+                let ingress = &mut self.ingress[port_id as usize * self.classes + class as usize];
+                ingress.pause_frames += 1;
+                pause = ingress.pause;
+            }
+        }
+        let frame = Packet {
+            aux: priorities,
+            stamp: pause.as_ps(),
+            ..Packet::new(Kind::Pfc, 7, 0, Kind::Pfc.control_bytes())
+        };
+        port.busy_until = window.transmit(self.first_port + u32::from(port_id), now, &frame, 0);
+        if port.eligible() != 0 || port.xoff | port.xon != 0 {
+            self.schedule_ready(port_id);
+        }
+    }
+
+    /// A PFC frame has arrived at port `from`.
+    pub(super) fn on_pfc(
+        &mut self,
+        now: Time,
+        from: PortId,
+        packet: &Packet,
+        window: &mut Window<'_, '_>,
+    ) {
+        let reaction = Reaction {
+            time: now + window.plan.config.switch.pfc.reaction,
+            port: from,
+            priorities: packet.aux as u8,
+            pause: Time::from_ps(packet.stamp),
+        };
+        if reaction.time == now {
+            self.obey(now, reaction, window);
+        } else {
+            self.reactions.push(reaction);
+        }
+    }
+
+    /// A PFC frame takes effect.
+    pub(super) fn obey(&mut self, now: Time, reaction: Reaction, window: &mut Window<'_, '_>) {
+        let classes = self.classes;
+        for class in 0..classes as u8 {
+            if reaction.priorities >> window.plan.classes.priority(class) & 1 == 1 {
+                let place = place(self.id, reaction.port, class, window.plan);
+                let index = reaction.port as usize * classes + class as usize;
+                let throttle = &mut self.queues[index].throttle;
+                let change = throttle.on_frame(now, reaction.pause, place, window.log);
+                let expiry = throttle.next_timer();
+                if !expiry.is_never() {
+                    self.timers.push(Entry::new(expiry, index as u32, EXPIRY));
+                }
+                self.after_pause_change(now, reaction.port, class, change, window);
+            }
+        }
+    }
+
+    /// A queue has been paused or resumed.
+    fn after_pause_change(
+        &mut self,
+        now: Time,
+        port_id: PortId,
+        class: u8,
+        change: Change,
+        window: &mut Window<'_, '_>,
+    ) {
+        let index = port_id as usize * self.classes + class as usize;
+        let queue = &mut self.queues[index];
+        let port = &mut self.ports[port_id as usize];
+        match change {
+            Change::None => {}
+            Change::Paused => {
+                port.paused |= 1 << class;
+                queue.congestion_point.on_pause(now);
+            }
+            Change::Resumed => {
+                port.paused &= !(1 << class);
+                let state = queue.state(0);
+                queue.congestion_point.on_resume(now, state);
+                if port.eligible() == 0 || port.ready {
+                    return;
+                }
+                if port.busy_until <= now {
+                    self.send_next(now, port_id, window);
+                } else {
+                    self.schedule_ready(port_id);
+                }
+            }
+        }
+    }
+
+    /// A timer is due.
+    pub(super) fn on_timer(&mut self, now: Time, window: &mut Window<'_, '_>) {
+        let entry = self.timers.pop().expect("a timer is due");
+        if entry.payload() == MODEL {
+            return M::on_timer(self, now, entry.key(), window);
+        }
+        let index = entry.key() as usize;
+        let (port, class) = (
+            (index / self.classes) as PortId,
+            (index % self.classes) as u8,
+        );
+        if entry.payload() == REFRESH {
+            let ingress = &mut self.ingress[index];
+            if ingress.timer_at != Some(now) {
+                return;
+            }
+            ingress.timer_at = None;
+            let params = &window.plan.config.switch.pfc.params;
+            match ingress.source.on_timer(now, ingress.pause, params) {
+                Action::None => self.arm_refresh(index),
+                action => self.request_pfc(now, port, class, action, window),
+            }
+        } else {
+            let place = place(self.id, port, class, window.plan);
+            let throttle = &mut self.queues[index].throttle;
+            if throttle.next_timer() <= now {
+                let change = throttle.on_timer(now, place, window.log);
+                self.after_pause_change(now, port, class, change, window);
+            }
+        }
+    }
+}
+
+/// Where the egress queue of `class` at `port` of switch `node` is.
+pub(super) fn place(node: NodeId, port: PortId, class: u8, plan: &Plan<'_>) -> Place {
+    Place {
+        node,
+        port,
+        priority: plan.classes.priority(class),
+        record: plan.config.probes.pauses,
+    }
+}

@@ -1,0 +1,107 @@
+//! What a switch tells of itself.
+
+use unpause_protocols::units::Time;
+
+use super::chassis::{Chassis, Model};
+use super::ingress::PauseSource;
+use super::pause::place;
+use crate::engine::deadlock::Blocked;
+use crate::fabric::PortId;
+use crate::log::Log;
+use crate::plan::Plan;
+use crate::results::{PortRecord, PortSample};
+
+impl<M: Model> Chassis<M> {
+    pub(super) fn on_sample(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
+        for &port in &self.sampled_ports {
+            for class in 0..self.classes as u8 {
+                let index = self.index(port, class);
+                let (queue, ingress) = (&self.queues[index], &self.ingress[index]);
+                log.port_series.push(PortSample {
+                    time: now,
+                    node: self.id,
+                    port,
+                    priority: plan.classes.priority(class),
+                    queue_bytes: queue.bytes,
+                    ingress_bytes: ingress.source.bytes(),
+                    tx_bytes: queue.tx_bytes,
+                    pause_frames: ingress.pause_frames,
+                    paused: queue.throttle.total(now),
+                });
+            }
+        }
+    }
+
+    /// The totals of every (port, class) that has any; closes what is open.
+    pub(super) fn record(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
+        for port in 0..self.ports.len() as PortId {
+            for class in 0..self.classes as u8 {
+                let place = place(self.id, port, class, plan);
+                let index = self.index(port, class);
+                let queue = &mut self.queues[index];
+                let paused = queue.throttle.total(now);
+                queue.throttle.finish(now, place, log);
+                let ingress = &self.ingress[index];
+                let (stalls, stalled) = self.model.stalls(index);
+                let identity = PortRecord {
+                    node: self.id,
+                    port,
+                    priority: place.priority,
+                    ..PortRecord::default()
+                };
+                let record = PortRecord {
+                    tx_packets: queue.tx_packets,
+                    tx_bytes: queue.tx_bytes,
+                    marked_packets: queue.marked_packets,
+                    cnm_packets: queue.cnm_packets + ingress.cnm_packets,
+                    dropped_packets: queue.dropped_packets,
+                    dropped_bytes: queue.dropped_bytes,
+                    headroom_dropped_packets: ingress.dropped_packets,
+                    max_queue_bytes: queue.max_bytes,
+                    max_ingress_bytes: ingress.max_bytes,
+                    pause_frames: ingress.pause_frames,
+                    pause_events: ingress.pause_events,
+                    paused,
+                    stalls,
+                    stalled,
+                    ..identity
+                };
+                if record != identity {
+                    log.ports.push(record);
+                }
+            }
+        }
+    }
+
+    /// The egress queues that have sent nothing since `since`, for a pause that is in force.
+    pub(super) fn report_blocked(&self, since: Time, plan: &Plan<'_>, found: &mut Vec<Blocked>) {
+        for (number, port) in self.ports.iter().enumerate() {
+            let waiting = port.backlog & port.paused;
+            for class in (0..self.classes as u8).filter(|class| waiting >> class & 1 == 1) {
+                let index = self.index(number as PortId, class);
+                let queue = &self.queues[index];
+                let (Some(paused), Some(waiting)) =
+                    (queue.throttle.paused_since(), queue.packets.since())
+                else {
+                    continue;
+                };
+                let stopped = paused.max(waiting);
+                if stopped > since {
+                    continue;
+                }
+                let places = queue.packets.iter().map(|p| (p.ingress, p.priority()));
+                let mut ingress: Vec<(PortId, u8)> = places.collect();
+                M::waiting_before(self, index, plan, &mut ingress);
+                ingress.sort_unstable();
+                ingress.dedup();
+                found.push(Blocked {
+                    node: self.id,
+                    port: number as PortId,
+                    priority: plan.classes.priority(class),
+                    since: stopped,
+                    ingress,
+                });
+            }
+        }
+    }
+}

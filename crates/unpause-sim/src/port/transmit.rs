@@ -1,0 +1,169 @@
+//! Through an egress queue and out of its port.
+
+use unpause_protocols::congestion_point::Verdict;
+use unpause_protocols::units::Time;
+
+use super::chassis::{Chassis, Model, Way};
+use super::egress::view;
+use super::scheduler;
+use crate::engine::heap::Entry;
+use crate::engine::window::Window;
+use crate::fabric::PortId;
+use crate::packet::Packet;
+
+/// Key of the event that a port becomes free; arrivals come before, each by port.
+pub(super) const READY: u32 = 1 << 16;
+
+impl<M: Model> Chassis<M> {
+    /// [`Chassis::enqueue`], unless that is of a lossy class and holds as many packets as it may.
+    pub fn offer(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
+        let index = self.index(way.to, way.class);
+        if window.plan.classes.is_lossless(way.class) || self.has_place(index) {
+            self.enqueue(now, packet, way, window);
+        } else {
+            window.log.counts.dropped_packets += self.queues[index].count_drop(packet);
+            M::refused(self, now, packet, way, window);
+        }
+    }
+
+    /// Puts a packet into its egress queue, or through it if the port is free.
+    #[inline]
+    pub fn enqueue(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
+        let Way { from, to, class } = way;
+        let index = self.index(to, class);
+        let queue = &mut self.queues[index];
+        let size = u64::from(packet.bytes);
+        queue.bytes += size;
+        let state = queue.state(1);
+        let mut flags = 0;
+        let mut feedback = None;
+        match queue
+            .congestion_point
+            .on_enqueue(now, &view(packet), state, &mut self.rng)
+        {
+            Verdict::Pass => {}
+            Verdict::MarkCe => flags = queue.mark(packet),
+            Verdict::Notify(message) => feedback = Some(message),
+            Verdict::Drop => {
+                queue.bytes -= size;
+                window.log.counts.dropped_packets += queue.count_drop(packet);
+                return M::refused(self, now, packet, way, window);
+            }
+        }
+        M::joined(self, now, packet, way, window);
+        let port = &mut self.ports[to as usize];
+        let queue = &mut self.queues[index];
+        if port.sends_at_once(now, class) {
+            queue.bytes -= size;
+            self.depart(now, packet, flags, way, window);
+        } else {
+            queue.max_bytes = queue.max_bytes.max(queue.bytes);
+            let slot = queue.packets.push(packet, from);
+            slot.time = now;
+            slot.ingress = from;
+            slot.bits = packet.bits | flags;
+            if !self.schedulers.is_empty() {
+                self.schedulers[to as usize].on_backlog(class);
+            }
+            port.backlog |= 1 << class;
+            if port.busy_until > now {
+                self.schedule_ready(to);
+            }
+        }
+        if let Some(message) = feedback {
+            self.queues[index].cnm_packets += 1;
+            self.notify(now, packet, message, from, window);
+        }
+    }
+
+    /// Sends what is most urgent out of a free port: PFC frames, then what the scheduler says.
+    pub(super) fn send_next(&mut self, now: Time, port_id: PortId, window: &mut Window<'_, '_>) {
+        let port = &mut self.ports[port_id as usize];
+        debug_assert!(port.busy_until <= now, "a busy port does not send");
+        if port.xoff | port.xon != 0 {
+            return self.send_pfc(now, port_id, window);
+        }
+        let eligible = port.eligible();
+        if eligible == 0 {
+            return;
+        }
+        let class = if self.schedulers.is_empty() {
+            7 - eligible.leading_zeros() as u8
+        } else {
+            let first = self.index(port_id, 0);
+            let queues = &self.queues[first..first + self.classes];
+            scheduler::pick(&mut self.schedulers[port_id as usize], queues, eligible)
+        };
+        let port = &mut self.ports[port_id as usize];
+        let index = port_id as usize * self.classes + class as usize;
+        let queue = &mut self.queues[index];
+        let packet = queue.packets.pop();
+        queue.bytes -= u64::from(packet.bytes);
+        let more = !queue.packets.is_empty();
+        if !more {
+            port.backlog &= !(1 << class);
+        }
+        if !self.schedulers.is_empty() {
+            self.schedulers[port_id as usize].on_dequeue(class, u32::from(packet.bytes), more);
+        }
+        let way = Way {
+            from: packet.ingress,
+            to: port_id,
+            class,
+        };
+        self.depart(now, &packet, 0, way, window);
+    }
+
+    /// Sends a packet that has just left its queue.
+    #[inline(always)]
+    fn depart(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        mut flags: u8,
+        way: Way,
+        window: &mut Window<'_, '_>,
+    ) {
+        let Way { from, to, class } = way;
+        let index = self.index(to, class);
+        let queue = &mut self.queues[index];
+        let state = queue.state(0);
+        let mut feedback = None;
+        match queue
+            .congestion_point
+            .on_dequeue(now, &view(packet), state, &mut self.rng)
+        {
+            Verdict::Pass => {}
+            Verdict::MarkCe => flags |= queue.mark(packet),
+            Verdict::Notify(message) => feedback = Some(message),
+            Verdict::Drop => {
+                window.log.counts.dropped_packets += queue.count_drop(packet);
+                M::left(self, now, packet, way, window);
+                return self.send_next(now, to, window);
+            }
+        }
+        queue.tx_packets += 1;
+        queue.tx_bytes += window.ports.wire_bytes(packet);
+        let port = &mut self.ports[to as usize];
+        port.busy_until = window.transmit(self.first_port + u32::from(to), now, packet, flags);
+        if port.eligible() != 0 {
+            self.schedule_ready(to);
+        }
+        M::left(self, now, packet, way, window);
+        if let Some(message) = feedback {
+            self.queues[index].cnm_packets += 1;
+            self.notify(now, packet, message, from, window);
+        }
+    }
+
+    /// Has the port send as soon as it is free.
+    #[inline]
+    pub(super) fn schedule_ready(&mut self, port_id: PortId) {
+        let port = &mut self.ports[port_id as usize];
+        if !port.ready {
+            port.ready = true;
+            self.events
+                .push(Entry::new(port.busy_until, READY | u32::from(port_id), 0));
+        }
+    }
+}

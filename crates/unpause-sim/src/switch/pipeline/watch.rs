@@ -1,0 +1,78 @@
+//! CaPFC: egress queues mark the inputs that fill them.
+
+use unpause_protocols::units::Time;
+
+use super::Pipeline;
+use crate::config::Exit;
+use crate::engine::window::Window;
+use crate::fabric::PortId;
+use crate::packet::Packet;
+use crate::port::{Chassis, Way};
+
+/// What has happened to a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Enqueue,
+    Dequeue,
+}
+
+impl Chassis<Pipeline> {
+    /// A packet has joined the egress queue of `way`: inputs may be marked.
+    #[inline]
+    pub(super) fn watch_joined(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        way: Way,
+        window: &mut Window<'_, '_>,
+    ) {
+        self.watch(now, packet, way, Change::Enqueue, window);
+    }
+
+    /// A packet has left the egress queue of `way`: marks may be cleared.
+    #[inline]
+    pub(super) fn watch_left(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        way: Way,
+        window: &mut Window<'_, '_>,
+    ) {
+        self.watch(now, packet, way, Change::Dequeue, window);
+    }
+
+    #[inline]
+    fn watch(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        way: Way,
+        change: Change,
+        window: &mut Window<'_, '_>,
+    ) {
+        let index = self.index(way.to, way.class);
+        let Exit::Capfc(params) = &self.model.exit else {
+            return;
+        };
+        let watcher = &mut self.model.watchers[index];
+        let bytes = u32::from(packet.bytes);
+        let mut touched = std::mem::take(&mut self.model.touched);
+        let touch = |input: usize| touched.push(input as PortId);
+        match change {
+            Change::Enqueue => watcher.on_enqueue(usize::from(way.from), bytes, params, touch),
+            Change::Dequeue => watcher.on_dequeue(bytes, params, touch),
+        }
+        let frames = &window.plan.config.switch.pfc.params;
+        // A packet that goes back where it came from says nothing of the others.
+        for input in touched.drain(..).filter(|&it| it != way.to) {
+            let at = self.index(input, way.class);
+            let ingress = &mut self.ingress[at];
+            let action = match change {
+                Change::Enqueue => ingress.source.on_mark(now, ingress.pause, frames),
+                Change::Dequeue => ingress.source.on_clear(now, ingress.pause, frames),
+            };
+            self.decided(now, input, way.class, action, window);
+        }
+        self.model.touched = touched;
+    }
+}
