@@ -214,7 +214,7 @@ fn compile_run<'i>(
         has_tcp: chosen.has_tcp,
         first_priority: first_priority(&host),
         delays: &delays,
-        notes: RefCell::new(Vec::from_iter(switch::cioq::note(&fabric, &switch, &host))),
+        notes: RefCell::new(Vec::from_iter(switch::note(&fabric, &switch, &host))),
     };
     let (traffic_names, traffic) = traffic(parts.traffic, &file, &scheduled, &fabric, &context)?;
     let notes = context.notes.into_inner();

@@ -182,24 +182,7 @@ impl Found<'_> {
             let at = format!("{node} port {} (to {peer})", port.port);
             if port.headroom_dropped_packets > 0 {
                 let needed = size(self.needed_headroom(port));
-                let set = run.config.switch.pfc.headroom_bytes.map(size);
-                let pipelined = matches!(run.config.switch.model, SwitchModel::Pipeline(_));
-                let (cause, help) = match set {
-                    _ if pipelined => (
-                        format!("its ingress queue is full; this link needs {needed} beyond XOFF"),
-                        "raise switch.pipeline.ingress_max, or lower ingress_xoff",
-                    ),
-                    Some(set) => (
-                        format!("headroom {set} is too small, this link needs {needed}"),
-                        "set pfc.headroom to that, or remove it: the formula of 802.1Q is the default",
-                    ),
-                    None => (
-                        format!(
-                            "the buffer is full beyond XOFF; this link needs {needed} of headroom"
-                        ),
-                        "raise switch.buffer, or remove it: enough for every port is the default",
-                    ),
-                };
+                let (cause, help) = self.why_headroom_drops(&needed);
                 let message = format!(
                     "{at} dropped {} packets of lossless priority {}: {cause}",
                     port.headroom_dropped_packets, port.priority
@@ -228,6 +211,35 @@ impl Found<'_> {
                 message,
                 Some("see dropped_packets in table ports".into()),
             );
+        }
+    }
+
+    /// Why an ingress dropped packets whose link needs `needed` beyond XOFF, and what helps.
+    fn why_headroom_drops(&self, needed: &str) -> (String, &'static str) {
+        let switch = &self.measured.run.config.switch;
+        let queue_full = format!("its ingress queue is full; this link needs {needed} beyond XOFF");
+        let set = switch.pfc.headroom_bytes.map(size);
+        match (&switch.model, set) {
+            (SwitchModel::Pipeline(_), _) => (
+                queue_full,
+                "raise switch.pipeline.ingress_max, or lower ingress_xoff",
+            ),
+            (SwitchModel::Cioq(_), _) => (
+                queue_full,
+                "raise switch.cioq.input_buffer, or lower pfc.xoff",
+            ),
+            (SwitchModel::InputQueued(_), _) => (
+                queue_full,
+                "raise switch.input_queued.input_buffer, or lower pfc.xoff",
+            ),
+            (SwitchModel::SharedBuffer, Some(set)) => (
+                format!("headroom {set} is too small, this link needs {needed}"),
+                "set pfc.headroom to that, or remove it: the formula of 802.1Q is the default",
+            ),
+            (SwitchModel::SharedBuffer, None) => (
+                format!("the buffer is full beyond XOFF; this link needs {needed} of headroom"),
+                "raise switch.buffer, or remove it: enough for every port is the default",
+            ),
         }
     }
 

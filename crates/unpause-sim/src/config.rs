@@ -14,9 +14,11 @@ use crate::traffic::{Delays, TrafficSpec, Transport};
 pub use crate::fabric::{Fabric, Link, NodeId, NodeKind, PRIORITIES, PortId};
 
 mod cioq;
+mod input_queued;
 mod pipeline;
 
 pub use cioq::{CioqConfig, SpinesConfig};
+pub use input_queued::{InputQueuedConfig, InputQueues, MOST_CROSSBAR_PORTS};
 pub use pipeline::{AdaptiveBalancing, Exit, Memory, PipelineConfig};
 
 /// One run.
@@ -159,7 +161,7 @@ pub struct SwitchConfig {
     pub queueing: Queueing,
     /// A lossy packet is dropped when its egress queue would grow beyond this, bytes.
     pub lossy_queue_bytes: u64,
-    /// A lossy packet is dropped when its egress queue would hold more packets than this.
+    /// A lossy packet is dropped when its egress queue would hold more packets than this, in every model.
     pub lossy_queue_packets: Option<u32>,
     /// Which priority of an egress port sends next; its queues are numbered by priority. Whatever it
     /// says, the control priority goes before all others.
@@ -176,6 +178,8 @@ pub enum SwitchModel {
     Pipeline(PipelineConfig),
     /// Combined-input-output-queued: one node is a whole fabric.
     Cioq(CioqConfig),
+    /// Input-queued, with a crossbar.
+    InputQueued(InputQueuedConfig),
 }
 
 /// In which order the packets of one priority leave an egress port.

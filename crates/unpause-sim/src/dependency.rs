@@ -26,7 +26,7 @@ use crate::plan::Plan;
 pub fn buffer_dependency_cycle(config: &Config) -> Result<Option<Vec<(NodeId, PortId)>>, Error> {
     let plan = Plan::new(config)?;
     let exit = match &config.switch.model {
-        SwitchModel::SharedBuffer | SwitchModel::Cioq(_) => None,
+        SwitchModel::SharedBuffer | SwitchModel::Cioq(_) | SwitchModel::InputQueued(_) => None,
         SwitchModel::Pipeline(pipeline) => Some(pipeline.exit),
     };
     if plan.classes.lossless == 0 || exit == Some(Exit::Drop) {

@@ -9,6 +9,7 @@ use crate::host::Host;
 use crate::plan::Plan;
 use crate::port::Chassis;
 use crate::switch::cioq::Cioq;
+use crate::switch::input_queued::InputQueued;
 use crate::switch::pipeline::Pipeline;
 use crate::switch::shared_buffer::SharedBuffer;
 
@@ -23,6 +24,8 @@ pub enum Node {
     Pipeline(Box<Chassis<Pipeline>>),
     /// A combined-input-output-queued fabric.
     Cioq(Box<Chassis<Cioq>>),
+    /// A switch with a crossbar.
+    InputQueued(Box<Chassis<InputQueued>>),
 }
 
 impl Node {
@@ -49,6 +52,11 @@ impl Node {
                 let first = switch.first_event();
                 (Self::Cioq(Box::new(switch)), first)
             }
+            SwitchModel::InputQueued(config) => {
+                let switch = InputQueued::switch(id, config, plan);
+                let first = switch.first_event();
+                (Self::InputQueued(Box::new(switch)), first)
+            }
         }
     }
     /// The model behind.
@@ -58,6 +66,7 @@ impl Node {
             Self::SharedBuffer(switch) => switch.as_mut(),
             Self::Pipeline(switch) => switch.as_mut(),
             Self::Cioq(switch) => switch.as_mut(),
+            Self::InputQueued(switch) => switch.as_mut(),
         }
     }
 
@@ -69,6 +78,7 @@ impl Node {
             Self::SharedBuffer(switch) => switch.run(window),
             Self::Pipeline(switch) => switch.run(window),
             Self::Cioq(switch) => switch.run(window),
+            Self::InputQueued(switch) => switch.run(window),
         }
     }
 }

@@ -2,9 +2,13 @@
 
 use unpause_protocols::units::Time;
 
-use crate::config::{CioqConfig, Config, PfcThreshold, SwitchModel};
+use crate::config::{
+    CioqConfig, Config, InputQueuedConfig, InputQueues, MOST_CROSSBAR_PORTS, PfcThreshold,
+    SwitchModel,
+};
 use crate::fabric::{NodeId, NodeKind, PRIORITIES};
 use crate::invalid::{Invalid, Subject};
+use crate::packet::MIN_FRAME_BYTES;
 use crate::traffic::{ExtraDelay, TrafficSpec, Transport};
 
 /// The field at fault where there is no payload, or payload and header together are too many bytes.
@@ -215,17 +219,97 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
             "a receiver must acknowledge every 1 or more packets",
         ));
     }
-    check_cioq(config)
+    check_model(config, &links_of)
+}
+
+/// Checks what the switch model needs of a configuration.
+fn check_model(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
+    match &config.switch.model {
+        SwitchModel::SharedBuffer | SwitchModel::Pipeline(_) => Ok(()),
+        SwitchModel::Cioq(cioq) => check_cioq(config, cioq),
+        SwitchModel::InputQueued(model) => check_input_queued(config, model, links_of),
+    }
 }
 
 /// The largest number of hosts: the fabric keeps a queue for each pair of them.
 const MOST_HOSTS: usize = 2048;
 
-/// Checks what the model, if it is used, needs of a configuration.
-fn check_cioq(config: &Config) -> Result<(), Invalid> {
-    let SwitchModel::Cioq(cioq) = &config.switch.model else {
-        return Ok(());
+/// Checks what an input-queued switch needs of a configuration.
+fn check_input_queued(
+    config: &Config,
+    model: &InputQueuedConfig,
+    links_of: &[u32],
+) -> Result<(), Invalid> {
+    let frame = u64::from(config.largest_frame_bytes().max(MIN_FRAME_BYTES));
+    let PfcThreshold::Static { xoff_bytes, .. } = config.switch.pfc.threshold else {
+        return Err(Invalid::new(
+            "switch.pfc.dynamic_shift",
+            "an input-queued switch needs a static XOFF",
+        ));
     };
+    let mut ports = (0..).zip(config.fabric.nodes.iter().zip(links_of));
+    let is_too_large = |&(_, (kind, links)): &(NodeId, (&NodeKind, &u32))| {
+        *kind == NodeKind::Switch && *links as usize > MOST_CROSSBAR_PORTS
+    };
+    if let Some((node, (_, links))) = ports.find(is_too_large) {
+        let message =
+            format!("has {links} ports, an input-queued switch at most {MOST_CROSSBAR_PORTS}");
+        return Err(Invalid::new("switch.model", message).of(Subject::Switch(node)));
+    }
+    let invalid = |key, message: String| Err(Invalid::new(key, message));
+    if model.queues == (InputQueues::Voq { iterations: 0 }) {
+        return invalid(
+            "switch.input_queued.iterations",
+            "iSLIP needs an iteration or more".into(),
+        );
+    }
+    if model.cell_bytes == 0 {
+        return invalid(
+            "switch.input_queued.cell_bytes",
+            "a cell must have a byte or more".into(),
+        );
+    }
+    let links = config.fabric.links.iter();
+    let fastest = links.filter_map(|link| link.rate.ps_per_byte()).min();
+    let is_instant = |ps_per_byte| model.slot(ps_per_byte) == Time::ZERO;
+    if model.speedup_percent < 100 || fastest.is_some_and(is_instant) {
+        return invalid(
+            "switch.input_queued.speedup",
+            "a crossbar needs a speedup of 1 or more, and slots of a picosecond or more".into(),
+        );
+    }
+    for (key, what, bytes) in [
+        (
+            "switch.input_queued.output_buffer_bytes",
+            "output",
+            model.output_buffer_bytes,
+        ),
+        (
+            "switch.input_queued.input_buffer_bytes",
+            "input",
+            model.input_buffer_bytes,
+        ),
+    ] {
+        if bytes < frame {
+            let message =
+                format!("an {what} buffer of {bytes} B has no room for a frame of {frame} B");
+            return invalid(key, message);
+        }
+    }
+    let bytes = model.input_buffer_bytes;
+    if config.switch.lossless != 0 && bytes < xoff_bytes + frame {
+        return invalid(
+            "switch.input_queued.input_buffer_bytes",
+            format!(
+                "an input buffer of {bytes} B overflows before its XOFF of {xoff_bytes} B has stopped anybody"
+            ),
+        );
+    }
+    Ok(())
+}
+
+/// Checks what a CIOQ fabric needs of a configuration.
+fn check_cioq(config: &Config, cioq: &CioqConfig) -> Result<(), Invalid> {
     let frame = u64::from(config.largest_frame_bytes());
     let is_switch = |node: NodeId| config.fabric.nodes[node as usize] == NodeKind::Switch;
     let is_host = |kind: &&NodeKind| **kind == NodeKind::Host;

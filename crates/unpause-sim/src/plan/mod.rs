@@ -113,7 +113,7 @@ impl<'a> Plan<'a> {
         };
         match &config.switch.model {
             SwitchModel::SharedBuffer => plan.check_buffers()?,
-            SwitchModel::Cioq(_) => {}
+            SwitchModel::Cioq(_) | SwitchModel::InputQueued(_) => {}
             SwitchModel::Pipeline(pipeline) => {
                 pipeline.check(plan.mtu_wire_bytes())?;
             }
@@ -169,13 +169,20 @@ impl<'a> Plan<'a> {
                     Some(_) => 2 * half + 4 * (half / 2),
                 })
             }
+            // The cells of the smallest frame, in the fastest switch.
+            SwitchModel::InputQueued(config) => {
+                let links = self.ports.transmitters.iter();
+                let fastest = links.map(|it| it.ps_per_byte).min().unwrap_or_default();
+                let cells = MIN_FRAME_BYTES.div_ceil(config.cell_bytes);
+                config.slot(fastest) * u64::from(cells)
+            }
         }
     }
 
     /// True if packets of a flow may take different ways.
     pub fn sprays(&self) -> bool {
         match &self.config.switch.model {
-            SwitchModel::SharedBuffer | SwitchModel::Cioq(_) => false,
+            SwitchModel::SharedBuffer | SwitchModel::Cioq(_) | SwitchModel::InputQueued(_) => false,
             SwitchModel::Pipeline(pipeline) => pipeline.balancing.is_some(),
         }
     }

@@ -2,5 +2,6 @@
 //! [`crate::node::Node`] and its tests.
 
 pub mod cioq;
+pub mod input_queued;
 pub mod pipeline;
 pub mod shared_buffer;

@@ -7,6 +7,7 @@ mod egress_queues;
 mod exactness;
 mod fig1;
 mod headroom;
+mod input_queued;
 mod mechanisms;
 mod nic;
 mod pfc;

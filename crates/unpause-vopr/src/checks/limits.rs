@@ -107,6 +107,9 @@ pub fn buffers(config: &Config, results: &Results) -> Answer {
                 }
             },
             SwitchModel::Cioq(cioq) => (cioq.output_buffer_bytes, cioq.input_buffer_bytes),
+            SwitchModel::InputQueued(model) => {
+                (model.output_buffer_bytes, model.input_buffer_bytes)
+            }
         };
         for (what, most, room) in [
             ("an egress queue", port.max_queue_bytes, queue),
@@ -182,6 +185,9 @@ fn has_headroom(config: &Config) -> bool {
             // Frames count in whole units: the smallest, of 64 bytes, may take one each.
             let in_units = (needed + frame).div_ceil(64) * 64_u64.div_ceil(cell) * cell;
             cioq.input_buffer_bytes >= xoff_bytes + in_units
+        }
+        (SwitchModel::InputQueued(model), PfcThreshold::Static { xoff_bytes, .. }) => {
+            model.input_buffer_bytes >= xoff_bytes + needed + frame
         }
         // What is in the processor cannot be stopped, and the exits drop by design.
         _ => false,

@@ -2,11 +2,9 @@
 
 use serde::Deserialize;
 use serde_spanned::Spanned;
-use unpause_protocols::flow_control::pfc;
-use unpause_sim::config::{
-    CioqConfig, Fabric, HostConfig, PfcThreshold, SpinesConfig, SwitchConfig, SwitchModel,
-};
+use unpause_sim::config::{CioqConfig, HostConfig, SpinesConfig, SwitchConfig, SwitchModel};
 
+use super::cells;
 use crate::sections::pfc::PfcDefaults;
 use crate::text::checks::positive;
 use crate::text::error::{Checked, Problem};
@@ -59,32 +57,12 @@ fn config(table: &Cioq) -> Checked<CioqConfig> {
     if let Some(size) = &table.output_buffer {
         config.output_buffer_bytes = size.get_ref().0;
     }
-    if let Some(size) = &table.cell {
-        config.cell_bytes = match u32::try_from(size.get_ref().0) {
-            Ok(bytes) if (1..=1 << 16).contains(&bytes) => bytes,
-            _ => {
-                return Problem::new("`cell` must be from 1B to 64KiB")
-                    .at(size.span(), format!("{} bytes", size.get_ref().0))
-                    .help("a frame is cut into cells of this size; 256B is the default")
-                    .err();
-            }
-        };
-    }
+    config.cell_bytes = cells::cell(&table.cell, config.cell_bytes)?;
     if let Some(latency) = &table.latency {
         config.latency = positive("latency", latency)?;
     }
-    if let Some(speedup) = &table.speedup {
-        let percent = (speedup.get_ref().as_f64() * 100.0).round();
-        if !(100.0..=100_000.0).contains(&percent) {
-            return Problem::new("`speedup` must be from 1 to 1000")
-                .at(
-                    speedup.span(),
-                    "arbiters grant so many times the rate of their output",
-                )
-                .err();
-        }
-        config.speedup_percent = percent as u32;
-    }
+    let what = "arbiters grant so many times the rate of their output";
+    config.speedup_percent = cells::speedup_percent(&table.speedup, config.speedup_percent, what)?;
     config.spines = spines(table)?;
     Ok(config)
 }
@@ -168,53 +146,5 @@ fn check_buffers(
             .help("no frame would ever cross; 150KB is the default")
             .err();
     }
-    let PfcThreshold::Static { xoff_bytes, .. } = switch.pfc.threshold else {
-        return Ok(());
-    };
-    // What its links need is known only with the topology; a frame is the least.
-    if let Some(input) = &table.input_buffer
-        && config.input_buffer_bytes < xoff_bytes + 2 * frame
-    {
-        return Problem::new("`input_buffer` overflows before PAUSE has stopped anybody")
-            .at(
-                input.span(),
-                format!(
-                    "XOFF is {}, two frames {}",
-                    show_bytes(xoff_bytes),
-                    show_bytes(2 * frame)
-                ),
-            )
-            .help("raise it, or lower pfc.xoff")
-            .err();
-    }
-    Ok(())
-}
-
-/// Input buffers that are too small for what arrives after XOFF, by the formula of 802.1Q.
-pub(crate) fn note(fabric: &Fabric, switch: &SwitchConfig, host: &HostConfig) -> Option<String> {
-    let SwitchModel::Cioq(config) = &switch.model else {
-        return None;
-    };
-    let PfcThreshold::Static { xoff_bytes, .. } = switch.pfc.threshold else {
-        return None;
-    };
-    let framing = u64::from(fabric.framing_bytes);
-    let frame = u64::from(host.payload_bytes + host.header_bytes) + framing;
-    let headroom = |link: &unpause_sim::config::Link| {
-        pfc::headroom(
-            link.rate,
-            link.delay,
-            frame,
-            64 + framing,
-            switch.pfc.reaction,
-        )
-    };
-    let needed = xoff_bytes + fabric.links.iter().map(headroom).max()?;
-    (switch.lossless != 0 && needed > config.input_buffer_bytes).then(|| {
-        format!(
-            "input buffers of {} may overflow: XOFF and headroom are {} together",
-            show_bytes(config.input_buffer_bytes),
-            show_bytes(needed)
-        )
-    })
+    cells::check_input(&table.input_buffer, config.input_buffer_bytes, switch, host)
 }

@@ -5,6 +5,7 @@ use serde_spanned::Spanned;
 use unpause_sim::config::{HostConfig, PfcConfig, Queueing, SwitchConfig};
 
 use super::cioq::Cioq;
+use super::input_queued::InputQueued;
 use super::pipeline::Pipeline;
 use super::scheduler::Scheduler;
 use crate::text::checks::data_priority;
@@ -18,6 +19,7 @@ pub(crate) struct Switch {
     pub model: Option<Spanned<ModelKey>>,
     pub pipeline: Option<Spanned<Pipeline>>,
     pub cioq: Option<Spanned<Cioq>>,
+    pub input_queued: Option<Spanned<InputQueued>>,
     pub lossless: Option<Vec<Spanned<u8>>>,
     pub buffer: Option<Spanned<Size>>,
     pub lossy_queue: Option<Spanned<Size>>,
@@ -33,6 +35,7 @@ pub(crate) enum ModelKey {
     SharedBuffer,
     Pipeline,
     Cioq,
+    InputQueued,
 }
 
 /// In which order an egress queue serves packets.

@@ -5,7 +5,7 @@ use unpause_sim::config::{Fabric, HostConfig, Link, NodeKind, SwitchConfig, Swit
 
 use super::keys::{ModelKey, Switch};
 use super::scheduler::{Scheduler, SchedulerKind};
-use super::{cioq, pipeline};
+use super::{cells, cioq, input_queued, pipeline};
 use crate::sections::pfc::{Pfc, PfcDefaults};
 use crate::sections::probes::ProbeKeys;
 use crate::text::error::{Checked, Problem};
@@ -14,6 +14,7 @@ use crate::text::error::{Checked, Problem};
 pub(crate) fn pfc_defaults(table: &Switch) -> PfcDefaults {
     match table.model.as_ref().map(Spanned::get_ref) {
         Some(ModelKey::Cioq) => cioq::PFC,
+        Some(ModelKey::InputQueued) => input_queued::PFC,
         _ => PfcDefaults {
             xoff_bytes: 512_000,
             xon_bytes: None,
@@ -31,17 +32,27 @@ pub(crate) fn model(
 ) -> Checked<SwitchModel> {
     let chosen = table.model.as_ref().map(Spanned::get_ref);
     let tables = [
-        ("pipeline", table.pipeline.as_ref().map(Spanned::span)),
-        ("cioq", table.cioq.as_ref().map(Spanned::span)),
+        (
+            "pipeline",
+            "pipeline",
+            table.pipeline.as_ref().map(Spanned::span),
+        ),
+        ("cioq", "cioq", table.cioq.as_ref().map(Spanned::span)),
+        (
+            "input-queued",
+            "input_queued",
+            table.input_queued.as_ref().map(Spanned::span),
+        ),
     ];
     let name = match chosen {
         None | Some(ModelKey::SharedBuffer) => "shared-buffer",
         Some(ModelKey::Pipeline) => "pipeline",
         Some(ModelKey::Cioq) => "cioq",
+        Some(ModelKey::InputQueued) => "input-queued",
     };
-    for (other, span) in tables {
+    for (other, key, span) in tables {
         if let Some(span) = span.filter(|_| other != name) {
-            return Problem::new(format!("[switch.{other}] has no effect"))
+            return Problem::new(format!("[switch.{key}] has no effect"))
                 .at(span, "these settings")
                 .help(format!(
                     "set switch.model = \"{other}\", or remove the table"
@@ -59,6 +70,10 @@ pub(crate) fn model(
             unread_by_cioq(table, pfc, probes)?;
             cioq::model(table.cioq.as_ref(), switch, host)
         }
+        Some(ModelKey::InputQueued) => {
+            unread_by_input_queued(table, pfc)?;
+            input_queued::model(table.input_queued.as_ref(), switch, host)
+        }
     }
 }
 
@@ -66,29 +81,12 @@ pub(crate) fn model(
 fn unread_by_cioq(switch: &Switch, pfc: &Pfc, probes: &ProbeKeys) -> Checked<()> {
     const BUFFERS: &str = "its buffers are in [switch.cioq]";
     const ALONE: &str = "one such switch is a whole fabric: nothing can wait in a cycle";
-    let turns = |table: &&Spanned<Scheduler>| matches!(table.get_ref().kind, SchedulerKind::Dwrr);
-    let scheduler = switch.scheduler.as_ref().filter(turns);
     let spans = [
         ("buffer", switch.buffer.as_ref().map(Spanned::span), BUFFERS),
         (
             "lossy_queue",
             switch.lossy_queue.as_ref().map(Spanned::span),
             BUFFERS,
-        ),
-        (
-            "lossy_queue_packets",
-            switch.lossy_queue_packets.as_ref().map(Spanned::span),
-            BUFFERS,
-        ),
-        (
-            "queueing",
-            switch.queueing.as_ref().map(Spanned::span),
-            "inputs have virtual output queues, outputs are FIFO",
-        ),
-        (
-            "scheduler",
-            scheduler.map(Spanned::span),
-            "it serves priorities strictly",
         ),
         (
             "headroom",
@@ -112,6 +110,50 @@ fn unread_by_cioq(switch: &Switch, pfc: &Pfc, probes: &ProbeKeys) -> Checked<()>
     Ok(())
 }
 
+/// Settings of other models, and of queues at outputs where nothing waits.
+fn unread_by_input_queued(switch: &Switch, pfc: &Pfc) -> Checked<()> {
+    const BUFFERS: &str = "its buffers are in [switch.input_queued]";
+    const HEADROOM: &str = "what switch.input_queued.input_buffer has beyond XOFF is the headroom";
+    const OUTPUTS: &str = "with a speedup of 1 frames do not wait at outputs";
+    let turns = |table: &&Spanned<Scheduler>| matches!(table.get_ref().kind, SchedulerKind::Dwrr);
+    let scheduler = switch.scheduler.as_ref().filter(turns);
+    let packets = switch.lossy_queue_packets.as_ref().map(Spanned::span);
+    let queueing = switch.queueing.as_ref().map(Spanned::span);
+    let spans = [
+        ("buffer", switch.buffer.as_ref().map(Spanned::span), BUFFERS),
+        (
+            "lossy_queue",
+            switch.lossy_queue.as_ref().map(Spanned::span),
+            BUFFERS,
+        ),
+        (
+            "headroom",
+            pfc.headroom.as_ref().map(Spanned::span),
+            HEADROOM,
+        ),
+        ("lossy_queue_packets", packets, OUTPUTS),
+        ("queueing", queueing, OUTPUTS),
+        ("scheduler", scheduler.map(Spanned::span), OUTPUTS),
+    ];
+    let faster = switch
+        .input_queued
+        .as_ref()
+        .is_some_and(|table| table.get_ref().is_faster());
+    for (key, span, why) in spans {
+        let Some(span) = span.filter(|_| why != OUTPUTS || !faster) else {
+            continue;
+        };
+        return Problem::new(format!("`{key}` has no effect"))
+            .at(span, format!("the switch is input-queued: {why}"))
+            .help(match why {
+                OUTPUTS => "set switch.input_queued.speedup = 2, or remove it",
+                _ => "remove it, or choose model = \"shared-buffer\"",
+            })
+            .err();
+    }
+    Ok(())
+}
+
 /// Settings that are of the shared buffer only.
 fn unread_by_pipeline(switch: &Switch, pfc: &Pfc) -> Checked<()> {
     let spans = [
@@ -119,10 +161,6 @@ fn unread_by_pipeline(switch: &Switch, pfc: &Pfc) -> Checked<()> {
         (
             "switch.lossy_queue",
             switch.lossy_queue.as_ref().map(Spanned::span),
-        ),
-        (
-            "switch.lossy_queue_packets",
-            switch.lossy_queue_packets.as_ref().map(Spanned::span),
         ),
         ("pfc.xoff", pfc.xoff.as_ref().map(Spanned::span)),
         ("pfc.xon", pfc.xon.as_ref().map(Spanned::span)),
@@ -145,8 +183,13 @@ fn unread_by_pipeline(switch: &Switch, pfc: &Pfc) -> Checked<()> {
     Ok(())
 }
 
-/// A cioq switch is a whole fabric.
+/// A cioq switch is a whole fabric, and a crossbar has not many ports.
 pub(crate) fn check_fabric(file: &Switch, fabric: &Fabric) -> Checked<()> {
+    if let Some(model) = &file.model
+        && matches!(model.get_ref(), ModelKey::InputQueued)
+    {
+        return input_queued::check_ports(model.span(), fabric);
+    }
     let is_switch = |node: u32| fabric.nodes[node as usize] == NodeKind::Switch;
     let inner = |link: &Link| is_switch(link.a) && is_switch(link.b);
     if let Some(model) = &file.model
@@ -159,4 +202,14 @@ pub(crate) fn check_fabric(file: &Switch, fabric: &Fabric) -> Checked<()> {
             .err();
     }
     Ok(())
+}
+
+/// What a user should know of the buffers.
+pub(crate) fn note(fabric: &Fabric, switch: &SwitchConfig, host: &HostConfig) -> Option<String> {
+    let input_buffer = match &switch.model {
+        SwitchModel::SharedBuffer | SwitchModel::Pipeline(_) => return None,
+        SwitchModel::Cioq(config) => config.input_buffer_bytes,
+        SwitchModel::InputQueued(config) => config.input_buffer_bytes,
+    };
+    cells::note(input_buffer, fabric, switch, host)
 }

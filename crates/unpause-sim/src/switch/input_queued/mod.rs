@@ -1,0 +1,246 @@
+//! Input-queued switch with a crossbar.
+//!
+//! A frame waits at its input, in a FIFO or in a virtual output queue, until iSLIP ([`islip`]) has matched
+//! input and output. Matchings begin with slots of a cell; a pair stays matched until the last cell of its
+//! frame has crossed (packet mode: Ajmone Marsan et al., "Packet-Mode Scheduling in Input-Queued Cell-Based
+//! Switches", IEEE/ACM Transactions on Networking 10(5), 2002), when the frame joins its egress queue. It
+//! counts at its input until then. An output without room for another frame takes no part.
+
+mod islip;
+mod lanes;
+
+use unpause_protocols::congestion_point::qcn::Selection;
+use unpause_protocols::flow_control::pfc;
+use unpause_protocols::units::Time;
+
+use crate::config::{InputQueuedConfig, InputQueues, MOST_CROSSBAR_PORTS};
+use crate::engine::window::Window;
+use crate::fabric::{NodeId, PortId};
+use crate::packet::Packet;
+use crate::plan::Plan;
+use crate::port::{Chassis, InputBuffer, Model, Way, culprit};
+
+use islip::{Islip, Ports, members};
+use lanes::Lanes;
+
+/// What waits at inputs, and what crosses.
+#[derive(Debug)]
+pub struct InputQueued {
+    buffer: InputBuffer,
+    /// An egress queue with more bytes has no room for another frame.
+    full_bytes: u64,
+    cell_bytes: u32,
+    slot: Time,
+    lanes: Lanes,
+    islip: Islip,
+    /// By output: the frame that crosses.
+    crossing: Vec<Option<Crossing>>,
+    free_inputs: Ports,
+    free_outputs: Ports,
+    /// The next slot in which anything can happen.
+    next_slot: Time,
+    /// Whom congestion points at inputs accuse.
+    selection: Selection,
+    /// Data packets that are not in an egress queue.
+    inside: u64,
+    matched: Vec<Way>,
+}
+
+/// A frame between input and output.
+#[derive(Clone, Copy, Debug)]
+struct Crossing {
+    /// When its last cell is there.
+    ends: Time,
+    way: Way,
+    packet: Packet,
+}
+
+impl InputQueued {
+    /// An empty switch.
+    pub fn switch(id: NodeId, config: &InputQueuedConfig, plan: &Plan<'_>) -> Chassis<Self> {
+        let transmitters = plan.ports.transmitters_of(id);
+        let (ports, classes) = (transmitters.len(), plan.classes.count());
+        let fastest = transmitters.iter().map(|it| it.ps_per_byte).min();
+        let (voq, iterations) = match config.queues {
+            // Every input asks for one output only.
+            InputQueues::Fifo => (false, 1),
+            InputQueues::Voq { iterations } => (true, iterations),
+        };
+        let all = Ports::MAX >> (MOST_CROSSBAR_PORTS - ports);
+        let frame = u64::from(plan.config.largest_frame_bytes());
+        let model = Self {
+            buffer: InputBuffer::new(config.input_buffer_bytes, plan),
+            full_bytes: config.output_buffer_bytes - frame,
+            cell_bytes: config.cell_bytes,
+            slot: config.slot(fastest.unwrap_or_default()),
+            lanes: Lanes::new(ports, classes, voq),
+            islip: Islip::new(ports, classes, iterations),
+            crossing: vec![None; ports],
+            free_inputs: all,
+            free_outputs: all,
+            next_slot: Time::NEVER,
+            selection: culprit::selection(plan),
+            inside: 0,
+            matched: Vec::new(),
+        };
+        let source = |_: &_, _| pfc::Ingress::new();
+        let watched = |class| class != plan.classes.control;
+        Chassis::new(id, plan, source, watched, model)
+    }
+
+    /// Something may be matched from `now` on.
+    fn wake(&mut self, now: Time) {
+        let slot = now.as_ps().div_ceil(self.slot.as_ps());
+        self.next_slot = self.next_slot.min(self.slot * slot);
+    }
+}
+
+impl Chassis<InputQueued> {
+    /// Frames whose last cell crosses at `now` join their egress queues.
+    fn arrive(&mut self, now: Time, window: &mut Window<'_, '_>) {
+        for output in 0..self.model.crossing.len() {
+            let crossing = &mut self.model.crossing[output];
+            let Some(Crossing { way, packet, .. }) = crossing.take_if(|it| it.ends <= now) else {
+                continue;
+            };
+            self.model.free_inputs |= 1 << way.from;
+            self.model.free_outputs |= 1 << way.to;
+            self.model.inside -= u64::from(packet.kind.is_data());
+            let freed = (u32::from(packet.bytes), self.model.buffer);
+            self.free_input(now, (way.from, way.class), freed, window);
+            let packet = Packet {
+                time: now,
+                ..packet
+            };
+            self.offer(now, &packet, way, window);
+        }
+    }
+
+    /// Matches inputs and outputs, and has frames cross; answers when there is more to do.
+    fn schedule(&mut self, now: Time) -> Time {
+        let model = &mut self.model;
+        let (lanes, queues, classes) = (&model.lanes, &self.queues, self.classes);
+        let asking = |output: PortId, class: u8| {
+            let queue = &queues[usize::from(output) * classes + usize::from(class)];
+            if queue.bytes <= model.full_bytes {
+                lanes.asking(output, class)
+            } else {
+                0
+            }
+        };
+        let (inputs, outputs) = (model.free_inputs, model.free_outputs);
+        let done = model.islip.run(inputs, outputs, asking, &mut model.matched);
+        for way in model.matched.drain(..) {
+            let packet = model.lanes.pop(way);
+            let cells = u32::from(packet.bytes).div_ceil(model.cell_bytes);
+            model.free_inputs &= !(1 << way.from);
+            model.free_outputs &= !(1 << way.to);
+            model.crossing[usize::from(way.to)] = Some(Crossing {
+                ends: now + model.slot * u64::from(cells),
+                way,
+                packet,
+            });
+        }
+        if !done {
+            return now + model.slot;
+        }
+        let ends = model.crossing.iter().flatten().map(|it| it.ends);
+        ends.min().unwrap_or(Time::NEVER)
+    }
+
+    /// The congestion point of an input sees a frame that waits there.
+    fn accuse_at_input(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        way: Way,
+        window: &mut Window<'_, '_>,
+    ) {
+        let index = self.index(way.from, way.class);
+        let Some(message) = self.watch_input(now, packet, index) else {
+            return;
+        };
+        let frames = self.model.lanes.frames(way.from, way.class);
+        let selection = self.model.selection;
+        if let Some(culprit) = culprit::choose(selection, packet, frames, &mut self.rng) {
+            let cnm = self.accuse(&culprit, message, index, window);
+            InputQueued::receive(self, now, &cnm, way.from, window);
+        }
+    }
+}
+
+impl Model for InputQueued {
+    type PauseSource = pfc::Ingress;
+
+    /// Finds the way out, and has the frame wait for it.
+    fn receive(
+        switch: &mut Chassis<Self>,
+        now: Time,
+        packet: &Packet,
+        from: PortId,
+        window: &mut Window<'_, '_>,
+    ) {
+        let class = window.plan.classes.of(packet.priority());
+        let routing = &window.plan.routing;
+        let Some(to) = routing.port(switch.id, packet.src, packet.dst, packet.source_port) else {
+            debug_assert!(false, "traffic without a way is rejected before the run");
+            return;
+        };
+        let way = Way { from, to, class };
+        let taken = (u32::from(packet.bytes), switch.model.buffer);
+        if !switch.take_input(now, packet, way, taken, window) {
+            return;
+        }
+        let packet = Packet {
+            time: now,
+            ingress: from,
+            ..*packet
+        };
+        switch.model.inside += u64::from(packet.kind.is_data());
+        switch.model.lanes.push(&packet, way);
+        switch.model.wake(now);
+        if switch.watches_inputs() {
+            switch.accuse_at_input(now, &packet, way, window);
+        }
+    }
+
+    /// An egress queue has room again.
+    fn left(
+        switch: &mut Chassis<Self>,
+        now: Time,
+        _packet: &Packet,
+        way: Way,
+        _window: &mut Window<'_, '_>,
+    ) {
+        if switch.model.lanes.asking(way.to, way.class) != 0 {
+            switch.model.wake(now);
+        }
+    }
+
+    #[inline]
+    fn next_time(&self) -> Time {
+        self.next_slot
+    }
+
+    fn step(switch: &mut Chassis<Self>, now: Time, window: &mut Window<'_, '_>) {
+        switch.arrive(now, window);
+        switch.model.next_slot = switch.schedule(now);
+    }
+
+    fn held_data_packets(&self) -> u64 {
+        self.inside
+    }
+
+    /// Inputs that ask for the queue's output; behind the first frame of a FIFO all others wait, too.
+    fn waiting_before(
+        switch: &Chassis<Self>,
+        index: usize,
+        plan: &Plan<'_>,
+        found: &mut Vec<(PortId, u8)>,
+    ) {
+        let (output, class) = (index / switch.classes, (index % switch.classes) as u8);
+        let inputs = members(switch.model.lanes.asking(output as PortId, class));
+        let priority = plan.classes.priority(class);
+        found.extend(inputs.map(|input| (input, priority)));
+    }
+}
