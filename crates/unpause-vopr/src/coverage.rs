@@ -133,6 +133,8 @@ mod tests {
             "switch.model = \"shared-buffer\"",
             "switch.model = \"pipeline\"",
             "switch.model = \"cioq\"",
+            "switch.model = \"input-queued\"",
+            "switch.input_queued.queues = \"fifo\"",
             "switch.scheduler.kind = \"dwrr\"",
             "switch.scheduler.kind = \"strict\"",
             "pias.priorities",

@@ -21,7 +21,13 @@ pub fn generate(seed: u64) -> Case {
     let mut document = Table::new();
     put(&mut document, "duration", "1us");
     put(&mut document, "seed", dice.scale(1, 1 << 40) as i64);
-    let model = dice.weighted(&[(6, "shared-buffer"), (2, "pipeline"), (2, "cioq")]);
+    let models = [
+        (6, "shared-buffer"),
+        (2, "pipeline"),
+        (2, "cioq"),
+        (2, "input-queued"),
+    ];
+    let model = dice.weighted(&models);
     let mut files = std::collections::BTreeMap::new();
     host::host(&mut document, &mut dice);
     topology::topology(&mut document, &mut files, model == "cioq", &mut dice);

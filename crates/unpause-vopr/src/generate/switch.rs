@@ -14,6 +14,8 @@ pub fn switch(sketch: &mut Sketch, model: &'static str) {
         put(&mut switch, "lossless", lossless);
     }
     let frame = sketch.frame;
+    // Frames may wait at outputs.
+    let mut outputs_queue = true;
     match model {
         "pipeline" => {
             put(&mut switch, "model", "pipeline");
@@ -29,6 +31,14 @@ pub fn switch(sketch: &mut Sketch, model: &'static str) {
                 put(&mut switch, "cioq", cioq);
             }
         }
+        "input-queued" => {
+            put(&mut switch, "model", "input-queued");
+            let (keys, faster) = input_queued(sketch);
+            outputs_queue = faster;
+            if !keys.is_empty() {
+                put(&mut switch, "input_queued", keys);
+            }
+        }
         _ => {
             if sketch.dice.percent(15) {
                 put(&mut switch, "model", "shared-buffer");
@@ -40,13 +50,13 @@ pub fn switch(sketch: &mut Sketch, model: &'static str) {
                     size(sketch.dice.between(1, 30) * frame),
                 );
             }
-            if sketch.dice.percent(15) {
-                let packets = sketch.dice.between(1, 20) as i64;
-                put(&mut switch, "lossy_queue_packets", packets);
-            }
         }
     }
-    if model != "cioq" {
+    if outputs_queue {
+        if sketch.dice.percent(15) {
+            let packets = sketch.dice.between(1, 20) as i64;
+            put(&mut switch, "lossy_queue_packets", packets);
+        }
         if sketch.dice.percent(25) {
             put(&mut switch, "queueing", sketch.dice.pick(&["fifo", "voq"]));
         }
@@ -111,7 +121,7 @@ fn pfc(sketch: &mut Sketch) {
     }
     if sketch.model == "shared-buffer" {
         shared_buffer(sketch, &mut pfc);
-    } else if sketch.model == "cioq" && sketch.dice.percent(15) {
+    } else if matches!(sketch.model, "cioq" | "input-queued") && sketch.dice.percent(15) {
         // Ns3Rdma repeats a PAUSE for every arrival.
         put(&mut pfc, "mode", "ns3-rdma");
     }
@@ -223,7 +233,8 @@ fn pipeline(sketch: &mut Sketch) -> Table {
     keys
 }
 
-fn cioq(sketch: &mut Sketch) -> Table {
+/// Buffers, cells and speedup; XOFF is so many bytes where it is not written.
+fn cells(sketch: &mut Sketch, default_xoff: u64) -> Table {
     let mut keys = Table::new();
     let frame = sketch.frame;
     if sketch.dice.percent(60) {
@@ -237,7 +248,7 @@ fn cioq(sketch: &mut Sketch) -> Table {
             }
             put(&mut keys, "input_buffer", size(xoff + beyond));
         } else {
-            put(&mut keys, "input_buffer", size(110_000 + beyond));
+            put(&mut keys, "input_buffer", size(default_xoff + beyond));
         }
     }
     let dice = &mut sketch.dice;
@@ -262,6 +273,26 @@ fn cioq(sketch: &mut Sketch) -> Table {
             dice.pick(&["1", "11/10", "1.6", "3", "20"]),
         );
     }
+    keys
+}
+
+/// Keys of an input-queued switch, and whether its crossbar is faster than its links.
+fn input_queued(sketch: &mut Sketch) -> (Table, bool) {
+    let mut keys = cells(sketch, 512_000);
+    let dice = &mut sketch.dice;
+    if dice.percent(30) {
+        put(&mut keys, "queues", "fifo");
+    } else if dice.percent(50) {
+        put(&mut keys, "iterations", dice.between(1, 8) as i64);
+    }
+    let speedup = keys.get("speedup").and_then(|speedup| speedup.as_str());
+    let faster = speedup.is_some_and(|speedup| speedup != "1");
+    (keys, faster)
+}
+
+fn cioq(sketch: &mut Sketch) -> Table {
+    let mut keys = cells(sketch, 110_000);
+    let dice = &mut sketch.dice;
     if dice.percent(40) {
         put(&mut keys, "spines", dice.between(0, 4) as i64);
         if keys["spines"].as_integer() > Some(0) {
