@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use unpause_protocols::flow_control::capfc::{EgressParams, IngressParams};
 use unpause_protocols::units::{Rate, Time};
-use unpause_protocols::{congestion_point, notification_point, reaction_point};
+use unpause_protocols::{congestion_control, congestion_point, notification_point};
 use unpause_scenario::cdf;
 use unpause_scenario::topology::{ClosPods, FatTree, SingleSwitch, Topology, TwoSwitch};
 use unpause_sim::config::{
@@ -171,7 +171,7 @@ fn pcn() -> SchemeConfig {
     SchemeConfig {
         congestion_point: congestion_point::Config::NpEcn(Default::default()),
         notification_point: notification_point::Config::Pcn(Default::default()),
-        reaction_point: reaction_point::Config::Pcn(Default::default()),
+        roce: congestion_control::Config::Pcn(Default::default()),
         ..SchemeConfig::default()
     }
 }
@@ -180,7 +180,7 @@ fn dcqcn() -> SchemeConfig {
     SchemeConfig {
         congestion_point: congestion_point::Config::Red(Default::default()),
         notification_point: notification_point::Config::Dcqcn(Default::default()),
-        reaction_point: reaction_point::Config::Dcqcn(Default::default()),
+        roce: congestion_control::Config::Dcqcn(Default::default()),
         ..SchemeConfig::default()
     }
 }

@@ -9,17 +9,18 @@ use std::hint::black_box;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use unpause_protocols::congestion_control::{self, Ack, CongestionControl, Mechanism as _, Path};
 use unpause_protocols::congestion_point::{self, CongestionPoint, Packet, Queue};
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::notification_point::{self, NotificationPoint};
-use unpause_protocols::reaction_point::{self, ReactionPoint};
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::heap::{Entry, Heap};
 
 const PACKET_BYTES: u32 = 1048;
 const PACKET_TIME: Time = Time::from_ns(210);
 const LINE_RATE: Rate = Rate::from_gbps(40);
+const PATH: Path = Path::new(LINE_RATE, PACKET_BYTES);
 /// Inputs of one batch.
 const BATCH: usize = 1 << 14;
 /// Batches; the fastest counts.
@@ -30,7 +31,7 @@ pub fn run() {
     println!("{:<34} {:>9}", "decision", "ns");
     congestion_points();
     notification_points();
-    reaction_points();
+    laws();
     flow_control();
     heaps();
 }
@@ -118,8 +119,8 @@ fn notification_points() {
     }
 }
 
-fn reaction_points() {
-    use reaction_point::Config;
+fn laws() {
+    use congestion_control::Config;
     // A notification every 256 packets, about 54 us.
     let message = |notification| {
         (0..BATCH)
@@ -149,7 +150,7 @@ fn reaction_points() {
     ];
     for (name, config, messages) in all {
         let mut rng = random();
-        let mut point = ReactionPoint::new(&config, LINE_RATE, Time::ZERO);
+        let mut point = CongestionControl::new(&config, &PATH);
         time(name, &messages, |now, message| {
             if point.next_timer() <= now {
                 point.on_timer(now, &mut rng);
@@ -165,9 +166,18 @@ fn reaction_points() {
     let rtts: Vec<Time> = (0..BATCH)
         .map(|_| Time::from_ns(20_000 + u64::from(rng.next_u32() % 100_000)))
         .collect();
-    let mut point = ReactionPoint::new(&Config::Timely(Default::default()), LINE_RATE, Time::ZERO);
+    let mut point = CongestionControl::new(&Config::Timely(Default::default()), &PATH);
     time("TIMELY RP, RTT", &rtts, |now, &rtt| {
-        point.on_ack(now, rtt);
+        point.on_ack(&Ack {
+            now,
+            rtt: Some(rtt),
+            bytes: u64::from(PACKET_BYTES),
+            ce: false,
+            acknowledged: 0,
+            sent: 0,
+            may_grow: true,
+            telemetry: &[],
+        });
         black_box(point.rate());
     });
 }

@@ -8,10 +8,10 @@ use std::collections::VecDeque;
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use unpause_protocols::congestion_control::{self, CongestionControl, Mechanism as _, Path};
 use unpause_protocols::congestion_point::{self, CongestionPoint, Packet, Queue, Verdict};
 use unpause_protocols::notification::Notification;
 use unpause_protocols::notification_point::{self, NotificationPoint};
-use unpause_protocols::reaction_point::{self, ReactionPoint};
 use unpause_protocols::units::{Fraction, Rate, Time};
 
 const LINK: Rate = Rate::from_gbps(40);
@@ -20,7 +20,7 @@ const FEEDBACK_DELAY: Time = Time::from_us(25);
 
 /// Both ends of one flow, and the notifications under way between them.
 struct Flow {
-    sender: ReactionPoint,
+    sender: CongestionControl,
     receiver: NotificationPoint,
     next_send: Time,
     returning: VecDeque<(Time, Notification)>,
@@ -29,14 +29,14 @@ struct Flow {
 impl Flow {
     fn starting_at(start: Time) -> Self {
         // The paper's guideline: w_min = 0.1 / flows that share the bottleneck.
-        let reaction = reaction_point::Config::Pcn(reaction_point::pcn::Params {
+        let reaction = congestion_control::Config::Pcn(congestion_control::pcn::Params {
             w_min: Fraction::of(1, 20),
-            ..reaction_point::pcn::Params::default()
+            ..congestion_control::pcn::Params::default()
         });
         let notification =
             notification_point::Config::Pcn(notification_point::pcn::Params::default());
         Self {
-            sender: ReactionPoint::new(&reaction, LINK, start),
+            sender: CongestionControl::new(&reaction, &Path::new(LINK, 1000)),
             receiver: NotificationPoint::new(&notification),
             next_send: start,
             returning: VecDeque::new(),

@@ -6,8 +6,8 @@
 //!
 //! - [`congestion_point`]: what a switch queue does to a packet;
 //! - [`notification_point`]: what the receiver of a flow says back;
-//! - [`reaction_point`]: how the sender of a flow sets its rate;
-//! - [`window`]: how the sender of a flow sets its window, and what it sends when;
+//! - [`congestion_control`]: how the sender of a flow sets its rate and its window;
+//! - [`loss_recovery`]: how it sends again what is lost;
 //! - [`tagging`]: what priority the sender gives its packets;
 //! - [`scheduler`]: which queue of a port sends next;
 //! - [`flow_control`]: who may transmit at all.
@@ -30,12 +30,12 @@ struct Readme;
 mod dispatch;
 mod jitter;
 
+pub mod congestion_control;
 pub mod congestion_point;
 pub mod flow_control;
+pub mod loss_recovery;
 pub mod notification;
 pub mod notification_point;
-pub mod reaction_point;
 pub mod scheduler;
 pub mod tagging;
 pub mod units;
-pub mod window;

@@ -2,15 +2,15 @@
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use unpause_protocols::congestion_control::{Config, CongestionControl, Mechanism as _, Path, pcn};
 use unpause_protocols::notification::Notification;
-use unpause_protocols::reaction_point::{Config, ReactionPoint, pcn};
 use unpause_protocols::units::{Fraction, Rate, Time};
 
 const CAPACITY: u64 = 4_000_000_000;
 
 /// Sources of one bottleneck; rates are reported to the bit/s, as in the model.
 struct Fluid {
-    sources: Vec<ReactionPoint>,
+    sources: Vec<CongestionControl>,
     /// The queue in bits per control period.
     queue: u64,
     rng: Xoshiro256PlusPlus,
@@ -26,7 +26,8 @@ impl Fluid {
         });
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let source = |rate: &u64| {
-            let mut rp = ReactionPoint::new(&config, Rate::from_bps(CAPACITY), Time::ZERO);
+            let mut rp =
+                CongestionControl::new(&config, &Path::new(Rate::from_bps(CAPACITY), 1000));
             // Undo the discount.
             let received = u128::from(*rate) << 32;
             let received = received.div_ceil(u128::from(w_min.complement().as_q32()));
@@ -63,7 +64,12 @@ impl Fluid {
     }
 }
 
-fn notify(rp: &mut ReactionPoint, congested: bool, received: u64, rng: &mut Xoshiro256PlusPlus) {
+fn notify(
+    rp: &mut CongestionControl,
+    congested: bool,
+    received: u64,
+    rng: &mut Xoshiro256PlusPlus,
+) {
     let rec_rate = u32::try_from(received).expect("rates below 4.29 Gb/s");
     let notification = Notification::Pcn {
         congested,

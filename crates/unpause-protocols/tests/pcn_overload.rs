@@ -2,10 +2,10 @@
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use unpause_protocols::congestion_control::{self, CongestionControl, Mechanism as _, Path};
 use unpause_protocols::congestion_point::{self, CongestionPoint, Packet, Queue, Verdict, np_ecn};
 use unpause_protocols::notification::Notification;
 use unpause_protocols::notification_point::{self, NotificationPoint};
-use unpause_protocols::reaction_point::{self, ReactionPoint};
 use unpause_protocols::units::{Rate, Time};
 
 const LINK: Rate = Rate::from_gbps(40);
@@ -48,8 +48,8 @@ fn both_senders_end_just_below_half_the_link_within_one_period() {
             rec_rate: 20_000,
         };
         assert_eq!(cnp, Some(expected));
-        let rp = reaction_point::Config::Pcn(reaction_point::pcn::Params::default());
-        let mut sender = ReactionPoint::new(&rp, LINK, Time::ZERO);
+        let rp = congestion_control::Config::Pcn(congestion_control::pcn::Params::default());
+        let mut sender = CongestionControl::new(&rp, &Path::new(LINK, 1000));
         sender.on_notification(Time::from_us(75), &expected, &mut rng);
         assert_eq!(sender.rate(), Rate::from_bps(20_000_000_000 / 128 * 127));
     }

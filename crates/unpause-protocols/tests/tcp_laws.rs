@@ -3,11 +3,13 @@
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::{BTreeSet, VecDeque};
+use unpause_protocols::congestion_control::{Config, CongestionControl, dctcp};
 use unpause_protocols::congestion_point::{
     self, CongestionPoint, Packet, Queue, Verdict, dctcp_red, ecn_sharp,
 };
+use unpause_protocols::loss_recovery::echo;
+use unpause_protocols::loss_recovery::newreno::{self, Ack, Segment};
 use unpause_protocols::units::{Fraction, Rate, Time};
-use unpause_protocols::window::{Ack, Config, Segment, Window, dctcp, echo, ecn_tcp, newreno};
 
 const MSS: u64 = 1500;
 
@@ -20,7 +22,7 @@ struct Waiting {
 
 /// One flow over one queue. The queue serves a packet per slot; everything else takes `delay` in all.
 struct Link {
-    sender: Window,
+    sender: newreno::Sender<CongestionControl>,
     echo: echo::Echo,
     cp: CongestionPoint,
     slot: Time,
@@ -44,7 +46,7 @@ impl Link {
     fn new(config: &Config, marking: &congestion_point::Config, rate: Rate, delay: Time) -> Self {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         Self {
-            sender: Window::new(config),
+            sender: newreno::Sender::new(&tcp(), CongestionControl::new(config, &tcp().path(rate))),
             echo: echo::Echo::new(config.echo()),
             cp: CongestionPoint::new(marking, &mut rng),
             slot: rate.time_for(MSS),
@@ -213,7 +215,6 @@ fn dctcp_swings_as_its_steady_state_model_says() {
     let (rtt, k) = (Time::from_us(500), 200);
     // g below 1.386 / sqrt(2 (C RTT + K)), as the model asks.
     let params = dctcp::Params {
-        tcp: tcp(),
         g_log2: 6,
         ..dctcp::Params::default()
     };
@@ -227,10 +228,10 @@ fn dctcp_swings_as_its_steady_state_model_says() {
     let round_trip = Time::from_ps(rtt.as_ps() + slot.as_ps() * u64::from(k));
     let (depth, period) = swings(&link.lengths, from, round_trip * 3);
     let rounds = period.as_ps() as f64 / round_trip.as_ps() as f64;
-    let Window::Dctcp(sender) = &link.sender else {
+    let CongestionControl::Dctcp(law) = link.sender.law() else {
         unreachable!()
     };
-    let alpha = sender.alpha().as_q32() as f64 / Fraction::ONE.as_q32() as f64;
+    let alpha = law.alpha().as_q32() as f64 / Fraction::ONE.as_q32() as f64;
     assert!(
         (depth / amplitude - 1.0).abs() < 0.15,
         "{depth} of {amplitude}"
@@ -254,7 +255,7 @@ fn newreno_obeys_the_square_root_formula() {
     for loss in [300, 1000, 3000] {
         // Far from the link's rate.
         let none = congestion_point::Config::None;
-        let config = Config::NewReno(tcp());
+        let config = Config::NewReno(Default::default());
         let mut link = Link::new(&config, &none, Rate::from_gbps(400), rtt);
         link.loss = loss;
         link.run(Time::from_ms(60_000));
@@ -276,9 +277,8 @@ fn lambda_is_one_for_ecn_tcp_and_a_sixth_for_dctcp() {
     let rtt = Time::from_us(300);
     let slot = rate.time_for(MSS);
     let bdp = rtt.as_ps() / slot.as_ps();
-    let ecn_tcp = Config::EcnTcp(ecn_tcp::Params { tcp: tcp() });
+    let ecn_tcp = Config::EcnTcp(Default::default());
     let dctcp = Config::Dctcp(dctcp::Params {
-        tcp: tcp(),
         ..dctcp::Params::default()
     });
     let utilisation = |config: &Config, k: u64| {
@@ -298,7 +298,6 @@ fn ecn_sharp_removes_the_standing_queue() {
     let rate = Rate::from_gbps(10);
     let slot = rate.time_for(MSS);
     let params = dctcp::Params {
-        tcp: tcp(),
         ..dctcp::Params::default()
     };
     let run = |marking: &congestion_point::Config| {

@@ -4,10 +4,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rand_xoshiro::Xoshiro128PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
+use unpause_protocols::congestion_control::pcn::{Params, Pcn};
+use unpause_protocols::congestion_control::{Mechanism, Path};
 use unpause_protocols::congestion_point::tofino::Divider;
 use unpause_protocols::notification::Notification;
-use unpause_protocols::reaction_point::Mechanism;
-use unpause_protocols::reaction_point::pcn::{Params, Pcn};
 use unpause_protocols::units::{Fraction, Rate, Time};
 
 /// Feeds CNPs to PCN's reaction point; `None` is an increase, a number the RecRate of a decrease.
@@ -30,7 +30,9 @@ pub(crate) fn pcn_reaction(
         min_rate: Rate::from_bps(min_rate_bps),
         rec_rate_unit: Rate::from_bps(rec_rate_unit_bps),
     };
-    let mut rp = Pcn::new(&params, Rate::from_bps(line_rate_bps), Time::ZERO);
+    // It has no use for the size of a packet.
+    let path = Path::new(Rate::from_bps(line_rate_bps), 1);
+    let mut rp = Pcn::new(&params, &path);
     // PCN draws nothing from it.
     let mut rng = Xoshiro128PlusPlus::seed_from_u64(0);
     let after = cnps.into_iter().map(|rec_rate| {

@@ -195,8 +195,8 @@ fn compile_run<'i>(
     let (mut switch, scheduled) = switches(&file, &fabric, &host)?;
     let probes = probes::probes(&file.probes, &names)?;
     let longest_rtt = || base_rtt(&fabric, &names) + delays.longest_of_host();
-    let (mut chosen, marking) = controls(parts.scheme, &longest_rtt)?;
-    tcp::window(&file.tcp, chosen.config.window.tcp_mut())?;
+    let (chosen, marking) = controls(parts.scheme, &longest_rtt)?;
+    tcp::recovery(&file.tcp, &mut host.tcp.recovery)?;
     if let Some(pias) = &file.pias {
         let tags = pias::pias(pias, host.control_priority)?;
         let used = tags.priorities.iter().fold(0, |all, p| all | 1 << p);

@@ -73,7 +73,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use unpause_protocols::reaction_point;
+    use unpause_protocols::congestion_control;
     use unpause_protocols::units::{Rate, Time};
     use unpause_sim::traffic::TrafficSpec;
 
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(pcn.config.stop, Time::from_ms(150));
         assert_eq!(pcn.config.probes.ports.len(), 8);
         assert_eq!(pcn.names.traffic, ["F0", "F1", "burst"]);
-        let reaction_point::Config::Timely(params) = &timely.config.scheme.reaction_point else {
+        let congestion_control::Config::Timely(params) = &timely.config.scheme.roce else {
             panic!("TIMELY")
         };
         assert_eq!(params.min_rtt, Time::from_us(30));

@@ -96,10 +96,7 @@ threshold_packets = 183
     let [dcqcn, sharp, red] = scenario.runs() else {
         panic!("three runs")
     };
-    assert_eq!(
-        dcqcn.config.scheme.reaction_point,
-        sharp.config.scheme.reaction_point
-    );
+    assert_eq!(dcqcn.config.scheme.roce, sharp.config.scheme.roce);
     assert_eq!(
         dcqcn.config.scheme.notification_point,
         sharp.config.scheme.notification_point

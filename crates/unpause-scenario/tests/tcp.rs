@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use unpause_protocols::units::Time;
-use unpause_protocols::{congestion_point, reaction_point, window};
+use unpause_protocols::{congestion_control, congestion_point};
 use unpause_scenario::{NoProgress, Options, Outcome, Scenario, execute};
 use unpause_sim::config::{AckPriority, Config};
 use unpause_sim::traffic::{Delays, ExtraDelay, TrafficSpec, Transport};
@@ -142,18 +142,16 @@ fn laws_take_the_keys_of_tcp_and_their_own() {
     let [dctcp, mixed] = scenario.runs() else {
         panic!("two schemes")
     };
-    let window::Config::Dctcp(law) = &dctcp.config.scheme.window else {
+    let congestion_control::Config::Dctcp(law) = &dctcp.config.scheme.tcp else {
         panic!("DCTCP")
     };
-    assert_eq!((law.g_log2, law.tcp.rto.min), (3, Time::from_ms(2)));
+    let tcp = &dctcp.config.host.tcp.recovery;
+    assert_eq!((law.g_log2, tcp.rto.min), (3, Time::from_ms(2)));
     assert_eq!(
-        (law.tcp.duplicate_threshold, law.tcp.limited_transmit),
+        (tcp.duplicate_threshold, tcp.limited_transmit),
         (u32::MAX, false)
     );
-    assert_eq!(
-        (law.tcp.max_burst, law.tcp.grow_only_if_limiting),
-        (None, true)
-    );
+    assert_eq!((tcp.max_burst, tcp.grow_only_if_limiting), (None, true));
     assert_eq!(dctcp.config.host.tcp.ack_priority, AckPriority::Control);
     let threshold = congestion_point::dctcp_red::Threshold::Bytes(80_000);
     assert_eq!(
@@ -161,11 +159,8 @@ fn laws_take_the_keys_of_tcp_and_their_own() {
         congestion_point::Config::DctcpRed(congestion_point::dctcp_red::Params { threshold })
     );
     let scheme = &mixed.config.scheme;
-    assert!(matches!(scheme.window, window::Config::EcnTcp(_)));
-    assert!(matches!(
-        scheme.reaction_point,
-        reaction_point::Config::Dcqcn(_)
-    ));
+    assert!(matches!(scheme.tcp, congestion_control::Config::EcnTcp(_)));
+    assert!(matches!(scheme.roce, congestion_control::Config::Dcqcn(_)));
     assert!(matches!(
         scheme.congestion_point,
         congestion_point::Config::Red(_)

@@ -5,7 +5,7 @@
 use std::ops::ControlFlow;
 
 use unpause_protocols::units::{Rate, Time};
-use unpause_protocols::{congestion_point, notification_point, reaction_point};
+use unpause_protocols::{congestion_control, congestion_point, notification_point};
 use unpause_sim::config::{
     Config, Fabric, HostConfig, Link, NodeKind, Probes, SchemeConfig, SwitchConfig,
 };
@@ -40,7 +40,7 @@ fn main() -> Result<(), unpause_sim::Error> {
         scheme: SchemeConfig {
             congestion_point: congestion_point::Config::NpEcn(Default::default()),
             notification_point: notification_point::Config::Pcn(Default::default()),
-            reaction_point: reaction_point::Config::Pcn(Default::default()),
+            roce: congestion_control::Config::Pcn(Default::default()),
             ..SchemeConfig::default()
         },
         traffic: vec![TrafficSpec::Burst(incast)],

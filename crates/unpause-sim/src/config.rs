@@ -4,9 +4,10 @@
 //! several schemes belong to the scenario.
 
 use unpause_protocols::flow_control::pfc;
+use unpause_protocols::loss_recovery::newreno;
 use unpause_protocols::units::Time;
 use unpause_protocols::{
-    congestion_point, notification_point, reaction_point, scheduler, tagging, window,
+    congestion_control, congestion_point, notification_point, scheduler, tagging,
 };
 
 use crate::traffic::{Delays, TrafficSpec, Transport};
@@ -49,13 +50,13 @@ pub struct HostConfig {
     pub payload_bytes: u32,
     /// Headers and trailers of a data packet, bytes.
     pub header_bytes: u32,
-    /// A receiver acknowledges every so many data packets, and the last of a flow.
+    /// A receiver acknowledges every so many data packets, the last of a flow and of a window.
     pub ack_every: u32,
     /// A sender without progress for so long goes back to its oldest unacknowledged packet.
     pub retransmit_timeout: Time,
     /// Priority of ACK, NAK, CNP and CNM: never paused.
     pub control_priority: u8,
-    /// TCP, beside the window law of [`SchemeConfig::window`].
+    /// TCP, beside the law of [`SchemeConfig::tcp`].
     pub tcp: TcpConfig,
     /// What [`crate::traffic::ExtraDelay::Drawn`] draws from.
     pub extra_delays: Vec<Delays>,
@@ -63,7 +64,7 @@ pub struct HostConfig {
     pub notification_reaction: Time,
 }
 
-/// TCP connections. Segment size, initial window, timeouts and retries belong to the window law.
+/// TCP connections, whatever their law.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpConfig {
     /// Headers and trailers of every segment, bytes. SYN and ACK have nothing else, and are padded
@@ -81,6 +82,8 @@ pub struct TcpConfig {
     pub buffer_bytes: u64,
     /// Priorities of segments by their place in the flow. `None`: that of the flow.
     pub tags: Option<Tags>,
+    /// Segments, and what is done about losses.
+    pub recovery: newreno::Params,
 }
 
 /// When a receiver acknowledges at the latest. Out of order, and at the end of a flow, it does so at
@@ -124,6 +127,7 @@ impl Default for TcpConfig {
             ack_priority: AckPriority::Flow,
             buffer_bytes: 160_000_000,
             tags: None,
+            recovery: newreno::Params::default(),
         }
     }
 }
@@ -226,16 +230,28 @@ pub enum PfcThreshold {
 }
 
 /// One congestion management scheme: what its three points run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SchemeConfig {
     /// Every switch egress queue of a data priority.
     pub congestion_point: congestion_point::Config,
     /// Every flow at its receiver.
     pub notification_point: notification_point::Config,
     /// Every controlled RoCE flow at its sender.
-    pub reaction_point: reaction_point::Config,
+    pub roce: congestion_control::Config,
     /// Every TCP flow at its sender.
-    pub window: window::Config,
+    pub tcp: congestion_control::Config,
+}
+
+impl Default for SchemeConfig {
+    /// PFC alone; TCP flows under DCTCP.
+    fn default() -> Self {
+        Self {
+            congestion_point: Default::default(),
+            notification_point: Default::default(),
+            roce: Default::default(),
+            tcp: congestion_control::Config::Dctcp(Default::default()),
+        }
+    }
 }
 
 impl Config {
@@ -262,12 +278,8 @@ impl Config {
     /// Bytes of the largest frame, without framing.
     pub fn largest_frame_bytes(&self) -> u32 {
         let roce = self.host.payload_bytes + self.host.header_bytes;
-        let tcp = self
-            .scheme
-            .window
-            .tcp()
-            .mss
-            .saturating_add(self.host.tcp.header_bytes);
+        let tcp = self.host.tcp.recovery.mss;
+        let tcp = tcp.saturating_add(self.host.tcp.header_bytes);
         match (self.uses(Transport::Roce), self.uses(Transport::Tcp)) {
             (false, true) => tcp,
             (true, true) => tcp.max(roce),

@@ -1,6 +1,6 @@
 //! What nodes record while they run; [`crate::report`] makes results of it.
 
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{Rate, Time};
 
 use crate::fabric::NodeId;
 use crate::results::{PacketRecord, PauseRecord, PortRecord, PortSample};
@@ -129,8 +129,8 @@ pub struct SenderSample {
     pub time: Time,
     /// Flow.
     pub flow: u32,
-    /// Rate allowed, bit/s; of no meaning with a window.
-    pub rate_bps: u64,
+    /// Rate allowed; `None` with TCP.
+    pub rate: Option<Rate>,
     /// Congestion window, if it has one.
     pub cwnd_bytes: Option<u64>,
     /// Wire bytes sent.

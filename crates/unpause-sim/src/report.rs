@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use unpause_protocols::units::{Rate, Time};
+use unpause_protocols::units::Time;
 
 use crate::fabric::NodeId;
 use crate::host::sender::Layout;
@@ -131,10 +131,7 @@ fn flow_series(log: &Log) -> Vec<FlowSample> {
             FlowSample {
                 time: sample.time,
                 flow: sample.flow,
-                controller_rate: match sample.cwnd_bytes {
-                    None => Some(Rate::from_bps(sample.rate_bps)),
-                    Some(_) => None,
-                },
+                controller_rate: sample.rate,
                 cwnd_bytes: sample.cwnd_bytes,
                 sent_bytes: sample.sent_bytes,
                 delivered_bytes: latest.get(&sample.flow).copied().unwrap_or(0),

@@ -164,9 +164,9 @@ pub struct FlowSample {
     pub time: Time,
     /// Flow.
     pub flow: u32,
-    /// Rate that the reaction point allows, or the flow's own limit if lower; `None` with TCP.
+    /// Rate that congestion control allows, or the flow's own limit if lower; `None` with TCP.
     pub controller_rate: Option<Rate>,
-    /// TCP's congestion window.
+    /// The congestion window, if there is one.
     pub cwnd_bytes: Option<u64>,
     /// Bytes that the sender has put on the wire, with headers and framing, retransmissions included.
     pub sent_bytes: u64,

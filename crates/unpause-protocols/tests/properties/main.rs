@@ -3,8 +3,8 @@
 mod capfc;
 mod congestion;
 mod flow_control;
+mod laws;
 mod notifications;
-mod reaction;
 mod scheduling;
 mod windows;
 

@@ -3,8 +3,10 @@
 use super::{fraction, time};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use unpause_protocols::units::Time;
-use unpause_protocols::window::{Ack, Config, State, Window, dctcp, echo, ecn_tcp, newreno, rto};
+use unpause_protocols::congestion_control::{Config, CongestionControl, dctcp};
+use unpause_protocols::loss_recovery::newreno::{self, Ack, State};
+use unpause_protocols::loss_recovery::{echo, rto};
+use unpause_protocols::units::{Rate, Time};
 
 fn params() -> impl Strategy<Value = newreno::Params> {
     let counts = (1..3000_u32, 0..20_u32, 0..6_u32, 0..12_u32);
@@ -31,17 +33,18 @@ fn params() -> impl Strategy<Value = newreno::Params> {
 
 fn with(tcp: newreno::Params) -> impl Strategy<Value = (Config, newreno::Params)> {
     prop_oneof![
-        Just((Config::NewReno(tcp), tcp)),
-        Just((Config::EcnTcp(ecn_tcp::Params { tcp }), tcp)),
+        Just((Config::NewReno(Default::default()), tcp)),
+        Just((Config::EcnTcp(Default::default()), tcp)),
         (any::<u8>(), fraction()).prop_map(move |(g_log2, alpha_init)| {
-            let params = dctcp::Params {
-                tcp,
-                g_log2,
-                alpha_init,
-            };
+            let params = dctcp::Params { g_log2, alpha_init };
             (Config::Dctcp(params), tcp)
         }),
     ]
+}
+
+fn sender(config: &Config, params: &newreno::Params) -> newreno::Sender<CongestionControl> {
+    let path = params.path(Rate::from_gbps(10));
+    newreno::Sender::new(params, CongestionControl::new(config, &path))
 }
 
 #[derive(Clone, Debug)]
@@ -73,7 +76,7 @@ proptest! {
         written in prop_oneof![0..100_000_u64, any::<u64>()],
         events in prop::collection::vec((time(), event()), 0..200),
     ) {
-        let mut tcp = Window::new(&config);
+        let mut tcp = sender(&config, &params);
         let mss = u64::from(params.mss);
         let mut sent = 0;
         for (now, event) in events {
@@ -113,7 +116,7 @@ proptest! {
     fn timers_move_on_until_the_sender_gives_up(
         (config, params) in params().prop_flat_map(with),
     ) {
-        let mut tcp = Window::new(&config);
+        let mut tcp = sender(&config, &params);
         tcp.next_segment(Time::ZERO, 1).unwrap();
         for _ in 0..=params.retries {
             let due = tcp.next_timer();
@@ -130,11 +133,11 @@ proptest! {
     /// A network that drops, marks and delays as it likes, but not for ever.
     #[test]
     fn a_transfer_ends_and_everything_arrives(
-        (config, _) in newreno_for_transfers().prop_flat_map(with),
+        (config, params) in newreno_for_transfers().prop_flat_map(with),
         size in 0..200_000_u64,
         fates in prop::collection::vec((any::<u8>(), 1..300_u64), 1..300),
     ) {
-        let mut tcp = Window::new(&config);
+        let mut tcp = sender(&config, &params);
         let mut receiver = Receiver::new(&config);
         let mut network: BTreeMap<(Time, u64), Flight> = BTreeMap::new();
         let mut fates = fates.into_iter();

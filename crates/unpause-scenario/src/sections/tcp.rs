@@ -5,8 +5,8 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use serde_spanned::Spanned;
+use unpause_protocols::loss_recovery::newreno;
 use unpause_protocols::units::Time;
-use unpause_protocols::window::newreno;
 use unpause_sim::config::{AckPriority, DelayedAck, TcpConfig};
 
 use crate::text::checks::{at_least_one, bytes_u32, positive};
@@ -133,8 +133,8 @@ fn delayed_ack(file: &Tcp) -> Checked<Option<DelayedAck>> {
     Ok(Some(DelayedAck { every, timeout }))
 }
 
-/// What all window laws share.
-pub(crate) fn window(file: &Tcp, params: &mut newreno::Params) -> Checked<()> {
+/// Segments, and what is done about losses.
+pub(crate) fn recovery(file: &Tcp, params: &mut newreno::Params) -> Checked<()> {
     // The network card takes segments when it can send them: see `newreno::Params`.
     params.grow_only_if_limiting = true;
     if let Some(mss) = &file.mss {

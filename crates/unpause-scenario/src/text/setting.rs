@@ -1,9 +1,9 @@
 //! How values of the scenario file are stored in parameters of mechanisms, and shown.
 
 use serde::Deserialize;
+use unpause_protocols::congestion_control::{dcqcn, timely};
 use unpause_protocols::congestion_point::dctcp_red::Threshold;
 use unpause_protocols::congestion_point::{ecn_sharp, np_ecn, qcn, tofino};
-use unpause_protocols::reaction_point::{dcqcn, timely};
 use unpause_protocols::units::{Fraction, Rate, Time};
 
 use super::quantity::{DataRate, Duration, Ratio, Size};

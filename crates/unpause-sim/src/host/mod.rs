@@ -346,12 +346,11 @@ impl Host {
         for (_, sender) in &self.senders {
             if sender.recorded {
                 let (flow, sent_bytes) = (sender.flow, sender.sent_bytes);
-                let rate_bps = sender.rate().as_bps();
                 log.sender_series.push(SenderSample {
                     time: now,
                     flow,
-                    rate_bps,
-                    cwnd_bytes: None,
+                    rate: Some(sender.rate()),
+                    cwnd_bytes: sender.window(),
                     sent_bytes,
                     notifications: sender.notifications,
                 });

@@ -1,5 +1,6 @@
 //! A flow at its receiver.
 
+use unpause_protocols::loss_recovery::go_back_n;
 use unpause_protocols::notification_point::NotificationPoint;
 use unpause_protocols::units::Time;
 
@@ -20,27 +21,10 @@ pub struct Receiver {
     pub timer_at: Time,
     /// Its place in the sender's table, once a packet has told it.
     pub sender_slot: u32,
-    /// Packet number expected next.
-    pub expected: u32,
+    /// What it makes of its packets.
+    pub recovery: go_back_n::Receiver,
     spec: FlowSpec,
-    packets: u32,
     payload_bytes: u32,
-    nak_sent: bool,
-}
-
-/// What the receiver makes of a data packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reception {
-    /// The one expected.
-    InOrder,
-    /// In order, and the last.
-    Complete,
-    /// Had it already.
-    Duplicate,
-    /// A gap, to be reported.
-    Gap,
-    /// A gap that has been reported.
-    KnownGap,
 }
 
 impl Receiver {
@@ -51,32 +35,9 @@ impl Receiver {
             notification_point: NotificationPoint::new(&plan.config.scheme.notification_point),
             timer_at: Time::NEVER,
             sender_slot: 0,
-            expected: 0,
+            recovery: go_back_n::Receiver::new(Layout::of(spec.size_bytes, plan).packets),
             spec: *spec,
-            packets: Layout::of(spec.size_bytes, plan).packets,
             payload_bytes: plan.config.host.payload_bytes,
-            nak_sent: false,
-        }
-    }
-
-    /// Go-back-N: only the packet expected is taken.
-    #[inline]
-    pub fn on_data(&mut self, seq: u32) -> Reception {
-        if seq == self.expected {
-            self.expected += 1;
-            self.nak_sent = false;
-            if self.expected == self.packets {
-                Reception::Complete
-            } else {
-                Reception::InOrder
-            }
-        } else if seq < self.expected {
-            Reception::Duplicate
-        } else if self.nak_sent {
-            Reception::KnownGap
-        } else {
-            self.nak_sent = true;
-            Reception::Gap
         }
     }
 
@@ -102,7 +63,7 @@ impl Receiver {
     }
     /// Payload bytes delivered in order.
     pub fn delivered_bytes(&self) -> u64 {
-        let bytes = u64::from(self.expected) * u64::from(self.payload_bytes);
+        let bytes = u64::from(self.recovery.expected()) * u64::from(self.payload_bytes);
         self.spec.size_bytes.map_or(bytes, |size| size.min(bytes))
     }
     /// What is to be said of it at the end.

@@ -1,8 +1,9 @@
 //! A flow at its sender: what is to be sent, and when the next packet may go.
 
 use rand_core::Rng;
+use unpause_protocols::congestion_control::{Ack, CongestionControl, Loss, Mechanism, Path};
+use unpause_protocols::loss_recovery::go_back_n;
 use unpause_protocols::notification::Notification;
-use unpause_protocols::reaction_point::ReactionPoint;
 use unpause_protocols::units::{Rate, Time};
 
 use crate::fabric::NodeId;
@@ -52,24 +53,24 @@ pub struct Sender {
     source_port: u16,
     full_bytes: u16,
     last_bytes: u16,
-    /// Packets of the whole flow; cut short when it is stopped.
-    packets: u32,
-    next: u32,
-    /// One more than the highest packet number ever sent.
-    highest: u32,
-    unacknowledged: u32,
+    /// Of a full packet on the wire, as the law counts.
+    packet_bytes: u32,
+    recovery: go_back_n::Sender,
+    /// Its law sets a window.
+    windowed: bool,
+    /// Of packets acknowledged when it last timed out, one more; 0 if it never has.
+    silent_since: u32,
     stop: Time,
     limit: Rate,
     offered: Option<Rate>,
     /// When the source has the next packet.
     available: Time,
     ps_per_byte: u64,
-    reaction_point: ReactionPoint,
-    /// What the rate limiter releases at once: a packet, or a segment.
+    law: CongestionControl,
+    /// What the rate limiter releases at once: a packet, or a burst.
     burst_start: Time,
     burst_bytes: u64,
     burst_over: bool,
-    retransmit_at: Time,
 }
 
 impl Sender {
@@ -85,12 +86,14 @@ impl Sender {
         let line_rate = Rate::from_bps(8_000_000_000_000 / ps_per_byte);
         let layout = Layout::of(spec.size_bytes, plan);
         let uncontrolled = Default::default();
-        let reaction = if spec.controlled {
-            &plan.config.scheme.reaction_point
+        let law = if spec.controlled {
+            &plan.config.scheme.roce
         } else {
             &uncontrolled
         };
-        Self {
+        let framing = plan.ports.framing_bytes as u32;
+        let path = Path::new(line_rate, layout.full_bytes + framing);
+        let mut sender = Self {
             flow,
             class: plan.classes.of(spec.priority),
             recorded: spec.recorded,
@@ -107,10 +110,9 @@ impl Sender {
             source_port: spec.source_port,
             full_bytes: layout.full_bytes as u16,
             last_bytes: layout.last_bytes as u16,
-            packets: layout.packets,
-            next: 0,
-            highest: 0,
-            unacknowledged: 0,
+            recovery: go_back_n::Sender::new(layout.packets),
+            windowed: false,
+            silent_since: 0,
             stop: spec.stop,
             limit: spec
                 .rate_limit
@@ -118,33 +120,41 @@ impl Sender {
             offered: spec.offered,
             available: now,
             ps_per_byte,
-            reaction_point: ReactionPoint::new(reaction, line_rate, now),
+            law: CongestionControl::new(law, &path),
             burst_start: now,
             burst_bytes: 0,
             burst_over: true,
-            retransmit_at: Time::NEVER,
-        }
+            packet_bytes: path.packet_bytes,
+        };
+        sender.windowed = sender.law.window().is_some();
+        sender.open_window();
+        sender
     }
 
     /// The rate it may send at.
     #[inline]
     pub fn rate(&self) -> Rate {
-        self.reaction_point.rate().min(self.limit)
+        self.law.rate().min(self.limit)
+    }
+
+    /// Bytes that may be in flight, if its law says so.
+    pub fn window(&self) -> Option<u64> {
+        self.law.window()
     }
 
     /// True if there is a packet to send; a flow past its stop time has no new one.
     #[inline]
     pub fn has_packet(&mut self, now: Time) -> bool {
         if now >= self.stop {
-            self.packets = self.packets.min(self.highest);
+            self.recovery.stop();
         }
-        self.next < self.packets
+        self.recovery.has_packet()
     }
 
     /// True when all that it will ever send has been acknowledged.
     #[inline]
     pub fn is_done(&self) -> bool {
-        self.unacknowledged >= self.packets
+        self.recovery.is_done()
     }
 
     /// The next packet, sent at `now`; `slot` is this flow's place in the table of `src`.
@@ -156,33 +166,36 @@ impl Sender {
         plan: &Plan<'_>,
         rng: &mut R,
     ) -> Packet {
-        let seq = self.next;
-        let is_last = seq + 1 == self.packets;
+        let host = &plan.config.host;
+        let go_back_n::Sent {
+            number: seq,
+            is_last,
+            again,
+        } = self.recovery.send(now, host.retransmit_timeout);
         let bytes = if is_last {
             self.last_bytes
         } else {
             self.full_bytes
         };
         let wire_bytes = u64::from(bytes) + plan.ports.framing_bytes;
-        self.next += 1;
-        self.retransmitted += u64::from(seq < self.highest);
-        self.highest = self.highest.max(self.next);
+        self.retransmitted += u64::from(again);
         self.sent_bytes += wire_bytes;
         if self.burst_over {
             self.burst_start = now;
             self.burst_bytes = 0;
         }
-        // A segment is measured as if its last packet ended an unbroken burst.
+        // A burst is measured as if its last packet ended it unbroken.
         let stamp = self.burst_start.as_ps() + self.burst_bytes * self.ps_per_byte;
         self.burst_bytes += wire_bytes;
-        let segment = self.reaction_point.segment_bytes();
-        self.burst_over =
-            is_last || segment.is_none_or(|limit| self.burst_bytes >= u64::from(limit));
+        let burst = self.law.burst_bytes();
+        self.burst_over = is_last || burst.is_none_or(|limit| self.burst_bytes >= u64::from(limit));
 
-        let every = plan.config.host.ack_every;
+        let every = host.ack_every;
         // Of a flow that will be stopped, any packet may turn out to be the last.
         let on_the_count = every == 1 || !self.stop.is_never() || (seq + 1).is_multiple_of(every);
-        let measured = self.burst_over && (segment.is_some() || on_the_count || is_last);
+        // The flow is over, or waits for an ACK to open its window.
+        let pauses = !self.recovery.has_packet();
+        let measured = self.burst_over && (burst.is_some() || on_the_count || pauses);
         let mut flags = ECT;
         if measured {
             flags |= MEASURE;
@@ -191,11 +204,7 @@ impl Sender {
             flags |= ACK_REQUEST;
         }
 
-        self.reaction_point
-            .on_sent(now, wire_bytes as u32, !is_last, rng);
-        if self.retransmit_at.is_never() {
-            self.retransmit_at = now + plan.config.host.retransmit_timeout;
-        }
+        self.law.on_sent(now, wire_bytes as u32, !is_last, rng);
         if let Some(rate) = self.offered {
             self.take_offered(now, rate.time_for(wire_bytes));
         }
@@ -241,33 +250,59 @@ impl Sender {
 
     /// Packets before `seq` have arrived; `rtt` if this acknowledgement measures one.
     pub fn on_ack(&mut self, now: Time, seq: u32, rtt: Option<Time>, timeout: Time) {
-        if seq > self.unacknowledged {
-            self.unacknowledged = seq;
-            self.next = self.next.max(seq);
-            let outstanding = self.unacknowledged < self.highest;
-            self.retransmit_at = if outstanding {
-                now + timeout
-            } else {
-                Time::NEVER
-            };
-        }
-        if let Some(rtt) = rtt {
-            self.reaction_point.on_ack(now, rtt);
-        }
+        let news = self.recovery.on_ack(now, seq, timeout);
+        self.tell(now, news, rtt);
+    }
+
+    /// Tells the law of an acknowledgement of so many packets.
+    #[inline]
+    fn tell(&mut self, now: Time, packets: u32, rtt: Option<Time>) {
+        let bytes_of = |packets: u32| u64::from(packets) * u64::from(self.packet_bytes);
+        self.law.on_ack(&Ack {
+            now,
+            rtt,
+            bytes: bytes_of(packets),
+            ce: false,
+            acknowledged: bytes_of(self.recovery.unacknowledged()),
+            sent: bytes_of(self.recovery.highest()),
+            may_grow: true,
+            telemetry: &[],
+        });
+        self.open_window();
     }
 
     /// The receiver misses `seq`: go back to it.
     pub fn on_nak(&mut self, now: Time, seq: u32, timeout: Time) {
-        if seq >= self.unacknowledged && seq < self.highest {
-            self.unacknowledged = seq;
-            self.go_back(now, timeout);
+        let (before, in_flight) = (self.recovery.unacknowledged(), self.in_flight());
+        if self.recovery.on_nak(now, seq, timeout) {
+            self.burst_over = true;
+            let news = seq - before;
+            self.tell(now, news, None);
+            let arrived = u64::from(news) * u64::from(self.packet_bytes);
+            self.lose(now, Loss::Packet, in_flight.saturating_sub(arrived));
         }
     }
 
-    fn go_back(&mut self, now: Time, timeout: Time) {
-        self.next = self.unacknowledged;
-        self.burst_over = true;
-        self.retransmit_at = now + timeout;
+    /// Bytes sent and neither acknowledged nor given up as lost.
+    fn in_flight(&self) -> u64 {
+        u64::from(self.recovery.in_flight()) * u64::from(self.packet_bytes)
+    }
+
+    fn lose(&mut self, now: Time, loss: Loss, in_flight: u64) {
+        self.law.on_loss(now, loss, in_flight);
+        self.open_window();
+    }
+
+    /// The window may have moved or changed, if the law has one: whole packets, and one at least.
+    #[inline]
+    fn open_window(&mut self) {
+        if self.windowed
+            && let Some(bytes) = self.law.window()
+        {
+            let packets = bytes / u64::from(self.packet_bytes);
+            let packets = packets.clamp(1, u64::from(u32::MAX));
+            self.recovery.open_window(packets as u32);
+        }
     }
 
     /// What is to be said of it at the end, if anything.
@@ -284,23 +319,32 @@ impl Sender {
     /// A congestion notification has arrived.
     pub fn on_notification<R: Rng>(&mut self, now: Time, notification: &Notification, rng: &mut R) {
         self.notifications += 1;
-        self.reaction_point.on_notification(now, notification, rng);
+        self.law.on_notification(now, notification, rng);
+        self.open_window();
     }
 
     /// When [`Sender::on_timer`] is due.
     #[inline]
     pub fn next_timer(&self) -> Time {
-        self.reaction_point.next_timer().min(self.retransmit_at)
+        self.law.next_timer().min(self.recovery.next_timer())
     }
 
     /// Runs what is due.
     pub fn on_timer<R: Rng>(&mut self, now: Time, timeout: Time, rng: &mut R) {
-        if self.reaction_point.next_timer() <= now {
-            self.reaction_point.on_timer(now, rng);
+        if self.law.next_timer() <= now {
+            self.law.on_timer(now, rng);
+            self.open_window();
         }
-        if self.retransmit_at <= now {
+        let in_flight = self.in_flight();
+        if self.recovery.on_timer(now, timeout) {
+            self.burst_over = true;
             self.timeouts += 1;
-            self.go_back(now, timeout);
+            let loss = Loss::Timeout {
+                again: self.silent_since == self.recovery.unacknowledged() + 1,
+                window: self.law.window().unwrap_or(u64::MAX),
+            };
+            self.silent_since = self.recovery.unacknowledged() + 1;
+            self.lose(now, loss, in_flight);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! What a host makes of packets that arrive: data at receivers, feedback at senders.
 
+use unpause_protocols::loss_recovery::go_back_n::Reception;
 use unpause_protocols::notification::Notification;
 use unpause_protocols::units::Time;
 
-use super::receiver::Reception;
 use super::sender::Pace;
 use super::{Host, KIND_SHIFT, NOTIFICATION};
 use crate::engine::heap::Entry;
@@ -25,8 +25,8 @@ impl Host {
         let notification = receiver
             .notification_point
             .on_data(now, bytes, packet.is(CE));
-        let reception = receiver.on_data(packet.seq);
-        let expected = receiver.expected;
+        let reception = receiver.recovery.on_data(packet.seq);
+        let expected = receiver.recovery.expected();
         if reception == Reception::Complete {
             window.log.flows.push(receiver.end(Some(now)));
             if receiver.recorded() {

@@ -21,7 +21,7 @@ fn larger(payload: (&'static str, u32), header: (&'static str, u32)) -> &'static
 
 fn check_tcp(config: &Config) -> Result<(), Invalid> {
     let tcp = &config.host.tcp;
-    let law = config.scheme.window.tcp();
+    let law = &tcp.recovery;
     if law.mss == 0 || law.mss.saturating_add(tcp.header_bytes) > u32::from(u16::MAX) {
         let field = larger(
             ("scheme.window.mss", law.mss),

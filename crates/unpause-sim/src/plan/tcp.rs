@@ -24,7 +24,7 @@ pub struct TcpPlan {
 impl TcpPlan {
     pub(super) fn new(config: &Config) -> Self {
         let tcp = &config.host.tcp;
-        let mss = config.scheme.window.tcp().mss.max(1);
+        let mss = tcp.recovery.mss.max(1);
         let whole = tcp.buffer_bytes / u64::from(mss) * u64::from(mss);
         let (law, priorities) = match &tcp.tags {
             Some(tags) => (&tags.law, tags.priorities.clone()),

@@ -31,7 +31,7 @@ pub struct FlowSpec {
     /// Its source makes a frame every so often, to be sent at this rate, framing included; one that could
     /// not be sent in time waits for the next, and no longer. `None`: there is always a frame to send.
     pub offered: Option<Rate>,
-    /// Obeys the scheme's reaction point. If not, it obeys PFC only.
+    /// Obeys the scheme's congestion control. If not, it obeys PFC only.
     pub controlled: bool,
     /// Sampled into the flow series.
     pub recorded: bool,
@@ -46,7 +46,7 @@ pub struct FlowSpec {
 /// What carries a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
-    /// RoCEv2: go-back-N at the rate of the scheme's reaction point.
+    /// RoCEv2: go-back-N at the rate and the window of the scheme's law.
     #[default]
     Roce,
     /// TCP with the scheme's window law.
@@ -64,7 +64,7 @@ pub struct FlowSettings {
     pub rate_limit: Option<Rate>,
     /// Rate at which sources make frames; `None`: there is always a frame to send.
     pub offered: Option<Rate>,
-    /// Obey the scheme's reaction point. If not, they obey PFC only.
+    /// Obey the scheme's congestion control. If not, they obey PFC only.
     pub controlled: bool,
     /// Sampled into the flow series.
     pub recorded: bool,

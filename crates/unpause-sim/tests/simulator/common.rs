@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use unpause_protocols::reaction_point::timely;
+use unpause_protocols::congestion_control::timely;
 use unpause_protocols::units::{Rate, Time};
-use unpause_protocols::{congestion_point, notification_point, reaction_point};
+use unpause_protocols::{congestion_control, congestion_point, notification_point};
 use unpause_sim::config::{
     Config, Fabric, HostConfig, Link, NodeId, NodeKind, PfcThreshold, PortId, Probes, SchemeConfig,
     SwitchConfig,
@@ -168,7 +168,7 @@ pub fn pcn() -> SchemeConfig {
     SchemeConfig {
         congestion_point: congestion_point::Config::NpEcn(Default::default()),
         notification_point: notification_point::Config::Pcn(Default::default()),
-        reaction_point: reaction_point::Config::Pcn(Default::default()),
+        roce: congestion_control::Config::Pcn(Default::default()),
         ..SchemeConfig::default()
     }
 }
@@ -176,7 +176,7 @@ pub fn qcn() -> SchemeConfig {
     SchemeConfig {
         congestion_point: congestion_point::Config::Qcn(Default::default()),
         notification_point: notification_point::Config::None,
-        reaction_point: reaction_point::Config::Qcn(Default::default()),
+        roce: congestion_control::Config::Qcn(Default::default()),
         ..SchemeConfig::default()
     }
 }
@@ -184,13 +184,13 @@ pub fn dcqcn() -> SchemeConfig {
     SchemeConfig {
         congestion_point: congestion_point::Config::Red(Default::default()),
         notification_point: notification_point::Config::Dcqcn(Default::default()),
-        reaction_point: reaction_point::Config::Dcqcn(Default::default()),
+        roce: congestion_control::Config::Dcqcn(Default::default()),
         ..SchemeConfig::default()
     }
 }
 pub fn timely(params: timely::Params) -> SchemeConfig {
     SchemeConfig {
-        reaction_point: reaction_point::Config::Timely(params),
+        roce: congestion_control::Config::Timely(params),
         ..SchemeConfig::default()
     }
 }

@@ -1,6 +1,6 @@
 //! Each scheme at work in a small fabric.
 
-use unpause_protocols::reaction_point::timely as timely_rp;
+use unpause_protocols::congestion_control::timely as timely_rp;
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{Config, SchemeConfig};
 use unpause_sim::results::{FlowSample, Results};

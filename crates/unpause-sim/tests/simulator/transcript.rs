@@ -245,7 +245,7 @@ fn of_tcp(config: &Config, packet: &PacketRecord) -> String {
         PacketKind::TcpAck if packet.all => "ack all".into(),
         PacketKind::TcpAck => format!("ack {seq}"),
         _ => {
-            let mss = u64::from(config.scheme.window.tcp().mss);
+            let mss = u64::from(config.host.tcp.recovery.mss);
             format!("data {seq}..{}", size.min(seq + mss))
         }
     };

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use unpause_protocols::congestion_control;
 use unpause_protocols::congestion_point;
 use unpause_protocols::flow_control::pfc;
-use unpause_protocols::reaction_point;
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{Config, Memory, PfcThreshold, SwitchModel};
 use unpause_sim::results::Results;
@@ -249,8 +249,8 @@ pub fn series(config: &Config, results: &Results) -> Answer {
 
 /// The least rate of any controller, the line rate of the slowest link included.
 fn least_rate(config: &Config) -> Rate {
-    use reaction_point::Config as Point;
-    let least = match &config.scheme.reaction_point {
+    use congestion_control::Config as Point;
+    let least = match &config.scheme.roce {
         Point::Qcn(params) => params.min_rate,
         Point::Dcqcn(params) => params.min_rate,
         Point::Timely(params) => params.min_rate,

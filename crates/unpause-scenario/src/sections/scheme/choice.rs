@@ -83,7 +83,7 @@ pub(crate) fn congestion_control(
         let span = law.table.as_ref().map_or(0..0, Spanned::span);
         let sets_queues = law.sets_queues();
         let with = law.what.configure(law.table, base_rtt)?;
-        config.window = with.window;
+        config.tcp = with.tcp;
         if config.congestion_point == congestion_point::Config::None {
             config.congestion_point = with.congestion_point;
         } else if sets_queues {

@@ -1,7 +1,7 @@
 //! DCQCN (SIGCOMM 2015).
 
 use unpause_protocols::congestion_point::{self, red};
-use unpause_protocols::{notification_point, reaction_point};
+use unpause_protocols::{congestion_control, notification_point};
 use unpause_sim::config::SchemeConfig;
 
 use super::congestion_control::Scheme;
@@ -15,7 +15,7 @@ use crate::text::setting::{AlphaOrder, PowerOfHalf};
 pub(super) struct Dcqcn {
     cp: red::Params,
     np: notification_point::dcqcn::Params,
-    rp: reaction_point::dcqcn::Params,
+    rp: congestion_control::dcqcn::Params,
 }
 
 section!(Keys for Dcqcn {
@@ -55,7 +55,7 @@ impl Scheme for Dcqcn {
         SchemeConfig {
             congestion_point: congestion_point::Config::Red(self.cp),
             notification_point: notification_point::Config::Dcqcn(self.np),
-            reaction_point: reaction_point::Config::Dcqcn(self.rp),
+            roce: congestion_control::Config::Dcqcn(self.rp),
             ..SchemeConfig::default()
         }
     }

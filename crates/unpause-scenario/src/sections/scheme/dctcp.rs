@@ -1,7 +1,7 @@
 //! DCTCP (SIGCOMM 2010).
 
+use unpause_protocols::congestion_control::{self, dctcp};
 use unpause_protocols::congestion_point::{self, dctcp_red};
-use unpause_protocols::window::{self, dctcp};
 use unpause_sim::config::SchemeConfig;
 use unpause_sim::traffic::Transport;
 
@@ -34,7 +34,7 @@ impl Scheme for Dctcp {
     fn config(self) -> SchemeConfig {
         SchemeConfig {
             congestion_point: congestion_point::Config::DctcpRed(self.cp),
-            window: window::Config::Dctcp(self.law),
+            tcp: congestion_control::Config::Dctcp(self.law),
             ..SchemeConfig::default()
         }
     }

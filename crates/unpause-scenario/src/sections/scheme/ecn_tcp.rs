@@ -1,7 +1,7 @@
 //! TCP with ECN (RFC 3168).
 
+use unpause_protocols::congestion_control;
 use unpause_protocols::congestion_point::{self, dctcp_red};
-use unpause_protocols::window;
 use unpause_sim::config::SchemeConfig;
 use unpause_sim::traffic::Transport;
 
@@ -30,7 +30,7 @@ impl Scheme for EcnTcp {
     fn config(self) -> SchemeConfig {
         SchemeConfig {
             congestion_point: congestion_point::Config::DctcpRed(self.cp),
-            window: window::Config::EcnTcp(Default::default()),
+            tcp: congestion_control::Config::EcnTcp(Default::default()),
             ..SchemeConfig::default()
         }
     }

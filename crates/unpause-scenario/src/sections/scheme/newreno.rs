@@ -1,8 +1,8 @@
 //! TCP NewReno (RFC 6582).
 
+use unpause_protocols::congestion_control;
 use unpause_protocols::congestion_point::{self, faults};
 use unpause_protocols::units::Fraction;
-use unpause_protocols::window;
 use unpause_sim::config::SchemeConfig;
 use unpause_sim::traffic::Transport;
 
@@ -35,7 +35,7 @@ impl Scheme for NewReno {
                 true => congestion_point::Config::Faults(self.cp),
                 false => congestion_point::Config::None,
             },
-            window: window::Config::NewReno(Default::default()),
+            tcp: congestion_control::Config::NewReno(Default::default()),
             ..SchemeConfig::default()
         }
     }

@@ -1,7 +1,7 @@
 //! PCN (NSDI 2020).
 
 use unpause_protocols::congestion_point::{self, np_ecn};
-use unpause_protocols::{notification_point, reaction_point};
+use unpause_protocols::{congestion_control, notification_point};
 use unpause_sim::config::SchemeConfig;
 
 use super::congestion_control::Scheme;
@@ -15,7 +15,7 @@ use crate::text::setting::{MarkBasis, Percent};
 pub(super) struct Pcn {
     cp: np_ecn::Params,
     np: notification_point::pcn::Params,
-    rp: reaction_point::pcn::Params,
+    rp: congestion_control::pcn::Params,
 }
 
 section!(Keys for Pcn {
@@ -48,7 +48,7 @@ impl Scheme for Pcn {
         SchemeConfig {
             congestion_point: congestion_point::Config::NpEcn(self.cp),
             notification_point: notification_point::Config::Pcn(self.np),
-            reaction_point: reaction_point::Config::Pcn(self.rp),
+            roce: congestion_control::Config::Pcn(self.rp),
             ..SchemeConfig::default()
         }
     }

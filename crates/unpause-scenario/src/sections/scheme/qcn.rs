@@ -1,6 +1,6 @@
 //! QCN (IEEE 802.1Qau).
 
-use unpause_protocols::{congestion_point, reaction_point};
+use unpause_protocols::{congestion_control, congestion_point};
 use unpause_sim::config::{Config, PfcThreshold, SchemeConfig};
 
 use super::congestion_control::Scheme;
@@ -13,7 +13,7 @@ use crate::text::setting::{PowerOfHalf, QcnInterval, QcnMode, Quantisation};
 #[derive(Default)]
 pub(super) struct Qcn {
     cp: congestion_point::qcn::Params,
-    rp: reaction_point::qcn::Params,
+    rp: congestion_control::qcn::Params,
 }
 
 section!(Keys for Qcn {
@@ -48,7 +48,7 @@ impl Scheme for Qcn {
     fn config(self) -> SchemeConfig {
         SchemeConfig {
             congestion_point: congestion_point::Config::Qcn(self.cp),
-            reaction_point: reaction_point::Config::Qcn(self.rp),
+            roce: congestion_control::Config::Qcn(self.rp),
             ..SchemeConfig::default()
         }
     }

@@ -1,7 +1,7 @@
 //! TIMELY (SIGCOMM 2015).
 
 use serde_spanned::Spanned;
-use unpause_protocols::reaction_point::{self, timely};
+use unpause_protocols::congestion_control::{self, timely};
 use unpause_protocols::units::Time;
 use unpause_sim::config::SchemeConfig;
 
@@ -70,7 +70,7 @@ impl Scheme for Timely {
 
     fn config(self) -> SchemeConfig {
         SchemeConfig {
-            reaction_point: reaction_point::Config::Timely(self),
+            roce: congestion_control::Config::Timely(self),
             ..SchemeConfig::default()
         }
     }

@@ -65,7 +65,7 @@ impl Tcp {
             log.sender_series.push(SenderSample {
                 time: now,
                 flow: sender.flow,
-                rate_bps: 0,
+                rate: None,
                 cwnd_bytes: Some(sender.cwnd()),
                 sent_bytes: sender.sent_bytes,
                 notifications: 0,

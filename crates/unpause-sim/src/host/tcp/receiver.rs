@@ -1,7 +1,7 @@
 //! A TCP connection at its receiver.
 
+use unpause_protocols::loss_recovery::echo::{Echo, Mode};
 use unpause_protocols::units::Time;
-use unpause_protocols::window::echo::{Echo, Mode};
 
 use super::number::unwrap;
 use super::ranges::Ranges;
@@ -51,7 +51,7 @@ pub struct Receiver {
 impl Receiver {
     /// A flow of which nothing has arrived.
     pub fn new(flow: u32, spec: &FlowSpec, plan: &Plan<'_>) -> Self {
-        let mode = plan.config.scheme.window.echo();
+        let mode = plan.config.scheme.tcp.echo();
         Self {
             flow,
             spec: *spec,

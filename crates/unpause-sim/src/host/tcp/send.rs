@@ -193,7 +193,7 @@ impl Host {
         let slot = handle & !TCP;
         let sender = &mut self.tcp.senders[slot as usize];
         let class = sender.class;
-        let Some(packet) = sender.send(now, slot, window.plan) else {
+        let Some(packet) = sender.send(now, slot, window.plan, &mut self.rng) else {
             return;
         };
         debug_assert_eq!(
@@ -260,7 +260,7 @@ impl Host {
         if sender.next_timer() > now {
             return self.arm_tcp_sender(slot);
         }
-        if sender.on_timer(now, &window.plan.config.host.tcp) {
+        if sender.on_timer(now, &window.plan.config.host.tcp, &mut self.rng) {
             let syn = sender.syn(now, slot, window.plan);
             self.reply(now, syn, window);
         }

@@ -1,11 +1,13 @@
 //! A TCP connection at its sender.
 //!
-//! The window law of `unpause-protocols` says what to send and when; here are the handshake and the
+//! `unpause-protocols` says what to send and when; here are the handshake, the rate limiter and the
 //! numbers on the wire. The first byte of the flow has number 0, SYN takes none, and there is no FIN:
 //! a connection is over when all of its bytes are acknowledged.
 
+use rand_core::Rng;
+use unpause_protocols::congestion_control::{CongestionControl, Mechanism as _};
+use unpause_protocols::loss_recovery::newreno::{self, Ack};
 use unpause_protocols::units::{Rate, Time};
-use unpause_protocols::window::{Ack, Window};
 
 use super::number::unwrap;
 use crate::config::TcpConfig;
@@ -45,7 +47,7 @@ pub struct Sender {
     pub sent_bytes: u64,
     receiver_slot: u32,
     state: State,
-    window: Window,
+    recovery: newreno::Sender<CongestionControl>,
     /// Bytes of the flow; cut short when it is stopped.
     size: u64,
     /// The first byte never sent.
@@ -53,6 +55,7 @@ pub struct Sender {
     retransmitted: u64,
     timeouts: u64,
     limit: Option<Rate>,
+    line_rate: Rate,
 }
 
 impl Sender {
@@ -66,6 +69,8 @@ impl Sender {
         now: Time,
     ) -> Self {
         let line_rate = Rate::from_bps(8_000_000_000_000 / ps_per_byte);
+        let recovery = &plan.config.host.tcp.recovery;
+        let law = CongestionControl::new(&plan.config.scheme.tcp, &recovery.path(line_rate));
         Self {
             flow,
             spec: *spec,
@@ -79,12 +84,13 @@ impl Sender {
                 tries: 1,
                 due: now.saturating_add(plan.config.host.tcp.syn_timeout),
             },
-            window: Window::new(&plan.config.scheme.window),
+            recovery: newreno::Sender::new(recovery, law),
             size: spec.size_bytes.unwrap_or(u64::MAX),
             sent: 0,
             retransmitted: 0,
             timeouts: 0,
             limit: spec.rate_limit.filter(|limit| *limit < line_rate),
+            line_rate,
         }
     }
 
@@ -117,7 +123,7 @@ impl Sender {
             return false;
         }
         self.state = State::Open;
-        self.window.on_rtt(rtt);
+        self.recovery.on_rtt(rtt);
         true
     }
 
@@ -127,7 +133,10 @@ impl Sender {
         if now >= self.spec.stop {
             self.size = self.size.min(self.sent);
         }
-        let room = self.window.acknowledged().saturating_add(plan.buffer_bytes);
+        let room = self
+            .recovery
+            .acknowledged()
+            .saturating_add(plan.buffer_bytes);
         self.size.min(room)
     }
 
@@ -138,16 +147,22 @@ impl Sender {
             return None;
         }
         let written = self.written(now, plan);
-        let start = self.window.next_start(written)?;
+        let start = self.recovery.next_start(written)?;
         let bytes = plan.segment_bytes(start, self.spec.size_bytes);
         Some(plan.priority(self.spec.priority, start, bytes))
     }
 
     /// The next segment, sent at `now`.
-    pub fn send(&mut self, now: Time, slot: u32, plan: &Plan<'_>) -> Option<Packet> {
+    pub fn send<R: Rng>(
+        &mut self,
+        now: Time,
+        slot: u32,
+        plan: &Plan<'_>,
+        rng: &mut R,
+    ) -> Option<Packet> {
         let tcp = &plan.tcp;
         let written = self.written(now, tcp);
-        let segment = self.window.next_segment(now, written)?;
+        let segment = self.recovery.next_segment(now, written)?;
         debug_assert_eq!(
             segment.bytes,
             tcp.segment_bytes(segment.start, self.spec.size_bytes),
@@ -168,6 +183,13 @@ impl Sender {
         if let Some(limit) = self.limit {
             self.next_start = now.saturating_add(limit.time_for(wire_bytes));
         }
+        let law = self.recovery.law_mut();
+        law.on_sent(now, segment.bytes, segment.end() < written, rng);
+        let rate = law.rate();
+        if rate < self.line_rate {
+            let allowed = now.saturating_add(rate.time_for(u64::from(segment.bytes)));
+            self.next_start = self.next_start.max(allowed);
+        }
         let priority = tcp.priority(self.spec.priority, segment.start, segment.bytes);
         let packet = Packet::new(Kind::Segment, priority, flags, bytes);
         Some(Packet {
@@ -183,14 +205,14 @@ impl Sender {
         }
         let number = match packet.is(ALL) {
             true => self.sent,
-            false => unwrap(packet.seq, self.window.acknowledged()),
+            false => unwrap(packet.seq, self.recovery.acknowledged()),
         };
         let ack = Ack {
             number,
             ece: packet.is(ECE),
             rtt: Some(now.saturating_sub(Time::from_ps(packet.stamp))),
         };
-        self.window.on_ack(now, &ack);
+        self.recovery.on_ack(now, &ack);
     }
 
     /// When [`Self::on_timer`] is due.
@@ -198,13 +220,22 @@ impl Sender {
     pub fn next_timer(&self) -> Time {
         match self.state {
             State::Connecting { due, .. } => due,
-            State::Open => self.window.next_timer(),
+            State::Open => self
+                .recovery
+                .next_timer()
+                .min(self.recovery.law().next_timer()),
             State::Failed => Time::NEVER,
         }
     }
 
     /// Handles a timeout that is due; true if the SYN is to be sent again.
-    pub fn on_timer(&mut self, now: Time, config: &TcpConfig) -> bool {
+    pub fn on_timer<R: Rng>(&mut self, now: Time, config: &TcpConfig, rng: &mut R) -> bool {
+        if matches!(self.state, State::Open) {
+            self.recovery.law_mut().on_timer(now, rng);
+            if self.recovery.next_timer() > now {
+                return false;
+            }
+        }
         self.timeouts += 1;
         match &mut self.state {
             State::Connecting { tries, due } if *tries < config.syn_tries => {
@@ -219,7 +250,7 @@ impl Sender {
                 false
             }
             _ => {
-                self.window.on_timer(now);
+                self.recovery.on_timer(now);
                 false
             }
         }
@@ -227,19 +258,19 @@ impl Sender {
 
     /// True when it ends because nobody answers.
     pub fn has_given_up(&self) -> bool {
-        matches!(self.state, State::Failed) || self.window.has_given_up()
+        matches!(self.state, State::Failed) || self.recovery.has_given_up()
     }
 
     /// True when it will never send or expect anything any more.
     #[inline]
     pub fn is_done(&self) -> bool {
         self.has_given_up()
-            || matches!(self.state, State::Open) && self.window.acknowledged() >= self.size
+            || matches!(self.state, State::Open) && self.recovery.acknowledged() >= self.size
     }
 
     /// The congestion window.
     pub fn cwnd(&self) -> u64 {
-        self.window.cwnd()
+        self.recovery.cwnd()
     }
 
     /// What went wrong, if anything did.

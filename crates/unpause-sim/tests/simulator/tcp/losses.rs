@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 
 use proptest::prelude::*;
+use unpause_protocols::loss_recovery::{newreno, rto};
 use unpause_protocols::tagging::{self, pias};
 use unpause_protocols::units::Fraction;
-use unpause_protocols::window::{newreno, rto};
 use unpause_sim::config::{DelayedAck, Tags};
 use unpause_sim::traffic::{Delays, ExtraDelay, FlowSpec};
 
@@ -120,7 +120,7 @@ impl Case {
         config.seed = self.seed;
         config.switch.lossless = 0;
         config.switch.lossy_queue_bytes = self.queue_frames * u64::from(self.mss + 54);
-        config.scheme.window = law;
+        (config.scheme.tcp, config.host.tcp.recovery) = law;
         config.scheme.congestion_point = congestion_point::Config::Faults(faults::Params::random(
             Fraction::of(self.loss_percent, 100),
         ));

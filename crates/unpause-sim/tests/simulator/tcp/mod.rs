@@ -7,8 +7,9 @@ mod transcripts;
 
 use std::fmt::Write as _;
 
+use unpause_protocols::congestion_control;
 use unpause_protocols::congestion_point::{self, faults};
-use unpause_protocols::window::{self, dctcp, ecn_tcp, newreno};
+use unpause_protocols::loss_recovery::newreno;
 use unpause_sim::config::{AckPriority, Config, NodeId};
 use unpause_sim::results::Results;
 use unpause_sim::traffic::{FlowSpec, Transport};
@@ -27,17 +28,17 @@ pub fn params() -> newreno::Params {
     }
 }
 
-pub fn reno(tcp: newreno::Params) -> window::Config {
-    window::Config::NewReno(tcp)
+/// A law, and the TCP that repairs losses under it.
+pub type Law = (congestion_control::Config, newreno::Params);
+
+pub fn reno(tcp: newreno::Params) -> Law {
+    (congestion_control::Config::NewReno(Default::default()), tcp)
 }
-pub fn ecn(tcp: newreno::Params) -> window::Config {
-    window::Config::EcnTcp(ecn_tcp::Params { tcp })
+pub fn ecn(tcp: newreno::Params) -> Law {
+    (congestion_control::Config::EcnTcp(Default::default()), tcp)
 }
-pub fn dctcp(tcp: newreno::Params) -> window::Config {
-    window::Config::Dctcp(dctcp::Params {
-        tcp,
-        ..dctcp::Params::default()
-    })
+pub fn dctcp(tcp: newreno::Params) -> Law {
+    (congestion_control::Config::Dctcp(Default::default()), tcp)
 }
 
 pub fn tcp_flow(src: NodeId, dst: NodeId, size_bytes: Option<u64>) -> FlowSpec {
@@ -50,11 +51,11 @@ pub fn tcp_flow(src: NodeId, dst: NodeId, size_bytes: Option<u64>) -> FlowSpec {
 
 /// Flow 0 from host 1 to host 2 on a switch, 10 Gb/s and 10 us a link, in a lossy priority. SYNs and
 /// ACKs go in the control priority, so that `drop` and `mark` choose among its segments alone.
-pub fn pair(law: window::Config, bytes: u64, drop: &[u32], mark: &[u32]) -> Config {
+pub fn pair(law: Law, bytes: u64, drop: &[u32], mark: &[u32]) -> Config {
     let fabric = star(&[gbps(10), gbps(10)], us(10));
     let mut config = config(fabric, vec![tcp_flow(1, 2, Some(bytes))], ms(100));
     config.switch.lossless = 0;
-    config.scheme.window = law;
+    (config.scheme.tcp, config.host.tcp.recovery) = law;
     config.scheme.congestion_point =
         congestion_point::Config::Faults(faults::Params::chosen(drop, mark));
     config.host.tcp.ack_priority = AckPriority::Control;

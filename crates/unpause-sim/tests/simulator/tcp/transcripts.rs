@@ -2,9 +2,9 @@
 
 use insta::assert_snapshot;
 use unpause_protocols::congestion_point;
+use unpause_protocols::loss_recovery::newreno;
 use unpause_protocols::tagging::{self, pias};
 use unpause_protocols::units::Fraction;
-use unpause_protocols::window::newreno;
 use unpause_sim::config::{AckPriority, DelayedAck, Tags};
 use unpause_sim::traffic::{ExtraDelay, FlowSpec, TrafficSpec};
 

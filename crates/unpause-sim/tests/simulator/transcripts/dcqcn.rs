@@ -1,7 +1,7 @@
 //! DCQCN: CNPs of the receiver, what the sender makes of them.
 
 use unpause_protocols::congestion_point::{self, faults};
-use unpause_protocols::{notification_point, reaction_point};
+use unpause_protocols::{congestion_control, notification_point};
 use unpause_sim::config::Config;
 
 use super::*;
@@ -93,7 +93,7 @@ fn a_polling_receiver() {
 fn recovery_additive_and_hyper_increase() {
     let mut config = marked(&[0, 240, 360, 420]);
     config.stop = us(700);
-    let reaction_point::Config::Dcqcn(params) = &mut config.scheme.reaction_point else {
+    let congestion_control::Config::Dcqcn(params) = &mut config.scheme.roce else {
         unreachable!("DCQCN's own")
     };
     params.byte_counter = 100_000;

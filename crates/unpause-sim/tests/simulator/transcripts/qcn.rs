@@ -1,6 +1,6 @@
 //! QCN: CNMs of an output queue, and how a rate limiter recovers by bytes and by time.
 
-use unpause_protocols::reaction_point;
+use unpause_protocols::congestion_control;
 use unpause_protocols::units::Time;
 use unpause_sim::config::Config;
 use unpause_sim::traffic::FlowSpec;
@@ -61,7 +61,7 @@ fn a_queue_is_sampled_and_its_sources_told() {
 fn a_limiter_recovers_by_bytes_and_by_time() {
     let mut config = two_into_one(us(150));
     config.stop = us(450);
-    let reaction_point::Config::Qcn(params) = &mut config.scheme.reaction_point else {
+    let congestion_control::Config::Qcn(params) = &mut config.scheme.roce else {
         unreachable!("QCN's own")
     };
     params.time_reset = us(60);

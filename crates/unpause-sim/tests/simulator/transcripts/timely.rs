@@ -1,6 +1,6 @@
 //! TIMELY: RTT samples and what they make of the rate.
 
-use unpause_protocols::reaction_point::timely::Params;
+use unpause_protocols::congestion_control::timely::Params;
 use unpause_sim::config::Config;
 use unpause_sim::traffic::FlowSpec;
 

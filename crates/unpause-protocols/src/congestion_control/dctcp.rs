@@ -14,7 +14,6 @@
 //!
 //! | name | unit | default | origin |
 //! |---|---|---|---|
-//! | `tcp` | - | those of [`super::newreno`] | - |
 //! | `g_log2` | - | 4 | DCTCP paper: g = 1/16 |
 //! | `alpha_init` | fraction | 1 | RFC 8257, the authors' code |
 //!
@@ -24,14 +23,13 @@
 //!   segments.
 //! - Alpha is updated before the same ACK's ECE cuts the window, as in Linux.
 
-use super::newreno::{self, Law, Tcp};
-use crate::units::Fraction;
+use super::newreno::{self, NewReno};
+use super::{Ack, Loss, Mechanism, Path};
+use crate::units::{Fraction, Rate, Time};
 
 /// Parameters of DCTCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// Parameters of the TCP below.
-    pub tcp: newreno::Params,
     /// The gain g of alpha is 2 to the minus this.
     pub g_log2: u8,
     /// Alpha at the start.
@@ -41,16 +39,16 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            tcp: newreno::Params::default(),
             g_log2: 4,
             alpha_init: Fraction::ONE,
         }
     }
 }
 
-/// DCTCP's answer to marks.
+/// State of DCTCP.
 #[derive(Clone, Debug)]
-pub struct Alpha {
+pub struct Dctcp {
+    reno: NewReno,
     g_log2: u8,
     /// In steps of 2^-32.
     alpha: u64,
@@ -61,81 +59,109 @@ pub struct Alpha {
     window_end: u64,
 }
 
-impl Law for Alpha {
-    #[inline]
-    fn is_ecn_capable(&self) -> bool {
-        true
-    }
-
-    #[inline]
-    fn on_ack(&mut self, number: u64, bytes: u64, ece: bool, sent: u64) {
-        self.acked = self.acked.saturating_add(bytes);
-        if ece {
-            self.marked = self.marked.saturating_add(bytes);
-        }
-        if number > self.window_end {
-            let share = Fraction::of(self.marked, self.acked).as_q32();
-            self.alpha -= self.alpha >> self.g_log2;
-            self.alpha += share >> self.g_log2;
-            self.acked = 0;
-            self.marked = 0;
-            self.window_end = sent;
-        }
-    }
-
-    #[inline]
-    fn after_mark(&self, cwnd: u64) -> u64 {
-        let cut = (u128::from(cwnd) * u128::from(self.alpha)) >> 33;
-        cwnd - cut as u64
-    }
-
-    fn ssthresh_after_timeout(&self, cwnd: u64) -> u64 {
-        self.after_mark(cwnd)
-    }
-}
-
-/// State of DCTCP.
-pub type Dctcp = Tcp<Alpha>;
-
 impl Dctcp {
-    /// A connection just established.
-    pub fn new(params: &Params) -> Self {
-        let law = Alpha {
+    /// A flow that starts.
+    pub fn new(params: &Params, path: &Path) -> Self {
+        Self {
+            reno: NewReno::new(&newreno::Params {}, path),
             g_log2: params.g_log2.min(32),
             alpha: params.alpha_init.as_q32(),
             acked: 0,
             marked: 0,
             window_end: 0,
-        };
-        Self::with_law(&params.tcp, law)
+        }
     }
 
     /// The estimate of the share of marked bytes.
     pub fn alpha(&self) -> Fraction {
-        Fraction::from_q32(self.law().alpha)
+        Fraction::from_q32(self.alpha)
+    }
+
+    fn estimate(&mut self, ack: &Ack<'_>) {
+        self.acked = self.acked.saturating_add(ack.bytes);
+        if ack.ce {
+            self.marked = self.marked.saturating_add(ack.bytes);
+        }
+        if ack.acknowledged > self.window_end {
+            let share = Fraction::of(self.marked, self.acked).as_q32();
+            self.alpha -= self.alpha >> self.g_log2;
+            self.alpha += share >> self.g_log2;
+            self.acked = 0;
+            self.marked = 0;
+            self.window_end = ack.sent;
+        }
+    }
+
+    /// A window less half of alpha of it.
+    fn reduced(&self, window: u64) -> u64 {
+        let cut = (u128::from(window) * u128::from(self.alpha)) >> 33;
+        window - cut as u64
+    }
+}
+
+impl Mechanism for Dctcp {
+    #[inline]
+    fn rate(&self) -> Rate {
+        self.reno.rate()
+    }
+
+    #[inline]
+    fn window(&self) -> Option<u64> {
+        self.reno.window()
+    }
+
+    #[inline]
+    fn ssthresh(&self) -> u64 {
+        self.reno.ssthresh()
+    }
+
+    #[inline]
+    fn is_ecn_capable(&self) -> bool {
+        true
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.estimate(ack);
+        self.reno.on_ack(ack);
+    }
+
+    fn on_loss(&mut self, now: Time, loss: Loss, in_flight: u64) {
+        match loss {
+            Loss::Mark => {
+                let reduced = self.reduced(self.reno.cwnd);
+                self.reno.reduce(reduced, in_flight);
+            }
+            Loss::Packet => self.reno.on_loss(now, loss, in_flight),
+            Loss::Timeout { again, window } => {
+                let reduced = self.reduced(window);
+                self.reno.start_over(again, in_flight, reduced);
+            }
+        }
+    }
+
+    fn on_recovered(&mut self, at_most: u64) {
+        self.reno.on_recovered(at_most);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Time;
-    use crate::window::{Ack, Mechanism as _, State};
+    use crate::loss_recovery::newreno::{Ack as TcpAck, Params as Tcp, Sender, State};
 
     const MSS: u64 = 1400;
     const ONE: u64 = 1 << 32;
 
-    fn dctcp() -> Dctcp {
-        Dctcp::new(&Params {
-            tcp: newreno::Params {
-                max_burst: None,
-                ..newreno::Params::default()
-            },
-            ..Params::default()
-        })
+    fn dctcp() -> Sender<Dctcp> {
+        let tcp = Tcp {
+            max_burst: None,
+            ..Tcp::default()
+        };
+        let law = Dctcp::new(&Params::default(), &tcp.path(Rate::from_gbps(10)));
+        Sender::new(&tcp, law)
     }
 
-    fn send(tcp: &mut Dctcp) -> u64 {
+    fn send(tcp: &mut Sender<Dctcp>) -> u64 {
         let mut segments = 0;
         while tcp.next_segment(Time::ZERO, u64::MAX).is_some() {
             segments += 1;
@@ -144,10 +170,10 @@ mod tests {
     }
 
     /// Acknowledges everything in flight, the first `marked` segments with ECE; answers how many.
-    fn round_trip(tcp: &mut Dctcp, marked: u64) -> u64 {
+    fn round_trip(tcp: &mut Sender<Dctcp>, marked: u64) -> u64 {
         let segments = tcp.in_flight() / MSS;
         for segment in 0..segments {
-            let ack = Ack {
+            let ack = TcpAck {
                 number: tcp.acknowledged() + MSS,
                 ece: segment < marked,
                 rtt: None,
@@ -161,31 +187,35 @@ mod tests {
     #[test]
     fn alpha_follows_the_share_of_marked_bytes_with_gain_a_sixteenth() {
         let mut tcp = dctcp();
-        assert_eq!(tcp.alpha(), Fraction::ONE);
+        assert_eq!(tcp.law().alpha(), Fraction::ONE);
         send(&mut tcp);
         // The first ACK ends a window of its own.
         let mut expected = ONE - ONE / 16;
         round_trip(&mut tcp, 0);
-        assert_eq!(tcp.alpha().as_q32(), expected);
+        assert_eq!(tcp.law().alpha().as_q32(), expected);
         for _ in 0..5 {
             round_trip(&mut tcp, 0);
             expected -= expected >> 4;
-            assert_eq!(tcp.alpha().as_q32(), expected);
+            assert_eq!(tcp.law().alpha().as_q32(), expected);
         }
     }
 
     #[test]
     fn alpha_converges_to_the_share() {
-        let mut law = Alpha {
-            g_log2: 4,
-            alpha: ONE,
-            acked: 0,
-            marked: 0,
-            window_end: 0,
+        let mut law = Dctcp::new(&Params::default(), &Path::new(Rate::from_gbps(10), 1400));
+        let ack = |acknowledged, bytes, ce, sent| Ack {
+            now: Time::ZERO,
+            rtt: None,
+            bytes,
+            ce,
+            acknowledged,
+            sent,
+            may_grow: false,
+            telemetry: &[],
         };
         for window in 1..=400 {
-            law.on_ack(100 * window - 50, 3 * MSS, false, 100 * window);
-            law.on_ack(100 * window, MSS, true, 100 * window);
+            law.on_ack(&ack(100 * window - 50, 3 * MSS, false, 100 * window));
+            law.on_ack(&ack(100 * window, MSS, true, 100 * window));
         }
         assert!(law.alpha.abs_diff(ONE / 4) < 100, "{}", law.alpha);
     }
@@ -200,9 +230,9 @@ mod tests {
         let (cwnd, segments) = (tcp.cwnd(), tcp.in_flight() / MSS);
         assert_eq!(cwnd, 160 * MSS);
         // The first ACK of this round ends the window before.
-        let alpha = tcp.alpha().as_q32();
+        let alpha = tcp.law().alpha().as_q32();
         let alpha = alpha - (alpha >> 4);
-        let first = Ack {
+        let first = TcpAck {
             number: tcp.acknowledged() + MSS,
             ece: true,
             rtt: None,
@@ -210,12 +240,12 @@ mod tests {
         tcp.on_ack(Time::ZERO, &first);
         // That window had 79 unmarked segments and this marked one.
         let alpha = alpha + (Fraction::of(1, 80).as_q32() >> 4);
-        assert_eq!(tcp.alpha().as_q32(), alpha);
+        assert_eq!(tcp.law().alpha().as_q32(), alpha);
         let cut = ((u128::from(cwnd) * u128::from(alpha)) >> 33) as u64;
         assert_eq!((tcp.cwnd(), tcp.state()), (cwnd - cut, State::Cwr));
         assert_eq!(send(&mut tcp), 0);
         for _ in 1..segments {
-            let ack = Ack {
+            let ack = TcpAck {
                 number: tcp.acknowledged() + MSS,
                 ..first
             };
@@ -226,7 +256,7 @@ mod tests {
         // The ACK beyond the segment with CWR may cut again.
         let mut acks = 0;
         while tcp.cwnd() == cwnd - cut {
-            let ack = Ack {
+            let ack = TcpAck {
                 number: tcp.acknowledged() + MSS,
                 ..first
             };
@@ -243,7 +273,7 @@ mod tests {
         for _ in 0..5 {
             round_trip(&mut tcp, 0);
         }
-        let (cwnd, alpha) = (tcp.cwnd(), tcp.alpha().as_q32());
+        let (cwnd, alpha) = (tcp.cwnd(), tcp.law().alpha().as_q32());
         tcp.on_timer(tcp.next_timer());
         let expected = cwnd - ((u128::from(cwnd) * u128::from(alpha)) >> 33) as u64;
         assert_eq!((tcp.cwnd(), tcp.ssthresh()), (MSS, expected));

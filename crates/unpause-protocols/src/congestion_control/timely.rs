@@ -38,7 +38,7 @@
 //! - The patched law's extras in eRPC (steps scaled by the time passed, no update at line rate) are left
 //!   out.
 
-use super::Mechanism;
+use super::{Ack, Mechanism, Path};
 use crate::units::{Fraction, Rate, Time};
 
 /// Which TIMELY.
@@ -145,14 +145,14 @@ const ONE: i128 = Fraction::ONE.as_q32() as i128;
 
 impl Timely {
     /// A flow at line rate.
-    pub fn new(params: &Params, line_rate: Rate, _now: Time) -> Self {
+    pub fn new(params: &Params, path: &Path) -> Self {
         let mut params = *params;
         params.min_rtt = params.min_rtt.max(Time::from_ps(1));
-        params.min_rate = params.min_rate.min(line_rate);
+        params.min_rate = params.min_rate.min(path.line_rate);
         Self {
             params,
-            line_rate: line_rate.as_bps(),
-            rate: line_rate.as_bps(),
+            line_rate: path.line_rate.as_bps(),
+            rate: path.line_rate.as_bps(),
             previous: Time::NEVER,
             average: 0,
             falls: 0,
@@ -237,15 +237,9 @@ impl Timely {
         let step = weight.complement().of_value(step);
         self.lowered(cut).saturating_add(step)
     }
-}
 
-impl Mechanism for Timely {
-    #[inline]
-    fn rate(&self) -> Rate {
-        Rate::from_bps(self.rate)
-    }
-
-    fn on_ack(&mut self, now: Time, rtt: Time) {
+    /// A round-trip time has been measured.
+    fn on_rtt(&mut self, now: Time, rtt: Time) {
         let rtt = rtt.min(LONGEST_RTT);
         let scale = self.observe(now, rtt);
         let mut next = if rtt < self.params.t_low {
@@ -262,9 +256,23 @@ impl Mechanism for Timely {
         }
         self.rate = next.max(self.params.min_rate.as_bps()).min(self.line_rate);
     }
+}
+
+impl Mechanism for Timely {
+    #[inline]
+    fn rate(&self) -> Rate {
+        Rate::from_bps(self.rate)
+    }
 
     #[inline]
-    fn segment_bytes(&self) -> Option<u32> {
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        if let Some(rtt) = ack.rtt {
+            self.on_rtt(ack.now, rtt);
+        }
+    }
+
+    #[inline]
+    fn burst_bytes(&self) -> Option<u32> {
         match self.params.variant {
             Variant::PerPacket => None,
             Variant::Segment | Variant::Patched => Some(self.params.segment_bytes),
@@ -284,7 +292,7 @@ mod tests {
     }
 
     fn rp(params: Params, rate: u64) -> Timely {
-        let mut rp = Timely::new(&params, Rate::from_bps(LINE), Time::ZERO);
+        let mut rp = Timely::new(&params, &Path::new(Rate::from_bps(LINE), 1000));
         rp.rate = rate;
         rp
     }
@@ -295,7 +303,7 @@ mod tests {
         let mut now = Time::ZERO;
         while rp.rate < 37_500_000_000 {
             now += at_us(30);
-            rp.on_ack(now, at_us(30));
+            rp.on_rtt(now, at_us(30));
         }
         assert_eq!(now, at_us(1750 * 30));
     }
@@ -303,19 +311,19 @@ mod tests {
     #[test]
     fn per_packet_steps_are_scaled_by_the_time_passed() {
         let mut rp = rp(Params::per_packet(), LINE / 2);
-        rp.on_ack(at_us(100), at_us(30));
+        rp.on_rtt(at_us(100), at_us(30));
         assert_eq!(rp.rate, LINE / 2 + DELTA);
         // A quarter of min_rtt later.
-        rp.on_ack(at_us(105), at_us(30));
+        rp.on_rtt(at_us(105), at_us(30));
         assert_eq!(rp.rate, LINE / 2 + DELTA + DELTA / 4);
     }
 
     #[test]
     fn a_rising_rtt_cuts_by_beta_times_the_gradient() {
         let mut rp = rp(Params::per_packet(), LINE / 2);
-        rp.on_ack(at_us(100), at_us(30));
+        rp.on_rtt(at_us(100), at_us(30));
         let before = rp.rate;
-        rp.on_ack(at_us(200), at_us(40));
+        rp.on_rtt(at_us(200), at_us(40));
         // 0.8 x 0.02 x 10 us / 20 us = 0.8 %
         assert!((before - rp.rate).abs_diff(before / 1000 * 8) < 1000);
     }
@@ -323,7 +331,7 @@ mod tests {
     #[test]
     fn a_long_rtt_cuts_by_its_excess() {
         let mut rp = rp(Params::segment(), LINE / 2);
-        rp.on_ack(at_us(1000), at_us(1000));
+        rp.on_rtt(at_us(1000), at_us(1000));
         // 0.8 x (1 - 500 / 1000)
         assert!(rp.rate.abs_diff(LINE / 2 / 10 * 6) < 100);
     }
@@ -331,26 +339,26 @@ mod tests {
     #[test]
     fn per_packet_never_more_than_halves() {
         let mut rp = rp(Params::per_packet(), LINE / 2);
-        rp.on_ack(at_us(100), at_us(30));
+        rp.on_rtt(at_us(100), at_us(30));
         rp.params.ewma = Fraction::ONE;
         let before = rp.rate;
-        rp.on_ack(at_us(200), at_us(900));
+        rp.on_rtt(at_us(200), at_us(900));
         assert_eq!(rp.rate, before / 2);
     }
 
     #[test]
     fn falling_five_times_in_a_row_multiplies_the_step() {
         let mut rp = rp(Params::per_packet(), LINE / 2);
-        rp.on_ack(at_us(100), at_us(100));
+        rp.on_rtt(at_us(100), at_us(100));
         for fall in 1..=6 {
             let before = rp.rate;
-            rp.on_ack(at_us(100 + 100 * fall), at_us(100 - fall));
+            rp.on_rtt(at_us(100 + 100 * fall), at_us(100 - fall));
             let steps = if fall < 5 { 1 } else { 5 };
             assert_eq!(rp.rate - before, steps * DELTA);
         }
         // An unchanged RTT is no fall.
         let before = rp.rate;
-        rp.on_ack(at_us(800), at_us(94));
+        rp.on_rtt(at_us(800), at_us(94));
         assert_eq!(rp.rate - before, DELTA);
     }
 
@@ -359,7 +367,7 @@ mod tests {
         let mut rp = rp(Params::segment(), LINE / 2);
         for completion in 1..=6 {
             let before = rp.rate;
-            rp.on_ack(at_us(100 * completion), at_us(60));
+            rp.on_rtt(at_us(100 * completion), at_us(60));
             let steps = if completion < 5 { 1 } else { 5 };
             assert_eq!(rp.rate - before, steps * DELTA);
         }
@@ -368,8 +376,8 @@ mod tests {
     #[test]
     fn below_t_low_the_rate_grows_whatever_the_gradient() {
         let mut rp = rp(Params::segment(), LINE / 2);
-        rp.on_ack(at_us(100), at_us(20));
-        rp.on_ack(at_us(200), at_us(49));
+        rp.on_rtt(at_us(100), at_us(20));
+        rp.on_rtt(at_us(200), at_us(49));
         assert_eq!(rp.rate, LINE / 2 + 2 * DELTA);
     }
 
@@ -377,36 +385,36 @@ mod tests {
     fn patched_weighs_step_and_cut_by_the_gradient() {
         // No gradient: weight 1/2, error (100 - 50) / 50 = 1.
         let mut flat = rp(Params::patched(), LINE / 2);
-        flat.on_ack(at_us(100), at_us(100));
+        flat.on_rtt(at_us(100), at_us(100));
         let expected = LINE / 2 - LINE / 2 / 1000 * 4 + DELTA / 2;
         assert!(flat.rate.abs_diff(expected) < 100);
         // Steep rise: weight 1, error 3.
         let mut rising = rp(Params::patched(), LINE / 2);
-        rising.on_ack(at_us(100), at_us(50));
+        rising.on_rtt(at_us(100), at_us(50));
         rising.rate = LINE / 2;
-        rising.on_ack(at_us(200), at_us(200));
+        rising.on_rtt(at_us(200), at_us(200));
         assert!(rising.rate.abs_diff(LINE / 2 - LINE / 2 / 1000 * 24) < 100);
         // Steep fall: weight 0.
         rising.rate = LINE / 2;
-        rising.on_ack(at_us(300), at_us(100));
+        rising.on_rtt(at_us(300), at_us(100));
         assert_eq!(rising.rate, LINE / 2 + DELTA);
     }
 
     #[test]
     fn only_the_segment_variants_send_bursts() {
-        assert_eq!(rp(Params::default(), LINE).segment_bytes(), None);
-        assert_eq!(rp(Params::segment(), LINE).segment_bytes(), Some(16_000));
-        assert_eq!(rp(Params::patched(), LINE).segment_bytes(), Some(16_000));
+        assert_eq!(rp(Params::default(), LINE).burst_bytes(), None);
+        assert_eq!(rp(Params::segment(), LINE).burst_bytes(), Some(16_000));
+        assert_eq!(rp(Params::patched(), LINE).burst_bytes(), Some(16_000));
     }
 
     #[test]
     fn a_positive_average_fades_to_zero() {
         let mut rp = rp(Params::per_packet(), LINE / 2);
-        rp.on_ack(at_us(100), at_us(30));
-        rp.on_ack(at_us(200), at_us(31));
+        rp.on_rtt(at_us(100), at_us(30));
+        rp.on_rtt(at_us(200), at_us(31));
         assert!(rp.average > 0);
         for ack in 0..1500 {
-            rp.on_ack(at_us(300 + ack), at_us(31));
+            rp.on_rtt(at_us(300 + ack), at_us(31));
         }
         assert_eq!(rp.average, 0);
     }

@@ -12,7 +12,7 @@
 //!
 //! | name | unit | default | origin |
 //! |---|---|---|---|
-//! | `mode` | - | that of the sender | see [`super::Config::echo`] |
+//! | `mode` | - | that of the sender | see [`crate::congestion_control::Config::echo`] |
 //!
 //! # Departures
 //!

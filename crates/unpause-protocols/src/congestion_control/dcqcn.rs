@@ -39,7 +39,7 @@
 
 use rand_core::Rng;
 
-use super::{MOST_PERIODS_LATE, Mechanism, SHORTEST_PERIOD, half_way};
+use super::{MOST_PERIODS_LATE, Mechanism, Path, SHORTEST_PERIOD, half_way};
 use crate::notification::Notification;
 use crate::units::{Fraction, Rate, Time};
 
@@ -119,16 +119,16 @@ pub struct Dcqcn {
 
 impl Dcqcn {
     /// A flow at line rate.
-    pub fn new(params: &Params, line_rate: Rate, _now: Time) -> Self {
+    pub fn new(params: &Params, path: &Path) -> Self {
         let mut params = *params;
         params.g_log2 = params.g_log2.min(32);
-        params.min_rate = params.min_rate.min(line_rate);
+        params.min_rate = params.min_rate.min(path.line_rate);
         params.alpha_timer = params.alpha_timer.max(SHORTEST_PERIOD);
         params.increase_timer = params.increase_timer.max(SHORTEST_PERIOD);
         Self {
-            line_rate: line_rate.as_bps(),
-            current: line_rate.as_bps(),
-            target: line_rate.as_bps(),
+            line_rate: path.line_rate.as_bps(),
+            current: path.line_rate.as_bps(),
+            target: path.line_rate.as_bps(),
             alpha: params.alpha_init.as_q32(),
             alpha_since: Time::NEVER,
             time_stage: 0,
@@ -263,7 +263,7 @@ mod tests {
     const ONE: u64 = 1 << 32;
 
     fn rp(params: Params) -> Dcqcn {
-        Dcqcn::new(&params, Rate::from_bps(LINE), Time::ZERO)
+        Dcqcn::new(&params, &Path::new(Rate::from_bps(LINE), 1000))
     }
 
     fn run_timers(rp: &mut Dcqcn, until: Time) {

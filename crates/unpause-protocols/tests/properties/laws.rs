@@ -1,16 +1,19 @@
-//! Senders: rates within bounds, timers that move on.
+//! Laws: rates and windows within bounds, timers that move on.
 
 use super::{fraction, rate, rng, time};
+use congestion_control::{Config, dcqcn, pcn, qcn, timely};
 use proptest::prelude::*;
-use reaction_point::{Config, dcqcn, pcn, qcn, timely};
+use unpause_protocols::congestion_control::{
+    self, Ack, CongestionControl, Loss, Mechanism as _, Path,
+};
 use unpause_protocols::notification::{Notification, QcnFeedback};
-use unpause_protocols::reaction_point::{self, Mechanism as _, ReactionPoint};
 use unpause_protocols::units::{Fraction, Rate, Time};
 
 #[derive(Clone, Debug)]
 enum Event {
     Notify(Notification),
     Ack(Time),
+    Loss(Loss, u64),
     Sent(u32, bool),
     Timer,
 }
@@ -39,6 +42,7 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         notification().prop_map(Event::Notify),
         time().prop_map(Event::Ack),
+        (loss(), any::<u64>()).prop_map(|(loss, in_flight)| Event::Loss(loss, in_flight)),
         (any::<u32>(), any::<bool>()).prop_map(|(bytes, more)| Event::Sent(bytes, more)),
         Just(Event::Timer),
     ]
@@ -116,6 +120,17 @@ fn timely_params() -> impl Strategy<Value = timely::Params> {
     )
 }
 
+fn loss() -> impl Strategy<Value = Loss> {
+    let timeout = (any::<bool>(), any::<u64>());
+    let timeout = timeout.prop_map(|(again, window)| Loss::Timeout { again, window });
+    prop_oneof![Just(Loss::Mark), Just(Loss::Packet), timeout]
+}
+
+/// A window law leaves the rate at line rate.
+fn rate_of_windows() -> Rate {
+    Rate::from_bps(u64::MAX)
+}
+
 /// A configuration and its minimum rate.
 fn config() -> impl Strategy<Value = (Config, Rate)> {
     prop_oneof![
@@ -140,28 +155,46 @@ fn config() -> impl Strategy<Value = (Config, Rate)> {
         qcn_params().prop_map(|params| (Config::Qcn(params), params.min_rate)),
         dcqcn_params().prop_map(|params| (Config::Dcqcn(params), params.min_rate)),
         timely_params().prop_map(|params| (Config::Timely(params), params.min_rate)),
+        Just((Config::NewReno(Default::default()), rate_of_windows())),
+        Just((Config::EcnTcp(Default::default()), rate_of_windows())),
+        Just((Config::Dctcp(Default::default()), rate_of_windows())),
     ]
+}
+
+fn ack(now: Time, rtt: Time) -> Ack<'static> {
+    Ack {
+        now,
+        rtt: Some(rtt),
+        bytes: 1000,
+        ce: false,
+        acknowledged: 1000,
+        sent: 1000,
+        may_grow: true,
+        telemetry: &[],
+    }
 }
 
 proptest! {
     #[test]
-    fn rates_stay_between_the_minimum_and_line_rate(
+    fn rates_stay_between_the_minimum_and_line_rate_and_windows_above_a_packet(
         (config, min_rate) in config(),
         line_rate in rate(),
         events in prop::collection::vec((time(), event()), 0..60),
     ) {
         let mut rng = rng();
-        let mut rp = ReactionPoint::new(&config, line_rate, Time::ZERO);
+        let mut rp = CongestionControl::new(&config, &Path::new(line_rate, 1000));
         prop_assert_eq!(rp.rate(), line_rate);
         for (now, event) in events {
             match event {
                 Event::Notify(notification) => rp.on_notification(now, &notification, &mut rng),
-                Event::Ack(rtt) => rp.on_ack(now, rtt),
+                Event::Ack(rtt) => rp.on_ack(&ack(now, rtt)),
+                Event::Loss(loss, in_flight) => rp.on_loss(now, loss, in_flight),
                 Event::Sent(bytes, more) => rp.on_sent(now, bytes, more, &mut rng),
                 Event::Timer => rp.on_timer(now, &mut rng),
             }
             prop_assert!(rp.rate() <= line_rate);
             prop_assert!(rp.rate() >= min_rate.min(line_rate));
+            prop_assert!(rp.window().is_none_or(|bytes| bytes >= 1000));
         }
     }
 
@@ -171,7 +204,7 @@ proptest! {
         notifications in prop::collection::vec(notification(), 1..10),
     ) {
         let mut rng = rng();
-        let mut rp = ReactionPoint::new(&config, Rate::from_gbps(40), Time::ZERO);
+        let mut rp = CongestionControl::new(&config, &Path::new(Rate::from_gbps(40), 1000));
         for notification in notifications {
             rp.on_notification(Time::from_us(10), &notification, &mut rng);
         }
@@ -192,7 +225,7 @@ proptest! {
         notifications in prop::collection::vec((any::<bool>(), any::<u32>()), 0..200),
     ) {
         let mut rng = rng();
-        let mut rp = pcn::Pcn::new(&params, line_rate, Time::ZERO);
+        let mut rp = pcn::Pcn::new(&params, &Path::new(line_rate, 1000));
         let w_min = params.w_min.min(params.w_max);
         for (congested, rec_rate) in notifications {
             let (rate, weight) = (rp.rate(), rp.weight());
@@ -215,7 +248,7 @@ proptest! {
         cnps in prop::collection::vec(time(), 0..50),
     ) {
         let mut rng = rng();
-        let mut rp = dcqcn::Dcqcn::new(&params, Rate::from_gbps(40), Time::ZERO);
+        let mut rp = dcqcn::Dcqcn::new(&params, &Path::new(Rate::from_gbps(40), 1000));
         for now in cnps {
             rp.on_notification(now, &Notification::Cnp, &mut rng);
             prop_assert!(rp.alpha() <= Fraction::ONE);
@@ -238,7 +271,7 @@ proptest! {
                     | (Config::Qcn(_), Notification::Qcn(_))
                     | (Config::Dcqcn(_), Notification::Cnp)
             );
-            let mut rp = ReactionPoint::new(&config, Rate::from_gbps(40), Time::ZERO);
+            let mut rp = CongestionControl::new(&config, &Path::new(Rate::from_gbps(40), 1000));
             rp.on_notification(Time::ZERO, &foreign, &mut rng());
             prop_assert!(own || rp.rate() == Rate::from_gbps(40));
         }

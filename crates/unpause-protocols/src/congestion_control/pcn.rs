@@ -29,7 +29,7 @@
 
 use rand_core::Rng;
 
-use super::Mechanism;
+use super::{Mechanism, Path};
 use crate::notification::Notification;
 use crate::units::{Fraction, Rate, Time};
 
@@ -68,13 +68,13 @@ pub struct Pcn {
 
 impl Pcn {
     /// A flow at line rate.
-    pub fn new(params: &Params, line_rate: Rate, _now: Time) -> Self {
+    pub fn new(params: &Params, path: &Path) -> Self {
         let mut params = *params;
         params.w_min = params.w_min.min(params.w_max);
-        params.min_rate = params.min_rate.min(line_rate);
+        params.min_rate = params.min_rate.min(path.line_rate);
         Self {
-            line_rate: line_rate.as_bps(),
-            rate: line_rate.as_bps(),
+            line_rate: path.line_rate.as_bps(),
+            rate: path.line_rate.as_bps(),
             weight: params.w_min,
             params,
         }
@@ -129,7 +129,7 @@ mod tests {
     const LINE: u64 = 40_000_000_000;
 
     fn rp(params: Params, line_rate: u64) -> Pcn {
-        Pcn::new(&params, Rate::from_bps(line_rate), Time::ZERO)
+        Pcn::new(&params, &Path::new(Rate::from_bps(line_rate), 1000))
     }
 
     #[test]

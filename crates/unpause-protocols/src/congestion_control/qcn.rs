@@ -36,7 +36,7 @@
 
 use rand_core::Rng;
 
-use super::{MOST_PERIODS_LATE, Mechanism, SHORTEST_PERIOD, half_way};
+use super::{MOST_PERIODS_LATE, Mechanism, Path, SHORTEST_PERIOD, half_way};
 use crate::jitter::jittered;
 use crate::notification::{Notification, QcnFeedback};
 use crate::units::{Fraction, Rate, Time};
@@ -97,17 +97,17 @@ pub struct Qcn {
 
 impl Qcn {
     /// A flow at line rate, without a limiter.
-    pub fn new(params: &Params, line_rate: Rate, _now: Time) -> Self {
+    pub fn new(params: &Params, path: &Path) -> Self {
         let mut params = *params;
-        params.min_rate = params.min_rate.min(line_rate);
+        params.min_rate = params.min_rate.min(path.line_rate);
         params.time_reset = params.time_reset.max(SHORTEST_PERIOD);
         params.gd_log2 = params.gd_log2.min(63);
         Self {
             params,
-            line_rate: line_rate.as_bps(),
+            line_rate: path.line_rate.as_bps(),
             active: false,
-            current: line_rate.as_bps(),
-            target: line_rate.as_bps(),
+            current: path.line_rate.as_bps(),
+            target: path.line_rate.as_bps(),
             bytes_left: 0,
             byte_stage: 0,
             time_stage: 0,
@@ -274,7 +274,7 @@ mod tests {
     impl Flow {
         fn new(params: Params) -> Self {
             Self {
-                rp: Qcn::new(&params, Rate::from_bps(LINE), Time::ZERO),
+                rp: Qcn::new(&params, &Path::new(Rate::from_bps(LINE), 1000)),
                 rng: Xoshiro256PlusPlus::seed_from_u64(1),
             }
         }

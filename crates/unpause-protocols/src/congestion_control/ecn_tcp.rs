@@ -12,58 +12,80 @@
 //!
 //! # Parameters
 //!
-//! | name | unit | default | origin |
-//! |---|---|---|---|
-//! | `tcp` | - | those of [`super::newreno`] | - |
+//! None.
 //!
 //! # Departures
 //!
 //! The cut has the form of [`super::dctcp`]'s at alpha = 1, so that the two differ in alpha only.
 
-use super::newreno::{self, Law, Tcp};
+use super::newreno::{self, NewReno};
+use super::{Ack, Loss, Mechanism, Path};
+use crate::units::{Rate, Time};
 
-/// Parameters of ECN TCP.
+/// ECN TCP has no parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Params {
-    /// Parameters of the TCP below.
-    pub tcp: newreno::Params,
+pub struct Params {}
+
+/// State of ECN TCP.
+#[derive(Clone, Debug)]
+pub struct EcnTcp(pub(crate) NewReno);
+
+impl EcnTcp {
+    /// A flow that starts.
+    pub fn new(_params: &Params, path: &Path) -> Self {
+        Self(NewReno::new(&newreno::Params {}, path))
+    }
 }
 
-/// ECN TCP's answer to marks: half.
-#[derive(Clone, Debug)]
-pub struct Half;
+impl Mechanism for EcnTcp {
+    #[inline]
+    fn rate(&self) -> Rate {
+        self.0.rate()
+    }
 
-impl Law for Half {
+    #[inline]
+    fn window(&self) -> Option<u64> {
+        self.0.window()
+    }
+
+    #[inline]
+    fn ssthresh(&self) -> u64 {
+        self.0.ssthresh()
+    }
+
     #[inline]
     fn is_ecn_capable(&self) -> bool {
         true
     }
+
     #[inline]
-    fn after_mark(&self, cwnd: u64) -> u64 {
-        cwnd / 2
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        self.0.on_ack(ack);
     }
-}
 
-/// State of ECN TCP.
-pub type EcnTcp = Tcp<Half>;
+    fn on_loss(&mut self, now: Time, loss: Loss, in_flight: u64) {
+        match loss {
+            Loss::Mark => self.0.reduce(self.0.cwnd / 2, in_flight),
+            _ => self.0.on_loss(now, loss, in_flight),
+        }
+    }
 
-impl EcnTcp {
-    /// A connection just established.
-    pub fn new(params: &Params) -> Self {
-        Self::with_law(&params.tcp, Half)
+    fn on_recovered(&mut self, at_most: u64) {
+        self.0.on_recovered(at_most);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Time;
-    use crate::window::{Ack, Mechanism as _, State};
+    use crate::loss_recovery::newreno::{Ack, Params as Tcp, Sender, State};
 
     #[test]
     fn a_mark_halves_the_window_once_per_round_trip() {
-        let mut tcp = EcnTcp::new(&Params::default());
-        let ack = |tcp: &mut EcnTcp, segment: u64, ece| {
+        let tcp = Tcp::default();
+        let law = EcnTcp::new(&Params {}, &tcp.path(Rate::from_gbps(10)));
+        let mut tcp = Sender::new(&tcp, law);
+        let ack = |tcp: &mut Sender<EcnTcp>, segment: u64, ece| {
             let number = segment * 1400;
             tcp.on_ack(
                 Time::ZERO,
