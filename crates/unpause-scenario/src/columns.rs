@@ -141,12 +141,12 @@ columns! {
     "flow_id" "" "as in `flows`";
     "traffic" "" "name of its `[[traffic]]` entry";
     "controller_rate_bps" "bit/s"
-        "rate that the reaction point allows now, or `rate_limit` if that is lower; null for TCP";
+        "rate that congestion control allows now, or `rate_limit` if that is lower; null for TCP";
     "sent_bytes" "bytes"
         "put on the wire since the start of the flow, with headers and framing, \
          retransmissions included";
     "delivered_bytes" "bytes" "payload delivered in order since the start of the flow";
-    "cwnd_bytes" "bytes" "TCP's congestion window now; null for RoCE";
+    "cwnd_bytes" "bytes" "congestion window now; null for a RoCE flow whose law sets none";
     "notifications" "packets" "CNPs and CNMs that have reached its sender";
 }
 

@@ -14,9 +14,9 @@ use crate::text::error::Problem;
 /// Fields of a configuration that stand elsewhere in the file: how they begin, and where they are.
 const PLACES: [(&str, &str); 7] = [
     ("host.tcp.tags.", "pias."),
-    ("host.tcp.", "tcp."),
     ("host.extra_delays", "host.extra_delay"),
-    ("scheme.window.", "tcp."),
+    ("host.tcp.recovery.", "tcp."),
+    ("host.tcp.", "tcp."),
     ("switch.pfc.", "pfc."),
     ("fabric.", "topology."),
     ("stop", "duration"),

@@ -12,12 +12,14 @@ use crate::loss_recovery::echo;
 use crate::notification::Notification;
 use crate::units::{Rate, Time};
 
+pub mod cubic;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod ecn_tcp;
 pub mod newreno;
 pub mod pcn;
 pub mod qcn;
+pub mod swift;
 pub mod timely;
 
 /// What a flow knows of its way before it starts.
@@ -170,10 +172,14 @@ mechanisms! {
     Dcqcn(dcqcn::Dcqcn),
     /// TIMELY: the gradient of the round-trip time.
     Timely(timely::Timely),
+    /// Swift: a window that keeps the delay at a target, below a packet by its rate.
+    Swift(swift::Swift),
     /// NewReno: halves the window at a loss.
     NewReno(newreno::NewReno),
     /// ECN TCP: halves it at a mark, too.
     EcnTcp(ecn_tcp::EcnTcp),
+    /// CUBIC: a window that grows with the time since the last loss.
+    Cubic(cubic::Cubic),
     /// DCTCP: cuts it by half the share of marked bytes.
     Dctcp(dctcp::Dctcp),
 }

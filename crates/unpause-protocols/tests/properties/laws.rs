@@ -1,7 +1,7 @@
 //! Laws: rates and windows within bounds, timers that move on.
 
 use super::{fraction, rate, rng, time};
-use congestion_control::{Config, dcqcn, pcn, qcn, timely};
+use congestion_control::{Config, cubic, dcqcn, pcn, qcn, swift, timely};
 use proptest::prelude::*;
 use unpause_protocols::congestion_control::{
     self, Ack, CongestionControl, Loss, Mechanism as _, Path,
@@ -126,6 +126,37 @@ fn loss() -> impl Strategy<Value = Loss> {
     prop_oneof![Just(Loss::Mark), Just(Loss::Packet), timeout]
 }
 
+fn packets() -> impl Strategy<Value = swift::Packets> {
+    (any::<u32>(), any::<u32>()).prop_map(|(n, d)| swift::Packets::of(n.into(), d.into()))
+}
+
+fn swift_params() -> impl Strategy<Value = swift::Params> {
+    let scaling = (time(), time(), packets(), packets());
+    let steps = (packets(), fraction(), fraction(), packets(), 0..4_u32);
+    (scaling, steps).prop_map(|(scaling, steps)| swift::Params {
+        base_target: scaling.0,
+        fs_range: scaling.1,
+        fs_min_cwnd: scaling.2,
+        fs_max_cwnd: scaling.3,
+        ai: steps.0,
+        beta: steps.1,
+        max_mdf: steps.2,
+        min_cwnd: steps.3,
+        retx_reset_threshold: steps.4,
+    })
+}
+
+fn cubic_params() -> impl Strategy<Value = cubic::Params> {
+    (fraction(), fraction(), any::<bool>(), any::<bool>()).prop_map(
+        |(c, beta, fast_convergence, ecn)| cubic::Params {
+            c,
+            beta,
+            fast_convergence,
+            ecn,
+        },
+    )
+}
+
 /// A window law leaves the rate at line rate.
 fn rate_of_windows() -> Rate {
     Rate::from_bps(u64::MAX)
@@ -155,6 +186,8 @@ fn config() -> impl Strategy<Value = (Config, Rate)> {
         qcn_params().prop_map(|params| (Config::Qcn(params), params.min_rate)),
         dcqcn_params().prop_map(|params| (Config::Dcqcn(params), params.min_rate)),
         timely_params().prop_map(|params| (Config::Timely(params), params.min_rate)),
+        swift_params().prop_map(|params| (Config::Swift(params), Rate::from_bps(1))),
+        cubic_params().prop_map(|params| (Config::Cubic(params), rate_of_windows())),
         Just((Config::NewReno(Default::default()), rate_of_windows())),
         Just((Config::EcnTcp(Default::default()), rate_of_windows())),
         Just((Config::Dctcp(Default::default()), rate_of_windows())),

@@ -3,7 +3,7 @@
 use super::{fraction, time};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use unpause_protocols::congestion_control::{Config, CongestionControl, dctcp};
+use unpause_protocols::congestion_control::{Config, CongestionControl, cubic, dctcp};
 use unpause_protocols::loss_recovery::newreno::{self, Ack, State};
 use unpause_protocols::loss_recovery::{echo, rto};
 use unpause_protocols::units::{Rate, Time};
@@ -39,6 +39,18 @@ fn with(tcp: newreno::Params) -> impl Strategy<Value = (Config, newreno::Params)
             let params = dctcp::Params { g_log2, alpha_init };
             (Config::Dctcp(params), tcp)
         }),
+        (fraction(), fraction(), any::<bool>(), any::<bool>()).prop_map(
+            move |(c, beta, fast_convergence, ecn)| {
+                let params = cubic::Params {
+                    c,
+                    beta,
+                    fast_convergence,
+                    ecn,
+                };
+                (Config::Cubic(params), tcp)
+            }
+        ),
+        Just((Config::Swift(Default::default()), tcp)),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! How values of the scenario file are stored in parameters of mechanisms, and shown.
 
 use serde::Deserialize;
-use unpause_protocols::congestion_control::{dcqcn, timely};
+use unpause_protocols::congestion_control::{dcqcn, swift, timely};
 use unpause_protocols::congestion_point::dctcp_red::Threshold;
 use unpause_protocols::congestion_point::{ecn_sharp, np_ecn, qcn, tofino};
 use unpause_protocols::units::{Fraction, Rate, Time};
@@ -101,6 +101,20 @@ impl Setting<Fraction> for Ratio {
             return format!("1/{}", 1.0 / share);
         }
         format!("{}", (share * 1e6).round() / 1e6)
+    }
+}
+
+impl Setting<swift::Packets> for Ratio {
+    fn store(&self, slot: &mut swift::Packets) -> Result<(), String> {
+        if self.num == 0 {
+            return Err("no packet at all".into());
+        }
+        *slot = swift::Packets::of(self.num, self.den);
+        Ok(())
+    }
+    fn show(slot: &swift::Packets) -> String {
+        let packets = slot.as_q32() as f64 / swift::Packets::ONE.as_q32() as f64;
+        format!("{}", (packets * 1e6).round() / 1e6)
     }
 }
 

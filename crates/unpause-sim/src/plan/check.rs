@@ -24,7 +24,7 @@ fn check_tcp(config: &Config) -> Result<(), Invalid> {
     let law = &tcp.recovery;
     if law.mss == 0 || law.mss.saturating_add(tcp.header_bytes) > u32::from(u16::MAX) {
         let field = larger(
-            ("scheme.window.mss", law.mss),
+            ("host.tcp.recovery.mss", law.mss),
             ("host.tcp.header_bytes", tcp.header_bytes),
         );
         let message = "a TCP segment must have a payload and at most 65535 bytes";
@@ -32,13 +32,13 @@ fn check_tcp(config: &Config) -> Result<(), Invalid> {
     }
     if law.initial_window == 0 {
         return Err(Invalid::new(
-            "scheme.window.initial_window",
+            "host.tcp.recovery.initial_window",
             "TCP's initial window must be 1 segment or more",
         ));
     }
     if law.rto.min == Time::ZERO || law.rto.max < law.rto.min {
         return Err(Invalid::new(
-            "scheme.window.min_rto",
+            "host.tcp.recovery.min_rto",
             "TCP's least timeout must be above zero, and at most the longest",
         ));
     }
@@ -234,6 +234,20 @@ fn check_model(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
 /// The largest number of hosts: the fabric keeps a queue for each pair of them.
 const MOST_HOSTS: usize = 2048;
 
+/// Checks that no crossbar has more ports than its arbiters can hold.
+fn check_crossbar_ports(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
+    let mut ports = (0..).zip(config.fabric.nodes.iter().zip(links_of));
+    let is_too_large = |&(_, (kind, links)): &(NodeId, (&NodeKind, &u32))| {
+        *kind == NodeKind::Switch && *links as usize > MOST_CROSSBAR_PORTS
+    };
+    if let Some((node, (_, links))) = ports.find(is_too_large) {
+        let message =
+            format!("has {links} ports, an input-queued switch at most {MOST_CROSSBAR_PORTS}");
+        return Err(Invalid::new("switch.model", message).of(Subject::Switch(node)));
+    }
+    Ok(())
+}
+
 /// Checks what an input-queued switch needs of a configuration.
 fn check_input_queued(
     config: &Config,
@@ -247,15 +261,7 @@ fn check_input_queued(
             "an input-queued switch needs a static XOFF",
         ));
     };
-    let mut ports = (0..).zip(config.fabric.nodes.iter().zip(links_of));
-    let is_too_large = |&(_, (kind, links)): &(NodeId, (&NodeKind, &u32))| {
-        *kind == NodeKind::Switch && *links as usize > MOST_CROSSBAR_PORTS
-    };
-    if let Some((node, (_, links))) = ports.find(is_too_large) {
-        let message =
-            format!("has {links} ports, an input-queued switch at most {MOST_CROSSBAR_PORTS}");
-        return Err(Invalid::new("switch.model", message).of(Subject::Switch(node)));
-    }
+    check_crossbar_ports(config, links_of)?;
     let invalid = |key, message: String| Err(Invalid::new(key, message));
     if model.queues == (InputQueues::Voq { iterations: 0 }) {
         return invalid(

@@ -19,3 +19,4 @@ mod tcp;
 mod threads;
 mod transcript;
 mod transcripts;
+mod windows;

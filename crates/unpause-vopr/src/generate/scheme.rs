@@ -224,7 +224,9 @@ fn value(sketch: &mut Sketch, key: &Key) -> Option<Value> {
         "w_min" => format!("1/{}", dice.between(4, 512)).into(),
         "w_max" => dice.pick(&["1/4", "1/2", "1"]).into(),
         "drop_probability" => format!("1/{}", dice.scale(3, 1000)).into(),
-        "fr_threshold" | "hai_after" | "hai_factor" => (dice.between(1, 8) as i64).into(),
+        "fr_threshold" | "hai_after" | "hai_factor" | "retx_reset_threshold" => {
+            (dice.between(1, 8) as i64).into()
+        }
         // What defaults look like tells the rest.
         _ if key.default == "true" || key.default == "false" => dice.percent(50).into(),
         _ if key.default.ends_with("bps") => rate(sketch.rate()).into(),
@@ -232,7 +234,8 @@ fn value(sketch: &mut Sketch, key: &Key) -> Option<Value> {
         "cnp_interval" | "period" | "alpha_timer" | "increase_timer" | "time_reset" => {
             time(sketch.period()).into()
         }
-        _ if key.default.ends_with('s') || key.name == "min_rtt" => time(sketch.time()).into(),
+        "min_rtt" | "base_target" | "fs_range" => time(sketch.time()).into(),
+        _ if key.default.ends_with('s') => time(sketch.time()).into(),
         // Ratios.
         _ if key.default.parse::<f64>().is_ok() || key.default.contains('/') => {
             format!("1/{}", dice.scale(1, 100)).into()

@@ -2,6 +2,7 @@
 
 mod choice;
 mod congestion_control;
+mod cubic;
 mod dcqcn;
 mod dctcp;
 mod ecn_tcp;
@@ -9,19 +10,22 @@ mod newreno;
 mod none;
 mod pcn;
 mod qcn;
+mod swift;
 mod timely;
 
 pub(crate) use choice::{Chosen, congestion_control};
 pub use congestion_control::CongestionControl;
 
 /// Every value of `congestion_control`, in the order of a list of them.
-pub const CONGESTION_CONTROLS: [CongestionControl; 8] = [
+pub const CONGESTION_CONTROLS: [CongestionControl; 10] = [
     CongestionControl::of::<none::PfcAlone>(),
     CongestionControl::of::<qcn::Qcn>(),
     CongestionControl::of::<dcqcn::Dcqcn>(),
     CongestionControl::of::<timely::Timely>(),
     CongestionControl::of::<pcn::Pcn>(),
+    CongestionControl::of::<swift::Swift>(),
     CongestionControl::of::<newreno::NewReno>(),
     CongestionControl::of::<ecn_tcp::EcnTcp>(),
     CongestionControl::of::<dctcp::Dctcp>(),
+    CongestionControl::of::<cubic::Cubic>(),
 ];

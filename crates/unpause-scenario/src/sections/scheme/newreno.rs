@@ -21,6 +21,14 @@ section!(Keys for NewReno {
          priority excepted" => cp.drop_probability;
 });
 
+/// The congestion point that drops packets, if any are to be dropped.
+pub(super) fn dropping(faults: faults::Params) -> congestion_point::Config {
+    match faults.drop_probability > Fraction::ZERO {
+        true => congestion_point::Config::Faults(faults),
+        false => congestion_point::Config::None,
+    }
+}
+
 impl Scheme for NewReno {
     const NAME: &'static str = "newreno";
     const SUMMARY: &'static str = "TCP NewReno (RFC 6582): the window is halved at a loss";
@@ -29,12 +37,8 @@ impl Scheme for NewReno {
     type Keys = Keys;
 
     fn config(self) -> SchemeConfig {
-        let drops = self.cp.drop_probability > Fraction::ZERO;
         SchemeConfig {
-            congestion_point: match drops {
-                true => congestion_point::Config::Faults(self.cp),
-                false => congestion_point::Config::None,
-            },
+            congestion_point: dropping(self.cp),
             tcp: congestion_control::Config::NewReno(Default::default()),
             ..SchemeConfig::default()
         }

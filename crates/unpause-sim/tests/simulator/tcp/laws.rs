@@ -1,7 +1,7 @@
 //! What is known of TCP and DCTCP in closed form.
 
 use unpause_protocols::congestion_point::dctcp_red::{self, Threshold};
-use unpause_protocols::units::Fraction;
+use unpause_protocols::units::{Fraction, Rate};
 use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
 use super::*;
@@ -106,4 +106,56 @@ fn sawtooth(flows: u32) -> (f64, f64, f64) {
     let period = span / f64::from(crossings) / rtt;
     let highest = queue.iter().copied().fold(0.0, f64::max);
     (amplitude, period, highest)
+}
+
+/// RFC 9438, 4.2: between losses the window is C (t - K)^3 + W_max, with C = 0.4 segments/s^3 and a loss
+/// that leaves 0.7 of it. One segment of the first window is lost.
+#[test]
+fn the_window_of_cubic_is_the_cubic_of_the_time_since_the_loss() {
+    const W_MAX: f64 = 100.0;
+    let tcp = newreno::Params {
+        initial_window: W_MAX as u32,
+        grow_only_if_limiting: false,
+        ..params()
+    };
+    let mut config = pair(cubic(tcp), 1, &[0], &[]);
+    // A round trip of 200 ms, in which Reno gains little, and links that spread the ACKs over it.
+    config.fabric = star(&[Rate::from_mbps(10), Rate::from_mbps(10)], ms(50));
+    config.host.tcp.syn_timeout = ms(1000);
+    config.traffic = vec![TrafficSpec::Flows(vec![FlowSpec {
+        recorded: true,
+        ..tcp_flow(1, 2, None)
+    }])];
+    config.probes.interval = ms(10);
+    config.stop = ms(11_000);
+    let results = run(&config);
+    let windows: Vec<(f64, f64)> = results
+        .flow_series
+        .iter()
+        .map(|s| {
+            (
+                s.time.as_secs_f64(),
+                s.cwnd_bytes.unwrap() as f64 / MSS as f64,
+            )
+        })
+        .collect();
+    // While it repairs the loss, the window holds what duplicate ACKs let go, too.
+    let inflated = windows.iter().position(|w| w.1 > W_MAX + 1.0).unwrap();
+    let (_, after) = windows.split_at(inflated);
+    let start = after.iter().position(|w| w.1 < 0.72 * W_MAX).unwrap();
+    let (_, stage) = after.split_at(start);
+    let begin = stage[0].0;
+    let k = (0.3 * W_MAX / 0.4_f64).cbrt();
+    for (time, window) in stage {
+        let t = time - begin;
+        let cubic = |t: f64| 0.4 * (t - k).powi(3) + W_MAX;
+        // An ACK takes it towards where it should be a round trip later.
+        let (early, late) = (cubic(t + 0.2) + 0.5, cubic(t - 0.2) - 0.5);
+        assert!(
+            (late..early).contains(window),
+            "{window} at {t}: {late} to {early}"
+        );
+    }
+    assert!(stage.last().unwrap().1 > 1.25 * W_MAX);
+    assert_eq!(results.totals.dropped_packets, 1);
 }

@@ -28,6 +28,10 @@ pub fn params() -> newreno::Params {
     }
 }
 
+pub fn cubic(tcp: newreno::Params) -> Law {
+    (congestion_control::Config::Cubic(Default::default()), tcp)
+}
+
 /// A law, and the TCP that repairs losses under it.
 pub type Law = (congestion_control::Config, newreno::Params);
 

@@ -1,0 +1,58 @@
+//! Swift (SIGCOMM 2020).
+
+use unpause_protocols::congestion_control::{self, swift};
+use unpause_protocols::units::Time;
+use unpause_sim::config::SchemeConfig;
+
+use super::congestion_control::Scheme;
+use crate::text::error::Checked;
+use crate::text::quantity::{Duration, Ratio};
+use crate::text::section::{ordered, section};
+
+pub(super) use swift::Params as Swift;
+
+section!(Keys for Swift {
+    base_target: Duration = "1.5 x base RTT of the topology" "target RTT of a flow with a large window"
+        => base_target;
+    fs_range: Duration = "5 x base_target" "what the target of a flow with a small window has more"
+        => fs_range;
+    fs_min_cwnd: Ratio "packets; windows up to this have the largest target" => fs_min_cwnd;
+    fs_max_cwnd: Ratio "packets; windows from this on have the smallest target" => fs_max_cwnd;
+    ai: Ratio "packets; additive increase in a round trip" => ai;
+    beta: Ratio "gain of a decrease" => beta;
+    max_mdf: Ratio "the most that is cut of a window at once" => max_mdf;
+    min_cwnd: Ratio "packets; the window never falls below this" => min_cwnd;
+    retx_reset_threshold: u32 "timeouts in a row after which the window is the least"
+        => retx_reset_threshold;
+});
+
+impl Scheme for Swift {
+    const NAME: &'static str = "swift";
+    const SUMMARY: &'static str = "Swift (SIGCOMM 2020): windows that keep the RTT at a target";
+    type Keys = Keys;
+
+    fn defaults(keys: &Keys, base_rtt: &dyn Fn() -> Time) -> Self {
+        let base_target = keys.base_target.as_ref().map_or_else(
+            || Time::from_ps(base_rtt().as_ps().saturating_mul(3) / 2),
+            |written| written.get_ref().0,
+        );
+        Self {
+            base_target,
+            fs_range: Time::from_ps(base_target.as_ps().saturating_mul(5)),
+            ..Self::default()
+        }
+    }
+
+    fn check(&self, keys: &Keys) -> Checked<()> {
+        let least = ("fs_min_cwnd", &keys.fs_min_cwnd);
+        let most = ("fs_max_cwnd", &keys.fs_max_cwnd);
+        ordered(least, &self.fs_min_cwnd, most, &self.fs_max_cwnd)
+    }
+
+    fn config(self) -> SchemeConfig {
+        SchemeConfig {
+            roce: congestion_control::Config::Swift(self),
+            ..SchemeConfig::default()
+        }
+    }
+}

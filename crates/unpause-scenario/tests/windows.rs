@@ -1,0 +1,158 @@
+//! Swift and CUBIC in scenarios: their keys, their defaults, and that they run.
+
+use std::path::Path;
+
+use arrow_array::Array as _;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use unpause_protocols::congestion_control::swift::Packets;
+use unpause_protocols::congestion_control::{Config, cubic, swift};
+use unpause_protocols::congestion_point;
+use unpause_protocols::units::{Fraction, Time};
+use unpause_scenario::{NoProgress, Options, Scenario, execute};
+
+const SCENARIO: &str = r#"
+duration = "1ms"
+
+[topology]
+builder = "single-switch"
+hosts = 5
+rate = "10Gbps"
+delay = "5us"
+
+[[scheme]]
+name = "Swift"
+congestion_control = "swift"
+
+[[scheme]]
+name = "Swift, own values"
+congestion_control = "swift"
+swift = { base_target = "40us", fs_min_cwnd = 0.5, fs_max_cwnd = 50, ai = "1/4", beta = 0.4, max_mdf = 0.3, min_cwnd = 0.01, retx_reset_threshold = 3 }
+
+[[scheme]]
+name = "CUBIC"
+congestion_control = "cubic"
+
+[[scheme]]
+name = "beside"
+congestion_control = "dcqcn"
+tcp = "cubic"
+cubic = { c = 0.5, beta = "3/4", fast_convergence = false, ecn = true }
+
+[[traffic]]
+name = "incast"
+kind = "flow"
+from = "H1..H4"
+to = "H0"
+record = true
+"#;
+
+fn scenario(text: &str) -> Result<Scenario, String> {
+    Scenario::parse(text, Path::new("test.toml")).map_err(|error| error.explain())
+}
+
+#[test]
+fn keys_set_the_parameters_and_the_topology_the_target() {
+    let scenario = scenario(SCENARIO).unwrap();
+    let laws = |run: usize| {
+        let scheme = &scenario.runs()[run].config.scheme;
+        (&scheme.roce, &scheme.tcp)
+    };
+    // Four links of 5 us there and back, and half as much again.
+    let derived = swift::Params {
+        base_target: Time::from_us(30),
+        fs_range: Time::from_us(150),
+        ..swift::Params::default()
+    };
+    assert_eq!(laws(0).0, &Config::Swift(derived));
+    let own = swift::Params {
+        base_target: Time::from_us(40),
+        fs_range: Time::from_us(200),
+        fs_min_cwnd: Packets::of(1, 2),
+        fs_max_cwnd: Packets::of(50, 1),
+        ai: Packets::of(1, 4),
+        beta: Fraction::of(2, 5),
+        max_mdf: Fraction::of(3, 10),
+        min_cwnd: Packets::of(1, 100),
+        retx_reset_threshold: 3,
+    };
+    assert_eq!(laws(1).0, &Config::Swift(own));
+    assert_eq!(laws(2).1, &Config::Cubic(cubic::Params::default()));
+    let own = cubic::Params {
+        c: Fraction::of(1, 2),
+        beta: Fraction::of(3, 4),
+        fast_convergence: false,
+        ecn: true,
+    };
+    assert_eq!(laws(3).1, &Config::Cubic(own));
+    assert!(matches!(laws(3).0, Config::Dcqcn(_)));
+}
+
+#[test]
+fn drops_by_chance_are_those_of_the_table() {
+    let dropping = SCENARIO.replace(
+        "congestion_control = \"cubic\"\n",
+        "congestion_control = \"cubic\"\ncubic = { drop_probability = \"1%\" }\n",
+    );
+    let point = |text: &str| {
+        let scenario = scenario(text).unwrap();
+        scenario.runs()[2].config.scheme.congestion_point.clone()
+    };
+    assert_eq!(point(SCENARIO), congestion_point::Config::None);
+    assert!(matches!(
+        point(&dropping),
+        congestion_point::Config::Faults(_)
+    ));
+}
+
+#[test]
+fn values_that_cannot_be_are_explained() {
+    for (from, to, why) in [
+        (
+            "ai = \"1/4\"",
+            "ai = 0",
+            "`ai` cannot be this: no packet at all",
+        ),
+        (
+            "fs_max_cwnd = 50",
+            "fs_max_cwnd = 0.1",
+            "`fs_min_cwnd` is above `fs_max_cwnd`",
+        ),
+        (
+            "beta = \"3/4\"",
+            "beta = 2",
+            "`beta` cannot be this: more than 1",
+        ),
+    ] {
+        let said = scenario(&SCENARIO.replace(from, to)).unwrap_err();
+        assert!(said.contains(why), "{said}");
+    }
+}
+
+#[test]
+fn a_window_of_roce_stands_beside_its_rate_in_the_tables() {
+    let scenario = scenario(SCENARIO).unwrap();
+    let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
+    let series = &outcome.tables.flow_series;
+    let column = |name| series.column_by_name(name).unwrap();
+    let (runs, cwnd, rate) = (
+        column("run"),
+        column("cwnd_bytes"),
+        column("controller_rate_bps"),
+    );
+    let runs = runs.as_primitive::<arrow_array::types::UInt32Type>();
+    let cwnd = cwnd.as_primitive::<UInt64Type>();
+    let mut seen = [0; 4];
+    for row in 0..series.num_rows() {
+        let run = runs.value(row) as usize;
+        seen[run] += 1;
+        // Swift has both, CUBIC over TCP a window, DCQCN a rate.
+        let expected = [(true, true), (true, true), (true, false), (false, true)][run];
+        assert_eq!(
+            (cwnd.is_valid(row), rate.is_valid(row)),
+            expected,
+            "run {run}"
+        );
+    }
+    assert!(seen.iter().all(|rows| *rows > 0), "{seen:?}");
+}
