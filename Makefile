@@ -15,7 +15,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .PHONY: help demo test test-rust test-python lint install format docs clean
 .PHONY: bench bench-mechanisms bench-peers bench-linear bench-gate bench-gate-update
-.PHONY: vopr soak loom mutants validate-ns3 validate-ns3-update
+.PHONY: vopr vopr-kill vopr-mutations soak loom mutants validate-ns3 validate-ns3-update
 .DEFAULT_GOAL := help
 
 help:
@@ -32,6 +32,8 @@ help:
 	@echo "make bench-linear       run time against packets, drawn into docs/img/linear.png"
 	@echo "make bench-gate         instruction counts against the record; bench-gate-update renews it"
 	@echo "make vopr      random scenarios through everything; SEED=1 COUNT=300 choose (docs/vopr.md)"
+	@echo "make vopr-kill kill runs and sweeps at random moments, and look at what they leave"
+	@echo "make vopr-mutations  break the engine on purpose: which check notices, and how soon"
 	@echo "make soak      the same on all cores until Ctrl-C, or for SECONDS=3600"
 	@echo "make loom      what threads share, in every interleaving"
 	@echo "make mutants   share of mutants of the mechanisms that tests catch; SHARD=0/8"
@@ -110,8 +112,15 @@ VOPR := cargo run --release --quiet --package unpause-vopr --
 vopr:
 	$(VOPR) run --seed $(SEED) --count $(COUNT)
 
+vopr-kill:
+	cargo build --release --quiet --package unpause-cli
+	$(VOPR) kill --python $(BIN)/unpause
+
+vopr-mutations:
+	$(VOPR) mutations
+
 soak:
-	$(VOPR) run --seed $(SEED) $(if $(SECONDS),--seconds $(SECONDS)) --coverage
+	$(VOPR) run --seed $(SEED) $(if $(SECONDS),--seconds $(SECONDS))
 
 # Barrier and mail of the engine under loom.
 loom:

@@ -240,3 +240,40 @@ fn a_connection_without_an_answer_is_told_of() {
     let gave_up = "gave-up: 1 of 1 flows of traffic `long` gave up: their TCP had no answer";
     assert!(said.iter().any(|message| message == gave_up), "{said:?}");
 }
+
+/// Neither its own `transport` nor what it needs TCP for is asked of a scheme that leaves it out.
+#[test]
+fn an_entry_is_tcp_in_the_schemes_that_take_part() {
+    let text = |schemes: &str| {
+        format!(
+            "duration = '1ms'
+            topology = {{ builder = 'single-switch', hosts = 3, rate = '10Gbps', delay = '1us' }}
+            pias = {{ thresholds = ['10KB'], priorities = [5, 4] }}
+            scheme = [{{ name = 'PFC' }}, {{ name = 'both', tcp = 'dctcp' }}]
+            [[traffic]]
+            name = 'over TCP'
+            kind = 'flow'
+            from = 'H0'
+            to = 'H1'
+            size = '0B'
+            transport = 'tcp'
+            {schemes}
+            [[traffic]]
+            name = 'over RoCE'
+            kind = 'flow'
+            from = 'H2'
+            to = 'H1'
+            size = '1KB'
+            priority = 3
+            offered = '1Gbps'
+            schemes = 'PFC'"
+        )
+    };
+    let scenario = scenario(&text("schemes = 'both'"));
+    let [pfc, both] = scenario.runs() else {
+        panic!("two schemes")
+    };
+    assert!(!pfc.config.uses(Transport::Tcp) && both.config.uses(Transport::Tcp));
+    let error = Scenario::parse(&text(""), Path::new("test.toml")).unwrap_err();
+    assert_eq!(error.to_string(), "scheme `PFC` has no TCP");
+}

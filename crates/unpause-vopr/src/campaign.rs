@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::coverage::{Coverage, features};
+use crate::coverage::{Coverage, features, in_few_lines};
 use crate::generate::generate;
 use crate::judge::{Broken, Cost, Scope, Verdict, guarded, judge};
 use crate::shrink::shrink;
@@ -23,6 +23,8 @@ pub struct Plan {
     pub jobs: usize,
     /// No seed is begun after so long.
     pub time: Option<Duration>,
+    /// The first failing seed ends it, and is not shrunk.
+    pub first: bool,
     /// Where the shrunk scenarios of failing seeds go.
     pub output: PathBuf,
 }
@@ -34,7 +36,7 @@ pub struct Summary {
     pub seeds: u64,
     /// What refused scenarios say, digits aside: how often, and one seed.
     pub refused: BTreeMap<String, (u64, u64)>,
-    /// Refused without a place in a file.
+    /// Refused without a place in a file, as [`crate::judge::PLACELESS`] allows.
     pub without_place: u64,
     /// Scenarios larger than what is run.
     pub too_large: Vec<u64>,
@@ -52,17 +54,21 @@ pub struct Summary {
     pub cpu: Duration,
 }
 
-/// A seed that takes so long, in a run that cannot be watched any more, will never end.
-const STUCK: Duration = Duration::from_secs(300);
+/// A seed that has not ended while the process used so much CPU time for each job will never end. It is
+/// no time on the clock, so that a busy machine trips nothing; what hangs in a window or before a barrier
+/// does use the CPU.
+const STUCK: Duration = Duration::from_secs(100);
 
-/// Judges all seeds. Nothing but `stop` ends it early.
+/// What a job is at: a seed, and the CPU time of the process when it began.
+type Slot = Mutex<Option<(u64, Duration)>>;
+
+/// Judges all seeds, or as many as can be until `stop` or the plan's time.
 pub fn run(plan: &Plan, stop: &AtomicBool) -> Summary {
     let cpu = cpu_time::ProcessTime::now();
     let begun = Instant::now();
     let next = AtomicU64::new(0);
     let summary = Mutex::new(Summary::default());
-    let busy: Vec<Mutex<Option<(u64, Instant)>>> =
-        (0..plan.jobs).map(|_| Mutex::new(None)).collect();
+    let busy: Vec<Slot> = (0..plan.jobs).map(|_| Mutex::new(None)).collect();
     let ended = AtomicU64::new(0);
     std::thread::scope(|scope| {
         for slot in &busy {
@@ -76,15 +82,15 @@ pub fn run(plan: &Plan, stop: &AtomicBool) -> Summary {
                         break;
                     }
                     let seed = plan.seed.wrapping_add(number);
-                    *slot.lock().expect("no panic gets here") = Some((seed, Instant::now()));
-                    one(seed, plan, directory.path(), &summary);
+                    *slot.lock().expect("no panic gets here") = Some((seed, cpu.elapsed()));
+                    one(seed, plan, directory.path(), &summary, stop);
                     *slot.lock().expect("no panic gets here") = None;
                 }
                 ended.fetch_add(1, Ordering::Relaxed);
             };
             scope.spawn(work);
         }
-        watch(plan, &summary, &busy, &ended);
+        watch(plan, &summary, &busy, &ended, cpu);
     });
     let mut summary = summary.into_inner().expect("no panic gets here");
     summary.cpu = cpu.elapsed();
@@ -93,7 +99,13 @@ pub fn run(plan: &Plan, stop: &AtomicBool) -> Summary {
     summary
 }
 
-fn one(seed: u64, plan: &Plan, directory: &std::path::Path, summary: &Mutex<Summary>) {
+fn one(
+    seed: u64,
+    plan: &Plan,
+    directory: &std::path::Path,
+    summary: &Mutex<Summary>,
+    stop: &AtomicBool,
+) {
     let begun = Instant::now();
     let made = guarded(|| generate(seed));
     let case = match made {
@@ -112,8 +124,12 @@ fn one(seed: u64, plan: &Plan, directory: &std::path::Path, summary: &Mutex<Summ
     let verdict = judge(&case, directory, Scope::Sample);
     let took = begun.elapsed().as_millis() as u64;
     let failed = match &verdict {
+        Verdict::Broken(broken) if plan.first => {
+            stop.store(true, Ordering::Relaxed);
+            Some((seed, broken.clone(), PathBuf::new()))
+        }
         Verdict::Broken(broken) => {
-            let (small, broken) = shrink(&case, broken, directory);
+            let (small, broken) = shrink(&case, broken, directory, stop);
             let comment = format!("seed {seed}, {}: {}", broken.check, broken.what);
             let path = small.save(&plan.output, &comment).unwrap_or_default();
             eprintln!(
@@ -149,20 +165,20 @@ fn one(seed: u64, plan: &Plan, directory: &std::path::Path, summary: &Mutex<Summ
 fn watch(
     plan: &Plan,
     summary: &Mutex<Summary>,
-    busy: &[Mutex<Option<(u64, Instant)>>],
+    busy: &[Slot],
     ended: &AtomicU64,
+    cpu: cpu_time::ProcessTime,
 ) {
     let is_terminal = std::io::stderr().is_terminal();
     let mut shown = Instant::now();
     while (ended.load(Ordering::Relaxed) as usize) < plan.jobs {
         std::thread::sleep(Duration::from_millis(50));
+        let now = cpu.elapsed();
         for slot in busy {
             let at = *slot.lock().expect("no panic gets here");
-            if let Some((seed, since)) = at.filter(|(_, since)| since.elapsed() > STUCK) {
-                eprintln!(
-                    "seed {seed} has not ended after {} s: it hangs",
-                    since.elapsed().as_secs()
-                );
+            if let Some(seed) = at.and_then(|at| stuck(at, now, plan.jobs)) {
+                eprintln!("seed {seed} hangs; before it:");
+                eprint!("{}", summary.lock().expect("no panic gets here").text());
                 std::process::exit(1);
             }
         }
@@ -179,6 +195,11 @@ fn watch(
             let _ = std::io::stderr().flush();
         }
     }
+}
+
+/// The seed that a job is at, if it should have ended when the process has used `now` of CPU time.
+fn stuck((seed, since): (u64, Duration), now: Duration, jobs: usize) -> Option<u64> {
+    (now.saturating_sub(since) > STUCK * jobs as u32).then_some(seed)
 }
 
 impl Summary {
@@ -230,6 +251,7 @@ impl Summary {
             "seeds with a run on several threads: {}\n",
             threads.join(", ")
         );
+        text += &in_few_lines(&self.coverage, self.seeds);
         if !self.too_large.is_empty() {
             let some: Vec<String> = self.too_large.iter().take(5).map(u64::to_string).collect();
             text += &format!("too large: {} …\n", some.join(", "));
@@ -248,5 +270,34 @@ impl Summary {
         lines
             .map(|(feature, seeds)| format!("{seeds:8} {feature}\n"))
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_cpu_time_makes_a_seed_hang() {
+        let begun = Duration::from_secs(1_000);
+        assert_eq!(stuck((7, begun), begun + STUCK, 2), None);
+        assert_eq!(stuck((7, begun), begun + 2 * STUCK, 2), None);
+        let more = begun + 2 * STUCK + Duration::from_secs(1);
+        assert_eq!(stuck((7, begun), more, 2), Some(7));
+    }
+
+    #[test]
+    fn a_campaign_that_is_stopped_judges_nothing_more_and_has_a_summary() {
+        let plan = Plan {
+            seed: 0,
+            count: u64::MAX,
+            jobs: 2,
+            time: None,
+            first: false,
+            output: PathBuf::new(),
+        };
+        let summary = run(&plan, &AtomicBool::new(true));
+        assert_eq!(summary.seeds, 0);
+        assert!(summary.text().starts_with("0 seeds: 0 failed"));
     }
 }

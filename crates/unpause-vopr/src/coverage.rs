@@ -70,6 +70,64 @@ fn is_choice(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
+/// What a summary says of coverage: features that choose among names, with seeds in 100.
+const SHOWN: [(&str, &[&str]); 7] = [
+    ("builders", &["topology.builder"]),
+    (
+        "switches",
+        &[
+            "switch.model",
+            "switch.pipeline.flow_control",
+            "switch.queueing",
+            "switch.scheduler.kind",
+            "pfc.mode",
+        ],
+    ),
+    ("congestion control", &["scheme.congestion_control"]),
+    ("TCP beside it", &["scheme.tcp"]),
+    ("marking", &["scheme.marking"]),
+    ("traffic", &["traffic.kind", "traffic.transport"]),
+    (
+        "sweeps, priorities, probes",
+        &[
+            "sweep.key",
+            "pias.priorities",
+            "traffic.priority_by_size.upto",
+            "probes.ports",
+            "probes.packets",
+            "probes.deadlock",
+        ],
+    ),
+];
+
+/// A line for each kind of feature: how many of 100 seeds had which.
+pub fn in_few_lines(coverage: &Coverage, seeds: u64) -> String {
+    let mut text = String::new();
+    for (what, paths) in SHOWN {
+        let mut found = Vec::new();
+        for path in paths {
+            for (feature, &count) in coverage {
+                let Some(rest) = feature.strip_prefix(path) else {
+                    continue;
+                };
+                let name = match rest.strip_prefix(" = ") {
+                    Some(value) => value.trim_matches('"'),
+                    None if rest.is_empty() => *path,
+                    None => continue,
+                };
+                found.push((count, name));
+            }
+        }
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        let share = |count: u64| 100.0 * count as f64 / seeds.max(1) as f64;
+        let found = found
+            .iter()
+            .map(|(count, name)| format!("{name} {:.1}", share(*count)));
+        text += &format!("% of seeds, {what}: {}\n", Vec::from_iter(found).join(", "));
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

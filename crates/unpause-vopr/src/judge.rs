@@ -26,7 +26,8 @@ pub struct Broken {
 }
 
 impl Broken {
-    fn new(check: &str, what: impl Into<String>) -> Self {
+    /// What a check found.
+    pub fn new(check: &str, what: impl Into<String>) -> Self {
         Self {
             check: check.to_owned(),
             what: what.into().replace('\n', " "),
@@ -45,6 +46,26 @@ pub enum Verdict {
     TooLarge,
     /// A check failed.
     Broken(Broken),
+}
+
+/// Refusals that may come without a place in the file: those that the simulator makes of numbers which
+/// several keys have a part in. Any other that does is a failure of the check `place`.
+pub const PLACELESS: [&str; 3] = [
+    "is above the largest egress queue",
+    "is above the pool",
+    "overflows before its XOFF",
+];
+
+/// What comes of a scenario that is refused with these words.
+pub fn refused(why: String, has_place: bool) -> Result<String, Broken> {
+    let is_known = || PLACELESS.iter().any(|known| why.contains(known));
+    match has_place || is_known() {
+        true => Ok(why),
+        false => Err(Broken::new(
+            "place",
+            format!("refused without a place: {why}"),
+        )),
+    }
 }
 
 /// What was run.
@@ -101,17 +122,24 @@ pub fn judge(case: &Case, directory: &Path, scope: Scope<'_>) -> Verdict {
     }
 }
 
+fn refusal(why: String, has_place: bool) -> Verdict {
+    match refused(why, has_place) {
+        Ok(why) => Verdict::Refused(why, has_place),
+        Err(broken) => Verdict::Broken(broken),
+    }
+}
+
 fn judge_unguarded(case: &Case, directory: &Path, scope: Scope<'_>) -> Verdict {
     let scenario = match case.compile(directory) {
         Ok(scenario) => scenario,
-        Err(error) => return Verdict::Refused(error.to_string(), error.location().is_some()),
+        Err(error) => return refusal(error.to_string(), error.location().is_some()),
     };
     let mut dice = Dice::new(case.seed ^ 0x5eed);
     let mut cost = Cost::default();
     for run in scenario.runs() {
         match judge_run(&run.config, scope, &mut dice, &mut cost) {
             Ok(()) => {}
-            Err(Stop::Refused(why)) => return Verdict::Refused(why, false),
+            Err(Stop::Refused(why)) => return refusal(why, false),
             Err(Stop::TooLarge) => return Verdict::TooLarge,
             Err(Stop::Broken(broken)) => return Verdict::Broken(broken),
         }
@@ -121,11 +149,11 @@ fn judge_unguarded(case: &Case, directory: &Path, scope: Scope<'_>) -> Verdict {
     {
         return Verdict::Broken(Broken::new("tables", what));
     }
-    if scope.chosen("keys", 20, &mut dice) {
+    if scope.chosen("keys", 20, &mut dice) || scope == Scope::Only("place") {
         let all = scope != Scope::Sample;
-        match keys::have_effect(case, scenario.runs(), directory, all) {
+        match keys::have_effect(case, &scenario, directory, all) {
             Ok(keys) => cost.keys += keys,
-            Err(what) => return Verdict::Broken(Broken::new("keys", what)),
+            Err(broken) => return Verdict::Broken(broken),
         }
     }
     Verdict::Sound(cost)
@@ -451,6 +479,14 @@ mod tests {
         let results = simulate(&scenario.runs()[0].config, How::OnThreads(1)).unwrap();
         assert!(results.flows[0].fct.is_some());
         assert_eq!(results.flows[0].fct, results.flows[0].ideal_fct);
+    }
+
+    #[test]
+    fn a_refusal_has_a_place_or_is_known_to_have_none() {
+        assert!(refused("`tcp` has no effect".into(), true).is_ok());
+        assert!(refused("a frame (9 B) is above the pool (8 B)".into(), false).is_ok());
+        let broken = refused("inf events".into(), false).unwrap_err();
+        assert_eq!(broken.check, "place");
     }
 
     #[test]

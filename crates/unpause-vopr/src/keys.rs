@@ -1,58 +1,83 @@
 //! Every key has an effect or is refused.
 //!
 //! A key of the scenario gets another value, or a scenario gets a key of another one; then the reader
-//! either refuses it, or what it compiles to differs.
+//! either refuses it, with its place, or what it compiles to differs.
 
 use std::path::Path;
 
 use toml::{Table, Value};
-use unpause_scenario::Run;
+use unpause_scenario::Scenario;
 
 use crate::case::Case;
 use crate::dice::Dice;
 use crate::generate::generate;
+use crate::judge::{Broken, refused};
 
-/// Changes some keys of `case`, which compiles to `runs`, or `all` of them; answers how many.
+/// Changes some keys of `case`, which compiles to `scenario`, or `all` of them; answers how many.
 ///
 /// # Errors
 ///
-/// The key that changes nothing.
-pub fn have_effect(case: &Case, runs: &[Run], directory: &Path, all: bool) -> Result<u64, String> {
+/// The key that changes nothing, or what is refused without a place.
+pub fn have_effect(
+    case: &Case,
+    scenario: &Scenario,
+    directory: &Path,
+    all: bool,
+) -> Result<u64, Broken> {
     let dice = &mut Dice::new(case.seed ^ 0x6b65_7973);
+    let donor = generate(case.seed.wrapping_add(dice.between(1, 1000)));
+    let before = &fingerprint(scenario);
     let mut changed = 0;
-    let before = fingerprint(runs);
     let paths: Vec<Vec<String>> = leaves(&case.document, &[])
         .into_iter()
         .filter(|path| !is_without_effect(case, path))
         .collect();
     for path in dice.some(&paths, if all { paths.len() } else { 3 }) {
         changed += 1;
-        let values = other_values(get(&case.document, &path));
-        let differs = values.is_empty()
-            || values.into_iter().any(|value| {
-                let mut other = case.clone();
-                *get_mut(&mut other.document, &path) = value;
-                changes(&other, &before, directory)
-            });
+        let mut differs = false;
+        for value in other_values(case, &donor, &path) {
+            let mut other = with_files_of(case, &donor);
+            *get_mut(&mut other.document, &path) = value;
+            differs = differs || changes(&other, before, directory)?;
+        }
         if !differs {
-            return Err(format!("`{}` has no effect", path.join(".")));
+            let key = path.join(".");
+            return Err(Broken::new("keys", format!("`{key}` has no effect")));
         }
     }
-    changed += transplant(case, &before, directory, all)?;
+    changed += transplant(case, &donor, before, directory, all)?;
     Ok(changed)
 }
 
+/// The case with files of another one beside its own.
+fn with_files_of(case: &Case, donor: &Case) -> Case {
+    let mut other = case.clone();
+    for (name, text) in &donor.files {
+        let file = other.files.entry(name.clone());
+        file.or_insert_with(|| text.clone());
+    }
+    other
+}
+
 /// Puts a key or a table of another scenario where this one has none.
-fn transplant(case: &Case, before: &str, directory: &Path, all: bool) -> Result<u64, String> {
+fn transplant(
+    case: &Case,
+    donor: &Case,
+    before: &str,
+    directory: &Path,
+    all: bool,
+) -> Result<u64, Broken> {
     let dice = &mut Dice::new(case.seed ^ 0x646f_6e6f_7200);
-    let donor = generate(case.seed.wrapping_add(dice.between(1, 1000)));
     let sections = ["host", "tcp", "switch", "pfc", "pias", "probes"];
     let mut found = Vec::new();
     for section in sections {
         let own = case.document.get(section).and_then(Value::as_table);
         let theirs = donor.document.get(section).and_then(Value::as_table);
         for (key, value) in theirs.into_iter().flatten() {
-            if own.is_none_or(|own| !own.contains_key(key)) {
+            let is_new = own.is_none_or(|own| !own.contains_key(key));
+            let path = [section.to_owned(), key.clone()];
+            let has_effect = !is_without_effect(case, &path) && !is_default(section, key, value);
+            if is_new && has_effect {
                 found.push((section, key.clone(), value.clone()));
             }
         }
@@ -60,42 +85,45 @@ fn transplant(case: &Case, before: &str, directory: &Path, all: bool) -> Result<
     let chosen = dice.some(&found, if all { found.len() } else { 2 });
     let changed = chosen.len() as u64;
     for (section, key, value) in chosen {
-        let mut other = case.clone();
-        other.files.extend(
-            donor
-                .files
-                .clone()
-                .into_iter()
-                .filter(|(name, _)| !case.files.contains_key(name)),
-        );
-        let says_default = is_default(section, &key, &value);
-        crate::case::table(&mut other.document, section).insert(key.clone(), value.clone());
-        if !says_default && !changes(&other, before, directory) {
-            return Err(format!(
-                "`{section}.{key}` = {value} can be added, and has no effect"
-            ));
+        let mut other = with_files_of(case, donor);
+        let mut differs = false;
+        // What is there may be the default; another value is not.
+        for value in std::iter::once(value.clone()).chain(alike(&value)) {
+            crate::case::table(&mut other.document, section).insert(key.clone(), value);
+            differs = differs || changes(&other, before, directory)?;
+        }
+        if !differs {
+            let what = format!("`{section}.{key}` = {value} can be added, and has no effect");
+            return Err(Broken::new("keys", what));
         }
     }
     Ok(changed)
 }
 
 /// True if the reader refuses it, or it compiles to something else.
-fn changes(case: &Case, before: &str, directory: &Path) -> bool {
+fn changes(case: &Case, before: &str, directory: &Path) -> Result<bool, Broken> {
     match case.compile(directory) {
-        Ok(scenario) => fingerprint(scenario.runs()) != before,
-        Err(_) => true,
+        Ok(scenario) => Ok(fingerprint(&scenario) != before),
+        Err(error) => refused(error.to_string(), error.location().is_some()).map(|_| true),
     }
 }
 
-fn fingerprint(runs: &[Run]) -> String {
-    let one = |run: &Run| {
+/// Everything that a scenario compiles to.
+fn fingerprint(scenario: &Scenario) -> String {
+    let heading = (
+        scenario.title(),
+        scenario.reference(),
+        scenario.sweep_columns(),
+    );
+    let mut all = format!("{heading:?}");
+    for run in scenario.runs() {
         let names = (&run.names.nodes, &run.names.traffic);
-        format!(
+        all += &format!(
             "{:?} {:?} {:?} {names:?}",
             run.scheme, run.values, run.config
-        )
-    };
-    runs.iter().map(one).collect()
+        );
+    }
+    all
 }
 
 /// Paths of all values that are neither tables nor arrays of tables.
@@ -138,16 +166,37 @@ fn get_mut<'a>(table: &'a mut Table, path: &[String]) -> &'a mut Value {
         })
 }
 
+/// Other values for a key: of the same kind; for a name what the donor has there, else one that nothing
+/// has.
+fn other_values(case: &Case, donor: &Case, path: &[String]) -> Vec<Value> {
+    let value = get(&case.document, path);
+    let of_same_kind = alike(value);
+    if !of_same_kind.is_empty() {
+        return of_same_kind;
+    }
+    match find(&donor.document, path) {
+        Some(other) if other != value && other.type_str() == value.type_str() => {
+            vec![other.clone()]
+        }
+        _ => vec!["nobody-has-this-name".into()],
+    }
+}
+
 /// Other values of the same kind; none for texts that are no quantities.
-fn other_values(value: &Value) -> Vec<Value> {
+fn alike(value: &Value) -> Vec<Value> {
     match value {
         Value::Boolean(value) => vec![(!value).into()],
         Value::Integer(value) => vec![(value + 1).into(), (value / 2).into(), (value * 7).into()],
+        Value::Float(value) => vec![(value * 2.0 + 1.0).into(), (value / 2.0).into()],
+        Value::Array(values) if !values.is_empty() => {
+            vec![values[1..].to_vec().into(), values[..1].to_vec().into()]
+        }
         Value::String(text) => {
             let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
             let (number, unit) = text.split_at(end);
-            match number.parse::<u64>() {
-                Ok(number) if !unit.starts_with("..") => [number * 2 + 1, number / 2, number * 50]
+            match number.parse::<u32>().map(u64::from) {
+                // From nothing to more than any size there is.
+                Ok(n) if !unit.starts_with("..") => [n * 2 + 1, n / 2, n * 50, 0, n * 1_000_000]
                     .map(|other| format!("{other}{unit}").into())
                     .into(),
                 _ => Vec::new(),
@@ -157,9 +206,24 @@ fn other_values(value: &Value) -> Vec<Value> {
     }
 }
 
+/// What a document has at a path.
+fn find<'a>(table: &'a Table, path: &[String]) -> Option<&'a Value> {
+    let (first, rest) = path.split_first()?;
+    rest.iter()
+        .try_fold(table.get(first)?, |value, step| match value {
+            Value::Array(entries) => entries.get(step.parse::<usize>().ok()?),
+            other => other.get(step.as_str()),
+        })
+}
+
 /// Keys that are documented to have none, and those that a scheme or a sweep replaces.
 fn is_without_effect(case: &Case, path: &[String]) -> bool {
-    let written = path.join(".");
+    // What a scheme sets, a sweep replaces as well.
+    let written = match path {
+        [scheme, _, set, key] if scheme == "scheme" && set == "set" => key.clone(),
+        _ => path.join("."),
+    };
+    let is_set = written != path.join(".");
     let replaced = |key: &str| {
         let key = match key.strip_prefix("traffic.T") {
             Some(rest) => format!("traffic.{rest}"),
@@ -172,11 +236,8 @@ fn is_without_effect(case: &Case, path: &[String]) -> bool {
     let mut swept = swept.filter_map(|sweep| sweep["key"].as_str());
     let schemes = entries("scheme").into_iter().flatten();
     let mut set = schemes.filter_map(|scheme| scheme.get("set")?.as_table());
-    if swept.any(replaced) || set.any(|set| set.keys().any(|key| replaced(key))) {
-        return true;
-    }
-    // The steps of a sweep need not reach its end.
-    if path[0] == "sweep" || path[0] == "title" || path[0] == "source" {
+    let by_scheme = set.any(|set| set.keys().any(|key| replaced(key)));
+    if swept.any(replaced) || (!is_set && by_scheme) {
         return true;
     }
     let last = path.last().map_or("", String::as_str);
@@ -189,28 +250,39 @@ fn is_without_effect(case: &Case, path: &[String]) -> bool {
             let capfc = control.is_some_and(|name| name.starts_with("capfc"));
             !capfc || (last == "cut" && control != Some("capfc-calibrate"))
         }
-        // An entry that no scheme takes part in; scaled to what is there.
-        "load_scale" => true,
-        _ => path[0] == "tcp",
+        "upto" => same_priority_twice(case, path),
+        // The steps of a sweep need not reach its end.
+        "to" => path[0] == "sweep",
+        _ => false,
     }
 }
 
-/// What is written is the default, and so changes nothing.
+/// Two classes of `priority_by_size`, or one and what is larger than all, have one priority.
+fn same_priority_twice(case: &Case, path: &[String]) -> bool {
+    let entry = find(&case.document, &path[..path.len().min(2)]);
+    let entry = entry.and_then(Value::as_table);
+    let classes = entry.and_then(|entry| entry.get("priority_by_size")?.as_array());
+    let of = |table: &Table| table.get("priority").and_then(Value::as_integer);
+    let own = entry.and_then(of).unwrap_or(3);
+    let mut all = vec![own];
+    let classes = classes.into_iter().flatten().filter_map(Value::as_table);
+    all.extend(classes.filter_map(of));
+    let count = all.len();
+    all.sort_unstable();
+    all.dedup();
+    all.len() < count
+}
+
+/// A name that is the default, and so changes nothing.
 fn is_default(section: &str, key: &str, value: &Value) -> bool {
     let text = value.as_str().unwrap_or_default();
     match (section, key) {
-        ("host", "framing") => text == "0B",
-        ("host", "payload") => text == "1KB",
-        ("host", "ack_every") => value.as_integer() == Some(1),
         ("switch", "model") => text == "shared-buffer",
         ("switch", "queueing") => text == "fifo",
         ("switch", "scheduler") => value["kind"].as_str() == Some("strict"),
-        ("switch", "pipeline") => false,
+        ("switch", "lossless") => value.as_array().is_some_and(|p| p == &[Value::from(3)]),
         ("pfc", "mode") => text == "standard",
-        ("pfc", "reaction" | "xon_gap") | ("probes", "start") => true,
-        ("tcp", _) => true,
-        ("probes", "pauses") => value.as_bool() == Some(true),
-        ("switch", "lossless") => value.as_array().is_some_and(|p| p.len() == 1),
+        ("tcp", "ack_priority") => text == "flow",
         _ => false,
     }
 }
@@ -229,8 +301,24 @@ mod tests {
 
     #[test]
     fn quantities_get_other_numbers_with_the_same_unit() {
-        let values = other_values(&Value::from("10us"));
-        assert_eq!(values, ["21us", "5us", "500us"].map(Value::from));
-        assert!(other_values(&Value::from("L0..L3")).is_empty());
+        let values = alike(&Value::from("10us"));
+        assert_eq!(values[..3], ["21us", "5us", "500us"].map(Value::from));
+        assert!(alike(&Value::from("L0..L3")).is_empty());
+    }
+
+    #[test]
+    fn a_name_becomes_that_of_another_scenario() {
+        let case = |text: &str| Case {
+            seed: 1,
+            document: text.parse().unwrap(),
+            files: Default::default(),
+        };
+        let path = ["switch", "model"].map(str::to_owned);
+        let own = case("switch.model = 'cioq'");
+        let names = |donor| other_values(&own, &case(donor), &path);
+        assert_eq!(names("switch.model = 'x'"), [Value::from("x")]);
+        let nobody = [Value::from("nobody-has-this-name")];
+        assert_eq!(names("switch.model = 'cioq'"), nobody);
+        assert_eq!(names("duration = '1us'"), nobody);
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! [`generate`](generate::generate) makes a [`Case`](case::Case) of a seed,
 //! [`judge`](judge::judge) runs and checks it, [`shrink`](shrink::shrink) makes one that fails small,
-//! [`campaign`] does that for many seeds.
+//! [`campaign`] does that for many seeds. [`kill`] kills `unpause` at random moments, and
+//! [`mutations`] breaks the engine on purpose, to see whether all this notices.
 
 pub mod campaign;
 pub mod case;
@@ -13,4 +14,6 @@ pub mod digest;
 pub mod generate;
 pub mod judge;
 pub mod keys;
+pub mod kill;
+pub mod mutations;
 pub mod shrink;

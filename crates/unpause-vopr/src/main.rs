@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
@@ -11,6 +11,7 @@ use unpause_vopr::digest;
 use unpause_vopr::generate::generate;
 use unpause_vopr::judge::{Scope, Verdict, judge};
 use unpause_vopr::shrink::shrink;
+use unpause_vopr::{kill, mutations};
 
 /// Random scenarios through the whole of unpause, and what must hold of every one.
 #[derive(Parser)]
@@ -42,6 +43,9 @@ enum Command {
         /// Also print how many seeds had each key.
         #[arg(long)]
         coverage: bool,
+        /// End with the first seed that fails, and do not shrink it.
+        #[arg(long)]
+        first: bool,
     },
     /// Print the scenario of a seed, and the files that it names as comments.
     Show {
@@ -58,6 +62,38 @@ enum Command {
         /// Where the scenario goes.
         #[arg(long, default_value = "results/vopr")]
         output: PathBuf,
+    },
+    /// Kill `unpause run` and `unpause sweep` at random moments, and look at what they leave.
+    Kill {
+        /// Where moments come from.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Runs to kill.
+        #[arg(long, default_value_t = 40)]
+        trials: u64,
+        /// Sweeps to kill.
+        #[arg(long, default_value_t = 5)]
+        sweeps: u64,
+        /// `unpause`, for runs [default: beside this program].
+        #[arg(long)]
+        unpause: Option<PathBuf>,
+        /// `unpause` of the Python package, for sweeps.
+        #[arg(long, default_value = ".venv/bin/unpause")]
+        python: PathBuf,
+    },
+    /// Break the engine on purpose, in a copy, and see which check notices at which seed.
+    Mutations {
+        /// First seed.
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+        /// Seeds judged at most for each.
+        #[arg(long, default_value_t = 10_000)]
+        count: u64,
+        /// Only these; all if none is said.
+        names: Vec<String>,
+        /// Where the copy and what is compiled of it go.
+        #[arg(long, default_value = "target/mutations")]
+        directory: PathBuf,
     },
     /// Print a hash of the results of each seed, to compare two versions with `diff`.
     Digest {
@@ -79,6 +115,7 @@ fn main() -> ExitCode {
             seconds,
             output,
             coverage,
+            first,
         } => {
             let cores = std::thread::available_parallelism().map_or(1, usize::from);
             let plan = Plan {
@@ -86,12 +123,40 @@ fn main() -> ExitCode {
                 count,
                 jobs: jobs.unwrap_or(cores).max(1),
                 time: seconds.map(Duration::from_secs),
+                first,
                 output,
             };
             Ok(run(&plan, coverage))
         }
         Command::Show { seed, output } => show(seed, output),
         Command::Shrink { seed, output } => shrink_seed(seed, &output),
+        Command::Kill {
+            seed,
+            trials,
+            sweeps,
+            unpause,
+            python,
+        } => {
+            let beside = || Ok(std::env::current_exe()?.with_file_name("unpause"));
+            unpause.map_or_else(beside, Ok).and_then(|unpause| {
+                kill_some(&kill::Plan {
+                    seed,
+                    trials,
+                    sweeps,
+                    unpause,
+                    python,
+                })
+            })
+        }
+        Command::Mutations {
+            seed,
+            count,
+            names,
+            directory,
+        } => mutations::run(&names, seed, count, &directory).map(|all_caught| match all_caught {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
+        }),
         Command::Digest { seed, count } => digest_seeds(seed, count),
     };
     result.unwrap_or_else(|error| {
@@ -100,8 +165,23 @@ fn main() -> ExitCode {
     })
 }
 
+/// Set by Ctrl-C and SIGTERM.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// The first Ctrl-C or SIGTERM ends the run in order, with its summary; the second at once.
+fn listen() {
+    let heard = ctrlc::set_handler(|| {
+        if STOP.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+        eprintln!("stopping after the seeds under way");
+    });
+    heard.expect("the only handler of this process");
+}
+
 fn run(plan: &Plan, coverage: bool) -> ExitCode {
-    let summary = campaign::run(plan, &AtomicBool::new(false));
+    listen();
+    let summary = campaign::run(plan, &STOP);
     if coverage {
         print!("{}", summary.coverage_text());
     }
@@ -115,6 +195,18 @@ fn run(plan: &Plan, coverage: bool) -> ExitCode {
         );
     }
     ExitCode::from(u8::from(!summary.failed.is_empty()))
+}
+
+fn kill_some(plan: &kill::Plan) -> std::io::Result<ExitCode> {
+    listen();
+    if !plan.unpause.is_file() {
+        let program = plan.unpause.display();
+        let why = format!("{program} is not there: cargo build --release --package unpause-cli");
+        return Err(std::io::Error::other(why));
+    }
+    let summary = kill::run(plan, &STOP)?;
+    print!("{}", summary.text());
+    Ok(ExitCode::from(u8::from(!summary.failed.is_empty())))
 }
 
 fn show(seed: u64, output: Option<PathBuf>) -> std::io::Result<ExitCode> {
@@ -144,7 +236,7 @@ fn shrink_seed(seed: u64, output: &std::path::Path) -> std::io::Result<ExitCode>
         return Ok(ExitCode::SUCCESS);
     };
     println!("seed {seed} fails: {}: {}", broken.check, broken.what);
-    let (small, broken) = shrink(&case, &broken, directory.path());
+    let (small, broken) = shrink(&case, &broken, directory.path(), &STOP);
     let comment = format!("seed {seed}, {}: {}", broken.check, broken.what);
     println!("{}", small.save(output, &comment)?.display());
     Ok(ExitCode::FAILURE)

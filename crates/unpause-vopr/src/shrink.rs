@@ -1,6 +1,7 @@
 //! Makes a scenario that breaks something small: what can go, goes, as long as the same check fails.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use toml::{Table, Value};
 
@@ -10,10 +11,14 @@ use crate::judge::{Broken, Scope, Verdict, judge};
 /// Scenarios tried at most.
 const MOST_TRIES: usize = 3_000;
 
-/// A smaller scenario that still fails the check that `broken` names, and what that says of it.
-pub fn shrink(case: &Case, broken: &Broken, directory: &Path) -> (Case, Broken) {
+/// A smaller scenario that still fails the check that `broken` names, and what that says of it: the
+/// smallest found until `stop`.
+pub fn shrink(case: &Case, broken: &Broken, directory: &Path, stop: &AtomicBool) -> (Case, Broken) {
     let check = broken.check.clone();
     smallest(case, broken, |case| {
+        if stop.load(Ordering::Relaxed) {
+            return None;
+        }
         match judge(case, directory, Scope::Only(&check)) {
             Verdict::Broken(again) if again.check == check => Some(again),
             _ => None,

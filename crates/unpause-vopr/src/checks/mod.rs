@@ -2,6 +2,8 @@
 
 mod limits;
 mod packets;
+mod pfc;
+mod replay;
 mod totals;
 
 use unpause_sim::config::{Config, NodeId, NodeKind, PortId, SwitchModel};
@@ -14,7 +16,7 @@ pub type Answer = Result<(), String>;
 pub type Check = fn(&Config, &Results) -> Answer;
 
 /// All checks of results, by name.
-pub const CHECKS: [(&str, Check); 13] = [
+pub const CHECKS: [(&str, Check); 18] = [
     ("conservation", totals::conservation),
     ("flows", totals::flows),
     ("ideal", totals::no_faster_than_ideal),
@@ -28,6 +30,11 @@ pub const CHECKS: [(&str, Check); 13] = [
     ("series", limits::series),
     ("packets", packets::packets),
     ("order", packets::order),
+    ("delivery", replay::delivery),
+    ("limits", replay::limits),
+    ("held", pfc::held),
+    ("xon", pfc::xon),
+    ("beyond_xoff", pfc::beyond_xoff),
 ];
 
 /// The first check that fails, and what it says.

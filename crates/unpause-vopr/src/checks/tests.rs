@@ -1,8 +1,9 @@
 //! Each check answers for what it is there for: results are made wrong on purpose.
 
 use unpause_protocols::units::{Rate, Time};
-use unpause_sim::config::Config;
+use unpause_sim::config::{Config, Exit, PipelineConfig, SwitchModel};
 use unpause_sim::results::{Deadlock, PauseRecord, Results};
+use unpause_sim::traffic::TrafficSpec;
 
 use super::CHECKS;
 use crate::case::Case;
@@ -62,7 +63,7 @@ fn what_was_measured_passes() {
 #[test]
 fn what_is_made_wrong_fails_its_check() {
     type Wrong = fn(&mut Config, &mut Results);
-    let cases: [(&str, Wrong); 18] = [
+    let cases: [(&str, Wrong); 26] = [
         ("conservation", |_, r| {
             r.totals.delivered_packets = r.totals.data_packets + 1
         }),
@@ -113,6 +114,38 @@ fn what_is_made_wrong_fails_its_check() {
         ("order", |_, r| {
             let last = r.packets.iter_mut().rfind(|p| p.dst == 0 && p.node == 4);
             last.unwrap().seq = 0;
+        }),
+        ("delivery", |_, r| r.totals.packet_hops += 1),
+        ("delivery", |_, r| r.flows[0].delivered_bytes -= 1),
+        ("delivery", |_, r| r.flows[0].notifications += 1),
+        ("limits", |c, _| {
+            let TrafficSpec::Burst(burst) = &mut c.traffic[0] else {
+                panic!("a burst")
+            };
+            burst.flow.rate_limit = Some(Rate::from_gbps(1));
+        }),
+        ("held", |_, r| {
+            let of_switch = r
+                .port_series
+                .iter_mut()
+                .find(|s| s.node == 4 && s.priority == 3);
+            of_switch.unwrap().ingress_bytes += 1;
+        }),
+        ("xon", |_, r| {
+            let pause = r.pauses.iter_mut().find(|pause| pause.node == 1);
+            pause.unwrap().end = r.totals.simulated;
+        }),
+        ("beyond_xoff", |_, r| {
+            let of_switch = r.ports.iter_mut().find(|p| p.node == 4 && p.priority == 3);
+            of_switch.unwrap().max_ingress_bytes = 1_000_000;
+        }),
+        ("lossless", |c, r| {
+            c.switch.model = SwitchModel::Pipeline(PipelineConfig {
+                exit: Exit::Stop,
+                ..PipelineConfig::default()
+            });
+            let lossless = r.ports.iter_mut().find(|p| p.priority == 3);
+            lossless.unwrap().dropped_packets = 1;
         }),
     ];
     for (check, wrong) in cases {

@@ -42,7 +42,12 @@ pub fn generate(seed: u64) -> Case {
     probes::probes(&mut sketch);
     sweep(&mut sketch);
     set_by_scheme(&mut sketch);
-    if sketch.dice.percent(10) {
+    let entries = sketch.document["traffic"].as_array().into_iter().flatten();
+    let is_random = |entry: &toml::Value| {
+        entry["kind"].as_str() == Some("poisson") || entry.get("mean_interval").is_some()
+    };
+    let random = entries.into_iter().any(is_random);
+    if sketch.dice.percent(if random { 15 } else { 1 }) {
         put(&mut sketch.document, "load_scale", "1/2");
     }
     if sketch.dice.percent(5) {

@@ -44,7 +44,9 @@ pub fn probes(sketch: &mut Sketch) {
             );
         }
     }
-    if sketch.dice.percent(20) {
+    // Only where queues are paused; refused elsewhere, which comes, too.
+    let pauses = !sketch.lossless.is_empty() && sketch.model != "cioq";
+    if sketch.dice.percent(if pauses { 20 } else { 1 }) {
         put(&mut probes, "deadlock", time(sketch.period()));
         if sketch.dice.percent(70) {
             put(&mut probes, "deadlock_hold", time(sketch.time()));

@@ -36,10 +36,26 @@ pub fn traffic(sketch: &mut Sketch) {
             "permutation" => permutation(sketch, &mut entry, share),
             _ => file(sketch, &mut entry, share, number),
         }
+        if !["size", "cdf"].iter().any(|key| entry.contains_key(*key)) {
+            entry.remove("priority_by_size");
+        }
         if tcp_only && kind != "file" && sketch.dice.percent(8) && entry.contains_key("size") {
             put(&mut entry, "size", "0B");
         }
         push(&mut sketch.document, "traffic", entry);
+    }
+    if !(0..count).any(|number| may_be_tcp(sketch, number as usize)) && sketch.dice.percent(98) {
+        sketch.document.remove("tcp");
+        sketch.document.remove("pias");
+    }
+}
+
+/// Some scheme makes flows of this entry TCP.
+fn may_be_tcp(sketch: &Sketch, entry: usize) -> bool {
+    let entry = &sketch.document["traffic"][entry];
+    match entry.get("transport").and_then(Value::as_str) {
+        Some(transport) => transport == "tcp",
+        None => entry.get("controlled").is_none() && sketch.schemes.iter().any(|scheme| scheme.1),
     }
 }
 
@@ -78,7 +94,7 @@ fn common(sketch: &mut Sketch, entry: &mut Table, kind: &str) -> bool {
     if sketch.dice.percent(15) {
         put(entry, "rate_limit", rate(sketch.rate()));
     }
-    if sketch.dice.percent(8) {
+    if roce && sketch.dice.percent(16) {
         put(entry, "offered", rate(sketch.rate()));
     }
     if sketch.dice.percent(50) {
@@ -224,18 +240,19 @@ fn flow(sketch: &mut Sketch, entry: &mut Table, share: u64) {
 
 /// Events at a fixed interval, at random, or one only; answers how many there can be.
 fn events(sketch: &mut Sketch, entry: &mut Table, may_limit: bool) -> u64 {
-    period(sketch, entry, true);
+    let repeats = sketch.dice.percent(50);
+    period(sketch, entry, repeats);
     let interval = sketch.time().max(sketch.duration / 40 + 1);
-    let events = match sketch.dice.below(4) {
+    let events = match sketch.dice.below(2) {
+        _ if !repeats => return 1,
         0 => {
             put(entry, "interval", time(interval));
             sketch.duration / interval + 1
         }
-        1 => {
+        _ => {
             put(entry, "mean_interval", time(interval));
             sketch.duration / interval + 2
         }
-        _ => return 1,
     };
     if may_limit && sketch.dice.percent(40) {
         let most = sketch.dice.between(1, 10);

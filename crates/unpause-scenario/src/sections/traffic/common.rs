@@ -57,8 +57,13 @@ pub(super) enum TransportName {
     Tcp,
 }
 
-/// What the flows of an entry have in common.
-pub(super) fn settings(common: &Common, context: &Context<'_>) -> Checked<FlowSettings> {
+/// What the flows of an entry have in common. What depends on the scheme is checked if the entry takes
+/// `part` in it.
+pub(super) fn settings(
+    common: &Common,
+    part: bool,
+    context: &Context<'_>,
+) -> Checked<FlowSettings> {
     let mut settings = FlowSettings::default();
     if let Some(priority) = &common.priority {
         settings.priority = data_priority(priority, context)?;
@@ -66,19 +71,15 @@ pub(super) fn settings(common: &Common, context: &Context<'_>) -> Checked<FlowSe
     if let Some(classes) = &common.priority_by_size {
         settings.by_size = by_size(classes, context)?;
     }
-    settings.transport = transport(common, context)?;
-    if let Some(offered) = &common.offered
-        && settings.transport == Transport::Tcp
-    {
+    settings.transport = transport(common, part, context)?;
+    let is_tcp = part && settings.transport == Transport::Tcp;
+    if let Some(offered) = common.offered.as_ref().filter(|_| is_tcp) {
         return Problem::new("`offered` has no effect")
             .at(offered.span(), format!("these flows are TCP in scheme `{}`", context.scheme))
             .help("remove it, set transport = \"roce\", or leave this entry out of that scheme by `schemes`")
             .err();
     }
-    if let Some(first) = context
-        .first_priority
-        .filter(|_| settings.transport == Transport::Tcp)
-    {
+    if let Some(first) = context.first_priority.filter(|_| is_tcp) {
         pias_alone(common)?;
         settings.priority = first;
     }
@@ -118,19 +119,20 @@ fn pias_alone(common: &Common) -> Checked<()> {
 }
 
 /// What carries the flows of an entry: what it says, else TCP if that is what the scheme controls.
-/// Flows that obey PFC only are RoCE.
-fn transport(common: &Common, context: &Context<'_>) -> Checked<Transport> {
+/// Flows that obey PFC only are RoCE. An entry without a `part` in the scheme may be TCP whatever that has.
+fn transport(common: &Common, part: bool, context: &Context<'_>) -> Checked<Transport> {
     let uncontrolled = common.controlled.as_ref().filter(|it| !*it.get_ref());
     let Some(said) = &common.transport else {
         return Ok(match uncontrolled {
             Some(_) => Transport::Roce,
+            None if !part => Transport::Tcp,
             None => context.transport,
         });
     };
     if let TransportName::Roce = said.get_ref() {
         return Ok(Transport::Roce);
     }
-    if !context.has_tcp {
+    if part && !context.has_tcp {
         return Problem::new(format!("scheme `{}` has no TCP", context.scheme))
             .at(said.span(), "needs the law of a congestion window")
             .help(

@@ -27,7 +27,8 @@ pub(crate) fn entry(mut table: Table<'_>, context: &Context<'_>) -> Checked<Entr
             .help(format!("set it to one of: {}", kinds.join(", ")))
             .err();
     };
-    let settings = settings(&common, context)?;
+    let part = takes_part(&common, context)?;
+    let settings = settings(&common, part, context)?;
     let Some(found) = TRAFFIC_KINDS.iter().find(|it| it.name() == kind.get_ref()) else {
         return Problem::new(format!("unknown kind of traffic \"{}\"", kind.get_ref()))
             .at(kind.span(), "here")
@@ -41,7 +42,7 @@ pub(crate) fn entry(mut table: Table<'_>, context: &Context<'_>) -> Checked<Entr
     let sized = sizes.contains(&true);
     without_priorities(&kind, found.has_priorities(), sized, &common)?;
     let spec = found.spec(table, settings, context)?;
-    let spec = if takes_part(&common, context)? {
+    let spec = if part {
         spec
     } else {
         TrafficSpec::Flows(Vec::new())

@@ -125,6 +125,16 @@ impl Poisson {
             1.0
         };
         let bits_per_event = size.mean() * 8.0 * senders_per_event;
+        let how_much = self.load.as_ref().map(Spanned::span);
+        let how_much = how_much.or(self.rate.as_ref().map(Spanned::span));
+        if let (Some(how_much), 0.0) = (how_much, bits_per_event) {
+            let size = self.size.as_ref().map_or(entry, Spanned::span);
+            return Problem::new("flows of no bytes carry no load")
+                .at(size, "0 B each")
+                .at(how_much, "as many as it takes would have no end")
+                .help("set mean_interval = \"10us\" instead, or another size")
+                .err();
+        }
         Ok(match (&self.load, &self.rate, &self.mean_interval) {
             (Some(load), Some(rate), _) => return both("load", load, "rate", rate),
             (Some(load), _, Some(interval)) => {

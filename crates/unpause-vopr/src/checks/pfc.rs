@@ -1,0 +1,149 @@
+//! PAUSE follows what an ingress holds: XON comes when it is empty, and what it holds is what waits.
+
+use std::collections::BTreeMap;
+
+use unpause_protocols::flow_control::pfc;
+use unpause_protocols::units::Time;
+use unpause_sim::config::{Config, Exit, NodeId, PfcThreshold, PortId, SwitchModel};
+use unpause_sim::results::{PauseRecord, PortSample, Results};
+
+use super::{Answer, is_host, largest, ports};
+
+type Queue = (NodeId, PortId, u8);
+
+/// In a shared buffer, what the ingresses of a switch hold of a lossless priority is what waits at its
+/// egresses, at every instant at which all of its ports are sampled.
+pub fn held(config: &Config, results: &Results) -> Answer {
+    if !matches!(config.switch.model, SwitchModel::SharedBuffer) {
+        return Ok(());
+    }
+    let mut all: BTreeMap<NodeId, bool> = BTreeMap::new();
+    for port in ports(config) {
+        let is_sampled = config.probes.ports.contains(&(port.node, port.number));
+        *all.entry(port.node).or_insert(true) &= is_sampled && !is_host(config, port.node);
+    }
+    let mut sums: BTreeMap<(Time, NodeId, u8), (u64, u64)> = BTreeMap::new();
+    for sample in &results.port_series {
+        let lossless = config.switch.lossless >> sample.priority & 1 == 1;
+        if lossless && all.get(&sample.node) == Some(&true) {
+            let sum = sums.entry((sample.time, sample.node, sample.priority));
+            let sum = sum.or_default();
+            sum.0 += sample.ingress_bytes;
+            sum.1 += sample.queue_bytes;
+        }
+    }
+    match sums.iter().find(|(_, (ingress, egress))| ingress != egress) {
+        None => Ok(()),
+        Some(((time, node, priority), (ingress, egress))) => Err(format!(
+            "at {time} the ingresses of switch {node} hold {ingress} B of priority {priority}, {egress} B \
+             wait at its egresses"
+        )),
+    }
+}
+
+/// A PAUSE ends soon after the ingress that asked for it is empty, unless it asks again.
+pub fn xon(config: &Config, results: &Results) -> Answer {
+    // CaPFC pauses for queues at egresses.
+    let by_egress = match &config.switch.model {
+        SwitchModel::Pipeline(pipeline) => matches!(pipeline.exit, Exit::Capfc(_)),
+        _ => false,
+    };
+    if by_egress || !config.probes.pauses {
+        return Ok(());
+    }
+    let mut series: BTreeMap<Queue, Vec<&PortSample>> = BTreeMap::new();
+    for sample in &results.port_series {
+        let queue = (sample.node, sample.port, sample.priority);
+        series.entry(queue).or_default().push(sample);
+    }
+    let mut pauses: BTreeMap<Queue, Vec<&PauseRecord>> = BTreeMap::new();
+    for pause in &results.pauses {
+        let queue = (pause.node, pause.port, pause.priority);
+        pauses.entry(queue).or_default().push(pause);
+    }
+    let both = ports(config);
+    // Ends of a link stand side by side.
+    for pair in both.chunks(2) {
+        let [a, b] = pair else { continue };
+        for (asks, obeys) in [(a, b), (b, a)] {
+            // Behind a frame, and PFC frames for other priorities.
+            let frames = largest(config) + 16 * (64 + u64::from(config.fabric.framing_bytes));
+            let within = frames * asks.ps_per_byte + asks.delay_ps;
+            let within = within + config.switch.pfc.reaction.as_ps() + 1;
+            for priority in 0..8 {
+                let samples = series.get(&(asks.node, asks.number, priority));
+                let paused = pauses.get(&(obeys.node, obeys.number, priority));
+                for pause in paused.into_iter().flatten() {
+                    outlasts(
+                        pause,
+                        samples.map_or(&[][..], Vec::as_slice),
+                        Time::from_ps(within),
+                    )?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An error if the pause goes on although the ingress was empty long enough, and asked for nothing.
+fn outlasts(pause: &PauseRecord, samples: &[&PortSample], within: Time) -> Answer {
+    let from = samples.partition_point(|sample| sample.time <= pause.start);
+    for (at, empty) in samples.iter().enumerate().skip(from) {
+        let late = empty.time.saturating_add(within);
+        if late >= pause.end {
+            break;
+        }
+        if empty.ingress_bytes > 0 {
+            continue;
+        }
+        let again = samples[at..].iter().find(|sample| sample.time >= late);
+        if again.is_some_and(|again| again.pause_frames == empty.pause_frames) {
+            return Err(format!(
+                "{pause:?} goes on after {late}, although the ingress that asked for it was empty at {}",
+                empty.time
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// With a fixed XOFF, an ingress holds no more than XOFF, the frame that crosses it, and headroom.
+pub fn beyond_xoff(config: &Config, results: &Results) -> Answer {
+    let switch = &config.switch;
+    let (SwitchModel::SharedBuffer, PfcThreshold::Static { xoff_bytes, .. }) =
+        (&switch.model, switch.pfc.threshold)
+    else {
+        return Ok(());
+    };
+    let framing = u64::from(config.fabric.framing_bytes);
+    let frame = largest(config);
+    let delays: BTreeMap<(NodeId, PortId), _> = ports(config)
+        .into_iter()
+        .zip(config.fabric.links.iter().flat_map(|link| [link, link]))
+        .map(|(port, link)| ((port.node, port.number), link))
+        .collect();
+    for row in &results.ports {
+        let Some(link) = delays.get(&(row.node, row.port)) else {
+            continue;
+        };
+        let headroom = switch.pfc.headroom_bytes.unwrap_or_else(|| {
+            pfc::headroom(
+                link.rate,
+                link.delay,
+                frame,
+                64 + framing,
+                switch.pfc.reaction,
+            )
+        });
+        let most = xoff_bytes + frame + headroom;
+        if switch.lossless >> row.priority & 1 == 1 && row.max_ingress_bytes > most {
+            return Err(format!(
+                "ingress {:?} held {} B, XOFF, a frame and headroom are {most} B",
+                (row.node, row.port, row.priority),
+                row.max_ingress_bytes
+            ));
+        }
+    }
+    Ok(())
+}

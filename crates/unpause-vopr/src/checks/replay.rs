@@ -1,0 +1,206 @@
+//! What hosts must have made of the packets that came, where all packets are recorded.
+
+use std::collections::BTreeMap;
+
+use unpause_protocols::reaction_point;
+use unpause_protocols::units::{Rate, Time};
+use unpause_sim::config::{Config, NodeId};
+use unpause_sim::results::{FlowRecord, PacketKind, PacketRecord, Results};
+use unpause_sim::traffic::{TrafficSpec, Transport};
+
+use super::{Answer, is_host, ports};
+
+/// True if every packet of the run is recorded.
+fn records_all(config: &Config) -> bool {
+    let probes = &config.probes;
+    let has = |port: &super::Port| probes.packets.contains(&(port.node, port.number));
+    probes.packet_flows.is_empty() && ports(config).iter().all(has)
+}
+
+/// Packets by flow that have come to their destination by the end, in order of arrival.
+fn arrived<'r>(config: &Config, results: &'r Results) -> BTreeMap<u32, Vec<&'r PacketRecord>> {
+    let peers: BTreeMap<_, NodeId> = ports(config)
+        .into_iter()
+        .map(|port| ((port.node, port.number), port.peer))
+        .collect();
+    let mut arrived: BTreeMap<u32, Vec<&PacketRecord>> = BTreeMap::new();
+    for packet in &results.packets {
+        let peer = peers.get(&(packet.node, packet.port));
+        let is_there = peer == Some(&packet.dst) && is_host(config, packet.dst);
+        if is_there && packet.kind != PacketKind::Pfc && packet.arrival < results.totals.simulated {
+            arrived.entry(packet.flow).or_default().push(packet);
+        }
+    }
+    for packets in arrived.values_mut() {
+        packets.sort_by_key(|packet| packet.arrival);
+    }
+    arrived
+}
+
+/// Packets sent, on every link and from end to end, are as many as are recorded; a RoCE flow has
+/// delivered what go-back-N takes of those that came; a sender has heard the notifications that came.
+pub fn delivery(config: &Config, results: &Results) -> Answer {
+    if !records_all(config) {
+        return Ok(());
+    }
+    let arrived = arrived(config, results);
+    counted(config, results, &arrived)?;
+    let none = Vec::new();
+    for flow in &results.flows {
+        let packets = arrived.get(&flow.id).unwrap_or(&none);
+        if flow.transport == Transport::Roce && flow.extra_delay == Time::ZERO {
+            go_back_n(config, flow, packets)?;
+        }
+        heard(config, results, flow, packets)?;
+    }
+    Ok(())
+}
+
+fn counted(
+    config: &Config,
+    results: &Results,
+    arrived: &BTreeMap<u32, Vec<&PacketRecord>>,
+) -> Answer {
+    let first = |packet: &&PacketRecord| packet.kind.is_data() && packet.node == packet.src;
+    let sent = results.packets.iter().filter(first).count() as u64;
+    let came = arrived.values().flatten();
+    let came = came.filter(|packet| packet.kind.is_data()).count() as u64;
+    // Those that a host holds back have come and are not delivered.
+    let held_back = results
+        .flows
+        .iter()
+        .any(|flow| flow.extra_delay > Time::ZERO);
+    let totals = &results.totals;
+    let hops = results.packets.len() as u64;
+    for (what, recorded, counted) in [
+        ("packets over links", hops, totals.packet_hops),
+        ("data packets sent", sent, totals.data_packets),
+        ("data packets delivered", came, totals.delivered_packets),
+    ] {
+        let is_right = match held_back && recorded == came {
+            true => counted <= recorded,
+            false => counted == recorded,
+        };
+        if !is_right {
+            return Err(format!("{what}: {recorded} recorded, {counted} counted"));
+        }
+    }
+    // PFC frames have no flow.
+    match results
+        .packets
+        .iter()
+        .any(|packet| packet.kind == PacketKind::Pfc && config.switch.lossless == 0)
+    {
+        true => Err("a PFC frame where no priority is lossless".into()),
+        false => Ok(()),
+    }
+}
+
+fn go_back_n(config: &Config, flow: &FlowRecord, packets: &[&PacketRecord]) -> Answer {
+    let mut expected = 0;
+    for packet in packets {
+        expected += u32::from(packet.kind == PacketKind::Data && packet.seq == expected);
+    }
+    let bytes = u64::from(expected) * u64::from(config.host.payload_bytes);
+    let delivered = flow.size_bytes.map_or(bytes, |size| size.min(bytes));
+    match flow.delivered_bytes == delivered {
+        true => Ok(()),
+        false => Err(format!(
+            "flow {} delivered {} B, of what came go-back-N takes {delivered} B",
+            flow.id, flow.delivered_bytes
+        )),
+    }
+}
+
+/// Notifications count when they take effect, and while the sender knows the flow.
+fn heard(
+    config: &Config,
+    results: &Results,
+    flow: &FlowRecord,
+    packets: &[&PacketRecord],
+) -> Answer {
+    use PacketKind::{Cnm, Cnp, PcnDecrease, PcnIncrease};
+    let reaction = config.host.notification_reaction;
+    let counts = |packet: &&&PacketRecord| {
+        matches!(packet.kind, Cnm | Cnp | PcnDecrease | PcnIncrease)
+            && packet.dst == flow.src
+            && packet.arrival.saturating_add(reaction) < results.totals.simulated
+    };
+    let came = packets.iter().filter(counts).count() as u64;
+    let is_right = match is_known_to_the_end(config, flow) {
+        true => flow.notifications == came,
+        false => flow.notifications <= came,
+    };
+    match is_right || flow.transport == Transport::Tcp {
+        true => Ok(()),
+        false => Err(format!(
+            "the sender of flow {} heard {} notifications, {came} came",
+            flow.id, flow.notifications
+        )),
+    }
+}
+
+/// The sender has not forgotten it: it is not complete, and does not stop by itself.
+fn is_known_to_the_end(config: &Config, flow: &FlowRecord) -> bool {
+    let never_stops = match &config.traffic[usize::from(flow.group)] {
+        TrafficSpec::Flows(flows) => flows.iter().all(|flow| flow.stop.is_never()),
+        TrafficSpec::OnOff(_) => false,
+        _ => true,
+    };
+    flow.fct.is_none() && never_stops
+}
+
+/// No flow sends faster than its `rate_limit`, nor than its source makes frames: what it sent before a
+/// packet has had its time. Segments go at line rate.
+pub fn limits(config: &Config, results: &Results) -> Answer {
+    if !records_all(config) || in_segments(config) {
+        return Ok(());
+    }
+    let mut needed: BTreeMap<u32, u64> = BTreeMap::new();
+    for packet in &results.packets {
+        if packet.kind != PacketKind::Data || packet.node != packet.src {
+            continue;
+        }
+        let flow = &results.flows[packet.flow as usize];
+        let Some(rate) = slowest(config, flow.group) else {
+            continue;
+        };
+        let needed = needed.entry(flow.id).or_default();
+        let since = (packet.time - flow.start).as_ps();
+        if since < *needed {
+            return Err(format!(
+                "flow {} sends at {}, {since} ps after its start; at {rate} what it sent takes {needed} ps",
+                flow.id, packet.time
+            ));
+        }
+        let bytes = u64::from(packet.bytes) + u64::from(config.fabric.framing_bytes);
+        // Rounded to whole picoseconds.
+        *needed += rate.time_for(bytes).as_ps().saturating_sub(1);
+    }
+    Ok(())
+}
+
+fn in_segments(config: &Config) -> bool {
+    matches!(
+        config.scheme.reaction_point,
+        reaction_point::Config::Timely(_)
+    )
+}
+
+/// The rate that all flows of an entry keep to, whatever the scheme says.
+fn slowest(config: &Config, entry: u16) -> Option<Rate> {
+    match &config.traffic[usize::from(entry)] {
+        TrafficSpec::Flows(flows) => {
+            let of =
+                |limit: Option<Rate>, offered: Option<Rate>| limit.into_iter().chain(offered).min();
+            let first = flows.first()?;
+            let rate = of(first.rate_limit, first.offered);
+            let same = |it: &unpause_sim::traffic::FlowSpec| of(it.rate_limit, it.offered) == rate;
+            rate.filter(|_| flows.iter().all(same))
+        }
+        generated => {
+            let flow = generated.settings()?;
+            flow.rate_limit.into_iter().chain(flow.offered).min()
+        }
+    }
+}
