@@ -12,6 +12,7 @@ use unpause_sim::config::{Config, Fabric, HostConfig, SwitchConfig};
 use unpause_sim::traffic::TrafficSpec;
 
 use crate::import::files::Files;
+use crate::limits;
 use crate::names::Names;
 use crate::refusal;
 use crate::rtt::base_rtt;
@@ -19,10 +20,11 @@ use crate::run::{Heading, Run};
 use crate::sections::extra_delay::Delays;
 use crate::sections::file::{FILE_KEYS, File, load_scale, without_lossless};
 use crate::sections::marking::{Marking, marking, take_marking};
-use crate::sections::scheme::{Chosen, congestion_control};
+use crate::sections::scheme::{BaseRtt, Chosen, congestion_control};
 use crate::sections::sweep::{self, Point};
 use crate::sections::switch::scheduler::{Scheduled, check_queues, scheduler};
 use crate::sections::{host, pfc, pias, probes, switch, tcp, topology, traffic};
+use crate::size;
 use crate::text::checks::positive;
 use crate::text::document::{self, Table, read, take_string, take_table, take_tables};
 use crate::text::error::{Checked, Problem};
@@ -46,7 +48,8 @@ struct SchemeFile {
 pub(crate) fn scenario(source: &str, directory: &Path) -> Checked<Compiled> {
     let mut root = document::parse(source)?;
     let sweep = sweep::read_all(take_tables(&mut root, "sweep")?)?;
-    let schemes = scheme_names(&root)?;
+    let (schemes, last) = scheme_names(&root)?;
+    let mut runs = size::Runs::new((schemes.len(), last), &sweep, source)?;
     let files = Files::new(directory);
     let mut compiled = Compiled {
         heading: Heading {
@@ -60,6 +63,7 @@ pub(crate) fn scenario(source: &str, directory: &Path) -> Checked<Compiled> {
             // Each run has a document of its own, in which `set` and the sweep replace keys.
             let root = document::parse(source)?;
             let (file, mut run) = compile_run(root, scheme, &schemes, point, &files)?;
+            runs.add(&run.config)?;
             if let Err(invalid) = unpause_sim::check(&run.config) {
                 let mut root = document::parse(source)?;
                 take_scheme(&mut root, scheme, point)?;
@@ -75,11 +79,15 @@ pub(crate) fn scenario(source: &str, directory: &Path) -> Checked<Compiled> {
     Ok(compiled)
 }
 
-/// Names of the schemes, all different.
-fn scheme_names(root: &Table<'_>) -> Checked<Vec<String>> {
+/// Names of the schemes, all different, and where the last one is.
+fn scheme_names(root: &Table<'_>) -> Checked<(Vec<String>, Range<usize>)> {
     let mut names: Vec<Spanned<String>> = Vec::new();
-    for mut table in take_tables(&mut root.clone(), "scheme")? {
+    let mut last = 0..0;
+    let tables = take_tables(&mut root.clone(), "scheme")?;
+    at_most("scheme", &tables, limits::RUNS)?;
+    for mut table in tables {
         let span = table.span();
+        last = span.clone();
         let Some(name) = take_string(&mut table, "name")? else {
             return Problem::new("a scheme without a name")
                 .at(span, "this table needs `name`")
@@ -94,7 +102,18 @@ fn scheme_names(root: &Table<'_>) -> Checked<Vec<String>> {
             .help("add [[scheme]] with name = \"PFC\"; `unpause list` shows congestion controls")
             .err();
     }
-    Ok(names.into_iter().map(Spanned::into_inner).collect())
+    let names = names.into_iter().map(Spanned::into_inner).collect();
+    Ok((names, last))
+}
+
+/// `Err` if there are more than `most` entries of `what`.
+fn at_most(what: &str, tables: &[Table<'_>], most: usize) -> Checked<()> {
+    let Some(beyond) = tables.get(most) else {
+        return Ok(());
+    };
+    Problem::new(format!("{} entries of `{what}`", tables.len()))
+        .at(beyond.span(), format!("at most {most} are possible"))
+        .err()
 }
 
 fn unique(names: &mut Vec<Spanned<String>>, name: Spanned<String>, what: &str) -> Checked<()> {
@@ -137,20 +156,26 @@ fn take_scheme<'i>(root: &mut Table<'i>, scheme: &str, point: &'i Point) -> Chec
 struct Parts<'i> {
     scheme: Table<'i>,
     topology: Table<'i>,
-    traffic: Vec<Table<'i>>,
+    traffic: Vec<traffic::Written>,
     /// Where `[pfc]` stands.
     pfc: Option<Range<usize>>,
+    /// Where `[probes]` stands, or the whole file.
+    probes: Range<usize>,
     rest: File,
 }
 
-/// Takes the file apart as it is for `scheme` at `point`.
+/// Takes the file apart as it is for `scheme` at `point`. A mistake in a key is found here, before a
+/// large fabric is built.
 fn take_apart<'i>(mut root: Table<'i>, scheme: &str, point: &'i Point) -> Checked<Parts<'i>> {
     root.get_mut().remove("sweep");
     let scheme = take_scheme(&mut root, scheme, point)?;
     let topology = take_table(&mut root, "topology")?;
     let traffic = take_tables(&mut root, "traffic")?;
+    at_most("traffic", &traffic, limits::TRAFFIC_ENTRIES)?;
     let whole = root.span();
-    let pfc = root.get_ref().get("pfc").map(Spanned::span);
+    let place_of = |key: &str| root.get_ref().get(key).map(Spanned::span);
+    let (pfc, probes) = (place_of("pfc"), place_of("probes"));
+    let probes = probes.unwrap_or(whole.clone());
     let rest: File = read(root, &FILE_KEYS)?;
     let Some(topology) = topology else {
         return Problem::new("no topology")
@@ -164,11 +189,14 @@ fn take_apart<'i>(mut root: Table<'i>, scheme: &str, point: &'i Point) -> Checke
             .help("add [[traffic]] with a `kind`; `unpause list` shows the kinds")
             .err();
     }
+    controls(scheme.clone(), &|| Ok(Time::ZERO))?;
+    let traffic = traffic.into_iter().map(traffic::read_entry);
     Ok(Parts {
         scheme,
         topology,
-        traffic,
+        traffic: traffic.collect::<Checked<_>>()?,
         pfc,
+        probes,
         rest,
     })
 }
@@ -194,15 +222,11 @@ fn compile_run<'i>(
     without_lossless(&file, parts.pfc)?;
     let (mut switch, scheduled) = switches(&file, &fabric, &host)?;
     let probes = probes::probes(&file.probes, &names)?;
-    let longest_rtt = || base_rtt(&fabric, &names) + delays.longest_of_host();
+    let place = parts.scheme.span();
+    let longest_rtt = || Ok(base_rtt(&fabric, &names, &place)? + delays.longest_of_host());
     let (chosen, marking) = controls(parts.scheme, &longest_rtt)?;
     tcp::recovery(&file.tcp, &mut host.tcp.recovery)?;
-    if let Some(pias) = &file.pias {
-        let tags = pias::pias(pias, host.control_priority)?;
-        let used = tags.priorities.iter().fold(0, |all, p| all | 1 << p);
-        check_queues(&scheduled, &file.switch.scheduler, used, pias.span())?;
-        host.tcp.tags = Some(tags);
-    }
+    tag(&file, &scheduled, &mut host)?;
     let context = traffic::Context {
         topology: &built,
         names: &names,
@@ -231,6 +255,7 @@ fn compile_run<'i>(
         seed: file.seed.unwrap_or(1),
         stop,
     };
+    size::check_samples(&config, parts.probes)?;
     let run = Run {
         index: 0,
         scheme: scheme.to_owned(),
@@ -242,6 +267,17 @@ fn compile_run<'i>(
         notes,
     };
     Ok((file, run))
+}
+
+/// Lets hosts tag segments as `[pias]` says.
+fn tag(file: &File, scheduled: &Scheduled, host: &mut HostConfig) -> Checked<()> {
+    if let Some(pias) = &file.pias {
+        let tags = pias::pias(pias, host.control_priority)?;
+        let used = tags.priorities.iter().fold(0, |all, p| all | 1 << p);
+        check_queues(scheduled, &file.switch.scheduler, used, pias.span())?;
+        host.tcp.tags = Some(tags);
+    }
+    Ok(())
 }
 
 /// The switches, and how their ports share priorities.
@@ -257,10 +293,7 @@ fn switches(file: &File, fabric: &Fabric, host: &HostConfig) -> Checked<(SwitchC
 }
 
 /// The congestion control of a scheme, with the marking that takes the place of its own.
-fn controls(
-    mut table: Table<'_>,
-    base_rtt: &dyn Fn() -> Time,
-) -> Checked<(Chosen, Option<Marking>)> {
+fn controls(mut table: Table<'_>, base_rtt: BaseRtt<'_>) -> Checked<(Chosen, Option<Marking>)> {
     let marking_table = take_marking(&mut table);
     let marked = marking_table.get_ref().get("marking").map(Spanned::span);
     let mut chosen = congestion_control(&mut table, marked, base_rtt)?;
@@ -275,7 +308,7 @@ fn controls(
 
 /// Names of the entries, and what they send.
 fn traffic(
-    tables: Vec<Table<'_>>,
+    entries: Vec<traffic::Written>,
     file: &File,
     scheduled: &Scheduled,
     fabric: &Fabric,
@@ -284,15 +317,16 @@ fn traffic(
     let load_scale = load_scale(&file.load_scale)?;
     let mut names = Vec::new();
     let mut traffic = Vec::new();
-    for table in tables {
-        let span = table.span();
-        let mut entry = traffic::entry(table, context)?;
+    for entry in entries {
+        let span = entry.place.clone();
+        let mut entry = traffic::entry(entry, context)?;
         if let Some(factor) = load_scale {
             entry.spec.scale_load(factor);
         }
         if let Err(why) = entry.spec.validate(fabric) {
             return Problem::new(why).at(span, "in this entry").err();
         }
+        size::check_flows(&entry.spec, file.duration.get_ref().0, span.clone())?;
         let used = entry.spec.priorities();
         check_queues(scheduled, &file.switch.scheduler, used, span)?;
         unique(&mut names, entry.name, "traffic")?;

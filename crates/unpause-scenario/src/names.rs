@@ -1,13 +1,13 @@
 //! Names of nodes, and who is whose neighbour.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use serde_spanned::Spanned;
 use unpause_sim::config::{Fabric, NodeId, NodeKind};
 
 use crate::text::error::{Checked, Problem, nearest};
-use crate::text::name_list::{self, NameList, expand};
+use crate::text::name_list::{self, NameList, expand, stem};
 
 /// Names that the indices of a configuration stand for.
 #[derive(Debug)]
@@ -90,30 +90,49 @@ impl Names {
                 .err(),
             None => Problem::new(format!("there is no host `{name}`"))
                 .at(span.clone(), "not a host of this topology")
-                .help_if(nearest(name, &hosts()))
+                .help_if(
+                    self.beyond_the_last(name)
+                        .or_else(|| nearest(name, &hosts())),
+                )
                 .err(),
         }
+    }
+
+    /// "hosts are H0 to H8", if hosts are numbered so and `name` is one more such name.
+    fn beyond_the_last(&self, name: &str) -> Option<String> {
+        let first = self.name(*self.hosts.first()?);
+        let last = self.name(*self.hosts.last()?);
+        let stem = stem(first);
+        let alike = [name, last].iter().all(|other| self::stem(other) == stem);
+        let number = |name: &str| name[stem.len()..].parse::<usize>().ok();
+        let (low, high) = (number(first)?, number(last)?);
+        let all = alike && number(name).is_some() && high.checked_sub(low)? + 1 == self.hosts.len();
+        all.then(|| format!("hosts are {first} to {last}"))
+    }
+
+    /// The hosts of `"H0"`, `"H2..H15"` or `"*"`.
+    fn listed(&self, text: &str, span: &Range<usize>) -> Checked<Vec<NodeId>> {
+        if text == "*" {
+            return Ok(self.hosts.clone());
+        }
+        let names = expand(text).or_else(|why| {
+            Problem::new(why)
+                .at(span.clone(), "here")
+                .help(name_list::HELP)
+                .err()
+        })?;
+        names.iter().map(|name| self.host(name, span)).collect()
     }
 
     /// The hosts of `"H0"`, `"H2..H15"`, `"*"`, or an array of these.
     pub(crate) fn host_list(&self, list: &Spanned<NameList>) -> Checked<Vec<NodeId>> {
         let span = list.span();
         let mut hosts = Vec::new();
+        let mut listed = HashSet::new();
         for text in &list.get_ref().0 {
-            if text == "*" {
-                hosts.extend(&self.hosts);
-                continue;
-            }
-            let names = expand(text).or_else(|why| {
-                Problem::new(why)
-                    .at(span.clone(), "here")
-                    .help(name_list::HELP)
-                    .err()
-            })?;
-            for name in names {
-                let host = self.host(&name, &span)?;
-                if hosts.contains(&host) {
-                    return Problem::new(format!("host `{name}` is listed twice"))
+            for host in self.listed(text, &span)? {
+                if !listed.insert(host) {
+                    return Problem::new(format!("host `{}` is listed twice", self.name(host)))
                         .at(span, "here")
                         .err();
                 }

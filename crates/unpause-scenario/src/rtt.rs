@@ -1,14 +1,18 @@
 //! The round-trip time of an empty fabric.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Fabric, NodeKind};
 
+use crate::limits;
 use crate::names::Names;
+use crate::text::error::{Checked, Problem};
 
 /// The longest of the shortest paths between hosts: propagation there and back, no serialisation.
-pub(crate) fn base_rtt(fabric: &Fabric, names: &Names) -> Time {
+/// `place` is that of the scheme that needs it.
+pub(crate) fn base_rtt(fabric: &Fabric, names: &Names, place: &Range<usize>) -> Checked<Time> {
     let mut neighbours = vec![Vec::new(); fabric.nodes.len()];
     for link in &fabric.links {
         neighbours[link.a as usize].push((link.b as usize, link.delay));
@@ -16,15 +20,26 @@ pub(crate) fn base_rtt(fabric: &Fabric, names: &Names) -> Time {
     }
     let mut longest = Time::ZERO;
     // All hosts of a switch see the same distances but for their own link.
-    let mut edges: Vec<(usize, Time)> = Vec::new();
+    let mut edges: BTreeMap<usize, Time> = BTreeMap::new();
     for host in names.hosts() {
         let Some(&(edge, delay)) = neighbours[*host as usize].first() else {
             continue;
         };
-        match edges.iter_mut().find(|(node, _)| *node == edge) {
-            Some((_, longest)) => *longest = delay.max(*longest),
-            None => edges.push((edge, delay)),
-        }
+        let longest = edges.entry(edge).or_insert(delay);
+        *longest = delay.max(*longest);
+    }
+    let steps = edges.len() as u64 * (fabric.nodes.len() + 2 * fabric.links.len()) as u64;
+    if steps > limits::PATH_STEPS {
+        return Problem::new("the base RTT of this fabric is too long to find")
+            .at(place.clone(), "this scheme needs it")
+            .help(format!(
+                "{} switches with hosts and {} links take {steps} steps, at most {} are possible: \
+                 set scheme.timely.min_rtt",
+                edges.len(),
+                fabric.links.len(),
+                limits::PATH_STEPS
+            ))
+            .err();
     }
     for (edge, first) in &edges {
         let distances = distances(fabric, &neighbours, *edge);
@@ -34,7 +49,7 @@ pub(crate) fn base_rtt(fabric: &Fabric, names: &Names) -> Time {
             }
         }
     }
-    longest * 2
+    Ok(longest * 2)
 }
 
 /// Hops and delay from `from` to every node by the fewest hops, the shortest delay among these.

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::compile;
+use crate::limits;
 use crate::run::{Heading, Run};
-use crate::text::error::Error;
+use crate::text::error::{Error, Problem};
 use crate::warnings::{self, Warning};
 
 /// A scenario file, read, checked and compiled to its runs.
@@ -20,8 +21,19 @@ pub struct Scenario {
 impl Scenario {
     /// Reads a file.
     pub fn load(path: &Path) -> Result<Self, Error> {
-        let source = std::fs::read_to_string(path).map_err(|e| Error::io("read", path, e))?;
-        Self::parse(&source, path)
+        let read = limits::read_at_most(path, limits::SCENARIO_BYTES);
+        let bytes = read.map_err(|error| Error::io("read", path, error))?;
+        let shown: Arc<str> = String::from_utf8_lossy(&bytes).replace('\0', "␀").into();
+        match limits::utf8(bytes, 0) {
+            Ok(source) => Self::parse(&source, path),
+            Err(not) => {
+                let at = not.at.min(shown.len());
+                let problem = Problem::new(format!("found {}", not.found))
+                    .at(at..at, format!("expected {}", limits::EXPECTED_TEXT))
+                    .help("save the file in UTF-8");
+                Err(problem.in_file(&path.display().to_string(), &shown))
+            }
+        }
     }
 
     /// Reads a text. `origin` is the file's name in messages, and where relative paths start.
@@ -143,8 +155,9 @@ mod tests {
         let top = "duration = \"1us\"\n[[scheme]]\nname = \"x\"\n";
         for builder in crate::BUILDERS {
             let name = builder.name();
-            let text =
-                format!("{top}[topology]\nbuilder = \"{name}\"\n{wrong}[[traffic]]\nname = \"x\"");
+            let text = format!(
+                "{top}[topology]\nbuilder = \"{name}\"\n{wrong}[[traffic]]\nname = \"x\"\nkind = \"permutation\""
+            );
             assert_eq!(
                 documented(builder.keys()),
                 offered(&text, "builder"),

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{Fabric, Link, NodeId, NodeKind, PortId};
 
+use crate::limits;
 pub use crate::sections::topology::{
     ClosPods, Dumbbell, Explicit, ExplicitLink, FatTree, LeafSpine, ParkingLot, SingleSwitch,
     TwoSwitch,
@@ -46,22 +47,32 @@ pub(crate) fn positive(field: &str, value: u32) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Nodes of one kind, at most: enough for any fabric, and few enough to find a typing mistake.
-pub(crate) const MAX_NODES: u64 = 1 << 20;
-
-/// The product of `counts`, as a number of nodes.
+/// The product of `counts`, as a number of nodes of one kind.
 pub(crate) fn nodes(field: &str, counts: &[u32]) -> Result<u32, Invalid> {
-    let product = counts.iter().try_fold(1u64, |product, &count| {
-        let product = product * u64::from(count);
-        (product <= MAX_NODES).then_some(product)
-    });
-    match product {
-        Some(product) => Ok(product as u32),
-        None => Err(Invalid::new(
-            field,
-            format!("more than {MAX_NODES} nodes of one kind"),
-        )),
+    let counts = counts.iter().copied().map(u64::from);
+    at_most(field, counts, limits::NODES, "nodes of one kind").map(|nodes| nodes as u32)
+}
+
+/// The product of `counts`, as a number of links; `field` is the count that is too large.
+pub(crate) fn links(field: &str, counts: &[u32]) -> Result<u64, Invalid> {
+    let counts = counts.iter().copied().map(u64::from);
+    at_most(field, counts, limits::LINKS, "links")
+}
+
+/// The product of `counts`; `Err` if it is more than `most` of `what`.
+pub(crate) fn at_most(
+    field: &str,
+    counts: impl IntoIterator<Item = u64>,
+    most: u64,
+    what: &str,
+) -> Result<u64, Invalid> {
+    let counts = counts.into_iter().map(u128::from);
+    let product = counts.fold(1, u128::saturating_mul);
+    if product > u128::from(most) {
+        let message = format!("it makes {product} {what}, at most {most} are possible");
+        return Err(Invalid::new(field, message));
     }
+    Ok(product as u64)
 }
 
 /// `Err` if a byte does not last whole picoseconds at `rate`.

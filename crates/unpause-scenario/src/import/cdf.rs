@@ -10,6 +10,7 @@ use unpause_protocols::units::Time;
 use unpause_sim::traffic::{Cdf, CdfError};
 
 use super::{FileError, Place};
+use crate::limits;
 use crate::text::error::nearest;
 use crate::text::quantity::parse_duration;
 
@@ -43,7 +44,7 @@ pub fn load(name: &str, base: &Path) -> Result<Cdf, FileError> {
         return Ok(cdf);
     }
     let path = base.join(name);
-    let text = std::fs::read_to_string(&path).map_err(|reason| {
+    let bytes = limits::read_at_most(&path, limits::POINTS_BYTES).map_err(|reason| {
         let names = BUILTIN.map(|(name, _)| name);
         let reason = match nearest(name, &names) {
             Some(help) if !name.contains(['/', '.']) => std::io::Error::new(
@@ -57,7 +58,15 @@ pub fn load(name: &str, base: &Path) -> Result<Cdf, FileError> {
             reason,
         }
     })?;
-    parse(&text, &path)
+    parse(&as_text(bytes, &path)?, &path)
+}
+
+/// What a file's bytes say.
+fn as_text(bytes: Vec<u8>, path: &Path) -> Result<String, FileError> {
+    limits::utf8(bytes, 0).map_err(|not| {
+        let line = not.line;
+        Place { path, line }.error(not.found, limits::EXPECTED_TEXT)
+    })
 }
 
 /// Reads a CDF. `path` is for messages.
@@ -77,13 +86,18 @@ pub fn parse(text: &str, path: &Path) -> Result<Cdf, FileError> {
 /// with its unit and a cumulative probability on a line.
 pub fn load_times(name: &str, base: &Path) -> Result<Cdf, FileError> {
     let path = base.join(name);
-    let text = std::fs::read_to_string(&path).map_err(|reason| FileError::Io {
-        path: path.clone(),
-        reason,
+    let bytes = limits::read_at_most(&path, limits::POINTS_BYTES).map_err(|reason| {
+        let path = path.clone();
+        FileError::Io { path, reason }
     })?;
+    parse_times(&as_text(bytes, &path)?, &path)
+}
+
+/// Reads the CDF of a time, in picoseconds. `path` is for messages.
+pub fn parse_times(text: &str, path: &Path) -> Result<Cdf, FileError> {
     let columns = "a time and a cumulative probability, such as `80us,0.15`";
     let time = |text: &str| parse_duration(text).ok().map(Time::as_ps);
-    points(&text, &path, columns, "a time such as `80us`", time)
+    points(text, path, columns, "a time such as `80us`", time)
 }
 
 fn points(
@@ -95,6 +109,7 @@ fn points(
 ) -> Result<Cdf, FileError> {
     let mut points = Vec::new();
     let mut lines = Vec::new();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (index, line) in text.lines().enumerate() {
         let place = Place {
             path,
@@ -174,6 +189,7 @@ mod tests {
             "# where from\nbytes,cumulative_probability\n0,0\n10000, 0.15\n30000,1\n",
             "0 0\n10000 15\n30000 100\n",
             "0\t0\r\n\r\n10000\t0.15 # comment\r\n30000\t1.0",
+            "\u{feff}0,0\n10000,0.15\n30000,1\n",
         ] {
             assert_eq!(parse(text, Path::new("")).unwrap(), expected, "{text}");
         }

@@ -1,5 +1,6 @@
 //! Files that a scenario names: CDFs of flow sizes, HPCC topologies, HPCC flows.
 
+use std::io::{BufRead, BufReader, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -7,6 +8,7 @@ use serde_spanned::Spanned;
 use unpause_sim::traffic::{Cdf, FlowSettings, Size, Transport};
 
 use super::{FileError, cdf, hpcc};
+use crate::limits;
 use crate::text::checks::{both, size_bytes};
 use crate::text::error::{Checked, Problem};
 use crate::text::quantity;
@@ -84,19 +86,49 @@ fn problem(error: FileError, named: &Spanned<String>) -> Box<Problem> {
             found,
             expected,
         } => {
-            let text = std::fs::read_to_string(&path).unwrap_or_default();
-            let line_start = text
-                .split_inclusive('\n')
-                .take(line.saturating_sub(1))
-                .map(str::len)
-                .sum::<usize>();
-            let line_end = text[line_start..]
-                .find('\n')
-                .map_or(text.len(), |length| line_start + length);
+            let (text, place) = around(&path, line);
             let problem = Problem::new(format!("found {found}"))
-                .at(line_start..line_end, format!("expected {expected}"))
+                .at(place, format!("expected {expected}"))
                 .of_file(path.display().to_string(), text);
             Box::new(problem)
         }
     }
+}
+
+/// Bytes of a line that are kept to be shown.
+const SHOWN: usize = 1000;
+
+/// A file's text up to the line after `line`, and where that line is. Lines further up are left
+/// empty: they are not shown.
+fn around(path: &Path, line: usize) -> (String, Range<usize>) {
+    let mut text = String::new();
+    let mut place = 0..0;
+    let Ok(file) = std::fs::File::open(path) else {
+        return (text, place);
+    };
+    let mut reader = BufReader::new(file.take(limits::HPCC_BYTES));
+    for number in 1..=line + 1 {
+        let mut bytes = Vec::new();
+        let mut one = reader.by_ref().take(limits::LINE_BYTES);
+        if !matches!(one.read_until(b'\n', &mut bytes), Ok(length) if length > 0) {
+            break;
+        }
+        let start = text.len();
+        let ends = bytes.ends_with(b"\n");
+        if bytes.len() > SHOWN {
+            bytes.truncate(SHOWN);
+            bytes.push(b'\n');
+        }
+        match number + 1 < line {
+            true => text.push('\n'),
+            false => text += &String::from_utf8_lossy(&bytes).replace('\0', "␀"),
+        }
+        if number == line {
+            place = start..start + text[start..].trim_end_matches(['\r', '\n']).len();
+        }
+        if !ends {
+            break;
+        }
+    }
+    (text, place)
 }

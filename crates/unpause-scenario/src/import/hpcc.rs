@@ -11,7 +11,7 @@
 //! ns3-rdma, `src dst pg packets start_s stop_s`, counts packets and is not read.
 
 use std::collections::HashMap;
-use std::io::{self, BufRead, BufReader, Lines, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 use unpause_protocols::units::Time;
@@ -20,8 +20,9 @@ use unpause_sim::results::FlowRecord;
 use unpause_sim::traffic::{FlowSettings, FlowSpec};
 
 use super::{FileError, Place};
+use crate::limits;
 use crate::text::quantity::{parse_duration, parse_rate};
-use crate::topology::{MAX_NODES, Topology, positive_delay, whole_rate};
+use crate::topology::{Topology, positive_delay, whole_rate};
 
 /// First source port of each pair of hosts (`third.cc`).
 const FIRST_SOURCE_PORT: u16 = 10_000;
@@ -68,13 +69,10 @@ pub fn parse_topology(
     let header = rows.next(|| HEADER.into())?;
     let [nodes, switches, links] = header.columns(HEADER)?;
     let nodes: NodeId = header.number(nodes, "a number of nodes")?;
-    if u64::from(nodes) > MAX_NODES {
-        return Err(header
-            .place
-            .error(format!("{nodes} nodes"), format!("at most {MAX_NODES}")));
-    }
+    header.at_most(nodes.into(), limits::NODES, "nodes")?;
     let switches: usize = header.number(switches, "a number of switches")?;
     let links: usize = header.number(links, "a number of links")?;
+    header.at_most(links as u64, limits::LINKS, "links")?;
 
     // The ids may stand on several lines.
     let mut kinds = vec![NodeKind::Host; nodes as usize];
@@ -107,6 +105,10 @@ pub fn parse_topology(
         let row = rows.next(|| format!("{LINK} ({index} of {links} read)"))?;
         let [a, b, rate, delay, error_rate] = row.columns(LINK)?;
         let (a, b) = (row.node(a, nodes)?, row.node(b, nodes)?);
+        if a == b {
+            let found = format!("a link from node {a} to itself");
+            return Err(row.place.error(found, "two nodes"));
+        }
         let link_rate = parse_rate(rate).map_err(|error| {
             row.place
                 .error(format!("`{rate}` ({error})"), "a rate such as `100Gbps`")
@@ -134,11 +136,8 @@ pub fn parse_topology(
     }
     if let Some(index) = topology.surplus_link(parallel) {
         let link = topology.fabric.links[index];
-        return Err(Place {
-            path,
-            line: lines[index],
-        }
-        .error(
+        let line = lines[index];
+        return Err(Place { path, line }.error(
             format!("another link between nodes {} and {}", link.a, link.b),
             format!("at most {parallel} (`parallel` of the topology)"),
         ));
@@ -168,6 +167,7 @@ pub fn parse_flows(
     let header = rows.next(|| "the number of flows".into())?;
     let [count] = header.columns("the number of flows")?;
     let count: usize = header.number(count, "a number of flows")?;
+    header.at_most(count as u64, limits::FLOWS, "flows")?;
 
     let mut flows = Vec::new();
     for index in 0..count {
@@ -192,22 +192,55 @@ pub fn parse_flows(
 
 /// Lines that are not blank.
 struct Rows<'a, R> {
-    lines: Lines<R>,
+    reader: R,
     place: Place<'a>,
+    /// Bytes read.
+    read: u64,
 }
 
 impl<'a, R: BufRead> Rows<'a, R> {
     fn new(reader: R, path: &'a Path) -> Self {
         Self {
-            lines: reader.lines(),
+            reader,
             place: Place { path, line: 0 },
+            read: 0,
         }
     }
 
+    /// The next line with its end; `None` at the end of the file. Reads no more than [`limits`] allow.
+    fn line(&mut self) -> Result<Option<String>, FileError> {
+        let most = limits::LINE_BYTES.min(limits::HPCC_BYTES - self.read);
+        let mut bytes = Vec::new();
+        let mut reader = self.reader.by_ref().take(most + 1);
+        reader
+            .read_until(b'\n', &mut bytes)
+            .map_err(|reason| self.place.io(reason))?;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        self.place.line += 1;
+        let length = bytes.len() as u64;
+        let text = limits::utf8(bytes, self.read)
+            .map_err(|not| self.place.error(not.found, limits::EXPECTED_TEXT))?;
+        if length > most {
+            return Err(match most {
+                limits::LINE_BYTES => {
+                    let found = format!("a line of more than {} MiB", most >> 20);
+                    self.place.error(found, "lines of text")
+                }
+                _ => self.place.io(limits::too_large(limits::HPCC_BYTES)),
+            });
+        }
+        let text = match self.read {
+            0 => text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned(),
+            _ => text,
+        };
+        self.read += length;
+        Ok(Some(text))
+    }
+
     fn try_next(&mut self) -> Result<Option<Row<'a>>, FileError> {
-        for text in self.lines.by_ref() {
-            self.place.line += 1;
-            let text = text.map_err(|reason| self.place.io(reason))?;
+        while let Some(text) = self.line()? {
             if !text.trim().is_empty() {
                 return Ok(Some(Row {
                     text,
@@ -241,6 +274,14 @@ impl Row<'_> {
                 expected,
             )
         })
+    }
+
+    fn at_most(&self, found: u64, most: u64, what: &str) -> Result<(), FileError> {
+        if found > most {
+            let found = format!("{found} {what}");
+            return Err(self.place.error(found, format!("at most {most}")));
+        }
+        Ok(())
     }
 
     fn number<T: std::str::FromStr>(&self, text: &str, expected: &str) -> Result<T, FileError> {

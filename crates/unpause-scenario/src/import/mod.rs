@@ -6,6 +6,8 @@ pub mod hpcc;
 
 use std::path::{Path, PathBuf};
 
+use crate::limits;
+
 /// A file that is not what it should be.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
@@ -43,7 +45,7 @@ impl Place<'_> {
         FileError::Line {
             path: self.path.to_owned(),
             line: self.line,
-            found: found.into(),
+            found: limits::shorten_to(limits::MESSAGE / 2, &found.into()),
             expected: expected.into(),
         }
     }

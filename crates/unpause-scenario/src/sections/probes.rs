@@ -1,5 +1,7 @@
 //! `[probes]`.
 
+use std::collections::HashSet;
+
 use serde::Deserialize;
 use serde_spanned::Spanned;
 use unpause_sim::config::{DeadlockProbe, NodeId, PortId, Probes};
@@ -66,18 +68,14 @@ pub(crate) fn probes(file: &ProbeKeys, names: &Names) -> Checked<Probes> {
             .help("add deadlock = \"1ms\": look for one every 1 ms")
             .err();
     }
-    for text in &file.ports {
-        for port in ports(text, names)? {
-            if !probes.ports.contains(&port) {
-                probes.ports.push(port);
-            }
-        }
-    }
-    for text in &file.packets {
-        for port in ports(text, names)? {
-            if !probes.packets.contains(&port) {
-                probes.packets.push(port);
-            }
+    for (texts, found) in [
+        (&file.ports, &mut probes.ports),
+        (&file.packets, &mut probes.packets),
+    ] {
+        let mut known = HashSet::new();
+        for text in texts {
+            let new = ports(text, names)?.into_iter();
+            found.extend(new.filter(|port| known.insert(*port)));
         }
     }
     if let Some(flows) = &file.packet_flows {

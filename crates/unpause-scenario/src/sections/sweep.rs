@@ -1,16 +1,20 @@
 //! `[[sweep]]`: one run for each scheme and value. Several sweeps multiply.
 
+use std::ops::Range;
+
 use serde::Deserialize;
 use serde_spanned::Spanned;
 use toml::de::DeValue;
 
 use crate::columns;
+use crate::limits::{self, show_count};
 use crate::text::document::{self, Table, read};
 use crate::text::error::{Checked, Problem, from_toml};
 use crate::text::quantity;
 
-/// More runs than this are a mistake.
-const MOST_POINTS: usize = 100_000;
+/// What to do about too many.
+pub(crate) const MANY_POINTS: &str = "every run of a scenario is kept in memory; `unpause sweep` varies keys of a \
+                                      smaller one, a few runs at a time";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,6 +43,8 @@ enum Value {
 pub(crate) struct Sweep {
     pub columns: Vec<String>,
     pub points: Vec<Point>,
+    /// Where the last sweep is written.
+    pub place: Option<Range<usize>>,
 }
 
 /// A value for each sweep.
@@ -61,6 +67,7 @@ pub(crate) fn read_all(tables: Vec<Table<'_>>) -> Checked<Sweep> {
     let mut sweep = Sweep {
         columns: Vec::new(),
         points: vec![Point::default()],
+        place: None,
     };
     for table in tables {
         let span = table.span();
@@ -71,10 +78,9 @@ pub(crate) fn read_all(tables: Vec<Table<'_>>) -> Checked<Sweep> {
                 .err();
         }
         let values = values(&file, span.clone())?;
-        if values.len().saturating_mul(sweep.points.len()) > MOST_POINTS {
-            return Problem::new(format!("a sweep of more than {MOST_POINTS} points"))
-                .at(span, "here")
-                .err();
+        let count = values.len() * sweep.points.len();
+        if count > limits::RUNS {
+            return too_many(&count.to_string(), span).err();
         }
         let mut points = Vec::new();
         for point in &sweep.points {
@@ -88,6 +94,7 @@ pub(crate) fn read_all(tables: Vec<Table<'_>>) -> Checked<Sweep> {
             }
         }
         sweep.points = points;
+        sweep.place = Some(span);
         sweep.columns.push(file.name.into_inner());
     }
     Ok(sweep)
@@ -99,7 +106,7 @@ fn is_reserved(name: &str) -> bool {
     name == "name" || columns.any(|column| column.name == name)
 }
 
-fn values(file: &SweepFile, span: std::ops::Range<usize>) -> Checked<Vec<(f64, Setting)>> {
+fn values(file: &SweepFile, span: Range<usize>) -> Checked<Vec<(f64, Setting)>> {
     let affixes = (file.prefix.as_deref(), file.unit.as_deref());
     match (&file.values, &file.from, &file.to, &file.step) {
         (Some(values), None, None, None) if !values.get_ref().is_empty() => values
@@ -118,7 +125,13 @@ fn values(file: &SweepFile, span: std::ops::Range<usize>) -> Checked<Vec<(f64, S
             .collect(),
         (None, Some(from), Some(to), Some(step)) => {
             let steps = (to.get_ref() - from.get_ref()) / step.get_ref();
-            if !steps.is_finite() || steps < 0.0 || steps > MOST_POINTS as f64 {
+            if steps.is_finite() && steps >= limits::RUNS as f64 {
+                return too_many(&show_count(steps.floor() + 1.0), step.span())
+                    .at(from.span(), "from here")
+                    .at(to.span(), "to here")
+                    .err();
+            }
+            if !steps.is_finite() || steps < 0.0 {
                 return Problem::new("a sweep that never gets there")
                     .at(step.span(), "this step")
                     .at(from.span(), "from here")
@@ -136,6 +149,12 @@ fn values(file: &SweepFile, span: std::ops::Range<usize>) -> Checked<Vec<(f64, S
             .at(span, "this table")
             .err(),
     }
+}
+
+fn too_many(points: &str, place: Range<usize>) -> Problem {
+    Problem::new(format!("a sweep of {points} points"))
+        .at(place, format!("at most {} runs are possible", limits::RUNS))
+        .help(MANY_POINTS)
 }
 
 /// The number between its prefix and its unit, or alone.

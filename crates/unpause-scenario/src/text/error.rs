@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 
+use super::excerpt::excerpt;
+use crate::limits::{MESSAGE, shorten_to};
 use crate::text::quantity::HELP_MARK;
 
 /// An error of reading, running or writing.
@@ -44,6 +46,8 @@ pub struct SourceError {
     message: String,
     help: Option<String>,
     labels: Vec<LabeledSpan>,
+    /// Line and column, from 1, of the first label.
+    place: Option<(usize, usize)>,
     source_code: NamedSource<Arc<str>>,
 }
 
@@ -62,13 +66,8 @@ impl Error {
         let Self::Source(error) = self else {
             return None;
         };
-        let label = error.labels.first()?;
-        let contents = error.source_code.read_span(label.inner(), 0, 0).ok()?;
-        Some((
-            error.source_code.name().to_owned(),
-            contents.line() + 1,
-            contents.column() + 1,
-        ))
+        let (line, column) = error.place?;
+        Some((error.source_code.name().to_owned(), line, column))
     }
 
     /// What to do about it.
@@ -165,18 +164,32 @@ impl Problem {
             let first_line = text.lines().next().map_or(0, str::len);
             range.start.min(source.len())..range.start.min(source.len()) + first_line
         };
-        let labels = self
-            .labels
-            .into_iter()
-            .map(|(range, label)| LabeledSpan::new_with_span(Some(label), span(range)))
+        let (marks, texts): (Vec<_>, Vec<_>) = self.labels.into_iter().unzip();
+        let marks: Vec<_> = marks.into_iter().map(span).collect();
+        let place = marks
+            .first()
+            .map(|mark| line_and_column(&source, mark.start));
+        let excerpt = excerpt(&source, marks);
+        let labels = excerpt.marks.into_iter().zip(texts);
+        let labels = labels
+            .map(|(mark, text)| LabeledSpan::new_with_span(Some(shorten_to(MESSAGE, &text)), mark))
             .collect();
         Error::Source(Box::new(SourceError {
-            message: self.message,
-            help: self.help,
+            message: shorten_to(MESSAGE, &self.message),
+            help: self.help.map(|help| shorten_to(2 * MESSAGE, &help)),
             labels,
-            source_code: NamedSource::new(name, source.clone()).with_language("toml"),
+            place,
+            source_code: NamedSource::new(name, excerpt.text).with_language("toml"),
         }))
     }
+}
+
+/// Line and column, from 1, of the byte `at`.
+fn line_and_column(source: &str, at: usize) -> (usize, usize) {
+    let before = source.get(..at).unwrap_or(source);
+    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+    let line = 1 + before.matches('\n').count();
+    (line, 1 + before[line_start..].chars().count())
 }
 
 /// Turns an error of the TOML reader into ours. `more_keys` are valid where it happened, beyond
@@ -230,6 +243,8 @@ pub(crate) fn nearest(found: &str, valid: &[&str]) -> Option<String> {
     let lower = found.to_lowercase();
     let best = valid
         .iter()
+        // A name much longer than all that is valid is near to none.
+        .filter(|name| lower.len() <= 2 * name.len() + 8)
         .map(|name| {
             (
                 strsim::damerau_levenshtein(&lower, &name.to_lowercase()),

@@ -3,6 +3,7 @@
 pub(crate) mod checks;
 pub(crate) mod document;
 pub(crate) mod error;
+mod excerpt;
 pub(crate) mod name_list;
 pub mod quantity;
 pub(crate) mod section;

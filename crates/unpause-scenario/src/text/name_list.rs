@@ -1,10 +1,12 @@
 //! Names, one or several, and ranges of them.
 
 use std::fmt;
+use std::num::IntErrorKind;
 
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
 use super::quantity::HELP_MARK;
+use crate::limits;
 
 /// How a range is written.
 pub(crate) const HELP: &str = "write the first and the last name: \"H2..H15\"";
@@ -43,12 +45,20 @@ pub(crate) struct Expanded(pub Vec<String>);
 
 impl<'de> Deserialize<'de> for Expanded {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let names = NameList::deserialize(deserializer)?.0;
-        let expanded: Result<Vec<_>, _> = names.iter().map(|name| expand(name)).collect();
-        match expanded {
-            Ok(names) => Ok(Self(names.concat())),
-            Err(why) => Err(de::Error::custom(format!("{why}{HELP_MARK}{HELP}"))),
+        let mut names = Vec::new();
+        for text in NameList::deserialize(deserializer)?.0 {
+            let more = expand(&text)
+                .map_err(|why| de::Error::custom(format!("{why}{HELP_MARK}{HELP}")))?;
+            names.extend(more);
+            if names.len() as u64 > limits::NODES {
+                return Err(de::Error::custom(format!(
+                    "{} names, and perhaps more: at most {} are possible",
+                    names.len(),
+                    limits::NODES
+                )));
+            }
         }
+        Ok(Self(names))
     }
 }
 
@@ -59,28 +69,39 @@ pub(crate) fn expanded<'de, D: Deserializer<'de>>(
     Expanded::deserialize(deserializer).map(|names| names.0)
 }
 
+/// A name without the digits at its end.
+pub(crate) fn stem(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit())
+}
+
 /// `"H2..H15"` is H2, H3, … H15; anything else is itself.
 pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
     let Some((first, last)) = text.split_once("..") else {
         return Ok(vec![text.to_owned()]);
     };
     let bad = |why: &str| Err(format!("`{text}` is not a range of names: {why}"));
-    let number_at =
-        |name: &str| name.len() - name.bytes().rev().take_while(u8::is_ascii_digit).count();
-    let (first_stem, first_number) = first.trim().split_at(number_at(first.trim()));
-    let last = last.trim();
-    let (last_stem, last_number) = last.split_at(number_at(last));
+    let (first, last) = (first.trim(), last.trim());
+    let (first_stem, last_stem) = (stem(first), stem(last));
     if first_stem != last_stem && !last_stem.is_empty() {
         return bad("its ends have different stems");
     }
-    let (Ok(low), Ok(high)) = (first_number.parse::<u32>(), last_number.parse::<u32>()) else {
-        return bad("its ends must be numbered");
+    let number = |name: &str, stem: &str| name[stem.len()..].parse::<u64>();
+    let (low, high) = match (number(first, first_stem), number(last, last_stem)) {
+        (Ok(low), Ok(high)) => (low, high),
+        (Err(error), _) | (_, Err(error)) if *error.kind() == IntErrorKind::PosOverflow => {
+            return bad("its numbers are too large");
+        }
+        _ => return bad("its ends must be numbered"),
     };
     if low > high {
         return bad("it runs backwards");
     }
-    if high - low >= 1 << 20 {
-        return bad("it is longer than a million names");
+    let count = (high - low).saturating_add(1);
+    if count > limits::NODES {
+        let most = limits::NODES;
+        return bad(&format!(
+            "it has {count} names, at most {most} are possible"
+        ));
     }
     Ok((low..=high)
         .map(|number| format!("{first_stem}{number}"))
@@ -96,8 +117,17 @@ mod tests {
         assert_eq!(expand("H2..H4").unwrap(), ["H2", "H3", "H4"]);
         assert_eq!(expand("pod1-h9..10").unwrap(), ["pod1-h9", "pod1-h10"]);
         assert_eq!(expand("H2").unwrap(), ["H2"]);
-        for bad in ["H4..H2", "H..H2", "A1..B2", "..", "H0..H99999999"] {
+        for bad in ["H4..H2", "H..H2", "A1..B2", "..", "A..4"] {
             assert!(expand(bad).is_err(), "{bad}");
         }
+        let why = |text: &str| expand(text).unwrap_err();
+        assert_eq!(
+            why("H0..H9999999999"),
+            "`H0..H9999999999` is not a range of names: it has 10000000000 names, at most 1048576 \
+             are possible"
+        );
+        let beyond = why(&format!("H0..H{}", u128::MAX));
+        assert!(beyond.ends_with("its numbers are too large"), "{beyond}");
+        assert!(why(&format!("H0..H{}", u64::MAX)).contains("at most"));
     }
 }

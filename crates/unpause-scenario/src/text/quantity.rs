@@ -9,6 +9,8 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use unpause_protocols::units::{Rate, Time};
 
+use crate::limits::shorten;
+
 /// Separates a message from its help inside an error that has to travel through serde.
 pub(crate) const HELP_MARK: char = '\u{1f}';
 
@@ -112,7 +114,7 @@ pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
 pub fn parse_ratio(text: &str) -> Result<Ratio, QuantityError> {
     let bad = |why: &str| {
         QuantityError::new(
-            format!("`{text}` is not a ratio: {why}"),
+            format!("`{}` is not a ratio: {why}", shorten(text)),
             "write a ratio as \"1/128\", \"1%\" or 0.01",
         )
     };
@@ -151,6 +153,7 @@ pub fn parse_ratio(text: &str) -> Result<Ratio, QuantityError> {
 fn parse(text: &str, kind: &Kind) -> Result<u64, QuantityError> {
     let example = || format!("write {} as {}", kind.name, kind.example);
     let bad = |why: String| {
+        let text = shorten(text);
         QuantityError::new(format!("`{text}` is not {}: {why}", kind.name), example())
     };
     let trimmed = text.trim();
@@ -162,13 +165,16 @@ fn parse(text: &str, kind: &Kind) -> Result<u64, QuantityError> {
         .unwrap_or(trimmed.len());
     let (number, unit) = (&trimmed[..end], trimmed[end..].trim());
     let Some((mantissa, decimals)) = decimal(number) else {
-        return Err(bad("it does not start with a number".into()));
+        return Err(match number.len() > DIGITS {
+            true => bad("it has too many digits".into()),
+            false => bad("it does not start with a number".into()),
+        });
     };
     if unit.is_empty() {
         return Err(bad("it has no unit".into()));
     }
     let Some(scale) = unit_scale(unit, kind) else {
-        let mut error = bad(format!("`{unit}` is not one of its units"));
+        let mut error = bad(format!("`{}` is not one of its units", shorten(unit)));
         if let Some(hint) = wrong_unit(unit, kind) {
             error.help = format!("{hint}; {}", error.help);
         }
@@ -198,16 +204,17 @@ fn unit_scale(unit: &str, kind: &Kind) -> Option<u64> {
 
 /// A unit of another kind, or of this kind in other letters.
 fn wrong_unit(unit: &str, kind: &Kind) -> Option<String> {
-    if let Some(bits) = ["B/s", "Bps"].iter().find_map(|end| unit.strip_suffix(end)) {
+    let bits = ["B/s", "Bps"].iter().find_map(|end| unit.strip_suffix(end));
+    if let Some(bits) = bits.filter(|bits| bits.len() <= 1) {
         return Some(format!(
             "`{unit}` counts bytes and rates here count bits: `{bits}bps`"
         ));
     }
     if kind.name == SIZE.name && unit.ends_with('b') {
-        return Some(format!(
-            "b is a bit and B a byte: `{}B`",
-            unit.trim_end_matches('b')
-        ));
+        let mut bytes = kind.units.iter().map(|(name, _)| name);
+        if let Some(name) = bytes.find(|name| name.eq_ignore_ascii_case(unit)) {
+            return Some(format!("b is a bit and B a byte: `{name}`"));
+        }
     }
     for other in [&DURATION, &RATE, &SIZE] {
         if other.name != kind.name && unit_scale(unit, other).is_some() {
@@ -220,7 +227,10 @@ fn wrong_unit(unit: &str, kind: &Kind) -> Option<String> {
         .map(|(name, _)| format!("did you mean `{name}`?"))
 }
 
-/// `"12.50"` is (1250, 2). `None` if it is not a plain decimal number of at most 30 digits.
+/// Digits of a number.
+const DIGITS: usize = 30;
+
+/// `"12.50"` is (1250, 2). `None` if it is not a plain decimal number of at most [`DIGITS`].
 fn decimal(number: &str) -> Option<(u128, u32)> {
     let digits: String = number.chars().filter(|c| *c != '_').collect();
     let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
@@ -229,7 +239,7 @@ fn decimal(number: &str) -> Option<(u128, u32)> {
         return None;
     }
     let fraction = fraction.trim_end_matches('0');
-    if digits.ends_with('.') || whole.len() + fraction.len() > 30 {
+    if digits.ends_with('.') || whole.len() + fraction.len() > DIGITS {
         return None;
     }
     let mantissa = format!("{whole}{fraction}").parse().ok()?;

@@ -82,6 +82,37 @@ fn reads_flows_in_order_of_start_with_the_ports_of_hpcc() {
 }
 
 #[test]
+fn reads_a_byte_order_mark() {
+    let text = "1\n0 1 3 100 500 2.0\n";
+    assert_eq!(
+        flows_of(&format!("\u{feff}{text}")).unwrap(),
+        flows_of(text).unwrap()
+    );
+}
+
+#[test]
+fn says_which_byte_is_no_text_and_what_is_too_much() {
+    let topology = |bytes: &[u8]| {
+        let error = parse_topology(bytes, Path::new("t.txt"), 1).unwrap_err();
+        error.to_string()
+    };
+    assert_eq!(
+        topology(b"2 0 1\n0 1 \xb5s\n"),
+        "t.txt:2: found byte 11 is 0xB5, expected text in UTF-8"
+    );
+    assert_eq!(
+        topology(b"2 0 99999999\n"),
+        "t.txt:1: found 99999999 links, expected at most 2097152"
+    );
+    let long = " ".repeat(limits::LINE_BYTES as usize + 1);
+    assert_eq!(
+        topology(long.as_bytes()),
+        "t.txt:1: found a line of more than 8 MiB, expected lines of text"
+    );
+    assert!(topology(b"3 1 1\n2\n1 1 1Gbps 1us 0\n").starts_with("t.txt:3: found a link from"));
+}
+
+#[test]
 fn reads_five_and_seven_columns() {
     let read = read_flows(
         &data("flow_conweave.txt"),

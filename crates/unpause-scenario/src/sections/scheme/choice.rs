@@ -6,10 +6,9 @@ use std::ops::Range;
 use serde_spanned::Spanned;
 use toml::de::DeValue;
 use unpause_protocols::congestion_point;
-use unpause_protocols::units::Time;
 use unpause_sim::config::SchemeConfig;
 
-use super::{CONGESTION_CONTROLS, CongestionControl};
+use super::{BaseRtt, CONGESTION_CONTROLS, CongestionControl};
 use crate::text::document::{Table, split_off, take_string};
 use crate::text::error::{Checked, Problem, nearest};
 
@@ -67,7 +66,7 @@ impl Named<'_> {
 pub(crate) fn congestion_control(
     table: &mut Table<'_>,
     marking: Option<Range<usize>>,
-    base_rtt: &dyn Fn() -> Time,
+    base_rtt: BaseRtt<'_>,
 ) -> Checked<Chosen> {
     let (mut own, mut law) = names(table)?;
     take_tables(table, &mut own, law.as_mut())?;

@@ -30,8 +30,13 @@ pub(super) trait Scheme: Default {
     /// Its table.
     type Keys: Section<Self>;
 
-    /// What is not written in `keys`.
-    fn defaults(_keys: &Self::Keys, _base_rtt: &dyn Fn() -> Time) -> Self {
+    /// True if what `keys` do not say depends on the base RTT.
+    fn needs_base_rtt(_keys: &Self::Keys) -> bool {
+        false
+    }
+
+    /// What is not written in `keys`. `base_rtt` is zero if it is not needed.
+    fn defaults(_keys: &Self::Keys, _base_rtt: Time) -> Self {
         Self::default()
     }
 
@@ -70,7 +75,10 @@ pub struct CongestionControl {
     warning: fn(&Config) -> Option<(String, &'static str)>,
 }
 
-type Configure = fn(Option<Table<'_>>, &dyn Fn() -> Time) -> Checked<SchemeConfig>;
+/// Finds the base RTT of the fabric.
+pub(crate) type BaseRtt<'a> = &'a dyn Fn() -> Checked<Time>;
+
+type Configure = fn(Option<Table<'_>>, BaseRtt<'_>) -> Checked<SchemeConfig>;
 
 impl CongestionControl {
     pub(super) const fn of<S: Scheme>() -> Self {
@@ -82,7 +90,7 @@ impl CongestionControl {
             marks: S::MARKS,
             notifies_by: S::NOTIFIES_BY,
             replaceable: S::REPLACEABLE,
-            keys: || S::Keys::keys(&S::defaults(&S::Keys::default(), &|| Time::ZERO)),
+            keys: || S::Keys::keys(&S::defaults(&S::Keys::default(), Time::ZERO)),
             variants: || {
                 let variants = S::variants().into_iter();
                 variants
@@ -91,6 +99,10 @@ impl CongestionControl {
             },
             configure: |table, base_rtt| {
                 let keys: S::Keys = keys_of(table)?;
+                let base_rtt = match S::needs_base_rtt(&keys) {
+                    true => base_rtt()?,
+                    false => Time::ZERO,
+                };
                 let mut scheme = S::defaults(&keys, base_rtt);
                 keys.apply(&mut scheme)?;
                 scheme.check(&keys)?;
@@ -160,7 +172,7 @@ impl CongestionControl {
     pub(crate) fn configure(
         self,
         table: Option<Table<'_>>,
-        base_rtt: &dyn Fn() -> Time,
+        base_rtt: BaseRtt<'_>,
     ) -> Checked<SchemeConfig> {
         (self.configure)(table, base_rtt)
     }

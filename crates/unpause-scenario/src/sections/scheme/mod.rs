@@ -14,6 +14,7 @@ mod swift;
 mod timely;
 
 pub(crate) use choice::{Chosen, congestion_control};
+pub(crate) use congestion_control::BaseRtt;
 pub use congestion_control::CongestionControl;
 
 /// Every value of `congestion_control`, in the order of a list of them.

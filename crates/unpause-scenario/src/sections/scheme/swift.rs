@@ -31,9 +31,13 @@ impl Scheme for Swift {
     const SUMMARY: &'static str = "Swift (SIGCOMM 2020): windows that keep the RTT at a target";
     type Keys = Keys;
 
-    fn defaults(keys: &Keys, base_rtt: &dyn Fn() -> Time) -> Self {
+    fn needs_base_rtt(keys: &Keys) -> bool {
+        keys.base_target.is_none()
+    }
+
+    fn defaults(keys: &Keys, base_rtt: Time) -> Self {
         let base_target = keys.base_target.as_ref().map_or_else(
-            || Time::from_ps(base_rtt().as_ps().saturating_mul(3) / 2),
+            || Time::from_ps(base_rtt.as_ps().saturating_mul(3) / 2),
             |written| written.get_ref().0,
         );
         Self {

@@ -44,14 +44,18 @@ impl Scheme for Timely {
         ]
     }
 
-    fn defaults(keys: &Keys, base_rtt: &dyn Fn() -> Time) -> Self {
+    fn needs_base_rtt(keys: &Keys) -> bool {
+        keys.min_rtt.is_none()
+    }
+
+    fn defaults(keys: &Keys, base_rtt: Time) -> Self {
         let variant = keys.variant.as_ref().map(Spanned::get_ref);
         let mut params = match variant {
             None | Some(TimelyVariant::PerPacket) => Self::per_packet(),
             Some(TimelyVariant::Segment) => Self::segment(),
             Some(TimelyVariant::Patched) => Self::patched(),
         };
-        params.min_rtt = base_rtt();
+        params.min_rtt = base_rtt;
         params
     }
 

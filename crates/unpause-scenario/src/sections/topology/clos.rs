@@ -8,7 +8,7 @@ use super::links::Links;
 use crate::text::document::Table;
 use crate::text::error::Checked;
 use crate::text::quantity::{duration, rate, rate_if_set};
-use crate::topology::{Invalid, Topology, nodes, positive};
+use crate::topology::{Invalid, Topology, links, nodes, positive};
 
 /// Three tiers: in a pod every ToR has `tor_leaf_links` links to every leaf, and every leaf of every
 /// pod has a link to every spine, as in PCN's evaluation (Fig. 14). Hosts `H0`, … fill `tor0` first;
@@ -51,21 +51,26 @@ impl ClosPods {
         if self.pods > 1 {
             positive("spines", self.spines)?;
         }
+        let tors = nodes("tors_per_pod", &[self.pods, self.tors_per_pod])?;
+        let hosts = nodes("hosts_per_tor", &[tors, self.hosts_per_tor])?;
+        let leaves = nodes("leaves_per_pod", &[self.pods, self.leaves_per_pod])?;
+        let spines = nodes("spines", &[self.spines])?;
+        links("leaves_per_pod", &[tors, self.leaves_per_pod])?;
+        links(
+            "tor_leaf_links",
+            &[tors, self.leaves_per_pod, self.tor_leaf_links],
+        )?;
+        links("spines", &[leaves, spines])?;
         let links = Links::new(
             self.host_rate,
             self.fabric_rate.unwrap_or(self.host_rate),
             self.delay,
         )?;
         let mut topology = Topology::default();
-        let hosts = nodes(
-            "hosts_per_tor",
-            &[self.pods, self.tors_per_pod, self.hosts_per_tor],
-        )?;
         let hosts = topology.add_hosts(hosts);
-        let tors = topology.add_switches("tor", self.pods * self.tors_per_pod);
-        let leaves = nodes("leaves_per_pod", &[self.pods, self.leaves_per_pod])?;
+        let tors = topology.add_switches("tor", tors);
         let leaves = topology.add_switches("leaf", leaves);
-        let spines = topology.add_switches("spine", nodes("spines", &[self.spines])?);
+        let spines = topology.add_switches("spine", spines);
         links.hosts(&mut topology, &hosts, &tors);
         let pods = tors
             .chunks(self.tors_per_pod as usize)

@@ -1,6 +1,6 @@
 //! Nodes and links written out.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use serde::Deserialize;
@@ -8,11 +8,12 @@ use serde_spanned::Spanned;
 use unpause_protocols::units::{Rate, Time};
 
 use super::builder::{Builder, Places, with_rates};
+use crate::limits;
 use crate::text::document::{self, Table, take_tables};
 use crate::text::error::{Checked, Problem, nearest};
 use crate::text::name_list::{Expanded, expanded};
 use crate::text::quantity::{DataRate, Duration};
-use crate::topology::{Invalid, Topology, positive, positive_delay, whole_rate};
+use crate::topology::{Invalid, Topology, at_most, positive, positive_delay, whole_rate};
 
 /// Named nodes and their links.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,6 +44,10 @@ pub struct ExplicitLink {
 impl Explicit {
     /// Builds it. Fields of errors are `links[i]`, i from 0 in [`Explicit::links`].
     pub fn build(&self) -> Result<Topology, Invalid> {
+        for (field, names) in [("hosts", &self.hosts), ("switches", &self.switches)] {
+            let count = names.len() as u64;
+            at_most(field, [count], limits::NODES, "nodes of one kind")?;
+        }
         let mut topology = Topology::default();
         for name in &self.hosts {
             topology.add_host(name);
@@ -52,6 +57,7 @@ impl Explicit {
         }
         let nodes: HashMap<String, u32> = topology.names.iter().cloned().zip(0..).collect();
         let mut seen = HashMap::new();
+        let mut count = 0;
         for (index, link) in self.links.iter().enumerate() {
             let field = format!("links[{index}]");
             let node = |name: &String| {
@@ -80,6 +86,8 @@ impl Explicit {
                     format!("`{}` is linked to itself", link.a),
                 ));
             }
+            count += u64::from(link.parallel);
+            at_most(&field, [count], limits::LINKS, "links with those before")?;
             for _ in 0..link.parallel {
                 topology.connect(a, b, link.rate, link.delay);
             }
@@ -125,6 +133,7 @@ fn read(mut table: Table<'_>, places: &mut Places) -> Checked<Explicit> {
     let k: Keys = document::read(table, &["builder", "link"])?;
     let hosts_place = k.hosts.span();
     let (hosts, switches) = (k.hosts.into_inner().0, k.switches);
+    let all: HashSet<&str> = hosts.iter().chain(&switches).map(String::as_str).collect();
     let mut links = Vec::new();
     let mut pairs: HashMap<(String, String), Range<usize>> = HashMap::new();
     for (index, table) in link_tables.into_iter().enumerate() {
@@ -132,9 +141,8 @@ fn read(mut table: Table<'_>, places: &mut Places) -> Checked<Explicit> {
         places.keys.insert(format!("links[{index}]"), span.clone());
         let link: LinkKeys = document::read(table, &[])?;
         for end in [&link.a, &link.b] {
-            let mut known = hosts.iter().chain(&switches).map(String::as_str);
-            if !known.clone().any(|name| name == end.get_ref()) {
-                let known: Vec<&str> = known.by_ref().collect();
+            if !all.contains(end.get_ref().as_str()) {
+                let known: Vec<&str> = hosts.iter().chain(&switches).map(String::as_str).collect();
                 return Problem::new(format!("there is no node `{}`", end.get_ref()))
                     .at(end.span(), "neither in `hosts` nor in `switches`")
                     .help_if(nearest(end.get_ref(), &known))

@@ -8,7 +8,7 @@ use super::links::Links;
 use crate::text::document::Table;
 use crate::text::error::Checked;
 use crate::text::quantity::{duration, rate, rate_if_set};
-use crate::topology::{Invalid, Topology, nodes, positive};
+use crate::topology::{Invalid, Topology, links, nodes, positive};
 
 /// Two tiers: every leaf has a link to every spine. Hosts `H0`, `H1`, … fill `leaf0` first, then
 /// `leaf1` and so on; spines are `spine0`, `spine1`, …
@@ -42,16 +42,19 @@ impl LeafSpine {
         positive("spines", self.spines)?;
         positive("hosts_per_leaf", self.hosts_per_leaf)?;
         positive("parallel", self.parallel)?;
+        let hosts = nodes("hosts_per_leaf", &[self.leaves, self.hosts_per_leaf])?;
+        let spines = nodes("spines", &[self.spines])?;
+        links("spines", &[self.leaves, spines])?;
+        links("parallel", &[self.leaves, spines, self.parallel])?;
         let links = Links::new(
             self.host_rate,
             self.fabric_rate.unwrap_or(self.host_rate),
             self.delay,
         )?;
         let mut topology = Topology::default();
-        let hosts = nodes("hosts_per_leaf", &[self.leaves, self.hosts_per_leaf])?;
         let hosts = topology.add_hosts(hosts);
         let leaves = topology.add_switches("leaf", self.leaves);
-        let spines = topology.add_switches("spine", nodes("spines", &[self.spines])?);
+        let spines = topology.add_switches("spine", spines);
         links.hosts(&mut topology, &hosts, &leaves);
         links.all_pairs(&mut topology, &leaves, &spines, self.parallel);
         topology.validate()

@@ -115,10 +115,15 @@ impl Context<'_> {
         Ok(())
     }
 
-    fn host_rate(&self, host: NodeId) -> f64 {
-        let links = &self.topology.fabric.links;
-        let link = links.iter().find(|link| link.a == host || link.b == host);
-        link.map_or(0.0, |link| link.rate.as_bps() as f64)
+    /// Bits per second of the links of all of `hosts`.
+    fn rate_of(&self, hosts: &[NodeId]) -> f64 {
+        let mut of_node = vec![0.0; self.names.nodes.len()];
+        for link in &self.topology.fabric.links {
+            for end in [link.a, link.b] {
+                of_node[end as usize] = link.rate.as_bps() as f64;
+            }
+        }
+        hosts.iter().map(|host| of_node[*host as usize]).sum()
     }
 
     /// By node: the switch that a host is connected to.
@@ -136,13 +141,12 @@ impl Context<'_> {
         from: &[NodeId],
         to: &[NodeId],
     ) -> Checked<f64> {
-        let of_hosts = |hosts: &[NodeId]| hosts.iter().map(|host| self.host_rate(*host)).sum();
         let Some(of) = of else {
-            return Ok(of_hosts(from));
+            return Ok(self.rate_of(from));
         };
         match of.get_ref() {
-            LoadOf::Senders => Ok(of_hosts(from)),
-            LoadOf::Receivers => Ok(of_hosts(to)),
+            LoadOf::Senders => Ok(self.rate_of(from)),
+            LoadOf::Receivers => Ok(self.rate_of(to)),
             LoadOf::Uplinks => {
                 let switch_of = self.switch_of();
                 let edges: HashSet<NodeId> =

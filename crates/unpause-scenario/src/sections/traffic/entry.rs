@@ -1,10 +1,13 @@
 //! One entry of `[[traffic]]`.
 
+use std::ops::Range;
+
 use serde_spanned::Spanned;
 use unpause_sim::traffic::TrafficSpec;
 
 use super::common::{COMMON_KEYS, Common, settings, without_priorities};
 use super::context::Context;
+use super::kind::Spec;
 use super::{TRAFFIC_KINDS, TrafficKind};
 use crate::text::document::{Table, read, split_off, take_string};
 use crate::text::error::{Checked, Problem, nearest};
@@ -15,8 +18,16 @@ pub(crate) struct Entry {
     pub spec: TrafficSpec,
 }
 
-/// Reads one `[[traffic]]` table.
-pub(crate) fn entry(mut table: Table<'_>, context: &Context<'_>) -> Checked<Entry> {
+/// One entry whose keys are known.
+pub(crate) struct Written {
+    /// Where it stands.
+    pub place: Range<usize>,
+    common: Common,
+    spec: Spec,
+}
+
+/// Reads the keys of one `[[traffic]]` table.
+pub(crate) fn read_entry(mut table: Table<'_>) -> Checked<Written> {
     let span = table.span();
     let kind = take_string(&mut table, "kind")?;
     let common: Common = read(split_off(&mut table, &COMMON_KEYS), &[])?;
@@ -27,8 +38,6 @@ pub(crate) fn entry(mut table: Table<'_>, context: &Context<'_>) -> Checked<Entr
             .help(format!("set it to one of: {}", kinds.join(", ")))
             .err();
     };
-    let part = takes_part(&common, context)?;
-    let settings = settings(&common, part, context)?;
     let Some(found) = TRAFFIC_KINDS.iter().find(|it| it.name() == kind.get_ref()) else {
         return Problem::new(format!("unknown kind of traffic \"{}\"", kind.get_ref()))
             .at(kind.span(), "here")
@@ -41,7 +50,19 @@ pub(crate) fn entry(mut table: Table<'_>, context: &Context<'_>) -> Checked<Entr
     let sizes = ["size", "cdf"].map(|key| table.get_ref().contains_key(key));
     let sized = sizes.contains(&true);
     without_priorities(&kind, found.has_priorities(), sized, &common)?;
-    let spec = found.spec(table, settings, context)?;
+    Ok(Written {
+        place: span,
+        common,
+        spec: found.read(table)?,
+    })
+}
+
+/// Makes of an entry what is to be sent.
+pub(crate) fn entry(written: Written, context: &Context<'_>) -> Checked<Entry> {
+    let common = written.common;
+    let part = takes_part(&common, context)?;
+    let settings = settings(&common, part, context)?;
+    let spec = (written.spec)(settings, context)?;
     let spec = if part {
         spec
     } else {

@@ -10,8 +10,9 @@ use unpause_sim::traffic::{FlowSettings, FlowSpec, TrafficSpec};
 use super::arrivals::{stops_after_start, time};
 use super::context::Context;
 use super::kind::Kind;
+use crate::limits;
 use crate::text::checks::size_bytes;
-use crate::text::error::Checked;
+use crate::text::error::{Checked, Problem};
 use crate::text::name_list::NameList;
 use crate::text::quantity::{Duration, Size};
 
@@ -48,6 +49,14 @@ impl Kind for Flow {
             Some(size) => Some(size_bytes(size, flow.transport)?),
             None => None,
         };
+        let count = from.len() as u64 * to.len() as u64;
+        if count > limits::FLOWS {
+            return Problem::new(format!("{count} flows"))
+                .at(self.from.span(), format!("{} senders", from.len()))
+                .at(self.to.span(), format!("{} receivers each", to.len()))
+                .help(format!("at most {} are possible", limits::FLOWS))
+                .err();
+        }
         let mut flows = Vec::new();
         for src in &from {
             for dst in &to {

@@ -11,7 +11,7 @@ use crate::text::document::{Table, read};
 use crate::text::error::Checked;
 
 /// A value of `kind`: its keys.
-pub(super) trait Kind: for<'i> Deserialize<'i> {
+pub(super) trait Kind: for<'i> Deserialize<'i> + 'static {
     /// As written in the file.
     const NAME: &'static str;
     /// Its keys, with the defaults of those that have one; in Markdown.
@@ -37,10 +37,11 @@ pub struct TrafficKind {
     keys: &'static str,
     what: &'static str,
     has_priorities: bool,
-    spec: Spec,
+    read: fn(Table<'_>) -> Checked<Spec>,
 }
 
-type Spec = fn(Table<'_>, FlowSettings, &Context<'_>) -> Checked<TrafficSpec>;
+/// Makes traffic of keys that have been read; its flows are as told.
+pub(super) type Spec = Box<dyn FnOnce(FlowSettings, &Context<'_>) -> Checked<TrafficSpec>>;
 
 impl TrafficKind {
     pub(super) const fn of<K: Kind>() -> Self {
@@ -49,9 +50,11 @@ impl TrafficKind {
             keys: K::KEYS,
             what: K::WHAT,
             has_priorities: K::HAS_PRIORITIES,
-            spec: |table, flow, context| {
+            read: |table| {
                 let entry = table.span();
-                read::<K>(table, &COMMON_KEYS)?.spec(flow, context, entry)
+                let keys: K = read(table, &COMMON_KEYS)?;
+                let spec: Spec = Box::new(move |flow, context| keys.spec(flow, context, entry));
+                Ok(spec)
             },
         }
     }
@@ -76,13 +79,8 @@ impl TrafficKind {
         self.has_priorities
     }
 
-    /// The traffic of a table, whose flows are `flow`.
-    pub(super) fn spec(
-        self,
-        table: Table<'_>,
-        flow: FlowSettings,
-        context: &Context<'_>,
-    ) -> Checked<TrafficSpec> {
-        (self.spec)(table, flow, context)
+    /// Reads the keys of its table.
+    pub(super) fn read(self, table: Table<'_>) -> Checked<Spec> {
+        (self.read)(table)
     }
 }

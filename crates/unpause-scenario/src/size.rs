@@ -1,0 +1,163 @@
+//! How much a scenario asks for: refused where it would not end in reasonable time or memory.
+
+use std::ops::Range;
+
+use unpause_protocols::units::Time;
+use unpause_sim::config::Config;
+use unpause_sim::traffic::{Arrivals, BurstFlows, Interval, TrafficSpec};
+
+use crate::limits::{self, show_count, show_memory};
+use crate::sections::sweep::{MANY_POINTS, Sweep};
+use crate::text::error::{Checked, Problem};
+
+/// All runs of a scenario, as they are compiled one after the other.
+pub(crate) struct Runs {
+    left: u64,
+    parts: u64,
+    /// Where the runs are written.
+    place: Range<usize>,
+}
+
+impl Runs {
+    /// `Err` if there are too many. `schemes` is how many and where the last one is.
+    pub fn new(schemes: (usize, Range<usize>), sweep: &Sweep, source: &str) -> Checked<Self> {
+        let (schemes, last) = schemes;
+        let points = sweep.points.len();
+        let count = schemes * points;
+        let place = sweep.place.clone().unwrap_or(last);
+        let counted = format!("{count} runs ({schemes} schemes at {points} points of a sweep)");
+        if count > limits::RUNS {
+            return Problem::new(counted)
+                .at(place, format!("at most {} are possible", limits::RUNS))
+                .help(MANY_POINTS)
+                .err();
+        }
+        let read = source.len() as u64 * count as u64;
+        let most = limits::SOURCE_BYTES_OF_RUNS;
+        if read > most {
+            return Problem::new(format!(
+                "{counted} of a file of {} are {} of text to read",
+                show_memory(source.len() as u64),
+                show_memory(read)
+            ))
+            .at(place, format!("at most {} are possible", show_memory(most)))
+            .help("write hosts as ranges (\"H0..H9\") and fabrics by a `builder`, or make several scenarios")
+            .err();
+        }
+        let left = count as u64;
+        let parts = 0;
+        Ok(Self { left, parts, place })
+    }
+
+    /// Counts a run of so many nodes, links and flows. `Err` if it and those that are left, were they
+    /// as large, would be too many.
+    pub fn add(&mut self, config: &Config) -> Checked<()> {
+        let listed = config.traffic.iter().map(|spec| match spec {
+            TrafficSpec::Flows(flows) => flows.len(),
+            _ => 0,
+        });
+        let fabric = &config.fabric;
+        let (nodes, links) = (fabric.nodes.len(), fabric.links.len());
+        let flows: usize = listed.sum();
+        let parts = (nodes + links + flows) as u64;
+        let all = self.parts + parts * self.left;
+        if all > limits::PARTS {
+            return Problem::new(format!(
+                "{} runs of {nodes} nodes, {links} links and {flows} flows would take {}",
+                self.left,
+                show_memory(all * limits::PART_BYTES)
+            ))
+            .at(
+                self.place.clone(),
+                format!(
+                    "at most {} for all runs together",
+                    show_memory(limits::PARTS * limits::PART_BYTES)
+                ),
+            )
+            .help("make several scenarios, or a smaller fabric")
+            .err();
+        }
+        self.parts += parts;
+        self.left -= 1;
+        Ok(())
+    }
+}
+
+/// `Err` if the entry is expected to start too many flows until `end`.
+pub(crate) fn check_flows(spec: &TrafficSpec, end: Time, place: Range<usize>) -> Checked<()> {
+    let flows = expected_flows(spec, end);
+    if flows <= limits::FLOWS as f64 {
+        return Ok(());
+    }
+    Problem::new(format!(
+        "{} flows until the end, {end}, would take {}",
+        show_count(flows),
+        show_memory((flows * limits::FLOW_BYTES as f64) as u64)
+    ))
+    .at(place, format!("at most {} are possible", limits::FLOWS))
+    .help("a shorter `duration`, or fewer flows")
+    .err()
+}
+
+fn expected_flows(spec: &TrafficSpec, end: Time) -> f64 {
+    let seconds = |from: Time, to: Time| (to.min(end) - from.min(end).min(to)).as_secs_f64();
+    let events = |arrivals: &Arrivals| {
+        let time = seconds(arrivals.start, arrivals.stop);
+        let events = match arrivals.interval {
+            Interval::Fixed(interval) => time / interval.as_secs_f64() + 1.0,
+            Interval::Exponential { events_per_second } => time * events_per_second,
+        };
+        events.min(
+            arrivals
+                .max_events
+                .map_or(f64::INFINITY, |most| most as f64),
+        )
+    };
+    let (flows, arrivals) = match spec {
+        TrafficSpec::Flows(flows) => return flows.len() as f64,
+        TrafficSpec::Permutation(permutation) => return permutation.hosts.len() as f64,
+        TrafficSpec::OnOff(on_off) => {
+            let period = on_off.on.as_secs_f64() + on_off.off.as_secs_f64();
+            let periods = seconds(on_off.start, on_off.stop) / period + 1.0;
+            return periods * on_off.from.len() as f64;
+        }
+        TrafficSpec::Burst(burst) => {
+            let flows = match burst.flows {
+                BurstFlows::PerHost(flows) => f64::from(flows) * burst.from.len() as f64,
+                BurstFlows::InAll(flows) => f64::from(flows),
+            };
+            (flows, &burst.arrivals)
+        }
+        TrafficSpec::Incast(incast) => {
+            let (least, most) = incast.senders;
+            ((f64::from(least) + f64::from(most)) / 2.0, &incast.arrivals)
+        }
+        TrafficSpec::Poisson(poisson) => match poisson.synchronised {
+            true => (poisson.from.len() as f64, &poisson.arrivals),
+            false => (1.0, &poisson.arrivals),
+        },
+    };
+    let most = arrivals.max_flows.map_or(f64::INFINITY, |most| most as f64);
+    (events(arrivals) * flows).min(most)
+}
+
+/// `Err` if the probed ports have too many samples.
+pub(crate) fn check_samples(config: &Config, place: Range<usize>) -> Checked<()> {
+    let probes = &config.probes;
+    let time = (config.stop - probes.start.min(config.stop)).as_secs_f64();
+    let each = time / probes.interval.as_secs_f64();
+    let samples = each * probes.ports.len() as f64;
+    if samples <= limits::SAMPLES as f64 {
+        return Ok(());
+    }
+    Problem::new(format!(
+        "{} samples, {} of each of {} ports, would take {}",
+        show_count(samples),
+        show_count(each),
+        probes.ports.len(),
+        show_memory((samples * limits::SAMPLE_BYTES as f64) as u64)
+    ))
+    .at(place, format!("at most {} are possible", limits::SAMPLES))
+    .help("a longer `interval`, fewer `ports`, or a shorter `duration`")
+    .err()
+}
