@@ -12,11 +12,11 @@ use crate::outcome::Outcome;
 use crate::table_files::encode;
 use crate::text::error::Error;
 #[cfg(feature = "parquet")]
-use crate::{
-    outcome::Manifest,
-    table_files::decode,
-    tables::{TABLES, Tables},
-};
+use crate::{limits::shorten, outcome::Manifest, table_files::decode, tables::Tables};
+#[cfg(feature = "parquet")]
+use arrow_array::RecordBatch;
+#[cfg(feature = "parquet")]
+use arrow_schema::{DataType, FieldRef};
 
 /// How to write a result.
 #[derive(Default)]
@@ -185,17 +185,21 @@ impl Saved {
             _ => Error::io("read", &path, error),
         })?;
         let manifest = serde_json::from_slice(&text).map_err(|error| Error::Other {
-            message: format!("{}: {error}", path.display()),
+            message: format!("{}: {}", path.display(), shorten(&error.to_string())),
             help: Some("run the scenario again: this manifest is of another version".into()),
         })?;
+        // What tables of no run look like is what all of them look like.
+        let sound = Tables::new(&[], &[]);
         let mut tables = Vec::new();
-        for name in TABLES {
+        for (name, sound) in sound.all() {
             let path = directory.join(format!("{name}.parquet"));
             let bytes = fs::read(&path).map_err(|error| Error::io("read", &path, error))?;
-            let table = decode(bytes).map_err(|error| Error::Other {
-                message: format!("{}: {error}", path.display()),
-                help: None,
-            })?;
+            let damaged = |why: String| Error::Other {
+                message: format!("{} is damaged: {}", path.display(), shorten(&why)),
+                help: Some("run the scenario again".into()),
+            };
+            let table = decode(bytes).map_err(damaged)?;
+            check_columns(&table, sound).map_err(damaged)?;
             tables.push(table);
         }
         let [
@@ -217,5 +221,26 @@ impl Saved {
             packets,
         };
         Ok(Self { tables, manifest })
+    }
+}
+
+/// `Err` if `table` lacks a column of `sound`, or has others than the float64 ones of a sweep.
+#[cfg(feature = "parquet")]
+fn check_columns(table: &RecordBatch, sound: &RecordBatch) -> Result<(), String> {
+    let (found, expected) = (table.schema(), sound.schema());
+    for field in expected.fields() {
+        let (name, expected) = (field.name(), field.data_type());
+        match found.field_with_name(name).map(|field| field.data_type()) {
+            Ok(found) if found == expected => {}
+            Ok(found) => return Err(format!("column `{name}` is {found}, expected {expected}")),
+            Err(_) => return Err(format!("column `{name}` is missing")),
+        }
+    }
+    let known = |name: &str| expected.field_with_name(name).is_ok();
+    let strange =
+        |field: &&FieldRef| !known(field.name()) && *field.data_type() != DataType::Float64;
+    match found.fields().iter().find(strange) {
+        Some(field) => Err(format!("there is no column `{}` of tables", field.name())),
+        None => Ok(()),
     }
 }

@@ -64,6 +64,10 @@ pub(crate) use parquet_file::decode;
 
 #[cfg(feature = "parquet")]
 mod parquet_file {
+    use std::cell::Cell;
+    use std::panic::{self, AssertUnwindSafe};
+    use std::sync::Once;
+
     use arrow_array::RecordBatch;
     use parquet::arrow::ArrowWriter;
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -82,7 +86,37 @@ mod parquet_file {
         writer.into_inner()
     }
 
-    pub fn decode(bytes: Vec<u8>) -> Result<RecordBatch> {
+    /// The table that a file holds, or why there is none. The reader of Parquet panics at some
+    /// damaged files; that is an answer, too.
+    pub fn decode(bytes: Vec<u8>) -> std::result::Result<RecordBatch, String> {
+        match catch_quietly(|| read(bytes)) {
+            Some(table) => table.map_err(|error| error.to_string()),
+            None => Err("it is no Parquet file that can be read".into()),
+        }
+    }
+
+    thread_local! {
+        static QUIET: Cell<bool> = const { Cell::new(false) };
+    }
+
+    /// What `work` answers; `None`, and no message, if it panics.
+    fn catch_quietly<T>(work: impl FnOnce() -> T) -> Option<T> {
+        static HOOK: Once = Once::new();
+        HOOK.call_once(|| {
+            let report = panic::take_hook();
+            panic::set_hook(Box::new(move |info| {
+                if !QUIET.get() {
+                    report(info);
+                }
+            }));
+        });
+        QUIET.set(true);
+        let done = panic::catch_unwind(AssertUnwindSafe(work));
+        QUIET.set(false);
+        done.ok()
+    }
+
+    fn read(bytes: Vec<u8>) -> Result<RecordBatch> {
         let reader = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes))?;
         let schema = reader.schema().clone();
         let rows = reader.metadata().file_metadata().num_rows().max(1) as usize;
