@@ -16,6 +16,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 .PHONY: help demo test test-rust test-python lint install format docs clean
 .PHONY: bench bench-mechanisms bench-peers bench-linear bench-gate bench-gate-update
 .PHONY: vopr vopr-kill vopr-mutations soak loom mutants validate-ns3 validate-ns3-update
+.PHONY: fuzz fuzz-ci fuzz-build
 .DEFAULT_GOAL := help
 
 help:
@@ -37,6 +38,8 @@ help:
 	@echo "make soak      the same on all cores until Ctrl-C, or for SECONDS=3600"
 	@echo "make loom      what threads share, in every interleaving"
 	@echo "make mutants   share of mutants of the mechanisms that tests catch; SHARD=0/8"
+	@echo "make fuzz      fuzz everything that reads files; MINUTES=10 for each of TARGETS=\"cdf scenario …\""
+	@echo "make fuzz-ci   the same, a minute for all of them together"
 	@echo "make clean     remove $(VENV), target and results"
 
 demo: $(VENV)/.installed
@@ -131,6 +134,36 @@ SHARD ?= 0/1
 mutants:
 	PROPTEST_CASES=32 cargo mutants -p unpause-protocols --shard $(SHARD) --sharding round-robin \
 	  --baseline skip --output target
+
+# Inputs that nobody thought of (docs/fuzzing.md). fuzz-ci takes the dependencies that test-rust has compiled
+# and compiles this project's crates alone; fuzz compiles both for speed.
+TARGETS ?= quantity cdf delays hpcc_topology hpcc_flows scenario results
+MINUTES ?= 10
+FUZZ := target/fuzz
+FUZZ_SECONDS = $$(( $(MINUTES) * 60 ))
+FUZZ_OPTIONS = -max_len=20000 -timeout=25 -rss_limit_mb=3000
+FUZZ_BUILD = --release
+FUZZ_BIN = target/release/examples
+
+fuzz: fuzz-build
+	@for target in $(TARGETS); do \
+	  echo "$$target: $(FUZZ_SECONDS) seconds"; \
+	  mkdir -p $(FUZZ)/found/$$target; \
+	  TARGET=$$target $(FUZZ_BIN)/fuzz $(FUZZ)/$$target $(FUZZ_OPTIONS) -dict=$(FUZZ)/$$target.dict \
+	    -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(FUZZ)/found/$$target/ > $(FUZZ)/$$target.log 2>&1 \
+	    || { tail -n 40 $(FUZZ)/$$target.log; \
+	         echo "again: TARGET=$$target $(FUZZ_BIN)/fuzz $(FUZZ)/found/$$target/…"; exit 1; }; \
+	  grep -a 'DONE' $(FUZZ)/$$target.log; \
+	done
+
+fuzz-ci:
+	$(MAKE) fuzz FUZZ_SECONDS=8 FUZZ_BUILD= FUZZ_BIN=target/debug/examples
+
+fuzz-build:
+	RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/crates/unpause-fuzz/rustc.sh \
+	  cargo build $(FUZZ_BUILD) --quiet --workspace --exclude unpause-python --example fuzz \
+	  --features unpause-fuzz/libfuzzer
+	SEEDS=$(FUZZ) $(FUZZ_BIN)/fuzz 2> $(FUZZ)-seeds.log || { cat $(FUZZ)-seeds.log; exit 1; }
 
 clean:
 	rm -rf $(VENV) target results

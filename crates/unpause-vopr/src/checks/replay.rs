@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use unpause_protocols::reaction_point;
+use unpause_protocols::congestion_control;
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{Config, NodeId};
 use unpause_sim::results::{FlowRecord, PacketKind, PacketRecord, Results};
@@ -182,8 +182,8 @@ pub fn limits(config: &Config, results: &Results) -> Answer {
 
 fn in_segments(config: &Config) -> bool {
     matches!(
-        config.scheme.reaction_point,
-        reaction_point::Config::Timely(_)
+        config.scheme.roce,
+        congestion_control::Config::Timely(_)
     )
 }
 

@@ -1,0 +1,25 @@
+//! Topology files of the HPCC simulator: what is accepted, written again, is the same fabric.
+
+use std::path::Path;
+
+use unpause_scenario::import::hpcc;
+
+/// Links between two nodes that are allowed.
+const PARALLEL: u32 = 2;
+
+/// Reads a topology.
+pub fn check(data: &[u8]) {
+    let path = Path::new("topology.txt");
+    match hpcc::parse_topology(data, path, PARALLEL) {
+        Ok(topology) => {
+            let mut text = Vec::new();
+            hpcc::write_topology(&mut text, &topology).expect("memory can be written");
+            let again = hpcc::parse_topology(&*text, path, PARALLEL)
+                .unwrap_or_else(|error| panic!("{error} in {}", String::from_utf8_lossy(&text)));
+            assert_eq!(again.names, topology.names);
+            assert_eq!(again.fabric.nodes, topology.fabric.nodes);
+            assert_eq!(again.fabric.links, topology.fabric.links);
+        }
+        Err(error) => crate::messages::check_file_error(&error, data),
+    }
+}

@@ -1,0 +1,32 @@
+//! Fuzz targets for everything that reads files: what is done with an input, and what must be true of
+//! the answer beyond that there is one. `make fuzz` runs them under libFuzzer.
+
+pub mod cdf;
+pub mod delays;
+pub mod hpcc_flows;
+pub mod hpcc_topology;
+mod messages;
+pub mod quantity;
+pub mod results;
+pub mod scenario;
+pub mod seeds;
+
+/// What a target does with an input: panics if something is not as it must be.
+pub type Target = fn(&[u8]);
+
+/// The targets by their names.
+pub const TARGETS: [(&str, Target); 7] = [
+    ("quantity", quantity::check),
+    ("cdf", cdf::check),
+    ("delays", delays::check),
+    ("hpcc_topology", hpcc_topology::check),
+    ("hpcc_flows", hpcc_flows::check),
+    ("scenario", scenario::check),
+    ("results", results::check),
+];
+
+/// The target of this name.
+pub fn target(name: &str) -> Option<Target> {
+    let found = TARGETS.iter().find(|(known, _)| *known == name);
+    found.map(|(_, target)| *target)
+}

@@ -1,0 +1,69 @@
+//! Scenario files: what is accepted is within limits and consistent, what is not has a place and a
+//! message that can be read.
+
+use std::path::Path;
+
+use unpause_scenario::{Error, Run, Scenario};
+
+/// Reads and compiles a scenario.
+pub fn check(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    match Scenario::parse(text, Path::new("scenarios/fuzz.toml")) {
+        Ok(scenario) => {
+            let runs = scenario.runs();
+            assert!((1..=10_000).contains(&runs.len()), "{} runs", runs.len());
+            for (index, run) in (0..).zip(runs) {
+                assert_eq!(run.index, index);
+                assert_eq!(run.values.len(), scenario.sweep_columns().len());
+                is_consistent(run);
+            }
+            if runs[0].config.fabric.links.len() <= 1000 {
+                scenario.warnings();
+            }
+        }
+        Err(error) => is_explained(&error, text),
+    }
+}
+
+fn is_consistent(run: &Run) {
+    let (config, names) = (&run.config, &run.names);
+    let nodes = config.fabric.nodes.len();
+    assert_eq!(names.nodes.len(), nodes);
+    assert_eq!(names.traffic.len(), config.traffic.len());
+    assert!(nodes <= 2 << 20 && config.fabric.links.len() <= 2 << 20);
+    for link in &config.fabric.links {
+        assert!(link.a != link.b && (link.a.max(link.b) as usize) < nodes);
+        assert!(link.rate.ps_per_byte().is_some() && link.delay.as_ps() > 0);
+    }
+    for spec in &config.traffic {
+        if let Err(why) = spec.validate(&config.fabric) {
+            panic!("{why}: {spec:?}");
+        }
+    }
+    for (node, port) in config.probes.ports.iter().chain(&config.probes.packets) {
+        assert!(usize::from(*port) < names.peers[*node as usize].len());
+    }
+    assert!(config.stop.as_ps() > 0);
+}
+
+fn is_explained(error: &Error, text: &str) {
+    let said = error.explain();
+    assert!(
+        said.len() <= crate::messages::MESSAGE_BYTES,
+        "{} bytes: {said}",
+        said.len()
+    );
+    let Some((file, line, column)) = error.location() else {
+        panic!("no place: {said}");
+    };
+    // Places in other files are checked by their own targets.
+    if file == "scenarios/fuzz.toml" {
+        let lines = text.split('\n').count();
+        assert!(
+            (1..=lines).contains(&line) && column >= 1,
+            "{line} of {lines}: {said}"
+        );
+    }
+}

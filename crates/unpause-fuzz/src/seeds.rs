@@ -1,0 +1,95 @@
+//! What a fuzzer starts from: inputs out of the project's own files, and dictionaries of the words in them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A target's name and inputs for it.
+pub type Inputs = (&'static str, Vec<Vec<u8>>);
+
+/// Inputs of each target.
+pub fn inputs(root: &Path) -> io::Result<Vec<Inputs>> {
+    let tests = root.join("crates/unpause-scenario/tests");
+    let mut files = files_under(&root.join("scenarios"))?;
+    files.extend(files_under(&tests)?);
+    let workloads = files_under(&root.join("crates/unpause-scenario/workloads"))?;
+    let scenarios = contents(&files, "toml")?;
+    let quantities = words(&scenarios).into_iter();
+    let quantities = quantities.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    let texts = contents(&files, "txt")?;
+    let points = [contents(&workloads, "csv")?, contents(&files, "csv")?].concat();
+    Ok(vec![
+        ("quantity", quantities.map(String::into_bytes).collect()),
+        ("cdf", points.clone()),
+        ("delays", points),
+        ("hpcc_topology", texts.clone()),
+        ("hpcc_flows", texts),
+        ("scenario", scenarios),
+        ("results", crate::results::seeds()),
+    ])
+}
+
+/// Writes the inputs of each target into `directory/<target>` and their words into
+/// `directory/<target>.dict`. `root` is the project's.
+pub fn write(root: &Path, directory: &Path) -> io::Result<()> {
+    for (target, inputs) in inputs(root)? {
+        let corpus = directory.join(target);
+        fs::create_dir_all(&corpus)?;
+        for (index, input) in inputs.iter().enumerate() {
+            fs::write(corpus.join(format!("seed-{index:03}")), input)?;
+        }
+        fs::write(corpus.with_extension("dict"), dictionary(&inputs))?;
+    }
+    crate::results::clean();
+    Ok(())
+}
+
+/// Words of the inputs of a target as libFuzzer's dictionary: keys, units, names and what is quoted.
+fn dictionary(inputs: &[Vec<u8>]) -> String {
+    let escape = |word: String| {
+        let escaped = word.bytes().map(|byte| match byte {
+            b'"' | b'\\' | 0x7f.. | ..0x20 => format!("\\x{byte:02x}"),
+            _ => char::from(byte).to_string(),
+        });
+        format!("\"{}\"\n", escaped.collect::<String>())
+    };
+    words(inputs).into_iter().map(escape).collect()
+}
+
+/// Longest word of a dictionary.
+const WORD: usize = 40;
+
+fn words(inputs: &[Vec<u8>]) -> BTreeSet<String> {
+    let mut words = BTreeSet::new();
+    for input in inputs {
+        let Ok(text) = std::str::from_utf8(input) else {
+            continue;
+        };
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let ends = |c: char| c.is_whitespace() || "\"'=[]{},".contains(c);
+            words.extend(line.split(ends).map(str::to_owned));
+            words.extend(line.split('"').skip(1).step_by(2).map(str::to_owned));
+        }
+    }
+    words.retain(|word| (1..=WORD).contains(&word.len()));
+    words
+}
+
+fn files_under(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        match path.is_dir() {
+            true => files.extend(files_under(&path)?),
+            false => files.push(path),
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn contents(files: &[PathBuf], extension: &str) -> io::Result<Vec<Vec<u8>>> {
+    let wanted = |file: &&PathBuf| file.extension().is_some_and(|found| found == extension);
+    files.iter().filter(wanted).map(fs::read).collect()
+}
