@@ -181,10 +181,7 @@ pub fn limits(config: &Config, results: &Results) -> Answer {
 }
 
 fn in_segments(config: &Config) -> bool {
-    matches!(
-        config.scheme.roce,
-        congestion_control::Config::Timely(_)
-    )
+    matches!(config.scheme.roce, congestion_control::Config::Timely(_))
 }
 
 /// The rate that all flows of an entry keep to, whatever the scheme says.
