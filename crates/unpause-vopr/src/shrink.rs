@@ -106,6 +106,13 @@ fn smaller_tables(table: &Table) -> Vec<Table> {
         all.push(without);
     }
     for (key, value) in table {
+        // A run in which something happens every picosecond has no end.
+        if ["timeout", "rto", "interval"]
+            .iter()
+            .any(|clock| key.ends_with(clock))
+        {
+            continue;
+        }
         for smaller in smaller_values(value) {
             let mut other = table.clone();
             other.insert(key.clone(), smaller);

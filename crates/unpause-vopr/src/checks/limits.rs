@@ -264,6 +264,8 @@ fn least_rate(config: &Config) -> Rate {
         Point::Dcqcn(params) => params.min_rate,
         Point::Timely(params) => params.min_rate,
         Point::Pcn(params) => params.min_rate,
+        // Paces windows below a packet, over round trips of any length.
+        Point::Swift(_) => Rate::from_bps(1),
         _ => Rate::from_bps(u64::MAX),
     };
     let slowest = config.fabric.links.iter().map(|link| link.rate).min();
