@@ -1,11 +1,12 @@
 """What the papers claim, judged from measured numbers.
 
 Claims are data: ``claims/*.toml`` in the repository, installed beside this module. Each has checks;
-a check measures one metric of :mod:`unpause.metrics` for some schemes and judges the numbers, or
-their ratios to another scheme's (``over``). Where a scheme ran with several seeds, the median
-counts; ratios are between runs with the same seed. A claim is *reproduced* if all its checks hold,
-*order reproduced* if numbers differ but the order of the schemes is the paper's, *not reproduced*
-otherwise, and *not evaluated* if the result lacks what a check needs.
+a check measures one metric of :mod:`unpause.metrics` for some schemes, of one run or over a sweep
+(``sweep``), and judges the numbers, or their ratios to another scheme's (``over``). Where a scheme
+ran with several seeds, the median counts; ratios are between runs with the same seed. A claim is
+*reproduced* if all its checks hold, *order reproduced* if numbers differ but the order of the
+schemes is the paper's, *not reproduced* otherwise, and *not evaluated* if the result lacks what a
+check needs.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import math
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,7 @@ import pyarrow.parquet as pq
 
 from unpause.judges import JUDGEMENTS, Check, Verdict, listed, number, quantity
 from unpause.metrics import METRICS
+from unpause.metrics.sweep import Sweep
 from unpause.schemes import canonical
 from unpause.series import Unavailable
 
@@ -54,6 +57,7 @@ class Finding:
     """What one check found."""
 
     metric: str
+    sweep: str
     label: str
     unit: str
     judge: str
@@ -96,7 +100,7 @@ class Claim:
 
 _JUDGES = ("expect", "at_least", "at_most", "above_scheme", "below_scheme")
 _CLAIM_KEYS = {"id", "kind", "text", "check", "note"}
-_CHECK_KEYS = {"metric", "args", "schemes", "tolerance", "label", "over", *_JUDGES}
+_CHECK_KEYS = {"metric", "args", "sweep", "schemes", "tolerance", "label", "over", *_JUDGES}
 
 
 def files() -> list[Path]:
@@ -148,6 +152,12 @@ def _read_check(data: Mapping[str, Any], tolerance: float, where: str) -> Check:
         raise ClaimsError(f"{where}: {name}: {error}") from error
     if metric.scope == "seeds" and "over" in data:
         raise ClaimsError(f"{where}: {name} is of all seeds: it has no ratio (`over`) by seed")
+    if metric.scope != "run" and "sweep" in data:
+        raise ClaimsError(f"{where}: {name} is not of one run: it cannot be taken over a sweep")
+    try:
+        sweep = Sweep.read(data["sweep"]) if "sweep" in data else None
+    except ValueError as error:
+        raise ClaimsError(f"{where}: {name}: sweep: {error}") from error
     judges = [j for j in _JUDGES if j in data]
     if len(judges) != 1:
         raise ClaimsError(f"{where}: {name}: expected one of {', '.join(_JUDGES)}, found {judges}")
@@ -164,6 +174,7 @@ def _read_check(data: Mapping[str, Any], tolerance: float, where: str) -> Check:
         float(data.get("tolerance", tolerance)),
         str(data.get("label", "")),
         str(data.get("over", "")),
+        sweep,
     )
 
 
@@ -242,6 +253,7 @@ def _find(result: Result | None, check: Check) -> Finding:
         why = f"{check.label}: {why}"
     return Finding(
         check.metric.name,
+        str(check.sweep or ""),
         check.label,
         check.unit,
         check.judge,
@@ -270,7 +282,8 @@ def _measure(result: Result | None, check: Check, scheme: str) -> list[float]:
     if values.keys() != others.keys():
         raise Unavailable(f"{scheme} and {check.over} ran with different seeds.")
     if any(other in (0, math.inf) for other in others.values()):
-        found = quantity(next(v for v in others.values() if v in (0, math.inf)), check.metric.unit)
+        none = next(v for v in others.values() if v in (0, math.inf))
+        found = quantity(none, check.measured_unit)
         raise Unavailable(f"{check.metric.name} of {check.over} is {found}: there is no ratio.")
     return [value / others[seed] for seed, value in values.items()]
 
@@ -279,15 +292,15 @@ def _by_seed(result: Result, check: Check, scheme: str) -> dict[int, float]:
     runs: dict[int, list[Run]] = {}
     for run in result.runs_of(_scheme_named(result, scheme)):
         runs.setdefault(run.row["seed"], []).append(run)
-    function = check.metric.function
-    if check.metric.scope == "sweep":
-        return {seed: float(function(every, **check.args)) for seed, every in runs.items()}
+    metric = partial(check.metric.function, **check.args)
+    if check.sweep:
+        return {seed: check.sweep.measure(every, metric) for seed, every in runs.items()}
     for every in runs.values():
         if len(every) > 1:
             raise Unavailable(
                 f"The result has {len(every)} runs of {scheme}; {check.metric.name} needs one."
             )
-    return {seed: float(function(run, **check.args)) for seed, [run] in runs.items()}
+    return {seed: float(metric(run)) for seed, [run] in runs.items()}
 
 
 def _scheme_named(result: Result, name: str) -> str:
@@ -345,6 +358,7 @@ _PARQUET = pa.schema(
         ("check", pa.uint16()),
         ("label", pa.string()),
         ("metric", pa.string()),
+        ("sweep", pa.string()),
         ("unit", pa.string()),
         ("judge", pa.string()),
         ("tolerance", pa.float64()),
@@ -370,6 +384,7 @@ def to_table(claims: Sequence[Claim]) -> pa.Table:
             "check": i,
             "label": f.label,
             "metric": f.metric,
+            "sweep": f.sweep,
             "unit": f.unit,
             "judge": f.judge,
             "tolerance": f.tolerance,

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from unpause.metrics import Metric
+from unpause.metrics.sweep import Sweep
 
 
 class Verdict(StrEnum):
@@ -38,11 +39,17 @@ class Check:
     tolerance: float
     label: str = ""
     over: str = ""
+    sweep: Sweep | None = None
+
+    @property
+    def measured_unit(self) -> str:
+        """Unit of the numbers that are measured."""
+        return self.sweep.unit(self.metric.unit) if self.sweep else self.metric.unit
 
     @property
     def unit(self) -> str:
         """Unit of the numbers that are judged; times those of scheme `over` if there is one."""
-        return f"× {self.over}" if self.over else self.metric.unit
+        return f"× {self.over}" if self.over else self.measured_unit
 
 
 def _judge_expect(check: Check, values: Mapping[str, float]) -> tuple[Verdict, str]:

@@ -12,11 +12,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import settings
 
 from unpause import schema
 from unpause.result import Result, Run
 
 MS = 1e6
+
+# How long an example takes says nothing about the code on a busy machine.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session", autouse=True)

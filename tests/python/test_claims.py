@@ -153,6 +153,23 @@ def test_a_ratio_on_the_claimed_side_of_1_has_the_order(
     assert ("The order DCQCN > PCN is the same." in claim.why) is (verdict is Verdict.ORDER)
 
 
+SWEPT = """
+sweep = { column = "load", at = 0.9, against = 0.5 }
+"""
+
+
+def test_a_check_over_a_sweep_seed_by_seed(builder: Builder, tmp_path: Path) -> None:
+    for seed, low, high in ((1, 2.0, 4.0), (2, 1.0, 8.0), (3, 2.0, 5.0)):
+        for load, ms in ((0.5, low), (0.9, high)):
+            run = builder.run("PCN", seed=seed, load=load)
+            builder.flow(run, "burst", start_ns=0.0, fct_ns=ms * MS)
+    claim = judge(builder, tmp_path, SWEPT + "expect = { PCN = 2.5 }\n")
+    assert claim.verdict is Verdict.REPRODUCED
+    assert claim.measured == "PCN 2.5 (2 to 8)"
+    [row] = claims.to_table([claim]).to_pylist()
+    assert (row["metric"], row["sweep"]) == ("burst_duration_ms", "load = 0.9 over 0.5")
+
+
 def test_over_nothing_there_is_no_ratio(builder: Builder, tmp_path: Path) -> None:
     durations(builder, DCQCN=4.5, PCN=0.0)
     claim = judge(builder, tmp_path, 'over = "PCN"\nexpect = { DCQCN = 2 }\n')
@@ -248,6 +265,15 @@ def test_infinity_is_not_reproduced(builder: Builder, tmp_path: Path) -> None:
         (CHECK + "at_most = 3\n", "schemes is missing"),
         (CHECK.replace("kind", "knd"), "kind is missing"),
         (CHECK.replace('text = "made up"', 'text = "a"\nnotte = "b"'), "did you mean 'note'?"),
+        (
+            CHECK + 'sweep = { column = "n", pick = "median" }\nat_most = 3\n',
+            "X.C1: burst_duration_ms: sweep: pick is one of min, max",
+        ),
+        (
+            CHECK.replace('"burst_duration_ms"\nargs = { burst = "burst" }', '"deadlocked_share"')
+            + 'sweep = { pick = "min" }\nat_most = 3\n',
+            "deadlocked_share is not of one run",
+        ),
         (CHECK + "expct = 3\n", "unknown key 'expct'; did you mean 'expect'?"),
         (
             CHECK.replace("burst_duration_ms", "burst_duration_us") + "at_most = 3\n",

@@ -195,43 +195,6 @@ def test_rate_after_the_tree(builder: Builder) -> None:
     assert rate == 5.0
 
 
-def sweep(builder: Builder, limits: list[float], share: float = 10.0) -> list:
-    time = np.arange(1, 201) * 0.05
-    for limit in limits:
-        run = builder.run("PFC", f1_limit_gbps=limit)
-        f1, f0 = min(limit, share), min(20.0, share * 20 / limit)
-        for name, rate in (("F0", f0), ("F1", f1)):
-            builder.flow(run, name)
-            builder.flow_rates(run, name, time, np.full(200, rate / 1.048))
-        if limit > share:
-            builder.pause(run, "S1->S0", 6.0, 7.0)
-    builder.swept = ["f1_limit_gbps"]
-    return builder.result().runs_of("PFC")
-
-
-def test_sweep_metrics(builder: Builder) -> None:
-    runs = sweep(builder, [20.0, 15.0, 10.0, 5.0])
-    frame = {"frame_bytes": 1048, "payload_bytes": 1000, "window_ms": (5.0, 10.0)}
-    column = "f1_limit_gbps"
-    assert metrics.swept_share_error(runs, column, "F1", 10.0, **frame) < 1e-6
-    assert metrics.swept_victim_error(runs, column, "F0", 20.0, 10.0, **frame) < 1e-6
-    assert metrics.swept_victim_error(runs, column, "F0", 20.0, 9.0, **frame) > 0.1
-    assert metrics.swept_pause_exceptions(runs, column, ["S1->S0"], 10.0, (5.0, 10.0)) == 0
-    assert metrics.swept_pause_exceptions(runs, column, ["S1->S0"], 16.0, (5.0, 10.0)) == 1
-    low = metrics.swept_goodput_gbps(runs, column, "F1", (5.0, 10.0), "min", above=10.0)
-    assert low == pytest.approx(10 / 1.048, rel=1e-6)
-    count = metrics.swept_pause_count(runs, column, ["S1->S0"], (5.0, 10.0), "max", upto=9.5)
-    assert count == 0
-
-
-def test_sweep_without_its_column_is_said(builder: Builder) -> None:
-    runs = sweep(builder, [20.0])
-    with pytest.raises(Unavailable, match="no swept column 'other'"):
-        metrics.swept_goodput_gbps(runs, "other", "F1", (5.0, 10.0), "min")
-    with pytest.raises(Unavailable, match="No run"):
-        metrics.swept_goodput_gbps(runs, "f1_limit_gbps", "F1", (5.0, 10.0), "min", above=30.0)
-
-
 INTERVALS = st.lists(
     st.tuples(st.floats(0, 1e6), st.floats(0, 1e4)).map(lambda p: (p[0], p[0] + p[1])), max_size=30
 ).map(lambda rows: np.array(sorted(rows), dtype=float).reshape(-1, 2))
@@ -327,31 +290,6 @@ def test_largest_ingress_is_counted_at_the_receiving_switch(builder: Builder) ->
         metrics.largest_ingress_kb(run, ["A3->S0"])
 
 
-def swept_links(builder: Builder) -> None:
-    time = np.arange(0, 10.5, 0.5)
-    for n, link, f0 in ((4, 36.0, 8.0), (1, 40.0, 22.0), (2, 38.0, 12.0)):
-        run = builder.run("PCN", bottlenecks=n)
-        builder.port_samples(run, "X0->X1", time, tx_gbps=link)
-        builder.flow_rates(run, "F0", time, np.full(len(time), f0 / 1.048))
-
-
-def test_swept_links_and_crossing_flows(builder: Builder) -> None:
-    swept_links(builder)
-    runs = builder.result().runs_of("PCN")
-    link = {"column": "bottlenecks", "links": ["X0->X1"], "window_ms": (2.0, 8.0)}
-    assert metrics.swept_link_gbps(runs, **link, pick="min") == pytest.approx(36)
-    assert metrics.swept_link_gbps(runs, **link, pick="mean", above=1) == pytest.approx(37)
-    assert metrics.swept_link_trend(runs, **link) == pytest.approx(40 / 36)
-    flow = {"column": "bottlenecks", "flow": "F0", "window_ms": (2.0, 8.0)}
-    assert metrics.swept_goodput_trend(runs, **flow) == pytest.approx(22 / 8)
-    crossing = {**flow, "capacity_gbps": 40, "frame_bytes": 1048, "payload_bytes": 1000}
-    # Proportionally fair: 20, 13.33 and 8 Gb/s.
-    assert metrics.swept_crossing_ratio(runs, **crossing, pick="max") == pytest.approx(1.1)
-    assert metrics.swept_crossing_ratio(runs, **crossing, pick="min") == pytest.approx(0.9)
-    half = metrics.swept_crossing_ratio(runs, **crossing, pick="max", reference="half")
-    assert half == pytest.approx(1.1)
-
-
 def test_pause_rate_by_link_and_in_all(builder: Builder) -> None:
     run = builder.run("PCN")
     for node, peer, frames, events in (
@@ -421,18 +359,6 @@ def test_drops_pauses_and_stops_of_switches(builder: Builder) -> None:
         metrics.stalls(run, ["S->P9"])
 
 
-def test_trends_from_the_smallest_to_the_largest_value(builder: Builder) -> None:
-    for w_max, frames, fct in ((1.0, 40, 2.0), (0.125, 10, 3.0), (0.5, 30, 2.5)):
-        run = builder.run("PCN", w_max=w_max)
-        builder.add("ports", run=run, scheme="PCN", node="S1", peer="S0", pause_frames=frames)
-        builder.flow(run, "H0", start_ns=0.0, fct_ns=fct * MS)
-    runs = builder.result().runs_of("PCN")
-    assert metrics.swept_pause_rate_trend(runs, "w_max", 20, ["S1->S0"]) == pytest.approx(0.25)
-    assert metrics.swept_fct_trend(runs, "w_max", "p99") == pytest.approx(1.5)
-    with pytest.raises(Unavailable, match="Nothing was paused"):
-        metrics.swept_pause_rate_trend(runs, "w_max", 20, ["S0->H0"])
-
-
 def test_fct_by_size_leaves_out_what_did_not_complete(builder: Builder) -> None:
     run = builder.run("ECN#", load=0.5)
     for ms, size in ((1.0, 3e3), (3.0, 99e3), (50.0, 100e3), (400.0, 20e6)):
@@ -445,27 +371,8 @@ def test_fct_by_size_leaves_out_what_did_not_complete(builder: Builder) -> None:
     assert metrics.fct_of_size_ms(runs[0], "p99", below_bytes=100e3) == pytest.approx(2.98)
     assert metrics.fct_of_size_ms(runs[0], "mean", above_bytes=10e6) == pytest.approx(400)
     assert metrics.unfinished_flows(runs[0]) == 1
-    assert metrics.swept_fct_of_size_ms(runs, "load", 0.9, "mean") == pytest.approx(4)
-    ratio = metrics.swept_fct_of_size_ratio(runs, "load", 0.9, 0.5, "mean", below_bytes=100e3)
-    assert ratio == pytest.approx(2)
-    assert metrics.swept_fct_spread(runs, "mean") == pytest.approx(113.5 / 4 - 1)
-    with pytest.raises(Unavailable, match=r"no run with load = 0\.7"):
-        metrics.swept_fct_of_size_ms(runs, "load", 0.7, "mean")
     with pytest.raises(Unavailable, match="such a size"):
         metrics.fct_of_size_ms(runs[1], "mean", above_bytes=10e6)
-
-
-def test_the_first_drops_of_a_sweep(builder: Builder) -> None:
-    for queries, dropped in ((100, 3), (50, 0), (75, 1)):
-        builder.run("ECN#", queries=queries)
-        builder.rows["runs"][-1]["dropped_packets"] = dropped
-    runs = builder.result().runs_of("ECN#")
-    assert metrics.swept_first_drops(runs, "queries") == 75
-    assert (
-        metrics.swept_first_drops([r for r in runs if r.row["queries"] == 50], "queries")
-        == math.inf
-    )
-    assert metrics.dropped_packets(runs[0]) == 3
 
 
 def test_a_queue_in_packets(builder: Builder) -> None:

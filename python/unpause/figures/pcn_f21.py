@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 
 from unpause import metrics, schemes
 from unpause.figures.style import NothingToDraw, legend, note
+from unpause.metrics.deadlock import wilson
 from unpause.result import Result
 from unpause.series import Unavailable
 
@@ -28,7 +29,7 @@ def draw(result: Result) -> Figure:
         except Unavailable as error:
             raise NothingToDraw(str(error)) from error
         count = round(share * len(runs))
-        low, high = metrics.wilson(count, len(runs))
+        low, high = wilson(count, len(runs))
         # Rounding may put an end of the interval a hair inside the share.
         error = [[max(0.0, share - low) * 100], [max(0.0, high - share) * 100]]
         ax.errorbar([share * 100], [y], xerr=error, color=colour[base], marker="o", capsize=2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -123,53 +122,3 @@ def unfinished_flows(run: Run) -> float:
     flows = run.table("flows")
     sized = ~np.isnan(series.column(flows, "size_bytes"))
     return float(np.sum(sized & np.isnan(series.column(flows, "fct_ns"))))
-
-
-@metric("ms", scope="sweep")
-def swept_fct_of_size_ms(
-    runs: Sequence[Run],
-    column: str,
-    at: float,
-    statistic: Literal["mean", "p50", "p99"],
-    above_bytes: float = 0,
-    below_bytes: float = math.inf,
-    traffic: list[str] | None = None,
-) -> float:
-    """:func:`fct_of_size_ms` of the run in which `column` is `at`."""
-    run = run_at(runs, column, at)
-    return fct_of_size_ms(run, statistic, above_bytes, below_bytes, traffic)
-
-
-@metric("", scope="sweep")
-def swept_fct_of_size_ratio(
-    runs: Sequence[Run],
-    column: str,
-    at: float,
-    over: float,
-    statistic: Literal["mean", "p50", "p99"],
-    above_bytes: float = 0,
-    below_bytes: float = math.inf,
-) -> float:
-    """:func:`swept_fct_of_size_ms` `at` a value of `column` over that at the value `over`."""
-    sizes = (statistic, above_bytes, below_bytes)
-    one = swept_fct_of_size_ms(runs, column, at, *sizes)
-    return one / swept_fct_of_size_ms(runs, column, over, *sizes)
-
-
-@metric("", scope="sweep")
-def swept_fct_spread(runs: Sequence[Run], statistic: Literal["mean", "p50", "p99"]) -> float:
-    """Largest :func:`fct_of_size_ms` of all flows over the smallest, minus 1, over the runs."""
-    values = [fct_of_size_ms(run, statistic) for run in runs]
-    return max(values) / min(values) - 1
-
-
-def run_at(runs: Sequence[Run], column: str, at: float) -> Run:
-    """The run in which `column` is `at`.
-
-    Raises:
-        Unavailable: there is none.
-    """
-    found = [r for r in runs if math.isclose(r.row.get(column, math.nan), at, rel_tol=1e-9)]
-    if not found:
-        raise Unavailable(f"There is no run with {column} = {at:g}.")
-    return found[0]

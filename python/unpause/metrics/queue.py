@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -58,13 +57,6 @@ def mean_queue_packets(
 ) -> float:
     """Mean of the samples of the queue of `link` in the window, in packets of `packet_bytes`."""
     return float(np.mean(_queue_kb(run, link, window_ms))) * 1e3 / packet_bytes
-
-
-@metric("", scope="sweep")
-def swept_first_drops(runs: Sequence[Run], column: str) -> float:
-    """The smallest `column` at which a packet was dropped; infinity if none was."""
-    dropped = [run.row[column] for run in runs if run.row["dropped_packets"] > 0]
-    return min(dropped, default=math.inf)
 
 
 @metric("KB")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 #: What a metric takes, see :mod:`unpause.metrics`.
-Scope = Literal["run", "sweep", "seeds", "model"]
+Scope = Literal["run", "seeds", "model"]
 
 
 @dataclass(frozen=True)
@@ -19,15 +20,30 @@ class Metric:
     scope: Scope
     function: Callable[..., float]
 
+    @property
+    def text(self) -> str:
+        """What it measures: the first paragraph of its docstring, in one line."""
+        paragraph, _, _ = (inspect.getdoc(self.function) or "").partition("\n\n")
+        return " ".join(paragraph.split())
+
 
 METRICS: dict[str, Metric] = {}
 
 
 def metric(unit: str, scope: Scope = "run"):
-    """Register a function as the metric of its name."""
+    """Register a function as the metric of its name.
+
+    Raises:
+        ValueError: there is another one of that name, or it has no docstring.
+    """
 
     def register(function: Callable[..., float]) -> Callable[..., float]:
         name = function.__name__
+        if name in METRICS:
+            other = METRICS[name].function.__module__
+            raise ValueError(f"metric {name} of {function.__module__} is there in {other}")
+        if not function.__doc__:
+            raise ValueError(f"metric {name} has no docstring")
         METRICS[name] = Metric(name, unit, scope, function)
         return function
 

@@ -1,211 +1,162 @@
-"""Several runs of a scheme, over a swept value."""
+"""A metric over the runs of a sweep: at one value of it, of two, or over many.
+
+A check of a claims file says which by ``sweep``, a table of these keys; exactly one of `at`, `pick`
+and `first_above` is there:
+
+========================== ================================================================
+``column``                 the swept column; with `pick` and no range it may be left out
+``at``                     the number at this value of it, or at its ``"smallest"`` or ``"largest"``
+``against``                with `at`: over the number at this value
+``pick``                   ``"min"``, ``"max"``, ``"mean"`` or ``"sum"`` of the numbers, or their
+                           ``"spread"``: largest over smallest, minus 1
+``first_above``            not a number of the metric, but the smallest value of the column where
+                           the metric is larger than this; infinity if there is none
+``above``, ``upto``        only runs with `above` < `column` <= `upto`
+========================== ================================================================
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
-from unpause import series
-from unpause.metrics.fct import fct_ms
-from unpause.metrics.pause import pause_count, pause_rate_kps
-from unpause.metrics.registry import metric
-from unpause.metrics.throughput import goodput_gbps, link_gbps, wire_rate_gbps
-from unpause.metrics.windows import window_ns
 from unpause.result import Run
 from unpause.series import Unavailable
 
-
-@metric("Gb/s", scope="sweep")
-def swept_goodput_gbps(
-    runs: Sequence[Run],
-    column: str,
-    flow: str,
-    window_ms: Sequence[float],
-    pick: Literal["min", "max"],
-    above: float | None = None,
-    upto: float | None = None,
-) -> float:
-    """Smallest or largest goodput of `flow` over the runs with `above` < `column` <= `upto`."""
-    rates = [goodput_gbps(r, flow, window_ms) for r in swept(runs, column, above, upto)]
-    return min(rates) if pick == "min" else max(rates)
+_PICKS: dict[str, Callable[[Sequence[float]], float]] = {
+    "min": min,
+    "max": max,
+    "mean": lambda values: float(np.mean(values)),
+    "sum": sum,
+    "spread": lambda values: max(values) / min(values) - 1,
+}
+_ENDS: dict[str, Callable[..., Run]] = {"smallest": min, "largest": max}
 
 
-@metric("PAUSEs", scope="sweep")
-def swept_pause_count(
-    runs: Sequence[Run],
-    column: str,
-    links: list[str],
-    window_ms: Sequence[float],
-    pick: Literal["min", "max"],
-    above: float | None = None,
-    upto: float | None = None,
-) -> float:
-    """Fewest or most PAUSEs that begin on `links` in the window, over the runs chosen."""
-    counts = [pause_count(r, links, window_ms=window_ms) for r in swept(runs, column, above, upto)]
-    return min(counts) if pick == "min" else max(counts)
+@dataclass(frozen=True)
+class Sweep:
+    """How numbers of single runs become one of a sweep; keys as in :mod:`unpause.metrics.sweep`."""
+
+    column: str = ""
+    at: float | str | None = None
+    against: float | str | None = None
+    pick: str | None = None
+    first_above: float | None = None
+    above: float | None = None
+    upto: float | None = None
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> Sweep:
+        """The sweep that a table states.
+
+        Raises:
+            ValueError: it states none.
+        """
+        known = [f.name for f in fields(cls)]
+        for key in data:
+            if key not in known:
+                raise ValueError(f"unknown key {key!r} (known: {', '.join(known)})")
+        ways = [key for key in ("at", "pick", "first_above") if key in data]
+        if len(ways) != 1:
+            raise ValueError(f"expected one of at, pick, first_above, found {ways}")
+        if "column" not in data and (ways != ["pick"] or {"above", "upto"} & set(data)):
+            raise ValueError("column is missing")
+        if "against" in data and ways != ["at"]:
+            raise ValueError("against goes with at")
+        if data.get("pick", "min") not in _PICKS:
+            raise ValueError(f"pick is one of {', '.join(_PICKS)}, found {data['pick']!r}")
+        for key in ("at", "against", "first_above", "above", "upto"):
+            value = data.get(key, 0)
+            if key in ("at", "against") and value in _ENDS:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                ends = f", {' or '.join(map(repr, _ENDS))}" if key in ("at", "against") else ""
+                raise ValueError(f"{key} is a number{ends}, found {value!r}")
+        if not isinstance(data.get("column", ""), str):
+            raise ValueError(f"column is the name of a column, found {data['column']!r}")
+        return cls(**data)
+
+    def unit(self, unit: str) -> str:
+        """The number's unit, if the metric's is `unit`: a ratio and a swept value have none."""
+        plain = self.against is None and self.pick != "spread" and self.first_above is None
+        return unit if plain else ""
+
+    def __str__(self) -> str:
+        """Such as ``load = 0.5`` or ``max, flows > 64``."""
+        bounds = [f"> {self.above:g}"] if self.above is not None else []
+        bounds += [f"<= {self.upto:g}"] if self.upto is not None else []
+        some = ", ".join(f"{self.column} {b}" for b in bounds) or self.column
+        if self.pick is not None:
+            return f"{self.pick}, {some}" if some else self.pick
+        if self.first_above is not None:
+            return f"first {some} above {self.first_above:g}"
+        text = f"{self.column} = {_text(self.at)}"
+        if self.against is not None:
+            text += f" over {_text(self.against)}"
+        return ", ".join([text, *(f"{self.column} {b}" for b in bounds)])
+
+    def measure(self, runs: Sequence[Run], metric: Callable[[Run], float]) -> float:
+        """The number of the sweep.
+
+        Raises:
+            Unavailable: the column or a value is not there, or a ratio has no denominator.
+        """
+        chosen = self._chosen(runs)
+        if self.pick is not None:
+            return float(_PICKS[self.pick]([metric(run) for run in chosen]))
+        if self.first_above is not None:
+            found = [run.row[self.column] for run in chosen if metric(run) > self.first_above]
+            return float(min(found, default=math.inf))
+        value = metric(self._run(chosen, self.at))
+        if self.against is None:
+            return value
+        other = self._run(chosen, self.against)
+        divisor = metric(other)
+        if divisor in (0, math.inf):
+            raise Unavailable(
+                f"There is no ratio to {divisor:g} where {self.column} is "
+                f"{other.row[self.column]:g} under {other.scheme}."
+            )
+        return value / divisor
+
+    def _chosen(self, runs: Sequence[Run]) -> list[Run]:
+        """The runs with `above` < `column` <= `upto`."""
+        if not self.column:
+            return list(runs)
+        chosen = [
+            run
+            for run in runs
+            if (self.above is None or swept_value(run, self.column) > self.above)
+            and (self.upto is None or swept_value(run, self.column) <= self.upto)
+        ]
+        if not chosen:
+            raise Unavailable(f"No run has '{self.column}' in the range asked for.")
+        swept_value(chosen[0], self.column)
+        return chosen
+
+    def _run(self, runs: Sequence[Run], at: float | str | None) -> Run:
+        if at in _ENDS:
+            return _ENDS[at](runs, key=lambda run: swept_value(run, self.column))
+        found = [r for r in runs if math.isclose(swept_value(r, self.column), at, rel_tol=1e-9)]
+        if not found:
+            raise Unavailable(f"There is no run with {self.column} = {at:g}.")
+        return found[0]
 
 
-@metric("", scope="sweep")
-def swept_share_error(
-    runs: Sequence[Run],
-    column: str,
-    flow: str,
-    share_gbps: float,
-    window_ms: Sequence[float],
-    frame_bytes: float,
-    payload_bytes: float,
-) -> float:
-    """Largest relative error of `flow`'s wire rate against min(`column`, `share_gbps`)."""
-    worst = 0.0
-    for run in swept(runs, column, None, None):
-        expected = min(run.row[column], share_gbps)
-        rate = wire_rate_gbps(run, flow, window_ms, frame_bytes, payload_bytes)
-        worst = max(worst, abs(rate / expected - 1))
-    return worst
+def _text(at: float | str | None) -> str:
+    return at if isinstance(at, str) else f"{at:g}"
 
 
-@metric("", scope="sweep")
-def swept_victim_error(
-    runs: Sequence[Run],
-    column: str,
-    flow: str,
-    limit_gbps: float,
-    share_gbps: float,
-    window_ms: Sequence[float],
-    frame_bytes: float,
-    payload_bytes: float,
-) -> float:
-    """Largest relative error of a victim's wire rate against FIFO sharing with the culprit.
+def swept_value(run: Run, column: str) -> float:
+    """The value of the swept `column` in a run.
 
-    `flow` offers `limit_gbps` and shares a FIFO with a flow that offers `column` and gets at most
-    `share_gbps`. The FIFO passes both in proportion to what they offer, so `flow` gets
-    min(`limit_gbps`, `share_gbps` * `limit_gbps` / `column`).
+    Raises:
+        Unavailable: the result has no such column.
     """
-    worst = 0.0
-    for run in swept(runs, column, None, None):
-        expected = min(limit_gbps, share_gbps * limit_gbps / run.row[column])
-        rate = wire_rate_gbps(run, flow, window_ms, frame_bytes, payload_bytes)
-        worst = max(worst, abs(rate / expected - 1))
-    return worst
-
-
-@metric("runs", scope="sweep")
-def swept_pause_exceptions(
-    runs: Sequence[Run],
-    column: str,
-    links: list[str],
-    share_gbps: float,
-    window_ms: Sequence[float],
-) -> float:
-    """Number of runs that break "PAUSE on `links` exactly where `column` > `share_gbps`"."""
-    broken = 0
-    for run in swept(runs, column, None, None):
-        start, end = window_ns(run, None, window_ms)
-        pauses = series.pauses_ns(run, tuple(links), start)
-        in_force = bool(len(pauses)) and bool((pauses[:, 0] < end).any())
-        broken += in_force != (run.row[column] > share_gbps)
-    return float(broken)
-
-
-@metric("Gb/s", scope="sweep")
-def swept_link_gbps(
-    runs: Sequence[Run],
-    column: str,
-    links: list[str],
-    window_ms: Sequence[float],
-    pick: Literal["min", "max", "mean"],
-    above: float | None = None,
-    upto: float | None = None,
-) -> float:
-    """Smallest, largest or mean :func:`link_gbps` where `above` < `column` <= `upto`."""
-    return picked([link_gbps(r, links, window_ms) for r in swept(runs, column, above, upto)], pick)
-
-
-@metric("", scope="sweep")
-def swept_link_trend(
-    runs: Sequence[Run], column: str, links: list[str], window_ms: Sequence[float]
-) -> float:
-    """:func:`link_gbps` in the run of the smallest `column` over that in the run of the largest."""
-    chosen = sorted(swept(runs, column, None, None), key=lambda r: r.row[column])
-    return link_gbps(chosen[0], links, window_ms) / link_gbps(chosen[-1], links, window_ms)
-
-
-@metric("", scope="sweep")
-def swept_goodput_trend(
-    runs: Sequence[Run], column: str, flow: str, window_ms: Sequence[float]
-) -> float:
-    """Goodput of `flow` in the run of the smallest `column` over that in the run of the largest."""
-    chosen = sorted(swept(runs, column, None, None), key=lambda r: r.row[column])
-    return goodput_gbps(chosen[0], flow, window_ms) / goodput_gbps(chosen[-1], flow, window_ms)
-
-
-@metric("", scope="sweep")
-def swept_crossing_ratio(
-    runs: Sequence[Run],
-    column: str,
-    flow: str,
-    capacity_gbps: float,
-    window_ms: Sequence[float],
-    frame_bytes: float,
-    payload_bytes: float,
-    pick: Literal["min", "max", "mean"],
-    reference: Literal["proportional", "half"] = "proportional",
-) -> float:
-    """What a flow that crosses N = `column` bottlenecks gets, over what it should; over the runs.
-
-    "proportional" is C/(N+1), the proportionally fair share where each bottleneck carries one flow
-    more; "half" is C/2, the max-min fair one. C is `capacity_gbps`, on the wire.
-    """
-    ratios = []
-    for run in swept(runs, column, None, None):
-        share = capacity_gbps / (2 if reference == "half" else run.row[column] + 1)
-        rate = wire_rate_gbps(run, flow, window_ms, frame_bytes, payload_bytes)
-        ratios.append(rate / share)
-    return picked(ratios, pick)
-
-
-@metric("", scope="sweep")
-def swept_pause_rate_trend(
-    runs: Sequence[Run],
-    column: str,
-    over_ms: float,
-    links: list[str] | None = None,
-) -> float:
-    """:func:`pause_rate_kps` in the run of the smallest `column` over that of the largest."""
-    chosen = sorted(swept(runs, column, None, None), key=lambda r: r.row[column])
-    least, most = (pause_rate_kps(r, over_ms, links) for r in (chosen[0], chosen[-1]))
-    if most == 0:
-        raise Unavailable(f"Nothing was paused at the largest '{column}' under {runs[0].scheme}.")
-    return least / most
-
-
-@metric("", scope="sweep")
-def swept_fct_trend(
-    runs: Sequence[Run], column: str, statistic: Literal["mean", "p50", "p99"]
-) -> float:
-    """:func:`fct_ms` in the run of the smallest `column` over that in the run of the largest."""
-    chosen = sorted(swept(runs, column, None, None), key=lambda r: r.row[column])
-    return fct_ms(chosen[0], statistic) / fct_ms(chosen[-1], statistic)
-
-
-def swept(runs: Sequence[Run], column: str, above: float | None, upto: float | None) -> list[Run]:
-    """The runs with `above` < `column` <= `upto`."""
-    if not runs or column not in runs[0].row:
+    if column not in run.row:
         raise Unavailable(f"The result has no swept column '{column}'.")
-    chosen = [
-        r
-        for r in runs
-        if (above is None or r.row[column] > above) and (upto is None or r.row[column] <= upto)
-    ]
-    if not chosen:
-        raise Unavailable(f"No run has '{column}' in the range asked for.")
-    return chosen
-
-
-def picked(values: Sequence[float], pick: str) -> float:
-    """The smallest, largest or mean of `values`."""
-    if pick == "mean":
-        return float(np.mean(values))
-    return min(values) if pick == "min" else max(values)
+    return run.row[column]
