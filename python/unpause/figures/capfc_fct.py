@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from unpause import metrics, schemes
+from unpause.figures.registry import draws
 from unpause.figures.seeds import say_seeds, spread
 from unpause.figures.style import DASHES, WIDTH, NothingToDraw, legend
 from unpause.result import Result, Run
@@ -19,6 +20,7 @@ CLASSES = ("query", "short", "long")
 WARM_UP_MS = 500.0
 
 
+@draws("capfc-fct", "CaPFC: tail FCT by class and technique")
 def draw(result: Result) -> Figure:
     """Largest FCT and its 99.9th percentile; drops, PAUSEs and stopped time in all."""
     if result.sweep_columns and set(result.sweep_columns) != {"repetition"}:
@@ -81,6 +83,7 @@ def _totals(ax: Axes, title: str, result: Result, measure) -> None:
     ax.grid(axis="x", visible=False)
 
 
+@draws("capfc-sweep", "CaPFC: tail FCT over a swept value")
 def draw_sweep(result: Result) -> Figure:
     """Largest FCT of each class over the value that is swept, and packets dropped."""
     columns = [c for c in result.sweep_columns if c != "repetition"]

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from unpause import metrics, schemes, series
+from unpause.figures.registry import draws
 from unpause.figures.style import DASHES, WIDTH, legend, single_runs
 from unpause.result import Result, Run
 
@@ -15,6 +16,7 @@ _BYSTANDER, _HOT = "S->P7", "S->P8"
 _BIN = 10
 
 
+@draws("capfc-hol", "CaPFC: head-of-line blocking")
 def draw(result: Result) -> Figure:
     """The bystander's throughput and the hot queue over time; drops, stops and PAUSEs in all."""
     runs = single_runs(result)

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from matplotlib.figure import Figure
 
 from unpause import schemes, series
+from unpause.figures.registry import draws
 from unpause.figures.style import NothingToDraw, grid, legend
 from unpause.result import Result, Run
 
@@ -60,6 +61,7 @@ def _mean_added_us(run: Run) -> float:
     return float(np.mean(fct) - np.min(fct)) / 1e3
 
 
+@draws("cioq-load", "Load and waiting in a CIOQ fabric")
 def draw(result: Result) -> Figure:
     """Throughput and waiting of uniform traffic, and what a hot spot leaves of it."""
     if "load" not in result.sweep_columns or "hot spot" not in result.schemes:

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from unpause import metrics, schemes
+from unpause.figures.registry import draws
 from unpause.figures.seeds import spread
 from unpause.figures.style import DASHES, LINES, WIDTH, NothingToDraw, legend, note
 from unpause.result import Result, Run
@@ -43,6 +44,7 @@ MEASURES = (
 )
 
 
+@draws("ecn-sharp-fct", "ECN#: FCT by size and load")
 def draw(result: Result) -> Figure:
     """FCT over load: over that of a reference scheme above, in ms below. Median of the seeds."""
     _need(result, "load")
@@ -64,6 +66,7 @@ def draw(result: Result) -> Figure:
     return figure
 
 
+@draws("ecn-sharp-t2", "ECN# Fig. 2: FCT by threshold")
 def draw_t2(result: Result) -> Figure:
     """Fig. 2: FCT over the threshold K, over that at the smallest K."""
     _need(result, "k_kb")
@@ -88,6 +91,7 @@ def draw_t2(result: Result) -> Figure:
     return figure
 
 
+@draws("ecn-sharp-t3", "ECN# Fig. 3: FCT by spread of the RTTs")
 def draw_t3(result: Result) -> Figure:
     """Fig. 3: what RED-Tail's threshold costs and gains over RED-AVG's, by spread of the RTTs."""
     spreads = _spreads(result, "RED-Tail", "RED-AVG")
@@ -124,6 +128,7 @@ def draw_t3(result: Result) -> Figure:
     return figure
 
 
+@draws("ecn-sharp-t7", "ECN# Fig. 11: FCT by spread of the RTTs")
 def draw_t7(result: Result) -> Figure:
     """Fig. 11: ECN# over RED-Tail, by load, for each spread of the RTTs."""
     _need(result, "load")
@@ -147,6 +152,7 @@ def draw_t7(result: Result) -> Figure:
     return figure
 
 
+@draws("ecn-sharp-s5", "ECN# Fig. 18: sensitivity")
 def draw_s5(result: Result) -> Figure:
     """Fig. 18: mean FCT of all flows over that at 10 us and 240 us, by pst_target."""
     for column in ("pst_target_us", "pst_interval_us"):

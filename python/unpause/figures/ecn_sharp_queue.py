@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from unpause import mechanisms, metrics, schemes, series
+from unpause.figures.registry import draws
 from unpause.figures.seeds import spread
 from unpause.figures.style import DASHES, LINES, WIDTH, NothingToDraw, grid, legend, note
 from unpause.result import Result, Run
@@ -17,6 +18,7 @@ _LINK = "S0->H0"
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
+@draws("ecn-sharp-s3", "ECN# Fig. 16: queue of the bottleneck")
 def draw_s3(result: Result) -> Figure:
     """Fig. 16: the bottleneck's queue (packets) over time, around the burst where there is one."""
     figure, axes = grid(len(result.schemes), 2, sharey=True)
@@ -42,6 +44,7 @@ def draw_s3(result: Result) -> Figure:
     return figure
 
 
+@draws("ecn-sharp-s4", "ECN# Fig. 17: bursts of queries")
 def draw_s4(result: Result) -> Figure:
     """Fig. 17: query completion time and drops over the number of queries. Median of the seeds."""
     column = "queries"
@@ -79,6 +82,7 @@ def draw_s4(result: Result) -> Figure:
     return figure
 
 
+@draws("ecn-sharp-s6", "ECN# Fig. 20: packet scheduling")
 def draw_s6(result: Result) -> Figure:
     """Fig. 20: goodput of three classes over time, and the FCT of short flows."""
     names = ["long0", "long1", "long2"]
@@ -121,6 +125,7 @@ def draw_s6(result: Result) -> Figure:
     return figure
 
 
+@draws("ecn-sharp-t4", "ECN# Fig. 6: division on a Tofino")
 def draw_t4(_result: Result | None = None) -> Figure:
     """Fig. 6: division by table and shift beside the exact quotient."""
     dividend, upto = 1000, 400

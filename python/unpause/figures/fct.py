@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
 from unpause import schemes, series
+from unpause.figures.registry import draws
 from unpause.figures.style import WIDTH, NothingToDraw, legend, note, thousands
 from unpause.result import Result
 
@@ -21,6 +22,7 @@ def size_bins(size: np.ndarray, bins: int = _BINS) -> list[np.ndarray]:
     return np.array_split(np.argsort(size, kind="stable"), bins)
 
 
+@draws("fct-slowdown", "FCT slowdown by flow size", place=4)
 def draw_slowdown(result: Result) -> Figure:
     """p50, p95 and p99 of FCT over ideal FCT, flows sorted by size in bins of 5 %."""
     done = result.flows.filter(pc.is_valid(pc.field("slowdown")))
@@ -73,6 +75,7 @@ def draw_slowdown(result: Result) -> Figure:
     return figure
 
 
+@draws("fct-cdf", "Distribution of flow completion time", place=5)
 def draw_cdf(result: Result) -> Figure:
     """Cumulative distribution of FCT (ms) of completed flows, all traffic of a scheme."""
     done = result.flows.filter(pc.is_valid(pc.field("fct_ns")))

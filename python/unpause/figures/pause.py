@@ -6,12 +6,14 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from unpause import schemes, series
+from unpause.figures.registry import draws
 from unpause.figures.style import WIDTH, NothingToDraw, grid, legend, note, single_runs
 from unpause.result import Result
 
 _MOST_LINKS = 12
 
 
+@draws("pause-frames", "PAUSE frames over time", place=2)
 def draw_frames(result: Result) -> Figure:
     """PAUSE frames per ms that each probed port sends, over time (ms)."""
     runs = single_runs(result)
@@ -48,6 +50,7 @@ def draw_frames(result: Result) -> Figure:
     return figure
 
 
+@draws("paused-time", "Time paused", place=3)
 def draw_time(result: Result) -> Figure:
     """Time that egress ports were stopped by their peers (ms), for each scheme."""
     single_runs(result)

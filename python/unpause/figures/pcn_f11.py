@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from unpause import schemes, series
+from unpause.figures.registry import draws
 from unpause.figures.style import LINES, WIDTH, NothingToDraw, single_runs
 from unpause.result import Result, Run
 from unpause.series import Unavailable
@@ -16,6 +17,7 @@ _BIN_NS = 0.5e6
 _CAPACITY_GBPS = 10.0
 
 
+@draws("pcn-f11", "PCN Fig. 11: queue and sum of the sending rates")
 def draw(result: Result) -> Figure:
     """Queue of S0->S1 in KB (above) and sending rate in Gb/s (below) over ms from the start."""
     runs = single_runs(result)

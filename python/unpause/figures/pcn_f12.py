@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from unpause import metrics
 from unpause.figures.dots import dots
+from unpause.figures.registry import draws
 from unpause.figures.seeds import say_seeds
 from unpause.figures.style import WIDTH, legend
 from unpause.figures.variants import draw_variants
@@ -25,6 +26,7 @@ _LINKS = {
 _GROUPS = {"ALL": None, "H0": ["H0"], "H1": ["H1"], "H2-H15": ["H2-H15"]}
 
 
+@draws("pcn-f12", "PCN Fig. 12: PAUSE rate and flow completion times")
 def draw(result: Result) -> Figure:
     """PAUSE rate by link, mean and p99 FCT by group, on log axes. Median and range of the seeds."""
     figure = Figure(figsize=(WIDTH, 4.4), layout="constrained")
@@ -53,6 +55,7 @@ def draw(result: Result) -> Figure:
     return figure
 
 
+@draws("pcn-f12-readings", "PCN Fig. 12: readings of the schemes")
 def draw_readings(result: Result) -> Figure:
     """The same of many variants of the schemes."""
     measures: dict[str, Callable[[Run], float]] = {

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from unpause import metrics, schemes
 from unpause.figures.pcn_f12 import ARRIVALS_MS
+from unpause.figures.registry import draws
 from unpause.figures.seeds import say_seeds, spread
 from unpause.figures.style import NothingToDraw, grid
 from unpause.result import Result
@@ -15,6 +16,7 @@ from unpause.result import Result
 _COLUMNS = ("w_min", "w_max")
 
 
+@draws("pcn-f13", "PCN Fig. 13: sensitivity to w_min and w_max")
 def draw(result: Result) -> Figure:
     """Both over whichever weight is swept: median and range of the seeds."""
     column = next((c for c in _COLUMNS if c in result.sweep_columns), None)

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from unpause import metrics
 from unpause.figures.dots import dots
+from unpause.figures.registry import draws
 from unpause.figures.seeds import say_seeds
 from unpause.figures.style import WIDTH, legend
 from unpause.figures.variants import draw_variants
@@ -29,6 +30,7 @@ _SIZES = {
 _PRIORITIES = {"S": 4, "M": 3, "L": 2, "XL": 1}
 
 
+@draws("pcn-f14", "PCN Fig. 14: realistic workload")
 def draw(result: Result) -> Figure:
     """Fig. 14: PAUSE rate by layer, flow completion rate (above); FCT by size (below)."""
     figure = Figure(figsize=(WIDTH, 4.6), layout="constrained")
@@ -61,6 +63,7 @@ def draw(result: Result) -> Figure:
     return figure
 
 
+@draws("pcn-f14-readings", "PCN Fig. 14: readings of the schemes")
 def draw_readings(result: Result) -> Figure:
     """PAUSE and FCT of many variants of the schemes."""
     measures: _Measures = {
@@ -72,6 +75,7 @@ def draw_readings(result: Result) -> Figure:
     return draw_variants(result, measures, linear=("mean FCT\n(ms)",))
 
 
+@draws("pcn-f20", "PCN Table 3, Fig. 20: priorities")
 def draw_priorities(result: Result) -> Figure:
     """Table 3 and Fig. 20: PAUSE rate by priority (above); FCT by size, so by priority (below)."""
     figure = Figure(figsize=(WIDTH, 4.6), layout="constrained")

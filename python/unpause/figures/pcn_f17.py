@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
+from unpause.figures.registry import draws
 from unpause.figures.style import LINES
 from unpause.figures.swept import Panel, draw_panels
 from unpause.result import Result
@@ -19,6 +20,7 @@ _PANELS = (
 )
 
 
+@draws("pcn-f17", "PCN Fig. 17: flow scalability")
 def draw(result: Result) -> Figure:
     """KB, PAUSEs a second, share of 10 Gb/s and Jain's index over the number of flows (log)."""
     figure, axes = draw_panels(result, COLUMN, _PANELS, _WINDOW_MS)

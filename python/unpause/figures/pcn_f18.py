@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
+from unpause.figures.registry import draws
 from unpause.figures.swept import Panel, draw_panels
 from unpause.result import Result
 
@@ -17,6 +18,7 @@ _PANELS = (
 )
 
 
+@draws("pcn-f18", "PCN Fig. 18: adversarial traffic")
 def draw(result: Result) -> Figure:
     """Gb/s over the interval in us (log): links on the wire, flows as goodput."""
     figure, axes = draw_panels(result, COLUMN, _PANELS, _WINDOW_MS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
+from unpause.figures.registry import draws
 from unpause.figures.style import LINES
 from unpause.figures.swept import Panel, draw_panels
 from unpause.result import Result
@@ -20,6 +21,7 @@ _PANELS = (
 )
 
 
+@draws("pcn-f19", "PCN Fig. 19: several bottlenecks in a row")
 def draw(result: Result) -> Figure:
     """Goodput in Gb/s over N; dotted: the proportionally fair shares."""
     figure, axes = draw_panels(result, COLUMN, _PANELS, _WINDOW_MS, columns=3)

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from unpause import series
+from unpause.figures.registry import draws
 from unpause.figures.style import (
     DASHES,
     LINES,
@@ -26,6 +27,7 @@ _GOODPUT_BIN_NS = 0.25e6
 _LONGEST_TREE_MS = 20.0
 
 
+@draws("pcn-f2", "PCN Fig. 2: PAUSE and throughput around the burst")
 def draw(result: Result) -> Figure:
     """PAUSE in force, PAUSE frames per ms, goodput in Gb/s; over ms from the burst start."""
     runs = single_runs(result)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from unpause import metrics, schemes
+from unpause.figures.registry import draws
 from unpause.figures.style import NothingToDraw, legend, note
 from unpause.metrics.deadlock import wilson
 from unpause.result import Result
@@ -14,6 +15,7 @@ from unpause.series import Unavailable
 _PAPER = {"DCQCN": 134, "TIMELY": 870, "PCN": 28}
 
 
+@draws("pcn-f21", "PCN Fig. 21: deadlocked runs")
 def draw(result: Result) -> Figure:
     """Share of deadlocked runs of each scheme, with Wilson's 95 % interval; the paper's beside."""
     figure = Figure(figsize=(4.6, 0.42 * len(result.schemes) + 1.2), layout="constrained")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from matplotlib.figure import Figure
 
 from unpause import metrics
+from unpause.figures.registry import draws
 from unpause.figures.variants import draw_variants
 from unpause.result import Result, Run
 
@@ -14,6 +15,7 @@ _TREE = ["S1->S0", "S0->H0", "S0->H1"]
 _BURST = "burst"
 
 
+@draws("pcn-f2-readings", "PCN Fig. 2: readings of the schemes")
 def draw(result: Result) -> Figure:
     """Tree, what S1 holds of F0 and F1, what F1 is cut to, and the loss; a row for each scheme."""
     measures: dict[str, Callable[[Run], float]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from unpause import schemes, series
+from unpause.figures.registry import draws
 from unpause.figures.style import WIDTH, NothingToDraw, burst_origin_ns, legend, single_runs
 from unpause.result import Result
 from unpause.series import Unavailable
@@ -13,6 +14,7 @@ FLOWS = ("F0", "F1")
 _UNTIL_MS = 6.0
 
 
+@draws("pcn-f3", "PCN Fig. 3: rate set against rate sent")
 def draw(result: Result) -> Figure:
     """Controller rate and sent rate (Gb/s) over ms from the burst start, a row for each scheme."""
     runs = [r for r in single_runs(result) if _controlled(result, r.scheme)]

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from unpause import metrics, series
+from unpause.figures.registry import draws
 from unpause.figures.style import DASHES, LINES, WIDTH, NothingToDraw, legend
 from unpause.result import Result, Run
 from unpause.series import Unavailable
@@ -16,6 +17,7 @@ FLOWS = ("F0", "F1")
 _WINDOW_MS = (5.0, 10.0)
 
 
+@draws("pcn-f5", "PCN Fig. 5: F1's limiter swept")
 def draw(result: Result) -> Figure:
     """Goodput in Gb/s (above) and PAUSE frames per ms (below) over F1's limiter in Gb/s."""
     if COLUMN not in result.sweep_columns:

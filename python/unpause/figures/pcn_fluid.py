@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from unpause import fluid, mechanisms, series
+from unpause.figures.registry import draws
 from unpause.figures.style import DASHES, LINES, WIDTH, NothingToDraw, legend, note
 from unpause.result import Result, Run
 from unpause.series import Unavailable
@@ -20,6 +21,7 @@ LINK = "S0->H0"
 _MODEL = "#000000"
 
 
+@draws("pcn-f10", "PCN Fig. 10: increases in a row")
 def draw_f10(_result: Result | None = None) -> Figure:
     """Rate (% of line rate) after each increase in a row, from the integer state machine."""
     line_rate, steps = 10_000_000_000, 20
@@ -53,6 +55,7 @@ def draw_f10(_result: Result | None = None) -> Figure:
     return figure
 
 
+@draws("pcn-f15", "PCN Fig. 15: rate and queue of the fluid model")
 def draw_f15(_result: Result | None = None) -> Figure:
     """Fig. 15: aggregate rate (% of C) and queue (MB) over loops, from overload and underload."""
     over = fluid.simulate(
@@ -87,6 +90,7 @@ def draw_f15(_result: Result | None = None) -> Figure:
     return figure
 
 
+@draws("pcn-f16", "PCN Fig. 16: the fluid model's sawtooth")
 def draw_f16(_result: Result | None = None) -> Figure:
     """Fig. 16: the sawtooth of N loops, the rates and the queue; and how shares become fair."""
     run = fluid.simulate(
@@ -184,6 +188,7 @@ def _model_note(figure: Figure) -> None:
 # --- The packet simulation over the fluid prediction --------------------------------------------
 
 
+@draws("pcn-fluid", "PCN's fluid model against packets")
 def draw_packets(result: Result) -> Figure:
     """Sum of all rates set (Gb/s) and queue (KB) over ms, packets and fluid, a row for each N."""
     if COLUMN not in result.sweep_columns:

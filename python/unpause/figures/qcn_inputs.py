@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from unpause import series
+from unpause.figures.registry import draws
 from unpause.figures.style import DASHES, LINES, grid, legend, note
 from unpause.result import Result
 
@@ -14,6 +15,8 @@ _RAW = 1542 / 1474
 _BIN_NS = 2e6
 
 
+@draws("qcn-f2", "QCN at inputs, Fig. 2: fan-in fairness")
+@draws("qcn-f3", "QCN at inputs, Fig. 3: culprit selection")
 def draw(result: Result) -> Figure:
     """Rate on the wire (Gb/s) of every recorded flow over time (ms), first run of each scheme."""
     runs = [result.runs_of(scheme)[0] for scheme in result.schemes]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from unpause import schemes, series
+from unpause.figures.registry import draws
 from unpause.figures.style import MOST_PANELS, NothingToDraw, grid, legend, note, single_runs
 from unpause.result import Result
 
 
+@draws("queue", "Queue length of probed ports", place=1)
 def draw(result: Result) -> Figure:
     """Backlog of every probed egress port (KB) over time (ms)."""
     runs = single_runs(result)

@@ -6,10 +6,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from unpause import schemes, series
+from unpause.figures.registry import draws
 from unpause.figures.style import MOST_PANELS, NothingToDraw, grid, legend, note, single_runs
 from unpause.result import Result
 
 
+@draws("throughput", "Throughput of recorded flows", place=0)
 def draw(result: Result) -> Figure:
     """Payload delivered (Gb/s) of every recorded flow over time (ms)."""
     runs = single_runs(result)
