@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
-PYTHON_SOURCES := $(shell find -L python -type f -not -path '*/__pycache__/*') pyproject.toml
+PYTHON_SOURCES := $(shell find python papers -type f -not -path '*/__pycache__/*') pyproject.toml
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -43,7 +43,7 @@ help:
 	@echo "make clean     remove $(VENV), target and results"
 
 demo: $(VENV)/.installed
-	$(BIN)/unpause run scenarios/pcn/f2.toml
+	$(BIN)/unpause run papers/pcn/scenarios/f2.toml
 
 install: $(VENV)/.installed
 

@@ -1,7 +1,7 @@
 """A laboratory for congestion management in Ethernet fabrics.
 
     >>> import unpause
-    >>> result = unpause.run("scenarios/pcn/f2.toml")
+    >>> result = unpause.run("papers/pcn/scenarios/f2.toml")
     >>> result.runs.select(["scheme", "pause_frames"])
     >>> result.flows.filter(pc.field("traffic") == "F0")["fct_ns"]
 

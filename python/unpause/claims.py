@@ -1,6 +1,6 @@
 """What the papers claim, judged from measured numbers.
 
-Claims are data: ``claims/*.toml`` in the repository, installed beside this module. Each has checks;
+Claims are data: ``claims*.toml`` of every paper (:mod:`unpause.papers`). Each has checks;
 a check measures one metric of :mod:`unpause.metrics` for some schemes, of one run or over a sweep
 (``sweep``), and judges the numbers, or their ratios to another scheme's (``over``). Where a scheme
 ran with several seeds, the median counts; ratios are between runs with the same seed. A claim is
@@ -26,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from unpause import papers
 from unpause.judges import JUDGEMENTS, Check, Verdict, listed, number, quantity
 from unpause.metrics import METRICS
 from unpause.metrics.sweep import Sweep
@@ -104,8 +105,8 @@ _CHECK_KEYS = {"metric", "args", "sweep", "schemes", "tolerance", "label", "over
 
 
 def files() -> list[Path]:
-    """The claims files installed with the package."""
-    return sorted((Path(__file__).parent / "claims_data").glob("*.toml"))
+    """The claims files of the papers."""
+    return [f for folder in papers.folders().values() for f in sorted(folder.glob("claims*.toml"))]
 
 
 def read(file: Path) -> list[Stated]:

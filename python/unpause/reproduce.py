@@ -1,9 +1,9 @@
 """A paper's experiments run again: its figures and claims on one page.
 
-``python -m unpause.reproduce pcn`` runs every experiment listed in ``reproduce.toml`` beside this
-module, ``pcn/F11`` only those of one figure. Each becomes a result directory with its own report;
-``index.html`` shows for each the figures, the claims and why claims do not hold. ``--markdown
-FILE`` writes the same for a repository: FILE, and the figures in a folder beside it.
+``python -m unpause.reproduce pcn`` runs every experiment listed in the paper's ``paper.toml``
+(:mod:`unpause.papers`), ``pcn/F11`` only those of one figure. Each becomes a result directory with
+its own report; ``index.html`` shows for each the figures, the claims and why claims do not hold.
+``--markdown FILE`` writes the same for a repository: FILE, and the figures in a folder beside it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import unpause
 from unpause import api, figures, report
+from unpause import papers as rooms
 from unpause.claims import Claim, Verdict
 from unpause.errors import ScenarioError
 from unpause.result import Result
-
-_HERE = Path(__file__).parent
-
-#: What papers are called by people.
-_TITLES = {"pcn": "PCN", "ecn-sharp": "ECN♯", "capfc": "CaPFC", "qcn-inputs": "QCN at inputs"}
 
 
 class ReproduceError(Exception):
@@ -96,15 +92,12 @@ class Done:
 
 def papers() -> dict[str, list[Experiment]]:
     """Every paper with its experiments, in the paper's order."""
-    listed = tomllib.loads((_HERE / "reproduce.toml").read_text("utf-8"))
     return {
         paper: [
-            Experiment(
-                e["id"], _HERE / "scenarios_data" / paper / e["scenario"], e.get("quick", {})
-            )
-            for e in entries
+            Experiment(e["id"], folder / "scenarios" / e["scenario"], e.get("quick", {}))
+            for e in rooms.stated(paper)["experiment"]
         ]
-        for paper, entries in listed.items()
+        for paper, folder in rooms.folders().items()
     }
 
 
@@ -272,7 +265,7 @@ def _page(paper: str, done: Sequence[Done], full: bool) -> str:
         lstrip_blocks=True,
     )
     return environment.get_template("reproduce.html").render(
-        paper=_TITLES[paper],
+        paper=rooms.stated(paper)["name"],
         done=done,
         full=full,
         counts=report.verdict_counts([claim for d in done for claim in d.claims]),
@@ -287,7 +280,7 @@ def write_markdown(
 ) -> None:
     """Write `done`, which lies in `place`, as Markdown; the figures into a folder beside it.
 
-    A file ``NAME-notes.md`` beside it is linked to.
+    A file ``notes.md`` beside it is linked to.
     """
     page = Path(file)
     folder = page.with_suffix("")
@@ -308,9 +301,9 @@ def write_markdown(
     )
     environment.filters["cell"] = lambda text: text.replace("|", "\\|")
     environment.filters["lines"] = lambda text: text.replace("; ", ";<br>")
-    notes = page.with_name(f"{page.stem}-notes.md")
+    notes = page.with_name("notes.md")
     text = environment.get_template("reproduce.md").render(
-        paper=_TITLES[paper],
+        paper=rooms.stated(paper)["name"],
         name=paper,
         done=copied,
         full=full,

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import unpause
-from unpause import schema
+from unpause import metrics, schema
+from unpause.figures.registry import KINDS
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("crates/*/*.md")])
+DOCUMENTS = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("papers/*/*.md"),
+        *ROOT.glob("crates/*/*.md"),
+    ]
+)
 
 pytestmark = pytest.mark.skipif(
     not (ROOT / "docs" / "tables.md").is_file(), reason="the documents are not here"
@@ -71,12 +82,52 @@ def test_links_lead_somewhere(document: Path) -> None:
             assert anchor in anchors, target
 
 
+def _made(mark: str, lines: list[str]) -> None:
+    """Between the marks of docs/claims.md stand `lines`; with UNPAUSE_BLESS they are put there."""
+    file = ROOT / "docs" / "claims.md"
+    text = file.read_text("utf-8")
+    head, _, rest = text.partition(f"<!-- {mark} -->\n")
+    _, _, tail = rest.partition("<!-- end -->")
+    now = "\n".join([f"{head}<!-- {mark} -->", *lines, f"<!-- end -->{tail}"])
+    if "UNPAUSE_BLESS" in os.environ:
+        file.write_text(now, "utf-8")
+    assert file.read_text("utf-8") == now
+
+
+def _text(function: Callable[..., object]) -> str:
+    paragraph, _, _ = (inspect.getdoc(function) or "").partition("\n\n")
+    text = re.sub(r":\w+:`~?(?:\w+\.)*(\w+)`", r"`\1`", " ".join(paragraph.split()))
+    return text.replace("``", "`").replace("|", "\\|")
+
+
+def _keys(function: Callable[..., object], measured: int = 1) -> str:
+    """What an entry states: all parameters but the first, `measured`."""
+    return ", ".join(f"`{name}`" for name in [*inspect.signature(function).parameters][measured:])
+
+
+def test_claims_lists_every_metric() -> None:
+    head = ["| metric | unit | `args` | what |", "|---|---|---|---|"]
+    rows = []
+    for name, m in sorted(metrics.METRICS.items()):
+        of = {"run": "", "seeds": "All seeds. ", "model": "No run. "}[m.scope]
+        keys = _keys(m.function, 0 if m.scope == "model" else 1)
+        rows.append(f"| `{name}` | {m.unit or '-'} | {keys} | {of}{_text(m.function)} |")
+    _made("metrics", head + rows)
+
+
+def test_claims_lists_every_kind_of_figure() -> None:
+    head = ["| kind | takes | what |", "|---|---|---|"]
+    rows = [f"| `{n}` | {_keys(f)} | {_text(f)} |" for n, f in sorted(KINDS.items())]
+    _made("kinds", head + rows)
+
+
 def test_the_python_examples_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names: dict[str, object] = {}
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    for folder in ("papers", "scenarios"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     for block in blocks("docs/python.md", "python"):
         exec(compile(block, "docs/python.md", "exec"), names)
     said = capsys.readouterr().out

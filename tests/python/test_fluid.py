@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 C, T = 10e9, 500e-6
 
 needs_scenarios = pytest.mark.skipif(
-    not (ROOT / "scenarios").is_dir(), reason="the scenarios are not here"
+    not (ROOT / "papers").is_dir(), reason="the scenarios are not here"
 )
 
 
@@ -256,7 +256,9 @@ def test_claims_about_runs_are_not_evaluated_without_a_result() -> None:
 
 
 def packets(flows: list[int], units: list[str], duration: str = "12ms") -> Result:
-    scenario = tomllib.loads((ROOT / "scenarios" / "pcn" / "fluid.toml").read_text("utf-8"))
+    scenario = tomllib.loads(
+        (ROOT / "papers" / "pcn" / "scenarios" / "fluid.toml").read_text("utf-8")
+    )
     small = {"congestion_control": "pcn", "set": {"host.payload": "77B"}}
     scenario["scheme"] = [{"name": u, **small, "pcn": {"rec_rate_unit": u}} for u in units]
     scenario["sweep"][0]["values"] = flows

@@ -73,7 +73,11 @@ def test_a_figure_selects_its_experiments() -> None:
 
 @pytest.mark.parametrize(
     ("what", "answer"),
-    [("pnc", "did you mean 'pcn'"), ("pcn/F111", "did you mean 'F11'"), ("x", "known: pcn")],
+    [
+        ("pnc", "did you mean 'pcn'"),
+        ("pcn/F111", "did you mean 'F11'"),
+        ("x", "known: capfc, ecn-sharp, pcn"),
+    ],
 )
 def test_unknown_names_are_answered_with_the_nearest(what: str, answer: str, capsys) -> None:
     assert reproduce.main([what]) == 1

@@ -124,7 +124,10 @@ def test_validate_names_the_runs() -> None:
     assert unpause.validate(SMALL) == ["PFC", "PCN"]
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "scenarios").rglob("*.toml")), ids=lambda f: f.stem)
+SHIPPED = [*ROOT.glob("papers/*/scenarios/**/*.toml"), *ROOT.glob("scenarios/**/*.toml")]
+
+
+@pytest.mark.parametrize("file", sorted(SHIPPED), ids=lambda f: f.stem)
 def test_shipped_scenarios_are_valid(file: Path) -> None:
     assert unpause.validate(file)
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use unpause_scenario::{BUILDERS, CONGESTION_CONTROLS, Key, MARKINGS, TRAFFIC_KINDS, cdf};
 
-/// Everything that a scenario can name, and the scenarios below `scenarios/`.
+/// Everything that a scenario can name, and the scenarios below `scenarios/` and `papers/`.
 pub fn everything() -> String {
     let mut text =
         String::from("Congestion controls (congestion_control = …), and the keys of [scheme.…]:\n");
@@ -38,12 +38,15 @@ pub fn everything() -> String {
     }
     let mut files = Vec::new();
     find(Path::new("scenarios"), &mut files);
+    for paper in sorted(Path::new("papers")) {
+        find(&paper.join("scenarios"), &mut files);
+    }
     text += "\nScenarios:\n";
     if files.is_empty() {
-        text += "  none below ./scenarios\n";
+        text += "  none below ./scenarios and ./papers\n";
     }
     for file in files {
-        text += &format!("  {:32} {}\n", file.display().to_string(), title(&file));
+        text += &format!("  {:46} {}\n", file.display().to_string(), title(&file));
     }
     text
 }
@@ -64,12 +67,7 @@ fn named(name: &str, what: &str, keys: &str) -> String {
 }
 
 fn find(directory: &Path, files: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(directory) else {
-        return;
-    };
-    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
+    for path in sorted(directory) {
         if path.is_dir() {
             find(&path, files);
         } else if path
@@ -79,6 +77,14 @@ fn find(directory: &Path, files: &mut Vec<PathBuf>) {
             files.push(path);
         }
     }
+}
+
+/// What a directory holds; nothing if it cannot be read.
+fn sorted(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
 }
 
 /// The title in the file, without reading the rest.

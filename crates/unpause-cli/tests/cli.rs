@@ -229,7 +229,7 @@ fn list_and_validate_answer_on_standard_output() {
         "leaf-spine",
         "poisson",
         "websearch",
-        "./scenarios",
+        "none below ./scenarios and ./papers",
     ] {
         assert!(list.contains(word), "{word}");
     }

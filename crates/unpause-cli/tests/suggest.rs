@@ -101,8 +101,8 @@ fn mistakes_are_explained() {
 #[test]
 fn the_shipped_scenario_is_what_is_written() {
     let place = tempfile::tempdir().unwrap();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-    let rtts = root.join("ecn-sharp/host-delays/stack-slb-hypervisor.csv");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let rtts = root.join("papers/ecn-sharp/scenarios/host-delays/stack-slb-hypervisor.csv");
     let rtts = rtts.to_str().unwrap();
     let file = place.path().join("ecn-thresholds.toml");
     let (said, done) = {
@@ -115,7 +115,7 @@ fn the_shipped_scenario_is_what_is_written() {
         (output.stderr, output.status.success())
     };
     assert!(done, "{}", String::from_utf8_lossy(&said));
-    let shipped = root.join("howto/ecn-thresholds.toml");
+    let shipped = root.join("scenarios/howto/ecn-thresholds.toml");
     let read = |path: &Path| fs::read_to_string(path).unwrap();
     assert_eq!(read(&file), read(&shipped));
 }

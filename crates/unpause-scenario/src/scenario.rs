@@ -90,7 +90,7 @@ mod tests {
     use unpause_sim::traffic::TrafficSpec;
 
     fn shipped(name: &str) -> Scenario {
-        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/");
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers/");
         Scenario::load(&Path::new(root).join(name)).unwrap_or_else(|e| panic!("{}", e.explain()))
     }
 
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn f2_has_five_schemes_and_limits_flows_in_one() {
-        let scenario = shipped("pcn/f2.toml");
+        let scenario = shipped("pcn/scenarios/f2.toml");
         assert_eq!(scenario.runs().len(), 5);
         let [pfc, .., timely, pcn] = scenario.runs() else {
             panic!()
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn f5_sweeps_the_limit_of_one_flow() {
-        let scenario = shipped("pcn/f5.toml");
+        let scenario = shipped("pcn/scenarios/f5.toml");
         assert_eq!(scenario.sweep_columns(), ["f1_limit_gbps"]);
         assert_eq!(scenario.runs().len(), 40);
         let second = &scenario.runs()[1];

@@ -4,28 +4,17 @@
 //! results on purpose makes it anew with `UNPAUSE_BLESS=1 cargo test -p unpause-scenario --test shipped`,
 //! and says in the commit why.
 
+mod common;
+
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 use unpause_protocols::units::Time;
 use unpause_scenario::{NoProgress, Options, Outcome, Scenario, execute, write_csv};
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
 const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/shipped.txt");
 /// A scenario is run for about so many packet-hops, all its runs together.
 const PACKET_HOPS: u64 = 500_000;
-
-fn scenarios(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("scenarios are there") {
-        let path = entry.expect("a folder can be read").path();
-        if path.is_dir() {
-            scenarios(&path, found);
-        } else if path.extension().is_some_and(|it| it == "toml") {
-            found.push(path);
-        }
-    }
-}
 
 fn outcome(scenario: &Scenario, duration: Time) -> Outcome {
     let options = Options {
@@ -70,16 +59,11 @@ fn bless(name: &str, scenario: &Scenario) -> String {
 
 #[test]
 fn tables_of_shipped_scenarios_are_as_recorded() {
-    let mut files = Vec::new();
-    scenarios(Path::new(ROOT), &mut files);
-    files.sort();
     let blessing = std::env::var_os("UNPAUSE_BLESS").is_some();
     let recorded = std::fs::read_to_string(RECORD).unwrap_or_default();
     let mut lines = Vec::new();
-    for file in &files {
-        let name = file.strip_prefix(ROOT).expect("it was found there");
-        let name = name.display().to_string();
-        let scenario = Scenario::load(file).expect("shipped scenarios are sound");
+    for (name, file) in common::shipped() {
+        let scenario = Scenario::load(&file).expect("shipped scenarios are sound");
         if blessing {
             lines.push(bless(&name, &scenario));
             continue;

@@ -1,27 +1,14 @@
 //! Every scenario in the repository has the same results on any number of threads.
 
+mod common;
+
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 
 use unpause_protocols::units::Time;
 use unpause_scenario::{Marking, Scenario};
 use unpause_sim::config::Config;
 use unpause_sim::traffic::Traffic;
-
-fn scenarios(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("scenarios are there") {
-        let path = entry.expect("a folder can be read").path();
-        if path.is_dir() {
-            scenarios(&path, found);
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == "toml")
-        {
-            found.push(path);
-        }
-    }
-}
 
 fn first_start(config: &Config) -> Time {
     let mut flows = Traffic::new(&config.traffic, &config.fabric, config.seed)
@@ -31,11 +18,9 @@ fn first_start(config: &Config) -> Time {
 
 #[test]
 fn every_scenario_is_the_same_on_any_number_of_threads() {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
-    let mut files = Vec::new();
-    scenarios(Path::new(root), &mut files);
-    assert!(files.len() >= 5, "{files:?}");
-    for file in files {
+    let files = common::shipped();
+    assert!(files.len() >= 70, "{files:?}");
+    for (name, file) in files {
         let scenario = Scenario::load(&file).expect("shipped scenarios are sound");
         let mut kinds = HashSet::new();
         for run in scenario.runs() {
@@ -50,7 +35,7 @@ fn every_scenario_is_the_same_on_any_number_of_threads() {
             }
             let mut config = run.config.clone();
             // The burst of Fig. 2 comes at 50 ms; elsewhere there is traffic from the start.
-            let begin = if file.ends_with("pcn/f2.toml") {
+            let begin = if name == "papers/pcn/scenarios/f2.toml" {
                 Time::from_ms(50)
             } else {
                 first_start(&config)
@@ -68,10 +53,10 @@ fn every_scenario_is_the_same_on_any_number_of_threads() {
                     .expect("shipped scenarios run")
             };
             let one = on(1);
-            assert!(one.totals.packet_hops > 0, "{}", file.display());
+            assert!(one.totals.packet_hops > 0, "{name}");
             let others: &[usize] = if kinds.len() == 1 { &[2, 7] } else { &[3] };
             for &threads in others {
-                assert!(on(threads) == one, "{}: {threads} threads", file.display());
+                assert!(on(threads) == one, "{name}: {threads} threads");
             }
         }
     }

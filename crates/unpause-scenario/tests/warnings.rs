@@ -181,12 +181,12 @@ fn lossy_priorities_have_no_cycle() {
 
 #[test]
 fn of_the_shipped_scenarios_only_the_damaged_pod_can_deadlock() {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
     for (file, cyclic) in [
-        ("pcn/f2.toml", false),
-        ("incast.toml", false),
-        ("clos-websearch.toml", false),
-        ("pcn/f21.toml", true),
+        ("papers/pcn/scenarios/f2.toml", false),
+        ("scenarios/incast.toml", false),
+        ("scenarios/clos-websearch.toml", false),
+        ("papers/pcn/scenarios/f21.toml", true),
     ] {
         let scenario = Scenario::load(&Path::new(root).join(file)).unwrap();
         let warnings = scenario.warnings();

@@ -134,7 +134,7 @@ impl Default for TcpConfig {
 
 impl Default for HostConfig {
     /// 1000 B payload in 1048 B frames, an ACK per packet (PCN evaluation as read in
-    /// `docs/reproductions/pcn-notes.md`); 67.1 ms is IBTA's local ACK timeout 14, a NIC default.
+    /// `papers/pcn/notes.md`); 67.1 ms is IBTA's local ACK timeout 14, a NIC default.
     fn default() -> Self {
         Self {
             payload_bytes: 1000,

@@ -1,9 +1,11 @@
 """Figures of a result, found by name in :data:`FIGURES`.
 
 A figure is a function with :func:`~unpause.figures.registry.draws` above it, in any module of this
-package; nothing else lists it. The generic figures suit any scenario; the others are of a paper's
-experiments. A figure that has nothing to show raises :class:`NothingToDraw` with a sentence that
-says why.
+package or of a paper's folder; nothing else lists it. One that is only parameters of a kind is a
+``[[figure]]`` of the paper's ``paper.toml`` instead: `name`, `title`, `kind`, and what the function
+of that kind takes (:func:`~unpause.figures.registry.kind`). The generic figures suit any scenario;
+the others are of a paper's experiments. A figure that has nothing to show raises
+:class:`NothingToDraw` with a sentence that says why.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ import pkgutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unpause.figures.registry import FIGURES, Drawing, draws
+from unpause import papers
+from unpause.figures.registry import FIGURES, Drawing, add, draws
 from unpause.figures.style import NothingToDraw, style
 
 if TYPE_CHECKING:
@@ -26,6 +29,12 @@ __all__ = ["FIGURES", "GENERIC", "Drawing", "NothingToDraw", "draw", "draws", "s
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
+
+for _paper, _folder in papers.folders().items():
+    for _module in pkgutil.iter_modules([str(_folder)]):
+        importlib.import_module(f"{papers.__name__}.{_paper}.{_module.name}")
+    for _entry in papers.stated(_paper).get("figure", []):
+        add(_entry)
 
 #: Drawn for every result, in the order in which a report shows them.
 GENERIC = tuple(

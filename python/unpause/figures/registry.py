@@ -1,10 +1,12 @@
-"""The figures by name, and how a function becomes one of them."""
+"""The figures by name, and how a function or an entry of a paper becomes one of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,6 +33,8 @@ class Drawing:
 
 #: Every figure by name.
 FIGURES: dict[str, Drawing] = {}
+#: What entries of papers make figures of: functions of a result and what the entry states.
+KINDS: dict[str, Callable[..., Figure]] = {}
 
 
 def draws(name: str, title: str, place: int | None = None):
@@ -42,8 +46,37 @@ def draws(name: str, title: str, place: int | None = None):
 
     def register(function: Callable[[Result], Figure]) -> Callable[[Result], Figure]:
         if name in FIGURES:
-            raise ValueError(f"figure {name} is there in {FIGURES[name].function.__module__}")
+            raise ValueError(f"there are two figures {name}")
         FIGURES[name] = Drawing(name, title, function, place)
         return function
 
     return register
+
+
+def kind(name: str):
+    """Register a function as a kind of figure: its keyword arguments stand in a paper's entry."""
+
+    def register(function: Callable[..., Figure]) -> Callable[..., Figure]:
+        KINDS[name] = function
+        return function
+
+    return register
+
+
+def add(entry: Mapping[str, Any]) -> None:
+    """Register the figure that a ``[[figure]]`` of a ``paper.toml`` states.
+
+    Raises:
+        ValueError: there is no such kind, or it takes other keys.
+    """
+    stated = dict(entry)
+    try:
+        name, title, of_kind = (stated.pop(key) for key in ("name", "title", "kind"))
+        function = KINDS[of_kind]
+        inspect.signature(function).bind(None, **stated)
+    except KeyError as error:
+        named = entry.get("name", "without a name")
+        raise ValueError(f"figure {named}: no {error} (kinds: {', '.join(KINDS)})") from None
+    except TypeError as error:
+        raise ValueError(f"figure {name} of kind {of_kind}: {error}") from None
+    draws(name, title)(partial(function, **stated))

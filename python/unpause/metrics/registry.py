@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -19,12 +18,6 @@ class Metric:
     unit: str
     scope: Scope
     function: Callable[..., float]
-
-    @property
-    def text(self) -> str:
-        """What it measures: the first paragraph of its docstring, in one line."""
-        paragraph, _, _ = (inspect.getdoc(self.function) or "").partition("\n\n")
-        return " ".join(paragraph.split())
 
 
 METRICS: dict[str, Metric] = {}

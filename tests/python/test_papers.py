@@ -1,0 +1,68 @@
+"""The papers' folders: what the package has of them, and what is said of a mistake in one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from unpause import figures, metrics, papers
+from unpause.figures.registry import add
+
+CHECKOUT = Path(__file__).parents[2] / "papers"
+
+
+@pytest.mark.skipif(not CHECKOUT.is_dir(), reason="the papers are not here")
+def test_the_package_has_every_paper_with_its_data() -> None:
+    of = {f.name for f in CHECKOUT.iterdir() if (f / "paper.toml").is_file()}
+    assert set(papers.folders()) == of
+    for name, folder in papers.folders().items():
+        for pattern in ("*.toml", "*.py", "scenarios/**/*.*"):
+            here = {f.relative_to(folder) for f in folder.glob(pattern)}
+            assert here == {
+                f.relative_to(CHECKOUT / name) for f in CHECKOUT.glob(f"{name}/{pattern}")
+            }
+
+
+@pytest.mark.parametrize("paper", papers.folders())
+def test_a_paper_names_itself_and_scenarios_that_are_there(paper: str) -> None:
+    stated = papers.stated(paper)
+    assert set(stated) <= {"name", "experiment", "figure"}
+    assert stated["name"]
+    for experiment in stated["experiment"]:
+        assert (papers.folders()[paper] / "scenarios" / experiment["scenario"]).is_file()
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"title": "t", "kind": "variants", "panel": []}, "figure without a name: no 'name'"),
+        (
+            {"name": "a", "title": "t", "kind": "varants"},
+            "figure a: no 'varants' .kinds: .*variants",
+        ),
+        ({"name": "a", "title": "t", "kind": "variants"}, "missing a required argument: 'panel'"),
+        (
+            {"name": "a", "title": "t", "kind": "variants", "panel": [], "panels": []},
+            "figure a of kind variants: got an unexpected keyword argument 'panels'",
+        ),
+        ({"name": "pcn-f2", "title": "t", "kind": "variants", "panel": []}, "two figures pcn-f2"),
+    ],
+)
+def test_a_wrong_figure_of_a_paper_is_refused(entry: dict, message: str) -> None:
+    before = dict(figures.FIGURES)
+    with pytest.raises(ValueError, match=message):
+        add(entry)
+    assert before == figures.FIGURES
+
+
+def test_a_metric_has_one_place_and_a_docstring() -> None:
+    def fct_ms(run):
+        """Something else."""
+
+    with pytest.raises(ValueError, match=r"metric fct_ms of test_papers is there in unpause"):
+        metrics.metric("ms")(fct_ms)
+    with pytest.raises(ValueError, match="metric <lambda> has no docstring"):
+        metrics.metric("ms")(lambda run: 0.0)
+    with pytest.raises(AttributeError, match="no attribute 'fct_s'"):
+        metrics.fct_s  # noqa: B018
