@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
-PYTHON_SOURCES := $(shell find python papers -type f -not -path '*/__pycache__/*') pyproject.toml
+PYTHON_SOURCES := $(shell find python papers -type f -not -path '*/__pycache__/*' -not -path '*/report/*' -not -name '*.md') pyproject.toml
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

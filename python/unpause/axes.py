@@ -23,25 +23,6 @@ from unpause.errors import SweepError
 MOST_POINTS = 1_000_000
 
 _RANGE = re.compile(r"\s*(\d+)\s*\.\.\s*(\d+)\s*")
-_QUANTITY = re.compile(r"\s*(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)\s*([^\d\s._]\S*)\s*")
-_RATIO = re.compile(r"\s*(\d+)\s*/\s*(\d+)\s*")
-
-# Suffix of the column, and how many of its unit each unit is.
-_UNITS: dict[str, tuple[str, Fraction]] = {
-    **{u: ("_ns", Fraction(10) ** p) for u, p in (("ps", -3), ("ns", 0), ("ms", 6), ("s", 9))},
-    **{u: ("_ns", Fraction(1000)) for u in ("us", "µs", "μs")},  # micro sign and Greek letter
-    **{
-        f"{prefix}{bits}": ("_bps", Fraction(10) ** power)
-        for prefix, power in (("", 0), ("k", 3), ("K", 3), ("M", 6), ("G", 9), ("T", 12))
-        for bits in ("bps", "b/s", "bit/s")
-    },
-    **{
-        f"{prefix}B": ("_bytes", Fraction(10) ** power)
-        for prefix, power in (("", 0), ("k", 3), ("K", 3), ("M", 6), ("G", 9), ("T", 12))
-    },
-    **{f"{p}iB": ("_bytes", Fraction(1 << 10 * i)) for i, p in enumerate("KMGT", start=1)},
-    "%": ("", Fraction(1, 100)),
-}
 
 
 @dataclass(frozen=True)
@@ -129,15 +110,10 @@ def split_key(key: str) -> list[str]:
     Raises:
         SweepError: it is not the path of a key.
     """
-    steps, quoted = [""], False
-    for c in key:
-        if c == '"':
-            quoted = not quoted
-        elif c == "." and not quoted:
-            steps.append("")
-        else:
-            steps[-1] += c
-    if quoted or not all(steps):
+    from unpause import _native
+
+    steps = _native.split_path(key)
+    if steps is None:
         raise SweepError(
             f"{key!r} is not the path of a key; write it as pfc.xoff or traffic.F0.rate_limit"
         )
@@ -214,12 +190,12 @@ def _quantity(value: Any) -> tuple[str, Fraction] | None:
             return None
     if not isinstance(value, str):
         return None
-    if (found := _RATIO.fullmatch(value)) and int(found[2]):
-        return "", Fraction(int(found[1]), int(found[2]))
-    if (found := _QUANTITY.fullmatch(value)) and found[2] in _UNITS:
-        suffix, scale = _UNITS[found[2]]
-        return suffix, Fraction(found[1].replace("_", "").rstrip(".")) * scale
-    return None
+    from unpause import _native
+
+    if (found := _native.in_base_unit(value)) is None:
+        return None
+    suffix, numerator, denominator = found
+    return suffix, Fraction(numerator, denominator)
 
 
 def _text(value: Any) -> str:

@@ -214,6 +214,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ResultError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("interrupted: no report was drawn; the tables are complete", file=sys.stderr)
+        return 130
     width = options.width or min(160, max(80, shutil.get_terminal_size((120, 24)).columns))
     if report.claims:
         print(claims_text(report.claims, width))

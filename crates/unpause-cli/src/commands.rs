@@ -7,12 +7,12 @@ use unpause_scenario::{
     Error, Options, Saved, Scenario, Summary, WriteOptions, check_destination, execute, write_csv,
 };
 
-use crate::args::{Compare, Export, Run, Sweep, Validate};
+use crate::args::{Compare, Export, Run, Validate};
 use crate::progress::Bars;
-use crate::{interrupt, report, show, text};
+use crate::{interrupt, show, text};
 
-/// `unpause run`
-pub fn run(args: &Run) -> Result<(), Error> {
+/// `unpause run` without the report. Returns the result's directory.
+pub fn run(args: &Run) -> Result<PathBuf, Error> {
     interrupt::listen();
     let scenario = Scenario::load(&args.file)?;
     let directory = args
@@ -42,21 +42,11 @@ pub fn run(args: &Run) -> Result<(), Error> {
     shown += &text::warnings(&outcome.warnings);
     shown += &format!("tables: {}\n", directory.display());
     show(&shown);
-    if !args.no_report {
-        report::render(&directory);
-    }
-    Ok(())
+    Ok(directory)
 }
 
 fn default_directory(file: &Path) -> PathBuf {
     Path::new("results").join(file.file_stem().unwrap_or_default())
-}
-
-/// `unpause sweep`, which is the Python package's. Returns the exit code.
-pub fn sweep(args: &Sweep) -> u8 {
-    // Ctrl-C is the sweep's to answer: it says how to go on.
-    interrupt::listen();
-    report::sweep(&args.arguments)
 }
 
 /// `unpause validate`

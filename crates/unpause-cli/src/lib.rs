@@ -21,8 +21,17 @@ use unpause_scenario::Error;
 
 use args::{Args, Command, Suggest};
 
+pub use report::{Missing, Package};
+
 /// Runs the command line `args`, of which the first is the program's name. Returns the exit code.
+///
+/// Figures, sweeps and reproductions are done by a Python that has the package, if there is one.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
+    main_with(args, &report::OtherProcess)
+}
+
+/// The same inside of Python, whose `package` does them.
+pub fn main_with(args: impl IntoIterator<Item = OsString>, package: &dyn Package) -> u8 {
     let args = match Args::try_parse_from(args) {
         Ok(args) => args,
         Err(error) => {
@@ -32,8 +41,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     let done = match &args.command {
-        Command::Sweep(sweep) => return commands::sweep(sweep),
-        Command::Run(run) => commands::run(run),
+        Command::Sweep(sweep) => return report::sweep(package, &sweep.arguments),
+        Command::Run(run) => match commands::run(run) {
+            Ok(directory) if !run.no_report => return report::render(package, &directory),
+            done => done.map(drop),
+        },
         Command::Validate(validate) => commands::validate(validate),
         Command::List => {
             show(&listing::everything());
@@ -42,7 +54,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Compare(compare) => commands::compare(compare),
         Command::Export(export) => commands::export(export),
         Command::Suggest(Suggest::Ecn(ecn)) => suggest::ecn(ecn),
-        Command::Reproduce(reproduce) => return report::reproduce(reproduce),
+        Command::Reproduce(reproduce) => return report::reproduce(package, reproduce),
     };
     match done {
         Ok(()) => 0,

@@ -1,41 +1,58 @@
-//! What the Python package does: figures and the HTML report, and sweeps.
+//! What the Python package does: figures and the HTML report, sweeps, reproductions.
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::args::Reproduce;
+use crate::interrupt;
 
-/// Draws the report of a result, or says how to get one.
-pub fn render(directory: &Path) {
-    let Some(python) = python("unpause.report") else {
-        eprintln!(
+/// The Python package: the one that this process runs in, or one that is looked for.
+pub trait Package {
+    /// Calls `main` of `module` with `arguments`. Returns its exit code.
+    ///
+    /// # Errors
+    ///
+    /// Why it could not be called.
+    fn main(&self, module: &str, arguments: &[OsString]) -> Result<u8, Missing>;
+}
+
+/// Why a module of the package could not be called.
+pub enum Missing {
+    /// No Python has the package.
+    Package,
+    /// A Python that cannot be run, with the reason.
+    Interpreter(String),
+}
+
+/// Draws the report of a result, or says how to get one. Returns the exit code.
+pub fn render(package: &dyn Package, directory: &Path) -> u8 {
+    match package.main("unpause.report", &[directory.into()]) {
+        Ok(code @ (0 | INTERRUPTED)) => return code,
+        Ok(code) => {
+            eprintln!(
+                "warning: the report was not drawn (exit code {code}); the tables are complete"
+            )
+        }
+        Err(Missing::Interpreter(why)) => eprintln!("warning: the report was not drawn: {why}"),
+        Err(Missing::Package) => eprintln!(
             "hint: no report was drawn: no Python with the package `unpause` was found; \
              `pip install .` in the repository gets it, UNPAUSE_PYTHON names another interpreter, \
              --no-report leaves it out"
-        );
-        return;
-    };
-    let status = Command::new(&python)
-        .args(["-m", "unpause.report"])
-        .arg(directory)
-        .status();
-    match status {
-        Ok(status) if status.success() => {}
-        Ok(status) => {
-            eprintln!("warning: the report was not drawn: {status}; the tables are complete")
-        }
-        Err(error) => eprintln!("warning: the report was not drawn: {error}"),
+        ),
     }
+    0
 }
 
+const INTERRUPTED: u8 = 130;
+
 /// Runs a sweep. Returns the exit code.
-pub fn sweep(arguments: &[OsString]) -> u8 {
-    run_module("sweeps", "unpause.sweep_command", arguments)
+pub fn sweep(package: &dyn Package, arguments: &[OsString]) -> u8 {
+    needed("sweeps", package.main("unpause.sweep_command", arguments))
 }
 
 /// Reproduces a paper. Returns the exit code.
-pub fn reproduce(args: &Reproduce) -> u8 {
+pub fn reproduce(package: &dyn Package, args: &Reproduce) -> u8 {
     let mut arguments = vec![OsString::from(&args.what)];
     if args.full {
         arguments.push("--full".into());
@@ -49,31 +66,47 @@ pub fn reproduce(args: &Reproduce) -> u8 {
     if let Some(threads) = args.threads {
         arguments.extend(["--threads".into(), threads.to_string().into()]);
     }
-    run_module("reproductions", "unpause.reproduce", &arguments)
+    needed(
+        "reproductions",
+        package.main("unpause.reproduce", &arguments),
+    )
 }
 
-/// Runs a Python module, or says that `what` needs it. Returns the exit code.
-fn run_module(what: &str, module: &str, arguments: &[OsString]) -> u8 {
-    let Some(python) = python(module) else {
-        eprintln!(
+/// The exit code of a module without which there is nothing to do, or says that `what` needs it.
+fn needed(what: &str, done: Result<u8, Missing>) -> u8 {
+    match done {
+        Ok(code) => return code,
+        Err(Missing::Interpreter(why)) => eprintln!("error: {why}"),
+        Err(Missing::Package) => eprintln!(
             "error: {what} need the Python package `unpause`, and no Python that has it was found\n\
              hint: `pip install .` in the repository gets it, UNPAUSE_PYTHON names another \
              interpreter"
-        );
-        return 1;
-    };
-    let status = Command::new(&python)
-        .args(["-m", module])
-        .args(arguments)
-        .status();
-    match status {
-        // A child that a signal ended has no code.
-        Ok(status) => status
-            .code()
-            .map_or(1, |code| u8::try_from(code).unwrap_or(1)),
-        Err(error) => {
-            eprintln!("error: {} cannot be run: {error}", python.display());
-            1
+        ),
+    }
+    1
+}
+
+/// A Python of its own, in a process of its own: for a program without the package in it.
+pub(crate) struct OtherProcess;
+
+impl Package for OtherProcess {
+    fn main(&self, module: &str, arguments: &[OsString]) -> Result<u8, Missing> {
+        // Ctrl-C is the child's to answer.
+        interrupt::listen();
+        let python = python(module).ok_or(Missing::Package)?;
+        let status = Command::new(&python)
+            .args(["-m", module])
+            .args(arguments)
+            .status();
+        match status {
+            // A child that a signal ended has no code.
+            Ok(status) => Ok(status
+                .code()
+                .map_or(1, |code| u8::try_from(code).unwrap_or(1))),
+            Err(error) => Err(Missing::Interpreter(format!(
+                "{} cannot be run: {error}",
+                python.display()
+            ))),
         }
     }
 }

@@ -5,7 +5,9 @@
 //! command line.
 
 mod errors;
+mod keys;
 mod mechanisms;
+mod package;
 mod progress;
 mod table;
 
@@ -19,8 +21,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::{
-        Outcome, Scenario, main, mechanisms::pcn_reaction, mechanisms::tofino_division,
-        table::Table,
+        Outcome, Scenario, keys::in_base_unit, keys::split_path, main, mechanisms::pcn_reaction,
+        mechanisms::tofino_division, table::Table,
     };
 }
 
@@ -130,8 +132,8 @@ impl Outcome {
     }
 }
 
-/// Runs the command line; answers its exit code.
+/// Runs the command line; answers its exit code. What is Python's of it runs in this process.
 #[pyfunction]
 fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
-    py.detach(|| unpause_cli::main(arguments))
+    py.detach(|| unpause_cli::main_with(arguments, &package::ThisProcess))
 }

@@ -43,6 +43,7 @@ pub use sections::traffic::{TRAFFIC_KINDS, TrafficKind};
 pub use summary::Summary;
 pub use table_files::write_csv;
 pub use tables::{TABLES, Tables};
+pub use text::document::split_path;
 pub use text::error::{Error, SourceError};
 pub use text::quantity;
 pub use text::section::Key;

@@ -173,8 +173,9 @@ fn name_of(entry: &Spanned<DeValue<'_>>) -> String {
         .to_owned()
 }
 
-/// Splits at dots outside of double quotes.
-fn split_path(path: &str) -> Option<Vec<String>> {
+/// The keys of a path such as `traffic.F1.rate_limit`, split at dots outside of double quotes; nothing if
+/// it is not the path of a key.
+pub fn split_path(path: &str) -> Option<Vec<String>> {
     let mut steps = vec![String::new()];
     let mut quoted = false;
     for c in path.chars() {
