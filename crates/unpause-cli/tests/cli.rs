@@ -251,7 +251,7 @@ mod unix {
     fn an_interrupted_run_leaves_nothing() {
         let place = workplace();
         let long = SCENARIO
-            .replace("200us", "1000s")
+            .replace("200us", "100s")
             .replace("size = \"64KB\"\n", "");
         fs::write(place.path().join("long.toml"), long).unwrap();
         let mut run = Command::new(env!("CARGO_BIN_EXE_unpause"))

@@ -7,9 +7,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::broken::Broken;
 use crate::coverage::{Coverage, features, in_few_lines};
 use crate::generate::generate;
-use crate::judge::{Broken, Cost, Scope, Verdict, guarded, judge};
+use crate::judge::{Cost, Scope, Verdict, guarded, judge};
 use crate::shrink::shrink;
 
 /// What to run.
@@ -36,7 +37,7 @@ pub struct Summary {
     pub seeds: u64,
     /// What refused scenarios say, digits aside: how often, and one seed.
     pub refused: BTreeMap<String, (u64, u64)>,
-    /// Refused without a place in a file, as [`crate::judge::PLACELESS`] allows.
+    /// Refused without a place in a file, as [`crate::broken::PLACELESS`] allows.
     pub without_place: u64,
     /// Scenarios larger than what is run.
     pub too_large: Vec<u64>,

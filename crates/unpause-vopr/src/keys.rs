@@ -8,10 +8,10 @@ use std::path::Path;
 use toml::{Table, Value};
 use unpause_scenario::Scenario;
 
+use crate::broken::{Broken, refused};
 use crate::case::Case;
 use crate::dice::Dice;
 use crate::generate::generate;
-use crate::judge::{Broken, refused};
 
 /// Changes some keys of `case`, which compiles to `scenario`, or `all` of them; answers how many.
 ///
@@ -224,13 +224,9 @@ fn is_without_effect(case: &Case, path: &[String]) -> bool {
         _ => path.join("."),
     };
     let is_set = written != path.join(".");
-    let replaced = |key: &str| {
-        let key = match key.strip_prefix("traffic.T") {
-            Some(rest) => format!("traffic.{rest}"),
-            None => key.to_owned(),
-        };
-        key == written
-    };
+    // Entries are told by name or by number.
+    let numbered = |key: &str| key.replacen("traffic.T", "traffic.", 1);
+    let replaced = |key: &str| numbered(key) == numbered(&written);
     let entries = |key: &str| case.document.get(key).and_then(Value::as_array);
     let swept = entries("sweep").into_iter().flatten();
     let mut swept = swept.filter_map(|sweep| sweep["key"].as_str());
@@ -241,6 +237,10 @@ fn is_without_effect(case: &Case, path: &[String]) -> bool {
         return true;
     }
     let last = path.last().map_or("", String::as_str);
+    let all_traffic = |has: &dyn Fn(&Table) -> bool| {
+        let mut entries = entries("traffic").into_iter().flatten();
+        entries.all(|entry| entry.as_table().is_some_and(has))
+    };
     let switch = case.document.get("switch");
     let pipeline = switch.and_then(|switch| switch.get("pipeline"));
     let control = pipeline.and_then(|p| p.get("flow_control")?.as_str());
@@ -251,6 +251,23 @@ fn is_without_effect(case: &Case, path: &[String]) -> bool {
             !capfc || (last == "cut" && control != Some("capfc-calibrate"))
         }
         "upto" => same_priority_twice(case, path),
+        // Flows of one size are of one class.
+        "priority" if path.iter().any(|step| step == "priority_by_size") => {
+            let entry = find(&case.document, &path[..2]);
+            entry.is_some_and(|entry| entry.get("size").is_some())
+        }
+        // A pattern may say all that others say.
+        "ports" | "packets" => {
+            let patterns = find(&case.document, path).and_then(Value::as_array);
+            let mut patterns = patterns.into_iter().flatten().filter_map(Value::as_str);
+            patterns.any(|pattern| pattern.contains('*'))
+        }
+        // Every entry says its own.
+        "extra_delay" if path[0] == "host" => all_traffic(&|it| it.contains_key("extra_delay")),
+        // With a marking of the scheme's own, and no flow that is controlled.
+        "congestion_control" => {
+            all_traffic(&|it| it.get("controlled").and_then(Value::as_bool) == Some(false))
+        }
         // The steps of a sweep need not reach its end.
         "to" => path[0] == "sweep",
         _ => false,

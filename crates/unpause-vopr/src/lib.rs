@@ -5,6 +5,7 @@
 //! [`campaign`] does that for many seeds. [`kill`] kills `unpause` at random moments, and
 //! [`mutations`] breaks the engine on purpose, to see whether all this notices.
 
+pub mod broken;
 pub mod campaign;
 pub mod case;
 pub mod checks;

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use toml::{Table, Value};
 
+use crate::broken::Broken;
 use crate::case::Case;
-use crate::judge::{Broken, Scope, Verdict, judge};
+use crate::judge::{Scope, Verdict, judge};
 
 /// Scenarios tried at most.
 const MOST_TRIES: usize = 3_000;
