@@ -13,7 +13,7 @@ import pytest
 
 from test_reproduce import SMALL
 
-LONG = SMALL.replace('"1ms"', '"1000s"')
+LONG = SMALL.replace('"1ms"', '"400s"')
 
 
 def start(arguments: list[str], place: Path, before: str = "") -> subprocess.Popen[str]:

@@ -54,7 +54,7 @@ ports = ["S0->H2"]
 """
 
 # An hour of line rate: no test waits for its end.
-LONG = SMALL.replace("1ms", "3600s").replace('size = "200KB"\n', "")
+LONG = SMALL.replace("1ms", "400s").replace('size = "200KB"\n', "")
 
 
 @pytest.fixture(scope="module")
