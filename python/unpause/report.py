@@ -1,14 +1,15 @@
 """The report of a result directory: figures, claims and tables in one offline HTML file.
 
 ``python -m unpause.report DIR`` draws the figures, judges the claims, writes ``report.html``,
-``figures/*.png``, ``figures/*.svg``, ``claims.json`` and ``claims.parquet`` into DIR, and prints
-the claims.
+``figures/*.png``, ``figures/*.svg``, ``claims.json`` and ``claims.parquet`` into DIR, ``report.json``
+with the names of them all, and prints the claims.
 """
 
 from __future__ import annotations
 
 import argparse
 import base64
+import json
 import os
 import shutil
 import sys
@@ -93,7 +94,16 @@ def build(directory: str | Path) -> Report:
     unfinished = path / "report.html.tmp"
     unfinished.write_text(html, "utf-8")
     os.replace(unfinished, report.path)
+    _note_files(report)
     return report
+
+
+def _note_files(report: Report) -> None:
+    """Says which files are the report's: they go when another result takes this one's place."""
+    figures = [f"figures/{name}.{kind}" for name in report.drawn for kind in ("png", "svg")]
+    names = [report.path.name, "report.json", "claims.json", "claims.parquet", *figures]
+    text = json.dumps({"files": names}, indent=2) + "\n"
+    report.path.with_name("report.json").write_text(text, "utf-8")
 
 
 def _draw(result: Result, names: Sequence[str], report: Report) -> list[_Picture]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tomllib
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from unpause import schema, schemes
+from unpause.errors import ScenarioError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,12 +181,14 @@ def load(directory: str | Path) -> Result:
     path = Path(directory)
     if not path.is_dir():
         raise ResultError(f"{path}: no such directory")
+    _settle(path)
     manifest = _read_manifest(path)
     tables = {}
     for name in schema.TABLES:
         file = path / f"{name}.parquet"
         if not file.is_file():
             raise ResultError(f"{file}: missing; run the scenario again")
+        _check_digest(file, manifest)
         try:
             tables[name] = pq.read_table(file)
         except (pa.ArrowException, OSError) as error:
@@ -193,6 +197,29 @@ def load(directory: str | Path) -> Result:
     scenario = path / "scenario.toml"
     source = scenario.read_text("utf-8") if scenario.is_file() else ""
     return Result(tables, source=source, manifest=manifest, directory=path)
+
+
+def _settle(path: Path) -> None:
+    """Ends what a run that was killed while it put its result in its place had begun."""
+    from unpause import _native
+
+    try:
+        _native.settle(path)
+    except (ScenarioError, OSError) as error:
+        raise ResultError(str(error)) from error
+
+
+def _check_digest(file: Path, manifest: Mapping[str, Any]) -> None:
+    expected = manifest.get("files", {}).get(file.name)
+    if expected is None:
+        return
+    with file.open("rb") as contents:
+        found = hashlib.file_digest(contents, "sha256").hexdigest()
+    if found != expected:
+        raise ResultError(
+            f"{file}: damaged: it is not what the run wrote (its SHA-256 is another than the "
+            "manifest's); run the scenario again"
+        )
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:

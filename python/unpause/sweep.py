@@ -115,6 +115,20 @@ def sweep(
     plan = Plan.of(path, axes_module.read(vary or {}), list(schemes or []))
     store = _Store(None if out is None else Path(out), plan)
     store.open()
+    try:
+        return _fill(store, plan, client, jobs, progress)
+    finally:
+        store.close()
+
+
+def _fill(
+    store: _Store,
+    plan: Plan,
+    client: Any,
+    jobs: int | None,
+    progress: bool | Callable[[SweepProgress], None] | None,
+) -> pa.Table:
+    """Runs what the store does not have; answers and keeps the table of all."""
     wanted = {point.digest: point for point in plan.points}  # equal points are run once
     done: dict[str, _Outcome] = {}
     for digest, point in wanted.items():
@@ -283,6 +297,7 @@ class _Store:
     directory: Path | None
     plan: Plan
     _columns: set[str] = field(default_factory=set)
+    _lock: Any = None
 
     def open(self) -> None:
         self._columns = {c.name for c in (*schema.TABLES["runs"], *schema.STATISTICS)} - {"run"}
@@ -290,8 +305,15 @@ class _Store:
             return
         if (self.directory / "manifest.json").exists():
             raise SweepError(f"{self.directory} is the result of a run; choose another directory")
-        self._points.mkdir(parents=True, exist_ok=True)
+        from unpause import _native
+
+        self._lock = _native.Lock(self.directory)
+        self._points.mkdir(exist_ok=True)
         self._tell({"complete": False})
+
+    def close(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
 
     @property
     def _points(self) -> Path:

@@ -41,7 +41,7 @@ pub enum Command {
 pub struct Run {
     /// Scenario file.
     pub file: PathBuf,
-    /// Result directory [default: results/<name of the file>].
+    /// Result directory [default: results/<folder>-<name of the file>, with the --seed].
     #[arg(long, short)]
     pub out: Option<PathBuf>,
     /// Seed, instead of the file's.
@@ -93,12 +93,15 @@ pub struct Compare {
 pub struct Export {
     /// Result directory.
     pub directory: PathBuf,
-    /// Write each table as CSV.
-    #[arg(long, required = true)]
+    /// Write each table as CSV [default].
+    #[arg(long)]
     pub csv: bool,
     /// Where to [default: csv/ in the result directory].
     #[arg(long, short)]
     pub out: Option<PathBuf>,
+    /// Replace files that are there.
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(Subcommand)]
@@ -128,6 +131,9 @@ pub struct SuggestEcn {
     /// Write a scenario that compares them with DCTCP senders.
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,
+    /// Replace the file if it is there.
+    #[arg(long, requires = "write")]
+    pub force: bool,
     #[command(flatten)]
     pub scenario: EcnScenario,
 }

@@ -1,25 +1,20 @@
 //! The commands.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use unpause_scenario::{
-    Error, Options, Saved, Scenario, Summary, WriteOptions, check_destination, execute, write_csv,
+    Error, Options, Place, Saved, Scenario, Summary, WriteOptions, execute, write_csv,
 };
 
 use crate::args::{Compare, Export, Run, Validate};
 use crate::progress::Bars;
-use crate::{interrupt, show, text};
+use crate::{interrupt, show, target, text};
 
-/// `unpause run` without the report. Returns the result's directory.
-pub fn run(args: &Run) -> Result<PathBuf, Error> {
+/// `unpause run` without the report. Returns the result's directory, which is still ours.
+pub fn run(args: &Run) -> Result<Place, Error> {
     interrupt::listen();
     let scenario = Scenario::load(&args.file)?;
-    let directory = args
-        .out
-        .clone()
-        .unwrap_or_else(|| default_directory(&args.file));
-    check_destination(&directory)?;
+    let place = place_of(args)?;
     let options = Options {
         schemes: args.schemes.clone(),
         seed: args.seed,
@@ -31,7 +26,7 @@ pub fn run(args: &Run) -> Result<PathBuf, Error> {
         fct_hpcc: args.fct_hpcc,
         interrupted: Some(&interrupt::interrupted),
     };
-    outcome.write_with(&directory, &write)?;
+    let before = outcome.write_with(&place, &write)?;
 
     let summaries = Summary::of(&outcome.tables);
     let mut shown = String::new();
@@ -40,13 +35,20 @@ pub fn run(args: &Run) -> Result<PathBuf, Error> {
     }
     shown += &text::summary_table(&[(None, &summaries, &outcome.timings)]);
     shown += &text::warnings(&outcome.warnings);
-    shown += &format!("tables: {}\n", directory.display());
+    shown += &format!("tables: {}\n", place.directory().display());
+    shown += &target::replaced(&before);
     show(&shown);
-    Ok(directory)
+    Ok(place)
 }
 
-fn default_directory(file: &Path) -> PathBuf {
-    Path::new("results").join(file.file_stem().unwrap_or_default())
+/// Takes the directory that the result is to be written to, before anything is simulated.
+fn place_of(args: &Run) -> Result<Place, Error> {
+    if let Some(out) = &args.out {
+        return Place::take(out);
+    }
+    let directory = target::default_directory(&args.file, args.seed, "");
+    target::check_default(&directory, &args.file)?;
+    Place::take(&directory)
 }
 
 /// `unpause validate`
@@ -109,17 +111,16 @@ pub fn export(args: &Export) -> Result<(), Error> {
         .out
         .clone()
         .unwrap_or_else(|| args.directory.join("csv"));
-    let fail = |path: &Path, reason| Error::Io {
-        action: "write",
-        path: path.to_owned(),
-        reason,
-    };
-    fs::create_dir_all(&out).map_err(|error| fail(&out, error))?;
+    fs::create_dir_all(&out).map_err(|error| Error::io("write", &out, error))?;
+    let path_of = |name: &str| out.join(format!("{name}.csv"));
+    let there = saved.tables.all().map(|(name, _)| path_of(name));
+    if let Some(path) = there.into_iter().find(|path| path.exists() && !args.force) {
+        return Err(target::exists(&path));
+    }
     for (name, table) in saved.tables.all() {
-        let path = out.join(format!("{name}.csv"));
-        let mut csv = Vec::new();
-        write_csv(table, &mut csv).map_err(|error| fail(&path, error.into()))?;
-        fs::write(&path, csv).map_err(|error| fail(&path, error))?;
+        let path = path_of(name);
+        let write = |file: &mut fs::File| write_csv(table, file).map_err(io::Error::from);
+        target::write_whole(&path, args.force, write)?;
         show(&format!("{}\n", path.display()));
     }
     Ok(())

@@ -10,6 +10,7 @@ mod listing;
 mod progress;
 mod report;
 mod suggest;
+mod target;
 mod text;
 
 use std::ffi::OsString;
@@ -43,7 +44,8 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>, package: &dyn Package
     let done = match &args.command {
         Command::Sweep(sweep) => return report::sweep(package, &sweep.arguments),
         Command::Run(run) => match commands::run(run) {
-            Ok(directory) if !run.no_report => return report::render(package, &directory),
+            // Until the report is drawn, too, nobody else writes there.
+            Ok(place) if !run.no_report => return report::render(package, place.directory()),
             done => done.map(drop),
         },
         Command::Validate(validate) => commands::validate(validate),

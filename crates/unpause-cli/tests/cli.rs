@@ -220,6 +220,104 @@ fn only_results_are_replaced() {
 }
 
 #[test]
+fn what_is_replaced_and_what_stays_is_said() {
+    let place = workplace();
+    let run = |args: &[&str]| {
+        let args = [&["run", "two.toml", "--no-report"], args].concat();
+        let run = unpause(place.path(), &args);
+        assert!(run.status.success(), "{args:?}: {}", text(&run.stderr));
+        text(&run.stdout)
+    };
+    assert!(!run(&["-o", "out/"]).contains("replaced"));
+    fs::write(place.path().join("out/notes.txt"), "keep").unwrap();
+    let said = run(&["-o", "out/", "--seed", "7"]);
+    assert!(
+        said.contains("replaced: the result of two.toml (seed 1)\nleft as it was: notes.txt\n")
+    );
+    assert!(place.path().join("out/notes.txt").exists());
+}
+
+#[test]
+fn default_directories_do_not_collide() {
+    let place = workplace();
+    let run = |args: &[&str]| {
+        let run = unpause(place.path(), &[&["run", "--no-report"], args].concat());
+        (run.status.code(), text(&run.stderr))
+    };
+    fs::create_dir_all(place.path().join("a/scenarios")).unwrap();
+    fs::copy(
+        place.path().join("two.toml"),
+        place.path().join("a/scenarios/two.toml"),
+    )
+    .unwrap();
+    for args in [
+        &["two.toml"][..],
+        &["two.toml", "--seed", "7"],
+        &["a/scenarios/two.toml"],
+    ] {
+        assert_eq!(run(args).0, Some(0), "{args:?}");
+    }
+    assert_eq!(
+        names(&place.path().join("results")),
+        ["a-two", "two", "two-seed7"]
+    );
+    // Another file with the same folder and name.
+    fs::create_dir(place.path().join("scenarios")).unwrap();
+    fs::copy(
+        place.path().join("two.toml"),
+        place.path().join("scenarios/two.toml"),
+    )
+    .unwrap();
+    let (code, said) = run(&["scenarios/two.toml"]);
+    assert_eq!(code, Some(1));
+    assert!(
+        said.contains("results/two has the result of another scenario, two.toml"),
+        "{said}"
+    );
+    assert_eq!(run(&["scenarios/two.toml", "-o", "results/two"]).0, Some(0));
+}
+
+#[test]
+fn nothing_is_overwritten_without_being_asked_to() {
+    let place = workplace();
+    assert!(
+        unpause(place.path(), &["run", "two.toml", "--no-report"])
+            .status
+            .success()
+    );
+    let flows = place.path().join("results/two/csv/flows.csv");
+    let suggest = [
+        "suggest",
+        "ecn",
+        "--rate",
+        "10Gbps",
+        "--rtt",
+        "0:80us,100:240us",
+        "--write",
+    ];
+    for (args, file) in [
+        (&["export", "results/two"][..], &flows),
+        (
+            &[&suggest[..], &["two.toml"]].concat(),
+            &place.path().join("two.toml"),
+        ),
+    ] {
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "mine").unwrap();
+        let refused = unpause(place.path(), args);
+        assert_eq!(refused.status.code(), Some(1), "{args:?}");
+        assert!(
+            text(&refused.stderr).contains("exists\nhint: --force replaces it"),
+            "{args:?}"
+        );
+        assert_eq!(fs::read_to_string(file).unwrap(), "mine");
+        let forced = unpause(place.path(), &[args, &["--force"]].concat());
+        assert!(forced.status.success(), "{}", text(&forced.stderr));
+        assert_ne!(fs::read_to_string(file).unwrap(), "mine");
+    }
+}
+
+#[test]
 fn list_and_validate_answer_on_standard_output() {
     let place = workplace();
     let list = text(&unpause(place.path(), &["list"]).stdout);
@@ -279,6 +377,77 @@ mod unix {
         };
         assert_eq!(status.code(), Some(130));
         assert_eq!(names(place.path()), ["long.toml", "two.toml"]);
+    }
+
+    fn long() -> String {
+        SCENARIO
+            .replace("200us", "100s")
+            .replace("size = \"64KB\"\n", "")
+    }
+
+    /// A run that would take minutes is refused at once.
+    #[test]
+    fn places_that_cannot_be_written_are_found_before_anything_is_simulated() {
+        let place = workplace();
+        fs::write(place.path().join("long.toml"), long()).unwrap();
+        std::os::unix::fs::symlink("nowhere/at/all", place.path().join("dangling")).unwrap();
+        for out in ["/proc/unpause", "two.toml/out", "dangling"] {
+            let run = unpause(place.path(), &["run", "long.toml", "--out", out]);
+            assert_eq!(run.status.code(), Some(1), "{out}");
+            let said = text(&run.stderr);
+            assert!(said.contains(&format!("cannot write {out}")), "{said}");
+        }
+        assert_eq!(names(place.path()), ["dangling", "long.toml", "two.toml"]);
+    }
+
+    #[test]
+    fn links_are_written_through() {
+        let place = workplace();
+        fs::create_dir_all(place.path().join("disk/results")).unwrap();
+        std::os::unix::fs::symlink("disk/results", place.path().join("link")).unwrap();
+        for _ in 0..2 {
+            let run = unpause(
+                place.path(),
+                &["run", "two.toml", "--no-report", "-o", "link"],
+            );
+            assert!(run.status.success(), "{}", text(&run.stderr));
+        }
+        assert!(place.path().join("link").is_symlink());
+        assert!(place.path().join("disk/results/manifest.json").exists());
+        fs::write(place.path().join("real.csv"), "mine").unwrap();
+    }
+
+    #[test]
+    fn a_second_writer_is_told_of_the_first() {
+        let place = workplace();
+        fs::write(place.path().join("long.toml"), long()).unwrap();
+        let mut first = Command::new(env!("CARGO_BIN_EXE_unpause"))
+            .args(["run", "long.toml", "--no-report", "-o", "out"])
+            .current_dir(place.path())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lock = place.path().join("out/.unpause/lock");
+        while fs::read_to_string(&lock).is_ok_and(|text| text.is_empty()) || !lock.exists() {
+            assert!(first.try_wait().unwrap().is_none());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let second = unpause(place.path(), &["run", "two.toml", "-o", "out"]);
+        first.kill().unwrap();
+        first.wait().unwrap();
+        assert_eq!(second.status.code(), Some(1));
+        let said = text(&second.stderr);
+        assert!(
+            said.contains(&format!("another unpause (process {}, since", first.id())),
+            "{said}"
+        );
+        // What was killed is in nobody's way.
+        let third = unpause(
+            place.path(),
+            &["run", "two.toml", "--no-report", "-o", "out"],
+        );
+        assert!(third.status.success(), "{}", text(&third.stderr));
+        assert!(!place.path().join("out/.unpause").exists());
     }
 
     /// A file-size limit fails writes as a full disk does.

@@ -46,6 +46,12 @@ fn write(directory: &Path) {
     let scenario = Scenario::parse(SCENARIO, Path::new("fuzz.toml")).expect("it is sound");
     let outcome = execute(&scenario, &Options::default(), &NoProgress).expect("it can be run");
     outcome.write(directory).expect("results can be written");
+    // Digests would keep damaged tables from their reader.
+    let path = directory.join("manifest.json");
+    let text = fs::read_to_string(&path).expect("a manifest is text");
+    let mut manifest: serde_json::Value = serde_json::from_str(&text).expect("and JSON");
+    manifest["files"] = serde_json::json!({});
+    fs::write(&path, manifest.to_string()).expect("a result's file can be replaced");
 }
 
 fn files() -> Vec<String> {

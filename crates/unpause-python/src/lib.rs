@@ -6,6 +6,7 @@
 
 mod errors;
 mod keys;
+mod lock;
 mod mechanisms;
 mod package;
 mod progress;
@@ -21,8 +22,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::{
-        Outcome, Scenario, keys::in_base_unit, keys::split_path, main, mechanisms::pcn_reaction,
-        mechanisms::tofino_division, table::Table,
+        Outcome, Scenario, keys::in_base_unit, keys::split_path, lock::Lock, lock::settle, main,
+        mechanisms::pcn_reaction, mechanisms::tofino_division, table::Table,
     };
 }
 
@@ -128,7 +129,7 @@ impl Outcome {
     /// Writes tables, manifest and scenario into `directory`.
     fn write(&self, py: Python<'_>, directory: PathBuf) -> PyResult<()> {
         let written = py.detach(|| self.inner.write(&directory));
-        written.map_err(|e| errors::to_python(py, &e))
+        written.map(drop).map_err(|e| errors::to_python(py, &e))
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod columns;
 mod compile;
+mod digest;
 mod directory;
 mod execute;
 pub mod import;
@@ -29,7 +30,7 @@ mod warnings;
 
 #[cfg(feature = "parquet")]
 pub use directory::Saved;
-pub use directory::{WriteOptions, check_destination};
+pub use directory::{Before, Lock, Place, WriteOptions, saved_manifest, settle};
 pub use execute::{NoProgress, Options, Progress, execute};
 pub use import::cdf;
 pub use names::Names;

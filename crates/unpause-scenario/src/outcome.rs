@@ -1,11 +1,12 @@
 //! What a scenario measured, and where it came from.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use unpause_sim::results::FlowRecord;
 
+use crate::digest::sha256;
 use crate::scenario::Scenario;
 use crate::summary;
 use crate::tables::Tables;
@@ -56,7 +57,10 @@ pub struct Manifest {
     pub runs: Vec<Timing>,
     /// What the reader should know.
     pub warnings: Vec<Warning>,
-    /// Always true: the directory gets its name when everything in it is written.
+    /// SHA-256 of each file of the result, by name; none before it is written.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// Always true: this file gets its name when everything else has.
     pub complete: bool,
 }
 
@@ -94,11 +98,10 @@ impl Outcome {
         timings: Vec<Timing>,
         flows: Vec<(String, Vec<FlowRecord>)>,
     ) -> Self {
-        let digest = Sha256::digest(scenario.source().as_bytes());
         let heading = ScenarioNote {
             title: scenario.title().map(str::to_owned),
             file: scenario.origin().display().to_string(),
-            sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+            sha256: sha256(scenario.source().as_bytes()),
         };
         Self {
             tables,
@@ -122,6 +125,7 @@ impl Outcome {
             host: host(),
             runs: self.timings.clone(),
             warnings: self.warnings.clone(),
+            files: BTreeMap::new(),
             complete: true,
         }
     }

@@ -39,6 +39,24 @@ fn a_damaged_table_is_named() {
     };
     assert_eq!(said_of(&sound), None);
 
+    // A table of the same scenario, stopped sooner: it can be read.
+    let other = place.path().join("other");
+    let options = Options {
+        duration: Some(unpause_protocols::units::Time::from_us(1)),
+        ..Options::default()
+    };
+    let outcome = execute(&scenario, &options, &NoProgress).unwrap();
+    outcome.write(&other).unwrap();
+    let of_other = fs::read(other.join("flows.parquet")).unwrap();
+    let said = said_of(&of_other).expect("it is of another run");
+    assert!(said.contains("it is not what this run wrote"), "{said}");
+
+    // The reader alone, as of a result that has no digests.
+    let manifest = result.join("manifest.json");
+    let mut text: serde_json::Value =
+        serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
+    text.as_object_mut().unwrap().remove("files");
+    fs::write(&manifest, text.to_string()).unwrap();
     let of_ports = fs::read(result.join("ports.parquet")).unwrap();
     let said = said_of(&of_ports).expect("a table of ports is none of flows");
     assert!(

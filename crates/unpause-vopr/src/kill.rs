@@ -145,6 +145,10 @@ fn files_in(directory: &Path) -> io::Result<Files> {
     let mut files = Files::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
+        // What a run that was killed had under construction.
+        if entry.file_type()?.is_dir() {
+            continue;
+        }
         let name = entry.file_name().to_string_lossy().into_owned();
         files.insert(name, fs::read(entry.path())?);
     }
@@ -238,7 +242,11 @@ fn kill_runs(
         }
         kill(&mut child, true)?;
         let mut fail = |what: String| summary.failed.push(format!("run {trial}: {what}"));
-        if out.exists() {
+        // As whoever reads the result does.
+        if let Err(error) = unpause_scenario::settle(&out) {
+            fail(format!("what a killed run left cannot be settled: {error}"));
+        }
+        if out.join("manifest.json").exists() {
             let is_new = new_result.differs(&out);
             let is_old = replaces && old_result.differs(&out).is_none();
             if let Some(how) = is_new.filter(|_| !is_old) {
@@ -246,11 +254,16 @@ fn kill_runs(
             }
         } else {
             summary.absent += 1;
+            if replaces {
+                fail("the result of before is gone".to_owned());
+            }
         }
         if trial % 4 == 0 {
             summary.again += 1;
             let status = spawn(&plan.unpause, &new, &out)?.wait()?;
+            let left = out.join(".unpause").exists();
             let how = new_result.differs(&out);
+            let how = how.or(left.then(|| ".unpause is left".to_owned()));
             if !status.success() || how.is_some() {
                 let how = how.unwrap_or_default();
                 let what = format!("run again after a kill, it ends with {status}; {how}");

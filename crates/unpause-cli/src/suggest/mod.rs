@@ -4,10 +4,12 @@ mod rtts;
 mod scenario;
 mod thresholds;
 
+use std::io::Write;
+
 use unpause_scenario::Error;
 
 use crate::args::SuggestEcn;
-use crate::show;
+use crate::{show, target};
 use rtts::{Rtts, wrong};
 use thresholds::Setting;
 
@@ -26,7 +28,7 @@ pub fn ecn(args: &SuggestEcn) -> Result<(), Error> {
     let written = match &args.write {
         Some(path) => {
             let text = scenario::text(&setting, &args.scenario, path)?;
-            std::fs::write(path, text).map_err(|e| Error::io("write", path, e))?;
+            target::write_whole(path, args.force, |file| file.write_all(text.as_bytes()))?;
             format!("\nscenario: {0}\nrun it: unpause run {0}\n", path.display())
         }
         None => String::new(),

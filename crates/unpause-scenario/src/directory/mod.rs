@@ -1,0 +1,249 @@
+//! The result directory: tables, manifest, scenario; written, and read back.
+//!
+//! Whatever goes wrong, no directory looks complete that is not: [`place`] says how.
+
+mod place;
+
+#[cfg(feature = "parquet")]
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::fs;
+#[cfg(feature = "parquet")]
+use std::io;
+use std::path::Path;
+
+use serde::Deserialize;
+
+pub use self::place::{Lock, Place, settle};
+use self::place::{MANIFEST, others};
+#[cfg(feature = "parquet")]
+use crate::digest::sha256;
+use crate::import::hpcc;
+use crate::outcome::{Manifest, Outcome};
+use crate::table_files::encode;
+use crate::text::error::Error;
+#[cfg(feature = "parquet")]
+use crate::{limits::shorten, table_files::decode, tables::Tables};
+#[cfg(feature = "parquet")]
+use arrow_array::RecordBatch;
+#[cfg(feature = "parquet")]
+use arrow_schema::{DataType, FieldRef};
+
+/// Names the files of a report, which lie beside the tables.
+const REPORT_FILES: &str = "report.json";
+
+/// How to write a result.
+#[derive(Default)]
+pub struct WriteOptions<'a> {
+    /// Also write `fct-<run>.txt` in the format of the HPCC simulator.
+    pub fct_hpcc: bool,
+    /// Asked between files; true ends the writing, and nothing is left behind.
+    pub interrupted: Option<&'a dyn Fn() -> bool>,
+}
+
+/// What was there before a result was written.
+#[derive(Clone, Debug, Default)]
+pub struct Before {
+    /// The result that was replaced.
+    pub replaced: Option<Manifest>,
+    /// Names of what is of no result, and was left as it is.
+    pub kept: Vec<String>,
+}
+
+impl Outcome {
+    /// Writes the result directory. A result that is there is replaced; other files in it stay.
+    ///
+    /// # Errors
+    ///
+    /// If it holds something that is no result, another process writes to it, or it cannot be written.
+    pub fn write(&self, directory: &Path) -> Result<Before, Error> {
+        self.write_with(&Place::take(directory)?, &WriteOptions::default())
+    }
+
+    /// Writes the result to a place that was taken before, with options.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written, or is interrupted; what was there is there.
+    pub fn write_with(&self, place: &Place, options: &WriteOptions<'_>) -> Result<Before, Error> {
+        let mut staging = place.stage()?;
+        let go_on = || match options.interrupted {
+            Some(interrupted) if interrupted() => Err(Error::Interrupted),
+            _ => Ok(()),
+        };
+        for (name, table) in self.tables.all() {
+            go_on()?;
+            let (file, bytes) = encode(name, table)?;
+            staging.write(&file, &bytes)?;
+        }
+        if options.fct_hpcc {
+            let mut names = BTreeSet::new();
+            for (run, (label, flows)) in self.flows().iter().enumerate() {
+                go_on()?;
+                let mut text = Vec::new();
+                let file = unique(&file_name(label), run, &mut names);
+                hpcc::write_fct(&mut text, flows)
+                    .map_err(|error| Error::io("write", &staging.path(&file), error))?;
+                staging.write(&file, &text)?;
+            }
+        }
+        staging.write("scenario.toml", self.source().as_bytes())?;
+        let manifest = Manifest {
+            files: staging.digests().clone(),
+            ..self.manifest()
+        };
+        let text = serde_json::to_vec_pretty(&manifest).expect("a manifest is plain data");
+        staging.write(MANIFEST, &text)?;
+        go_on()?;
+        let replaced = saved_manifest(place.directory());
+        let old = files_of(place.directory(), replaced.as_ref());
+        let known: Vec<String> = staging.digests().keys().chain(&old).cloned().collect();
+        let kept = others(place.directory(), &known);
+        staging.commit(&old)?;
+        Ok(Before { replaced, kept })
+    }
+}
+
+/// The manifest of the result in `directory`, if there is one.
+pub fn saved_manifest(directory: &Path) -> Option<Manifest> {
+    let text = fs::read(directory.join(MANIFEST)).ok()?;
+    serde_json::from_slice(&text).ok()
+}
+
+/// The files of the result in `directory`, its report's among them.
+fn files_of(directory: &Path, manifest: Option<&Manifest>) -> Vec<String> {
+    #[derive(Default, Deserialize)]
+    struct Report {
+        files: Vec<String>,
+    }
+    let Some(manifest) = manifest else {
+        return Vec::new();
+    };
+    let report = fs::read(directory.join(REPORT_FILES)).ok();
+    let report: Report = report
+        .and_then(|text| serde_json::from_slice(&text).ok())
+        .unwrap_or_default();
+    let own = manifest.files.keys().cloned();
+    own.chain(report.files).collect()
+}
+
+/// A label as a part of a file's name.
+fn file_name(label: &str) -> String {
+    let fits = |c: char| c.is_alphanumeric() || "+-.=_".contains(c);
+    label
+        .chars()
+        .map(|c| if fits(c) { c } else { '-' })
+        .collect()
+}
+
+/// The name of a run's file. Labels that look alike as names are told apart by the run.
+fn unique(label: &str, run: usize, names: &mut BTreeSet<String>) -> String {
+    // Some file systems do not know capitals.
+    let name = match names.insert(label.to_lowercase()) {
+        true => label.to_owned(),
+        false => format!("{label}-run{run}"),
+    };
+    names.insert(name.to_lowercase());
+    format!("fct-{name}.txt")
+}
+
+/// A result directory, read.
+#[cfg(feature = "parquet")]
+#[derive(Clone, Debug)]
+pub struct Saved {
+    /// Its tables.
+    pub tables: Tables,
+    /// Its manifest.
+    pub manifest: Manifest,
+}
+
+#[cfg(feature = "parquet")]
+impl Saved {
+    /// Reads a result directory.
+    pub fn load(directory: &Path) -> Result<Self, Error> {
+        settle(directory)?;
+        let path = directory.join(MANIFEST);
+        let text = fs::read(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Error::Other {
+                message: format!("{} is not a complete result directory", directory.display()),
+                help: Some("it has no manifest.json; `unpause run` writes one at the end".into()),
+            },
+            _ => Error::io("read", &path, error),
+        })?;
+        let manifest: Manifest = serde_json::from_slice(&text).map_err(|error| Error::Other {
+            message: format!("{}: {}", path.display(), shorten(&error.to_string())),
+            help: Some("run the scenario again: this manifest is of another version".into()),
+        })?;
+        // What tables of no run look like is what all of them look like.
+        let sound = Tables::new(&[], &[]);
+        let mut tables = Vec::new();
+        for (name, sound) in sound.all() {
+            let file = format!("{name}.parquet");
+            let path = directory.join(&file);
+            let bytes = fs::read(&path).map_err(|error| Error::io("read", &path, error))?;
+            let damaged = |why: String| Error::Other {
+                message: format!("{} is damaged: {}", path.display(), shorten(&why)),
+                help: Some("run the scenario again".into()),
+            };
+            check_digest(&manifest.files, &file, &bytes).map_err(damaged)?;
+            let table = decode(bytes).map_err(damaged)?;
+            check_columns(&table, sound).map_err(damaged)?;
+            tables.push(table);
+        }
+        let [
+            runs,
+            flows,
+            ports,
+            pauses,
+            port_series,
+            flow_series,
+            packets,
+        ] = tables.try_into().expect("one for each name");
+        let tables = Tables {
+            runs,
+            flows,
+            ports,
+            pauses,
+            port_series,
+            flow_series,
+            packets,
+        };
+        Ok(Self { tables, manifest })
+    }
+}
+
+/// `Err` if the bytes of a file are not those that were written. Results of before have no digests.
+#[cfg(feature = "parquet")]
+fn check_digest(
+    digests: &BTreeMap<String, String>,
+    file: &str,
+    bytes: &[u8],
+) -> Result<(), String> {
+    match digests.get(file) {
+        Some(digest) if *digest != sha256(bytes) => {
+            Err("it is not what this run wrote (its SHA-256 is another than the manifest's)".into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `Err` if `table` lacks a column of `sound`, or has others than the float64 ones of a sweep.
+#[cfg(feature = "parquet")]
+fn check_columns(table: &RecordBatch, sound: &RecordBatch) -> Result<(), String> {
+    let (found, expected) = (table.schema(), sound.schema());
+    for field in expected.fields() {
+        let (name, expected) = (field.name(), field.data_type());
+        match found.field_with_name(name).map(|field| field.data_type()) {
+            Ok(found) if found == expected => {}
+            Ok(found) => return Err(format!("column `{name}` is {found}, expected {expected}")),
+            Err(_) => return Err(format!("column `{name}` is missing")),
+        }
+    }
+    let known = |name: &str| expected.field_with_name(name).is_ok();
+    let strange =
+        |field: &&FieldRef| !known(field.name()) && *field.data_type() != DataType::Float64;
+    match found.fields().iter().find(strange) {
+        Some(field) => Err(format!("there is no column `{}` of tables", field.name())),
+        None => Ok(()),
+    }
+}
