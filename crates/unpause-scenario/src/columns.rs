@@ -162,6 +162,7 @@ columns! {
     "src" "" "host that it comes from";
     "dst" "" "host that it goes to";
     "frame_bytes" "bytes" "size without framing";
+    "payload_bytes" "bytes" "bytes of its flow that it carries; 0 if it is not data";
     "seq" ""
         "number of the packet, with TCP of its first byte modulo 2^32; of an acknowledgement \
          the next one expected. An ACK after the end of a TCP flow acknowledges all of it, \
@@ -170,4 +171,19 @@ columns! {
     "ce" "" "1 if it is marked, Congestion Experienced";
     "cwr" "" "1 if a TCP sender says that it has cut its window";
     "ece" "" "1 if a TCP receiver says that it has seen a mark";
+    "source_port" "" "source port of UDP or TCP: entropy of ECMP; 0 for CNMs and PFC frames";
+    "sojourn_ns" "ns"
+        "how long it was in this egress queue; null at hosts, whose packets wait in their flows, \
+         and for PFC frames, which do not wait";
+    "queue_bytes" "bytes" "what it left behind in this egress queue; 0 at hosts";
+    "rec_rate" ""
+        "receive rate in a `pcn-decrease`, in the scheme's `rec_rate_unit`; null for others";
+    "cnm_feedback" "" "quantised feedback of a `cnm`, 1 to 63; null for others";
+    "cnm_offset_bytes" "bytes"
+        "queue offset of a `cnm`, negative if the queue is too long; null for others";
+    "cnm_delta_bytes" "bytes" "growth of the queue in a `cnm`; null for others";
+    "pause_priorities" ""
+        "priorities that a `pfc` frame is about, bit n for priority n; null for others";
+    "pause_quanta" "512 bit times"
+        "for how long a `pfc` frame stops them; 0 lets them go on; null for others";
 }

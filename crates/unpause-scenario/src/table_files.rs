@@ -1,7 +1,7 @@
 //! Tables as files: Parquet (feature `parquet`) and CSV.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
+use arrow_array::types::{Float64Type, Int32Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 
@@ -54,6 +54,7 @@ fn cell(column: &dyn Array, row: usize) -> String {
         DataType::UInt16 => column.as_primitive::<UInt16Type>().value(row).to_string(),
         DataType::UInt32 => column.as_primitive::<UInt32Type>().value(row).to_string(),
         DataType::UInt64 => column.as_primitive::<UInt64Type>().value(row).to_string(),
+        DataType::Int32 => column.as_primitive::<Int32Type>().value(row).to_string(),
         DataType::Float64 => column.as_primitive::<Float64Type>().value(row).to_string(),
         _ => column.as_string::<i32>().value(row).to_owned(),
     }

@@ -8,13 +8,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, Float64Array, RecordBatch, StringArray, UInt8Array, UInt16Array, UInt32Array,
-    UInt64Array,
+    ArrayRef, Float64Array, Int32Array, RecordBatch, StringArray, UInt8Array, UInt16Array,
+    UInt32Array, UInt64Array,
 };
 use arrow_schema::{Field, Schema};
+use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::units::{Rate, Time};
-use unpause_sim::config::{NodeId, PortId};
-use unpause_sim::results::PacketKind;
+use unpause_sim::config::{MIN_FRAME_BYTES, NodeId, PortId};
+use unpause_sim::results::{PacketKind, PacketRecord};
 use unpause_sim::traffic::Transport;
 
 use crate::columns::{self, Column};
@@ -123,19 +124,18 @@ impl Value for Time {
     }
 }
 
-impl Value for Option<u64> {
-    const NULLABLE: bool = true;
-    fn array(values: impl Iterator<Item = Self>) -> ArrayRef {
-        Arc::new(UInt64Array::from_iter(values))
-    }
+macro_rules! nullable_values {
+    ($($Type:ty: $Array:ident)+) => {
+        $(impl Value for Option<$Type> {
+            const NULLABLE: bool = true;
+            fn array(values: impl Iterator<Item = Self>) -> ArrayRef {
+                Arc::new($Array::from_iter(values))
+            }
+        })+
+    };
 }
 
-impl Value for Option<f64> {
-    const NULLABLE: bool = true;
-    fn array(values: impl Iterator<Item = Self>) -> ArrayRef {
-        Arc::new(Float64Array::from_iter(values))
-    }
-}
+nullable_values!(u8: UInt8Array u16: UInt16Array u32: UInt32Array u64: UInt64Array i32: Int32Array f64: Float64Array);
 
 impl Value for Option<Time> {
     const NULLABLE: bool = true;
@@ -353,23 +353,79 @@ fn flow_series(measured: &[Measured]) -> RecordBatch {
 }
 
 fn packets(measured: &[Measured]) -> RecordBatch {
-    Builder::new(&[columns::PORT, columns::PACKETS], measured, |m| {
-        m.results.packets.iter().collect()
-    })
-    .column("time_ns", |_, p| p.time)
-    .column("arrival_ns", |_, p| p.arrival)
-    .port(|p| (p.node, p.port, p.priority))
-    .column("kind", |_, p| kind(p.kind))
-    .column("flow_id", |_, p| p.flow)
-    .column("src", |run, p| run.names.name(p.src))
-    .column("dst", |run, p| run.names.name(p.dst))
-    .column("frame_bytes", |_, p| p.bytes)
-    .column("seq", |_, p| p.seq)
-    .column("ect", |_, p| p.ect)
-    .column("ce", |_, p| p.ce)
-    .column("cwr", |_, p| p.cwr)
-    .column("ece", |_, p| p.ece)
-    .build()
+    let rows = |m: &'_ Measured| -> Vec<_> {
+        let size = |flow: u32| m.results.flows.get(flow as usize)?.size_bytes;
+        let packets = m.results.packets.iter();
+        packets.map(|packet| (*packet, size(packet.flow))).collect()
+    };
+    Builder::new(&[columns::PORT, columns::PACKETS], measured, rows)
+        .column("time_ns", |_, (p, _)| p.time)
+        .column("arrival_ns", |_, (p, _)| p.arrival)
+        .port(|(p, _)| (p.node, p.port, p.priority))
+        .column("kind", |_, (p, _)| kind(p.kind))
+        .column("flow_id", |_, (p, _)| p.flow)
+        .column("src", |run, (p, _)| run.names.name(p.src))
+        .column("dst", |run, (p, _)| run.names.name(p.dst))
+        .column("frame_bytes", |_, (p, _)| p.bytes)
+        .column("payload_bytes", |run, (p, size)| payload(run, &p, size))
+        .column("seq", |_, (p, _)| p.seq)
+        .column("ect", |_, (p, _)| p.ect)
+        .column("ce", |_, (p, _)| p.ce)
+        .column("cwr", |_, (p, _)| p.cwr)
+        .column("ece", |_, (p, _)| p.ece)
+        .column("source_port", |_, (p, _)| p.source_port)
+        .column("sojourn_ns", |_, (p, _)| p.queued.sojourn)
+        .column("queue_bytes", |_, (p, _)| p.queued.queue_bytes)
+        .column("rec_rate", |_, (p, _)| rec_rate(&p))
+        .column("cnm_feedback", |_, (p, _)| feedback(&p).map(|f| f.qfb))
+        .column("cnm_offset_bytes", |_, (p, _)| {
+            feedback(&p).map(|f| f.q_offset)
+        })
+        .column("cnm_delta_bytes", |_, (p, _)| {
+            feedback(&p).map(|f| f.q_delta)
+        })
+        .column("pause_priorities", |_, (p, _)| {
+            p.pfc.map(|pfc| pfc.priorities)
+        })
+        .column("pause_quanta", |_, (p, _)| p.pfc.map(|pfc| pfc.quanta))
+        .build()
+}
+
+/// Bytes of a flow of `size` bytes that a packet carries.
+fn payload(run: &Run, packet: &PacketRecord, size: Option<u64>) -> u16 {
+    let host = &run.config.host;
+    let (header, start) = match packet.kind {
+        PacketKind::Data => {
+            let start = u64::from(packet.seq) * u64::from(host.payload_bytes);
+            (host.header_bytes, start)
+        }
+        PacketKind::Segment => (host.tcp.header_bytes, u64::from(packet.seq)),
+        _ => return 0,
+    };
+    let most = u32::from(packet.bytes).saturating_sub(header) as u16;
+    if u32::from(packet.bytes) > MIN_FRAME_BYTES {
+        return most;
+    }
+    // Padded: what is left of the flow, whose bytes TCP numbers modulo 2^32.
+    let left = size.map_or(u64::MAX, |size| size.wrapping_sub(start) & 0xffff_ffff);
+    most.min(left.try_into().unwrap_or(u16::MAX))
+}
+
+fn rec_rate(packet: &PacketRecord) -> Option<u32> {
+    match packet.notification {
+        Some(Notification::Pcn {
+            congested: true,
+            rec_rate,
+        }) => Some(rec_rate),
+        _ => None,
+    }
+}
+
+fn feedback(packet: &PacketRecord) -> Option<QcnFeedback> {
+    match packet.notification {
+        Some(Notification::Qcn(feedback)) => Some(feedback),
+        _ => None,
+    }
 }
 
 /// What a packet is, as table `packets` calls it.

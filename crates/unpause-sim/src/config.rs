@@ -13,6 +13,7 @@ use unpause_protocols::{
 use crate::traffic::{Delays, TrafficSpec, Transport};
 
 pub use crate::fabric::{Fabric, Link, NodeId, NodeKind, PRIORITIES, PortId};
+pub use crate::packet::MIN_FRAME_BYTES;
 
 mod cioq;
 mod input_queued;

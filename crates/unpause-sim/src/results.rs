@@ -215,6 +215,20 @@ pub struct PacketRecord {
     pub notification: Option<Notification>,
     /// What a PFC frame says.
     pub pfc: Option<PfcFrame>,
+    /// Entropy of ECMP; of no meaning for CNMs and PFC frames.
+    pub source_port: u16,
+    /// How it left its egress queue.
+    pub queued: Queued,
+}
+
+/// How a packet left its egress queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Queued {
+    /// How long it was in the queue; none at hosts, whose packets wait in their flows, and of PFC
+    /// frames, which do not wait.
+    pub sojourn: Option<Time>,
+    /// Bytes in the queue as it left, without its own.
+    pub queue_bytes: u64,
 }
 
 /// A PFC frame.
@@ -224,10 +238,25 @@ pub struct PfcFrame {
     pub priorities: u8,
     /// How long to stop; zero to go on.
     pub pause: Time,
+    /// The same in quanta of 512 bit times of the link, as the frame says it: rounded up, at most
+    /// 65,535.
+    pub quanta: u16,
+}
+
+fn quanta(pause: Time, quantum: Time) -> u16 {
+    let quanta = pause.as_ps().div_ceil(quantum.as_ps().max(1));
+    quanta.min(u64::from(u16::MAX)) as u16
 }
 
 impl PacketRecord {
-    pub(crate) fn new(time: Time, node: NodeId, port: PortId, packet: &Packet) -> Self {
+    pub(crate) fn new(
+        time: Time,
+        node: NodeId,
+        port: PortId,
+        packet: &Packet,
+        queued: Queued,
+        quantum: Time,
+    ) -> Self {
         let ack = packet.kind == PacketKind::TcpAck;
         Self {
             time,
@@ -250,7 +279,10 @@ impl PacketRecord {
             pfc: (packet.kind == PacketKind::Pfc).then_some(PfcFrame {
                 priorities: packet.aux as u8,
                 pause: Time::from_ps(packet.stamp),
+                quanta: quanta(Time::from_ps(packet.stamp), quantum),
             }),
+            source_port: packet.source_port,
+            queued,
         }
     }
 }

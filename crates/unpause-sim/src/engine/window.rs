@@ -9,7 +9,10 @@ use crate::engine::wire::{GlobalPort, Ports, TRACED, Wires};
 use crate::log::Log;
 use crate::packet::Packet;
 use crate::plan::Plan;
-use crate::results::PacketRecord;
+use crate::results::{PacketRecord, Queued};
+
+/// Bytes that a link sends in a quantum of PAUSE, 512 bit times (IEEE 802.3, Annex 31B.2).
+const QUANTUM_BYTES: u64 = 64;
 
 /// What a node must be able to do.
 pub trait NodeModel {
@@ -48,9 +51,16 @@ pub struct Window<'w, 'p> {
 
 impl Window<'_, '_> {
     /// Starts to send `packet`, with `flags` set besides its own, out of `port` at `now`; answers
-    /// when the port is free again.
+    /// when the port is free again. What it left behind is for ports that are traced.
     #[inline(always)]
-    pub fn transmit(&mut self, port: GlobalPort, now: Time, packet: &Packet, flags: u8) -> Time {
+    pub fn transmit(
+        &mut self,
+        port: GlobalPort,
+        now: Time,
+        packet: &Packet,
+        flags: u8,
+        queued: Queued,
+    ) -> Time {
         let transmitter = &self.ports.transmitters[port as usize];
         let bytes = self.ports.wire_bytes(packet);
         let free = now + Time::from_ps(bytes * transmitter.ps_per_byte);
@@ -62,7 +72,7 @@ impl Window<'_, '_> {
                 bits: packet.bits | flags,
                 ..*packet
             };
-            self.send_out(port, now, &packet);
+            self.send_out(port, now, &packet, queued);
         } else if self
             .wires
             .push(transmitter.peer_port, packet, arrival, flags)
@@ -74,11 +84,11 @@ impl Window<'_, '_> {
 
     /// Puts a packet onto a wire to another shard, or onto one that is traced.
     #[inline(never)]
-    fn send_out(&mut self, port: GlobalPort, now: Time, packet: &Packet) {
+    fn send_out(&mut self, port: GlobalPort, now: Time, packet: &Packet, queued: Queued) {
         let transmitter = &self.ports.transmitters[port as usize];
         let mut to = transmitter.shard;
         if to == TRACED {
-            self.trace(port, now, packet);
+            self.trace(port, now, packet, queued);
             to = self.shard_of[transmitter.peer as usize];
         }
         if to != self.shard {
@@ -92,16 +102,16 @@ impl Window<'_, '_> {
         }
     }
 
-    fn trace(&mut self, port: GlobalPort, now: Time, packet: &Packet) {
+    fn trace(&mut self, port: GlobalPort, now: Time, packet: &Packet, queued: Queued) {
         let flows = &self.plan.config.probes.packet_flows;
         if !flows.is_empty() && !flows.contains(&packet.flow) {
             return;
         }
-        let node = self.ports.transmitters[port as usize].peer_port;
-        let node = self.ports.transmitters[node as usize].peer;
+        let transmitter = &self.ports.transmitters[port as usize];
+        let node = self.ports.transmitters[transmitter.peer_port as usize].peer;
+        let quantum = Time::from_ps(QUANTUM_BYTES * transmitter.ps_per_byte);
         let port = self.ports.local(node, port);
-        self.log
-            .packets
-            .push(PacketRecord::new(now, node, port, packet));
+        let record = PacketRecord::new(now, node, port, packet, queued, quantum);
+        self.log.packets.push(record);
     }
 }

@@ -8,6 +8,7 @@ use super::tcp::TCP;
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
 use crate::packet::Packet;
+use crate::results::Queued;
 
 impl Host {
     /// Puts a flow with a packet to send into the round-robin, or behind its rate limiter if that
@@ -50,7 +51,7 @@ impl Host {
         let counters = &mut self.counters[class as usize];
         counters.tx_packets += 1;
         counters.tx_bytes += window.ports.wire_bytes(packet);
-        self.busy_until = window.transmit(self.port, now, packet, 0);
+        self.busy_until = window.transmit(self.port, now, packet, 0, Queued::default());
     }
 
     /// When to look again for something to send.

@@ -10,6 +10,7 @@ use crate::engine::window::Window;
 use crate::fabric::{NodeId, PortId};
 use crate::packet::{Kind, Packet};
 use crate::plan::Plan;
+use crate::results::Queued;
 use crate::throttle::{Place, Reaction};
 
 // Payloads of timers. The key of PFC's is the index of a (port, class), that of the model's its own number.
@@ -90,7 +91,8 @@ impl<M: Model> Chassis<M> {
             stamp: pause.as_ps(),
             ..Packet::new(Kind::Pfc, 7, 0, Kind::Pfc.control_bytes())
         };
-        port.busy_until = window.transmit(self.first_port + u32::from(port_id), now, &frame, 0);
+        let global = self.first_port + u32::from(port_id);
+        port.busy_until = window.transmit(global, now, &frame, 0, Queued::default());
         if port.eligible() != 0 || port.xoff | port.xon != 0 {
             self.schedule_ready(port_id);
         }

@@ -10,6 +10,7 @@ use crate::engine::heap::Entry;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
 use crate::packet::Packet;
+use crate::results::Queued;
 
 /// Key of the event that a port becomes free; arrivals come before, each by port.
 pub(super) const READY: u32 = 1 << 16;
@@ -55,7 +56,7 @@ impl<M: Model> Chassis<M> {
         let queue = &mut self.queues[index];
         if port.sends_at_once(now, class) {
             queue.bytes -= size;
-            self.depart(now, packet, flags, way, window);
+            self.depart(now, packet, now, flags, way, window);
         } else {
             queue.max_bytes = queue.max_bytes.max(queue.bytes);
             let slot = queue.packets.push(packet, from);
@@ -111,15 +112,16 @@ impl<M: Model> Chassis<M> {
             to: port_id,
             class,
         };
-        self.depart(now, &packet, 0, way, window);
+        self.depart(now, &packet, packet.time, 0, way, window);
     }
 
-    /// Sends a packet that has just left its queue.
+    /// Sends a packet that has just left its queue, where it was since `entered`.
     #[inline(always)]
     fn depart(
         &mut self,
         now: Time,
         packet: &Packet,
+        entered: Time,
         mut flags: u8,
         way: Way,
         window: &mut Window<'_, '_>,
@@ -144,8 +146,13 @@ impl<M: Model> Chassis<M> {
         }
         queue.tx_packets += 1;
         queue.tx_bytes += window.ports.wire_bytes(packet);
+        let queued = Queued {
+            sojourn: Some(now - entered),
+            queue_bytes: queue.bytes,
+        };
+        let global = self.first_port + u32::from(to);
         let port = &mut self.ports[to as usize];
-        port.busy_until = window.transmit(self.first_port + u32::from(to), now, packet, flags);
+        port.busy_until = window.transmit(global, now, packet, flags, queued);
         if port.eligible() != 0 {
             self.schedule_ready(to);
         }
