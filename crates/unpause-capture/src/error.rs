@@ -1,0 +1,39 @@
+//! What goes wrong with captures.
+
+use std::io;
+
+/// Why a capture cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The run has traced no packets.
+    #[error("no packets of run {run} were traced: name ports under [probes] packets and run again")]
+    NoPackets {
+        /// Number of the run.
+        run: u32,
+    },
+    /// A frame cannot be built.
+    #[error("row {row} of table packets: {reason}")]
+    Frame {
+        /// Row of the table, from 0.
+        row: usize,
+        /// What does not fit.
+        reason: unpause_wire::Error,
+    },
+    /// The file is no capture.
+    #[error("packet {packet}: {reason}")]
+    Capture {
+        /// Number of the packet that was being read, from 1, as Wireshark counts.
+        packet: usize,
+        /// What was found.
+        reason: String,
+    },
+    /// The capture has no flow.
+    #[error("no UDP or TCP packet with data among {packets} packets")]
+    NoFlows {
+        /// Packets read.
+        packets: usize,
+    },
+    /// A file cannot be written or read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}

@@ -1,0 +1,97 @@
+//! Rows of table `packets`.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Float64Type, Int32Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, RecordBatch};
+
+/// One packet; fields are the columns of the table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row<'a> {
+    pub time_ns: f64,
+    pub node: &'a str,
+    pub port: u16,
+    pub peer: &'a str,
+    pub priority: u8,
+    pub kind: &'a str,
+    pub flow_id: u32,
+    pub src: &'a str,
+    pub dst: &'a str,
+    pub frame_bytes: u16,
+    pub payload_bytes: u16,
+    pub seq: u32,
+    pub ect: bool,
+    pub ce: bool,
+    pub cwr: bool,
+    pub ece: bool,
+    pub source_port: u16,
+    pub sojourn_ns: Option<f64>,
+    pub queue_bytes: u64,
+    pub rec_rate: Option<u32>,
+    pub cnm_feedback: Option<u8>,
+    pub cnm_offset_bytes: Option<i32>,
+    pub cnm_delta_bytes: Option<i32>,
+    pub pause_priorities: Option<u8>,
+    pub pause_quanta: Option<u16>,
+}
+
+/// The value of a column that [`unpause_scenario`] declares, and checks where it reads a file.
+fn value<T: ArrowPrimitiveType>(table: &RecordBatch, name: &str, row: usize) -> Option<T::Native> {
+    let column = table.column_by_name(name).expect("a declared column");
+    let column = column.as_primitive::<T>();
+    column.is_valid(row).then(|| column.value(row))
+}
+
+fn number<T: ArrowPrimitiveType>(table: &RecordBatch, name: &str, row: usize) -> T::Native {
+    value::<T>(table, name, row).expect("a column without nulls")
+}
+
+pub(crate) fn text<'a>(table: &'a RecordBatch, name: &str, row: usize) -> &'a str {
+    let column = table.column_by_name(name).expect("a declared column");
+    column.as_string::<i32>().value(row)
+}
+
+/// The rows of `run` in a table, whose rows are in the order of runs.
+pub(crate) fn rows_of(table: &RecordBatch, run: u32) -> impl Iterator<Item = usize> {
+    let column = table.column_by_name("run").expect("a declared column");
+    let runs = column.as_primitive::<UInt32Type>().values();
+    let first = runs.partition_point(|&other| other < run);
+    let end = runs.partition_point(|&other| other <= run);
+    first..end
+}
+
+impl<'a> Row<'a> {
+    pub(crate) fn read(table: &'a RecordBatch, row: usize) -> Self {
+        let flag = |name| number::<UInt8Type>(table, name, row) != 0;
+        let short = |name| number::<UInt16Type>(table, name, row);
+        let word = |name| number::<UInt32Type>(table, name, row);
+        Self {
+            time_ns: number::<Float64Type>(table, "time_ns", row),
+            node: text(table, "node", row),
+            port: short("port"),
+            peer: text(table, "peer", row),
+            priority: number::<UInt8Type>(table, "priority", row),
+            kind: text(table, "kind", row),
+            flow_id: word("flow_id"),
+            src: text(table, "src", row),
+            dst: text(table, "dst", row),
+            frame_bytes: short("frame_bytes"),
+            payload_bytes: short("payload_bytes"),
+            seq: word("seq"),
+            ect: flag("ect"),
+            ce: flag("ce"),
+            cwr: flag("cwr"),
+            ece: flag("ece"),
+            source_port: short("source_port"),
+            sojourn_ns: value::<Float64Type>(table, "sojourn_ns", row),
+            queue_bytes: number::<UInt64Type>(table, "queue_bytes", row),
+            rec_rate: value::<UInt32Type>(table, "rec_rate", row),
+            cnm_feedback: value::<UInt8Type>(table, "cnm_feedback", row),
+            cnm_offset_bytes: value::<Int32Type>(table, "cnm_offset_bytes", row),
+            cnm_delta_bytes: value::<Int32Type>(table, "cnm_delta_bytes", row),
+            pause_priorities: value::<UInt8Type>(table, "pause_priorities", row),
+            pause_quanta: value::<UInt16Type>(table, "pause_quanta", row),
+        }
+    }
+}
