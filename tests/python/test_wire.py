@@ -1,6 +1,6 @@
-"""Frames of crates/unpause-wire as scapy, which is not ours, reads and writes them.
+"""Frames of crates/unpause-wire as scapy reads and writes them.
 
-`built.txt` holds frames that the crate builds; `scapy.txt` the same frames as scapy builds them, which
+`built.txt` holds frames that the crate builds; `scapy.txt` the same as scapy builds them, which
 the crate's tests read. `UNPAUSE_BLESS=1 pytest tests/python/test_wire.py` makes `scapy.txt` anew.
 """
 
@@ -36,9 +36,7 @@ def _ethernet(source: str = SENDER, destination: str = RECEIVER, **fields: int) 
 
 
 def _ip(ecn: int) -> Packet:
-    return IP(
-        tos=24 << 2 | ecn, id=0x1234, flags="DF", ttl=64, src="10.0.0.1", dst="10.0.0.2"
-    )
+    return IP(tos=24 << 2 | ecn, id=0x1234, flags="DF", ttl=64, src="10.0.0.1", dst="10.0.0.2")
 
 
 def _roce(ecn: int, transport: Packet) -> Packet:
@@ -164,7 +162,7 @@ def test_scapy_builds_the_recorded_bytes() -> None:
 
 @pytest.mark.parametrize("name", BUILT)
 def test_scapy_reads_what_the_crate_builds(name: str) -> None:
-    """Dissected, taken apart into fields and built again by scapy, checksums and CRC computed anew."""
+    """Taken apart into fields and built again by scapy, checksums and CRC computed anew."""
     frame = Ether(BUILT[name])
     for layer in frame.iterpayloads():
         for field in ("chksum", "icrc", "len", "dataofs"):

@@ -21,9 +21,6 @@ use crate::error::Error;
 use crate::frames::frame;
 use crate::packets::{Row, rows_of, text};
 
-/// Bytes kept of a frame unless asked otherwise: all headers, and of the payload, which is zeros, the
-/// beginning.
-pub const DEFAULT_SNAP_BYTES: u32 = 128;
 /// Timestamps count nanoseconds: 10 to the minus 9 seconds.
 const NANOSECONDS: u8 = 9;
 

@@ -12,5 +12,5 @@ mod import;
 mod packets;
 
 pub use error::Error;
-pub use export::{DEFAULT_SNAP_BYTES, write_pcapng};
+pub use export::write_pcapng;
 pub use import::{CapturedFlow, Flows, read_flows, write_flow_file};

@@ -169,6 +169,28 @@ fn a_capture_gives_its_flows_back() {
     assert!(text.contains("1 0 3 4791 300000 0.000000000\n"), "{text}");
 }
 
+/// Wireshark's editcap wrote the two, the one in nanoseconds and the other in microseconds.
+#[test]
+fn pcap_and_pcapng_say_the_same() {
+    let read = |name| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/data")
+            .join(name);
+        let file = std::fs::File::open(path).expect("a capture");
+        read_flows(file, Duration::from_millis(10)).expect("flows")
+    };
+    let (new, old) = (read("incast.pcapng"), read("incast.pcap"));
+    assert_eq!((&new.hosts, new.packets), (&old.hosts, old.packets));
+    for (new, old) in new.flows.iter().zip(&old.flows) {
+        assert_eq!(new.start.as_micros(), old.start.as_micros());
+        assert_eq!(
+            (new.src, new.dst, new.size_bytes),
+            (old.src, old.dst, old.size_bytes)
+        );
+    }
+    assert_eq!(new.flows.len(), 5);
+}
+
 #[test]
 fn a_run_without_traced_packets_says_what_to_do() {
     let tables = tables(&INCAST.replace("packets = [\"*->*\"]", ""));

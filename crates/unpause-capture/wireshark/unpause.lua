@@ -69,31 +69,34 @@ end
 ether_types:add(0x22e9, cntag)
 ether_types:add(0x22e7, cnm)
 
--- Wireshark knows RoCEv2's CNP and shows its 16 bytes as reserved.
-local pcn = Proto("pcn", "Photonic congestion notification")
-local decrease = ProtoField.bool("pcn.decrease", "Decrease")
-local rec_rate = ProtoField.uint32("pcn.rec_rate", "Receive rate (units, 1 Mb/s by default)", base.DEC)
-pcn.fields = { decrease, rec_rate }
+-- RoCEv2's CNP is an operation that Wireshark's InfiniBand dissector does not know.
+local cnp = Proto("cnp", "RoCEv2 congestion notification packet")
+local becn = ProtoField.bool("cnp.becn", "BECN")
+local decrease = ProtoField.bool("cnp.pcn.decrease", "PCN: decrease")
+local rec_rate = ProtoField.uint32("cnp.pcn.rec_rate", "PCN: receive rate (1 Mb/s unless agreed otherwise)")
+cnp.fields = { becn, decrease, rec_rate }
 local opcode = Field.new("infiniband.bth.opcode")
 local ecn = Field.new("ip.dsfield.ecn")
-local CNP, HEADERS, BTH = 0x81, 8, 12
 local udp_length = Field.new("udp.length")
+local CNP, CE, UDP, BTH = 0x81, 3, 8, 12
 
-function pcn.dissector(buffer, pinfo, tree)
-  local code, mark, udp = opcode(), ecn(), udp_length()
-  if not (code and mark and udp) or code.value ~= CNP then return end
+function cnp.dissector(buffer, pinfo, tree)
+  local code, mark, length_field = opcode(), ecn(), udp_length()
+  if not (code and mark and length_field) or code.value ~= CNP then return end
   -- udp.length stands at byte 4 of UDP's header.
-  local payload = udp.offset - 4 + HEADERS + BTH
-  if buffer:len() < payload + 4 then return end
-  local rate = buffer(payload, 4)
-  local reduces = mark.value == 3
-  if not reduces and rate:uint() ~= 0 then return end
-  local branch = tree:add(pcn, rate)
-  branch:add(decrease, reduces)
+  local header = length_field.offset - 4 + UDP
+  if buffer:len() < header + BTH + 4 then return end
+  local flags, rate = buffer(header + 4, 1), buffer(header + BTH, 4)
+  local is_set, reduces = flags:bitfield(1, 1) == 1, mark.value == CE
+  local branch = tree:add(cnp, buffer(header, BTH + 4))
+  branch:add(becn, flags, is_set)
+  pinfo.cols.info = string.format("Congestion notification packet QP=0x%06x", buffer(header + 5, 3):uint())
+  -- BECN alone is the standard's; PCN marks the packet for a decrease, and sets neither for an increase.
+  if is_set and not reduces then return end
+  branch:add(decrease, buffer(header, 1), reduces)
   branch:add(rec_rate, rate)
-  if reduces then
-    pinfo.cols.info:append(string.format(" [PCN: decrease, received %d]", rate:uint()))
-  end
+  local advice = reduces and "decrease, received " .. rate:uint() or "increase"
+  pinfo.cols.info:append(" [PCN: " .. advice .. "]")
 end
 
-register_postdissector(pcn)
+register_postdissector(cnp)

@@ -1,6 +1,7 @@
 //! What can be typed.
 
 use std::ffi::OsString;
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
@@ -30,6 +31,9 @@ pub enum Command {
     Compare(Compare),
     /// Write the tables of a result in another format.
     Export(Export),
+    /// Make flows of a capture.
+    #[command(subcommand)]
+    Import(Import),
     /// Suggest settings from what is known of a fabric.
     #[command(subcommand)]
     Suggest(Suggest),
@@ -96,10 +100,37 @@ pub struct Export {
     /// Write each table as CSV [default].
     #[arg(long)]
     pub csv: bool,
-    /// Where to [default: csv/ in the result directory].
+    /// Write the packets at the ports of `probes.packets` for Wireshark, a file for each run.
+    #[arg(long, conflicts_with = "csv")]
+    pub pcapng: bool,
+    /// Bytes kept of each frame [default: all; Wireshark calls RoCEv2 data malformed that is cut].
+    #[arg(long, value_name = "BYTES", requires = "pcapng")]
+    pub snap: Option<NonZero<u32>>,
+    /// Where to [default: csv/ or pcapng/ in the result directory].
     #[arg(long, short)]
     pub out: Option<PathBuf>,
     /// Replace files that are there.
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Subcommand)]
+pub enum Import {
+    /// Flows of a pcap or pcapng file, as `kind = "hpcc"` reads them.
+    Pcap(ImportPcap),
+}
+
+#[derive(clap::Args)]
+pub struct ImportPcap {
+    /// Capture of Ethernet frames: RoCEv2, other UDP, TCP.
+    pub file: PathBuf,
+    /// Flow file to write.
+    #[arg(long, short)]
+    pub out: PathBuf,
+    /// Pause after which what follows on the same connection is another flow.
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = duration)]
+    pub idle: Time,
+    /// Replace the file if it is there.
     #[arg(long)]
     pub force: bool,
 }

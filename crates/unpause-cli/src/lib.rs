@@ -4,6 +4,7 @@
 //! for an error, 2 for a wrong command line, 130 when interrupted.
 
 mod args;
+mod captures;
 mod commands;
 mod interrupt;
 mod listing;
@@ -20,7 +21,7 @@ use clap::Parser;
 use miette::Diagnostic;
 use unpause_scenario::Error;
 
-use args::{Args, Command, Suggest};
+use args::{Args, Command, Import, Suggest};
 
 pub use report::{Missing, Package};
 
@@ -54,7 +55,9 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>, package: &dyn Package
             Ok(())
         }
         Command::Compare(compare) => commands::compare(compare),
+        Command::Export(export) if export.pcapng => captures::export(export),
         Command::Export(export) => commands::export(export),
+        Command::Import(Import::Pcap(pcap)) => captures::import(pcap),
         Command::Suggest(Suggest::Ecn(ecn)) => suggest::ecn(ecn),
         Command::Reproduce(reproduce) => return report::reproduce(package, reproduce),
     };

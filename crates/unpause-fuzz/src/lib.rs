@@ -1,8 +1,10 @@
 //! Fuzz targets for everything that reads files: what is done with an input, and what must be true of
 //! the answer beyond that there is one. `make fuzz` runs them under libFuzzer.
 
+pub mod capture;
 pub mod cdf;
 pub mod delays;
+pub mod frame;
 pub mod hpcc_flows;
 pub mod hpcc_topology;
 mod messages;
@@ -15,7 +17,7 @@ pub mod seeds;
 pub type Target = fn(&[u8]);
 
 /// The targets by their names.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: [(&str, Target); 9] = [
     ("quantity", quantity::check),
     ("cdf", cdf::check),
     ("delays", delays::check),
@@ -23,6 +25,8 @@ pub const TARGETS: [(&str, Target); 7] = [
     ("hpcc_flows", hpcc_flows::check),
     ("scenario", scenario::check),
     ("results", results::check),
+    ("frame", frame::check),
+    ("capture", capture::check),
 ];
 
 /// The target of this name.

@@ -27,7 +27,31 @@ pub fn inputs(root: &Path) -> io::Result<Vec<Inputs>> {
         ("hpcc_flows", texts),
         ("scenario", scenarios),
         ("results", crate::results::seeds()),
+        ("frame", frames(root)?),
+        ("capture", captures(root)?),
     ])
+}
+
+/// The frames of unpause-wire's tests: `name hexadecimal` on each line.
+fn frames(root: &Path) -> io::Result<Vec<Vec<u8>>> {
+    let tables = files_under(&root.join("crates/unpause-wire/tests/frames"))?;
+    let mut frames = Vec::new();
+    for table in contents(&tables, "txt")? {
+        let table = String::from_utf8_lossy(&table);
+        let digits = table.lines().filter_map(|line| line.split_once(' '));
+        frames.extend(digits.filter_map(|(_, digits)| unhex(digits)));
+    }
+    Ok(frames)
+}
+
+fn unhex(digits: &str) -> Option<Vec<u8>> {
+    let byte = |at| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
+    (0..digits.len()).step_by(2).map(byte).collect()
+}
+
+fn captures(root: &Path) -> io::Result<Vec<Vec<u8>>> {
+    let files = files_under(&root.join("crates/unpause-capture/tests/data"))?;
+    Ok([contents(&files, "pcap")?, contents(&files, "pcapng")?].concat())
 }
 
 /// Writes the inputs of each target into `directory/<target>` and their words into

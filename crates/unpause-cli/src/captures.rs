@@ -1,0 +1,104 @@
+//! Captures: `unpause export --pcapng`, `unpause import pcap`.
+
+use std::fs;
+use std::io::{self, BufReader, BufWriter, Write};
+use std::num::NonZero;
+use std::path::Path;
+use std::time::Duration;
+
+use unpause_capture::{Error as CaptureError, read_flows, write_flow_file, write_pcapng};
+use unpause_scenario::{Error, Saved, Summary};
+
+use crate::args::{Export, ImportPcap};
+use crate::{show, target};
+
+/// Hosts named in what `import` shows; a capture may have thousands.
+const SHOWN_HOSTS: usize = 16;
+
+/// `unpause export --pcapng`
+pub fn export(args: &Export) -> Result<(), Error> {
+    let saved = Saved::load(&args.directory)?;
+    let out = args.out.clone();
+    let out = out.unwrap_or_else(|| args.directory.join("pcapng"));
+    fs::create_dir_all(&out).map_err(|error| Error::io("write", &out, error))?;
+    let snap = args.snap.map_or(0, NonZero::get);
+    let mut written = 0;
+    for (run, summary) in Summary::of(&saved.tables).iter().enumerate() {
+        let path = out.join(format!("{run}-{}.pcapng", file_name(&summary.scheme)));
+        let mut packets = Ok(0);
+        let write = |file: &mut fs::File| {
+            let mut file = BufWriter::new(file);
+            packets = write_pcapng(&saved.tables, run as u32, snap, &mut file);
+            match &packets {
+                Ok(_) => file.flush(),
+                Err(_) => Err(io::Error::other("not written")),
+            }
+        };
+        let done = target::write_whole(&path, args.force, write);
+        match packets {
+            // Another run of the same result may have some.
+            Err(CaptureError::NoPackets { .. }) => continue,
+            Err(error) => return Err(failed(&path, "write", error)),
+            Ok(packets) => {
+                done?;
+                show(&format!("{}: {packets} packets\n", path.display()));
+            }
+        }
+        written += 1;
+    }
+    if written == 0 {
+        return Err(Error::Other {
+            message: format!("{} has no packets", args.directory.display()),
+            help: Some(
+                "name ports under [probes] packets, such as [\"S0->H0\"], and run again".into(),
+            ),
+        });
+    }
+    Ok(())
+}
+
+/// A scheme as a file's name.
+fn file_name(scheme: &str) -> String {
+    let fits = |c: char| c.is_alphanumeric() || "+-.=_".contains(c);
+    let fit = |c| if fits(c) { c } else { '-' };
+    scheme.chars().map(fit).collect()
+}
+
+fn failed(path: &Path, action: &'static str, error: CaptureError) -> Error {
+    match error {
+        CaptureError::Io(error) => Error::io(action, path, error),
+        other => Error::Other {
+            message: format!("{}: {other}", path.display()),
+            help: None,
+        },
+    }
+}
+
+/// `unpause import pcap`
+pub fn import(args: &ImportPcap) -> Result<(), Error> {
+    let file = fs::File::open(&args.file).map_err(|error| Error::io("read", &args.file, error))?;
+    let idle = Duration::from_nanos(args.idle.as_ps() / 1000);
+    let flows = read_flows(BufReader::new(file), idle)
+        .map_err(|error| failed(&args.file, "read", error))?;
+    target::write_whole(&args.out, args.force, |file| {
+        let mut file = BufWriter::new(file);
+        write_flow_file(&flows, &mut file)?;
+        file.flush()
+    })?;
+    let mut text = format!(
+        "{}: {} flows between {} hosts, of {} packets ({} without data)\n",
+        args.out.display(),
+        flows.flows.len(),
+        flows.hosts.len(),
+        flows.packets,
+        flows.skipped
+    );
+    for (number, address) in flows.hosts.iter().enumerate().take(SHOWN_HOSTS) {
+        text += &format!("host {number} is {address}\n");
+    }
+    if flows.hosts.len() > SHOWN_HOSTS {
+        text += "and so on, in the order of addresses\n";
+    }
+    show(&text);
+    Ok(())
+}
