@@ -143,8 +143,13 @@ fn take_scheme<'i>(root: &mut Table<'i>, scheme: &str, point: &'i Point) -> Chec
         tables.swap_remove(index.expect("the name comes from the same document"))
     };
     let set = take_table(&mut own(take_tables(&mut root.clone(), "scheme")?), "set")?;
+    let mut paths = Vec::new();
     for (path, value) in set.into_iter().flat_map(Spanned::into_inner) {
         document::set(root, path.get_ref(), path.span(), value)?;
+        paths.push(path);
+    }
+    for path in paths {
+        traffic::set_has_effect(root, path.get_ref(), path.span(), scheme)?;
     }
     point.apply(root)?;
     let mut table = own(take_tables(root, "scheme")?);

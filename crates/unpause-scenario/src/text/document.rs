@@ -131,12 +131,8 @@ pub(crate) fn set<'i>(
                         .help(format!("write `{step}.NAME.{last}`"))
                         .err();
                 };
-                let names: Vec<String> = array.iter().map(name_of).collect();
-                let index = names
-                    .iter()
-                    .position(|found| found == name)
-                    .or_else(|| name.parse().ok().filter(|index| *index < names.len()));
-                let Some(index) = index else {
+                let Some(index) = index_of(array, name) else {
+                    let names: Vec<String> = array.iter().map(name_of).collect();
                     let names: Vec<&str> = names.iter().map(String::as_str).collect();
                     return Problem::new(format!("there is no `{step}` with the name `{name}`"))
                         .at(at, "in this path")
@@ -161,6 +157,12 @@ fn not_a_table(path: &str, step: &str, at: Range<usize>) -> Checked<()> {
     Problem::new(format!("`{path}` leads nowhere: `{step}` is not a table"))
         .at(at, "here")
         .err()
+}
+
+/// The entry of an array of tables with this name, or with this index from 0.
+pub(crate) fn index_of(array: &[Spanned<DeValue<'_>>], name: &str) -> Option<usize> {
+    let by_name = array.iter().position(|entry| name_of(entry) == name);
+    by_name.or_else(|| name.parse().ok().filter(|index| *index < array.len()))
 }
 
 fn name_of(entry: &Spanned<DeValue<'_>>) -> String {

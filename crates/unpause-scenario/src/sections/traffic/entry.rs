@@ -3,13 +3,14 @@
 use std::ops::Range;
 
 use serde_spanned::Spanned;
+use toml::de::DeValue;
 use unpause_sim::traffic::TrafficSpec;
 
 use super::common::{COMMON_KEYS, Common, settings, without_priorities};
 use super::context::Context;
 use super::kind::Spec;
 use super::{TRAFFIC_KINDS, TrafficKind};
-use crate::text::document::{Table, read, split_off, take_string};
+use crate::text::document::{Table, index_of, read, split_off, split_path, take_string};
 use crate::text::error::{Checked, Problem, nearest};
 
 /// One entry, ready to run.
@@ -92,4 +93,42 @@ fn takes_part(common: &Common, context: &Context<'_>) -> Checked<bool> {
         .0
         .iter()
         .any(|name| name == context.scheme))
+}
+
+/// Refuses the key `path`, which `scheme` sets at `at`, if it is of an entry that has no part in the scheme.
+/// `root` is the file with all that the scheme sets.
+pub(crate) fn set_has_effect(
+    root: &Table<'_>,
+    path: &str,
+    at: Range<usize>,
+    scheme: &str,
+) -> Checked<()> {
+    match without_part(root, path, scheme) {
+        None => Ok(()),
+        Some(schemes) => Problem::new(format!("`{path}` has no effect"))
+            .at(at, format!("set in scheme `{scheme}`"))
+            .at(schemes, "which this entry has no part in")
+            .help("remove it, or add the scheme to `schemes`")
+            .err(),
+    }
+}
+
+/// Where the entry of traffic that a path leads into says that it has no part in `scheme`.
+fn without_part(root: &Table<'_>, path: &str, scheme: &str) -> Option<Range<usize>> {
+    let steps = split_path(path)?;
+    let [section, name, key, ..] = &steps[..] else {
+        return None;
+    };
+    if section != "traffic" || key == "schemes" {
+        return None;
+    }
+    let entries = root.get_ref().get("traffic")?.get_ref().as_array()?;
+    let entry = entries.get(index_of(entries, name)?)?;
+    let schemes = entry.get_ref().as_table()?.get("schemes")?;
+    let is_own = |name: &DeValue<'_>| name.as_str() == Some(scheme);
+    let has_part = match schemes.get_ref() {
+        DeValue::Array(names) => names.iter().any(|name| is_own(name.get_ref())),
+        name => is_own(name),
+    };
+    (!has_part).then(|| schemes.span())
 }

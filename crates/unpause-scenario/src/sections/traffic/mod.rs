@@ -14,7 +14,7 @@ mod permutation;
 mod poisson;
 
 pub(crate) use context::Context;
-pub(crate) use entry::{Written, entry, read_entry};
+pub(crate) use entry::{Written, entry, read_entry, set_has_effect};
 pub use kind::TrafficKind;
 
 /// Every value of `kind`, in the order of a list of them.
