@@ -251,10 +251,12 @@ fn is_without_effect(case: &Case, path: &[String]) -> bool {
             !capfc || (last == "cut" && control != Some("capfc-calibrate"))
         }
         "upto" => same_priority_twice(case, path),
-        // Flows of one size are of one class.
-        "priority" if path.iter().any(|step| step == "priority_by_size") => {
-            let entry = find(&case.document, &path[..2]);
-            entry.is_some_and(|entry| entry.get("size").is_some())
+        // Flows of one size are of one class, and have no use for the priorities of the others.
+        "priority" if path[0] == "traffic" => {
+            let entry = find(&case.document, &path[..2]).and_then(Value::as_table);
+            entry.is_some_and(|entry| {
+                entry.contains_key("size") && entry.contains_key("priority_by_size")
+            })
         }
         // A pattern may say all that others say.
         "ports" | "packets" => {
