@@ -67,7 +67,7 @@ def law(name: str) -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """A scheme of bottleneck.toml, and what it is called in ns-3.
+    """A scheme of a scenario, and what it is called in ns-3.
 
     Slow start and its losses are over at `settled_ms`; all counts from then to `stop_ms`.
     """
@@ -78,6 +78,9 @@ class Case:
     long_flows: int = 8
     settled_ms: int = 10
     stop_ms: int = 50
+    scenario: str = "bottleneck.toml"
+    topology: str = "dumbbell.txt"
+    seeds: Sequence[int] = SEEDS
 
 
 # Cuts the window at once, as unpause does. ns-3's default takes a round trip for it, after a mark,
@@ -101,7 +104,32 @@ RENO_ONE = Case(
     stop_ms=120,
 )
 RENO = Case("NewReno, eight flows, drop-tail", "NewReno, drop-tail", RENO_ONE.ns3)
-CASES = [DCTCP, ECN_RED, ECN_CODEL, RENO_ONE, RENO]
+# ns-3's hybrid slow start is off, as unpause has none. One flow, nothing is random: one run.
+CUBIC_LONG = Case(
+    "CUBIC, round trips of 100 ms, marks at 100 packets",
+    "CUBIC, step",
+    (
+        law("TcpCubic"),
+        "--ns3::TcpCubic::HyStart=0",
+        ECN,
+        CUT_AT_ONCE,
+        *RED,
+        "--ns3::RedQueueDisc::MinTh=100",
+        "--ns3::RedQueueDisc::MaxTh=100",
+        "--ns3::RedQueueDisc::MaxSize=7000p",
+        "--ns3::TcpSocket::ConnTimeout=1s",
+        "--ns3::TcpSocketBase::MinRto=200ms",
+        "--ns3::RttEstimator::InitialEstimation=100ms",
+        "--sample=10ms",
+    ),
+    long_flows=1,
+    settled_ms=20_000,
+    stop_ms=80_000,
+    scenario="long-path.toml",
+    topology="long-path.txt",
+    seeds=range(1, 2),
+)
+CASES = [DCTCP, ECN_RED, ECN_CODEL, RENO_ONE, RENO, CUBIC_LONG]
 
 # One setting of ns-3 changed at a time.
 BY_DEFAULT = "--ns3::TcpL4Protocol::RecoveryType=ns3::TcpPrrRecovery"
@@ -139,7 +167,7 @@ def rows(program: Path, workers: int) -> tuple[list[Row], list[Row]]:
         def start(case: Case, seeds: Sequence[int], extra: Sequence[str] = ()) -> list:
             name = f"tcp-{case.name}".replace(" ", "-").replace(",", "").lower()
             prepared = [
-                prepare(name, "bottleneck.toml", "dumbbell.txt", flows(case, seed), seed)
+                prepare(name, case.scenario, case.topology, flows(case, seed), seed)
                 for seed in seeds
             ]
             times = [f"--settled={case.settled_ms / 1e3}", f"--stop={case.stop_ms / 1e3}"]
@@ -154,7 +182,7 @@ def rows(program: Path, workers: int) -> tuple[list[Row], list[Row]]:
                 for experiment in prepared
             ]
 
-        cases = [(case, start(case, SEEDS)) for case in CASES]
+        cases = [(case, start(case, case.seeds)) for case in CASES]
         variants = [
             (case, what, start(case, VARIANT_SEEDS, extra)) for case, what, extra in VARIANTS
         ]
