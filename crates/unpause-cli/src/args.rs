@@ -37,6 +37,9 @@ pub enum Command {
     /// Suggest settings from what is known of a fabric.
     #[command(subcommand)]
     Suggest(Suggest),
+    /// Congestion points as programs of a switch pipeline (docs/dataplane.md).
+    #[command(subcommand)]
+    Dataplane(Dataplane),
     /// Run a paper's experiments, draw its figures and judge its claims on one page.
     Reproduce(Reproduce),
 }
@@ -195,6 +198,76 @@ pub enum EcnFabric {
     #[value(name = "n-to-1")]
     NToOne,
     LeafSpine,
+}
+
+#[derive(Subcommand)]
+pub enum Dataplane {
+    /// Write a scheme's marking as a program: its text, what the control plane writes into it, a manifest.
+    Build(DataplaneBuild),
+    /// Simulate a scheme and write what happened at one egress port, with the marks.
+    Record(DataplaneRecord),
+    /// Write a random sequence for a scheme's marking, with the marks.
+    Random(DataplaneRandom),
+    /// Compare ECN# with a switch's arithmetic and exactly on sequences, over a span of parameters.
+    Accuracy(DataplaneAccuracy),
+}
+
+#[derive(clap::Args)]
+pub struct DataplaneBuild {
+    /// Scenario file.
+    pub file: PathBuf,
+    /// Scheme, if several have a program.
+    #[arg(long, value_name = "NAME")]
+    pub scheme: Option<String>,
+    /// Directory to write into.
+    #[arg(long, short)]
+    pub out: PathBuf,
+}
+
+#[derive(clap::Args)]
+pub struct DataplaneRecord {
+    /// Scenario file.
+    pub file: PathBuf,
+    /// Scheme, if several have a program.
+    #[arg(long, value_name = "NAME")]
+    pub scheme: Option<String>,
+    /// Egress port, such as S0->H0.
+    #[arg(long, value_name = "SWITCH->PEER")]
+    pub port: String,
+    /// What the clock shows when the simulation begins, such as 4398s, instead of 0.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub start_at: Option<Time>,
+    /// File to write.
+    #[arg(long, short)]
+    pub out: PathBuf,
+}
+
+#[derive(clap::Args)]
+pub struct DataplaneRandom {
+    /// Scenario file: of it, only the marking and its parameters.
+    pub file: PathBuf,
+    /// Scheme, if several have a program.
+    #[arg(long, value_name = "NAME")]
+    pub scheme: Option<String>,
+    /// Packets.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    pub packets: u64,
+    /// Seed.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// File to write.
+    #[arg(long, short)]
+    pub out: PathBuf,
+}
+
+#[derive(clap::Args)]
+pub struct DataplaneAccuracy {
+    /// Sequences that `record` or `random` has written.
+    #[arg(required = true)]
+    pub sequences: Vec<PathBuf>,
+    /// CSV file to write.
+    #[arg(long, short)]
+    pub out: PathBuf,
 }
 
 #[derive(clap::Args)]

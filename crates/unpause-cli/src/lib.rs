@@ -6,6 +6,7 @@
 mod args;
 mod captures;
 mod commands;
+mod dataplane;
 mod interrupt;
 mod listing;
 mod progress;
@@ -59,6 +60,7 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>, package: &dyn Package
         Command::Export(export) => commands::export(export),
         Command::Import(Import::Pcap(pcap)) => captures::import(pcap),
         Command::Suggest(Suggest::Ecn(ecn)) => suggest::ecn(ecn),
+        Command::Dataplane(it) => dataplane::dataplane(it),
         Command::Reproduce(reproduce) => return report::reproduce(package, reproduce),
     };
     match done {

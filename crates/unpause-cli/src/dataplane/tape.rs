@@ -1,0 +1,159 @@
+//! Queues before a congestion point each, and what happens at them on file.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use unpause_protocols::congestion_point::{Config, CongestionPoint, Packet, Queue, Verdict};
+use unpause_protocols::units::Time;
+use unpause_scenario::Error;
+
+use super::sequence::{Counts, Event, Record, Writer};
+
+/// Egress port and priority.
+pub type Place = (u16, u8);
+
+/// A packet that waits.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    packet: Packet,
+    found: Queue,
+    ecn: u8,
+    mark: bool,
+}
+
+/// A FIFO and its congestion point.
+#[derive(Debug)]
+struct Lane {
+    waiting: VecDeque<Waiting>,
+    bytes: u64,
+    point: CongestionPoint,
+}
+
+impl Lane {
+    fn queue(&self) -> Queue {
+        Queue {
+            bytes: self.bytes,
+            packets: self.waiting.len() as u32,
+        }
+    }
+}
+
+/// Records departures and changes of PAUSE with the state machine's marks.
+#[derive(Debug)]
+pub struct Tape {
+    config: Config,
+    lanes: BTreeMap<Place, Lane>,
+    rng: Xoshiro256PlusPlus,
+    writer: Writer,
+}
+
+/// The smallest frame that is made of a record.
+const LEAST_BYTES: u32 = 60;
+
+impl Tape {
+    /// Queues that are empty.
+    pub fn new(config: &Config, writer: Writer) -> Self {
+        Self {
+            config: config.clone(),
+            lanes: BTreeMap::new(),
+            // None of the programs' state machines draws.
+            rng: Xoshiro256PlusPlus::seed_from_u64(0),
+            writer,
+        }
+    }
+
+    fn lane(&mut self, place: Place) -> (&mut Lane, &mut Xoshiro256PlusPlus) {
+        let (config, rng) = (&self.config, &mut self.rng);
+        let lane = self.lanes.entry(place).or_insert_with(|| Lane {
+            waiting: VecDeque::new(),
+            bytes: 0,
+            point: CongestionPoint::new(config, rng),
+        });
+        (lane, &mut self.rng)
+    }
+
+    /// Packets waiting.
+    pub fn waiting(&mut self, place: Place) -> usize {
+        self.lane(place).0.waiting.len()
+    }
+
+    /// A packet comes, with these two bits of ECN.
+    pub fn arrive(&mut self, now: Time, place: Place, bytes: u32, ecn: u8) {
+        let (lane, rng) = self.lane(place);
+        let found = lane.queue();
+        let packet = Packet {
+            bytes,
+            ect: ecn != 0,
+            enqueued_at: now,
+        };
+        let joined = Queue {
+            bytes: found.bytes + u64::from(bytes),
+            packets: found.packets + 1,
+        };
+        let verdict = lane.point.on_enqueue(now, &packet, joined, rng);
+        lane.bytes = joined.bytes;
+        lane.waiting.push_back(Waiting {
+            packet,
+            found,
+            ecn,
+            mark: verdict == Verdict::MarkCe,
+        });
+    }
+
+    /// The packet at the head leaves; answers whether the state machine marks it, `None` if there is none.
+    pub fn depart(&mut self, now: Time, place: Place) -> Result<Option<bool>, Error> {
+        let (lane, rng) = self.lane(place);
+        let Some(head) = lane.waiting.pop_front() else {
+            return Ok(None);
+        };
+        lane.bytes -= u64::from(head.packet.bytes);
+        let left = lane.queue();
+        let verdict = lane.point.on_dequeue(now, &head.packet, left, rng);
+        let mark = head.mark || verdict == Verdict::MarkCe;
+        self.writer.push(&Record {
+            enqueued_ns: head.packet.enqueued_at.as_ps() / 1000,
+            dequeued_ns: now.as_ps() / 1000,
+            found: head.found,
+            left,
+            port: place.0,
+            priority: place.1,
+            event: Event::Departure,
+            bytes: head.packet.bytes.max(LEAST_BYTES),
+            ecn: head.ecn,
+            mark,
+        })?;
+        Ok(Some(mark))
+    }
+
+    /// A PAUSE takes effect, or ends. Only NP-ECN's program is told.
+    pub fn pause(&mut self, now: Time, place: Place, event: Event) -> Result<(), Error> {
+        let (lane, _) = self.lane(place);
+        let left = lane.queue();
+        if event == Event::Pause {
+            lane.point.on_pause(now);
+        } else {
+            lane.point.on_resume(now, left);
+        }
+        if !matches!(self.config, Config::NpEcn(_)) {
+            return Ok(());
+        }
+        self.writer.push(&Record {
+            enqueued_ns: now.as_ps() / 1000,
+            dequeued_ns: now.as_ps() / 1000,
+            found: left,
+            left,
+            port: place.0,
+            priority: place.1,
+            event,
+            bytes: LEAST_BYTES,
+            ecn: 0,
+            mark: false,
+        })
+    }
+
+    /// Ends the file.
+    pub fn finish(self) -> Result<Counts, Error> {
+        self.writer.finish()
+    }
+}
