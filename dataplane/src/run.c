@@ -26,6 +26,7 @@ struct forwarder {
     struct rte_mempool *pool;
     struct rte_ring *ring; /* Into the pipeline. */
     struct queue *queue;
+    int tells_pause; /* The program wants to know of PAUSE. */
     uint64_t received, no_room, malformed, departed, events;
 };
 
@@ -84,6 +85,8 @@ static int open_out(struct forwarder *it, const char *device_in) {
 static void enter(struct forwarder *it, struct happening *what) {
     struct rte_mbuf *packet = what->frame;
     if (packet == NULL) {
+        if (!it->tells_pause)
+            return;
         packet = rte_pktmbuf_alloc(it->pool);
         uint8_t *frame = packet == NULL ? NULL : (uint8_t *)rte_pktmbuf_append(packet, FRAME_LEAST);
         if (frame == NULL)
@@ -244,6 +247,15 @@ static int open_in(struct forwarder *it, uint16_t *device) {
     return -1;
 }
 
+/* Whether an instruction of the program reads the kind of event in the traffic manager's header. */
+static int reads_event(const struct spec *spec) {
+    for (unsigned i = 0; i < spec->apply.count; i++)
+        for (unsigned j = 0; j < spec->apply.instructions[i].operand_count; j++)
+            if (strcmp(spec->apply.instructions[i].operands[j], "h.tm.event") == 0)
+                return 1;
+    return 0;
+}
+
 static int forward(struct forwarder *it, const char *spec, const char *entries,
                    const struct program *program) {
     const char *in = it->settings->in, *device_in = after(in, "ethdev:");
@@ -252,6 +264,7 @@ static int forward(struct forwarder *it, const char *spec, const char *entries,
     uint16_t device = 0;
     unsigned count = 0;
     int result = 0;
+    it->tells_pause = reads_event(&program->spec);
     if (device_in != NULL)
         vdevs[count++] = (char *)device_in;
     if (device_out != NULL && (device_in == NULL || strcmp(device_in, device_out) != 0))
