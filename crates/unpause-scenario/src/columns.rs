@@ -93,6 +93,7 @@ columns! {
 columns! {
     /// After [`PORT`]: one row for each (egress port, priority).
     PORTS:
+    "rate_bps" "bit/s" "rate of its link";
     "tx_packets" "packets" "frames sent to `peer`; PFC frames are not among them";
     "tx_bytes" "bytes" "bytes sent, with framing";
     "marked_packets" "packets" "frames that this queue set to CE";

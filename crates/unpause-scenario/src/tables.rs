@@ -14,8 +14,8 @@ use arrow_array::{
 use arrow_schema::{Field, Schema};
 use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::units::{Rate, Time};
-use unpause_sim::config::{MIN_FRAME_BYTES, NodeId, PortId};
-use unpause_sim::results::{PacketKind, PacketRecord};
+use unpause_sim::config::{Fabric, MIN_FRAME_BYTES, NodeId, PortId};
+use unpause_sim::results::{PacketKind, PacketRecord, PortRecord};
 use unpause_sim::traffic::Transport;
 
 use crate::columns::{self, Column};
@@ -275,27 +275,43 @@ fn flows(measured: &[Measured]) -> RecordBatch {
 }
 
 fn ports(measured: &[Measured]) -> RecordBatch {
-    Builder::new(&[columns::PORT, columns::PORTS], measured, |m| {
-        m.results.ports.iter().collect()
-    })
-    .port(|p| (p.node, p.port, p.priority))
-    .column("tx_packets", |_, p| p.tx_packets)
-    .column("tx_bytes", |_, p| p.tx_bytes)
-    .column("marked_packets", |_, p| p.marked_packets)
-    .column("cnm_packets", |_, p| p.cnm_packets)
-    .column("dropped_packets", |_, p| p.dropped_packets)
-    .column("dropped_bytes", |_, p| p.dropped_bytes)
-    .column("headroom_dropped_packets", |_, p| {
-        p.headroom_dropped_packets
-    })
-    .column("max_queue_bytes", |_, p| p.max_queue_bytes)
-    .column("max_ingress_bytes", |_, p| p.max_ingress_bytes)
-    .column("pause_frames", |_, p| p.pause_frames)
-    .column("pause_events", |_, p| p.pause_events)
-    .column("paused_ns", |_, p| p.paused)
-    .column("stalls", |_, p| p.stalls)
-    .column("stalled_ns", |_, p| p.stalled)
-    .build()
+    Builder::new(&[columns::PORT, columns::PORTS], measured, with_rates)
+        .port(|(p, _)| (p.node, p.port, p.priority))
+        .column("rate_bps", |_, (_, rate)| rate.as_bps())
+        .column("tx_packets", |_, (p, _)| p.tx_packets)
+        .column("tx_bytes", |_, (p, _)| p.tx_bytes)
+        .column("marked_packets", |_, (p, _)| p.marked_packets)
+        .column("cnm_packets", |_, (p, _)| p.cnm_packets)
+        .column("dropped_packets", |_, (p, _)| p.dropped_packets)
+        .column("dropped_bytes", |_, (p, _)| p.dropped_bytes)
+        .column("headroom_dropped_packets", |_, (p, _)| {
+            p.headroom_dropped_packets
+        })
+        .column("max_queue_bytes", |_, (p, _)| p.max_queue_bytes)
+        .column("max_ingress_bytes", |_, (p, _)| p.max_ingress_bytes)
+        .column("pause_frames", |_, (p, _)| p.pause_frames)
+        .column("pause_events", |_, (p, _)| p.pause_events)
+        .column("paused_ns", |_, (p, _)| p.paused)
+        .column("stalls", |_, (p, _)| p.stalls)
+        .column("stalled_ns", |_, (p, _)| p.stalled)
+        .build()
+}
+
+/// The ports of a run, each with the rate of its link.
+fn with_rates(measured: &Measured) -> Vec<(&PortRecord, Rate)> {
+    let fabric = &measured.run.config.fabric;
+    let mut rates = vec![Vec::new(); fabric.nodes.len()];
+    for link in &fabric.links {
+        rates[link.a as usize].push(link.rate);
+        rates[link.b as usize].push(link.rate);
+    }
+    let rate = |port: &PortRecord| rates[port.node as usize][usize::from(port.port)];
+    measured
+        .results
+        .ports
+        .iter()
+        .map(|port| (port, rate(port)))
+        .collect()
 }
 
 fn pauses(measured: &[Measured]) -> RecordBatch {
