@@ -34,3 +34,7 @@ class ScenarioError(ValueError):
 
 class SweepError(ValueError):
     """A sweep cannot be run: an axis makes no sense, or the cluster is not there."""
+
+
+class ResultError(Exception):
+    """A result directory cannot be read; the message says what is wrong and what to do."""

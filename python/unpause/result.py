@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from unpause import schema, schemes
-from unpause.errors import ScenarioError
+from unpause.errors import ResultError, ScenarioError
+from unpause.files import TableFiles
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
     from unpause.claims import Claim
-
-
-class ResultError(Exception):
-    """A result directory cannot be read; the message says what is wrong and what to do."""
 
 
 @dataclass
@@ -38,7 +34,7 @@ class Result:
     uint64 bytes.
 
     Attributes:
-        tables: The six tables by name.
+        tables: The tables by name; of a directory, they are read when they are asked for.
         source: The scenario, TOML text.
         manifest: Contents of ``manifest.json``; empty for a result that was not written.
         directory: Where the result lies, if it was loaded or written.
@@ -111,10 +107,51 @@ class Result:
         """Columns of table `runs` that hold swept values."""
         return schema.sweep_columns(self.runs)
 
+    @cached_property
+    def axes(self) -> list[str]:
+        """Swept columns of `runs` but those that only repeat a run with other seeds."""
+        seeds = self.runs.column("seed").to_pylist()
+        by_seed = [s.get("name") for s in self.scenario.get("sweep", []) if s.get("key") == "seed"]
+        return [
+            name
+            for name in self.sweep_columns
+            if name not in by_seed and self.runs.column(name).to_pylist() != seeds
+        ]
+
     def runs_of(self, scheme: str) -> list[Run]:
         """The runs of one scheme, in order."""
-        rows = self.runs.filter(pc.field("scheme") == scheme).to_pylist()
-        return [Run(self, row["run"], scheme, row) for row in rows]
+        return list(self._runs_by_scheme.get(scheme, []))
+
+    @cached_property
+    def _runs_by_scheme(self) -> dict[str, list[Run]]:
+        found: dict[str, list[Run]] = {}
+        for row in self.runs.to_pylist():
+            found.setdefault(row["scheme"], []).append(Run(self, row["run"], row["scheme"], row))
+        return found
+
+    def rows(self, table: str) -> int:
+        """Number of rows of a table."""
+        if isinstance(self.tables, TableFiles):
+            return self.tables.rows(table)
+        return self.tables[table].num_rows
+
+    def _rows_of(self, table: str, run: int) -> pa.Table:
+        """The rows of one run. Runs follow one another, so that they are a slice."""
+        whole = self.tables[table]
+        starts = self._starts.get(table)
+        if starts is None:
+            runs = whole.column("run").to_numpy()
+            in_order = bool(np.all(runs[1:] >= runs[:-1]))
+            starts = self._starts[table] = runs if in_order else np.empty(0)
+        if len(starts) != whole.num_rows:
+            return whole.filter(pc.field("run") == run)
+        first, last = np.searchsorted(starts, [run, run + 1])
+        return whole.slice(first, last - first)
+
+    @cached_property
+    def _starts(self) -> dict[str, np.ndarray]:
+        """By table its column `run`; nothing if its rows are in no order."""
+        return {}
 
     def to_pandas(self, table: str = "runs") -> pd.DataFrame:
         """One table as a pandas data frame (needs ``pip install unpause[pandas]``)."""
@@ -162,11 +199,14 @@ class Run:
 
     def table(self, name: str) -> pa.Table:
         """The rows of table `name` that belong to this run."""
-        cache = self.result.__dict__.setdefault("_rows_by_run", {})
-        if (name, self.run) not in cache:
-            table = self.result.tables[name]
-            cache[name, self.run] = table.filter(pc.field("run") == self.run)
-        return cache[name, self.run]
+        return self.result._rows_of(name, self.run)
+
+    def columns(self, name: str, columns: Sequence[str]) -> pa.Table:
+        """Some columns of :meth:`table`, of a large file without reading the rest of it."""
+        tables = self.result.tables
+        if isinstance(tables, TableFiles) and not tables.is_read(name):
+            return tables.of_run(name, self.run, columns)
+        return self.table(name).select(list(columns))
 
 
 def load(directory: str | Path) -> Result:
@@ -183,17 +223,7 @@ def load(directory: str | Path) -> Result:
         raise ResultError(f"{path}: no such directory")
     _settle(path)
     manifest = _read_manifest(path)
-    tables = {}
-    for name in schema.TABLES:
-        file = path / f"{name}.parquet"
-        if not file.is_file():
-            raise ResultError(f"{file}: missing; run the scenario again")
-        _check_digest(file, manifest)
-        try:
-            tables[name] = pq.read_table(file)
-        except (pa.ArrowException, OSError) as error:
-            raise ResultError(f"{file}: not a readable Parquet file: {error}") from error
-        _check_columns(name, tables[name], file)
+    tables = TableFiles(path, manifest.get("files", {}))
     scenario = path / "scenario.toml"
     source = scenario.read_text("utf-8") if scenario.is_file() else ""
     return Result(tables, source=source, manifest=manifest, directory=path)
@@ -207,19 +237,6 @@ def _settle(path: Path) -> None:
         _native.settle(path)
     except (ScenarioError, OSError) as error:
         raise ResultError(str(error)) from error
-
-
-def _check_digest(file: Path, manifest: Mapping[str, Any]) -> None:
-    expected = manifest.get("files", {}).get(file.name)
-    if expected is None:
-        return
-    with file.open("rb") as contents:
-        found = hashlib.file_digest(contents, "sha256").hexdigest()
-    if found != expected:
-        raise ResultError(
-            f"{file}: damaged: it is not what the run wrote (its SHA-256 is another than the "
-            "manifest's); run the scenario again"
-        )
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
@@ -236,14 +253,6 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     if manifest.get("complete") is False:
         raise ResultError(f"{path}: the run did not finish; run the scenario again")
     return manifest
-
-
-def _check_columns(name: str, table: pa.Table, file: Path) -> None:
-    for column in schema.TABLES[name]:
-        if column.name not in table.column_names:
-            raise ResultError(
-                f"{file}: no column {column.name!r}; found {', '.join(table.column_names)}"
-            )
 
 
 def warning_text(warning: Any) -> str:

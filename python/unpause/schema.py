@@ -7,6 +7,7 @@ float64: the simulator counts whole picoseconds, so three decimals are exact. Si
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
 
@@ -72,6 +73,12 @@ STATISTICS: tuple[Column, ...] = (
     Column("paused_ns", _F64, "ns", "time that egresses were stopped, all ports and priorities"),
     Column("max_queue_bytes", _U64, "bytes", "largest backlog of any egress queue"),
 )
+
+
+def strings(table: str, columns: Iterable[str]) -> list[str]:
+    """Those of `columns` of `table` that hold strings."""
+    held = {c.name for c in TABLES[table] if c.type == pa.string()}
+    return [name for name in columns if name in held]
 
 
 def arrow_schema(table: str) -> pa.Schema:

@@ -7,7 +7,9 @@ S0, which stops S0's egress toward S1: it counts in the row (node S1, peer S0) o
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -92,32 +94,150 @@ def flow(run: Run, traffic: str) -> FlowSeries:
 
 def port(run: Run, link: str) -> PortSeries:
     """The probed egress port of link `link`."""
-    node, peer = ends(link)
-    rows = run.table("port_series").filter((pc.field("node") == node) & (pc.field("peer") == peer))
-    if rows.num_rows == 0:
+    ends(link)
+    found = _ports(run).get(link.replace(" ", ""))
+    if found is None:
         raise Unavailable(f"Port {link} was not probed under {run.scheme} (probes.ports).")
-    time = column(rows, "time_ns")
-    instants, index = np.unique(time, return_inverse=True)
-
-    def total(name: str) -> np.ndarray:
-        return np.bincount(index, weights=column(rows, name), minlength=len(instants))
-
-    return PortSeries(
-        instants,
-        total("queue_bytes"),
-        total("tx_bytes"),
-        total("pause_frames"),
-        total("paused_ns"),
-    )
+    return found
 
 
 def probed(run: Run) -> list[str]:
     """Links of the probed ports, as the scenario lists them, else by name."""
-    table = run.table("port_series").select(["node", "peer"]).group_by(["node", "peer"])
-    found = [f"{r['node']}->{r['peer']}" for r in table.aggregate([]).to_pylist()]
+    found = drawn(run)
     asked = run.result.scenario.get("probes", {}).get("ports", [])
     listed = [p for p in asked if p in found]
     return listed + sorted(set(found) - set(listed))
+
+
+#: A line in a drawing has no more samples than this.
+DRAWN = 900
+
+
+def drawn(run: Run) -> dict[str, PortSeries]:
+    """By link the probed ports, each with at most about :data:`DRAWN` samples.
+
+    Those kept are samples as they were taken, the longest and the shortest queue of each stretch
+    among them: a line through them covers the same pixels. They stay in memory; whole series of
+    long runs do not.
+    """
+    cache = run.result.__dict__.setdefault("_drawn_ports", {})
+    if run.run not in cache:
+        cache[run.run] = _grouped(run, _covering)
+    return cache[run.run]
+
+
+def _covering(queue_bytes: np.ndarray) -> np.ndarray:
+    """Indices of the samples that a drawing needs."""
+    samples = len(queue_bytes)
+    if samples <= DRAWN:
+        return np.arange(samples)
+    edges = np.linspace(0, samples, DRAWN // 3 + 1).astype(int)
+    starts = edges[:-1]
+    stretch = np.repeat(np.arange(len(starts)), np.diff(edges))
+    # Of each stretch the first sample, the shortest and the longest queue.
+    kept = [starts, edges[-1:] - 1]
+    for sign in (1, -1):
+        kept.append(np.lexsort((sign * queue_bytes, stretch))[starts])
+    return np.unique(np.concatenate(kept))
+
+
+#: Samples of whole runs that are kept for the next question.
+_KEPT_SAMPLES = 1_000_000
+
+
+def _ports(run: Run) -> dict[str, PortSeries]:
+    """By link the probed ports of a run, whose table is gone through once."""
+    cache = run.result.__dict__.setdefault("_ports_by_run", {})
+    if run.run in cache:
+        cache[run.run] = found = cache.pop(run.run)  # the latest used is the last to go
+        return found
+    found = _grouped(run)
+    cache[run.run] = found
+    while len(cache) > 1 and sum(map(_samples, cache.values())) > _KEPT_SAMPLES:
+        cache.pop(next(iter(cache)))
+    return found
+
+
+def _samples(ports: dict[str, PortSeries]) -> int:
+    return sum(len(data.time_ns) for data in ports.values())
+
+
+def _grouped(
+    run: Run, kept: Callable[[np.ndarray], np.ndarray] | None = None
+) -> dict[str, PortSeries]:
+    """By link the samples of a run, or those of them that `kept` chooses by the queue.
+
+    One column is read after the other: all of a long run at once would take several times the
+    memory.
+    """
+    table = run.columns("port_series", ["node", "peer"])
+    rows = {f"{node}->{peer}": each for (node, peer), each in groups(table, ["node", "peer"])}
+    del table
+    time = column(run.columns("port_series", ["time_ns"]), "time_ns")
+    sums = {link: _Instants(time[each]) for link, each in rows.items()}
+    del time
+    index: dict[str, Any] = dict.fromkeys(rows, slice(None))
+    found: dict[str, dict[str, np.ndarray]] = {link: {} for link in rows}
+    for name in _COUNTERS:
+        values = column(run.columns("port_series", [name]), name)
+        for link, each in rows.items():
+            added = sums[link].add_up(values[each])
+            if name == "queue_bytes" and kept is not None:
+                index[link] = kept(added)
+            found[link][name] = added[index[link]]
+    return {
+        link: PortSeries(sums[link].time_ns[index[link]], **columns)
+        for link, columns in found.items()
+    }
+
+
+class _Instants:
+    """The sampling instants of a port, each with a sample of one or several priorities."""
+
+    def __init__(self, time_ns: np.ndarray) -> None:
+        self.time_ns, self._of = time_ns, None
+        if not np.all(time_ns[1:] > time_ns[:-1]):
+            self.time_ns, of = np.unique(time_ns, return_inverse=True)
+            self._of = of.astype(np.int32)
+
+    def add_up(self, values: np.ndarray) -> np.ndarray:
+        """Those of one instant."""
+        if self._of is None:
+            return values
+        return np.bincount(self._of, weights=values, minlength=len(self.time_ns))
+
+
+#: What is sampled, the queue first: it decides which samples a drawing needs.
+_COUNTERS = ("queue_bytes", "tx_bytes", "pause_frames", "paused_ns")
+
+
+def groups(table: pa.Table, names: list[str]) -> Iterator[tuple[tuple[Any, ...], np.ndarray]]:
+    """The rows that are alike in the columns `names`: their values there, and their indices."""
+    if table.num_rows == 0:
+        return
+    coded = [_codes(table, name) for name in names]
+    several = np.prod([len(values) for _, values in coded], dtype=float)
+    key = np.zeros(table.num_rows, dtype=np.int32 if several < 2**31 else np.int64)
+    for codes, values in coded:
+        key *= len(values)
+        key += codes
+    order = np.argsort(key, kind="stable").astype(np.int32)
+    cuts = np.flatnonzero(np.diff(key[order])) + 1
+    for rows in np.split(order, cuts):
+        yield tuple(values[codes[rows[0]]] for codes, values in coded), rows
+
+
+def _codes(table: pa.Table, name: str) -> tuple[np.ndarray, list[Any]]:
+    """A column as numbers, and the value of each number."""
+    values = table.column(name)
+    if pa.types.is_dictionary(values.type):  # maybe others from chunk to chunk
+        values = values.unify_dictionaries()
+    else:
+        values = values.dictionary_encode()
+    array = values.combine_chunks()
+    if isinstance(array, pa.ChunkedArray):
+        array = array.chunk(0)
+    return array.indices.to_numpy(), array.dictionary.to_pylist()
 
 
 def pauses_ns(run: Run, links: list[str] | tuple[str, ...], since_ns: float = 0.0) -> np.ndarray:
@@ -137,15 +257,41 @@ def pauses_ns(run: Run, links: list[str] | tuple[str, ...], since_ns: float = 0.
     return every[np.argsort(every[:, 0], kind="stable")]
 
 
+def pauses_by_link(run: Run) -> dict[str, np.ndarray]:
+    """By link the PAUSE intervals of a run, of all priorities: arrays (n, 2), by start."""
+    table = run.columns("pauses", ["node", "peer", "start_ns", "end_ns"])
+    every = np.column_stack([column(table, "start_ns"), column(table, "end_ns")])
+    found = {}
+    for (node, peer), rows in groups(table, ["node", "peer"]):
+        ours = every[rows]
+        found[f"{peer}->{node}"] = ours[np.argsort(ours[:, 0], kind="stable")]
+    return found
+
+
+def paused_by_link(run: Run) -> dict[str, float]:
+    """By link that was paused for how long (ns), all priorities added up; from the totals."""
+    table = run.table("ports").select(["node", "peer", "paused_ns"])
+    table = table.filter(pc.field("paused_ns") > 0)
+    total = table.group_by(["node", "peer"]).aggregate([("paused_ns", "sum")])
+    return {f"{r['peer']}->{r['node']}": r["paused_ns_sum"] for r in total.to_pylist()}
+
+
+def time_within(intervals: np.ndarray, until_ns: np.ndarray) -> np.ndarray:
+    """Time up to each of `until_ns` that lies within `intervals`, which do not overlap (ns)."""
+    lengths = np.cumsum(intervals[:, 1] - intervals[:, 0])
+    # It is linear between the ends of intervals.
+    inside = np.repeat(np.concatenate([[0.0], lengths]), 2)[1:-1]
+    return np.interp(until_ns, intervals.ravel(), inside)
+
+
 def merged(intervals: np.ndarray, gap_ns: float = 0.0) -> np.ndarray:
     """Join intervals (n, 2), sorted by start, that overlap or lie at most `gap_ns` apart."""
-    joined: list[list[float]] = []
-    for start, end in intervals:
-        if joined and start - joined[-1][1] <= gap_ns:
-            joined[-1][1] = max(joined[-1][1], end)
-        else:
-            joined.append([start, end])
-    return np.array(joined, dtype=float).reshape(-1, 2)
+    if not len(intervals):
+        return np.empty((0, 2))
+    start, end = intervals[:, 0], np.maximum.accumulate(intervals[:, 1])
+    first = np.flatnonzero(np.concatenate([[True], start[1:] - end[:-1] > gap_ns]))
+    last = np.append(first[1:], len(start)) - 1
+    return np.column_stack([start[first], end[last]]).astype(float)
 
 
 def rate_per_ms(time_ns: np.ndarray, counter: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

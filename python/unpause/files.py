@@ -1,0 +1,131 @@
+"""The tables of a result directory, read when they are asked for, whole or one run at a time."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from unpause import schema
+from unpause.errors import ResultError
+
+_BATCH = 1 << 17
+
+
+class TableFiles(Mapping[str, pa.Table]):
+    """Tables by name; a table's file is opened when the object is made, and read at first use.
+
+    Args:
+        directory: Result directory.
+        digests: SHA-256 of files by name, as the manifest has them.
+
+    Raises:
+        ResultError: a file is missing, is not what the run wrote, is no Parquet file, or lacks a
+            column; at any use, too.
+    """
+
+    def __init__(self, directory: Path, digests: Mapping[str, str]) -> None:
+        self._read: dict[str, pa.Table] = {}
+        self._files: dict[str, Path] = {}
+        self._rows: dict[str, int] = {}
+        for name in schema.TABLES:
+            file = directory / f"{name}.parquet"
+            if not file.is_file():
+                raise ResultError(f"{file}: missing; run the scenario again")
+            _check_digest(file, digests)
+            self._files[name] = file
+            with self._open(name) as opened:
+                self._rows[name] = opened.metadata.num_rows
+                _check_columns(name, opened.schema_arrow, file)
+
+    def __getitem__(self, name: str) -> pa.Table:
+        if name not in self._read:
+            # Not pq.read_table, which imports all of pyarrow.dataset and pandas.
+            with self._open(name) as file:
+                try:
+                    self._read[name] = file.read()
+                except (pa.ArrowException, OSError) as error:
+                    raise _unreadable(self._files[name], error) from error
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def rows(self, name: str) -> int:
+        """Number of rows of a table, which is not read for that."""
+        return self._rows[name]
+
+    def is_read(self, name: str) -> bool:
+        """Whether the whole of a table is in memory."""
+        return name in self._read
+
+    def of_run(self, name: str, run: int, columns: Sequence[str]) -> pa.Table:
+        """Some columns of the rows of one run; of the file, only the parts with that run are read.
+
+        Strings are dictionary-encoded.
+        """
+        wanted = ["run", *columns]
+        with self._open(name, schema.strings(name, columns)) as file:
+            groups = [g for g in range(file.num_row_groups) if _may_hold(file, g, run)]
+            batches = []
+            try:
+                for batch in file.iter_batches(_BATCH, groups, wanted):
+                    ours = batch.filter(pc.equal(batch.column("run"), run))
+                    if ours.num_rows:
+                        batches.append(ours)
+                none = file.schema_arrow.empty_table().select(wanted)
+            except (pa.ArrowException, OSError) as error:
+                raise _unreadable(self._files[name], error) from error
+        table = pa.Table.from_batches(batches) if batches else none
+        return table.drop_columns(["run"])
+
+    def _open(self, name: str, strings: Sequence[str] = ()) -> pq.ParquetFile:
+        file = self._files[name]
+        try:
+            return pq.ParquetFile(
+                file,
+                read_dictionary=list(strings),
+                memory_map=False,
+                buffer_size=1 << 16,
+                pre_buffer=False,
+            )
+        except (pa.ArrowException, OSError) as error:
+            raise _unreadable(file, error) from error
+
+
+def _may_hold(file: pq.ParquetFile, group: int, run: int) -> bool:
+    """Whether a row group may hold rows of a run, by its statistics; column 0 is `run`."""
+    statistics = file.metadata.row_group(group).column(0).statistics
+    if statistics is None or not statistics.has_min_max:
+        return True
+    return statistics.min <= run <= statistics.max
+
+
+def _check_digest(file: Path, digests: Mapping[str, str]) -> None:
+    expected = digests.get(file.name)
+    if expected is None:
+        return
+    with file.open("rb") as contents:
+        found = hashlib.file_digest(contents, "sha256").hexdigest()
+    if found != expected:
+        raise ResultError(
+            f"{file}: damaged: it is not what the run wrote (its SHA-256 is another than the "
+            "manifest's); run the scenario again"
+        )
+
+
+def _unreadable(file: Path, error: Exception) -> ResultError:
+    return ResultError(f"{file}: not a readable Parquet file: {error}")
+
+
+def _check_columns(name: str, found: pa.Schema, file: Path) -> None:
+    for column in schema.TABLES[name]:
+        if column.name not in found.names:
+            raise ResultError(f"{file}: no column {column.name!r}; found {', '.join(found.names)}")
