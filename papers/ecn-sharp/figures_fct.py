@@ -86,7 +86,7 @@ def draw_t2(result: Result) -> Figure:
     axes[0].set_ylabel(f"FCT over that at {smallest:g} KB")
     axes[1].set_ylabel("FCT (ms)")
     axes[1].set_ylim(bottom=0)
-    legend(figure, list(axes), columns=4)
+    legend(figure, list(axes))
     _say(figure, result)
     return figure
 
@@ -123,7 +123,7 @@ def draw_t3(result: Result) -> Figure:
     for ax in axes:
         ax.set_xlabel("largest RTT over smallest")
         ax.set_xticks(spreads)
-    legend(figure, list(axes), columns=3)
+    legend(figure, list(axes))
     _say(figure, result)
     return figure
 
@@ -173,7 +173,7 @@ def draw_s5(result: Result) -> Figure:
         ax.set_title(measure.title, fontweight="bold")
         ax.set_xlabel("pst_target (us)")
     axes[0].set_ylabel("FCT over that at 10 us, 240 us")
-    legend(figure, list(axes), columns=4)
+    legend(figure, list(axes))
     return figure
 
 

@@ -216,7 +216,7 @@ def draw_packets(result: Result) -> Figure:
     for ax in axes[-1]:
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         ax.set_xlabel("time (ms)")
-    legend(figure, list(axes[0]), columns=3)
+    legend(figure, list(axes[0]))
     note(
         figure,
         f"C = {PACKETS_CAPACITY_BPS / 1e9:g} Gb/s, T = {PACKETS_PERIOD_S * 1e6:g} µs, w_min 1/128; "

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import tomli_w
 
 from unpause import schema, series
@@ -259,7 +260,7 @@ def statistics(run: Run) -> dict[str, float | int | None]:
     flows, ports = run.table("flows"), run.table("ports")
 
     def total(table: pa.Table, name: str) -> int:
-        return int(sum(table.column(name).to_pylist()))
+        return int(pc.sum(table.column(name)).as_py() or 0)
 
     found: dict[str, float | int | None] = {
         "flows_sized": flows.num_rows - flows.column("size_bytes").null_count,
@@ -267,7 +268,7 @@ def statistics(run: Run) -> dict[str, float | int | None]:
         "retransmitted_packets": total(flows, "retransmitted_packets"),
         "pause_events": total(ports, "pause_events"),
         "paused_ns": float(series.column(ports, "paused_ns").sum()),
-        "max_queue_bytes": max(ports.column("max_queue_bytes").to_pylist(), default=0),
+        "max_queue_bytes": pc.max(ports.column("max_queue_bytes")).as_py() or 0,
     }
     for name, pattern in (("fct_ns", "fct_{}_ns"), ("slowdown", "slowdown_{}")):
         values = series.column(flows, name)

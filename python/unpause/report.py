@@ -1,8 +1,9 @@
-"""The report of a result directory: figures, claims and tables in one offline HTML file.
+"""The report of a result directory: sentences, figures, claims and tables in one offline file.
 
 ``python -m unpause.report DIR`` draws the figures, judges the claims, writes ``report.html``,
 ``figures/*.png``, ``figures/*.svg``, ``claims.json`` and ``claims.parquet`` into DIR, ``report.json``
-with the names of them all, and prints the claims.
+with the names of them all, and prints what each scheme came to; with ``--claims`` it prints the
+claims. Of the directory of a sweep it writes ``report.html``, ``figures/sweep.*`` and ``sweep.csv``.
 """
 
 from __future__ import annotations
@@ -11,26 +12,26 @@ import argparse
 import base64
 import json
 import os
-import shutil
 import sys
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+import pyarrow as pa
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import unpause
 from unpause import claims as claims_module
-from unpause import figures, schema
+from unpause import figures, grouped, notices, schema, sentences, textual
 from unpause.claims import Claim, ClaimsError, Verdict
-from unpause.result import Result, ResultError, load, warning_text
+from unpause.figures.sweep import draw_runs
+from unpause.notices import Notices
+from unpause.result import Result, ResultError, load
 from unpause.summary import by_priority, summarise
 
 _LARGEST_SVG = 1_500_000  # bytes; larger drawings are embedded as PNG
-_MOST_OF_A_KIND = 4
 
 
 @dataclass
@@ -43,6 +44,8 @@ class Report:
         drawn: Names of the figures drawn.
         skipped: Names of figures with nothing to show, and why.
         problems: What could not be done at all, one sentence each.
+        sentences: Scheme and what it came to.
+        notices: What the runs found odd.
     """
 
     path: Path
@@ -50,6 +53,8 @@ class Report:
     drawn: list[str] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    sentences: list[tuple[str, str]] = field(default_factory=list)
+    notices: Notices = field(default_factory=Notices)
 
 
 @dataclass(frozen=True)
@@ -74,26 +79,28 @@ def build(directory: str | Path) -> Report:
     except ClaimsError as error:
         report.problems.append(f"Claims were not judged: {error}.")
     claims_module.write(report.claims, path)
+    report.sentences = sentences.of_result(result)
+    report.notices = notices.of_result(result)
     names = [*dict.fromkeys([*wanted.get("figures", []), *figures.GENERIC])]
     pictures = _draw(result, names, report)
+    runs = grouped.Runs.of_result(result)
     html = (
         _environment()
         .get_template("report.html")
         .render(
             result=result,
             report=report,
-            warnings=[*condensed(result.manifest.get("warnings", [])), *report.problems],
+            warnings=[*report.notices.warnings, *report.problems],
             pictures=pictures,
-            summary=summarise(result),
+            summary=summarise(runs),
+            seeds=runs.seeds,
             priorities=by_priority(result),
             schemas=schema.TABLES,
             counts=verdict_counts(report.claims),
             version=unpause.__version__,
         )
     )
-    unfinished = path / "report.html.tmp"
-    unfinished.write_text(html, "utf-8")
-    os.replace(unfinished, report.path)
+    _write(report.path, html)
     _note_files(report)
     return report
 
@@ -102,8 +109,14 @@ def _note_files(report: Report) -> None:
     """Says which files are the report's: they go when another result takes this one's place."""
     figures = [f"figures/{name}.{kind}" for name in report.drawn for kind in ("png", "svg")]
     names = [report.path.name, "report.json", "claims.json", "claims.parquet", *figures]
-    text = json.dumps({"files": names}, indent=2) + "\n"
-    report.path.with_name("report.json").write_text(text, "utf-8")
+    _write(report.path.with_name("report.json"), json.dumps({"files": names}, indent=2) + "\n")
+
+
+def _write(path: Path, text: str) -> None:
+    """Writes a file so that it is there whole or not at all."""
+    unfinished = path.with_name(f"{path.name}.tmp")
+    unfinished.write_text(text, "utf-8")
+    os.replace(unfinished, path)
 
 
 def _draw(result: Result, names: Sequence[str], report: Report) -> list[_Picture]:
@@ -111,7 +124,8 @@ def _draw(result: Result, names: Sequence[str], report: Report) -> list[_Picture
     folder = result.directory / "figures"
     folder.mkdir(exist_ok=True)
     pictures = []
-    for name in names:
+    for number, name in enumerate(names, start=1):
+        _progress(f"drawing {number} of {len(names)}: {name}")
         try:
             figure = figures.draw(result, name)
         except figures.NothingToDraw as error:
@@ -123,7 +137,15 @@ def _draw(result: Result, names: Sequence[str], report: Report) -> list[_Picture
         png, svg = figures.save(figure, folder, name)
         report.drawn.append(name)
         pictures.append(_Picture(name, figures.FIGURES[name].title, _data_uri(png, svg)))
+    _progress("")
     return pictures
+
+
+def _progress(text: str) -> None:
+    """What is being done, on one line of a terminal."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[2K{text[: textual.width() - 1]}")
+        sys.stderr.flush()
 
 
 def _data_uri(png: Path, svg: Path) -> str:
@@ -144,29 +166,17 @@ def _environment() -> Environment:
     )
 
 
-def condensed(warnings: Sequence[Any]) -> list[str]:
-    """Warnings as text; of each kind the first four, and how many more there are.
-
-    A sweep has the same thing to say in many of its runs.
-    """
-    texts: list[str] = []
-    kinds: Counter[str] = Counter()
-    for warning in warnings:
-        kind = warning.get("kind", "") if isinstance(warning, dict) else ""
-        kinds[kind] += 1
-        if kinds[kind] <= _MOST_OF_A_KIND or not kind:
-            texts.append(warning_text(warning))
-    for kind, count in kinds.items():
-        if kind and count > _MOST_OF_A_KIND:
-            texts.append(f"{count - _MOST_OF_A_KIND} more of the kind {kind}; see manifest.json.")
-    return texts
-
-
 def verdict_counts(claims: Sequence[Claim]) -> str:
     """A sentence such as "13 claims: 9 reproduced, 4 not reproduced."."""
     count = Counter(c.verdict for c in claims)
     parts = ", ".join(f"{count[v]} {v.value}" for v in Verdict if count[v])
     return f"{len(claims)} claim{'s' if len(claims) != 1 else ''}: {parts}." if claims else ""
+
+
+def headline(claims: Sequence[Claim]) -> str:
+    """For a page's title, such as "9 of 13 claims reproduced"."""
+    held = sum(claim.verdict is Verdict.REPRODUCED for claim in claims)
+    return f"{held} of {len(claims)} claims reproduced" if claims else "what was measured"
 
 
 def claims_text(claims: Sequence[Claim], width: int = 120) -> str:
@@ -216,27 +226,100 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m unpause.report",
         description="Draw the figures and judge the claims of a result directory.",
     )
-    parser.add_argument("directory", help="a directory that `unpause run` has written")
-    parser.add_argument("--width", type=int, help="columns of the claims table")
+    parser.add_argument("directory", help="a directory of `unpause run` or `unpause sweep`")
+    parser.add_argument("--claims", action="store_true", help="show the claims, one by one")
+    parser.add_argument("--width", type=int, help="columns of what is printed")
     options = parser.parse_args(arguments)
+    # It gives memory back where Arrow's own allocators keep it: half as much for long series.
+    pa.set_memory_pool(pa.system_memory_pool())
     try:
-        report = build(options.directory)
+        if grouped.is_sweep(Path(options.directory)):
+            built = build_sweep(options.directory)
+        else:
+            built = build(options.directory)
     except (ResultError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("interrupted: no report was drawn; the tables are complete", file=sys.stderr)
         return 130
-    width = options.width or min(160, max(80, shutil.get_terminal_size((120, 24)).columns))
-    if report.claims:
-        print(claims_text(report.claims, width))
-        print()
-    for title, why in report.skipped.items():
-        print(f"not drawn: {title}: {why}")
-    for problem in report.problems:
-        print(f"warning: {problem}")
-    print(f"report: {report.path}")
+    columns = textual.width(options.width)
+    if options.claims:
+        print(claims_text(built.claims, columns) or "The scenario names no claims.")
+        return 0
+    print("\n".join(closing(built, columns)))
     return 0
+
+
+def closing(built: Report, columns: int) -> list[str]:
+    """What a command says at the end: sentences, then where to look."""
+    lines = []
+    if built.sentences:
+        lines += [textual.said(built.sentences, columns), ""]
+    for problem in built.problems:
+        lines.append(f"warning: {problem}")
+    folder = built.path.parent
+    if built.drawn:
+        lines.append(f"picture: {folder / 'figures' / built.drawn[0]}.png")
+    lines.append(f"report: {built.path}")
+    if built.claims:
+        _, _, counts = verdict_counts(built.claims).removesuffix(".").partition(": ")
+        lines.append(f"claims: {counts}")
+        lines.append(f"        see them: python -m unpause.report {folder} --claims")
+    return lines
+
+
+def build_sweep(directory: str | Path) -> Report:
+    """Write the report of a sweep's directory: table, chart, CSV.
+
+    Raises:
+        ResultError: `directory` holds no table of a sweep.
+    """
+    path = Path(directory)
+    about, table = grouped.sweep_table(path)
+    title = (about.get("scenario") or {}).get("title") or "Sweep"
+    runs = grouped.Runs.of_sweep(table, title)
+    report = Report(path / "report.html")
+    pictures = []
+    if runs.rows:
+        try:
+            with figures.style.style():
+                figure = draw_runs(runs)
+            (path / "figures").mkdir(exist_ok=True)
+            png, svg = figures.save(figure, path / "figures", "sweep")
+            report.drawn.append("sweep")
+            pictures.append(_Picture("sweep", figures.FIGURES["sweep"].title, _data_uri(png, svg)))
+        except figures.NothingToDraw as error:
+            report.skipped[figures.FIGURES["sweep"].title] = str(error)
+    failed = [f"{label}: {why}" for label, why in (about.get("failed") or {}).items()]
+    report.notices.warnings = failed
+    _write(path / "sweep.csv", csv_text(table))
+    html = (
+        _environment()
+        .get_template("sweep.html")
+        .render(
+            title=title,
+            about=about,
+            runs=runs,
+            report=report,
+            warnings=failed,
+            pictures=pictures,
+            summary=summarise(runs) if runs.rows else None,
+            seeds=runs.seeds,
+            version=unpause.__version__,
+        )
+    )
+    _write(report.path, html)
+    return report
+
+
+def csv_text(table: pa.Table) -> str:
+    """A table as CSV: a line of column names, then the rows; nothing for null."""
+    from pyarrow import csv
+
+    sink = pa.BufferOutputStream()
+    csv.write_csv(table, sink, csv.WriteOptions(quoting_style="needed"))
+    return sink.getvalue().to_pybytes().decode("utf-8")
 
 
 if __name__ == "__main__":

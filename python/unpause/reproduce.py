@@ -27,7 +27,7 @@ import tomli_w
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import unpause
-from unpause import api, figures, report
+from unpause import api, figures, notices, report
 from unpause import papers as rooms
 from unpause.claims import Claim, Verdict
 from unpause.errors import ScenarioError
@@ -253,7 +253,7 @@ def _skipped(built: report.Report, wanted: Sequence[str]) -> list[str]:
 
 
 def _warnings(result: Result) -> list[str]:
-    return report.condensed(result.manifest.get("warnings", []))
+    return notices.of_result(result).warnings
 
 
 def _page(paper: str, done: Sequence[Done], full: bool) -> str:
@@ -266,6 +266,7 @@ def _page(paper: str, done: Sequence[Done], full: bool) -> str:
     )
     return environment.get_template("reproduce.html").render(
         paper=rooms.stated(paper)["name"],
+        headline=report.headline([claim for d in done for claim in d.claims]),
         done=done,
         full=full,
         counts=report.verdict_counts([claim for d in done for claim in d.claims]),
@@ -304,6 +305,7 @@ def write_markdown(
     notes = page.with_name("notes.md")
     text = environment.get_template("reproduce.md").render(
         paper=rooms.stated(paper)["name"],
+        headline=report.headline([claim for d in done for claim in d.claims]),
         name=paper,
         done=copied,
         full=full,

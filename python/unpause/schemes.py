@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 #: The PCN paper's schemes in the order in which they are always shown.
 ORDER = ("PFC", "QCN", "DCQCN", "TIMELY", "PCN")
@@ -15,7 +16,37 @@ _COLOURS = {
     "TIMELY": "#009E73",
     "PCN": "#D55E00",
 }
-_SPARE_COLOURS = ("#0072B2", "#CC79A7", "#8C6D1F", "#7A4FBF", "#000000")
+# Okabe and Ito's others, then of Paul Tol's muted palette what differs from them in lightness.
+_SPARE_COLOURS = (
+    "#0072B2",
+    "#CC79A7",
+    "#8C6D1F",
+    "#7A4FBF",
+    "#000000",
+    "#882255",
+    "#B8C425",
+    "#117733",
+    "#A9A9A9",
+    "#F4A6B7",
+)
+_DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+_MARKERS = ("o", "s", "^", "D", "v", "P")
+
+#: More schemes than this in one panel cannot be told apart.
+MOST_TOGETHER = 10
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a scheme is drawn: no other one in the same figure has the same colour and line."""
+
+    colour: str
+    dash: str | tuple[int, tuple[int, ...]]
+    marker: str
+
+
+class TooMany(Exception):
+    """There are more schemes than colours; the message is a sentence for the reader."""
 
 
 def canonical(name: str) -> str:
@@ -32,13 +63,39 @@ def ordered(names: Iterable[str]) -> list[str]:
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:
-    """Colour of each of `names`; a scheme of the paper has the same colour everywhere."""
+    """Colour of each of `names`; a scheme of the paper has the same colour everywhere.
+
+    Raises:
+        TooMany: there are not as many colours.
+    """
     chosen: dict[str, str] = {}
-    spare = 0
+    spare = iter(_SPARE_COLOURS)
     for name in ordered(names):
         colour = _COLOURS.get(canonical(name))
         if colour is None or colour in chosen.values():
-            colour = _SPARE_COLOURS[spare % len(_SPARE_COLOURS)]
-            spare += 1
+            colour = next(spare, None)
+            if colour is None:
+                raise TooMany(f"There are more schemes than the {len(chosen)} colours.")
         chosen[name] = colour
     return chosen
+
+
+def looks(names: Sequence[str]) -> dict[str, Look]:
+    """Colour, dashes and marker of each of `names`, of which no two are alike in both.
+
+    Raises:
+        TooMany: there are not as many colours.
+    """
+    colour = colours(names)
+    return {
+        name: Look(colour[name], _DASHES[i % len(_DASHES)], _MARKERS[i % len(_MARKERS)])
+        for i, name in enumerate(colour)
+    }
+
+
+def together(names: Sequence[str]) -> list[list[str]]:
+    """`names` in groups of at most :data:`MOST_TOGETHER`, of equal size if that can be."""
+    names = ordered(names)
+    groups = -(-len(names) // MOST_TOGETHER)
+    size = -(-len(names) // max(1, groups))
+    return [names[i : i + size] for i in range(0, len(names), size)]

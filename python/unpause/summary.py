@@ -1,64 +1,56 @@
-"""A few numbers for each run, and for each priority of it: what the report shows first."""
+"""A few numbers for each scheme, and for each priority of it: what a report shows in tables."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause import series
+from unpause import series, text
+from unpause.grouped import Runs, cell, value_text
 from unpause.result import Result, Run
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A table of text: heads with units, and rows."""
+    """A table of text.
+
+    Attributes:
+        heads: What stands in the columns.
+        rows: Their cells.
+        noise: By row the columns whose numbers differ from the first scheme's by chance only.
+    """
 
     heads: list[str]
     rows: list[list[str]]
+    noise: list[set[int]] = field(default_factory=list)
 
 
-def summarise(result: Result) -> Summary:
-    """Summary of every run, schemes in their fixed order."""
-    swept = result.sweep_columns
-    heads = [
-        "scheme",
-        *swept,
-        "PAUSE frames",
-        "paused, all ports (ms)",
-        "longest queue (KB)",
-        "marked packets",
-        "notifications",
-        "dropped packets",
-        "flows completed",
-        "FCT p50 (ms)",
-        "FCT p99 (ms)",
-    ]
-    rows = [_row(run, swept) for scheme in result.schemes for run in result.runs_of(scheme)]
-    return Summary(heads, rows)
+def summarise(runs: Runs) -> Summary:
+    """Mean and interval over the seeds, a row for each scheme at each combination of values.
 
-
-def _row(run: Run, swept: list[str]) -> list[str]:
-    ports = run.table("ports")
-    row = run.row
-    return [
-        run.scheme,
-        *(f"{row[name]:g}" for name in swept),
-        f"{row['pause_frames']:,}",
-        _paused_ms(ports),
-        _longest_kb(ports),
-        f"{row['marked_packets']:,}",
-        f"{row['notifications']:,}",
-        f"{row['dropped_packets']:,}",
-        f"{row['flows_completed']:,} of {row['flows_started']:,}",
-        *_fct_ms(run.table("flows")),
-    ]
+    Columns that are 0 in all rows are left out.
+    """
+    measures = runs.telling()
+    several = runs.seeds > 1
+    heads = ["scheme", *runs.axes, *(["seeds"] if several else []), *(m.name for m in measures)]
+    first = {group.values: group for group in runs.of_scheme(runs.schemes[0])}
+    rows, noise = [], []
+    for group in runs.groups:
+        values = zip(runs.axes, group.values, strict=True)
+        row = [group.scheme, *(value_text(name, value) for name, value in values)]
+        row += [str(len(group.rows))] if several else []
+        base = first.get(group.values)
+        apart = [group.against(base, m) if base and base is not group else None for m in measures]
+        noise.append({len(row) + i for i, d in enumerate(apart) if d is not None and d.noise})
+        rows.append([*row, *(cell(group, m) for m in measures)])
+    return Summary(heads, rows, noise)
 
 
 def by_priority(result: Result) -> Summary:
-    """The same by priority, without rows if all packets but control packets are of one."""
+    """A row for each priority of each run, none if all but control packets are of one priority."""
     swept = result.sweep_columns
     heads = [
         "scheme",
@@ -66,13 +58,13 @@ def by_priority(result: Result) -> Summary:
         "priority",
         "frames sent",
         "PAUSE frames",
-        "paused, all ports (ms)",
-        "longest queue (KB)",
-        "marked frames",
-        "dropped frames",
-        "flows completed",
-        "FCT p50 (ms)",
-        "FCT p99 (ms)",
+        "time paused",
+        "longest queue",
+        "marked",
+        "dropped",
+        "flows done",
+        "FCT p50",
+        "FCT p99",
     ]
     rows = []
     for run in (run for scheme in result.schemes for run in result.runs_of(scheme)):
@@ -84,37 +76,34 @@ def by_priority(result: Result) -> Summary:
 
 
 def _row_of(run: Run, swept: list[str], priority: int) -> list[str]:
-    ours = pc.field("priority") == priority
-    ports, flows = run.table("ports").filter(ours), run.table("flows").filter(ours)
-    completed = flows.num_rows - flows.column("fct_ns").null_count
+    ports, flows = (_with_priority(run.table(name), priority) for name in ("ports", "flows"))
     return [
         run.scheme,
-        *(f"{run.row[name]:g}" for name in swept),
+        *(value_text(name, run.row[name]) for name in swept),
         str(priority),
         *(f"{_sum(ports, name):,}" for name in ("tx_packets", "pause_frames")),
-        _paused_ms(ports),
-        _longest_kb(ports),
+        text.time(_sum(ports, "paused_ns")),
+        text.size(pc.max(ports.column("max_queue_bytes")).as_py() or 0),
         *(f"{_sum(ports, name):,}" for name in ("marked_packets", "dropped_packets")),
-        f"{completed:,} of {flows.num_rows:,}" if flows.num_rows else "—",
-        *_fct_ms(flows),
+        *_done_and_fct(flows),
     ]
+
+
+def _with_priority(table: pa.Table, priority: int) -> pa.Table:
+    return table.filter(pc.equal(table.column("priority"), priority))
 
 
 def _sum(table: pa.Table, column: str) -> float:
     return pc.sum(table.column(column)).as_py() or 0
 
 
-def _paused_ms(ports: pa.Table) -> str:
-    return f"{_sum(ports, 'paused_ns') / 1e6:,.2f}"
-
-
-def _longest_kb(ports: pa.Table) -> str:
-    return f"{(pc.max(ports.column('max_queue_bytes')).as_py() or 0) / 1e3:,.0f}"
-
-
-def _fct_ms(flows: pa.Table) -> tuple[str, str]:
-    fct = series.column(flows.filter(pc.is_valid(pc.field("fct_ns"))), "fct_ns") / 1e6
+def _done_and_fct(flows: pa.Table) -> tuple[str, str, str]:
+    """How many of the flows that have a size were completed; median and p99 of their FCT."""
+    sized = flows.num_rows - flows.column("size_bytes").null_count
+    fct = series.column(flows, "fct_ns")
+    fct = fct[~np.isnan(fct)]
+    done = f"{len(fct):,} of {sized:,}" if sized else "-"
     if not len(fct):
-        return "—", "—"
+        return done, "-", "-"
     p50, p99 = np.percentile(fct, (50, 99))
-    return f"{p50:.3g}", f"{p99:.3g}"
+    return done, text.time(p50), text.time(p99)

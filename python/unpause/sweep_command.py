@@ -15,11 +15,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from unpause import axes
+import pyarrow as pa
+
+from unpause import axes, grouped, report, textual
 from unpause.errors import ScenarioError, SweepError
+from unpause.summary import Summary, summarise
 from unpause.sweep import PointsFailed, SweepProgress, shown, sweep
 
 _MOST_FAILED = 10
+_MOST_ROWS = 40
 _CONNECT_S = 10
 
 
@@ -104,7 +108,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if client is not None:
                 client.close()
     except PointsFailed as error:
-        print(f"{error.table.num_rows} rows: {out / 'sweep.parquet'}")
+        if error.table.num_rows:
+            _show(error.table, out)
         for number, (label, why) in enumerate(error.failed.items()):
             if number == _MOST_FAILED:
                 more = len(error.failed) - number
@@ -128,8 +133,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     done = last[-1]
     kept = f", {done.kept} of them kept from before" if done.kept else ""
     print(f"{done.points} points in {time.monotonic() - started:.1f} s{kept}")
-    print(f"{table.num_rows} rows: {out / 'sweep.parquet'}")
+    _show(table, out)
     return 0
+
+
+def _show(table: pa.Table, out: Path) -> None:
+    """The table of means on the terminal; chart, report and CSV in the directory."""
+    columns = textual.width()
+    runs = grouped.Runs.of_sweep(table)
+    summary = summarise(runs)
+    if len(summary.rows) > _MOST_ROWS:
+        rest = len(summary.rows) - _MOST_ROWS
+        summary = Summary(summary.heads, summary.rows[:_MOST_ROWS], summary.noise[:_MOST_ROWS])
+        print(f"{textual.table(summary, columns)}\n… {rest} more rows: in the report")
+    else:
+        print(textual.table(summary, columns))
+    if runs.seeds > 1:
+        told = (
+            f"Means over {runs.seeds} seeds, ± half of their 95 % interval. In brackets: the "
+            f"difference from {runs.schemes[0]} at the same values is within noise (t-test, 5 %)."
+        )
+        print(textual.wrapped(told, columns))
+    print(f"{table.num_rows} rows: {out / 'sweep.parquet'}, {out / 'sweep.csv'}")
+    try:
+        built = report.build_sweep(out)
+    except OSError as error:
+        print(f"warning: the report was not written: {error}", file=sys.stderr)
+        return
+    print("\n".join(report.closing(built, columns)))
 
 
 def _say_how_to_go_on(done: SweepProgress, out: Path) -> None:

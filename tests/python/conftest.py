@@ -47,7 +47,7 @@ class Builder:
     def run(self, scheme: str, run: int | None = None, seed: int = 1, **swept: float) -> int:
         number = len(self.rows["runs"]) if run is None else run
         self.swept = list(swept)
-        self.add("runs", run=number, scheme=scheme, seed=seed, **swept)
+        self.add("runs", run=number, scheme=scheme, seed=seed, simulated_ns=25 * MS, **swept)
         return number
 
     def flow(self, run: int, traffic: str, **row: Any) -> None:
@@ -216,9 +216,21 @@ def pcn_f2() -> Callable[[], Builder]:
                     node=peer,
                     peer=node,
                     priority=3,
+                    rate_bps=40_000_000_000,
+                    tx_bytes=50_000_000,
                     max_queue_bytes=500_000,
                     paused_ns=2.8 * MS if scheme == "PFC" and link != "S0->S1" else 0.0,
                 )
+                if scheme == "PFC" and link != "S0->S1":
+                    made.add(
+                        "ports",
+                        run=run,
+                        scheme=scheme,
+                        node=node,
+                        peer=peer,
+                        priority=3,
+                        pause_events=53,
+                    )
         for link, start in (("S1->S0", 0.247), ("S0->H0", 0.484), ("S0->H1", 0.484)):
             at = burst + start
             while at < burst + 3.2:

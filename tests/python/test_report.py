@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+import warnings
 from collections.abc import Callable
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -11,15 +12,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import unpause
 from conftest import MS, Builder
-from unpause import NothingToDraw, figures, report
+from unpause import NothingToDraw, figures, notices, report, schemes, series
 from unpause.figures.fct import size_bins
+from unpause.figures.style import legend, log_ticks
 from unpause.summary import by_priority
 
 
-def web_search(builder: Builder, flows: int = 200) -> Builder:
+def web_search(builder: Builder, flows: int = 4000) -> Builder:
     """Two schemes with flows of many sizes."""
     sizes = np.geomspace(1_000, 30_000_000, flows)
     for scheme, factor in (("DCQCN", 3.0), ("PCN", 1.5)):
@@ -41,7 +44,7 @@ def of_f2(name: str) -> bool:
         return name in ("pcn-f2", "pcn-f3", "pcn-f10", "pcn-f15", "pcn-f16")
     if name.startswith("ecn-sharp-"):
         return name == "ecn-sharp-t4"
-    return name not in ("fct-slowdown", "cioq-load") and not name.startswith("capfc-")
+    return name not in ("fct-slowdown", "sweep", "cioq-load") and not name.startswith("capfc-")
 
 
 @pytest.mark.parametrize("name", [n for n in figures.FIGURES if of_f2(n)])
@@ -230,7 +233,9 @@ def test_slowdown_by_size(builder: Builder) -> None:
     dcqcn, pcn = p99.get_lines()
     np.testing.assert_allclose(dcqcn.get_ydata(), 3.0)
     np.testing.assert_allclose(pcn.get_ydata(), 1.5)
-    assert len(pcn.get_xdata()) == 20
+    # Ten of 1000 flows lie beyond p99; of 4000 that makes four bins.
+    assert len(pcn.get_xdata()) == 4
+    assert len(p50.get_lines()[0].get_xdata()) == 20
 
 
 def test_size_bins_hold_five_percent_each_in_order_of_size() -> None:
@@ -239,6 +244,185 @@ def test_size_bins_hold_five_percent_each_in_order_of_size() -> None:
     assert {len(b) for b in bins} == {50}
     for low, high in pairwise(bins):
         assert size[low].max() < size[high].min()
+
+
+def test_the_distribution_is_of_all_flows_that_have_a_size(builder: Builder) -> None:
+    run = builder.run("TIMELY")
+    for fct_ms in (3.03, 3.1, 3.2, None):
+        fct_ns = None if fct_ms is None else fct_ms * MS
+        builder.flow(run, "incast", size_bytes=64_000, fct_ns=fct_ns)
+    builder.flow(run, "bystander")  # endless: it cannot complete
+    figure = figures.draw(builder.result(), "fct-cdf")
+    (line,) = figure.axes[0].get_lines()
+    np.testing.assert_allclose(line.get_ydata(), [0, 25, 50, 75, 75])
+    assert "TIMELY: 1 of 4." in figure._supxlabel.get_text()
+    assert len(labels_of(figure.axes[0].xaxis)) >= 3
+
+
+def labels_of(axis) -> list[str]:
+    """Labels of an axis that are within its limits."""
+    low, high = sorted(axis.get_view_interval())
+    axis.figure.draw_without_rendering()
+    return [
+        label.get_text()
+        for at, label in zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=True)
+        if low <= at <= high and label.get_text()
+    ]
+
+
+@pytest.mark.parametrize(("low", "high"), [(3.03, 3.23), (1, 3.9), (0.7, 8), (0.02, 900), (5, 50)])
+def test_logarithmic_axes_have_three_labels_at_least(low: float, high: float) -> None:
+    figure = Figure()
+    ax = figure.subplots()
+    ax.plot([low, high], [1, 2])
+    ax.set_xscale("log")
+    log_ticks(ax.xaxis)
+    assert 3 <= len(labels_of(ax.xaxis)) <= 10
+
+
+def test_no_two_schemes_look_alike_and_ten_share_a_panel() -> None:
+    names = [f"scheme {i}" for i in range(24)]
+    groups = schemes.together(names)
+    assert [len(group) for group in groups] == [8, 8, 8]
+    for group in (*groups, ["PFC", "QCN", *names[:8]]):
+        looks = schemes.looks(group)
+        assert len(set(looks.values())) == len({look.colour for look in looks.values()})
+        assert len(set(looks.values())) == len(group)
+    with pytest.raises(schemes.TooMany):
+        schemes.colours(names)
+
+
+def test_many_schemes_have_panels_of_their_own(builder: Builder) -> None:
+    for i in range(24):
+        run = builder.run(f"scheme {i}")
+        for fct_ms in (1.0, 2.0 + i):
+            builder.flow(run, "x", size_bytes=1000, fct_ns=fct_ms * MS)
+    figure = figures.draw(builder.result(), "fct-cdf")
+    assert [len(ax.get_lines()) for ax in figure.axes if ax.get_visible()] == [8, 8, 8]
+
+
+def test_odd_names_of_schemes_stand_in_the_legend_as_they_are(
+    builder: Builder, tmp_path: Path
+) -> None:
+    names = ["_hidden", "PFC $5 and $6", "a very long name of a scheme, with commas, 12345"]
+    for name in names:
+        run = builder.run(name)
+        for fct_ms in (1.0, 2.0):
+            builder.flow(run, "x", size_bytes=1000, fct_ns=fct_ms * MS)
+    figure = figures.draw(builder.result(), "fct-cdf")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figures.save(figure, tmp_path, "odd")
+    (shown,) = figure.legends
+    texts = [text.get_text().removeprefix("\u200b") for text in shown.get_texts()]
+    assert sorted(texts) == sorted(names)
+
+
+def test_legends_fill_rows_from_left_to_right() -> None:
+    figure = Figure(figsize=(7.2, 3))
+    ax = figure.subplots()
+    names = [f"a scheme with a long name {i}" for i in range(5)]
+    for name in names:
+        ax.plot([0, 1], label=name)
+    legend(figure, ax)
+    figure.draw_without_rendering()
+    boxes = {t.get_text(): t.get_window_extent() for t in figure.legends[0].get_texts()}
+    order = sorted(boxes, key=lambda name: (-round(boxes[name].y0), boxes[name].x0))
+    assert order == names
+
+
+def test_pauses_are_drawn_without_probes(builder: Builder) -> None:
+    run = builder.run("PFC")
+    for start in np.arange(1, 3, 0.1):
+        builder.pause(run, "S1->S0", start, start + 0.05)
+    builder.add("ports", run=run, scheme="PFC", node="S0", peer="S1", paused_ns=1.0 * MS)
+    ax = figures.draw(builder.result(), "pause").axes[0]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["S1->S0"]
+    assert len(ax.collections[0].get_paths()) == 20
+    assert [text.get_text() for text in ax.texts] == ["1.00 ms, 4 %"]
+    # Nothing happens after 3 ms of 25.
+    assert ax.get_xlim()[1] < 3.3
+
+
+def test_a_lane_of_many_pauses_shows_their_share_of_time() -> None:
+    every = np.array([[i * 10.0, i * 10.0 + 5.0] for i in range(100)])
+    share = np.diff(series.time_within(every, np.linspace(0, 1000, 11))) / 100
+    np.testing.assert_allclose(share, 0.5)
+    inside = series.time_within(every, np.array([0.0, 3.0, 7.0, 12.0, 2000.0]))
+    np.testing.assert_allclose(inside, [0, 3, 5, 7, 500])
+
+
+def test_use_of_links_comes_from_totals(builder: Builder) -> None:
+    run = builder.run("PFC")
+    builder.flow(run, "x", size_bytes=10_000_000, start_ns=1 * MS, fct_ns=4 * MS)
+    # 40 Gb/s are 20 MB in the 4 ms with a flow.
+    totals = {"rate_bps": 40_000_000_000, "tx_bytes": 5_000_000}
+    builder.add("ports", run=run, scheme="PFC", node="H0", peer="S0", **totals)
+    ax = figures.draw(builder.result(), "link-use").axes[0]
+    np.testing.assert_allclose(ax.get_lines()[0].get_xdata(), [25.0])
+
+
+def test_lines_keep_the_longest_and_the_shortest_queue(builder: Builder) -> None:
+    run = builder.run("PFC")
+    time = np.arange(1, 20_001) * 0.001
+    queue = np.full(len(time), 50_000.0)
+    queue[7_777], queue[12_345] = 900_000, 0
+    builder.port_samples(run, "S0->H0", time, queue, tx_gbps=10.0)
+    only = builder.only_run()
+    thin = series.drawn(only)["S0->H0"]
+    whole = series.port(only, "S0->H0")
+    assert len(thin.time_ns) <= series.DRAWN + 1
+    assert thin.queue_bytes.max() == 900_000
+    assert thin.queue_bytes.min() == 0
+    assert set(thin.time_ns) <= set(whole.time_ns)
+    assert (thin.tx_bytes[0], thin.tx_bytes[-1]) == (whole.tx_bytes[0], whole.tx_bytes[-1])
+
+
+def swept_runs(builder: Builder, *columns: str) -> Builder:
+    """PAUSEs and FCTs that depend on swept values and seed."""
+    for scheme, factor in (("PFC", 1.0), ("PCN", 2.0)):
+        for x in (1.0, 2.0, 4.0):
+            for y in (10.0, 20.0) if len(columns) > 1 else (10.0,):
+                for seed in (1, 2, 3):
+                    values = dict(zip(columns, (x, y), strict=False))
+                    run = builder.run(scheme, seed=seed, **values)
+                    fct_ns = factor * x * y * (1 + 0.1 * (seed - 2)) * MS
+                    builder.flow(run, "f", size_bytes=1000, fct_ns=fct_ns)
+    return builder
+
+
+def test_a_sweep_is_drawn_over_its_values_with_seeds_as_a_band(builder: Builder) -> None:
+    figure = figures.draw(swept_runs(builder, "x_us").result(), "sweep")
+    ax = next(ax for ax in figure.axes if ax.get_title("left") == "FCT mean (ms)")
+    pfc, pcn = ax.get_lines()
+    np.testing.assert_allclose(pfc.get_xdata(), [1, 2, 4])
+    np.testing.assert_allclose(pfc.get_ydata(), [10, 20, 40])
+    np.testing.assert_allclose(pcn.get_ydata(), [20, 40, 80])
+    # Student's interval of 9, 10, 11: 10 ± 4.303 / sqrt(3).
+    band = ax.collections[0].get_datalim(ax.transData)
+    assert band.y0 == pytest.approx(10 - 4.3027 / 3**0.5, rel=1e-4)
+    assert band.y1 == pytest.approx(40 + 4 * 4.3027 / 3**0.5, rel=1e-4)
+    for name in ("fct-cdf", "pause", "queue"):
+        with pytest.raises(NothingToDraw, match="x_us"):
+            figures.draw(builder.result(), name)
+
+
+def test_a_sweep_over_two_values_is_a_heat_map(builder: Builder) -> None:
+    figure = figures.draw(swept_runs(builder, "x_us", "y_kb").result(), "sweep")
+    pfc, pcn = (ax.get_images()[0] for ax in figure.axes[:2])
+    np.testing.assert_allclose(pfc.get_array(), [[10, 20, 40], [20, 40, 80]])
+    assert pfc.get_clim() == pcn.get_clim() == (10, 160)
+
+
+def test_several_seeds_are_not_pooled_into_one_line_of_a_sweep(builder: Builder) -> None:
+    for seed in (1, 2, 3):
+        run = builder.run("PFC", seed=seed)
+        builder.flow(run, "f", size_bytes=1000, fct_ns=seed * MS)
+    result = builder.result()
+    assert result.axes == []
+    figure = figures.draw(result, "sweep")
+    assert figure.axes[0].get_title("left") == "FCT mean (ms)"
+    np.testing.assert_allclose(figure.axes[0].containers[0].lines[0].get_xdata(orig=False), [2.0])
 
 
 def sweep(builder: Builder) -> Builder:
@@ -266,10 +450,12 @@ def test_sweep(builder: Builder) -> None:
     [
         ("queue", r"No port was probed; name some in \[probes\] ports\."),
         ("throughput", r"No flow was recorded; set record = true"),
-        ("pause-frames", "No probed port sent a PAUSE frame."),
-        ("paused-time", "No egress port was paused."),
+        ("pause", "No egress port was paused."),
+        ("link-use", "No link carried anything."),
+        ("link-use-over-time", "No port was probed that sent anything"),
+        ("sweep", "nothing is swept"),
         ("fct-cdf", "No flow completed."),
-        ("fct-slowdown", "At most 0 flows of a scheme completed; percentiles by size need 100."),
+        ("fct-slowdown", "At most 0 flows of a scheme completed; percentiles by size need 60."),
         ("pcn-f2", "No flow of traffic 'burst' started under PFC."),
         ("pcn-f5", "The result has no swept column 'f1_limit_gbps'."),
         ("pcn-f12", "No flow started under PFC."),
@@ -299,16 +485,36 @@ def test_unknown_figure(builder: Builder) -> None:
 
 
 def test_warnings_of_one_kind_are_condensed() -> None:
-    many = [{"kind": "never-triggered", "scheme": f"s{i}", "message": "no PAUSE"} for i in range(9)]
-    texts = report.condensed([*many, "something else"])
-    assert texts == [
-        "s0: no PAUSE.",
-        "s1: no PAUSE.",
-        "s2: no PAUSE.",
-        "s3: no PAUSE.",
+    many = [{"kind": "never-triggered", "scheme": f"s{i}", "message": "no marks"} for i in range(9)]
+    many += [{"kind": "empty-probe", "scheme": "s", "message": f"probe {i}"} for i in range(9)]
+    found = notices.condensed([*many, "something else"])
+    assert found.warnings == [
         "something else",
-        "5 more of the kind never-triggered; see manifest.json.",
+        "no marks: s0; s1; s2; s3; s4; s5; and 3 more.",
+        "s: probe 0.",
+        "s: probe 1.",
+        "s: probe 2.",
+        "s: probe 3.",
+        "5 more of the kind empty-probe; see manifest.json.",
     ]
+
+
+def test_that_nobody_was_paused_is_no_warning_and_names_the_point(builder: Builder) -> None:
+    message = "no PAUSE was sent: no ingress held more than {} KB, XOFF is 512KB"
+    builder.source = 'title = "t"\n[[sweep]]\nname = "repetition"\nkey = "seed"\n'
+    builder.manifest["warnings"] = [
+        {
+            "run": builder.run("PCN", xoff_bytes=xoff, repetition=seed, seed=seed),
+            "scheme": "PCN",
+            "kind": "never-triggered",
+            "message": message.format(seed),
+        }
+        for xoff in (64_000.0, 128_000.0)
+        for seed in (5, 6)
+    ]
+    found = notices.of_result(builder.result())
+    assert not found.warnings
+    assert found.notes == ["no PAUSE was sent: PCN, xoff_bytes 64.0 KB; PCN, xoff_bytes 128 KB."]
 
 
 class _Page(HTMLParser):
@@ -353,6 +559,7 @@ def test_report_is_one_offline_file(pcn_f2: Callable[[], Builder], tmp_path: Pat
     assert "Made-up PCN Fig. 2" in page.text
     assert "Port S1 <-> R1 dropped 3 packets." in page.text
     assert "FCT slowdown by flow size: At most 4 flows of a scheme" in page.text
+    assert "avoids all" in page.text
     assert 'name = "PFC"' in page.text
     for claim in built.claims:
         assert claim.id in page.text
@@ -387,9 +594,9 @@ def test_main_prints_claims_and_path(
     pcn_f2: Callable[[], Builder], tmp_path: Path, capsys: pytest.CaptureFixture[str], snapshot
 ) -> None:
     path = pcn_f2().write(tmp_path / "f2")
-    assert report.main([str(path), "--width", "100"]) == 0
-    out = capsys.readouterr().out
-    assert out.replace(str(tmp_path), "RESULTS") == snapshot
+    for options in (["--width", "100"], ["--width", "100", "--claims"]):
+        assert report.main([str(path), *options]) == 0
+        assert capsys.readouterr().out.replace(str(tmp_path), "RESULTS") == snapshot
 
 
 def test_main_without_a_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -426,7 +633,7 @@ def test_priorities_have_rows_of_their_own_where_there_are_several() -> None:
     summary = by_priority(unpause.run(PRIORITIES + "priority = 5\n"))
     rows = [dict(zip(summary.heads, row, strict=True)) for row in summary.rows]
     assert [row["priority"] for row in rows] == ["7", "5", "3"]
-    assert [row["flows completed"] for row in rows] == ["—", "1 of 1", "2 of 2"]
+    assert [row["flows done"] for row in rows] == ["-", "1 of 1", "2 of 2"]
     # 5 frames by the host, and again by the switch.
     assert [row["frames sent"] for row in rows][1:] == ["10", "400"]
-    assert float(rows[1]["FCT p50 (ms)"]) < float(rows[2]["FCT p50 (ms)"])
+    assert [row["FCT p50"] for row in rows][1:] == ["7.03 us", "173 us"]

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from unpause import papers
 from unpause.figures.registry import FIGURES, Drawing, add, draws
 from unpause.figures.style import NothingToDraw, style
+from unpause.schemes import TooMany
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,7 +58,10 @@ def draw(result: Result, name: str) -> Figure:
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise KeyError(f"no figure {name!r}{hint} (known: {', '.join(FIGURES)})")
     with style():
-        return FIGURES[name].function(result)
+        try:
+            return FIGURES[name].function(result)
+        except TooMany as error:
+            raise NothingToDraw(str(error)) from error
 
 
 def save(figure: Figure, directory: Path, name: str) -> tuple[Path, Path]:
@@ -65,5 +69,6 @@ def save(figure: Figure, directory: Path, name: str) -> tuple[Path, Path]:
     png, svg = directory / f"{name}.png", directory / f"{name}.svg"
     with style():
         figure.savefig(png, dpi=200)
+        figure.set_layout_engine("none")  # what has been laid out stays so
         figure.savefig(svg, metadata={"Date": None})
     return png, svg

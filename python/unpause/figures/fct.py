@@ -2,105 +2,209 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 import pyarrow.compute as pc
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter
+from matplotlib.ticker import FixedLocator
 
 from unpause import schemes, series
 from unpause.figures.registry import draws
-from unpause.figures.style import WIDTH, NothingToDraw, legend, note, thousands
-from unpause.result import Result
+from unpause.figures.style import (
+    WIDTH,
+    NothingToDraw,
+    grid,
+    legend,
+    log_ticks,
+    note,
+    thousands,
+    widths,
+)
+from unpause.intervals import mean_interval
+from unpause.result import Result, Run
+from unpause.text import time_unit
 
-_BINS = 20  # 5 % of the flows each
+_MOST_BINS = 20  # 5 % of the flows each
 _PERCENTILES = (50, 95, 99)
-_FEWEST_FLOWS = 100
+#: Of so many flows beyond a percentile, one more or less does not decide what it is.
+_BEYOND = 10
+_FEWEST_BINS = 3
+_STEPS = 1000
 
 
-def size_bins(size: np.ndarray, bins: int = _BINS) -> list[np.ndarray]:
+def size_bins(size: np.ndarray, bins: int = _MOST_BINS) -> list[np.ndarray]:
     """Indices of the flows, sorted by size, in `bins` groups of equal number (5 % for 20)."""
     return np.array_split(np.argsort(size, kind="stable"), bins)
 
 
+def bins_for(percentile: float, flows: int) -> int:
+    """Bins so large that ten flows of each lie beyond `percentile`; 20 at most."""
+    needed = math.ceil(_BEYOND / (1 - percentile / 100))
+    return min(_MOST_BINS, flows // needed)
+
+
+@dataclass(frozen=True)
+class _Flows:
+    """Completed flows of a run, or of all seeds of a scheme."""
+
+    size: np.ndarray
+    slowdown: np.ndarray
+
+
 @draws("fct-slowdown", "FCT slowdown by flow size", place=4)
 def draw_slowdown(result: Result) -> Figure:
-    """p50, p95 and p99 of FCT over ideal FCT, flows sorted by size in bins of 5 %."""
-    done = result.flows.filter(pc.is_valid(pc.field("slowdown")))
-    count = {s: done.filter(pc.field("scheme") == s).num_rows for s in result.schemes}
-    if max(count.values()) < _FEWEST_FLOWS:
+    """p50, p95 and p99 of FCT over ideal FCT, completed flows sorted by size in equal bins.
+
+    Bins hold so many flows that ten lie beyond the percentile. Of several seeds, the mean of their
+    percentiles and its 95 % interval.
+    """
+    if result.axes:
+        raise NothingToDraw(f"This result is a sweep over {', '.join(result.axes)}.")
+    found = {scheme: [_flows(run) for run in result.runs_of(scheme)] for scheme in result.schemes}
+    counts = {scheme: sum(len(f.size) for f in runs) for scheme, runs in found.items()}
+    least = _FEWEST_BINS * math.ceil(_BEYOND / 0.5)
+    enough = [scheme for scheme in result.schemes if counts[scheme] >= least]
+    if not enough:
         raise NothingToDraw(
-            f"At most {max(count.values())} flows of a scheme completed; percentiles by size need "
-            f"{_FEWEST_FLOWS}."
+            f"At most {max(counts.values())} flows of a scheme completed; percentiles by size "
+            f"need {least}."
         )
-    sizes = np.unique(series.column(done, "size_bytes"))
-    if len(sizes) < _BINS:
+    every = np.sort(np.concatenate([f.size for runs in found.values() for f in runs]))
+    sizes = np.unique(every)
+    if len(sizes) < _MOST_BINS:
         raise NothingToDraw(
             f"The completed flows have only {len(sizes)} "
             f"size{'s' if len(sizes) > 1 else ''} ({', '.join(thousands(s) for s in sizes[:4])}"
             f"{', …' if len(sizes) > 4 else ''}); see the distribution of FCT instead."
         )
-    colour = schemes.colours(result.schemes)
-    figure = Figure(figsize=(WIDTH, 6.4), layout="constrained")
-    axes = figure.subplots(len(_PERCENTILES), 1, sharex=True)
-    x = (np.arange(_BINS) + 1) * 100 / _BINS
-    few = [scheme for scheme in result.schemes if count[scheme] < _FEWEST_FLOWS]
-    for scheme in result.schemes:
-        if scheme in few:
-            continue
-        rows = done.filter(pc.field("scheme") == scheme)
-        slowdown = series.column(rows, "slowdown")
-        groups = size_bins(series.column(rows, "size_bytes"))
-        for ax, percentile in zip(axes, _PERCENTILES, strict=True):
-            y = [np.percentile(slowdown[g], percentile) for g in groups]
-            ax.plot(x, y, color=colour[scheme], label=scheme, marker="o", markersize=2.5)
-    every = np.sort(series.column(done, "size_bytes"))
-    ticks = x[1::2]
-    labels = [thousands(every[min(len(every) - 1, int(len(every) * t / 100) - 1)]) for t in ticks]
-    for ax, percentile in zip(axes, _PERCENTILES, strict=True):
+    groups = schemes.together(enough)
+    percentiles = [p for p in _PERCENTILES if any(_bins(found[s], p) for s in enough)]
+    figure = Figure(
+        figsize=(WIDTH, 2.0 * len(percentiles) * len(groups) + 0.6), layout="constrained"
+    )
+    axes = figure.subplots(len(percentiles) * len(groups), 1, sharex=True, squeeze=False)[:, 0]
+    for row, ax in enumerate(axes):
+        group, percentile = groups[row // len(percentiles)], percentiles[row % len(percentiles)]
+        look = schemes.looks(group)
+        for scheme, width in zip(group, widths(len(group)), strict=True):
+            if bins := _bins(found[scheme], percentile):
+                x = (np.arange(bins) + 0.5) * 100 / bins
+                _line(ax, x, found[scheme], percentile, bins, look[scheme], scheme, width)
         ax.set_yscale("log")
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-        if ax.get_ylim()[1] / ax.get_ylim()[0] > 30:
-            ax.yaxis.set_minor_formatter(FuncFormatter(lambda v, _: ""))
-        else:
-            ax.yaxis.set_minor_formatter(
-                FuncFormatter(lambda v, _: f"{v:g}" if f"{v:e}"[0] in "25" else "")
-            )
+        log_ticks(ax.yaxis)
         ax.set_ylabel(f"p{percentile} slowdown")
+        if len(groups) > 1 and row % len(percentiles) == 0:
+            ax.legend(ncols=5, fontsize=7)
+    axes[0].set_xlim(0, 100)
+    ticks = np.arange(10, 101, 10)
+    labels = [thousands(every[int(len(every) * t / 100) - 1]) for t in ticks]
     axes[-1].xaxis.set_major_locator(FixedLocator(list(ticks)))
     axes[-1].set_xticklabels(labels)
-    axes[-1].set_xlabel("flow size (up to; each point is 5 % of the flows)")
-    legend(figure, list(axes))
-    if few:
-        note(figure, f"Too few completed flows: {', '.join(few)}.")
+    axes[-1].set_xlabel("flow size: this part of the flows is up to so large (10 %, 20 %, …)")
+    if len(groups) == 1:
+        legend(figure, list(axes))
+    few = [scheme for scheme in result.schemes if scheme not in enough]
+    left_out = [f"p{p}" for p in _PERCENTILES if p not in percentiles]
+    seeds = max(len(runs) for runs in found.values())
+    note(
+        figure,
+        f"Completed flows, at least {_BEYOND} beyond the percentile at each point.",
+        f"Mean of {seeds} seeds; band: its 95 % interval." if seeds > 1 else "One seed.",
+        f"Too few flows for {' and '.join(left_out)}." if left_out else "",
+        f"Too few completed flows: {', '.join(few)}." if few else "",
+    )
     return figure
+
+
+def _flows(run: Run) -> _Flows:
+    table = run.columns("flows", ["size_bytes", "slowdown"])
+    table = table.filter(pc.is_valid(pc.field("slowdown")))
+    return _Flows(series.column(table, "size_bytes"), series.column(table, "slowdown"))
+
+
+def _bins(runs: list[_Flows], percentile: float) -> int:
+    """How many bins a scheme has; none if that were less than three."""
+    bins = bins_for(percentile, sum(len(f.size) for f in runs))
+    bins = min(bins, *(len(f.size) for f in runs))
+    return bins if bins >= _FEWEST_BINS else 0
+
+
+def _line(ax, x, runs, percentile, bins, look, label, width) -> None:
+    by_seed = [
+        [np.percentile(f.slowdown[g], percentile) for g in size_bins(f.size, bins)] for f in runs
+    ]
+    found = [mean_interval(values) for values in zip(*by_seed, strict=True)]
+    ax.plot(
+        x,
+        [f.mean for f in found],
+        color=look.colour,
+        label=label,
+        linewidth=width,
+        marker=look.marker,
+        markersize=3,
+    )
+    if len(runs) > 1:
+        low, high = [f.low for f in found], [f.high for f in found]
+        ax.fill_between(x, np.maximum(low, 1.0), high, color=look.colour, alpha=0.18, linewidth=0)
 
 
 @draws("fct-cdf", "Distribution of flow completion time", place=5)
 def draw_cdf(result: Result) -> Figure:
-    """Cumulative distribution of FCT (ms) of completed flows, all traffic of a scheme."""
-    done = result.flows.filter(pc.is_valid(pc.field("fct_ns")))
-    if done.num_rows < 2:
+    """Share of all flows with a size that are complete after so long, all traffic of a scheme."""
+    if result.axes:
+        raise NothingToDraw(f"This result is a sweep over {', '.join(result.axes)}.")
+    found = {s: [_fct_ns(run) for run in result.runs_of(s)] for s in result.schemes}
+    done = {s: np.sort(np.concatenate(runs)) for s, runs in found.items()}
+    done = {s: fct[~np.isnan(fct)] for s, fct in done.items()}
+    sized = {s: sum(len(f) for f in runs) for s, runs in found.items()}
+    if not any(len(fct) for fct in done.values()):
         raise NothingToDraw("No flow completed.")
-    colour = schemes.colours(result.schemes)
-    figure = Figure(figsize=(WIDTH, 3.1), layout="constrained")
-    ax = figure.subplots()
-    for scheme in result.schemes:
-        fct = np.sort(series.column(done.filter(pc.field("scheme") == scheme), "fct_ns")) / 1e6
-        if len(fct):
-            share = np.arange(1, len(fct) + 1) / len(fct) * 100
-            ax.step(fct, share, where="post", color=colour[scheme], label=scheme)
-    ax.set_xscale("log")
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-    low, high = ax.get_xlim()
-    if high / low < 30:
-        ax.xaxis.set_minor_formatter(
-            FuncFormatter(lambda v, _: f"{v:g}" if f"{v:e}"[0] in "25" else "")
-        )
-    ax.set_ylim(0, 100)
-    ax.set_xlabel("flow completion time (ms)")
-    ax.set_ylabel("share of completed flows (%)")
-    legend(figure, ax)
-    started, completed = result.flows.num_rows, done.num_rows
-    if completed < started:
-        note(figure, f"{started - completed} of {started} flows had not completed at the end.")
+    size, unit = time_unit(max(fct[-1] for fct in done.values() if len(fct)))
+    groups = schemes.together(result.schemes)
+    figure, axes = grid(len(groups), 1 if len(groups) == 1 else 2, panel_height=2.5, sharey=True)
+    last = max(fct[-1] for fct in done.values() if len(fct)) / size
+    for ax, group in zip(axes, groups, strict=True):
+        look = schemes.looks(group)
+        for scheme, width in zip(group, widths(len(group)), strict=True):
+            if len(done[scheme]):
+                x, share = _distribution(done[scheme] / size, sized[scheme], last)
+                ax.step(
+                    x, share, where="post", color=look[scheme].colour, label=scheme, linewidth=width
+                )
+        ax.set_xscale("log")
+        log_ticks(ax.xaxis)
+        ax.set_ylim(0, 101)
+        ax.set_xlabel(f"flow completion time ({unit})")
+        ax.set_ylabel("share of all flows (%)")
+        if len(groups) > 1:
+            ax.legend(fontsize=6.5, loc="lower right")
+    if len(groups) == 1:
+        legend(figure, axes)
+    seeds = max(len(runs) for runs in found.values())
+    unfinished = {s: sized[s] - len(done[s]) for s in result.schemes if len(done[s]) < sized[s]}
+    told = "; ".join(f"{s}: {n:,} of {sized[s]:,}" for s, n in list(unfinished.items())[:10])
+    note(
+        figure,
+        "Of all flows that have a size.",
+        f"{seeds} seeds together." if seeds > 1 else "",
+        f"Not complete at the end: {told}." if unfinished else "All were complete at the end.",
+    )
     return figure
+
+
+def _fct_ns(run: Run) -> np.ndarray:
+    """FCT of every flow with a size, NaN if it did not complete."""
+    table = run.columns("flows", ["size_bytes", "fct_ns"])
+    return series.column(table.filter(pc.is_valid(pc.field("size_bytes"))), "fct_ns")
+
+
+def _distribution(fct: np.ndarray, flows: int, last: float) -> tuple[np.ndarray, np.ndarray]:
+    """The steps of the distribution (%), as many as can be seen, up to the figure's end."""
+    share = np.arange(1, len(fct) + 1) * 100 / flows
+    if len(fct) > _STEPS:
+        kept = np.unique(np.linspace(0, len(fct) - 1, _STEPS).astype(int))
+        fct, share = fct[kept], share[kept]
+    # It begins at nothing, and stays where it ends.
+    return np.concatenate([fct[:1], fct, [last]]), np.concatenate([[0.0], share, share[-1:]])

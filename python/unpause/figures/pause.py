@@ -1,88 +1,110 @@
-"""PAUSE: frames over time for each probed link, and how long each egress was stopped."""
+"""PAUSE: when each egress was stopped, and for how long in all."""
 
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PatchCollection
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
-from unpause import schemes, series
+from unpause import series
+from unpause.figures import overtime
 from unpause.figures.registry import draws
-from unpause.figures.style import WIDTH, NothingToDraw, grid, legend, note, single_runs
+from unpause.figures.style import WIDTH, NothingToDraw, legend, note
 from unpause.result import Result
+from unpause.text import time
 
-_MOST_LINKS = 12
-
-
-@draws("pause-frames", "PAUSE frames over time", place=2)
-def draw_frames(result: Result) -> Figure:
-    """PAUSE frames per ms that each probed port sends, over time (ms)."""
-    runs = single_runs(result)
-    found: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
-    bin_ns = 0.0
-    for run in runs:
-        for link in series.probed(run):
-            data = series.port(run, link)
-            if len(data.time_ns) < 2 or data.pause_frames[-1] == 0:
-                continue
-            span, step = data.time_ns[-1] - data.time_ns[0], data.time_ns[1] - data.time_ns[0]
-            bin_ns = step * max(1, round(span / 300 / step))
-            start, rate = series.binned_per_ms(
-                data.time_ns, data.pause_frames, float(data.time_ns[0]), bin_ns
-            )
-            found.setdefault(link, {})[run.scheme] = start + bin_ns / 2, rate
-    if not found:
-        raise NothingToDraw("No probed port sent a PAUSE frame.")
-    colour = schemes.colours(result.schemes)
-    shown = list(found)[:_MOST_LINKS]
-    figure, axes = grid(len(shown), 2 if len(shown) > 3 else 1)
-    for ax, link in zip(axes, shown, strict=True):
-        ax.set_title(f"PAUSE on {link}")
-        for scheme in schemes.ordered(found[link]):
-            time, rate = found[link][scheme]
-            ax.plot(time / 1e6, rate, color=colour[scheme], label=scheme, linewidth=1.0)
-        ax.set_ylim(bottom=0)
-        ax.margins(x=0)
-        ax.set_ylabel("frames per ms")
-    for ax in axes[-2:] if len(shown) > 3 else axes[-1:]:
-        ax.set_xlabel("time (ms)")
-    legend(figure, axes)
-    note(figure, f"Mean over {bin_ns / 1e3:g} µs; refreshes included.")
-    return figure
+_MOST_LINKS = 10
+_BINS = 250
+_FAINTEST = 0.25
 
 
-@draws("paused-time", "Time paused", place=3)
-def draw_time(result: Result) -> Figure:
-    """Time that egress ports were stopped by their peers (ms), for each scheme."""
-    single_runs(result)
-    table = result.ports.select(["scheme", "node", "peer", "paused_ns"])
-    total = table.group_by(["scheme", "node", "peer"]).aggregate([("paused_ns", "sum")])
-    paused: dict[str, dict[str, float]] = {}
-    for row in total.to_pylist():
-        link = f"{row['peer']}->{row['node']}"
-        paused.setdefault(link, {})[row["scheme"]] = row["paused_ns_sum"] / 1e6
-    links = [name for name, times in paused.items() if max(times.values()) > 0]
-    if not links:
+@draws("pause", "PAUSE over time", place=2)
+def draw(result: Result) -> Figure:
+    """When each egress was stopped, a lane for each scheme; beside it for how long in all.
+
+    Of every link that was paused, from table `pauses`: it needs no probe. The darker, the larger
+    the share of that stretch in which the link was stopped.
+    """
+    shown = overtime.shown(result)
+    found = {run.scheme: series.pauses_by_link(run) for run in shown.runs}
+    totals = {run.scheme: series.paused_by_link(run) for run in shown.runs}
+    longest: dict[str, float] = {}
+    for each in totals.values():
+        for link, paused_ns in each.items():
+            longest[link] = max(longest.get(link, 0.0), paused_ns)
+    if not longest:
         raise NothingToDraw("No egress port was paused.")
-    links.sort(key=lambda name: (-max(paused[name].values()), name))
-    shown = links[:_MOST_LINKS]
-    colour = schemes.colours(result.schemes)
-    names = result.schemes
-    height = 0.8 / len(names)
-    rows = np.arange(len(shown))
-    figure = Figure(
-        figsize=(WIDTH, 0.9 + 0.12 * len(shown) * (len(names) + 1)), layout="constrained"
-    )
+    if not any(found.values()):
+        raise NothingToDraw("Egresses were paused, but probes.pauses is false: see table ports.")
+    links = sorted(longest, key=lambda link: (-longest[link], link))
+    panels = links[:_MOST_LINKS]
+    spans = [
+        (float(every[:, 0].min()), float(every[:, 1].max()))
+        for by_link in found.values()
+        for link, every in by_link.items()
+        if link in panels
+    ]
+    size = overtime.unit_of(shown.runs, spans)
+    span = min(s[0] for s in spans), max(s[1] for s in spans)
+    lanes = [run for run in shown.runs if totals[run.scheme]]
+    pitch = len(lanes) + 0.8  # of links; a lane is 1 high
+    height = 0.115 * pitch * len(panels) + 0.9
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
     ax = figure.subplots()
-    for index, scheme in enumerate(names):
-        values = [paused[link].get(scheme, 0.0) for link in shown]
-        place = rows + (index - (len(names) - 1) / 2) * height
-        ax.barh(place, values, height=height * 0.9, color=colour[scheme], label=scheme)
-    ax.set_yticks(rows, shown)
-    ax.invert_yaxis()
-    ax.grid(axis="y", visible=False)
-    ax.set_xlabel("time paused (ms)")
-    ax.set_ylabel("PAUSE from → to")
+    looks = shown.looks
+    for row, link in enumerate(panels):
+        for lane, run in enumerate(lanes):
+            colour, y = looks[run.scheme].colour, row * pitch + lane
+            every = found[run.scheme].get(link)
+            if every is not None:
+                _lane(ax, y, every, span, size, colour)
+            if paused := totals[run.scheme].get(link):
+                text = f"{time(paused)}, {100 * paused / run.row['simulated_ns']:.2g} %"
+                ax.text(
+                    1.01, y, text, color=colour, fontsize=6.5, va="center",
+                    transform=ax.get_yaxis_transform(),
+                )  # fmt: skip
+        if row:
+            ax.axhline(row * pitch - 0.9, color="#E3E3E3", linewidth=0.6)
+    ax.set_yticks([row * pitch + (len(lanes) - 1) / 2 for row in range(len(panels))], panels)
+    ax.set_ylim(len(panels) * pitch - 0.9, -0.9)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(visible=False, axis="y")
+    for run in lanes:  # for the legend
+        ax.plot([], [], color=looks[run.scheme].colour, linewidth=5, label=run.scheme)
+    rest = overtime.limit([ax], spans, shown.runs)
     legend(figure, ax)
-    if len(links) > len(shown):
-        note(figure, f"The longest; {len(links) - len(shown)} more links are in table ports.")
+    never = [run.scheme for run in shown.runs if not totals[run.scheme]]
+    notes = [shown.note, rest, "PAUSE from -> to; at the right in all, and of the whole run."]
+    if never:
+        notes.append(f"Never a PAUSE: {', '.join(never)}.")
+    if len(links) > len(panels):
+        notes.append(f"The longest; {len(links) - len(panels)} more links are in table ports.")
+    note(figure, *notes)
     return figure
+
+
+def _lane(
+    ax: Axes,
+    lane: float,
+    every: np.ndarray,
+    span: tuple[float, float],
+    size: float,
+    colour: str,
+) -> None:
+    """Stretches with PAUSE; where many fall into one pixel, their share of it is its shade."""
+    merged = series.merged(every)
+    if len(merged) <= _BINS:
+        boxes = [Rectangle((a / size, lane - 0.42), (b - a) / size, 0.84) for a, b in merged]
+        ax.add_collection(PatchCollection(boxes, facecolor=colour, edgecolor=colour, linewidth=0.3))
+        return
+    edges = np.linspace(*span, _BINS + 1)
+    share = np.diff(series.time_within(merged, edges)) / np.diff(edges)
+    busy = np.flatnonzero(share > 0)
+    width = (edges[1] - edges[0]) / size
+    boxes = [Rectangle((edges[i] / size, lane - 0.42), width, 0.84) for i in busy]
+    shades = [(*to_rgba(colour)[:3], _FAINTEST + (1 - _FAINTEST) * share[i]) for i in busy]
+    ax.add_collection(PatchCollection(boxes, facecolors=shades, edgecolors="none"))

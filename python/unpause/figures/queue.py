@@ -4,49 +4,67 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from unpause import schemes, series
+from unpause import series
+from unpause.figures import overtime
 from unpause.figures.registry import draws
-from unpause.figures.style import MOST_PANELS, NothingToDraw, grid, legend, note, single_runs
+from unpause.figures.style import MOST_PANELS, NothingToDraw, grid, legend, note
 from unpause.result import Result
+from unpause.text import byte_unit
+
+#: What a port holds without a queue: a frame that waits for its turn.
+_A_FRAME = 2_000
 
 
 @draws("queue", "Queue length of probed ports", place=1)
 def draw(result: Result) -> Figure:
-    """Backlog of every probed egress port (KB) over time (ms)."""
-    runs = single_runs(result)
-    links = list(dict.fromkeys(link for run in runs for link in series.probed(run)))
-    if not links:
+    """Backlog of the probed egress ports (KB or MB) over time, the longest queues first."""
+    shown = overtime.shown(result)
+    queues: dict[str, dict[str, series.PortSeries]] = {}
+    for run in shown.runs:
+        ports = series.drawn(run)
+        for link in series.probed(run):
+            queues.setdefault(link, {})[run.scheme] = ports[link]
+    if not queues:
         raise NothingToDraw("No port was probed; name some in [probes] ports.")
-    queues = {link: [(run.scheme, series.port(run, link)) for run in runs] for link in links}
-    empty = [n for n, lines in queues.items() if not any(d.queue_bytes.any() for _, d in lines)]
-    queued = [link for link in links if link not in empty]
+    longest = {
+        link: overtime.scale({s: d.queue_bytes for s, d in lines.items()})
+        for link, lines in queues.items()
+    }
+    empty = [link for link, most in longest.items() if most <= _A_FRAME]
+    queued = sorted((n for n in queues if n not in empty), key=lambda n: -longest[n])
     if not queued:
-        raise NothingToDraw("The queue of every probed port was empty at every sample.")
-    colour = schemes.colours(result.schemes)
-    shown = queued[:MOST_PANELS]
-    figure, axes = grid(len(shown), 2)
-    for ax, link in zip(axes, shown, strict=True):
-        ax.set_title(link)
-        for scheme, data in queues[link]:
+        raise NothingToDraw("No probed port held more than a frame at any sample.")
+    links = queued[:MOST_PANELS]
+    spans = [
+        overtime.span_of(data.time_ns, data.queue_bytes > 0)
+        for link in links
+        for data in queues[link].values()
+    ]
+    size = overtime.unit_of(shown.runs, spans)
+    figure, axes = grid(len(links), 2)
+    looks, widths = shown.looks, shown.widths
+    for ax, link in zip(axes, links, strict=True):
+        divisor, unit = byte_unit(longest[link])
+        for scheme, data in queues[link].items():
             ax.plot(
-                data.time_ns / 1e6,
-                data.queue_bytes / 1e3,
-                color=colour[scheme],
+                data.time_ns / size,
+                data.queue_bytes / divisor,
+                color=looks[scheme].colour,
                 label=scheme,
-                linewidth=0.9,
+                linewidth=widths[scheme],
             )
+        ax.set_title(link)
+        ax.set_ylabel(f"queue ({unit})")
         ax.set_ylim(bottom=0)
-        ax.margins(x=0)
-    for ax in axes[::2]:
-        ax.set_ylabel("queue (KB)")
-    for ax in axes[-2:]:  # the lowest of each column
-        ax.set_xlabel("time (ms)")
+    rest = overtime.limit(axes, spans, shown.runs)
     legend(figure, axes)
-    notes = []
+    notes = [shown.note, rest]
     if empty:
-        notes.append(f"Empty at every sample: {', '.join(empty)}.")
-    if len(queued) > len(shown):
-        notes.append(f"{len(queued) - len(shown)} more probed ports are in table port_series.")
-    if notes:
-        note(figure, " ".join(notes))
+        notes.append(f"Never more than a frame: {', '.join(empty)}.")
+    if len(queued) > len(links):
+        notes.append(
+            f"The longest {len(links)}; {len(queued) - len(links)} more probed ports are in "
+            "table port_series."
+        )
+    note(figure, *notes)
     return figure

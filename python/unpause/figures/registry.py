@@ -28,7 +28,7 @@ class Drawing:
     name: str
     title: str
     function: Callable[[Result], Figure]
-    place: int | None = None
+    place: float | None = None
 
 
 #: Every figure by name.
@@ -37,7 +37,7 @@ FIGURES: dict[str, Drawing] = {}
 KINDS: dict[str, Callable[..., Figure]] = {}
 
 
-def draws(name: str, title: str, place: int | None = None):
+def draws(name: str, title: str, place: float | None = None):
     """Register a function as the figure `name`; one with a `place` is drawn for every result.
 
     Raises:

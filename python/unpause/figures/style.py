@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
+import textwrap
+import unicodedata
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib import font_manager
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from unpause import series
 from unpause.result import Result, Run
@@ -17,7 +25,7 @@ from unpause.result import Result, Run
 #: Width of a figure, inches: two columns of a paper.
 WIDTH = 7.2
 #: Most panels in one figure; what is left out is said below it.
-MOST_PANELS = 12
+MOST_PANELS = 8
 #: Colours of things that are not schemes: links and flows.
 LINES = ("#0072B2", "#CC79A7", "#8C6D1F", "#7A4FBF", "#000000", "#5B8C5A")
 #: Their line styles, so that they can be told apart in grey as well.
@@ -28,11 +36,33 @@ class NothingToDraw(Exception):
     """A figure has nothing to show; the message is a sentence for the reader."""
 
 
+@cache
+def _families() -> list[str]:
+    """The figures' font, then what this machine has for scripts that it lacks."""
+    installed = {font.name for font in font_manager.fontManager.ttflist}
+    return ["DejaVu Sans", *(name for name in _OTHER_SCRIPTS if name in installed)]
+
+
+_OTHER_SCRIPTS = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Source Han Sans SC",
+    "WenQuanYi Micro Hei",
+    "Droid Sans Fallback",
+    "Microsoft YaHei",
+    "PingFang SC",
+    "Hiragino Sans",
+    "Arial Unicode MS",
+)
+
+
 def style() -> AbstractContextManager[None]:
     """The figures' matplotlib settings; output is the same bytes every time."""
     return mpl.rc_context(
         {
-            "font.family": "DejaVu Sans",
+            "font.family": _families(),
+            # A scheme may be called "$5 and $6".
+            "text.parse_math": False,
             "font.size": 8,
             "axes.titlesize": 8.5,
             "axes.titlelocation": "left",
@@ -73,32 +103,113 @@ def grid(
     return figure, axes[:panels]
 
 
-def legend(figure: Figure, ax: Axes | Sequence[Axes], columns: int = 6) -> None:
-    """One legend above all panels, with each label once."""
-    found = {}
-    for each in [ax] if isinstance(ax, Axes) else ax:
-        handles, labels = each.get_legend_handles_labels()
-        for handle, label in zip(handles, labels, strict=True):
-            found.setdefault(label, handle)
-    if found:
-        # A line of the legend holds about 84 characters, a handle takes the room of 8.
-        widest = max(len(label) for label in found) + 8
-        columns = max(1, min(columns, 84 // widest))
-        # More than two lines need room of their own.
-        lines = math.ceil(len(found) / columns)
-        figure.set_figheight(figure.get_figheight() + 0.18 * max(0, lines - 2))
-        figure.legend(
-            found.values(),
-            found.keys(),
-            loc="outside upper left",
-            ncols=min(columns, len(found)),
-            handlelength=2.2,
-        )
+#: What matplotlib calls artists that have no label.
+_NAMELESS = re.compile(r"_(child|container|nolegend_)\d*")
+_LEGEND_COLUMN_PT = 42  # handle, its distance to the text, distance to the next column
+_CHARACTER_PT = 5.0
 
 
-def note(figure: Figure, text: str) -> None:
-    """A small sentence below the panels."""
-    figure.supxlabel(text, fontsize=7, color="#555555", x=0.01, ha="left")
+def legend(figure: Figure, ax: Axes | Sequence[Axes], title: str | None = None) -> None:
+    """One legend above all panels, with each label once, in rows from left to right."""
+    found = labelled([ax] if isinstance(ax, Axes) else ax)
+    if not found:
+        return
+    names = list(found)
+    width = figure.get_figwidth() * 72 - 10
+    columns = next(n for n in range(len(names), 0, -1) if n == 1 or _legend_width(names, n) < width)
+    rows = math.ceil(len(names) / columns)
+    # matplotlib fills column by column; what is to stand in row r, column c is the rc-th.
+    order = [r * columns + c for c in range(columns) for r in range(rows)]
+    names = [names[i] for i in order if i < len(names)] if rows > 1 else names
+    figure.set_figheight(figure.get_figheight() + 0.17 * (rows - 1))
+    figure.legend(
+        [found[name] for name in names],
+        # matplotlib leaves out what begins with an underscore.
+        [f"\u200b{name}" if name.startswith("_") else name for name in names],
+        loc="outside upper left",
+        ncols=columns,
+        handlelength=2.2,
+        title=title,
+        alignment="left",
+    )
+
+
+def labelled(axes: Sequence[Axes]) -> dict[str, Any]:
+    """What has a label in any of `axes`, the first of each."""
+    found: dict[str, Any] = {}
+    for ax in axes:
+        inner = {id(part) for c in ax.containers for part in c.get_children()}
+        artists = [*ax.lines, *ax.patches, *ax.collections]
+        for artist in [*(a for a in artists if id(a) not in inner), *ax.containers]:
+            name = str(artist.get_label())
+            if name and not _NAMELESS.fullmatch(name):
+                found.setdefault(name, artist)
+    return found
+
+
+def _legend_width(names: Sequence[str], columns: int) -> float:
+    """Width in points of a legend that is filled row by row."""
+    widest = [0.0] * columns
+    for i, name in enumerate(names):
+        widest[i % columns] = max(widest[i % columns], _wide(name) * _CHARACTER_PT)
+    return sum(widest) + columns * _LEGEND_COLUMN_PT
+
+
+def _wide(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+_NOTE_CHARACTERS = 122
+
+
+def note(figure: Figure, *sentences: str) -> None:
+    """Small sentences below the panels, in as many lines as they need."""
+    text = " ".join(s for s in sentences if s)
+    if not text:
+        return
+    lines = textwrap.wrap(text, _NOTE_CHARACTERS * figure.get_figwidth() / WIDTH)
+    if len(lines) > _MOST_NOTE_LINES:
+        lines = [*lines[: _MOST_NOTE_LINES - 1], lines[_MOST_NOTE_LINES - 1] + " …"]
+    figure.set_figheight(figure.get_figheight() + 0.12 * (len(lines) - 1))
+    figure.supxlabel("\n".join(lines), fontsize=7, color="#555555", x=0.01, ha="left")
+
+
+_MOST_NOTE_LINES = 4
+
+
+def log_ticks(axis: Axis) -> None:
+    """At least three labels on an axis, logarithmic if that says more; call it at the end.
+
+    An axis whose ends are less than 4 times apart becomes linear.
+    """
+    low, high = sorted(axis.get_view_interval())
+    if low <= 0 or high / low < 4:
+        axis.axes.set(**{f"{axis.axis_name}scale": "linear"})
+        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+        return
+    ticks = _ticks(low, high)
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    axis.set_minor_locator(NullLocator())
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    for digits in ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 8)):
+        ticks = [
+            d * 10.0**e
+            for e in range(first, last + 1)
+            for d in digits
+            if low <= d * 10.0**e <= high
+        ]
+        if len(ticks) >= 4:
+            break
+    return ticks[:: math.ceil(len(ticks) / 9)]
+
+
+def widths(count: int) -> list[float]:
+    """Line widths for `count` lines, so that one below another of the same course is seen."""
+    return list(np.linspace(2.4, 0.8, count)) if count > 1 else [1.1]
 
 
 def single_runs(result: Result) -> list[Run]:
@@ -138,9 +249,12 @@ __all__ = [
     "NothingToDraw",
     "burst_origin_ns",
     "grid",
+    "labelled",
     "legend",
+    "log_ticks",
     "note",
     "single_runs",
     "style",
     "thousands",
+    "widths",
 ]

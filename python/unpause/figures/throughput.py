@@ -5,54 +5,70 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from unpause import schemes, series
+from unpause import series
+from unpause.figures import overtime
 from unpause.figures.registry import draws
-from unpause.figures.style import MOST_PANELS, NothingToDraw, grid, legend, note, single_runs
+from unpause.figures.style import MOST_PANELS, NothingToDraw, grid, legend, note
 from unpause.result import Result
+
+_POINTS = 300
 
 
 @draws("throughput", "Throughput of recorded flows", place=0)
 def draw(result: Result) -> Figure:
-    """Payload delivered (Gb/s) of every recorded flow over time (ms)."""
-    runs = single_runs(result)
-    flows = list(dict.fromkeys(name for run in runs for name in series.recorded(run)))
+    """Payload delivered (Gb/s) of every recorded flow over time."""
+    shown = overtime.shown(result)
+    recorded = {run.scheme: series.recorded(run) for run in shown.runs}
+    flows = list(dict.fromkeys(name for names in recorded.values() for name in names))
     if not flows:
         raise NothingToDraw("No flow was recorded; set record = true in a [[traffic]] entry.")
-    colour = schemes.colours(result.schemes)
-    shown = flows[:MOST_PANELS]
-    figure, axes = grid(len(shown), 1 if len(shown) <= 4 else 2, sharey=True)
-    bin_ns = 0.0
-    for ax, name in zip(axes, shown, strict=True):
+    panels = flows[:MOST_PANELS]
+    lines = {}
+    bins = set()
+    for run in shown.runs:
+        for name in panels:
+            if name in recorded[run.scheme]:
+                data = series.flow(run, name)
+                if (line := _line(data)) is not None:
+                    lines[name, run.scheme] = line
+                    bins.add(line[2])
+    spans = [overtime.span_of(time, rate > 0) for time, rate, _ in lines.values()]
+    size = overtime.unit_of(shown.runs, spans)
+    figure, axes = grid(len(panels), 1 if len(panels) <= 4 else 2, sharey=True)
+    looks, widths = shown.looks, shown.widths
+    for ax, name in zip(axes, panels, strict=True):
         ax.set_title(name)
-        for run in runs:
-            if name not in series.recorded(run):
-                continue
-            data = series.flow(run, name)
-            span = data.time_ns[-1] - data.time_ns[0]
-            # About 300 points a line: more is noise of single packets.
-            step = float(np.median(np.diff(data.time_ns))) if len(data.time_ns) > 1 else span
-            bin_ns = step * max(1, round(span / 300 / step)) if step > 0 else span
-            if span <= 0:
-                continue
-            time, rate = series.binned_per_ms(
-                data.time_ns, data.delivered_bytes, float(data.time_ns[0]), bin_ns
-            )
-            ax.plot(
-                (time + bin_ns / 2) / 1e6,
-                rate * series.GBPS,
-                color=colour[run.scheme],
-                label=run.scheme,
-                linewidth=1.0,
-            )
+        for run in shown.runs:
+            if (name, run.scheme) in lines:
+                time, rate, _ = lines[name, run.scheme]
+                ax.plot(
+                    time / size,
+                    rate,
+                    color=looks[run.scheme].colour,
+                    label=run.scheme,
+                    linewidth=widths[run.scheme],
+                )
         ax.set_ylim(bottom=0)
-        ax.margins(x=0)
         ax.set_ylabel("goodput (Gb/s)")
-    for ax in axes[-2:]:
-        if ax.xaxis.get_tick_params().get("labelbottom", True):
-            ax.set_xlabel("time (ms)")
+    rest = overtime.limit(axes, spans, shown.runs)
     legend(figure, axes)
-    text = f"Mean over {bin_ns / 1e3:g} µs."
-    if len(flows) > len(shown):
-        text += f" {len(flows) - len(shown)} more recorded flows are in table flow_series."
-    note(figure, text)
+    notes = [shown.note, rest]
+    if bins:
+        notes.append(f"Means over {max(bins) / 1e3:g} us.")
+    if len(flows) > len(panels):
+        notes.append(f"{len(flows) - len(panels)} more recorded flows are in table flow_series.")
+    note(figure, *notes)
     return figure
+
+
+def _line(data: series.FlowSeries) -> tuple[np.ndarray, np.ndarray, float] | None:
+    """Middle of each bin (ns), goodput (Gb/s), and length of a bin (ns)."""
+    if len(data.time_ns) < 2:
+        return None
+    span = data.time_ns[-1] - data.time_ns[0]
+    step = float(np.median(np.diff(data.time_ns)))
+    # More points than can be told apart are noise of single packets.
+    bin_ns = step * max(1, round(span / _POINTS / step))
+    start = float(data.time_ns[0])
+    time, rate = series.binned_per_ms(data.time_ns, data.delivered_bytes, start, bin_ns)
+    return time + bin_ns / 2, rate * series.GBPS, bin_ns

@@ -1,0 +1,152 @@
+"""How results differ: means over seeds, differences in percent, and which of them are noise.
+
+``python -m unpause.compare A B …`` reads directories of `unpause run` and `unpause sweep`. Rows
+with the same scheme and the same swept values are compared with the first directory. With several
+seeds, a difference is noise if a t-test at 5 % does not tell it from chance
+(:mod:`unpause.intervals`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from unpause import textual
+from unpause.errors import ResultError
+from unpause.grouped import Group, Measure, Runs, read, value_text
+from unpause.intervals import Difference
+from unpause.summary import Summary
+
+
+def compared(names: Sequence[str], results: Sequence[Runs]) -> Summary:
+    """A row for each scheme, swept values and result; beside numbers how they differ.
+
+    Raises:
+        ResultError: the results sweep different values, or share no scheme.
+    """
+    axes = results[0].axes
+    for name, runs in zip(names, results, strict=True):
+        if runs.axes != axes:
+            swept = [", ".join(each) or "nothing" for each in (runs.axes, axes)]
+            raise ResultError(f"{name} sweeps {swept[0]}, {names[0]} sweeps {swept[1]}")
+    measures = _measures(results)
+    keys = [(group.scheme, group.values) for group in results[0].groups]
+    shared = [key for key in keys if all(_found(runs, key) for runs in results)]
+    if not shared:
+        raise ResultError(f"{' and '.join(names)} share no scheme at the same values")
+    several = max(runs.seeds for runs in results) > 1
+    heads = [
+        "scheme",
+        *axes,
+        "result",
+        *(["seeds"] if several else []),
+        *(m.name for m in measures),
+    ]
+    rows, noise = [], []
+    for scheme, values in shared:
+        groups = [_found(runs, (scheme, values)) for runs in results]
+        base = groups[0]
+        assert base is not None
+        for name, group in zip(names, groups, strict=True):
+            assert group is not None
+            swept = [value_text(axis, v) for axis, v in zip(axes, values, strict=True)]
+            row = [scheme, *swept, name, *([str(len(group.rows))] if several else [])]
+            cells = [_cell(group, base, measure) for measure in measures]
+            noise.append({len(row) + i for i, (_, same) in enumerate(cells) if same})
+            rows.append([*row, *(text for text, _ in cells)])
+    return Summary(heads, rows, noise)
+
+
+def verdicts(names: Sequence[str], results: Sequence[Runs]) -> list[str]:
+    """For each scheme what differs beyond noise, in words; what the test was."""
+    first = results[0]
+    lines, tests = [], set()
+    for name, runs in zip(names[1:], results[1:], strict=True):
+        for base in first.groups:
+            group = _found(runs, (base.scheme, base.values))
+            if group is None:
+                continue
+            told, same = [], 0
+            for measure in _measures(results):
+                apart = group.against(base, measure)
+                if apart is None:
+                    continue
+                tests.add(apart.test)
+                if not apart.known:
+                    if apart.percent:
+                        told.append(f"{measure.name} {_percent(apart)}")
+                elif apart.noise:
+                    same += 1
+                elif apart.percent:
+                    told.append(f"{measure.name} {_percent(apart)}")
+            values = zip(runs.axes, base.values, strict=True)
+            place = ", ".join([base.scheme, *(f"{a} {value_text(a, v)}" for a, v in values)])
+            rest = f"{same} within noise" if same else ""
+            text = "; ".join(filter(None, [", ".join(told), rest])) or "the same"
+            lines.append(f"{place}, {name} against {names[0]}: {text}")
+    if any("seeds" in test and not test.endswith(" 1 seeds") for test in tests):
+        lines.append(f"Noise: {'; '.join(sorted(tests))}, two-sided at 5 %, each number by itself.")
+    else:
+        lines.append("One seed each: what of this is noise cannot be told; --seeds 10 tells it.")
+    return lines
+
+
+def _measures(results: Sequence[Runs]) -> list[Measure]:
+    return list(dict.fromkeys(measure for runs in results for measure in runs.telling()))
+
+
+def _found(runs: Runs, key: tuple[str, tuple[object, ...]]) -> Group | None:
+    return next((g for g in runs.groups if (g.scheme, g.values) == key), None)
+
+
+def _cell(group: Group, base: Group, measure: Measure) -> tuple[str, bool]:
+    """The mean, and how it differs from the first result's; whether that is noise."""
+    mean = group.interval(measure).mean
+    text = "-" if mean != mean else measure.written(mean)
+    if group is base:
+        return text, False
+    apart = group.against(base, measure)
+    if apart is None or apart.percent == 0 or apart.percent != apart.percent:
+        return text, False
+    return f"{text} {_percent(apart)}", apart.noise
+
+
+def _percent(apart: Difference) -> str:
+    if apart.percent != apart.percent:
+        return "instead of 0"
+    if abs(apart.percent) >= 1000:
+        return f"x{apart.percent / 100 + 1:.3g}"
+    return f"{apart.percent:+.2g} %" if abs(apart.percent) < 10 else f"{apart.percent:+.0f} %"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of ``python -m unpause.compare``; answers the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m unpause.compare",
+        description="Compare results: differences in percent, and which are within noise.",
+    )
+    parser.add_argument("directories", nargs="+", help="of `unpause run` or `unpause sweep`")
+    parser.add_argument("--width", type=int, help="columns of what is printed")
+    options = parser.parse_args(arguments)
+    names = [Path(directory).name or str(directory) for directory in options.directories]
+    if len(set(names)) < len(names):
+        names = list(options.directories)
+    try:
+        results = [read(directory) for directory in options.directories]
+        summary = compared(names, results)
+    except (ResultError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    columns = textual.width(options.width)
+    print(textual.table(summary, columns))
+    if len(results) > 1:
+        print()
+        for line in verdicts(names, results):
+            print(textual.wrapped(line, columns))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

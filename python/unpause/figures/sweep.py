@@ -1,0 +1,211 @@
+"""A sweep: each measure over the swept value, or as a heat map over two of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from unpause import schemes
+from unpause.figures.registry import draws
+from unpause.figures.style import WIDTH, NothingToDraw, grid, legend, log_ticks, note, widths
+from unpause.grouped import Measure, Runs, value_text
+from unpause.intervals import CONFIDENCE
+from unpause.result import Result
+
+_MOST_PANELS = 8
+_MOST_MAPS = 12
+
+
+@draws("sweep", "What the swept value does", place=-1)
+def draw(result: Result) -> Figure:
+    """Mean of each measure over the swept value, seeds as a band, or a heat map over two values."""
+    if result.runs.num_rows == len(result.schemes):
+        raise NothingToDraw("Each scheme has one run; nothing is swept.")
+    return draw_runs(Runs.of_result(result))
+
+
+def draw_runs(runs: Runs) -> Figure:
+    """The figure of a sweep's runs.
+
+    Raises:
+        NothingToDraw: nothing differs from run to run.
+    """
+    swept = [axis for axis in range(len(runs.axes)) if len(runs.values(axis)) > 1]
+    measures = runs.varying() if swept else runs.telling()
+    if not measures:
+        raise NothingToDraw("All runs came out the same.")
+    if len(swept) == 2:
+        return _maps(runs, swept, measures[0])
+    if len(swept) > 2:
+        raise NothingToDraw(f"{len(swept)} values are swept; figures show one or two of them.")
+    if not swept:
+        return _dots(runs, measures[:_MOST_PANELS])
+    return _lines(runs, swept[0], measures[:_MOST_PANELS])
+
+
+def _lines(runs: Runs, axis: int, measures: list[Measure]) -> Figure:
+    groups = schemes.together(runs.schemes)
+    figure, panels = grid(len(measures) * len(groups), 2, panel_height=1.9)
+    values = runs.values(axis)
+    x = _positions(values)
+    for ax, (group, measure) in zip(
+        panels, [(g, m) for g in groups for m in measures], strict=True
+    ):
+        look = schemes.looks(group)
+        found = {
+            scheme: [(g.values[axis], g.interval(measure)) for g in runs.of_scheme(scheme)]
+            for scheme in group
+        }
+        most = max(
+            (max(i.mean, i.high if i.count > 1 else i.mean)
+             for line in found.values() for _, i in line if not math.isnan(i.mean)),
+            default=0.0,
+        )  # fmt: skip
+        factor, unit = measure.unit(most)
+        for scheme, width in zip(group, widths(len(group)), strict=True):
+            line = [(x[value], i) for value, i in found[scheme] if not math.isnan(i.mean)]
+            line.sort(key=lambda point: point[0])
+            at = [place for place, _ in line]
+            ax.plot(
+                at,
+                [i.mean / factor for _, i in line],
+                color=look[scheme].colour,
+                marker=look[scheme].marker,
+                markersize=3.5,
+                linewidth=width,
+                label=scheme,
+            )
+            if any(i.count > 1 for _, i in line):
+                low = [max(0.0, i.low if i.count > 1 else i.mean) / factor for _, i in line]
+                high = [(i.high if i.count > 1 else i.mean) / factor for _, i in line]
+                ax.fill_between(at, low, high, color=look[scheme].colour, alpha=0.18, linewidth=0)
+        ax.set_title(f"{measure.name}{f' ({unit})' if unit else ''}", fontweight="bold")
+        ax.set_ylim(0, 101 if unit == "%" else None)
+        _label(ax, runs.axes[axis], values)
+        if len(groups) > 1:
+            ax.legend(fontsize=6)
+    if len(groups) == 1:
+        legend(figure, panels)
+    note(figure, *_said(runs))
+    return figure
+
+
+def _said(runs: Runs) -> list[str]:
+    if runs.seeds > 1:
+        return [f"Means of {runs.seeds} seeds; bands: {100 * CONFIDENCE:.0f} % intervals."]
+    return ["One seed: how much is noise cannot be seen."]
+
+
+def _positions(values: list) -> dict:
+    """Where each value stands: as a number, or one beside the other."""
+    if _numbers(values):
+        return {value: float(value) for value in values}
+    return {value: float(place) for place, value in enumerate(values)}
+
+
+def _numbers(values: list) -> bool:
+    return all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+
+
+def _label(ax, name: str, values: list) -> None:
+    if ax.xaxis.get_tick_params().get("labelbottom", True):
+        ax.set_xlabel(name)
+    if not _numbers(values):
+        ax.set_xticks(range(len(values)), [str(value) for value in values])
+        return
+    if len(values) > 2 and min(values) > 0 and max(values) / min(values) > 30:
+        ax.set_xscale("log")
+        log_ticks(ax.xaxis)
+    shown = values if len(values) <= 7 else list(ax.get_xticks())
+    low, high = ax.get_xlim()
+    shown = [value for value in shown if low <= value <= high]
+    ax.set_xticks(shown, [value_text(name, value) for value in shown])
+    ax.minorticks_off()
+
+
+def _dots(runs: Runs, measures: list[Measure]) -> Figure:
+    """No swept value but seeds: a row for each scheme, its mean and interval."""
+    names = runs.schemes
+    columns = min(3, len(measures))
+    rows = math.ceil(len(measures) / columns)
+    figure = Figure(figsize=(WIDTH, rows * (0.17 * len(names) + 0.9)), layout="constrained")
+    axes = np.ravel(figure.subplots(rows, columns, sharey=True, squeeze=False))
+    for spare in axes[len(measures) :]:
+        spare.set_visible(False)
+    for ax, measure in zip(axes, measures, strict=False):
+        found = {g.scheme: g.interval(measure) for g in runs.groups}
+        most = max((abs(i.mean) for i in found.values() if not math.isnan(i.mean)), default=0.0)
+        factor, unit = measure.unit(most)
+        for y, scheme in enumerate(names):
+            interval = found[scheme]
+            if math.isnan(interval.mean):
+                ax.text(0.02, y, "-", va="center", transform=ax.get_yaxis_transform())
+                continue
+            half = 0.0 if interval.count < 2 else interval.half / factor
+            ax.errorbar(
+                [interval.mean / factor], [y], xerr=[half], marker="o", markersize=4,
+                color="#0072B2", capsize=2,
+            )  # fmt: skip
+        ax.set_title(f"{measure.name}{f' ({unit})' if unit else ''}", fontweight="bold")
+        ax.set_yticks(range(len(names)), names)
+        ax.set_ylim(len(names) - 0.5, -0.5)
+        ax.margins(x=0.1)
+    note(figure, f"Means of {runs.seeds} seeds; bars: {100 * CONFIDENCE:.0f} % intervals.")
+    return figure
+
+
+def _maps(runs: Runs, swept: list[int], measure: Measure) -> Figure:
+    """A heat map for each scheme, all with one scale."""
+    across, down = swept
+    if len(runs.values(across)) < len(runs.values(down)):
+        across, down = down, across
+    xs, ys = runs.values(across), runs.values(down)
+    names = runs.schemes[:_MOST_MAPS]
+    maps = {}
+    for scheme in names:
+        cells = np.full((len(ys), len(xs)), np.nan)
+        for group in runs.of_scheme(scheme):
+            place = ys.index(group.values[down]), xs.index(group.values[across])
+            cells[place] = group.interval(measure).mean
+        maps[scheme] = cells
+    every = np.concatenate([cells.ravel() for cells in maps.values()])
+    least, most = float(np.nanmin(every)), float(np.nanmax(every))
+    columns = min(len(names), 3 if len(xs) <= 6 else 2)
+    rows = math.ceil(len(names) / columns)
+    figure = Figure(figsize=(WIDTH, rows * (0.26 * len(ys) + 0.7) + 0.5), layout="constrained")
+    axes = np.ravel(figure.subplots(rows, columns, squeeze=False))
+    for spare in axes[len(names) :]:
+        spare.set_visible(False)
+    factor, unit = measure.unit(most)
+    image = None
+    for ax, scheme in zip(axes, names, strict=False):
+        image = ax.imshow(
+            maps[scheme] / factor, cmap="cividis_r", vmin=least / factor, vmax=most / factor,
+            aspect="auto",
+        )  # fmt: skip
+        ax.set_title(scheme, fontweight="bold")
+        ax.set_xticks(range(len(xs)), [value_text(runs.axes[across], v) for v in xs], rotation=45)
+        ax.set_yticks(range(len(ys)), [value_text(runs.axes[down], v) for v in ys])
+        ax.set_xlabel(runs.axes[across])
+        ax.set_ylabel(runs.axes[down])
+        ax.grid(visible=False)
+        if len(xs) <= 12:
+            _write(ax, maps[scheme] / factor, least / factor, most / factor)
+    figure.colorbar(image, ax=list(axes), label=f"{measure.name}{f' ({unit})' if unit else ''}")
+    note(
+        figure,
+        f"Means of {runs.seeds} seeds." if runs.seeds > 1 else "One seed.",
+        f"The first {len(names)} of {len(runs.schemes)} schemes."
+        if len(names) < len(runs.schemes)
+        else "",
+    )
+    return figure
+
+
+def _write(ax, cells: np.ndarray, least: float, most: float) -> None:
+    for (y, x), value in np.ndenumerate(cells):
+        text = "-" if math.isnan(value) else f"{value:.3g}"
+        dark = not math.isnan(value) and value > (least + most) / 2
+        ax.text(x, y, text, ha="center", va="center", fontsize=6.5, color="w" if dark else "k")

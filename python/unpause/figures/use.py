@@ -1,0 +1,143 @@
+"""What links carried, of what they could."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from unpause import series
+from unpause.fabric import Fabric
+from unpause.figures import overtime
+from unpause.figures.registry import draws
+from unpause.figures.style import WIDTH, NothingToDraw, grid, legend, note
+from unpause.result import Result, Run
+
+_MOST_LINKS = 14
+#: Links that carry little more than acknowledgements are left out.
+_LEAST_PERCENT = 5
+_MOST_PANELS = 6
+_POINTS = 250
+
+
+@draws("link-use", "Use of links", place=3)
+def draw(result: Result) -> Figure:
+    """Share of its rate that each link carried (%), from the first start to the last end of a flow.
+
+    From the totals that are always recorded. Links that any scheme used most.
+    """
+    shown = overtime.shown(result)
+    use = {run.scheme: _use_percent(run) for run in shown.runs}
+    most: dict[str, float] = {}
+    for by_link in use.values():
+        for link, percent in by_link.items():
+            most[link] = max(most.get(link, 0.0), percent)
+    if not most:
+        raise NothingToDraw("No link carried anything.")
+    links = sorted(most, key=lambda link: (-most[link], link))
+    panels = [link for link in links if most[link] >= _LEAST_PERCENT][:_MOST_LINKS] or links[:4]
+    schemes = len(shown.runs)
+    # Dots of schemes lie side by side, so that equal values are all seen.
+    row = 0.12 + 0.06 * schemes
+    figure = Figure(figsize=(WIDTH, 0.9 + row * len(panels)), layout="constrained")
+    ax = figure.subplots()
+    looks = shown.looks
+    for index, run in enumerate(shown.runs):
+        y = np.arange(len(panels)) + (index - (schemes - 1) / 2) * 0.8 / schemes
+        x = [use[run.scheme].get(link, 0.0) for link in panels]
+        look = looks[run.scheme]
+        ax.plot(
+            x, y, linestyle="none", marker=look.marker, markersize=4, color=look.colour,
+            label=run.scheme,
+        )  # fmt: skip
+    ax.set_yticks(range(len(panels)), panels)
+    ax.set_ylim(len(panels) - 0.5, -0.5)
+    for line in np.arange(0.5, len(panels) - 1):
+        ax.axhline(line, color="#E3E3E3", linewidth=0.6)
+    ax.grid(visible=False, axis="y")
+    ax.set_xlim(0, 101)
+    ax.set_xlabel("mean use of the link while there were flows (%)")
+    legend(figure, ax)
+    rest = len(links) - len(panels)
+    note(
+        figure,
+        shown.note,
+        "Preamble and gaps count; from the first flow's start to the last one's end.",
+        f"The {len(panels)} most used; {rest} more links are in table ports." if rest else "",
+    )
+    return figure
+
+
+def _use_percent(run: Run) -> dict[str, float]:
+    """Mean use of each link that carried data, while there were flows."""
+    flows = run.columns("flows", ["start_ns", "fct_ns"])
+    if flows.num_rows == 0:
+        return {}
+    start, fct = series.column(flows, "start_ns"), series.column(flows, "fct_ns")
+    whole = float(run.row["simulated_ns"])
+    end = whole if np.isnan(fct).any() else min(whole, float(np.max(start + fct)))
+    span = end - float(np.min(start))
+    found: dict[str, float] = {}
+    rates: dict[str, int] = {}
+    sent: dict[str, int] = {}
+    for port, totals in Fabric.of(run).ports.items():
+        link = str(port)
+        rates[link] = rates.get(link, 0) + totals.rate_bps
+        sent[link] = sent.get(link, 0) + totals.tx_bytes
+    for link, rate in rates.items():
+        if rate and span > 0 and sent[link]:
+            found[link] = min(100.0, 100 * sent[link] * 8e9 / rate / span)
+    return found
+
+
+@draws("link-use-over-time", "Use of probed links over time", place=3.5)
+def draw_over_time(result: Result) -> Figure:
+    """Share of its rate (%) that each probed port sent, over time; the most used ports first."""
+    shown = overtime.shown(result)
+    lines: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
+    bins = set()
+    for run in shown.runs:
+        rates = {str(port): t.rate_bps for port, t in Fabric.of(run).ports.items()}
+        for link, data in series.drawn(run).items():
+            if len(data.time_ns) < 2 or not rates.get(link) or not data.tx_bytes[-1]:
+                continue
+            span = data.time_ns[-1] - data.time_ns[0]
+            step = float(np.max(np.diff(data.time_ns)))
+            bin_ns = step * max(1, round(span / _POINTS / step))
+            start = float(data.time_ns[0])
+            time, sent = series.binned_per_ms(data.time_ns, data.tx_bytes, start, bin_ns)
+            bins.add(bin_ns)
+            percent = 100 * sent * series.GBPS * 1e9 / rates[link]
+            lines.setdefault(link, {})[run.scheme] = time + bin_ns / 2, percent
+    if not lines:
+        raise NothingToDraw("No port was probed that sent anything; name some in [probes] ports.")
+    most = {link: max(float(p.mean()) for _, p in each.values()) for link, each in lines.items()}
+    links = sorted(lines, key=lambda link: (-most[link], link))
+    panels = links[:_MOST_PANELS]
+    spans = [overtime.span_of(t, p > 0) for link in panels for t, p in lines[link].values()]
+    size = overtime.unit_of(shown.runs, spans)
+    figure, axes = grid(len(panels), 2, sharey=True)
+    looks, widths = shown.looks, shown.widths
+    for ax, link in zip(axes, panels, strict=True):
+        ax.set_title(link)
+        for scheme, (time, percent) in lines[link].items():
+            ax.plot(
+                time / size,
+                percent,
+                color=looks[scheme].colour,
+                linewidth=widths[scheme],
+                label=scheme,
+            )
+        ax.set_ylim(0, 104)
+    for ax in axes[::2]:
+        ax.set_ylabel("use (%)")
+    rest = overtime.limit(axes, spans, shown.runs)
+    legend(figure, axes)
+    more = len(links) - len(panels)
+    note(
+        figure,
+        shown.note,
+        rest,
+        f"Means over {max(bins) / 1e3:g} us.",
+        f"The {len(panels)} most used; {more} more are in table port_series." if more else "",
+    )
+    return figure

@@ -1,0 +1,348 @@
+"""What a run comes to, from the tables that every run has: pauses, ports, flows.
+
+- *Where PAUSE began*: at a node whose ingress filled up although, since it last released that
+  neighbour, none of its own egresses had been stopped. The congested ports are its egresses with
+  the longest queue, or one at least half as long.
+- *A victim* is a flow whose paths all avoid the congested ports, and that was stopped all the same:
+  for how long any link that it had to cross was stopped while it was under way. Where equal paths
+  leave open which links a flow took, only those count that are on all of them, so that there may be
+  more.
+- *What a link carried*: the bytes that it sent, over its rate, while flows for it were under way.
+- *Fair*: Jain's index of the goodputs of recorded flows that share a link is at least 0.95 from
+  then on; counted from the last start or end of any flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from unpause import series
+from unpause.fabric import Fabric, Port, Stops
+from unpause.result import Result, Run
+
+#: A queue of less is no congestion.
+_LEAST_QUEUE = 15_000
+#: More pairs of hosts and stopped ports than this are not looked at one by one.
+_MOST_QUESTIONS = 300_000
+_FAIR = 0.95
+_FAIR_BINS = 100
+
+
+@dataclass(frozen=True)
+class Victim:
+    """A flow that waited for the congestion of others."""
+
+    flow: str
+    stopped_ns: float
+    life_ns: float
+    slowdown: float | None
+
+
+@dataclass(frozen=True)
+class Pauser:
+    """A node that stopped its neighbours: by neighbour for how long (ns), longest first."""
+
+    node: str
+    events: int
+    stopped: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A congested port, and what it carried of what it could while flows for it were under way."""
+
+    port: Port
+    rate_bps: int
+    share: float
+    longest_queue_bytes: int
+
+
+@dataclass(frozen=True)
+class Fairness:
+    """How even flows are that share a link.
+
+    Attributes:
+        flows: How many.
+        after_ns: When the shares became even, from the last start or end of another flow; None if
+            they did not.
+        within_ns: For how long that was looked at.
+    """
+
+    flows: int
+    after_ns: float | None
+    within_ns: float
+
+
+@dataclass(frozen=True)
+class Story:
+    """The facts of one run.
+
+    Attributes:
+        pausers: Those that sent PAUSE, where it began first, then by time.
+        began: The congested ports that PAUSE began at.
+        victims: Longest stopped first; None if that cannot be told.
+        maybe_more: Whether equal paths leave open if there were more.
+        carried: Of the port that is asked for.
+        last_ns: From the first start to the end of the last flow with a size; None if one did not.
+        sized: Flows with a size, and how many of them did not end.
+        fair: Of recorded flows; None if there are not two that share a link.
+        slowest: Of the most flows of one size, start and receiver: how many, and the FCT of the
+            slowest over that of the fastest; None if there are no such flows.
+    """
+
+    run: Run
+    pausers: list[Pauser]
+    began: list[Port]
+    victims: list[Victim] | None
+    maybe_more: bool
+    carried: Carried | None
+    last_ns: float | None
+    sized: int
+    unfinished: int
+    fair: Fairness | None
+    slowest: tuple[int, float] | None
+
+    @property
+    def pauses(self) -> int:
+        """How often any ingress went to XOFF."""
+        return sum(pauser.events for pauser in self.pausers)
+
+
+_FLOW_COLUMNS = (
+    "flow_id",
+    "traffic",
+    "src",
+    "dst",
+    "priority",
+    "size_bytes",
+    "start_ns",
+    "fct_ns",
+    "slowdown",
+)
+
+
+def of_result(result: Result) -> dict[str, list[Story]]:
+    """The story of every run, by scheme; what links carried is said of one port in all of them."""
+    every = {scheme: result.runs_of(scheme) for scheme in result.schemes}
+    port = _common_port([run for runs in every.values() for run in runs])
+    return {scheme: [tell(run, port) for run in runs] for scheme, runs in every.items()}
+
+
+def tell(run: Run, port: Port | None = None) -> Story:
+    """The story of a run; `port` is the one whose load is asked for, else its most congested."""
+    fabric, stops = Fabric.of(run), Stops.of(run)
+    flows = run.columns("flows", _FLOW_COLUMNS)
+    began = _began(fabric, stops)
+    victims, maybe_more = _victims(run, fabric, stops, flows, began)
+    ends = series.column(flows, "start_ns") + series.column(flows, "fct_ns")
+    sized = np.asarray(pc.is_valid(flows.column("size_bytes")).to_numpy())
+    unfinished = int(np.sum(np.isnan(ends) & sized))
+    last = None
+    if sized.any() and not unfinished:
+        last = float(np.max(ends[sized]) - np.min(series.column(flows, "start_ns")[sized]))
+    port = port or most_congested(fabric, began)
+    return Story(
+        run,
+        _pausers(fabric, began),
+        began,
+        victims,
+        maybe_more,
+        _carried(run, fabric, flows, port) if port in fabric.ports else None,
+        last,
+        int(sized.sum()),
+        unfinished,
+        _fairness(run, fabric, flows),
+        _slowest(flows),
+    )
+
+
+def _common_port(runs: Sequence[Run]) -> Port | None:
+    """The most congested port of the first run in which PAUSE began somewhere, else of all runs."""
+    fullest: tuple[int, Port] | None = None
+    for run in runs:
+        fabric = Fabric.of(run)
+        if began := _began(fabric, Stops.of(run)):
+            return most_congested(fabric, began)
+        port = most_congested(fabric, [])
+        if port is not None:
+            queue = fabric.ports[port].max_queue_bytes
+            if fullest is None or queue > fullest[0]:
+                fullest = queue, port
+    return fullest[1] if fullest else None
+
+
+def most_congested(fabric: Fabric, began: Sequence[Port]) -> Port | None:
+    """Of the ports that PAUSE began at, else of all, the one with the longest queue."""
+    ports = [port for port in began or fabric.ports if port in fabric.ports]
+    longest = max(ports, key=lambda port: fabric.ports[port].max_queue_bytes, default=None)
+    if longest is None or fabric.ports[longest].max_queue_bytes < _LEAST_QUEUE:
+        return None
+    return longest
+
+
+def _began(fabric: Fabric, stops: dict[int, Stops]) -> list[Port]:
+    """The congested ports of nodes where PAUSE began, the longest queue first."""
+    found: dict[Port, int] = {}
+    for in_priority in stops.values():
+        for node in dict.fromkeys(port.peer for port in in_priority.by_port):
+            own = in_priority.of_node(node)
+            stopped = [every for port, every in in_priority.by_port.items() if port.peer == node]
+            if not any(_filled_by_itself(every, own) for every in stopped):
+                continue
+            queues = {p: t.max_queue_bytes for p, t in fabric.ports.items() if p.node == node}
+            longest = max(queues.values(), default=0)
+            found |= {p: queue for p, queue in queues.items() if longest and 2 * queue >= longest}
+    return sorted(found, key=lambda port: -found[port])
+
+
+def _filled_by_itself(stopped: np.ndarray, own: np.ndarray) -> bool:
+    """Whether any of the PAUSEs began without one of its sender's `own` since the last."""
+    released = np.concatenate([[-np.inf], stopped[:-1, 1]])
+    if not len(own):
+        return True
+    # The last of its own stops that began before; did it reach into the time since the release?
+    before = np.searchsorted(own[:, 0], stopped[:, 0], side="left") - 1
+    reached = (before >= 0) & (own[np.maximum(before, 0), 1] > released)
+    return not bool(np.all(reached))
+
+
+def _pausers(fabric: Fabric, began: Sequence[Port]) -> list[Pauser]:
+    nodes: dict[str, dict[str, float]] = {}
+    events: dict[str, int] = {}
+    for port, totals in fabric.ports.items():
+        if totals.paused_ns > 0:
+            stopped = nodes.setdefault(port.peer, {})
+            stopped[port.node] = stopped.get(port.node, 0.0) + totals.paused_ns
+        if totals.pause_events:
+            events[port.node] = events.get(port.node, 0) + totals.pause_events
+    first = {port.node for port in began}
+    found = [
+        Pauser(node, events.get(node, 0), dict(sorted(stopped.items(), key=lambda x: -x[1])))
+        for node, stopped in nodes.items()
+    ]
+    return sorted(found, key=lambda p: (p.node not in first, -sum(p.stopped.values())))
+
+
+def _victims(
+    run: Run,
+    fabric: Fabric,
+    stops: dict[int, Stops],
+    flows: pa.Table,
+    began: Sequence[Port],
+) -> tuple[list[Victim] | None, bool]:
+    """Flows that were stopped without a part in the congestion; whether there may be more."""
+    if not fabric.searchable or (not began and any(t.paused_ns for t in fabric.ports.values())):
+        return None, False
+    start = series.column(flows, "start_ns")
+    end = start + series.column(flows, "fct_ns")
+    end = np.where(np.isnan(end), run.row["simulated_ns"], end)
+    names = [flows.column(name).to_pylist() for name in ("traffic", "src", "dst", "slowdown")]
+    found, maybe_more = [], False
+    pairs = list(series.groups(flows, ["src", "dst", "priority"]))
+    for (src, dst, priority), rows in pairs:
+        if priority not in stops or any(fabric.must_cross(src, dst, port) for port in began):
+            continue
+        if any(fabric.may_cross(src, dst, port) for port in began):
+            maybe_more = True
+            continue
+        ports = list(stops[priority].by_port)
+        if len(ports) * len(pairs) > _MOST_QUESTIONS:
+            ports, maybe_more = [port for port in ports if port.node == src], True
+        must = [port for port in ports if fabric.must_cross(src, dst, port)]
+        may = sum(fabric.may_cross(src, dst, port) for port in ports)
+        maybe_more |= may > len(must)
+        union = stops[priority].union(must)
+        if not len(union):
+            continue
+        stopped = series.time_within(union, end[rows]) - series.time_within(union, start[rows])
+        for row, waited in zip(rows, stopped, strict=True):
+            if waited > 0:
+                traffic, _, _, slowdown = (values[row] for values in names)
+                flow = f"{traffic} ({src} -> {dst})"
+                found.append(Victim(flow, float(waited), float(end[row] - start[row]), slowdown))
+    return sorted(found, key=lambda victim: -victim.stopped_ns), maybe_more
+
+
+def _carried(run: Run, fabric: Fabric, flows: pa.Table, port: Port) -> Carried | None:
+    totals = fabric.ports[port]
+    start = series.column(flows, "start_ns")
+    end = start + series.column(flows, "fct_ns")
+    end = np.where(np.isnan(end), run.row["simulated_ns"], end)
+    ours = [
+        rows
+        for (src, dst), rows in series.groups(flows, ["src", "dst"])
+        if dst == port.peer or (fabric.searchable and fabric.may_cross(src, dst, port))
+    ]
+    if not ours or not totals.rate_bps:
+        return None
+    rows = np.concatenate(ours)
+    lives = np.column_stack([start[rows], end[rows]])
+    lives = series.merged(lives[np.argsort(lives[:, 0], kind="stable")])
+    while_wanted = float(np.sum(lives[:, 1] - lives[:, 0]))
+    if while_wanted <= 0:
+        return None
+    share = totals.tx_bytes * 8e9 / totals.rate_bps / while_wanted
+    return Carried(port, totals.rate_bps, min(1.0, share), totals.max_queue_bytes)
+
+
+def _fairness(run: Run, fabric: Fabric, flows: pa.Table) -> Fairness | None:
+    recorded = pc.unique(run.columns("flow_series", ["flow_id"]).column("flow_id")).to_pylist()
+    if len(recorded) < 2 or not fabric.searchable:
+        return None
+    at = {flow: row for row, flow in enumerate(flows.column("flow_id").to_pylist())}
+    ends = {
+        flow: (flows.column("src")[at[flow]].as_py(), flows.column("dst")[at[flow]].as_py())
+        for flow in recorded
+    }
+    sharing: list[int] = []
+    for port in fabric.ports:
+        together = [flow for flow, pair in ends.items() if fabric.must_cross(*pair, port)]
+        sharing = max(sharing, together, key=len)
+    if len(sharing) < 2:
+        return None
+    start = series.column(flows, "start_ns")
+    end = start + series.column(flows, "fct_ns")
+    events = np.concatenate([start, end[~np.isnan(end)]])
+    table = run.table("flow_series")
+    each = [table.filter(pc.field("flow_id") == flow) for flow in sharing]
+    return _evened_out(
+        [(series.column(t, "time_ns"), series.column(t, "delivered_bytes")) for t in each],
+        float(np.max(events)),
+    )
+
+
+def _evened_out(flows: Sequence[tuple[np.ndarray, np.ndarray]], since_ns: float) -> Fairness | None:
+    """When the shares of `flows`, times and bytes delivered, became even after `since_ns`."""
+    first = max(since_ns, *(time[0] for time, _ in flows))
+    last = min(time[-1] for time, _ in flows)
+    step = max(float(np.max(np.diff(time))) if len(time) > 1 else np.inf for time, _ in flows)
+    bins = int(min(_FAIR_BINS, (last - first) // step)) if last > first else 0
+    if bins < 5:
+        return None
+    edges = np.linspace(first, last, bins + 1)
+    rates = np.array([np.diff(np.interp(edges, time, counter)) for time, counter in flows])
+    total = rates.sum(axis=0)
+    squares = len(flows) * (rates**2).sum(axis=0)
+    index = np.divide(total**2, squares, out=np.zeros(bins), where=squares > 0)
+    unfair = np.flatnonzero(index < _FAIR)
+    within = float(last - first)
+    if len(unfair) and unfair[-1] >= bins - max(1, bins // 20):
+        return Fairness(len(flows), None, within)
+    after = float(edges[unfair[-1] + 1] - first) if len(unfair) else 0.0
+    return Fairness(len(flows), after, within)
+
+
+def _slowest(flows: pa.Table) -> tuple[int, float] | None:
+    """Of the most flows alike in receiver, size and start: how many, slowest over fastest."""
+    alike = ["dst", "size_bytes", "start_ns"]
+    sized = flows.filter(pc.is_valid(pc.field("size_bytes")))
+    fct = series.column(sized, "fct_ns")
+    most = max((rows for _, rows in series.groups(sized, alike)), key=len, default=np.empty(0, int))
+    if len(most) < 2 or np.isnan(fct[most]).any():
+        return None
+    return len(most), float(np.max(fct[most]) / np.min(fct[most]))

@@ -1,0 +1,53 @@
+"""Numbers as people write them: three digits and a unit."""
+
+from __future__ import annotations
+
+
+def time(ns: float) -> str:
+    """Three digits and a unit: 2.77 ms."""
+    for factor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
+        if ns >= factor:
+            return f"{_digits(ns / factor)} {unit}"
+    return f"{ns:.0f} ns" if ns else "0"
+
+
+def size(number: float) -> str:
+    """Three digits and a unit: 512 KB."""
+    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")):
+        if number >= factor:
+            return f"{_digits(number / factor)} {unit}"
+    return f"{number:.0f} B"
+
+
+def _digits(number: float) -> str:
+    if number >= 99.95:
+        return f"{number:.0f}"
+    return f"{number:.1f}" if number >= 9.995 else f"{number:.2f}"
+
+
+def rate(bps: float) -> str:
+    """40 Gb/s."""
+    return f"{bps / 1e9:g} Gb/s"
+
+
+def count(number: float) -> str:
+    """1,234,567; of a mean one decimal while it is small."""
+    if number == round(number) or number >= 100:
+        return f"{number:,.0f}"
+    return f"{number:.1f}" if number >= 10 else f"{number:.2g}"
+
+
+def byte_unit(largest: float) -> tuple[float, str]:
+    """Bytes in the unit for values up to `largest`, and its name."""
+    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")):
+        if largest >= 2 * factor:
+            return factor, unit
+    return (1e3, "KB") if largest >= 1e3 else (1.0, "B")
+
+
+def time_unit(largest_ns: float) -> tuple[float, str]:
+    """Nanoseconds in the unit for times up to `largest_ns`, and its name."""
+    for factor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
+        if largest_ns >= 2 * factor:
+            return factor, unit
+    return 1.0, "ns"

@@ -1,0 +1,103 @@
+"""Tables and sentences for a terminal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+import unicodedata
+from collections.abc import Sequence
+
+from unpause.summary import Summary
+
+
+def width(wanted: int | None = None) -> int:
+    """Columns of the terminal, or as many as are wanted."""
+    return wanted or max(40, min(160, shutil.get_terminal_size((100, 24)).columns))
+
+
+def table(summary: Summary, columns: int) -> str:
+    """An aligned table of at most so many columns, first and left as names, the rest as numbers.
+
+    What has no room goes into a second table below, and so on, under the same names. Numbers that
+    differ from the first scheme's by chance only stand in brackets.
+    """
+    if not summary.rows:
+        return ""
+    rows = [_marked(row, noise) for row, noise in _with_noise(summary)]
+    names = _names(summary)
+    wide = [
+        max(_wide(text) for text in (head, *(row[i] for row in rows)))
+        for i, head in enumerate(summary.heads)
+    ]
+    left = sum(w + 2 for w in wide[:names])
+    blocks: list[list[int]] = [[]]
+    room = columns - left
+    for i in range(names, len(summary.heads)):
+        if blocks[-1] and room < wide[i] + 2:
+            blocks.append([])
+            room = columns - left
+        blocks[-1].append(i)
+        room -= wide[i] + 2
+    return "\n\n".join(_block(summary.heads, rows, wide, names, block) for block in blocks)
+
+
+def _with_noise(summary: Summary) -> list[tuple[list[str], set[int]]]:
+    noise = summary.noise or [set() for _ in summary.rows]
+    return list(zip(summary.rows, noise, strict=True))
+
+
+def _marked(row: list[str], noise: set[int]) -> list[str]:
+    return [f"({text})" if i in noise else text for i, text in enumerate(row)]
+
+
+def _names(summary: Summary) -> int:
+    """Columns that say which row it is: up to the first measure."""
+    known = {"flows done", "frames sent", "FCT mean", "PAUSEs"}
+    return next((i for i, head in enumerate(summary.heads) if head in known), 1)
+
+
+def _block(
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    wide: Sequence[int],
+    names: int,
+    block: Sequence[int],
+) -> str:
+    lines = []
+    for row in (heads, *rows):
+        cells = [_pad(row[i], wide[i], right=i > 0) for i in range(names)]
+        cells += [_pad(row[i], wide[i], right=True) for i in block]
+        lines.append("  ".join(cells).rstrip())
+    rule = "  ".join("─" * wide[i] for i in [*range(names), *block])
+    return "\n".join([lines[0], rule, *lines[1:]])
+
+
+def _wide(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _pad(text: str, to: int, right: bool) -> str:
+    space = " " * (to - _wide(text))
+    return space + text if right else text + space
+
+
+def wrapped(text: str, columns: int) -> str:
+    """A sentence, its further lines indented."""
+    return textwrap.fill(text, columns, subsequent_indent="  ")
+
+
+def said(sentences: Sequence[tuple[str, str]], columns: int) -> str:
+    """A paragraph for each scheme, its name in front."""
+    bold, plain = ("\x1b[1m", "\x1b[0m") if _colours() else ("", "")
+    paragraphs = []
+    for scheme, text in sentences:
+        whole = wrapped(f"{scheme}: {text}", columns)
+        paragraphs.append(bold + whole[: len(scheme)] + plain + whole[len(scheme) :])
+    return "\n".join(paragraphs)
+
+
+def _colours() -> bool:
+    plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not plain

@@ -1,0 +1,225 @@
+"""What a run comes to, of runs whose answer is computed by hand; and the sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import unpause
+from conftest import MS, Builder
+from unpause import sentences, story
+from unpause.fabric import Fabric, Port
+
+GBPS_40 = 40_000_000_000
+
+
+def link(made: Builder, run: int, name: str, **totals: float) -> None:
+    """Both directions of a link; totals are those of the first."""
+    node, peer = name.split("->")
+    scheme = made.rows["runs"][run]["scheme"]
+    both = {"run": run, "scheme": scheme, "priority": 3, "rate_bps": GBPS_40, "tx_bytes": 1_000}
+    made.add("ports", node=node, peer=peer, **{**both, **totals})
+    made.add("ports", node=peer, peer=node, **both)
+
+
+def two_switches(made: Builder, scheme: str = "PFC", paused: bool = True) -> int:
+    """F0 from H0 to R0, F1 from H1 to R1 over S0->S1; a burst of H2 fills S1->R1.
+
+    S1 stops S0 from 1.0 to 1.4 ms and from 2.0 to 2.2 ms, S0 stops its hosts from 1.1 to 1.5 ms.
+    """
+    run = made.run(scheme)
+    made.rows["runs"][run]["simulated_ns"] = 10 * MS
+    stops = {"S1->S0": [(1.0, 1.4), (2.0, 2.2)], "S0->H0": [(1.1, 1.5)], "S0->H1": [(1.1, 1.5)]}
+    totals: dict[str, dict[str, float]] = {
+        "H0->S0": {"paused_ns": 0.4 * MS},
+        "H1->S0": {"paused_ns": 0.4 * MS},
+        "S0->S1": {"paused_ns": 0.6 * MS, "max_queue_bytes": 300_000},
+        "S1->R0": {"max_queue_bytes": 10_000},
+        # 20 MB of the 50 MB that fit into 10 ms.
+        "S1->R1": {"max_queue_bytes": 8_000_000, "tx_bytes": 20_000_000},
+        "H2->S1": {},
+    }
+    for name, row in totals.items():
+        link(made, run, name, **(row if paused else {**row, "paused_ns": 0.0}))
+    if paused:
+        for name, events in (("S1->S0", 2), ("S0->H0", 1), ("S0->H1", 1)):
+            node, peer = name.split("->")
+            row = next(
+                r
+                for r in made.rows["ports"]
+                if (r["run"], r["node"], r["peer"]) == (run, node, peer)
+            )
+            row["pause_events"] = events
+        for name, times in stops.items():
+            for start, end in times:
+                made.pause(run, name, start, end)
+    made.flow(run, "F0", src="H0", dst="R0", start_ns=0.0)
+    made.flow(run, "F1", src="H1", dst="R1", start_ns=0.0)
+    made.flow(
+        run, "burst", src="H2", dst="R1", size_bytes=8_000_000, start_ns=0.5 * MS, fct_ns=2.5 * MS,
+        slowdown=1.6,
+    )  # fmt: skip
+    return run
+
+
+def test_who_paused_whom_and_who_was_a_victim(builder: Builder) -> None:
+    two_switches(builder)
+    told = story.tell(builder.only_run())
+    assert [(p.node, p.events) for p in told.pausers] == [("S1", 2), ("S0", 2)]
+    assert told.pausers[0].stopped == {"S0": pytest.approx(0.6 * MS)}
+    assert told.pausers[1].stopped == {"H0": pytest.approx(0.4 * MS), "H1": pytest.approx(0.4 * MS)}
+    # PAUSE began at S1, where R1's port is full; S0 only handed it on.
+    assert [str(port) for port in told.began] == ["S1->R1"]
+    # Of F0's way, H0->S0 or S0->S1 was stopped from 1.0 to 1.5 and from 2.0 to 2.2 ms.
+    assert told.victims is not None
+    (victim,) = told.victims
+    assert victim.flow == "F0 (H0 -> R0)"
+    assert victim.stopped_ns == pytest.approx(0.7 * MS)
+    assert victim.life_ns == pytest.approx(10 * MS)
+    assert not told.maybe_more
+    assert told.carried is not None
+    assert str(told.carried.port) == "S1->R1"
+    assert told.carried.share == pytest.approx(0.4)
+    assert told.last_ns == pytest.approx(2.5 * MS)
+
+
+def test_the_sentences(builder: Builder) -> None:
+    two_switches(builder)
+    two_switches(builder, "PCN", paused=False)
+    (_, pfc), (_, pcn) = sentences.of_result(builder.result())
+    assert pfc == (
+        "S1 stopped S0 for 600 us (2 PAUSEs), S0 stopped H0 for 400 us and H1 for 400 us "
+        "(2 PAUSEs); 1 victim: F0 (H0 -> R0), whose way was stopped for 700 us of its 10.0 ms; "
+        "S1->R1 carried 40 % of its 40 Gb/s while flows wanted it, longest queue 8.00 MB; "
+        "the flow was done after 2.50 ms."
+    )
+    assert pcn == (
+        "avoids all 4 PAUSEs of PFC; S1->R1 carried 40 % of its 40 Gb/s while flows wanted it, "
+        "longest queue 8.00 MB; the flow was done after 2.50 ms, as long as with PFC."
+    )
+
+
+def test_a_switch_that_fills_up_by_itself_after_a_release_is_where_pause_began() -> None:
+    own = np.array([[1.0, 1.4]]) * MS
+    handed_on = np.array([[1.1, 1.5]]) * MS
+    assert not story._filled_by_itself(handed_on, own)
+    # Its next PAUSE begins at 3 ms, and nobody has stopped it since 1.5 ms.
+    assert story._filled_by_itself(np.array([[1.1, 1.5], [3.0, 3.1]]) * MS, own)
+    # It was stopped after its first PAUSE only.
+    assert story._filled_by_itself(np.array([[0.5, 0.8]]) * MS, own)
+    assert story._filled_by_itself(handed_on, np.empty((0, 2)))
+
+
+def test_where_paths_are_equal_victims_are_counted_by_what_is_on_all_of_them(
+    builder: Builder,
+) -> None:
+    run = builder.run("PFC")
+    builder.rows["runs"][run]["simulated_ns"] = 10 * MS
+    for leaf, host in (("L0", "A"), ("L0", "B"), ("L1", "C"), ("L1", "D")):
+        link(builder, run, f"{host}->{leaf}")
+    for spine in ("X", "Y"):
+        link(builder, run, f"L0->{spine}")
+        link(builder, run, f"{spine}->L1")
+    for row in builder.rows["ports"]:
+        if (row["node"], row["peer"]) == ("L1", "C"):
+            row["max_queue_bytes"] = 500_000
+        if (row["node"], row["peer"]) in (("L0", "X"), ("A", "L0")):
+            row["paused_ns"] = MS
+    builder.pause(run, "L1->X", 1.0, 2.0)
+    builder.pause(run, "X->L0", 1.2, 2.2)
+    builder.pause(run, "L0->A", 1.4, 1.6)
+    builder.flow(run, "to C", src="B", dst="C", start_ns=0.0)
+    builder.flow(run, "to D", src="A", dst="D", start_ns=0.0)
+    fabric = Fabric.of(builder.only_run())
+    assert fabric.must_cross("A", "D", Port("A", 0, "L0"))
+    assert fabric.may_cross("A", "D", Port("L0", 0, "X"))
+    assert not fabric.must_cross("A", "D", Port("L0", 0, "X"))
+    assert not fabric.may_cross("A", "D", Port("L1", 0, "C"))
+    told = story.tell(builder.only_run())
+    assert [str(port) for port in told.began] == ["L1->C"]
+    # A's own link for 0.2 ms; X may or may not be on its way.
+    assert [(v.flow, v.stopped_ns) for v in told.victims or []] == [
+        ("to D (A -> D)", pytest.approx(0.2 * MS))
+    ]
+    assert told.maybe_more
+    assert "at least 1 victim" in sentences.of_run(told)
+
+
+def test_when_shares_become_even(builder: Builder) -> None:
+    run = two_switches(builder)
+    time = np.arange(0, 10.001, 0.05)
+    slow = np.where(time <= 6, 10.0, 20.0)
+    builder.flow_rates(run, "F0", time, slow, flow_id=0)
+    builder.flow_rates(run, "F1", time, 40 - slow, flow_id=1)
+    fair = story.tell(builder.only_run()).fair
+    assert fair is not None
+    assert fair.flows == 2
+    # The burst ends at 3 ms, the shares are even from 6 ms on; bins are 0.07 ms.
+    assert fair.after_ns == pytest.approx(3 * MS, abs=0.08 * MS)
+    assert fair.within_ns == pytest.approx(7 * MS)
+
+
+def test_shares_that_never_become_even(builder: Builder) -> None:
+    run = two_switches(builder)
+    time = np.arange(0, 10.001, 0.05)
+    builder.flow_rates(run, "F0", time, np.full(len(time), 10.0), flow_id=0)
+    builder.flow_rates(run, "F1", time, np.full(len(time), 30.0), flow_id=1)
+    told = story.tell(builder.only_run())
+    assert told.fair is not None
+    assert told.fair.after_ns is None
+    assert "had no equal shares within 7.00 ms" in sentences.of_run(told)
+
+
+SCENARIO = """
+title = "A burst to one host, and a flow past it"
+duration = "2ms"
+[topology]
+builder = "two-switch"
+left = ["A", "B"]
+right = ["C", "D", "E1..E4"]
+rate = "40Gbps"
+delay = "1us"
+[pfc]
+xoff = "64KB"
+[[scheme]]
+name = "PFC"
+set = { "traffic.past.rate_limit" = "10Gbps", "traffic.into.rate_limit" = "20Gbps" }
+[[traffic]]
+name = "past"
+kind = "flow"
+from = "A"
+to = "C"
+[[traffic]]
+name = "into"
+kind = "flow"
+from = "B"
+to = "D"
+size = "1MB"
+[[traffic]]
+name = "burst"
+kind = "burst"
+from = "E1..E4"
+to = "D"
+size = "500KB"
+"""
+
+
+def test_of_a_run_that_is_simulated() -> None:
+    result = unpause.run(SCENARIO, schemes=["PFC"], progress=False)
+    (told,) = story.of_result(result)["PFC"]
+    assert [str(port) for port in told.began] == ["S1->D"]
+    assert [v.flow for v in told.victims or []] == ["past (A -> C)"]
+    ports = result.ports.to_pylist()
+    assert told.pauses == sum(row["pause_events"] for row in ports)
+    assert told.pausers[0].node == "S1"
+    # A waits for S0, and S0 for S1: at least as long as the longer of the two, at most both.
+    paused = {(row["node"], row["peer"]): row["paused_ns"] for row in ports if row["paused_ns"]}
+    each = [paused.get(("A", "S0"), 0.0), paused["S0", "S1"]]
+    assert max(each) <= told.victims[0].stopped_ns <= sum(each)
+    # At the end the limited flow is alone, so that D's link is not always full.
+    assert told.carried is not None
+    (sent,) = [r for r in ports if (r["node"], r["peer"], r["priority"]) == ("S1", "D", 3)]
+    assert told.carried.share == pytest.approx(
+        sent["tx_bytes"] * 8e9 / sent["rate_bps"] / told.last_ns, rel=0.02
+    )
+    assert 0.8 < told.carried.share < 1
