@@ -9,11 +9,12 @@ seeds, a difference is noise if a t-test at 5 % does not tell it from chance
 from __future__ import annotations
 
 import argparse
+import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from unpause import textual
+from unpause import text, textual
 from unpause.errors import ResultError
 from unpause.grouped import Group, Measure, Runs, read, value_text
 from unpause.intervals import Difference
@@ -61,36 +62,30 @@ def compared(names: Sequence[str], results: Sequence[Runs]) -> Summary:
 
 def verdicts(names: Sequence[str], results: Sequence[Runs]) -> list[str]:
     """For each scheme what differs beyond noise, in words; what the test was."""
-    first = results[0]
     lines, tests = [], set()
     for name, runs in zip(names[1:], results[1:], strict=True):
-        for base in first.groups:
+        for base in results[0].groups:
             group = _found(runs, (base.scheme, base.values))
             if group is None:
                 continue
-            told, same = [], 0
-            for measure in _measures(results):
-                apart = group.against(base, measure)
-                if apart is None:
-                    continue
-                tests.add(apart.test)
-                if not apart.known:
-                    if apart.percent:
-                        told.append(f"{measure.name} {_percent(apart)}")
-                elif apart.noise:
-                    same += 1
-                elif apart.percent:
-                    told.append(f"{measure.name} {_percent(apart)}")
+            apart = {m.name: group.against(base, m) for m in _measures(results)}
+            found = {m: d for m, d in apart.items() if d is not None}
+            tests |= {d.test for d in found.values() if d.known}
             values = zip(runs.axes, base.values, strict=True)
             place = ", ".join([base.scheme, *(f"{a} {value_text(a, v)}" for a, v in values)])
-            rest = f"{same} within noise" if same else ""
-            text = "; ".join(filter(None, [", ".join(told), rest])) or "the same"
-            lines.append(f"{place}, {name} against {names[0]}: {text}")
-    if any("seeds" in test and not test.endswith(" 1 seeds") for test in tests):
+            lines.append(f"{place}, {name} against {names[0]}: {_in_words(found)}.")
+    if tests:
         lines.append(f"Noise: {'; '.join(sorted(tests))}, two-sided at 5 %, each number by itself.")
     else:
-        lines.append("One seed each: what of this is noise cannot be told; --seeds 10 tells it.")
+        lines.append("One seed each: what of this is noise cannot be told.")
     return lines
+
+
+def _in_words(found: Mapping[str, Difference]) -> str:
+    told = [f"{name} {_percent(d)}" for name, d in found.items() if not (d.noise or d.same)]
+    noise = [name for name, d in found.items() if d.noise]
+    parts = [", ".join(told), f"within noise: {', '.join(noise)}" if noise else ""]
+    return "; ".join(part for part in parts if part) or "the same"
 
 
 def _measures(results: Sequence[Runs]) -> list[Measure]:
@@ -104,21 +99,19 @@ def _found(runs: Runs, key: tuple[str, tuple[object, ...]]) -> Group | None:
 def _cell(group: Group, base: Group, measure: Measure) -> tuple[str, bool]:
     """The mean, and how it differs from the first result's; whether that is noise."""
     mean = group.interval(measure).mean
-    text = "-" if mean != mean else measure.written(mean)
-    if group is base:
-        return text, False
-    apart = group.against(base, measure)
-    if apart is None or apart.percent == 0 or apart.percent != apart.percent:
-        return text, False
-    return f"{text} {_percent(apart)}", apart.noise
+    written = "-" if math.isnan(mean) else measure.written(mean)
+    apart = None if group is base else group.against(base, measure)
+    if apart is None or apart.same:
+        return written, False
+    return f"{written} {_percent(apart)}", apart.noise
 
 
 def _percent(apart: Difference) -> str:
-    if apart.percent != apart.percent:
+    if math.isnan(apart.percent):
         return "instead of 0"
-    if abs(apart.percent) >= 1000:
+    if apart.percent >= 1000:
         return f"x{apart.percent / 100 + 1:.3g}"
-    return f"{apart.percent:+.2g} %" if abs(apart.percent) < 10 else f"{apart.percent:+.0f} %"
+    return ("+" if apart.percent >= 0 else "") + text.percent(apart.percent)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -223,7 +223,7 @@ def cell(group: Group, measure: Measure) -> str:
     if interval.count < 2 or not interval.mean:
         return mean
     share = 100 * interval.half / abs(interval.mean)
-    return f"{mean} ± {share:.2g} %" if share >= 0.05 else mean
+    return f"{mean} ± {text.percent(share)}" if share >= 0.05 else mean
 
 
 def value_text(name: str, value: Any) -> str:

@@ -58,11 +58,13 @@ class Difference:
         percent: By how much of the other, NaN if that is 0.
         p: Probability of as large a difference by chance; NaN if there are too few seeds.
         test: What it comes from, such as "paired t-test, 5 seeds".
+        same: Whether the samples are equal, value by value.
     """
 
     percent: float
     p: float
     test: str
+    same: bool
 
     @property
     def known(self) -> bool:
@@ -72,19 +74,21 @@ class Difference:
     @property
     def noise(self) -> bool:
         """Whether chance alone makes such differences, in more than one of 20 cases."""
-        return self.known and self.p > 1 - CONFIDENCE
+        return self.known and not self.same and self.p > 1 - CONFIDENCE
 
 
 def difference(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Difference:
     """Compare two samples, values by seed."""
     a, b = mean_interval(list(ours.values())), mean_interval(list(theirs.values()))
     percent = 100 * (a.mean / b.mean - 1) if b.mean else (0.0 if a.mean == 0 else math.nan)
+    same = dict(ours) == dict(theirs)
     if set(ours) == set(theirs):
         test = f"paired t-test, {len(ours)} seeds"
         apart = np.array([ours[seed] - theirs[seed] for seed in sorted(ours)])
-        return Difference(percent, _p_paired(apart), test)
+        return Difference(percent, _p_paired(apart), test, same)
     test = f"Welch's t-test, {len(ours)} and {len(theirs)} seeds"
-    return Difference(percent, _p_welch(list(ours.values()), list(theirs.values())), test)
+    p = _p_welch(list(ours.values()), list(theirs.values()))
+    return Difference(percent, p, test, same)
 
 
 def _p_paired(apart: np.ndarray) -> float:

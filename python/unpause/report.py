@@ -26,6 +26,7 @@ import unpause
 from unpause import claims as claims_module
 from unpause import figures, grouped, notices, schema, sentences, textual
 from unpause.claims import Claim, ClaimsError, Verdict
+from unpause.figures.style import style
 from unpause.figures.sweep import draw_runs
 from unpause.notices import Notices
 from unpause.result import Result, ResultError, load
@@ -283,7 +284,7 @@ def build_sweep(directory: str | Path) -> Report:
     pictures = []
     if runs.rows:
         try:
-            with figures.style.style():
+            with style():
                 figure = draw_runs(runs)
             (path / "figures").mkdir(exist_ok=True)
             png, svg = figures.save(figure, path / "figures", "sweep")

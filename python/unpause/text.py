@@ -27,7 +27,7 @@ def _digits(number: float) -> str:
 
 def rate(bps: float) -> str:
     """40 Gb/s."""
-    return f"{bps / 1e9:g} Gb/s"
+    return f"{bps / 1e9:.3g} Gb/s" if bps < 1e12 else f"{bps / 1e12:.3g} Tb/s"
 
 
 def count(number: float) -> str:
@@ -35,6 +35,11 @@ def count(number: float) -> str:
     if number == round(number) or number >= 100:
         return f"{number:,.0f}"
     return f"{number:.1f}" if number >= 10 else f"{number:.2g}"
+
+
+def percent(number: float) -> str:
+    """4.1 %, and no fractions of large ones."""
+    return f"{number:.0f} %" if abs(number) >= 10 else f"{number:.2g} %"
 
 
 def byte_unit(largest: float) -> tuple[float, str]:
