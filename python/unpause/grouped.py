@@ -76,7 +76,7 @@ MEASURES = (
     Measure("marked", _column("marked_packets"), text.count, _plain),
     Measure("notified", _column("notifications"), text.count, _plain),
     Measure("dropped", _column("dropped_packets"), text.count, _plain),
-    Measure("goodput", _goodput_bps, text.rate, lambda _: (1e9, "Gb/s")),
+    Measure("goodput", _goodput_bps, text.rate, text.rate_unit),
 )
 
 
@@ -230,7 +230,9 @@ def value_text(name: str, value: Any) -> str:
     """A swept value as people write it; the end of its column's name says the unit."""
     if isinstance(value, str | bool):
         return str(value)
-    for end, write in (("_bytes", text.size), ("_ns", text.time), ("_bps", text.rate)):
-        if name.endswith(end):
-            return write(value)
+    units = (("_bytes", text.byte_unit), ("_ns", text.time_unit), ("_bps", text.rate_unit))
+    for end, unit_of in units:
+        if name.endswith(end) and value:
+            factor, unit = unit_of(2 * value)  # 1.5 MB, not 1500 KB
+            return f"{value / factor:g} {unit}"
     return f"{value:g}"

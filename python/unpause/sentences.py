@@ -37,6 +37,7 @@ def of_run(told: Story, base: Story | None = None) -> str:
         _paused(told, base),
         _of_victims(told),
         _of_link(told.carried),
+        _of_past(told, base),
         _of_end(told, base),
         _of_shares(told),
     ]
@@ -50,7 +51,7 @@ def of_runs(stories: Sequence[Story], axes: Sequence[str]) -> str:
     parts = [f"{_range(pauses)} PAUSEs" if any(pauses) else "no PAUSE"]
     if any(pauses):
         paused = [sum(sum(p.stopped.values()) for p in told.pausers) for told in stories]
-        parts[0] += f", {_times(paused)} of standstill in all"
+        parts[0] += f", {_time_range(paused)} of standstill in all"
     if all(told.victims is not None for told in stories) and any(pauses):
         victims = [len(told.victims or ()) for told in stories]
         parts.append(f"{_range(victims)} victims" if any(victims) else "no victim")
@@ -61,7 +62,7 @@ def of_runs(stories: Sequence[Story], axes: Sequence[str]) -> str:
         parts.append(f"{first.port} carried {_range(shares)} % of its {rate(first.rate_bps)}")
     ends = [told.last_ns for told in stories if told.last_ns is not None]
     if len(ends) == len(stories):
-        parts.append(f"all flows were done after {_times(ends)}")
+        parts.append(f"all flows were done after {_time_range(ends)}")
     elif unfinished := [told.unfinished for told in stories if told.sized]:
         parts.append(f"{_range(unfinished)} flows were not done at the end")
     return f"In {over}: {'; '.join(parts)}."
@@ -118,17 +119,39 @@ def _of_link(carried: Carried | None) -> str:
     )
 
 
+def _of_past(told: Story, base: Story | None) -> str:
+    """What endless flows got that avoid the congested port, beside what the first scheme gave."""
+    if not told.past or told.carried is None:
+        return ""
+    mean = _mean_bps(told)
+    who = told.past[0].flow if len(told.past) == 1 else f"{len(told.past):,} flows"
+    text = f"{who} past it got {rate(mean)}{'' if len(told.past) == 1 else ' on average'}"
+    if base is not None and base.past and _mean_bps(base):
+        text += f", {_as(mean / _mean_bps(base), 'as much as')} with {base.run.scheme}"
+    return text
+
+
+def _mean_bps(told: Story) -> float:
+    return sum(past.goodput_bps for past in told.past) / len(told.past)
+
+
 def _of_end(told: Story, base: Story | None) -> str:
     if not told.sized:
         return ""
     flows = f"{told.sized:,} flows" if told.sized > 1 else "the flow"
     if told.last_ns is None:
         return f"{told.unfinished:,} of {flows} were not done at the end"
+    if not (base or told).at_once and told.fct_p99_ns is not None:
+        text = f"{flows} had a p99 FCT of {time(told.fct_p99_ns)}"
+        if base is not None and base.fct_p99_ns:
+            ratio = told.fct_p99_ns / base.fct_p99_ns
+            text += f", {_as(ratio, 'that')} with {base.run.scheme}"
+        return text
     text = f"all {flows} done after {time(told.last_ns)}" if told.sized > 1 else (
         f"the flow was done after {time(told.last_ns)}"
     )  # fmt: skip
     if base is not None and base.last_ns:
-        text += f", {_times_as_long(told.last_ns / base.last_ns)} {base.run.scheme}"
+        text += f", {_as(told.last_ns / base.last_ns, 'as long as')} with {base.run.scheme}"
     return text
 
 
@@ -146,10 +169,11 @@ def _of_shares(told: Story) -> str:
     return ""
 
 
-def _times_as_long(ratio: float) -> str:
-    if 0.995 <= ratio <= 1.005:
-        return "as long as with"
-    return f"{ratio:.2g} times as long as with"
+def _as(ratio: float, what: str) -> str:
+    """Such as "4.3 times as long as", or without the times if there is no difference."""
+    if 0.95 <= ratio < 1.05:
+        return {"that": "the same as"}.get(what, what)
+    return f"{ratio:.3g} times {what}" if ratio >= 10 else f"{ratio:.2g} times {what}"
 
 
 def _range(values: Sequence[float]) -> str:
@@ -158,7 +182,7 @@ def _range(values: Sequence[float]) -> str:
     return low_text if low_text == high_text else f"{low_text} to {high_text}"
 
 
-def _times(values: Sequence[float]) -> str:
+def _time_range(values: Sequence[float]) -> str:
     low, high = time(min(values)), time(max(values))
     return low if low == high else f"{low} to {high}"
 

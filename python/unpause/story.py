@@ -63,6 +63,14 @@ class Carried:
 
 
 @dataclass(frozen=True)
+class Past:
+    """A flow without a size that avoids the congested port, and what it got."""
+
+    flow: str
+    goodput_bps: float
+
+
+@dataclass(frozen=True)
 class Fairness:
     """How even flows are that share a link.
 
@@ -91,6 +99,9 @@ class Story:
         last_ns: From the first start to the end of the last flow with a size; None if one did not.
         sized: Flows with a size, and how many of them did not end.
         fair: Of recorded flows; None if there are not two that share a link.
+        past: Flows without a size that avoid that port.
+        fct_p99_ns: Of the flows with a size that ended.
+        at_once: Whether these all started in the first half of the time until the last one ended.
         slowest: Of the most flows of one size, start and receiver: how many, and the FCT of the
             slowest over that of the fastest; None if there are no such flows.
     """
@@ -106,6 +117,9 @@ class Story:
     unfinished: int
     fair: Fairness | None
     slowest: tuple[int, float] | None
+    past: list[Past]
+    fct_p99_ns: float | None
+    at_once: bool
 
     @property
     def pauses(self) -> int:
@@ -123,6 +137,7 @@ _FLOW_COLUMNS = (
     "start_ns",
     "fct_ns",
     "slowdown",
+    "delivered_bytes",
 )
 
 
@@ -158,6 +173,8 @@ def tell(run: Run, port: Port | None = None) -> Story:
         unfinished,
         _fairness(run, fabric, flows),
         _slowest(flows),
+        _past(run, fabric, flows, port) if port in fabric.ports else [],
+        *_fct(flows, last),
     )
 
 
@@ -290,6 +307,29 @@ def _carried(run: Run, fabric: Fabric, flows: pa.Table, port: Port) -> Carried |
     return Carried(port, totals.rate_bps, min(1.0, share), totals.max_queue_bytes)
 
 
+def _past(run: Run, fabric: Fabric, flows: pa.Table, port: Port) -> list[Past]:
+    endless = flows.filter(pc.is_null(flows.column("size_bytes")))
+    if not fabric.searchable:
+        return []
+    found = []
+    for row in endless.to_pylist():
+        life_ns = run.row["simulated_ns"] - row["start_ns"]
+        if life_ns > 0 and not fabric.may_cross(row["src"], row["dst"], port):
+            found.append(Past(row["traffic"], 8e9 * row["delivered_bytes"] / life_ns))
+    return found
+
+
+def _fct(flows: pa.Table, last_ns: float | None) -> tuple[float | None, bool]:
+    sized = flows.filter(pc.is_valid(flows.column("size_bytes")))
+    fct = series.column(sized, "fct_ns")
+    fct = fct[~np.isnan(fct)]
+    if not len(fct):
+        return None, True
+    start = series.column(sized, "start_ns")
+    spread = float(np.max(start) - np.min(start))
+    return float(np.percentile(fct, 99)), last_ns is None or spread <= last_ns / 2
+
+
 def _fairness(run: Run, fabric: Fabric, flows: pa.Table) -> Fairness | None:
     recorded = pc.unique(run.columns("flow_series", ["flow_id"]).column("flow_id")).to_pylist()
     if len(recorded) < 2 or not fabric.searchable:
@@ -309,7 +349,7 @@ def _fairness(run: Run, fabric: Fabric, flows: pa.Table) -> Fairness | None:
     end = start + series.column(flows, "fct_ns")
     events = np.concatenate([start, end[~np.isnan(end)]])
     table = run.table("flow_series")
-    each = [table.filter(pc.field("flow_id") == flow) for flow in sharing]
+    each = [table.filter(pc.equal(table.column("flow_id"), flow)) for flow in sharing]
     return _evened_out(
         [(series.column(t, "time_ns"), series.column(t, "delivered_bytes")) for t in each],
         float(np.max(events)),
@@ -340,7 +380,7 @@ def _evened_out(flows: Sequence[tuple[np.ndarray, np.ndarray]], since_ns: float)
 def _slowest(flows: pa.Table) -> tuple[int, float] | None:
     """Of the most flows alike in receiver, size and start: how many, slowest over fastest."""
     alike = ["dst", "size_bytes", "start_ns"]
-    sized = flows.filter(pc.is_valid(pc.field("size_bytes")))
+    sized = flows.filter(pc.is_valid(flows.column("size_bytes")))
     fct = series.column(sized, "fct_ns")
     most = max((rows for _, rows in series.groups(sized, alike)), key=len, default=np.empty(0, int))
     if len(most) < 2 or np.isnan(fct[most]).any():

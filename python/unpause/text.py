@@ -56,3 +56,8 @@ def time_unit(largest_ns: float) -> tuple[float, str]:
         if largest_ns >= 2 * factor:
             return factor, unit
     return 1.0, "ns"
+
+
+def rate_unit(largest_bps: float) -> tuple[float, str]:
+    """Bit/s in the unit for rates up to `largest_bps`, and its name."""
+    return (1e9, "Gb/s") if largest_bps >= 2e8 else (1e6, "Mb/s")

@@ -164,7 +164,7 @@ def test_a_sweep_prints_a_table_and_writes_chart_report_and_csv(
     said = capsys.readouterr().out
     assert all(len(line) <= 80 for line in said.splitlines())
     rows = [line.split() for line in said.splitlines() if line.startswith("PFC")]
-    assert rows[0][:4] == ["PFC", "64.0", "KB", "2"]
+    assert rows[0][:4] == ["PFC", "64", "KB", "2"]
     assert "Means over 2 seeds" in said
     assert {"sweep.csv", "report.html", "figures"} <= {file.name for file in out.iterdir()}
     csv = (out / "sweep.csv").read_text("utf-8").splitlines()
@@ -185,7 +185,7 @@ def test_a_sweep_can_be_compared_and_reported(
     _, out = swept("pfc.xoff=64KB,256KB")
     capsys.readouterr()
     assert compare.main([str(out), str(out)]) == 0
-    assert "PFC, pfc.xoff_bytes 64.0 KB" in capsys.readouterr().out
+    assert "PFC, pfc.xoff_bytes 64 KB" in capsys.readouterr().out
     (out / "report.html").unlink()
     assert report.main([str(out)]) == 0
     assert (out / "report.html").is_file()

@@ -514,7 +514,7 @@ def test_that_nobody_was_paused_is_no_warning_and_names_the_point(builder: Build
     ]
     found = notices.of_result(builder.result())
     assert not found.warnings
-    assert found.notes == ["no PAUSE was sent: PCN, xoff_bytes 64.0 KB; PCN, xoff_bytes 128 KB."]
+    assert found.notes == ["no PAUSE was sent: PCN, xoff_bytes 64 KB; PCN, xoff_bytes 128 KB."]
 
 
 class _Page(HTMLParser):

@@ -16,6 +16,8 @@ from unpause.result import Result
 
 _MOST_PANELS = 8
 _MOST_MAPS = 12
+#: What a heat map shows, the first of these that differs from run to run.
+_MAPPED = ("slowdown p99", "FCT p99", "FCT mean", "time paused")
 
 
 @draws("sweep", "What the swept value does", place=-1)
@@ -37,7 +39,8 @@ def draw_runs(runs: Runs) -> Figure:
     if not measures:
         raise NothingToDraw("All runs came out the same.")
     if len(swept) == 2:
-        return _maps(runs, swept, measures[0])
+        first = [m for name in _MAPPED for m in measures if m.name == name] or measures
+        return _maps(runs, swept, first[0])
     if len(swept) > 2:
         raise NothingToDraw(f"{len(swept)} values are swept; figures show one or two of them.")
     if not swept:
