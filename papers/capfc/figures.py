@@ -12,7 +12,15 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from unpause import metrics, schemes, series
 from unpause.figures.registry import draws
 from unpause.figures.seeds import say_seeds, spread
-from unpause.figures.style import DASHES, WIDTH, NothingToDraw, legend, single_runs
+from unpause.figures.style import (
+    DASHES,
+    WIDTH,
+    NothingToDraw,
+    at_least,
+    from_zero,
+    legend,
+    single_runs,
+)
 from unpause.result import Result, Run
 
 CLASSES = ("query", "short", "long")
@@ -50,11 +58,16 @@ def _tails(ax: Axes, result: Result) -> None:
         p999 = [spread(runs, lambda r, c=c: tail_ms(r, c, "p99.9"))[0] for c in CLASSES]
         x = at + (i - (len(result.schemes) - 1) / 2) * width
         error = np.abs([median - low, high - median]) if len(runs) > 1 else None
-        ax.bar(
-            x, median, 0.92 * width, color=colour[scheme], label=scheme, yerr=error, ecolor="#222"
-        )
+        ended = np.isfinite(median)
+        bars = {"color": colour[scheme], "label": scheme, "ecolor": "#222"}
+        ax.bar(x[ended], median[ended], 0.92 * width, yerr=_of(error, ended), **bars)
+        for never in x[~ended]:
+            ax.text(
+                never, 0.98, "∞", color=colour[scheme], ha="center", va="top",
+                transform=ax.get_xaxis_transform(),
+            )  # fmt: skip
         label = "99.9th percentile" if i == len(result.schemes) - 1 else None
-        ax.plot(x, p999, "_", color="white", markeredgewidth=3.5, markersize=10)
+        ax.plot(x, p999, "_", color="white", markeredgewidth=4.5, markersize=11)
         ax.plot(x, p999, "_", color="black", markeredgewidth=1.5, markersize=10, label=label)
     ax.set_title("Largest FCT", fontweight="bold")
     ax.set_ylabel("ms")
@@ -62,6 +75,10 @@ def _tails(ax: Axes, result: Result) -> None:
     ax.set_ylim(bottom=1)
     ax.set_xticks(at, CLASSES)
     ax.grid(axis="x", visible=False)
+
+
+def _of(error: np.ndarray | None, chosen: np.ndarray) -> np.ndarray | None:
+    return None if error is None else error[:, chosen]
 
 
 def _log(ax: Axes) -> None:
@@ -76,11 +93,19 @@ def _totals(ax: Axes, title: str, result: Result, measure) -> None:
     medians = [spread(result.runs_of(s), measure)[0] for s in result.schemes]
     x = range(len(medians))
     bars = ax.bar(x, medians, color=[colour[s] for s in result.schemes])
-    ax.bar_label(bars, [f"{v:.3g}" if v < 1000 else f"{v:.0f}" for v in medians], fontsize=7)
+    ax.bar_label(bars, [_short(v) for v in medians], fontsize=6.5)
     ax.set_title(title, fontweight="bold")
     ax.set_xticks([])
     ax.margins(y=0.15)
     ax.grid(axis="x", visible=False)
+
+
+def _short(value: float) -> str:
+    """Three digits, thousands as k: bars stand close together."""
+    for factor, unit in ((1e6, "M"), (1e3, "k")):
+        if value >= factor:
+            return f"{value / factor:.3g}{unit}"
+    return f"{value:.3g}"
 
 
 @draws("capfc-sweep", "CaPFC: tail FCT over a swept value")
@@ -109,7 +134,7 @@ def draw_sweep(result: Result) -> Figure:
         _log(ax)
     axes[3].set_title("Packets dropped", fontweight="bold")
     axes[3].set_yscale("symlog", linthresh=1)
-    axes[3].set_ylim(bottom=0)
+    from_zero(axes[3])
     for ax in axes[2:]:
         ax.set_xlabel(column)
     legend(figure, axes[0])
@@ -143,11 +168,13 @@ def draw_hol(result: Result) -> Figure:
         panels["queue"].plot(data.time_ns / 1e6, data.queue_bytes / 1e3, **line, linewidth=0.8)
     panels["rate"].set_title("Bystander, port 6 to port 7", fontweight="bold")
     panels["rate"].set_ylabel("Gb/s")
-    panels["rate"].set_ylim(0, 1.1)
+    at_least(panels["rate"], 0, 1.1)
     panels["queue"].set_title("Queue at port 8, to which ports 1 to 5 send", fontweight="bold")
     panels["queue"].set_ylabel("KB")
-    panels["queue"].set_ylim(bottom=0)
+    from_zero(panels["queue"])
     panels["queue"].set_xlabel("time (ms)")
+    for name in ("rate", "queue"):
+        panels[name].set_xlim(0, max(float(run.row["simulated_ns"]) for run in runs) / 1e6)
     _bars(panels["drops"], "Packets dropped", runs, metrics.dropped_packets, colour)
     _bars(panels["stalled"], "Pipeline stopped (ms)", runs, metrics.stalled_ms, colour)
     _ports(panels["pauses"], runs, colour)
@@ -158,7 +185,7 @@ def draw_hol(result: Result) -> Figure:
 def _bars(ax: Axes, title: str, runs: list[Run], measure, colour: dict[str, str]) -> None:
     values = [measure(run) for run in runs]
     bars = ax.bar(range(len(runs)), values, color=[colour[run.scheme] for run in runs])
-    ax.bar_label(bars, [f"{v:.0f}" for v in values], fontsize=7)
+    ax.bar_label(bars, [_short(v) for v in values], fontsize=6.5)
     ax.set_title(title, fontweight="bold")
     ax.set_xticks([])
     ax.margins(y=0.15)
@@ -175,5 +202,5 @@ def _ports(ax: Axes, runs: list[Run], colour: dict[str, str]) -> None:
     ax.set_title("PAUSE events, by port", fontweight="bold")
     ax.set_xticks(range(1, 7))
     ax.set_yscale("symlog", linthresh=1)
-    ax.set_ylim(bottom=0)
+    from_zero(ax)
     ax.grid(axis="x", visible=False)

@@ -14,7 +14,16 @@ from matplotlib.figure import Figure
 from unpause import metrics, schemes
 from unpause.figures.registry import draws
 from unpause.figures.seeds import spread
-from unpause.figures.style import DASHES, LINES, WIDTH, NothingToDraw, legend, note
+from unpause.figures.style import (
+    DASHES,
+    LINES,
+    WIDTH,
+    NothingToDraw,
+    at_least,
+    from_zero,
+    legend,
+    note,
+)
 from unpause.result import Result, Run
 
 _MARKERS = ("o", "s", "^", "D", "v", "P")
@@ -57,7 +66,9 @@ def draw(result: Result) -> Figure:
         _lines(absolute, result, measure)
         relative.set_title(measure.title, fontweight="bold")
         relative.tick_params(labelbottom=False)
-        absolute.set_ylim(bottom=0)
+        # Not even 1 % is to fill a panel.
+        at_least(relative, 0.95, 1.05)
+        from_zero(absolute)
         absolute.set_xlabel("load")
     axes[0][0].set_ylabel(f"FCT over that of {reference}")
     axes[1][0].set_ylabel("FCT (ms)")
@@ -85,7 +96,7 @@ def draw_t2(result: Result) -> Figure:
         ax.set_xlabel("threshold K (KB)")
     axes[0].set_ylabel(f"FCT over that at {smallest:g} KB")
     axes[1].set_ylabel("FCT (ms)")
-    axes[1].set_ylim(bottom=0)
+    from_zero(axes[1])
     legend(figure, list(axes))
     _say(figure, result)
     return figure
@@ -119,7 +130,7 @@ def draw_t3(result: Result) -> Figure:
     axes[0].axhline(1, color="#9A9A9A", linewidth=0.8)
     axes[0].set_ylabel("RED-Tail over RED-AVG")
     axes[1].set_ylabel("FCT (ms)")
-    axes[1].set_ylim(bottom=0)
+    from_zero(axes[1])
     for ax in axes:
         ax.set_xlabel("largest RTT over smallest")
         ax.set_xticks(spreads)

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from unpause import mechanisms, metrics, schemes, series
 from unpause.figures.registry import draws
 from unpause.figures.seeds import spread
-from unpause.figures.style import DASHES, LINES, WIDTH, NothingToDraw, grid, legend, note
+from unpause.figures.style import DASHES, LINES, WIDTH, NothingToDraw, from_zero, grid, legend, note
 from unpause.result import Result, Run
 from unpause.series import Unavailable
 
@@ -76,7 +76,7 @@ def draw_s4(result: Result) -> Figure:
             )
         ax.set_title(title, fontweight="bold")
         ax.set_xlabel("queries at once")
-        ax.set_ylim(bottom=0)
+        from_zero(ax)
     legend(figure, list(axes))
     note(figure, "Median of the seeds; bands from the lowest to the highest.")
     return figure

@@ -13,7 +13,9 @@ from unpause.figures.style import (
     LINES,
     WIDTH,
     NothingToDraw,
+    at_least,
     burst_origin_ns,
+    from_zero,
     legend,
     single_runs,
 )
@@ -46,8 +48,8 @@ def draw_f2(result: Result) -> Figure:
         ax.set_xlim(-0.5, last + 0.3)
     axes[0, 0].set_ylim(len(LINKS) - 0.4, -0.6)
     axes[0, 0].set_yticks(range(len(LINKS)), LINKS)
-    axes[0, 1].set_ylim(bottom=0)
-    axes[0, 2].set_ylim(bottom=0)
+    from_zero(axes[0, 1])
+    from_zero(axes[0, 2])
     axes[0, 2].margins(x=0)
     half = len(runs) // 2
     axes[half, 1].set_ylabel("PAUSE frames per ms")
@@ -152,7 +154,7 @@ def draw_f3(result: Result) -> Figure:
     except Unavailable as error:
         raise NothingToDraw(str(error)) from error
     axes[0, 0].set_xlim(-0.5, _F3_UNTIL_MS)
-    axes[0, 0].set_ylim(bottom=0)
+    from_zero(axes[0, 0])
     axes[len(runs) // 2, 0].set_ylabel("rate on the wire (Gb/s)")
     for ax in axes[-1]:
         ax.set_xlabel("time from the burst's start (ms)")
@@ -199,8 +201,8 @@ def draw_f5(result: Result) -> Figure:
         raise NothingToDraw(str(error)) from error
     label = f"PAUSE {_F5_LINK} ({scheme})"
     below.plot(limit, frames, color=LINES[0], marker="o", markersize=2.5, label=label)
-    above.set_ylim(bottom=0)
-    below.set_ylim(bottom=0)
+    from_zero(above)
+    from_zero(below)
     above.set_ylabel("goodput (Gb/s)")
     below.set_ylabel("PAUSE frames per ms")
     below.set_xlabel("F1's rate limiter (Gb/s)")
@@ -230,12 +232,13 @@ def draw_f19(result: Result) -> Figure:
     # Of 40 Gb/s on the wire, 1000 of 1048 bytes are payload.
     fair = 40.0 * (1000 / 1048) / (n + 1)
     dotted = {"color": LINES[4], "linestyle": ":", "linewidth": 0.9, "zorder": 0}
-    axes[0].plot(n, fair, **dotted)
+    axes[0].plot(n, fair, label="proportionally fair", **dotted)
     axes[1].plot(n, n * fair, **dotted)
     axes[2].plot(n, (n + 1) * fair, **dotted)
     for ax in axes:
-        ax.set_ylim(0, 42)
+        at_least(ax, 0, 42)
         ax.set_xticks(n)
         ax.set_xlabel("bottlenecks N")
     axes[0].set_ylabel("goodput (Gb/s)")
+    legend(figure, axes)
     return figure

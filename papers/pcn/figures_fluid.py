@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from unpause import fluid, mechanisms, series
 from unpause.figures.registry import draws
-from unpause.figures.style import DASHES, LINES, WIDTH, NothingToDraw, legend, note
+from unpause.figures.style import DASHES, LINES, WIDTH, NothingToDraw, from_zero, legend, note
 from unpause.result import Result, Run
 from unpause.series import Unavailable
 
@@ -171,7 +171,7 @@ def _loops(axes: np.ndarray, run: fluid.Fluid, title: str) -> None:
             fontsize=7.5,
         )
     below.plot(loop, run.queue_bytes / 1e3, color=LINES[0])
-    below.set_ylim(bottom=0)
+    from_zero(below)
     below.set_xlabel("loop")
     for ax in axes:
         ax.margins(x=0.01)
@@ -186,6 +186,9 @@ def _model_note(figure: Figure) -> None:
 
 
 # --- The packet simulation over the fluid prediction --------------------------------------------
+
+
+_MOST_GBPS = 14
 
 
 @draws("pcn-fluid", "PCN's fluid model against packets")
@@ -205,8 +208,8 @@ def draw_packets(result: Result) -> Figure:
                         last_ns = max(last_ns, _packets(rate, queue, run, index))
             _prediction(rate, queue, flows, last_ns)
             rate.set_title(f"N = {flows}")
-            rate.set_ylim(0, 14)
-            queue.set_ylim(bottom=0)
+            rate.set_ylim(0, _MOST_GBPS)
+            from_zero(queue)
             rate.set_ylabel("rates set (Gb/s)")
             queue.set_ylabel("queue (KB)")
     except Unavailable as error:
@@ -220,7 +223,8 @@ def draw_packets(result: Result) -> Figure:
     note(
         figure,
         f"C = {PACKETS_CAPACITY_BPS / 1e9:g} Gb/s, T = {PACKETS_PERIOD_S * 1e6:g} µs, w_min 1/128; "
-        "all flows start at line rate. Means over 1/30 of a decade.",
+        "all flows start at line rate. Means over 1/30 of a decade. Rates, up to N x C at first, "
+        f"are cut at {_MOST_GBPS} Gb/s.",
     )
     return figure
 

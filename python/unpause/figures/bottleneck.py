@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from unpause import schemes, series
 from unpause.figures.registry import kind
-from unpause.figures.style import LINES, WIDTH, NothingToDraw, single_runs
+from unpause.figures.style import LINES, WIDTH, NothingToDraw, from_zero, single_runs
 from unpause.result import Result, Run
 from unpause.series import Unavailable
 
@@ -40,8 +40,8 @@ def draw(
             below.set_xlabel("time (ms)")
     except Unavailable as error:
         raise NothingToDraw(str(error)) from error
-    axes[0, 0].set_ylim(bottom=0)
-    axes[1, 0].set_ylim(bottom=0)
+    from_zero(axes[0, 0])
+    from_zero(axes[1, 0])
     axes[0, 0].margins(x=0)
     axes[0, 0].set_ylabel(f"queue of {link} (KB)")
     axes[1, 0].set_ylabel("sum of rates (Gb/s)")

@@ -14,7 +14,7 @@ from unpause import schemes
 from unpause.figures.panels import measure
 from unpause.figures.registry import kind
 from unpause.figures.seeds import say_seeds, spread
-from unpause.figures.style import WIDTH, legend
+from unpause.figures.style import WIDTH, at_least, from_zero, legend
 from unpause.result import Result, Run
 
 #: The same in every figure, whether or not PFC alone is there.
@@ -42,9 +42,9 @@ def draw(
         ax.set_ylabel(each.get("unit", ""))
         if each.get("linear"):
             ax.set_yscale("linear")
-            ax.set_ylim(bottom=0)
+            from_zero(ax)
         if "limits" in each:
-            ax.set_ylim(*each["limits"])
+            at_least(ax, *each["limits"])
     legend(figure, list(axes.values()))
     say_seeds(figure, result)
     return figure

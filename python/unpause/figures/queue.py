@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from unpause import series
 from unpause.figures import overtime
 from unpause.figures.registry import draws
-from unpause.figures.style import MOST_PANELS, NothingToDraw, grid, legend, note
+from unpause.figures.style import MOST_PANELS, NothingToDraw, from_zero, grid, legend, note
 from unpause.result import Result
 from unpause.text import byte_unit
 
@@ -55,7 +55,7 @@ def draw(result: Result) -> Figure:
             )
         ax.set_title(link)
         ax.set_ylabel(f"queue ({unit})")
-        ax.set_ylim(bottom=0)
+        from_zero(ax)
     rest = overtime.limit(axes, spans, shown.runs)
     legend(figure, axes)
     notes = [shown.note, rest]

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from unpause import series
 from unpause.figures.registry import kind
-from unpause.figures.style import DASHES, LINES, grid, legend, note
+from unpause.figures.style import DASHES, LINES, at_least, grid, legend, note
 from unpause.result import Result
 
 
@@ -18,7 +18,7 @@ def draw(
     """Rate on the wire (Gb/s) of every recorded flow over time (ms), first run of each scheme.
 
     Frames of `frame_bytes` carry `payload_bytes`; rates are means of bins of `bin_ms`, and the y
-    axis ends at `limit_gbps`.
+    axis ends at `limit_gbps` if all are below.
     """
     raw, bin_ns = frame_bytes / payload_bytes, bin_ms * 1e6
     runs = [result.runs_of(scheme)[0] for scheme in result.schemes]
@@ -41,7 +41,7 @@ def draw(
                 linestyle=DASHES[number % len(DASHES)],
                 linewidth=1.1,
             )
-        ax.set_ylim(0, limit_gbps)
+        at_least(ax, 0, limit_gbps)
         ax.margins(x=0)
     for ax in axes[::2]:
         ax.set_ylabel("rate (Gb/s)")

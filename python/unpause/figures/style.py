@@ -207,6 +207,27 @@ def _ticks(low: float, high: float) -> list[float]:
     return ticks[:: math.ceil(len(ticks) / 9)]
 
 
+def from_zero(ax: Axes) -> None:
+    """The y axis from 0 to above all that is drawn, whatever margins there were."""
+    _, highest = _drawn(ax)
+    ax.set_ylim(0, max(ax.get_ylim()[1], 1.06 * highest))
+
+
+def at_least(ax: Axes, low: float, high: float) -> None:
+    """The y axis from `low` to `high`, and further if something is drawn there."""
+    lowest, highest = _drawn(ax)
+    if ax.get_yscale() == "log" and lowest <= 0:
+        lowest = low
+    ax.set_ylim(min(low, lowest), high if highest <= high else 1.04 * highest)
+
+
+def _drawn(ax: Axes) -> tuple[float, float]:
+    """Least and largest y of what is drawn in an axes or in one that shares its y axis."""
+    every = ax.get_shared_y_axes().get_siblings(ax)
+    ends = [y for each in every for y in (each.dataLim.y0, each.dataLim.y1) if np.isfinite(y)]
+    return min(ends, default=0.0), max(ends, default=0.0)
+
+
 def widths(count: int) -> list[float]:
     """Line widths for `count` lines, so that one below another of the same course is seen."""
     return list(np.linspace(2.4, 0.8, count)) if count > 1 else [1.1]
@@ -247,7 +268,9 @@ __all__ = [
     "MOST_PANELS",
     "WIDTH",
     "NothingToDraw",
+    "at_least",
     "burst_origin_ns",
+    "from_zero",
     "grid",
     "labelled",
     "legend",

@@ -14,11 +14,9 @@ from unpause import schemes
 from unpause.figures.panels import measure
 from unpause.figures.registry import kind
 from unpause.figures.seeds import say_seeds, spread
-from unpause.figures.style import DASHES, LINES, NothingToDraw, grid, legend
+from unpause.figures.style import LINES, NothingToDraw, at_least, from_zero, grid, legend
 from unpause.result import Result
 from unpause.series import Unavailable
-
-_MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
 @kind("swept")
@@ -52,6 +50,7 @@ def draw(
             ax.minorticks_off()
     for ax in axes[-columns:]:
         ax.set_xlabel(label)
+    legend(figure, axes)
     return figure
 
 
@@ -62,28 +61,28 @@ def draw_panels(
     args: Mapping[str, Any],
     columns: int,
 ) -> tuple[Figure, list[Axes]]:
-    """The panels of :func:`draw`, with x axes as matplotlib makes them."""
+    """The panels of :func:`draw` without a legend, with x axes as matplotlib makes them."""
     need(result, column)
-    colour = schemes.colours(result.schemes)
+    looks = schemes.looks(result.schemes)
     figure, axes = grid(len(panels), columns)
     try:
         for ax, panel in zip(axes, panels, strict=True):
             metric = measure(panel, args)
-            for i, scheme in enumerate(result.schemes):
+            for scheme in result.schemes:
+                look = looks[scheme]
                 runs = sorted(result.runs_of(scheme), key=lambda r: r.row[column])
                 ax.plot(
                     [r.row[column] for r in runs],
                     [metric(r) for r in runs],
-                    color=colour[scheme],
-                    linestyle=DASHES[i % len(DASHES)],
-                    marker=_MARKERS[i % len(_MARKERS)],
+                    color=look.colour,
+                    linestyle=look.dash,
+                    marker=look.marker,
                     markersize=3,
                     label=scheme,
                 )
             _finish(ax, panel)
     except Unavailable as error:
         raise NothingToDraw(str(error)) from error
-    legend(figure, axes)
     return figure, axes
 
 
@@ -103,7 +102,10 @@ def need(result: Result, *columns: str) -> str:
 def _finish(ax: Axes, panel: Mapping[str, Any]) -> None:
     ax.set_title(panel["title"], fontweight="bold")
     ax.set_ylabel(panel.get("unit", ""))
-    ax.set_ylim(*panel.get("limits", (0, None)))
+    if "limits" in panel:
+        at_least(ax, *panel["limits"])
+    else:
+        from_zero(ax)
     if panel.get("symlog"):
         ax.set_yscale("symlog", linthresh=1)
         ax.set_ylim(-0.2, 3 * ax.get_ylim()[1])
@@ -140,7 +142,7 @@ def draw_seeds(
                 markersize=4,
             )
         ax.set_title(each["title"], fontweight="bold")
-        ax.set_ylim(0, None)
+        from_zero(ax)
         ax.set_xticks(range(len(values)), [_written(v) for v in values])
         ax.set_xlabel(column)
     say_seeds(figure, result)

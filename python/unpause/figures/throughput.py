@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from unpause import series
 from unpause.figures import overtime
 from unpause.figures.registry import draws
-from unpause.figures.style import MOST_PANELS, NothingToDraw, grid, legend, note
+from unpause.figures.style import MOST_PANELS, NothingToDraw, from_zero, grid, legend, note
 from unpause.result import Result
 
 _POINTS = 300
@@ -48,7 +48,7 @@ def draw(result: Result) -> Figure:
                     label=run.scheme,
                     linewidth=widths[run.scheme],
                 )
-        ax.set_ylim(bottom=0)
+        from_zero(ax)
         ax.set_ylabel("goodput (Gb/s)")
     rest = overtime.limit(axes, spans, shown.runs)
     legend(figure, axes)
