@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unpause import papers
-from unpause.judges import JUDGEMENTS, Check, Verdict, listed, number, quantity
+from unpause.judges import JUDGEMENTS, Check, Verdict, listed, named, number, quantity
 from unpause.metrics import METRICS
 from unpause.metrics.sweep import Sweep
 from unpause.schemes import canonical
@@ -329,20 +329,20 @@ def _labelled(label: str, text: str) -> str:
 def _expected_text(check: Check) -> str:
     unit = check.unit
     if check.judge == "expect":
-        text = listed(f"{s} {quantity(float(v), unit)}" for s, v in check.limit.items())
+        text = listed(f"{named(s)} {quantity(float(v), unit)}" for s, v in check.limit.items())
     elif check.judge in ("above_scheme", "below_scheme"):
         word = "more" if check.judge == "above_scheme" else "less"
-        text = f"{listed(check.schemes)} {word} than {check.limit}"
+        text = f"{listed(map(named, check.schemes))} {word} than {named(check.limit)}"
     else:
         sign = "≥" if check.judge == "at_least" else "≤"
-        text = f"{listed(check.schemes)} {sign} {quantity(float(check.limit), unit)}"
+        text = f"{listed(map(named, check.schemes))} {sign} {quantity(float(check.limit), unit)}"
     return _labelled(check.label, text)
 
 
 def _measured_text(finding: Finding) -> str:
     parts = []
     for scheme, value in finding.measured.items():
-        text = f"{scheme} {quantity(value, finding.unit)}"
+        text = f"{named(scheme)} {quantity(value, finding.unit)}"
         if scheme in finding.spread:
             low, high = finding.spread[scheme]
             text += f" ({number(low)} to {number(high)})"

@@ -167,3 +167,8 @@ def quantity(value: float | None, unit: str) -> str:
 def listed(parts: Iterable[str]) -> str:
     """`parts` as one text."""
     return ", ".join(parts)
+
+
+def named(scheme: str) -> str:
+    """A scheme's name in a list: in quotation marks if it has a comma itself."""
+    return f"“{scheme}”" if "," in scheme else scheme

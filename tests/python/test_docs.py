@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import unpause
-from unpause import metrics, schema
+from unpause import metrics, schema, sentences
 from unpause.figures.registry import KINDS
 
 ROOT = Path(__file__).parents[2]
@@ -132,3 +132,11 @@ def test_the_python_examples_run(
         exec(compile(block, "docs/python.md", "exec"), names)
     said = capsys.readouterr().out
     assert "did you mean `duration`?" in said
+
+
+def test_the_readme_shows_what_a_run_ends_with() -> None:
+    (scenario,) = [b for b in blocks("README.md", "toml") if "An incast of eight to one" in b]
+    told = sentences.of_result(unpause.run(scenario, progress=False))
+    said = " ".join(" ".join(blocks("README.md", "text")).split())
+    for scheme, text in told:
+        assert f"{scheme}: {text}" in said

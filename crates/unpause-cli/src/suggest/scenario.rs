@@ -75,7 +75,13 @@ pub fn text(setting: &Setting, args: &EcnScenario, path: &Path) -> Result<String
          {traffic}\
          load = {load}\n\
          cdf = \"{sizes}\"\n\
-         stop = \"{stop}\"\n",
+         stop = \"{stop}\"\n\
+         \n\
+         # One seed's p99 is as much chance as setting: with several, the report says what differs.\n\
+         [[sweep]]\n\
+         name = \"repetition\"\n\
+         key = \"seed\"\n\
+         values = [{seeds}]\n",
         average = setting.rtts.average(),
         tail = setting.rtts.percentile(90.0),
         duration = STOP + DRAIN,
@@ -84,12 +90,18 @@ pub fn text(setting: &Setting, args: &EcnScenario, path: &Path) -> Result<String
         schemes = schemes(&setting.parameters()),
         load = args.load,
         stop = STOP,
+        seeds = (1..=SEEDS)
+            .map(|seed| seed.to_string())
+            .collect::<Vec<_>>()
+            .join(", "),
     );
     // What is written must run.
     Scenario::parse(&text, path)?;
     Ok(text)
 }
 
+/// Workloads that are drawn.
+const SEEDS: u32 = 5;
 /// Flows start within this time,
 const STOP: Time = Time::from_ms(200);
 /// and have this time to complete.
