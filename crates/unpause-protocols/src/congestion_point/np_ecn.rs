@@ -2,8 +2,8 @@
 //!
 //! # What it does
 //!
-//! Marks every packet that leaves a backlog behind, except those that a PAUSE held: at each resume the
-//! packets then waiting are counted, and so many departures go unmarked.
+//! Marks every packet that leaves a backlog behind, except those that a PAUSE held: the packets that wait
+//! when it ends.
 //!
 //! # Source
 //!
@@ -23,6 +23,9 @@
 //! - The counter is per (port, priority), as PFC is; the paper speaks of one per port.
 //! - An XON, or a PAUSE, that changes nothing leaves the counter alone; a PAUSE that runs out counts as
 //!   a resume.
+//! - The paper's counter forgives the next N departures, which in a FIFO are the N packets held. Where
+//!   packets leave in another order, as from virtual output queues, their times of arrival say which
+//!   were held.
 //! - A packet removed otherwise than by transmission caps the counter at the queue length.
 
 use rand_core::Rng;
@@ -56,6 +59,8 @@ pub struct NpEcn {
     head_found_empty: bool,
     /// The paper's PN: packets still in the queue that a PAUSE held.
     held: u32,
+    /// When that PAUSE ended: none of them came later.
+    resumed_at: Time,
 }
 
 impl NpEcn {
@@ -66,9 +71,10 @@ impl NpEcn {
             paused: false,
             head_found_empty: false,
             held: 0,
+            resumed_at: Time::ZERO,
         }
     }
-    /// The paper's PN: how many of the next departures will go unmarked.
+    /// The paper's PN: how many packets of the queue will leave unmarked.
     pub fn held(&self) -> u32 {
         self.held
     }
@@ -102,7 +108,7 @@ impl Mechanism for NpEcn {
         _rng: &mut R,
     ) -> Verdict {
         let found_empty = core::mem::take(&mut self.head_found_empty);
-        if self.held > 0 {
+        if self.held > 0 && packet.enqueued_at <= self.resumed_at {
             self.held = (self.held - 1).min(queue.packets);
             return Verdict::Pass;
         }
@@ -121,10 +127,11 @@ impl Mechanism for NpEcn {
         self.paused = true;
     }
 
-    fn on_resume(&mut self, _now: Time, queue: Queue) {
+    fn on_resume(&mut self, now: Time, queue: Queue) {
         if self.paused {
             self.paused = false;
             self.held = queue.packets;
+            self.resumed_at = now;
         }
     }
 }
@@ -244,6 +251,29 @@ mod tests {
             port.arrive(5);
             assert_eq!(port.depart(7), 0);
             assert_eq!(port.depart(4), 4);
+        }
+    }
+
+    #[test]
+    fn out_of_order_the_packets_held_leave_unmarked_and_no_others() {
+        let mut port = Port::new(MarkBasis::DequeueAfter);
+        port.pause();
+        port.arrive(3);
+        port.resume();
+        port.packets += 3;
+        // One of a short queue that came after the resume leaves between those that were held.
+        let order = [(0, 0), (7, 1), (0, 0), (0, 0), (8, 1), (9, 0)];
+        for (enqueued_us, marks) in order {
+            port.packets -= 1;
+            let packet = Packet {
+                enqueued_at: Time::from_us(enqueued_us),
+                ..Port::packet(true)
+            };
+            let queue = port.queue();
+            let verdict = port
+                .cp
+                .on_dequeue(Time::from_us(10), &packet, queue, &mut port.rng);
+            assert_eq!(u32::from(verdict == Verdict::MarkCe), marks);
         }
     }
 

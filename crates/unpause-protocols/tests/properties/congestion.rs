@@ -1,5 +1,7 @@
 //! Switch queues: what may be marked, and what NP-ECN spares.
 
+use std::collections::VecDeque;
+
 use super::{fraction, rate, rng, time};
 use congestion_point::{Config, codel, dctcp_red, ecn_sharp, np_ecn, qcn, red, tcn, tofino};
 use proptest::prelude::*;
@@ -167,44 +169,46 @@ proptest! {
         }
     }
 
-    /// Arrivals, departures and pauses of a real FIFO: every packet present at a resume leaves
-    /// unmarked, and of the others all but those that leave nothing behind are marked.
+    /// Arrivals, departures and pauses of two queues that are served in any order: every packet present
+    /// at a resume leaves unmarked, and of the others all but those that leave nothing behind are marked.
     #[test]
     fn np_ecn_marks_exactly_the_packets_that_no_pause_held(
-        steps in prop::collection::vec(0..4_u8, 0..300),
+        steps in prop::collection::vec((0..4_u8, 0..2_usize), 0..300),
     ) {
         let mut rng = rng();
         let config = Config::NpEcn(np_ecn::Params::default());
         let mut cp = CongestionPoint::new(&config, &mut rng);
-        let mut held = std::collections::VecDeque::new();
+        let mut queues = [VecDeque::new(), VecDeque::new()];
         let mut paused = false;
-        let packet = Packet { bytes: 1000, ect: true, enqueued_at: Time::ZERO };
-        let queue = |length: usize| Queue {
-            bytes: length as u64 * 1000,
-            packets: length as u32,
+        let mut now = Time::ZERO;
+        let packet = |enqueued_at| Packet { bytes: 1000, ect: true, enqueued_at };
+        let queue = |queues: &[VecDeque<(bool, Time)>; 2]| {
+            let packets = queues.iter().map(VecDeque::len).sum::<usize>() as u32;
+            Queue { bytes: u64::from(packets) * 1000, packets }
         };
-        for step in steps {
+        for (step, which) in steps {
+            now += Time::from_ns(1);
             match step {
                 0 => {
-                    held.push_back(false);
-                    cp.on_enqueue(Time::ZERO, &packet, queue(held.len()), &mut rng);
+                    queues[which].push_back((false, now));
+                    cp.on_enqueue(now, &packet(now), queue(&queues), &mut rng);
                 }
                 1 if !paused => {
-                    if let Some(was_held) = held.pop_front() {
-                        let verdict =
-                            cp.on_dequeue(Time::ZERO, &packet, queue(held.len()), &mut rng);
-                        let expected = !was_held && !held.is_empty();
+                    if let Some((was_held, enqueued_at)) = queues[which].pop_front() {
+                        let left = queue(&queues);
+                        let verdict = cp.on_dequeue(now, &packet(enqueued_at), left, &mut rng);
+                        let expected = !was_held && left.packets > 0;
                         prop_assert_eq!(verdict == Verdict::MarkCe, expected);
                     }
                 }
                 2 => {
                     paused = true;
-                    cp.on_pause(Time::ZERO);
+                    cp.on_pause(now);
                 }
                 3 => {
-                    cp.on_resume(Time::ZERO, queue(held.len()));
+                    cp.on_resume(now, queue(&queues));
                     if std::mem::take(&mut paused) {
-                        held.iter_mut().for_each(|held| *held = true);
+                        queues.iter_mut().flatten().for_each(|(held, _)| *held = true);
                     }
                 }
                 _ => {}
