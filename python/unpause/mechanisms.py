@@ -38,7 +38,7 @@ def pcn_reaction(
     w_min: Ratio = W_MIN,
     w_max: Ratio = W_MAX,
     min_rate_bps: int = 1_000_000,
-    rec_rate_unit_bps: int = 1_000_000,
+    rec_rate_unit_bps: int = 1_000,
 ) -> PcnReaction:
     """Feed CNPs to PCN's reaction point (Algorithm 1), which starts at line rate.
 

@@ -33,7 +33,7 @@ def simulate(rates: list[float], w_min: float, loops: int) -> fluid.Fluid:
 
 def test_algorithm_1_has_its_golden_values() -> None:
     cnps = [2499, 2600, *[None] * 6, 5000, 0]
-    found = mechanisms.pcn_reaction(cnps, line_rate_bps=40_000_000_000)
+    found = mechanisms.pcn_reaction(cnps, line_rate_bps=40_000_000_000, rec_rate_unit_bps=1_000_000)
     assert found.rate_bps.tolist() == [
         2479476563, 2479476563, 2772605652, 3206591999, 3844982277, 4775068628, 6110997576,
         7990147553, 4960937500, 1000000,

@@ -129,7 +129,7 @@ fn laws() {
     };
     let pcn = |packet: usize| Notification::Pcn {
         congested: (packet / 256).is_multiple_of(8),
-        rec_rate: 2_000,
+        rec_rate: 2_000_000,
     };
     let pcn: Vec<_> = (0..BATCH)
         .map(|packet| (packet % 256 == 0).then(|| pcn(packet)))

@@ -45,7 +45,7 @@ fn both_senders_end_just_below_half_the_link_within_one_period() {
         let cnp = receiver.on_timer(receiver.next_timer());
         let expected = Notification::Pcn {
             congested: true,
-            rec_rate: 20_000,
+            rec_rate: 20_000_000,
         };
         assert_eq!(cnp, Some(expected));
         let rp = congestion_control::Config::Pcn(congestion_control::pcn::Params::default());

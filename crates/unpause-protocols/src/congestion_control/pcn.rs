@@ -16,8 +16,8 @@
 //! |---|---|---|---|
 //! | `w_min` | fraction | 1/128 | the paper's Fig. 10 example; its guideline is 0.1 / flows sharing the bottleneck |
 //! | `w_max` | fraction | 1/2 | the paper |
-//! | `min_rate` | bit/s | 1 Mb/s | ours: the least rate a CNP can name |
-//! | `rec_rate_unit` | bit/s | 1 Mb/s | the paper's RecRate field |
+//! | `min_rate` | bit/s | 1 Mb/s | ours: the least rate of a CNP in the paper's unit |
+//! | `rec_rate_unit` | bit/s | 1 kb/s | the notification point's |
 //!
 //! The initial rate is line rate, as in the paper.
 //!
@@ -52,7 +52,7 @@ impl Default for Params {
             w_min: Fraction::of(1, 128),
             w_max: Fraction::of(1, 2),
             min_rate: Rate::from_mbps(1),
-            rec_rate_unit: Rate::from_mbps(1),
+            rec_rate_unit: Rate::from_bps(1000),
         }
     }
 }
@@ -134,7 +134,13 @@ mod tests {
 
     #[test]
     fn algorithm_1_has_its_golden_values() {
-        let mut rp = rp(Params::default(), LINE);
+        let mut rp = rp(
+            Params {
+                rec_rate_unit: Rate::from_mbps(1),
+                ..Params::default()
+            },
+            LINE,
+        );
         assert_eq!((rp.rate, rp.weight.as_q32()), (LINE, 33_554_432));
         // (RecRate of a decrease or none for an increase, rate, weight)
         let golden = [

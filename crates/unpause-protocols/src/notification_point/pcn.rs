@@ -17,13 +17,15 @@
 //! |---|---|---|---|
 //! | `period` | time | 50 us | the paper's T; its guideline is the largest RTT of the network |
 //! | `congested_above_percent` | % of packets | 95 | Fig. 8, strictly more |
-//! | `rec_rate_unit` | bit/s | 1 Mb/s | the paper's RecRate field |
+//! | `rec_rate_unit` | bit/s | 1 kb/s | ours: fine enough that rounding costs nothing; 1 Mb/s is the unit that the paper normalises RecRate by |
 //!
 //! # Departures
 //!
 //! - A lone packet is rated over max(T, its distance to the packet before): Fig. 8 divides by the
 //!   distance, the text only when that exceeds T. A flow's very first packet is rated over T.
-//! - The reported rate is rounded down, never to zero.
+//! - The reported rate is rounded down, never to zero. The paper has a field of 32 bits, "normalized by
+//!   1 Mb/s", and does not say whether of whole Mb/s: those would take up to a tenth of its rate from each
+//!   of 1024 flows through 10 Gb/s.
 //! - The timer stops in a period without packets and returns to the same grid with the next packet,
 //!   which is the same, event for event, as letting it run.
 
@@ -47,7 +49,7 @@ impl Default for Params {
         Self {
             period: Time::from_us(50),
             congested_above_percent: 95,
-            rec_rate_unit: Rate::from_mbps(1),
+            rec_rate_unit: Rate::from_bps(1000),
         }
     }
 }
@@ -168,6 +170,14 @@ mod tests {
         Time::from_us(us)
     }
 
+    /// With the paper's unit of rates.
+    fn in_mbps() -> Pcn {
+        Pcn::new(&Params {
+            rec_rate_unit: Rate::from_mbps(1),
+            ..Params::default()
+        })
+    }
+
     fn increase() -> Option<Notification> {
         Some(Notification::Pcn {
             congested: false,
@@ -184,7 +194,7 @@ mod tests {
 
     /// What a period of `packets` packets of 1000 B, so many of them marked, is answered with.
     fn after(packets: u32, marked: u32) -> Option<Notification> {
-        let mut np = Pcn::new(&Params::default());
+        let mut np = in_mbps();
         for i in 0..packets {
             let now = Time::from_ns(u64::from(i) * 100);
             assert_eq!(np.on_data(now, 1000, i < marked), None);
@@ -207,7 +217,7 @@ mod tests {
 
     #[test]
     fn rates_are_truncated_but_never_to_zero() {
-        let mut np = Pcn::new(&Params::default());
+        let mut np = in_mbps();
         np.on_data(Time::ZERO, 61, true);
         np.on_data(Time::ZERO, 0, true);
         // 9.76 Mb/s
@@ -218,18 +228,21 @@ mod tests {
     }
 
     #[test]
-    fn the_unit_of_the_rate_is_a_knob() {
-        let mut np = Pcn::new(&Params {
-            rec_rate_unit: Rate::from_bps(1),
-            ..Params::default()
-        });
-        np.on_data(Time::ZERO, 61, true);
-        assert_eq!(np.on_timer(T), decrease(9_760_000));
+    fn rates_are_in_kilobits_unless_said_otherwise() {
+        for (unit, rate) in [(1000, 9_760), (1, 9_760_000)] {
+            let mut np = Pcn::new(&Params {
+                rec_rate_unit: Rate::from_bps(unit),
+                ..Params::default()
+            });
+            np.on_data(Time::ZERO, 61, true);
+            assert_eq!(np.on_timer(T), decrease(rate));
+        }
+        assert_eq!(Params::default().rec_rate_unit, Rate::from_bps(1000));
     }
 
     #[test]
     fn one_flow_at_line_rate_gets_one_increase_per_period() {
-        let mut np = Pcn::new(&Params::default());
+        let mut np = in_mbps();
         let mut notifications = 0;
         for i in 0..10_000 {
             let now = Time::from_ns(i * 200);
@@ -245,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_lone_packet_is_rated_over_its_distance_to_the_one_before() {
-        let mut np = Pcn::new(&Params::default());
+        let mut np = in_mbps();
         np.on_data(Time::ZERO, 1500, true);
         // The very first over T.
         assert_eq!(np.on_timer(T), decrease(240));
@@ -260,7 +273,7 @@ mod tests {
 
     #[test]
     fn two_packets_that_straddle_a_boundary_are_not_rated_over_their_short_distance() {
-        let mut np = Pcn::new(&Params::default());
+        let mut np = in_mbps();
         np.on_data(Time::ZERO, 1000, true);
         np.on_data(at_us(49), 1000, true);
         np.on_timer(T);
@@ -270,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_silent_flow_costs_one_timer_and_comes_back_on_the_grid() {
-        let mut np = Pcn::new(&Params::default());
+        let mut np = in_mbps();
         assert_eq!(np.next_timer(), Time::NEVER);
         np.on_data(at_us(7), 1000, false);
         assert_eq!(np.next_timer(), at_us(57));
@@ -289,7 +302,7 @@ mod tests {
 
     #[test]
     fn an_early_timer_does_nothing() {
-        let mut np = Pcn::new(&Params::default());
+        let mut np = in_mbps();
         np.on_data(Time::ZERO, 1000, true);
         assert_eq!(np.on_timer(at_us(49)), None);
         assert_eq!(np.on_timer(at_us(50)), decrease(160));

@@ -208,7 +208,7 @@ fn of_a_host(
                 rec_rate,
             }),
         ) => match congested {
-            true => format!("CNP: decrease, receive rate {rec_rate} Mb/s"),
+            true => format!("CNP: decrease, receive rate {} Mb/s", rec_rate / 1000),
             false => "CNP: increase".into(),
         },
         (kind, _) => match (kind, groups) {
