@@ -53,6 +53,8 @@ pub(crate) struct Report {
     pub figures: Vec<String>,
     #[serde(default)]
     pub claims: Vec<String>,
+    #[serde(default)]
+    pub other_reading: bool,
 }
 
 /// How many times as much random traffic there is as its entries say.

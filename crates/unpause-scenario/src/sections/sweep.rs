@@ -23,12 +23,22 @@ struct SweepFile {
     key: Spanned<String>,
     #[serde(default)]
     also: Vec<Spanned<String>>,
+    #[serde(default)]
+    with: Vec<With>,
     prefix: Option<String>,
     unit: Option<String>,
     values: Option<Spanned<Vec<Value>>>,
     from: Option<Spanned<f64>>,
     to: Option<Spanned<f64>>,
     step: Option<Spanned<f64>>,
+}
+
+/// A key that goes with the swept one, with a value for each of its values.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct With {
+    key: Spanned<String>,
+    values: Spanned<Vec<Value>>,
 }
 
 /// A value, as a number or as a text such as `"1/128"`.
@@ -78,17 +88,25 @@ pub(crate) fn read_all(tables: Vec<Table<'_>>) -> Checked<Sweep> {
                 .err();
         }
         let values = values(&file, span.clone())?;
+        check_with(&file, values.len())?;
         let count = values.len() * sweep.points.len();
         if count > limits::RUNS {
             return too_many(&count.to_string(), span).err();
         }
         let mut points = Vec::new();
         for point in &sweep.points {
-            for (value, setting) in &values {
+            for (index, (value, setting)) in values.iter().enumerate() {
                 let mut point = point.clone();
                 point.values.push(*value);
                 for key in std::iter::once(&file.key).chain(&file.also) {
                     point.settings.push((key.clone(), setting.clone()));
+                }
+                for with in &file.with {
+                    let setting = match &with.values.get_ref()[index] {
+                        Value::Number(number) => Setting::Number(number.to_string()),
+                        Value::Text(text) => Setting::Text(text.clone()),
+                    };
+                    point.settings.push((with.key.clone(), setting));
                 }
                 points.push(point);
             }
@@ -104,6 +122,19 @@ pub(crate) fn read_all(tables: Vec<Table<'_>>) -> Checked<Sweep> {
 fn is_reserved(name: &str) -> bool {
     let mut columns = columns::RUN.iter().chain(columns::RUNS);
     name == "name" || columns.any(|column| column.name == name)
+}
+
+/// Every key of `with` needs as many values as are swept.
+fn check_with(file: &SweepFile, swept: usize) -> Checked<()> {
+    for with in &file.with {
+        let found = with.values.get_ref().len();
+        if found != swept {
+            return Problem::new(format!("{found} values go with {swept}"))
+                .at(with.values.span(), format!("{swept} are needed, one for each swept"))
+                .err();
+        }
+    }
+    Ok(())
 }
 
 fn values(file: &SweepFile, span: Range<usize>) -> Checked<Vec<(f64, Setting)>> {
