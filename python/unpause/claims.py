@@ -6,25 +6,24 @@ a check measures one metric of :mod:`unpause.metrics` for some schemes, of one r
 ran with several seeds, the median counts; ratios are between runs with the same seed. A claim is
 *reproduced* if all its checks hold, *order reproduced* if numbers differ but the order of the
 schemes is the paper's, *not reproduced* otherwise, and *not evaluated* if the result lacks what a
-check needs.
+check needs. Where a limit is ours (``assumed``), the claim says what it would be at half and at
+twice that limit.
 """
 
 from __future__ import annotations
 
 import difflib
 import inspect
-import json
 import math
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from unpause import papers
 from unpause.judges import JUDGEMENTS, Check, Verdict, listed, named, number, quantity
@@ -68,6 +67,17 @@ class Finding:
     tolerance: float | None
     verdict: Verdict
     why: str
+    assumed: str = ""
+    at_half: Verdict | None = None
+    at_twice: Verdict | None = None
+
+
+class Counted(StrEnum):
+    """As what a claim counts."""
+
+    PAPER = "paper"
+    DERIVATION = "derivation"
+    READING = "reading"
 
 
 @dataclass
@@ -82,8 +92,10 @@ class Claim:
         expected: The paper's values, as text.
         measured: The measured values, as text.
         verdict: Worst verdict of the findings.
+        counted: As a claim of the paper, our own derivation, or again in another reading.
         why: Sentences that give the reason, with the numbers.
         note: Best explanation, found by experiment, of why a claim does not hold; empty if it does.
+        assumed: Where a limit of ours decides: what the verdict is at half and at twice that limit.
         findings: One for each check.
     """
 
@@ -94,14 +106,20 @@ class Claim:
     expected: str
     measured: str
     verdict: Verdict
+    counted: Counted
     why: str
     note: str = ""
+    assumed: str = ""
     findings: list[Finding] = field(default_factory=list)
 
 
 _JUDGES = ("expect", "at_least", "at_most", "above_scheme", "below_scheme")
 _CLAIM_KEYS = {"id", "kind", "text", "check", "note"}
-_CHECK_KEYS = {"metric", "args", "sweep", "schemes", "tolerance", "label", "over", *_JUDGES}
+_CHECK_KEYS = {
+    *("metric", "args", "among", "sweep", "schemes", "tolerance", "label", "over", "assumed"),
+    *_JUDGES,
+}
+_ASSUMED = ("limit", "to 1")
 
 
 def files() -> list[Path]:
@@ -146,9 +164,11 @@ def _read_check(data: Mapping[str, Any], tolerance: float, where: str) -> Check:
     if name not in METRICS:
         raise ClaimsError(f"{where}: unknown metric {name!r}{_nearest(name, METRICS)}")
     metric, args = METRICS[name], dict(data.get("args", {}))
+    among = tuple(data.get("among", ()))
     try:
         measured = () if metric.scope == "model" else (None,)
-        inspect.signature(metric.function).bind(*measured, **args)
+        for each in among or ({},):
+            inspect.signature(metric.function).bind(*measured, **{**args, **each})
     except TypeError as error:
         raise ClaimsError(f"{where}: {name}: {error}") from error
     if metric.scope == "seeds" and "over" in data:
@@ -163,6 +183,11 @@ def _read_check(data: Mapping[str, Any], tolerance: float, where: str) -> Check:
     if len(judges) != 1:
         raise ClaimsError(f"{where}: {name}: expected one of {', '.join(_JUDGES)}, found {judges}")
     judge = judges[0]
+    assumed = str(data.get("assumed", ""))
+    if assumed and (assumed not in _ASSUMED or judge not in ("at_least", "at_most")):
+        raise ClaimsError(
+            f"{where}: {name}: assumed is one of {', '.join(_ASSUMED)}, beside at_least or at_most"
+        )
     schemes = tuple(data["expect"]) if judge == "expect" else tuple(data.get("schemes", ()))
     if not schemes:
         raise ClaimsError(f"{where}: {name}: schemes is missing")
@@ -176,6 +201,8 @@ def _read_check(data: Mapping[str, Any], tolerance: float, where: str) -> Check:
         str(data.get("label", "")),
         str(data.get("over", "")),
         sweep,
+        among,
+        assumed,
     )
 
 
@@ -185,7 +212,11 @@ def _nearest(name: str, known: Iterable[str]) -> str:
 
 
 def evaluate(
-    result: Result | None, experiments: Sequence[str], from_files: Sequence[Path] | None = None
+    result: Result | None,
+    experiments: Sequence[str],
+    from_files: Sequence[Path] | None = None,
+    *,
+    other_reading: bool = False,
 ) -> list[Claim]:
     """Judge every claim of `experiments` (``["PCN-F2"]``) against `result`.
 
@@ -194,6 +225,7 @@ def evaluate(
             the others are not evaluated.
         experiments: Parts of claim ids before the dot.
         from_files: Claims files; by default those installed with the package.
+        other_reading: The result is of another reading of the paper than the one judged first.
 
     Raises:
         ClaimsError: no file has claims of an experiment.
@@ -207,11 +239,13 @@ def evaluate(
                 f"no claims for experiment {experiment!r}{_nearest(experiment, known)} "
                 f"(known: {', '.join(known)})"
             )
-        claims += [_judge(result, c) for c in every if c.id.partition(".")[0] == experiment]
+        claims += [
+            _judge(result, c, other_reading) for c in every if c.id.partition(".")[0] == experiment
+        ]
     return claims
 
 
-def _judge(result: Result | None, stated: Stated) -> Claim:
+def _judge(result: Result | None, stated: Stated, other_reading: bool) -> Claim:
     findings = [_find(result, check) for check in stated.checks]
     verdict = max((f.verdict for f in findings), key=lambda v: v.rank)
     sentences = list(dict.fromkeys(f.why for f in findings if f.verdict is verdict))
@@ -221,12 +255,38 @@ def _judge(result: Result | None, stated: Stated) -> Claim:
         stated.text,
         stated.paper,
         "; ".join(_expected_text(c) for c in stated.checks),
-        "; ".join(_measured_text(f) for f in findings),
+        "; ".join(measured_text(f) for f in findings),
         verdict,
+        _counted(stated, other_reading),
         " ".join(sentences),
         stated.note if verdict in (Verdict.ORDER, Verdict.NOT_REPRODUCED) else "",
+        _decided_by_us(stated.checks, findings, verdict),
         findings,
     )
+
+
+def _counted(stated: Stated, other_reading: bool) -> Counted:
+    if other_reading:
+        return Counted.READING
+    return Counted.DERIVATION if stated.kind == "D" else Counted.PAPER
+
+
+def _decided_by_us(checks: Sequence[Check], findings: Sequence[Finding], verdict: Verdict) -> str:
+    """What the verdict is at half and at twice each assumed limit, where that differs."""
+    sentences = []
+    for index, (check, finding) in enumerate(zip(checks, findings, strict=True)):
+        if finding.at_half is None or finding.at_twice is None:
+            continue
+        others = [f.verdict for i, f in enumerate(findings) if i != index]
+        moved = [
+            (times, max([*others, at], key=lambda v: v.rank))
+            for times, at in ((0.5, finding.at_half), (2, finding.at_twice))
+        ]
+        if all(at is verdict for _, at in moved):
+            continue
+        limits = listed(f"{quantity(check.at(t).limit, check.unit)}: {at.value}" for t, at in moved)
+        sentences.append(_labelled(check.label, f"the limit is assumed; at {limits}."))
+    return " ".join(sentences)
 
 
 def _find(result: Result | None, check: Check) -> Finding:
@@ -236,6 +296,7 @@ def _find(result: Result | None, check: Check) -> Finding:
     measured: dict[str, float | None] = {}
     spread: dict[str, tuple[float, float]] = {}
     missing = []
+    at_half = at_twice = None
     for scheme in wanted:
         try:
             values = _measure(result, check, scheme)
@@ -250,6 +311,8 @@ def _find(result: Result | None, check: Check) -> Finding:
     else:
         medians = {s: v for s, v in measured.items() if v is not None}
         verdict, why = JUDGEMENTS[check.judge](check, medians)
+        if check.assumed:
+            at_half, at_twice = (JUDGEMENTS[check.judge](check.at(t), medians)[0] for t in (0.5, 2))
     if check.label and verdict is not Verdict.NOT_EVALUATED:
         why = f"{check.label}: {why}"
     return Finding(
@@ -264,11 +327,18 @@ def _find(result: Result | None, check: Check) -> Finding:
         check.tolerance if check.judge == "expect" else None,
         verdict,
         why,
+        check.assumed,
+        at_half,
+        at_twice,
     )
 
 
 def _measure(result: Result | None, check: Check, scheme: str) -> list[float]:
     """The numbers that are judged, one for each seed."""
+    if check.among:
+        each = [replace(check, args={**check.args, **args}, among=()) for args in check.among]
+        found = [_measure(result, c, scheme) for c in each]
+        return [max(of_seed) for of_seed in zip(*found, strict=True)]
     if check.metric.scope == "model":
         return [float(check.metric.function(**check.args))]
     if result is None:
@@ -282,11 +352,17 @@ def _measure(result: Result | None, check: Check, scheme: str) -> list[float]:
     others = _by_seed(result, check, check.over)
     if values.keys() != others.keys():
         raise Unavailable(f"{scheme} and {check.over} ran with different seeds.")
-    if any(other in (0, math.inf) for other in others.values()):
-        none = next(v for v in others.values() if v in (0, math.inf))
-        found = quantity(none, check.measured_unit)
+    if math.inf in others.values():
+        found = quantity(math.inf, check.measured_unit)
         raise Unavailable(f"{check.metric.name} of {check.over} is {found}: there is no ratio.")
-    return [value / others[seed] for seed, value in values.items()]
+    return [_ratio(value, others[seed]) for seed, value in values.items()]
+
+
+def _ratio(value: float, other: float) -> float:
+    """Nothing is as much as nothing, and something is more than nothing, however little."""
+    if other == 0:
+        return 1.0 if value == 0 else math.copysign(math.inf, value)
+    return value / other
 
 
 def _by_seed(result: Result, check: Check, scheme: str) -> dict[int, float]:
@@ -336,10 +412,12 @@ def _expected_text(check: Check) -> str:
     else:
         sign = "≥" if check.judge == "at_least" else "≤"
         text = f"{listed(map(named, check.schemes))} {sign} {quantity(float(check.limit), unit)}"
+        text += " [assumed]" if check.assumed else ""
     return _labelled(check.label, text)
 
 
-def _measured_text(finding: Finding) -> str:
+def measured_text(finding: Finding) -> str:
+    """What a check measured, with the range of the seeds."""
     parts = []
     for scheme, value in finding.measured.items():
         text = f"{named(scheme)} {quantity(value, finding.unit)}"
@@ -348,76 +426,3 @@ def _measured_text(finding: Finding) -> str:
             text += f" ({number(low)} to {number(high)})"
         parts.append(text)
     return _labelled(finding.label, listed(parts))
-
-
-_PARQUET = pa.schema(
-    [
-        ("claim", pa.string()),
-        ("kind", pa.string()),
-        ("text", pa.string()),
-        ("claim_verdict", pa.string()),
-        ("check", pa.uint16()),
-        ("label", pa.string()),
-        ("metric", pa.string()),
-        ("sweep", pa.string()),
-        ("unit", pa.string()),
-        ("judge", pa.string()),
-        ("tolerance", pa.float64()),
-        ("scheme", pa.string()),
-        ("expected", pa.float64()),
-        ("measured", pa.float64()),
-        ("lowest", pa.float64()),
-        ("highest", pa.float64()),
-        ("check_verdict", pa.string()),
-        ("why", pa.string()),
-    ]
-)
-
-
-def to_table(claims: Sequence[Claim]) -> pa.Table:
-    """One row for each claim, check and scheme."""
-    rows = [
-        {
-            "claim": c.id,
-            "kind": c.kind,
-            "text": c.text,
-            "claim_verdict": c.verdict.value,
-            "check": i,
-            "label": f.label,
-            "metric": f.metric,
-            "sweep": f.sweep,
-            "unit": f.unit,
-            "judge": f.judge,
-            "tolerance": f.tolerance,
-            "scheme": scheme,
-            "expected": f.expected.get(scheme),
-            "measured": value,
-            "lowest": f.spread.get(scheme, (value, value))[0],
-            "highest": f.spread.get(scheme, (value, value))[1],
-            "check_verdict": f.verdict.value,
-            "why": f.why,
-        }
-        for c in claims
-        for i, f in enumerate(c.findings)
-        for scheme, value in f.measured.items()
-    ]
-    return pa.Table.from_pylist(rows, schema=_PARQUET)
-
-
-def write(claims: Sequence[Claim], directory: Path) -> None:
-    """Write ``claims.json`` and ``claims.parquet`` into a result directory."""
-    data = [_plain(asdict(c)) for c in claims]
-    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
-    (directory / "claims.json").write_text(text + "\n", "utf-8")
-    pq.write_table(to_table(claims), directory / "claims.parquet")
-
-
-def _plain(value: Any) -> Any:
-    """JSON has no infinity: it is written as the string "inf"."""
-    if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, float) and math.isinf(value):
-        return "inf"
-    return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
 from typing import Any
@@ -40,6 +40,14 @@ class Check:
     label: str = ""
     over: str = ""
     sweep: Sweep | None = None
+    among: tuple[dict[str, Any], ...] = ()
+    assumed: str = ""
+
+    def at(self, times: float) -> Check:
+        """This check with `times` its limit; or, if that is assumed "to 1", what it lacks to 1."""
+        limit = float(self.limit)
+        moved = 1 - (1 - limit) * times if self.assumed == "to 1" else limit * times
+        return replace(self, limit=moved)
 
     @property
     def measured_unit(self) -> str:

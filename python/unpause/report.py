@@ -14,7 +14,6 @@ import json
 import os
 import sys
 import textwrap
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,14 +22,14 @@ import pyarrow as pa
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import unpause
-from unpause import claims as claims_module
-from unpause import figures, grouped, notices, schema, sentences, textual
+from unpause import figures, grouped, notices, schema, sentences, textual, verdicts
 from unpause.claims import Claim, ClaimsError, Verdict
 from unpause.figures.style import style
 from unpause.figures.sweep import draw_runs
 from unpause.notices import Notices
 from unpause.result import Result, ResultError, load
 from unpause.summary import by_priority, summarise
+from unpause.verdicts import counts_text
 
 _LARGEST_SVG = 1_500_000  # bytes; larger drawings are embedded as PNG
 
@@ -79,7 +78,7 @@ def build(directory: str | Path) -> Report:
         report.claims = result.claims()
     except ClaimsError as error:
         report.problems.append(f"Claims were not judged: {error}.")
-    claims_module.write(report.claims, path)
+    verdicts.write(report.claims, path)
     report.sentences = sentences.of_result(result)
     report.notices = notices.of_result(result)
     names = [*dict.fromkeys([*wanted.get("figures", []), *figures.GENERIC])]
@@ -97,7 +96,7 @@ def build(directory: str | Path) -> Report:
             seeds=runs.seeds,
             priorities=by_priority(result),
             schemas=schema.TABLES,
-            counts=verdict_counts(report.claims),
+            counts=counts_text(report.claims),
             version=unpause.__version__,
         )
     )
@@ -167,17 +166,6 @@ def _environment() -> Environment:
     )
 
 
-def verdict_counts(claims: Sequence[Claim]) -> str:
-    """A sentence such as "13 claims: 9 reproduced, 4 not reproduced."."""
-    count = Counter(c.verdict for c in claims)
-    parts = ", ".join(f"{count[v]} {v.value}" for v in Verdict if count[v])
-    return f"{len(claims)} claim{'s' if len(claims) != 1 else ''}: {parts}." if claims else ""
-
-
-def headline(claims: Sequence[Claim]) -> str:
-    """For a page's title, such as "9 of 13 claims reproduced"."""
-    held = sum(claim.verdict is Verdict.REPRODUCED for claim in claims)
-    return f"{held} of {len(claims)} claims reproduced" if claims else "what was measured"
 
 
 def claims_text(claims: Sequence[Claim], width: int = 120) -> str:
@@ -211,14 +199,15 @@ def claims_text(claims: Sequence[Claim], width: int = 120) -> str:
             lines.append("  ".join("-" * w for w in widths))
             continue
         claim = claims[index - 1]
-        if claim.verdict is not Verdict.REPRODUCED:
+        if claim.verdict is not Verdict.REPRODUCED or claim.assumed:
             indent = " " * (first + 2)
-            for text in filter(None, (claim.why, claim.note)):
+            why = "" if claim.verdict is Verdict.REPRODUCED else claim.why
+            for text in filter(None, (why, claim.assumed, claim.note)):
                 lines += textwrap.wrap(
                     text, width, initial_indent=indent + "→ ", subsequent_indent=indent + "  "
                 )
         lines.append("")
-    return "\n".join([*lines, verdict_counts(claims)])
+    return "\n".join([*lines, counts_text(claims)])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -264,8 +253,7 @@ def closing(built: Report, columns: int) -> list[str]:
         lines.append(f"picture: {folder / 'figures' / built.drawn[0]}.png")
     lines.append(f"report: {built.path}")
     if built.claims:
-        _, _, counts = verdict_counts(built.claims).removesuffix(".").partition(": ")
-        lines.append(f"claims: {counts}")
+        lines.append(counts_text(built.claims).removesuffix("."))
         lines.append(f"        see them: python -m unpause.report {folder} --claims")
     return lines
 

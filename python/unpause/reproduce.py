@@ -19,7 +19,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ import tomli_w
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import unpause
-from unpause import api, figures, notices, report
+from unpause import api, figures, headlines, notices, report, verdicts
 from unpause import papers as rooms
 from unpause.claims import Claim, Verdict
 from unpause.errors import ScenarioError
@@ -47,11 +47,15 @@ class Experiment:
             ``F10-F15-F16``.
         scenario: The scenario file.
         quick: What the quick version has instead, by path of the key in the scenario.
+        full: What the full version has instead.
+        core_s: Seconds of one core that the full version takes, as measured.
     """
 
     id: str
     scenario: Path
     quick: Mapping[str, Any] = field(default_factory=dict)
+    full: Mapping[str, Any] = field(default_factory=dict)
+    core_s: float = 0.0
 
 
 @dataclass
@@ -65,7 +69,7 @@ class Done:
         directory: Name of the result directory.
         pictures: (title, path) of the paper's figures, relative to the page.
         claims: Verdicts.
-        reduced: What the quick version had instead, one sentence each.
+        instead: What this version had instead of the scenario's values, one sentence each.
         problems: What could not be done.
         runs: Number of runs.
         seeds: Seeds of the runs.
@@ -78,7 +82,7 @@ class Done:
     directory: str
     pictures: list[tuple[str, str]]
     claims: list[Claim]
-    reduced: list[str]
+    instead: list[str]
     problems: list[str]
     runs: int
     seeds: str
@@ -87,14 +91,20 @@ class Done:
     @property
     def counts(self) -> str:
         """How many claims had which verdict."""
-        return report.verdict_counts(self.claims)
+        return verdicts.counts_text(self.claims)
 
 
 def papers() -> dict[str, list[Experiment]]:
     """Every paper with its experiments, in the paper's order."""
     return {
         paper: [
-            Experiment(e["id"], folder / "scenarios" / e["scenario"], e.get("quick", {}))
+            Experiment(
+                e["id"],
+                folder / "scenarios" / e["scenario"],
+                e.get("quick", {}),
+                e.get("full", {}),
+                e.get("core_s", 0.0),
+            )
             for e in rooms.stated(paper)["experiment"]
         ]
         for paper, folder in rooms.folders().items()
@@ -127,7 +137,7 @@ def _nearest(name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
 
 
 def reduce(scenario: Mapping[str, Any], quick: Mapping[str, Any]) -> dict[str, Any]:
-    """`scenario` with the values of `quick`, whose keys are paths such as ``sweep.n.values``.
+    """`scenario` with the values of `quick` (or full), whose keys are paths: ``sweep.n.values``.
 
     Entries of a list of tables are found by their ``name``.
 
@@ -156,14 +166,15 @@ def read(experiment: Experiment, *, full: bool) -> Any:
 
     Raises:
         ScenarioError: it cannot be run.
-        ReproduceError: it has no key that the quick version replaces.
+        ReproduceError: it has no key that this version replaces.
     """
     from unpause import _native
 
-    if full:
+    instead = experiment.full if full else experiment.quick
+    if not instead:
         return _native.Scenario.load(experiment.scenario)
     written = tomllib.loads(experiment.scenario.read_text("utf-8"))
-    text = tomli_w.dumps(reduce(written, experiment.quick))
+    text = tomli_w.dumps(reduce(written, instead))
     # The file stays the origin: names of other files in it start at its directory.
     return _native.Scenario.parse(text, experiment.scenario)
 
@@ -180,7 +191,7 @@ def reproduce(
     Args:
         what: ``"pcn"``, or one of its figures: ``"pcn/F11"``.
         directory: Where to; ``results/reproduce-pcn`` by default.
-        full: The scenarios as they are written, not the reduced ones.
+        full: At full size, not the quick version.
         threads: As for :func:`unpause.run`.
 
     Raises:
@@ -191,6 +202,8 @@ def reproduce(
     place = Path(directory) if directory else Path("results") / f"reproduce-{paper}"
     place.mkdir(parents=True, exist_ok=True)
     page = place / "index.html"
+    if full:
+        print(estimate(experiments, threads or os.cpu_count() or 1), flush=True)
     done = []
     for number, experiment in enumerate(experiments, start=1):
         print(f"[{number}/{len(experiments)}] {experiment.id}", flush=True)
@@ -200,12 +213,34 @@ def reproduce(
         )
         # After each, so that an interruption leaves a page of what is done.
         page.write_text(_page(paper, done, full), "utf-8")
+        verdicts.write_json(
+            {
+                "counts": verdicts.counts(_claims(done)),
+                "claims": [
+                    {"experiment": d.experiment.id, **asdict(c)} for d in done for c in d.claims
+                ],
+            },
+            place / "claims.json",
+        )
     return page, done
+
+
+def _claims(done: Sequence[Done]) -> list[Claim]:
+    return [claim for d in done for claim in d.claims]
+
+
+def estimate(experiments: Sequence[Experiment], cores: int) -> str:
+    """How long the full version takes on so many cores, a sentence."""
+    minutes = sum(e.core_s for e in experiments) / cores / 60
+    unknown = [e.id for e in experiments if not e.core_s]
+    about = f"about {minutes:.0f} min" if minutes >= 1 else "about a minute"
+    also = f"; not known of {', '.join(unknown)}" if unknown else ""
+    return f"The full version takes {about} on {cores} idle cores{also}."
 
 
 def _run(experiment: Experiment, place: Path, full: bool, threads: int | None) -> Done:
     written = tomllib.loads(experiment.scenario.read_text("utf-8"))
-    quick = {} if full else experiment.quick
+    instead = experiment.full if full else experiment.quick
     native = read(experiment, full=full)
     started = time.monotonic()
     result = api.run_native(native, threads=threads)
@@ -224,7 +259,7 @@ def _run(experiment: Experiment, place: Path, full: bool, threads: int | None) -
             if name in built.drawn
         ],
         built.claims,
-        [f"{path} = {_text(value)}" for path, value in quick.items()],
+        [f"{path} = {_text(value)}" for path, value in instead.items()],
         [*_skipped(built, wanted), *built.problems, *_warnings(result)],
         result.runs.num_rows,
         _ranges(result.manifest["seeds"]),
@@ -266,11 +301,12 @@ def _page(paper: str, done: Sequence[Done], full: bool) -> str:
     )
     return environment.get_template("reproduce.html").render(
         paper=rooms.stated(paper)["name"],
-        headline=report.headline([claim for d in done for claim in d.claims]),
+        headline=verdicts.title(_claims(done)),
         done=done,
         full=full,
-        counts=report.verdict_counts([claim for d in done for claim in d.claims]),
+        counts=verdicts.counts_text(_claims(done)),
         seconds=sum(d.seconds for d in done),
+        headlines=headlines.of(paper, _claims(done)),
         reproduced=Verdict.REPRODUCED,
         version=unpause.__version__,
     )
@@ -305,16 +341,17 @@ def write_markdown(
     notes = page.with_name("notes.md")
     text = environment.get_template("reproduce.md").render(
         paper=rooms.stated(paper)["name"],
-        headline=report.headline([claim for d in done for claim in d.claims]),
+        headline=verdicts.title(_claims(done)),
         name=paper,
         done=copied,
         full=full,
-        counts=report.verdict_counts([claim for d in done for claim in d.claims]),
+        counts=verdicts.counts_text(_claims(done)),
         duration=_duration,
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
         commit=_commit(),
         cores=os.cpu_count(),
         notes=notes.name if notes.exists() else "",
+        headlines=headlines.of(paper, _claims(done)),
         reproduced=Verdict.REPRODUCED,
         version=unpause.__version__,
     )
@@ -344,7 +381,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("what", help="paper, or one of its figures: pcn, pcn/F11")
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="the reduced version [default]")
-    size.add_argument("--full", action="store_true", help="the scenarios as they are written")
+    size.add_argument("--full", action="store_true", help="at full size; says how long it takes")
     parser.add_argument("--out", help="directory [default: results/reproduce-<paper>]")
     parser.add_argument("--markdown", metavar="FILE", help="write the page as Markdown, too")
     parser.add_argument("--threads", type=int, help="threads [default: one per core]")
@@ -362,11 +399,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted: the page has what was finished before", file=sys.stderr)
         return 130
-    if not options.full:
-        for d in done:
-            for sentence in d.reduced:
-                print(f"reduced: {d.experiment.id}: {sentence}")
-    print(report.verdict_counts([c for d in done for c in d.claims]))
+    for d in done:
+        for sentence in d.instead:
+            print(f"{'full' if options.full else 'reduced'}: {d.experiment.id}: {sentence}")
+    print(verdicts.counts_text(_claims(done)))
     print(f"page: {page}")
     return 0
 

@@ -163,9 +163,10 @@ class Result:
         """Judge the scenario's claims, or those of the experiments `names` (``["PCN-F2"]``)."""
         from unpause import claims
 
+        asked = self.scenario.get("report", {})
         if names is None:
-            names = list(self.scenario.get("report", {}).get("claims", []))
-        return claims.evaluate(self, names)
+            names = list(asked.get("claims", []))
+        return claims.evaluate(self, names, other_reading=asked.get("other_reading", False))
 
     def figure(self, name: str) -> Figure:
         """Draw one figure by its name in :data:`unpause.figures.FIGURES`.

@@ -29,28 +29,6 @@ def share_error(
     return abs(rate / expected - 1)
 
 
-@metric("")
-def victim_error(
-    run: Run,
-    column: str,
-    flow: str,
-    limit_gbps: float,
-    share_gbps: float,
-    window_ms: Sequence[float],
-    frame_bytes: float,
-    payload_bytes: float,
-) -> float:
-    """Relative error of a victim's wire rate against FIFO sharing with the culprit.
-
-    `flow` offers `limit_gbps` and shares a FIFO with a flow that offers `column` and gets at most
-    `share_gbps`. The FIFO passes both in proportion to what they offer, so `flow` gets
-    min(`limit_gbps`, `share_gbps` * `limit_gbps` / `column`).
-    """
-    expected = min(limit_gbps, share_gbps * limit_gbps / swept_value(run, column))
-    rate = wire_rate_gbps(run, flow, window_ms, frame_bytes, payload_bytes)
-    return abs(rate / expected - 1)
-
-
 @metric("runs")
 def pause_exception(
     run: Run, column: str, links: list[str], share_gbps: float, window_ms: Sequence[float]
