@@ -1,4 +1,4 @@
-"""PCN Figs. 2, 3, 5 and 19."""
+"""PCN Figs. 2 (and what its warm-up decides), 3, 5 and 19."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from unpause import metrics, schemes, series
+from unpause.figures import seeds
 from unpause.figures.registry import draws
 from unpause.figures.style import (
     DASHES,
@@ -17,7 +18,7 @@ from unpause.figures.style import (
     burst_origin_ns,
     from_zero,
     legend,
-    single_runs,
+    note,
 )
 from unpause.figures.swept import draw_panels, need
 from unpause.result import Result, Run
@@ -30,10 +31,22 @@ _GOODPUT_BIN_NS = 0.25e6
 _LONGEST_TREE_MS = 20.0
 
 
+def _first_seed(result: Result) -> list[Run]:
+    """The run of each scheme with the lowest seed, for figures over time."""
+    return [min(result.runs_of(s), key=lambda run: run.row["seed"]) for s in result.schemes]
+
+
+def _say_seed(figure: Figure, result: Result, shown: Run) -> None:
+    """Below the panels, which seed they show, if there are several."""
+    every = len(set(result.runs.column("seed").to_pylist()))
+    if every > 1:
+        note(figure, f"Seed {shown.row['seed']}, one of {every}.")
+
+
 @draws("pcn-f2", "PCN Fig. 2: PAUSE and throughput around the burst")
 def draw_f2(result: Result) -> Figure:
     """PAUSE in force, PAUSE frames per ms, goodput in Gb/s; over ms from the burst start."""
-    runs = single_runs(result)
+    runs = _first_seed(result)
     figure = Figure(figsize=(WIDTH, 1.3 * len(runs) + 0.9), layout="constrained")
     axes = figure.subplots(len(runs), 3, sharex="col", sharey="col", squeeze=False)
     last = 3.0
@@ -60,6 +73,7 @@ def draw_f2(result: Result) -> Figure:
     for ax in axes[-1]:
         ax.set_xlabel("ms from the burst's start")
     legend(figure, [*axes[0, 1:]])
+    _say_seed(figure, result, runs[0])
     return figure
 
 
@@ -118,13 +132,53 @@ def _draw_goodput(ax: Axes, run: Run) -> None:
         )
 
 
+_WARM_UP = "warm_up_ms"
+
+
+@draws("pcn-f2-warm-up", "PCN Fig. 2: what the warm-up decides")
+def draw_f2_warm_up(result: Result) -> Figure:
+    """Length of the tree and loss of throughput (ms) over the warm-up (ms), median and range."""
+    need(result, _WARM_UP)
+    values = sorted(set(result.runs.column(_WARM_UP).to_pylist()))
+    colour = schemes.colours(result.schemes)
+    figure = Figure(figsize=(WIDTH, 2.6), layout="constrained")
+    axes = figure.subplots(1, 2)
+    panels = (
+        ("tree of PAUSEs", lambda run: metrics.tree_duration_ms(run, list(LINKS), "burst")),
+        ("throughput lost for", _lost_ms),
+    )
+    for ax, (title, metric) in zip(axes, panels, strict=True):
+        for i, scheme in enumerate(result.schemes):
+            runs = result.runs_of(scheme)
+            found = [
+                seeds.spread([r for r in runs if r.row[_WARM_UP] == v], metric) for v in values
+            ]
+            low, high = [f[1] for f in found], [f[2] for f in found]
+            ax.fill_between(values, low, high, color=colour[scheme], alpha=0.2, linewidth=0)
+            style = {"color": colour[scheme], "linestyle": DASHES[i % len(DASHES)], "marker": "o"}
+            median = [f[0] for f in found]
+            ax.plot(values, median, markersize=3, label=schemes.canonical(scheme), **style)
+        ax.set_title(title, fontweight="bold")
+        ax.set_ylabel("ms")
+        ax.set_ylim(bottom=0)
+        ax.set_xlabel("warm-up (ms)")
+    legend(figure, list(axes))
+    seeds.say_seeds(figure, result)
+    return figure
+
+
+def _lost_ms(run: Run) -> float:
+    lost = metrics.throughput_loss_ms(run, list(FLOWS), "burst", fair_goodput_gbps=19.08)
+    return lost if np.isfinite(lost) else np.nan
+
+
 _F3_UNTIL_MS = 6.0
 
 
 @draws("pcn-f3", "PCN Fig. 3: rate set against rate sent")
 def draw_f3(result: Result) -> Figure:
     """Controller rate and sent rate (Gb/s) over ms from the burst start, a row for each scheme."""
-    runs = [r for r in single_runs(result) if _controlled(result, r.scheme)]
+    runs = [r for r in _first_seed(result) if _controlled(result, r.scheme)]
     if not runs:
         raise NothingToDraw("No scheme has a congestion control, so no controller sets a rate.")
     colour = schemes.colours(result.schemes)
@@ -159,6 +213,7 @@ def draw_f3(result: Result) -> Figure:
     for ax in axes[-1]:
         ax.set_xlabel("time from the burst's start (ms)")
     legend(figure, list(axes[:, 0]))
+    _say_seed(figure, result, runs[0])
     return figure
 
 

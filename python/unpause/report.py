@@ -1,9 +1,10 @@
 """The report of a result directory: sentences, figures, claims and tables in one offline file.
 
 ``python -m unpause.report DIR`` draws the figures, judges the claims, writes ``report.html``,
-``figures/*.png``, ``figures/*.svg``, ``claims.json`` and ``claims.parquet`` into DIR, ``report.json``
-with the names of them all, and prints what each scheme came to; with ``--claims`` it prints the
-claims. Of the directory of a sweep it writes ``report.html``, ``figures/sweep.*`` and ``sweep.csv``.
+``figures/*.png``, ``figures/*.svg``, ``claims.json`` and ``claims.parquet`` into DIR, and
+``report.json`` with their names, and prints what each scheme came to; with ``--claims`` it prints
+the claims. Of the directory of a sweep it writes ``report.html``, ``figures/sweep.*`` and
+``sweep.csv``.
 """
 
 from __future__ import annotations
@@ -164,8 +165,6 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-
-
 
 
 def claims_text(claims: Sequence[Claim], width: int = 120) -> str:

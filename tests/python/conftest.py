@@ -184,7 +184,7 @@ def pcn_f2() -> Callable[[], Builder]:
         )
         burst = 5.0
         time = np.arange(0, 25.0001, 0.05)
-        during = (time > burst) & (time <= burst + 3.07)
+        during = (time > burst) & (time <= burst + 3.22)
         for scheme in ("PFC", "PCN"):
             run = made.run(scheme)
             for flow_id, (name, share) in enumerate([("F0", 37.5), ("F1", 2.5)]):
@@ -200,9 +200,9 @@ def pcn_f2() -> Callable[[], Builder]:
                     dst="R1",
                     size_bytes=64_000,
                     start_ns=burst * MS,
-                    fct_ns=(3.07 - 0.1 * i) * MS,
+                    fct_ns=(3.22 - 0.1 * i) * MS,
                     ideal_fct_ns=0.03 * MS,
-                    slowdown=(3.07 - 0.1 * i) / 0.03,
+                    slowdown=(3.22 - 0.1 * i) / 0.03,
                     delivered_bytes=64_000,
                 )
             for link in ("S0->S1", "S1->S0", "S0->H0", "S0->H1"):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from unpause import figures, metrics, papers
+from conftest import Builder
+from unpause import claims, figures, headlines, metrics, papers
 from unpause.figures.registry import add
 
 CHECKOUT = Path(__file__).parents[2] / "papers"
@@ -27,10 +29,35 @@ def test_the_package_has_every_paper_with_its_data() -> None:
 @pytest.mark.parametrize("paper", papers.folders())
 def test_a_paper_names_itself_and_scenarios_that_are_there(paper: str) -> None:
     stated = papers.stated(paper)
-    assert set(stated) <= {"name", "experiment", "figure"}
+    assert set(stated) <= {"name", "experiment", "figure", "headline"}
     assert stated["name"]
     for experiment in stated["experiment"]:
         assert (papers.folders()[paper] / "scenarios" / experiment["scenario"]).is_file()
+
+
+@pytest.mark.parametrize("paper", papers.folders())
+def test_headlines_are_carried_by_claims_that_are_there(paper: str) -> None:
+    stated = {c.id: c for file in claims.files() for c in claims.read(file)}
+    for headline in papers.stated(paper).get("headline", []):
+        assert set(headline) == {"says", "paper", "by", "sentence"}
+        for part in headline["by"]:
+            labels = {check.label for check in stated[part["claim"]].checks}
+            assert set(part.get("labels", [])) <= labels
+
+
+def test_headlines_have_the_worst_verdict_of_the_paper_s_own_reading(
+    pcn_f2: Callable[[], Builder],
+) -> None:
+    result = pcn_f2().result()
+    found = result.claims()
+    judged = {h.says: h for h in headlines.of("pcn", found)}
+    [victims] = [h for says, h in judged.items() if says.startswith("Victims")]
+    assert victims.verdict == "reproduced"
+    assert "F0: PCN 37.5 Gb/s" in victims.measured
+    [testbed] = [h for says, h in judged.items() if says.startswith("Testbed")]
+    assert (testbed.measured, testbed.verdict) == ("", "not evaluated")
+    again = claims.evaluate(result, ["PCN-F2", "PCN-F3"], other_reading=True)
+    assert headlines.of("pcn", again) == []
 
 
 @pytest.mark.parametrize(

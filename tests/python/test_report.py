@@ -425,6 +425,35 @@ def test_several_seeds_are_not_pooled_into_one_line_of_a_sweep(builder: Builder)
     np.testing.assert_allclose(figure.axes[0].containers[0].lines[0].get_xdata(orig=False), [2.0])
 
 
+def test_the_warm_up_s_figure_has_median_and_range(builder: Builder) -> None:
+    for warm_up, seed, tree in ((1.0, 1, 1.0), (1.0, 2, 3.0), (50.0, 1, 2.0), (50.0, 2, 2.0)):
+        run = builder.run("DCQCN", seed=seed, warm_up_ms=warm_up)
+        builder.flow(run, "burst", start_ns=5 * MS, fct_ns=3 * MS)
+        time = np.arange(0, 25.0001, 0.05)
+        for flow_id, name in enumerate(("F0", "F1")):
+            builder.flow(run, name)
+            builder.flow_rates(run, name, time, np.full(len(time), 19.08), flow_id=flow_id)
+        for link in ("S1->S0", "S0->H0", "S0->H1"):
+            builder.port_samples(run, link, time)
+            builder.pause(run, link, 5.5, 5.5 + tree)
+    builder.source += '[probes]\nports = ["S1->S0", "S0->H0", "S0->H1"]\n'
+    figure = figures.draw(builder.result(), "pcn-f2-warm-up")
+    tree, loss = figure.axes
+    assert list(tree.get_lines()[0].get_xdata()) == [1.0, 50.0]
+    assert list(tree.get_lines()[0].get_ydata()) == pytest.approx([2.0, 2.0])
+    assert list(loss.get_lines()[0].get_ydata()) == pytest.approx([0.0, 0.0])
+
+
+def test_of_several_seeds_the_first_is_shown_and_said(pcn_f2: Callable[[], Builder]) -> None:
+    alone = figures.draw(pcn_f2().result(), "pcn-f2")
+    made = pcn_f2()
+    made.run("PFC", seed=2)
+    made.run("PCN", seed=2)
+    figure = figures.draw(made.result(), "pcn-f2")
+    assert "Seed 1, one of 2." in [t.get_text() for t in figure.texts]
+    assert not [t for t in alone.texts if "Seed" in t.get_text()]
+
+
 def sweep(builder: Builder) -> Builder:
     for limit in (20.0, 5.0):
         run = builder.run("PFC", f1_limit_gbps=limit)

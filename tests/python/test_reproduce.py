@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 
@@ -64,8 +65,8 @@ def test_every_experiment_is_valid_in_both_versions(experiment: reproduce.Experi
 
 
 def test_a_figure_selects_its_experiments() -> None:
-    assert [e.id for e in reproduce.select("pcn/F18")[1]] == ["F18", "F18-on-off"]
-    assert [e.id for e in reproduce.select("pcn/f2")[1]] == ["F2", "F2-40g", "F2-readings"]
+    assert [e.id for e in reproduce.select("pcn/F18")[1]] == ["F18", "F18-64kb"]
+    assert [e.id for e in reproduce.select("pcn/f2")[1]] == ["F2", "F2-warm-up", "F2-readings"]
     assert [e.id for e in reproduce.select("pcn/f5")[1]] == ["F5"]
     assert [e.id for e in reproduce.select("pcn/F15")[1]] == ["F10-F15-F16"]
     assert len(reproduce.select("pcn")[1]) == len(reproduce.papers()["pcn"])
@@ -100,7 +101,8 @@ def test_the_page_says_what_was_run_and_found(
 ) -> None:
     file = tmp_path / "small.toml"
     file.write_text(SMALL, "utf-8")
-    made = reproduce.Experiment("F5", file, {"sweep.xoff_kb.values": [64, 128]})
+    quick, bigger = ({"sweep.xoff_kb.values": v} for v in ([64, 128], [64, 96, 128, 256]))
+    made = reproduce.Experiment("F5", file, quick, bigger, core_s=120.0)
     monkeypatch.setattr(reproduce, "papers", lambda: {"pcn": [made]})
     out = tmp_path / "out"
     markdown = tmp_path / "docs" / "pcn.md"
@@ -109,6 +111,8 @@ def test_the_page_says_what_was_run_and_found(
     text = markdown.read_text("utf-8")
     assert "## F5\n\nTwo flows into one port. nobody, Fig. 1." in text
     assert ("Reduced: sweep.xoff_kb.values = 64, 128." in text) is not full
+    instead = "Instead of what the scenario has: sweep.xoff_kb.values = 64, 96, 128, 256."
+    assert (instead in text) is full
     assert "| PCN-F5.C1 | F1's limiter above" in text
     page = (out / "index.html").read_text("utf-8")
     assert "Two flows into one port" in page
@@ -116,7 +120,29 @@ def test_the_page_says_what_was_run_and_found(
     assert "not evaluated" in page
     assert "Not drawn: PCN Fig. 5" in page
     assert ("sweep.xoff_kb.values = 64, 128" in page) is not full
-    assert unpause.load(out / "f5").runs.num_rows == (3 if full else 2)
+    assert unpause.load(out / "f5").runs.num_rows == (4 if full else 2)
+    found = json.loads((out / "claims.json").read_text("utf-8"))
+    assert found["counts"] == {"paper": {"not evaluated": 2}, "derivation": {"not evaluated": 1}}
+    assert {c["experiment"] for c in found["claims"]} == {"F5"}
     printed = capsys.readouterr().out
     assert ("reduced: F5: sweep.xoff_kb.values = 64, 128" in printed) is not full
+    assert ("The full version takes about" in printed) is full
+    assert "2 claims: 2 not evaluated. 1 derivation of ours: 1 not evaluated." in printed
     assert f"page: {out / 'index.html'}" in printed
+
+
+def test_what_full_size_takes_is_said_before() -> None:
+    def experiment(name: str, core_s: float) -> reproduce.Experiment:
+        return reproduce.Experiment(name, Path("x.toml"), core_s=core_s)
+
+    known = [experiment("F1", 5400.0), experiment("F2", 1800.0)]
+    said = reproduce.estimate(known, cores=2)
+    assert said == "The full version takes about 60 min on 2 idle cores."
+    said = reproduce.estimate([*known, experiment("F3", 0.0)], cores=4)
+    assert said == "The full version takes about 30 min on 4 idle cores; not known of F3."
+
+
+def test_pcn_at_full_size_takes_less_than_three_hours_of_two_cores() -> None:
+    experiments = reproduce.papers()["pcn"]
+    assert all(e.core_s > 0 for e in experiments)
+    assert sum(e.core_s for e in experiments) < 2 * 3 * 3600
