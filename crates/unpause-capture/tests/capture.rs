@@ -117,8 +117,8 @@ fn every_frame_of_a_run_is_sound() {
                         4
                     }
                     RoceBody::Cnp(cnp) if cnp.rec_rate() > 0 => {
-                        // No more than the link carries, in Mb/s.
-                        assert!(bth.becn && cnp.rec_rate() <= 10_000);
+                        // No more than the link carries, in kb/s.
+                        assert!(bth.becn && cnp.rec_rate() <= 10_000_000);
                         5
                     }
                     RoceBody::Cnp(_) if bth.becn => 6,

@@ -73,7 +73,7 @@ ether_types:add(0x22e7, cnm)
 local cnp = Proto("cnp", "RoCEv2 congestion notification packet")
 local becn = ProtoField.bool("cnp.becn", "BECN")
 local decrease = ProtoField.bool("cnp.pcn.decrease", "PCN: decrease")
-local rec_rate = ProtoField.uint32("cnp.pcn.rec_rate", "PCN: receive rate (1 Mb/s unless agreed otherwise)")
+local rec_rate = ProtoField.uint32("cnp.pcn.rec_rate", "PCN: receive rate (kb/s unless agreed otherwise)")
 cnp.fields = { becn, decrease, rec_rate }
 local opcode = Field.new("infiniband.bth.opcode")
 local ecn = Field.new("ip.dsfield.ecn")

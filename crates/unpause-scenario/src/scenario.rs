@@ -104,8 +104,8 @@ mod tests {
     #[test]
     fn f2_has_five_schemes_and_limits_flows_in_one() {
         let scenario = shipped("pcn/scenarios/f2.toml");
-        assert_eq!(scenario.runs().len(), 5);
-        let [pfc, .., timely, pcn] = scenario.runs() else {
+        let first_seed = scenario.runs().iter().step_by(3);
+        let [pfc, _, _, timely, pcn] = first_seed.collect::<Vec<_>>()[..] else {
             panic!()
         };
         assert_eq!(pfc.congestion_control.name(), "none");

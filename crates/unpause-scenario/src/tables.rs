@@ -14,7 +14,7 @@ use arrow_array::{
 use arrow_schema::{Field, Schema};
 use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::units::{Rate, Time};
-use unpause_sim::config::{Fabric, MIN_FRAME_BYTES, NodeId, PortId};
+use unpause_sim::config::{MIN_FRAME_BYTES, NodeId, PortId};
 use unpause_sim::results::{PacketKind, PacketRecord, PortRecord};
 use unpause_sim::traffic::Transport;
 

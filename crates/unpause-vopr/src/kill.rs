@@ -241,22 +241,9 @@ fn kill_runs(
             None => summary.before += 1,
         }
         kill(&mut child, true)?;
-        let mut fail = |what: String| summary.failed.push(format!("run {trial}: {what}"));
-        // As whoever reads the result does.
-        if let Err(error) = unpause_scenario::settle(&out) {
-            fail(format!("what a killed run left cannot be settled: {error}"));
-        }
-        if out.join("manifest.json").exists() {
-            let is_new = new_result.differs(&out);
-            let is_old = replaces && old_result.differs(&out).is_none();
-            if let Some(how) = is_new.filter(|_| !is_old) {
-                fail(format!("what a killed run left is not whole: {how}"));
-            }
-        } else {
-            summary.absent += 1;
-            if replaces {
-                fail("the result of before is gone".to_owned());
-            }
+        let before = replaces.then_some(&old_result);
+        if let Err(what) = what_is_left(&out, &new_result, before, summary) {
+            summary.failed.push(format!("run {trial}: {what}"));
         }
         if trial % 4 == 0 {
             summary.again += 1;
@@ -273,6 +260,30 @@ fn kill_runs(
         fs::remove_dir_all(&place)?;
     }
     Ok(())
+}
+
+/// `Err` if a killed run has left anything but a whole result, the new one or that of before, or none.
+fn what_is_left(
+    out: &Path,
+    new: &Undisturbed,
+    before: Option<&Undisturbed>,
+    summary: &mut Summary,
+) -> Result<(), String> {
+    // As whoever reads the result does.
+    unpause_scenario::settle(out)
+        .map_err(|error| format!("what a killed run left cannot be settled: {error}"))?;
+    if !out.join("manifest.json").exists() {
+        summary.absent += 1;
+        return match before {
+            Some(_) => Err("the result of before is gone".to_owned()),
+            None => Ok(()),
+        };
+    }
+    let is_old = before.is_some_and(|old| old.differs(out).is_none());
+    match new.differs(out).filter(|_| !is_old) {
+        Some(how) => Err(format!("what a killed run left is not whole: {how}")),
+        None => Ok(()),
+    }
 }
 
 fn names_in(directory: &Path) -> io::Result<Vec<std::ffi::OsString>> {

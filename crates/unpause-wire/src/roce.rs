@@ -192,7 +192,7 @@ impl Aeth {
 pub struct CnpPayload(pub [u8; 16]);
 
 impl CnpPayload {
-    /// PCN's, with `rec_rate` in the unit of the notification point (1 Mb/s unless agreed otherwise).
+    /// PCN's, with `rec_rate` in the unit of the notification point (the paper says Mb/s).
     pub const fn with_rec_rate(rec_rate: u32) -> Self {
         let [a, b, c, d] = rec_rate.to_be_bytes();
         Self([a, b, c, d, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])

@@ -138,7 +138,8 @@ fn step(pair: &mut Pair, record: &Record, params: &Params, total: &mut Deviation
     let newest = (decision.persistent && pair.hardware_marks.len() == both)
         || (persistent && pair.exact_marks.len() == both);
     if newest && both > 0 {
-        let late = pair.hardware_marks[both - 1].cast_signed() - pair.exact_marks[both - 1].cast_signed();
+        let late =
+            pair.hardware_marks[both - 1].cast_signed() - pair.exact_marks[both - 1].cast_signed();
         total.pairs += 1;
         total.late_sum_ns += late;
         total.latest_ns = total.latest_ns.max(late);

@@ -4,6 +4,7 @@ mod accuracy;
 mod program;
 mod random;
 mod record;
+mod refusal;
 mod sequence;
 mod tape;
 
@@ -15,6 +16,7 @@ use unpause_scenario::{Error, Run, Scenario};
 use crate::args::{Dataplane, DataplaneBuild, DataplaneRandom, DataplaneRecord};
 use crate::show;
 use program::Program;
+use refusal::wrong;
 
 /// `unpause dataplane`
 pub fn dataplane(args: &Dataplane) -> Result<(), Error> {
@@ -23,13 +25,6 @@ pub fn dataplane(args: &Dataplane) -> Result<(), Error> {
         Dataplane::Record(args) => record(args),
         Dataplane::Random(args) => random(args),
         Dataplane::Accuracy(args) => accuracy::accuracy(args),
-    }
-}
-
-fn wrong(message: String, help: &str) -> Error {
-    Error::Other {
-        message,
-        help: (!help.is_empty()).then(|| help.into()),
     }
 }
 
@@ -101,7 +96,10 @@ fn choose<'a>(
         several => {
             let names: Vec<&str> = several.iter().map(|run| run.scheme.as_str()).collect();
             Err(wrong(
-                format!("{file}: several schemes have a program: {}", names.join(", ")),
+                format!(
+                    "{file}: several schemes have a program: {}",
+                    names.join(", ")
+                ),
                 "choose one with --scheme",
             ))
         }

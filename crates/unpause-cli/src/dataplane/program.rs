@@ -12,7 +12,7 @@ use unpause_protocols::congestion_point::{Config, dctcp_red, np_ecn};
 use unpause_protocols::units::Time;
 use unpause_scenario::{Error, Run};
 
-use super::wrong;
+use super::refusal::wrong;
 
 /// Which markings have a program.
 pub const MARKINGS: &str =
@@ -66,8 +66,20 @@ impl EcnSharp {
         let wait = "a waiting time has 22 bits of ticks of 1.024 us";
         let span = "spans of the clock have 31 bits of ticks of 1.024 us";
         Ok(Self {
-            ins_target: ticks("ins_target", params.ins_target, params.load, longest_wait, wait)?,
-            pst_target: ticks("pst_target", params.pst_target, params.load, longest_wait, wait)?,
+            ins_target: ticks(
+                "ins_target",
+                params.ins_target,
+                params.load,
+                longest_wait,
+                wait,
+            )?,
+            pst_target: ticks(
+                "pst_target",
+                params.pst_target,
+                params.load,
+                longest_wait,
+                wait,
+            )?,
             pst_interval: ticks(
                 "pst_interval",
                 params.pst_interval,
@@ -99,7 +111,9 @@ fn ticks(name: &str, time: Time, load: Load, most: u64, why: &str) -> Result<u32
         return Err(refuse(format!("{why}, so at most {most} ticks, {limit}")));
     }
     if ticks == 0 {
-        return Err(refuse(format!("that is no tick of {tick}, so at least half of one")));
+        return Err(refuse(format!(
+            "that is no tick of {tick}, so at least half of one"
+        )));
     }
     Ok(ticks as u32)
 }
@@ -205,7 +219,9 @@ impl Program {
         line("# priorities with a congestion point");
         for priority in (0..8).filter(|it| *it != control_priority) {
             let action = self.parameters();
-            line(&format!("table parameters match {priority} action {action}"));
+            line(&format!(
+                "table parameters match {priority} action {action}"
+            ));
         }
         let of_states: &[&str] = match self {
             Self::EcnSharp(_) => &[
@@ -235,9 +251,7 @@ impl Program {
     fn manifest(&self, file: &Path, run: &Run) -> Value {
         let parameters = match self {
             Self::EcnSharp(it) => {
-                let held = |ticks: u32| {
-                    json!({ "ticks": ticks, "ns": (TICK * u64::from(ticks)).as_ps() / 1000 })
-                };
+                let held = |ticks: u32| json!({ "ticks": ticks, "ns": (TICK * u64::from(ticks)).as_ps() / 1000 });
                 json!({
                     "ins_target": held(it.ins_target),
                     "pst_target": held(it.pst_target),

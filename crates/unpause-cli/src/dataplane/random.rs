@@ -56,7 +56,9 @@ impl Source {
 /// Writes a sequence of `packets` packets before congestion points of this kind.
 pub fn random(config: &Config, packets: u64, seed: u64, out: &Path) -> Result<Counts, Error> {
     let mut tape = Tape::new(config, Writer::create(out)?);
-    let places = PORTS.iter().flat_map(|port| PRIORITIES.map(|it| (*port, it)));
+    let places = PORTS
+        .iter()
+        .flat_map(|port| PRIORITIES.map(|it| (*port, it)));
     let mut source = Source {
         rng: Xoshiro256PlusPlus::seed_from_u64(seed),
         now: 0,

@@ -10,9 +10,9 @@ use unpause_sim::config::{Config, NodeId, PortId, Queueing, SwitchModel};
 use unpause_sim::results::{PacketKind, PacketRecord, Results};
 
 use super::program::PORTS;
+use super::refusal::wrong;
 use super::sequence::{Counts, Event, Writer};
 use super::tape::{Place, Tape};
-use super::wrong;
 
 /// What tells a packet from others: kind, sender, receiver, flow, number.
 type Key = (u8, NodeId, NodeId, u32, u32);
@@ -51,7 +51,8 @@ struct Priority<'a> {
 pub fn record(run: &Run, port: &str, start: Time, out: &Path) -> Result<Counts, Error> {
     let (node, egress) = find(run, port)?;
     let mut config = run.config.clone();
-    if config.switch.model != SwitchModel::SharedBuffer || config.switch.queueing != Queueing::Fifo {
+    if config.switch.model != SwitchModel::SharedBuffer || config.switch.queueing != Queueing::Fifo
+    {
         return Err(wrong(
             "a sequence needs a shared-buffer switch with FIFO queues".into(),
             "others keep packets elsewhere than in the egress queue, or in another order",
@@ -82,7 +83,10 @@ fn find(run: &Run, port: &str) -> Result<(NodeId, PortId), Error> {
     let names = &run.names;
     let refuse = |what: String, help: &str| wrong(format!("port `{port}`: {what}"), help);
     let Some((from, to)) = port.split_once("->") else {
-        return Err(refuse("it is no port".into(), "write SWITCH->PEER, such as S0->H0"));
+        return Err(refuse(
+            "it is no port".into(),
+            "write SWITCH->PEER, such as S0->H0",
+        ));
     };
     let node = names.nodes.iter().position(|name| name == from);
     let node = node.ok_or_else(|| refuse(format!("there is no node `{from}`"), ""))?;
@@ -96,11 +100,16 @@ fn find(run: &Run, port: &str) -> Result<(NodeId, PortId), Error> {
         )
     })?;
     if peers.len() < 2 {
-        return Err(refuse(format!("`{from}` is a host"), "hosts have no congestion point"));
+        return Err(refuse(
+            format!("`{from}` is a host"),
+            "hosts have no congestion point",
+        ));
     }
     if index >= PORTS {
         return Err(refuse(
-            format!("it is number {index} of `{from}`; the programs have registers for {PORTS} ports"),
+            format!(
+                "it is number {index} of `{from}`; the programs have registers for {PORTS} ports"
+            ),
             "",
         ));
     }
@@ -175,9 +184,10 @@ fn history<'a>(
             ));
         }
     }
-    let here = results.pauses.iter().filter(|it| {
-        (it.node, it.port, it.priority) == (node, egress, priority)
-    });
+    let here = results
+        .pauses
+        .iter()
+        .filter(|it| (it.node, it.port, it.priority) == (node, egress, priority));
     let pauses = here.flat_map(|it| [(it.start, Event::Pause), (it.end, Event::Resume)]);
     Ok(Some(Priority {
         place: (egress, priority),

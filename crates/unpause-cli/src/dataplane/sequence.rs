@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use unpause_protocols::congestion_point::Queue;
 use unpause_scenario::Error;
 
-use super::wrong;
+use super::refusal::wrong;
 
 const MAGIC: &[u8; 16] = b"unpause-seq-1\n\0\0";
 const RECORD: usize = 44;
@@ -70,7 +70,12 @@ impl Record {
     }
 
     fn from_bytes(bytes: &[u8; RECORD]) -> Option<Self> {
-        let u32_at = |at: usize| bytes[at..at + 4].iter().rev().fold(0, |n, b| n << 8 | u32::from(*b));
+        let u32_at = |at: usize| {
+            bytes[at..at + 4]
+                .iter()
+                .rev()
+                .fold(0, |n, b| n << 8 | u32::from(*b))
+        };
         let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
         let queue = |at: usize| Queue {
             bytes: u64::from(u32_at(at)),
@@ -195,7 +200,9 @@ pub fn read(path: &Path) -> Result<Vec<Record>, Error> {
     let (records, rest) = bytes.as_chunks::<RECORD>();
     let records: Option<Vec<Record>> = records.iter().map(Record::from_bytes).collect();
     let count = records.as_ref().map(|records| records.len() as u64);
-    if !rest.is_empty() || count.map(u64::to_le_bytes).as_ref().map(|it| &it[..]) != Some(&head[16..]) {
+    if !rest.is_empty()
+        || count.map(u64::to_le_bytes).as_ref().map(|it| &it[..]) != Some(&head[16..])
+    {
         return Err(no_sequence());
     }
     records.ok_or_else(no_sequence)

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{Rate, Time};
 use unpause_scenario::{Error, Scenario, cdf};
 
 use super::rtts::wrong;
@@ -30,19 +30,7 @@ pub fn text(setting: &Setting, args: &EcnScenario, path: &Path) -> Result<String
         });
     }
     let sizes = flow_sizes(args)?;
-    let rate = setting.rate;
-    let (topology, traffic) = match args.fabric {
-        EcnFabric::NToOne => (
-            format!("builder = \"single-switch\"\nhosts = 17\nrate = \"{rate}\"\n"),
-            "from = \"H1..H16\"\nto = \"H0\"\nload_of = \"receivers\"\n",
-        ),
-        EcnFabric::LeafSpine => (
-            format!(
-                "builder = \"leaf-spine\"\nleaves = 4\nspines = 4\nhosts_per_leaf = 8\nhost_rate = \"{rate}\"\n"
-            ),
-            "outside_leaf = true\nload_of = \"uplinks\"\n",
-        ),
-    };
+    let (topology, traffic) = place(args.fabric, setting.rate);
     let delays: Vec<String> = (0..DELAYS)
         .map(|i| {
             setting
@@ -98,6 +86,22 @@ pub fn text(setting: &Setting, args: &EcnScenario, path: &Path) -> Result<String
     // What is written must run.
     Scenario::parse(&text, path)?;
     Ok(text)
+}
+
+/// Keys of the topology, and of who sends to whom in it.
+fn place(fabric: EcnFabric, rate: Rate) -> (String, &'static str) {
+    match fabric {
+        EcnFabric::NToOne => (
+            format!("builder = \"single-switch\"\nhosts = 17\nrate = \"{rate}\"\n"),
+            "from = \"H1..H16\"\nto = \"H0\"\nload_of = \"receivers\"\n",
+        ),
+        EcnFabric::LeafSpine => (
+            format!(
+                "builder = \"leaf-spine\"\nleaves = 4\nspines = 4\nhosts_per_leaf = 8\nhost_rate = \"{rate}\"\n"
+            ),
+            "outside_leaf = true\nload_of = \"uplinks\"\n",
+        ),
+    }
 }
 
 /// Workloads that are drawn.

@@ -130,7 +130,10 @@ fn check_with(file: &SweepFile, swept: usize) -> Checked<()> {
         let found = with.values.get_ref().len();
         if found != swept {
             return Problem::new(format!("{found} values go with {swept}"))
-                .at(with.values.span(), format!("{swept} are needed, one for each swept"))
+                .at(
+                    with.values.span(),
+                    format!("{swept} are needed, one for each swept"),
+                )
                 .err();
         }
     }
