@@ -16,7 +16,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 .PHONY: help demo test test-rust test-python lint install format docs clean
 .PHONY: bench bench-mechanisms bench-peers bench-linear bench-gate bench-gate-update
 .PHONY: vopr vopr-kill vopr-mutations soak loom mutants validate-ns3 validate-ns3-update
-.PHONY: fuzz fuzz-ci fuzz-build
+.PHONY: fuzz fuzz-ci fuzz-build site
 .DEFAULT_GOAL := help
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo "make test      run all tests (Rust and Python); test-rust and test-python one half"
 	@echo "make lint      check formatting, lints, rustdoc, builds without default features"
 	@echo "make docs      write what documents say of tables and parameters"
+	@echo "make site      the documents as a site with search, in target/site/html"
 	@echo "make format    reformat Rust and Python"
 	@echo "make install   build the package in release mode into $(VENV)"
 	@echo "make bench     measure the engine; CASES=\"fig1-pcn clos-pcn\" REPEAT=3 choose"
@@ -102,6 +103,15 @@ bench-gate:
 # What documents and the Python package say of tables and parameters, made of the Rust code.
 docs:
 	UNPAUSE_DOCS=write cargo test --quiet --package unpause-scenario --test docs
+
+# The documents as a site, with search, that needs no network: target/site/html/index.html.
+SITE := target/site
+site: $(VENV)/.tools
+	@rm -rf $(SITE)
+	@mkdir -p $(SITE)/src
+	@git ls-files '*.md' '*.png' '*.toml' '*.rs' '*.cc' 'LICENSE-*' | tar -cf - -T - | tar -xf - -C $(SITE)/src
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "site: $(SITE)/html/index.html"
 
 bench-gate-update:
 	$(PYTHON) benches/gate.py --update

@@ -15,7 +15,9 @@ import json
 import os
 import sys
 import textwrap
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -125,21 +127,38 @@ def _draw(result: Result, names: Sequence[str], report: Report) -> list[_Picture
     folder = result.directory / "figures"
     folder.mkdir(exist_ok=True)
     pictures = []
-    for number, name in enumerate(names, start=1):
-        _progress(f"drawing {number} of {len(names)}: {name}")
-        try:
-            figure = figures.draw(result, name)
-        except figures.NothingToDraw as error:
-            report.skipped[figures.FIGURES[name].title] = str(error)
-            continue
-        except KeyError as error:
-            report.problems.append(f"Figure not drawn: {error.args[0]}.")
-            continue
-        png, svg = figures.save(figure, folder, name)
-        report.drawn.append(name)
-        pictures.append(_Picture(name, figures.FIGURES[name].title, _data_uri(png, svg)))
+    with _fonts(report):
+        for number, name in enumerate(names, start=1):
+            _progress(f"drawing {number} of {len(names)}: {name}")
+            try:
+                figure = figures.draw(result, name)
+            except figures.NothingToDraw as error:
+                report.skipped[figures.FIGURES[name].title] = str(error)
+                continue
+            except KeyError as error:
+                report.problems.append(f"Figure not drawn: {error.args[0]}.")
+                continue
+            png, svg = figures.save(figure, folder, name)
+            report.drawn.append(name)
+            pictures.append(_Picture(name, figures.FIGURES[name].title, _data_uri(png, svg)))
     _progress("")
     return pictures
+
+
+@contextmanager
+def _fonts(report: Report) -> Iterator[None]:
+    """Says once, and to the reader, that a name has characters without a font."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    missing = [w for w in caught if "missing from" in str(w.message)]
+    if missing:
+        report.problems.append(
+            "Some names have characters that no font on this machine has; figures show boxes. "
+            "Fonts such as Noto Sans CJK help."
+        )
+    for other in (w for w in caught if w not in missing):
+        warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
 
 
 def _progress(text: str) -> None:

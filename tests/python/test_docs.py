@@ -140,3 +140,13 @@ def test_the_readme_shows_what_a_run_ends_with() -> None:
     said = " ".join(" ".join(blocks("README.md", "text")).split())
     for scheme, text in told:
         assert f"{scheme}: {text}" in said
+
+
+def test_the_site_has_every_document() -> None:
+    listed = re.findall(
+        r": ([\w/.-]+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE
+    )
+    assert all((ROOT / page).is_file() for page in listed)
+    pages = {str(path.relative_to(ROOT)) for path in ROOT.glob("docs/**/*.md")}
+    pages |= {str(path.relative_to(ROOT)) for path in ROOT.glob("papers/*/*.md")}
+    assert pages <= set(listed)

@@ -611,6 +611,17 @@ def test_report_of_a_sweep(builder: Builder, tmp_path: Path) -> None:
     )
 
 
+def test_names_without_a_font_are_said_once(builder: Builder, tmp_path: Path) -> None:
+    run = builder.run("\U00013000 hieroglyph")
+    for fct_ms in (1.0, 2.0):
+        builder.flow(run, "x", size_bytes=1000, fct_ns=fct_ms * MS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        built = report.build(builder.write(tmp_path / "odd"))
+    assert [p for p in built.problems if "no font" in p] == built.problems
+    assert len(built.problems) == 1
+
+
 def test_report_names_what_it_does_not_know(builder: Builder, tmp_path: Path) -> None:
     builder.run("PFC")
     builder.source = '[report]\nfigures = ["pcn-f22"]\nclaims = ["PCN-F222"]\n'

@@ -61,7 +61,7 @@ def draw(result: Result) -> Figure:
     note(
         figure,
         shown.note,
-        "Preamble and gaps count; from the first flow's start to the last one's end.",
+        "From the first flow's start to the last one's end.",
         f"The {len(panels)} most used; {rest} more links are in table ports." if rest else "",
     )
     return figure
