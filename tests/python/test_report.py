@@ -280,6 +280,19 @@ def test_logarithmic_axes_have_three_labels_at_least(low: float, high: float) ->
     assert 3 <= len(labels_of(ax.xaxis)) <= 10
 
 
+def test_powers_of_ten_are_written_as_numbers(tmp_path: Path) -> None:
+    figure = Figure()
+    linear, logarithmic = figure.subplots(1, 2)
+    linear.plot([0, 1], [1, 5000])
+    linear.set_yscale("symlog", linthresh=1)
+    logarithmic.plot([1, 2], [0.001, 5000])
+    logarithmic.set_yscale("log")
+    figures.save(figure, tmp_path, "powers")
+    assert "1,000" in labels_of(linear.yaxis)
+    assert "0.001" in labels_of(logarithmic.yaxis)
+    assert not any("$" in label for ax in figure.axes for label in labels_of(ax.yaxis))
+
+
 def test_no_two_schemes_look_alike_and_ten_share_a_panel() -> None:
     names = [f"scheme {i}" for i in range(24)]
     groups = schemes.together(names)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from unpause import papers
 from unpause.figures.registry import FIGURES, Drawing, add, draws
-from unpause.figures.style import NothingToDraw, style
+from unpause.figures.style import NothingToDraw, plain_powers, style
 from unpause.schemes import TooMany
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def save(figure: Figure, directory: Path, name: str) -> tuple[Path, Path]:
     """Write `figure` as PNG (200 dpi) and SVG into `directory`; answers both paths."""
     png, svg = directory / f"{name}.png", directory / f"{name}.svg"
     with style():
+        plain_powers(figure)
         figure.savefig(png, dpi=200)
         figure.set_layout_engine("none")  # what has been laid out stays so
         figure.savefig(svg, metadata={"Date": None})

@@ -17,7 +17,14 @@ from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    LogFormatter,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+)
 
 from unpause import series
 from unpause.result import Result, Run
@@ -207,6 +214,19 @@ def _ticks(low: float, high: float) -> list[float]:
     return ticks[:: math.ceil(len(ticks) / 9)]
 
 
+def plain_powers(figure: Figure) -> None:
+    """Powers of ten as numbers: names may have dollar signs, so nothing is read as mathematics."""
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            if isinstance(axis.get_major_formatter(), LogFormatter):
+                axis.set_major_formatter(FuncFormatter(_power))
+                axis.set_minor_formatter(NullFormatter())
+
+
+def _power(value: float, _: int) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1 else f"{value:g}"
+
+
 def from_zero(ax: Axes) -> None:
     """The y axis from 0 to above all that is drawn, whatever margins there were."""
     _, highest = _drawn(ax)
@@ -276,6 +296,7 @@ __all__ = [
     "legend",
     "log_ticks",
     "note",
+    "plain_powers",
     "single_runs",
     "style",
     "thousands",
