@@ -121,6 +121,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Compare results: differences in percent, and which are within noise.",
     )
     parser.add_argument("directories", nargs="+", help="of `unpause run` or `unpause sweep`")
+    parser.add_argument(
+        "--differences", action="store_true", help="only say what differs, without the table"
+    )
     parser.add_argument("--width", type=int, help="columns of what is printed")
     options = parser.parse_args(arguments)
     names = [Path(directory).name or str(directory) for directory in options.directories]
@@ -133,7 +136,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     columns = textual.width(options.width)
-    print(textual.table(summary, columns))
+    if not options.differences:
+        print(textual.table(summary, columns))
     if len(results) > 1:
         print()
         for line in verdicts(names, results):

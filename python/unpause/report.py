@@ -25,7 +25,7 @@ import pyarrow as pa
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import unpause
-from unpause import figures, grouped, notices, schema, sentences, textual, verdicts
+from unpause import figures, grouped, notices, schema, sentences, sweep_csv, textual, verdicts
 from unpause.claims import Claim, ClaimsError, Verdict
 from unpause.figures.style import style
 from unpause.figures.sweep import draw_runs
@@ -300,7 +300,7 @@ def build_sweep(directory: str | Path) -> Report:
             report.skipped[figures.FIGURES["sweep"].title] = str(error)
     failed = [f"{label}: {why}" for label, why in (about.get("failed") or {}).items()]
     report.notices.warnings = failed
-    _write(path / "sweep.csv", csv_text(table))
+    _write(path / "sweep.csv", sweep_csv.text(table))
     html = (
         _environment()
         .get_template("sweep.html")
@@ -318,15 +318,6 @@ def build_sweep(directory: str | Path) -> Report:
     )
     _write(report.path, html)
     return report
-
-
-def csv_text(table: pa.Table) -> str:
-    """A table as CSV: a line of column names, then the rows; nothing for null."""
-    from pyarrow import csv
-
-    sink = pa.BufferOutputStream()
-    csv.write_csv(table, sink, csv.WriteOptions(quoting_style="needed"))
-    return sink.getvalue().to_pybytes().decode("utf-8")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from scipy import stats
 
 import unpause
 from conftest import MS, Builder
-from unpause import ResultError, compare, report, sweep_command, textual
+from unpause import ResultError, compare, report, sweep_command, sweep_csv, textual
 from unpause.grouped import MEASURES, Runs, read
 from unpause.intervals import difference, mean_interval
 from unpause.summary import Summary, summarise
@@ -186,6 +186,11 @@ def test_a_sweep_can_be_compared_and_reported(
     capsys.readouterr()
     assert compare.main([str(out), str(out)]) == 0
     assert "PFC, pfc.xoff_bytes 64 KB" in capsys.readouterr().out
+    assert sweep_csv.main([str(out)]) == 0
+    assert (out / "csv" / "sweep.csv").read_bytes() == (out / "sweep.csv").read_bytes()
+    assert sweep_csv.main([str(out)]) == 1
+    assert "--force replaces it" in capsys.readouterr().err
+    assert sweep_csv.main([str(out), "--force", "--out", str(out / "other")]) == 0
     (out / "report.html").unlink()
     assert report.main([str(out)]) == 0
     assert (out / "report.html").is_file()
