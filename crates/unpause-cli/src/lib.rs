@@ -55,8 +55,16 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>, package: &dyn Package
             show(&listing::everything());
             Ok(())
         }
-        Command::Compare(compare) => commands::compare(compare),
+        Command::Compare(it) if it.directories.iter().any(|it| report::is_sweep(it)) => {
+            return report::compare_sweeps(package, &it.directories);
+        }
+        Command::Compare(compare) => {
+            commands::compare(compare).map(|()| report::differences(package, &compare.directories))
+        }
         Command::Export(export) if export.pcapng => captures::export(export),
+        Command::Export(export) if report::is_sweep(&export.directory) => {
+            return report::export_sweep(package, export);
+        }
         Command::Export(export) => commands::export(export),
         Command::Import(Import::Pcap(pcap)) => captures::import(pcap),
         Command::Suggest(Suggest::Ecn(ecn)) => suggest::ecn(ecn),

@@ -1,10 +1,10 @@
 //! What the Python package does: figures and the HTML report, sweeps, reproductions.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::args::Reproduce;
+use crate::args::{Export, Reproduce};
 use crate::interrupt;
 
 /// The Python package: the one that this process runs in, or one that is looked for.
@@ -49,6 +49,39 @@ const INTERRUPTED: u8 = 130;
 /// Runs a sweep. Returns the exit code.
 pub fn sweep(package: &dyn Package, arguments: &[OsString]) -> u8 {
     needed("sweeps", package.main("unpause.sweep_command", arguments))
+}
+
+/// Whether `unpause sweep` has written a directory.
+pub fn is_sweep(directory: &Path) -> bool {
+    directory.join("sweep.json").is_file()
+}
+
+/// Compares sweeps. Returns the exit code.
+pub fn compare_sweeps(package: &dyn Package, directories: &[PathBuf]) -> u8 {
+    let arguments: Vec<OsString> = directories.iter().map(OsString::from).collect();
+    needed("sweeps", package.main("unpause.compare", &arguments))
+}
+
+/// Says by how much results differ and what of that is noise, where the package is there.
+pub fn differences(package: &dyn Package, directories: &[PathBuf]) {
+    if directories.len() > 1 {
+        let mut arguments = vec![OsString::from("--differences")];
+        arguments.extend(directories.iter().map(OsString::from));
+        // Without the package the table has to do.
+        let _ = package.main("unpause.compare", &arguments);
+    }
+}
+
+/// Writes the table of a sweep as CSV. Returns the exit code.
+pub fn export_sweep(package: &dyn Package, export: &Export) -> u8 {
+    let mut arguments = vec![OsString::from(&export.directory)];
+    if let Some(out) = &export.out {
+        arguments.extend(["--out".into(), out.into()]);
+    }
+    if export.force {
+        arguments.push("--force".into());
+    }
+    needed("sweeps", package.main("unpause.sweep_csv", &arguments))
 }
 
 /// Reproduces a paper. Returns the exit code.
