@@ -49,7 +49,7 @@ void frame_data(uint8_t *out, uint32_t bytes, uint8_t ecn, uint64_t number) {
     memset(out, 0, bytes);
     memcpy(out, ethernet, sizeof ethernet);
     ip[0] = 0x45;
-    ip[1] = ecn;
+    ip[1] = (uint8_t)(number << 2) | ecn; /* Any DSCP. */
     put16(ip + 2, (uint16_t)(bytes - ETHERNET_SIZE));
     put16(ip + 4, (uint16_t)number);
     ip[8] = 64;
@@ -61,6 +61,11 @@ void frame_data(uint8_t *out, uint32_t bytes, uint8_t ecn, uint64_t number) {
     put16(udp + 2, 4791);
     put16(udp + 4, (uint16_t)(bytes - ETHERNET_SIZE - IPV4_SIZE));
     put64(out + bytes - 8, number);
+}
+
+void frame_other(uint8_t *out, uint32_t bytes, uint64_t number) {
+    frame_data(out, bytes, 3, number);
+    put16(out + 12, 0x88B5); /* IEEE Std 802: for experiments. */
 }
 
 void frame_pfc(uint8_t *out, uint8_t priority, uint16_t quanta, uint64_t number) {

@@ -251,6 +251,25 @@ static int check_register(const char *file, const struct spec *spec, const struc
     return 0;
 }
 
+/* Whether every packet goes through every table: in SWX one that left a table out would overtake others, and
+ * in a switch it could not. */
+static int check_tables(const char *file, const struct spec *spec) {
+    const struct code *code = &spec->apply;
+    struct mistake mistake;
+    for (unsigned i = 0; i < code->count; i++)
+        for (unsigned j = i + 1; is_jump(&code->instructions[i]) && j < code->count; j++) {
+            if (strcmp(code->instructions[j].label, code->instructions[i].operands[0]) == 0)
+                break;
+            if (!is(&code->instructions[j], "table"))
+                continue;
+            fail(&mistake, code->instructions[i].line, "a jump over table `%s`; choose by a key of it",
+                 code->instructions[j].operands[0]);
+            complain(file, &mistake);
+            return -1;
+        }
+    return 0;
+}
+
 static void print_registers(const struct program *program) {
     const struct spec *spec = &program->spec;
     unsigned per_queue = 0, shared = 0;
@@ -273,6 +292,8 @@ int resources(const char *file, const struct program *program) {
     const struct spec *spec = &program->spec;
     unsigned bits = 0, entries = 0, longest = 0;
     const char *where = "";
+    if (check_tables(file, spec) < 0)
+        return -1;
     for (unsigned i = 0; i < spec->register_count; i++)
         if (check_register(file, spec, &spec->registers[i]) < 0)
             return -1;

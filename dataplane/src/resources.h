@@ -4,7 +4,7 @@
 #include "program.h"
 
 /* Prints what a program takes of a switch, as a table in Markdown. Returns 0, or -1 if it does what a switch
- * cannot: touches a register from two tables, or twice on one way through an action. */
+ * cannot: jumps over a table, touches a register from two tables or twice on one way through an action. */
 int resources(const char *file, const struct program *program);
 
 #endif

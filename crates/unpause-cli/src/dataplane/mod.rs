@@ -1,10 +1,10 @@
 //! `unpause dataplane`: congestion points as programs of a switch pipeline, and sequences to try them with.
 
 mod accuracy;
+mod mistake;
 mod program;
 mod random;
 mod record;
-mod refusal;
 mod sequence;
 mod tape;
 
@@ -15,8 +15,8 @@ use unpause_scenario::{Error, Run, Scenario};
 
 use crate::args::{Dataplane, DataplaneBuild, DataplaneRandom, DataplaneRecord};
 use crate::show;
+use mistake::wrong;
 use program::Program;
-use refusal::wrong;
 
 /// `unpause dataplane`
 pub fn dataplane(args: &Dataplane) -> Result<(), Error> {
@@ -49,8 +49,7 @@ fn record(args: &DataplaneRecord) -> Result<(), Error> {
 fn random(args: &DataplaneRandom) -> Result<(), Error> {
     let scenario = Scenario::load(&args.file)?;
     let (run, _) = choose(&args.file, &scenario, args.scheme.as_deref())?;
-    let point = &run.config.scheme.congestion_point;
-    let counts = random::random(point, args.packets, args.seed, &args.out)?;
+    let counts = random::random(run, args.packets, args.seed, &args.out)?;
     show(&counts.text(&args.out));
     Ok(())
 }

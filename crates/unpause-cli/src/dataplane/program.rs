@@ -12,7 +12,7 @@ use unpause_protocols::congestion_point::{Config, dctcp_red, np_ecn};
 use unpause_protocols::units::Time;
 use unpause_scenario::{Error, Run};
 
-use super::refusal::wrong;
+use super::mistake::wrong;
 
 /// Which markings have a program.
 pub const MARKINGS: &str =
@@ -298,5 +298,79 @@ impl Program {
             paths.push(path);
         }
         Ok(paths)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn params(ins_target: Time, pst_target: Time, pst_interval: Time) -> Params {
+        Params {
+            ins_target,
+            pst_target,
+            pst_interval,
+            load: Load::Scaled,
+        }
+    }
+
+    fn refused(params: &Params) -> String {
+        EcnSharp::of(params).expect_err("is refused").what
+    }
+
+    #[test]
+    fn what_registers_cannot_hold_is_refused_with_the_limit() {
+        let us = Time::from_us;
+        assert!(EcnSharp::of(&params(us(200), us(85), us(200))).is_ok());
+        let most = TICK * ((1 << 22) - 1);
+        assert!(EcnSharp::of(&params(most, us(85), us(200))).is_ok());
+        assert_eq!(
+            refused(&params(most + TICK, us(85), us(200))),
+            "ins_target is 4.294967296s; a waiting time has 22 bits of ticks of 1.024 us, so at most \
+             4194303 ticks, 4.294966272s"
+        );
+        assert!(refused(&params(us(200), most + TICK, us(200))).starts_with("pst_target is"));
+        assert!(EcnSharp::of(&params(us(200), us(85), TICK * LONGEST_TICKS)).is_ok());
+        assert_eq!(
+            refused(&params(us(200), us(85), TICK * (LONGEST_TICKS + 1))),
+            "pst_interval is 2199.023255552s; spans of the clock have 31 bits of ticks of 1.024 us, so at \
+             most 2147483647 ticks, 2199.023254528s"
+        );
+        assert_eq!(
+            refused(&params(us(200), us(85), Time::from_ns(511))),
+            "pst_interval is 511ns; that is no tick of 1.024us, so at least half of one"
+        );
+    }
+
+    /// The program's own arithmetic: three shifts of 32 bits of `T[m]`.
+    #[test]
+    fn the_shifts_of_the_program_are_the_division_of_the_state_machine() {
+        let intervals = (1..2100).chain([4_000, 65_535, 1 << 20, (1 << 20) + 1, i32::MAX as u32]);
+        for pst_interval in intervals {
+            let it = EcnSharp {
+                ins_target: 1,
+                pst_target: 1,
+                pst_interval,
+            };
+            let divider = it.divider();
+            let (_, scale) = divider.approximate(8);
+            let (left, right) = ((3 + scale).max(0) as u32, (-3 - scale).max(0) as u32);
+            for count in (1_u32..600).chain([4_095, 4_096, 65_537, 1 << 29, u32::MAX]) {
+                let log = count.ilog2();
+                let top = (u64::from(count) << 3 >> log) as u32;
+                let (multiple, _) = divider.approximate(top);
+                let step = (u32::from(multiple) << left) >> right >> log;
+                assert_eq!(step, divider.quotient(count), "{pst_interval} / {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn entries_are_what_the_programs_read() {
+        let of = |program: Program| program.entries(7);
+        let ecn_sharp = EcnSharp::of(&Params::default()).expect("the defaults fit");
+        insta::assert_snapshot!(of(Program::EcnSharp(ecn_sharp)));
+        insta::assert_snapshot!(of(Program::NpEcn(np_ecn::Params::default())));
+        insta::assert_snapshot!(of(Program::DctcpRed(dctcp_red::Params::average())));
     }
 }

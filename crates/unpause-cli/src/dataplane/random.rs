@@ -4,16 +4,14 @@ use std::path::Path;
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use unpause_protocols::congestion_point::Config;
 use unpause_protocols::units::Time;
-use unpause_scenario::Error;
+use unpause_scenario::{Error, Run};
 
 use super::sequence::{Counts, Event, Writer};
 use super::tape::{Place, Tape};
 
-/// Ports and priorities used: the first and last of either, and some between.
+/// Ports used: the first, the last, and some between.
 const PORTS: [u16; 4] = [0, 1, 64, 127];
-const PRIORITIES: [u8; 3] = [0, 3, 6];
 /// A queue grows no longer.
 const LONGEST: usize = 300;
 /// Of 100,000 steps, so many are silences: 10^6 packets take the clock of 2^32 ticks round once.
@@ -41,9 +39,9 @@ impl Source {
 
     /// The time of the next event, and its queue.
     fn step(&mut self) -> usize {
-        self.now += 1 + self.below(60);
+        self.now += 1 + self.below(45);
         if self.below(100_000) < SILENCES {
-            self.now += 3_000_000_000 + self.below(LONGEST_SILENCE_NS - 3_000_000_060);
+            self.now += 3_000_000_000 + self.below(LONGEST_SILENCE_NS - 3_000_000_045);
         }
         let lane = self.below(self.lanes.len() as u64) as usize;
         if self.below(200) == 0 {
@@ -53,12 +51,16 @@ impl Source {
     }
 }
 
-/// Writes a sequence of `packets` packets before congestion points of this kind.
-pub fn random(config: &Config, packets: u64, seed: u64, out: &Path) -> Result<Counts, Error> {
-    let mut tape = Tape::new(config, Writer::create(out)?);
+/// Writes a sequence of `packets` packets before congestion points of a scheme; of one priority, which has none.
+pub fn random(run: &Run, packets: u64, seed: u64, out: &Path) -> Result<Counts, Error> {
+    let point = &run.config.scheme.congestion_point;
+    let control = run.config.host.control_priority;
+    let mut tape = Tape::new(point, control, Writer::create(out)?);
+    let data = (0..8).filter(|it| *it != control).step_by(3);
+    let priorities: Vec<u8> = data.chain([control]).collect();
     let places = PORTS
         .iter()
-        .flat_map(|port| PRIORITIES.map(|it| (*port, it)));
+        .flat_map(|port| priorities.iter().map(|it| (*port, *it)));
     let mut source = Source {
         rng: Xoshiro256PlusPlus::seed_from_u64(seed),
         now: 0,

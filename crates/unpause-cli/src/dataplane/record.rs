@@ -9,8 +9,8 @@ use unpause_scenario::{Error, Run};
 use unpause_sim::config::{Config, NodeId, PortId, Queueing, SwitchModel};
 use unpause_sim::results::{PacketKind, PacketRecord, Results};
 
+use super::mistake::wrong;
 use super::program::PORTS;
-use super::refusal::wrong;
 use super::sequence::{Counts, Event, Writer};
 use super::tape::{Place, Tape};
 
@@ -68,11 +68,13 @@ pub fn record(run: &Run, port: &str, start: Time, out: &Path) -> Result<Counts, 
     let results = unpause_sim::run_threads(&config, 1, &mut |_| ControlFlow::Continue(()))
         .map_err(|error| wrong(error.to_string(), ""))?;
 
-    let mut tape = Tape::new(&config.scheme.congestion_point, Writer::create(out)?);
     let control = config.host.control_priority;
+    let writer = Writer::create(out)?;
+    let mut tape = Tape::new(&config.scheme.congestion_point, control, writer);
     for priority in (0..8).filter(|it| *it != control) {
         let history = history(&results, &inward, (node, egress), priority, port)?;
         if let Some(history) = history {
+            tape.run_idle(start, history.place)?;
             play(&history, start, &mut tape)?;
         }
     }

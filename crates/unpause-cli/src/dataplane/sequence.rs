@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use unpause_protocols::congestion_point::Queue;
 use unpause_scenario::Error;
 
-use super::refusal::wrong;
+use super::mistake::wrong;
 
 const MAGIC: &[u8; 16] = b"unpause-seq-1\n\0\0";
 const RECORD: usize = 44;
@@ -206,4 +206,85 @@ pub fn read(path: &Path) -> Result<Vec<Record>, Error> {
         return Err(no_sequence());
     }
     records.ok_or_else(no_sequence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record() -> Record {
+        Record {
+            enqueued_ns: 0x0123_4567_89ab_cdef,
+            dequeued_ns: u64::MAX - 7,
+            found: Queue {
+                bytes: 1_000_000,
+                packets: 1000,
+            },
+            left: Queue {
+                bytes: u64::MAX,
+                packets: 3,
+            },
+            port: 127,
+            priority: 6,
+            event: Event::Resume,
+            bytes: 1518,
+            ecn: 1,
+            mark: true,
+        }
+    }
+
+    #[test]
+    fn a_file_is_read_as_it_was_written() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("in/a.seq");
+        let mut writer = Writer::create(&path).expect("it is created");
+        let departure = Record {
+            event: Event::Departure,
+            ..record()
+        };
+        writer.push(&departure).expect("it is written");
+        writer.push(&record()).expect("it is written");
+        let counts = writer.finish().expect("it is finished");
+        assert_eq!((counts.packets, counts.marks, counts.events), (1, 1, 1));
+
+        let [first, second] = read(&path)
+            .expect("it is read")
+            .try_into()
+            .expect("two records");
+        assert_eq!(
+            (first.event, second.event),
+            (Event::Departure, Event::Resume)
+        );
+        let mut expected = departure.to_bytes();
+        assert_eq!(first.to_bytes(), expected);
+        // A length that does not fit is the longest that does.
+        assert_eq!(first.left.bytes, u64::from(u32::MAX));
+        expected[35] = 2;
+        assert_eq!(second.to_bytes(), expected);
+        assert_eq!(first.enqueued_ns, record().enqueued_ns);
+        assert_eq!(first.dequeued_ns, record().dequeued_ns);
+    }
+
+    #[test]
+    fn a_damaged_file_is_refused() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("a.seq");
+        let mut writer = Writer::create(&path).expect("it is created");
+        writer.push(&record()).expect("it is written");
+        writer.finish().expect("it is finished");
+        let good = std::fs::read(&path).expect("it is there");
+        let mut bad_event = good.clone();
+        bad_event[24 + 35] = 3;
+        let mut more = good.clone();
+        more.extend_from_slice(&record().to_bytes());
+        let cut = good[..good.len() - 1].to_vec();
+        for bytes in [bad_event, more, cut, good[1..].to_vec(), Vec::new()] {
+            std::fs::write(&path, bytes).expect("it is written");
+            let error = read(&path).expect_err("it is refused").to_string();
+            assert!(
+                error.ends_with("this is no sequence, or a damaged one"),
+                "{error}"
+            );
+        }
+    }
 }

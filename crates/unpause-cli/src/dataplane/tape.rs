@@ -43,6 +43,8 @@ impl Lane {
 #[derive(Debug)]
 pub struct Tape {
     config: Config,
+    /// The priority without a congestion point.
+    control: u8,
     lanes: BTreeMap<Place, Lane>,
     rng: Xoshiro256PlusPlus,
     writer: Writer,
@@ -53,9 +55,10 @@ const LEAST_BYTES: u32 = 60;
 
 impl Tape {
     /// Queues that are empty.
-    pub fn new(config: &Config, writer: Writer) -> Self {
+    pub fn new(config: &Config, control: u8, writer: Writer) -> Self {
         Self {
             config: config.clone(),
+            control,
             lanes: BTreeMap::new(),
             // None of the programs' state machines draws.
             rng: Xoshiro256PlusPlus::seed_from_u64(0),
@@ -64,13 +67,18 @@ impl Tape {
     }
 
     fn lane(&mut self, place: Place) -> (&mut Lane, &mut Xoshiro256PlusPlus) {
-        let (config, rng) = (&self.config, &mut self.rng);
+        let rng = &mut self.rng;
+        let config = if place.1 == self.control {
+            &Config::None
+        } else {
+            &self.config
+        };
         let lane = self.lanes.entry(place).or_insert_with(|| Lane {
             waiting: VecDeque::new(),
             bytes: 0,
             point: CongestionPoint::new(config, rng),
         });
-        (lane, &mut self.rng)
+        (lane, rng)
     }
 
     /// Packets waiting.
@@ -150,6 +158,20 @@ impl Tape {
             ecn: 0,
             mark: false,
         })
+    }
+
+    /// Packets that do not wait, so often up to `until` that no wrap of 32 bits of nanoseconds is missed: a
+    /// switch that has run since time 0.
+    pub fn run_idle(&mut self, until: Time, place: Place) -> Result<(), Error> {
+        /// A little less than 2^32 ns, and a whole number of ticks.
+        const EVERY: Time = Time::from_ns((1 << 32) - 4096);
+        let mut now = EVERY;
+        while now < until {
+            self.arrive(now, place, LEAST_BYTES, 0);
+            self.depart(now, place)?;
+            now = now + EVERY;
+        }
+        Ok(())
     }
 
     /// Ends the file.
