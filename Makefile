@@ -16,7 +16,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 .PHONY: help demo test test-rust test-python lint install format docs clean
 .PHONY: bench bench-mechanisms bench-peers bench-linear bench-gate bench-gate-update
 .PHONY: vopr vopr-kill vopr-mutations soak loom mutants validate-ns3 validate-ns3-update
-.PHONY: fuzz fuzz-ci fuzz-build site
+.PHONY: fuzz fuzz-ci fuzz-build site dataplane
 .DEFAULT_GOAL := help
 
 help:
@@ -39,6 +39,7 @@ help:
 	@echo "make soak      the same on all cores until Ctrl-C, or for SECONDS=3600"
 	@echo "make loom      what threads share, in every interleaving"
 	@echo "make mutants   share of mutants of the mechanisms that tests catch; SHARD=0/8"
+	@echo "make dataplane real packets through programs of a switch pipeline (DPDK, from Debian's packages)"
 	@echo "make fuzz      fuzz everything that reads files; MINUTES=10 for each of TARGETS=\"cdf scenario …\""
 	@echo "make fuzz-ci   the same, a minute for all of them together"
 	@echo "make clean     remove $(VENV), target and results"
@@ -99,6 +100,10 @@ bench-linear: $(VENV)/.tools
 
 bench-gate:
 	$(PYTHON) benches/gate.py
+
+# Whether programs of a switch pipeline mark what the state machines mark (docs/dataplane.md).
+dataplane: $(VENV)/.installed
+	$(MAKE) --no-print-directory -C dataplane
 
 # What documents and the Python package say of tables and parameters, made of the Rust code.
 docs:

@@ -1,4 +1,4 @@
-"""Draws docs/img/dataplane-accuracy.png: the paper's Figure 6, and what its arithmetic does to marks.
+"""Draws docs/img/dataplane-accuracy.png: the paper's Figure 6, and what it means for marks.
 
 `make -C dataplane accuracy` measures, writes accuracy.csv and calls this.
 """
@@ -67,7 +67,9 @@ def style(name, target):
 def disagreement(axes, rows):
     """Share of packets that only one of the two marks."""
     for name, target, chosen in lines(rows):
-        share = [100 * (row["exact_only"] + row["hardware_only"]) / row["packets"] for row in chosen]
+        share = [
+            100 * (row["exact_only"] + row["hardware_only"]) / row["packets"] for row in chosen
+        ]
         intervals = [row["pst_interval_ticks"] * TICK_US for row in chosen]
         axes.semilogx(intervals, share, marker=".", **style(name, target))
     axes.set(

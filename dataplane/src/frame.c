@@ -64,7 +64,7 @@ void frame_data(uint8_t *out, uint32_t bytes, uint8_t ecn, uint64_t number) {
 }
 
 void frame_other(uint8_t *out, uint32_t bytes, uint64_t number) {
-    frame_data(out, bytes, 3, number);
+    frame_data(out, bytes, 2, number);
     put16(out + 12, 0x88B5); /* IEEE Std 802: for experiments. */
 }
 

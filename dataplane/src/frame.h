@@ -29,7 +29,7 @@ void passage_write(const struct passage *passage, uint8_t *out);
 /* A frame of `bytes` (FRAME_LEAST or more) with these two bits of ECN: Ethernet, IPv4, UDP, and `number`. */
 void frame_data(uint8_t *out, uint32_t bytes, uint8_t ecn, uint64_t number);
 
-/* The same of another protocol than IPv4, with bits where an IPv4 header would say CE. */
+/* The same of another protocol than IPv4, with bits where an IPv4 header would say ECT(0). */
 void frame_other(uint8_t *out, uint32_t bytes, uint64_t number);
 
 /* A PFC frame of FRAME_LEAST bytes for one priority, with `number` in its padding. */
