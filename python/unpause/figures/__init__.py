@@ -20,6 +20,7 @@ from unpause import papers
 from unpause.figures.registry import FIGURES, Drawing, add, draws
 from unpause.figures.style import NothingToDraw, plain_powers, style
 from unpause.schemes import TooMany
+from unpause.series import Unavailable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,7 +61,7 @@ def draw(result: Result, name: str) -> Figure:
     with style():
         try:
             return FIGURES[name].function(result)
-        except TooMany as error:
+        except (TooMany, Unavailable) as error:
             raise NothingToDraw(str(error)) from error
 
 
