@@ -35,6 +35,7 @@ def of_run(told: Story, base: Story | None = None) -> str:
     """The sentence of one run, beside that of the first scheme."""
     parts = [
         _paused(told, base),
+        _of_failures(told),
         _of_victims(told),
         _of_link(told.carried),
         _of_past(told, base),
@@ -90,6 +91,17 @@ def _of_pauser(pauser: Pauser) -> str:
         return f"{pauser.node} stopped {names} for up to {time(stopped[0][1])} ({count})"
     times = " and ".join(f"{peer} for {time(paused)}" for peer, paused in stopped)
     return f"{pauser.node} stopped {times} ({count})"
+
+
+def _of_failures(told: Story) -> str:
+    """A deadlock, and packets lost."""
+    row = told.run.row
+    parts = []
+    if (began := row.get("deadlock_began_ns")) is not None:
+        parts.append(f"PFC deadlocked after {time(began)}, which ended the run")
+    if dropped := row.get("dropped_packets"):
+        parts.append(f"{dropped:,} packets were dropped")
+    return "; ".join(parts)
 
 
 def _of_victims(told: Story) -> str:

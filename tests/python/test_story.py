@@ -162,6 +162,13 @@ def test_when_shares_become_even(builder: Builder) -> None:
     assert fair.within_ns == pytest.approx(7 * MS)
 
 
+def test_drops_and_a_deadlock_are_told(builder: Builder) -> None:
+    run = two_switches(builder)
+    builder.rows["runs"][run] |= {"dropped_packets": 1_234, "deadlock_began_ns": 3 * MS}
+    text = sentences.of_run(story.tell(builder.only_run()))
+    assert "PFC deadlocked after 3.00 ms, which ended the run; 1,234 packets were dropped;" in text
+
+
 def test_shares_that_never_become_even(builder: Builder) -> None:
     run = two_switches(builder)
     time = np.arange(0, 10.001, 0.05)
