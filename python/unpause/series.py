@@ -227,6 +227,11 @@ def groups(table: pa.Table, names: list[str]) -> Iterator[tuple[tuple[Any, ...],
         yield tuple(values[codes[rows[0]]] for codes, values in coded), rows
 
 
+def codes(table: pa.Table, name: str) -> np.ndarray:
+    """A column as numbers that are alike where its values are."""
+    return _codes(table, name)[0]
+
+
 def _codes(table: pa.Table, name: str) -> tuple[np.ndarray, list[Any]]:
     """A column as numbers, and the value of each number."""
     values = table.column(name)

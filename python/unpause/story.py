@@ -29,6 +29,8 @@ from unpause.result import Result, Run
 _LEAST_QUEUE = 15_000
 #: More pairs of hosts and stopped ports than this are not looked at one by one.
 _MOST_QUESTIONS = 300_000
+#: With more pairs of hosts nobody is looked for.
+_MOST_PAIRS = 200_000
 _FAIR = 0.95
 _FAIR_BINS = 100
 
@@ -258,9 +260,11 @@ def _victims(
     start = series.column(flows, "start_ns")
     end = start + series.column(flows, "fct_ns")
     end = np.where(np.isnan(end), run.row["simulated_ns"], end)
-    names = [flows.column(name).to_pylist() for name in ("traffic", "src", "dst", "slowdown")]
-    found, maybe_more = [], False
+    found: dict[int, float] = {}
+    maybe_more = False
     pairs = list(series.groups(flows, ["src", "dst", "priority"]))
+    if len(pairs) > _MOST_PAIRS and stops:
+        return None, False
     for (src, dst, priority), rows in pairs:
         if priority not in stops or any(fabric.must_cross(src, dst, port) for port in began):
             continue
@@ -274,15 +278,19 @@ def _victims(
         may = sum(fabric.may_cross(src, dst, port) for port in ports)
         maybe_more |= may > len(must)
         union = stops[priority].union(must)
-        if not len(union):
-            continue
-        stopped = series.time_within(union, end[rows]) - series.time_within(union, start[rows])
-        for row, waited in zip(rows, stopped, strict=True):
-            if waited > 0:
-                traffic, _, _, slowdown = (values[row] for values in names)
-                flow = f"{traffic} ({src} -> {dst})"
-                found.append(Victim(flow, float(waited), float(end[row] - start[row]), slowdown))
-    return sorted(found, key=lambda victim: -victim.stopped_ns), maybe_more
+        if len(union):
+            waited = series.time_within(union, end[rows]) - series.time_within(union, start[rows])
+            found |= {int(row): float(w) for row, w in zip(rows, waited, strict=True) if w > 0}
+    life = end - start
+    shown = flows.select(["traffic", "src", "dst", "slowdown"])
+    told = shown.take(pa.array(found, pa.int64())).to_pylist()
+    victims = [
+        Victim(
+            f"{f['traffic']} ({f['src']} -> {f['dst']})", waited, float(life[row]), f["slowdown"]
+        )
+        for f, (row, waited) in zip(told, found.items(), strict=True)
+    ]
+    return sorted(victims, key=lambda victim: -victim.stopped_ns), maybe_more
 
 
 def _carried(run: Run, fabric: Fabric, flows: pa.Table, port: Port) -> Carried | None:
@@ -334,11 +342,8 @@ def _fairness(run: Run, fabric: Fabric, flows: pa.Table) -> Fairness | None:
     recorded = pc.unique(run.columns("flow_series", ["flow_id"]).column("flow_id")).to_pylist()
     if len(recorded) < 2 or not fabric.searchable:
         return None
-    at = {flow: row for row, flow in enumerate(flows.column("flow_id").to_pylist())}
-    ends = {
-        flow: (flows.column("src")[at[flow]].as_py(), flows.column("dst")[at[flow]].as_py())
-        for flow in recorded
-    }
+    ours = flows.filter(pc.is_in(flows.column("flow_id"), pa.array(recorded, pa.uint32())))
+    ends = {row["flow_id"]: (row["src"], row["dst"]) for row in ours.to_pylist()}
     sharing: list[int] = []
     for port in fabric.ports:
         together = [flow for flow, pair in ends.items() if fabric.must_cross(*pair, port)]
@@ -379,10 +384,23 @@ def _evened_out(flows: Sequence[tuple[np.ndarray, np.ndarray]], since_ns: float)
 
 def _slowest(flows: pa.Table) -> tuple[int, float] | None:
     """Of the most flows alike in receiver, size and start: how many, slowest over fastest."""
-    alike = ["dst", "size_bytes", "start_ns"]
     sized = flows.filter(pc.is_valid(flows.column("size_bytes")))
-    fct = series.column(sized, "fct_ns")
-    most = max((rows for _, rows in series.groups(sized, alike)), key=len, default=np.empty(0, int))
-    if len(most) < 2 or np.isnan(fct[most]).any():
+    if sized.num_rows < 2:
         return None
-    return len(most), float(np.max(fct[most]) / np.min(fct[most]))
+    names = ("size_bytes", "start_ns")
+    keys = [series.codes(sized, "dst"), *(series.column(sized, name) for name in names)]
+    order = np.lexsort(keys)
+    alike = np.ones(len(order) - 1, dtype=bool)
+    for key in keys:
+        alike &= key[order[1:]] == key[order[:-1]]
+    # Stretches of flows that are alike, of which the longest counts.
+    ends = np.flatnonzero(np.concatenate([~alike, [True]]))
+    lengths = np.diff(np.concatenate([[-1], ends]))
+    longest = int(np.argmax(lengths))
+    if lengths[longest] < 2:
+        return None
+    most = order[ends[longest] - lengths[longest] + 1 : ends[longest] + 1]
+    fct = series.column(sized, "fct_ns")[most]
+    if np.isnan(fct).any():
+        return None
+    return len(most), float(np.max(fct) / np.min(fct))
