@@ -61,11 +61,13 @@ def _tails(ax: Axes, result: Result) -> None:
         ended = np.isfinite(median)
         bars = {"color": colour[scheme], "label": scheme, "ecolor": "#222"}
         ax.bar(x[ended], median[ended], 0.92 * width, yerr=_of(error, ended), **bars)
+        inside = ax.get_xaxis_transform()  # x as data, y as a share of the panel
         for never in x[~ended]:
-            ax.text(
-                never, 0.98, "∞", color=colour[scheme], ha="center", va="top",
-                transform=ax.get_xaxis_transform(),
+            ax.bar(
+                never, 1, 0.92 * width, color="white", edgecolor=colour[scheme], hatch="////",
+                linewidth=0, transform=inside, label="_nolegend_",
             )  # fmt: skip
+            ax.text(never, 1.0, "∞", color=colour[scheme], ha="center", transform=inside)
         label = "99.9th percentile" if i == len(result.schemes) - 1 else None
         ax.plot(x, p999, "_", color="white", markeredgewidth=4.5, markersize=11)
         ax.plot(x, p999, "_", color="black", markeredgewidth=1.5, markersize=10, label=label)
