@@ -122,7 +122,7 @@ def draw_f16(_result: Result | None = None) -> Figure:
         va="bottom", fontsize=7.5, color="#555555",
     )  # fmt: skip
     queue.set_ylabel("queue (KB)")
-    queue.set_ylim(0, swing / 1e3 * 1.2)
+    from_zero(queue)
     cycles = np.arange(0, 60)
     peaks = empty + cycles * SOURCES
     eta = run.share[peaks]
