@@ -27,6 +27,10 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tutorial/mechanism.md")]
+struct Tutorial;
+
 mod dispatch;
 mod jitter;
 
