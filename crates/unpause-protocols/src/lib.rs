@@ -33,6 +33,7 @@ struct Tutorial;
 
 mod dispatch;
 mod jitter;
+mod timer;
 
 pub mod congestion_control;
 pub mod congestion_point;

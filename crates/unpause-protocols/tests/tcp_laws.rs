@@ -47,7 +47,7 @@ impl Link {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         Self {
             sender: newreno::Sender::new(&tcp(), CongestionControl::new(config, &tcp().path(rate))),
-            echo: echo::Echo::new(config.echo()),
+            echo: echo::Echo::new(echo::Mode::of(config)),
             cp: CongestionPoint::new(marking, &mut rng),
             slot: rate.time_for(MSS),
             delay,

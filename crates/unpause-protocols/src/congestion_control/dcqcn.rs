@@ -39,8 +39,10 @@
 
 use rand_core::Rng;
 
-use super::{MOST_PERIODS_LATE, Mechanism, Path, SHORTEST_PERIOD, half_way};
+use super::mechanism::half_way;
+use super::{Mechanism, Path};
 use crate::notification::Notification;
+use crate::timer::{MOST_PERIODS_LATE, SHORTEST_PERIOD};
 use crate::units::{Fraction, Rate, Time};
 
 /// What a CNP does first.

@@ -36,9 +36,11 @@
 
 use rand_core::Rng;
 
-use super::{MOST_PERIODS_LATE, Mechanism, Path, SHORTEST_PERIOD, half_way};
+use super::mechanism::half_way;
+use super::{Mechanism, Path};
 use crate::jitter::jittered;
 use crate::notification::{Notification, QcnFeedback};
+use crate::timer::{MOST_PERIODS_LATE, SHORTEST_PERIOD};
 use crate::units::{Fraction, Rate, Time};
 
 /// Parameters of the reaction point of QCN.

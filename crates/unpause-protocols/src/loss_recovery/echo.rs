@@ -12,12 +12,14 @@
 //!
 //! | name | unit | default | origin |
 //! |---|---|---|---|
-//! | `mode` | - | that of the sender | see [`crate::congestion_control::Config::echo`] |
+//! | `mode` | - | that of the sender | see [`Mode::of`] |
 //!
 //! # Departures
 //!
 //! Without delayed ACKs DCTCP's two-state machine comes to echoing each packet. A receiver that delays
 //! ACKs must acknowledge what is pending before a packet whose answer differs.
+
+use crate::congestion_control::Config as Law;
 
 /// What an ACK says of marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +28,16 @@ pub enum Mode {
     UntilCwr,
     /// DCTCP: the packet acknowledged was marked, and does not bear CWR.
     PerPacket,
+}
+
+impl Mode {
+    /// What a sender under this law expects.
+    pub fn of(law: &Law) -> Self {
+        match law {
+            Law::Dctcp(_) => Self::PerPacket,
+            _ => Self::UntilCwr,
+        }
+    }
 }
 
 /// What a receiver remembers of marks.

@@ -22,8 +22,9 @@
 //! With `np_poll` the polls of a flow are counted from its first packet, and those that would find
 //! nothing are skipped.
 
-use super::{Mechanism, SHORTEST_PERIOD, next_on_grid};
+use super::Mechanism;
 use crate::notification::Notification;
+use crate::timer::{SHORTEST_PERIOD, next_on_grid};
 use crate::units::Time;
 
 /// Parameters of the notification point of DCQCN.

@@ -29,8 +29,9 @@
 //! - The timer stops in a period without packets and returns to the same grid with the next packet,
 //!   which is the same, event for event, as letting it run.
 
-use super::{Mechanism, SHORTEST_PERIOD, next_on_grid};
+use super::Mechanism;
 use crate::notification::Notification;
+use crate::timer::{SHORTEST_PERIOD, next_on_grid};
 use crate::units::{Rate, Time};
 
 /// Parameters of the notification point of PCN.

@@ -235,7 +235,7 @@ impl Receiver {
         Self {
             next: 0,
             early: BTreeSet::new(),
-            echo: echo::Echo::new(config.echo()),
+            echo: echo::Echo::new(echo::Mode::of(config)),
         }
     }
     fn on_data(&mut self, start: u64, end: u64, ce: bool, cwr: bool) -> (u64, bool) {

@@ -51,7 +51,7 @@ pub struct Receiver {
 impl Receiver {
     /// A flow of which nothing has arrived.
     pub fn new(flow: u32, spec: &FlowSpec, plan: &Plan<'_>) -> Self {
-        let mode = plan.config.scheme.tcp.echo();
+        let mode = Mode::of(&plan.config.scheme.tcp);
         Self {
             flow,
             spec: *spec,
