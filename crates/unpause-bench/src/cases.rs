@@ -8,8 +8,8 @@ use unpause_protocols::{congestion_control, congestion_point, notification_point
 use unpause_scenario::cdf;
 use unpause_scenario::topology::{ClosPods, FatTree, SingleSwitch, Topology, TwoSwitch};
 use unpause_sim::config::{
-    CioqConfig, Config, Exit, HostConfig, Memory, NodeId, PfcThreshold, PipelineConfig, Probes,
-    SchemeConfig, SpinesConfig, SwitchConfig, SwitchModel,
+    CioqConfig, Config, FullQueue, HostConfig, Memory, NodeId, PfcThreshold, PipelineConfig,
+    Probes, SchemeConfig, SpinesConfig, SwitchConfig, SwitchModel,
 };
 use unpause_sim::traffic::{
     Arrivals, Burst, BurstFlows, ExtraDelay, FlowSettings, FlowSpec, Incast, Permutation, Poisson,
@@ -374,7 +374,7 @@ fn pipelined(mut config: Config) -> Config {
             xoff: 512_000,
             xon: 510_000,
         },
-        exit: Exit::Capfc(EgressParams {
+        full_queue: FullQueue::Capfc(EgressParams {
             xoff: 512_000,
             xon: 510_000,
             warn: 510_000,

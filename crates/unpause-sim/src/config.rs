@@ -21,7 +21,7 @@ mod pipeline;
 
 pub use cioq::{CioqConfig, SpinesConfig};
 pub use input_queued::{InputQueuedConfig, InputQueues, MOST_CROSSBAR_PORTS};
-pub use pipeline::{AdaptiveBalancing, Exit, Memory, PipelineConfig};
+pub use pipeline::{AdaptiveBalancing, FullQueue, Memory, PipelineConfig};
 
 /// One run.
 #[derive(Clone, Debug)]

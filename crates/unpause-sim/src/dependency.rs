@@ -5,7 +5,7 @@
 //! stop for ever.
 
 use crate::Error;
-use crate::config::{Config, Exit, SwitchModel};
+use crate::config::{Config, FullQueue, SwitchModel};
 use crate::fabric::{NodeId, PortId};
 use crate::graph::shortest_cycle;
 use crate::plan::Plan;
@@ -16,8 +16,8 @@ use crate::plan::Plan;
 ///
 /// A port waits for another if the route of some pair of hosts goes out of the one and then, at the
 /// next switch, out of the other. With multipath every next hop counts. Ports toward hosts wait for
-/// nobody. Where a full queue stops the whole switch ([`Exit::Stop`]), a port waits for every port
-/// of the next switch that has routes, and where it means a drop without a PAUSE ([`Exit::Drop`]),
+/// nobody. Where a full queue stops the whole switch ([`FullQueue::Stop`]), a port waits for every port
+/// of the next switch that has routes, and where it means a drop without a PAUSE ([`FullQueue::Drop`]),
 /// for none.
 ///
 /// # Errors
@@ -25,15 +25,15 @@ use crate::plan::Plan;
 /// [`Error::Invalid`] if the configuration cannot be run.
 pub fn buffer_dependency_cycle(config: &Config) -> Result<Option<Vec<(NodeId, PortId)>>, Error> {
     let plan = Plan::new(config)?;
-    let exit = match &config.switch.model {
+    let full_queue = match &config.switch.model {
         SwitchModel::SharedBuffer | SwitchModel::Cioq(_) | SwitchModel::InputQueued(_) => None,
-        SwitchModel::Pipeline(pipeline) => Some(pipeline.exit),
+        SwitchModel::Pipeline(pipeline) => Some(pipeline.full_queue),
     };
-    if plan.classes.lossless == 0 || exit == Some(Exit::Drop) {
+    if plan.classes.lossless == 0 || full_queue == Some(FullQueue::Drop) {
         return Ok(None);
     }
     let (mut successors, used) = graph(&plan);
-    if exit == Some(Exit::Stop) {
+    if full_queue == Some(FullQueue::Stop) {
         join_all(&mut successors, &used, &plan);
     }
     let cycle = shortest_cycle(&successors).map(|ports| {

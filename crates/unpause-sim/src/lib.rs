@@ -16,6 +16,7 @@ mod log;
 mod node;
 mod packet;
 mod partition;
+mod paused;
 mod plan;
 mod port;
 mod report;
@@ -26,7 +27,7 @@ mod run;
 mod sampling;
 mod shard;
 mod switch;
-mod throttle;
+
 pub mod traffic;
 mod worker;
 

@@ -113,7 +113,7 @@ pub struct PortRecord {
     /// Time that this egress queue was paused by its peer.
     pub paused: Time,
     /// How often this queue was full and so stopped the pipeline of its switch
-    /// ([`crate::config::Exit::Stop`]).
+    /// ([`crate::config::FullQueue::Stop`]).
     pub stalls: u64,
     /// For how long in all.
     pub stalled: Time,

@@ -17,7 +17,7 @@ pub struct PipelineConfig {
     /// When the ingress of a lossless priority sends XOFF and XON.
     pub ingress: capfc::IngressParams,
     /// What becomes of a packet whose egress queue is full.
-    pub exit: Exit,
+    pub full_queue: FullQueue,
     /// How much an ingress and an egress queue hold.
     pub memory: Memory,
     /// Choose among equal next hops for each packet; without it, for each flow.
@@ -27,7 +27,7 @@ pub struct PipelineConfig {
 /// What becomes of a packet of a lossless priority that has been processed and whose egress queue is
 /// full. One of a lossy priority is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub enum FullQueue {
     /// It is dropped: PFC without drops at the ingress only.
     Drop,
     /// The processor stops, with every packet in it, until there is room.
@@ -79,7 +79,7 @@ impl Default for PipelineConfig {
             packets_per_second: 1_000_000,
             latency: Time::from_ns(12_700),
             ingress: capfc::IngressParams::default(),
-            exit: Exit::Drop,
+            full_queue: FullQueue::Drop,
             memory: Memory::Dedicated {
                 ingress_bytes: 60_000,
                 egress_bytes: 60_000,
@@ -118,7 +118,7 @@ impl PipelineConfig {
                 let message = format!("{low} ({low_bytes} B) is above {high} ({high_bytes} B)");
                 Err(Invalid::new(field, message))
             };
-        if let Exit::Capfc(egress) = self.exit {
+        if let FullQueue::Capfc(egress) = self.full_queue {
             if let capfc::Stop::Calibrate { cut } = egress.stop
                 && cut.as_q32() == 0
             {

@@ -2,7 +2,7 @@
 
 use unpause_protocols::units::Time;
 
-use super::{DELAYED, Host, KIND_SHIFT};
+use super::state::{DELAYED, Host, KIND_SHIFT};
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
 use crate::packet::{Kind, Packet};

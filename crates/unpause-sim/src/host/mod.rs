@@ -4,185 +4,46 @@
 //! rate limiters allow it, in turn. PFC of the switch stops classes one by one; control packets are
 //! never stopped. TCP connections (`tcp/`) share the port, in the same round-robin.
 
-use std::collections::VecDeque;
-
-use rand_xoshiro::Xoshiro256PlusPlus;
-use slab::Slab;
 use unpause_protocols::units::Time;
 
-use crate::engine::heap::{Entry, Heap};
+use crate::engine::heap::Entry;
 use crate::engine::mail::FlowStart;
-use crate::engine::ring::Ring;
 use crate::engine::window::{NodeModel, Window};
-use crate::engine::wire::GlobalPort;
-use crate::fabric::NodeId;
 use crate::log::{Log, SenderSample};
 use crate::packet::{Kind, Packet};
+use crate::paused::PendingPause;
 use crate::plan::Plan;
 use crate::results::{PortRecord, PortSample};
-use crate::rng;
-use crate::sampling::{Sampling, grid_after};
-use crate::throttle::{Reaction, Reactions, Throttle};
-use crate::traffic::{FlowSpec, Transport};
+use crate::traffic::Transport;
 
 mod delay;
 mod nic;
 mod pause;
 pub mod receiver;
+mod roce;
 pub mod sender;
+mod state;
 mod tcp;
-mod transport;
+mod tcp_receive;
+mod tcp_send;
 
-use receiver::Receiver;
+pub use state::Host;
+
 use sender::Sender;
-use tcp::Tcp;
-
-/// A host.
-#[derive(Debug)]
-pub struct Host {
-    id: NodeId,
-    port: GlobalPort,
-    ps_per_byte: u64,
-    busy_until: Time,
-    /// When the NIC looks for something to send.
-    nic_at: Time,
-    control: Ring,
-    /// Flows that may send, in turn, by class: slots of senders, or what `tcp` puts there.
-    ready: Vec<VecDeque<u32>>,
-    /// Bit c set: `ready[c]` is not empty.
-    ready_mask: u8,
-    paused_mask: u8,
-    /// Flows that wait for their rate limiter.
-    pacing: Heap,
-    timers: Heap,
-    starts: VecDeque<FlowStart>,
-    senders: Slab<Sender>,
-    receivers: Slab<Receiver>,
-    throttles: Vec<Throttle>,
-    reactions: Reactions,
-    /// CNPs and CNMs that have not taken effect yet, in order.
-    notified: VecDeque<Packet>,
-    counters: Vec<Counters>,
-    rng: Xoshiro256PlusPlus,
-    sampling: Sampling,
-    /// Flows are sampled at multiples of it only.
-    flow_interval: Time,
-    /// Some flow has an extra delay.
-    delays: bool,
-    /// Packets held back, by the payload of their timer.
-    delayed: Slab<Packet>,
-    tcp: Box<Tcp>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Counters {
-    tx_packets: u64,
-    tx_bytes: u64,
-}
-
-// Timer entries: the kind in the upper three bits of the payload, a slot or class below. What is due
-// for a flow at one instant happens in this order.
-const SENDER: u32 = 0;
-const RECEIVER: u32 = 1;
-const PAUSE: u32 = 2;
-const NOTIFICATION: u32 = 3;
-const TCP_SENDER: u32 = 4;
-const TCP_RECEIVER: u32 = 5;
-const DELAYED: u32 = 6;
-const KIND_SHIFT: u32 = 29;
+use state::{
+    Counters, DELAYED, KIND_SHIFT, NOTIFICATION, RECEIVER, SENDER, TCP_RECEIVER, TCP_SENDER,
+};
 
 enum Event {
     Timer,
     Arrival,
-    Reaction,
+    Pause,
     Start,
     Nic,
     Sample,
 }
 
 impl Host {
-    /// A host at rest.
-    pub fn new(id: NodeId, plan: &Plan<'_>) -> Self {
-        let port = plan.ports.of(id).start;
-        let classes = plan.classes.count();
-        let probes = &plan.config.probes;
-        let flow_interval = probes.flow_interval.unwrap_or(probes.interval);
-        let samples_port = probes.ports.iter().any(|&(node, _)| node == id);
-        let interval = if samples_port {
-            probes.interval
-        } else {
-            flow_interval
-        };
-        Self {
-            id,
-            port,
-            ps_per_byte: plan.ports.transmitters[port as usize].ps_per_byte,
-            busy_until: Time::ZERO,
-            nic_at: Time::NEVER,
-            control: Ring::default(),
-            ready: vec![VecDeque::new(); classes],
-            ready_mask: 0,
-            paused_mask: 0,
-            pacing: Heap::default(),
-            timers: Heap::default(),
-            starts: VecDeque::new(),
-            senders: Slab::new(),
-            receivers: Slab::new(),
-            throttles: vec![Throttle::default(); classes],
-            reactions: Reactions::default(),
-            notified: VecDeque::new(),
-            counters: vec![Counters::default(); classes],
-            rng: rng::of_node(plan.config.seed, id),
-            sampling: Sampling {
-                at: Time::NEVER,
-                interval,
-                first: grid_after(probes.start, interval),
-                port: samples_port,
-            },
-            flow_interval,
-            delays: false,
-            delayed: Slab::new(),
-            tcp: Box::new(Tcp::new(classes)),
-        }
-    }
-
-    /// Makes place for a flow that this host will receive.
-    pub fn expect(&mut self, flow: u32, spec: &FlowSpec, plan: &Plan<'_>) -> u32 {
-        self.sample_from(spec);
-        self.delays |= spec.extra_delay.time() > Time::ZERO;
-        match spec.transport {
-            Transport::Roce => self.receivers.insert(Receiver::new(flow, spec, plan)) as u32,
-            Transport::Tcp => self.tcp.expect(flow, spec, plan),
-        }
-    }
-
-    /// Adds a flow that this host will start. Flows come in order of start, but for those that
-    /// another thread has sent.
-    pub fn schedule(&mut self, start: FlowStart) {
-        self.sample_from(&start.spec);
-        let key = |start: &FlowStart| (start.spec.start, start.id);
-        let at = self
-            .starts
-            .partition_point(|earlier| key(earlier) < key(&start));
-        self.starts.insert(at, start);
-    }
-
-    /// Sampling begins with the first recorded flow, on the grid of the interval.
-    fn sample_from(&mut self, spec: &FlowSpec) {
-        if spec.recorded {
-            let after = grid_after(spec.start, self.sampling.interval);
-            self.sampling.at = self.sampling.at.min(after.max(self.sampling.first));
-        }
-    }
-
-    /// Sampling of the port begins with the probes.
-    pub fn first_sample(&mut self) -> Time {
-        if self.sampling.port {
-            self.sampling.at = self.sampling.first;
-        }
-        self.sampling.at
-    }
-
     fn next_event(&self, arrival: Time) -> (Time, Event) {
         let start = self
             .starts
@@ -192,7 +53,7 @@ impl Host {
         let mut next = (self.timers.next_time(), Event::Timer);
         for (time, event) in [
             (arrival, Event::Arrival),
-            (self.reactions.next_time(), Event::Reaction),
+            (self.pending_pauses.next_time(), Event::Pause),
             (start, Event::Start),
             (self.nic_at, Event::Nic),
             (self.sampling.at, Event::Sample),
@@ -209,7 +70,7 @@ impl Host {
             Kind::Data | Kind::Segment if self.delays => self.delay(now, packet, window),
             Kind::Data => self.on_data(now, packet, window),
             Kind::Pfc => {
-                let reaction = Reaction {
+                let reaction = PendingPause {
                     time: now + window.plan.config.switch.pfc.reaction,
                     port: 0,
                     priorities: packet.aux as u8,
@@ -218,7 +79,7 @@ impl Host {
                 if reaction.time == now {
                     self.obey(now, reaction, window);
                 } else {
-                    self.reactions.push(reaction);
+                    self.pending_pauses.push(reaction);
                 }
             }
             Kind::Segment | Kind::TcpAck | Kind::Syn | Kind::SynAck => {
@@ -323,10 +184,10 @@ impl Host {
             }
             _ => {
                 let place = self.place(slot as u8, window.plan);
-                let throttle = &mut self.throttles[slot as usize];
-                throttle.on_timer(now, place, window.log);
+                let transmitter = &mut self.transmitters[slot as usize];
+                transmitter.on_timer(now, place, window.log);
                 // A PAUSE that came later has an entry of its own.
-                if throttle.next_timer().is_never() {
+                if transmitter.next_timer().is_never() {
                     self.after_pause_change(now, slot as u8);
                 }
             }
@@ -376,7 +237,7 @@ impl Host {
                 ingress_bytes: 0,
                 tx_bytes: self.counters[class].tx_bytes,
                 pause_frames: 0,
-                paused: self.throttles[class].total(now),
+                paused: self.transmitters[class].total(now),
             });
         }
     }
@@ -397,8 +258,8 @@ impl NodeModel for Host {
                     let (packet, _) = window.wires.pop(self.port);
                     self.on_arrival(now, &packet, window);
                 }
-                Event::Reaction => {
-                    if let Some(reaction) = self.reactions.pop() {
+                Event::Pause => {
+                    if let Some(reaction) = self.pending_pauses.pop() {
                         self.obey(now, reaction, window);
                     }
                 }
@@ -426,9 +287,9 @@ impl NodeModel for Host {
         self.tcp.finish(now, log);
         for class in 0..self.counters.len() as u8 {
             let place = self.place(class, plan);
-            let throttle = &mut self.throttles[class as usize];
-            let paused = throttle.total(now);
-            throttle.finish(now, place, log);
+            let transmitter = &mut self.transmitters[class as usize];
+            let paused = transmitter.total(now);
+            transmitter.finish(now, place, log);
             let Counters {
                 tx_packets,
                 tx_bytes,

@@ -2,8 +2,8 @@
 
 use unpause_protocols::units::Time;
 
-use super::Host;
 use super::sender::Pace;
+use super::state::Host;
 use super::tcp::TCP;
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;

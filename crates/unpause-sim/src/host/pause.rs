@@ -2,26 +2,26 @@
 
 use unpause_protocols::units::Time;
 
-use super::{Host, KIND_SHIFT, PAUSE};
+use super::state::{Host, KIND_SHIFT, PAUSE};
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
+use crate::paused::{PendingPause, Place};
 use crate::plan::Plan;
-use crate::throttle::{Place, Reaction};
 
 impl Host {
-    pub(super) fn obey(&mut self, now: Time, reaction: Reaction, window: &mut Window<'_, '_>) {
-        for class in 0..self.throttles.len() as u8 {
+    pub(super) fn obey(&mut self, now: Time, reaction: PendingPause, window: &mut Window<'_, '_>) {
+        for class in 0..self.transmitters.len() as u8 {
             if reaction.priorities >> window.plan.classes.priority(class) & 1 == 1 {
                 let place = self.place(class, window.plan);
-                let throttle = &mut self.throttles[class as usize];
-                throttle.on_frame(now, reaction.pause, place, window.log);
+                let transmitter = &mut self.transmitters[class as usize];
+                transmitter.on_frame(now, reaction.pause, place, window.log);
                 self.after_pause_change(now, class);
             }
         }
     }
 
     pub(super) fn after_pause_change(&mut self, now: Time, class: u8) {
-        let until = self.throttles[class as usize].next_timer();
+        let until = self.transmitters[class as usize].next_timer();
         if until.is_never() {
             self.paused_mask &= !(1 << class);
             if self.ready_mask & !self.paused_mask != 0 {

@@ -16,10 +16,10 @@ use crate::engine::window::Window;
 use crate::engine::wire::{GlobalPort, Transmitter};
 use crate::fabric::{NodeId, PortId};
 use crate::packet::Packet;
+use crate::paused::PendingPauses;
 use crate::plan::Plan;
 use crate::rng;
 use crate::sampling::{self, Sampling};
-use crate::throttle::Reactions;
 
 /// A switch: the chassis, and in it the model.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub struct Chassis<M: Model> {
     /// Arrivals of this window and ports that become free.
     pub(super) events: Heap,
     pub(super) timers: Heap,
-    pub(super) reactions: Reactions,
+    pub(super) pending_pauses: PendingPauses,
     pub(super) sampling: Sampling,
     pub(super) sampled_ports: Vec<PortId>,
     /// The node's random stream.
@@ -191,7 +191,7 @@ impl<M: Model> Chassis<M> {
             schedulers: scheduler::schedulers(ports, plan),
             events: Heap::default(),
             timers: Heap::default(),
-            reactions: Reactions::default(),
+            pending_pauses: PendingPauses::default(),
             sampling: sampling::of_ports(&sampled_ports, plan),
             sampled_ports,
             rng,
@@ -202,6 +202,19 @@ impl<M: Model> Chassis<M> {
     /// When it first has something to do.
     pub fn first_event(&self) -> Time {
         self.sampling.at
+    }
+
+    /// The way of a packet that has come in by `from`; none if there is none, which no run allows.
+    #[inline(always)]
+    pub fn way(&self, packet: &Packet, from: PortId, window: &Window<'_, '_>) -> Option<Way> {
+        let routing = &window.plan.routing;
+        let to = routing.port(self.id, packet.src, packet.dst, packet.source_port);
+        debug_assert!(
+            to.is_some(),
+            "traffic without a way is rejected before the run"
+        );
+        let class = window.plan.classes.of(packet.priority());
+        to.map(|to| Way { from, to, class })
     }
 
     /// The place of (`port`, `class`) among queues and ingress.

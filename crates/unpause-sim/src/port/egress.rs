@@ -6,8 +6,8 @@ use unpause_protocols::units::{Rate, Time};
 
 use super::discipline::Discipline;
 use crate::packet::{CE, ECT, Packet};
+use crate::paused::PausedTransmitter;
 use crate::plan::Plan;
-use crate::throttle::Throttle;
 
 /// What an egress port is doing.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +52,7 @@ pub struct Queue {
     /// Its congestion point.
     pub congestion_point: CongestionPoint,
     /// PFC of the peer.
-    pub throttle: Throttle,
+    pub transmitter: PausedTransmitter,
     /// Frames sent.
     pub tx_packets: u64,
     /// Bytes sent, with framing.
@@ -81,7 +81,7 @@ impl Queue {
             bytes: 0,
             max_bytes: 0,
             congestion_point: CongestionPoint::new(&config, rng),
-            throttle: Throttle::default(),
+            transmitter: PausedTransmitter::default(),
             tx_packets: 0,
             tx_bytes: 0,
             marked_packets: 0,

@@ -25,7 +25,7 @@ impl<M: Model> Chassis<M> {
         self.model
             .next_time()
             .min(self.timers.next_time())
-            .min(self.reactions.next_time())
+            .min(self.pending_pauses.next_time())
             .min(self.sampling.at)
     }
 
@@ -33,8 +33,8 @@ impl<M: Model> Chassis<M> {
     fn on_other(&mut self, now: Time, window: &mut Window<'_, '_>) {
         if self.model.next_time() == now {
             M::step(self, now, window);
-        } else if self.reactions.next_time() == now {
-            if let Some(reaction) = self.reactions.pop() {
+        } else if self.pending_pauses.next_time() == now {
+            if let Some(reaction) = self.pending_pauses.pop() {
                 self.obey(now, reaction, window);
             }
         } else if self.timers.next_time() == now {

@@ -9,9 +9,9 @@ use crate::engine::heap::Entry;
 use crate::engine::window::Window;
 use crate::fabric::{NodeId, PortId};
 use crate::packet::{Kind, Packet};
+use crate::paused::{PendingPause, Place};
 use crate::plan::Plan;
 use crate::results::Queued;
-use crate::throttle::{Place, Reaction};
 
 // Payloads of timers. The key of PFC's is the index of a (port, class), that of the model's its own number.
 const MODEL: u32 = 0;
@@ -106,7 +106,7 @@ impl<M: Model> Chassis<M> {
         packet: &Packet,
         window: &mut Window<'_, '_>,
     ) {
-        let reaction = Reaction {
+        let reaction = PendingPause {
             time: now + window.plan.config.switch.pfc.reaction,
             port: from,
             priorities: packet.aux as u8,
@@ -115,20 +115,20 @@ impl<M: Model> Chassis<M> {
         if reaction.time == now {
             self.obey(now, reaction, window);
         } else {
-            self.reactions.push(reaction);
+            self.pending_pauses.push(reaction);
         }
     }
 
     /// A PFC frame takes effect.
-    pub(super) fn obey(&mut self, now: Time, reaction: Reaction, window: &mut Window<'_, '_>) {
+    pub(super) fn obey(&mut self, now: Time, reaction: PendingPause, window: &mut Window<'_, '_>) {
         let classes = self.classes;
         for class in 0..classes as u8 {
             if reaction.priorities >> window.plan.classes.priority(class) & 1 == 1 {
                 let place = place(self.id, reaction.port, class, window.plan);
                 let index = reaction.port as usize * classes + class as usize;
-                let throttle = &mut self.queues[index].throttle;
-                let change = throttle.on_frame(now, reaction.pause, place, window.log);
-                let expiry = throttle.next_timer();
+                let transmitter = &mut self.queues[index].transmitter;
+                let change = transmitter.on_frame(now, reaction.pause, place, window.log);
+                let expiry = transmitter.next_timer();
                 if !expiry.is_never() {
                     self.timers.push(Entry::new(expiry, index as u32, EXPIRY));
                 }
@@ -195,9 +195,9 @@ impl<M: Model> Chassis<M> {
             }
         } else {
             let place = place(self.id, port, class, window.plan);
-            let throttle = &mut self.queues[index].throttle;
-            if throttle.next_timer() <= now {
-                let change = throttle.on_timer(now, place, window.log);
+            let transmitter = &mut self.queues[index].transmitter;
+            if transmitter.next_timer() <= now {
+                let change = transmitter.on_timer(now, place, window.log);
                 self.after_pause_change(now, port, class, change, window);
             }
         }

@@ -26,7 +26,7 @@ impl<M: Model> Chassis<M> {
                     ingress_bytes: ingress.source.bytes(),
                     tx_bytes: queue.tx_bytes,
                     pause_frames: ingress.pause_frames,
-                    paused: queue.throttle.total(now),
+                    paused: queue.transmitter.total(now),
                 });
             }
         }
@@ -39,8 +39,8 @@ impl<M: Model> Chassis<M> {
                 let place = place(self.id, port, class, plan);
                 let index = self.index(port, class);
                 let queue = &mut self.queues[index];
-                let paused = queue.throttle.total(now);
-                queue.throttle.finish(now, place, log);
+                let paused = queue.transmitter.total(now);
+                queue.transmitter.finish(now, place, log);
                 let ingress = &self.ingress[index];
                 let (stalls, stalled) = self.model.stalls(index);
                 let identity = PortRecord {
@@ -81,7 +81,7 @@ impl<M: Model> Chassis<M> {
                 let index = self.index(number as PortId, class);
                 let queue = &self.queues[index];
                 let (Some(paused), Some(waiting)) =
-                    (queue.throttle.paused_since(), queue.packets.since())
+                    (queue.transmitter.paused_since(), queue.packets.since())
                 else {
                     continue;
                 };

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use unpause_protocols::flow_control::capfc::{EgressParams, IngressParams, Stop};
 use unpause_protocols::units::{Fraction, Time};
 use unpause_sim::config::{
-    AdaptiveBalancing, Config, DeadlockProbe, Exit, Memory, PipelineConfig, SwitchModel,
+    AdaptiveBalancing, Config, DeadlockProbe, FullQueue, Memory, PipelineConfig, SwitchModel,
 };
 use unpause_sim::dependency::buffer_dependency_cycle;
 use unpause_sim::results::{FlowRecord, PortRecord, Results};
@@ -19,15 +19,15 @@ const CALIBRATE: Stop = Stop::Calibrate {
     cut: Fraction::of(4, 5),
 };
 
-fn capfc(stop: Stop) -> Exit {
-    Exit::Capfc(EgressParams {
+fn capfc(stop: Stop) -> FullQueue {
+    FullQueue::Capfc(EgressParams {
         stop,
         ..EgressParams::default()
     })
 }
 
-fn exits() -> [Exit; 4] {
-    [Exit::Drop, Exit::Stop, capfc(Stop::Max), capfc(CALIBRATE)]
+fn full_queues() -> [FullQueue; 4] {
+    [FullQueue::Drop, FullQueue::Stop, capfc(Stop::Max), capfc(CALIBRATE)]
 }
 
 fn pipelined(mut config: Config, pipeline: PipelineConfig) -> Config {
@@ -79,7 +79,7 @@ fn the_processor_is_shared_by_all_ports_in_turn() {
 }
 
 /// Ports 1 to 5 send 1 Gb/s each to port 8, port 6 to port 7 in another priority.
-fn head_of_line(exit: Exit) -> Results {
+fn head_of_line(full_queue: FullQueue) -> Results {
     let mut flows: Vec<_> = (1..=5).map(|host| flow(host, 8)).collect();
     flows.push(FlowSpec {
         priority: URGENT,
@@ -96,7 +96,7 @@ fn head_of_line(exit: Exit) -> Results {
     run(&pipelined(
         config,
         PipelineConfig {
-            exit,
+            full_queue,
             ..PipelineConfig::default()
         },
     ))
@@ -109,7 +109,7 @@ fn bystander(results: &Results) -> f64 {
 
 #[test]
 fn wstop_stops_packets_of_other_ports_and_priorities() {
-    let results = head_of_line(Exit::Stop);
+    let results = head_of_line(FullQueue::Stop);
     assert_lossless(&results);
     let full = port(&results, 0, 7, LOSSLESS);
     assert!(full.stalls > 1_000 && full.stalled > ms(50), "{full:?}");
@@ -123,7 +123,7 @@ fn wstop_stops_packets_of_other_ports_and_priorities() {
 
 #[test]
 fn wdrop_drops_although_pfc_is_on() {
-    let results = head_of_line(Exit::Drop);
+    let results = head_of_line(FullQueue::Drop);
     let full = port(&results, 0, 7, LOSSLESS);
     assert!(full.dropped_packets > 10_000, "{full:?}");
     assert_eq!((full.stalls, sum(&results, |p| p.pause_frames)), (0, 0));
@@ -159,24 +159,24 @@ fn wstop_can_deadlock_two_switches_and_the_detector_sees_it() {
     let flows = (0..6).map(|i| flow(hosts[i], hosts[(i + 3) % 6])).collect();
     let mut config = config(net.0, flows, ms(500));
     config.probes.deadlock = Some(DeadlockProbe::default());
-    for exit in exits() {
+    for full_queue in full_queues() {
         let config = pipelined(
             config.clone(),
             PipelineConfig {
-                exit,
+                full_queue,
                 ..PipelineConfig::default()
             },
         );
         let results = run(&config);
         let cycle = buffer_dependency_cycle(&config).unwrap();
-        assert_eq!(cycle.is_some(), exit == Exit::Stop);
+        assert_eq!(cycle.is_some(), full_queue == FullQueue::Stop);
         match results.deadlock {
             Some(deadlock) => {
-                assert_eq!(exit, Exit::Stop);
+                assert_eq!(full_queue, FullQueue::Stop);
                 let cycle = vec![(a, 0, LOSSLESS), (b, 0, LOSSLESS)];
                 assert_eq!(deadlock.cycle, cycle);
             }
-            None => assert_ne!(exit, Exit::Stop),
+            None => assert_ne!(full_queue, FullQueue::Stop),
         }
     }
 }
@@ -214,7 +214,7 @@ fn balancing_spreads_packets_over_all_ways() {
 /// Headroom for any link of [`case`].
 const HEADROOM: u64 = 400_000;
 
-fn random_pipeline(case: &Case, scheme: usize, exit: Exit, shared: bool, spray: bool) -> Config {
+fn random_pipeline(case: &Case, scheme: usize, full_queue: FullQueue, shared: bool, spray: bool) -> Config {
     let (_, scheme) = schemes().swap_remove(scheme);
     let config = case.clone().with_sizes_up_to(100_000).config(scheme, ms(2));
     let memory = match shared {
@@ -236,7 +236,7 @@ fn random_pipeline(case: &Case, scheme: usize, exit: Exit, shared: bool, spray: 
             xoff: 20_000,
             xon: 15_000,
         },
-        exit,
+        full_queue,
         memory,
         balancing: spray.then(AdaptiveBalancing::default),
     };
@@ -257,14 +257,14 @@ proptest! {
         shared in any::<bool>(),
         spray in any::<bool>(),
     ) {
-        for exit in exits() {
-            let config = random_pipeline(&case, scheme, exit, shared, spray);
+        for full_queue in full_queues() {
+            let config = random_pipeline(&case, scheme, full_queue, shared, spray);
             let results = run(&config);
             let lossless = |p: &&PortRecord| {
                 [LOSSLESS, URGENT].contains(&p.priority)
             };
             let records = || results.ports.iter().filter(lossless);
-            if exit == Exit::Stop {
+            if full_queue == FullQueue::Stop {
                 // A pool may be exhausted before XOFF.
                 let dropped: u64 = records().map(|p| p.dropped_packets).sum();
                 prop_assert!(dropped == 0 || shared, "{:?}", records().collect::<Vec<_>>());
@@ -272,7 +272,7 @@ proptest! {
                 prop_assert_eq!(sum(&results, |p| p.stalls), 0);
                 prop_assert_eq!(sum(&results, |p| p.stalled.as_ps()), 0);
             }
-            if exit == Exit::Drop && !shared {
+            if full_queue == FullQueue::Drop && !shared {
                 let at_ingress: u64 = records().map(|p| p.headroom_dropped_packets).sum();
                 prop_assert_eq!(at_ingress, 0);
             }
@@ -288,8 +288,8 @@ proptest! {
     }
 
     #[test]
-    fn threads_do_not_change_results(case in case(), scheme in 0..schemes().len(), exit in 0..4_usize) {
-        let config = random_pipeline(&case, scheme, exits()[exit], false, true);
+    fn threads_do_not_change_results(case in case(), scheme in 0..schemes().len(), full_queue in 0..4_usize) {
+        let config = random_pipeline(&case, scheme, full_queues()[full_queue], false, true);
         let one = run(&config);
         for threads in [2, 3] {
             let go_on = &mut |_| ControlFlow::Continue(());
@@ -314,7 +314,7 @@ fn settings_that_cannot_work_are_refused() {
         ),
         (
             PipelineConfig {
-                exit: Exit::Capfc(EgressParams {
+                full_queue: FullQueue::Capfc(EgressParams {
                     warn: 25_001,
                     ..egress
                 }),
@@ -324,7 +324,7 @@ fn settings_that_cannot_work_are_refused() {
         ),
         (
             PipelineConfig {
-                exit: capfc(Stop::Calibrate {
+                full_queue: capfc(Stop::Calibrate {
                     cut: Fraction::ZERO,
                 }),
                 ..good.clone()

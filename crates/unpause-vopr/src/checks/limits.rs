@@ -6,7 +6,7 @@ use unpause_protocols::congestion_control;
 use unpause_protocols::congestion_point;
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{Rate, Time};
-use unpause_sim::config::{Config, Exit, Memory, PfcThreshold, SwitchModel};
+use unpause_sim::config::{Config, FullQueue, Memory, PfcThreshold, SwitchModel};
 use unpause_sim::results::Results;
 use unpause_sim::traffic::Transport;
 
@@ -190,7 +190,7 @@ fn has_headroom(config: &Config) -> bool {
             model.input_buffer_bytes >= xoff_bytes + needed + frame
         }
         // What finds no room at an exit stays in the processor, which stops, and counts at its ingress.
-        (SwitchModel::Pipeline(pipeline), _) if pipeline.exit == Exit::Stop => {
+        (SwitchModel::Pipeline(pipeline), _) if pipeline.full_queue == FullQueue::Stop => {
             match pipeline.memory {
                 Memory::Dedicated { ingress_bytes, .. } => {
                     ingress_bytes >= pipeline.ingress.xoff + frame + needed

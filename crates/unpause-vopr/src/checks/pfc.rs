@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{Config, Exit, NodeId, PfcThreshold, PortId, SwitchModel};
+use unpause_sim::config::{Config, FullQueue, NodeId, PfcThreshold, PortId, SwitchModel};
 use unpause_sim::results::{PauseRecord, PortSample, Results};
 
 use super::{Answer, is_host, largest, ports};
@@ -45,7 +45,7 @@ pub fn held(config: &Config, results: &Results) -> Answer {
 pub fn xon(config: &Config, results: &Results) -> Answer {
     // CaPFC pauses for queues at egresses.
     let by_egress = match &config.switch.model {
-        SwitchModel::Pipeline(pipeline) => matches!(pipeline.exit, Exit::Capfc(_)),
+        SwitchModel::Pipeline(pipeline) => matches!(pipeline.full_queue, FullQueue::Capfc(_)),
         _ => false,
     };
     if by_egress || !config.probes.pauses {

@@ -1,7 +1,7 @@
 //! Each check answers for what it is there for: results are made wrong on purpose.
 
 use unpause_protocols::units::{Rate, Time};
-use unpause_sim::config::{Config, Exit, PipelineConfig, SwitchModel};
+use unpause_sim::config::{Config, FullQueue, PipelineConfig, SwitchModel};
 use unpause_sim::results::{Deadlock, PauseRecord, Results};
 use unpause_sim::traffic::TrafficSpec;
 
@@ -146,7 +146,7 @@ fn wrong_packets_and_limits_fail_their_checks() {
         }),
         ("lossless", |c, r| {
             c.switch.model = SwitchModel::Pipeline(PipelineConfig {
-                exit: Exit::Stop,
+                full_queue: FullQueue::Stop,
                 ..PipelineConfig::default()
             });
             let lossless = r.ports.iter_mut().find(|p| p.priority == 3);

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_spanned::Spanned;
 use unpause_protocols::flow_control::capfc::{EgressParams, IngressParams, Stop};
 use unpause_protocols::units::Fraction;
-use unpause_sim::config::{AdaptiveBalancing, Exit, Memory, PipelineConfig, SwitchModel};
+use unpause_sim::config::{AdaptiveBalancing, FullQueue, Memory, PipelineConfig, SwitchModel};
 
 use crate::text::error::{Checked, Problem};
 use crate::text::quantity::{Duration, Ratio, Size};
@@ -124,7 +124,7 @@ fn pipeline(table: &Pipeline, mtu: u64) -> Checked<PipelineConfig> {
         xoff: ingress_xoff.value,
         xon: ingress_xon.value,
     };
-    config.exit = exit(table)?;
+    config.full_queue = full_queue(table)?;
     config.memory = match &table.shared {
         Some(shared) => shared_memory(table, shared, mtu)?,
         None => {
@@ -142,7 +142,7 @@ fn pipeline(table: &Pipeline, mtu: u64) -> Checked<PipelineConfig> {
     Ok(config)
 }
 
-fn exit(table: &Pipeline) -> Checked<Exit> {
+fn full_queue(table: &Pipeline) -> Checked<FullQueue> {
     let default = EgressParams::default();
     let xoff = Bytes::new("egress_xoff", &table.egress_xoff, default.xoff);
     let xon = Bytes::new("egress_xon", &table.egress_xon, default.xon);
@@ -161,7 +161,7 @@ fn exit(table: &Pipeline) -> Checked<Exit> {
         }
     }
     let capfc = |stop| {
-        Exit::Capfc(EgressParams {
+        FullQueue::Capfc(EgressParams {
             xoff: xoff.value,
             xon: xon.value,
             warn: warn.value,
@@ -169,8 +169,8 @@ fn exit(table: &Pipeline) -> Checked<Exit> {
         })
     };
     Ok(match table.flow_control {
-        None | Some(PipelineFlowControl::PfcWdrop) => Exit::Drop,
-        Some(PipelineFlowControl::PfcWstop) => Exit::Stop,
+        None | Some(PipelineFlowControl::PfcWdrop) => FullQueue::Drop,
+        Some(PipelineFlowControl::PfcWstop) => FullQueue::Stop,
         Some(PipelineFlowControl::CapfcMax) => capfc(Stop::Max),
         Some(PipelineFlowControl::CapfcCalibrate) => capfc(Stop::Calibrate { cut }),
     })

@@ -163,10 +163,7 @@ impl Model for Cioq {
         from: PortId,
         window: &mut Window<'_, '_>,
     ) {
-        let class = window.plan.classes.of(packet.priority());
-        let routing = &window.plan.routing;
-        let Some(to) = routing.port(switch.id, packet.src, packet.dst, packet.source_port) else {
-            debug_assert!(false, "traffic without a way is rejected before the run");
+        let Some(way) = switch.way(packet, from, window) else {
             return;
         };
         let packet = &Packet {
@@ -174,7 +171,6 @@ impl Model for Cioq {
             ingress: from,
             ..*packet
         };
-        let way = Way { from, to, class };
         let taken = (
             switch.model.memories[usize::from(from)].bytes_of(packet),
             switch.model.buffer,
@@ -182,6 +178,7 @@ impl Model for Cioq {
         if !switch.take_input(now, packet, way, taken, window) {
             return;
         }
+        let Way { to, class, .. } = way;
         let local = switch.index(to, class);
         let model = &mut switch.model;
         model.inside += u64::from(packet.kind.is_data());

@@ -180,13 +180,9 @@ impl Model for InputQueued {
         from: PortId,
         window: &mut Window<'_, '_>,
     ) {
-        let class = window.plan.classes.of(packet.priority());
-        let routing = &window.plan.routing;
-        let Some(to) = routing.port(switch.id, packet.src, packet.dst, packet.source_port) else {
-            debug_assert!(false, "traffic without a way is rejected before the run");
+        let Some(way) = switch.way(packet, from, window) else {
             return;
         };
-        let way = Way { from, to, class };
         let taken = (u32::from(packet.bytes), switch.model.buffer);
         if !switch.take_input(now, packet, way, taken, window) {
             return;

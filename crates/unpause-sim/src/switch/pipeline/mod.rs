@@ -2,7 +2,7 @@
 //! 2016, section II).
 //!
 //! The processor serves ingress ports in turn, decides on the way out, and puts a packet into its
-//! egress queue after a fixed latency. Nothing can wait between: if the queue is full, [`Exit`] says
+//! egress queue after a fixed latency. Nothing can wait between: if the queue is full, [`FullQueue`] says
 //! whether the packet is dropped or everything stops. An ingress counts a packet from reception until
 //! it is in its egress queue.
 
@@ -15,7 +15,7 @@ use unpause_protocols::flow_control::capfc::{self, Input};
 use unpause_protocols::flow_control::pfc::Action;
 use unpause_protocols::units::Time;
 
-use crate::config::{Exit, PipelineConfig};
+use crate::config::{FullQueue, PipelineConfig};
 use crate::engine::window::Window;
 use crate::fabric::{NodeId, PortId};
 use crate::packet::Packet;
@@ -30,7 +30,7 @@ use processor::Processor;
 #[derive(Debug)]
 pub struct Pipeline {
     thresholds: capfc::IngressParams,
-    exit: Exit,
+    full_queue: FullQueue,
     /// By port, then class: how often the queue stopped the processor, and for how long.
     stalls: Vec<(u64, Time)>,
     /// By port, then class: who filled the queue; none but with CaPFC.
@@ -48,13 +48,13 @@ impl Pipeline {
         let ports = plan.ports.of(id).len();
         let classes = plan.classes.count();
         let watcher = || capfc::Egress::new(vec![Input::default(); ports].into_boxed_slice());
-        let watched = match config.exit {
-            Exit::Capfc(_) => ports * classes,
-            Exit::Drop | Exit::Stop => 0,
+        let watched = match config.full_queue {
+            FullQueue::Capfc(_) => ports * classes,
+            FullQueue::Drop | FullQueue::Stop => 0,
         };
         let model = Self {
             thresholds: config.ingress,
-            exit: config.exit,
+            full_queue: config.full_queue,
             stalls: vec![(0, Time::ZERO); ports * classes],
             watchers: (0..watched).map(|_| watcher()).collect(),
             memory: Memory::new(config.memory, ports, classes),
@@ -121,7 +121,10 @@ impl Chassis<Pipeline> {
         let index = self.index(to, class);
         let size = u64::from(packet.bytes);
         let fits = self.model.memory.fits(to, self.queues[index].bytes, size);
-        if !fits && self.model.exit == Exit::Stop && window.plan.classes.is_lossless(class) {
+        if !fits
+            && self.model.full_queue == FullQueue::Stop
+            && window.plan.classes.is_lossless(class)
+        {
             self.model.stalls[index].0 += 1;
             return self.model.processor.stall(now);
         }

@@ -3,7 +3,7 @@
 use unpause_protocols::units::Time;
 
 use super::Pipeline;
-use crate::config::Exit;
+use crate::config::FullQueue;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
 use crate::packet::Packet;
@@ -51,7 +51,7 @@ impl Chassis<Pipeline> {
         window: &mut Window<'_, '_>,
     ) {
         let index = self.index(way.to, way.class);
-        let Exit::Capfc(params) = &self.model.exit else {
+        let FullQueue::Capfc(params) = &self.model.full_queue else {
             return;
         };
         let watcher = &mut self.model.watchers[index];

@@ -154,20 +154,16 @@ impl Model for SharedBuffer {
         from: PortId,
         window: &mut Window<'_, '_>,
     ) {
-        let class = window.plan.classes.of(packet.priority());
-        let routing = &window.plan.routing;
-        let Some(to) = routing.port(switch.id, packet.src, packet.dst, packet.source_port) else {
-            debug_assert!(false, "traffic without a way is rejected before the run");
+        let Some(way) = switch.way(packet, from, window) else {
             return;
         };
-        let way = Way { from, to, class };
         if switch.admit(now, packet, way, window) {
             if switch.watches_inputs() {
                 switch.accuse_at_input(now, packet, way, window);
             }
             switch.enqueue(now, packet, way, window);
         } else {
-            let index = switch.index(to, class);
+            let index = switch.index(way.to, way.class);
             window.log.counts.dropped_packets += switch.queues[index].count_drop(packet);
         }
     }

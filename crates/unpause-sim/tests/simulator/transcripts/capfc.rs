@@ -2,7 +2,7 @@
 
 use unpause_protocols::flow_control::capfc::{EgressParams, IngressParams, Stop};
 use unpause_protocols::units::{Fraction, Rate, Time};
-use unpause_sim::config::{Config, Exit, Memory, PipelineConfig, SwitchModel};
+use unpause_sim::config::{Config, FullQueue, Memory, PipelineConfig, SwitchModel};
 use unpause_sim::traffic::FlowSpec;
 
 use super::*;
@@ -15,7 +15,7 @@ const DATA: Show = Show {
 
 /// Hosts 1 and 2 send 30 packets each to host 4 at 1 Gb/s, host 3 a few at a tenth of it; 500 ns a link.
 /// The queue counts from 4 frames on, marks inputs above 8, clears marks at 4; it holds 20.
-fn three_into_one(exit: Exit) -> Config {
+fn three_into_one(full_queue: FullQueue) -> Config {
     let slow = FlowSpec {
         offered: Some(Rate::from_mbps(100)),
         ..sized(3, 4, 8_000)
@@ -27,7 +27,7 @@ fn three_into_one(exit: Exit) -> Config {
             xoff: 50_000,
             xon: 40_000,
         },
-        exit,
+        full_queue,
         memory: Memory::Dedicated {
             ingress_bytes: 60_000,
             egress_bytes: 20 * FRAME,
@@ -37,8 +37,8 @@ fn three_into_one(exit: Exit) -> Config {
     config
 }
 
-fn capfc(stop: Stop) -> Exit {
-    Exit::Capfc(EgressParams {
+fn capfc(stop: Stop) -> FullQueue {
+    FullQueue::Capfc(EgressParams {
         xoff: 8 * FRAME,
         xon: 4 * FRAME,
         warn: 4 * FRAME,
@@ -160,7 +160,7 @@ fn inputs_with_most_packets_are_paused() {
 /// PFC alone does not see the queue: its 21st packet is dropped.
 #[test]
 fn pfc_drops_at_a_full_egress() {
-    let (text, results) = page(&three_into_one(Exit::Drop), DATA);
+    let (text, results) = page(&three_into_one(FullQueue::Drop), DATA);
     assert!(results.totals.dropped_packets > 0);
     assert_snapshot!(text, @r"
           0.000 us  1 > 4  data 0..10 until 83.840 us

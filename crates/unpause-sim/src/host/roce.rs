@@ -5,7 +5,7 @@ use unpause_protocols::notification::Notification;
 use unpause_protocols::units::Time;
 
 use super::sender::Pace;
-use super::{Host, KIND_SHIFT, NOTIFICATION};
+use super::state::{Host, KIND_SHIFT, NOTIFICATION};
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
 use crate::log::Log;

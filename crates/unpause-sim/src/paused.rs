@@ -11,13 +11,13 @@ use crate::results::PauseRecord;
 
 /// One (egress port, class).
 #[derive(Clone, Debug, Default)]
-pub struct Throttle {
+pub struct PausedTransmitter {
     pfc: Egress,
     since: Time,
     total: Time,
 }
 
-/// Where a [`Throttle`] is, for the records.
+/// Where a [`PausedTransmitter`] is, for the records.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     /// Node.
@@ -30,7 +30,7 @@ pub struct Place {
     pub record: bool,
 }
 
-impl Throttle {
+impl PausedTransmitter {
     /// A PFC frame takes effect; `pause` is zero for XON.
     pub fn on_frame(&mut self, now: Time, pause: Time, place: Place, log: &mut Log) -> Change {
         let change = self.pfc.on_frame(now, pause);
@@ -96,13 +96,13 @@ impl Throttle {
 
 /// PFC frames that a transmitter has received and not yet obeyed.
 #[derive(Clone, Debug, Default)]
-pub struct Reactions {
-    waiting: VecDeque<Reaction>,
+pub struct PendingPauses {
+    waiting: VecDeque<PendingPause>,
 }
 
 /// A PFC frame to obey.
 #[derive(Clone, Copy, Debug)]
-pub struct Reaction {
+pub struct PendingPause {
     /// From when.
     pub time: Time,
     /// At which port.
@@ -113,9 +113,9 @@ pub struct Reaction {
     pub pause: Time,
 }
 
-impl Reactions {
+impl PendingPauses {
     /// Adds a frame; the reaction time of a node is constant, so frames stay in order.
-    pub fn push(&mut self, reaction: Reaction) {
+    pub fn push(&mut self, reaction: PendingPause) {
         self.waiting.push_back(reaction);
     }
     /// When to obey the next one.
@@ -126,7 +126,7 @@ impl Reactions {
             .map_or(Time::NEVER, |reaction| reaction.time)
     }
     /// Takes the next one.
-    pub fn pop(&mut self) -> Option<Reaction> {
+    pub fn pop(&mut self) -> Option<PendingPause> {
         self.waiting.pop_front()
     }
 }

@@ -1,27 +1,26 @@
 //! TCP at a host: what is sent, when, and timers.
+//!
+//! Segments are made when the port is free, by the same round-robin as RoCE flows: what waits in a
+//! network card counts as sent in no window. SYNs, SYN-ACKs and ACKs go ahead of the segments of their
+//! class.
 
 use unpause_protocols::units::Time;
 
-use super::receiver::Reply;
-use super::sender::Sender;
-use super::{REPLIES, TCP};
+use super::state::{Host, KIND_SHIFT, TCP_RECEIVER, TCP_SENDER};
+use super::tcp::receiver::Reply;
+use super::tcp::sender::Sender;
+use super::tcp::{REPLIES, TCP};
 use crate::config::AckPriority;
 use crate::engine::heap::Entry;
 use crate::engine::mail::FlowStart;
 use crate::engine::window::Window;
-use crate::host::{Host, KIND_SHIFT, TCP_RECEIVER, TCP_SENDER};
 use crate::log::Log;
 use crate::packet::{ECE, Kind, Packet};
 use crate::plan::Plan;
 
 impl Host {
     /// A flow starts: its SYN.
-    pub(in crate::host) fn connect(
-        &mut self,
-        now: Time,
-        start: FlowStart,
-        window: &mut Window<'_, '_>,
-    ) {
+    pub(super) fn connect(&mut self, now: Time, start: FlowStart, window: &mut Window<'_, '_>) {
         let FlowStart {
             id,
             spec,
@@ -134,7 +133,7 @@ impl Host {
 
     /// A rate limiter has come to allow a segment.
     #[cold]
-    pub(in crate::host) fn release_tcp(&mut self, now: Time, handle: u32, plan: &Plan<'_>) {
+    pub(super) fn release_tcp(&mut self, now: Time, handle: u32, plan: &Plan<'_>) {
         let slot = handle & !TCP;
         // While it was queued, nobody has removed it.
         self.tcp.senders[slot as usize].queued = false;
@@ -144,7 +143,7 @@ impl Host {
     /// True if what is at the head of the round-robin of `class` has a packet of that class. An ACK or
     /// a timeout in between may have changed that.
     #[inline(never)]
-    pub(in crate::host) fn tcp_may_send(
+    pub(super) fn tcp_may_send(
         &mut self,
         now: Time,
         handle: u32,
@@ -175,12 +174,7 @@ impl Host {
 
     /// Sends what [`Self::tcp_may_send`] has said yes to.
     #[inline(never)]
-    pub(in crate::host) fn send_tcp(
-        &mut self,
-        now: Time,
-        handle: u32,
-        window: &mut Window<'_, '_>,
-    ) {
+    pub(super) fn send_tcp(&mut self, now: Time, handle: u32, window: &mut Window<'_, '_>) {
         if handle & REPLIES != 0 {
             let class = handle as u8;
             let replies = &mut self.tcp.replies[class as usize];
@@ -243,7 +237,7 @@ impl Host {
         }
     }
 
-    pub(in crate::host) fn on_tcp_sender_timer(
+    pub(super) fn on_tcp_sender_timer(
         &mut self,
         now: Time,
         slot: u32,
@@ -267,7 +261,7 @@ impl Host {
         self.after_tcp_change(now, slot, window);
     }
 
-    pub(in crate::host) fn on_tcp_receiver_timer(
+    pub(super) fn on_tcp_receiver_timer(
         &mut self,
         now: Time,
         slot: u32,

@@ -1,0 +1,160 @@
+//! What a host holds: its NIC, the flows that it sends and those that it receives.
+
+use std::collections::VecDeque;
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use slab::Slab;
+use unpause_protocols::units::Time;
+
+use super::receiver::Receiver;
+use super::sender::Sender;
+use super::tcp::Tcp;
+use crate::engine::heap::Heap;
+use crate::engine::mail::FlowStart;
+use crate::engine::ring::Ring;
+use crate::engine::wire::GlobalPort;
+use crate::fabric::NodeId;
+use crate::packet::Packet;
+use crate::paused::{PausedTransmitter, PendingPauses};
+use crate::plan::Plan;
+use crate::rng;
+use crate::sampling::{Sampling, grid_after};
+use crate::traffic::{FlowSpec, Transport};
+
+/// A host.
+#[derive(Debug)]
+pub struct Host {
+    pub(super) id: NodeId,
+    pub(super) port: GlobalPort,
+    pub(super) ps_per_byte: u64,
+    pub(super) busy_until: Time,
+    /// When the NIC looks for something to send.
+    pub(super) nic_at: Time,
+    pub(super) control: Ring,
+    /// Flows that may send, in turn, by class: slots of senders, or what `tcp` puts there.
+    pub(super) ready: Vec<VecDeque<u32>>,
+    /// Bit c set: `ready[c]` is not empty.
+    pub(super) ready_mask: u8,
+    pub(super) paused_mask: u8,
+    /// Flows that wait for their rate limiter.
+    pub(super) pacing: Heap,
+    pub(super) timers: Heap,
+    pub(super) starts: VecDeque<FlowStart>,
+    pub(super) senders: Slab<Sender>,
+    pub(super) receivers: Slab<Receiver>,
+    pub(super) transmitters: Vec<PausedTransmitter>,
+    pub(super) pending_pauses: PendingPauses,
+    /// CNPs and CNMs that have not taken effect yet, in order.
+    pub(super) notified: VecDeque<Packet>,
+    pub(super) counters: Vec<Counters>,
+    pub(super) rng: Xoshiro256PlusPlus,
+    pub(super) sampling: Sampling,
+    /// Flows are sampled at multiples of it only.
+    pub(super) flow_interval: Time,
+    /// Some flow has an extra delay.
+    pub(super) delays: bool,
+    /// Packets held back, by the payload of their timer.
+    pub(super) delayed: Slab<Packet>,
+    pub(super) tcp: Box<Tcp>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counters {
+    pub tx_packets: u64,
+    pub tx_bytes: u64,
+}
+
+// Timer entries: the kind in the upper three bits of the payload, a slot or class below. What is due
+// for a flow at one instant happens in this order.
+pub(super) const SENDER: u32 = 0;
+pub(super) const RECEIVER: u32 = 1;
+pub(super) const PAUSE: u32 = 2;
+pub(super) const NOTIFICATION: u32 = 3;
+pub(super) const TCP_SENDER: u32 = 4;
+pub(super) const TCP_RECEIVER: u32 = 5;
+pub(super) const DELAYED: u32 = 6;
+pub(super) const KIND_SHIFT: u32 = 29;
+
+impl Host {
+    /// A host at rest.
+    pub fn new(id: NodeId, plan: &Plan<'_>) -> Self {
+        let port = plan.ports.of(id).start;
+        let classes = plan.classes.count();
+        let probes = &plan.config.probes;
+        let flow_interval = probes.flow_interval.unwrap_or(probes.interval);
+        let samples_port = probes.ports.iter().any(|&(node, _)| node == id);
+        let interval = if samples_port {
+            probes.interval
+        } else {
+            flow_interval
+        };
+        Self {
+            id,
+            port,
+            ps_per_byte: plan.ports.transmitters[port as usize].ps_per_byte,
+            busy_until: Time::ZERO,
+            nic_at: Time::NEVER,
+            control: Ring::default(),
+            ready: vec![VecDeque::new(); classes],
+            ready_mask: 0,
+            paused_mask: 0,
+            pacing: Heap::default(),
+            timers: Heap::default(),
+            starts: VecDeque::new(),
+            senders: Slab::new(),
+            receivers: Slab::new(),
+            transmitters: vec![PausedTransmitter::default(); classes],
+            pending_pauses: PendingPauses::default(),
+            notified: VecDeque::new(),
+            counters: vec![Counters::default(); classes],
+            rng: rng::of_node(plan.config.seed, id),
+            sampling: Sampling {
+                at: Time::NEVER,
+                interval,
+                first: grid_after(probes.start, interval),
+                port: samples_port,
+            },
+            flow_interval,
+            delays: false,
+            delayed: Slab::new(),
+            tcp: Box::new(Tcp::new(classes)),
+        }
+    }
+
+    /// Makes place for a flow that this host will receive.
+    pub fn expect(&mut self, flow: u32, spec: &FlowSpec, plan: &Plan<'_>) -> u32 {
+        self.sample_from(spec);
+        self.delays |= spec.extra_delay.time() > Time::ZERO;
+        match spec.transport {
+            Transport::Roce => self.receivers.insert(Receiver::new(flow, spec, plan)) as u32,
+            Transport::Tcp => self.tcp.expect(flow, spec, plan),
+        }
+    }
+
+    /// Adds a flow that this host will start. Flows come in order of start, but for those that
+    /// another thread has sent.
+    pub fn schedule(&mut self, start: FlowStart) {
+        self.sample_from(&start.spec);
+        let key = |start: &FlowStart| (start.spec.start, start.id);
+        let at = self
+            .starts
+            .partition_point(|earlier| key(earlier) < key(&start));
+        self.starts.insert(at, start);
+    }
+
+    /// Sampling begins with the first recorded flow, on the grid of the interval.
+    fn sample_from(&mut self, spec: &FlowSpec) {
+        if spec.recorded {
+            let after = grid_after(spec.start, self.sampling.interval);
+            self.sampling.at = self.sampling.at.min(after.max(self.sampling.first));
+        }
+    }
+
+    /// Sampling of the port begins with the probes.
+    pub fn first_sample(&mut self) -> Time {
+        if self.sampling.port {
+            self.sampling.at = self.sampling.first;
+        }
+        self.sampling.at
+    }
+}

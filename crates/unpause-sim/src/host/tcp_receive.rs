@@ -1,0 +1,99 @@
+//! What a host makes of TCP's packets that arrive.
+
+use unpause_protocols::units::Time;
+
+use super::state::Host;
+use crate::engine::window::Window;
+use crate::log::Log;
+use crate::packet::{ALL, Kind, Packet};
+
+impl Host {
+    /// A packet of TCP has arrived.
+    pub(super) fn on_tcp(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+        match packet.kind {
+            Kind::Segment => self.on_segment(now, packet, window),
+            Kind::Syn => self.on_syn(now, packet, window),
+            Kind::SynAck => self.on_syn_ack(now, packet, window),
+            _ => self.on_ack(now, packet, window),
+        }
+    }
+
+    fn on_syn(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+        // A SYN that comes after all is over is answered just the same: its sender may need it.
+        if let Some(receiver) = self.tcp.receiver(packet.slot, packet.flow) {
+            receiver.on_syn(now, packet, &window.plan.config.host.tcp);
+            self.arm_tcp_receiver(packet.slot);
+        }
+        let answer = self.answer(Kind::SynAck, packet, window.plan);
+        self.reply(now, answer, window);
+    }
+
+    fn on_syn_ack(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+        let slot = packet.slot;
+        let established = match self.tcp.sender(slot, packet.flow) {
+            Some(sender) => {
+                let rtt = now.saturating_sub(Time::from_ps(packet.stamp));
+                if !sender.on_syn_ack(rtt) {
+                    return;
+                }
+                !sender.is_done()
+            }
+            None => false,
+        };
+        if established {
+            // The first segment bears the ACK of the handshake.
+            self.enqueue_tcp(now, slot, window.plan);
+            self.arm_tcp_sender(slot);
+        } else {
+            let ack = self.answer(Kind::TcpAck, packet, window.plan);
+            self.reply(now, ack, window);
+            if self.tcp.sender(slot, packet.flow).is_some() {
+                self.forget_tcp(slot, window.log);
+            }
+        }
+    }
+
+    fn on_segment(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+        window.log.counts.delivered_packets += 1;
+        let slot = packet.slot;
+        let Some(receiver) = self.tcp.receiver(slot, packet.flow) else {
+            // The flow is complete: whatever comes again has arrived before.
+            let mut ack = self.answer(Kind::TcpAck, packet, window.plan);
+            ack.bits |= ALL;
+            return self.reply(now, ack, window);
+        };
+        receiver.sender_slot = packet.aux;
+        let (before, ack) = receiver.on_segment(now, packet, window.plan);
+        for reply in [before, ack].into_iter().flatten() {
+            self.acknowledge_tcp(now, slot, reply, window);
+        }
+        if self.tcp.receivers[slot as usize].is_complete() {
+            self.complete(now, slot, window.log);
+        } else {
+            self.arm_tcp_receiver(slot);
+        }
+    }
+
+    /// An ACK: of data at a sender, of a SYN-ACK at the receiver of a flow without bytes.
+    fn on_ack(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+        let slot = packet.slot;
+        if let Some(sender) = self.tcp.sender(slot, packet.flow) {
+            sender.on_ack(now, packet);
+            self.after_tcp_change(now, slot, window);
+        } else if let Some(receiver) = self.tcp.receiver(slot, packet.flow)
+            && receiver.is_complete()
+        {
+            self.complete(now, slot, window.log);
+        }
+    }
+
+    /// All bytes of a flow have arrived.
+    fn complete(&mut self, now: Time, slot: u32, log: &mut Log) {
+        let receiver = self.tcp.receivers.remove(slot as usize);
+        log.flows.push(receiver.end(Some(now)));
+        if receiver.spec.recorded {
+            let delivered = receiver.delivered_bytes();
+            log.receiver_series.push((now, receiver.flow, delivered));
+        }
+    }
+}
