@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use unpause_scenario::{BUILDERS, CONGESTION_CONTROLS, Key, MARKINGS, TRAFFIC_KINDS, cdf};
+use unpause_scenario::{
+    BUILDERS, CONGESTION_CONTROLS, Key, MARKINGS, TRAFFIC_KINDS, cdf, sections,
+};
 
 /// Everything that a scenario can name, and the scenarios below `scenarios/` and `papers/`.
 pub fn everything() -> String {
@@ -25,6 +27,15 @@ pub fn everything() -> String {
     text += "\nTraffic ([[traffic]] kind = …):\n";
     for kind in TRAFFIC_KINDS {
         text += &named(kind.name(), kind.what(), kind.keys());
+    }
+    text += "\nKeys of the other tables:\n";
+    for (path, table) in sections() {
+        text += &match path {
+            "" => "  the file itself\n".to_owned(),
+            "scheme" | "traffic" | "sweep" | "topology.link" => format!("  [[{path}]]\n"),
+            _ => format!("  [{path}]\n"),
+        };
+        text += &keys(&table);
     }
     text +=
         "\nFlow-size distributions (cdf = …; a file's name reads a CSV of bytes, probability):\n";
@@ -53,12 +64,17 @@ pub fn everything() -> String {
 
 fn keys(keys: &[Key]) -> String {
     let line = |key: &Key| {
-        format!(
-            "    {:20} {:14} {}\n",
-            key.name, key.default, key.description
-        )
+        let origin = match key.origin {
+            "" => String::new(),
+            origin => format!(" (default from {origin})"),
+        };
+        let (name, default) = (key.name, &key.default);
+        format!("    {name:20} {default:14} {}{origin}\n", key.description)
     };
-    keys.iter().map(line).collect::<String>().replace('`', "")
+    let lines = keys
+        .iter()
+        .filter(|key| !key.description.starts_with("[below]"));
+    lines.map(line).collect::<String>().replace('`', "")
 }
 
 /// A name, what it is, and its keys below.

@@ -5,10 +5,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{Config, Fabric, HostConfig, SwitchConfig};
+use unpause_sim::config::{Config, Fabric, HostConfig};
 use unpause_sim::traffic::TrafficSpec;
 
 use crate::import::files::Files;
@@ -18,30 +17,22 @@ use crate::refusal;
 use crate::rtt::base_rtt;
 use crate::run::{Heading, Run};
 use crate::sections::extra_delay::Delays;
-use crate::sections::file::{FILE_KEYS, File, load_scale, without_lossless};
+use crate::sections::file::{FILE_KEYS, File, Sections, load_scale};
 use crate::sections::marking::{Marking, marking, take_marking};
-use crate::sections::scheme::{BaseRtt, Chosen, congestion_control};
+use crate::sections::scheme::{BaseRtt, Chosen, SchemeKeys, congestion_control};
 use crate::sections::sweep::{self, Point};
-use crate::sections::switch::scheduler::{Scheduled, check_queues, scheduler};
-use crate::sections::{host, pfc, pias, probes, switch, tcp, topology, traffic};
+use crate::sections::switch::scheduler::{Scheduled, Scheduler, check_queues, scheduler};
+use crate::sections::{host, pias, probes, switch, tcp, topology, traffic};
 use crate::size;
-use crate::text::checks::positive;
 use crate::text::document::{self, Table, read, take_string, take_table, take_tables};
 use crate::text::error::{Checked, Problem};
+use crate::text::keys::{Keys, Written};
 use crate::unused;
 
 /// Everything a file says.
 pub(crate) struct Compiled {
     pub heading: Heading,
     pub runs: Vec<Run>,
-}
-
-/// `[[scheme]]` without its `set` and its mechanisms' tables.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SchemeFile {
-    #[allow(dead_code, reason = "read before the table gets here")]
-    name: Spanned<String>,
 }
 
 /// Compiles every scheme at every sweep point. Relative paths start at `directory`.
@@ -70,8 +61,8 @@ pub(crate) fn scenario(source: &str, directory: &Path) -> Checked<Compiled> {
                 return Err(refusal::problem(&invalid, &run.config, &root, &run.names));
             }
             run.index = compiled.runs.len() as u32;
-            compiled.heading.title = file.title;
-            compiled.heading.source = file.source;
+            compiled.heading.title = file.title.value().cloned();
+            compiled.heading.source = file.source.value().cloned();
             compiled.runs.push(run);
         }
     }
@@ -162,11 +153,10 @@ struct Parts<'i> {
     scheme: Table<'i>,
     topology: Table<'i>,
     traffic: Vec<traffic::Written>,
-    /// Where `[pfc]` stands.
-    pfc: Option<Range<usize>>,
     /// Where `[probes]` stands, or the whole file.
     probes: Range<usize>,
     rest: File,
+    sections: Sections,
 }
 
 /// Takes the file apart as it is for `scheme` at `point`. A mistake in a key is found here, before a
@@ -178,10 +168,9 @@ fn take_apart<'i>(mut root: Table<'i>, scheme: &str, point: &'i Point) -> Checke
     let traffic = take_tables(&mut root, "traffic")?;
     at_most("traffic", &traffic, limits::TRAFFIC_ENTRIES)?;
     let whole = root.span();
-    let place_of = |key: &str| root.get_ref().get(key).map(Spanned::span);
-    let (pfc, probes) = (place_of("pfc"), place_of("probes"));
+    let probes = root.get_ref().get("probes").map(Spanned::span);
     let probes = probes.unwrap_or(whole.clone());
-    let rest: File = read(root, &FILE_KEYS)?;
+    let mut rest: File = read(root, &FILE_KEYS)?;
     let Some(topology) = topology else {
         return Problem::new("no topology")
             .at(whole, "this file has no [topology]")
@@ -200,8 +189,8 @@ fn take_apart<'i>(mut root: Table<'i>, scheme: &str, point: &'i Point) -> Checke
         scheme,
         topology,
         traffic: traffic.collect::<Checked<_>>()?,
-        pfc,
         probes,
+        sections: Sections::of(&mut rest),
         rest,
     })
 }
@@ -214,24 +203,25 @@ fn compile_run<'i>(
     files: &Files,
 ) -> Checked<(File, Run)> {
     let parts = take_apart(root, scheme, point)?;
-    let file = parts.rest;
-    let stop = positive("duration", &file.duration)?;
+    let (file, sections) = (parts.rest, parts.sections);
     let built = topology::topology(parts.topology, files)?;
     let mut fabric = built.fabric.clone();
     let mut names = Names::new(built.names.clone(), &fabric);
 
-    let mut host = host::host(&file.host)?;
-    host.tcp = tcp::tcp(&file.tcp)?;
-    let delays = Delays::new(&file.host.extra_delay, files)?;
-    fabric.framing_bytes = host::framing(&file.host)?;
-    without_lossless(&file, parts.pfc)?;
-    let (mut switch, scheduled) = switches(&file, &fabric, &host)?;
-    let probes = probes::probes(&file.probes, &names)?;
+    let mut host = hosts(&sections, &mut fabric)?;
+    let delays = Delays::new(&sections.host.extra_delay, files)?;
+    let mut switch = switch::switch(&sections.switch, &sections.pfc, &host)?;
+    let outputs = switch::frames_wait_at_outputs(&switch);
+    let queues = Queues {
+        scheduled: scheduler(&sections.switch.scheduler, &host, outputs)?,
+        table: &sections.switch.scheduler,
+    };
+    let probes = probes::probes(&sections.probes, &names, switch::can_deadlock(&switch))?;
+    sections.check_read(&switch)?;
     let place = parts.scheme.span();
     let longest_rtt = || Ok(base_rtt(&fabric, &names, &place)? + delays.longest_of_host());
     let (chosen, marking) = controls(parts.scheme, &longest_rtt)?;
-    tcp::recovery(&file.tcp, &mut host.tcp.recovery)?;
-    tag(&file, &scheduled, &mut host)?;
+    tag(&file, &queues, &mut host)?;
     let context = traffic::Context {
         topology: &built,
         names: &names,
@@ -245,10 +235,10 @@ fn compile_run<'i>(
         delays: &delays,
         notes: RefCell::new(Vec::from_iter(switch::note(&fabric, &switch, &host))),
     };
-    let (traffic_names, traffic) = traffic(parts.traffic, &file, &scheduled, &fabric, &context)?;
+    let (traffic_names, traffic) = traffic(parts.traffic, &file, &queues, &fabric, &context)?;
     let notes = context.notes.into_inner();
     names.traffic = traffic_names;
-    switch.scheduler = scheduled.scheduler;
+    switch.scheduler = queues.scheduled.scheduler;
     host.extra_delays = delays.into_distributions();
     let config = Config {
         fabric,
@@ -257,8 +247,8 @@ fn compile_run<'i>(
         scheme: chosen.config,
         traffic,
         probes,
-        seed: file.seed.unwrap_or(1),
-        stop,
+        seed: file.seed.value().copied().unwrap_or(1),
+        stop: file.duration.get_ref().0,
     };
     size::check_samples(&config, parts.probes)?;
     let run = Run {
@@ -274,27 +264,37 @@ fn compile_run<'i>(
     Ok((file, run))
 }
 
+/// The hosts, but for delays and tags, and what a frame takes of a wire beyond its own bytes.
+fn hosts(sections: &Sections, fabric: &mut Fabric) -> Checked<HostConfig> {
+    let mut hosts = host::Hosts::default();
+    sections.host.apply(&mut hosts)?;
+    fabric.framing_bytes = hosts.framing_bytes;
+    hosts.config.tcp = tcp::tcp(&sections.tcp)?;
+    Ok(hosts.config)
+}
+
+/// How ports share priorities, and where that is said.
+struct Queues<'a> {
+    scheduled: Scheduled,
+    table: &'a Written<Scheduler>,
+}
+
+impl Queues<'_> {
+    /// Every one of `used`, at `place`, has a queue.
+    fn check(&self, used: u8, place: Range<usize>) -> Checked<()> {
+        check_queues(&self.scheduled, self.table, used, place)
+    }
+}
+
 /// Lets hosts tag segments as `[pias]` says.
-fn tag(file: &File, scheduled: &Scheduled, host: &mut HostConfig) -> Checked<()> {
-    if let Some(pias) = &file.pias {
+fn tag(file: &File, queues: &Queues<'_>, host: &mut HostConfig) -> Checked<()> {
+    if let Some(pias) = file.pias.get() {
         let tags = pias::pias(pias, host.control_priority)?;
         let used = tags.priorities.iter().fold(0, |all, p| all | 1 << p);
-        check_queues(scheduled, &file.switch.scheduler, used, pias.span())?;
+        queues.check(used, pias.span())?;
         host.tcp.tags = Some(tags);
     }
     Ok(())
-}
-
-/// The switches, and how their ports share priorities.
-fn switches(file: &File, fabric: &Fabric, host: &HostConfig) -> Checked<(SwitchConfig, Scheduled)> {
-    switch::check_fabric(&file.switch, fabric)?;
-    let pfc = pfc::pfc(&file.pfc, &switch::pfc_defaults(&file.switch), host)?;
-    let mut switch = switch::switch(&file.switch, pfc, host)?;
-    let mtu = host.payload_bytes + host.header_bytes + fabric.framing_bytes;
-    let settings = (&file.switch, &file.pfc, &file.probes);
-    switch.model = switch::model(settings, &switch, host, mtu.into())?;
-    let scheduled = scheduler(&file.switch.scheduler, host)?;
-    Ok((switch, scheduled))
 }
 
 /// The congestion control of a scheme, with the marking that takes the place of its own.
@@ -306,8 +306,7 @@ fn controls(mut table: Table<'_>, base_rtt: BaseRtt<'_>) -> Checked<(Chosen, Opt
         chosen.config.congestion_point = config;
         marking
     });
-    let more_keys = ["congestion_control", "tcp", "marking", "set"];
-    read::<SchemeFile>(table, &more_keys)?;
+    read::<SchemeKeys>(table, &[])?;
     Ok((chosen, marking))
 }
 
@@ -315,11 +314,11 @@ fn controls(mut table: Table<'_>, base_rtt: BaseRtt<'_>) -> Checked<(Chosen, Opt
 fn traffic(
     entries: Vec<traffic::Written>,
     file: &File,
-    scheduled: &Scheduled,
+    queues: &Queues<'_>,
     fabric: &Fabric,
     context: &traffic::Context<'_>,
 ) -> Checked<(Vec<String>, Vec<TrafficSpec>)> {
-    let load_scale = load_scale(&file.load_scale)?;
+    let load_scale = load_scale(file)?;
     let mut names = Vec::new();
     let mut traffic = Vec::new();
     for entry in entries {
@@ -332,8 +331,7 @@ fn traffic(
             return Problem::new(why).at(span, "in this entry").err();
         }
         size::check_flows(&entry.spec, file.duration.get_ref().0, span.clone())?;
-        let used = entry.spec.priorities();
-        check_queues(scheduled, &file.switch.scheduler, used, span)?;
+        queues.check(entry.spec.priorities(), span)?;
         unique(&mut names, entry.name, "traffic")?;
         traffic.push(entry.spec);
     }

@@ -12,7 +12,8 @@ use crate::text::document::Table;
 use crate::text::error::Problem;
 
 /// Fields of a configuration that stand elsewhere in the file: how they begin, and where they are.
-const PLACES: [(&str, &str); 7] = [
+const PLACES: [(&str, &str); 8] = [
+    ("fabric.framing", "host.framing"),
     ("host.tcp.tags.", "pias."),
     ("host.extra_delays", "host.extra_delay"),
     ("host.tcp.recovery.", "tcp."),
@@ -70,11 +71,39 @@ pub(crate) fn problem(
             format!("the link from `{a}` to `{b}` {}", invalid.message)
         }
     };
-    let path = key_of(invalid.field);
-    let (span, is_written) = place(root.get_ref(), &path);
-    let label = match is_written {
-        true => "here".to_owned(),
-        false => format!("`{path}` has its default"),
-    };
-    Box::new(Problem::new(message).at(span.unwrap_or_else(|| Spanned::span(root)), label))
+    let mut problem = Problem::new(message);
+    let mut unwritten = None;
+    let fields = std::iter::once((invalid.field, &*invalid.label));
+    let others = invalid
+        .others
+        .iter()
+        .map(|(field, label)| (*field, label.as_str()));
+    for (field, label) in fields.chain(others) {
+        let path = key_of(field);
+        match place(root.get_ref(), &path) {
+            (Some(span), true) if label.is_empty() => problem = problem.at(span, "here"),
+            (Some(span), true) => problem = problem.at(span, label),
+            (span, _) => {
+                unwritten.get_or_insert((span, path, label));
+            }
+        }
+    }
+    let has_place = !problem.labels.is_empty();
+    if let Some((span, path, label)) = unwritten {
+        let span = span.unwrap_or_else(|| Spanned::span(root));
+        let default = format!("`{path}` has its default");
+        let default = match label.is_empty() {
+            true => default,
+            false => format!("{default}: {label}"),
+        };
+        problem = match has_place {
+            true => problem.help(default),
+            false => problem.at(span, default),
+        };
+    }
+    if let Some(help) = &invalid.help {
+        let before = problem.help.take().map(|it| it + "; ");
+        problem = problem.help(before.unwrap_or_default() + help);
+    }
+    Box::new(problem)
 }

@@ -6,7 +6,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use unpause_scenario::{
-    BUILDERS, CONGESTION_CONTROLS, Key, MARKINGS, TABLES, TRAFFIC_KINDS, Tables,
+    BUILDERS, CONGESTION_CONTROLS, Key, KeyDefault, MARKINGS, TABLES, TRAFFIC_KINDS, Tables,
+    sections,
 };
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -17,6 +18,7 @@ fn made(what: &str) -> String {
     match what.split_once(' ') {
         Some(("columns", table)) => columns(table),
         Some(("keys", scheme)) => keys(scheme),
+        Some(("table", path)) => table(path),
         _ => match what {
             "builders" => builders(),
             "kinds of traffic" => kinds(),
@@ -52,10 +54,14 @@ fn columns(table: &str) -> String {
     text
 }
 
-/// A value as a scenario has it, or what is said in place of one.
+/// What holds if a key is not written, in Markdown.
 fn default(key: &Key) -> String {
-    let value = &key.default;
-    match value.as_str() {
+    let value = match &key.default {
+        KeyDefault::Required => return "required".to_owned(),
+        KeyDefault::Words(words) => return (*words).to_owned(),
+        KeyDefault::Value(value) => value.as_str(),
+    };
+    match value {
         "off" => "-".to_owned(),
         "0ps" => "`\"0s\"`".to_owned(),
         value if value.contains(' ') => value.to_owned(),
@@ -66,43 +72,66 @@ fn default(key: &Key) -> String {
     }
 }
 
+/// Keys of a table, one a line, with `defaults` of each; where they are from, if that is said of any.
+fn rows(keys: &[Key], columns: &[&str], defaults: impl Fn(usize) -> String) -> String {
+    let has_origins = keys.iter().any(|key| !key.origin.is_empty());
+    let mut head = vec!["key", "value"];
+    head.extend(columns);
+    head.push("meaning");
+    if has_origins {
+        head.push("default from");
+    }
+    let lines = "---|".repeat(head.len());
+    let mut text = format!("| {} |\n|{lines}\n", head.join(" | "));
+    for (index, key) in keys.iter().enumerate() {
+        let (name, kind, meaning) = (key.name, key.kind, key.description);
+        write!(
+            text,
+            "| `{name}` | {kind} | {} | {meaning} |",
+            defaults(index)
+        )
+        .unwrap();
+        if has_origins {
+            write!(text, " {} |", key.origin).unwrap();
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The keys of a table that is the same whatever a key in it says.
+fn table(path: &str) -> String {
+    let path = if path == "top" { "" } else { path };
+    let found = sections().into_iter().find(|(it, _)| *it == path);
+    let (_, keys) = found.expect("a document names a table that there is");
+    rows(&keys, &["default"], |index| default(&keys[index]))
+}
+
 fn keys(scheme: &str) -> String {
     let found = CONGESTION_CONTROLS
         .into_iter()
         .find(|it| it.name() == scheme);
     let found = found.expect("a document names a congestion control that there is");
-    let variants = found.variants();
-    let mut text = match variants.first() {
-        None => String::from("| key | default | meaning |\n|---|---|---|\n"),
-        Some((first, _)) => {
-            let names: String = variants[1..]
-                .iter()
-                .map(|(name, _)| format!(" `{name}` |"))
-                .collect();
-            let lines = "---|".repeat(variants.len());
-            format!("| key | default: `{first}` |{names} meaning |\n|---|{lines}---|\n")
-        }
-    };
-    for (index, key) in found.keys().iter().enumerate() {
-        let defaults = match variants.as_slice() {
-            [] => default(key),
-            some => {
-                let defaults: Vec<_> = some.iter().map(|(_, keys)| default(&keys[index])).collect();
-                defaults.join(" | ")
-            }
-        };
-        writeln!(
-            text,
-            "| `{}` | {defaults} | {} |",
-            key.name, key.description
-        )
-        .unwrap();
+    let (keys, variants) = (found.keys(), found.variants());
+    if variants.is_empty() {
+        return rows(&keys, &["default"], |index| default(&keys[index]));
     }
-    text
+    let names = variants.iter().enumerate();
+    let names = names.map(|(index, (name, _))| match index {
+        0 => format!("default: `{name}`"),
+        _ => format!("`{name}`"),
+    });
+    let names = Vec::from_iter(names);
+    let names = Vec::from_iter(names.iter().map(String::as_str));
+    rows(&keys, &names, |index| {
+        let defaults = variants.iter().map(|(_, keys)| default(&keys[index]));
+        Vec::from_iter(defaults).join(" | ")
+    })
 }
 
 fn markings() -> String {
-    let mut text = String::from("| `marking` | key | default | meaning |\n|---|---|---|---|\n");
+    let mut text =
+        String::from("| `marking` | key | value | default | meaning |\n|---|---|---|---|---|\n");
     for marking in MARKINGS {
         for (index, key) in marking.keys().iter().enumerate() {
             let name = if index == 0 {
@@ -110,11 +139,11 @@ fn markings() -> String {
             } else {
                 String::new()
             };
-            let (key_name, meaning) = (key.name, key.description);
+            let (key_name, kind, meaning) = (key.name, key.kind, key.description);
+            let default = default(key);
             writeln!(
                 text,
-                "| {name}| `{key_name}` | {} | {meaning} |",
-                default(key)
+                "| {name}| `{key_name}` | {kind} | {default} | {meaning} |"
             )
             .unwrap();
         }
@@ -212,6 +241,13 @@ fn documents_say_what_the_code_says() {
         assert!(
             all.contains(&format!("keys {name}")),
             "{name} is in no document"
+        );
+    }
+    for (path, _) in sections() {
+        let path = if path.is_empty() { "top" } else { path };
+        assert!(
+            all.contains(&format!("table {path}")),
+            "[{path}] is in no document"
         );
     }
     let file = "python/unpause/columns.json";

@@ -13,6 +13,12 @@ pub struct Invalid {
     pub subject: Option<Subject>,
     /// What is wrong.
     pub message: String,
+    /// What holds at the field, in a few words; may be empty.
+    pub label: Box<str>,
+    /// Other fields that have a part in it, and what holds there.
+    pub others: Vec<(&'static str, String)>,
+    /// What to do.
+    pub help: Option<Box<str>>,
 }
 
 /// Something in the fabric.
@@ -32,7 +38,38 @@ impl Invalid {
             field,
             subject: None,
             message: message.into(),
+            label: Box::default(),
+            others: Vec::new(),
+            help: None,
         }
+    }
+
+    /// A field that must be longer than nothing.
+    pub(crate) fn zero(field: &'static str) -> Self {
+        Self::new(field, format!("`{}` is zero", name(field)))
+    }
+
+    /// A number of bytes that is above another: fields and values.
+    pub(crate) fn above(low: (&'static str, u64), high: (&'static str, u64)) -> Self {
+        let message = format!("`{}` is above `{}`", name(low.0), name(high.0));
+        Self::new(low.0, message)
+            .label(bytes(low.1))
+            .and(high.0, bytes(high.1))
+    }
+
+    pub(crate) fn label(self, label: impl Into<Box<str>>) -> Self {
+        let label = label.into();
+        Self { label, ..self }
+    }
+
+    pub(crate) fn and(mut self, field: &'static str, label: impl Into<String>) -> Self {
+        self.others.push((field, label.into()));
+        self
+    }
+
+    pub(crate) fn help(self, help: impl Into<Box<str>>) -> Self {
+        let help = Some(help.into());
+        Self { help, ..self }
     }
 
     pub(crate) fn of(self, subject: Subject) -> Self {
@@ -40,6 +77,22 @@ impl Invalid {
             subject: Some(subject),
             ..self
         }
+    }
+}
+
+/// The last step of a field, without its unit.
+fn name(field: &str) -> &str {
+    let last = field.rsplit('.').next().unwrap_or(field);
+    last.strip_suffix("_bytes").unwrap_or(last)
+}
+
+/// Bytes in the largest unit of 1000 that divides them.
+pub fn bytes(bytes: u64) -> String {
+    match bytes {
+        0 => "0B".into(),
+        _ if bytes.is_multiple_of(1_000_000) => format!("{}MB", bytes / 1_000_000),
+        _ if bytes.is_multiple_of(1_000) => format!("{}KB", bytes / 1_000),
+        _ => format!("{bytes}B"),
     }
 }
 

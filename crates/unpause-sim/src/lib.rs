@@ -27,7 +27,6 @@ mod run;
 mod sampling;
 mod shard;
 mod switch;
-
 pub mod traffic;
 mod worker;
 
@@ -37,7 +36,7 @@ use unpause_protocols::units::Time;
 
 #[doc(hidden)]
 pub use engine::heap;
-pub use invalid::{Invalid, Subject};
+pub use invalid::{Invalid, Subject, bytes};
 pub use partition::useful_threads;
 pub use run::{Watch, run as run_threads, run_in_turn};
 

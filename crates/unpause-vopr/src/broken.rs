@@ -19,18 +19,9 @@ impl Broken {
     }
 }
 
-/// Refusals that may come without a place in the file: those that the simulator makes of numbers which
-/// several keys have a part in. Any other that does is a failure of the check `place`.
-pub const PLACELESS: [&str; 3] = [
-    "is above the largest egress queue",
-    "is above the pool",
-    "overflows before its XOFF",
-];
-
-/// What comes of a scenario that is refused with these words.
+/// What comes of a scenario that is refused with these words: every refusal has a place in the file.
 pub fn refused(why: String, has_place: bool) -> Result<String, Broken> {
-    let is_known = || PLACELESS.iter().any(|known| why.contains(known));
-    match has_place || is_known() {
+    match has_place {
         true => Ok(why),
         false => Err(Broken::new(
             "place",

@@ -37,8 +37,6 @@ pub struct Summary {
     pub seeds: u64,
     /// What refused scenarios say, digits aside: how often, and one seed.
     pub refused: BTreeMap<String, (u64, u64)>,
-    /// Refused without a place in a file, as [`crate::broken::PLACELESS`] allows.
-    pub without_place: u64,
     /// Scenarios larger than what is run.
     pub too_large: Vec<u64>,
     /// What was run.
@@ -152,8 +150,7 @@ fn one(
     }
     match verdict {
         Verdict::Sound(cost) => summary.add(&cost),
-        Verdict::Refused(why, has_place) => {
-            summary.without_place += u64::from(!has_place);
+        Verdict::Refused(why) => {
             let why: String = why.chars().filter(|c| !c.is_ascii_digit()).collect();
             summary.refused.entry(why).or_insert((0, seed)).0 += 1;
         }
@@ -228,13 +225,12 @@ impl Summary {
                 .unwrap_or(0)
         };
         let mut text = format!(
-            "{} seeds: {} failed, {refused} refused ({} without a place), {} too large\n\
+            "{} seeds: {} failed, {refused} refused, {} too large\n\
              {} runs, {} packet-hops, {} keys changed, {} executions for tables\n\
              {cpu:.1} CPU seconds, {:.1} seeds per CPU second, {:.2} ms of CPU each; \
              on the clock median {} ms, 99 % {} ms, longest {} ms\n",
             self.seeds,
             self.failed.len(),
-            self.without_place,
             self.too_large.len(),
             self.cost.runs,
             self.cost.packet_hops,

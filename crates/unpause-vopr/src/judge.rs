@@ -22,8 +22,8 @@ use crate::keys;
 pub enum Verdict {
     /// Everything holds.
     Sound(Cost),
-    /// The scenario file's reader, or the engine, refuses it: what it says, and whether it says where.
-    Refused(String, bool),
+    /// It is refused at a place in its file: why.
+    Refused(String),
     /// It is larger than what vopr runs.
     TooLarge,
     /// A check failed.
@@ -86,7 +86,7 @@ pub fn judge(case: &Case, directory: &Path, scope: Scope<'_>) -> Verdict {
 
 fn refusal(why: String, has_place: bool) -> Verdict {
     match refused(why, has_place) {
-        Ok(why) => Verdict::Refused(why, has_place),
+        Ok(why) => Verdict::Refused(why),
         Err(broken) => Verdict::Broken(broken),
     }
 }
@@ -444,9 +444,8 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_has_a_place_or_is_known_to_have_none() {
+    fn a_refusal_has_a_place() {
         assert!(refused("`tcp` has no effect".into(), true).is_ok());
-        assert!(refused("a frame (9 B) is above the pool (8 B)".into(), false).is_ok());
         let broken = refused("inf events".into(), false).unwrap_err();
         assert_eq!(broken.check, "place");
     }

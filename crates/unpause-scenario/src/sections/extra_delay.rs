@@ -4,12 +4,12 @@ use std::cell::RefCell;
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
-use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
 use unpause_sim::traffic::{self, ExtraDelay};
 
 use crate::import::files::Files;
 use crate::text::error::{Checked, Problem};
+use crate::text::keys::{Written, kinds};
 use crate::text::quantity::Duration;
 
 /// A delay, delays of which each flow has one, or a file with their distribution.
@@ -18,6 +18,8 @@ pub(crate) enum ExtraDelayKey {
     OneOf(Vec<Time>),
     File(String),
 }
+
+kinds! { ExtraDelayKey = "time, times or path" }
 
 struct ExtraDelayVisitor;
 
@@ -60,7 +62,7 @@ pub(crate) struct Delays {
 
 impl Delays {
     /// What `[host]` says.
-    pub fn new(host: &Option<Spanned<ExtraDelayKey>>, files: &Files) -> Checked<Self> {
+    pub fn new(host: &Written<ExtraDelayKey>, files: &Files) -> Checked<Self> {
         let mut delays = Self {
             of_host: ExtraDelay::NONE,
             distributions: RefCell::new(Vec::new()),
@@ -70,12 +72,8 @@ impl Delays {
     }
 
     /// What an entry says, or `[host]` if it says nothing.
-    pub fn of_entry(
-        &self,
-        said: &Option<Spanned<ExtraDelayKey>>,
-        files: &Files,
-    ) -> Checked<ExtraDelay> {
-        let Some(said) = said else {
+    pub fn of_entry(&self, said: &Written<ExtraDelayKey>, files: &Files) -> Checked<ExtraDelay> {
+        let Some(said) = said.get() else {
             return Ok(self.of_host);
         };
         let distribution = match said.get_ref() {

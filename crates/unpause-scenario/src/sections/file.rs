@@ -1,65 +1,103 @@
 //! The scenario file as serde sees it, when topology, schemes, traffic and sweeps are taken out.
 
-use std::ops::Range;
-
-use serde::Deserialize;
-use serde_spanned::Spanned;
+use unpause_sim::config::SwitchConfig;
 
 use super::host::Host;
 use super::pfc::Pfc;
 use super::pias::Pias;
 use super::probes::ProbeKeys;
-use super::switch::Switch;
+use super::switch::{self, Switch};
 use super::tcp::Tcp;
 use crate::text::error::{Checked, Problem};
+use crate::text::keys::{Keys, TABLE, keys, kinds, refuse};
 use crate::text::quantity::{Duration, Ratio};
 
-/// What is left of the file when topology, schemes and traffic are taken out.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct File {
-    pub title: Option<String>,
-    pub source: Option<String>,
-    pub seed: Option<u64>,
-    pub duration: Spanned<Duration>,
-    pub load_scale: Option<Spanned<Ratio>>,
-    #[serde(default)]
-    pub host: Host,
-    #[serde(default)]
-    pub switch: Switch,
-    #[serde(default)]
-    pub pfc: Pfc,
-    #[serde(default)]
-    pub tcp: Tcp,
-    pub pias: Option<Spanned<Pias>>,
-    #[serde(default)]
-    pub probes: ProbeKeys,
-    #[serde(default, rename = "report")]
-    pub _report: Report,
+keys! {
+    /// What is left of the file when topology, schemes, traffic and sweeps are taken out.
+    pub(crate) File at "" for () {
+        ! duration: Duration "simulated time";
+        title: String = ["none"] "for summary and report";
+        source: String = ["none"] "what it reproduces: paper, section, figure";
+        seed: u64 = ["`1`"] "root of every random stream";
+        load_scale: Ratio = ["`1`"]
+            "random traffic (`mean_interval`, `rate`, `load`) comes so many times as often as its entries say; what has \
+             an `interval` does not";
+        host: Host = ["-"] "[below](#host)";
+        tcp: Tcp = ["-"] "[below](#tcp)";
+        pias: Pias = ["-"] "[below](#pias)";
+        switch: Switch = ["-"] "[below](#switch)";
+        pfc: Pfc = ["-"] "[below](#pfc)";
+        probes: ProbeKeys = ["-"] "[below](#probes)";
+        report: Report = ["-"] "[below](#report)";
+    }
+}
+
+kinds! {
+    Host = TABLE, Tcp = TABLE, Pias = TABLE, Switch = TABLE, Pfc = TABLE, ProbeKeys = TABLE, Report = TABLE,
+}
+
+type Names = Vec<String>;
+
+keys! {
+    /// `[report]`; only its shape is checked here. Who renders the report reads it from the copy of the scenario.
+    #[derive(Default)]
+    pub(crate) Report at "report" for () {
+        figures: Names = ["none"] "figures to draw besides the generic ones, by name: `unpause.figures.FIGURES`";
+        claims: Names = ["none"] "sets of claims to judge, such as `\"PCN-F2\"`: [claims.md](claims.md)";
+        other_reading: bool = ["`false`"]
+            "the scenario reads its paper otherwise than the one that is judged first: its verdicts are counted apart";
+    }
 }
 
 /// Keys of [`File`] that are read elsewhere.
 pub(crate) const FILE_KEYS: [&str; 4] = ["topology", "scheme", "traffic", "sweep"];
 
-/// `[report]`; only its shape is checked here.
-#[expect(
-    dead_code,
-    reason = "the report's renderer reads it from the copy of the scenario"
-)]
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Report {
-    #[serde(default)]
-    pub figures: Vec<String>,
-    #[serde(default)]
-    pub claims: Vec<String>,
-    #[serde(default)]
-    pub other_reading: bool,
+/// The tables of a file.
+pub(crate) struct Sections {
+    pub host: Host,
+    pub tcp: Tcp,
+    pub switch: Switch,
+    pub pfc: Pfc,
+    pub probes: ProbeKeys,
 }
 
-/// How many times as much random traffic there is as its entries say.
-pub(crate) fn load_scale(value: &Option<Spanned<Ratio>>) -> Checked<Option<f64>> {
-    let Some(value) = value else {
+impl Sections {
+    /// Takes them out of the file.
+    pub fn of(file: &mut File) -> Self {
+        Self {
+            host: file.host.take(),
+            tcp: file.tcp.take(),
+            switch: file.switch.take(),
+            pfc: file.pfc.take(),
+            probes: file.probes.take(),
+        }
+    }
+
+    /// Refuses what is written and has been read by nobody.
+    pub fn check_read(&self, switch: &SwitchConfig) -> Checked<()> {
+        let mut unread = self.pfc.unread();
+        unread.extend(self.probes.unread());
+        if switch.lossless == 0 {
+            for it in &mut unread {
+                it.why = NEVER_PAUSED;
+            }
+        }
+        unread.extend(switch::unread(&self.switch));
+        unread.extend(self.host.unread());
+        unread.extend(self.tcp.unread());
+        refuse(unread)
+    }
+}
+
+/// Why PAUSE has no settings where no priority has any.
+const NEVER_PAUSED: (&str, &str) = (
+    "no queue is ever paused",
+    "switch.lossless is empty: remove it, or list a priority such as 3 there",
+);
+
+/// How many times as much random traffic there is as the entries say.
+pub(crate) fn load_scale(file: &File) -> Checked<Option<f64>> {
+    let Some(value) = file.load_scale.get() else {
         return Ok(None);
     };
     if value.get_ref().num == 0 {
@@ -68,26 +106,4 @@ pub(crate) fn load_scale(value: &Option<Spanned<Ratio>>) -> Checked<Option<f64>>
             .err();
     }
     Ok(Some(value.get_ref().as_f64()))
-}
-
-/// What is said of PAUSE where no priority has any. `pfc` is where `[pfc]` stands.
-pub(crate) fn without_lossless(file: &File, pfc: Option<Range<usize>>) -> Checked<()> {
-    if !file.switch.lossless.as_ref().is_some_and(Vec::is_empty) {
-        return Ok(());
-    }
-    let deadlock = file.probes.deadlock.as_ref().map(Spanned::span);
-    for (what, span, place) in [
-        ("[pfc]", pfc, "these settings"),
-        ("`deadlock`", deadlock, "no queue is ever paused"),
-    ] {
-        if let Some(span) = span {
-            return Problem::new(format!("{what} has no effect"))
-                .at(span, place)
-                .help(format!(
-                    "switch.lossless is empty: remove {what}, or list a priority such as 3 there"
-                ))
-                .err();
-        }
-    }
-    Ok(())
 }

@@ -10,6 +10,9 @@ pub(crate) mod probes;
 pub(crate) mod scheme;
 pub(crate) mod sweep;
 pub(crate) mod switch;
+mod tables;
 pub(crate) mod tcp;
 pub(crate) mod topology;
 pub(crate) mod traffic;
+
+pub use tables::sections;

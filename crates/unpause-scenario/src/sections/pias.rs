@@ -1,42 +1,47 @@
 //! `[pias]`.
 
-use serde::Deserialize;
 use serde_spanned::Spanned;
 use unpause_protocols::tagging::{self, pias};
+use unpause_sim::bytes;
 use unpause_sim::config::{PRIORITIES, Tags};
 
 use crate::text::checks::data_priority;
 use crate::text::error::{Checked, Problem};
+use crate::text::keys::keys;
 use crate::text::quantity::Size;
-use crate::text::setting::show_bytes;
 
-/// `[pias]`
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Pias {
-    pub thresholds: Option<Spanned<Vec<Spanned<Size>>>>,
-    pub priorities: Spanned<Vec<Spanned<u8>>>,
+type Sizes = Vec<Spanned<Size>>;
+type Priorities = Vec<Spanned<u8>>;
+
+keys! {
+    /// `[pias]`
+    pub(crate) Pias at "pias" for () {
+        ! priorities: Priorities
+            "one for each level, and so one more than thresholds; the first is also that of SYNs and ACKs";
+        thresholds: Sizes = ["`[\"140KB\", \"280KB\", \"420KB\"]`"]
+            "bytes from the start of a flow; past each, segments are a level lower";
+    }
 }
 
 /// PIAS: thresholds that increase, and a priority less urgent than the last for each level.
 pub(crate) fn pias(file: &Spanned<Pias>, control_priority: u8) -> Checked<Tags> {
     let pias = file.get_ref();
     let mut thresholds = vec![140_000, 280_000, 420_000];
-    if let Some(list) = &pias.thresholds {
+    if let Some(list) = pias.thresholds.get() {
         thresholds.clear();
         for size in list.get_ref() {
-            let (bytes, before) = (size.get_ref().0, thresholds.last().copied().unwrap_or(0));
-            if bytes <= before {
+            let (size_bytes, before) = (size.get_ref().0, thresholds.last().copied().unwrap_or(0));
+            if size_bytes <= before {
                 return Problem::new("thresholds must increase")
-                    .at(size.span(), format!("not above {}", show_bytes(before)))
+                    .at(size.span(), format!("not above {}", bytes(before)))
                     .help("they count from the start of a flow: [\"140KB\", \"280KB\", \"420KB\"]")
                     .err();
             }
-            thresholds.push(bytes);
+            thresholds.push(size_bytes);
         }
     }
     if thresholds.len() >= PRIORITIES {
-        let list = pias.thresholds.as_ref().map_or(file.span(), Spanned::span);
+        let list = pias.thresholds.get().map_or(file.span(), Spanned::span);
         return Problem::new(format!("{} thresholds", thresholds.len()))
             .at(list, "at most 7: there are 8 queues")
             .err();

@@ -2,90 +2,63 @@
 
 use std::collections::HashSet;
 
-use serde::Deserialize;
 use serde_spanned::Spanned;
 use unpause_sim::config::{DeadlockProbe, NodeId, PortId, Probes};
 
 use crate::names::Names;
-use crate::text::checks::positive;
 use crate::text::error::{Checked, Problem, nearest};
+use crate::text::keys::{Keys, keys};
 use crate::text::quantity::Duration;
 
-/// `[probes]`
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ProbeKeys {
-    pub interval: Option<Spanned<Duration>>,
-    pub flow_interval: Option<Spanned<Duration>>,
-    pub start: Option<Spanned<Duration>>,
-    #[serde(default)]
-    pub ports: Vec<Spanned<String>>,
-    pub pauses: Option<bool>,
-    #[serde(default)]
-    pub packets: Vec<Spanned<String>>,
-    pub packet_flows: Option<Spanned<Vec<u32>>>,
-    pub deadlock: Option<Spanned<Duration>>,
-    pub deadlock_hold: Option<Spanned<Duration>>,
+type Ports = Vec<Spanned<String>>;
+type FlowIds = Vec<u32>;
+
+keys! {
+    /// `[probes]`
+    #[derive(Default)]
+    pub(crate) ProbeKeys at "probes" for Probes {
+        interval: Duration "sampling interval of `port_series` and `flow_series`" => interval;
+        flow_interval: Duration = ["`interval`"] "another interval for `flow_series`, a multiple of `interval`";
+        start: Duration "no sample up to this time" => start;
+        ports: Ports = ["none"] "egress ports sampled: `[\"S0->S1\", \"*->R1\"]`";
+        pauses: bool "record each PAUSE as an interval, table `pauses`" => pauses;
+        packets: Ports = ["none"] "egress ports whose packets are recorded one by one, table `packets`: `[\"H0->S0\"]`";
+        packet_flows: FlowIds = ["all"] "only packets of these flows, by `flow_id`"
+            idle ("no packets are recorded", "add packets = [\"H0->S0\"]: record those that leave by this port");
+        deadlock: Duration = ["off"] "look for a deadlock so often (`\"1ms\"`), and end the run at the first"
+            idle ("one such switch is a whole fabric: nothing can wait in a cycle",
+                "remove it, or choose model = \"shared-buffer\"");
+        deadlock_hold: Duration = [DeadlockProbe::default().hold]
+            "a queue that is paused and has sent nothing for so long is blocked" from "our reading of PCN, B.5"
+            idle ("nobody looks for a deadlock", "add deadlock = \"1ms\": look for one every 1 ms");
+    }
 }
 
-/// What is recorded.
-pub(crate) fn probes(file: &ProbeKeys, names: &Names) -> Checked<Probes> {
+/// What is recorded; `can_deadlock` says whether queues can wait for one another.
+pub(crate) fn probes(file: &ProbeKeys, names: &Names, can_deadlock: bool) -> Checked<Probes> {
     let mut probes = Probes::default();
-    if let Some(interval) = &file.interval {
-        probes.interval = positive("interval", interval)?;
-    }
-    if let Some(interval) = &file.flow_interval {
-        let flows = positive("flow_interval", interval)?;
-        if !flows.as_ps().is_multiple_of(probes.interval.as_ps()) {
-            return Problem::new(format!(
-                "`flow_interval` is no multiple of `interval`, {}",
-                probes.interval
-            ))
-            .at(interval.span(), "here")
-            .help("flows are sampled together with ports, but less often")
-            .err();
-        }
-        probes.flow_interval = Some(flows);
-    }
-    if let Some(start) = &file.start {
-        probes.start = start.get_ref().0;
-    }
-    if let Some(pauses) = file.pauses {
-        probes.pauses = pauses;
-    }
-    if let Some(interval) = &file.deadlock {
-        let mut probe = DeadlockProbe {
-            interval: positive("deadlock", interval)?,
-            ..DeadlockProbe::default()
-        };
-        if let Some(hold) = &file.deadlock_hold {
-            probe.hold = positive("deadlock_hold", hold)?;
-        }
-        probes.deadlock = Some(probe);
-    } else if let Some(hold) = &file.deadlock_hold {
-        return Problem::new("`deadlock_hold` has no effect")
-            .at(hold.span(), "nobody looks for a deadlock")
-            .help("add deadlock = \"1ms\": look for one every 1 ms")
-            .err();
+    file.apply(&mut probes)?;
+    probes.flow_interval = file.flow_interval.value().map(|interval| interval.0);
+    if can_deadlock && let Some(interval) = file.deadlock.value() {
+        let hold = file.deadlock_hold.value().map(|hold| hold.0);
+        probes.deadlock = Some(DeadlockProbe {
+            interval: interval.0,
+            hold: hold.unwrap_or(DeadlockProbe::default().hold),
+        });
     }
     for (texts, found) in [
-        (&file.ports, &mut probes.ports),
-        (&file.packets, &mut probes.packets),
+        (file.ports.value(), &mut probes.ports),
+        (file.packets.value(), &mut probes.packets),
     ] {
         let mut known = HashSet::new();
-        for text in texts {
+        for text in texts.into_iter().flatten() {
             let new = ports(text, names)?.into_iter();
             found.extend(new.filter(|port| known.insert(*port)));
         }
     }
-    if let Some(flows) = &file.packet_flows {
-        if file.packets.is_empty() {
-            return Problem::new("`packet_flows` has no effect")
-                .at(flows.span(), "no packets are recorded")
-                .help("add packets = [\"H0->S0\"]: record those that leave by this port")
-                .err();
-        }
-        probes.packet_flows.clone_from(flows.get_ref());
+    if !probes.packets.is_empty() {
+        let flows = file.packet_flows.value();
+        probes.packet_flows = flows.cloned().unwrap_or_default();
     }
     Ok(probes)
 }

@@ -10,33 +10,42 @@ use crate::columns;
 use crate::limits::{self, show_count};
 use crate::text::document::{self, Table, read};
 use crate::text::error::{Checked, Problem, from_toml};
+use crate::text::keys::{keys, kinds};
 use crate::text::quantity;
 
 /// What to do about too many.
 pub(crate) const MANY_POINTS: &str = "every run of a scenario is kept in memory; `unpause sweep` varies keys of a \
                                       smaller one, a few runs at a time";
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SweepFile {
-    name: Spanned<String>,
-    key: Spanned<String>,
-    #[serde(default)]
-    also: Vec<Spanned<String>>,
-    #[serde(default)]
-    with: Vec<With>,
-    prefix: Option<String>,
-    unit: Option<String>,
-    values: Option<Spanned<Vec<Value>>>,
-    from: Option<Spanned<f64>>,
-    to: Option<Spanned<f64>>,
-    step: Option<Spanned<f64>>,
+type Paths = Vec<Spanned<String>>;
+type Values = Vec<Value>;
+type Withs = Vec<With>;
+
+kinds! { Values = "numbers or texts", Withs = "tables" }
+
+keys! {
+    /// `[[sweep]]`
+    pub(crate) SweepKeys at "sweep" for () {
+        ! name: String "numeric column of table `runs`";
+        ! key: String
+            "path of the key that is swept: `\"traffic.F1.rate_limit\"`, `\"pfc.xoff\"`, `\"scheme.PCN.pcn.w_max\"`";
+        also: Paths = ["none"] "further keys that get the same value";
+        with: Withs = ["none"]
+            "further keys that get a value of their own for each: \
+             `[{ key = \"scheme.PCN.pcn.w_min\", values = [\"1/40\", \"1/80\"] }]`";
+        prefix: String = ["none"] "put before each value";
+        unit: String = ["none"] "put after each value";
+        values: Values = ["-"] "numbers, or texts such as `\"1/128\"`";
+        from: f64 = ["-"] "instead of `values`: the first";
+        to: f64 = ["-"] "instead of `values`: the last";
+        step: f64 = ["-"] "instead of `values`: from each to the next";
+    }
 }
 
 /// A key that goes with the swept one, with a value for each of its values.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct With {
+pub(crate) struct With {
     key: Spanned<String>,
     values: Spanned<Vec<Value>>,
 }
@@ -44,7 +53,7 @@ struct With {
 /// A value, as a number or as a text such as `"1/128"`.
 #[derive(Clone, Deserialize)]
 #[serde(untagged)]
-enum Value {
+pub(crate) enum Value {
     Number(f64),
     Text(String),
 }
@@ -81,7 +90,7 @@ pub(crate) fn read_all(tables: Vec<Table<'_>>) -> Checked<Sweep> {
     };
     for table in tables {
         let span = table.span();
-        let file: SweepFile = read(table, &[])?;
+        let file: SweepKeys = read(table, &[])?;
         if sweep.columns.contains(file.name.get_ref()) || is_reserved(file.name.get_ref()) {
             return Problem::new(format!("column `{}` exists already", file.name.get_ref()))
                 .at(file.name.span(), "choose another name")
@@ -98,10 +107,11 @@ pub(crate) fn read_all(tables: Vec<Table<'_>>) -> Checked<Sweep> {
             for (index, (value, setting)) in values.iter().enumerate() {
                 let mut point = point.clone();
                 point.values.push(*value);
-                for key in std::iter::once(&file.key).chain(&file.also) {
+                for key in std::iter::once(&file.key).chain(file.also.value().into_iter().flatten())
+                {
                     point.settings.push((key.clone(), setting.clone()));
                 }
-                for with in &file.with {
+                for with in file.with.value().into_iter().flatten() {
                     let setting = match &with.values.get_ref()[index] {
                         Value::Number(number) => Setting::Number(number.to_string()),
                         Value::Text(text) => Setting::Text(text.clone()),
@@ -125,8 +135,8 @@ fn is_reserved(name: &str) -> bool {
 }
 
 /// Every key of `with` needs as many values as are swept.
-fn check_with(file: &SweepFile, swept: usize) -> Checked<()> {
-    for with in &file.with {
+fn check_with(file: &SweepKeys, swept: usize) -> Checked<()> {
+    for with in file.with.value().into_iter().flatten() {
         let found = with.values.get_ref().len();
         if found != swept {
             return Problem::new(format!("{found} values go with {swept}"))
@@ -140,9 +150,14 @@ fn check_with(file: &SweepFile, swept: usize) -> Checked<()> {
     Ok(())
 }
 
-fn values(file: &SweepFile, span: Range<usize>) -> Checked<Vec<(f64, Setting)>> {
-    let affixes = (file.prefix.as_deref(), file.unit.as_deref());
-    match (&file.values, &file.from, &file.to, &file.step) {
+fn values(file: &SweepKeys, span: Range<usize>) -> Checked<Vec<(f64, Setting)>> {
+    let affixes = (file.prefix.value(), file.unit.value());
+    match (
+        file.values.get(),
+        file.from.get(),
+        file.to.get(),
+        file.step.get(),
+    ) {
         (Some(values), None, None, None) if !values.get_ref().is_empty() => values
             .get_ref()
             .iter()
@@ -192,12 +207,12 @@ fn too_many(points: &str, place: Range<usize>) -> Problem {
 }
 
 /// The number between its prefix and its unit, or alone.
-fn setting(value: f64, affixes: (Option<&str>, Option<&str>)) -> Setting {
+fn setting(value: f64, affixes: (Option<&String>, Option<&String>)) -> Setting {
     match affixes {
         (None, None) => Setting::Number(value.to_string()),
         (prefix, unit) => {
-            let (prefix, unit) = (prefix.unwrap_or_default(), unit.unwrap_or_default());
-            Setting::Text(format!("{prefix}{value}{unit}"))
+            let text = |affix: Option<&String>| affix.cloned().unwrap_or_default();
+            Setting::Text(text(prefix) + &value.to_string() + &text(unit))
         }
     }
 }

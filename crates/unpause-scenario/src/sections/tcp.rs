@@ -4,45 +4,53 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
-use serde_spanned::Spanned;
-use unpause_protocols::loss_recovery::newreno;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{AckPriority, DelayedAck, TcpConfig};
+use unpause_sim::config::{DelayedAck, TcpConfig};
 
-use crate::text::checks::{at_least_one, bytes_u32, positive};
-use crate::text::error::{Checked, Problem};
+use crate::text::error::Checked;
+use crate::text::keys::{Keys, keys, kinds};
 use crate::text::quantity::{Duration, Size};
-use crate::text::setting::show_bytes;
+use crate::text::setting::{AckPriority, Setting};
 
-/// `[tcp]`
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Tcp {
-    pub mss: Option<Spanned<Size>>,
-    pub header: Option<Spanned<Size>>,
-    pub initial_window: Option<Spanned<u32>>,
-    pub max_burst: Option<Spanned<CountOrNone>>,
-    pub dupack_threshold: Option<Spanned<CountOrNone>>,
-    pub limited_transmit: Option<bool>,
-    pub delayed_ack: Option<Spanned<CountOrNone>>,
-    pub delayed_ack_timeout: Option<Spanned<Duration>>,
-    pub min_rto: Option<Spanned<Duration>>,
-    pub max_rto: Option<Spanned<Duration>>,
-    pub rto_granularity: Option<Spanned<Duration>>,
-    pub initial_rtt: Option<Spanned<Duration>>,
-    pub retries: Option<Spanned<u32>>,
-    pub syn_timeout: Option<Spanned<Duration>>,
-    pub syn_tries: Option<Spanned<u32>>,
-    pub ack_priority: Option<AckPriorityKey>,
-    pub buffer: Option<Spanned<Size>>,
-}
-
-/// Which priority SYNs and ACKs have.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum AckPriorityKey {
-    Flow,
-    Control,
+keys! {
+    /// `[tcp]`
+    #[derive(Default)]
+    pub(crate) Tcp at "tcp" for TcpConfig {
+        mss: Size "bytes of a flow in a full segment" from "the ECN♯ authors' simulator" => recovery.mss;
+        header: Size
+            "headers and trailers of a segment; SYN and ACK have nothing else and are padded to 64 bytes"
+            from "the ECN♯ authors' simulator" => header_bytes;
+        initial_window: u32 "segments" from "the ECN♯ authors' simulator" => recovery.initial_window;
+        max_burst: CountOrNone
+            "segments released by one ACK, timeout or the handshake; `\"none\"`: no limit"
+            from "the ECN♯ authors' simulator" => recovery.max_burst;
+        dupack_threshold: CountOrNone = [CountOrNone(Some(TcpConfig::default().recovery.duplicate_threshold)).0]
+            "so many duplicate ACKs are a loss; `\"none\"`: only timeouts repair losses, whatever the order in which \
+             segments come" from "RFC 5681";
+        limited_transmit: bool = ["`true`, with `dupack_threshold` `\"none\"` `false`"]
+            "the first two duplicate ACKs release a segment each" from "the ECN♯ authors' simulator";
+        delayed_ack: CountOrNone = ["`\"none\"`"] "an ACK for so many segments; `\"none\"`: for each"
+            from "the ECN♯ authors' simulator";
+        delayed_ack_timeout: Duration = [DELAYED_ACK_TIMEOUT] "or after so long" from "Linux's shortest"
+            idle ("no ACK is delayed", "add delayed_ack = 2: an ACK for every second segment");
+        min_rto: Duration = [TcpConfig::default().recovery.rto.min] "the least retransmission timeout"
+            from "the ECN♯ authors' simulator";
+        max_rto: Duration = [TcpConfig::default().recovery.rto.max] "the longest retransmission timeout"
+            from "RFC 6298, ns-3";
+        rto_granularity: Duration "the least that deviations of the RTT count for in the timeout"
+            from "the ECN♯ authors' simulator" => recovery.rto.granularity;
+        initial_rtt: Duration "RTT before one has been measured" from "the ECN♯ authors' simulator"
+            => recovery.rto.initial_rtt;
+        retries: u32 "timeouts in a row after which one more ends the connection"
+            from "the ECN♯ authors' `queue-track`" => recovery.retries;
+        syn_timeout: Duration "a SYN without an answer is sent again; the wait doubles each time"
+            from "the ECN♯ authors' simulator" => syn_timeout;
+        syn_tries: u32 "SYNs before the sender gives up" from "the ECN♯ authors' simulator" => syn_tries;
+        ack_priority: AckPriority "SYNs and ACKs have the priority of the flow, or with `\"control\"` that of `[host]`"
+            => ack_priority;
+        buffer: Size "bytes that may be under way, whatever the window" from "the ECN♯ authors' simulator"
+            => buffer_bytes;
+    }
 }
 
 /// A number, or `"none"`.
@@ -75,124 +83,48 @@ impl<'de> Deserialize<'de> for CountOrNone {
     }
 }
 
+kinds! { CountOrNone = "number, `\"none\"`" }
+
+impl Setting<Option<u32>> for CountOrNone {
+    fn store(&self, slot: &mut Option<u32>) -> Result<(), String> {
+        *slot = self.0;
+        Ok(())
+    }
+    fn show(slot: &Option<u32>) -> String {
+        slot.map_or("none".to_owned(), |count| count.to_string())
+    }
+}
+
 /// How long a delayed ACK waits when it is not said: Linux's shortest.
 const DELAYED_ACK_TIMEOUT: Time = Time::from_ms(40);
 
-/// Connections, but for their window.
+/// Connections.
 pub(crate) fn tcp(file: &Tcp) -> Checked<TcpConfig> {
     let mut tcp = TcpConfig::default();
-    if let Some(header) = &file.header {
-        tcp.header_bytes = bytes_u32("header", header, 1)?;
-    }
-    if let Some(timeout) = &file.syn_timeout {
-        tcp.syn_timeout = positive("syn_timeout", timeout)?;
-    }
-    if let Some(tries) = &file.syn_tries {
-        tcp.syn_tries = at_least_one("syn_tries", tries, "a connection needs a SYN")?;
-    }
-    if let Some(buffer) = &file.buffer {
-        tcp.buffer_bytes = buffer.get_ref().0;
-        if tcp.buffer_bytes > 1 << 30 {
-            return Problem::new("`buffer` is more than 1GiB")
-                .at(buffer.span(), "TCP's numbers wrap after 4 GiB")
-                .err();
-        }
-        let mss = file.mss.as_ref().map_or(1400, |mss| mss.get_ref().0);
-        if tcp.buffer_bytes < mss {
-            return Problem::new("`buffer` is less than a segment")
-                .at(buffer.span(), format!("a segment has {}", show_bytes(mss)))
-                .err();
-        }
-    }
-    tcp.ack_priority = match file.ack_priority {
-        None | Some(AckPriorityKey::Flow) => AckPriority::Flow,
-        Some(AckPriorityKey::Control) => AckPriority::Control,
-    };
-    tcp.delayed_ack = delayed_ack(file)?;
-    Ok(tcp)
-}
-
-fn delayed_ack(file: &Tcp) -> Checked<Option<DelayedAck>> {
-    let every = match &file.delayed_ack {
-        Some(every) => count("delayed_ack", every, "\"none\": an ACK for each segment")?,
-        None => None,
-    };
-    let Some(every) = every else {
-        if let Some(timeout) = &file.delayed_ack_timeout {
-            return Problem::new("`delayed_ack_timeout` has no effect")
-                .at(timeout.span(), "no ACK is delayed")
-                .help("add delayed_ack = 2: an ACK for every second segment")
-                .err();
-        }
-        return Ok(None);
-    };
-    let timeout = match &file.delayed_ack_timeout {
-        Some(timeout) => positive("delayed_ack_timeout", timeout)?,
-        None => DELAYED_ACK_TIMEOUT,
-    };
-    Ok(Some(DelayedAck { every, timeout }))
-}
-
-/// Segments, and what is done about losses.
-pub(crate) fn recovery(file: &Tcp, params: &mut newreno::Params) -> Checked<()> {
     // The network card takes segments when it can send them: see `newreno::Params`.
-    params.grow_only_if_limiting = true;
-    if let Some(mss) = &file.mss {
-        params.mss = bytes_u32("mss", mss, 1)?;
+    tcp.recovery.grow_only_if_limiting = true;
+    file.apply(&mut tcp)?;
+    if let Some(CountOrNone(Some(every))) = file.delayed_ack.value() {
+        let timeout = file.delayed_ack_timeout.value();
+        tcp.delayed_ack = Some(DelayedAck {
+            every: *every,
+            timeout: timeout.map_or(DELAYED_ACK_TIMEOUT, |timeout| timeout.0),
+        });
     }
-    if let Some(segments) = &file.initial_window {
-        params.initial_window = at_least_one("initial_window", segments, "nothing could be sent")?;
+    if let Some(CountOrNone(threshold)) = file.dupack_threshold.value() {
+        tcp.recovery.duplicate_threshold = threshold.unwrap_or(u32::MAX);
+        tcp.recovery.limited_transmit &= threshold.is_some();
     }
-    if let Some(burst) = &file.max_burst {
-        params.max_burst = count("max_burst", burst, "\"none\": no limit")?;
+    if let Some(limited_transmit) = file.limited_transmit.value() {
+        tcp.recovery.limited_transmit = *limited_transmit;
     }
-    if let Some(threshold) = &file.dupack_threshold {
-        match count(
-            "dupack_threshold",
-            threshold,
-            "\"none\": only timeouts repair losses",
-        )? {
-            Some(duplicates) => params.duplicate_threshold = duplicates,
-            None => {
-                params.duplicate_threshold = u32::MAX;
-                params.limited_transmit = false;
-            }
-        }
+    let rto = &mut tcp.recovery.rto;
+    if let Some(min) = file.min_rto.value() {
+        rto.min = min.0;
+        rto.max = rto.max.max(min.0);
     }
-    if let Some(limited_transmit) = file.limited_transmit {
-        params.limited_transmit = limited_transmit;
+    if let Some(max) = file.max_rto.value() {
+        rto.max = max.0;
     }
-    if let Some(retries) = &file.retries {
-        params.retries = *retries.get_ref();
-    }
-    if let Some(min) = &file.min_rto {
-        params.rto.min = positive("min_rto", min)?;
-        params.rto.max = params.rto.max.max(params.rto.min);
-    }
-    if let Some(max) = &file.max_rto {
-        params.rto.max = positive("max_rto", max)?;
-        if params.rto.max < params.rto.min {
-            return Problem::new("`max_rto` is below `min_rto`")
-                .at(max.span(), format!("`min_rto` is {}", params.rto.min))
-                .err();
-        }
-    }
-    if let Some(granularity) = &file.rto_granularity {
-        params.rto.granularity = granularity.get_ref().0;
-    }
-    if let Some(rtt) = &file.initial_rtt {
-        params.rto.initial_rtt = positive("initial_rtt", rtt)?;
-    }
-    Ok(())
-}
-
-/// A number above zero, or none.
-fn count(key: &str, value: &Spanned<CountOrNone>, none: &str) -> Checked<Option<u32>> {
-    match value.get_ref().0 {
-        Some(0) => Problem::new(format!("`{key}` is zero"))
-            .at(value.span(), "at least 1")
-            .help(format!("or write {none}"))
-            .err(),
-        number => Ok(number),
-    }
+    Ok(tcp)
 }

@@ -42,16 +42,6 @@ pub(crate) fn data_priority(value: &Spanned<u8>) -> Checked<u8> {
     Ok(*value.get_ref())
 }
 
-/// A number of bytes from `least` to 1 MiB.
-pub(crate) fn bytes_u32(key: &str, value: &Spanned<Size>, least: u32) -> Checked<u32> {
-    match u32::try_from(value.get_ref().0) {
-        Ok(bytes) if (least..=1 << 20).contains(&bytes) => Ok(bytes),
-        _ => Problem::new(format!("`{key}` must be from {least}B to 1MiB"))
-            .at(value.span(), format!("{} bytes", value.get_ref().0))
-            .err(),
-    }
-}
-
 /// Bytes of a flow; none only over TCP.
 pub(crate) fn size_bytes(size: &Spanned<Size>, transport: Transport) -> Checked<u64> {
     if size.get_ref().0 == 0 && transport == Transport::Roce {

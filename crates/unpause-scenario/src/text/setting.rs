@@ -5,7 +5,9 @@ use unpause_protocols::congestion_control::{dcqcn, swift, timely};
 use unpause_protocols::congestion_point::dctcp_red::Threshold;
 use unpause_protocols::congestion_point::{ecn_sharp, np_ecn, qcn, tofino};
 use unpause_protocols::units::{Fraction, Rate, Time};
+use unpause_sim::{bytes, config};
 
+use super::kind::{kinds, names};
 use super::quantity::{DataRate, Duration, Ratio, Size};
 
 /// A value of the file that sets a parameter of type `T`.
@@ -44,23 +46,13 @@ impl Setting<Rate> for DataRate {
     }
 }
 
-/// Bytes in the largest unit of 1000 that divides them.
-pub(crate) fn show_bytes(bytes: u64) -> String {
-    match bytes {
-        0 => "0B".into(),
-        _ if bytes.is_multiple_of(1_000_000) => format!("{}MB", bytes / 1_000_000),
-        _ if bytes.is_multiple_of(1_000) => format!("{}KB", bytes / 1_000),
-        _ => format!("{bytes}B"),
-    }
-}
-
 impl Setting<u64> for Size {
     fn store(&self, slot: &mut u64) -> Result<(), String> {
         *slot = self.0;
         Ok(())
     }
     fn show(slot: &u64) -> String {
-        show_bytes(*slot)
+        bytes(*slot)
     }
 }
 
@@ -70,7 +62,7 @@ impl Setting<u32> for Size {
         Ok(())
     }
     fn show(slot: &u32) -> String {
-        show_bytes(u64::from(*slot))
+        bytes(u64::from(*slot))
     }
 }
 
@@ -81,7 +73,7 @@ impl Setting<Threshold> for Size {
     }
     fn show(slot: &Threshold) -> String {
         match slot {
-            Threshold::Bytes(bytes) => show_bytes(*bytes),
+            Threshold::Bytes(size) => bytes(*size),
             Threshold::Packets(packets) => format!("{packets} packets"),
         }
     }
@@ -132,7 +124,7 @@ macro_rules! plain {
     };
 }
 
-plain!(u8, u32, bool);
+plain!(u8, u16, u32, u64, bool);
 
 /// A ratio in whole per cent.
 #[derive(Deserialize)]
@@ -154,6 +146,23 @@ impl Setting<u32> for Percent {
     }
 }
 
+/// A ratio, stored in per cent.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Speedup(Ratio);
+
+impl Setting<u32> for Speedup {
+    fn store(&self, slot: &mut u32) -> Result<(), String> {
+        *slot = (self.0.as_f64() * 100.0).round() as u32;
+        Ok(())
+    }
+    fn show(slot: &u32) -> String {
+        format!("{}", f64::from(*slot) / 100.0)
+    }
+}
+
+kinds! { Percent = "ratio", PowerOfHalf = "ratio", Speedup = "ratio", Packets = "number" }
+
 /// 1, 1/2, 1/4, …: stored as the number of halvings.
 #[derive(Deserialize)]
 #[serde(transparent)]
@@ -171,12 +180,12 @@ impl Setting<u8> for PowerOfHalf {
     }
 }
 
-/// Names for the variants of an enum of `unpause-protocols`.
+/// Names for the variants of an enum of `unpause-protocols` or `unpause-sim`.
 macro_rules! choice {
     ($Name:ident for $Target:ty { $($Variant:ident = $text:literal),+ $(,)? }) => {
-        #[derive(Clone, Copy, Deserialize)]
-        pub(crate) enum $Name {
-            $(#[serde(rename = $text)] $Variant,)+
+        names! {
+            /// Names of its values.
+            pub(crate) $Name { $($Variant = $text),+ }
         }
 
         impl Setting<$Target> for $Name {
@@ -200,13 +209,13 @@ macro_rules! choice {
 #[serde(transparent)]
 pub(crate) struct Packets(pub u32);
 
-/// What stands for the time that a packet waits.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum SojournSignal {
-    SojournTime,
-    QueueLength,
+names! {
+    /// What stands for the time that a packet waits.
+    pub(crate) SojournSignal { SojournTime = "sojourn-time", QueueLength = "queue-length" }
 }
+
+choice!(Queueing for config::Queueing { Fifo = "fifo", Voq = "voq" });
+choice!(AckPriority for config::AckPriority { Flow = "flow", Control = "control" });
 
 choice!(EcnSharpVariant for ecn_sharp::Variant {
     Paper = "paper",

@@ -3,8 +3,6 @@
 use unpause_protocols::flow_control::capfc;
 use unpause_protocols::units::Time;
 
-use crate::invalid::Invalid;
-
 /// A switch whose ingress FIFOs feed one packet processor; a packet that has been processed must go
 /// to its egress queue. The model and the defaults are those of the CaPFC paper (IFIP Networking
 /// 2016), section IV and Table II.
@@ -102,74 +100,5 @@ impl PipelineConfig {
     /// How long the processor takes for a packet.
     pub fn service(&self) -> Time {
         Time::from_ps(1_000_000_000_000 / self.packets_per_second.max(1))
-    }
-
-    /// Checks it, for packets of up to `mtu` bytes.
-    pub(crate) fn check(&self, mtu: u64) -> Result<(), Invalid> {
-        if !(1..=1_000_000_000_000).contains(&self.packets_per_second) {
-            let message = "the pipeline must take from 1 to 10^12 packets/s";
-            return Err(Invalid::new("switch.pipeline.packets_per_second", message));
-        }
-        let above =
-            |field: &'static str, low: &str, low_bytes: u64, high: &str, high_bytes: u64| {
-                if low_bytes <= high_bytes {
-                    return Ok(());
-                }
-                let message = format!("{low} ({low_bytes} B) is above {high} ({high_bytes} B)");
-                Err(Invalid::new(field, message))
-            };
-        if let FullQueue::Capfc(egress) = self.full_queue {
-            if let capfc::Stop::Calibrate { cut } = egress.stop
-                && cut.as_q32() == 0
-            {
-                let message = "the cut of Stop-Calibrate must be above 0";
-                return Err(Invalid::new("switch.pipeline.cut", message));
-            }
-            let (xon, xoff) = ("switch.pipeline.egress_xon", egress.xoff);
-            above(xon, "egress XON", egress.xon, "egress XOFF", xoff)?;
-            let warn = "switch.pipeline.egress_warn";
-            above(warn, "WARN", egress.warn, "egress XOFF", xoff)?;
-        }
-        let (xon, xoff) = ("switch.pipeline.ingress_xon", self.ingress.xoff);
-        above(xon, "ingress XON", self.ingress.xon, "ingress XOFF", xoff)?;
-        match self.memory {
-            Memory::Dedicated {
-                ingress_bytes,
-                egress_bytes,
-            } => {
-                let (frame, queue) = ("a frame", "the largest egress queue");
-                above(
-                    "switch.pipeline.egress_max",
-                    frame,
-                    mtu,
-                    queue,
-                    egress_bytes,
-                )?;
-                let (ingress, queue) = ("ingress XOFF", "the largest ingress queue");
-                above(
-                    "switch.pipeline.ingress_max",
-                    ingress,
-                    xoff,
-                    queue,
-                    ingress_bytes,
-                )?;
-            }
-            Memory::Shared { pool_bytes, .. } => {
-                let pool = "switch.pipeline.shared.pool";
-                above(pool, "a frame", mtu, "the pool", pool_bytes)?;
-            }
-        }
-        if let Some(balancing) = self.balancing {
-            let (min, max) = (balancing.min_bytes, balancing.max_bytes);
-            let field = "switch.pipeline.balancing_min";
-            above(
-                field,
-                "the lower threshold of balancing",
-                min,
-                "the upper",
-                max,
-            )?;
-        }
-        Ok(())
     }
 }

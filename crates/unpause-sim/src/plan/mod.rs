@@ -6,11 +6,12 @@ use unpause_protocols::units::Time;
 use crate::config::{Config, PfcThreshold, SwitchModel};
 use crate::engine::wire::Ports;
 use crate::fabric::{NodeId, NodeKind, PRIORITIES};
-use crate::invalid::{Invalid, Subject};
+use crate::invalid::{Invalid, Subject, bytes};
 use crate::packet::{Kind, MIN_FRAME_BYTES};
 use crate::routing::Routing;
 
 mod check;
+mod model;
 mod tcp;
 
 pub use tcp::TcpPlan;
@@ -111,12 +112,8 @@ impl<'a> Plan<'a> {
             lookahead,
             tcp: TcpPlan::new(config),
         };
-        match &config.switch.model {
-            SwitchModel::SharedBuffer => plan.check_buffers()?,
-            SwitchModel::Cioq(_) | SwitchModel::InputQueued(_) => {}
-            SwitchModel::Pipeline(pipeline) => {
-                pipeline.check(plan.mtu_wire_bytes())?;
-            }
+        if config.switch.model == SwitchModel::SharedBuffer {
+            plan.check_buffers()?;
         }
         Ok(plan)
     }
@@ -135,9 +132,10 @@ impl<'a> Plan<'a> {
                 .map(|port| lossless * self.headroom(port.ps_per_byte, port.delay))
                 .sum();
             if !self.is_host(node) && headroom >= buffer {
-                let message = format!("needs {headroom} B of headroom, its buffer has {buffer} B");
+                let message = format!("needs {} of headroom", bytes(headroom));
                 let invalid = Invalid::new("switch.buffer_bytes", message);
-                return Err(invalid.of(Subject::Switch(node)));
+                let label = format!("its buffer has {}", bytes(buffer));
+                return Err(invalid.label(label).of(Subject::Switch(node)));
             }
         }
         Ok(())

@@ -196,7 +196,7 @@ fn impossible_configurations_are_refused() {
     let good = || config(star(&[gbps(40); 3], us(1)), vec![sized(1, 2, 1000)], ms(1));
     type Spoil = fn(&mut Config);
     let cases: [(&str, Spoil); 15] = [
-        ("multiple of the sampling", |c| {
+        ("no multiple of `interval`", |c| {
             c.probes.flow_interval = Some(us(150))
         }),
         ("end above zero", |c| c.stop = Time::ZERO),
@@ -208,12 +208,12 @@ fn impossible_configurations_are_refused() {
         ("0 links, expected 1", |c| {
             c.fabric.nodes.push(NodeKind::Host)
         }),
-        ("must not be lossless", |c| c.switch.lossless = 0xff),
-        ("sampling interval", |c| c.probes.interval = Time::ZERO),
-        ("acknowledge every", |c| c.host.ack_every = 0),
-        ("must have a payload", |c| c.host.payload_bytes = 0),
+        ("carries control frames", |c| c.switch.lossless = 0xff),
+        ("`interval` is zero", |c| c.probes.interval = Time::ZERO),
+        ("`ack_every` is zero", |c| c.host.ack_every = 0),
+        ("`payload` is zero", |c| c.host.payload_bytes = 0),
         // Three times 2 x 1048 B, 64 B and 2 us of 40 Gb/s.
-        ("needs 36480 B of headroom", |c| {
+        ("needs 36480B of headroom", |c| {
             c.switch.buffer_bytes = Some(36_480);
         }),
         ("above XOFF", |c| {

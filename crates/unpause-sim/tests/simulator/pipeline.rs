@@ -27,7 +27,12 @@ fn capfc(stop: Stop) -> FullQueue {
 }
 
 fn full_queues() -> [FullQueue; 4] {
-    [FullQueue::Drop, FullQueue::Stop, capfc(Stop::Max), capfc(CALIBRATE)]
+    [
+        FullQueue::Drop,
+        FullQueue::Stop,
+        capfc(Stop::Max),
+        capfc(CALIBRATE),
+    ]
 }
 
 fn pipelined(mut config: Config, pipeline: PipelineConfig) -> Config {
@@ -214,7 +219,13 @@ fn balancing_spreads_packets_over_all_ways() {
 /// Headroom for any link of [`case`].
 const HEADROOM: u64 = 400_000;
 
-fn random_pipeline(case: &Case, scheme: usize, full_queue: FullQueue, shared: bool, spray: bool) -> Config {
+fn random_pipeline(
+    case: &Case,
+    scheme: usize,
+    full_queue: FullQueue,
+    shared: bool,
+    spray: bool,
+) -> Config {
     let (_, scheme) = schemes().swap_remove(scheme);
     let config = case.clone().with_sizes_up_to(100_000).config(scheme, ms(2));
     let memory = match shared {
@@ -310,7 +321,7 @@ fn settings_that_cannot_work_are_refused() {
                 packets_per_second: 0,
                 ..good.clone()
             },
-            "the pipeline must take from 1 to 10^12 packets/s",
+            "`packets_per_second` must be from 1 to 10^12",
         ),
         (
             PipelineConfig {
@@ -320,7 +331,7 @@ fn settings_that_cannot_work_are_refused() {
                 }),
                 ..good.clone()
             },
-            "WARN (25001 B) is above egress XOFF (25000 B)",
+            "`egress_warn` is above `egress_xoff`",
         ),
         (
             PipelineConfig {
@@ -329,7 +340,7 @@ fn settings_that_cannot_work_are_refused() {
                 }),
                 ..good.clone()
             },
-            "the cut of Stop-Calibrate must be above 0",
+            "`cut` must be above 0",
         ),
         (
             PipelineConfig {
@@ -339,7 +350,7 @@ fn settings_that_cannot_work_are_refused() {
                 },
                 ..good.clone()
             },
-            "a frame (1048 B) is above the largest egress queue (1047 B)",
+            "`egress_max` does not hold a frame",
         ),
     ];
     for (pipeline, reason) in bad {

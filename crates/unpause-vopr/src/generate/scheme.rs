@@ -196,27 +196,15 @@ fn some_of<'a>(sketch: &mut Sketch, keys: impl Iterator<Item = &'a Key>) -> Tabl
     parameters
 }
 
-/// A value of the key's kind, which its default shows: what no law refuses by itself.
+/// A value of the key's kind that no law refuses by itself.
 fn value(sketch: &mut Sketch, key: &Key) -> Option<Value> {
     let dice = &mut sketch.dice;
+    let choices = key.choices();
+    if !choices.is_empty() {
+        return Some(dice.pick(&choices).into());
+    }
     Some(match key.name {
-        // Choices, and numbers of few values.
-        "mark_basis" => dice.pick(&["dequeue-after", "enqueue-before"]).into(),
-        "quantisation" => dice.pick(&["linear", "top-bits"]).into(),
-        "mode" => dice
-            .pick(&[
-                "output-arrival",
-                "input-arrival",
-                "input-occupancy-det",
-                "input-occupancy-rand",
-            ])
-            .into(),
-        "interval" if key.default == "standard-table" => {
-            dice.pick(&["standard-table", "fixed"]).into()
-        }
-        "alpha_order" => dice.pick(&["cut-first", "update-first"]).into(),
-        "signal" => dice.pick(&["sojourn-time", "queue-length"]).into(),
-        "load" => dice.pick(&["scaled", "unscaled"]).into(),
+        // Numbers of few values.
         "gd" | "g" => format!("1/{}", 1_u64 << dice.below(10)).into(),
         "weight" => (dice.between(1, 8) as i64).into(),
         "clock_shift" => (dice.below(21) as i64).into(),
@@ -227,20 +215,18 @@ fn value(sketch: &mut Sketch, key: &Key) -> Option<Value> {
         "fr_threshold" | "hai_after" | "hai_factor" | "retx_reset_threshold" => {
             (dice.between(1, 8) as i64).into()
         }
-        // What defaults look like tells the rest.
-        _ if key.default == "true" || key.default == "false" => dice.percent(50).into(),
-        _ if key.default.ends_with("bps") => rate(sketch.rate()).into(),
-        _ if key.default.ends_with('B') => size(sketch.bytes()).into(),
         "cnp_interval" | "period" | "alpha_timer" | "increase_timer" | "time_reset" => {
             time(sketch.period()).into()
         }
-        "min_rtt" | "base_target" | "fs_range" => time(sketch.time()).into(),
-        _ if key.default.ends_with('s') => time(sketch.time()).into(),
-        // Ratios.
-        _ if key.default.parse::<f64>().is_ok() || key.default.contains('/') => {
-            format!("1/{}", dice.scale(1, 100)).into()
-        }
-        _ => return None,
+        // Their kind tells the rest.
+        _ => match key.kind {
+            "`true`, `false`" => dice.percent(50).into(),
+            "rate" => rate(sketch.rate()).into(),
+            "size" => size(sketch.bytes()).into(),
+            "time" => time(sketch.time()).into(),
+            "ratio" => format!("1/{}", dice.scale(1, 100)).into(),
+            _ => return None,
+        },
     })
 }
 

@@ -5,15 +5,22 @@ pub(super) use unpause_protocols::congestion_point::codel::Params as Codel;
 
 use super::marker::Marker;
 use crate::text::error::Checked;
+use crate::text::keys::{keys, ordered};
 use crate::text::quantity::{Duration, Size};
-use crate::text::section::{ordered, section};
 
-section!(Keys for Codel {
-    target: Duration "the waiting time that a queue may keep for good" => target;
-    interval: Duration "how long it may exceed the target" => interval;
-    spared: Size "a packet that leaves less behind counts as below the target" => spared_bytes;
-    clock_shift: u8 "times are in ticks of 2 to the power of this ns" => clock_shift;
-});
+keys! {
+    #[derive(Default)]
+    pub(super) Keys at "scheme" for Codel {
+        target: Duration "the waiting time that a queue may keep for good"
+            from "ECN♯ paper: testbed, simulation" => target;
+        interval: Duration "how long it may exceed the target"
+            from "ECN♯ paper: testbed, simulation" => interval;
+        spared: Size "a packet that leaves less behind counts as below the target"
+            from "the authors' code: one MTU" => spared_bytes;
+        clock_shift: u8 "times are in ticks of 2 to the power of this ns"
+            from "Linux and ns-3: a tick is 1024 ns" => clock_shift;
+    }
+}
 
 impl Marker for Codel {
     const NAME: &'static str = "codel";

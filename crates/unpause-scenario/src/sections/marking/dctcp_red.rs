@@ -6,14 +6,18 @@ pub(super) use unpause_protocols::congestion_point::dctcp_red::Params as DctcpRe
 use super::marker::Marker;
 use crate::text::checks::both;
 use crate::text::error::Checked;
+use crate::text::keys::keys;
 use crate::text::quantity::Size;
-use crate::text::section::section;
 use crate::text::setting::Packets;
 
-section!(Keys for DctcpRed {
-    threshold: Size "a packet that finds so much in the queue is marked" => threshold;
-    threshold_packets: Packets "instead of `threshold`: the same in packets" => threshold;
-});
+keys! {
+    #[derive(Default)]
+    pub(super) Keys at "scheme" for DctcpRed {
+        threshold: Size "a packet that finds so much in the queue is marked"
+            from "ECN♯ paper, testbed: K from the 90th percentile RTT and from the average" => threshold;
+        threshold_packets: Packets "instead of `threshold`: the same in packets" => threshold;
+    }
+}
 
 impl Marker for DctcpRed {
     const NAME: &'static str = "dctcp-red";
@@ -21,7 +25,7 @@ impl Marker for DctcpRed {
     type Keys = Keys;
 
     fn check(&mut self, keys: &Keys) -> Checked<()> {
-        match (&keys.threshold, &keys.threshold_packets) {
+        match (keys.threshold.peek(), keys.threshold_packets.peek()) {
             (Some(bytes), Some(packets)) => both("threshold", bytes, "threshold_packets", packets),
             _ => Ok(()),
         }

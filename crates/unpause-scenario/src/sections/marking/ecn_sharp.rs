@@ -8,8 +8,8 @@ use unpause_protocols::units::Time;
 use super::marker::Marker;
 use crate::text::checks::both;
 use crate::text::error::{Checked, Problem};
+use crate::text::keys::{keys, ordered};
 use crate::text::quantity::Duration;
-use crate::text::section::{ordered, section};
 use crate::text::setting::{EcnSharpVariant, SojournSignal};
 
 /// Parameters of ECN#, with both ways to say when a queue is marked at once.
@@ -34,18 +34,24 @@ impl Default for EcnSharp {
     }
 }
 
-section!(Keys for EcnSharp {
-    ins_target: Duration "a packet that waited longer is marked" => ins_target;
-    ins_min: Duration "instead of `ins_target`: no such marks up to this waiting time (for DCQCN)" => ins_min;
-    ins_max: Duration "with `ins_min`: all are marked above it, between them with a probability that grows from 0 to 1" => ins_max;
-    pst_target: Duration "from this waiting time on a queue may be persistent" => rest.pst_target;
-    pst_interval: Duration "how long it must last; distance of the first two marks"
-        => rest.pst_interval;
-    variant: EcnSharpVariant "law of the persistent marks: interval over the square root of their count; or `\"paper\"`, \
-         over their count" => rest.variant;
-    signal: SojournSignal "what stands for the waiting time; or `\"queue-length\"`: bytes left behind, at the link's rate"
-        => rest.signal;
-});
+keys! {
+    #[derive(Default)]
+    pub(super) Keys at "scheme" for EcnSharp {
+        ins_target: Duration "a packet that waited longer is marked"
+            from "paper: testbed; 90th percentile of the simulated RTTs" => ins_target;
+        ins_min: Duration "instead of `ins_target`: no such marks up to this waiting time (for DCQCN)" => ins_min;
+        ins_max: Duration "with `ins_min`: all are marked above it, between them with a probability that grows from 0 to 1" => ins_max;
+        pst_target: Duration "from this waiting time on a queue may be persistent"
+            from "paper: testbed; its CoDel setting" => rest.pst_target;
+        pst_interval: Duration "how long it must last; distance of the first two marks"
+            from "paper: testbed; its CoDel setting" => rest.pst_interval;
+        variant: EcnSharpVariant "law of the persistent marks: interval over the square root of their count; or `\"paper\"`, \
+             over their count"
+            from "the simulations come from that code" => rest.variant;
+        signal: SojournSignal "what stands for the waiting time; or `\"queue-length\"`: bytes left behind, at the link's rate"
+            from "paper" => rest.signal;
+    }
+}
 
 impl Marker for EcnSharp {
     const NAME: &'static str = "ecn-sharp";
@@ -55,14 +61,14 @@ impl Marker for EcnSharp {
 
     fn check(&mut self, keys: &Keys) -> Checked<()> {
         let pst = ("pst_target", &keys.pst_target);
-        self.rest.instantaneous = match (&keys.ins_min, &keys.ins_max) {
+        self.rest.instantaneous = match (keys.ins_min.peek(), keys.ins_max.peek()) {
             (None, None) => {
                 let ins = ("ins_target", &keys.ins_target);
                 ordered(pst, &self.rest.pst_target, ins, &self.ins_target)?;
                 Instantaneous::Above(self.ins_target)
             }
             (Some(min), Some(max)) => {
-                if let Some(target) = &keys.ins_target {
+                if let Some(target) = keys.ins_target.peek() {
                     return both("ins_target", target, "ins_min", min);
                 }
                 let (from, to) = (min.get_ref().0, max.get_ref().0);
@@ -79,7 +85,7 @@ impl Marker for EcnSharp {
             }
         };
         if self.rest.pst_interval == Time::ZERO {
-            let span = keys.pst_interval.as_ref().map_or(0..0, Spanned::span);
+            let span = keys.pst_interval.peek().map_or(0..0, Spanned::span);
             return Problem::new("`pst_interval` is zero")
                 .at(span, "must be longer than nothing")
                 .err();

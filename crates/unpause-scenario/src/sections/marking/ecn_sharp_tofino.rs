@@ -5,16 +5,23 @@ pub(super) use unpause_protocols::congestion_point::tofino::Params as EcnSharpTo
 
 use super::marker::Marker;
 use crate::text::error::Checked;
+use crate::text::keys::{keys, ordered};
 use crate::text::quantity::Duration;
-use crate::text::section::{ordered, section};
 use crate::text::setting::TofinoLoad;
 
-section!(Keys for EcnSharpTofino {
-    ins_target: Duration "a packet that waited longer is marked" => ins_target;
-    pst_target: Duration "from this waiting time on a queue may be persistent" => pst_target;
-    pst_interval: Duration "how long it must last; distance of the first two marks" => pst_interval;
-    load: TofinoLoad "how times become ticks of 1.024 us; or `\"unscaled\"`: one for each us" => load;
-});
+keys! {
+    #[derive(Default)]
+    pub(super) Keys at "scheme" for EcnSharpTofino {
+        ins_target: Duration "a packet that waited longer is marked"
+            from "paper, testbed" => ins_target;
+        pst_target: Duration "from this waiting time on a queue may be persistent"
+            from "paper, testbed" => pst_target;
+        pst_interval: Duration "how long it must last; distance of the first two marks"
+            from "paper, testbed" => pst_interval;
+        load: TofinoLoad "how times become ticks of 1.024 us; or `\"unscaled\"`: one for each us"
+            from "ours: Unscaled loads microseconds as ticks, which are 2.4 % longer" => load;
+    }
+}
 
 impl Marker for EcnSharpTofino {
     const NAME: &'static str = "ecn-sharp-tofino";

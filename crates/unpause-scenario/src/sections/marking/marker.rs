@@ -6,7 +6,7 @@ use unpause_protocols::congestion_point::Config;
 
 use crate::text::document::Table;
 use crate::text::error::Checked;
-use crate::text::section::{Key, Section, keys_of};
+use crate::text::keys::{self, Key, Keys as _, keys_of};
 
 /// A value of `marking`: its parameters.
 pub(super) trait Marker: Default {
@@ -17,7 +17,7 @@ pub(super) trait Marker: Default {
     /// It marks packets.
     const MARKS: bool = true;
     /// Its table.
-    type Keys: Section<Self>;
+    type Keys: keys::Keys<Self> + Default;
 
     /// Refuses parameters that do not go together, and completes them.
     fn check(&mut self, _keys: &Self::Keys) -> Checked<()> {

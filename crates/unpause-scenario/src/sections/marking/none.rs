@@ -3,13 +3,16 @@
 use unpause_protocols::congestion_point::Config;
 
 use super::marker::Marker;
-use crate::text::section::section;
+use crate::text::keys::keys;
 
 /// It has no parameters.
 #[derive(Default)]
 pub(super) struct NoMarks;
 
-section!(Keys for NoMarks {});
+keys! {
+    #[derive(Default)]
+    pub(super) Keys at "scheme" for NoMarks {}
+}
 
 impl Marker for NoMarks {
     const NAME: &'static str = "none";

@@ -4,13 +4,16 @@ use unpause_protocols::congestion_point::Config;
 pub(super) use unpause_protocols::congestion_point::np_ecn::Params as NpEcn;
 
 use super::marker::Marker;
-use crate::text::section::section;
+use crate::text::keys::keys;
 use crate::text::setting::MarkBasis;
 
-section!(Keys for NpEcn {
-    mark_basis: MarkBasis "queue length that decides a mark; or `\"enqueue-before\"`"
-        => mark_basis;
-});
+keys! {
+    #[derive(Default)]
+    pub(super) Keys at "scheme" for NpEcn {
+        mark_basis: MarkBasis "queue length that decides a mark; or `\"enqueue-before\"`"
+            from "the paper is silent; ns3-rdma evaluates ECN after removal" => mark_basis;
+    }
+}
 
 impl Marker for NpEcn {
     const NAME: &'static str = "np-ecn";

@@ -5,14 +5,20 @@ pub(super) use unpause_protocols::congestion_point::red::Params as Red;
 
 use super::marker::Marker;
 use crate::text::error::Checked;
+use crate::text::keys::{keys, ordered};
 use crate::text::quantity::{Ratio, Size};
-use crate::text::section::{ordered, section};
 
-section!(Keys for Red {
-    kmin: Size "no marks up to this queue length" => kmin;
-    kmax: Size "every packet is marked above this queue length" => kmax;
-    pmax: Ratio "marking probability at `kmax`" => pmax;
-});
+keys! {
+    #[derive(Default)]
+    pub(super) Keys at "scheme" for Red {
+        kmin: Size "no marks up to this queue length"
+            from "DCQCN paper, 40 Gb/s" => kmin;
+        kmax: Size "every packet is marked above this queue length"
+            from "DCQCN paper, 40 Gb/s" => kmax;
+        pmax: Ratio "marking probability at `kmax`"
+            from "DCQCN paper" => pmax;
+    }
+}
 
 impl Marker for Red {
     const NAME: &'static str = "red";

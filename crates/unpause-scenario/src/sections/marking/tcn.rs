@@ -4,12 +4,16 @@ use unpause_protocols::congestion_point::Config;
 pub(super) use unpause_protocols::congestion_point::tcn::Params as Tcn;
 
 use super::marker::Marker;
+use crate::text::keys::keys;
 use crate::text::quantity::Duration;
-use crate::text::section::section;
 
-section!(Keys for Tcn {
-    threshold: Duration "a packet that waited longer is marked" => threshold;
-});
+keys! {
+    #[derive(Default)]
+    pub(super) Keys at "scheme" for Tcn {
+        threshold: Duration "a packet that waited longer is marked"
+            from "ECN♯ paper, scheduler experiment" => threshold;
+    }
+}
 
 impl Marker for Tcn {
     const NAME: &'static str = "tcn";

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use serde::de::IgnoredAny;
 use serde_spanned::Spanned;
 use toml::de::DeValue;
 use unpause_protocols::congestion_point;
@@ -11,6 +12,27 @@ use unpause_sim::config::SchemeConfig;
 use super::{BaseRtt, CONGESTION_CONTROLS, CongestionControl};
 use crate::text::document::{Table, split_off, take_string};
 use crate::text::error::{Checked, Problem, nearest};
+use crate::text::keys::{keys, kinds};
+
+type Set = IgnoredAny;
+
+kinds! { Set = "table" }
+
+keys! {
+    /// `[[scheme]]` without its mechanisms' tables; what is in it has been taken out before.
+    #[expect(dead_code, reason = "every key is taken out where it is needed")]
+    pub(crate) SchemeKeys at "scheme" for () {
+        ! name: String "what results call it";
+        congestion_control: String = ["`\"none\"`"]
+            "`\"none\"`, `\"qcn\"`, `\"dcqcn\"`, `\"timely\"`, `\"pcn\"`, `\"swift\"`; window laws of TCP: \
+             `\"newreno\"`, `\"ecn-tcp\"`, `\"dctcp\"`, `\"cubic\"`";
+        tcp: String = ["none"] "a window law for TCP flows beside a congestion control of RoCE flows";
+        marking: String = ["what `congestion_control` brings"]
+            "congestion point of every data queue: `\"none\"`, `\"red\"`, `\"dctcp-red\"`, `\"codel\"`, `\"tcn\"`, \
+             `\"ecn-sharp\"`, `\"ecn-sharp-tofino\"`, `\"np-ecn\"`";
+        set: Set = ["none"] "other keys of the file that differ in this scheme, by path";
+    }
+}
 
 /// A congestion control, with a window law beside it for TCP flows.
 pub(crate) struct Chosen {

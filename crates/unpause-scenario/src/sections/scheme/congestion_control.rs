@@ -8,7 +8,7 @@ use unpause_sim::traffic::Transport;
 
 use crate::text::document::Table;
 use crate::text::error::Checked;
-use crate::text::section::{Key, Section, keys_of};
+use crate::text::keys::{self, Key, Keys as _, keys_of};
 
 /// A value of `congestion_control`: the parameters of its points.
 pub(super) trait Scheme: Default {
@@ -28,7 +28,7 @@ pub(super) trait Scheme: Default {
     /// without its own.
     const REPLACEABLE: Option<&'static [&'static str]> = Some(&[]);
     /// Its table.
-    type Keys: Section<Self>;
+    type Keys: keys::Keys<Self> + Default;
 
     /// True if what `keys` do not say depends on the base RTT.
     fn needs_base_rtt(_keys: &Self::Keys) -> bool {

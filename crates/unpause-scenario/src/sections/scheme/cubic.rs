@@ -7,8 +7,8 @@ use unpause_sim::traffic::Transport;
 
 use super::congestion_control::Scheme;
 use super::newreno::dropping;
+use crate::text::keys::keys;
 use crate::text::quantity::Ratio;
-use crate::text::section::section;
 
 /// Parameters of its points.
 #[derive(Default)]
@@ -17,15 +17,21 @@ pub(super) struct Cubic {
     law: cubic::Params,
 }
 
-section!(Keys for Cubic {
-    c: Ratio "packets/s³; how fast the window grows" => law.c;
-    beta: Ratio "what a loss leaves of the window" => law.beta;
-    fast_convergence: bool "a flow whose window shrinks leaves some of it to others"
-        => law.fast_convergence;
-    ecn: bool "segments are ECN-capable, and a mark is answered like a loss" => law.ecn;
-    drop_probability: Ratio "switches drop each data packet with this probability"
-        => cp.drop_probability;
-});
+keys! {
+    #[derive(Default)]
+    pub(super) Keys at "scheme" for Cubic {
+        c: Ratio "packets/s³; how fast the window grows"
+            from "RFC 9438, 5" => law.c;
+        beta: Ratio "what a loss leaves of the window"
+            from "RFC 9438, 4.6" => law.beta;
+        fast_convergence: bool "a flow whose window shrinks leaves some of it to others"
+            from "RFC 9438, 4.7: should be" => law.fast_convergence;
+        ecn: bool "segments are ECN-capable, and a mark is answered like a loss"
+            from "RFC 9438, 4.6: a mark is answered like a loss, if ECN is in use" => law.ecn;
+        drop_probability: Ratio "switches drop each data packet with this probability"
+            => cp.drop_probability;
+    }
+}
 
 impl Scheme for Cubic {
     const NAME: &'static str = "cubic";

@@ -6,8 +6,8 @@ use unpause_sim::config::SchemeConfig;
 use unpause_sim::traffic::Transport;
 
 use super::congestion_control::Scheme;
+use crate::text::keys::keys;
 use crate::text::quantity::{Ratio, Size};
-use crate::text::section::section;
 use crate::text::setting::PowerOfHalf;
 
 /// Parameters of its points.
@@ -17,11 +17,17 @@ pub(super) struct Dctcp {
     law: dctcp::Params,
 }
 
-section!(Keys for Dctcp {
-    k: Size "a packet that finds so much in its egress queue is marked" => cp.threshold;
-    g: PowerOfHalf "gain of alpha" => law.g_log2;
-    alpha_init: Ratio "alpha at the start" => law.alpha_init;
-});
+keys! {
+    #[derive(Default)]
+    pub(super) Keys at "scheme" for Dctcp {
+        k: Size "a packet that finds so much in its egress queue is marked"
+            from "ECN♯ paper, testbed: K from the 90th percentile RTT and from the average" => cp.threshold;
+        g: PowerOfHalf "gain of alpha"
+            from "DCTCP paper: g = 1/16" => law.g_log2;
+        alpha_init: Ratio "alpha at the start"
+            from "RFC 8257, the authors' code" => law.alpha_init;
+    }
+}
 
 impl Scheme for Dctcp {
     const NAME: &'static str = "dctcp";

@@ -6,8 +6,8 @@ use unpause_sim::config::SchemeConfig;
 use unpause_sim::traffic::Transport;
 
 use super::congestion_control::Scheme;
+use crate::text::keys::keys;
 use crate::text::quantity::Size;
-use crate::text::section::section;
 
 /// Parameters of its points.
 #[derive(Default)]
@@ -15,9 +15,13 @@ pub(super) struct EcnTcp {
     cp: dctcp_red::Params,
 }
 
-section!(Keys for EcnTcp {
-    k: Size "a packet that finds so much in its egress queue is marked" => cp.threshold;
-});
+keys! {
+    #[derive(Default)]
+    pub(super) Keys at "scheme" for EcnTcp {
+        k: Size "a packet that finds so much in its egress queue is marked"
+            from "ECN♯ paper, testbed: K from the 90th percentile RTT and from the average" => cp.threshold;
+    }
+}
 
 impl Scheme for EcnTcp {
     const NAME: &'static str = "ecn-tcp";

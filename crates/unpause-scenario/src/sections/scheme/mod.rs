@@ -13,7 +13,7 @@ mod qcn;
 mod swift;
 mod timely;
 
-pub(crate) use choice::{Chosen, congestion_control};
+pub(crate) use choice::{Chosen, SchemeKeys, congestion_control};
 pub(crate) use congestion_control::BaseRtt;
 pub use congestion_control::CongestionControl;
 

@@ -7,8 +7,8 @@ use unpause_sim::config::SchemeConfig;
 use unpause_sim::traffic::Transport;
 
 use super::congestion_control::Scheme;
+use crate::text::keys::keys;
 use crate::text::quantity::Ratio;
-use crate::text::section::section;
 
 /// Parameters of its points.
 #[derive(Default)]
@@ -16,10 +16,13 @@ pub(super) struct NewReno {
     cp: faults::Params,
 }
 
-section!(Keys for NewReno {
-    drop_probability: Ratio "every egress queue of a switch drops each packet with this probability, those of the control \
-         priority excepted" => cp.drop_probability;
-});
+keys! {
+    #[derive(Default)]
+    pub(super) Keys at "scheme" for NewReno {
+        drop_probability: Ratio "every egress queue of a switch drops each packet with this probability, those of the control \
+             priority excepted" => cp.drop_probability;
+    }
+}
 
 /// The congestion point that drops packets, if any are to be dropped.
 pub(super) fn dropping(faults: faults::Params) -> congestion_point::Config {

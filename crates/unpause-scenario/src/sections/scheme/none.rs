@@ -3,13 +3,16 @@
 use unpause_sim::config::SchemeConfig;
 
 use super::congestion_control::Scheme;
-use crate::text::section::section;
+use crate::text::keys::keys;
 
 /// It has no parameters.
 #[derive(Default)]
 pub(super) struct PfcAlone;
 
-section!(Keys for PfcAlone {});
+keys! {
+    #[derive(Default)]
+    pub(super) Keys at "scheme" for PfcAlone {}
+}
 
 impl Scheme for PfcAlone {
     const NAME: &'static str = "none";

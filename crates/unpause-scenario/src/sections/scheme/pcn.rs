@@ -6,8 +6,8 @@ use unpause_sim::config::SchemeConfig;
 
 use super::congestion_control::Scheme;
 use crate::text::error::Checked;
+use crate::text::keys::{keys, ordered};
 use crate::text::quantity::{DataRate, Duration, Ratio};
-use crate::text::section::{ordered, section};
 use crate::text::setting::{MarkBasis, Percent};
 
 /// Parameters of its points.
@@ -18,17 +18,25 @@ pub(super) struct Pcn {
     rp: congestion_control::pcn::Params,
 }
 
-section!(Keys for Pcn {
-    period: Duration "CNP period T" => np.period;
-    congested_above: Percent "a period with more than this share of marked packets is congested"
-        => np.congested_above_percent;
-    rec_rate_unit: DataRate "unit of the receive rate in a CNP" => np.rec_rate_unit, rp.rec_rate_unit;
-    w_min: Ratio "discount in a decrease, and weight of the first increase after it" => rp.w_min;
-    w_max: Ratio "largest weight of an increase" => rp.w_max;
-    min_rate: DataRate "the rate never falls below this" => rp.min_rate;
-    mark_basis: MarkBasis "queue length that decides a mark; or `\"enqueue-before\"`"
-        => cp.mark_basis;
-});
+keys! {
+    #[derive(Default)]
+    pub(super) Keys at "scheme" for Pcn {
+        period: Duration "CNP period T"
+            from "the paper's T; its guideline is the largest RTT of the network" => np.period;
+        congested_above: Percent "a period with more than this share of marked packets is congested"
+            from "Fig. 8, strictly more" => np.congested_above_percent;
+        rec_rate_unit: DataRate "unit of the receive rate in a CNP"
+            from "the paper's RecRate field" => np.rec_rate_unit, rp.rec_rate_unit;
+        w_min: Ratio "discount in a decrease, and weight of the first increase after it"
+            from "the paper's Fig. 10 example; its guideline is 0.1 / flows sharing the bottleneck" => rp.w_min;
+        w_max: Ratio "largest weight of an increase"
+            from "the paper" => rp.w_max;
+        min_rate: DataRate "the rate never falls below this"
+            from "ours: the least rate a CNP can name" => rp.min_rate;
+        mark_basis: MarkBasis "queue length that decides a mark; or `\"enqueue-before\"`"
+            from "the paper is silent; ns3-rdma evaluates ECN after removal" => cp.mark_basis;
+    }
+}
 
 impl Scheme for Pcn {
     const NAME: &'static str = "pcn";

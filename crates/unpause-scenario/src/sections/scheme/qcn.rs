@@ -4,8 +4,8 @@ use unpause_protocols::{congestion_control, congestion_point};
 use unpause_sim::config::{Config, PfcThreshold, SchemeConfig};
 
 use super::congestion_control::Scheme;
+use crate::text::keys::keys;
 use crate::text::quantity::{DataRate, Duration, Ratio, Size};
-use crate::text::section::section;
 use crate::text::setting::size;
 use crate::text::setting::{PowerOfHalf, QcnInterval, QcnMode, Quantisation};
 
@@ -16,27 +16,44 @@ pub(super) struct Qcn {
     rp: congestion_control::qcn::Params,
 }
 
-section!(Keys for Qcn {
-    q_eq: Size "equilibrium queue length" => cp.q_eq;
-    weight: u8 "weight w of the queue's growth" => cp.weight;
-    sample_base: Size "bytes between samples of an uncongested queue" => cp.sample_base;
-    quantisation: Quantisation "of the feedback; or `\"top-bits\"`" => cp.quantisation;
-    mode: QcnMode "the buffer sampled and the flow notified: the output queue and the flow of the sampled packet \
-         (802.1Qau), or `\"input-arrival\"`, `\"input-occupancy-det\"` (who holds most of the input \
-         buffer), `\"input-occupancy-rand\"` (drawn by what each holds). In a shared-buffer switch the \
-         input buffer is what PFC counts for a lossless (ingress port, priority)"
-        => cp.mode;
-    interval: QcnInterval "bytes between samples: shorter under congestion; or `\"fixed\"`: always `sample_base`" => cp.interval;
-    gd: PowerOfHalf "gain of a decrease" => rp.gd_log2;
-    min_decrease_factor: Ratio "one cut leaves at least this much" => rp.min_decrease_factor;
-    fr_threshold: u32 "cycles of fast recovery" => rp.fr_threshold;
-    fr_strict: bool "fast recovery ends beyond `fr_threshold` (true) or at it" => rp.fr_strict;
-    byte_reset: Size "bytes of one cycle of the byte clock" => rp.byte_reset;
-    time_reset: Duration "duration of one cycle of the timer" => rp.time_reset;
-    rate_ai: DataRate "step of active increase" => rp.rate_ai;
-    rate_hai: DataRate "step of hyper-active increase" => rp.rate_hai;
-    min_rate: DataRate "the rate never falls below this" => rp.min_rate;
-});
+keys! {
+    #[derive(Default)]
+    pub(super) Keys at "scheme" for Qcn {
+        q_eq: Size "equilibrium queue length"
+            from "IEEE8021-CN-MIB" => cp.q_eq;
+        weight: u8 "weight w of the queue's growth"
+            from "IEEE8021-CN-MIB (log2 = 1)" => cp.weight;
+        sample_base: Size "bytes between samples of an uncongested queue"
+            from "IEEE8021-CN-MIB" => cp.sample_base;
+        quantisation: Quantisation "of the feedback; or `\"top-bits\"`"
+            from "the standard; TopBits is found in implementations" => cp.quantisation;
+        mode: QcnMode "the buffer sampled and the flow notified: the output queue and the flow of the sampled packet \
+             (802.1Qau), or `\"input-arrival\"`, `\"input-occupancy-det\"` (who holds most of the input \
+             buffer), `\"input-occupancy-rand\"` (drawn by what each holds). In a shared-buffer switch the \
+             input buffer is what PFC counts for a lossless (ingress port, priority)"
+            from "the standard; the others are the QCN-at-inputs paper's" => cp.mode;
+        interval: QcnInterval "bytes between samples: shorter under congestion; or `\"fixed\"`: always `sample_base`"
+            from "the standard; Fixed is the QCN-at-inputs paper's hardware" => cp.interval;
+        gd: PowerOfHalf "gain of a decrease"
+            from "IEEE8021-CN-MIB: Gd = 1/128" => rp.gd_log2;
+        min_decrease_factor: Ratio "one cut leaves at least this much"
+            from "IEEE8021-CN-MIB" => rp.min_decrease_factor;
+        fr_threshold: u32 "cycles of fast recovery"
+            from "IEEE8021-CN-MIB" => rp.fr_threshold;
+        fr_strict: bool "fast recovery ends beyond `fr_threshold` (true) or at it"
+            from "pseudo-code: beyond the threshold; false is ns3-rdma's \"at\"" => rp.fr_strict;
+        byte_reset: Size "bytes of one cycle of the byte clock"
+            from "IEEE8021-CN-MIB" => rp.byte_reset;
+        time_reset: Duration "duration of one cycle of the timer"
+            from "IEEE8021-CN-MIB" => rp.time_reset;
+        rate_ai: DataRate "step of active increase"
+            from "IEEE8021-CN-MIB" => rp.rate_ai;
+        rate_hai: DataRate "step of hyper-active increase"
+            from "IEEE8021-CN-MIB" => rp.rate_hai;
+        min_rate: DataRate "the rate never falls below this"
+            from "IEEE8021-CN-MIB" => rp.min_rate;
+    }
+}
 
 impl Scheme for Qcn {
     const NAME: &'static str = "qcn";

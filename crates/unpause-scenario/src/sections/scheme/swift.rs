@@ -6,25 +6,34 @@ use unpause_sim::config::SchemeConfig;
 
 use super::congestion_control::Scheme;
 use crate::text::error::Checked;
+use crate::text::keys::{keys, ordered};
 use crate::text::quantity::{Duration, Ratio};
-use crate::text::section::{ordered, section};
 
 pub(super) use swift::Params as Swift;
 
-section!(Keys for Swift {
-    base_target: Duration = "1.5 x base RTT of the topology" "target RTT of a flow with a large window"
-        => base_target;
-    fs_range: Duration = "5 x base_target" "what the target of a flow with a small window has more"
-        => fs_range;
-    fs_min_cwnd: Ratio "packets; windows up to this have the largest target" => fs_min_cwnd;
-    fs_max_cwnd: Ratio "packets; windows from this on have the smallest target" => fs_max_cwnd;
-    ai: Ratio "packets; additive increase in a round trip" => ai;
-    beta: Ratio "gain of a decrease" => beta;
-    max_mdf: Ratio "the most that is cut of a window at once" => max_mdf;
-    min_cwnd: Ratio "packets; the window never falls below this" => min_cwnd;
-    retx_reset_threshold: u32 "timeouts in a row after which the window is the least"
-        => retx_reset_threshold;
-});
+keys! {
+    #[derive(Default)]
+    pub(super) Keys at "scheme" for Swift {
+        base_target: Duration = ["1.5 x base RTT of the topology"] "target RTT of a flow with a large window"
+            => base_target;
+        fs_range: Duration = ["5 x base_target"] "what the target of a flow with a small window has more"
+            from "htsim" => fs_range;
+        fs_min_cwnd: Ratio "packets; windows up to this have the largest target"
+            from "htsim" => fs_min_cwnd;
+        fs_max_cwnd: Ratio "packets; windows from this on have the smallest target"
+            from "htsim" => fs_max_cwnd;
+        ai: Ratio "packets; additive increase in a round trip"
+            from "htsim" => ai;
+        beta: Ratio "gain of a decrease"
+            from "htsim" => beta;
+        max_mdf: Ratio "the most that is cut of a window at once"
+            from "htsim" => max_mdf;
+        min_cwnd: Ratio "packets; the window never falls below this"
+            from "ours: a packet a second at 1 ms; htsim has 10 bytes" => min_cwnd;
+        retx_reset_threshold: u32 "timeouts in a row after which the window is the least"
+            from "htsim" => retx_reset_threshold;
+    }
+}
 
 impl Scheme for Swift {
     const NAME: &'static str = "swift";
@@ -32,11 +41,11 @@ impl Scheme for Swift {
     type Keys = Keys;
 
     fn needs_base_rtt(keys: &Keys) -> bool {
-        keys.base_target.is_none()
+        keys.base_target.peek().is_none()
     }
 
     fn defaults(keys: &Keys, base_rtt: Time) -> Self {
-        let base_target = keys.base_target.as_ref().map_or_else(
+        let base_target = keys.base_target.peek().map_or_else(
             || Time::from_ps(base_rtt.as_ps().saturating_mul(3) / 2),
             |written| written.get_ref().0,
         );

@@ -1,35 +1,46 @@
 //! TIMELY (SIGCOMM 2015).
 
-use serde_spanned::Spanned;
 use unpause_protocols::congestion_control::{self, timely};
 use unpause_protocols::units::Time;
 use unpause_sim::config::SchemeConfig;
 
 use super::congestion_control::Scheme;
 use crate::text::error::{Checked, Problem};
+use crate::text::keys::{keys, ordered};
 use crate::text::quantity::{DataRate, Duration, Ratio, Size};
-use crate::text::section::{ordered, section};
 use crate::text::setting::TimelyVariant;
 
 pub(super) use timely::Params as Timely;
 
-section!(Keys for Timely {
-    variant: TimelyVariant "which law; it sets the other defaults"
-        => variant;
-    ewma: Ratio "weight of the newest RTT difference" => ewma;
-    t_low: Duration "below this RTT the rate always grows" => t_low;
-    t_high: Duration "above this RTT the rate always falls" => t_high;
-    min_rtt: Duration = "base RTT of the topology"
-        "what the gradient is normalised by; propagation there and back over the longest path, and \
-         the longest `extra_delay` of `[host]`"
-        => min_rtt;
-    delta: DataRate "additive step" => delta;
-    beta: Ratio "gain of a decrease" => beta;
-    hai_after: u32 "falls in a row after which steps are larger; not if patched" => hai_after;
-    hai_factor: u32 "how many times larger; not if patched" => hai_factor;
-    segment: Size "size of a segment; of no effect per packet" => segment_bytes;
-    min_rate: DataRate "the rate never falls below this" => min_rate;
-});
+keys! {
+    #[derive(Default)]
+    pub(super) Keys at "scheme" for Timely {
+        variant: TimelyVariant "which law; it sets the other defaults"
+            => variant;
+        ewma: Ratio "weight of the newest RTT difference"
+            from "snippet; CoNEXT 2016" => ewma;
+        t_low: Duration "below this RTT the rate always grows"
+            from "snippet; TIMELY paper" => t_low;
+        t_high: Duration "above this RTT the rate always falls"
+            from "snippet; TIMELY paper" => t_high;
+        min_rtt: Duration = ["base RTT of the topology"]
+            "what the gradient is normalised by; propagation there and back over the longest path, and \
+             the longest `extra_delay` of `[host]`"
+            => min_rtt;
+        delta: DataRate "additive step"
+            from "TIMELY paper" => delta;
+        beta: Ratio "gain of a decrease"
+            from "TIMELY paper; CoNEXT 2016" => beta;
+        hai_after: u32 "falls in a row after which steps are larger; not if patched"
+            from "TIMELY paper" => hai_after;
+        hai_factor: u32 "how many times larger; not if patched"
+            from "TIMELY paper" => hai_factor;
+        segment: Size "size of a segment; of no effect per packet"
+            from "TIMELY paper, ns3-rdma" => segment_bytes;
+        min_rate: DataRate "the rate never falls below this"
+            from "ours: that of PCN; the paper states none" => min_rate;
+    }
+}
 
 impl Scheme for Timely {
     const NAME: &'static str = "timely";
@@ -45,11 +56,11 @@ impl Scheme for Timely {
     }
 
     fn needs_base_rtt(keys: &Keys) -> bool {
-        keys.min_rtt.is_none()
+        keys.min_rtt.peek().is_none()
     }
 
     fn defaults(keys: &Keys, base_rtt: Time) -> Self {
-        let variant = keys.variant.as_ref().map(Spanned::get_ref);
+        let variant = keys.variant.value();
         let mut params = match variant {
             None | Some(TimelyVariant::PerPacket) => Self::per_packet(),
             Some(TimelyVariant::Segment) => Self::segment(),
@@ -60,7 +71,7 @@ impl Scheme for Timely {
     }
 
     fn check(&self, keys: &Keys) -> Checked<()> {
-        if let Some(segment) = &keys.segment
+        if let Some(segment) = keys.segment.peek()
             && self.variant == timely::Variant::PerPacket
         {
             return Problem::new("`segment` has no effect")

@@ -1,8 +1,7 @@
 //! `[switch]`.
 
-use serde::Deserialize;
 use serde_spanned::Spanned;
-use unpause_sim::config::{HostConfig, PfcConfig, Queueing, SwitchConfig};
+use unpause_sim::config::{HostConfig, SwitchConfig};
 
 use super::cioq::Cioq;
 use super::input_queued::InputQueued;
@@ -10,81 +9,76 @@ use super::pipeline::Pipeline;
 use super::scheduler::Scheduler;
 use crate::text::checks::data_priority;
 use crate::text::error::{Checked, Problem};
+use crate::text::keys::{TABLE, keys, kinds, names};
 use crate::text::quantity::Size;
+use crate::text::setting::Queueing;
 
-/// `[switch]`
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Switch {
-    pub model: Option<Spanned<ModelKey>>,
-    pub pipeline: Option<Spanned<Pipeline>>,
-    pub cioq: Option<Spanned<Cioq>>,
-    pub input_queued: Option<Spanned<InputQueued>>,
-    pub lossless: Option<Vec<Spanned<u8>>>,
-    pub buffer: Option<Spanned<Size>>,
-    pub lossy_queue: Option<Spanned<Size>>,
-    pub lossy_queue_packets: Option<Spanned<u32>>,
-    pub queueing: Option<Spanned<QueueingKey>>,
-    pub scheduler: Option<Spanned<Scheduler>>,
-}
+type Priorities = Vec<Spanned<u8>>;
 
-/// How packets get from ingress to egress.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum ModelKey {
-    SharedBuffer,
-    Pipeline,
-    Cioq,
-    InputQueued,
-}
+kinds! { Cioq = TABLE, InputQueued = TABLE, Scheduler = TABLE }
 
-/// In which order an egress queue serves packets.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum QueueingKey {
-    Fifo,
-    Voq,
-}
+const SHARED: (&str, &str) = (
+    "only a shared buffer has it",
+    "remove it, or choose model = \"shared-buffer\"; buffers of other models are in their tables, as [switch.cioq]",
+);
+const OUTPUTS: (&str, &str) = (
+    "in this switch frames do not wait at outputs",
+    "set switch.input_queued.speedup = 2, or remove it",
+);
 
-/// Switches, whatever their model.
-pub(crate) fn switch(file: &Switch, pfc: PfcConfig, host: &HostConfig) -> Checked<SwitchConfig> {
-    let mut switch = SwitchConfig {
-        pfc,
-        ..SwitchConfig::default()
-    };
-    if let Some(priorities) = &file.lossless {
-        switch.lossless = 0;
-        for priority in priorities {
-            let number = data_priority(priority)?;
-            if number == host.control_priority {
-                return Problem::new(format!("priority {number} carries control frames"))
-                    .at(
-                        priority.span(),
-                        "must not be lossless: PAUSE would stop ACKs and CNPs",
-                    )
-                    .help("choose another priority, or set host.control_priority")
-                    .err();
-            }
-            switch.lossless |= 1 << number;
-        }
+keys! {
+    /// `[switch]`
+    #[derive(Default)]
+    pub(crate) Switch at "switch" for SwitchConfig {
+        model: ModelKey = ["`\"shared-buffer\"`"] "how switches are built, [below](#switchpipeline)";
+        lossless: Priorities = ["`[3]`"] "priorities under PFC";
+        buffer: Size = ["what PFC of every port can need"]
+            "packet memory of the whole switch, headroom included" idle SHARED;
+        lossy_queue: Size = [SwitchConfig::default().lossy_queue_bytes]
+            "an egress queue of a lossy priority grows up to this" idle SHARED;
+        lossy_queue_packets: u32 = ["no limit"] "and up to this many packets; set alone, bytes have no limit"
+            idle OUTPUTS;
+        queueing: Queueing = [SwitchConfig::default().queueing]
+            "in which order the packets of one priority leave a port: `\"fifo\"` as they came, `\"voq\"` from virtual \
+             output queues, a packet of each ingress port in turn" idle OUTPUTS;
+        scheduler: Scheduler = ["strict priority"] "[below](#switchscheduler)" idle OUTPUTS;
+        pipeline: Pipeline = ["-"] "[below](#switchpipeline)"
+            idle ("", "set switch.model = \"pipeline\", or remove the table");
+        cioq: Cioq = ["-"] "[below](#switchcioq)"
+            idle ("", "set switch.model = \"cioq\", or remove the table");
+        input_queued: InputQueued = ["-"] "[below](#switchinput_queued)"
+            idle ("", "set switch.model = \"input-queued\", or remove the table");
     }
-    if let Some(packets) = &file.lossy_queue_packets {
-        if *packets.get_ref() == 0 {
-            return Problem::new("`lossy_queue_packets` is zero")
-                .at(packets.span(), "nothing could wait")
+}
+
+names! {
+    /// How packets get from ingress to egress.
+    pub(crate) ModelKey {
+        SharedBuffer = "shared-buffer",
+        Pipeline = "pipeline",
+        Cioq = "cioq",
+        InputQueued = "input-queued",
+    }
+}
+
+/// Bit p set: priority p is lossless.
+pub(super) fn lossless(file: &Switch, host: &HostConfig) -> Checked<u8> {
+    let Some(priorities) = file.lossless.get() else {
+        return Ok(SwitchConfig::default().lossless);
+    };
+    let mut lossless = 0;
+    for priority in priorities.get_ref() {
+        let number = data_priority(priority)?;
+        if number == host.control_priority {
+            return Problem::new(format!("priority {number} carries control frames"))
+                .at(
+                    priority.span(),
+                    "must not be lossless: PAUSE would stop ACKs and CNPs",
+                )
+                .help("choose another priority, or set host.control_priority")
                 .err();
         }
-        switch.lossy_queue_packets = Some(*packets.get_ref());
-        // Packets alone limit the queue unless bytes are said, too.
-        switch.lossy_queue_bytes = u64::MAX;
+        lossless |= 1 << number;
     }
-    switch.buffer_bytes = file.buffer.as_ref().map(|size| size.get_ref().0);
-    if let Some(size) = &file.lossy_queue {
-        switch.lossy_queue_bytes = size.get_ref().0;
-    }
-    switch.queueing = match file.queueing.as_ref().map(Spanned::get_ref) {
-        None | Some(QueueingKey::Fifo) => Queueing::Fifo,
-        Some(QueueingKey::Voq) => Queueing::Voq,
-    };
-    Ok(switch)
+    Ok(lossless)
 }

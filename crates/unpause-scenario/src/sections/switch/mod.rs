@@ -8,5 +8,9 @@ mod model;
 mod pipeline;
 pub(crate) mod scheduler;
 
-pub(crate) use keys::{Switch, switch};
-pub(crate) use model::{check_fabric, model, note, pfc_defaults};
+pub(crate) use cioq::Cioq;
+pub(crate) use input_queued::InputQueued;
+pub(crate) use keys::Switch;
+pub(crate) use model::{can_deadlock, frames_wait_at_outputs, note, switch, unread};
+pub(crate) use pipeline::{Pipeline, SharedMemory};
+pub(crate) use scheduler::Scheduler;

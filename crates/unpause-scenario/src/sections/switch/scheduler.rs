@@ -2,34 +2,41 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
 use serde_spanned::Spanned;
 use unpause_protocols::scheduler::{self, dwrr, strict};
 use unpause_sim::config::{HostConfig, PRIORITIES};
 
 use crate::text::checks::{both, data_priority};
 use crate::text::error::{Checked, Problem};
+use crate::text::keys::{Written, keys, kinds, names};
 use crate::text::quantity::Size;
 
-/// `[switch.scheduler]`
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Scheduler {
-    pub kind: SchedulerKind,
-    /// By priority.
-    pub weights: Option<Spanned<BTreeMap<String, Spanned<u32>>>>,
-    /// By priority.
-    pub quanta: Option<Spanned<BTreeMap<String, Spanned<Size>>>>,
-    pub quantum: Option<Spanned<Size>>,
-    pub strict: Option<Spanned<Vec<Spanned<u8>>>>,
+const SHARES: (&str, &str) = (
+    "strict priority has no parameters",
+    "remove it, or set kind = \"dwrr\"",
+);
+
+type Weights = BTreeMap<String, Spanned<u32>>;
+type Quanta = BTreeMap<String, Spanned<Size>>;
+type Priorities = Vec<Spanned<u8>>;
+
+kinds! { Weights = "table of numbers", Quanta = "table of sizes" }
+
+keys! {
+    /// `[switch.scheduler]`
+    pub(crate) Scheduler at "switch.scheduler" for () {
+        ! kind: SchedulerKind "`\"strict\"` priority, or `\"dwrr\"`: deficit weighted round robin";
+        weights: Weights = ["-"] "share of each priority that takes turns: `{ 0 = 2, 1 = 1, 2 = 1 }`" idle SHARES;
+        quantum: Size = [QUANTUM] "bytes of a turn for each unit of weight" from "the ECN♯ authors' code" idle SHARES;
+        quanta: Quanta = ["-"] "instead of weights, bytes of a turn: `{ 0 = \"3000B\", 1 = \"1500B\" }`" idle SHARES;
+        strict: Priorities = ["none"]
+            "priorities served before those that take turns, the higher number first: `[4, 5]`" idle SHARES;
+    }
 }
 
-/// How the priorities of a port share it.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum SchedulerKind {
-    Strict,
-    Dwrr,
+names! {
+    /// How the priorities of a port share it.
+    pub(crate) SchedulerKind { Strict = "strict", Dwrr = "dwrr" }
 }
 
 /// A scheduler, and the priorities that have a queue in it.
@@ -42,30 +49,23 @@ pub(crate) struct Scheduled {
 /// Bytes of a quantum for each unit of weight: those of the ECN# authors' code.
 const QUANTUM: u64 = 1500;
 
-/// What `[switch.scheduler]` says.
+/// What `[switch.scheduler]` says, if anything waits for it.
 pub(crate) fn scheduler(
-    file: &Option<Spanned<Scheduler>>,
+    file: &Written<Scheduler>,
     host: &HostConfig,
+    is_used: bool,
 ) -> Checked<Scheduled> {
-    let Some(table) = file else {
+    // Strict priority is what there is without the table, too.
+    let strict =
+        |table: &Spanned<Scheduler>| *table.get_ref().kind.get_ref() == SchedulerKind::Strict;
+    let table = match file.peek() {
+        Some(table) if is_used || strict(table) => file.get(),
+        _ => None,
+    };
+    let Some(table) = table.filter(|table| !strict(table)) else {
         return Ok(strict_priority());
     };
     let file = table.get_ref();
-    if let SchedulerKind::Strict = file.kind {
-        let shares = [
-            file.weights.as_ref().map(Spanned::span),
-            file.quanta.as_ref().map(Spanned::span),
-            file.quantum.as_ref().map(Spanned::span),
-            file.strict.as_ref().map(Spanned::span),
-        ];
-        if let Some(span) = shares.into_iter().flatten().next() {
-            return Problem::new("strict priority has no parameters")
-                .at(span, "this has no effect")
-                .help("remove it, or set kind = \"dwrr\"")
-                .err();
-        }
-        return Ok(strict_priority());
-    }
     let mut params = dwrr::Params {
         quantum: [1; PRIORITIES],
         group: [0; PRIORITIES],
@@ -75,7 +75,7 @@ pub(crate) fn scheduler(
         params.quantum[usize::from(priority)] = quantum;
         priorities |= 1 << priority;
     }
-    for priority in file.strict.iter().flat_map(Spanned::get_ref) {
+    for priority in file.strict.value().into_iter().flatten() {
         let number = of_data(data_priority(priority)?, priority.span(), host)?;
         if priorities >> number & 1 == 1 {
             return Problem::new(format!("priority {number} is served in two ways"))
@@ -102,21 +102,18 @@ fn strict_priority() -> Scheduled {
 /// The bytes of a turn of each priority that takes turns.
 fn quanta(table: &Spanned<Scheduler>, host: &HostConfig) -> Checked<Vec<(u8, u32)>> {
     let file = table.get_ref();
-    match (&file.weights, &file.quanta) {
+    match (file.weights.get(), file.quanta.get()) {
         (Some(weights), Some(quanta)) => both("weights", weights, "quanta", quanta),
         (None, None) => Problem::new("nobody knows who gets how much")
             .at(table.span(), "DWRR needs weights")
             .help("set weights = { 0 = 2, 1 = 1 }: priority 0 gets twice as much as priority 1")
             .err(),
         (Some(weights), None) => {
-            let unit = file
-                .quantum
-                .as_ref()
-                .map_or(QUANTUM, |unit| unit.get_ref().0);
+            let unit = file.quantum.value().map_or(QUANTUM, |unit| unit.0);
             each(weights, host, |weight| u64::from(*weight).checked_mul(unit))
         }
         (None, Some(quanta)) => {
-            if let Some(quantum) = &file.quantum {
+            if let Some(quantum) = file.quantum.get() {
                 return both("quantum", quantum, "quanta", quanta);
             }
             each(quanta, host, |size: &Size| Some(size.0))
@@ -170,12 +167,12 @@ fn of_data(priority: u8, span: std::ops::Range<usize>, host: &HostConfig) -> Che
 /// Every one of `used` has a queue.
 pub(crate) fn check_queues(
     scheduled: &Scheduled,
-    table: &Option<Spanned<Scheduler>>,
+    table: &Written<Scheduler>,
     used: u8,
     entry: std::ops::Range<usize>,
 ) -> Checked<()> {
     let missing = used & !scheduled.priorities;
-    let (Some(table), true) = (table, missing != 0) else {
+    let (Some(table), true) = (table.peek(), missing != 0) else {
         return Ok(());
     };
     let priority = missing.trailing_zeros();

@@ -11,6 +11,7 @@ use super::builder::{Builder, Places, with_rates};
 use crate::limits;
 use crate::text::document::{self, Table, take_tables};
 use crate::text::error::{Checked, Problem, nearest};
+use crate::text::keys::keys;
 use crate::text::name_list::{Expanded, expanded};
 use crate::text::quantity::{DataRate, Duration};
 use crate::topology::{Invalid, Topology, at_most, positive, positive_delay, whole_rate};
@@ -117,14 +118,15 @@ struct Keys {
     delay: Option<Duration>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LinkKeys {
-    a: Spanned<String>,
-    b: Spanned<String>,
-    rate: Option<Spanned<DataRate>>,
-    delay: Option<Spanned<Duration>>,
-    parallel: Option<u32>,
+keys! {
+    /// `[[topology.link]]`
+    pub(crate) LinkKeys at "topology.link" for () {
+        ! a: String "name of one end";
+        ! b: String "name of the other";
+        rate: DataRate = ["that of `[topology]`"] "of each direction";
+        delay: Duration = ["that of `[topology]`"] "one way";
+        parallel: u32 = ["`1`"] "number of such links";
+    }
 }
 
 /// Reads the links, and checks here what the builder would also find but could not place as well.
@@ -157,14 +159,14 @@ fn read(mut table: Table<'_>, places: &mut Places) -> Checked<Explicit> {
                 ));
             Box::new(problem)
         };
-        let rate: Rate = match &link.rate {
+        let rate: Rate = match link.rate.get() {
             Some(rate) => {
                 whole_rate("rate", rate.get_ref().0).map_err(|e| at_link(&e, rate.span()))?;
                 rate.get_ref().0
             }
             None => k.rate.ok_or_else(|| missing("rate"))?.0,
         };
-        let delay: Time = match &link.delay {
+        let delay: Time = match link.delay.get() {
             Some(delay) => {
                 positive_delay("delay", delay.get_ref().0)
                     .map_err(|e| at_link(&e, delay.span()))?;
@@ -172,6 +174,7 @@ fn read(mut table: Table<'_>, places: &mut Places) -> Checked<Explicit> {
             }
             None => k.delay.ok_or_else(|| missing("delay"))?.0,
         };
+        let parallel = link.parallel.value().copied().unwrap_or(1);
         let (a, b) = (link.a.into_inner(), link.b.into_inner());
         let pair = (a.clone().min(b.clone()), a.clone().max(b.clone()));
         if let Some(first) = pairs.insert(pair, span.clone()) {
@@ -181,7 +184,6 @@ fn read(mut table: Table<'_>, places: &mut Places) -> Checked<Explicit> {
                 .help("remove one; for more links between two switches write `parallel = 2` in the first")
                 .err();
         }
-        let parallel = link.parallel.unwrap_or(1);
         links.push(ExplicitLink {
             a,
             b,

@@ -21,12 +21,13 @@ mod two_switch;
 pub use builder::TopologyBuilder;
 pub use clos::ClosPods;
 pub use dumbbell::Dumbbell;
+pub(crate) use explicit::LinkKeys;
 pub use explicit::{Explicit, ExplicitLink};
 pub use fat_tree::FatTree;
 pub use leaf_spine::LeafSpine;
 pub use parking_lot::ParkingLot;
 pub use single_switch::SingleSwitch;
-pub(crate) use table::topology;
+pub(crate) use table::{FileKeys as TopologyFile, topology};
 pub use two_switch::TwoSwitch;
 
 /// Every value of `builder`, in the order of a list of them.

@@ -1,19 +1,19 @@
 //! `[topology]`: a builder and its parameters, or a file.
 
-use serde::Deserialize;
-
 use super::BUILDERS;
 use super::builder::Places;
 use crate::import::files::Files;
 use crate::text::checks::both;
 use crate::text::document::{Table, read, take_string};
 use crate::text::error::{Checked, Problem, nearest};
+use crate::text::keys::keys;
 use crate::topology::Topology;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileKeys {
-    parallel: Option<u32>,
+keys! {
+    /// `[topology]` with a `file`.
+    pub(crate) FileKeys at "topology" for () {
+        parallel: u32 = ["`1`"] "links there may be between two nodes";
+    }
 }
 
 /// Reads the `[topology]` table and builds what it says.
@@ -31,7 +31,7 @@ pub(crate) fn topology(mut table: Table<'_>, files: &Files) -> Checked<Topology>
     let name = match (file, builder) {
         (Some(file), None) => {
             let keys: FileKeys = read(table, &["file"])?;
-            return files.topology(&file, keys.parallel.unwrap_or(1));
+            return files.topology(&file, keys.parallel.value().copied().unwrap_or(1));
         }
         (Some(file), Some(builder)) => return both("file", &file, "builder", &builder),
         (None, Some(builder)) => builder,

@@ -9,29 +9,37 @@ use super::context::Context;
 use crate::sections::extra_delay::ExtraDelayKey;
 use crate::text::checks;
 use crate::text::error::{Checked, Problem};
+use crate::text::keys::{Written, keys, kinds, names};
 use crate::text::name_list::NameList;
 use crate::text::quantity::{DataRate, Size};
 
-/// Keys of every kind.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Common {
-    pub name: Spanned<String>,
-    pub schemes: Option<Spanned<NameList>>,
-    pub priority: Option<Spanned<u8>>,
-    pub priority_by_size: Option<Spanned<Vec<SizeClass>>>,
-    pub rate_limit: Option<Spanned<DataRate>>,
-    pub offered: Option<Spanned<DataRate>>,
-    pub controlled: Option<Spanned<bool>>,
-    pub record: Option<bool>,
-    pub transport: Option<Spanned<TransportName>>,
-    pub extra_delay: Option<Spanned<ExtraDelayKey>>,
+type SizeClasses = Vec<SizeClass>;
+
+keys! {
+    /// Keys of every kind.
+    pub(crate) Common at "traffic" for () {
+        ! name: String "what results call it";
+        schemes: NameList = ["all"] "only in these schemes";
+        priority: u8 = [FlowSettings::default().priority] "priority of its data packets";
+        priority_by_size: SizeClasses = ["none"] "other priorities for smaller flows, see below";
+        rate_limit: DataRate = ["line rate"]
+            "upper limit of a flow's sending rate, headers, preamble and gap included";
+        offered: DataRate = ["always a frame"]
+            "of RoCE flows: rate at which the source makes frames, headers, preamble and gap included; a frame that \
+             could not be sent in time waits for the next one, no longer";
+        controlled: bool = ["`true`"] "obeys the scheme's congestion control; if not, PFC only (and RoCE)";
+        transport: TransportName = ["by the scheme"] "TCP needs a window law in the scheme";
+        extra_delay: ExtraDelayKey = ["that of `[host]`"] "delay of its data packets at the receiving host";
+        record: bool = [FlowSettings::default().recorded] "sample its flows into `flow_series`";
+    }
 }
+
+kinds! { SizeClasses = "tables" }
 
 /// An entry of `priority_by_size`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SizeClass {
+pub(crate) struct SizeClass {
     pub upto: Spanned<Size>,
     pub priority: Spanned<u8>,
 }
@@ -49,12 +57,9 @@ pub(super) const COMMON_KEYS: [&str; 10] = [
     "extra_delay",
 ];
 
-/// What carries the flows of an entry.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum TransportName {
-    Roce,
-    Tcp,
+names! {
+    /// What carries the flows of an entry.
+    pub(crate) TransportName { Roce = "roce", Tcp = "tcp" }
 }
 
 /// What the flows of an entry have in common. What depends on the scheme is checked if the entry takes
@@ -65,15 +70,15 @@ pub(super) fn settings(
     context: &Context<'_>,
 ) -> Checked<FlowSettings> {
     let mut settings = FlowSettings::default();
-    if let Some(priority) = &common.priority {
+    if let Some(priority) = common.priority.get() {
         settings.priority = data_priority(priority, context)?;
     }
-    if let Some(classes) = &common.priority_by_size {
+    if let Some(classes) = common.priority_by_size.get() {
         settings.by_size = by_size(classes, context)?;
     }
     settings.transport = transport(common, part, context)?;
     let is_tcp = part && settings.transport == Transport::Tcp;
-    if let Some(offered) = common.offered.as_ref().filter(|_| is_tcp) {
+    if let Some(offered) = common.offered.peek().filter(|_| is_tcp) {
         return Problem::new("`offered` has no effect")
             .at(offered.span(), format!("these flows are TCP in scheme `{}`", context.scheme))
             .help("remove it, set transport = \"roce\", or leave this entry out of that scheme by `schemes`")
@@ -90,7 +95,7 @@ pub(super) fn settings(
         ("rate_limit", &common.rate_limit, &mut settings.rate_limit),
         ("offered", &common.offered, &mut settings.offered),
     ] {
-        if let Some(rate) = rate {
+        if let Some(rate) = Written::get(rate) {
             if rate.get_ref().0 == Rate::ZERO {
                 return Problem::new(format!("`{key}` is zero"))
                     .at(rate.span(), "nothing would be sent")
@@ -99,15 +104,15 @@ pub(super) fn settings(
             *slot = Some(rate.get_ref().0);
         }
     }
-    settings.controlled = common.controlled.as_ref().is_none_or(|it| *it.get_ref());
-    settings.recorded = common.record.unwrap_or(settings.recorded);
+    settings.controlled = common.controlled.value().is_none_or(|it| *it);
+    settings.recorded = common.record.value().copied().unwrap_or(settings.recorded);
     Ok(settings)
 }
 
 /// PIAS tags every segment of a TCP flow: no other key may.
 fn pias_alone(common: &Common) -> Checked<()> {
-    let priority = common.priority.as_ref().map(|it| ("priority", it.span()));
-    let by_size = common.priority_by_size.as_ref();
+    let priority = common.priority.peek().map(|it| ("priority", it.span()));
+    let by_size = common.priority_by_size.peek();
     let by_size = by_size.map(|it| ("priority_by_size", it.span()));
     let Some((key, span)) = priority.or(by_size) else {
         return Ok(());
@@ -121,8 +126,8 @@ fn pias_alone(common: &Common) -> Checked<()> {
 /// What carries the flows of an entry: what it says, else TCP if that is what the scheme controls.
 /// Flows that obey PFC only are RoCE. An entry without a `part` in the scheme may be TCP whatever that has.
 fn transport(common: &Common, part: bool, context: &Context<'_>) -> Checked<Transport> {
-    let uncontrolled = common.controlled.as_ref().filter(|it| !*it.get_ref());
-    let Some(said) = &common.transport else {
+    let uncontrolled = common.controlled.peek().filter(|it| !*it.get_ref());
+    let Some(said) = common.transport.get() else {
         return Ok(match uncontrolled {
             Some(_) => Transport::Roce,
             None if !part => Transport::Tcp,
@@ -172,11 +177,11 @@ pub(super) fn without_priorities(
     sized: bool,
     common: &Common,
 ) -> Checked<()> {
-    let by_size = common.priority_by_size.as_ref();
+    let by_size = common.priority_by_size.peek();
     let by_size = by_size
         .filter(|_| from_file || !sized)
         .map(|it| ("priority_by_size", it.span()));
-    let priority = common.priority.as_ref().filter(|_| from_file);
+    let priority = common.priority.peek().filter(|_| from_file);
     let Some((key, span)) = priority.map(|it| ("priority", it.span())).or(by_size) else {
         return Ok(());
     };

@@ -76,7 +76,7 @@ pub(crate) fn entry(written: Written, context: &Context<'_>) -> Checked<Entry> {
 }
 
 fn takes_part(common: &Common, context: &Context<'_>) -> Checked<bool> {
-    let Some(schemes) = &common.schemes else {
+    let Some(schemes) = common.schemes.get() else {
         return Ok(true);
     };
     for name in &schemes.get_ref().0 {

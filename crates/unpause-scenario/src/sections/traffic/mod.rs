@@ -13,6 +13,7 @@ mod on_off;
 mod permutation;
 mod poisson;
 
+pub(crate) use common::Common;
 pub(crate) use context::Context;
 pub(crate) use entry::{Written, entry, read_entry, set_has_effect};
 pub use kind::TrafficKind;

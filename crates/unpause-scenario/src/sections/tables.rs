@@ -1,0 +1,41 @@
+//! What is said of the keys of each table that has no file for each value of one of its keys.
+
+use super::file::{File, Report};
+use super::host::Host;
+use super::pfc::Pfc;
+use super::pias::Pias;
+use super::probes::ProbeKeys;
+use super::scheme::SchemeKeys;
+use super::sweep::SweepKeys;
+use super::switch::{Cioq, InputQueued, Pipeline, Scheduler, SharedMemory, Switch};
+use super::tcp::Tcp;
+use super::topology::{LinkKeys, TopologyFile};
+use super::traffic::Common;
+use crate::text::keys::{Key, Keys};
+
+/// The tables of a scenario file, by the paths of their keys, and these; of the file itself the path is empty.
+pub fn sections() -> Vec<(&'static str, Vec<Key>)> {
+    fn keys<P: Default, K: Keys<P>>() -> Vec<Key> {
+        K::keys(&P::default())
+    }
+    vec![
+        ("", keys::<_, File>()),
+        ("topology", keys::<_, TopologyFile>()),
+        ("topology.link", keys::<_, LinkKeys>()),
+        ("host", keys::<_, Host>()),
+        ("tcp", keys::<_, Tcp>()),
+        ("pias", keys::<_, Pias>()),
+        ("switch", keys::<_, Switch>()),
+        ("switch.scheduler", keys::<_, Scheduler>()),
+        ("switch.pipeline", keys::<_, Pipeline>()),
+        ("switch.pipeline.shared", keys::<_, SharedMemory>()),
+        ("switch.cioq", keys::<_, Cioq>()),
+        ("switch.input_queued", keys::<_, InputQueued>()),
+        ("pfc", keys::<_, Pfc>()),
+        ("scheme", keys::<_, SchemeKeys>()),
+        ("traffic", keys::<_, Common>()),
+        ("probes", keys::<_, ProbeKeys>()),
+        ("sweep", keys::<_, SweepKeys>()),
+        ("report", keys::<_, Report>()),
+    ]
+}

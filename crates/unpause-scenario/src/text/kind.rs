@@ -1,0 +1,60 @@
+//! What kinds of values there are.
+
+use serde_spanned::Spanned;
+
+/// A type of values.
+pub(crate) trait Kind {
+    /// What documents call it.
+    const KIND: &'static str;
+}
+
+/// The kind of a key whose value is a table.
+pub(crate) const TABLE: &str = "table";
+
+macro_rules! kinds {
+    ($($T:ty = $text:expr),+ $(,)?) => {
+        $(impl $crate::text::kind::Kind for $T {
+            const KIND: &'static str = $text;
+        })+
+    };
+}
+
+kinds! {
+    super::quantity::Duration = "time",
+    super::quantity::DataRate = "rate",
+    super::quantity::Size = "size",
+    super::quantity::Ratio = "ratio",
+    super::name_list::NameList = "names",
+    bool = "`true`, `false`",
+    u8 = "number",
+    u16 = "number",
+    u32 = "number",
+    u64 = "number",
+    f64 = "number",
+    String = "text",
+    Vec<u32> = "numbers",
+    Vec<Spanned<u8>> = "numbers",
+    Vec<String> = "texts",
+    Vec<Spanned<String>> = "texts",
+    Vec<Spanned<super::quantity::Size>> = "sizes",
+}
+
+/// An enum of the values of a key, by their names.
+macro_rules! names {
+    ($(#[$meta:meta])* $vis:vis $Name:ident {
+        $First:ident = $first:literal $(, $Variant:ident = $text:literal)* $(,)?
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+        $vis enum $Name {
+            #[serde(rename = $first)] $First,
+            $(#[serde(rename = $text)] $Variant,)*
+        }
+
+        impl $crate::text::kind::Kind for $Name {
+            const KIND: &'static str = concat!("`\"", $first, "\"`" $(, ", `\"", $text, "\"`")*);
+        }
+    };
+}
+
+pub(crate) use {kinds, names};
