@@ -230,6 +230,60 @@ fn delayed_acks_do_not_delay_the_news_of_a_loss() {
     ");
 }
 
+/// CUBIC keeps 0.7 of the window that lost a packet (RFC 9438, 4.6), where NewReno keeps half. Of 11 segments
+/// 7.7: with the eight duplicate ACKs, 15 segments may be beyond the last one acknowledged while the loss is
+/// repaired.
+#[test]
+fn cubic_keeps_seven_tenths_after_a_loss() {
+    let (text, _) = transcript(&pair(cubic(window(10)), 20 * MSS, &[1], &[]));
+    assert_snapshot!(text, @r"
+          0.000 us  1 > 2  SYN
+         20.102 us  2 > 1  SYN-ACK
+         40.205 us  1 > 2  data 0..1400
+         41.368 us  1 > 2  data 1400..2800  dropped
+         42.531 us  1 > 2  data 2800..4200
+         43.694 us  1 > 2  data 4200..5600
+         44.858 us  1 > 2  data 5600..7000
+         46.021 us  1 > 2  data 7000..8400
+         47.184 us  1 > 2  data 8400..9800
+         48.347 us  1 > 2  data 9800..11200
+         49.510 us  1 > 2  data 11200..12600
+         50.674 us  1 > 2  data 12600..14000
+         62.531 us  2 > 1  ack 1400
+         64.858 us  2 > 1  ack 1400
+         66.021 us  2 > 1  ack 1400
+         67.184 us  2 > 1  ack 1400
+         68.347 us  2 > 1  ack 1400
+         69.510 us  2 > 1  ack 1400
+         70.674 us  2 > 1  ack 1400
+         71.837 us  2 > 1  ack 1400
+         73.000 us  2 > 1  ack 1400
+         82.634 us  1 > 2  data 14000..15400
+         83.797 us  1 > 2  data 15400..16800
+         84.960 us  1 > 2  data 16800..18200
+         86.123 us  1 > 2  data 18200..19600
+         87.286 us  1 > 2  data 1400..2800
+         91.939 us  1 > 2  data 19600..21000
+         93.102 us  1 > 2  data 21000..22400
+        104.960 us  2 > 1  ack 1400
+        106.123 us  2 > 1  ack 1400
+        107.286 us  2 > 1  ack 1400
+        108.450 us  2 > 1  ack 1400
+        109.613 us  2 > 1  ack 19600
+        114.266 us  2 > 1  ack 21000
+        115.429 us  2 > 1  ack 22400
+        125.062 us  1 > 2  data 22400..23800
+        126.226 us  1 > 2  data 23800..25200
+        127.389 us  1 > 2  data 25200..26600
+        128.552 us  1 > 2  data 26600..28000
+        147.389 us  2 > 1  ack 23800
+        148.552 us  2 > 1  ack 25200
+        149.715 us  2 > 1  ack 26600
+        150.878 us  2 > 1  ack 28000
+    complete: 150.8784us, ideal 84.632us; sent again 1, timeouts 0
+    ");
+}
+
 /// RFC 3168: ECE from the mark until the segment with CWR, which follows the cut.
 #[test]
 fn classic_ecn_echoes_until_cwr() {

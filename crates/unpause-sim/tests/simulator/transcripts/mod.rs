@@ -8,6 +8,7 @@ mod pcn;
 mod pfc;
 mod qcn;
 mod qcn_inputs;
+mod swift;
 mod timely;
 
 use insta::assert_snapshot;
