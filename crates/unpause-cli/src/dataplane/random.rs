@@ -14,6 +14,8 @@ use super::tape::{Place, Tape};
 const PORTS: [u16; 4] = [0, 1, 64, 127];
 /// A queue grows no longer.
 const LONGEST: usize = 300;
+/// The first queue has a quarter of all packets and never fewer than this, so that it persists for ever.
+const STANDING: usize = 16;
 /// Of 100,000 steps, so many are silences: 10^6 packets take the clock of 2^32 ticks round once.
 const SILENCES: u64 = 70;
 /// The longest silence, a little less than 2^32 ns, which the clock survives.
@@ -43,7 +45,8 @@ impl Source {
         if self.below(100_000) < SILENCES {
             self.now += 3_000_000_000 + self.below(LONGEST_SILENCE_NS - 3_000_000_045);
         }
-        let lane = self.below(self.lanes.len() as u64) as usize;
+        let lanes = self.lanes.len() as u64;
+        let lane = self.below(lanes + lanes / 4).saturating_sub(lanes / 4) as usize;
         if self.below(200) == 0 {
             self.lanes[lane].arrivals = 25 + self.below(40);
         }
@@ -93,7 +96,10 @@ pub fn random(run: &Run, packets: u64, seed: u64, out: &Path) -> Result<Counts, 
                 _ => 2,
             };
             tape.arrive(now, place, bytes, ecn);
-        } else if !paused && tape.depart(now, place)?.is_some() {
+        } else if !paused
+            && (index > 0 || tape.waiting(place) > STANDING)
+            && tape.depart(now, place)?.is_some()
+        {
             left -= 1;
         }
     }
