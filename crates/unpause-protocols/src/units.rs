@@ -302,6 +302,8 @@ mod tests {
         let rate = Rate::from_gbps(40);
         assert_eq!(Rate::of(1_000_000, rate.time_for(1_000_000)), rate);
         assert_eq!(Rate::of(1, Time::ZERO), Rate::ZERO);
+        // More than can be said.
+        assert_eq!(Rate::of(u64::MAX, Time::from_ps(1)).as_bps(), u64::MAX);
     }
 
     #[test]

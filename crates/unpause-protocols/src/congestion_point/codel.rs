@@ -264,6 +264,32 @@ mod tests {
         assert_eq!(late[10..], [3110, 3210, 3280]);
     }
 
+    /// To the tick: 16 intervals after the last mark was due.
+    #[test]
+    fn an_episode_is_past_after_sixteen_intervals() {
+        for (since, count) in [(1599, 5), (1600, 1), (1601, 1)] {
+            let mut codel = codel(fine(10, 100));
+            (codel.count, codel.next_mark) = (5, 4000);
+            codel.start(4000 + since);
+            assert_eq!((codel.count, codel.count_at_start), (count, count));
+        }
+        // The rate is taken up from two marks on.
+        for (grown, count) in [(1, 1), (2, 2)] {
+            let mut codel = codel(fine(10, 100));
+            (codel.count, codel.count_at_start) = (7 + grown, 7);
+            codel.start(1);
+            assert_eq!(codel.count, count);
+        }
+    }
+
+    #[test]
+    fn the_simulations_have_their_own_target_and_interval() {
+        let params = Params::simulation();
+        let times = (params.target, params.interval);
+        assert_eq!(times, (Time::from_us(10), Time::from_us(240)));
+        assert_eq!(params.clock_shift, Params::default().clock_shift);
+    }
+
     #[test]
     fn the_clock_ticks_in_1024_nanoseconds() {
         // 85 us and 200 us are 83 and 195 ticks.

@@ -266,6 +266,19 @@ mod tests {
     }
 
     #[test]
+    fn only_the_standards_mode_watches_an_output() {
+        let modes = [
+            (Mode::OutputArrival, false, Selection::Arrived),
+            (Mode::InputArrival, true, Selection::Arrived),
+            (Mode::InputOccupancyDet, true, Selection::Largest),
+            (Mode::InputOccupancyRand, true, Selection::RandomUnit),
+        ];
+        for (mode, at_input, selection) in modes {
+            assert_eq!((mode.at_input(), mode.selection()), (at_input, selection));
+        }
+    }
+
+    #[test]
     fn intervals_follow_the_table() {
         let (cp, _) = cp(Params::default());
         let table = [
