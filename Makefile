@@ -15,7 +15,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .PHONY: help demo test test-rust test-python lint install format docs clean
 .PHONY: bench bench-mechanisms bench-peers bench-linear bench-gate bench-gate-update
-.PHONY: vopr vopr-kill vopr-mutations soak loom mutants validate-ns3 validate-ns3-update
+.PHONY: vopr vopr-kill vopr-mutations soak loom tsan mutants validate-ns3 validate-ns3-update
 .PHONY: fuzz fuzz-ci fuzz-build site dataplane
 .DEFAULT_GOAL := help
 
@@ -38,6 +38,7 @@ help:
 	@echo "make vopr-mutations  break the engine on purpose: which check notices, and how soon"
 	@echo "make soak      the same on all cores until Ctrl-C, or for SECONDS=3600"
 	@echo "make loom      what threads share, in every interleaving"
+	@echo "make tsan      runs on several threads under ThreadSanitizer"
 	@echo "make mutants   share of mutants of the mechanisms that tests catch; SHARD=0/8"
 	@echo "make dataplane real packets through programs of a switch pipeline (DPDK, from Debian's packages)"
 	@echo "make fuzz      fuzz everything that reads files; MINUTES=10 for each of TARGETS=\"cdf scenario …\""
@@ -143,6 +144,13 @@ soak:
 # Barrier and mail of the engine under loom.
 loom:
 	RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test -p unpause-sim --lib loom_
+
+# Runs of the engine on several threads under ThreadSanitizer, with a standard library built for it: needs its
+# source (rustup component add rust-src).
+tsan:
+	RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=thread CARGO_TARGET_DIR=target/tsan PROPTEST_CASES=4 \
+	  cargo test -Zbuild-std --target $$(rustc -vV | sed -n 's/^host: //p') \
+	  --package unpause-sim --test simulator -- threads
 
 # Needs cargo-mutants; .cargo/mutants.toml says what is tested. A shard is part of all mutants.
 SHARD ?= 0/1
