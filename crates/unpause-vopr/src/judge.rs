@@ -346,7 +346,10 @@ pub fn with_every_probe(config: &Config) -> Config {
     config.probes.packets = config.probes.ports.clone();
     config.probes.packet_flows.clear();
     config.probes.pauses = true;
-    let interval = config.stop.as_ps() / 37 + 1;
+    // With a sample at the very end, if the time can be divided so.
+    let stop = config.stop.as_ps();
+    let samples = (20..=40).rev().find(|it| stop.is_multiple_of(*it));
+    let interval = samples.map_or(stop / 37 + 1, |samples| stop / samples);
     config.probes.interval = unpause_protocols::units::Time::from_ps(interval);
     config.probes.flow_interval = None;
     set_recorded(&mut config, true);

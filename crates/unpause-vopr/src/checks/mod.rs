@@ -4,6 +4,7 @@ mod limits;
 mod packets;
 mod pfc;
 mod replay;
+mod service;
 mod totals;
 
 use unpause_sim::config::{Config, NodeId, NodeKind, PortId, SwitchModel};
@@ -16,7 +17,7 @@ pub type Answer = Result<(), String>;
 pub type Check = fn(&Config, &Results) -> Answer;
 
 /// All checks of results, by name.
-pub const CHECKS: [(&str, Check); 18] = [
+pub const CHECKS: [(&str, Check); 22] = [
     ("conservation", totals::conservation),
     ("flows", totals::flows),
     ("ideal", totals::no_faster_than_ideal),
@@ -32,7 +33,11 @@ pub const CHECKS: [(&str, Check); 18] = [
     ("order", packets::order),
     ("delivery", replay::delivery),
     ("limits", replay::limits),
+    ("again", replay::again),
+    ("service", service::service),
     ("held", pfc::held),
+    ("emptied", pfc::emptied),
+    ("refresh", pfc::refresh),
     ("xon", pfc::xon),
     ("beyond_xoff", pfc::beyond_xoff),
 ];
@@ -77,6 +82,13 @@ fn ports(config: &Config) -> Vec<Port> {
 
 fn is_host(config: &Config, node: NodeId) -> bool {
     config.fabric.nodes[node as usize] == NodeKind::Host
+}
+
+/// True if every packet of the run is recorded.
+fn records_all(config: &Config) -> bool {
+    let probes = &config.probes;
+    let has = |port: &Port| probes.packets.contains(&(port.node, port.number));
+    probes.packet_flows.is_empty() && ports(config).iter().all(has)
 }
 
 /// Bytes of the largest packet on the wire, with framing.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, FullQueue, NodeId, PfcThreshold, PortId, SwitchModel};
-use unpause_sim::results::{PauseRecord, PortSample, Results};
+use unpause_sim::results::{PacketKind, PauseRecord, PortSample, Results};
 
-use super::{Answer, is_host, largest, ports};
+use super::{Answer, Port, is_host, largest, ports, records_all};
 
 type Queue = (NodeId, PortId, u8);
 
@@ -38,6 +38,99 @@ pub fn held(config: &Config, results: &Results) -> Answer {
             "at {time} the ingresses of switch {node} hold {ingress} B of priority {priority}, {egress} B \
              wait at its egresses"
         )),
+    }
+}
+
+/// What has come to a switch, and was made there, has left, was dropped, or is still there: at the end of the
+/// run no ingress holds more than that.
+pub fn emptied(config: &Config, results: &Results) -> Answer {
+    if !records_all(config) {
+        return Ok(());
+    }
+    let mut held: BTreeMap<NodeId, i64> = BTreeMap::new();
+    let ports = ports(config);
+    let peers: BTreeMap<_, NodeId> = ports
+        .iter()
+        .map(|port| ((port.node, port.number), port.peer))
+        .collect();
+    let end = results.totals.simulated;
+    for packet in results.packets.iter().filter(|p| p.kind != PacketKind::Pfc) {
+        *held.entry(packet.node).or_default() -= 1;
+        if packet.arrival < end {
+            let peer = peers[&(packet.node, packet.port)];
+            *held.entry(peer).or_default() += 1;
+        }
+    }
+    for row in &results.ports {
+        let held = held.entry(row.node).or_default();
+        *held += row.cnm_packets as i64;
+        *held -= row.dropped_packets as i64;
+    }
+    let cell = match &config.switch.model {
+        SwitchModel::Cioq(cioq) => u64::from(cioq.cell_bytes),
+        _ => 1,
+    };
+    // In whole cells.
+    let most = largest(config).div_ceil(cell) * cell;
+    let mut ingress: BTreeMap<NodeId, u64> = BTreeMap::new();
+    for sample in results.port_series.iter().filter(|it| it.time == end) {
+        *ingress.entry(sample.node).or_default() += sample.ingress_bytes;
+    }
+    for (node, bytes) in ingress.into_iter().filter(|it| !is_host(config, it.0)) {
+        let packets = held.get(&node).copied().unwrap_or(0);
+        if i128::from(bytes) > i128::from(packets) * i128::from(most) {
+            return Err(format!(
+                "at the end switch {node} has {packets} packets, its ingresses hold {bytes} B"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A PAUSE is repeated, or ended by an XON, before it has run out: half of it after the last one, and behind
+/// a frame under way.
+pub fn refresh(config: &Config, results: &Results) -> Answer {
+    let pfc = &config.switch.pfc;
+    let several = config.switch.lossless.count_ones() > 1;
+    // Of several priorities, one for every arrival of another can hold an XON up.
+    if !records_all(config) || (several && pfc.params.mode == pfc::PauseMode::Ns3Rdma) {
+        return Ok(());
+    }
+    let framing = u64::from(config.fabric.framing_bytes);
+    let frames = largest(config) + 16 * (64 + framing);
+    let ports: BTreeMap<(NodeId, PortId), Port> = ports(config)
+        .into_iter()
+        .map(|port| ((port.node, port.number), port))
+        .collect();
+    let mut due: BTreeMap<Queue, Time> = BTreeMap::new();
+    let late = |(node, port, priority): Queue, due: Time| {
+        let what = format!(
+            "the PAUSE of priority {priority} that switch {node} has sent by port {port} is neither repeated \
+             nor ended by {due}"
+        );
+        Err(what)
+    };
+    for packet in &results.packets {
+        let Some(frame) = packet.pfc else { continue };
+        let port = ports[&(packet.node, packet.port)];
+        for priority in (0..8).filter(|it| frame.priorities >> it & 1 == 1) {
+            let queue = (packet.node, packet.port, priority);
+            if let Some(due) = due.remove(&queue).filter(|due| *due < packet.time) {
+                return late(queue, due);
+            }
+            if frame.pause > Time::ZERO {
+                let repeated = packet
+                    .time
+                    .saturating_add(pfc.params.refresh_interval(frame.pause));
+                let behind = Time::from_ps(frames * port.ps_per_byte);
+                due.insert(queue, repeated.saturating_add(behind));
+            }
+        }
+    }
+    let mut due = due.into_iter();
+    match due.find(|(_, due)| *due < results.totals.simulated) {
+        Some((queue, due)) => late(queue, due),
+        None => Ok(()),
     }
 }
 

@@ -8,14 +8,7 @@ use unpause_sim::config::{Config, NodeId};
 use unpause_sim::results::{FlowRecord, PacketKind, PacketRecord, Results};
 use unpause_sim::traffic::{TrafficSpec, Transport};
 
-use super::{Answer, is_host, ports};
-
-/// True if every packet of the run is recorded.
-fn records_all(config: &Config) -> bool {
-    let probes = &config.probes;
-    let has = |port: &super::Port| probes.packets.contains(&(port.node, port.number));
-    probes.packet_flows.is_empty() && ports(config).iter().all(has)
-}
+use super::{Answer, is_host, ports, records_all};
 
 /// Packets by flow that have come to their destination by the end, in order of arrival.
 fn arrived<'r>(config: &Config, results: &'r Results) -> BTreeMap<u32, Vec<&'r PacketRecord>> {
@@ -148,6 +141,45 @@ fn is_known_to_the_end(config: &Config, flow: &FlowRecord) -> bool {
         _ => true,
     };
     flow.fct.is_none() && never_stops
+}
+
+/// A RoCE flow sends its packets one after the other, and goes back only after a NAK of its own or a timeout.
+pub fn again(config: &Config, results: &Results) -> Answer {
+    if !records_all(config) {
+        return Ok(());
+    }
+    let mut naks: BTreeMap<u32, Time> = BTreeMap::new();
+    for (flow, packets) in arrived(config, results) {
+        let nak = packets.iter().find(|it| it.kind == PacketKind::Nak);
+        naks.extend(nak.map(|nak| (flow, nak.arrival)));
+    }
+    let mut next: BTreeMap<u32, u32> = BTreeMap::new();
+    for packet in &results.packets {
+        if packet.kind != PacketKind::Data || packet.node != packet.src {
+            continue;
+        }
+        let next = next.entry(packet.flow).or_default();
+        if packet.seq > *next {
+            return Err(format!(
+                "flow {} sends packet {} at {}, but never {next}",
+                packet.flow, packet.seq, packet.time
+            ));
+        }
+        let may = || {
+            let nak = naks
+                .get(&packet.flow)
+                .is_some_and(|nak| *nak <= packet.time);
+            nak || results.flows[packet.flow as usize].timeouts > 0
+        };
+        if packet.seq < *next && !may() {
+            return Err(format!(
+                "flow {} sends packet {} again at {}, without a NAK or a timeout",
+                packet.flow, packet.seq, packet.time
+            ));
+        }
+        *next = (*next).max(packet.seq + 1);
+    }
+    Ok(())
 }
 
 /// No flow sends faster than its `rate_limit`, nor than its source makes frames: what it sent before a

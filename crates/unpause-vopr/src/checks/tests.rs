@@ -1,8 +1,9 @@
 //! Each check answers for what it is there for: results are made wrong on purpose.
 
+use unpause_protocols::scheduler::{self, dwrr};
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{Config, FullQueue, PipelineConfig, SwitchModel};
-use unpause_sim::results::{Deadlock, PauseRecord, Results};
+use unpause_sim::results::{Deadlock, PacketRecord, PauseRecord, Results};
 use unpause_sim::traffic::TrafficSpec;
 
 use super::CHECKS;
@@ -31,10 +32,42 @@ to = 'H0'
 size = '30KB'
 ";
 
+/// Two priorities without PFC that take turns, and queues that are never empty.
+const TURNS: &str = "duration = '50us'
+[topology]
+builder = 'single-switch'
+hosts = 3
+rate = '10Gbps'
+delay = '1us'
+[switch]
+lossless = []
+[switch.scheduler]
+kind = 'dwrr'
+weights = { 1 = 1, 2 = 3 }
+[[scheme]]
+name = 'none'
+[[traffic]]
+name = 'a'
+kind = 'flow'
+from = 'H1'
+to = 'H0'
+priority = 1
+[[traffic]]
+name = 'b'
+kind = 'flow'
+from = 'H2'
+to = 'H0'
+priority = 2
+";
+
 fn measured() -> (Config, Results) {
+    measure(SCENARIO)
+}
+
+fn measure(scenario: &str) -> (Config, Results) {
     let case = Case {
         seed: 1,
-        document: SCENARIO.parse().unwrap(),
+        document: scenario.parse().unwrap(),
         files: Default::default(),
     };
     let directory = tempfile::tempdir().unwrap();
@@ -140,6 +173,30 @@ fn wrong_packets_and_limits_fail_their_checks() {
             let pause = r.pauses.iter_mut().find(|pause| pause.node == 1);
             pause.unwrap().end = r.totals.simulated;
         }),
+        ("again", |_, r| {
+            let first = r.packets.iter_mut().find(|p| p.node == 1 && p.seq == 1);
+            first.unwrap().seq = 2;
+        }),
+        ("again", |_, r| {
+            let next = r.packets.iter_mut().find(|p| p.node == 1 && p.seq == 1);
+            next.unwrap().seq = 0;
+        }),
+        ("emptied", |_, r| {
+            let last = r.port_series.last_mut().unwrap();
+            assert_eq!((last.node, last.time), (4, r.totals.simulated));
+            last.ingress_bytes = 1;
+        }),
+        ("refresh", |_, r| {
+            let pfc = r.packets.iter_mut().find_map(|p| p.pfc.as_mut());
+            pfc.unwrap().pause = Time::from_ns(1);
+        }),
+        ("service", |_, r| {
+            let of_queue = |p: &PacketRecord| p.node == 4 && p.dst == 0 && p.kind.is_data();
+            let at = r.packets.iter().position(of_queue).unwrap();
+            let (before, after) = r.packets.split_at_mut(at + 1);
+            let next = after.iter_mut().find(|p| of_queue(p)).unwrap();
+            std::mem::swap(&mut before[at].flow, &mut next.flow);
+        }),
         ("beyond_xoff", |_, r| {
             let of_switch = r.ports.iter_mut().find(|p| p.node == 4 && p.priority == 3);
             of_switch.unwrap().max_ingress_bytes = 1_000_000;
@@ -153,6 +210,25 @@ fn wrong_packets_and_limits_fail_their_checks() {
             lossless.unwrap().dropped_packets = 1;
         }),
     ]);
+}
+
+/// Queues whose configuration says that they share in another way.
+#[test]
+fn turns_that_are_not_those_of_the_weights_are_seen() {
+    let (config, results) = measure(TURNS);
+    assert_eq!(failing(&config, &results), Vec::<&str>::new());
+    let wrongs: [fn(&mut dwrr::Params); 2] = [
+        |params| params.group[1] = 1,
+        |params| params.quantum.swap(1, 2),
+    ];
+    for wrong in wrongs {
+        let mut config = config.clone();
+        let scheduler::Config::Dwrr(params) = &mut config.switch.scheduler else {
+            panic!("queues take turns")
+        };
+        wrong(params);
+        assert_eq!(failing(&config, &results), ["service"]);
+    }
 }
 
 type Wrong = fn(&mut Config, &mut Results);
