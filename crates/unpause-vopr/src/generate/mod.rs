@@ -69,9 +69,10 @@ fn variable(sketch: &mut Sketch) -> (String, Vec<String>) {
     if sketch.model == "shared-buffer" {
         keys.push("switch.lossy_queue");
     }
-    let sent = sketch.document["traffic"].as_array();
-    let sent = sent.and_then(|entries| entries.first()?.get("size"));
-    if sent.is_some() {
+    let first = sketch.document["traffic"].as_array();
+    let first = first.and_then(|entries| entries.first());
+    // What a scheme sets of an entry that it leaves out is refused.
+    if first.is_some_and(|it| it.get("size").is_some() && it.get("schemes").is_none()) {
         keys.push("traffic.T0.size");
     }
     let key = dice.pick(&keys);

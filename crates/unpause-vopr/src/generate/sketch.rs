@@ -1,6 +1,7 @@
 //! A scenario in the making: what later sections must know of earlier ones.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
 
 use toml::Table;
 use unpause_sim::config::{Config, NodeId, NodeKind};
@@ -44,6 +45,8 @@ pub struct Sketch {
     pub budget: u64,
     /// Hosts can send all the time without going far beyond the budget.
     pub may_be_endless: bool,
+    /// Hosts send to one all the time, and it to them.
+    pub crowded: bool,
     /// Priority of ACKs and CNPs.
     pub control: u8,
     /// Priorities of data, and which are lossless.
@@ -81,6 +84,7 @@ impl Sketch {
             rtt: 1_000_000,
             budget: 1_000,
             may_be_endless: false,
+            crowded: false,
             control: 7,
             priorities: vec![3],
             lossless: vec![3],
@@ -107,10 +111,13 @@ impl Sketch {
             document,
             files: self.files.clone(),
         };
-        let Ok(directory) = tempfile::tempdir() else {
-            return;
+        // Most scenarios have no file yet, and a directory costs as much as a run.
+        let directory = match case.files.is_empty() {
+            true => None,
+            false => tempfile::tempdir().ok(),
         };
-        if let Ok(scenario) = case.compile(directory.path()) {
+        let place = directory.as_ref().map_or(Path::new("."), |it| it.path());
+        if let Ok(scenario) = case.compile(place) {
             let run = &scenario.runs()[0];
             self.read(&run.config, &run.names.nodes);
         }
@@ -173,7 +180,9 @@ impl Sketch {
         let hosts = self.hosts.len().max(1) as u64;
         let at_line_rate = self.budget * self.ps_per_byte.0 / hosts + 1;
         let stretched = at_line_rate * self.dice.between(1, 3);
+        self.crowded = self.dice.percent(10);
         self.duration = match self.dice.weighted(&[(4, 0), (5, 1), (1, 2)]) {
+            _ if self.crowded => stretched,
             0 => stretched,
             1 => stretched.max(self.rtt * self.dice.between(1, 12)),
             _ => stretched.max(self.rtt * self.dice.between(12, 60)),

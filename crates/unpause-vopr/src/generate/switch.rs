@@ -60,7 +60,7 @@ pub fn switch(sketch: &mut Sketch, model: &'static str) {
         if sketch.dice.percent(25) {
             put(&mut switch, "queueing", sketch.dice.pick(&["fifo", "voq"]));
         }
-        if sketch.dice.percent(35) {
+        if sketch.dice.percent(if sketch.crowded { 60 } else { 35 }) {
             put(&mut switch, "scheduler", scheduler(sketch));
         }
     }

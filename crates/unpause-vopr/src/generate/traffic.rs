@@ -19,6 +19,49 @@ const KINDS: [(u64, &str); 7] = [
 
 /// Writes one to four entries, which share the budget.
 pub fn traffic(sketch: &mut Sketch) {
+    let count = match sketch.crowded {
+        true => crowd(sketch),
+        false => entries(sketch),
+    };
+    if !(0..count).any(|number| may_be_tcp(sketch, number as usize)) && sketch.dice.percent(98) {
+        sketch.document.remove("tcp");
+        sketch.document.remove("pias");
+    }
+}
+
+/// Some hosts send to one without end, in every priority there is, and it sends to one of them: its queues
+/// are never empty, and every PAUSE meets frames that come the other way.
+fn crowd(sketch: &mut Sketch) -> u64 {
+    let mut hosts = hosts(sketch, 2);
+    let one = hosts.pop().unwrap_or_default();
+    let back = (vec![one.clone()], vec![hosts[0].clone()]);
+    let mut all = vec![(hosts, vec![one]); sketch.priorities.len()];
+    all.push(back);
+    let span = 8 * sketch.frame * sketch.ps_per_byte.1;
+    for (number, (from, to)) in all.iter().enumerate() {
+        let mut entry = Table::new();
+        put(&mut entry, "name", format!("T{number}"));
+        put(&mut entry, "kind", "flow");
+        match sketch.dice.percent(70) {
+            true => put(&mut entry, "controlled", false),
+            false => put(&mut entry, "transport", "roce"),
+        }
+        let priorities = &sketch.priorities;
+        put(
+            &mut entry,
+            "priority",
+            i64::from(priorities[number % priorities.len()]),
+        );
+        put(&mut entry, "from", from.clone());
+        put(&mut entry, "to", to.clone());
+        let start = sketch.dice.below(span.min(sketch.duration));
+        put(&mut entry, "start", time(start));
+        push(&mut sketch.document, "traffic", entry);
+    }
+    all.len() as u64
+}
+
+fn entries(sketch: &mut Sketch) -> u64 {
     let count = sketch.dice.weighted(&[(4, 1), (4, 2), (2, 3), (1, 4)]);
     for number in 0..count {
         let mut entry = Table::new();
@@ -44,10 +87,7 @@ pub fn traffic(sketch: &mut Sketch) {
         }
         push(&mut sketch.document, "traffic", entry);
     }
-    if !(0..count).any(|number| may_be_tcp(sketch, number as usize)) && sketch.dice.percent(98) {
-        sketch.document.remove("tcp");
-        sketch.document.remove("pias");
-    }
+    count
 }
 
 /// Some scheme makes flows of this entry TCP.
