@@ -155,7 +155,7 @@ fn build(root: &Path, mutations: &[Mutation], directory: &Path) -> io::Result<Pa
 fn switch() -> String {
     format!(
         "
-#[allow(missing_docs)]
+/// True if the mutation of this name is on.
 pub fn mutated(name: &str) -> bool {{
     extern crate std;
     static ON: std::sync::OnceLock<Option<std::string::String>> = std::sync::OnceLock::new();
