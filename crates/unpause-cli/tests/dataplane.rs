@@ -131,14 +131,22 @@ fn accuracy_is_a_table_over_parameters() {
     let args = ["random", "it.toml", "--scheme", "ECN#", "--packets", "5000"];
     let args = [&args[..], &["--out", "a.seq"]].concat();
     said(&unpause(place.path(), &args));
-    said(&unpause(place.path(), &["accuracy", "a.seq", "--out", "a.csv"]));
+    said(&unpause(
+        place.path(),
+        &["accuracy", "a.seq", "--out", "a.csv"],
+    ));
     let table = fs::read_to_string(place.path().join("a.csv")).unwrap();
-    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split(',').collect()).collect();
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .map(|line| line.split(',').collect())
+        .collect();
     assert_eq!(rows.len(), 1 + 14 * 3);
     for row in &rows[1..] {
         let number = |column: &str| {
             let index = rows[0].iter().position(|name| *name == column);
-            row[index.expect("a column")].parse::<i64>().expect("a number")
+            row[index.expect("a column")]
+                .parse::<i64>()
+                .expect("a number")
         };
         assert_eq!((row[0], number("packets")), ("a", 5000));
         // Packets that both mark, counted from either side.
