@@ -68,13 +68,27 @@ fn keys(keys: &[Key]) -> String {
             "" => String::new(),
             origin => format!(" (default from {origin})"),
         };
-        let (name, default) = (key.name, &key.default);
-        format!("    {name:20} {default:14} {}{origin}\n", key.description)
+        let default = plain(&key.default.to_string());
+        let text = plain(key.description) + &plain(&origin);
+        format!("    {:21} {default:14} {text}\n", key.name)
     };
     let lines = keys
         .iter()
         .filter(|key| !key.description.starts_with("[below]"));
-    lines.map(line).collect::<String>().replace('`', "")
+    lines.map(line).collect()
+}
+
+/// Markdown as plain text: no marks of code, and of links what they are called.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, link)) = rest.split_once("](") {
+        let (start, name) = before.rsplit_once('[').unwrap_or((before, ""));
+        plain += start;
+        plain += name;
+        rest = link.split_once(')').map_or("", |(_, after)| after);
+    }
+    (plain + rest).replace('`', "")
 }
 
 /// A name, what it is, and its keys below.
