@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import struct
@@ -11,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from unpause.mechanisms import tofino_division
 
 ROOT = Path(__file__).parents[2]
 DATAPLANE = ROOT / "dataplane"
@@ -185,6 +188,98 @@ def test_no_text_crashes_the_reader(tmp_path: Path) -> None:
     if code != 0:
         pytest.skip("the compiler has no sanitizers: the reader is not fuzzed")
     assert "programs" in make("fuzz", tmp_path, SECONDS=2, SEED=7)
+
+
+def block(program: str, name: str) -> tuple[list[list[str]], dict[str, int]]:
+    """The words of an action's instructions, and the widths of metadata."""
+    text = re.sub(";.*", "", spec(program).read_text("utf-8"))
+    body = re.search(rf"action {name} args .*?\{{\n(.*?)\n\}}", text, re.DOTALL)
+    metadata = re.search(r"struct metadata_t \{\n(.*?)\n\}", text, re.DOTALL)
+    assert body is not None
+    assert metadata is not None
+    widths = {
+        f"m.{field}": int(bits) for bits, field in re.findall(r"bit<(\d+)> (\w+)", metadata[1])
+    }
+    return [line.split() for line in body[1].splitlines() if line.split()], widths
+
+
+def execute(program: str, name: str, m: dict[str, int], registers: dict[str, list[int]]) -> None:
+    """An action, by what the instructions mean."""
+    code, widths = block(program, name)
+    labels = {words[0]: at for at, words in enumerate(code) if words[1:2] == [":"]}
+    value = lambda word: m[word] if word in widths else int(word, 0)  # noqa: E731
+    alu = {
+        "mov": lambda _, b: b,
+        "add": lambda a, b: a + b,
+        "sub": lambda a, b: a - b,
+        "or": lambda a, b: a | b,
+        "shl": lambda a, b: a << b,
+        "shr": lambda a, b: a >> b,
+    }
+    tests = {
+        "jmp": lambda: True,
+        "jmpeq": lambda a, b: a == b,
+        "jmpneq": lambda a, b: a != b,
+        "jmplt": lambda a, b: a < b,
+        "jmpgt": lambda a, b: a > b,
+    }
+    at = 0
+    while True:
+        words = code[at][2:] if code[at][1:2] == [":"] else code[at]
+        at += 1
+        match words:
+            case ["return"]:
+                return
+            case ["regrd", field, array, index]:
+                m[field] = registers[array][value(index)] % 2 ** widths[field]
+            case ["regwr", array, index, source]:
+                registers[array][value(index)] = value(source)
+            case [jump, label, *operands] if jump in tests:
+                at = labels[label] if tests[jump](*map(value, operands)) else at
+            case [operation, field, source]:
+                m[field] = alu[operation](m[field], value(source)) % 2 ** widths[field]
+
+
+def past(now: int, due: int) -> bool:
+    return 0 < (now - due) % 2**32 < 2**31
+
+
+@pytest.mark.parametrize("interval", [5, 195, 1000, 97_656, 976_562, 2**31 - 1])
+def test_the_division_of_the_program_is_the_state_machine_s(interval: int) -> None:
+    """Also where no sequence gets: an episode of 65,536 marks, or of 2^32 - 1."""
+    counts = [*range(1, 300), 4095, 4096, 65_535, 65_536, 65_537, 2**29, 2**32 - 2, 2**32 - 1]
+    # T[m] is the quotient by m = 8 to 15 in units of 2^e, the smallest that leave it 7 bits.
+    scale = next(e for e in range(-9, 32) if interval <= 8 * 127 * 2.0**e)
+    table = [0] * 8 + [-int(-interval // (2.0**scale * m)) for m in range(8, 16)]
+    for before, now in itertools.product(counts, [1000, 2**32 - 5]):
+        due = (now - 7) % 2**32
+        m = dict.fromkeys(block("ecn-sharp", "episode_mark")[1], 0)
+        m |= {"m.now": now, "m.pst_interval": interval}
+        m |= {"m.scale_left": max(3 + scale, 0), "m.scale_right": max(-3 - scale, 0)}
+        registers = {"episode": [before << 32 | due], "division": table}
+        execute("ecn-sharp", "episode_mark", m, registers)
+        count = min(before + 1, 2**32 - 1)
+        step = int(tofino_division(interval, [count])[0])
+        assert m["m.mark"] == 1
+        assert registers["episode"] == [count << 32 | (due + step) % 2**32]
+
+
+def test_what_is_due_and_past_is_told_across_the_wrap() -> None:
+    times = [0, 1, 49, 195, 2**31 - 1, 2**31, 2**31 + 1, 2**32 - 195, 2**32 - 49, 2**32 - 1]
+    for now, held in itertools.product(times, times):
+        m = dict.fromkeys(block("ecn-sharp", "deadline_test")[1], 0)
+        m |= {"m.now": now, "m.pst_interval": 49}
+        registers = {"deadline": [held]}
+        execute("ecn-sharp", "deadline_test", m, registers)
+        # 0 stands for none, so a deadline that comes out as 0 is 1.
+        expected = held or (now + 49) % 2**32 or 1
+        assert registers["deadline"] == [expected]
+        assert m["m.detected"] == (held != 0 and past(now, held))
+
+        m |= {"m.mark": 0, "m.pst_interval": 49}
+        registers = {"episode": [3 << 32 | held], "division": [0] * 16}
+        execute("ecn-sharp", "episode_mark", m, registers)
+        assert m["m.mark"] == past(now, held)
 
 
 def unpause(*arguments: object) -> str:
