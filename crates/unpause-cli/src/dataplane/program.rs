@@ -112,7 +112,7 @@ fn ticks(name: &str, time: Time, load: Load, most: u64, why: &str) -> Result<u32
     }
     if ticks == 0 {
         return Err(refuse(format!(
-            "that is no tick of {tick}, so at least half of one"
+            "the clock ticks in {tick}, so at least half of that"
         )));
     }
     Ok(ticks as u32)
@@ -338,7 +338,7 @@ mod tests {
         );
         assert_eq!(
             refused(&params(us(200), us(85), Time::from_ns(511))),
-            "pst_interval is 511ns; that is no tick of 1.024us, so at least half of one"
+            "pst_interval is 511ns; the clock ticks in 1.024us, so at least half of that"
         );
     }
 
