@@ -169,7 +169,7 @@ impl Tape {
         while now < until {
             self.arrive(now, place, LEAST_BYTES, 0);
             self.depart(now, place)?;
-            now = now + EVERY;
+            now += EVERY;
         }
         Ok(())
     }
