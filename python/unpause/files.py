@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from unpause import schema
 from unpause.errors import ResultError
 
-_BATCH = 1 << 17
+_BATCH = 1 << 16
 
 
 class TableFiles(Mapping[str, pa.Table]):
@@ -76,7 +76,7 @@ class TableFiles(Mapping[str, pa.Table]):
             groups = [g for g in range(file.num_row_groups) if _may_hold(file, g, run)]
             batches = []
             try:
-                for batch in file.iter_batches(_BATCH, groups, wanted):
+                for batch in file.iter_batches(_BATCH, groups, wanted, use_threads=False):
                     ours = batch.filter(pc.equal(batch.column("run"), run))
                     if ours.num_rows:
                         batches.append(ours)
