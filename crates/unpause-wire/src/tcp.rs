@@ -260,7 +260,7 @@ impl Tcp {
         writer.put(&self.destination_port.to_be_bytes())?;
         writer.put(&self.sequence.to_be_bytes())?;
         writer.put(&self.acknowledgement.to_be_bytes())?;
-        writer.put(&[((Self::LENGTH + options) / 4 << 4) as u8, self.flags.0])?;
+        writer.put(&[(((Self::LENGTH + options) / 4) << 4) as u8, self.flags.0])?;
         writer.put(&self.window.to_be_bytes())?;
         writer.put(&[0, 0])?;
         writer.put(&self.urgent.to_be_bytes())?;
