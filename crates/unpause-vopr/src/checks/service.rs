@@ -7,7 +7,7 @@ use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, NodeId, PortId, Queueing, SwitchModel};
 use unpause_sim::results::{PacketKind, PacketRecord, Results};
 
-use super::{Answer, is_host, ports, records_all};
+use super::{Answer, is_host, largest, ports, records_all};
 
 /// A packet in a switch.
 #[derive(Clone, Copy, Debug)]
@@ -245,13 +245,11 @@ impl Port<'_> {
     /// carries less than a packet and a quantum over.
     fn share(&self, params: &dwrr::Params, a: u8, b: u8) -> Answer {
         let quantum = |priority: u8| i128::from(params.quantum[usize::from(priority)].max(1));
-        let largest = |priority: u8| {
-            let own = self.departures.iter().filter(|it| it.priority == priority);
-            i128::from(own.map(|it| it.bytes).max().unwrap_or(0))
-        };
+        // What waits may be larger than all that left.
+        let largest = i128::from(largest(self.config));
         let (qa, qb) = (quantum(a), quantum(b));
         // Everything times both quanta.
-        let most = 3 * qa * qb + largest(a) * qb + largest(b) * qa;
+        let most = 3 * qa * qb + largest * (qa + qb);
         // What `a` has sent more than `b` since both have had packets, and the least and most of it so far.
         let mut more: Option<(i128, i128, i128)> = None;
         for departure in &self.departures {
