@@ -104,7 +104,7 @@ impl Names {
         let last = self.name(*self.hosts.last()?);
         let stem = stem(first);
         let alike = [name, last].iter().all(|other| self::stem(other) == stem);
-        let number = |name: &str| name[stem.len()..].parse::<usize>().ok();
+        let number = |name: &str| name.strip_prefix(stem)?.parse::<usize>().ok();
         let (low, high) = (number(first)?, number(last)?);
         let all = alike && number(name).is_some() && high.checked_sub(low)? + 1 == self.hosts.len();
         all.then(|| format!("hosts are {first} to {last}"))
