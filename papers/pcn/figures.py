@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from unpause import metrics, schemes, series
-from unpause.figures import seeds
 from unpause.figures.registry import draws
+from unpause.figures.seeds import spread
 from unpause.figures.style import (
     DASHES,
     LINES,
@@ -150,9 +150,7 @@ def draw_f2_warm_up(result: Result) -> Figure:
     for ax, (title, metric) in zip(axes, panels, strict=True):
         for i, scheme in enumerate(result.schemes):
             runs = result.runs_of(scheme)
-            found = [
-                seeds.spread([r for r in runs if r.row[_WARM_UP] == v], metric) for v in values
-            ]
+            found = [spread([r for r in runs if r.row[_WARM_UP] == v], metric) for v in values]
             low, high = [f[1] for f in found], [f[2] for f in found]
             ax.fill_between(values, low, high, color=colour[scheme], alpha=0.2, linewidth=0)
             style = {"color": colour[scheme], "linestyle": DASHES[i % len(DASHES)], "marker": "o"}
@@ -163,7 +161,9 @@ def draw_f2_warm_up(result: Result) -> Figure:
         ax.set_ylim(bottom=0)
         ax.set_xlabel("warm-up (ms)")
     legend(figure, list(axes))
-    seeds.say_seeds(figure, result)
+    every = len(set(result.runs.column("seed").to_pylist()))
+    if every > 1:
+        note(figure, f"Median of {every} seeds; shaded from the lowest to the highest.")
     return figure
 
 

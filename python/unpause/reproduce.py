@@ -74,6 +74,7 @@ class Done:
         runs: Number of runs.
         seeds: Seeds of the runs.
         seconds: Wall time of the runs.
+        core_s: Seconds of one core that they took.
     """
 
     experiment: Experiment
@@ -87,6 +88,7 @@ class Done:
     runs: int
     seeds: str
     seconds: float
+    core_s: float
 
     @property
     def counts(self) -> str:
@@ -242,9 +244,9 @@ def _run(experiment: Experiment, place: Path, full: bool, threads: int | None) -
     written = tomllib.loads(experiment.scenario.read_text("utf-8"))
     instead = experiment.full if full else experiment.quick
     native = read(experiment, full=full)
-    started = time.monotonic()
+    started, busy = time.monotonic(), time.process_time()
     result = api.run_native(native, threads=threads)
-    seconds = time.monotonic() - started
+    seconds, core_s = time.monotonic() - started, time.process_time() - busy
     directory = result.write(place / experiment.id.lower())
     built = report.build(directory)
     wanted = written.get("report", {}).get("figures", [])
@@ -264,6 +266,7 @@ def _run(experiment: Experiment, place: Path, full: bool, threads: int | None) -
         result.runs.num_rows,
         _ranges(result.manifest["seeds"]),
         seconds,
+        core_s,
     )
 
 
@@ -349,7 +352,6 @@ def write_markdown(
         duration=_duration,
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
         commit=_commit(),
-        cores=os.cpu_count(),
         notes=notes.name if notes.exists() else "",
         headlines=headlines.of(paper, _claims(done)),
         reproduced=Verdict.REPRODUCED,

@@ -1,7 +1,7 @@
 """The papers, a folder each: what is run, drawn and claimed, and what came of it.
 
 ========================== ================================================================
-``paper.toml``             its name, its experiments and their quick versions, figures as data
+``paper.toml``             its name, experiments with their versions, headlines, figures as data
 ``claims.toml``            what it claims (:mod:`unpause.claims`); ``claims-*.toml`` as well
 ``scenarios/``             its scenario files, and what they read
 ``*.py``                   figures that no data describes (:mod:`unpause.figures`)
