@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -63,7 +64,9 @@ def test_pauses_of_a_workload_count_over_its_arrivals(builder: Builder) -> None:
     assert metrics.workload_pause_kps(run, nodes="tor") == pytest.approx(80 / 4)
     assert metrics.workload_pause_kps(run, priority=1) == pytest.approx(80 / 4)
     assert metrics.workload_pause_kps(run, nodes="tor", priority=2) == pytest.approx(20 / 4)
-    assert metrics.pause_share(run, "spine") == pytest.approx(0.08)
+    assert metrics.pause_ratio(run, "tor", "spine") == pytest.approx(80 / 8)
+    assert metrics.pause_ratio(run, "tor", "core") == math.inf
+    assert metrics.pause_ratio(run, "core", "core") == 1
     assert metrics.workload_paused(run) == pytest.approx(8 / 4)
     assert metrics.workload_paused(run, nodes="leaf") == pytest.approx(6 / 4)
     nobody = Builder()
@@ -71,7 +74,7 @@ def test_pauses_of_a_workload_count_over_its_arrivals(builder: Builder) -> None:
     with pytest.raises(Unavailable, match="at one time"):
         metrics.workload_pause_kps(nobody.only_run())
     with pytest.raises(Unavailable, match="Nothing was paused"):
-        metrics.pause_share(nobody.only_run(), "tor")
+        metrics.pause_ratio(nobody.only_run(), "tor", "leaf")
 
 
 def test_completion_rate_and_fct_by_size(builder: Builder) -> None:

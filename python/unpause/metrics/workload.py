@@ -6,6 +6,7 @@ so this time is the same for all.
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -49,12 +50,14 @@ def workload_paused(run: Run, nodes: str = "", priority: int | None = None) -> f
 
 
 @metric("")
-def pause_share(run: Run, nodes: str) -> float:
-    """Share of all XOFF frames that come from nodes whose names begin with `nodes`."""
-    total = _total(run, "pause_frames", "node", "", None)
-    if total == 0:
+def pause_ratio(run: Run, nodes: str, to: str) -> float:
+    """XOFF frames of nodes whose names begin with `nodes` over those of nodes with `to`."""
+    if _total(run, "pause_frames", "node", "", None) == 0:
         raise Unavailable(f"Nothing was paused under {run.scheme}.")
-    return _total(run, "pause_frames", "node", nodes, None) / total
+    ours, theirs = (_total(run, "pause_frames", "node", n, None) for n in (nodes, to))
+    if theirs == 0:
+        return 1.0 if ours == 0 else math.inf
+    return ours / theirs
 
 
 @metric("flows/ms")
