@@ -10,6 +10,7 @@ use unpause_protocols::{
     congestion_control, congestion_point, notification_point, scheduler, tagging,
 };
 
+use crate::packet::LARGEST_CONTROL_BYTES;
 use crate::traffic::{Delays, TrafficSpec, Transport};
 
 pub use crate::fabric::{Fabric, Link, NodeId, NodeKind, PRIORITIES, PortId};
@@ -276,16 +277,17 @@ impl Config {
         self.traffic.iter().any(|spec| spec.uses(transport))
     }
 
-    /// Bytes of the largest frame, without framing.
+    /// Bytes of the largest frame, data or control, without framing.
     pub fn largest_frame_bytes(&self) -> u32 {
         let roce = self.host.payload_bytes + self.host.header_bytes;
         let tcp = self.host.tcp.recovery.mss;
         let tcp = tcp.saturating_add(self.host.tcp.header_bytes);
-        match (self.uses(Transport::Roce), self.uses(Transport::Tcp)) {
+        let data = match (self.uses(Transport::Roce), self.uses(Transport::Tcp)) {
             (false, true) => tcp,
             (true, true) => tcp.max(roce),
             _ => roce,
-        }
+        };
+        data.max(LARGEST_CONTROL_BYTES)
     }
 }
 

@@ -60,6 +60,9 @@ impl Kind {
 /// Smallest Ethernet frame, bytes.
 pub const MIN_FRAME_BYTES: u32 = 64;
 
+/// Largest control frame of RoCE or Ethernet, bytes: a CNP. TCP's are no larger than its segments.
+pub const LARGEST_CONTROL_BYTES: u32 = Kind::Cnp.control_bytes() as u32;
+
 const PRIORITY: u8 = 0b0000_0111;
 /// ECN field is ECT: switches may mark it.
 pub const ECT: u8 = 0b0000_1000;

@@ -290,14 +290,8 @@ fn is_without_effect(case: &Case, path: &[String]) -> bool {
             let capfc = control.is_some_and(|name| name.starts_with("capfc"));
             !capfc || (last == "cut" && control != Some("capfc-calibrate"))
         }
-        "upto" => same_priority_twice(case, path),
-        // Flows of one size are of one class, and have no use for the priorities of the others.
-        "priority" if path[0] == "traffic" => {
-            let entry = find(&case.document, &path[..2]).and_then(Value::as_table);
-            entry.is_some_and(|entry| {
-                entry.contains_key("size") && entry.contains_key("priority_by_size")
-            })
-        }
+        "upto" => same_priority_twice(case, path) || is_of_one_class(case, path),
+        "priority" if path[0] == "traffic" => is_of_one_class(case, path),
         // Every entry says its own.
         "extra_delay" if path[0] == "host" => all_traffic(&|it| it.contains_key("extra_delay")),
         // With a marking of the scheme's own, and no flow that is controlled.
@@ -308,6 +302,12 @@ fn is_without_effect(case: &Case, path: &[String]) -> bool {
         "to" => path[0] == "sweep",
         _ => false,
     }
+}
+
+/// Flows of one size are of one class of `priority_by_size`, and have no use for the others.
+fn is_of_one_class(case: &Case, path: &[String]) -> bool {
+    let entry = find(&case.document, &path[..path.len().min(2)]).and_then(Value::as_table);
+    entry.is_some_and(|entry| entry.contains_key("size") && entry.contains_key("priority_by_size"))
 }
 
 /// Two classes of `priority_by_size`, or one and what is larger than all, have one priority.

@@ -187,8 +187,7 @@ impl<'a> Plan<'a> {
 
     /// Bytes of the largest frame on a wire.
     pub fn mtu_wire_bytes(&self) -> u64 {
-        let largest = self.config.largest_frame_bytes().max(MIN_FRAME_BYTES);
-        u64::from(largest) + self.ports.framing_bytes
+        u64::from(self.config.largest_frame_bytes()) + self.ports.framing_bytes
     }
 
     /// Headroom of one lossless (ingress port, priority) whose link's far end is `ps_per_byte` and

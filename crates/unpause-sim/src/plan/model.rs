@@ -9,7 +9,6 @@ use crate::config::{
 };
 use crate::fabric::{Link, NodeId, NodeKind};
 use crate::invalid::{Invalid, Subject, bytes};
-use crate::packet::MIN_FRAME_BYTES;
 
 /// Checks what the switch model needs of a configuration.
 pub(super) fn check(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
@@ -23,7 +22,7 @@ pub(super) fn check(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
 
 /// Bytes of the largest frame, without framing.
 fn frame(config: &Config) -> u64 {
-    config.largest_frame_bytes().max(MIN_FRAME_BYTES).into()
+    config.largest_frame_bytes().into()
 }
 
 /// `low` is at most `high`.

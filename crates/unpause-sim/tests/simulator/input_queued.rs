@@ -248,6 +248,25 @@ fn priorities_take_turns_at_an_output() {
     assert_within("of 7 : 3", share(&with(config, model)), 0.7, 0.02);
 }
 
+/// A byte of payload makes a frame of 64 B, Ethernet's smallest, and not one of 49.
+#[test]
+fn an_output_keeps_room_for_a_padded_frame() {
+    let mut config = config(
+        star(&[gbps(10); 3], us(1)),
+        vec![flow(1, 3), flow(2, 3)],
+        us(100),
+    );
+    config.host.payload_bytes = 1;
+    let model = InputQueuedConfig {
+        speedup_percent: 200,
+        output_buffer_bytes: 1010,
+        ..InputQueuedConfig::default()
+    };
+    let results = run(&with(config, model));
+    let most = port(&results, 0, 2, LOSSLESS).max_queue_bytes;
+    assert!((800..=1010).contains(&most), "{most}");
+}
+
 /// Two hosts at each of five switches in a ring send to a host two switches further: what goes on to the next
 /// link gets a third of it, and needs two.
 #[test]

@@ -93,8 +93,9 @@ fn records_all(config: &Config) -> bool {
 
 /// Bytes of the largest packet on the wire, with framing.
 fn largest(config: &Config) -> u64 {
-    let control = config.host.tcp.header_bytes.max(78);
-    let frame = config.largest_frame_bytes().max(control);
+    let frame = config
+        .largest_frame_bytes()
+        .max(config.host.tcp.header_bytes);
     u64::from(frame + config.fabric.framing_bytes)
 }
 
