@@ -55,7 +55,8 @@ def of_runs(stories: Sequence[Story], axes: Sequence[str]) -> str:
         parts[0] += f", {_time_range(paused)} of standstill in all"
     if all(told.victims is not None for told in stories) and any(pauses):
         victims = [len(told.victims or ()) for told in stories]
-        parts.append(f"{_range(victims)} victims" if any(victims) else "no victim")
+        noun = "victim" if max(victims) == 1 else "victims"
+        parts.append(f"{_range(victims)} {noun}" if any(victims) else "no victim")
     if all(told.carried for told in stories):
         shares = [100 * told.carried.share for told in stories if told.carried]
         first = stories[0].carried
