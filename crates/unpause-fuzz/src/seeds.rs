@@ -78,7 +78,12 @@ fn dictionary(inputs: &[Vec<u8>]) -> String {
         });
         format!("\"{}\"\n", escaped.collect::<String>())
     };
-    words(inputs).into_iter().map(escape).collect()
+    // libFuzzer refuses a file of nothing; frames and captures have no words.
+    let head = String::from("# Words of the inputs.\n");
+    words(inputs)
+        .into_iter()
+        .map(escape)
+        .fold(head, |all, word| all + &word)
 }
 
 /// Longest word of a dictionary.
