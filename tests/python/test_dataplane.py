@@ -207,7 +207,10 @@ def execute(program: str, name: str, m: dict[str, int], registers: dict[str, lis
     """An action, by what the instructions mean."""
     code, widths = block(program, name)
     labels = {words[0]: at for at, words in enumerate(code) if words[1:2] == [":"]}
-    value = lambda word: m[word] if word in widths else int(word, 0)  # noqa: E731
+
+    def value(word: str) -> int:
+        return m[word] if word in widths else int(word, 0)
+
     alu = {
         "mov": lambda _, b: b,
         "add": lambda a, b: a + b,
