@@ -413,6 +413,18 @@ mod tests {
     }
 
     #[test]
+    fn a_repair_ends_with_no_more_than_it_is_told_and_a_packet_at_least() {
+        let mut law = after_a_loss(Params::default());
+        let before = law.cwnd;
+        law.on_recovered(before + MSS);
+        assert_eq!(law.cwnd, before);
+        law.on_recovered(20 * MSS);
+        assert_eq!(law.cwnd, 20 * MSS);
+        law.on_recovered(0);
+        assert_eq!(law.cwnd, MSS);
+    }
+
+    #[test]
     fn growth_is_at_most_half_a_window_for_each_round_trip() {
         let mut law = after_a_loss(Params::default());
         let before = law.cwnd;

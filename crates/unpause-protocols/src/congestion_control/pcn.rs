@@ -229,6 +229,12 @@ mod tests {
     }
 
     #[test]
+    fn packets_are_paced_one_by_one_and_no_window_holds_them() {
+        let rp = rp(Params::default(), LINE);
+        assert_eq!((rp.burst_bytes(), rp.window()), (None, None));
+    }
+
+    #[test]
     fn parameters_out_of_range_are_tamed() {
         let mut rp = rp(
             Params {

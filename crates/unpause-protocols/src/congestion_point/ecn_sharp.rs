@@ -414,6 +414,20 @@ mod tests {
     }
 
     #[test]
+    fn parameters_of_the_large_simulations() {
+        assert_eq!(
+            Params::large_scale(),
+            Params {
+                instantaneous: Instantaneous::Above(Time::from_us(220)),
+                pst_target: Time::from_us(10),
+                pst_interval: Time::from_us(240),
+                variant: Variant::default(),
+                signal: Signal::default(),
+            }
+        );
+    }
+
+    #[test]
     fn steps_are_exact() {
         let mut cp = EcnSharp::new(&params(Variant::AuthorsCode, 240), &mut rng());
         // 240 us / sqrt(k), in whole ns.

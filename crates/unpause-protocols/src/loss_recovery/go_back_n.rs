@@ -255,12 +255,14 @@ mod tests {
             assert_eq!(sent(&mut sender, 0), (number, false));
         }
         assert!(!sender.has_packet());
+        assert_eq!(sender.highest(), 4);
         // Packet 1 is lost.
         assert_eq!(receiver.on_data(0), Reception::InOrder);
         assert_eq!(receiver.on_data(2), Reception::Gap);
         assert_eq!(receiver.on_data(3), Reception::KnownGap);
         assert!(sender.on_nak(at(10), receiver.expected(), TIMEOUT));
         assert_eq!((sender.unacknowledged(), sender.in_flight()), (1, 0));
+        assert_eq!(sender.highest(), 4);
         for number in 1..4 {
             assert_eq!(sent(&mut sender, 10), (number, true));
         }
