@@ -19,6 +19,7 @@ mod partition;
 mod paused;
 mod plan;
 mod port;
+mod ports;
 mod report;
 pub mod results;
 mod rng;

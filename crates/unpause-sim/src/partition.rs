@@ -3,8 +3,8 @@
 use unpause_protocols::units::Time;
 
 use crate::config::Config;
-use crate::engine::wire::Ports;
 use crate::fabric::{NodeId, NodeKind};
+use crate::ports::Ports;
 
 /// A thread with less than so many full-sized packets in a window, were every host to send at line
 /// rate, would wait at barriers rather than work.

@@ -6,8 +6,8 @@
 
 use unpause_protocols::units::Time;
 
-use crate::engine::wire::Ports;
 use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
+use crate::ports::Ports;
 use crate::rng::mix;
 
 /// Marks a node that is not an edge switch, or an unreachable one.

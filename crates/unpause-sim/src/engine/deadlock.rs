@@ -5,9 +5,9 @@
 
 use unpause_protocols::units::Time;
 
-use crate::engine::wire::Ports;
 use crate::fabric::{NodeId, PortId};
 use crate::graph::shortest_cycle;
+use crate::ports::Ports;
 use crate::results::Deadlock;
 
 /// An egress queue that has packets and is paused.

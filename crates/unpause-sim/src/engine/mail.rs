@@ -2,8 +2,8 @@
 
 use unpause_protocols::units::Time;
 
-use crate::engine::wire::GlobalPort;
 use crate::packet::Packet;
+use crate::ports::GlobalPort;
 use crate::traffic::FlowSpec;
 
 /// A flow to come.

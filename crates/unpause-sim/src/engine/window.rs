@@ -5,10 +5,11 @@ use unpause_protocols::units::Time;
 use crate::engine::calendar::Calendar;
 use crate::engine::deadlock::Blocked;
 use crate::engine::mail::Mail;
-use crate::engine::wire::{GlobalPort, Ports, TRACED, Wires};
+use crate::engine::wire::Wires;
 use crate::log::Log;
 use crate::packet::Packet;
 use crate::plan::Plan;
+use crate::ports::{GlobalPort, Ports, TRACED};
 use crate::results::{PacketRecord, Queued};
 
 /// Bytes that a link sends in a quantum of PAUSE, 512 bit times (IEEE 802.3, Annex 31B.2).

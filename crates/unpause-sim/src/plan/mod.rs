@@ -4,10 +4,10 @@ use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::Time;
 
 use crate::config::{Config, PfcThreshold, SwitchModel};
-use crate::engine::wire::Ports;
 use crate::fabric::{NodeId, NodeKind, PRIORITIES};
 use crate::invalid::{Invalid, Subject, bytes};
 use crate::packet::{Kind, MIN_FRAME_BYTES};
+use crate::ports::Ports;
 use crate::routing::Routing;
 
 mod check;

@@ -13,11 +13,11 @@ use super::ingress::{Ingress, PauseSource};
 use super::scheduler;
 use crate::engine::heap::Heap;
 use crate::engine::window::Window;
-use crate::engine::wire::{GlobalPort, Transmitter};
 use crate::fabric::{NodeId, PortId};
 use crate::packet::Packet;
 use crate::paused::PendingPauses;
 use crate::plan::Plan;
+use crate::ports::{GlobalPort, Transmitter};
 use crate::rng;
 use crate::sampling::{self, Sampling};
 

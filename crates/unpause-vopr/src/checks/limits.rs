@@ -10,7 +10,7 @@ use unpause_sim::config::{Config, FullQueue, Memory, PfcThreshold, SwitchModel};
 use unpause_sim::results::Results;
 use unpause_sim::traffic::Transport;
 
-use super::{Answer, is_host, largest, ports};
+use super::facts::{Answer, is_host, largest, ports};
 
 /// PAUSEs of one queue follow one another, end with the run, and add up to its paused time.
 pub fn pauses(config: &Config, results: &Results) -> Answer {

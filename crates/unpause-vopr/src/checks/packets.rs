@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use unpause_sim::config::{Config, NodeId, PortId};
 use unpause_sim::results::{PacketKind, PacketRecord, Results};
 
-use super::{Answer, Port, is_host, ports, sprays};
+use super::facts::{Answer, Port, is_host, ports, sprays};
 
 type Place = (NodeId, PortId);
 

@@ -7,7 +7,7 @@ use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, FullQueue, NodeId, PfcThreshold, PortId, SwitchModel};
 use unpause_sim::results::{PacketKind, PauseRecord, PortSample, Results};
 
-use super::{Answer, Port, is_host, largest, ports, records_all};
+use super::facts::{Answer, Port, is_host, largest, ports, records_all};
 
 type Queue = (NodeId, PortId, u8);
 

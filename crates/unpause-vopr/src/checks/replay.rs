@@ -8,7 +8,7 @@ use unpause_sim::config::{Config, NodeId};
 use unpause_sim::results::{FlowRecord, PacketKind, PacketRecord, Results};
 use unpause_sim::traffic::{TrafficSpec, Transport};
 
-use super::{Answer, is_host, ports, records_all};
+use super::facts::{Answer, is_host, ports, records_all};
 
 /// Packets by flow that have come to their destination by the end, in order of arrival.
 fn arrived<'r>(config: &Config, results: &'r Results) -> BTreeMap<u32, Vec<&'r PacketRecord>> {

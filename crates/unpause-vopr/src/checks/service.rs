@@ -7,7 +7,7 @@ use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, NodeId, PortId, Queueing, SwitchModel};
 use unpause_sim::results::{PacketKind, PacketRecord, Results};
 
-use super::{Answer, is_host, largest, ports, records_all};
+use super::facts::{Answer, is_host, largest, ports, records_all};
 
 /// A packet in a switch.
 #[derive(Clone, Copy, Debug)]

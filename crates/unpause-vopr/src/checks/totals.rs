@@ -5,7 +5,7 @@ use unpause_sim::config::Config;
 use unpause_sim::results::{PortRecord, Results};
 use unpause_sim::traffic::Transport;
 
-use super::{Answer, sprays};
+use super::facts::{Answer, sprays};
 
 fn sum(results: &Results, value: fn(&PortRecord) -> u64) -> u64 {
     results.ports.iter().map(value).sum()

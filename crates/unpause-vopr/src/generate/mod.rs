@@ -2,6 +2,7 @@
 //! in a scenario small enough to run in milliseconds.
 
 mod host;
+mod links;
 mod probes;
 mod scheme;
 mod sketch;
@@ -11,7 +12,7 @@ mod traffic;
 
 use toml::Table;
 
-use crate::case::{Case, put, rate, size, table, time};
+use crate::case::{Case, put, size, table, time};
 use crate::dice::Dice;
 use sketch::Sketch;
 
@@ -135,29 +136,6 @@ fn set_by_scheme(sketch: &mut Sketch) {
     let schemes = sketch.document["scheme"].as_array_mut();
     if let Some(last) = schemes.and_then(|all| all.last_mut()?.as_table_mut()) {
         table(last, "set").insert(key, value);
-    }
-}
-
-/// Rates at which a byte lasts whole picoseconds, Mb/s.
-const RATES: [u64; 13] = [
-    1_000, 2_000, 2_500, 5_000, 10_000, 20_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000,
-    800_000,
-];
-
-/// A rate that links can have, as the file has it.
-fn link_rate(dice: &mut Dice) -> String {
-    rate(dice.pick(&RATES) * 1_000_000)
-}
-
-/// A delay of a link, as the file has it: from 10 ns to 1 ms, often a round one, so that packets of
-/// several links meet at the same picosecond.
-fn link_delay(dice: &mut Dice) -> String {
-    match dice.weighted(&[(4, 0), (3, 1), (2, 2), (1, 3)]) {
-        0 => time(dice.pick(&[100_000, 500_000, 1_000_000, 2_000_000, 5_000_000])),
-        1 => time(dice.scale(10_000, 5_000_000)),
-        2 => time(dice.scale(1_000_000, 1_000_000_000)),
-        // Multiples of the time that a frame of 1000 B lasts at 100 Gb/s.
-        _ => time(80_000 * dice.between(1, 50)),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
-use super::{link_delay, link_rate};
+use super::links::{link_delay, link_rate};
 use crate::case::{push, put, table};
 use crate::dice::Dice;
 

@@ -11,11 +11,11 @@ use unpause_protocols::units::Time;
 
 use crate::config::PfcThreshold;
 use crate::engine::window::Window;
-use crate::engine::wire::Transmitter;
 use crate::fabric::{NodeId, PortId};
 use crate::packet::Packet;
 use crate::plan::Plan;
 use crate::port::{Chassis, Model, Way, culprit};
+use crate::ports::Transmitter;
 
 use memory::{Account, Pool};
 

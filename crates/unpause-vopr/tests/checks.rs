@@ -6,9 +6,9 @@ use unpause_sim::config::{Config, FullQueue, PipelineConfig, SwitchModel};
 use unpause_sim::results::{Deadlock, PacketRecord, PauseRecord, Results};
 use unpause_sim::traffic::TrafficSpec;
 
-use super::CHECKS;
-use crate::case::Case;
-use crate::judge::with_every_probe;
+use unpause_vopr::case::Case;
+use unpause_vopr::checks::CHECKS;
+use unpause_vopr::judge::{How, simulate, with_every_probe};
 
 const SCENARIO: &str = "duration = '200us'
 [topology]
@@ -73,7 +73,7 @@ fn measure(scenario: &str) -> (Config, Results) {
     let directory = tempfile::tempdir().unwrap();
     let scenario = case.compile(directory.path()).unwrap();
     let config = with_every_probe(&scenario.runs()[0].config);
-    let results = crate::judge::simulate(&config, crate::judge::How::OnThreads(1)).unwrap();
+    let results = simulate(&config, How::OnThreads(1)).unwrap();
     (config, results)
 }
 

@@ -1,0 +1,120 @@
+//! Ports of all nodes, numbered, and what transmits at each.
+
+use unpause_protocols::units::Time;
+
+use crate::fabric::{Fabric, NodeId, PortId};
+use crate::packet::Packet;
+
+/// Index of a port among all ports of the fabric: those of node 0, then of node 1, and so on.
+pub type GlobalPort = u32;
+
+/// The transmitting side of a port.
+#[derive(Clone, Copy, Debug)]
+pub struct Transmitter {
+    /// Time that a byte lasts.
+    pub ps_per_byte: u64,
+    /// Propagation delay.
+    pub delay: Time,
+    /// Port at the far end.
+    pub peer_port: GlobalPort,
+    /// Node at the far end.
+    pub peer: NodeId,
+    /// Shard of that node, or [`TRACED`].
+    pub shard: u16,
+}
+
+/// Stands for the shard behind a port whose packets are recorded.
+pub const TRACED: u16 = u16::MAX;
+
+/// Ports of all nodes.
+#[derive(Clone, Debug)]
+pub struct Ports {
+    /// First port of each node, and the number of all ports at the end.
+    pub first: Vec<GlobalPort>,
+    /// Transmitting side of each port.
+    pub transmitters: Vec<Transmitter>,
+    /// Bytes of a frame on a wire beyond its own.
+    pub framing_bytes: u64,
+}
+
+impl Ports {
+    /// Numbers the ports. Link rates must have been checked.
+    pub fn new(fabric: &Fabric) -> Self {
+        let nodes = fabric.nodes.len();
+        let mut first = vec![0; nodes + 1];
+        for link in &fabric.links {
+            first[link.a as usize + 1] += 1;
+            first[link.b as usize + 1] += 1;
+        }
+        for node in 0..nodes {
+            first[node + 1] += first[node];
+        }
+        let mut next = first.clone();
+        let mut take = |node: NodeId| {
+            let port = next[node as usize];
+            next[node as usize] += 1;
+            port
+        };
+        let blank = Transmitter {
+            ps_per_byte: 0,
+            delay: Time::ZERO,
+            peer_port: 0,
+            peer: 0,
+            shard: 0,
+        };
+        let mut transmitters = vec![blank; 2 * fabric.links.len()];
+        for link in &fabric.links {
+            let (a, b) = (take(link.a), take(link.b));
+            let ps_per_byte = link.rate.ps_per_byte().expect("link rates are checked");
+            let delay = link.delay;
+            transmitters[a as usize] = Transmitter {
+                ps_per_byte,
+                delay,
+                peer_port: b,
+                peer: link.b,
+                shard: 0,
+            };
+            transmitters[b as usize] = Transmitter {
+                ps_per_byte,
+                delay,
+                peer_port: a,
+                peer: link.a,
+                shard: 0,
+            };
+        }
+        Self {
+            first,
+            transmitters,
+            framing_bytes: u64::from(fabric.framing_bytes),
+        }
+    }
+    /// Says which node is in which shard, and the packets of which ports are recorded.
+    pub fn share_out(&mut self, shard_of: &[u16], traced: &[(NodeId, PortId)]) {
+        for transmitter in &mut self.transmitters {
+            transmitter.shard = shard_of[transmitter.peer as usize];
+        }
+        for &(node, port) in traced {
+            let at = self.first[node as usize] + u32::from(port);
+            self.transmitters[at as usize].shard = TRACED;
+        }
+    }
+    /// The ports of `node`.
+    #[inline]
+    pub fn of(&self, node: NodeId) -> std::ops::Range<GlobalPort> {
+        self.first[node as usize]..self.first[node as usize + 1]
+    }
+    /// The transmitting sides of `node`'s ports.
+    pub fn transmitters_of(&self, node: NodeId) -> &[Transmitter] {
+        let range = self.of(node);
+        &self.transmitters[range.start as usize..range.end as usize]
+    }
+    /// The port's number at its own node.
+    pub fn local(&self, node: NodeId, port: GlobalPort) -> PortId {
+        (port - self.first[node as usize]) as PortId
+    }
+    /// Bytes that a frame occupies on a wire.
+    #[inline]
+    pub fn wire_bytes(&self, packet: &Packet) -> u64 {
+        u64::from(packet.bytes) + self.framing_bytes
+    }
+}

@@ -1,0 +1,63 @@
+//! What checks ask of a configuration.
+
+use unpause_sim::config::{Config, NodeId, NodeKind, PortId, SwitchModel};
+
+/// A check's answer: what broke, if something did.
+pub type Answer = Result<(), String>;
+
+/// An egress port: its link, seen from one end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Port {
+    pub(super) node: NodeId,
+    pub(super) number: PortId,
+    pub(super) peer: NodeId,
+    pub(super) ps_per_byte: u64,
+    pub(super) delay_ps: u64,
+}
+
+/// Every port of the fabric, in the order of its links; both ends of a link in turn.
+pub(super) fn ports(config: &Config) -> Vec<Port> {
+    let mut next = vec![0; config.fabric.nodes.len()];
+    let mut ports = Vec::new();
+    for link in &config.fabric.links {
+        for (node, peer) in [(link.a, link.b), (link.b, link.a)] {
+            let number = next[node as usize];
+            next[node as usize] += 1;
+            ports.push(Port {
+                node,
+                number,
+                peer,
+                ps_per_byte: link.rate.ps_per_byte().unwrap_or(1),
+                delay_ps: link.delay.as_ps(),
+            });
+        }
+    }
+    ports
+}
+
+pub(super) fn is_host(config: &Config, node: NodeId) -> bool {
+    config.fabric.nodes[node as usize] == NodeKind::Host
+}
+
+/// True if every packet of the run is recorded.
+pub(super) fn records_all(config: &Config) -> bool {
+    let probes = &config.probes;
+    let has = |port: &Port| probes.packets.contains(&(port.node, port.number));
+    probes.packet_flows.is_empty() && ports(config).iter().all(has)
+}
+
+/// Bytes of the largest packet on the wire, with framing.
+pub(super) fn largest(config: &Config) -> u64 {
+    let frame = config
+        .largest_frame_bytes()
+        .max(config.host.tcp.header_bytes);
+    u64::from(frame + config.fabric.framing_bytes)
+}
+
+/// Packets of one flow can go by several ways.
+pub(super) fn sprays(config: &Config) -> bool {
+    match &config.switch.model {
+        SwitchModel::Pipeline(pipeline) => pipeline.balancing.is_some(),
+        _ => false,
+    }
+}
