@@ -176,6 +176,10 @@ fn simulate(
         unpause_sim::run_threads(&run.config, threads, &mut watch).map_err(
             |error| match error {
                 unpause_sim::Error::Interrupted => Error::Interrupted,
+                unpause_sim::Error::Post(why) => Error::Other {
+                    message: format!("scheme {}: {why}", run.scheme),
+                    help: None,
+                },
                 unpause_sim::Error::Invalid(why) => Error::Other {
                     message: format!("scheme {} cannot be run: {why}", run.scheme),
                     help: None,

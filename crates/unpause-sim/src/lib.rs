@@ -20,6 +20,7 @@ mod paused;
 mod plan;
 mod port;
 mod ports;
+pub mod post;
 mod report;
 pub mod results;
 mod rng;
@@ -39,7 +40,7 @@ use unpause_protocols::units::Time;
 pub use engine::heap;
 pub use invalid::{Invalid, Subject, bytes};
 pub use partition::useful_threads;
-pub use run::{Watch, run as run_threads, run_in_turn};
+pub use run::{Watch, run as run_threads, run_in_turn, run_over};
 
 use config::Config;
 use results::Results;
@@ -83,4 +84,7 @@ pub enum Error {
     /// The watcher ended the run.
     #[error("interrupted")]
     Interrupted,
+    /// What shards send one another cannot be carried any more.
+    #[error("{0}")]
+    Post(String),
 }

@@ -7,7 +7,7 @@ use unpause_protocols::units::Time;
 use crate::fabric::NodeId;
 use crate::host::sender::Layout;
 use crate::ideal::{self, Frames};
-use crate::log::{FlowEnd, Log, SenderEnd};
+use crate::log::{Counts, FlowEnd, Log, SenderEnd};
 use crate::plan::Plan;
 use crate::results::{Deadlock, FlowRecord, FlowSample, Results, Totals};
 use crate::shard::ShardEnd;
@@ -22,6 +22,8 @@ pub struct End {
     pub windows: u64,
     /// What ended it, if not its time.
     pub deadlock: Option<Deadlock>,
+    /// Data packets that went to another shard and never came.
+    pub lost_data_packets: u64,
 }
 
 /// Sorts what was recorded, and checks that nothing got lost.
@@ -33,15 +35,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         held += end.held_data_packets;
     }
     let counts = log.counts;
-    assert_eq!(
-        counts.data_packets,
-        counts.delivered_packets + counts.dropped_packets + held,
-        "every data packet is delivered, dropped or under way"
-    );
-    debug_assert!(
-        counts.dropped_packets > 0 || counts.sequence_errors == 0 || plan.sprays(),
-        "packets of a flow stay in order on one path"
-    );
+    check(plan, &counts, held, end.lost_data_packets);
     let flow_series = flow_series(&log);
     let Log {
         mut flows,
@@ -109,6 +103,19 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         deadlock: end.deadlock,
         totals,
     }
+}
+
+/// Checks that nothing got lost but what is known to be.
+fn check(plan: &Plan<'_>, counts: &Counts, held: u64, lost: u64) {
+    assert_eq!(
+        counts.data_packets,
+        counts.delivered_packets + counts.dropped_packets + held + lost,
+        "every data packet is delivered, dropped or under way"
+    );
+    debug_assert!(
+        counts.dropped_packets + lost > 0 || counts.sequence_errors == 0 || plan.sprays(),
+        "packets of a flow stay in order on one path"
+    );
 }
 
 /// Joins what senders and receivers sampled. A receiver that has completed keeps its last value.

@@ -7,6 +7,7 @@ use unpause_protocols::units::Time;
 
 use crate::config::Config;
 use crate::engine::exchange::Exchange;
+use crate::engine::post::{InTurn, Post};
 use crate::partition::partition;
 use crate::plan::Plan;
 use crate::report::End;
@@ -28,12 +29,15 @@ pub type Watch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
 /// [`Error::Invalid`] if the configuration cannot be run, [`Error::Interrupted`] if `watch` said so.
 pub fn run(config: &Config, threads: usize, watch: &mut Watch<'_>) -> Result<Results, Error> {
     let threads = threads.max(1);
-    let (plan, shard_of) = share_out(config, threads)?;
+    let mut plan = Plan::new(config)?;
+    let shard_of = partition(config, &plan.ports, threads);
+    share_out(&mut plan, &shard_of);
     let exchange = Exchange::new(threads);
     let on_a_thread = |index: usize, watch: Option<&mut Watch<'_>>| {
-        let _member = exchange.member();
-        let mut worker = Worker::new(&plan, &shard_of, index)?;
-        let end = windows(&mut worker, index, &exchange, config.stop, watch)?;
+        let mut post = exchange.member();
+        let mut workers = [Worker::new(&plan, &shard_of, index)?];
+        let end = windows(&mut workers, &mut post, config.stop, watch)?;
+        let [worker] = workers;
         Ok((worker.finish(end.at), end))
     };
     let finished: Vec<Result<(ShardEnd, End), Error>> = thread::scope(|scope| {
@@ -72,33 +76,74 @@ pub fn run_in_turn(
     watch: &mut Watch<'_>,
 ) -> Result<Results, Error> {
     let threads = threads.max(1);
-    let (plan, shard_of) = share_out(config, threads)?;
-    let workers = (0..threads).map(|index| Worker::new(&plan, &shard_of, index));
+    let plan = Plan::new(config)?;
+    let shard_of = partition(config, &plan.ports, threads);
+    in_turn(plan, &shard_of, &mut InTurn::new(threads), watch)
+}
+
+/// Runs `config` on this thread, each node in the shard that `shard_of` says; `post` carries what shards
+/// send one another. The results are those of [`run`] if it hands over what it was given.
+///
+/// # Errors
+///
+/// As [`run`], and [`Error::Post`] if `post` says so.
+///
+/// # Panics
+///
+/// If `shard_of` has not an entry for each node.
+pub fn run_over(
+    config: &Config,
+    shard_of: &[u16],
+    post: &mut impl Post,
+    watch: &mut Watch<'_>,
+) -> Result<Results, Error> {
+    in_turn(Plan::new(config)?, shard_of, post, watch)
+}
+
+fn in_turn(
+    mut plan: Plan<'_>,
+    shard_of: &[u16],
+    post: &mut impl Post,
+    watch: &mut Watch<'_>,
+) -> Result<Results, Error> {
+    share_out(&mut plan, shard_of);
+    let shards = 1 + shard_of.iter().copied().max().map_or(0, usize::from);
+    let workers = (0..shards).map(|index| Worker::new(&plan, shard_of, index));
     let mut workers = workers.collect::<Result<Vec<_>, Error>>()?;
+    let end = windows(&mut workers, post, plan.config.stop, Some(watch))?;
+    let shards = workers.into_iter().map(|worker| worker.finish(end.at));
+    Ok(report::results(&plan, shards.collect(), end))
+}
+
+/// Says in the plan which shard each node belongs to.
+fn share_out(plan: &mut Plan<'_>, shard_of: &[u16]) {
+    let traced = &plan.config.probes.packets;
+    plan.ports.share_out(shard_of, traced);
+}
+
+/// All windows of the shards that this thread drives.
+fn windows(
+    workers: &mut [Worker<'_>],
+    post: &mut impl Post,
+    stop: Time,
+    mut watch: Option<&mut Watch<'_>>,
+) -> Result<End, Error> {
     let mut windows = 0;
-    let end = loop {
-        carry(&mut workers);
-        let next = workers.iter_mut().map(Worker::next).min();
-        let start = next.unwrap_or(Time::NEVER);
-        if let Some((at, found)) = look(&mut workers, start) {
-            break End {
-                at,
-                windows,
-                deadlock: Some(found),
-            };
+    let (at, deadlock) = loop {
+        let start = carry(workers, post)?;
+        if let Some((at, found)) = look(workers, post, start)? {
+            break (at, Some(found));
         }
-        if start >= config.stop {
-            break End {
-                at: config.stop,
-                windows,
-                deadlock: None,
-            };
+        if start >= stop {
+            break (stop, None);
         }
-        for worker in &mut workers {
+        for worker in &mut *workers {
             worker.window(start)?;
         }
         windows += 1;
-        if windows % WINDOWS_PER_WATCH == 0 {
+        if let Some(watch) = &mut watch
+            && windows % WINDOWS_PER_WATCH == 0
+        {
             let packet_hops = workers.iter().map(Worker::packet_hops).sum();
             if watch(Progress {
                 now: start,
@@ -106,89 +151,44 @@ pub fn run_in_turn(
             })
             .is_break()
             {
-                return Err(Error::Interrupted);
+                post.interrupt();
             }
         }
     };
-    let shards = workers.into_iter().map(|worker| worker.finish(end.at));
-    Ok(report::results(&plan, shards.collect(), end))
+    Ok(End {
+        at,
+        windows,
+        deadlock,
+        lost_data_packets: post.lost_data_packets(),
+    })
 }
 
-/// The plan, and which of `threads` shards each node belongs to.
-fn share_out(config: &Config, threads: usize) -> Result<(Plan<'_>, Vec<u16>), Error> {
-    let mut plan = Plan::new(config)?;
-    let shard_of = partition(config, &plan.ports, threads);
-    plan.ports.share_out(&shard_of, &config.probes.packets);
-    Ok((plan, shard_of))
-}
-
-/// All windows of one worker of several, which meet before each.
-fn windows(
-    worker: &mut Worker<'_>,
-    thread: usize,
-    exchange: &Exchange,
-    stop: Time,
-    mut watch: Option<&mut Watch<'_>>,
-) -> Result<End, Error> {
-    let mut windows = 0;
-    loop {
-        let next = worker.next();
-        let Some(start) = exchange.meet(windows, thread, next, worker.outboxes()) else {
-            return Err(Error::Interrupted);
-        };
-        exchange.deliver(windows, thread, |mail| worker.deliver(mail));
-        if let Some(own) = worker.blocked(start)
-            && let Some((at, found)) = worker.deadlock(start, exchange.gather(thread, own))
-        {
-            return Ok(End {
-                at,
-                windows,
-                deadlock: Some(found),
-            });
-        }
-        if start >= stop {
-            return Ok(End {
-                at: stop,
-                windows,
-                deadlock: None,
-            });
-        }
-        worker.window(start)?;
-        windows += 1;
-        if let Some(watch) = &mut watch
-            && windows % WINDOWS_PER_WATCH == 0
-        {
-            let packet_hops = worker.packet_hops();
-            if watch(Progress {
-                now: start,
-                packet_hops,
-            })
-            .is_break()
-            {
-                exchange.interrupt(windows);
-            }
-        }
+/// Carries what shards have for one another; answers when the first of all shards has something to do.
+fn carry(workers: &mut [Worker<'_>], post: &mut impl Post) -> Result<Time, Error> {
+    for worker in &mut *workers {
+        worker.send(post);
     }
-}
-
-/// Hands over what workers have for one another.
-fn carry(workers: &mut [Worker<'_>]) {
-    for from in 0..workers.len() {
-        // Shards without a node have none.
-        for to in 0..workers[from].outboxes().len() {
-            let mut mail = std::mem::take(&mut workers[from].outboxes()[to]);
-            workers[to].deliver(&mut mail);
-            workers[from].outboxes()[to] = mail;
-        }
+    let start = post.meet()?;
+    for worker in workers {
+        worker.receive(post);
     }
+    Ok(start)
 }
 
-/// The deadlock that is there at `start`, and when it was found; all workers find the same.
-fn look(workers: &mut [Worker<'_>], start: Time) -> Option<(Time, Deadlock)> {
-    let blocked = workers.iter_mut().map(|worker| worker.blocked(start));
-    let all = blocked.collect::<Option<Vec<_>>>()?.concat();
-    let found = workers
+/// The deadlock that is there at `start`, and when it was found; all shards find the same.
+fn look(
+    workers: &mut [Worker<'_>],
+    post: &mut impl Post,
+    start: Time,
+) -> Result<Option<(Time, Deadlock)>, Error> {
+    // Every one of them has to tell.
+    let look = workers
         .iter_mut()
-        .map(|worker| worker.deadlock(start, all.clone()));
-    found.last().flatten()
+        .fold(false, |_, worker| worker.looks(start));
+    if !look {
+        return Ok(None);
+    }
+    carry(workers, post)?;
+    let found = workers.iter_mut().map(|worker| worker.deadlock(start));
+    Ok(found.last().flatten())
 }

@@ -24,6 +24,8 @@ pub struct Shard {
     pub log: Log,
     /// For each shard, what it is to be sent; nothing for this one.
     pub outboxes: Vec<Mail>,
+    /// Blocked queues that shards have told of, this one's included.
+    pub blocked: Vec<Blocked>,
     /// By node id; `None` for nodes of other shards.
     nodes: Vec<Option<Node>>,
     shard_of: Vec<u16>,
@@ -61,6 +63,7 @@ impl Shard {
             calendar,
             log: Log::default(),
             outboxes: (0..shards).map(|_| Mail::default()).collect(),
+            blocked: Vec::new(),
             nodes,
             shard_of: shard_of.to_vec(),
             wires: Wires::new(plan.ports.transmitters.len()),
@@ -95,15 +98,21 @@ impl Shard {
         for start in mail.starts.drain(..) {
             self.start_flow(start);
         }
+        self.blocked.append(&mut mail.blocked);
     }
 
-    /// Queues that have been blocked since `since` or before.
-    pub fn blocked(&mut self, since: Time, plan: &Plan<'_>) -> Vec<Blocked> {
+    /// Tells every shard of queues that have been blocked since `since` or before.
+    pub fn tell_blocked(&mut self, since: Time, plan: &Plan<'_>) {
         let mut found = Vec::new();
         for node in self.nodes.iter_mut().flatten() {
             node.model().blocked(since, plan, &mut found);
         }
-        found
+        for (to, outbox) in self.outboxes.iter_mut().enumerate() {
+            if to != usize::from(self.index) {
+                outbox.blocked.clone_from(&found);
+            }
+        }
+        self.blocked = found;
     }
 
     /// Closes the run, which has come to `at`.

@@ -1,5 +1,5 @@
-//! A shard's part in a run, step by step. Who carries mail between shards, and waits for them, is
-//! `run`'s business.
+//! A shard's part in a run, step by step. Who carries mail between shards, and waits for them, is not its
+//! business.
 
 use std::iter::Peekable;
 
@@ -7,7 +7,8 @@ use unpause_protocols::units::Time;
 
 use crate::Error;
 use crate::engine::deadlock::{self, Blocked};
-use crate::engine::mail::{FlowStart, Mail};
+use crate::engine::mail::FlowStart;
+use crate::engine::post::Post;
 use crate::invalid::Invalid;
 use crate::plan::Plan;
 use crate::results::Deadlock;
@@ -19,8 +20,8 @@ const FLOWS_AHEAD: usize = 64;
 
 /// A shard, and the traffic stream as it reads it.
 ///
-/// Before each window: [`Worker::outboxes`] are carried to the other shards, which take them by
-/// [`Worker::deliver`]; the window starts at the least [`Worker::next`] of all shards.
+/// Before each window its mail is carried ([`Worker::send`], [`Worker::receive`]); the window starts at the
+/// earliest time at which any shard has something to do.
 pub struct Worker<'p> {
     /// Every shard reads the whole stream, and keeps what is its own.
     traffic: Peekable<Traffic<'p>>,
@@ -58,19 +59,17 @@ impl<'p> Worker<'p> {
         })
     }
 
-    /// When it next has something to do, not counting mail.
-    pub fn next(&mut self) -> Time {
-        self.shard.calendar.earliest().min(self.next_flow())
+    /// Sends what it has for other shards.
+    pub fn send(&mut self, post: &mut impl Post) {
+        let own = self.shard.calendar.earliest().min(self.next_flow());
+        let index = usize::from(self.shard.index);
+        post.send(index, own, &mut self.shard.outboxes);
     }
 
-    /// What it has for each shard.
-    pub fn outboxes(&mut self) -> &mut [Mail] {
-        &mut self.shard.outboxes
-    }
-
-    /// Takes what another shard has for this one.
-    pub fn deliver(&mut self, mail: &mut Mail) {
-        self.shard.deliver(self.plan, mail);
+    /// Takes what other shards have for this one.
+    pub fn receive(&mut self, post: &mut impl Post) {
+        let (shard, plan) = (&mut self.shard, self.plan);
+        post.deliver(usize::from(shard.index), |mail| shard.deliver(plan, mail));
     }
 
     /// Packets that have gone over a link.
@@ -78,19 +77,26 @@ impl<'p> Worker<'p> {
         self.shard.log.counts.packet_hops
     }
 
-    /// Its blocked queues, if it is time to look for a deadlock before a window that starts at `start`.
-    pub fn blocked(&mut self, start: Time) -> Option<Vec<Blocked>> {
-        let probe = self.plan.config.probes.deadlock?;
+    /// True if it is time to look for a deadlock before a window that starts at `start`: it then has mail
+    /// about its blocked queues for all others.
+    pub fn looks(&mut self, start: Time) -> bool {
+        let Some(probe) = self.plan.config.probes.deadlock else {
+            return false;
+        };
         let until = start.min(self.plan.config.stop);
+        if self.next_look > until {
+            return false;
+        }
         let since = until.saturating_sub(probe.hold);
-        (self.next_look <= until).then(|| self.shard.blocked(since, self.plan))
+        self.shard.tell_blocked(since, self.plan);
+        true
     }
 
     /// The deadlock that the blocked queues of all shards make, and when it was found: looks at every
     /// instant for it up to `start`, between which nothing happens.
-    pub fn deadlock(&mut self, start: Time, all: Vec<Blocked>) -> Option<(Time, Deadlock)> {
+    pub fn deadlock(&mut self, start: Time) -> Option<(Time, Deadlock)> {
         let probe = self.plan.config.probes.deadlock?;
-        let all = deadlock::sorted(all);
+        let all = deadlock::sorted(std::mem::take(&mut self.shard.blocked));
         while self.next_look <= start.min(self.plan.config.stop) {
             let now = self.next_look;
             self.next_look = now.saturating_add(probe.interval);

@@ -241,6 +241,7 @@ pub fn simulate(config: &Config, how: How) -> Result<Results, Simulated> {
     };
     results.map_err(|error| match error {
         Error::Invalid(why) => Simulated::Refused(why.to_string()),
+        Error::Post(why) => Simulated::Refused(why),
         Error::Interrupted if large => Simulated::TooLarge,
         Error::Interrupted => Simulated::Hang(256 * calls),
     })

@@ -1,19 +1,18 @@
-//! What the threads of a run tell one another between windows.
+//! Carries the mail of shards that have a thread each.
 
 use unpause_protocols::units::Time;
 
-use crate::engine::barrier::{Barrier, Member};
-use crate::engine::deadlock::Blocked;
+use crate::Error;
+use crate::engine::barrier::{Barrier, Member as AtBarrier};
 use crate::engine::mail::Mail;
+use crate::engine::post::Post;
 use crate::engine::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 
-/// What the threads of a run share. Windows are numbered from 0; threads, too.
+/// What the threads of a run share. Threads are numbered from 0; rounds of mail, too.
 pub struct Exchange {
     barrier: Barrier,
-    /// One is written in a window while the other, written in the window before, is read.
+    /// One is written in a round while the other, written in the round before, is read.
     sides: [Side; 2],
-    /// By thread. Read after a barrier of its own; there is one more before it is written again.
-    blocked: Vec<Mutex<Vec<Blocked>>>,
 }
 
 struct Side {
@@ -26,7 +25,7 @@ struct Side {
 }
 
 impl Exchange {
-    /// For so many threads, each of which does all of this in the same order.
+    /// For so many threads.
     pub fn new(threads: usize) -> Self {
         let side = || Side {
             next: (0..threads).map(|_| AtomicU64::new(0)).collect(),
@@ -38,65 +37,65 @@ impl Exchange {
         Self {
             barrier: Barrier::new(threads),
             sides: [side(), side()],
-            blocked: (0..threads).map(|_| Mutex::new(Vec::new())).collect(),
         }
     }
 
-    /// To be kept by each thread: if it panics, those that wait for it panic too.
+    /// The part of a thread; all do the same in the same order. If one panics, those that wait for it panic
+    /// too.
     pub fn member(&self) -> Member<'_> {
-        self.barrier.member()
+        Member {
+            exchange: self,
+            _at_barrier: self.barrier.member(),
+            round: 0,
+        }
     }
 
-    /// Posts what `thread` has for the others, says that it next has something to do at `own`, and waits for
-    /// all of them before `window`. Answers when the first of them has something to do, mail included;
-    /// `None` if the run has been ended.
-    pub fn meet(
-        &self,
-        window: u64,
-        thread: usize,
-        own: Time,
-        outboxes: &mut [Mail],
-    ) -> Option<Time> {
-        let side = self.side(window);
+    fn side(&self, round: u64) -> &Side {
+        &self.sides[round as usize % 2]
+    }
+}
+
+/// A thread's part in an [`Exchange`].
+pub struct Member<'e> {
+    exchange: &'e Exchange,
+    _at_barrier: AtBarrier<'e>,
+    /// The round that is next.
+    round: u64,
+}
+
+impl Post for Member<'_> {
+    fn send(&mut self, shard: usize, own: Time, outboxes: &mut [Mail]) {
+        let side = self.exchange.side(self.round);
         let mut earliest = own;
-        for (mail, to) in outboxes.iter_mut().zip(&side.mail[thread]) {
+        for (mail, to) in outboxes.iter_mut().zip(&side.mail[shard]) {
             if !mail.is_empty() {
                 earliest = earliest.min(mail.earliest());
                 std::mem::swap(mail, &mut lock(to));
             }
         }
-        side.next[thread].store(earliest.as_ps(), Ordering::Relaxed);
-        self.barrier.wait();
+        side.next[shard].store(earliest.as_ps(), Ordering::Relaxed);
+    }
+
+    fn meet(&mut self) -> Result<Time, Error> {
+        let side = self.exchange.side(self.round);
+        self.exchange.barrier.wait();
+        self.round += 1;
         if side.interrupted.load(Ordering::Relaxed) {
-            return None;
+            return Err(Error::Interrupted);
         }
         let next = side.next.iter().map(|next| next.load(Ordering::Relaxed));
-        Some(Time::from_ps(next.min().unwrap_or(u64::MAX)))
+        Ok(Time::from_ps(next.min().unwrap_or(u64::MAX)))
     }
 
-    /// Hands over what all have posted to `thread` before `window`. It must be left empty.
-    pub fn deliver(&self, window: u64, thread: usize, mut hand_over: impl FnMut(&mut Mail)) {
-        for from in &self.side(window).mail {
-            hand_over(&mut lock(&from[thread]));
+    fn deliver(&mut self, shard: usize, mut hand_over: impl FnMut(&mut Mail)) {
+        for from in &self.exchange.side(self.round - 1).mail {
+            hand_over(&mut lock(&from[shard]));
         }
     }
 
-    /// Ends the run for all threads before `window`, for which the caller has not yet met the others.
-    pub fn interrupt(&self, window: u64) {
-        let side = self.side(window);
+    fn interrupt(&mut self) {
+        let side = self.exchange.side(self.round);
         side.interrupted.store(true, Ordering::Relaxed);
-    }
-
-    /// Tells which queues are blocked at `thread`, and answers those of all threads.
-    pub fn gather(&self, thread: usize, own: Vec<Blocked>) -> Vec<Blocked> {
-        *lock(&self.blocked[thread]) = own;
-        self.barrier.wait();
-        let all = self.blocked.iter();
-        all.flat_map(|of_thread| lock(of_thread).clone()).collect()
-    }
-
-    fn side(&self, window: u64) -> &Side {
-        &self.sides[window as usize % 2]
     }
 }
 
@@ -176,27 +175,27 @@ mod loom_tests {
     /// ten times that. Each window hears the earliest of both, and has the other's mail, once. `ends`:
     /// thread 0 ends the run before this window.
     fn windows(exchange: &Exchange, thread: usize, ends: Option<u64>) {
-        let _member = exchange.member();
+        let mut member = exchange.member();
         let mut outboxes = [Mail::default(), Mail::default()];
         let other = 1 - thread;
         for window in 0..3 {
             let due = 100 * (window + 1);
             let mail = packet(due + thread as u64);
             outboxes[other].packets.push((0, mail));
-            let own = Time::from_ps(10 * due);
-            let next = exchange.meet(window, thread, own, &mut outboxes);
+            member.send(thread, Time::from_ps(10 * due), &mut outboxes);
+            let next = member.meet();
             if ends == Some(window) {
-                assert_eq!(next, None);
+                assert_eq!(next, Err(Error::Interrupted));
                 return;
             }
-            assert_eq!(next, Some(Time::from_ps(due)));
+            assert_eq!(next, Ok(Time::from_ps(due)));
             let mut came = Vec::new();
-            exchange.deliver(window, thread, |mail| {
+            member.deliver(thread, |mail| {
                 came.extend(mail.packets.drain(..).map(|(_, packet)| packet.time));
             });
             assert_eq!(came, [Time::from_ps(due + other as u64)]);
             if thread == 0 && ends == Some(window + 1) {
-                exchange.interrupt(window + 1);
+                member.interrupt();
             }
         }
     }
@@ -212,30 +211,6 @@ mod loom_tests {
     fn loom_both_threads_end_before_the_same_window() {
         explore(Some(3), exchange, |shared, thread| {
             windows(shared, thread, Some(1));
-        });
-    }
-
-    fn blocked(node: u32) -> Blocked {
-        Blocked {
-            node,
-            port: 0,
-            priority: 0,
-            since: Time::ZERO,
-            ingress: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn loom_both_threads_gather_the_same() {
-        explore(Some(3), exchange, |shared, thread| {
-            let mut outboxes = [Mail::default(), Mail::default()];
-            for window in 0..2 {
-                shared.meet(window, thread, Time::ZERO, &mut outboxes);
-                let first = 10 * window as u32;
-                let all = shared.gather(thread, vec![blocked(first + thread as u32)]);
-                let nodes: Vec<u32> = all.iter().map(|it| it.node).collect();
-                assert_eq!(nodes, [first, first + 1]);
-            }
         });
     }
 }

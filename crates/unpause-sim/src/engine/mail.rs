@@ -1,7 +1,8 @@
-//! What one thread sends another between windows.
+//! What one shard sends another between windows.
 
 use unpause_protocols::units::Time;
 
+use crate::engine::deadlock::Blocked;
 use crate::packet::Packet;
 use crate::ports::GlobalPort;
 use crate::traffic::FlowSpec;
@@ -17,19 +18,27 @@ pub struct FlowStart {
     pub receiver_slot: u32,
 }
 
-/// What one thread sends another between windows.
+/// What one shard sends another between windows.
 #[derive(Debug, Default)]
 pub struct Mail {
-    /// Packets, and the ports that they go to.
+    /// Packets, and the ports that they arrive at; those of a port in the order of arrival.
     pub packets: Vec<(GlobalPort, Packet)>,
     /// Flows to come.
-    pub starts: Vec<FlowStart>,
+    pub(crate) starts: Vec<FlowStart>,
+    /// Queues that are blocked, when a deadlock is looked for.
+    pub(crate) blocked: Vec<Blocked>,
 }
 
 impl Mail {
     /// True if there is nothing in it.
     pub fn is_empty(&self) -> bool {
-        self.packets.is_empty() && self.starts.is_empty()
+        self.packets.is_empty() && self.starts.is_empty() && self.blocked.is_empty()
+    }
+    /// Adds what `other` has, which is left empty.
+    pub fn append(&mut self, other: &mut Self) {
+        self.packets.append(&mut other.packets);
+        self.starts.append(&mut other.starts);
+        self.blocked.append(&mut other.blocked);
     }
     /// When the first thing in it happens.
     pub fn earliest(&self) -> Time {

@@ -11,6 +11,7 @@ pub mod deadlock;
 pub mod exchange;
 pub mod heap;
 pub mod mail;
+pub mod post;
 pub mod ring;
 mod sync;
 pub mod window;

@@ -12,6 +12,7 @@ mod mechanisms;
 mod nic;
 mod pfc;
 mod pipeline;
+mod post;
 mod properties;
 mod queueing;
 mod random;

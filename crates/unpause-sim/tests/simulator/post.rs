@@ -1,0 +1,125 @@
+//! Runs whose shards' mail goes another way than between threads.
+
+use std::ops::ControlFlow;
+
+use unpause_protocols::units::Time;
+use unpause_sim::config::Config;
+use unpause_sim::post::{InTurn, Mail, Post};
+use unpause_sim::results::Results;
+use unpause_sim::{Error, run_over};
+
+use crate::common::*;
+
+/// Three hosts at a switch; two of them send 200 KB to the third.
+fn incast() -> Config {
+    let mut net = Net::default();
+    let switch = net.switch();
+    let hosts = [0; 3].map(|_| net.host(switch, gbps(40), us(1)));
+    let flows = vec![
+        sized(hosts[1], hosts[0], 200_000),
+        sized(hosts[2], hosts[0], 200_000),
+    ];
+    let mut config = config(net.0, flows, us(2_000));
+    config.scheme = pcn();
+    config.host.retransmit_timeout = us(100);
+    config
+}
+
+/// Every node in a shard of its own.
+fn apart(config: &Config, post: &mut impl Post) -> Result<Results, Error> {
+    let shards: Vec<u16> = (0..config.fabric.nodes.len() as u16).collect();
+    run_over(config, &shards, post, &mut |_| ControlFlow::Continue(()))
+}
+
+/// What goes wrong with mail.
+enum Fault {
+    /// One data packet in so many is lost.
+    Loses(u64),
+    /// It fails at this meeting.
+    Fails(u64),
+}
+
+struct Faulty {
+    inner: InTurn,
+    fault: Fault,
+    meetings: u64,
+    seen: u64,
+    lost: u64,
+}
+
+impl Faulty {
+    fn new(config: &Config, fault: Fault) -> Self {
+        Self {
+            inner: InTurn::new(config.fabric.nodes.len()),
+            fault,
+            meetings: 0,
+            seen: 0,
+            lost: 0,
+        }
+    }
+}
+
+impl Post for Faulty {
+    fn send(&mut self, shard: usize, own: Time, outboxes: &mut [Mail]) {
+        if let Fault::Loses(one_in) = self.fault {
+            for mail in &mut *outboxes {
+                mail.packets.retain(|(_, packet)| {
+                    self.seen += u64::from(packet.kind.is_data());
+                    let lost = packet.kind.is_data() && self.seen.is_multiple_of(one_in);
+                    self.lost += u64::from(lost);
+                    !lost
+                });
+            }
+        }
+        self.inner.send(shard, own, outboxes);
+    }
+
+    fn meet(&mut self) -> Result<Time, Error> {
+        self.meetings += 1;
+        match self.fault {
+            Fault::Fails(at) if at == self.meetings => Err(Error::Post("cut".into())),
+            _ => self.inner.meet(),
+        }
+    }
+
+    fn deliver(&mut self, shard: usize, hand_over: impl FnMut(&mut Mail)) {
+        self.inner.deliver(shard, hand_over);
+    }
+
+    fn interrupt(&mut self) {
+        self.inner.interrupt();
+    }
+
+    fn lost_data_packets(&self) -> u64 {
+        self.lost
+    }
+}
+
+#[test]
+fn a_shard_for_each_node_has_the_same_results() {
+    let config = incast();
+    let mut post = InTurn::new(config.fabric.nodes.len());
+    assert!(apart(&config, &mut post).expect("the run is valid") == run(&config));
+}
+
+#[test]
+fn packets_lost_between_shards_are_sent_again() {
+    let config = incast();
+    let mut post = Faulty::new(&config, Fault::Loses(100));
+    let results = apart(&config, &mut post).expect("the run is valid");
+    assert!(post.lost > 0);
+    let again: u64 = results
+        .flows
+        .iter()
+        .map(|it| it.retransmitted_packets)
+        .sum();
+    assert!(again >= post.lost, "{again} of {}", post.lost);
+    assert!(results.flows.iter().all(|flow| flow.fct.is_some()));
+}
+
+#[test]
+fn mail_that_cannot_be_carried_ends_the_run() {
+    let config = incast();
+    let ended = apart(&config, &mut Faulty::new(&config, Fault::Fails(10)));
+    assert_eq!(ended, Err(Error::Post("cut".into())));
+}
