@@ -1,0 +1,293 @@
+//! Which mechanism, with which parameters.
+
+use std::ffi::{CStr, c_char};
+use std::ptr::null;
+
+use unpause_protocols::flow_control::pfc;
+use unpause_protocols::{congestion_control, congestion_point, notification_point};
+
+use crate::parameters::{Parameter, Parameters, Visitor};
+use crate::status::{guard, room, unpause_status};
+use crate::storage::{Storage, change, create, look};
+
+/// A kind of mechanism.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum unpause_kind {
+    /// What a switch queue does to a packet.
+    CongestionPoint,
+    /// What the receiver of a flow says back.
+    NotificationPoint,
+    /// How the sender of a flow sets its rate and its window.
+    CongestionControl,
+    /// Who may transmit at all: PFC.
+    FlowControl,
+}
+
+const KINDS: [unpause_kind; 4] = [
+    unpause_kind::CongestionPoint,
+    unpause_kind::NotificationPoint,
+    unpause_kind::CongestionControl,
+    unpause_kind::FlowControl,
+];
+
+/// A mechanism with its parameters.
+#[repr(C)]
+pub struct unpause_config {
+    opaque: [u64; 16],
+}
+
+/// What one parameter is. Strings last for ever.
+#[repr(C)]
+pub struct unpause_parameter {
+    /// As `unpause_config_set` takes it.
+    pub name: *const c_char,
+    /// What its value counts: "ps", "bit/s", "bytes", "2^-32", "1"; or "choice".
+    pub unit: *const c_char,
+    /// Its value; 0 if it is not set.
+    pub value: u64,
+    /// False while another parameter is set that stands for the same.
+    pub is_set: bool,
+}
+
+/// Any mechanism with its parameters.
+#[derive(Clone)]
+pub(crate) enum Config {
+    CongestionPoint(congestion_point::Config),
+    NotificationPoint(notification_point::Config),
+    CongestionControl(congestion_control::Config),
+    FlowControl(pfc::Params),
+}
+
+impl Storage for unpause_config {
+    type State = Config;
+    const MAGIC: u64 = 0x756e_7061_7573_6501;
+}
+
+/// The mechanisms of one kind by name, and their parameters; a variant left out does not compile.
+macro_rules! mechanisms {
+    ($of:ident, $visit:ident for $module:ident: None, $($name:literal $Variant:ident,)+) => {
+        fn $of() -> impl Iterator<Item = (&'static CStr, $module::Config)> {
+            use $module::Config;
+            let all = [(c"none", Config::None), $(($name, Config::$Variant(Default::default())),)+];
+            all.into_iter()
+        }
+
+        fn $visit(config: &mut $module::Config, visitor: Visitor<'_>) {
+            match config {
+                $module::Config::None => {}
+                $($module::Config::$Variant(params) => params.visit(visitor),)+
+            }
+        }
+    };
+}
+
+mechanisms! {
+    congestion_points, visit_congestion_point for congestion_point: None,
+    c"np-ecn" NpEcn,
+    c"red" Red,
+    c"qcn" Qcn,
+    c"dctcp-red" DctcpRed,
+    c"tcn" Tcn,
+    c"codel" Codel,
+    c"ecn-sharp" EcnSharp,
+    c"ecn-sharp-tofino" Tofino,
+    c"faults" Faults,
+}
+
+mechanisms! {
+    notification_points, visit_notification_point for notification_point: None,
+    c"pcn" Pcn,
+    c"dcqcn" Dcqcn,
+}
+
+mechanisms! {
+    congestion_controls, visit_congestion_control for congestion_control: None,
+    c"pcn" Pcn,
+    c"qcn" Qcn,
+    c"dcqcn" Dcqcn,
+    c"timely" Timely,
+    c"swift" Swift,
+    c"newreno" NewReno,
+    c"ecn-tcp" EcnTcp,
+    c"cubic" Cubic,
+    c"dctcp" Dctcp,
+}
+
+impl Config {
+    /// The mechanism of a kind for which `is` it, with its defaults; or its name alone.
+    fn find(
+        kind: u32,
+        mut is: impl FnMut(&CStr) -> bool,
+    ) -> Result<(&'static CStr, Self), unpause_status> {
+        let kind = *KINDS.get(kind as usize).ok_or(unpause_status::OutOfRange)?;
+        let found = match kind {
+            unpause_kind::CongestionPoint => congestion_points()
+                .find(|(name, _)| is(name))
+                .map(|(name, it)| (name, Self::CongestionPoint(it))),
+            unpause_kind::NotificationPoint => notification_points()
+                .find(|(name, _)| is(name))
+                .map(|(name, it)| (name, Self::NotificationPoint(it))),
+            unpause_kind::CongestionControl => congestion_controls()
+                .find(|(name, _)| is(name))
+                .map(|(name, it)| (name, Self::CongestionControl(it))),
+            unpause_kind::FlowControl => {
+                is(c"pfc").then(|| (c"pfc", Self::FlowControl(pfc::Params::default())))
+            }
+        };
+        found.ok_or(unpause_status::UnknownMechanism)
+    }
+
+    fn visit(&mut self, visitor: Visitor<'_>) {
+        match self {
+            Self::CongestionPoint(it) => visit_congestion_point(it, visitor),
+            Self::NotificationPoint(it) => visit_notification_point(it, visitor),
+            Self::CongestionControl(it) => visit_congestion_control(it, visitor),
+            Self::FlowControl(it) => it.visit(visitor),
+        }
+    }
+
+    /// Calls `call` with the parameter for which `is` it.
+    fn parameter<T>(
+        &mut self,
+        mut is: impl FnMut(&CStr) -> bool,
+        mut call: impl FnMut(Parameter<'_>) -> Result<T, unpause_status>,
+    ) -> Result<T, unpause_status> {
+        let mut answer = Err(unpause_status::UnknownParameter);
+        self.visit(&mut |parameter| {
+            if is(parameter.name) {
+                answer = call(parameter);
+            }
+        });
+        answer
+    }
+}
+
+/// # Safety
+/// As the crate says.
+unsafe fn text<'a>(string: *const c_char) -> Result<&'a CStr, unpause_status> {
+    if string.is_null() {
+        return Err(unpause_status::NullPointer);
+    }
+    Ok(unsafe { CStr::from_ptr(string) })
+}
+
+/// Name of mechanism `index` of a kind, counted from 0; null beyond the last. `kind` is an `unpause_kind`.
+#[unsafe(no_mangle)]
+pub extern "C" fn unpause_mechanism_name(kind: u32, index: u32) -> *const c_char {
+    let mut at = 0;
+    let found = Config::find(kind, |_| {
+        at += 1;
+        at > index
+    });
+    found.map_or(null(), |(name, _)| name.as_ptr())
+}
+
+/// Chooses a mechanism, "pcn" say, with its default parameters. `kind` is an `unpause_kind`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn unpause_config_create(
+    config: *mut unpause_config,
+    kind: u32,
+    mechanism: *const c_char,
+) -> unpause_status {
+    let state = || {
+        let mechanism = unsafe { text(mechanism)? };
+        Config::find(kind, |name| name == mechanism).map(|(_, config)| config)
+    };
+    unsafe { create(config, state) }
+}
+
+/// Sets a parameter, named as in the mechanism's source and in scenario files, in its unit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn unpause_config_set(
+    config: *mut unpause_config,
+    parameter: *const c_char,
+    value: u64,
+) -> unpause_status {
+    unsafe {
+        change(config, |config| {
+            let wanted = text(parameter)?;
+            let set = |it: Parameter<'_>| {
+                (it.set)(value)
+                    .then_some(())
+                    .ok_or(unpause_status::OutOfRange)
+            };
+            config.parameter(|name| name == wanted, set)
+        })
+    }
+}
+
+/// Sets a parameter that is a choice, by name: "mark_basis" to "enqueue-before", say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn unpause_config_choose(
+    config: *mut unpause_config,
+    parameter: *const c_char,
+    choice: *const c_char,
+) -> unpause_status {
+    unsafe {
+        change(config, |config| {
+            let (wanted, choice) = (text(parameter)?, text(choice)?);
+            let choose = |it: Parameter<'_>| {
+                let number = it.choices.iter().position(|name| *name == choice);
+                number
+                    .filter(|number| (it.set)(*number as u64))
+                    .ok_or(unpause_status::OutOfRange)
+            };
+            config.parameter(|name| name == wanted, choose).map(|_| ())
+        })
+    }
+}
+
+/// Says what parameter `index` is, counted from 0; `UNPAUSE_STATUS_UNKNOWN_PARAMETER` beyond the last.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn unpause_config_parameter(
+    config: *const unpause_config,
+    index: u32,
+    parameter: *mut unpause_parameter,
+) -> unpause_status {
+    guard(|| {
+        let (mut config, out) = unsafe { (look(config)?.clone(), room(parameter)?) };
+        let found = config.parameter(nth(index), |it| {
+            Ok(unpause_parameter {
+                name: it.name.as_ptr(),
+                unit: it.unit.as_ptr(),
+                value: it.value.unwrap_or(0),
+                is_set: it.value.is_some(),
+            })
+        })?;
+        out.write(found);
+        Ok(())
+    })
+}
+
+/// Name of the value `choice` of parameter `index`, as `unpause_config_choose` takes it; null beyond the
+/// last, and of a parameter that is no choice.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn unpause_config_choice_name(
+    config: *const unpause_config,
+    index: u32,
+    choice: u32,
+) -> *const c_char {
+    let mut found = null();
+    // What went wrong is the null already.
+    let _ = guard(|| {
+        let mut config = unsafe { look(config)? }.clone();
+        found = config.parameter(nth(index), |it| {
+            Ok(it
+                .choices
+                .get(choice as usize)
+                .map_or(null(), |name| name.as_ptr()))
+        })?;
+        Ok(())
+    });
+    found
+}
+
+/// Finds number `index` of what it is asked for.
+fn nth(index: u32) -> impl FnMut(&CStr) -> bool {
+    let mut asked = 0;
+    move |_| {
+        asked += 1;
+        asked == u64::from(index) + 1
+    }
+}

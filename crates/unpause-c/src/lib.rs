@@ -1,0 +1,32 @@
+//! The mechanisms of `unpause-protocols` and the frames of `unpause-wire` behind a C interface:
+//! `include/unpause.h`, which cbindgen makes of this crate, and the static library `libunpause_c.a`.
+//!
+//! A mechanism lives in memory of the caller's: a `struct` of fixed size that `…_create` fills and that
+//! needs no end. Nothing here allocates, reads a clock or keeps state of its own. Times are picoseconds,
+//! rates bit/s. Every function answers a [`unpause_status`] and writes results through pointers; no panic
+//! leaves the library.
+//!
+//! # Safety
+//!
+//! What every function asks for: a pointer is null, which is answered, or leads to a value of its type (for
+//! results, to room for one) that nobody else uses during the call; a string ends with a zero.
+#![allow(non_camel_case_types, reason = "the names are C's")]
+#![allow(clippy::missing_safety_doc, reason = "it is the same for all, above")]
+
+mod config;
+mod congestion_control;
+mod congestion_point;
+mod flow_control;
+mod frame;
+mod notification;
+mod parameters;
+mod status;
+mod storage;
+
+pub use config::*;
+pub use congestion_control::*;
+pub use congestion_point::*;
+pub use flow_control::*;
+pub use frame::*;
+pub use notification::*;
+pub use status::*;

@@ -1,0 +1,89 @@
+//! States in the caller's memory.
+
+use crate::status::{guard, unpause_status};
+
+/// Memory of the caller's that holds a state: an opaque struct of the header.
+pub(crate) trait Storage: Sized {
+    /// The state.
+    type State;
+    /// What the memory begins with once the state is there.
+    const MAGIC: u64;
+}
+
+#[repr(C)]
+struct Held<T> {
+    magic: u64,
+    state: T,
+}
+
+/// Makes the state and writes it to `place`.
+///
+/// # Safety
+/// As the crate says.
+pub(crate) unsafe fn create<S: Storage>(
+    place: *mut S,
+    state: impl FnOnce() -> Result<S::State, unpause_status>,
+) -> unpause_status {
+    const {
+        assert!(
+            size_of::<Held<S::State>>() <= size_of::<S>(),
+            "the struct is too small"
+        );
+        assert!(align_of::<Held<S::State>>() <= align_of::<S>());
+        assert!(!std::mem::needs_drop::<S::State>(), "nobody ends it");
+    }
+    guard(|| {
+        check(place)?;
+        let magic = S::MAGIC;
+        let state = state()?;
+        unsafe { place.cast::<Held<S::State>>().write(Held { magic, state }) };
+        Ok(())
+    })
+}
+
+/// Calls `call` with the state at `place`. After a panic the state counts as not created.
+///
+/// # Safety
+/// As the crate says.
+pub(crate) unsafe fn change<S: Storage>(
+    place: *mut S,
+    call: impl FnOnce(&mut S::State) -> Result<(), unpause_status>,
+) -> unpause_status {
+    let status = guard(|| {
+        let held = unsafe { held(place)? }.cast_mut();
+        let held = unsafe { &mut *held };
+        call(&mut held.state)
+    });
+    if status == unpause_status::Panic {
+        unsafe { place.cast::<u64>().write(0) };
+    }
+    status
+}
+
+/// The state at `place`, to look at.
+///
+/// # Safety
+/// As the crate says.
+pub(crate) unsafe fn look<'a, S: Storage>(place: *const S) -> Result<&'a S::State, unpause_status> {
+    Ok(unsafe { &(*held(place)?).state })
+}
+
+fn check<S>(place: *const S) -> Result<(), unpause_status> {
+    if place.is_null() {
+        return Err(unpause_status::NullPointer);
+    }
+    if !place.is_aligned() {
+        return Err(unpause_status::Unaligned);
+    }
+    Ok(())
+}
+
+/// # Safety
+/// As the crate says.
+unsafe fn held<S: Storage>(place: *const S) -> Result<*const Held<S::State>, unpause_status> {
+    check(place)?;
+    if unsafe { place.cast::<u64>().read() } != S::MAGIC {
+        return Err(unpause_status::NotCreated);
+    }
+    Ok(place.cast())
+}

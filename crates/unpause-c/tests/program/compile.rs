@@ -1,0 +1,64 @@
+//! Builds the static library as a user would, and C programs with it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The static library, built by cargo into a folder of the tests' own, so that it is of these sources.
+fn library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("static");
+        let status = Command::new(env!("CARGO"))
+            .args([
+                "build",
+                "--quiet",
+                "--offline",
+                "--package",
+                "unpause-c",
+                "--target-dir",
+            ])
+            .arg(&target)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status();
+        assert!(
+            status.expect("cargo runs").success(),
+            "the library does not build"
+        );
+        target.join("debug/libunpause_c.a")
+    })
+}
+
+/// The C compiler, if there is one.
+fn compiler() -> Option<String> {
+    let name = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let found = Command::new(&name).arg("--version").output();
+    found.is_ok_and(|it| it.status.success()).then_some(name)
+}
+
+/// What a C program of this crate prints; none where there is no C compiler, which is said.
+pub fn output_of(source: &str) -> Option<String> {
+    let Some(compiler) = compiler() else {
+        eprintln!("skipped: no C compiler (CC, or `cc`)");
+        return None;
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let name = Path::new(source).file_stem().expect("a file");
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let compiled = Command::new(compiler)
+        .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-I"])
+        .arg(root.join("include"))
+        .arg(root.join(source))
+        .arg("-o")
+        .arg(&program)
+        .arg(library())
+        .args(["-lpthread", "-ldl", "-lm"])
+        .output()
+        .expect("the compiler runs");
+    let said = String::from_utf8_lossy(&compiled.stderr);
+    assert!(compiled.status.success(), "{source}:\n{said}");
+    let run = Command::new(&program).output().expect("the program runs");
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "{source}: {}\n{said}", run.status);
+    Some(String::from_utf8(run.stdout).expect("it prints text"))
+}
