@@ -16,7 +16,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 .PHONY: help demo test test-rust test-python lint install format docs clean
 .PHONY: bench bench-mechanisms bench-peers bench-linear bench-gate bench-gate-update
 .PHONY: vopr vopr-kill vopr-mutations soak loom tsan mutants validate-ns3 validate-ns3-update
-.PHONY: fuzz fuzz-ci fuzz-build site dataplane
+.PHONY: fuzz fuzz-ci fuzz-build site dataplane testbed-dpdk
 .DEFAULT_GOAL := help
 
 help:
@@ -41,6 +41,7 @@ help:
 	@echo "make tsan      runs on several threads under ThreadSanitizer"
 	@echo "make mutants   share of mutants of the mechanisms that tests catch; SHARD=0/8"
 	@echo "make dataplane real packets through programs of a switch pipeline (DPDK, from Debian's packages)"
+	@echo "make testbed-dpdk       a switch and hosts over DPDK, with frames, beside the simulator (needs root)"
 	@echo "make fuzz      fuzz everything that reads files; MINUTES=10 for each of TARGETS=\"cdf scenario …\""
 	@echo "make fuzz-ci   the same, a minute for all of them together"
 	@echo "make clean     remove $(VENV), target and results"
@@ -105,6 +106,11 @@ bench-gate:
 # Whether programs of a switch pipeline mark what the state machines mark (docs/dataplane.md).
 dataplane: $(VENV)/.installed
 	$(MAKE) --no-print-directory -C dataplane
+
+# A switch and hosts over DPDK in network namespaces, compared with the simulator (docs/testbed-dpdk.md).
+ARGUMENTS ?=
+testbed-dpdk: $(VENV)/.installed
+	$(MAKE) --no-print-directory -C testbed/dpdk ARGUMENTS="$(ARGUMENTS)"
 
 # What documents and the Python package say of tables and parameters, made of the Rust code.
 docs:
