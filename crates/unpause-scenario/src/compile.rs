@@ -204,7 +204,9 @@ fn compile_run<'i>(
 ) -> Checked<(File, Run)> {
     let parts = take_apart(root, scheme, point)?;
     let (file, sections) = (parts.rest, parts.sections);
+    let place = parts.topology.span();
     let built = topology::topology(parts.topology, files)?;
+    size::check_routes(&built.fabric, place)?;
     let mut fabric = built.fabric.clone();
     let mut names = Names::new(built.names.clone(), &fabric);
 

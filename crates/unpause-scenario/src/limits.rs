@@ -57,6 +57,13 @@ pub(crate) const TRAFFIC_ENTRIES: usize = 1 << 16;
 /// Steps of a search for the longest of the shortest paths: some 20 s.
 pub(crate) const PATH_STEPS: u64 = 1 << 32;
 
+/// Steps of the search for routes: a minute or two. The largest fat-tree, k = 128, takes 2 × 10¹⁰.
+pub(crate) const ROUTE_STEPS: u64 = 1 << 35;
+
+/// Steps of the search for buffers that wait for one another in a cycle, at most: some ten seconds. A
+/// fat-tree of k = 48, 27,648 hosts, takes 6 × 10⁹.
+pub(crate) const CYCLE_STEPS: u64 = 1 << 33;
+
 /// Characters of a value that a message quotes.
 const QUOTED: usize = 160;
 

@@ -7,9 +7,11 @@ use unpause_sim::config::{NodeId, NodeKind, PfcThreshold, PortId, SwitchModel};
 use unpause_sim::dependency::buffer_dependency_cycle;
 use unpause_sim::results::PortRecord;
 
+use crate::limits;
 use crate::measured::Measured;
 use crate::run::Run;
 use crate::sections::marking::Marking;
+use crate::size::cycle_steps;
 use crate::text::setting::size;
 
 /// Something to look at.
@@ -86,6 +88,9 @@ impl<'a> Cycles<'a> {
 }
 
 fn cycle_of(run: &Run) -> Option<String> {
+    if cycle_steps(&run.config.fabric) > limits::CYCLE_STEPS {
+        return None;
+    }
     // What is wrong with a configuration is said when it is run.
     let cycle = buffer_dependency_cycle(&run.config).ok()??;
     Some(ring(run, cycle.iter().copied()))
