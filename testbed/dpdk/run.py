@@ -177,7 +177,20 @@ class Programs:
             process.wait()
 
 
-def commands(scenario: Scenario, programs: Path, out: Path, stamps: bool) -> dict[str, list[str]]:
+def pipeline(scenario: Path, out: Path) -> list[str]:
+    """Has the switch mark by the program of the data plane for the scenario's marking."""
+    unpause = Path(sys.executable).with_name("unpause")
+    command = [unpause, "dataplane", "build", scenario, "--out", out / "program"]
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        raise SystemExit("error: the program of the data plane is not made")
+    (program,) = (out / "program").glob("*.spec")
+    return [f"--pipeline={program}:{out}/program/entries.txt"]
+
+
+def commands(
+    scenario: Scenario, programs: Path, out: Path, stamps: bool, marking: list[str]
+) -> dict[str, list[str]]:
     """What runs at each node."""
     common = [
         f"--rate={scenario.rate_bps}",
@@ -187,7 +200,8 @@ def commands(scenario: Scenario, programs: Path, out: Path, stamps: bool) -> dic
     ]
     ports = [f"--interface=port{n}" for n in range(scenario.hosts)]
     thresholds = [f"--xoff={scenario.xoff}", f"--xon={scenario.xon}"]
-    switch = [str(programs / "switch"), *ports, *common, *thresholds, f"--log={out}/S0.csv"]
+    switch = [str(programs / "switch"), *ports, *common, *thresholds, *marking]
+    switch.append(f"--log={out}/S0.csv")
     nodes = {"S0": switch}
     for host in range(scenario.hosts):
         flows = [
@@ -226,9 +240,8 @@ def capture(stack: ExitStack, namespace: str, hosts: int, file: Path) -> subproc
     return process
 
 
-def run(scenario: Scenario, programs: Path, out: Path, stamps: bool) -> dict[str, dict]:
-    """Runs the scenario with frames; gives what each program says at its end."""
-    nodes = commands(scenario, programs, out, stamps)
+def run(scenario: Scenario, nodes: dict[str, list[str]], out: Path) -> dict[str, dict]:
+    """Runs the programs of the nodes; gives what each says at its end."""
     with ExitStack() as stack:
         switch, ends = stack.enter_context(star(scenario.hosts))
         capture(stack, switch, scenario.hosts, out / "control.pcapng")
@@ -251,6 +264,12 @@ def main() -> int:
     parser.add_argument(
         "--no-stamps", action="store_true", help="frames arrive when they are found, jitter and all"
     )
+    parser.add_argument(
+        "--marking",
+        choices=["state-machine", "swx"],
+        default="state-machine",
+        help="what marks: the C library's state machine, or a program of the data plane",
+    )
     parser.add_argument("--tries", type=int, default=3, help="runs until the machine is in time")
     arguments = parser.parse_args()
     if os.geteuid() != 0 and not arguments.compare_only:
@@ -262,11 +281,14 @@ def main() -> int:
     out = (arguments.out or arguments.programs / "out").resolve()
     out.mkdir(parents=True, exist_ok=True)
     scenario = Scenario.read(arguments.scenario)
-    programs, stamps = arguments.programs.resolve(), not arguments.no_stamps
+    stamps = not arguments.no_stamps
+    swx = arguments.marking == "swx" and not arguments.compare_only
+    marking = pipeline(arguments.scenario, out) if swx else []
+    nodes = commands(scenario, arguments.programs.resolve(), out, stamps, marking)
     for left in range(0 if arguments.compare_only else arguments.tries)[::-1]:
         for old in [*out.glob("*.csv"), *out.glob("*.pcapng"), out / "reports.json"]:
             old.unlink(missing_ok=True)
-        reports = run(scenario, programs, out, stamps)
+        reports = run(scenario, nodes, out)
         (out / "reports.json").write_text(json.dumps(reports, indent=1), "utf-8")
         late = sum(it["overdue"] for it in reports.values())
         if late == 0:

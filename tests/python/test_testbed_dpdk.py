@@ -20,7 +20,7 @@ SCENARIO = FOLDER / "burst.toml"
 
 def test_programs_are_told_what_the_file_says() -> None:
     scenario = run.Scenario.read(SCENARIO)
-    nodes = run.commands(scenario, Path("bin"), Path("out"), stamps=False)
+    nodes = run.commands(scenario, Path("bin"), Path("out"), stamps=False, marking=[])
     assert list(nodes) == ["S0", "H0", "H1", "H2"]
     assert {"--rate=200000000", "--delay=6250000000", "--xoff=512000", "--no-stamps"} <= set(
         nodes["S0"]

@@ -35,7 +35,7 @@ void clock_start(void) {
     puts("ready");
     fflush(stdout);
     if (fgets(line, sizeof line, stdin) == NULL)
-        fail("no start on the standard input");
+        give_up("no start on the standard input");
     for (char *at = line; *at != '\0'; at++)
         if (*at == '\n')
             *at = '\0';
@@ -102,7 +102,7 @@ void log_open(const char *file) {
     log_file = file;
     events = malloc(MOST_EVENTS * sizeof *events);
     if (events == NULL)
-        fail("no room for %d events", MOST_EVENTS);
+        give_up("no room for %d events", MOST_EVENTS);
 }
 
 void log_event(uint64_t time_ps, const char *event, uint32_t id, uint64_t a, uint64_t b, uint64_t c) {
@@ -116,14 +116,14 @@ void log_event(uint64_t time_ps, const char *event, uint32_t id, uint64_t a, uin
 void log_write(void) {
     FILE *out = fopen(log_file, "w");
     if (out == NULL)
-        fail("`%s` cannot be written", log_file);
+        give_up("`%s` cannot be written", log_file);
     fputs("time_ps,event,id,a,b,c\n", out);
     for (size_t i = 0; i < event_count; i++) {
         const struct event *it = &events[i];
         fprintf(out, "%lu,%s,%u,%lu,%lu,%lu\n", it->time_ps, it->event, it->id, it->a, it->b, it->c);
     }
     if (fclose(out) != 0)
-        fail("`%s` cannot be written", log_file);
+        give_up("`%s` cannot be written", log_file);
     if (events_lost > 0)
-        fail("%zu events had no room in the log", events_lost);
+        give_up("%zu events had no room in the log", events_lost);
 }

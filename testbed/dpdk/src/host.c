@@ -97,12 +97,10 @@ static void send_data(struct flow *flow, uint64_t now) {
 /* Sends what an idle link may send now. */
 static void serve(uint64_t now) {
     unpause_pfc_egress_state state;
-    uint64_t queued;
-    uint32_t from;
     if (link_->sending != NULL)
         return;
     if (fifo_count(&control) > 0) {
-        link_send(link_, now, fifo_take(&control, &queued, &from));
+        link_send(link_, now, fifo_take(&control).frame);
         return;
     }
     must(unpause_pfc_egress_ask(&egress, &state), "egress");
@@ -128,8 +126,8 @@ static void notify(struct reception *it, uint64_t now, const unpause_notificatio
     cnp.ecn = what->kind == UNPAUSE_NOTIFICATION_KIND_PCN_DECREASE ? 3 : 0;
     cnp.becn = what->kind != UNPAUSE_NOTIFICATION_KIND_PCN_INCREASE;
     log_event(now, "cnp_sent", it->qp, what->kind, what->rec_rate, 0);
-    if (!fifo_put(&control, frame_make(&cnp), now, 0))
-        fail("no room for a CNP");
+    if (!fifo_put(&control, frame_make(&cnp), now))
+        give_up("no room for a CNP");
 }
 
 static struct reception *reception_of(const unpause_frame *frame) {
@@ -257,11 +255,8 @@ static void run(uint64_t end_ps) {
             timers(due);
             if (link_->sent_ps <= due)
                 link_sent(link_);
-            while (fifo_due(&link_->arriving) <= due) {
-                uint64_t at;
-                uint32_t from;
-                arrive(due, fifo_take(&link_->arriving, &at, &from));
-            }
+            while (fifo_due(&link_->arriving) <= due)
+                arrive(due, fifo_take(&link_->arriving).frame);
             serve(due);
         }
         clock_sleep(due);
@@ -287,11 +282,11 @@ static void report(void) {
 /* DESTINATION:START:PACKETS, the start in nanoseconds. */
 static void flow_read(char *text) {
     if (flow_count == MOST_FLOWS)
-        fail("more than %d flows", MOST_FLOWS);
+        give_up("more than %d flows", MOST_FLOWS);
     struct flow *flow = &flows[flow_count];
     char *to = strsep(&text, ":"), *start = strsep(&text, ":");
     if (start == NULL || text == NULL)
-        fail("--flow is DESTINATION:START:PACKETS");
+        give_up("--flow is DESTINATION:START:PACKETS");
     flow->to = (uint8_t)number(to, "the destination");
     flow->start_ps = number(start, "the start") * 1000;
     flow->left = number(text, "the number of packets");
@@ -354,7 +349,8 @@ int main(int count, char **arguments) {
         }
     }
     if (rate == 0 || priority >= CONTROL_PRIORITY || self == 0 || self > 15)
-        fail("a rate above 0, a priority below %d and a number from 1 to 15 are expected", CONTROL_PRIORITY);
+        give_up("a rate above 0, a priority below %d and a number from 1 to 15 are expected",
+                CONTROL_PRIORITY);
     testbed_start("unpause-host", &interface, 1);
     log_open(log);
     unpause_config config;

@@ -18,7 +18,7 @@ bool link_stamps = true;
 static struct rte_mempool *pool;
 static unsigned opened;
 
-void fail(const char *format, ...) {
+void give_up(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     fputs("error: ", stderr);
@@ -30,7 +30,7 @@ void fail(const char *format, ...) {
 
 void must(unpause_status status, const char *what) {
     if (status != UNPAUSE_STATUS_OK)
-        fail("%s: %s", what, unpause_status_text(status));
+        give_up("%s: %s", what, unpause_status_text(status));
 }
 
 uint64_t number(const char *text, const char *what) {
@@ -38,48 +38,45 @@ uint64_t number(const char *text, const char *what) {
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
     if (errno != 0 || end == text || *end != '\0' || *text == '-')
-        fail("%s is `%s`, expected a number", what, text);
+        give_up("%s is `%s`, expected a number", what, text);
     return value;
 }
 
 void config_read(unpause_config *config, unpause_kind kind, const char *text) {
     char copy[512], *rest = copy;
     if (strlen(text) >= sizeof copy)
-        fail("`%.40s…` is too long", text);
+        give_up("`%.40s…` is too long", text);
     strcpy(copy, text);
     const char *name = strsep(&rest, ":");
     unpause_status status = unpause_config_create(config, kind, name);
     if (status != UNPAUSE_STATUS_OK)
-        fail("`%s`: %s", name, unpause_status_text(status));
+        give_up("`%s`: %s", name, unpause_status_text(status));
     for (char *value = strsep(&rest, ":"); value != NULL; value = strsep(&rest, ":")) {
         const char *parameter = strsep(&value, "=");
         if (value == NULL)
-            fail("`%s` of `%s` has no value", parameter, name);
+            give_up("`%s` of `%s` has no value", parameter, name);
         status = unpause_config_choose(config, parameter, value);
         if (status == UNPAUSE_STATUS_OUT_OF_RANGE)
             status = unpause_config_set(config, parameter, number(value, parameter));
         if (status != UNPAUSE_STATUS_OK)
-            fail("`%s=%s` of `%s`: %s", parameter, value, name, unpause_status_text(status));
+            give_up("`%s=%s` of `%s`: %s", parameter, value, name, unpause_status_text(status));
     }
 }
 
-bool fifo_put(struct fifo *fifo, struct rte_mbuf *frame, uint64_t time_ps, uint32_t from) {
-    if (fifo_count(fifo) == FIFO_SIZE)
+bool fifo_put(struct fifo *fifo, struct rte_mbuf *frame, uint64_t time_ps) {
+    uint32_t count = fifo_count(fifo);
+    if (count == FIFO_SIZE)
         return false;
-    uint32_t at = fifo->tail++ % FIFO_SIZE;
-    fifo->at[at].frame = frame;
-    fifo->at[at].time_ps = time_ps;
-    fifo->at[at].from = from;
+    fifo->at[fifo->tail++ % FIFO_SIZE] = (struct waiting){
+        .frame = frame, .time_ps = time_ps, .found_bytes = fifo->bytes, .found_packets = count};
     fifo->bytes += FRAME_BYTES(frame);
     return true;
 }
 
-struct rte_mbuf *fifo_take(struct fifo *fifo, uint64_t *time_ps, uint32_t *from) {
-    uint32_t at = fifo->head++ % FIFO_SIZE;
-    fifo->bytes -= FRAME_BYTES(fifo->at[at].frame);
-    *time_ps = fifo->at[at].time_ps;
-    *from = fifo->at[at].from;
-    return fifo->at[at].frame;
+struct waiting fifo_take(struct fifo *fifo) {
+    struct waiting first = fifo->at[fifo->head++ % FIFO_SIZE];
+    fifo->bytes -= FRAME_BYTES(first.frame);
+    return first;
 }
 
 void testbed_start(const char *name, char *const *interfaces, unsigned count) {
@@ -87,7 +84,7 @@ void testbed_start(const char *name, char *const *interfaces, unsigned count) {
     char *arguments[16 + 2 * MOST_LINKS];
     int used = 0;
     if (count == 0 || count > MOST_LINKS)
-        fail("%u interfaces, expected 1 to %u", count, MOST_LINKS);
+        give_up("%u interfaces, expected 1 to %u", count, MOST_LINKS);
     /* One thread on any core of those that this process may use. */
     cpu_set_t allowed;
     sched_getaffinity(0, sizeof allowed, &allowed);
@@ -110,10 +107,10 @@ void testbed_start(const char *name, char *const *interfaces, unsigned count) {
     }
     arguments[used] = NULL;
     if (rte_eal_init(used, arguments) < 0)
-        fail("DPDK does not start: %s", rte_strerror(rte_errno));
+        give_up("DPDK does not start: %s", rte_strerror(rte_errno));
     pool = rte_pktmbuf_pool_create("frames", FRAMES, 256, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
     if (pool == NULL)
-        fail("no room for %u frames: %s", FRAMES, rte_strerror(rte_errno));
+        give_up("no room for %u frames: %s", FRAMES, rte_strerror(rte_errno));
 }
 
 struct link *link_open(const char *interface, uint64_t rate_bps, uint64_t delay_ps) {
@@ -122,12 +119,12 @@ struct link *link_open(const char *interface, uint64_t rate_bps, uint64_t delay_
     struct rte_eth_conf conf = {0};
     snprintf(name, sizeof name, "net_af_packet%u", opened++);
     if (link == NULL || rte_eth_dev_get_port_by_name(name, &link->device) != 0)
-        fail("no device for `%s`", interface);
+        give_up("no device for `%s`", interface);
     if (rte_eth_dev_configure(link->device, 1, 1, &conf) != 0 ||
         rte_eth_rx_queue_setup(link->device, 0, 1024, SOCKET_ID_ANY, NULL, pool) != 0 ||
         rte_eth_tx_queue_setup(link->device, 0, 1024, SOCKET_ID_ANY, NULL) != 0 ||
         rte_eth_promiscuous_enable(link->device) != 0 || rte_eth_dev_start(link->device) != 0)
-        fail("the device of `%s` does not start: %s", interface, rte_strerror(rte_errno));
+        give_up("the device of `%s` does not start: %s", interface, rte_strerror(rte_errno));
     link->rate_bps = rate_bps;
     link->delay_ps = delay_ps;
     link->sent_ps = UNPAUSE_NEVER;
@@ -156,7 +153,7 @@ void link_poll(struct link *link, uint64_t now_ps) {
         for (uint16_t i = 0; i < count; i++) {
             link->received++;
             uint64_t due = arrival(link, frames[i], now_ps);
-            if (!fifo_put(&link->arriving, frames[i], due, 0)) {
+            if (!fifo_put(&link->arriving, frames[i], due)) {
                 link->refused++;
                 rte_pktmbuf_free(frames[i]);
             }
@@ -176,7 +173,7 @@ void link_sent(struct link *link) {
         uint64_t left = rte_cpu_to_be_64(link->sent_ps);
         char *trailer = rte_pktmbuf_append(link->sending, sizeof left);
         if (trailer == NULL)
-            fail("a frame has no room for its time stamp");
+            give_up("a frame has no room for its time stamp");
         memcpy(trailer, &left, sizeof left);
     }
     if (rte_eth_tx_burst(link->device, 0, &link->sending, 1) != 1) {
@@ -187,13 +184,18 @@ void link_sent(struct link *link) {
     link->sent_ps = UNPAUSE_NEVER;
 }
 
-struct rte_mbuf *frame_make(const unpause_frame *frame) {
+struct rte_mbuf *frame_blank(void) {
     struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
-    size_t length;
     if (mbuf == NULL)
-        fail("no frame is free");
-    must(unpause_frame_build(frame, rte_pktmbuf_mtod(mbuf, uint8_t *), rte_pktmbuf_tailroom(mbuf), &length),
-         "frame");
+        give_up("no frame is free");
+    return mbuf;
+}
+
+struct rte_mbuf *frame_make(const unpause_frame *frame) {
+    struct rte_mbuf *mbuf = frame_blank();
+    uint8_t *bytes = rte_pktmbuf_mtod(mbuf, uint8_t *);
+    size_t length;
+    must(unpause_frame_build(frame, bytes, rte_pktmbuf_tailroom(mbuf), &length), "frame");
     mbuf->data_len = (uint16_t)length;
     mbuf->pkt_len = (uint32_t)length;
     return mbuf;

@@ -22,20 +22,28 @@
 #define FRAME_BYTES(mbuf) ((mbuf)->pkt_len + FCS_BYTES)
 #define WIRE_BYTES(mbuf) (FRAME_BYTES(mbuf) + FRAMING_BYTES)
 
-/* Packets in order of time; a power of two. */
+/* A frame that waits: since when, or until when; which port it came by; what waited already when it came. */
+struct waiting {
+    struct rte_mbuf *frame;
+    uint64_t time_ps, found_bytes;
+    uint32_t found_packets, from;
+    bool ect; /* it may be marked */
+};
+
+/* Frames in order of time; a power of two. */
 #define FIFO_SIZE 16384
 struct fifo {
-    struct {
-        struct rte_mbuf *frame;
-        uint64_t time_ps;
-        uint32_t from;
-    } at[FIFO_SIZE];
+    struct waiting at[FIFO_SIZE];
     uint32_t head, tail;
     uint64_t bytes;
 };
 
-bool fifo_put(struct fifo *fifo, struct rte_mbuf *frame, uint64_t time_ps, uint32_t from);
-struct rte_mbuf *fifo_take(struct fifo *fifo, uint64_t *time_ps, uint32_t *from);
+bool fifo_put(struct fifo *fifo, struct rte_mbuf *frame, uint64_t time_ps);
+/* The one put last. */
+static inline struct waiting *fifo_last(struct fifo *fifo) {
+    return &fifo->at[(fifo->tail - 1) % FIFO_SIZE];
+}
+struct waiting fifo_take(struct fifo *fifo);
 static inline uint32_t fifo_count(const struct fifo *fifo) {
     return fifo->tail - fifo->head;
 }
@@ -67,6 +75,7 @@ extern bool link_stamps;
 /* DPDK without huge pages, on interfaces of this network namespace. */
 void testbed_start(const char *name, char *const *interfaces, unsigned count);
 struct rte_mbuf *frame_make(const unpause_frame *frame);
+struct rte_mbuf *frame_blank(void);
 
 /* Says "ready", reads the instant 0 as nanoseconds of CLOCK_MONOTONIC from the standard input, and makes this
  * thread a real-time one. */
@@ -87,7 +96,7 @@ void log_event(uint64_t time_ps, const char *event, uint32_t id, uint64_t a, uin
 void log_write(void);
 
 /* Ends the program with a message. */
-_Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+_Noreturn void give_up(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void must(unpause_status status, const char *what);
 
 /* NAME[:PARAMETER=VALUE…], VALUE in the parameter's unit or the name of a choice. */

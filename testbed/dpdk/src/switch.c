@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "link.h"
+#include "pipeline.h"
 
 #define MOST_PORTS 16
 
@@ -26,6 +27,9 @@ struct port {
     uint16_t pfc_quanta;
     uint64_t peak_bytes, marked, pauses;
 };
+
+/* Marks come from a pipeline's program, not from congestion points. */
+static bool piped;
 
 static struct port ports[MOST_PORTS];
 static unsigned port_count;
@@ -48,46 +52,71 @@ static void pfc_ask(struct port *port, uint64_t now, unpause_pfc_action action) 
     log_event(now, xoff ? "xoff" : "xon", (uint32_t)(port - ports), state.bytes, 0, 0);
 }
 
+/* What a traffic manager knows of a packet that leaves at `now`, or of a queue whose PAUSE changes. */
+static struct passage passage_of(const struct port *port, uint64_t now, const struct waiting *packet) {
+    unpause_queue queue = queue_of(&port->data);
+    struct passage passage = {.enqueued_ns = now / 1000,
+                              .dequeued_ns = now / 1000,
+                              .left_bytes = (uint32_t)queue.bytes,
+                              .left_packets = queue.packets,
+                              .port = (uint16_t)(port - ports),
+                              .priority = (uint8_t)priority};
+    if (packet != NULL) {
+        passage.enqueued_ns = packet->time_ps / 1000;
+        passage.found_bytes = (uint32_t)packet->found_bytes;
+        passage.found_packets = packet->found_packets;
+    }
+    return passage;
+}
+
 static void pfc_obey(struct port *port, uint64_t now, unpause_pfc_change change) {
-    if (change == UNPAUSE_PFC_CHANGE_PAUSED) {
+    if (change == UNPAUSE_PFC_CHANGE_NONE)
+        return;
+    bool pause = change == UNPAUSE_PFC_CHANGE_PAUSED;
+    unpause_queue queue = queue_of(&port->data);
+    log_event(now, pause ? "pause" : "resume", (uint32_t)(port - ports), queue.packets, queue.bytes, 0);
+    if (piped) {
+        struct passage passage = passage_of(port, now, NULL);
+        passage.event = pause ? EVENT_PAUSE : EVENT_RESUME;
+        pipeline_tell(&passage);
+    } else if (pause) {
         must(unpause_congestion_point_on_pause(&port->point, now), "pause");
-        log_event(now, "pause", (uint32_t)(port - ports), 0, 0, 0);
-    } else if (change == UNPAUSE_PFC_CHANGE_RESUMED) {
-        unpause_queue queue = queue_of(&port->data);
+    } else {
         must(unpause_congestion_point_on_resume(&port->point, now, queue), "resume");
-        log_event(now, "resume", (uint32_t)(port - ports), queue.packets, queue.bytes, 0);
     }
 }
 
-static void mark(struct rte_mbuf *frame, const unpause_verdict *verdict, struct port *port) {
-    if (verdict->kind != UNPAUSE_VERDICT_KIND_MARK_CE)
-        return;
-    must(unpause_frame_mark_ce(rte_pktmbuf_mtod(frame, uint8_t *), frame->pkt_len), "mark");
-    port->marked++;
+static void mark(struct rte_mbuf *frame, const unpause_verdict *verdict) {
+    if (verdict->kind == UNPAUSE_VERDICT_KIND_MARK_CE)
+        must(unpause_frame_mark_ce(rte_pktmbuf_mtod(frame, uint8_t *), frame->pkt_len), "mark");
 }
 
-static unpause_packet packet_of(const struct rte_mbuf *frame, uint64_t enqueued_ps) {
-    return (unpause_packet){.enqueued_at_ps = enqueued_ps, .bytes = FRAME_BYTES(frame), .ect = true};
+static unpause_packet packet_of(const struct waiting *it) {
+    return (unpause_packet){.enqueued_at_ps = it->time_ps, .bytes = FRAME_BYTES(it->frame), .ect = it->ect};
 }
 
-static void enqueue(struct port *in, struct port *out, uint64_t now, struct rte_mbuf *frame) {
+static void enqueue(struct port *in, struct port *out, uint64_t now, struct rte_mbuf *frame, bool ect) {
     unpause_pfc_action action;
-    unpause_verdict verdict;
+    unpause_verdict verdict = {.kind = UNPAUSE_VERDICT_KIND_PASS};
     uint32_t bytes = FRAME_BYTES(frame);
-    if (buffered_bytes + bytes > buffer_bytes || !fifo_put(&out->data, frame, now, (uint32_t)(in - ports))) {
+    if (buffered_bytes + bytes > buffer_bytes || !fifo_put(&out->data, frame, now)) {
         dropped++;
         rte_pktmbuf_free(frame);
         return;
     }
+    fifo_last(&out->data)->from = (uint32_t)(in - ports);
+    fifo_last(&out->data)->ect = ect;
     buffered_bytes += bytes;
     if (out->data.bytes > out->peak_bytes)
         out->peak_bytes = out->data.bytes;
     must(unpause_pfc_ingress_on_admit(&in->ingress, now, bytes, xoff_bytes, &action), "admit");
     pfc_ask(in, now, action);
-    unpause_packet packet = packet_of(frame, now);
-    must(unpause_congestion_point_on_enqueue(&out->point, now, &packet, queue_of(&out->data), &verdict),
-         "enqueue");
-    mark(frame, &verdict, out);
+    if (!piped) {
+        unpause_packet packet = packet_of(fifo_last(&out->data));
+        unpause_queue queue = queue_of(&out->data);
+        must(unpause_congestion_point_on_enqueue(&out->point, now, &packet, queue, &verdict), "enqueue");
+        mark(frame, &verdict);
+    }
     log_event(now, "enqueue", (uint32_t)(out - ports), bytes, (uint64_t)(in - ports), verdict.kind);
 }
 
@@ -113,36 +142,52 @@ static void arrive(struct port *port, uint64_t now, struct rte_mbuf *mbuf) {
         malformed++;
         rte_pktmbuf_free(mbuf);
     } else if (frame.kind == UNPAUSE_FRAME_KIND_DATA && frame.dscp >> 3 == priority) {
-        enqueue(port, &ports[to - 1], now, mbuf);
-    } else if (!fifo_put(&ports[to - 1].control, mbuf, now, 0)) {
+        enqueue(port, &ports[to - 1], now, mbuf, frame.ecn != 0);
+    } else if (!fifo_put(&ports[to - 1].control, mbuf, now)) {
         dropped++;
         rte_pktmbuf_free(mbuf);
     }
 }
 
+/* Marks a packet that leaves, or not; gives what is to be sent. */
+static struct rte_mbuf *marked(struct port *port, uint64_t now, const struct waiting *it) {
+    unpause_verdict verdict = {.kind = UNPAUSE_VERDICT_KIND_PASS};
+    struct rte_mbuf *frame = it->frame;
+    if (piped) {
+        struct passage passage = passage_of(port, now, it);
+        uint32_t length = frame->pkt_len;
+        int before = frame_ecn(rte_pktmbuf_mtod(frame, uint8_t *), length);
+        frame = pipeline_pass(frame, &passage);
+        if (frame->pkt_len != length)
+            give_up("a packet has another length after the pipeline");
+        if (frame_ecn(rte_pktmbuf_mtod(frame, uint8_t *), length) != before)
+            verdict.kind = UNPAUSE_VERDICT_KIND_MARK_CE;
+    } else {
+        unpause_packet packet = packet_of(it);
+        unpause_queue queue = queue_of(&port->data);
+        must(unpause_congestion_point_on_dequeue(&port->point, now, &packet, queue, &verdict), "dequeue");
+        mark(frame, &verdict);
+    }
+    port->marked += verdict.kind == UNPAUSE_VERDICT_KIND_MARK_CE;
+    log_event(now, "dequeue", (uint32_t)(port - ports), FRAME_BYTES(frame), it->from, verdict.kind);
+    return frame;
+}
+
 static void send_data(struct port *port, uint64_t now) {
-    uint64_t enqueued;
-    uint32_t from;
-    unpause_verdict verdict;
     unpause_pfc_action action;
-    struct rte_mbuf *frame = fifo_take(&port->data, &enqueued, &from);
-    unpause_packet packet = packet_of(frame, enqueued);
-    must(unpause_congestion_point_on_dequeue(&port->point, now, &packet, queue_of(&port->data), &verdict),
-         "dequeue");
-    mark(frame, &verdict, port);
-    log_event(now, "dequeue", (uint32_t)(port - ports), packet.bytes, from, verdict.kind);
-    buffered_bytes -= packet.bytes;
-    must(unpause_pfc_ingress_on_release(&ports[from].ingress, now, packet.bytes, xon_bytes, &action),
-         "release");
-    pfc_ask(&ports[from], now, action);
+    struct waiting head = fifo_take(&port->data);
+    struct port *from = &ports[head.from];
+    struct rte_mbuf *frame = marked(port, now, &head);
+    uint32_t bytes = FRAME_BYTES(frame);
+    buffered_bytes -= bytes;
+    must(unpause_pfc_ingress_on_release(&from->ingress, now, bytes, xon_bytes, &action), "release");
+    pfc_ask(from, now, action);
     link_send(port->link, now, frame);
 }
 
 /* Sends what an idle link may send now. */
 static void serve(struct port *port, uint64_t now) {
     unpause_pfc_egress_state egress;
-    uint64_t enqueued;
-    uint32_t from;
     if (port->link->sending != NULL)
         return;
     if (port->pfc_waits) {
@@ -156,7 +201,7 @@ static void serve(struct port *port, uint64_t now) {
         return;
     }
     if (fifo_count(&port->control) > 0) {
-        link_send(port->link, now, fifo_take(&port->control, &enqueued, &from));
+        link_send(port->link, now, fifo_take(&port->control).frame);
         return;
     }
     must(unpause_pfc_egress_ask(&port->egress, &egress), "egress");
@@ -188,11 +233,8 @@ static void port_run(struct port *port, uint64_t now) {
     pfc_ask(port, now, action);
     if (port->link->sent_ps <= now)
         link_sent(port->link);
-    while (fifo_due(&port->link->arriving) <= now) {
-        uint64_t due;
-        uint32_t from;
-        arrive(port, now, fifo_take(&port->link->arriving, &due, &from));
-    }
+    while (fifo_due(&port->link->arriving) <= now)
+        arrive(port, now, fifo_take(&port->link->arriving).frame);
 }
 
 static void run(uint64_t end_ps) {
@@ -232,25 +274,21 @@ static void report(void) {
 }
 
 int main(int count, char **arguments) {
-    static const struct option options[] = {{"interface", required_argument, NULL, 'i'},
-                                            {"rate", required_argument, NULL, 'r'},
-                                            {"delay", required_argument, NULL, 'd'},
-                                            {"seconds", required_argument, NULL, 's'},
-                                            {"xoff", required_argument, NULL, 'x'},
-                                            {"xon", required_argument, NULL, 'X'},
-                                            {"priority", required_argument, NULL, 'p'},
-                                            {"congestion-point", required_argument, NULL, 'c'},
-                                            {"log", required_argument, NULL, 'l'},
-                                            {"no-stamps", no_argument, NULL, 'S'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"interface", required_argument, NULL, 'i'}, {"rate", required_argument, NULL, 'r'},
+        {"delay", required_argument, NULL, 'd'},     {"seconds", required_argument, NULL, 's'},
+        {"xoff", required_argument, NULL, 'x'},      {"xon", required_argument, NULL, 'X'},
+        {"priority", required_argument, NULL, 'p'},  {"congestion-point", required_argument, NULL, 'c'},
+        {"pipeline", required_argument, NULL, 'P'},  {"log", required_argument, NULL, 'l'},
+        {"no-stamps", no_argument, NULL, 'S'},       {NULL, 0, NULL, 0}};
     char *interfaces[MOST_PORTS];
-    const char *point = "np-ecn", *log = "switch.csv";
+    const char *point = "np-ecn", *program = NULL, *log = "switch.csv";
     uint64_t rate = UNPAUSE_MBPS(200), delay = 0, seconds = 1;
     for (int option; (option = getopt_long(count, arguments, "", options, NULL)) != -1;) {
         switch (option) {
         case 'i':
             if (port_count == MOST_PORTS)
-                fail("more than %d interfaces", MOST_PORTS);
+                give_up("more than %d interfaces", MOST_PORTS);
             interfaces[port_count++] = optarg;
             break;
         case 'r':
@@ -274,6 +312,9 @@ int main(int count, char **arguments) {
         case 'c':
             point = optarg;
             break;
+        case 'P':
+            program = optarg;
+            break;
         case 'l':
             log = optarg;
             break;
@@ -285,7 +326,7 @@ int main(int count, char **arguments) {
         }
     }
     if (rate == 0 || priority > 6 || xon_bytes > xoff_bytes)
-        fail("a rate above 0, a priority below 7 and XON up to XOFF are expected");
+        give_up("a rate above 0, a priority below 7 and XON up to XOFF are expected");
     testbed_start("unpause-switch", interfaces, port_count);
     log_open(log);
     unpause_config config, pfc;
@@ -296,6 +337,10 @@ int main(int count, char **arguments) {
         must(unpause_congestion_point_create(&ports[i].point, &config, i), "congestion point");
         must(unpause_pfc_egress_create(&ports[i].egress, rate), "egress");
         must(unpause_pfc_ingress_create(&ports[i].ingress, &pfc, rate), "ingress");
+    }
+    if (program != NULL) {
+        pipeline_open(program);
+        piped = true;
     }
     clock_start();
     run(seconds * UINT64_C(1000000000000));
