@@ -18,12 +18,12 @@ import pyarrow.csv
 import unpause
 
 if TYPE_CHECKING:
-    from run import Scenario
+    from scenario import Flow, Scenario
 
 ROOT = Path(__file__).resolve().parents[2]
 DISSECTOR = ROOT / "crates/unpause-capture/wireshark/unpause.lua"
 INCREASE, DECREASE = 2, 3
-# Starts of the second flow in the simulator, in steps: what phases alone make of each number.
+# Starts of the last flow in the simulator, in steps: what phases alone make of each number.
 PHASES, PHASE_US = 5, 13
 # Half a picosecond.
 RESOLUTION_S = 5e-13
@@ -65,48 +65,52 @@ def of_frames(scenario: Scenario, out: Path) -> Seen:
     """From the programs' logs and reports."""
     seen = Seen()
     reports = json.loads((out / "reports.json").read_text("utf-8"))
-    ports = reports["S0"]["ports"]
+    ports = [port for switch in scenario.fabric.ports for port in reports[switch]["ports"]]
     seen.pauses = sum(port["pauses"] for port in ports)
     seen.marked = sum(port["marked"] for port in ports)
     seen.peak_bytes = max(port["peak_bytes"] for port in ports)
+    logs = {host: log(out / f"{host}.csv") for host in scenario.fabric.hosts}
     for number, flow in enumerate(scenario.flows):
-        of_host = [it for it in scenario.flows if it.source == flow.source]
-        qp = 16 * (flow.source + 1) + of_host.index(flow)
-        receiver = log(out / f"H{flow.destination}.csv")
+        qp = scenario.queue_pair(flow)
+        receiver = logs[flow.destination]
         data, sent = events(receiver, "data"), events(receiver, "cnp_sent")
         seen.arrivals_s[number] = data["time_ps"][data["id"] == qp] / 1e12
         mine = sent["id"] == qp
         seen.cnps[number] = Cnps(
             sent["time_ps"][mine] / 1e12, sent["a"][mine] == DECREASE, sent["b"][mine]
         )
-        got = events(log(out / f"H{flow.source}.csv"), "cnp")
+        got = events(logs[flow.source], "cnp")
         mine = got["id"] == qp
         seen.rate[number] = (got["time_ps"][mine] / 1e12, got["c"][mine].astype(float))
     return seen
 
 
 def of_simulator(scenario: Scenario, file: Path, shift_us: int) -> Seen:
-    """From a run of the same file, the second flow `shift_us` later."""
+    """From a run of the same file, the last flow `shift_us` later."""
     told = tomllib.loads(file.read_text("utf-8"))
-    second = told["traffic"][1]
-    second["start"] = f"{scenario.flows[1].start_ps // 10**6 + shift_us}us"
+    start = scenario.flows[-1].start_ps // 10**6 + shift_us
+    told["traffic"][-1]["start"] = f"{start}us"
     result = unpause.run(told, progress=False)
     seen = Seen()
     seen.pauses = pc.sum(result.ports["pause_frames"]).as_py()
     seen.marked = pc.sum(result.ports["marked_packets"]).as_py()
     seen.peak_bytes = pc.max(result.ports["max_queue_bytes"]).as_py()
-    for number, _ in enumerate(scenario.flows):
-        packets = result.packets.filter(pc.field("flow_id") == number)
-        arrived = packets.filter((pc.field("kind") == "data") & (pc.field("node") == "S0"))
-        seen.arrivals_s[number] = arrived["arrival_ns"].to_numpy() / 1e9
+    for number, flow in enumerate(scenario.flows):
+        of_flow = pc.field("traffic") == flow.name
+        (flow_id,) = result.flows.filter(of_flow)["flow_id"].to_pylist()
+        packets = result.packets.filter(pc.field("flow_id") == flow_id)
+        at_receiver = (pc.field("kind") == "data") & (pc.field("peer") == flow.destination)
+        arrived = packets.filter(at_receiver)["arrival_ns"].to_numpy() / 1e9
+        seen.arrivals_s[number] = arrived[arrived < scenario.seconds]
         pcn = pa.array(["pcn-increase", "pcn-decrease"])
-        cnps = packets.filter(pc.is_in(pc.field("kind"), pcn))
+        from_receiver = pc.is_in(pc.field("kind"), pcn) & (pc.field("node") == flow.destination)
+        cnps = packets.filter(from_receiver)
         seen.cnps[number] = Cnps(
             cnps["time_ns"].to_numpy() / 1e9,
             cnps["kind"].to_numpy(zero_copy_only=False) == "pcn-decrease",
             cnps["rec_rate"].fill_null(0).to_numpy(),
         )
-        series = result.flow_series.filter(pc.field("flow_id") == number)
+        series = result.flow_series.filter(pc.field("flow_id") == flow_id)
         seen.rate[number] = (
             series["time_ns"].to_numpy() / 1e9,
             series["controller_rate_bps"].to_numpy().astype(float),
@@ -114,25 +118,11 @@ def of_simulator(scenario: Scenario, file: Path, shift_us: int) -> Seen:
     return seen
 
 
-def mean_rate(seen: Seen, number: int, start_s: float, end_s: float) -> float:
-    """Mean over time of the rate that a flow's reaction point allows, Mb/s."""
+def mean_rate(seen: Seen, number: int, start_s: float) -> float:
+    """Mean over time, up to the last byte, of the rate that a flow is allowed, Mb/s."""
     time, rate = seen.rate[number]
-    at = np.linspace(start_s, end_s, 2001)
+    at = np.linspace(start_s, seen.arrivals_s[number][-1], 2001)
     return float(rate[np.searchsorted(time, at, side="right") - 1].mean()) / 1e6
-
-
-def back_after(seen: Seen, scenario: Scenario) -> float:
-    """From the second flow's last byte until the first is allowed 95 % of line rate, ms."""
-    end = seen.arrivals_s[1][-1]
-    time, rate = seen.rate[0]
-    there = (time > end) & (rate >= 0.95 * scenario.rate_bps)
-    return float(time[there][0] - end) * 1e3 if there.any() else float("nan")
-
-
-def throughput(seen: Seen, start_s: float, end_s: float) -> float:
-    """Over the shared link, on the wire, Mb/s."""
-    frames = sum(((t >= start_s) & (t < end_s)).sum() for t in seen.arrivals_s.values())
-    return float(frames) * 1082 * 8 / (end_s - start_s) / 1e6
 
 
 @dataclass
@@ -147,23 +137,32 @@ class Line:
     more: float = 0
 
 
+def of_flow(number: int, flow: Flow) -> list[Line]:
+    """What a flow came to; its rate counts once it has been told one."""
+    name, start = flow.name, flow.start_ps / 1e12
+    if flow.is_endless:
+        done = Line(f"packets of {name}", "", lambda it: len(it.arrivals_s[number]), 0.03)
+    else:
+
+        def last(it: Seen) -> float:
+            return 1e3 * (it.arrivals_s[number][-1] - start)
+
+        done = Line(f"completion of {name}", "ms", last, 0.03)
+    return [
+        done,
+        Line("its mean rate", "Mb/s", lambda it: mean_rate(it, number, start + 0.1), 0.05),
+        Line("CNPs to it", "", lambda it: len(it.cnps[number].time_s), 0.05, 2),
+        Line("of them decreases", "", lambda it: int(it.cnps[number].decrease.sum()), 0.1, 3),
+    ]
+
+
 def lines(scenario: Scenario) -> list[Line]:
     """The numbers that are compared."""
-    start = scenario.flows[1].start_ps / 1e12
-    # The two share the link.
-    steady = (start + 1.5, start + 3)
+    flows = [line for at, flow in enumerate(scenario.flows) for line in of_flow(at, flow)]
     return [
-        Line("completion of F1", "ms", lambda it: 1e3 * (it.arrivals_s[1][-1] - start), 0.03),
-        Line("throughput while shared", "Mb/s", lambda it: throughput(it, *steady), 0.03),
-        Line("mean rate of F0 then", "Mb/s", lambda it: mean_rate(it, 0, *steady), 0.05),
-        Line("mean rate of F1 then", "Mb/s", lambda it: mean_rate(it, 1, *steady), 0.05),
+        *flows,
         Line("longest queue", "KB", lambda it: it.peak_bytes / 1e3, 0.1),
         Line("PAUSE frames", "", lambda it: it.pauses, 0.25, 1),
-        Line("CNPs to F0", "", lambda it: len(it.cnps[0].time_s), 0.05, 2),
-        Line("of them decreases", "", lambda it: int(it.cnps[0].decrease.sum()), 0.1, 3),
-        Line("CNPs to F1", "", lambda it: len(it.cnps[1].time_s), 0.05, 2),
-        Line("of them decreases", "", lambda it: int(it.cnps[1].decrease.sum()), 0.1, 3),
-        Line("F0 back at 95 % after", "ms", lambda it: back_after(it, scenario), 0.1, 25),
         Line("marked packets", "", lambda it: it.marked, 0.1),
     ]
 
@@ -185,11 +184,11 @@ def table(scenario: Scenario, frames: Seen, simulated: list[Seen]) -> int:
     return beyond
 
 
-def same(frames: Seen, simulated: Seen) -> bool:
+def same(scenario: Scenario, frames: Seen, simulated: Seen) -> bool:
     """Says how much is the simulator's to the bit; true if everything is."""
     everything = True
-    for number, mine in frames.cnps.items():
-        his = simulated.cnps[number]
+    for number, flow in enumerate(scenario.flows):
+        mine, his = frames.cnps[number], simulated.cnps[number]
         # What the end of the run cut off is on one side only.
         count = min(len(mine.time_s), len(his.time_s))
         alike = (
@@ -201,7 +200,7 @@ def same(frames: Seen, simulated: Seen) -> bool:
         wanted = simulated.arrivals_s[number][: len(found)]
         at_once = np.abs(found[: len(wanted)] - wanted) < RESOLUTION_S
         print(
-            f"F{number}: {int(at_once.sum())} of {len(found)} data packets arrive, and "
+            f"{flow.name}: {int(at_once.sum())} of {len(found)} data packets arrive, and "
             f"{int(alike.sum())} of {count} CNPs leave when they do in the simulator, "
             "to the picosecond, with the same rates"
         )
@@ -213,7 +212,8 @@ def same(frames: Seen, simulated: Seen) -> bool:
 def replay(scenario: Scenario, out: Path) -> int:
     """Gives what the programs decided once more to the state machines in Rust."""
     told = [f"--period={scenario.period_ps}", f"--w-min={scenario.w_min_q32}"]
-    logs = [str(out / "S0.csv"), *(str(out / f"H{n}.csv") for n in range(scenario.hosts))]
+    nodes = [*scenario.fabric.ports, *scenario.fabric.hosts]
+    logs = [str(out / f"{node}.csv") for node in nodes]
     rate = f"--rate={scenario.rate_bps}"
     command = ["cargo", "run", "--quiet", "--release", "--package", "unpause-c"]
     command += ["--example", "replay", "--", *told, rate, *logs]
@@ -221,20 +221,27 @@ def replay(scenario: Scenario, out: Path) -> int:
     return done.returncode
 
 
-def dissected(scenario: Scenario, frames: Seen, out: Path) -> int:
-    """What tshark reads in the capture: every CNP that the log has, and nothing malformed."""
+def dissect(file: Path) -> list[list[str]]:
+    """A row for each frame of a capture, of the fields below."""
     fields = ["frame.interface_name", "_ws.malformed", "cnp.pcn.decrease", "cnp.pcn.rec_rate"]
     fields += ["eth.type"]
-    command = ["tshark", "-X", f"lua_script:{DISSECTOR}", "-r", str(out / "control.pcapng")]
-    command += ["-T", "fields", "-E", "separator=,", *(x for name in fields for x in ("-e", name))]
+    command = ["tshark", "-X", f"lua_script:{DISSECTOR}", "-r", str(file), "-T", "fields"]
+    command += ["-E", "separator=,", *(x for name in fields for x in ("-e", name))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        print(f"tshark: {done.stderr.strip()}")
-        return 1
-    rows = [line.split(",") for line in done.stdout.splitlines()]
+        raise SystemExit(f"error: tshark: {done.stderr.strip()}")
+    return [line.split(",") for line in done.stdout.splitlines()]
+
+
+def dissected(scenario: Scenario, frames: Seen, out: Path) -> int:
+    """What tshark reads in the captures: every CNP that the log has, and nothing malformed."""
+    captures = {switch: dissect(out / f"{switch}.pcapng") for switch in scenario.fabric.ports}
+    rows = [row for capture in captures.values() for row in capture]
     malformed = sum(bool(row[1]) for row in rows)
-    receivers = {f"port{flow.destination}" for flow in scenario.flows}
-    read = [int(row[3]) for row in rows if row[0] in receivers and row[3]]
+    read = []
+    for receiver in {flow.destination for flow in scenario.flows}:
+        switch, port = scenario.fabric.port_of(receiver)
+        read += [int(it[3]) for it in captures[switch] if it[0] == f"port{port}" and it[3]]
     sent = sorted(
         (time, int(rate))
         for cnps in frames.cnps.values()
@@ -246,7 +253,7 @@ def dissected(scenario: Scenario, frames: Seen, out: Path) -> int:
     pfc = sum(row[4] == "0x8808" for row in rows)
     but = "" if as_logged else "but NOT "
     print(
-        f"tshark: {len(read)} of {len(sent)} CNPs at the receiver's port, {but}with the receive "
+        f"tshark: {len(read)} of {len(sent)} CNPs at receivers' ports, {but}with the receive "
         f"rates of the log; {pfc} PFC frames; {malformed} malformed"
     )
     return 0 if as_logged and malformed == 0 and pfc > 0 else 1
@@ -266,12 +273,14 @@ def lateness(out: Path) -> int:
 def faults(out: Path) -> list[str]:
     """What must not be: losses, frames that are none, gaps."""
     reports = json.loads((out / "reports.json").read_text("utf-8"))
-    switch, hosts = reports["S0"], [it for name, it in reports.items() if name != "S0"]
+    switches = [it for it in reports.values() if it["role"] == "switch"]
+    hosts = [it for it in reports.values() if it["role"] == "host"]
+    ports = [port for it in switches for port in it["ports"]]
     counts = {
-        "dropped by the switch": switch["dropped"],
-        "malformed": switch["malformed"] + sum(it["malformed"] for it in hosts),
+        "dropped by a switch": sum(it["dropped"] for it in switches),
+        "malformed": sum(it["malformed"] for it in reports.values()),
         "for nobody": sum(it["strangers"] for it in hosts),
-        "refused by a device": sum(it["refused"] for it in [*switch["ports"], *hosts]),
+        "refused by a device": sum(it["refused"] for it in [*ports, *hosts]),
         "out of order": sum(got["gaps"] for it in hosts for got in it["received"]),
     }
     return [f"{count} frames {what}" for what, count in counts.items() if count > 0]
@@ -287,7 +296,7 @@ def judge(scenario: Scenario, file: Path, out: Path, stamps: bool) -> int:
     simulated = [of_simulator(scenario, file, PHASE_US * n) for n in range(PHASES)]
     beyond = table(scenario, frames, simulated)
     print()
-    exact = same(frames, simulated[0])
+    exact = same(scenario, frames, simulated[0])
     wrong = dissected(scenario, frames, out) + replay(scenario, out)
     if late > 0:
         print(

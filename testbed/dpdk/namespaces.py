@@ -40,25 +40,26 @@ def remove_left_over() -> None:
 
 
 @contextmanager
-def star(hosts: int) -> Iterator[tuple[str, list[str]]]:
-    """A namespace of a switch with interfaces port0, port1, …, and one for each host, with eth0."""
-    names = [f"{PREFIX}-{os.getpid()}-{node}" for node in ["S0", *(f"H{n}" for n in range(hosts))]]
+def namespaces(
+    nodes: list[str], links: list[tuple[str, str, str, str]]
+) -> Iterator[dict[str, str]]:
+    """A namespace for each node, by node, with `veth` pairs between them."""
+    names = {node: f"{PREFIX}-{os.getpid()}-{node}" for node in nodes}
     remove_left_over()
     try:
-        for name in names:
+        for name in names.values():
             ip("netns", "add", name)
             # Nothing but the programs' frames.
             quiet = "echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6"
             ip("netns", "exec", name, "sh", "-c", quiet)
-        switch, ends = names[0], names[1:]
-        for number, end in enumerate(ends):
-            pair = f"eth0 netns {end} type veth peer name port{number} netns {switch}"
+        for near, interface, far, other in links:
+            pair = f"{interface} netns {names[near]} type veth peer name {other} netns {names[far]}"
             ip("link", "add", "name", *pair.split())
-            ip("-netns", switch, "link", "set", f"port{number}", "up")
-            ip("-netns", end, "link", "set", "eth0", "up")
-        yield switch, ends
+            ip("-netns", names[near], "link", "set", interface, "up")
+            ip("-netns", names[far], "link", "set", other, "up")
+        yield names
     finally:
         there = ip("netns", "list")
-        for name in names:
+        for name in names.values():
             if name in there:
                 remove(name)

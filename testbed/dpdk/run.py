@@ -13,113 +13,18 @@ import signal
 import subprocess
 import sys
 import time
-import tomllib
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import compare
-from namespaces import star
+from namespaces import namespaces
+from scenario import Scenario
 
 HERE = Path(__file__).parent
-SCENARIO = HERE / "burst.toml"
+SCENARIOS = [HERE / "burst.toml", HERE / "chain.toml"]
 # To start programs, and what frames on their way at the end take to arrive.
 READY_S, MARGIN_S = 60, 20
 PR_SET_PDEATHSIG = 1
-UNITS_PS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
-
-
-def quantity(text: str, units: dict[str, int]) -> int:
-    """A whole number of the smallest unit."""
-    for unit in sorted(units, key=len, reverse=True):
-        if text.endswith(unit):
-            return round(float(text.removesuffix(unit)) * units[unit])
-    raise SystemExit(f"error: `{text}`: expected a number and one of {', '.join(units)}")
-
-
-def time_ps(text: str) -> int:
-    """Picoseconds."""
-    return quantity(text, UNITS_PS)
-
-
-def size(text: str) -> int:
-    """Bytes."""
-    return quantity(text, {"B": 1, "KB": 10**3, "MB": 10**6})
-
-
-def rate(text: str) -> int:
-    """Bits per second."""
-    return quantity(text, {"kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9})
-
-
-@dataclass
-class Flow:
-    """A flow: numbers of hosts from 0, payloads of 1000 bytes."""
-
-    name: str
-    source: int
-    destination: int
-    start_ps: int
-    packets: int
-
-
-@dataclass
-class Scenario:
-    """What the programs are told, from the file that the simulator reads."""
-
-    hosts: int
-    rate_bps: int
-    delay_ps: int
-    seconds: int
-    xoff: int
-    xon: int
-    period_ps: int
-    w_min: float
-    flows: list[Flow]
-
-    @classmethod
-    def read(cls, path: Path) -> Scenario:
-        """Reads it; what the programs cannot do is refused."""
-        file = tomllib.loads(path.read_text("utf-8"))
-        scheme, topology, host = file["scheme"][0], file["topology"], file["host"]
-        shape = (
-            topology["builder"],
-            scheme["congestion_control"],
-            file.keys() & {"sweep", "switch"},
-        )
-        if shape != ("single-switch", "pcn", set()) or len(file["scheme"]) != 1:
-            raise SystemExit(f"error: {path}: one scheme of PCN on a single switch is expected")
-        frame = size(host["payload"]) + size(host["header"])
-        if (frame, host["framing"]) != (1062, "20B"):
-            raise SystemExit(f"error: {path}: payload 1000B, header 62B, framing 20B are expected")
-        xoff = size(file["pfc"]["xoff"])
-        flows = [
-            Flow(
-                it["name"],
-                int(it["from"].removeprefix("H")),
-                int(it["to"].removeprefix("H")),
-                time_ps(it.get("start", "0s")),
-                size(it["size"]) // 1000 if "size" in it else 2**40,
-            )
-            for it in file["traffic"]
-        ]
-        pcn = scheme["pcn"]
-        return cls(
-            topology["hosts"],
-            rate(topology["rate"]),
-            time_ps(topology["delay"]),
-            time_ps(file["duration"]) // UNITS_PS["s"],
-            xoff,
-            xoff - 2 * frame,
-            time_ps(pcn["period"]),
-            float(pcn["w_min"]),
-            flows,
-        )
-
-    @property
-    def w_min_q32(self) -> int:
-        """As the C library takes it."""
-        return round(self.w_min * 2**32)
 
 
 def die_with_parent() -> None:
@@ -192,39 +97,47 @@ def commands(
     scenario: Scenario, programs: Path, out: Path, stamps: bool, marking: list[str]
 ) -> dict[str, list[str]]:
     """What runs at each node."""
+    fabric = scenario.fabric
     common = [
         f"--rate={scenario.rate_bps}",
         f"--delay={scenario.delay_ps}",
         f"--seconds={scenario.seconds}",
         *([] if stamps else ["--no-stamps"]),
     ]
-    ports = [f"--interface=port{n}" for n in range(scenario.hosts)]
-    thresholds = [f"--xoff={scenario.xoff}", f"--xon={scenario.xon}"]
-    switch = [str(programs / "switch"), *ports, *common, *thresholds, *marking]
-    switch.append(f"--log={out}/S0.csv")
-    nodes = {"S0": switch}
-    for host in range(scenario.hosts):
+    nodes = {}
+    for switch, ports in fabric.ports.items():
+        nodes[switch] = [
+            str(programs / "switch"),
+            *(f"--interface=port{port}" for port in range(len(ports))),
+            *(f"--route={port}" for port in fabric.routes(switch)),
+            *common,
+            f"--xoff={scenario.xoff}",
+            f"--xon={scenario.xon}",
+            *marking,
+            f"--log={out}/{switch}.csv",
+        ]
+    for host in fabric.hosts:
         flows = [
-            f"--flow={flow.destination + 1}:{flow.start_ps // 1000}:{flow.packets}"
+            f"--flow={fabric.number(flow.destination)}:{flow.start_ps // 1000}:{flow.packets}"
             for flow in scenario.flows
             if flow.source == host
         ]
-        nodes[f"H{host}"] = [
+        nodes[host] = [
             str(programs / "host"),
-            f"--number={host + 1}",
+            f"--number={fabric.number(host)}",
             *common,
             *flows,
             f"--notification-point=pcn:period={scenario.period_ps}",
             f"--congestion-control=pcn:w_min={scenario.w_min_q32}",
-            f"--log={out}/H{host}.csv",
+            f"--log={out}/{host}.csv",
         ]
     return nodes
 
 
-def capture(stack: ExitStack, namespace: str, hosts: int, file: Path) -> subprocess.Popen[bytes]:
-    """CNPs and PFC frames at the switch's ports."""
+def capture(stack: ExitStack, namespace: str, ports: int, file: Path) -> None:
+    """CNPs and PFC frames at a switch's ports."""
     wanted = "ether proto 0x8808 or (udp dst port 4791 and udp[8] = 0x81)"
-    interfaces = [part for n in range(hosts) for part in ("-i", f"port{n}", "-f", wanted)]
+    interfaces = [part for n in range(ports) for part in ("-i", f"port{n}", "-f", wanted)]
     process = subprocess.Popen(
         ["ip", "netns", "exec", namespace, "dumpcap", "-q", *interfaces, "-w", str(file)],
         stderr=subprocess.DEVNULL,
@@ -237,28 +150,43 @@ def capture(stack: ExitStack, namespace: str, hosts: int, file: Path) -> subproc
         time.sleep(0.1)
     if process.poll() is not None:
         raise SystemExit("error: dumpcap does not start")
-    return process
 
 
 def run(scenario: Scenario, nodes: dict[str, list[str]], out: Path) -> dict[str, dict]:
     """Runs the programs of the nodes; gives what each says at its end."""
+    fabric = scenario.fabric
     with ExitStack() as stack:
-        switch, ends = stack.enter_context(star(scenario.hosts))
-        capture(stack, switch, scenario.hosts, out / "control.pcapng")
+        names = stack.enter_context(namespaces(list(nodes), fabric.links()))
+        for switch, ports in fabric.ports.items():
+            capture(stack, names[switch], len(ports), out / f"{switch}.pcapng")
         started = Programs()
         stack.callback(started.kill)
-        for name, namespace in zip(nodes, [switch, *ends], strict=True):
-            started.start(namespace, name, nodes[name])
+        for node, command in nodes.items():
+            started.start(names[node], node, command)
         started.started()
-        print(f"{scenario.seconds} s of frames …", flush=True)
         return started.reports(scenario.seconds + MARGIN_S)
+
+
+def try_until_in_time(
+    scenario: Scenario, nodes: dict[str, list[str]], out: Path, tries: int
+) -> None:
+    """Runs the programs until no frame was late, or so often."""
+    for left in range(tries)[::-1]:
+        for old in [*out.glob("*.csv"), *out.glob("*.pcapng"), out / "reports.json"]:
+            old.unlink(missing_ok=True)
+        reports = run(scenario, nodes, out)
+        (out / "reports.json").write_text(json.dumps(reports, indent=1), "utf-8")
+        late = sum(it["overdue"] for it in reports.values())
+        if late == 0:
+            break
+        print(f"{late} frames came after their time{': once more' if left else ''}")
 
 
 def main() -> int:
     """Runs and compares; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=Path, required=True, help="folder of switch and host")
-    parser.add_argument("--scenario", type=Path, default=SCENARIO)
+    parser.add_argument("--scenario", type=Path, nargs="+", default=SCENARIOS)
     parser.add_argument("--out", type=Path, help="folder of logs, by default that of the programs")
     parser.add_argument("--compare-only", action="store_true", help="judge the logs that are there")
     parser.add_argument(
@@ -278,23 +206,18 @@ def main() -> int:
     # So that what was made is taken away.
     for what in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(what, lambda number, _: sys.exit(128 + number))
-    out = (arguments.out or arguments.programs / "out").resolve()
-    out.mkdir(parents=True, exist_ok=True)
-    scenario = Scenario.read(arguments.scenario)
-    stamps = not arguments.no_stamps
-    swx = arguments.marking == "swx" and not arguments.compare_only
-    marking = pipeline(arguments.scenario, out) if swx else []
-    nodes = commands(scenario, arguments.programs.resolve(), out, stamps, marking)
-    for left in range(0 if arguments.compare_only else arguments.tries)[::-1]:
-        for old in [*out.glob("*.csv"), *out.glob("*.pcapng"), out / "reports.json"]:
-            old.unlink(missing_ok=True)
-        reports = run(scenario, nodes, out)
-        (out / "reports.json").write_text(json.dumps(reports, indent=1), "utf-8")
-        late = sum(it["overdue"] for it in reports.values())
-        if late == 0:
-            break
-        print(f"{late} frames came after their time{': once more' if left else ''}")
-    return compare.judge(scenario, arguments.scenario, out, stamps)
+    worst, stamps = 0, not arguments.no_stamps
+    for file in arguments.scenario:
+        out = ((arguments.out or arguments.programs / "out") / file.stem).resolve()
+        out.mkdir(parents=True, exist_ok=True)
+        scenario = Scenario.read(file)
+        print(f"\n{file.stem}: {scenario.seconds} s of frames …", flush=True)
+        if not arguments.compare_only:
+            marking = pipeline(file, out) if arguments.marking == "swx" else []
+            nodes = commands(scenario, arguments.programs.resolve(), out, stamps, marking)
+            try_until_in_time(scenario, nodes, out, arguments.tries)
+        worst = max(worst, compare.judge(scenario, file, out, stamps))
+    return worst
 
 
 if __name__ == "__main__":

@@ -65,6 +65,9 @@ impl Count {
     }
 }
 
+/// Of a packet that bore CE before a pipeline's program decided.
+const UNSEEN: u64 = 2;
+
 /// A switch's queue with NP-ECN.
 struct MarkingQueue {
     point: np_ecn::NpEcn,
@@ -110,7 +113,9 @@ impl MarkingQueue {
             "resume" => return self.point.on_resume(now, self.queue()),
             _ => return,
         };
-        marks.compare((verdict == Verdict::MarkCe) == (marked == 1));
+        if marked != UNSEEN {
+            marks.compare((verdict == Verdict::MarkCe) == (marked == 1));
+        }
     }
 }
 

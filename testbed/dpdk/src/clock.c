@@ -8,8 +8,11 @@
 
 #include "link.h"
 
-/* Devices are looked at so often: it adds to a delay, which is therefore long beside it. */
+/* Devices are looked at so often: it adds to a delay, which is therefore long beside it. With time stamps it
+ * adds nothing, and what is due may wait, too; real-time threads that look more often would be stopped for
+ * using up the processor. */
 #define POLL_NS 50000
+#define STAMPED_POLL_NS 500000
 /* Lateness by microsecond; the last counts all that is more. */
 #define LATE_SIZE 100000
 
@@ -51,8 +54,9 @@ uint64_t clock_ps(void) {
 }
 
 void clock_sleep(uint64_t due_ps) {
-    uint64_t now = monotonic_ns(), until = now + POLL_NS, due = epoch_ns + due_ps / 1000;
-    if (due_ps != UNPAUSE_NEVER && due < until)
+    uint64_t now = monotonic_ns(), until = now + (link_stamps ? STAMPED_POLL_NS : POLL_NS);
+    uint64_t due = epoch_ns + due_ps / 1000;
+    if (!link_stamps && due_ps != UNPAUSE_NEVER && due < until)
         until = due;
     if (until <= now)
         return;

@@ -1,7 +1,7 @@
 /* A switch: a port for each interface, strict priority between control and data, PFC by what each ingress
  * port holds, and a congestion point on each data queue.
  *
- * Host n is at port n - 1 and has the address 02:00:00:00:00:n. */
+ * Host n has the address 02:00:00:00:00:n; the n-th --route says by which port it is reached. */
 #include <getopt.h>
 #include <rte_eal.h>
 #include <stdlib.h>
@@ -33,6 +33,9 @@ static bool piped;
 
 static struct port ports[MOST_PORTS];
 static unsigned port_count;
+/* The port of host n, from 1. */
+static uint64_t routes[MOST_PORTS + 1];
+static unsigned route_count;
 static uint64_t buffered_bytes, dropped, malformed;
 
 static unpause_queue queue_of(const struct fifo *fifo) {
@@ -138,38 +141,41 @@ static void arrive(struct port *port, uint64_t now, struct rte_mbuf *mbuf) {
         return;
     }
     unsigned to = frame.destination_mac[5];
-    if (to == 0 || to > port_count) {
+    if (to == 0 || to > route_count) {
         malformed++;
         rte_pktmbuf_free(mbuf);
     } else if (frame.kind == UNPAUSE_FRAME_KIND_DATA && frame.dscp >> 3 == priority) {
-        enqueue(port, &ports[to - 1], now, mbuf, frame.ecn != 0);
-    } else if (!fifo_put(&ports[to - 1].control, mbuf, now)) {
+        enqueue(port, &ports[routes[to]], now, mbuf, frame.ecn != 0);
+    } else if (!fifo_put(&ports[routes[to]].control, mbuf, now)) {
         dropped++;
         rte_pktmbuf_free(mbuf);
     }
 }
 
+/* A program leaves a packet as it is that bears CE already: what it decided cannot be seen. */
+#define UNSEEN 2
+
 /* Marks a packet that leaves, or not; gives what is to be sent. */
 static struct rte_mbuf *marked(struct port *port, uint64_t now, const struct waiting *it) {
     unpause_verdict verdict = {.kind = UNPAUSE_VERDICT_KIND_PASS};
     struct rte_mbuf *frame = it->frame;
+    uint32_t length = frame->pkt_len;
+    int before = frame_ecn(rte_pktmbuf_mtod(frame, uint8_t *), length);
     if (piped) {
         struct passage passage = passage_of(port, now, it);
-        uint32_t length = frame->pkt_len;
-        int before = frame_ecn(rte_pktmbuf_mtod(frame, uint8_t *), length);
         frame = pipeline_pass(frame, &passage);
         if (frame->pkt_len != length)
             give_up("a packet has another length after the pipeline");
-        if (frame_ecn(rte_pktmbuf_mtod(frame, uint8_t *), length) != before)
-            verdict.kind = UNPAUSE_VERDICT_KIND_MARK_CE;
     } else {
         unpause_packet packet = packet_of(it);
         unpause_queue queue = queue_of(&port->data);
         must(unpause_congestion_point_on_dequeue(&port->point, now, &packet, queue, &verdict), "dequeue");
         mark(frame, &verdict);
     }
-    port->marked += verdict.kind == UNPAUSE_VERDICT_KIND_MARK_CE;
-    log_event(now, "dequeue", (uint32_t)(port - ports), FRAME_BYTES(frame), it->from, verdict.kind);
+    bool set = frame_ecn(rte_pktmbuf_mtod(frame, uint8_t *), length) != before;
+    uint64_t decision = !piped ? verdict.kind : before == 3 ? UNSEEN : set;
+    port->marked += set;
+    log_event(now, "dequeue", (uint32_t)(port - ports), FRAME_BYTES(frame), it->from, decision);
     return frame;
 }
 
@@ -274,13 +280,19 @@ static void report(void) {
 }
 
 int main(int count, char **arguments) {
-    static const struct option options[] = {
-        {"interface", required_argument, NULL, 'i'}, {"rate", required_argument, NULL, 'r'},
-        {"delay", required_argument, NULL, 'd'},     {"seconds", required_argument, NULL, 's'},
-        {"xoff", required_argument, NULL, 'x'},      {"xon", required_argument, NULL, 'X'},
-        {"priority", required_argument, NULL, 'p'},  {"congestion-point", required_argument, NULL, 'c'},
-        {"pipeline", required_argument, NULL, 'P'},  {"log", required_argument, NULL, 'l'},
-        {"no-stamps", no_argument, NULL, 'S'},       {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"interface", required_argument, NULL, 'i'},
+                                            {"rate", required_argument, NULL, 'r'},
+                                            {"delay", required_argument, NULL, 'd'},
+                                            {"seconds", required_argument, NULL, 's'},
+                                            {"route", required_argument, NULL, 'R'},
+                                            {"xoff", required_argument, NULL, 'x'},
+                                            {"xon", required_argument, NULL, 'X'},
+                                            {"priority", required_argument, NULL, 'p'},
+                                            {"congestion-point", required_argument, NULL, 'c'},
+                                            {"pipeline", required_argument, NULL, 'P'},
+                                            {"log", required_argument, NULL, 'l'},
+                                            {"no-stamps", no_argument, NULL, 'S'},
+                                            {NULL, 0, NULL, 0}};
     char *interfaces[MOST_PORTS];
     const char *point = "np-ecn", *program = NULL, *log = "switch.csv";
     uint64_t rate = UNPAUSE_MBPS(200), delay = 0, seconds = 1;
@@ -290,6 +302,11 @@ int main(int count, char **arguments) {
             if (port_count == MOST_PORTS)
                 give_up("more than %d interfaces", MOST_PORTS);
             interfaces[port_count++] = optarg;
+            break;
+        case 'R':
+            if (route_count == MOST_PORTS)
+                give_up("more than %d routes", MOST_PORTS);
+            routes[++route_count] = number(optarg, "--route");
             break;
         case 'r':
             rate = number(optarg, "--rate");
@@ -327,6 +344,9 @@ int main(int count, char **arguments) {
     }
     if (rate == 0 || priority > 6 || xon_bytes > xoff_bytes)
         give_up("a rate above 0, a priority below 7 and XON up to XOFF are expected");
+    for (unsigned n = 1; n <= route_count; n++)
+        if (routes[n] >= port_count)
+            give_up("host %u is at port %lu, expected a port below %u", n, routes[n], port_count);
     testbed_start("unpause-switch", interfaces, port_count);
     log_open(log);
     unpause_config config, pfc;
