@@ -67,7 +67,11 @@ bool fifo_put(struct fifo *fifo, struct rte_mbuf *frame, uint64_t time_ps) {
     uint32_t count = fifo_count(fifo);
     if (count == FIFO_SIZE)
         return false;
-    fifo->at[fifo->tail++ % FIFO_SIZE] = (struct waiting){
+    /* In order of time, even if a frame of another's comes in between. */
+    uint32_t at = fifo->tail++;
+    for (; at != fifo->head && fifo->at[(at - 1) % FIFO_SIZE].time_ps > time_ps; at--)
+        fifo->at[at % FIFO_SIZE] = fifo->at[(at - 1) % FIFO_SIZE];
+    fifo->at[at % FIFO_SIZE] = (struct waiting){
         .frame = frame, .time_ps = time_ps, .found_bytes = fifo->bytes, .found_packets = count};
     fifo->bytes += FRAME_BYTES(frame);
     return true;
@@ -137,8 +141,12 @@ static uint64_t arrival(const struct link *link, struct rte_mbuf *frame, uint64_
     if (!link_stamps || frame->pkt_len < sizeof left || frame->nb_segs != 1)
         return now_ps + link->delay_ps;
     memcpy(&left, rte_pktmbuf_mtod_offset(frame, uint8_t *, frame->pkt_len - sizeof left), sizeof left);
+    left = rte_be_to_cpu_64(left);
+    /* Nobody sends before its time, or is later than that: the frame is not of this testbed. */
+    if (left > now_ps || now_ps - left > UNPAUSE_MS(1000))
+        return now_ps + link->delay_ps;
     rte_pktmbuf_trim(frame, sizeof left);
-    uint64_t due = rte_be_to_cpu_64(left) + link->delay_ps;
+    uint64_t due = left + link->delay_ps;
     if (due >= now_ps)
         return due;
     clock_overdue();
