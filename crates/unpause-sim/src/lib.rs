@@ -27,6 +27,7 @@ mod rng;
 mod routing;
 mod run;
 mod sampling;
+mod series;
 mod shard;
 mod switch;
 pub mod traffic;
@@ -40,7 +41,8 @@ use unpause_protocols::units::Time;
 pub use engine::heap;
 pub use invalid::{Invalid, Subject, bytes};
 pub use partition::useful_threads;
-pub use run::{Watch, run as run_threads, run_in_turn, run_over};
+pub use run::{Watch, run as run_threads, run_in_turn, run_over, run_sampled};
+pub use series::Samples;
 
 use config::Config;
 use results::Results;

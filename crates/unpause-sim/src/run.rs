@@ -12,6 +12,7 @@ use crate::partition::partition;
 use crate::plan::Plan;
 use crate::report::End;
 use crate::results::{Deadlock, Results};
+use crate::series::{Merge, Samples};
 use crate::shard::ShardEnd;
 use crate::worker::Worker;
 use crate::{Error, Progress, report};
@@ -28,7 +29,30 @@ pub type Watch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
 ///
 /// [`Error::Invalid`] if the configuration cannot be run, [`Error::Interrupted`] if `watch` said so.
 pub fn run(config: &Config, threads: usize, watch: &mut Watch<'_>) -> Result<Results, Error> {
+    on_threads(config, threads.max(1), watch, None)
+}
+
+/// The same, but hands samples of ports to `samples` while it runs; the results have the last of them.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_sampled(
+    config: &Config,
+    threads: usize,
+    watch: &mut Watch<'_>,
+    samples: &Samples<'_>,
+) -> Result<Results, Error> {
     let threads = threads.max(1);
+    on_threads(config, threads, watch, Some(&Merge::new(threads, samples)))
+}
+
+fn on_threads(
+    config: &Config,
+    threads: usize,
+    watch: &mut Watch<'_>,
+    series: Option<&Merge<'_>>,
+) -> Result<Results, Error> {
     let mut plan = Plan::new(config)?;
     let shard_of = partition(config, &plan.ports, threads);
     share_out(&mut plan, &shard_of);
@@ -36,7 +60,7 @@ pub fn run(config: &Config, threads: usize, watch: &mut Watch<'_>) -> Result<Res
     let on_a_thread = |index: usize, watch: Option<&mut Watch<'_>>| {
         let mut post = exchange.member();
         let mut workers = [Worker::new(&plan, &shard_of, index)?];
-        let end = windows(&mut workers, &mut post, config.stop, watch)?;
+        let end = windows(&mut workers, &mut post, (config.stop, series), watch)?;
         let [worker] = workers;
         Ok((worker.finish(end.at), end))
     };
@@ -110,7 +134,7 @@ fn in_turn(
     let shards = 1 + shard_of.iter().copied().max().map_or(0, usize::from);
     let workers = (0..shards).map(|index| Worker::new(&plan, shard_of, index));
     let mut workers = workers.collect::<Result<Vec<_>, Error>>()?;
-    let end = windows(&mut workers, post, plan.config.stop, Some(watch))?;
+    let end = windows(&mut workers, post, (plan.config.stop, None), Some(watch))?;
     let shards = workers.into_iter().map(|worker| worker.finish(end.at));
     Ok(report::results(&plan, shards.collect(), end))
 }
@@ -121,11 +145,11 @@ fn share_out(plan: &mut Plan<'_>, shard_of: &[u16]) {
     plan.ports.share_out(shard_of, traced);
 }
 
-/// All windows of the shards that this thread drives.
+/// All windows of the shards that this thread drives, until `stop`; samples of ports leave them for `series`.
 fn windows(
     workers: &mut [Worker<'_>],
     post: &mut impl Post,
-    stop: Time,
+    (stop, series): (Time, Option<&Merge<'_>>),
     mut watch: Option<&mut Watch<'_>>,
 ) -> Result<End, Error> {
     let mut windows = 0;
@@ -141,6 +165,13 @@ fn windows(
             worker.window(start)?;
         }
         windows += 1;
+        if let Some(series) = series
+            && windows % WINDOWS_PER_WATCH == 0
+        {
+            for worker in &mut *workers {
+                series.put(windows, worker.take_port_series());
+            }
+        }
         if let Some(watch) = &mut watch
             && windows % WINDOWS_PER_WATCH == 0
         {

@@ -11,7 +11,7 @@ use crate::engine::mail::FlowStart;
 use crate::engine::post::Post;
 use crate::invalid::Invalid;
 use crate::plan::Plan;
-use crate::results::Deadlock;
+use crate::results::{Deadlock, PortSample};
 use crate::shard::{Shard, ShardEnd};
 use crate::traffic::{ExtraDelay, Traffic};
 
@@ -124,6 +124,11 @@ impl<'p> Worker<'p> {
         }
         self.shard.run_window(self.plan, end.min(known));
         Ok(())
+    }
+
+    /// The samples of ports since this was last called.
+    pub fn take_port_series(&mut self) -> Vec<PortSample> {
+        std::mem::take(&mut self.shard.log.port_series)
     }
 
     /// Closes the run, which has come to `at`.
