@@ -24,6 +24,8 @@ class Scenario:
     @staticmethod
     def parse(source: str, origin: str) -> Scenario: ...
     @property
+    def digest(self) -> str | None: ...
+    @property
     def source(self) -> str: ...
     @property
     def runs(self) -> list[str]: ...
@@ -32,9 +34,11 @@ class Scenario:
         *,
         schemes: list[str],
         seed: int | None = None,
+        seeds: int | None = None,
         duration: str | None = None,
         threads: int | None = None,
         progress: Callable[[str, int, int, float, int], None] | None = None,
+        keep: str | PathLike[str] | None = None,
     ) -> Outcome: ...
 
 @final

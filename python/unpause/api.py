@@ -15,6 +15,7 @@ import pyarrow as pa
 import tomli_w
 
 from unpause import schema
+from unpause.errors import ScenarioError
 from unpause.result import Result
 
 Scenario = str | PathLike[str] | Mapping[str, Any]
@@ -51,8 +52,9 @@ class Progress:
 def run(
     scenario: Scenario,
     *,
-    schemes: Iterable[str] | None = None,
+    schemes: str | Iterable[str] | None = None,
     seed: int | None = None,
+    seeds: int | None = None,
     duration: str | None = None,
     threads: int | None = None,
     progress: bool | Callable[[Progress], None] | None = None,
@@ -62,8 +64,9 @@ def run(
     Args:
         scenario: Path of a scenario file; TOML text (anything with a line break); or a mapping
             with the same keys as the file.
-        schemes: Names of the schemes to run; all by default.
+        schemes: Names of the schemes to run, or one name; all by default.
         seed: Instead of the scenario's seed.
+        seeds: Every run with so many seeds, one after the other.
         duration: Instead of the scenario's duration, with its unit: ``"20ms"``.
         threads: Runs at the same time; as many as there are cores by default. The results do not
             depend on it.
@@ -81,6 +84,7 @@ def run(
         _read(scenario),
         schemes=schemes,
         seed=seed,
+        seeds=seeds,
         duration=duration,
         threads=threads,
         progress=progress,
@@ -90,21 +94,32 @@ def run(
 def run_native(
     native: Any,
     *,
-    schemes: Iterable[str] | None = None,
+    schemes: str | Iterable[str] | None = None,
     seed: int | None = None,
+    seeds: int | None = None,
     duration: str | None = None,
     threads: int | None = None,
     progress: bool | Callable[[Progress], None] | None = None,
+    keep: Path | None = None,
 ) -> Result:
-    """Run a scenario that has been read; see :func:`run`."""
+    """Run a scenario that has been read; see :func:`run`.
+
+    In the directory `keep`, finished runs outlive an interruption, and are found by the next call.
+    """
+    for name, number in (("threads", threads), ("seeds", seeds)):
+        if number is not None and number < 1:
+            raise ValueError(f"{name} is {number}; at least 1 is needed")
+    chosen = [schemes] if isinstance(schemes, str) else list(schemes or [])
     show, finish = _progress(progress)
     try:
         outcome = native.run(
-            schemes=list(schemes or []),
+            schemes=chosen,
             seed=seed,
+            seeds=seeds,
             duration=duration,
             threads=threads,
             progress=show,
+            keep=keep,
         )
     finally:
         finish()
@@ -126,7 +141,15 @@ def _read(scenario: Scenario) -> Any:
     from unpause import _native
 
     if isinstance(scenario, Mapping):
-        return _native.Scenario.parse(tomli_w.dumps(scenario), "<mapping>")
+        text = tomli_w.dumps(scenario)
+        try:
+            return _native.Scenario.parse(text, "<mapping>")
+        except ScenarioError as error:
+            if error.file != "<mapping>" or error.line is None:
+                raise
+            # Nobody has this text: the line itself says where the mistake is.
+            line = text.splitlines()[error.line - 1].strip()
+            raise ScenarioError(f"{error.message}: {line}", help=error.help) from None
     if isinstance(scenario, str) and "\n" in scenario:
         return _native.Scenario.parse(scenario, "<string>")
     return _native.Scenario.load(Path(scenario))

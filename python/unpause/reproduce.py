@@ -16,7 +16,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -31,7 +30,7 @@ from unpause import api, figures, headlines, notices, report, verdicts
 from unpause import papers as rooms
 from unpause.claims import Claim, Verdict
 from unpause.errors import ScenarioError
-from unpause.result import Result
+from unpause.result import Result, ResultError, load
 
 
 class ReproduceError(Exception):
@@ -73,7 +72,6 @@ class Done:
         problems: What could not be done.
         runs: Number of runs.
         seeds: Seeds of the runs.
-        seconds: Wall time of the runs.
         core_s: Seconds of one core that they took.
     """
 
@@ -87,7 +85,6 @@ class Done:
     problems: list[str]
     runs: int
     seeds: str
-    seconds: float
     core_s: float
 
     @property
@@ -200,9 +197,21 @@ def reproduce(
         ReproduceError: there is no such paper or figure.
         ScenarioError: a scenario cannot be run.
     """
+    from unpause import _native
+
     paper, experiments = select(what)
     place = Path(directory) if directory else Path("results") / f"reproduce-{paper}"
     place.mkdir(parents=True, exist_ok=True)
+    lock = _native.Lock(place)
+    try:
+        return place / "index.html", _run_all(paper, experiments, place, full, threads)
+    finally:
+        lock.release()
+
+
+def _run_all(
+    paper: str, experiments: Sequence[Experiment], place: Path, full: bool, threads: int | None
+) -> list[Done]:
     page = place / "index.html"
     if full:
         print(estimate(experiments, threads or os.cpu_count() or 1), flush=True)
@@ -210,9 +219,8 @@ def reproduce(
     for number, experiment in enumerate(experiments, start=1):
         print(f"[{number}/{len(experiments)}] {experiment.id}", flush=True)
         done.append(_run(experiment, place, full, threads))
-        print(
-            f"    {done[-1].runs} runs in {done[-1].seconds:.0f} s. {done[-1].counts}", flush=True
-        )
+        took = _duration(done[-1].core_s)
+        print(f"    {done[-1].runs} runs, {took} of one core. {done[-1].counts}", flush=True)
         # After each, so that an interruption leaves a page of what is done.
         page.write_text(_page(paper, done, full), "utf-8")
         verdicts.write_json(
@@ -224,7 +232,7 @@ def reproduce(
             },
             place / "claims.json",
         )
-    return page, done
+    return done
 
 
 def _claims(done: Sequence[Done]) -> list[Claim]:
@@ -244,10 +252,15 @@ def _run(experiment: Experiment, place: Path, full: bool, threads: int | None) -
     written = tomllib.loads(experiment.scenario.read_text("utf-8"))
     instead = experiment.full if full else experiment.quick
     native = read(experiment, full=full)
-    started, busy = time.monotonic(), time.process_time()
-    result = api.run_native(native, threads=threads)
-    seconds, core_s = time.monotonic() - started, time.process_time() - busy
-    directory = result.write(place / experiment.id.lower())
+    directory = place / experiment.id.lower()
+    finished = _finished(directory, native)
+    if finished is not None:
+        result = finished
+    else:
+        result = api.run_native(native, threads=threads, keep=directory)
+        result.write(directory)
+    timings = result.manifest["runs"]
+    core_s = sum(run["cpu_s"] or run["wall_s"] * run["threads"] for run in timings)
     built = report.build(directory)
     wanted = written.get("report", {}).get("figures", [])
     return Done(
@@ -265,9 +278,18 @@ def _run(experiment: Experiment, place: Path, full: bool, threads: int | None) -
         [*_skipped(built, wanted), *built.problems, *_warnings(result)],
         result.runs.num_rows,
         _ranges(result.manifest["seeds"]),
-        seconds,
         core_s,
     )
+
+
+def _finished(directory: Path, native: Any) -> Result | None:
+    """The result that an earlier reproduction, which was stopped later, has left there."""
+    try:
+        result = load(directory)
+    except ResultError:
+        return None
+    known = result.manifest.get("scenario", {}).get("digest")
+    return result if known and known == native.digest else None
 
 
 def _ranges(numbers: Sequence[int]) -> str:
@@ -308,7 +330,7 @@ def _page(paper: str, done: Sequence[Done], full: bool) -> str:
         done=done,
         full=full,
         counts=verdicts.counts_text(_claims(done)),
-        seconds=sum(d.seconds for d in done),
+        core_time=_duration(sum(d.core_s for d in done)),
         headlines=headlines.of(paper, _claims(done)),
         reproduced=Verdict.REPRODUCED,
         version=unpause.__version__,
@@ -399,7 +421,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("interrupted: the page has what was finished before", file=sys.stderr)
+        print(
+            "interrupted: what is finished is kept; the same command goes on from there",
+            file=sys.stderr,
+        )
         return 130
     for d in done:
         for sentence in d.instead:

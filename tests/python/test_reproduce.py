@@ -146,3 +146,29 @@ def test_pcn_at_full_size_takes_less_than_three_hours_of_two_cores() -> None:
     experiments = reproduce.papers()["pcn"]
     assert all(e.core_s > 0 for e in experiments)
     assert sum(e.core_s for e in experiments) < 2 * 3 * 3600
+
+
+def test_finished_experiments_are_not_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL, "utf-8")
+    made = reproduce.Experiment("F5", file, {"sweep.xoff_kb.values": [64]})
+    monkeypatch.setattr(reproduce, "papers", lambda: {"pcn": [made]})
+    out = str(tmp_path / "out")
+    ran = []
+    run_native = reproduce.api.run_native
+
+    def watch(*arguments, **keywords):
+        ran.append(arguments)
+        return run_native(*arguments, **keywords)
+
+    monkeypatch.setattr(reproduce.api, "run_native", watch)
+    for expected in (1, 1):
+        assert reproduce.main(["pcn", "--out", out]) == 0
+        assert len(ran) == expected
+    # Not if it would come out otherwise.
+    file.write_text(SMALL.replace('"1ms"', '"2ms"'), "utf-8")
+    assert reproduce.main(["pcn", "--out", out]) == 0
+    assert len(ran) == 2
+    capsys.readouterr()

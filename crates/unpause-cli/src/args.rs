@@ -1,6 +1,5 @@
 //! What can be typed.
 
-use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::PathBuf;
 
@@ -10,10 +9,42 @@ use unpause_scenario::quantity::{parse_duration, parse_rate};
 
 /// Compares congestion management schemes in Ethernet fabrics, packet by packet.
 #[derive(Parser)]
-#[command(name = "unpause", version)]
+#[command(
+    name = "unpause",
+    version,
+    after_help = "\
+Examples:
+  unpause init mine.toml                 a commented scenario to start from
+  unpause run mine.toml                  every scheme of it, and a report
+  unpause open results/mine              that report, in a browser
+  unpause sweep mine.toml --vary pfc.xoff=64KB,512KB --vary seed=1..10
+
+Exit codes: 0 success, 1 an error, 2 a wrong command line, 130 Ctrl-C, 143 SIGTERM"
+)]
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// How much is said, and in which form.
+#[derive(clap::Args, Clone, Copy, Default)]
+pub struct Say {
+    /// Say errors only.
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Say more: every column, how fast it ran, every warning.
+    #[arg(long, short, conflicts_with = "quiet")]
+    pub verbose: bool,
+    /// Form of what is said on standard output.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub output: Form,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, clap::ValueEnum)]
+pub enum Form {
+    #[default]
+    Text,
+    Json,
 }
 
 #[derive(Subcommand)]
@@ -21,12 +52,11 @@ pub enum Command {
     /// Run a scenario: every scheme at every sweep point.
     Run(Run),
     /// Run a scenario at every combination of values, on all cores or on a Dask cluster.
-    #[command(disable_help_flag = true)]
     Sweep(Sweep),
-    /// Check a scenario without running it.
+    /// Check scenarios without running them.
     Validate(Validate),
     /// Show congestion controls with their parameters, topologies, traffic, workloads, scenarios.
-    List,
+    List(List),
     /// Show the summaries of several results side by side.
     Compare(Compare),
     /// Write the tables of a result in another format.
@@ -42,18 +72,36 @@ pub enum Command {
     Dataplane(Dataplane),
     /// Run a paper's experiments, draw its figures and judge its claims on one page.
     Reproduce(Reproduce),
+    /// Write a commented scenario to start from.
+    Init(Init),
+    /// Open the report of a result in a browser.
+    Open(Open),
+    /// Print what makes a shell complete commands and options.
+    Completions(Completions),
+    /// Print the manual page.
+    Man,
 }
 
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  unpause run scenarios/incast.toml
+  unpause run mine.toml --scheme PFC --duration 1ms --out results/short
+  unpause run mine.toml --seeds 5         intervals instead of single values
+  sed s/100Gbps/25Gbps/ mine.toml | unpause run - --out results/slow")]
 pub struct Run {
-    /// Scenario file.
-    pub file: PathBuf,
+    /// Scenario files, or directories of them; - reads standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
     /// Result directory [default: results/<folder>-<name of the file>, with the --seed].
-    #[arg(long, short)]
+    #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Seed, instead of the file's.
     #[arg(long)]
     pub seed: Option<u64>,
+    /// Run everything with so many seeds, from the file's on.
+    #[arg(long, value_name = "N", conflicts_with = "seed", value_parser = clap::value_parser!(u32).range(1..))]
+    pub seeds: Option<u32>,
     /// Run only this scheme; may be given several times.
     #[arg(long = "scheme", value_name = "NAME")]
     pub schemes: Vec<String>,
@@ -69,34 +117,110 @@ pub struct Run {
     /// Also write flow completion times in the text format of the HPCC simulator.
     #[arg(long)]
     pub fct_hpcc: bool,
+    /// Run it even if it takes more memory or disk than there is.
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub say: Say,
 }
 
 #[derive(clap::Args)]
+#[command(after_help = "\
+What is finished is kept: the same command goes on where it was stopped.
+
+Examples:
+  unpause sweep mine.toml --vary pfc.xoff=64KB,128KB,512KB --vary seed=1..100
+  unpause sweep mine.toml --vary scheme.PFC+DCQCN.dcqcn.rate_ai=5Mbps,40Mbps --jobs 4
+  unpause sweep mine.toml --vary load_scale=0.5,1,2 --dask tcp://host:8786")]
 pub struct Sweep {
-    /// Scenario file and options; `unpause sweep --help` lists them.
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "FILE, OPTIONS"
-    )]
-    pub arguments: Vec<OsString>,
+    /// Scenario file.
+    pub file: PathBuf,
+    /// Key of the scenario, such as pfc.xoff or traffic.F0.rate_limit or seed, and its values:
+    /// 64KB,128KB or 1..100; may be given several times, and all are combined.
+    #[arg(long, value_name = "KEY=VALUES")]
+    pub vary: Vec<String>,
+    /// Run only this scheme; may be given several times.
+    #[arg(long = "scheme", value_name = "NAME")]
+    pub schemes: Vec<String>,
+    /// Directory of the table and of finished points [default: that of run, with -sweep].
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Points at the same time on this machine [default: one per core].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "dask")]
+    pub jobs: Option<u16>,
+    /// Scheduler of a Dask cluster, such as tcp://host:8786.
+    #[arg(long, value_name = "ADDRESS", value_parser = dask_address)]
+    pub dask: Option<String>,
 }
 
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  unpause validate mine.toml
+  unpause validate --cost scenarios/      how long everything there would take
+  unpause validate --output json mine.toml")]
 pub struct Validate {
-    /// Scenario files.
-    #[arg(required = true)]
+    /// Scenario files, or directories of them; - reads standard input.
+    #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    /// Also say what each would take: packet-hops, time, memory, size on disk.
+    #[arg(long)]
+    pub cost: bool,
+    #[command(flatten)]
+    pub say: Say,
 }
 
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  unpause list\n  unpause list --output json")]
+pub struct List {
+    /// Form of what is said.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub output: Form,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  unpause init > mine.toml
+  unpause init mine.toml && unpause run mine.toml")]
+pub struct Init {
+    /// File to write [default: standard output].
+    pub file: Option<PathBuf>,
+    /// Replace the file if it is there.
+    #[arg(long, requires = "file")]
+    pub force: bool,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  unpause open results/mine")]
+pub struct Open {
+    /// Result directory [default: the newest in results/].
+    pub directory: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  unpause completions bash > ~/.local/share/bash-completion/completions/unpause
+  unpause completions zsh > ~/.zfunc/_unpause
+  unpause completions fish > ~/.config/fish/completions/unpause.fish")]
+pub struct Completions {
+    /// The shell.
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  unpause compare results/mine results/mine-seed7")]
 pub struct Compare {
     /// Result directories.
     #[arg(required = true)]
     pub directories: Vec<PathBuf>,
+    #[command(flatten)]
+    pub say: Say,
 }
 
 #[derive(clap::Args)]
+#[command(after_help = "Example:\n  unpause export results/mine --out tables")]
 pub struct Export {
     /// Result directory.
     pub directory: PathBuf,
@@ -115,6 +239,8 @@ pub struct Export {
     /// Replace files that are there.
     #[arg(long)]
     pub force: bool,
+    #[command(flatten)]
+    pub say: Say,
 }
 
 #[derive(Subcommand)]
@@ -146,6 +272,10 @@ pub enum Suggest {
 }
 
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  unpause suggest ecn --rate 10Gbps --rtt 0:80us,50:120us,90:220us,100:240us
+  unpause suggest ecn --rate 25Gbps --rtt-file rtts.csv --write thresholds.toml")]
 pub struct SuggestEcn {
     /// Rate of the links, such as 10Gbps.
     #[arg(long, value_parser = rate)]
@@ -271,6 +401,10 @@ pub struct DataplaneAccuracy {
 }
 
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  unpause reproduce pcn
+  unpause reproduce pcn/F11 --full")]
 pub struct Reproduce {
     /// Paper, or one of its figures: pcn, pcn/F11.
     pub what: String,
@@ -289,6 +423,20 @@ pub struct Reproduce {
     /// Threads, shared among the runs [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
+}
+
+fn dask_address(text: &str) -> Result<String, String> {
+    let address = text.split_once("://").map_or(text, |(_, address)| address);
+    let port = address
+        .rsplit_once(':')
+        .and_then(|(_, port)| port.parse::<u16>().ok());
+    match port {
+        Some(_) => Ok(text.to_owned()),
+        None => Err(
+            "it has no port; `dask scheduler` prints an address such as tcp://192.168.0.1:8786"
+                .into(),
+        ),
+    }
 }
 
 fn rate(text: &str) -> Result<Rate, String> {

@@ -1,84 +1,125 @@
-//! The commands.
+//! The commands that are neither long nor Python's.
 
+use std::path::PathBuf;
 use std::{fs, io};
 
-use unpause_scenario::{
-    Error, Options, Place, Saved, Scenario, Summary, WriteOptions, execute, write_csv,
-};
+use serde_json::{Value, json};
+use unpause_scenario::{Cost, Error, Options, Saved, Scenario, Summary, costs, write_csv};
 
-use crate::args::{Compare, Export, Run, Validate};
-use crate::progress::Bars;
-use crate::{interrupt, show, target, text};
-
-/// `unpause run` without the report. Returns the result's directory, which is still ours.
-pub fn run(args: &Run) -> Result<Place, Error> {
-    interrupt::listen();
-    let scenario = Scenario::load(&args.file)?;
-    let place = place_of(args)?;
-    let options = Options {
-        schemes: args.schemes.clone(),
-        seed: args.seed,
-        duration: args.duration,
-        threads: args.threads.map(usize::from),
-    };
-    let outcome = execute(&scenario, &options, &Bars::default())?;
-    let write = WriteOptions {
-        fct_hpcc: args.fct_hpcc,
-        interrupted: Some(&interrupt::interrupted),
-    };
-    let before = outcome.write_with(&place, &write)?;
-
-    let summaries = Summary::of(&outcome.tables);
-    let mut shown = String::new();
-    if let Some(title) = scenario.title() {
-        shown += &format!("{title}\n");
-    }
-    shown += &text::summary_table(&[(None, &summaries, &outcome.timings)]);
-    shown += &text::warnings(&outcome.warnings);
-    shown += &format!("tables: {}\n", place.directory().display());
-    shown += &target::replaced(&before);
-    show(&shown);
-    Ok(place)
-}
-
-/// Takes the directory that the result is to be written to, before anything is simulated.
-fn place_of(args: &Run) -> Result<Place, Error> {
-    if let Some(out) = &args.out {
-        return Place::take(out);
-    }
-    let directory = target::default_directory(&args.file, args.seed, "");
-    target::check_default(&directory, &args.file)?;
-    Place::take(&directory)
-}
+use crate::args::{Compare, Export, Open, Validate};
+use crate::{Errors, complaint, cost, files, show, show_json, target, text, warnings};
 
 /// `unpause validate`
-pub fn validate(args: &Validate) -> Result<(), Error> {
-    for file in &args.files {
-        let scenario = Scenario::load(file)?;
-        let runs = scenario.runs();
-        let first = &runs[0];
-        let mut schemes: Vec<&str> = runs.iter().map(|run| run.scheme.as_str()).collect();
-        schemes.dedup();
-        show(&format!(
-            "{}: ok: {} runs of {}; {} nodes, {} links, {} traffic entries, {} simulated\n",
-            file.display(),
-            runs.len(),
-            schemes.join(", "),
-            first.config.fabric.nodes.len(),
-            first.config.fabric.links.len(),
-            first.names.traffic.len(),
-            first.config.stop,
-        ));
-        show(&text::warnings(&scenario.warnings()));
+pub fn validate(args: &Validate) -> Result<u8, Errors> {
+    let say = args.say;
+    let files = files::all(&args.files).map_err(|error| vec![error])?;
+    let mut told: Vec<Value> = Vec::new();
+    let mut failed = 0;
+    for file in &files {
+        match files::load(file) {
+            Ok(scenario) => {
+                let cost = args.cost.then(|| costs(&scenario, &Options::default()));
+                let cost = cost.transpose().map_err(|error| vec![error])?;
+                let cost = cost.map(|runs| Cost::of_all(&runs));
+                told.push(json!({
+                    "file": file,
+                    "ok": true,
+                    "runs": scenario.runs().len(),
+                    "warnings": scenario.warnings(),
+                    "cost": cost,
+                }));
+                say.tell(&sound(&files::named(file).display().to_string(), &scenario));
+                if let Some(cost) = cost {
+                    let said = format!("   {}\n", cost::text(&cost, scenario.runs().len(), None));
+                    say.tell(&text::wrapped(&said, text::columns()));
+                }
+                let said = warnings::text(&scenario.warnings(), &[], say.verbose);
+                say.tell(&text::wrapped(&said, text::columns()));
+            }
+            Err(errors) => {
+                failed += 1;
+                told.push(json!({
+                    "file": file,
+                    "ok": false,
+                    "errors": complaint::as_json(&errors),
+                }));
+                if !say.is_json() {
+                    complaint::explain(&errors, say.output);
+                }
+            }
+        }
     }
-    Ok(())
+    if say.is_json() {
+        show_json(&json!(told));
+    }
+    if failed > 0 && files.len() > 1 && !say.quiet {
+        eprintln!("{failed} of {} scenarios have mistakes", files.len());
+    }
+    Ok(u8::from(failed > 0))
+}
+
+/// What a sound scenario would run.
+fn sound(file: &str, scenario: &Scenario) -> String {
+    let runs = scenario.runs();
+    let first = &runs[0];
+    let mut schemes: Vec<&str> = runs.iter().map(|run| run.scheme.as_str()).collect();
+    schemes.dedup();
+    format!(
+        "{file}: ok: {} runs of {}; {} nodes, {} links, {} traffic entries, {} simulated\n",
+        runs.len(),
+        schemes.join(", "),
+        first.config.fabric.nodes.len(),
+        first.config.fabric.links.len(),
+        first.names.traffic.len(),
+        first.config.stop,
+    )
+}
+
+/// `unpause open`
+pub fn open(args: &Open) -> Result<(), Error> {
+    let directory = match &args.directory {
+        Some(directory) => directory.clone(),
+        None => newest()?,
+    };
+    let pages = ["report.html", "index.html"].map(|page| directory.join(page));
+    let Some(page) = pages.into_iter().find(|page| page.is_file()) else {
+        return Err(Error::Other {
+            message: format!("{} has no report", directory.display()),
+            help: Some(format!(
+                "`python -m unpause.report {}` draws one",
+                directory.display()
+            )),
+        });
+    };
+    show(&format!("{}\n", page.display()));
+    open::that_detached(&page).map_err(|error| Error::io("open", &page, error))
+}
+
+/// The directory in `results` whose report was drawn last.
+fn newest() -> Result<PathBuf, Error> {
+    let entries = fs::read_dir("results").into_iter().flatten().flatten();
+    let reports = entries.filter_map(|entry| {
+        let pages = ["report.html", "index.html"].map(|page| entry.path().join(page));
+        let drawn = pages
+            .iter()
+            .filter_map(|page| page.metadata().ok()?.modified().ok());
+        Some((drawn.max()?, entry.path()))
+    });
+    reports
+        .max()
+        .map(|(_, directory)| directory)
+        .ok_or_else(|| Error::Other {
+            message: "there is no report in results/".into(),
+            help: Some("name a result directory, or make one: unpause run FILE".into()),
+        })
 }
 
 /// `unpause compare`
 pub fn compare(args: &Compare) -> Result<(), Error> {
+    let say = args.say;
     let mut results = Vec::new();
     for directory in &args.directories {
-        let saved = Saved::load(directory)?;
+        let saved = Saved::load_totals(directory)?;
         results.push((
             directory.display().to_string(),
             Summary::of(&saved.tables),
@@ -95,10 +136,24 @@ pub fn compare(args: &Compare) -> Result<(), Error> {
             )
         })
         .collect();
-    show(&text::summary_table(&rows));
-    for (name, _, manifest) in &results {
-        if !manifest.warnings.is_empty() {
-            show(&format!("{name}:\n{}", text::warnings(&manifest.warnings)));
+    if say.is_json() {
+        let one = |(name, runs, manifest): &(String, Vec<Summary>, _)| {
+            let manifest: &unpause_scenario::Manifest = manifest;
+            json!({
+                "directory": name,
+                "runs": runs,
+                "timings": manifest.runs,
+                "warnings": manifest.warnings,
+            })
+        };
+        show_json(&results.iter().map(one).collect());
+    }
+    say.tell(&text::summary_table(&rows, text::columns(), say.verbose));
+    for (name, runs, manifest) in &results {
+        let said = warnings::text(&manifest.warnings, runs, say.verbose);
+        if !said.is_empty() {
+            let said = text::wrapped(&said, text::columns());
+            say.tell(&format!("{name}:\n{said}"));
         }
     }
     Ok(())
@@ -106,6 +161,7 @@ pub fn compare(args: &Compare) -> Result<(), Error> {
 
 /// `unpause export`
 pub fn export(args: &Export) -> Result<(), Error> {
+    let say = args.say;
     let saved = Saved::load(&args.directory)?;
     let out = args
         .out
@@ -121,7 +177,16 @@ pub fn export(args: &Export) -> Result<(), Error> {
         let path = path_of(name);
         let write = |file: &mut fs::File| write_csv(table, file).map_err(io::Error::from);
         target::write_whole(&path, args.force, write)?;
-        show(&format!("{}\n", path.display()));
+        say.tell(&format!("{}\n", path.display()));
+    }
+    if say.is_json() {
+        show_json(
+            &saved
+                .tables
+                .all()
+                .map(|(name, _)| json!(path_of(name)))
+                .collect(),
+        );
     }
     Ok(())
 }

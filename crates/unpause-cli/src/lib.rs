@@ -1,28 +1,35 @@
 //! The command line of unpause.
 //!
 //! Results go to standard output, everything else to standard error. Exit codes: 0 for success, 1
-//! for an error, 2 for a wrong command line, 130 when interrupted.
+//! for an error, 2 for a wrong command line, 130 after Ctrl-C, 143 after SIGTERM.
 
 mod args;
 mod captures;
 mod commands;
+mod complaint;
+mod cost;
 mod dataplane;
+mod files;
+mod init;
 mod interrupt;
 mod listing;
 mod progress;
 mod report;
+mod run;
 mod suggest;
 mod target;
 mod text;
+mod warnings;
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::path::Path;
 
-use clap::Parser;
-use miette::Diagnostic;
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, Parser};
 use unpause_scenario::Error;
 
-use args::{Args, Command, Import, Suggest};
+use args::{Args, Command, Form, Import, Say, Suggest};
 
 pub use report::{Missing, Package};
 
@@ -35,70 +42,146 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// The same inside of Python, whose `package` does them.
 pub fn main_with(args: impl IntoIterator<Item = OsString>, package: &dyn Package) -> u8 {
+    interrupt::listen();
     let args = match Args::try_parse_from(args) {
         Ok(args) => args,
-        Err(error) => {
+        Err(mut error) => {
+            suggest_command(&mut error);
             // Help and version go to standard output and are no error.
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };
-    let done = match &args.command {
-        Command::Sweep(sweep) => return report::sweep(package, &sweep.arguments),
-        Command::Run(run) => match commands::run(run) {
-            // Until the report is drawn, too, nobody else writes there.
-            Ok(place) if !run.no_report => return report::render(package, place.directory()),
-            done => done.map(drop),
-        },
+    let form = form_of(&args.command);
+    match execute(&args.command, package) {
+        Ok(code) => code,
+        Err(errors) => complaint::explain(&errors, form),
+    }
+}
+
+/// Names the command that is nearest to one that there is not, where clap sees none.
+fn suggest_command(error: &mut clap::Error) {
+    let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidSubcommand) else {
+        return;
+    };
+    let program = Args::command();
+    let names = program.get_subcommands().map(clap::Command::get_name);
+    let near = names.map(|name| (strsim::damerau_levenshtein(found, name), name));
+    if let Some((1, name)) = near.min()
+        && error.get(ContextKind::SuggestedSubcommand).is_none()
+    {
+        let names = ContextValue::Strings(vec![name.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, names);
+    }
+}
+
+/// Everything that was wrong.
+type Errors = Vec<Error>;
+
+/// In which form the command's errors are told.
+fn form_of(command: &Command) -> Form {
+    match command {
+        Command::Run(run) => run.say.output,
+        Command::Validate(validate) => validate.say.output,
+        Command::Compare(compare) => compare.say.output,
+        Command::Export(export) => export.say.output,
+        _ => Form::Text,
+    }
+}
+
+fn execute(command: &Command, package: &dyn Package) -> Result<u8, Errors> {
+    let done = |done: Result<(), Error>| done.map(|()| 0).map_err(|error| vec![error]);
+    match command {
+        Command::Run(run) => run::run(run, package),
+        Command::Sweep(sweep) => Ok(report::sweep(package, sweep)),
         Command::Validate(validate) => commands::validate(validate),
-        Command::List => {
-            show(&listing::everything());
-            Ok(())
+        Command::List(list) => {
+            show(&listing::everything(list.output));
+            Ok(0)
         }
         Command::Compare(it) if it.directories.iter().any(|it| report::is_sweep(it)) => {
-            return report::compare_sweeps(package, &it.directories);
+            Ok(report::compare_sweeps(package, &it.directories))
         }
-        Command::Compare(compare) => {
-            commands::compare(compare).map(|()| report::differences(package, &compare.directories))
-        }
-        Command::Export(export) if export.pcapng => captures::export(export),
+        Command::Compare(compare) => done(commands::compare(compare).map(|()| {
+            if !compare.say.quiet && !compare.say.is_json() {
+                report::differences(package, &compare.directories);
+            }
+        })),
+        Command::Export(export) if export.pcapng => done(captures::export(export)),
         Command::Export(export) if report::is_sweep(&export.directory) => {
-            return report::export_sweep(package, export);
+            Ok(report::export_sweep(package, export))
         }
-        Command::Export(export) => commands::export(export),
-        Command::Import(Import::Pcap(pcap)) => captures::import(pcap),
-        Command::Suggest(Suggest::Ecn(ecn)) => suggest::ecn(ecn),
-        Command::Dataplane(it) => dataplane::dataplane(it),
-        Command::Reproduce(reproduce) => return report::reproduce(package, reproduce),
-    };
-    match done {
-        Ok(()) => 0,
-        Err(Error::Interrupted) => {
-            eprintln!("interrupted: nothing was written");
-            130
+        Command::Export(export) => done(commands::export(export)),
+        Command::Import(Import::Pcap(pcap)) => done(captures::import(pcap)),
+        Command::Dataplane(it) => done(dataplane::dataplane(it)),
+        Command::Suggest(Suggest::Ecn(ecn)) => done(suggest::ecn(ecn)),
+        Command::Reproduce(reproduce) => Ok(report::reproduce(package, reproduce)),
+        Command::Init(init) => done(init::init(init)),
+        Command::Open(open) => done(commands::open(open)),
+        Command::Completions(completions) => {
+            let mut text = Vec::new();
+            clap_complete::generate(
+                completions.shell,
+                &mut Args::command(),
+                "unpause",
+                &mut text,
+            );
+            show(&String::from_utf8_lossy(&text));
+            Ok(0)
         }
-        Err(error) => {
-            explain(error);
-            1
-        }
+        Command::Man => done(manual()),
     }
+}
+
+/// The manual page of the program and of each command.
+fn manual() -> Result<(), Error> {
+    let mut text = Vec::new();
+    let mut program = Args::command();
+    program.build();
+    let name = program.get_name().to_owned();
+    let commands: Vec<_> = program.get_subcommands().cloned().collect();
+    let render = || {
+        clap_mangen::Man::new(program.clone()).render(&mut text)?;
+        for command in commands.into_iter().filter(|it| it.get_name() != "help") {
+            let name = format!("{name} {}", command.get_name());
+            let page = clap_mangen::Man::new(command);
+            writeln!(text, ".SH \"{}\"", name.to_uppercase())?;
+            page.render_description_section(&mut text)?;
+            page.render_options_section(&mut text)?;
+        }
+        Ok(())
+    };
+    render().map_err(|error| Error::io("write", Path::new("standard output"), error))?;
+    show(&String::from_utf8_lossy(&text));
+    Ok(())
 }
 
 /// Writes to standard output. A reader that has gone away is not an error.
 fn show(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    let _ = std::io::stdout().write_all(printable(text).as_bytes());
 }
 
-/// Shows an error with the lines of the file where there are some.
-fn explain(error: Error) {
-    let has_place = error.labels().is_some();
-    let help = error.help_text().map(str::to_owned);
-    if has_place {
-        eprint!("{:?}", miette::Report::new(error));
-    } else {
-        eprintln!("error: {error}");
-        if let Some(help) = help {
-            eprintln!("hint: {help}");
+/// Text of files on a terminal: what would move its cursor is replaced.
+fn printable(text: &str) -> String {
+    let odd = |c: char| c.is_control() && c != '\n' && c != '\t';
+    text.replace(odd, "\u{fffd}")
+}
+
+/// Writes a value as JSON to standard output.
+fn show_json(value: &serde_json::Value) {
+    let text = serde_json::to_string_pretty(value).expect("a value is plain data");
+    show(&(text + "\n"));
+}
+
+impl Say {
+    fn is_json(self) -> bool {
+        self.output == Form::Json
+    }
+
+    /// Writes for people, unless they want JSON or nothing.
+    fn tell(self, text: &str) {
+        if !self.quiet && !self.is_json() {
+            show(text);
         }
     }
 }

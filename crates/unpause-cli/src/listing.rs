@@ -3,12 +3,18 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
 use unpause_scenario::{
-    BUILDERS, CONGESTION_CONTROLS, Key, MARKINGS, TRAFFIC_KINDS, cdf, sections,
+    BUILDERS, CONGESTION_CONTROLS, Key, KeyDefault, MARKINGS, TRAFFIC_KINDS, cdf, plain, sections,
 };
 
+use crate::args::Form;
+
 /// Everything that a scenario can name, and the scenarios below `scenarios/` and `papers/`.
-pub fn everything() -> String {
+pub fn everything(form: Form) -> String {
+    if form == Form::Json {
+        return programs();
+    }
     let mut text =
         String::from("Congestion controls (congestion_control = …), and the keys of [scheme.…]:\n");
     for control in CONGESTION_CONTROLS {
@@ -62,6 +68,50 @@ pub fn everything() -> String {
     text
 }
 
+/// All but the scenarios, for programs.
+fn programs() -> String {
+    let one = |name: &str, summary: &str, keys: &[Key]| json!({"name": name, "summary": summary, "keys": described(keys)});
+    let sections = sections();
+    let all = json!({
+        "congestion_controls": CONGESTION_CONTROLS
+            .iter()
+            .map(|it| one(it.name(), it.summary(), &it.keys()))
+            .collect::<Vec<_>>(),
+        "markings": MARKINGS
+            .iter()
+            .map(|it| one(it.name(), it.summary(), &it.keys()))
+            .collect::<Vec<_>>(),
+        "builders": BUILDERS
+            .iter()
+            .map(|it| json!({"name": it.name(), "summary": it.nodes(), "keys": it.keys()}))
+            .collect::<Vec<_>>(),
+        "traffic": TRAFFIC_KINDS
+            .iter()
+            .map(|it| json!({"name": it.name(), "summary": it.what(), "keys": it.keys()}))
+            .collect::<Vec<_>>(),
+        "tables": sections
+            .iter()
+            .map(|(path, keys)| json!({"path": path, "keys": described(keys)}))
+            .collect::<Vec<_>>(),
+        "cdfs": cdf::BUILTIN.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
+    });
+    serde_json::to_string_pretty(&all).expect("it is plain data") + "\n"
+}
+
+fn described(keys: &[Key]) -> Value {
+    let one = |key: &Key| {
+        json!({
+            "name": key.name,
+            "kind": plain(key.kind),
+            "required": key.default == KeyDefault::Required,
+            "default": plain(&key.default.to_string()),
+            "description": plain(key.description),
+            "origin": plain(key.origin),
+        })
+    };
+    keys.iter().map(one).collect()
+}
+
 fn keys(keys: &[Key]) -> String {
     let line = |key: &Key| {
         let origin = match key.origin {
@@ -76,19 +126,6 @@ fn keys(keys: &[Key]) -> String {
         .iter()
         .filter(|key| !key.description.starts_with("[below]"));
     lines.map(line).collect()
-}
-
-/// Markdown as plain text: no marks of code, and of links what they are called.
-fn plain(text: &str) -> String {
-    let mut plain = String::new();
-    let mut rest = text;
-    while let Some((before, link)) = rest.split_once("](") {
-        let (start, name) = before.rsplit_once('[').unwrap_or((before, ""));
-        plain += start;
-        plain += name;
-        rest = link.split_once(')').map_or("", |(_, after)| after);
-    }
-    (plain + rest).replace('`', "")
 }
 
 /// A name, what it is, and its keys below.

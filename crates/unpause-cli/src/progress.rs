@@ -1,99 +1,179 @@
-//! Progress bars on standard error, for runs longer than a second.
+//! Progress on standard error, for runs longer than a second: a line for each run that is under way, and
+//! one for all of them, with the time that is left.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressStyle};
 use unpause_protocols::units::Time;
-use unpause_scenario::Progress;
+use unpause_scenario::{Cost, Progress};
 
+use crate::args::Say;
 use crate::interrupt;
 
-/// A run shorter than this shows no bar.
+/// A run shorter than this shows no line.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Bars are drawn no more often.
+/// Lines are drawn no more often.
 const INTERVAL: Duration = Duration::from_millis(100);
+/// A bar has so many steps.
+const STEPS: u64 = 1000;
+/// No more lines than this at a time.
+const MOST_LINES: usize = 8;
 
-/// A bar for each run that is under way.
-#[derive(Default)]
+/// Lines for the runs that are under way, and one for all.
 pub struct Bars {
     screen: MultiProgress,
-    runs: Mutex<Vec<Option<Run>>>,
+    quiet: bool,
+    began: Instant,
+    state: Mutex<State>,
 }
 
+struct State {
+    /// What share of all work each run is.
+    shares: Vec<f64>,
+    /// How much of each is done, and its line if it has one.
+    runs: Vec<Run>,
+    total: Option<ProgressBar>,
+    drawn: Instant,
+}
+
+#[derive(Clone, Default)]
 struct Run {
     label: String,
-    started: Instant,
-    drawn: Instant,
+    done: f64,
+    began: Option<Instant>,
     bar: Option<ProgressBar>,
 }
 
 impl Bars {
-    fn with_run(&self, run: usize, change: impl FnOnce(&mut Option<Run>)) {
-        let mut runs = self
-            .runs
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        if runs.len() <= run {
-            runs.resize_with(run + 1, || None);
+    /// For runs that are expected to take so much.
+    pub fn new(costs: &[Cost], say: Say) -> Self {
+        let all: f64 = costs.iter().map(weight).sum();
+        let began = Instant::now();
+        let state = State {
+            shares: costs.iter().map(|cost| weight(cost) / all).collect(),
+            runs: vec![Run::default(); costs.len()],
+            total: None,
+            drawn: began,
+        };
+        Self {
+            screen: MultiProgress::new(),
+            quiet: say.quiet,
+            began,
+            state: Mutex::new(state),
         }
-        change(&mut runs[run]);
     }
 
-    fn bar(&self, label: &str, stop: Time) -> ProgressBar {
-        let style =
-            ProgressStyle::with_template("{prefix:24} {bar:24} {percent:>3}%  {msg}  {eta} left");
-        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-        let bar = self.screen.add(ProgressBar::new(stop.as_ps() / 1_000));
-        bar.set_style(style.progress_chars("=> "));
-        bar.set_prefix(label.to_owned());
-        bar
+    fn with(&self, change: impl FnOnce(&mut State)) {
+        let state = self.state.lock();
+        change(&mut state.unwrap_or_else(|poisoned| poisoned.into_inner()));
+    }
+
+    fn bar(&self, state: &State) -> Option<ProgressBar> {
+        let lines = state.runs.iter().filter(|run| run.bar.is_some()).count();
+        if self.quiet || lines >= MOST_LINES {
+            return None;
+        }
+        let bar = ProgressBar::new(STEPS);
+        bar.set_style(style());
+        Some(match &state.total {
+            Some(total) => self.screen.insert_before(total, bar),
+            None => self.screen.add(bar),
+        })
+    }
+
+    /// The line for all: how much is done, and how long the rest takes at this speed.
+    fn draw_total(&self, state: &mut State) {
+        let runs = state.runs.len();
+        if runs > 1 && state.total.is_none() {
+            state.total = self.bar(state);
+        }
+        let done: f64 = state
+            .runs
+            .iter()
+            .zip(&state.shares)
+            .map(|(run, share)| run.done * share)
+            .sum();
+        let Some(total) = &state.total else { return };
+        let finished = state.runs.iter().filter(|run| run.done >= 1.0).count();
+        total.set_prefix(format!("{finished} of {runs} runs"));
+        total.set_position((done * STEPS as f64) as u64);
+        total.set_message(left(self.began.elapsed(), done));
+    }
+}
+
+impl Drop for Bars {
+    fn drop(&mut self) {
+        let _ = self.screen.clear();
+    }
+}
+
+/// Even a run of nothing takes some time.
+fn weight(cost: &Cost) -> f64 {
+    cost.packet_hops as f64 + 1e4
+}
+
+/// As wide as the terminal, however narrow that is.
+fn style() -> ProgressStyle {
+    let style = ProgressStyle::with_template("{prefix:22!} {wide_bar} {percent:>3}%  {msg:16!}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    style.progress_chars("=> ")
+}
+
+fn left(elapsed: Duration, done: f64) -> String {
+    match done > 0.001 {
+        true => {
+            let left = elapsed.as_secs_f64() * (1.0 - done) / done;
+            format!(
+                "{:#} left",
+                HumanDuration(Duration::from_secs_f64(left.min(1e9)))
+            )
+        }
+        false => String::new(),
     }
 }
 
 impl Progress for Bars {
-    fn started(&self, run: usize, runs: usize, label: &str) {
-        let label = match runs {
-            1 => label.to_owned(),
-            _ => format!("[{}/{runs}] {label}", run + 1),
-        };
-        let started = Instant::now();
-        self.with_run(run, |run| {
-            *run = Some(Run {
-                label,
-                started,
-                drawn: started,
-                bar: None,
-            });
+    fn started(&self, run: usize, _runs: usize, label: &str) {
+        self.with(|state| {
+            state.runs[run].label = label.to_owned();
+            state.runs[run].began = Some(Instant::now());
         });
     }
 
-    fn advanced(&self, run: usize, now: Time, stop: Time, packet_hops: u64) {
-        self.with_run(run, |run| {
-            let Some(run) = run else { return };
-            let elapsed = run.started.elapsed();
-            if elapsed < PATIENCE || run.drawn.elapsed() < INTERVAL {
+    fn advanced(&self, run: usize, now: Time, stop: Time, _packet_hops: u64) {
+        self.with(|state| {
+            let done = now.as_secs_f64() / stop.as_secs_f64();
+            state.runs[run].done = done.min(0.999);
+            let began = state.runs[run].began.unwrap_or(self.began);
+            if self.began.elapsed() < PATIENCE || state.drawn.elapsed() < INTERVAL {
                 return;
             }
-            run.drawn = Instant::now();
-            let bar = run.bar.get_or_insert_with(|| self.bar(&run.label, stop));
-            let speed = packet_hops as f64 / elapsed.as_secs_f64() / 1e6;
-            bar.set_position(now.as_ps() / 1_000);
-            bar.set_message(
-                format!(
-                    "{:.1} of {stop} simulated, {speed:.1} M packet-hops/s",
-                    now.as_secs_f64() * 1e3
-                )
-                .replace(" of", " ms of"),
-            );
+            state.drawn = Instant::now();
+            if state.runs[run].bar.is_none() && began.elapsed() > PATIENCE {
+                let bar = self.bar(state);
+                if let Some(bar) = &bar {
+                    bar.set_prefix(state.runs[run].label.clone());
+                }
+                state.runs[run].bar = bar;
+            }
+            if let Some(bar) = &state.runs[run].bar {
+                bar.set_position((done * STEPS as f64) as u64);
+                bar.set_message(left(began.elapsed(), done));
+            }
+            self.draw_total(state);
         });
     }
 
     fn finished(&self, run: usize) {
-        self.with_run(run, |run| {
-            if let Some(bar) = run.take().and_then(|run| run.bar) {
+        self.with(|state| {
+            state.runs[run].done = 1.0;
+            if let Some(bar) = state.runs[run].bar.take() {
                 bar.finish_and_clear();
                 self.screen.remove(&bar);
+            }
+            if state.total.is_some() {
+                self.draw_total(state);
             }
         });
     }

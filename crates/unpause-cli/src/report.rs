@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::args::{Export, Reproduce};
-use crate::interrupt;
+use crate::args::{Export, Reproduce, Say, Sweep};
+use crate::interrupt::{self, CTRL_C};
+use crate::target;
 
 /// The Python package: the one that this process runs in, or one that is looked for.
 pub trait Package {
@@ -26,13 +27,18 @@ pub enum Missing {
 }
 
 /// Draws the report of a result, or says how to get one. Returns the exit code.
-pub fn render(package: &dyn Package, directory: &Path) -> u8 {
-    match package.main("unpause.report", &[directory.into()]) {
-        Ok(code @ (0 | INTERRUPTED)) => return code,
+pub fn render(package: &dyn Package, directory: &Path, say: Say) -> u8 {
+    let mut arguments = vec![directory.into()];
+    if say.quiet || say.is_json() {
+        arguments.push("--quiet".into());
+    }
+    match package.main("unpause.report", &arguments) {
+        Ok(code @ (0 | CTRL_C | SIGTERM)) => return code,
         Ok(code) => {
             eprintln!(
                 "warning: the report was not drawn (exit code {code}); the tables are complete"
-            )
+            );
+            return code;
         }
         Err(Missing::Interpreter(why)) => eprintln!("warning: the report was not drawn: {why}"),
         Err(Missing::Package) => eprintln!(
@@ -44,11 +50,28 @@ pub fn render(package: &dyn Package, directory: &Path) -> u8 {
     0
 }
 
-const INTERRUPTED: u8 = 130;
+/// Exit code after that signal.
+const SIGTERM: u8 = 143;
 
 /// Runs a sweep. Returns the exit code.
-pub fn sweep(package: &dyn Package, arguments: &[OsString]) -> u8 {
-    needed("sweeps", package.main("unpause.sweep_command", arguments))
+pub fn sweep(package: &dyn Package, args: &Sweep) -> u8 {
+    let out = args.out.clone();
+    let out = out.unwrap_or_else(|| target::default_directory(&args.file, None, "-sweep"));
+    let mut arguments: Vec<OsString> = vec!["--out".into(), out.into()];
+    for vary in &args.vary {
+        arguments.extend(["--vary".into(), vary.into()]);
+    }
+    for scheme in &args.schemes {
+        arguments.extend(["--scheme".into(), scheme.into()]);
+    }
+    if let Some(jobs) = args.jobs {
+        arguments.extend(["--jobs".into(), jobs.to_string().into()]);
+    }
+    if let Some(address) = &args.dask {
+        arguments.extend(["--dask".into(), address.into()]);
+    }
+    arguments.extend(["--".into(), args.file.clone().into()]);
+    needed("sweeps", package.main("unpause.sweep_command", &arguments))
 }
 
 /// Whether `unpause sweep` has written a directory.
@@ -124,13 +147,15 @@ pub(crate) struct OtherProcess;
 
 impl Package for OtherProcess {
     fn main(&self, module: &str, arguments: &[OsString]) -> Result<u8, Missing> {
-        // Ctrl-C is the child's to answer.
-        interrupt::listen();
         let python = python(module).ok_or(Missing::Package)?;
-        let status = Command::new(&python)
-            .args(["-m", module])
-            .args(arguments)
-            .status();
+        let mut command = Command::new(&python);
+        let child = command.args(["-m", module]).args(arguments).spawn();
+        let status = child.and_then(|mut child| {
+            interrupt::answered_by(child.id());
+            let status = child.wait();
+            interrupt::answered_by(0);
+            status
+        });
         match status {
             // A child that a signal ended has no code.
             Ok(status) => Ok(status

@@ -1,81 +1,223 @@
-//! Tables and warnings for the terminal.
+//! Tables for the terminal.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
 
 use comfy_table::{CellAlignment, Table, TableComponent, presets};
-use unpause_scenario::{Summary, Timing, Warning};
+use textwrap::{Options, WordSplitter::NoHyphenation};
+use unpause_scenario::{Summary, Timing};
 
 /// Name of a result, its runs, and how long they took.
 pub type Part<'a> = (Option<&'a str>, &'a [Summary], &'a [Timing]);
 
-/// One row for each run.
-pub fn summary_table(parts: &[Part<'_>]) -> String {
-    let named = parts.iter().any(|(name, ..)| name.is_some());
-    let mut swept: Vec<&str> = Vec::new();
-    for (name, _) in parts
-        .iter()
-        .flat_map(|(_, runs, _)| *runs)
-        .flat_map(|run| &run.values)
-    {
-        if !swept.contains(&name.as_str()) {
-            swept.push(name);
-        }
+/// What is measured of a run, and where the name breaks.
+const MEASURES: [&str; 12] = [
+    "flows\ndone",
+    "FCT\nmean",
+    "FCT\np50",
+    "FCT\np99",
+    "slowdown\np99",
+    "PAUSE\nframes",
+    "PAUSE\nevents",
+    "time\npaused",
+    "marked\npackets",
+    "CNPs,\nCNMs",
+    "dropped\npackets",
+    "longest\nqueue",
+];
+
+/// Columns that standard output has; none if it is no terminal.
+pub fn columns() -> Option<usize> {
+    if !std::io::stdout().is_terminal() {
+        return None;
     }
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING);
-    for line in [
-        TableComponent::HeaderLines,
-        TableComponent::MiddleHeaderIntersections,
-    ] {
-        table.set_style(line, '─');
-    }
-    let mut head: Vec<String> = Vec::new();
-    if named {
-        head.push("result".into());
-    }
-    head.push("scheme".into());
-    head.extend(swept.iter().map(|name| (*name).to_owned()));
-    let measures = [
-        "flows\ndone",
-        "FCT\nmean",
-        "FCT\np50",
-        "FCT\np99",
-        "slowdown\np99",
-        "PAUSE\nframes",
-        "PAUSE\nevents",
-        "time\npaused",
-        "marked\npackets",
-        "CNPs,\nCNMs",
-        "dropped\npackets",
-        "longest\nqueue",
-        "M packet-\nhops/s",
-    ];
-    head.extend(measures.map(str::to_owned));
-    table.set_header(head);
-    let first_number = 1 + usize::from(named);
-    for (name, runs, timings) in parts {
-        for run in *runs {
-            let mut row: Vec<String> = Vec::new();
-            if named {
-                row.push(name.unwrap_or_default().to_owned());
-            }
-            row.push(run.scheme.clone());
-            for column in &swept {
-                let value = run.values.iter().find(|(name, _)| name == column);
-                row.push(value.map_or(String::new(), |(_, value)| value.to_string()));
-            }
-            row.extend(measures_of(run, timings));
-            table.add_row(row);
-        }
-    }
-    for column in table.column_iter_mut().skip(first_number) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    format!("{table}\n")
+    let said = std::env::var("COLUMNS").ok().and_then(|it| it.parse().ok());
+    said.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
 }
 
-fn measures_of(run: &Summary, timings: &[Timing]) -> [String; 13] {
-    let time = |ns: Option<f64>| ns.map_or("-".into(), time);
+/// Sentences so that no line has more than `width` columns; what goes on is indented.
+pub fn wrapped(text: &str, width: Option<usize>) -> String {
+    let Some(width) = width else {
+        return text.to_owned();
+    };
+    let one = |line: &str| {
+        let own = line.len() - line.trim_start().len();
+        let indent = " ".repeat(own + 2);
+        let options = Options::new(width.max(20)).subsequent_indent(&indent);
+        textwrap::fill(
+            line,
+            options.break_words(false).word_splitter(NoHyphenation),
+        ) + "\n"
+    };
+    text.lines().map(one).collect()
+}
+
+/// The runs, so that no line has more than `width` columns: a row for each, without what is zero in all of
+/// them; turned around, or cut into tables one below the other, if need be. With `all`, everything, and how
+/// fast it ran.
+pub fn summary_table(parts: &[Part<'_>], width: Option<usize>, all: bool) -> String {
+    let mut grid = Grid::of(parts, all);
+    if !all {
+        grid.drop_empty();
+    }
+    let width = width.unwrap_or(usize::MAX);
+    let as_rows = grid.draw();
+    if widest(&as_rows) <= width {
+        return as_rows;
+    }
+    // A column has a space on either side, and something in between.
+    let turned = (grid.rows.len() * 3 < width).then(|| grid.turned().draw());
+    turned
+        .filter(|turned| widest(turned) <= width)
+        .unwrap_or_else(|| grid.cut(width))
+}
+
+fn widest(text: &str) -> usize {
+    text.lines()
+        .map(|line| line.chars().count())
+        .max()
+        .unwrap_or(0)
+}
+
+/// Cells, the first `names` columns of which say what a row is about.
+struct Grid {
+    head: Vec<String>,
+    rows: Vec<Vec<String>>,
+    names: usize,
+}
+
+impl Grid {
+    fn of(parts: &[Part<'_>], all: bool) -> Self {
+        let named = parts.iter().any(|(name, ..)| name.is_some());
+        let runs = || parts.iter().flat_map(|(_, runs, _)| *runs);
+        let mut swept: Vec<&str> = Vec::new();
+        for (name, _) in runs().flat_map(|run| &run.values) {
+            if !swept.contains(&name.as_str()) {
+                swept.push(name);
+            }
+        }
+        let mut points = BTreeMap::new();
+        let seeds = runs().any(|run| *points.entry(point_of(run)).or_insert(run.seed) != run.seed);
+        let mut head: Vec<String> = Vec::new();
+        head.extend(named.then(|| "result".to_owned()));
+        head.push("scheme".into());
+        head.extend(swept.iter().map(|name| (*name).to_owned()));
+        head.extend(seeds.then(|| "seed".to_owned()));
+        let names = head.len();
+        head.extend(MEASURES.map(str::to_owned));
+        head.extend(all.then(|| "M packet-\nhops/s".to_owned()));
+        let mut rows = Vec::new();
+        for (name, runs, timings) in parts {
+            for run in *runs {
+                let mut row: Vec<String> = Vec::new();
+                row.extend(named.then(|| name.unwrap_or_default().to_owned()));
+                row.push(run.scheme.clone());
+                for column in &swept {
+                    let value = run.values.iter().find(|(name, _)| name == column);
+                    row.push(value.map_or(String::new(), |(_, value)| value.to_string()));
+                }
+                row.extend(seeds.then(|| run.seed.to_string()));
+                row.extend(measures_of(run));
+                row.extend(all.then(|| speed_of(run, timings)));
+                rows.push(row);
+            }
+        }
+        Self { head, rows, names }
+    }
+
+    /// Takes out measures that no run has anything of.
+    fn drop_empty(&mut self) {
+        let empty = |column: usize| {
+            let says_nothing = |row: &Vec<String>| ["0", "0 B", "-"].contains(&&*row[column]);
+            column >= self.names && self.rows.iter().all(says_nothing)
+        };
+        let keep: Vec<usize> = (0..self.head.len()).filter(|it| !empty(*it)).collect();
+        *self = self.of_columns(&keep);
+    }
+
+    fn of_columns(&self, columns: &[usize]) -> Self {
+        let pick = |row: &Vec<String>| columns.iter().map(|column| row[*column].clone()).collect();
+        Self {
+            head: pick(&self.head),
+            rows: self.rows.iter().map(pick).collect(),
+            names: self.names,
+        }
+    }
+
+    /// A column for each run.
+    fn turned(&self) -> Self {
+        let cell = |row: &[String], column: usize| row[column].replace('\n', " ");
+        let name = |row: &Vec<String>| row[..self.names].join("\n");
+        let head = std::iter::once(self.head[..self.names].join("\n"));
+        let row = |column: usize| {
+            let cells = self.rows.iter().map(|row| row[column].clone());
+            std::iter::once(cell(&self.head, column))
+                .chain(cells)
+                .collect()
+        };
+        Self {
+            head: head.chain(self.rows.iter().map(name)).collect(),
+            rows: (self.names..self.head.len()).map(row).collect(),
+            names: 1,
+        }
+    }
+
+    /// Tables of as many measures as fit, one below the other.
+    fn cut(&self, width: usize) -> String {
+        let names: Vec<usize> = (0..self.names).collect();
+        let mut tables = Vec::new();
+        let mut taken = names.clone();
+        for column in self.names..self.head.len() {
+            let wider = [&taken[..], &[column]].concat();
+            let fits = widest(&self.of_columns(&wider).draw()) <= width;
+            if !fits && taken.len() > names.len() {
+                tables.push(self.of_columns(&taken).draw());
+                taken.clone_from(&names);
+            }
+            taken.push(column);
+        }
+        tables.push(self.of_columns(&taken).draw());
+        tables.join("\n")
+    }
+
+    fn draw(&self) -> String {
+        let mut table = Table::new();
+        table.load_preset(presets::NOTHING);
+        for line in [
+            TableComponent::HeaderLines,
+            TableComponent::MiddleHeaderIntersections,
+        ] {
+            table.set_style(line, '─');
+        }
+        table.set_header(&self.head);
+        table.add_rows(&self.rows);
+        let text = 1 + usize::from(self.head[0] == "result");
+        for column in table.column_iter_mut().skip(text) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        let drawn = table.to_string();
+        drawn
+            .lines()
+            .map(|line| format!("{}\n", line.trim_end()))
+            .collect()
+    }
+}
+
+/// What a run is of, but for its seed.
+fn point_of(run: &Summary) -> (&str, Vec<(&str, u64)>) {
+    let values = run.values.iter();
+    let values = values.map(|(name, value)| (name.as_str(), value.to_bits()));
+    (&run.scheme, values.collect())
+}
+
+fn speed_of(run: &Summary, timings: &[Timing]) -> String {
     let timing = timings.iter().find(|timing| timing.run == run.run);
     let speed = timing.map(|t| t.packet_hops as f64 / t.wall_s.max(1e-9) / 1e6);
+    speed.map_or("-".into(), |speed| format!("{speed:.1}"))
+}
+
+fn measures_of(run: &Summary) -> [String; 12] {
+    let time = |ns: Option<f64>| ns.map_or("-".into(), time);
     [
         match run.flows_completed == run.flows_sized {
             true => count(run.flows_completed),
@@ -97,43 +239,11 @@ fn measures_of(run: &Summary, timings: &[Timing]) -> [String; 13] {
         count(run.notifications),
         count(run.dropped_packets),
         size(run.max_queue_bytes),
-        speed.map_or("-".into(), |speed| format!("{speed:.1}")),
     ]
 }
 
-/// Warnings, each with what to do. Equal ones of several runs are said once.
-pub fn warnings(warnings: &[Warning]) -> String {
-    let mut text = String::new();
-    let mut said: Vec<(&str, &str)> = Vec::new();
-    for warning in warnings {
-        let kind = (warning.scheme.as_str(), warning.kind.as_str());
-        if said.iter().filter(|other| **other == kind).count() == MOST_OF_A_KIND {
-            let more = warnings
-                .iter()
-                .filter(|w| (w.scheme.as_str(), w.kind.as_str()) == kind);
-            let more = more.count() - MOST_OF_A_KIND;
-            text += &format!(
-                "warning: {}: {more} more of kind {}: see manifest.json\n",
-                kind.0, kind.1
-            );
-        }
-        said.push(kind);
-        if said.iter().filter(|other| **other == kind).count() > MOST_OF_A_KIND {
-            continue;
-        }
-        text += &format!("warning: {}: {}\n", warning.scheme, warning.message);
-        if let Some(help) = &warning.help {
-            text += &format!("   hint: {help}\n");
-        }
-    }
-    text
-}
-
-/// More warnings of one kind and scheme than this are only counted.
-const MOST_OF_A_KIND: usize = 3;
-
-/// Three digits and a unit.
-fn time(ns: f64) -> String {
+/// Nanoseconds with three digits and a unit.
+pub fn time(ns: f64) -> String {
     match ns {
         0.0 => "0".into(),
         ..1e3 => format!("{ns:.0} ns"),
@@ -143,7 +253,8 @@ fn time(ns: f64) -> String {
     }
 }
 
-fn size(bytes: u64) -> String {
+/// Bytes, too.
+pub fn size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),
         1_000..1_000_000 => format!("{} KB", digits(bytes as f64 / 1e3)),
@@ -161,7 +272,7 @@ fn digits(number: f64) -> String {
 }
 
 /// `1234567` is `1,234,567`.
-fn count(number: u64) -> String {
+pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -187,17 +298,54 @@ mod tests {
         assert_eq!(size(9_999_000), "10.0 MB");
     }
 
+    fn run(index: u32, value: f64) -> Summary {
+        Summary {
+            run: index,
+            scheme: ["PFC", "PFC+DCQCN", "PFC+TIMELY"][index as usize % 3].into(),
+            seed: 1,
+            values: vec![("xoff_kb".into(), value)],
+            flows_started: 1_234_567,
+            flows_sized: 1_234_567,
+            flows_completed: 1_234_000,
+            fct_mean_ns: Some(2.5e6),
+            fct_p50_ns: Some(1.5e6),
+            fct_p99_ns: Some(123.5e6),
+            slowdown_p99: Some(1234.5),
+            pause_frames: 123_456,
+            pause_events: 12_345,
+            paused_ns: 1.5e9,
+            max_queue_bytes: 7_650_000,
+            ..Summary::default()
+        }
+    }
+
     #[test]
-    fn many_warnings_of_a_kind_are_counted() {
-        let warning = |run: u32| Warning {
-            run,
-            scheme: "PFC".into(),
-            kind: "empty-probe".into(),
-            message: format!("nothing in run {run}"),
-            help: None,
-        };
-        let text = warnings(&(0..5).map(warning).collect::<Vec<_>>());
-        assert_eq!(text.lines().count(), 4);
-        assert!(text.ends_with("warning: PFC: 2 more of kind empty-probe: see manifest.json\n"));
+    fn sentences_are_broken_at_words() {
+        let said =
+            "warning: PFC: 8 of 8 flows were not complete\n   hint: a longer duration helps\n";
+        assert_eq!(wrapped(said, None), said);
+        let expected = "warning: PFC: 8 of 8\n  flows were not\n  complete\n   hint: a longer\n     duration helps\n";
+        assert_eq!(wrapped(said, Some(20)), expected);
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        let few: Vec<_> = (0..3).map(|index| run(index, 512.0)).collect();
+        let many: Vec<_> = (0..12).map(|index| run(index, f64::from(index))).collect();
+        for runs in [&few, &many] {
+            for width in [72, 80, 100, 136, 200] {
+                let table = summary_table(&[(Some("results/mine"), runs, &[])], Some(width), true);
+                assert!(widest(&table) <= width, "{width}:\n{table}");
+                let last = table.matches("7.65 MB").count();
+                assert_eq!(last, runs.len(), "{width}:\n{table}");
+            }
+        }
+        let table = summary_table(&[(None, &few, &[])], Some(80), false);
+        // Nothing was marked, and the program's own speed is not the fabric's.
+        assert!(
+            !table.contains("marked") && !table.contains("hops/s"),
+            "{table}"
+        );
+        insta::assert_snapshot!(table);
     }
 }

@@ -1,6 +1,8 @@
 //! Errors as Python exceptions.
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
+use std::io::ErrorKind;
+
+use pyo3::exceptions::{PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyPermissionError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use unpause_scenario::Error;
@@ -8,7 +10,11 @@ use unpause_scenario::Error;
 /// The exception for `error`: `unpause.ScenarioError`, `OSError`, or `KeyboardInterrupt`.
 pub(crate) fn to_python(py: Python<'_>, error: &Error) -> PyErr {
     match error {
-        Error::Io { .. } => PyOSError::new_err(error.to_string()),
+        Error::Io { reason, .. } => match reason.kind() {
+            ErrorKind::NotFound => PyFileNotFoundError::new_err(error.to_string()),
+            ErrorKind::PermissionDenied => PyPermissionError::new_err(error.to_string()),
+            _ => PyOSError::new_err(error.to_string()),
+        },
         Error::Interrupted => PyKeyboardInterrupt::new_err(()),
         _ => raise(py, error).unwrap_or_else(|failure| failure),
     }

@@ -53,6 +53,12 @@ impl Scenario {
         })
     }
 
+    /// Digest of everything that its results depend on, this program included; None if unknown.
+    #[getter]
+    fn digest(&self, py: Python<'_>) -> Option<String> {
+        py.detach(|| self.inner.digest())
+    }
+
     /// The text.
     #[getter]
     fn source(&self) -> &str {
@@ -70,16 +76,19 @@ impl Scenario {
             .collect()
     }
 
-    /// Runs it. `progress(label, finished, runs, fraction, packet_hops)` is called on this thread.
-    #[pyo3(signature = (*, schemes, seed=None, duration=None, threads=None, progress=None))]
+    /// Runs it. In the directory `keep`, finished runs outlive an interruption. `progress(label, finished, runs, fraction, packet_hops)` is called on this thread.
+    #[pyo3(signature = (*, schemes, seed=None, seeds=None, duration=None, threads=None, progress=None, keep=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn run(
         &self,
         py: Python<'_>,
         schemes: Vec<String>,
         seed: Option<u64>,
+        seeds: Option<u32>,
         duration: Option<&str>,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
+        keep: Option<PathBuf>,
     ) -> PyResult<Outcome> {
         let duration = duration
             .map(unpause_scenario::quantity::parse_duration)
@@ -88,10 +97,17 @@ impl Scenario {
         let options = unpause_scenario::Options {
             schemes,
             seed,
+            seeds,
             duration,
             threads,
         };
-        progress::run(py, &self.inner, &options, progress).map(|inner| Outcome { inner })
+        let place = keep.map(|keep| unpause_scenario::Place::take(&keep));
+        let place = place.transpose().map_err(|e| errors::to_python(py, &e))?;
+        let mut inner = progress::run(py, &self.inner, &options, place.as_ref(), progress)?;
+        if place.is_some() {
+            inner.note_digest(py.detach(|| self.inner.digest()));
+        }
+        Ok(Outcome { inner })
     }
 }
 

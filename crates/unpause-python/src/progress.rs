@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use unpause_protocols::units::Time;
-use unpause_scenario::{Options, Outcome, Progress, Scenario, execute};
+use unpause_scenario::{Options, Outcome, Place, Progress, Scenario, execute, execute_at};
 
 use crate::errors;
 
@@ -19,12 +19,16 @@ pub(crate) fn run(
     py: Python<'_>,
     scenario: &Scenario,
     options: &Options,
+    place: Option<&Place>,
     callback: Option<Py<PyAny>>,
 ) -> PyResult<Outcome> {
     let board = Board::default();
     let outcome = std::thread::scope(|scope| {
         let worker = scope.spawn(|| {
-            let outcome = execute(scenario, options, &board);
+            let outcome = match place {
+                Some(place) => execute_at(place, scenario, options, &board, false),
+                None => execute(scenario, options, &board),
+            };
             board.end();
             outcome
         });

@@ -85,6 +85,12 @@ fn scheme_names(root: &Table<'_>) -> Checked<(Vec<String>, Range<usize>)> {
                 .help("write name = \"PFC+DCQCN\", or whatever its results shall be called")
                 .err();
         };
+        if name.get_ref().trim().is_empty() || name.get_ref().contains(char::is_control) {
+            return Problem::new("a name that cannot be read")
+                .at(name.span(), "expected letters, digits or signs")
+                .help("write name = \"PFC+DCQCN\", or whatever its results shall be called")
+                .err();
+        }
         unique(&mut names, name, "scheme")?;
     }
     if names.is_empty() {

@@ -1,6 +1,7 @@
 //! Runs a scenario: every scheme at every sweep point, in parallel over cores.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -8,13 +9,19 @@ use rayon::prelude::*;
 use unpause_protocols::units::Time;
 use unpause_sim::results::Totals;
 
+use crate::at_place::{InMemory, Keep, last_samples};
+use crate::cost::{self, Cost};
+use crate::limits;
 use crate::measured::Measured;
-use crate::outcome::{Outcome, Timing};
+use crate::outcome::{FlowTimes, Outcome, Part, Timing};
 use crate::run::Run;
 use crate::scenario::Scenario;
+use crate::series::SeriesFile;
 use crate::tables::Tables;
 use crate::text::error::{Error, nearest};
 use crate::warnings;
+#[cfg(feature = "parquet")]
+use crate::{at_place::AtPlace, directory::Place};
 
 /// What to run, other than the file says.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +30,8 @@ pub struct Options {
     pub schemes: Vec<String>,
     /// Another seed.
     pub seed: Option<u64>,
+    /// Every run with so many seeds, one after the other from its own.
+    pub seeds: Option<u32>,
     /// Another duration.
     pub duration: Option<Time>,
     /// Threads, shared among the runs; one per core if `None`.
@@ -54,10 +63,62 @@ impl Progress for NoProgress {
 }
 
 /// Runs the scenario. Results do not depend on the number of threads.
+///
+/// # Errors
+///
+/// If options name what there is not, a run cannot be run, or it is interrupted.
 pub fn execute(
     scenario: &Scenario,
     options: &Options,
     progress: &(dyn Progress + Sync),
+) -> Result<Outcome, Error> {
+    all(scenario, options, progress, &InMemory)
+}
+
+/// The same, on the way to a result in `place`: finished runs are kept there if this process is stopped,
+/// and those that an earlier one has left are not run again. With `streams`, long series of ports go to the
+/// disk while they are sampled, and are not in the outcome's table; [`Outcome::write_with`] writes them.
+///
+/// # Errors
+///
+/// As [`execute`], or if finished runs cannot be written.
+#[cfg(feature = "parquet")]
+pub fn execute_at(
+    place: &Place,
+    scenario: &Scenario,
+    options: &Options,
+    progress: &(dyn Progress + Sync),
+    streams: bool,
+) -> Result<Outcome, Error> {
+    use crate::cost::{STREAMED, port_samples};
+    let runs = selected(scenario, options)?;
+    let samples: u64 = runs.iter().map(|run| port_samples(&run.config)).sum();
+    let keep = AtPlace::new(place, streams && samples > STREAMED)?;
+    let mut outcome = all(scenario, options, progress, &keep)?;
+    if let Some(scratch) = keep.scratch {
+        outcome.hold(scratch);
+    }
+    Ok(outcome)
+}
+
+/// What each run is expected to take.
+///
+/// # Errors
+///
+/// If options name what there is not.
+pub fn costs(scenario: &Scenario, options: &Options) -> Result<Vec<Cost>, Error> {
+    let runs = selected(scenario, options)?;
+    let of_run = |run| Cost::of(run, runs.len());
+    let mut costs: Vec<Cost> = runs.par_iter().map(of_run).collect();
+    cost::time(&runs, &mut costs);
+    Ok(costs)
+}
+
+fn all(
+    scenario: &Scenario,
+    options: &Options,
+    progress: &(dyn Progress + Sync),
+    keeper: &dyn Keep,
 ) -> Result<Outcome, Error> {
     let runs = selected(scenario, options)?;
     let count = runs.len();
@@ -72,32 +133,45 @@ pub fn execute(
     })?;
     let columns = scenario.sweep_columns();
     let stopped = AtomicBool::new(false);
+    let is_over = || progress.interrupted() || stopped.load(Ordering::Relaxed);
     let one = |(index, run): (usize, Run)| {
         progress.started(index, count, &run.label(columns));
         let asked = options.threads.is_some();
-        let outcome = simulate(run, index, threads / at_once, asked, progress, &stopped);
-        if outcome.is_err() {
+        let simulate = || {
+            let series = keeper.series(&run)?;
+            let (mut measured, timing) = simulate(
+                run.clone(),
+                (index, threads / at_once, asked),
+                series.as_ref(),
+                progress,
+                &is_over,
+            )?;
+            let series = last_samples(series, &mut measured.results.port_series)?;
+            let part = part(columns, measured, timing, series);
+            keeper.save(&run, &part).map(|()| part)
+        };
+        let part = match is_over() {
+            true => Err(Error::Interrupted),
+            false => keeper.load(&run).map_or_else(simulate, Ok),
+        };
+        if part.is_err() {
             stopped.store(true, Ordering::Relaxed);
         }
         progress.finished(index);
-        outcome
+        part
     };
-    let outcomes: Vec<_> = pool.install(|| {
+    let parts: Vec<_> = pool.install(|| {
         runs.into_par_iter()
             .enumerate()
             .with_max_len(1)
             .map(one)
             .collect()
     });
-    let mut measured = Vec::with_capacity(count);
-    let mut timings = Vec::with_capacity(count);
+    let mut finished = Vec::with_capacity(count);
     let mut interrupted = false;
-    for outcome in outcomes {
-        match outcome {
-            Ok((run, timing)) => {
-                measured.push(run);
-                timings.push(timing);
-            }
+    for part in parts {
+        match part {
+            Ok(part) => finished.push(part),
             // Another run's mistake stops this one: that mistake is what to tell.
             Err(Error::Interrupted) => interrupted = true,
             Err(error) => return Err(error),
@@ -106,13 +180,23 @@ pub fn execute(
     if interrupted {
         return Err(Error::Interrupted);
     }
-    let warnings = warnings::of_runs(&measured);
+    Outcome::new(scenario, finished)
+}
+
+/// Tables of a run, and what is worth saying of it.
+fn part(columns: &[String], measured: Measured, timing: Timing, series: Option<PathBuf>) -> Part {
+    let warnings = warnings::of_run(&measured);
+    let measured = [measured];
     let tables = Tables::new(columns, &measured);
-    let flows = measured
-        .into_iter()
-        .map(|m| (m.run.label(columns), m.results.flows))
-        .collect();
-    Ok(Outcome::new(scenario, tables, warnings, timings, flows))
+    let [Measured { run, results }] = measured;
+    Part {
+        run,
+        tables,
+        warnings,
+        timing,
+        flows: FlowTimes::Measured(results.flows),
+        series,
+    }
 }
 
 /// The runs that the options ask for, numbered from 0.
@@ -138,22 +222,34 @@ fn selected(scenario: &Scenario, options: &Options) -> Result<Vec<Run>, Error> {
         });
     }
     let wanted = |run: &&Run| options.schemes.is_empty() || options.schemes.contains(&run.scheme);
-    let mut runs: Vec<Run> = scenario.runs().iter().filter(wanted).cloned().collect();
-    for (run, index) in runs.iter_mut().zip(0..) {
-        run.index = index;
-        run.config.seed = options.seed.unwrap_or(run.config.seed);
-        run.config.stop = options.duration.unwrap_or(run.config.stop);
+    let seeds = u64::from(options.seeds.unwrap_or(1).max(1));
+    let count = scenario.runs().iter().filter(wanted).count() as u64 * seeds;
+    if count > limits::RUNS as u64 {
+        return Err(Error::Other {
+            message: format!("{count} runs with {seeds} seeds"),
+            help: Some(format!("at most {} are possible", limits::RUNS)),
+        });
     }
-    Ok(runs)
+    let with_seeds = |run: &Run| {
+        let run = run.clone();
+        (0..seeds).map(move |more| (more, run.clone()))
+    };
+    let runs = scenario.runs().iter().filter(wanted).flat_map(with_seeds);
+    let of_index = |((more, mut run), index): ((u64, Run), u32)| {
+        run.index = index;
+        run.config.seed = options.seed.unwrap_or(run.config.seed).wrapping_add(more);
+        run.config.stop = options.duration.unwrap_or(run.config.stop);
+        run
+    };
+    Ok(runs.zip(0..).map(of_index).collect())
 }
 
 fn simulate(
     mut run: Run,
-    index: usize,
-    threads: usize,
-    asked: bool,
+    (index, threads, asked): (usize, usize, bool),
+    series: Option<&SeriesFile>,
     progress: &(dyn Progress + Sync),
-    stopped: &AtomicBool,
+    is_over: &dyn Fn() -> bool,
 ) -> Result<(Measured, Timing), Error> {
     let (threads, why_fewer) = unpause_sim::useful_threads(&run.config, threads);
     if asked && let Some(why) = why_fewer {
@@ -164,28 +260,28 @@ fn simulate(
     let stop = run.config.stop;
     let mut watch = |at: unpause_sim::Progress| {
         progress.advanced(index, at.now, stop, at.packet_hops);
-        match progress.interrupted() || stopped.load(Ordering::Relaxed) {
+        match is_over() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
     };
-    if progress.interrupted() || stopped.load(Ordering::Relaxed) {
-        return Err(Error::Interrupted);
-    }
-    let results =
-        unpause_sim::run_threads(&run.config, threads, &mut watch).map_err(
-            |error| match error {
-                unpause_sim::Error::Interrupted => Error::Interrupted,
-                unpause_sim::Error::Post(why) => Error::Other {
-                    message: format!("scheme {}: {why}", run.scheme),
-                    help: None,
-                },
-                unpause_sim::Error::Invalid(why) => Error::Other {
-                    message: format!("scheme {} cannot be run: {why}", run.scheme),
-                    help: None,
-                },
-            },
-        )?;
+    let results = match series {
+        None => unpause_sim::run_threads(&run.config, threads, &mut watch),
+        Some(series) => unpause_sim::run_sampled(&run.config, threads, &mut watch, &|samples| {
+            series.push(samples);
+        }),
+    };
+    let results = results.map_err(|error| match error {
+        unpause_sim::Error::Interrupted => Error::Interrupted,
+        unpause_sim::Error::Post(why) => Error::Other {
+            message: format!("scheme {}: {why}", run.scheme),
+            help: None,
+        },
+        unpause_sim::Error::Invalid(why) => Error::Other {
+            message: format!("scheme {} cannot be run: {why}", run.scheme),
+            help: None,
+        },
+    })?;
     let Totals { packet_hops, .. } = results.totals;
     let timing = Timing {
         run: run.index,
@@ -195,4 +291,160 @@ fn simulate(
         packet_hops,
     };
     Ok((Measured { run, results }, timing))
+}
+
+#[cfg(all(test, feature = "parquet"))]
+mod tests {
+    use std::path::Path;
+    use std::sync::atomic::AtomicUsize;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::WriteOptions;
+    use crate::directory::Keeper;
+
+    const SCENARIO: &str = r#"
+duration = "100us"
+[topology]
+builder = "single-switch"
+hosts = 3
+rate = "40Gbps"
+delay = "1us"
+[[scheme]]
+name = "PFC"
+[[scheme]]
+name = "PFC+DCQCN"
+congestion_control = "dcqcn"
+[[traffic]]
+name = "F"
+kind = "flow"
+from = ["H0", "H1"]
+to = "H2"
+size = "40KB"
+record = true
+[probes]
+interval = "10us"
+ports = ["*->*"]
+[[sweep]]
+name = "number"
+key = "seed"
+values = [1, 2, 3]
+"#;
+
+    /// Stops everything when so many runs have begun; counts them.
+    struct StopAfter(usize, AtomicUsize);
+
+    impl Progress for StopAfter {
+        fn started(&self, _run: usize, _runs: usize, _label: &str) {}
+        fn advanced(&self, _run: usize, _now: Time, _stop: Time, _packet_hops: u64) {}
+        fn finished(&self, _run: usize) {
+            self.1.fetch_add(1, Ordering::Relaxed);
+        }
+        fn interrupted(&self) -> bool {
+            self.1.load(Ordering::Relaxed) >= self.0
+        }
+    }
+
+    /// Through the disk, on one thread or several, kept or not: the same bytes as through memory, and what
+    /// a reader sees is the same.
+    #[test]
+    fn streamed_series_are_those_in_memory() {
+        // More rows of a run than are written at a time.
+        let source = SCENARIO.replace("100us", "1200us").replace("10us", "100ns");
+        let source = source.replace("[1, 2, 3]", "[1]");
+        let scenario = Scenario::parse(&source, Path::new("long.toml")).unwrap();
+        let in_memory = execute(&scenario, &Options::default(), &NoProgress).unwrap();
+        let written = |threads: usize, began: Instant| {
+            let folder = tempfile::tempdir().unwrap();
+            let place = Place::take(folder.path()).unwrap();
+            let options = Options {
+                threads: Some(threads),
+                ..Options::default()
+            };
+            let mut keep = AtPlace::new(&place, true).unwrap();
+            keep.began = began;
+            // The second time, runs that were kept.
+            let first = all(&scenario, &options, &NoProgress, &keep).unwrap();
+            let kept = place.kept_runs();
+            let mut outcome = match kept {
+                0 => first,
+                _ => all(&scenario, &options, &NoProgress, &keep).unwrap(),
+            };
+            assert_eq!(outcome.tables.port_series.num_rows(), 0);
+            outcome.hold(keep.scratch.take().unwrap());
+            outcome
+                .write_with(&place, &WriteOptions::default())
+                .unwrap();
+            let bytes = std::fs::read(folder.path().join("port_series.parquet")).unwrap();
+            let saved = crate::Saved::load(folder.path()).unwrap();
+            assert!(saved.tables.port_series == in_memory.tables.port_series);
+            (bytes, kept)
+        };
+        let minute = Duration::from_secs(60);
+        let just_now = Instant::now().checked_add(minute).unwrap();
+        let long_ago = Instant::now().checked_sub(minute).unwrap();
+        let (once, kept) = written(1, just_now);
+        assert_eq!(kept, 0);
+        assert!(written(7, just_now).0 == once);
+        let (again, kept) = written(1, long_ago);
+        assert_eq!(kept, 2);
+        assert!(again == once);
+    }
+
+    #[test]
+    fn finished_runs_are_kept_and_found_again() {
+        let scenario = Scenario::parse(SCENARIO, Path::new("kept.toml")).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::take(folder.path()).unwrap();
+        let keep = AtPlace {
+            keeper: Keeper::at(&place),
+            scratch: None,
+            began: Instant::now().checked_sub(Duration::from_secs(60)).unwrap(),
+        };
+        let one_by_one = Options {
+            threads: Some(1),
+            ..Options::default()
+        };
+        let stopped = all(
+            &scenario,
+            &one_by_one,
+            &StopAfter(4, AtomicUsize::new(0)),
+            &keep,
+        );
+        assert!(matches!(stopped, Err(Error::Interrupted)));
+        assert_eq!(place.kept_runs(), 4);
+        drop(place);
+
+        // One of them is damaged, as by a power cut.
+        let place = Place::take(folder.path()).unwrap();
+        let kept = folder.path().join(".unpause/runs");
+        let first = std::fs::read_dir(kept).unwrap().next().unwrap().unwrap();
+        std::fs::write(first.path().join("flows.parquet"), "x").unwrap();
+        let runs = scenario.runs().iter();
+        let found = runs.clone().filter(|run| keep.load(run).is_some()).count();
+        assert_eq!(found, 3);
+        let mut other = scenario.runs()[0].clone();
+        other.config.seed = 7;
+        assert!(keep.load(&other).is_none());
+
+        let write = WriteOptions {
+            fct_hpcc: true,
+            ..WriteOptions::default()
+        };
+        let outcome = execute_at(&place, &scenario, &one_by_one, &NoProgress, false).unwrap();
+        outcome.write_with(&place, &write).unwrap();
+        assert_eq!(place.kept_runs(), 0);
+        let undisturbed = tempfile::tempdir().unwrap();
+        let at_once = Place::take(undisturbed.path()).unwrap();
+        let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
+        outcome.write_with(&at_once, &write).unwrap();
+        for entry in std::fs::read_dir(undisturbed.path()).unwrap() {
+            let name = entry.unwrap().file_name();
+            if name == "manifest.json" || name == ".unpause" {
+                continue;
+            }
+            let read = |folder: &Path| std::fs::read(folder.join(&name)).unwrap();
+            assert!(read(folder.path()) == read(undisturbed.path()), "{name:?}");
+        }
+    }
 }

@@ -4,14 +4,25 @@
 //! schemes to compare, traffic, probes, sweeps. [`execute`] runs it; [`Outcome`] is what it
 //! measured, as Arrow tables, and writes itself to a directory.
 
+#![cfg_attr(
+    not(feature = "parquet"),
+    allow(dead_code, reason = "what files need is there without them, too")
+)]
+
+mod at_place;
 mod columns;
 mod compile;
+mod cost;
 mod digest;
 mod directory;
 mod execute;
 pub mod import;
+mod join;
+#[cfg(feature = "parquet")]
+mod key;
 mod limits;
 mod measured;
+mod mistakes;
 mod names;
 mod outcome;
 mod refusal;
@@ -19,6 +30,8 @@ mod rtt;
 mod run;
 mod scenario;
 mod sections;
+#[cfg_attr(not(feature = "parquet"), path = "no_series.rs")]
+mod series;
 mod size;
 mod summary;
 mod table_files;
@@ -28,10 +41,13 @@ pub mod topology;
 mod unused;
 mod warnings;
 
+pub use cost::Cost;
 #[cfg(feature = "parquet")]
 pub use directory::Saved;
 pub use directory::{Before, Lock, Place, WriteOptions, saved_manifest, settle};
-pub use execute::{NoProgress, Options, Progress, execute};
+#[cfg(feature = "parquet")]
+pub use execute::execute_at;
+pub use execute::{NoProgress, Options, Progress, costs, execute};
 pub use import::cdf;
 pub use names::Names;
 pub use outcome::{HostNote, Manifest, Outcome, ScenarioNote, Timing};
@@ -47,6 +63,6 @@ pub use table_files::write_csv;
 pub use tables::{TABLES, Tables};
 pub use text::document::split_path;
 pub use text::error::{Error, SourceError};
-pub use text::keys::{Key, KeyDefault};
+pub use text::keys::{Key, KeyDefault, plain};
 pub use text::quantity;
 pub use warnings::Warning;

@@ -2,15 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
 use unpause_sim::results::FlowRecord;
 
 use crate::digest::sha256;
+use crate::import::hpcc;
+use crate::run::Run;
 use crate::scenario::Scenario;
 use crate::summary;
 use crate::tables::Tables;
-use crate::warnings::Warning;
+use crate::text::error::Error;
+use crate::warnings::{self, Warning};
 
 /// What an execution of a scenario measured.
 #[derive(Clone, Debug)]
@@ -22,7 +28,11 @@ pub struct Outcome {
     /// How long each run took.
     pub timings: Vec<Timing>,
     /// Flows of each run, with the run's label.
-    flows: Vec<(String, Vec<FlowRecord>)>,
+    flows: Vec<(String, FlowTimes)>,
+    /// The samples of ports of each run, if they are on the disk.
+    series: Vec<PathBuf>,
+    /// Where they are, until this goes.
+    scratch: Option<Arc<TempDir>>,
     source: String,
     heading: ScenarioNote,
 }
@@ -73,6 +83,9 @@ pub struct ScenarioNote {
     pub file: String,
     /// SHA-256 of its text.
     pub sha256: String,
+    /// Digest of everything that the results depend on, if someone wanted to find them again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
 }
 
 /// The machine that ran it.
@@ -90,27 +103,76 @@ pub struct HostNote {
     pub optimised: bool,
 }
 
+/// What one run measured.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub run: Run,
+    pub tables: Tables,
+    pub warnings: Vec<Warning>,
+    pub timing: Timing,
+    pub flows: FlowTimes,
+    /// The samples of ports, if there are too many for memory; the table has none then.
+    pub series: Option<PathBuf>,
+}
+
+/// Flow completion times for the HPCC simulator's format.
+#[derive(Clone, Debug)]
+pub(crate) enum FlowTimes {
+    /// To be written.
+    Measured(Vec<FlowRecord>),
+    /// Written by a run that was stopped later.
+    Written(String),
+}
+
+impl FlowTimes {
+    /// In that format.
+    pub fn hpcc(&self) -> Result<String, Error> {
+        let records = match self {
+            Self::Measured(records) => records,
+            Self::Written(text) => return Ok(text.clone()),
+        };
+        let mut text = Vec::new();
+        hpcc::write_fct(&mut text, records)
+            .map_err(|error| Error::io("write", Path::new("the FCT file"), error))?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+}
+
 impl Outcome {
-    pub(crate) fn new(
-        scenario: &Scenario,
-        tables: Tables,
-        warnings: Vec<Warning>,
-        timings: Vec<Timing>,
-        flows: Vec<(String, Vec<FlowRecord>)>,
-    ) -> Self {
+    pub(crate) fn new(scenario: &Scenario, parts: Vec<Part>) -> Result<Self, Error> {
+        let warnings = warnings::of_parts(parts.iter().map(|part| (&part.run, &*part.warnings)));
+        let timings = parts.iter().map(|part| part.timing).collect();
+        let columns = scenario.sweep_columns();
+        let series = parts
+            .iter()
+            .filter_map(|part| part.series.clone())
+            .collect();
+        let (tables, flows): (Vec<_>, Vec<_>) = parts
+            .into_iter()
+            .map(|part| (part.tables, (part.run.label(columns), part.flows)))
+            .unzip();
+        let tables = Tables::joined(tables)?;
         let heading = ScenarioNote {
             title: scenario.title().map(str::to_owned),
             file: scenario.origin().display().to_string(),
             sha256: sha256(scenario.source().as_bytes()),
+            digest: None,
         };
-        Self {
+        Ok(Self {
             tables,
             warnings,
             timings,
             flows,
+            series,
+            scratch: None,
             source: scenario.source().to_owned(),
             heading,
-        }
+        })
+    }
+
+    /// Notes in the manifest what the results depend on ([`Scenario::digest`]).
+    pub fn note_digest(&mut self, digest: Option<String>) {
+        self.heading.digest = digest;
     }
 
     /// What `manifest.json` says.
@@ -131,8 +193,18 @@ impl Outcome {
     }
 
     /// Flows of each run, with the run's label.
-    pub(crate) fn flows(&self) -> &[(String, Vec<FlowRecord>)] {
+    pub(crate) fn flows(&self) -> &[(String, FlowTimes)] {
         &self.flows
+    }
+
+    /// Files with the samples of ports, a run each, if they are not in the table.
+    pub(crate) fn series(&self) -> &[PathBuf] {
+        &self.series
+    }
+
+    /// Keeps the folder of the series for as long as this lives.
+    pub(crate) fn hold(&mut self, scratch: TempDir) {
+        self.scratch = Some(Arc::new(scratch));
     }
 
     /// The text of the scenario.

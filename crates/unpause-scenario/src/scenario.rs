@@ -5,9 +5,12 @@ use std::sync::Arc;
 
 use crate::compile;
 use crate::limits;
+use crate::mistakes;
 use crate::run::{Heading, Run};
-use crate::text::error::{Error, Problem};
+use crate::text::error::{Checked, Error, Problem};
 use crate::warnings::{self, Warning};
+#[cfg(feature = "parquet")]
+use crate::{digest::sha256, key::key};
 
 /// A scenario file, read, checked and compiled to its runs.
 #[derive(Clone, Debug)]
@@ -20,33 +23,57 @@ pub struct Scenario {
 
 impl Scenario {
     /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// The first mistake in it.
     pub fn load(path: &Path) -> Result<Self, Error> {
-        let read = limits::read_at_most(path, limits::SCENARIO_BYTES);
-        let bytes = read.map_err(|error| Error::io("read", path, error))?;
-        let shown: Arc<str> = String::from_utf8_lossy(&bytes).replace('\0', "␀").into();
-        match limits::utf8(bytes, 0) {
-            Ok(source) => Self::parse(&source, path),
-            Err(not) => {
-                let at = not.at.min(shown.len());
-                let problem = Problem::new(format!("found {}", not.found))
-                    .at(at..at, format!("expected {}", limits::EXPECTED_TEXT))
-                    .help("save the file in UTF-8");
-                Err(problem.in_file(&path.display().to_string(), &shown))
-            }
-        }
+        Self::parse(&read(path)?, path)
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// Every mistake that can be told from what follows from others.
+    pub fn load_all(path: &Path) -> Result<Self, Vec<Error>> {
+        Self::parse_all(&read(path).map_err(|error| vec![error])?, path)
     }
 
     /// Reads a text. `origin` is the file's name in messages, and where relative paths start.
+    ///
+    /// # Errors
+    ///
+    /// The first mistake in it.
     pub fn parse(source: &str, origin: &Path) -> Result<Self, Error> {
         let source: Arc<str> = source.into();
-        let directory = origin.parent().unwrap_or(Path::new(""));
-        let compiled = compile::scenario(&source, directory)
-            .map_err(|problem| problem.in_file(&origin.display().to_string(), &source))?;
+        Self::compile(&source, origin)
+            .map_err(|problem| problem.in_file(&origin.display().to_string(), &source))
+    }
+
+    /// Reads a text, as [`Self::parse`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::load_all`].
+    pub fn parse_all(source: &str, origin: &Path) -> Result<Self, Vec<Error>> {
+        let source: Arc<str> = source.into();
+        Self::compile(&source, origin).map_err(|problem| {
+            let all = mistakes::all(&source, directory_of(origin), *problem);
+            let name = origin.display().to_string();
+            all.into_iter()
+                .map(|it| it.in_file(&name, &source))
+                .collect()
+        })
+    }
+
+    fn compile(source: &Arc<str>, origin: &Path) -> Checked<Self> {
+        let compiled = compile::scenario(source, directory_of(origin))?;
         Ok(Self {
             origin: origin.to_owned(),
             heading: compiled.heading,
             runs: compiled.runs,
-            source,
+            source: source.clone(),
         })
     }
 
@@ -74,10 +101,35 @@ impl Scenario {
     pub fn runs(&self) -> &[Run] {
         &self.runs
     }
+    /// Digest of everything that the results depend on, this program included; none if this program
+    /// cannot be told from others.
+    #[cfg(feature = "parquet")]
+    pub fn digest(&self) -> Option<String> {
+        let keys: Option<String> = self.runs.iter().map(key).collect();
+        Some(sha256((self.source.to_string() + &keys?).as_bytes()))
+    }
     /// What its reader should know before it is run.
     pub fn warnings(&self) -> Vec<Warning> {
         warnings::of_scenario(&self.runs)
     }
+}
+
+fn directory_of(origin: &Path) -> &Path {
+    origin.parent().unwrap_or(Path::new(""))
+}
+
+/// The text of a file.
+fn read(path: &Path) -> Result<String, Error> {
+    let read = limits::read_at_most(path, limits::SCENARIO_BYTES);
+    let bytes = read.map_err(|error| Error::io("read", path, error))?;
+    let shown: Arc<str> = String::from_utf8_lossy(&bytes).replace('\0', "␀").into();
+    limits::utf8(bytes, 0).map_err(|not| {
+        let at = not.at.min(shown.len());
+        let problem = Problem::new(format!("found {}", not.found))
+            .at(at..at, format!("expected {}", limits::EXPECTED_TEXT))
+            .help("save the file in UTF-8");
+        problem.in_file(&path.display().to_string(), &shown)
+    })
 }
 
 #[cfg(test)]

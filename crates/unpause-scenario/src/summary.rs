@@ -5,16 +5,19 @@ use std::collections::BTreeMap;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
+use serde::Serialize;
 
 use crate::tables::Tables;
 
 /// What the terminal shows of a run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// The run.
     pub run: u32,
     /// Its scheme.
     pub scheme: String,
+    /// Root of its random streams.
+    pub seed: u64,
     /// Swept values by column.
     pub values: Vec<(String, f64)>,
     /// Flows that started.
@@ -59,32 +62,7 @@ impl Summary {
         };
         let mut summaries: BTreeMap<u32, Self> = BTreeMap::new();
         for (row, run) in runs.iter().enumerate() {
-            let total = |name| u64s(&tables.runs, name).map_or(0, |column| column[row]);
-            let scheme = tables
-                .runs
-                .column_by_name("scheme")
-                .map(|c| c.as_string::<i32>().value(row));
-            summaries.insert(
-                *run,
-                Self {
-                    run: *run,
-                    scheme: scheme.unwrap_or_default().to_owned(),
-                    values: swept(&tables.runs, row),
-                    flows_started: total("flows_started"),
-                    flows_completed: total("flows_completed"),
-                    marked_packets: total("marked_packets"),
-                    notifications: total("notifications"),
-                    dropped_packets: total("dropped_packets"),
-                    pause_frames: total("pause_frames"),
-                    packet_hops: total("packet_hops"),
-                    deadlock_began_ns: tables
-                        .runs
-                        .column_by_name("deadlock_began_ns")
-                        .and_then(|c| c.as_primitive_opt::<Float64Type>())
-                        .and_then(|c| c.is_valid(row).then(|| c.value(row))),
-                    ..Self::default()
-                },
-            );
+            summaries.insert(*run, Self::of_row(&tables.runs, *run, row));
         }
         for (run, fcts) in by_run(&tables.flows, "fct_ns") {
             if let Some(summary) = summaries.get_mut(&run) {
@@ -125,6 +103,31 @@ impl Summary {
             }
         }
         summaries.into_values().collect()
+    }
+
+    /// What table `runs` itself says of a run.
+    fn of_row(runs: &RecordBatch, run: u32, row: usize) -> Self {
+        let total = |name| u64s(runs, name).map_or(0, |column| column[row]);
+        let scheme = runs.column_by_name("scheme");
+        let scheme = scheme.map(|column| column.as_string::<i32>().value(row));
+        let deadlock = runs
+            .column_by_name("deadlock_began_ns")
+            .and_then(|column| column.as_primitive_opt::<Float64Type>());
+        Self {
+            run,
+            scheme: scheme.unwrap_or_default().to_owned(),
+            seed: total("seed"),
+            values: swept(runs, row),
+            flows_started: total("flows_started"),
+            flows_completed: total("flows_completed"),
+            marked_packets: total("marked_packets"),
+            notifications: total("notifications"),
+            dropped_packets: total("dropped_packets"),
+            pause_frames: total("pause_frames"),
+            packet_hops: total("packet_hops"),
+            deadlock_began_ns: deadlock.and_then(|c| c.is_valid(row).then(|| c.value(row))),
+            ..Self::default()
+        }
     }
 }
 

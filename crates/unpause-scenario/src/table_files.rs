@@ -61,30 +61,102 @@ fn cell(column: &dyn Array, row: usize) -> String {
 }
 
 #[cfg(feature = "parquet")]
-pub(crate) use parquet_file::decode;
+pub(crate) use parquet_file::{Batches, Writer, decode};
 
 #[cfg(feature = "parquet")]
 mod parquet_file {
     use std::cell::Cell;
+    use std::fs::File;
+    use std::io;
     use std::panic::{self, AssertUnwindSafe};
+    use std::path::{Path, PathBuf};
     use std::sync::Once;
 
     use arrow_array::RecordBatch;
+    use arrow_schema::SchemaRef;
     use parquet::arrow::ArrowWriter;
-    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
     use parquet::basic::{Compression, ZstdLevel};
-    use parquet::errors::Result;
+    use parquet::errors::{ParquetError, Result};
     use parquet::file::properties::WriterProperties;
+
+    use crate::text::error::Error;
 
     /// The same bytes for the same table, whenever and wherever.
     pub fn encode(table: &RecordBatch) -> Result<Vec<u8>> {
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
-            .set_created_by(concat!("unpause ", env!("CARGO_PKG_VERSION")).to_owned())
-            .build();
-        let mut writer = ArrowWriter::try_new(Vec::new(), table.schema(), Some(properties))?;
+        let mut writer = ArrowWriter::try_new(Vec::new(), table.schema(), Some(properties()?))?;
         writer.write(table)?;
         writer.into_inner()
+    }
+
+    fn properties() -> Result<WriterProperties> {
+        Ok(WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+            .set_created_by(concat!("unpause ", env!("CARGO_PKG_VERSION")).to_owned())
+            .build())
+    }
+
+    /// A file that is written batch by batch.
+    pub struct Writer {
+        path: PathBuf,
+        inner: ArrowWriter<File>,
+    }
+
+    impl Writer {
+        /// An empty file of tables with this schema.
+        pub fn create(path: &Path, schema: SchemaRef) -> std::result::Result<Self, Error> {
+            let made = || {
+                let file = File::create(path)?;
+                ArrowWriter::try_new(file, schema, Some(properties()?))
+            };
+            Ok(Self {
+                inner: made().map_err(|error| failed("write", path, error))?,
+                path: path.to_owned(),
+            })
+        }
+
+        /// Adds rows.
+        pub fn write(&mut self, batch: &RecordBatch) -> std::result::Result<(), Error> {
+            let written = self.inner.write(batch);
+            written.map_err(|error| failed("write", &self.path, error))
+        }
+
+        /// Ends the file, and brings it to the disk.
+        pub fn close(self) -> std::result::Result<(), Error> {
+            let close = || Ok::<_, ParquetError>(self.inner.into_inner()?.sync_all()?);
+            close().map_err(|error| failed("write", &self.path, error))
+        }
+    }
+
+    fn failed(action: &'static str, path: &Path, error: ParquetError) -> Error {
+        Error::io(action, path, io::Error::other(error))
+    }
+
+    /// The rows of a file, so many at a time.
+    pub struct Batches {
+        path: PathBuf,
+        inner: ParquetRecordBatchReader,
+    }
+
+    impl Batches {
+        /// Of `file`, which is at `path`.
+        pub fn of(path: &Path, file: File, rows: usize) -> std::result::Result<Self, Error> {
+            let made = ParquetRecordBatchReaderBuilder::try_new(file)
+                .and_then(|builder| builder.with_batch_size(rows).build());
+            Ok(Self {
+                path: path.to_owned(),
+                inner: made.map_err(|error| failed("read", path, error))?,
+            })
+        }
+    }
+
+    impl Iterator for Batches {
+        type Item = std::result::Result<RecordBatch, Error>;
+
+        fn next(&mut self) -> Option<Self::Item> {
+            let batch = self.inner.next()?;
+            Some(batch.map_err(|error| failed("read", &self.path, error.into())))
+        }
     }
 
     /// The table that a file holds, or why there is none. The reader of Parquet panics at some

@@ -324,7 +324,7 @@ fn pauses(measured: &[Measured]) -> RecordBatch {
     .build()
 }
 
-fn port_series(measured: &[Measured]) -> RecordBatch {
+pub(crate) fn port_series(measured: &[Measured]) -> RecordBatch {
     Builder::new(&[columns::PORT, columns::PORT_SERIES], measured, |m| {
         m.results.port_series.iter().collect()
     })

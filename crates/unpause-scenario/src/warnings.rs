@@ -29,17 +29,20 @@ pub struct Warning {
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
+    /// True if it may be just what was wanted: no PAUSE where congestion control is to avoid it.
+    #[serde(default)]
+    pub note: bool,
 }
 
-/// Everything worth saying about these runs.
-pub(crate) fn of_runs(measured: &[Measured]) -> Vec<Warning> {
+/// Everything worth saying about these runs, of each of which that is known which [`of_run`] answers.
+pub(crate) fn of_parts<'a>(parts: impl Iterator<Item = (&'a Run, &'a [Warning])>) -> Vec<Warning> {
     let mut cycles = Cycles::default();
-    let of_run = |measured| {
-        let mut warnings = of_run(measured);
-        warnings.extend(cycles.warning(&measured.run));
+    let of_part = |(run, own): (&'a Run, &[Warning])| {
+        let mut warnings = own.to_vec();
+        warnings.extend(cycles.warning(run));
         warnings
     };
-    measured.iter().flat_map(of_run).collect()
+    parts.flat_map(of_part).collect()
 }
 
 /// What is worth saying before anything runs; once for all the runs that it is true of.
@@ -55,6 +58,7 @@ pub(crate) fn of_scenario(runs: &[Run]) -> Vec<Warning> {
             kind: "input".into(),
             message,
             help: Some(help.into()),
+            note: false,
         });
         let new = cycles.warning(run).into_iter().chain(of_scheme);
         let new: Vec<Warning> = new.filter(|new| !said(new)).collect();
@@ -83,6 +87,7 @@ impl<'a> Cycles<'a> {
                 "routes that go up and then down, as in an undamaged Clos, have no such cycle"
                     .into(),
             ),
+            note: false,
         })
     }
 }
@@ -119,8 +124,8 @@ fn ring(run: &Run, ports: impl Iterator<Item = (NodeId, PortId)>) -> String {
     names.join(" -> ")
 }
 
-/// Everything worth saying about a run.
-fn of_run(measured: &Measured) -> Vec<Warning> {
+/// What is worth saying about a run alone.
+pub(crate) fn of_run(measured: &Measured) -> Vec<Warning> {
     let mut found = Found {
         measured,
         warnings: Vec::new(),
@@ -152,7 +157,15 @@ impl Found<'_> {
             kind: kind.to_owned(),
             message,
             help,
+            note: false,
         });
+    }
+
+    /// The last warning may be what its reader wanted.
+    fn is_note(&mut self) {
+        if let Some(warning) = self.warnings.last_mut() {
+            warning.note = true;
+        }
     }
 
     fn is_lossless(&self, priority: u8) -> bool {
@@ -387,6 +400,7 @@ impl Found<'_> {
             let xoff = xoff.map_or(String::new(), |xoff| format!(", XOFF is {}", size(xoff)));
             let message = format!("no PAUSE was sent: no ingress held more than {largest}{xoff}");
             self.add(never, message, None);
+            self.is_note();
         }
         let control = run.congestion_control;
         let marks = run.marking.map_or(control.marks(), Marking::marks);

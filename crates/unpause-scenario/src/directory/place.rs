@@ -12,8 +12,11 @@ use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fs4::fs_std::FileExt;
+use tempfile::TempDir;
 
 use crate::digest::sha256;
+#[cfg(feature = "parquet")]
+use crate::digest::sha256_of_file;
 use crate::text::error::Error;
 
 /// The folder of a directory that is written to.
@@ -98,14 +101,18 @@ impl Place {
         self.directory().join(ROOM)
     }
 
-    /// Begins to write a result.
-    pub(super) fn stage(&self) -> Result<Staging<'_>, Error> {
+    /// A folder in the room that goes when it is dropped, or with the next who takes the place.
+    pub(crate) fn scratch(&self) -> Result<TempDir, Error> {
         let room = self.room();
         let made = tempfile::Builder::new().prefix(NEW).tempdir_in(&room);
-        let folder = made.map_err(|error| Error::io("write", &room, error))?;
+        made.map_err(|error| Error::io("write", &room, error))
+    }
+
+    /// Begins to write a result.
+    pub(super) fn stage(&self) -> Result<Staging<'_>, Error> {
         Ok(Staging {
             place: self,
-            folder,
+            folder: self.scratch()?,
             digests: BTreeMap::new(),
         })
     }
@@ -114,19 +121,14 @@ impl Place {
 /// Files under construction; gone unless they are committed.
 pub(super) struct Staging<'a> {
     place: &'a Place,
-    folder: tempfile::TempDir,
+    folder: TempDir,
     digests: BTreeMap<String, String>,
 }
 
 impl Staging<'_> {
-    /// Where a file is written before it gets its name.
-    pub fn path(&self, file: &str) -> PathBuf {
-        self.folder.path().join(file)
-    }
-
     /// Writes a file.
     pub fn write(&mut self, file: &str, bytes: &[u8]) -> Result<(), Error> {
-        let path = self.path(file);
+        let path = self.folder.path().join(file);
         let write = || {
             let mut file = File::create(&path)?;
             file.write_all(bytes)?;
@@ -134,6 +136,20 @@ impl Staging<'_> {
         };
         write().map_err(|error| Error::io("write", &path, error))?;
         self.digests.insert(file.to_owned(), sha256(bytes));
+        Ok(())
+    }
+
+    /// Writes a file that is too large for memory: `write` is told where.
+    #[cfg(feature = "parquet")]
+    pub fn write_large(
+        &mut self,
+        file: &str,
+        write: impl FnOnce(&Path) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let path = self.folder.path().join(file);
+        write(&path)?;
+        let digest = sha256_of_file(&path).map_err(|error| Error::io("read", &path, error))?;
+        self.digests.insert(file.to_owned(), digest);
         Ok(())
     }
 

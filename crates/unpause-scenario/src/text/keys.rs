@@ -36,6 +36,19 @@ impl Key {
     }
 }
 
+/// Markdown as plain text: no marks of code, and of links what they are called.
+pub fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, link)) = rest.split_once("](") {
+        let (start, name) = before.rsplit_once('[').unwrap_or((before, ""));
+        plain += start;
+        plain += name;
+        rest = link.split_once(')').map_or("", |(_, after)| after);
+    }
+    (plain + rest).replace('`', "")
+}
+
 /// What holds if a key is not written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyDefault {

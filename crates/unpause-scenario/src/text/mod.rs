@@ -8,4 +8,5 @@ pub(crate) mod keys;
 pub(crate) mod kind;
 pub(crate) mod name_list;
 pub mod quantity;
+mod ratio;
 pub(crate) mod setting;

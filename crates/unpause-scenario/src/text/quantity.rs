@@ -9,6 +9,7 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use unpause_protocols::units::{Rate, Time};
 
+pub use super::ratio::Ratio;
 use crate::limits::shorten;
 
 /// Separates a message from its help inside an error that has to travel through serde.
@@ -108,6 +109,17 @@ pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
 /// A size in bytes such as `"512KB"`.
 pub fn parse_size(text: &str) -> Result<u64, QuantityError> {
     parse(text, &SIZE)
+}
+
+/// What texts of a kind of keys look like, `time`, `rate` or `size`, as a regular expression.
+pub(crate) fn pattern(kind: &str) -> String {
+    let kind = match kind {
+        "time" => &DURATION,
+        "rate" => &RATE,
+        _ => &SIZE,
+    };
+    let units: Vec<&str> = kind.units.iter().map(|(name, _)| *name).collect();
+    format!(r"^\s*[0-9][0-9_]*(\.[0-9_]+)?\s*({})\s*$", units.join("|"))
 }
 
 /// A ratio such as `"1/128"`, `"1%"` or `"0.05"`.
@@ -244,34 +256,6 @@ fn decimal(number: &str) -> Option<(u128, u32)> {
     }
     let mantissa = format!("{whole}{fraction}").parse().ok()?;
     Some((mantissa, fraction.len() as u32))
-}
-
-/// An exact fraction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ratio {
-    /// Numerator.
-    pub num: u64,
-    /// Denominator, above zero.
-    pub den: u64,
-}
-
-impl Ratio {
-    /// The nearest floating-point number.
-    pub fn as_f64(self) -> f64 {
-        self.num as f64 / self.den as f64
-    }
-    /// Scaled by `one` (a power of two for fixed point), rounded to nearest; `None` if too large.
-    pub fn scaled(self, one: u64) -> Option<u64> {
-        let den = u128::from(self.den);
-        let scaled = (u128::from(self.num) * u128::from(one) + den / 2) / den;
-        u64::try_from(scaled).ok()
-    }
-}
-
-impl fmt::Display for Ratio {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.as_f64())
-    }
 }
 
 /// A time in a scenario file.

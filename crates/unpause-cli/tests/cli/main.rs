@@ -1,5 +1,9 @@
 //! The program as users see it: exit codes, messages, and what is left on the disk.
 
+mod terminal;
+#[cfg(unix)]
+mod unix;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -162,50 +166,6 @@ fn options_replace_what_the_file_says() {
 }
 
 #[test]
-fn mistakes_have_exit_code_1_and_leave_nothing() {
-    let place = workplace();
-    fs::write(
-        place.path().join("bad.toml"),
-        SCENARIO.replace("64KB", "64Kb"),
-    )
-    .unwrap();
-    for (args, said) in [
-        (vec!["run", "bad.toml"], "bad.toml:23:8"),
-        (vec!["validate", "bad.toml"], "b is a bit and B a byte"),
-        (vec!["run", "nowhere.toml"], "cannot read nowhere.toml"),
-        (
-            vec!["run", "two.toml", "--scheme", "PCN"],
-            "there is no scheme `PCN`",
-        ),
-        (
-            vec!["compare", "nowhere"],
-            "is not a complete result directory",
-        ),
-        (
-            vec!["run", "two.toml", "--out", "two.toml"],
-            "cannot write two.toml",
-        ),
-    ] {
-        let run = unpause(place.path(), &args);
-        assert_eq!(run.status.code(), Some(1), "{args:?}");
-        assert!(
-            text(&run.stderr).contains(said),
-            "{args:?}: {}",
-            text(&run.stderr)
-        );
-        assert_eq!(text(&run.stdout), "", "{args:?}");
-    }
-    let usage = unpause(place.path(), &["run", "two.toml", "--duration", "50"]);
-    assert_eq!(usage.status.code(), Some(2));
-    assert!(
-        text(&usage.stderr).contains("it has no unit"),
-        "{}",
-        text(&usage.stderr)
-    );
-    assert_eq!(names(place.path()), ["bad.toml", "two.toml"]);
-}
-
-#[test]
 fn only_results_are_replaced() {
     let place = workplace();
     let args = ["run", "two.toml", "--no-report", "--out", "out"];
@@ -319,160 +279,6 @@ fn nothing_is_overwritten_without_being_asked_to() {
         let forced = unpause(place.path(), &[args, &["--force"]].concat());
         assert!(forced.status.success(), "{}", text(&forced.stderr));
         assert_ne!(fs::read_to_string(file).unwrap(), "mine");
-    }
-}
-
-#[test]
-fn list_and_validate_answer_on_standard_output() {
-    let place = workplace();
-    let list = text(&unpause(place.path(), &["list"]).stdout);
-    for word in [
-        "dcqcn",
-        "cnp_interval",
-        "leaf-spine",
-        "poisson",
-        "websearch",
-        "none below ./scenarios and ./papers",
-    ] {
-        assert!(list.contains(word), "{word}");
-    }
-    let validate = text(&unpause(place.path(), &["validate", "two.toml"]).stdout);
-    assert!(
-        validate.contains("two.toml: ok: 2 runs of PFC, PFC+PCN; 4 nodes"),
-        "{validate}"
-    );
-}
-
-#[cfg(unix)]
-mod unix {
-    use super::*;
-    use std::process::Stdio;
-    use std::time::{Duration, Instant};
-
-    /// Ctrl-C in the middle of a run that would take minutes.
-    #[test]
-    fn an_interrupted_run_leaves_nothing() {
-        let place = workplace();
-        let long = SCENARIO
-            .replace("200us", "100s")
-            .replace("size = \"64KB\"\n", "");
-        fs::write(place.path().join("long.toml"), long).unwrap();
-        let mut run = Command::new(env!("CARGO_BIN_EXE_unpause"))
-            .args(["run", "long.toml", "--no-report"])
-            .current_dir(place.path())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        std::thread::sleep(Duration::from_millis(500));
-        let kill = Command::new("kill")
-            .args(["-INT", &run.id().to_string()])
-            .status()
-            .unwrap();
-        assert!(kill.success());
-        let deadline = Instant::now() + Duration::from_secs(60);
-        let status = loop {
-            match run.try_wait().unwrap() {
-                Some(status) => break status,
-                None if Instant::now() > deadline => {
-                    run.kill().unwrap();
-                    panic!("the run goes on after Ctrl-C");
-                }
-                None => std::thread::sleep(Duration::from_millis(20)),
-            }
-        };
-        assert_eq!(status.code(), Some(130));
-        assert_eq!(names(place.path()), ["long.toml", "two.toml"]);
-    }
-
-    fn long() -> String {
-        SCENARIO
-            .replace("200us", "100s")
-            .replace("size = \"64KB\"\n", "")
-    }
-
-    /// A run that would take minutes is refused at once.
-    #[test]
-    fn places_that_cannot_be_written_are_found_before_anything_is_simulated() {
-        let place = workplace();
-        fs::write(place.path().join("long.toml"), long()).unwrap();
-        std::os::unix::fs::symlink("nowhere/at/all", place.path().join("dangling")).unwrap();
-        for out in ["/proc/unpause", "two.toml/out", "dangling"] {
-            let run = unpause(place.path(), &["run", "long.toml", "--out", out]);
-            assert_eq!(run.status.code(), Some(1), "{out}");
-            let said = text(&run.stderr);
-            assert!(said.contains(&format!("cannot write {out}")), "{said}");
-        }
-        assert_eq!(names(place.path()), ["dangling", "long.toml", "two.toml"]);
-    }
-
-    #[test]
-    fn links_are_written_through() {
-        let place = workplace();
-        fs::create_dir_all(place.path().join("disk/results")).unwrap();
-        std::os::unix::fs::symlink("disk/results", place.path().join("link")).unwrap();
-        for _ in 0..2 {
-            let run = unpause(
-                place.path(),
-                &["run", "two.toml", "--no-report", "-o", "link"],
-            );
-            assert!(run.status.success(), "{}", text(&run.stderr));
-        }
-        assert!(place.path().join("link").is_symlink());
-        assert!(place.path().join("disk/results/manifest.json").exists());
-        fs::write(place.path().join("real.csv"), "mine").unwrap();
-    }
-
-    #[test]
-    fn a_second_writer_is_told_of_the_first() {
-        let place = workplace();
-        fs::write(place.path().join("long.toml"), long()).unwrap();
-        let mut first = Command::new(env!("CARGO_BIN_EXE_unpause"))
-            .args(["run", "long.toml", "--no-report", "-o", "out"])
-            .current_dir(place.path())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let lock = place.path().join("out/.unpause/lock");
-        while fs::read_to_string(&lock).is_ok_and(|text| text.is_empty()) || !lock.exists() {
-            assert!(first.try_wait().unwrap().is_none());
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let second = unpause(place.path(), &["run", "two.toml", "-o", "out"]);
-        first.kill().unwrap();
-        first.wait().unwrap();
-        assert_eq!(second.status.code(), Some(1));
-        let said = text(&second.stderr);
-        assert!(
-            said.contains(&format!("another unpause (process {}, since", first.id())),
-            "{said}"
-        );
-        // What was killed is in nobody's way.
-        let third = unpause(
-            place.path(),
-            &["run", "two.toml", "--no-report", "-o", "out"],
-        );
-        assert!(third.status.success(), "{}", text(&third.stderr));
-        assert!(!place.path().join("out/.unpause").exists());
-    }
-
-    /// A file-size limit fails writes as a full disk does.
-    #[test]
-    fn a_full_disk_leaves_nothing_that_looks_complete() {
-        let place = workplace();
-        let program = env!("CARGO_BIN_EXE_unpause");
-        let script = format!("trap '' XFSZ; ulimit -f 2; exec {program} run two.toml --no-report");
-        let run = Command::new("bash")
-            .args(["-c", &script])
-            .current_dir(place.path())
-            .output()
-            .unwrap();
-        assert_eq!(run.status.code(), Some(1), "{}", text(&run.stderr));
-        assert!(
-            text(&run.stderr).contains("cannot write"),
-            "{}",
-            text(&run.stderr)
-        );
-        assert_eq!(names(&place.path().join("results")), [""; 0]);
     }
 }
 

@@ -1,0 +1,172 @@
+//! `unpause run`
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use unpause_scenario::{
+    Cost, Error, Options, Outcome, Place, Scenario, Summary, WriteOptions, costs, execute_at,
+};
+
+use crate::args::{Run, Say};
+use crate::progress::Bars;
+use crate::report::Package;
+use crate::{Errors, complaint, cost, files, interrupt, report, show_json, target, text, warnings};
+
+/// Runs scenarios one after the other. Answers the exit code.
+pub fn run(args: &Run, package: &dyn Package) -> Result<u8, Errors> {
+    let files = files::all(&args.files).map_err(|error| vec![error])?;
+    if let (Some(_), [_, _, ..]) = (&args.out, &files[..]) {
+        return Err(vec![Error::Other {
+            message: format!(
+                "--out is one directory, and there are {} scenarios",
+                files.len()
+            ),
+            help: Some("leave it out: each has a directory of its own in results/".into()),
+        }]);
+    }
+    // What is wrong with any of them is said before any is run.
+    let mut scenarios = Vec::new();
+    let mut errors = Vec::new();
+    for file in &files {
+        match files::load(file) {
+            Ok(scenario) => scenarios.push((file, scenario)),
+            Err(more) => errors.extend(more),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let mut told = Vec::new();
+    let mut worst = 0;
+    for (file, scenario) in &scenarios {
+        let code = match one(args, file, scenario, package) {
+            Ok((code, value)) => {
+                told.push(value);
+                code
+            }
+            Err(Stop::Code(code)) => return Ok(code),
+            Err(Stop::Error(error)) if scenarios.len() == 1 => return Err(vec![error]),
+            Err(Stop::Error(error)) => {
+                told.push(json!({ "errors": complaint::as_json(std::slice::from_ref(&error)) }));
+                complaint::explain(&[error], crate::args::Form::Text)
+            }
+        };
+        worst = worst.max(code);
+    }
+    if args.say.is_json() {
+        match &told[..] {
+            [only] => show_json(only),
+            _ => show_json(&json!(told)),
+        }
+    }
+    Ok(worst)
+}
+
+/// Why there is no result.
+enum Stop {
+    Error(Error),
+    Code(u8),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// Runs one scenario; answers the exit code and what JSON says of it.
+fn one(
+    args: &Run,
+    file: &Path,
+    scenario: &Scenario,
+    package: &dyn Package,
+) -> Result<(u8, Value), Stop> {
+    let say = args.say;
+    let options = Options {
+        schemes: args.schemes.clone(),
+        seed: args.seed,
+        seeds: args.seeds,
+        duration: args.duration,
+        threads: args.threads.map(usize::from),
+    };
+    let costs = costs(scenario, &options)?;
+    let place = place_of(args, file)?;
+    let cost = Cost::of_all(&costs);
+    if !args.force {
+        cost::check(&cost, place.directory())?;
+    }
+    if say.verbose || (!say.quiet && std::io::stderr().is_terminal()) {
+        let said = cost::text(&cost, costs.len(), args.threads);
+        eprint!("{}", text::wrapped(&said, text::columns()));
+    }
+    interrupt::end_in_order();
+    let bars = Bars::new(&costs, say);
+    let outcome = match execute_at(&place, scenario, &options, &bars, true) {
+        Err(Error::Interrupted) => return Err(Stop::Code(interrupted(&place, costs.len()))),
+        outcome => outcome?,
+    };
+    drop(bars);
+    let write = WriteOptions {
+        fct_hpcc: args.fct_hpcc,
+        interrupted: Some(&interrupt::interrupted),
+    };
+    let before = match outcome.write_with(&place, &write) {
+        Err(Error::Interrupted) => return Err(Stop::Code(interrupted(&place, costs.len()))),
+        before => before?,
+    };
+    let summaries = Summary::of(&outcome.tables);
+    say.tell(&summary(scenario, &outcome, &summaries, say));
+    say.tell(&format!("tables: {}\n", place.directory().display()));
+    say.tell(&target::replaced(&before));
+    let value = json!({
+        "file": file,
+        "directory": place.directory(),
+        "runs": summaries,
+        "timings": outcome.timings,
+        "warnings": outcome.warnings,
+        "replaced": before.replaced.map(|old| old.scenario.file),
+        "kept": before.kept,
+    });
+    // Until the report is drawn, too, nobody else writes there.
+    let code = match args.no_report {
+        true => 0,
+        false => report::render(package, place.directory(), say),
+    };
+    Ok((code, value))
+}
+
+/// Takes the directory that the result is to be written to, before anything is simulated.
+fn place_of(args: &Run, file: &Path) -> Result<Place, Error> {
+    if let Some(out) = &args.out {
+        return Place::take(out);
+    }
+    let file = files::named(file);
+    let directory: PathBuf = target::default_directory(file, args.seed, "");
+    target::check_default(&directory, file)?;
+    Place::take(&directory)
+}
+
+fn summary(scenario: &Scenario, outcome: &Outcome, runs: &[Summary], say: Say) -> String {
+    let mut shown = String::new();
+    if let Some(title) = scenario.title() {
+        shown += &format!("{title}\n");
+    }
+    let part = (None, runs, &*outcome.timings);
+    shown += &text::summary_table(&[part], text::columns(), say.verbose);
+    let said = warnings::text(&outcome.warnings, runs, say.verbose);
+    shown += &text::wrapped(&said, text::columns());
+    shown
+}
+
+/// Says what is left of a run that was stopped; answers the exit code.
+fn interrupted(place: &Place, runs: usize) -> u8 {
+    match place.kept_runs() {
+        0 => eprintln!("interrupted: nothing was written"),
+        kept => eprintln!(
+            "interrupted: {kept} of {runs} runs are kept in {}; the same command goes on from there",
+            place.directory().display()
+        ),
+    }
+    interrupt::code()
+}

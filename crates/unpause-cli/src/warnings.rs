@@ -1,0 +1,154 @@
+//! What runs have to say to their reader.
+
+use unpause_scenario::{Summary, Warning};
+
+/// More of one kind and scheme than this are only counted.
+const MOST_OF_A_KIND: usize = 3;
+/// More points of a sweep than this are only counted.
+const MOST_POINTS: usize = 4;
+
+/// Warnings, and behind them notes, each with what to do. What several runs say is said once; `runs` tells
+/// at which points of a sweep. With `all`, nothing is left out.
+pub fn text(warnings: &[Warning], runs: &[Summary], all: bool) -> String {
+    let mut groups: Vec<(&Warning, Vec<u32>)> = Vec::new();
+    for warning in warnings {
+        let same = |(other, _): &&mut (&Warning, Vec<u32>)| {
+            let alike = match warning.note {
+                true => other.kind == warning.kind && begin(other) == begin(warning),
+                false => (&other.message, &other.help) == (&warning.message, &warning.help),
+            };
+            other.scheme == warning.scheme && other.note == warning.note && alike
+        };
+        match groups.iter_mut().find(same) {
+            Some((_, runs)) => runs.push(warning.run),
+            None => groups.push((warning, vec![warning.run])),
+        }
+    }
+    groups.sort_by_key(|(warning, _)| warning.note);
+    let mut text = String::new();
+    let mut said: Vec<(&str, &str)> = Vec::new();
+    for (warning, at) in &groups {
+        let kind = (warning.scheme.as_str(), warning.kind.as_str());
+        let before = said.iter().filter(|other| **other == kind).count();
+        said.push(kind);
+        let word = if warning.note { "note" } else { "warning" };
+        if before == MOST_OF_A_KIND && !all {
+            let of_kind = groups.iter().map(|(other, _)| other);
+            let of_kind = of_kind.filter(|other| (&*other.scheme, &*other.kind) == kind);
+            let more = of_kind.count() - MOST_OF_A_KIND;
+            text += &format!(
+                "{word}: {}: {more} more of kind {}: -v shows them\n",
+                kind.0, kind.1
+            );
+        }
+        if before >= MOST_OF_A_KIND && !all {
+            continue;
+        }
+        // Details of notes are each run's own.
+        let message = match warning.note && at.len() > 1 {
+            true => begin(warning),
+            false => &warning.message,
+        };
+        let points = points(&warning.scheme, at, runs, all);
+        text += &format!("{word}: {}{points}: {message}\n", warning.scheme);
+        if let Some(help) = &warning.help {
+            text += &format!("   hint: {help}\n");
+        }
+    }
+    text
+}
+
+fn begin(warning: &Warning) -> &str {
+    warning.message.split(':').next().unwrap_or_default()
+}
+
+/// ` at xoff=64, 128 (2 of 8 runs)`; nothing if a scheme's only run says it, or all do.
+fn points(scheme: &str, at: &[u32], runs: &[Summary], all: bool) -> String {
+    let of_scheme = runs.iter().filter(|run| run.scheme == scheme).count();
+    if of_scheme <= 1 {
+        return String::new();
+    }
+    if at.len() >= of_scheme {
+        return format!(" in all {of_scheme} runs");
+    }
+    let most = if all { usize::MAX } else { MOST_POINTS };
+    let point = |run: &Summary| {
+        let values = run
+            .values
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"));
+        let values: Vec<_> = values.collect();
+        match values.is_empty() {
+            true => format!("seed={}", run.seed),
+            false => values.join(" "),
+        }
+    };
+    let said = runs.iter().filter(|run| at.contains(&run.run)).take(most);
+    let said: Vec<_> = said.map(point).collect();
+    let more = match at.len() - said.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(" at {}{more}", said.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn warning(run: u32, kind: &str, message: &str) -> Warning {
+        Warning {
+            run,
+            scheme: "PFC".into(),
+            kind: kind.into(),
+            message: message.into(),
+            help: None,
+            note: kind == "never-triggered",
+        }
+    }
+
+    fn runs(count: u32) -> Vec<Summary> {
+        let run = |run| Summary {
+            run,
+            scheme: "PFC".into(),
+            values: vec![("xoff".into(), f64::from(run))],
+            ..Summary::default()
+        };
+        (0..count).map(run).collect()
+    }
+
+    #[test]
+    fn many_of_a_kind_are_counted() {
+        let said: Vec<_> = (0..5)
+            .map(|port| warning(0, "empty-probe", &format!("nothing at {port}")))
+            .collect();
+        let shown = text(&said, &runs(1), false);
+        assert_eq!(shown.lines().count(), 4);
+        assert!(shown.ends_with("warning: PFC: 2 more of kind empty-probe: -v shows them\n"));
+        assert_eq!(text(&said, &runs(1), true).lines().count(), 5);
+    }
+
+    #[test]
+    fn what_several_runs_say_is_said_once_and_notes_come_last() {
+        let said: Vec<_> = (0..6)
+            .flat_map(|run| {
+                let note = warning(
+                    run,
+                    "never-triggered",
+                    &format!("no PAUSE was sent: {run} KB"),
+                );
+                [Some(note), (run < 2).then(|| warning(run, "input", "odd"))]
+            })
+            .flatten()
+            .collect();
+        let shown = text(&said, &runs(6), false);
+        let expected = "warning: PFC at xoff=0, xoff=1: odd\n\
+                        note: PFC in all 6 runs: no PAUSE was sent\n";
+        assert_eq!(shown, expected);
+        let shown = text(&said[..7], &runs(6), false);
+        assert!(
+            shown.contains("note: PFC at xoff=0, xoff=1, xoff=2, xoff=3 and 1 more: no PAUSE"),
+            "{shown}"
+        );
+    }
+}

@@ -1,0 +1,235 @@
+//! What is said, to people, editors and programs.
+
+use std::fs;
+use std::process::Command;
+
+use super::{SCENARIO, names, text, unpause, workplace};
+
+#[test]
+fn mistakes_have_exit_code_1_and_leave_nothing() {
+    let place = workplace();
+    fs::write(
+        place.path().join("bad.toml"),
+        SCENARIO.replace("64KB", "64Kb"),
+    )
+    .unwrap();
+    for (args, said) in [
+        (vec!["run", "bad.toml"], "bad.toml:23:8: error: "),
+        (vec!["validate", "bad.toml"], "b is a bit and B a byte"),
+        (vec!["run", "nowhere.toml"], "cannot read nowhere.toml"),
+        (
+            vec!["run", "two.toml", "--scheme", "PCN"],
+            "there is no scheme `PCN`",
+        ),
+        (
+            vec!["compare", "nowhere"],
+            "is not a complete result directory",
+        ),
+        (
+            vec!["run", "two.toml", "--out", "two.toml"],
+            "cannot write two.toml",
+        ),
+    ] {
+        let run = unpause(place.path(), &args);
+        assert_eq!(run.status.code(), Some(1), "{args:?}");
+        assert!(
+            text(&run.stderr).contains(said),
+            "{args:?}: {}",
+            text(&run.stderr)
+        );
+        assert_eq!(text(&run.stdout), "", "{args:?}");
+    }
+    let usage = unpause(place.path(), &["run", "two.toml", "--duration", "50"]);
+    assert_eq!(usage.status.code(), Some(2));
+    assert!(
+        text(&usage.stderr).contains("it has no unit"),
+        "{}",
+        text(&usage.stderr)
+    );
+    assert_eq!(names(place.path()), ["bad.toml", "two.toml"]);
+}
+
+#[test]
+fn list_and_validate_answer_on_standard_output() {
+    let place = workplace();
+    let list = text(&unpause(place.path(), &["list"]).stdout);
+    for word in [
+        "dcqcn",
+        "cnp_interval",
+        "leaf-spine",
+        "poisson",
+        "websearch",
+        "none below ./scenarios and ./papers",
+    ] {
+        assert!(list.contains(word), "{word}");
+    }
+    let validate = text(&unpause(place.path(), &["validate", "--cost", "two.toml"]).stdout);
+    assert!(
+        validate.contains("\n   about 1,000 packet-hops of 4 flows: "),
+        "{validate}"
+    );
+    assert!(
+        validate.contains("two.toml: ok: 2 runs of PFC, PFC+PCN; 4 nodes"),
+        "{validate}"
+    );
+}
+
+/// Five mistakes in one file, one in another, none in a third: all are told, and where.
+#[test]
+fn all_mistakes_of_all_files_are_told() {
+    let place = workplace();
+    let five = SCENARIO
+        .replace("duration = \"200us\"", "duration = \"200\"")
+        .replace("\"pcn\"", "\"pnc\"")
+        .replace("interval = \"10us\"", "intervall = \"10us\"")
+        .replace("64KB", "64Kb")
+        .replace(
+            "[[scheme]]\nname = \"PFC\"\n",
+            "[pfc]\nxof = \"1KB\"\n[[scheme]]\nname = \"PFC\"\n",
+        );
+    fs::write(place.path().join("five.toml"), five).unwrap();
+    fs::create_dir(place.path().join("more")).unwrap();
+    fs::write(
+        place.path().join("more/one.toml"),
+        SCENARIO.replace("H2", "H7"),
+    )
+    .unwrap();
+    fs::write(place.path().join("more/pyproject.toml"), "[tool]\n").unwrap();
+    let run = unpause(place.path(), &["validate", "two.toml", "five.toml", "more"]);
+    assert_eq!(run.status.code(), Some(1));
+    assert!(text(&run.stdout).starts_with("two.toml: ok"));
+    insta::assert_snapshot!(text(&run.stderr));
+    let json = unpause(
+        place.path(),
+        &[
+            "validate",
+            "--output",
+            "json",
+            "two.toml",
+            "five.toml",
+            "more",
+        ],
+    );
+    assert_eq!(text(&json.stderr), "2 of 3 scenarios have mistakes\n");
+    let told: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(told[0]["ok"], true);
+    assert_eq!(told[1]["errors"].as_array().unwrap().len(), 5);
+    assert_eq!(told[2]["errors"][0]["file"], "more/one.toml");
+}
+
+#[test]
+fn scenarios_are_read_from_standard_input_and_written_by_init() {
+    let place = workplace();
+    let init = unpause(place.path(), &["init"]);
+    assert!(init.status.success());
+    assert!(
+        unpause(place.path(), &["init", "mine.toml"])
+            .status
+            .success()
+    );
+    let again = unpause(place.path(), &["init", "mine.toml"]);
+    assert!(text(&again.stderr).contains("mine.toml exists\nhint: --force"));
+    assert_eq!(
+        fs::read(place.path().join("mine.toml")).unwrap(),
+        init.stdout
+    );
+    let mut run = Command::new(env!("CARGO_BIN_EXE_unpause"))
+        .args([
+            "run",
+            "-",
+            "--no-report",
+            "--duration",
+            "100us",
+            "--output",
+            "json",
+        ])
+        .current_dir(place.path())
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut run.stdin.take().unwrap(), &init.stdout).unwrap();
+    let run = run.wait_with_output().unwrap();
+    assert!(run.status.success());
+    let told: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    assert_eq!(told["directory"], "results/stdin");
+    assert_eq!(told["runs"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn several_files_and_seeds_run_one_after_the_other() {
+    let place = workplace();
+    fs::copy(
+        place.path().join("two.toml"),
+        place.path().join("three.toml"),
+    )
+    .unwrap();
+    let args = [
+        "run",
+        "two.toml",
+        "three.toml",
+        "--no-report",
+        "--seeds",
+        "3",
+        "-q",
+    ];
+    let run = unpause(place.path(), &args);
+    assert!(run.status.success(), "{}", text(&run.stderr));
+    assert_eq!(text(&run.stdout), "");
+    assert!(
+        unpause(place.path(), &["export", "results/three"])
+            .status
+            .success()
+    );
+    let runs = fs::read_to_string(place.path().join("results/three/csv/runs.csv")).unwrap();
+    let seeds: Vec<_> = runs
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').nth(2).unwrap())
+        .collect();
+    assert_eq!(seeds, ["1", "2", "3", "1", "2", "3"]);
+    let out = unpause(place.path(), &["run", "two.toml", "three.toml", "-o", "x"]);
+    assert!(text(&out.stderr).contains("--out is one directory, and there are 2 scenarios"));
+}
+
+#[test]
+fn what_takes_more_than_there_is_is_refused_before_it_starts() {
+    let place = workplace();
+    let huge = SCENARIO.replace("200us", "600s").replace("10us", "20us");
+    let huge = huge.replace("size = \"64KB\"\n", "");
+    fs::write(place.path().join("huge.toml"), huge).unwrap();
+    // As on a small machine.
+    let bytes = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = bytes
+        .lines()
+        .next()
+        .and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+    if total.is_none_or(|kb| kb > 40_000_000) {
+        return;
+    }
+    let run = unpause(place.path(), &["run", "huge.toml", "--no-report"]);
+    assert_eq!(run.status.code(), Some(1));
+    let said = text(&run.stderr);
+    assert!(
+        said.contains("this would take about 36.1 GB of memory"),
+        "{said}"
+    );
+    assert_eq!(names(place.path()), ["huge.toml", "two.toml"]);
+}
+
+#[test]
+fn completions_and_manual_have_every_command() {
+    let place = workplace();
+    for args in [
+        &["completions", "bash"][..],
+        &["completions", "zsh"],
+        &["man"],
+    ] {
+        let shown = text(&unpause(place.path(), args).stdout);
+        for word in ["run", "sweep", "validate", "reproduce", "init", "vary"] {
+            assert!(shown.contains(word), "{args:?}: {word}");
+        }
+    }
+    let help = text(&unpause(place.path(), &["run", "--help"]).stdout);
+    assert!(help.contains("Examples:\n  unpause run"), "{help}");
+}

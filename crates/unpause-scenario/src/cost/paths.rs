@@ -1,0 +1,138 @@
+//! Shortest paths through a fabric, as they are asked for.
+
+use std::collections::{HashMap, VecDeque};
+
+use unpause_sim::config::{Fabric, NodeKind};
+
+/// A direction of a link: twice its index, or one more from its end `b` to `a`.
+pub(super) type Way = u32;
+
+/// Paths between hosts; flows share out among those that are equally short.
+pub(super) struct Paths<'a> {
+    fabric: &'a Fabric,
+    /// Of each node: its neighbours, and the way to them.
+    neighbours: Vec<Vec<(u32, Way)>>,
+    /// Of each edge switch: the links from there to every node.
+    from: HashMap<u32, Vec<u8>>,
+    /// Nodes and links that may still be looked at.
+    left: usize,
+}
+
+impl<'a> Paths<'a> {
+    pub fn new(fabric: &'a Fabric, steps: usize) -> Self {
+        let mut neighbours = vec![Vec::new(); fabric.nodes.len()];
+        for (link, way) in fabric.links.iter().zip((0..).step_by(2)) {
+            neighbours[link.a as usize].push((link.b, way));
+            neighbours[link.b as usize].push((link.a, way + 1));
+        }
+        Self {
+            fabric,
+            neighbours,
+            from: HashMap::new(),
+            left: steps,
+        }
+    }
+
+    /// The ways from host to host; `entropy` chooses among equals. `None` where looking would take too long.
+    pub fn ways(&mut self, src: u32, dst: u32, entropy: u64) -> Option<Vec<Way>> {
+        let &(edge, first) = self.neighbours[src as usize].first()?;
+        if edge == dst {
+            return Some(vec![first]);
+        }
+        if !self.from.contains_key(&edge) {
+            let steps = self.fabric.nodes.len() + 2 * self.fabric.links.len();
+            // The first is always looked for: others are taken to be like it.
+            if self.left < steps && !self.from.is_empty() {
+                return None;
+            }
+            self.left = self.left.saturating_sub(steps);
+            let found = self.search(edge);
+            self.from.insert(edge, found);
+        }
+        let distance = &self.from[&edge];
+        let mut ways = vec![first];
+        let mut node = dst;
+        let mut entropy = entropy;
+        // From the end: to a node that is one nearer.
+        while node != edge {
+            let here = distance[node as usize];
+            let nearer = |(peer, _): &&(u32, Way)| distance[*peer as usize] + 1 == here;
+            let all = self.neighbours[node as usize].iter();
+            let equals: Vec<_> = all.filter(nearer).collect();
+            entropy = (entropy ^ (entropy >> 29)).wrapping_add(1);
+            entropy = entropy.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let chosen = (entropy >> 40) % equals.len().max(1) as u64;
+            let (peer, way) = **equals.get(chosen as usize)?;
+            ways.push(way ^ 1);
+            node = peer;
+        }
+        Some(ways)
+    }
+
+    fn search(&self, from: u32) -> Vec<u8> {
+        let mut distance = vec![u8::MAX; self.neighbours.len()];
+        distance[from as usize] = 0;
+        let mut queue = VecDeque::from([from]);
+        while let Some(node) = queue.pop_front() {
+            let here = distance[node as usize];
+            if self.fabric.nodes[node as usize] == NodeKind::Host || here == u8::MAX - 1 {
+                continue;
+            }
+            for (peer, _) in &self.neighbours[node as usize] {
+                let there = &mut distance[*peer as usize];
+                if *there == u8::MAX {
+                    *there = here + 1;
+                    queue.push_back(*peer);
+                }
+            }
+        }
+        distance
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::LeafSpine;
+    use unpause_protocols::units::{Rate, Time};
+
+    #[test]
+    fn paths_lead_from_host_to_host_and_use_every_spine() {
+        let topology = LeafSpine {
+            leaves: 2,
+            spines: 4,
+            hosts_per_leaf: 2,
+            host_rate: Rate::from_gbps(10),
+            fabric_rate: None,
+            parallel: 1,
+            delay: Time::from_us(1),
+        };
+        let fabric = topology.build().unwrap().fabric;
+        let mut paths = Paths::new(&fabric, 0);
+        let end = |way: &Way| {
+            let link = &fabric.links[(way / 2) as usize];
+            if way.is_multiple_of(2) {
+                (link.a, link.b)
+            } else {
+                (link.b, link.a)
+            }
+        };
+        let mut used = std::collections::BTreeSet::new();
+        for entropy in 0..100 {
+            let mut ways = paths.ways(0, 3, entropy).unwrap();
+            assert_eq!(ways.len(), 4);
+            ways[1..].reverse();
+            let ends: Vec<_> = ways.iter().map(end).collect();
+            assert_eq!((ends[0].0, ends[3].1), (0, 3));
+            assert!(
+                ends.windows(2).all(|pair| pair[0].1 == pair[1].0),
+                "{ends:?}"
+            );
+            used.extend(ways);
+        }
+        assert_eq!(used.len(), 1 + 4 + 4 + 1);
+        assert_eq!(paths.ways(0, 1, 0).unwrap().len(), 2);
+        // Nothing is left for a second search.
+        assert!(paths.ways(2, 0, 0).is_none());
+    }
+}

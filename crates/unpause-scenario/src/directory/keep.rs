@@ -1,0 +1,142 @@
+//! Finished runs that outlive the process: what a run that is stopped leaves to the next one.
+//!
+//! A finished run is a folder of its own, named by a digest of everything that its results depend on, this
+//! program included. It goes when the result is complete.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::place::Place;
+use crate::digest::{sha256, sha256_of_file};
+use crate::outcome::{FlowTimes, Part, Timing};
+use crate::run::Run;
+use crate::table_files::{decode, encode};
+use crate::tables::Tables;
+use crate::text::error::Error;
+use crate::warnings::Warning;
+
+/// In the room of a directory.
+const RUNS: &str = "runs";
+/// The table that may be too large for memory.
+const SERIES: &str = "port_series";
+/// In a run's folder; written last.
+const ABOUT: &str = "run.json";
+
+/// Where finished runs are kept.
+#[derive(Clone, Debug)]
+pub(crate) struct Keeper {
+    folder: PathBuf,
+}
+
+/// What is kept beside the tables.
+#[derive(Serialize, Deserialize)]
+struct About {
+    timing: Timing,
+    warnings: Vec<Warning>,
+    fct_hpcc: String,
+    /// Of the tables' files, in their order.
+    digests: Vec<String>,
+    /// The samples of ports stay in their file.
+    streamed: bool,
+}
+
+impl Keeper {
+    /// In the room of `place`.
+    pub fn at(place: &Place) -> Self {
+        Self {
+            folder: place.room().join(RUNS),
+        }
+    }
+
+    /// How many runs are kept.
+    pub fn count(&self) -> usize {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        entries
+            .filter(|entry| entry.path().join(ABOUT).exists())
+            .count()
+    }
+
+    /// Forgets all.
+    pub fn clear(&self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+
+    /// The run, if it is kept whole.
+    pub fn load(&self, key: &str, run: &Run, streamed: bool) -> Option<Part> {
+        let folder = self.folder.join(key);
+        let about: About = serde_json::from_slice(&fs::read(folder.join(ABOUT)).ok()?).ok()?;
+        if about.streamed != streamed {
+            return None;
+        }
+        let sound = Tables::default();
+        let mut tables = Vec::new();
+        let mut series = None;
+        for ((name, empty), digest) in sound.all().zip(&about.digests) {
+            if name == SERIES && about.streamed {
+                let path = folder.join(format!("{name}.parquet"));
+                if sha256_of_file(&path).ok()? != *digest {
+                    return None;
+                }
+                series = Some(path);
+                tables.push(empty.clone());
+                continue;
+            }
+            let bytes = fs::read(folder.join(format!("{name}.parquet"))).ok()?;
+            if sha256(&bytes) != *digest {
+                return None;
+            }
+            tables.push(decode(bytes).ok()?);
+        }
+        Some(Part {
+            run: run.clone(),
+            tables: Tables::from_list(tables)?,
+            warnings: about.warnings,
+            timing: about.timing,
+            flows: FlowTimes::Written(about.fct_hpcc),
+            series,
+        })
+    }
+
+    /// Keeps a finished run.
+    pub fn save(&self, key: &str, part: &Part) -> Result<(), Error> {
+        let folder = self.folder.join(key);
+        let fail = |error| Error::io("write", &folder, error);
+        fs::create_dir_all(&folder).map_err(fail)?;
+        let mut about = About {
+            timing: part.timing,
+            warnings: part.warnings.clone(),
+            fct_hpcc: part.flows.hpcc()?,
+            digests: Vec::new(),
+            streamed: part.series.is_some(),
+        };
+        for (name, table) in part.tables.all() {
+            if let Some(series) = part.series.as_ref().filter(|_| name == SERIES) {
+                let to = folder.join(format!("{name}.parquet"));
+                // A second name, where the file system has such; the same bytes in any case.
+                let linked = fs::hard_link(series, &to);
+                linked
+                    .or_else(|_| fs::copy(series, &to).map(drop))
+                    .map_err(fail)?;
+                about.digests.push(sha256_of_file(&to).map_err(fail)?);
+                continue;
+            }
+            let (file, bytes) = encode(name, table)?;
+            about.digests.push(sha256(&bytes));
+            write(&folder.join(file), &bytes).map_err(fail)?;
+        }
+        let about = serde_json::to_vec(&about).expect("it is plain data");
+        // Under another name first: the file is there whole or not at all.
+        let unfinished = folder.join("run.json.new");
+        write(&unfinished, &about).map_err(fail)?;
+        fs::rename(&unfinished, folder.join(ABOUT)).map_err(fail)
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}

@@ -1,0 +1,52 @@
+//! Tables of several runs, put together.
+
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
+use arrow_select::concat::concat_batches;
+
+use crate::tables::{TABLES, Tables};
+use crate::text::error::Error;
+
+impl Tables {
+    /// Tables in the order of [`TABLES`]; none if there are more or fewer.
+    pub(crate) fn from_list(tables: Vec<RecordBatch>) -> Option<Self> {
+        let [
+            runs,
+            flows,
+            ports,
+            pauses,
+            port_series,
+            flow_series,
+            packets,
+        ] = tables.try_into().ok()?;
+        Some(Self {
+            runs,
+            flows,
+            ports,
+            pauses,
+            port_series,
+            flow_series,
+            packets,
+        })
+    }
+
+    /// The rows of several, one after the other.
+    pub(crate) fn joined(parts: Vec<Self>) -> Result<Self, Error> {
+        let mut lists: Vec<Vec<RecordBatch>> = vec![Vec::new(); TABLES.len()];
+        for part in parts {
+            for ((_, table), list) in part.all().zip(&mut lists) {
+                list.push(table.clone());
+            }
+        }
+        let join = |list: Vec<RecordBatch>| match list.first() {
+            Some(first) => concat_batches(&first.schema(), &list),
+            None => Err(ArrowError::InvalidArgumentError("no runs".into())),
+        };
+        let joined: Result<Vec<_>, _> = lists.into_iter().map(join).collect();
+        let joined = joined.map_err(|error| Error::Other {
+            message: format!("the tables of the runs cannot be joined: {error}"),
+            help: None,
+        })?;
+        Ok(Self::from_list(joined).expect("one for each name"))
+    }
+}

@@ -1,0 +1,64 @@
+//! A mistake in one place is told as one mistake, in whichever statement of a shipped scenario it is.
+
+mod common;
+
+use std::path::Path;
+
+use unpause_scenario::Scenario;
+
+/// Every so many statements of a scenario is broken.
+const STRIDE: usize = 13;
+
+/// Byte ranges of values of one line, with the key.
+fn values(source: &str) -> Vec<(usize, usize)> {
+    let mut at = 0;
+    let mut found = Vec::new();
+    let mut in_text = false;
+    for line in source.split_inclusive('\n') {
+        let begins = at;
+        at += line.len();
+        let was = in_text;
+        in_text ^= line.matches("\"\"\"").count() % 2 == 1;
+        let Some((key, value)) = line.split_once('=').filter(|_| !was && !in_text) else {
+            continue;
+        };
+        let is_key = |key: &str| key.chars().all(|c| c.is_alphanumeric() || "_ ".contains(c));
+        if is_key(key) && !value.contains(['[', '{', '#']) {
+            let start = begins + key.len() + 1;
+            found.push((start, begins + line.trim_end().len()));
+        }
+    }
+    found
+}
+
+#[test]
+fn one_mistake_is_told_as_one() {
+    let mut broken = 0;
+    let mut faults = Vec::new();
+    for (number, (name, path)) in common::shipped().into_iter().enumerate() {
+        let source = std::fs::read_to_string(&path).expect("it is there");
+        for (start, end) in values(&source)
+            .into_iter()
+            .skip(number % STRIDE)
+            .step_by(STRIDE)
+        {
+            let text = format!("{} \"zzz\"{}", &source[..start], &source[end..]);
+            let Err(first) = Scenario::parse(&text, Path::new(&path)) else {
+                continue;
+            };
+            broken += 1;
+            let all = Scenario::parse_all(&text, Path::new(&path)).expect_err("as before");
+            if all.len() > 1 {
+                let told: Vec<String> = all.iter().map(|it| it.explain()).collect();
+                faults.push(format!("{name}: {first}\n  {}", told.join("\n  ")));
+            }
+        }
+    }
+    assert!(broken > 100, "{broken} scenarios were broken");
+    assert!(
+        faults.is_empty(),
+        "{} of {broken}:\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
+}
