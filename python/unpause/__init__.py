@@ -9,19 +9,42 @@ Tables are :class:`pyarrow.Table`; pandas, Polars and DuckDB read them without a
 units are in :data:`unpause.schema.TABLES`.
 """
 
-from importlib import metadata
+from __future__ import annotations
 
-from unpause.api import Progress, run, validate
-from unpause.claims import Claim, ClaimsError, Verdict
-from unpause.errors import ScenarioError, SweepError
-from unpause.figures import NothingToDraw
-from unpause.result import Result, ResultError, Run, load
-from unpause.sweep import PointsFailed, SweepProgress, sweep
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-try:
-    __version__ = metadata.version("unpause")
-except metadata.PackageNotFoundError:  # the source tree without an installation
-    __version__ = "unknown"
+if TYPE_CHECKING:
+    from unpause.api import Progress, run, validate
+    from unpause.claims import Claim, ClaimsError, Verdict
+    from unpause.errors import ScenarioError, SweepError
+    from unpause.figures import NothingToDraw
+    from unpause.result import Result, ResultError, Run, load
+    from unpause.sweep import PointsFailed, SweepProgress, sweep
+
+    __version__: str
+
+# Imported when they are asked for: the command starts without pyarrow and Matplotlib.
+_WHERE = {
+    "Claim": "claims",
+    "ClaimsError": "claims",
+    "NothingToDraw": "figures",
+    "PointsFailed": "sweep",
+    "Progress": "api",
+    "Result": "result",
+    "ResultError": "result",
+    "Run": "result",
+    "ScenarioError": "errors",
+    "SweepError": "errors",
+    "SweepProgress": "sweep",
+    "Verdict": "claims",
+    "load": "result",
+    "run": "api",
+    "sweep": "sweep",
+    "validate": "api",
+}
 
 __all__ = [
     "Claim",
@@ -42,3 +65,34 @@ __all__ = [
     "sweep",
     "validate",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib import metadata
+
+        try:
+            value: Any = metadata.version("unpause")
+        except metadata.PackageNotFoundError:  # the source tree without an installation
+            value = "unknown"
+    elif name in _WHERE:
+        value = getattr(importlib.import_module(f"unpause.{_WHERE[name]}"), name)
+    else:
+        raise AttributeError(f"module 'unpause' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+class _Package(ModuleType):
+    def __setattr__(self, name: str, value: Any) -> None:
+        # The module of this name does not take the place of the function.
+        if name == "sweep" and isinstance(value, ModuleType):
+            value = value.sweep
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -237,6 +237,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("directory", help="a directory of `unpause run` or `unpause sweep`")
     parser.add_argument("--claims", action="store_true", help="show the claims, one by one")
     parser.add_argument("--width", type=int, help="columns of what is printed")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
     options = parser.parse_args(arguments)
     # It gives memory back where Arrow's own allocators keep it: half as much for long series.
     pa.set_memory_pool(pa.system_memory_pool())
@@ -245,12 +246,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             built = build_sweep(options.directory)
         else:
             built = build(options.directory)
-    except (ResultError, OSError) as error:
+    except OSError as error:
+        # A full disk has no name of its own.
+        where = "" if error.filename else f"{options.directory}: "
+        print(f"error: {where}{error}", file=sys.stderr)
+        return 1
+    except ResultError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("interrupted: no report was drawn; the tables are complete", file=sys.stderr)
         return 130
+    if options.quiet:
+        return 0
     columns = textual.width(options.width)
     if options.claims:
         print(claims_text(built.claims, columns) or "The scenario names no claims.")
@@ -321,4 +329,6 @@ def build_sweep(directory: str | Path) -> Report:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from unpause import signals
+
+    sys.exit(signals.run(main))

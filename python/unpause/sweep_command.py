@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import logging
 import sys
 import time
 from collections.abc import Sequence
@@ -72,7 +73,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
     if number < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
     return number
@@ -193,6 +197,8 @@ def _connect(address: str) -> Any:
         raise SweepError(
             "--dask needs the package distributed\nhint: pip install 'unpause[dask]'"
         ) from error
+    # What its threads log of a lost connection is said once, by this program.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
         return Client(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
@@ -203,4 +209,6 @@ def _connect(address: str) -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from unpause import signals
+
+    sys.exit(signals.run(main))

@@ -49,22 +49,72 @@ def test_a_run_draws_its_report_in_its_own_process(tmp_path: Path) -> None:
     assert (tmp_path / "results" / "small" / "report.html").is_file()
 
 
-def test_ctrl_c_ends_the_report_with_a_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_the_report_with_a_line(number: signal.Signals, tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(SMALL, "utf-8")
     before = (
         "import os, signal, time; import unpause.report as report\n"
-        "report.build = lambda _: (os.kill(os.getpid(), signal.SIGINT), time.sleep(60))"
+        f"report.build = lambda _: (os.kill(os.getpid(), {int(number)}), time.sleep(60))"
     )
     code, _, err = finish(start(["run", "small.toml"], tmp_path, before))
-    assert code == 130
+    assert code == 128 + number
     assert err == "interrupted: no report was drawn; the tables are complete\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_a_start_with_a_line(number: signal.Signals, tmp_path: Path) -> None:
+    # While the extension module is imported.
+    before = (
+        "import os, sys, time\n"
+        "class Slow:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'unpause._native':\n"
+        f"            os.kill(os.getpid(), {int(number)}); time.sleep(60)\n"
+        "sys.meta_path.insert(0, Slow())"
+    )
+    code, out, err = finish(start(["list"], tmp_path, before))
+    assert (code, out, err) == (128 + number, "", "interrupted\n")
+
+
+def test_the_command_starts_without_large_libraries(tmp_path: Path) -> None:
+    code = (
+        "import sys, unpause.cli; sys.argv = ['unpause', 'list']; unpause.cli.main()\n"
+        "large = {'pyarrow', 'numpy', 'matplotlib', 'jinja2'} & set(sys.modules)\n"
+        "sys.exit(f'imported: {large}' if large else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_names_of_the_package_come_when_they_are_asked_for() -> None:
+    code = (
+        "import unpause.sweep_command, unpause.figures, unpause\n"
+        "for name in unpause.__all__: getattr(unpause, name)\n"
+        "assert callable(unpause.sweep) and callable(unpause.run)\n"
+        "assert set(unpause.__all__) <= set(dir(unpause))\n"
+        "try: unpause.nothing\n"
+        "except AttributeError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "module 'unpause' has no attribute 'nothing'\n"
+
+
+def test_the_package_is_a_command(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "unpause", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("unpause ")
 
 
 @pytest.mark.parametrize(
     ("arguments", "begun", "said"),
     [
-        (["run", "long.toml"], "ready", "interrupted: nothing was written"),
-        (["reproduce", "pcn/F12"], "[1/", "interrupted: the page has what was finished before"),
+        (["run", "long.toml", "--force"], "ready", "interrupted: nothing was written"),
+        (
+            ["reproduce", "pcn/F12"],
+            "[1/",
+            "interrupted: what is finished is kept; the same command goes on from there",
+        ),
     ],
 )
 def test_ctrl_c_ends_runs_with_a_line(
@@ -84,11 +134,13 @@ def test_ctrl_c_ends_runs_with_a_line(
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["sweep", "x.toml", "--jobs", "0"], 2, "must be at least 1"),
+        (["sweep", "x.toml", "--jobs", "0"], 2, "0 is not in 1.."),
+        (["sweep", "x.toml", "--jobs", "x"], 2, "invalid value 'x' for '--jobs <N>'"),
+        (["sweep", "x.toml", "--dask", "foo"], 2, "it has no port"),
         (["sweep", "x.toml"], 1, "x.toml"),
         (["reproduce", "pnc"], 1, "did you mean 'pcn'"),
         (["run", "x.toml"], 1, "cannot read x.toml"),
-        (["rnu"], 2, "unrecognized subcommand"),
+        (["rn"], 2, "a similar subcommand exists: 'run'"),
     ],
 )
 def test_exit_codes(arguments: list[str], code: int, said: str, tmp_path: Path) -> None:

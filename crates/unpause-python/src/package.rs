@@ -18,12 +18,12 @@ impl Package for ThisProcess {
 }
 
 fn call(py: Python<'_>, module: &str, arguments: &[OsString]) -> PyResult<u8> {
-    // A run has taken Ctrl-C for itself; now it is Python's again.
-    let signal = py.import("signal")?;
-    let handler = signal.getattr("default_int_handler")?;
-    signal.call_method1("signal", (signal.getattr("SIGINT")?, handler))?;
-    py.import(module)?
-        .call_method1("main", (arguments.to_vec(),))?
+    // A run has taken signals for itself; now they are Python's again.
+    let signals = py.import("unpause.signals")?;
+    signals.call_method0("listen")?;
+    let main = py.import(module)?.getattr("main")?;
+    signals
+        .call_method1("run", (main, arguments.to_vec()))?
         .extract()
 }
 
@@ -31,7 +31,7 @@ fn call(py: Python<'_>, module: &str, arguments: &[OsString]) -> PyResult<u8> {
 fn code_of(py: Python<'_>, error: &PyErr) -> u8 {
     if error.is_instance_of::<PyKeyboardInterrupt>(py) {
         eprintln!("interrupted");
-        return 130;
+        return interrupted(py).unwrap_or(130);
     }
     if error.is_instance_of::<PySystemExit>(py) {
         let code = error.value(py).getattr("code");
@@ -43,4 +43,10 @@ fn code_of(py: Python<'_>, error: &PyErr) -> u8 {
     }
     error.print(py);
     1
+}
+
+/// The exit code that goes with the signal that was caught.
+fn interrupted(py: Python<'_>) -> PyResult<u8> {
+    let caught: u8 = py.import("unpause.signals")?.getattr("caught")?.extract()?;
+    Ok(128 + caught)
 }

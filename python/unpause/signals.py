@@ -1,0 +1,42 @@
+"""Ctrl-C and SIGTERM: both end what is under way as a KeyboardInterrupt does."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from types import FrameType
+
+_INTERRUPTED = 130
+
+#: The signal that came, if one did.
+caught: int | None = None
+
+
+def listen() -> None:
+    """Answers both signals from now on."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _answer)
+
+
+def ignore() -> None:
+    """What is done can no longer be interrupted."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def run(main: Callable[[Sequence[str] | None], int], arguments: Sequence[str] | None = None) -> int:
+    """Calls `main`; answers its exit code, or after a signal 130 or 143."""
+    listen()
+    try:
+        code = main(arguments)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        code = _INTERRUPTED
+    return 128 + caught if code == _INTERRUPTED and caught else code
+
+
+def _answer(number: int, frame: FrameType | None) -> None:
+    global caught
+    caught = number
+    raise KeyboardInterrupt
