@@ -74,6 +74,8 @@ pub enum Command {
     Reproduce(Reproduce),
     /// Write a commented scenario to start from.
     Init(Init),
+    /// Print the JSON Schema of scenario files, by which editors complete and check keys.
+    Schema,
     /// Open the report of a result in a browser.
     Open(Open),
     /// Print what makes a shell complete commands and options.

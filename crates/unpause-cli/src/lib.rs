@@ -117,6 +117,10 @@ fn execute(command: &Command, package: &dyn Package) -> Result<u8, Errors> {
         Command::Suggest(Suggest::Ecn(ecn)) => done(suggest::ecn(ecn)),
         Command::Reproduce(reproduce) => Ok(report::reproduce(package, reproduce)),
         Command::Init(init) => done(init::init(init)),
+        Command::Schema => {
+            show_json(&unpause_scenario::json_schema());
+            Ok(0)
+        }
         Command::Open(open) => done(commands::open(open)),
         Command::Completions(completions) => {
             let mut text = Vec::new();

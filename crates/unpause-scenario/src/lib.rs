@@ -29,6 +29,7 @@ mod refusal;
 mod rtt;
 mod run;
 mod scenario;
+mod schema;
 mod sections;
 #[cfg_attr(not(feature = "parquet"), path = "no_series.rs")]
 mod series;
@@ -53,6 +54,7 @@ pub use names::Names;
 pub use outcome::{HostNote, Manifest, Outcome, ScenarioNote, Timing};
 pub use run::Run;
 pub use scenario::Scenario;
+pub use schema::json_schema;
 pub use sections::marking::{MARKINGS, Marking};
 pub use sections::scheme::{CONGESTION_CONTROLS, CongestionControl};
 pub use sections::sections;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use unpause_scenario::{
     BUILDERS, CONGESTION_CONTROLS, Key, KeyDefault, MARKINGS, TABLES, TRAFFIC_KINDS, Tables,
-    sections,
+    json_schema, sections,
 };
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -253,4 +253,12 @@ fn documents_say_what_the_code_says() {
     let file = "python/unpause/columns.json";
     let old = std::fs::read_to_string(Path::new(ROOT).join(file)).unwrap_or_default();
     check(file, &old, &columns_for_python());
+}
+
+#[test]
+fn the_schema_is_what_is_declared_of_keys() {
+    let file = "docs/scenario.schema.json";
+    let old = std::fs::read_to_string(Path::new(ROOT).join(file)).unwrap_or_default();
+    let new = serde_json::to_string_pretty(&json_schema()).expect("it is plain data");
+    check(file, &old, &(new + "\n"));
 }

@@ -1,0 +1,186 @@
+//! The JSON Schema of scenario files, for editors: made of what is declared of keys.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use crate::sections::marking::MARKINGS;
+use crate::sections::scheme::CONGESTION_CONTROLS;
+use crate::sections::sections;
+use crate::sections::topology::BUILDERS;
+use crate::sections::traffic::TRAFFIC_KINDS;
+use crate::text::keys::{Key, KeyDefault, plain};
+use crate::text::quantity;
+
+/// Which keys there are, what they mean and how their values are written, as JSON Schema. What it refuses
+/// is wrong; what holds among several keys it does not know.
+pub fn json_schema() -> Value {
+    let mut file = table("");
+    let properties = &mut file["properties"];
+    properties["topology"] = topology();
+    properties["scheme"] = list(scheme());
+    properties["traffic"] = list(traffic());
+    properties["sweep"] = list(table("sweep"));
+    file["required"] = json!(["duration", "topology", "scheme", "traffic"]);
+    file["$schema"] = json!("http://json-schema.org/draft-07/schema#");
+    file["title"] = json!("Scenario of unpause");
+    file
+}
+
+/// The table at `path`, with the tables in it.
+fn table(path: &str) -> Value {
+    let found = sections().into_iter().find(|(it, _)| *it == path);
+    let (_, keys) = found.expect("every table of keys is in the list");
+    object(&keys, path)
+}
+
+/// A table of `keys`, and of nothing else.
+fn object(keys: &[Key], path: &str) -> Value {
+    let properties: Map<String, Value> = keys
+        .iter()
+        .map(|key| (key.name.to_owned(), property(key, path)))
+        .collect();
+    let required = keys
+        .iter()
+        .filter(|key| key.default == KeyDefault::Required);
+    let required: Vec<&str> = required.map(|key| key.name).collect();
+    let mut object = json!({
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false,
+    });
+    if !required.is_empty() {
+        object["required"] = json!(required);
+    }
+    object
+}
+
+fn property(key: &Key, path: &str) -> Value {
+    let below = match path {
+        "" => key.name.to_owned(),
+        path => format!("{path}.{}", key.name),
+    };
+    let is_table = sections().iter().any(|(it, _)| *it == below);
+    let mut value = if is_table { table(&below) } else { value(key) };
+    if !key.description.starts_with("[below]") {
+        let origin = match key.origin {
+            "" => String::new(),
+            origin => format!(" (default from {})", plain(origin)),
+        };
+        value["description"] = json!(plain(key.description) + &origin);
+    }
+    if let KeyDefault::Value(default) = &key.default {
+        value["default"] = serde_json::from_str(default).unwrap_or_else(|_| json!(default));
+    }
+    value
+}
+
+/// How the value of a key is written.
+fn value(key: &Key) -> Value {
+    let number = || json!({"type": "number"});
+    let text = || json!({"type": "string"});
+    let choices = key.choices();
+    match key.kind {
+        "time" | "rate" | "size" => {
+            json!({"type": "string", "pattern": quantity::pattern(key.kind)})
+        }
+        "ratio" => json!({"type": ["number", "string"]}),
+        "`true`, `false`" => json!({"type": "boolean"}),
+        "number" => number(),
+        "text" => text(),
+        "names" => json!({"anyOf": [text(), list(text())]}),
+        "texts" => list(text()),
+        "numbers" => list(number()),
+        "sizes" => list(json!({"type": "string", "pattern": quantity::pattern("size")})),
+        "numbers or texts" => list(json!({"type": ["number", "string"]})),
+        "tables" => list(json!({"type": "object"})),
+        "time, times or path" => json!({"anyOf": [text(), list(text())]}),
+        "number, `\"none\"`" => json!({"anyOf": [number(), {"enum": choices}]}),
+        kind if kind.starts_with("table") => json!({"type": "object"}),
+        kind => {
+            assert!(!choices.is_empty(), "nobody knows how to write `{kind}`");
+            json!({"type": "string", "enum": choices})
+        }
+    }
+}
+
+fn list(items: Value) -> Value {
+    json!({"type": "array", "items": items})
+}
+
+/// Names that a key may have, each with what it is.
+fn named<'a>(names: impl Iterator<Item = (&'a str, String)>) -> Value {
+    let one = |(name, what): (&str, String)| json!({"const": name, "description": what});
+    json!({"oneOf": names.map(one).collect::<Vec<_>>()})
+}
+
+/// `[[scheme]]`, with a table for each mechanism.
+fn scheme() -> Value {
+    let mut scheme = table("scheme");
+    let properties = &mut scheme["properties"];
+    let with = |key: &mut Value, names: Value| {
+        key["oneOf"] = names["oneOf"].clone();
+    };
+    let controls = CONGESTION_CONTROLS.iter();
+    let laws = controls.clone().filter(|it| it.is_tcp());
+    let named_control = |it: &crate::CongestionControl| (it.name(), plain(it.summary()));
+    with(
+        &mut properties["congestion_control"],
+        named(controls.map(named_control)),
+    );
+    with(&mut properties["tcp"], named(laws.map(named_control)));
+    let markings = MARKINGS.iter().map(|it| (it.name(), plain(it.summary())));
+    with(&mut properties["marking"], named(markings));
+    let tables = CONGESTION_CONTROLS.iter().map(|it| (it.name(), it.keys()));
+    for (name, keys) in tables.chain(MARKINGS.iter().map(|it| (it.name(), it.keys()))) {
+        if !keys.is_empty() {
+            properties[name] = object(&keys, "scheme");
+        }
+    }
+    scheme
+}
+
+/// `[topology]`: other keys for each builder, or those of a file.
+fn topology() -> Value {
+    let mut file = table("topology");
+    file["properties"]["file"] = json!({"type": "string"});
+    file["required"] = json!(["file"]);
+    let mut forms = vec![file];
+    for builder in BUILDERS {
+        let mut form = loose(builder.keys());
+        form["properties"]["builder"] = json!({"const": builder.name()});
+        form["required"] = json!(["builder"]);
+        form["description"] = json!(plain(builder.nodes()));
+        form["properties"]["link"] = list(table("topology.link"));
+        forms.push(form);
+    }
+    json!({"type": "object", "oneOf": forms})
+}
+
+/// `[[traffic]]`: keys of every kind, and others for each.
+fn traffic() -> Value {
+    let common = table("traffic");
+    let forms = TRAFFIC_KINDS.iter().map(|kind| {
+        let mut form = loose(kind.keys());
+        let properties = form["properties"].as_object_mut().expect("it is a table");
+        properties.extend(
+            common["properties"]
+                .as_object()
+                .cloned()
+                .unwrap_or_default(),
+        );
+        properties.insert("kind".into(), json!({"const": kind.name()}));
+        form["required"] = json!(["name", "kind"]);
+        form["description"] = json!(plain(kind.what()));
+        form
+    });
+    json!({"type": "object", "oneOf": forms.collect::<Vec<_>>()})
+}
+
+/// A table of the keys that `text` has in marks of code; how their values are written is not said.
+fn loose(text: &str) -> Value {
+    let names: BTreeSet<&str> = text.split('`').skip(1).step_by(2).collect();
+    let names = names.into_iter().filter(|name| !name.starts_with('['));
+    let properties: Map<String, Value> = names.map(|it| (it.to_owned(), json!({}))).collect();
+    json!({"type": "object", "properties": properties, "additionalProperties": false})
+}

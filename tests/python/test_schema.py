@@ -1,0 +1,71 @@
+"""The JSON Schema of scenario files, with a validator of others."""
+
+import copy
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft7Validator
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = json.loads((ROOT / "docs/scenario.schema.json").read_text("utf-8"))
+SCENARIOS = sorted([*ROOT.glob("papers/*/scenarios/*.toml"), *ROOT.glob("scenarios/**/*.toml")])
+
+
+def _errors(scenario: dict[str, Any]) -> list[str]:
+    return [error.json_path for error in Draft7Validator(SCHEMA).iter_errors(scenario)]
+
+
+def test_it_is_a_schema_and_every_shipped_scenario_keeps_to_it() -> None:
+    Draft7Validator.check_schema(SCHEMA)
+    assert len(SCENARIOS) > 50
+    wrong = {
+        file.relative_to(ROOT): errors
+        for file in SCENARIOS
+        if (errors := _errors(tomllib.loads(file.read_text("utf-8"))))
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "place"),
+    [
+        ("duration", "5", "$.duration"),
+        ("duration", "5 Gbps", "$.duration"),
+        ("durations", "5ms", "$"),
+        ("seed", "one", "$.seed"),
+        ("pfc.xof", "1KB", "$.pfc"),
+        ("switch.queueing", "lifo", "$.switch.queueing"),
+        ("switch.pipeline.flow_control", "none", "$.switch.pipeline.flow_control"),
+        ("topology.builder", "ring", "$.topology"),
+        ("topology.host", 9, "$.topology"),
+        ("scheme.1.congestion_control", "dcqcm", "$.scheme[1].congestion_control"),
+        ("scheme.1.dcqcn.g", True, "$.scheme[1].dcqcn.g"),
+        ("scheme.1.dcqcn.gg", 1, "$.scheme[1].dcqcn"),
+        ("traffic.0.kind", "bursts", "$.traffic[0]"),
+        ("traffic.0.interval_", "1us", "$.traffic[0]"),
+        ("probes.ports", "S0->H0", "$.probes.ports"),
+        ("sweep.0.values", 3, "$.sweep[0].values"),
+    ],
+)
+def test_mistakes_are_found(path: str, value: Any, place: str) -> None:
+    good = {
+        "duration": "5ms",
+        "topology": {"builder": "single-switch", "hosts": 9, "rate": "1Gbps", "delay": "1us"},
+        "switch": {"pipeline": {}},
+        "pfc": {},
+        "scheme": [{"name": "PFC"}, {"name": "D", "congestion_control": "dcqcn", "dcqcn": {}}],
+        "traffic": [{"name": "t", "kind": "burst", "from": "H1..H8", "to": "H0", "size": "1MB"}],
+        "probes": {"interval": "20us"},
+        "sweep": [{"name": "x", "key": "pfc.xoff", "values": [1]}],
+    }
+    assert _errors(good) == []
+    bad: Any = copy.deepcopy(good)
+    *steps, last = path.split(".")
+    entry = bad
+    for step in steps:
+        entry = entry[int(step) if step.isdigit() else step]
+    entry[last] = value
+    assert place in _errors(bad)
