@@ -40,11 +40,16 @@ class Result:
         directory: Where the result lies, if it was loaded or written.
     """
 
-    tables: Mapping[str, pa.Table]
-    source: str = ""
-    manifest: dict[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, pa.Table] = field(repr=False)
+    source: str = field(default="", repr=False)
+    manifest: dict[str, Any] = field(default_factory=dict, repr=False)
     directory: Path | None = None
     _native: Any = field(default=None, repr=False)
+
+    def _repr_html_(self) -> str:
+        from unpause import notebook
+
+        return notebook.html(self)
 
     @property
     def runs(self) -> pa.Table:

@@ -29,6 +29,17 @@ def test_load_reads_what_was_written(pcn_f2: Callable[[], Builder], tmp_path: Pa
     assert result.runs_of("QCN") == []
 
 
+def test_a_notebook_shows_a_summary(pcn_f2: Callable[[], Builder]) -> None:
+    made = pcn_f2()
+    made.manifest["warnings"] = [{"scheme": "PCN", "run": 1, "kind": "drops", "message": "1 < 2"}]
+    result = made.result()
+    html = result._repr_html_()
+    assert "<h4>Made-up PCN Fig. 2</h4>" in html
+    assert html.count("<tr>") == 1 + len(result.schemes)
+    assert "1 &lt; 2" in html
+    assert len(repr(result)) < 200
+
+
 def test_to_pandas(pcn_f2: Callable[[], Builder]) -> None:
     result = pcn_f2().result()
     frame = result.to_pandas("flows")
