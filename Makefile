@@ -16,7 +16,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 .PHONY: help demo test test-rust test-python lint install format docs clean
 .PHONY: bench bench-mechanisms bench-peers bench-linear bench-gate bench-gate-update
 .PHONY: vopr vopr-kill vopr-mutations soak loom tsan mutants validate-ns3 validate-ns3-update
-.PHONY: fuzz fuzz-ci fuzz-build site dataplane testbed-dpdk
+.PHONY: fuzz fuzz-ci fuzz-build site dataplane testbed-dpdk wheel wheel-test
 .DEFAULT_GOAL := help
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo "make lint      check formatting, lints, rustdoc, builds without default features"
 	@echo "make docs      write what documents say of tables and parameters"
 	@echo "make site      the documents as a site with search, in target/site/html"
+	@echo "make wheel     a wheel in target/wheels; wheel-test tries it in an empty environment"
 	@echo "make format    reformat Rust and Python"
 	@echo "make install   build the package in release mode into $(VENV)"
 	@echo "make bench     measure the engine; CASES=\"fig1-pcn clos-pcn\" REPEAT=3 choose"
@@ -124,6 +125,16 @@ site: $(VENV)/.tools
 	@git ls-files '*.md' '*.png' '*.toml' '*.rs' '*.cc' '*.schema.json' 'LICENSE-*' | tar -cf - -T - | tar -xf - -C $(SITE)/src
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "site: $(SITE)/html/index.html"
+
+# A wheel for every Python from 3.11 on, and whether it runs where no compiler is.
+WHEELS := target/wheels
+wheel: $(VENV)/.tools
+	@rm -rf $(WHEELS)
+	$(BIN)/maturin build --release --locked --quiet --out $(WHEELS)
+	@ls $(WHEELS)/*.whl
+
+wheel-test: wheel
+	$(PYTHON) tests/wheel.py $(WHEELS)/*.whl
 
 bench-gate-update:
 	$(PYTHON) benches/gate.py --update

@@ -1,0 +1,63 @@
+"""Whether a wheel installs and runs where no compiler is: ``python tests/wheel.py WHEEL``.
+
+Makes an empty environment, installs the wheel with what it needs, and runs the README's
+demonstration there, in a folder that holds the scenario alone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+DEMO = ROOT / "papers/pcn/scenarios/f2.toml"
+
+
+def main(wheel: Path) -> None:
+    """Installs and tries `wheel`.
+
+    Raises:
+        SystemExit: it does not do what it should.
+    """
+    with tempfile.TemporaryDirectory(prefix="unpause-wheel-") as name:
+        place = Path(name)
+        venv.create(place / "venv", with_pip=True)
+        binaries = place / "venv/bin"
+        environment = {
+            "PATH": os.pathsep.join([str(binaries), "/usr/bin", "/bin"]),
+            "HOME": name,
+            **{key: value for key, value in os.environ.items() if key.startswith("PIP_")},
+        }
+
+        def run(*command: str) -> str:
+            done = subprocess.run(
+                command, cwd=place, env=environment, capture_output=True, text=True, check=False
+            )
+            if done.returncode:
+                sys.exit(f"{' '.join(command)}: {done.returncode}\n{done.stdout}{done.stderr}")
+            return done.stdout
+
+        for tool in ("cargo", "rustc"):
+            if found := shutil.which(tool, path=environment["PATH"]):
+                print(f"note: {found} is there; nothing calls it")
+        run(str(binaries / "python"), "-m", "pip", "install", "--quiet", str(wheel.resolve()))
+        shutil.copy(DEMO, place)
+        said = run("unpause", "run", "f2.toml")
+        print(said)
+        for file in ("manifest.json", "report.html", "figures/throughput.png"):
+            if not (place / "results/f2" / file).is_file():
+                sys.exit(f"results/f2/{file} is not there")
+        run("unpause", "validate", "f2.toml")
+        run(str(binaries / "python"), "-m", "unpause", "compare", "results/f2")
+        # Papers are in the package.
+        run("unpause", "reproduce", "qcn-inputs/shared-buffer")
+    print(f"{wheel.name}: installs and runs")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
