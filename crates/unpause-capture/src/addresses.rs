@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
 
-use unpause_wire::MacAddress;
+use crate::frames::ip_address;
 
 /// Numbers nodes in the natural order of their names: H2 comes before H10.
 #[derive(Debug, Default)]
@@ -22,18 +22,14 @@ impl Addresses {
         }
     }
 
-    fn number(&self, name: &str) -> u32 {
+    /// 1 for the first, 0 for a name that is not among them.
+    pub(crate) fn number(&self, name: &str) -> u32 {
         self.numbers.get(name).copied().unwrap_or(0)
     }
 
     /// 10.0.0.1 for the first.
-    pub(crate) fn ip(&self, name: &str) -> Ipv4Addr {
-        Ipv4Addr::from(0x0a00_0000 | self.number(name) & 0x00ff_ffff)
-    }
-
-    /// 02:00:00:00:00:01 for the first.
-    pub(crate) fn mac(&self, name: &str) -> MacAddress {
-        MacAddress::local(self.number(name))
+    fn ip(&self, name: &str) -> Ipv4Addr {
+        ip_address(self.number(name))
     }
 
     /// Addresses and names, in the order of addresses.
@@ -55,6 +51,6 @@ mod tests {
         let names: Vec<&str> = all.iter().map(|(_, name)| *name).collect();
         assert_eq!(names, ["H0", "H2", "H10", "S0"]);
         assert_eq!(addresses.ip("H2"), Ipv4Addr::new(10, 0, 0, 2));
-        assert_eq!(addresses.mac("S0").to_string(), "02:00:00:00:00:04");
+        assert_eq!(addresses.number("S0"), 4);
     }
 }

@@ -55,7 +55,7 @@ pub fn write_pcapng(
     let mut bytes = vec![0; usize::from(u16::MAX) + 128];
     for (number, row) in &rows {
         let flow_dst = flow_dsts.get(row.flow_id as usize).copied().unwrap_or("");
-        let frame = frame(row, flow_dst, &addresses);
+        let frame = frame(&row.describe(flow_dst, &addresses));
         let length = frame.build(&mut bytes).map_err(|reason| Error::Frame {
             row: *number,
             reason,

@@ -1,106 +1,196 @@
-//! What a traced packet looks like on a wire.
+//! What a packet of a run looks like on a wire.
 //!
 //! A packet gets the headers that its kind has by its standard. They may be more or fewer bytes than the
 //! scenario counts for them (`header_bytes`); the payload is exact, so that what a reader of the
 //! capture adds up is what flows delivered. Flow f goes to queue pair f + 2 (0 and 1 are
 //! reserved); DSCP is the class selector of the priority. What a simulation does not know is 0.
 
+use std::net::Ipv4Addr;
+
+use unpause_protocols::notification::{Notification, QcnFeedback};
+use unpause_sim::results::PacketKind;
 use unpause_wire::{
     Aeth, Body, Bth, CnTag, Cnm, CnpPayload, Dscp, Ecn, Ethernet, Flags, Frame, Ipv4, MacAddress,
     Opcode, Options, Pfc, RoceBody, Syndrome, Tcp, VlanTag,
 };
 
-use crate::addresses::Addresses;
-use crate::packets::Row;
-
 /// Port at which the receivers of TCP flows listen: iperf's.
-const TCP_PORT: u16 = 5001;
+pub const TCP_PORT: u16 = 5001;
 /// What a flow carries.
 static PAYLOAD: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
 
-fn qp(flow: u32) -> u32 {
+/// A packet, as far as headers say it. Nodes are numbered from 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Described {
+    /// What it is.
+    pub kind: PacketKind,
+    /// Priority.
+    pub priority: u8,
+    /// Flow.
+    pub flow: u32,
+    /// Host that it comes from.
+    pub src: u32,
+    /// Host that it goes to.
+    pub dst: u32,
+    /// Node that sends it over this link.
+    pub node: u32,
+    /// Host that the data of its flow go to.
+    pub flow_dst: u32,
+    /// Bytes of the flow in it.
+    pub payload_bytes: u16,
+    /// Number of a packet, or of a byte; in acknowledgements the next one expected.
+    pub seq: u32,
+    /// It may be marked.
+    pub ect: bool,
+    /// It is marked.
+    pub ce: bool,
+    /// RoCE data: an acknowledgement is asked for.
+    pub ack_request: bool,
+    /// TCP: the sender has cut its window.
+    pub cwr: bool,
+    /// TCP: the receiver has seen a mark.
+    pub ece: bool,
+    /// UDP's source port, or that of the TCP flow's sender.
+    pub source_port: u16,
+    /// What a CNP or CNM says.
+    pub notification: Option<Notification>,
+    /// What a PFC frame says: bit p set for priority p, and for how many quanta to stop.
+    pub pfc: Option<(u8, u16)>,
+}
+
+/// Address of the node `number`: 10.0.0.1 of the first.
+pub fn ip_address(number: u32) -> Ipv4Addr {
+    Ipv4Addr::from(0x0a00_0000 | number & 0x00ff_ffff)
+}
+
+/// The queue pair that the packets of a flow go to.
+pub fn queue_pair(flow: u32) -> u32 {
     flow.wrapping_add(2) & 0x00ff_ffff
 }
 
-fn ip(row: &Row<'_>, ecn: Ecn, addresses: &Addresses) -> Ipv4 {
+/// Bytes as 802.1Q counts them in a congestion notification message: in units of 64 octets.
+pub fn cnm_units(bytes: i32) -> i16 {
+    (bytes / 64).clamp(i16::MIN.into(), i16::MAX.into()) as i16
+}
+
+/// The frame of a packet.
+pub fn frame(packet: &Described) -> Frame<'static> {
+    let mut ethernet = Ethernet {
+        destination: MacAddress::local(packet.dst),
+        source: MacAddress::local(packet.src),
+        tag: None,
+    };
+    let mut cn_tag = None;
+    let body = match packet.kind {
+        PacketKind::Pfc => {
+            ethernet.destination = MacAddress::MAC_CONTROL;
+            ethernet.source = MacAddress::local(packet.node);
+            pfc(packet)
+        }
+        PacketKind::Cnm => {
+            ethernet.tag = Some(VlanTag {
+                priority: packet.priority,
+                ..VlanTag::default()
+            });
+            cn_tag = Some(CnTag {
+                flow: packet.flow as u16,
+            });
+            cnm(packet)
+        }
+        PacketKind::Segment | PacketKind::TcpAck | PacketKind::Syn | PacketKind::SynAck => {
+            tcp(packet)
+        }
+        _ => roce(packet),
+    };
+    Frame {
+        ethernet,
+        cn_tag,
+        body,
+    }
+}
+
+fn ip(packet: &Described) -> Ipv4 {
+    let ecn = match (packet.kind, packet.ect, packet.ce) {
+        // PCN's CNP says "decrease" by the mark (NSDI 2020, section 4.2).
+        (PacketKind::PcnDecrease, ..) | (_, _, true) => Ecn::Ce,
+        (_, true, false) => Ecn::Ect0,
+        (_, false, false) => Ecn::NotEct,
+    };
     Ipv4 {
-        dscp: Dscp::class_selector(row.priority),
+        dscp: Dscp::class_selector(packet.priority),
         ecn,
         identification: 0,
         dont_fragment: true,
         ttl: 64,
-        source: addresses.ip(row.src),
-        destination: addresses.ip(row.dst),
+        source: ip_address(packet.src),
+        destination: ip_address(packet.dst),
     }
 }
 
-fn roce(row: &Row<'_>, addresses: &Addresses) -> Body<'static> {
-    let to = Bth::to(qp(row.flow_id), 0);
+fn roce(packet: &Described) -> Body<'static> {
+    let to = Bth::to(queue_pair(packet.flow), 0);
     // An acknowledgement says the next packet expected; on a wire, the last that has come.
-    let last = row.seq.wrapping_sub(1) & 0x00ff_ffff;
-    let next = row.seq & 0x00ff_ffff;
+    let last = packet.seq.wrapping_sub(1) & 0x00ff_ffff;
+    let next = packet.seq & 0x00ff_ffff;
     let acknowledgement = |syndrome| RoceBody::Ack(Aeth { syndrome, msn: 0 });
-    let marked = row.kind != "pcn-increase";
-    let (bth, body) = match row.kind {
-        "data" => {
-            let opcode = match row.seq {
+    let (bth, body) = match packet.kind {
+        PacketKind::Data => {
+            let opcode = match packet.seq {
                 0 => Opcode::SEND_FIRST,
                 _ => Opcode::SEND_MIDDLE,
             };
-            let payload = &PAYLOAD[..usize::from(row.payload_bytes)];
-            (Bth { psn: next, ..to }, RoceBody::Data { opcode, payload })
+            let bth = Bth {
+                psn: next,
+                ack_request: packet.ack_request,
+                ..to
+            };
+            let payload = &PAYLOAD[..usize::from(packet.payload_bytes)];
+            (bth, RoceBody::Data { opcode, payload })
         }
-        "ack" => {
+        PacketKind::Ack => {
             let body = acknowledgement(Syndrome::Ack { credits: 31 });
             (Bth { psn: last, ..to }, body)
         }
-        "nak" => {
+        PacketKind::Nak => {
             let body = acknowledgement(Syndrome::SEQUENCE_ERROR);
             (Bth { psn: next, ..to }, body)
         }
         _ => {
-            let rec_rate = row.rec_rate.unwrap_or(0);
+            let rec_rate = match packet.notification {
+                Some(Notification::Pcn { rec_rate, .. }) => rec_rate,
+                _ => 0,
+            };
+            let becn = packet.kind != PacketKind::PcnIncrease;
             let body = RoceBody::Cnp(CnpPayload::with_rec_rate(rec_rate));
-            (Bth { becn: marked, ..to }, body)
+            (Bth { becn, ..to }, body)
         }
     };
-    let ecn = match (row.kind, row.ect, row.ce) {
-        // PCN's CNP says "decrease" by the mark (NSDI 2020, section 4.2).
-        ("pcn-decrease", ..) | (_, _, true) => Ecn::Ce,
-        (_, true, false) => Ecn::Ect0,
-        (_, false, false) => Ecn::NotEct,
-    };
     Body::Roce {
-        ip: ip(row, ecn, addresses),
-        source_port: row.source_port,
+        ip: ip(packet),
+        source_port: packet.source_port,
         bth,
         body,
     }
 }
 
-fn tcp(row: &Row<'_>, addresses: &Addresses) -> Body<'static> {
-    let forward = matches!(row.kind, "tcp-data" | "syn");
+fn tcp(packet: &Described) -> Body<'static> {
+    let forward = matches!(packet.kind, PacketKind::Segment | PacketKind::Syn);
     let (source_port, destination_port) = match forward {
-        true => (row.source_port, TCP_PORT),
-        false => (TCP_PORT, row.source_port),
+        true => (packet.source_port, TCP_PORT),
+        false => (TCP_PORT, packet.source_port),
     };
     // A SYN takes a number of its own, from which data follow; the simulation counts data from 0.
-    let next = row.seq.wrapping_add(1);
-    let (flags, sequence, acknowledgement) = match row.kind {
-        "syn" => (Flags::SYN, 0, 0),
-        "syn-ack" => (Flags::SYN.with(Flags::ACK), 0, 1),
-        "tcp-data" => (Flags::ACK, next, 1),
+    let next = packet.seq.wrapping_add(1);
+    let (flags, sequence, acknowledgement) = match packet.kind {
+        PacketKind::Syn => (Flags::SYN, 0, 0),
+        PacketKind::SynAck => (Flags::SYN.with(Flags::ACK), 0, 1),
+        PacketKind::Segment => (Flags::ACK, next, 1),
         _ => (Flags::ACK, 1, next),
     };
     let flag = |is: bool, flag: Flags| if is { flag } else { Flags::default() };
     let flags = flags
-        .with(flag(row.cwr, Flags::CWR))
-        .with(flag(row.ece, Flags::ECE));
-    let ecn = match (row.ect, row.ce) {
-        (_, true) => Ecn::Ce,
-        (true, false) => Ecn::Ect0,
-        (false, false) => Ecn::NotEct,
-    };
+        .with(flag(packet.cwr, Flags::CWR))
+        .with(flag(packet.ece, Flags::ECE));
     let tcp = Tcp {
         source_port,
         destination_port,
@@ -112,70 +202,39 @@ fn tcp(row: &Row<'_>, addresses: &Addresses) -> Body<'static> {
         options: Options::default(),
     };
     Body::Tcp {
-        ip: ip(row, ecn, addresses),
+        ip: ip(packet),
         tcp,
-        payload: &PAYLOAD[..usize::from(row.payload_bytes)],
+        payload: &PAYLOAD[..usize::from(packet.payload_bytes)],
     }
 }
 
-fn cnm(row: &Row<'_>, sampled_dst: &str, addresses: &Addresses) -> Body<'static> {
-    // 802.1Q counts both in units of 64 octets.
-    let units = |bytes: Option<i32>| {
-        let units = bytes.unwrap_or(0) / 64;
-        units.clamp(i16::MIN.into(), i16::MAX.into()) as i16
+fn pfc(packet: &Described) -> Body<'static> {
+    let (enabled, quanta) = packet.pfc.unwrap_or_default();
+    let time = |priority| match enabled >> priority & 1 {
+        1 => quanta,
+        _ => 0,
     };
-    let [.., a, b, c, d, e, f] = u64::from_be_bytes({
-        let [m0, m1, m2, m3, m4, m5] = addresses.mac(row.src).0;
-        [0, 0, m0, m1, m2, m3, m4, m5]
-    })
-    .to_be_bytes();
+    let quanta = std::array::from_fn(time);
+    Body::Pfc(Pfc { enabled, quanta })
+}
+
+fn cnm(packet: &Described) -> Body<'static> {
+    let feedback = match packet.notification {
+        Some(Notification::Qcn(feedback)) => feedback,
+        _ => QcnFeedback {
+            qfb: 0,
+            q_offset: 0,
+            q_delta: 0,
+        },
+    };
+    let [a, b, c, d, e, f] = MacAddress::local(packet.src).0;
     Body::Cnm(Cnm {
-        feedback: row.cnm_feedback.unwrap_or(0),
+        feedback: feedback.qfb,
         congestion_point: u64::from_be_bytes([a, b, c, d, e, f, 0, 0]),
-        queue_offset: units(row.cnm_offset_bytes),
-        queue_delta: units(row.cnm_delta_bytes),
-        priority: row.priority,
-        destination: addresses.mac(sampled_dst),
+        queue_offset: cnm_units(feedback.q_offset),
+        queue_delta: cnm_units(feedback.q_delta),
+        priority: packet.priority,
+        destination: MacAddress::local(packet.flow_dst),
         sampled: &[],
     })
-}
-
-/// The frame of a row; `flow_dst` is where the data of its flow go.
-pub(crate) fn frame(row: &Row<'_>, flow_dst: &str, addresses: &Addresses) -> Frame<'static> {
-    let mut ethernet = Ethernet {
-        destination: addresses.mac(row.dst),
-        source: addresses.mac(row.src),
-        tag: None,
-    };
-    let mut cn_tag = None;
-    let body = match row.kind {
-        "pfc" => {
-            ethernet.destination = MacAddress::MAC_CONTROL;
-            ethernet.source = addresses.mac(row.node);
-            let enabled = row.pause_priorities.unwrap_or(0);
-            let time = |priority| match enabled >> priority & 1 {
-                1 => row.pause_quanta.unwrap_or(0),
-                _ => 0,
-            };
-            let quanta = std::array::from_fn(time);
-            Body::Pfc(Pfc { enabled, quanta })
-        }
-        "cnm" => {
-            ethernet.tag = Some(VlanTag {
-                priority: row.priority,
-                ..VlanTag::default()
-            });
-            cn_tag = Some(CnTag {
-                flow: row.flow_id as u16,
-            });
-            cnm(row, flow_dst, addresses)
-        }
-        "tcp-data" | "tcp-ack" | "syn" | "syn-ack" => tcp(row, addresses),
-        _ => roce(row, addresses),
-    };
-    Frame {
-        ethernet,
-        cn_tag,
-        body,
-    }
 }

@@ -7,7 +7,7 @@
 mod addresses;
 mod error;
 mod export;
-mod frames;
+pub mod frames;
 mod import;
 mod packets;
 

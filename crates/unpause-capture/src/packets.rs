@@ -5,6 +5,11 @@ use arrow_array::types::{
     ArrowPrimitiveType, Float64Type, Int32Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, RecordBatch};
+use unpause_protocols::notification::{Notification, QcnFeedback};
+use unpause_sim::results::PacketKind;
+
+use crate::addresses::Addresses;
+use crate::frames::Described;
 
 /// One packet; fields are the columns of the table.
 #[derive(Clone, Copy, Debug)]
@@ -93,5 +98,60 @@ impl<'a> Row<'a> {
             pause_priorities: value::<UInt8Type>(table, "pause_priorities", row),
             pause_quanta: value::<UInt16Type>(table, "pause_quanta", row),
         }
+    }
+
+    /// What its headers say; `flow_dst` is where the data of its flow go.
+    pub(crate) fn describe(&self, flow_dst: &str, addresses: &Addresses) -> Described {
+        let (kind, notification) = self.meaning();
+        let pfc = self.pause_priorities.zip(self.pause_quanta);
+        Described {
+            kind,
+            priority: self.priority,
+            flow: self.flow_id,
+            src: addresses.number(self.src),
+            dst: addresses.number(self.dst),
+            node: addresses.number(self.node),
+            flow_dst: addresses.number(flow_dst),
+            payload_bytes: self.payload_bytes,
+            seq: self.seq,
+            ect: self.ect,
+            ce: self.ce,
+            // Not in the table.
+            ack_request: false,
+            cwr: self.cwr,
+            ece: self.ece,
+            source_port: self.source_port,
+            notification,
+            pfc,
+        }
+    }
+
+    fn meaning(&self) -> (PacketKind, Option<Notification>) {
+        let pcn = |congested| Notification::Pcn {
+            congested,
+            rec_rate: self.rec_rate.unwrap_or(0),
+        };
+        let kind = match self.kind {
+            "data" => PacketKind::Data,
+            "ack" => PacketKind::Ack,
+            "nak" => PacketKind::Nak,
+            "tcp-data" => PacketKind::Segment,
+            "tcp-ack" => PacketKind::TcpAck,
+            "syn" => PacketKind::Syn,
+            "syn-ack" => PacketKind::SynAck,
+            "cnp" => return (PacketKind::Cnp, Some(Notification::Cnp)),
+            "pcn-decrease" => return (PacketKind::PcnDecrease, Some(pcn(true))),
+            "pcn-increase" => return (PacketKind::PcnIncrease, Some(pcn(false))),
+            "cnm" => {
+                let feedback = QcnFeedback {
+                    qfb: self.cnm_feedback.unwrap_or(0),
+                    q_offset: self.cnm_offset_bytes.unwrap_or(0),
+                    q_delta: self.cnm_delta_bytes.unwrap_or(0),
+                };
+                return (PacketKind::Cnm, Some(Notification::Qcn(feedback)));
+            }
+            _ => PacketKind::Pfc,
+        };
+        (kind, None)
     }
 }

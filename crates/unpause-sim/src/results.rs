@@ -238,13 +238,17 @@ pub struct PfcFrame {
     pub priorities: u8,
     /// How long to stop; zero to go on.
     pub pause: Time,
-    /// The same in quanta of 512 bit times of the link, as the frame says it: rounded up, at most
-    /// 65,535.
+    /// The same in quanta of the link, by [`pause_quanta`].
     pub quanta: u16,
 }
 
-fn quanta(pause: Time, quantum: Time) -> u16 {
-    let quanta = pause.as_ps().div_ceil(quantum.as_ps().max(1));
+/// Bytes that a link sends in a quantum of PAUSE, 512 bit times (IEEE 802.3, Annex 31B.2).
+const QUANTUM_BYTES: u64 = 64;
+
+/// A pause in quanta of a link whose bytes last `ps_per_byte`, as a PFC frame says it: rounded up, at most
+/// 65,535.
+pub fn pause_quanta(pause: Time, ps_per_byte: u64) -> u16 {
+    let quanta = pause.as_ps().div_ceil((QUANTUM_BYTES * ps_per_byte).max(1));
     quanta.min(u64::from(u16::MAX)) as u16
 }
 
@@ -255,7 +259,7 @@ impl PacketRecord {
         port: PortId,
         packet: &Packet,
         queued: Queued,
-        quantum: Time,
+        ps_per_byte: u64,
     ) -> Self {
         let ack = packet.kind == PacketKind::TcpAck;
         Self {
@@ -279,7 +283,7 @@ impl PacketRecord {
             pfc: (packet.kind == PacketKind::Pfc).then_some(PfcFrame {
                 priorities: packet.aux as u8,
                 pause: Time::from_ps(packet.stamp),
-                quanta: quanta(Time::from_ps(packet.stamp), quantum),
+                quanta: pause_quanta(Time::from_ps(packet.stamp), ps_per_byte),
             }),
             source_port: packet.source_port,
             queued,

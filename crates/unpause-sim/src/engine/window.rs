@@ -12,9 +12,6 @@ use crate::plan::Plan;
 use crate::ports::{GlobalPort, Ports, TRACED};
 use crate::results::{PacketRecord, Queued};
 
-/// Bytes that a link sends in a quantum of PAUSE, 512 bit times (IEEE 802.3, Annex 31B.2).
-const QUANTUM_BYTES: u64 = 64;
-
 /// What a node must be able to do.
 pub trait NodeModel {
     /// Executes every event before `window.end`; answers when the next one of its own is due, not
@@ -110,9 +107,9 @@ impl Window<'_, '_> {
         }
         let transmitter = &self.ports.transmitters[port as usize];
         let node = self.ports.transmitters[transmitter.peer_port as usize].peer;
-        let quantum = Time::from_ps(QUANTUM_BYTES * transmitter.ps_per_byte);
+        let ps_per_byte = transmitter.ps_per_byte;
         let port = self.ports.local(node, port);
-        let record = PacketRecord::new(now, node, port, packet, queued, quantum);
+        let record = PacketRecord::new(now, node, port, packet, queued, ps_per_byte);
         self.log.packets.push(record);
     }
 }
