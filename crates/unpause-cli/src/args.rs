@@ -232,10 +232,13 @@ pub struct Export {
     /// Write the packets at the ports of `probes.packets` for Wireshark, a file for each run.
     #[arg(long, conflicts_with = "csv")]
     pub pcapng: bool,
+    /// Write all runs as a trace for <https://ui.perfetto.dev>: ports with their PAUSEs and samples, flows.
+    #[arg(long, conflicts_with_all = ["csv", "pcapng"])]
+    pub perfetto: bool,
     /// Bytes kept of each frame [default: all; Wireshark calls RoCEv2 data malformed that is cut].
     #[arg(long, value_name = "BYTES", requires = "pcapng")]
     pub snap: Option<NonZero<u32>>,
-    /// Where to [default: csv/ or pcapng/ in the result directory].
+    /// Where to [default: csv/, pcapng/ or trace.pftrace in the result directory].
     #[arg(long, short)]
     pub out: Option<PathBuf>,
     /// Replace files that are there.

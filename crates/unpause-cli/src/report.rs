@@ -95,8 +95,17 @@ pub fn differences(package: &dyn Package, directories: &[PathBuf]) {
     }
 }
 
+/// Writes a result as a trace for Perfetto. Returns the exit code.
+pub fn export_perfetto(package: &dyn Package, export: &Export) -> u8 {
+    export_by("unpause.perfetto", "traces", package, export)
+}
+
 /// Writes the table of a sweep as CSV. Returns the exit code.
 pub fn export_sweep(package: &dyn Package, export: &Export) -> u8 {
+    export_by("unpause.sweep_csv", "sweeps", package, export)
+}
+
+fn export_by(module: &str, what: &str, package: &dyn Package, export: &Export) -> u8 {
     let mut arguments = vec![OsString::from(&export.directory)];
     if let Some(out) = &export.out {
         arguments.extend(["--out".into(), out.into()]);
@@ -104,7 +113,7 @@ pub fn export_sweep(package: &dyn Package, export: &Export) -> u8 {
     if export.force {
         arguments.push("--force".into());
     }
-    needed("sweeps", package.main("unpause.sweep_csv", &arguments))
+    needed(what, package.main(module, &arguments))
 }
 
 /// Reproduces a paper. Returns the exit code.
