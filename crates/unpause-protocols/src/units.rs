@@ -309,6 +309,8 @@ mod tests {
     #[test]
     fn fractions_are_nearest_steps_and_never_exceed_one() {
         assert_eq!(Fraction::of(1, 128).as_q32(), 33_554_432);
+        // 3/5 of 2^32 is 2,576,980,377.6.
+        assert_eq!(Fraction::of(3, 5).as_q32(), 2_576_980_378);
         assert_eq!(Fraction::from_ppm(500_000), Fraction::of(1, 2));
         assert_eq!(Fraction::of(3, 2), Fraction::ONE);
         assert_eq!(Fraction::of(0, 0), Fraction::ONE);

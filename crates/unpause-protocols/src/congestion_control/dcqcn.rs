@@ -277,6 +277,7 @@ mod tests {
         let mut rp = rp(Params::default());
         rp.on_cnp(Time::ZERO);
         assert_eq!((rp.current, rp.target, rp.alpha), (LINE / 2, LINE, ONE));
+        assert_eq!(rp.alpha(), Fraction::ONE);
         assert_eq!(rp.next_timer(), Time::from_us(55));
     }
 

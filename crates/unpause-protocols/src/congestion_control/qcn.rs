@@ -334,6 +334,17 @@ mod tests {
     }
 
     #[test]
+    fn a_byte_cycle_ends_beyond_its_bytes_not_with_them() {
+        let mut flow = Flow::new(Params::default());
+        flow.feedback(16);
+        let cut = flow.rp.current;
+        flow.rp.on_sent(Time::ZERO, 150_000, true, &mut flow.rng);
+        assert_eq!(flow.rp.current, cut);
+        flow.rp.on_sent(Time::ZERO, 1, true, &mut flow.rng);
+        assert!(flow.rp.current > cut);
+    }
+
+    #[test]
     fn no_cut_goes_below_the_minimum_rate() {
         let mut flow = Flow::new(Params::default());
         for _ in 0..50 {

@@ -157,6 +157,25 @@ mod tests {
         }
     }
 
+    /// Else a run without loss would have other random numbers for having been able to lose.
+    #[test]
+    fn what_never_drops_draws_no_random_numbers() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
+        let mut faults = Faults::new(&Params::default(), &mut rng);
+        let before = rng.clone();
+        let queue = Queue {
+            bytes: 0,
+            packets: 1,
+        };
+        let packet = Packet {
+            bytes: 1000,
+            ect: true,
+            enqueued_at: Time::ZERO,
+        };
+        faults.on_enqueue(Time::ZERO, &packet, queue, &mut rng);
+        assert_eq!(rng, before);
+    }
+
     #[test]
     fn the_share_of_drops_is_the_probability() {
         let params = Params::random(Fraction::of(1, 50));
