@@ -123,7 +123,8 @@ fn style() -> ProgressStyle {
 fn left(elapsed: Duration, done: f64) -> String {
     match done > 0.001 {
         true => {
-            let left = elapsed.as_secs_f64() * (1.0 - done) / done;
+            // Shares of runs may add up to a little more than all.
+            let left = elapsed.as_secs_f64() * (1.0 - done).max(0.0) / done;
             format!(
                 "{:#} left",
                 HumanDuration(Duration::from_secs_f64(left.min(1e9)))
@@ -180,5 +181,18 @@ impl Progress for Bars {
 
     fn interrupted(&self) -> bool {
         interrupt::interrupted()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_never_negative() {
+        let second = Duration::from_secs(1);
+        assert_eq!(left(second, 0.0), "");
+        assert_eq!(left(second, 0.5), "1s left");
+        assert_eq!(left(second, 1.0 + 1e-12), "0s left");
     }
 }

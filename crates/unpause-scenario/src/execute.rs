@@ -154,10 +154,10 @@ fn all(
             true => Err(Error::Interrupted),
             false => keeper.load(&run).map_or_else(simulate, Ok),
         };
-        if part.is_err() {
-            stopped.store(true, Ordering::Relaxed);
+        match part {
+            Ok(_) => progress.finished(index),
+            Err(_) => stopped.store(true, Ordering::Relaxed),
         }
-        progress.finished(index);
         part
     };
     let parts: Vec<_> = pool.install(|| {
