@@ -92,7 +92,10 @@ pub fn open(args: &Open) -> Result<(), Error> {
         });
     };
     show(&format!("{}\n", page.display()));
-    open::that_detached(&page).map_err(|error| Error::io("open", &page, error))
+    open::that_detached(&page).map_err(|_| Error::Other {
+        message: "no program here shows web pages".into(),
+        help: Some("open that file in a browser".into()),
+    })
 }
 
 /// The directory in `results` whose report was drawn last.

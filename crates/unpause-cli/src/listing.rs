@@ -83,11 +83,11 @@ fn programs() -> String {
             .collect::<Vec<_>>(),
         "builders": BUILDERS
             .iter()
-            .map(|it| json!({"name": it.name(), "summary": it.nodes(), "keys": it.keys()}))
+            .map(|it| json!({"name": it.name(), "summary": plain(it.nodes()), "keys": plain(it.keys())}))
             .collect::<Vec<_>>(),
         "traffic": TRAFFIC_KINDS
             .iter()
-            .map(|it| json!({"name": it.name(), "summary": it.what(), "keys": it.keys()}))
+            .map(|it| json!({"name": it.name(), "summary": plain(it.what()), "keys": plain(it.keys())}))
             .collect::<Vec<_>>(),
         "tables": sections
             .iter()
