@@ -3,33 +3,54 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use cpu_time::ThreadTime;
+
 use crate::run::Run;
 
 /// So many runs are tried, each for so long.
 const TRIED: usize = 6;
 const LONG: Duration = Duration::from_millis(60);
 
-/// Seconds for each packet-hop of each run; none of runs that cannot be run.
+/// Large fabrics take long to begin: no further run is tried after so long.
+const ENOUGH: Duration = Duration::from_secs(1);
+
+/// Seconds for each packet-hop of each run; none where that is not known.
 pub(super) fn seconds(runs: &[Run]) -> Vec<Option<f64>> {
+    let began = Instant::now();
     let step = runs.len().div_ceil(TRIED).max(1);
-    let tried: Vec<Option<f64>> = runs.iter().step_by(step).map(seconds_per_hop).collect();
-    (0..runs.len()).map(|index| tried[index / step]).collect()
+    let mut tried: Vec<f64> = Vec::new();
+    for run in runs.iter().step_by(step) {
+        if began.elapsed() > ENOUGH {
+            break;
+        }
+        let same = tried.last().copied();
+        let Some(seconds) = seconds_per_hop(run).or(same) else {
+            break;
+        };
+        tried.push(seconds);
+    }
+    let of_run = |index: usize| tried.get(index / step).or(tried.last()).copied();
+    (0..runs.len()).map(of_run).collect()
 }
 
-/// Seconds for each packet-hop at the beginning of a run; none if it cannot be run.
+/// Seconds for each packet-hop at the beginning of a run; none if it cannot be run, or if nothing moves.
 fn seconds_per_hop(run: &Run) -> Option<f64> {
-    let began = Instant::now();
-    let mut hops = 0;
-    let mut busy = Duration::ZERO;
+    // Of this thread alone: what else the machine does is not the run's.
+    let cpu = ThreadTime::now();
+    let mut first = None;
+    let mut last = (0, Duration::ZERO);
     let ended = unpause_sim::run_threads(&run.config, 1, &mut |at| {
-        (hops, busy) = (at.packet_hops, began.elapsed());
-        match busy < LONG {
+        last = (at.packet_hops, cpu.elapsed());
+        let (_, began) = *first.get_or_insert((last, Instant::now()));
+        match began.elapsed() < LONG {
             true => ControlFlow::Continue(()),
             false => ControlFlow::Break(()),
         }
     });
     if let Ok(results) = ended {
-        (hops, busy) = (results.totals.packet_hops, began.elapsed());
+        last = (results.totals.packet_hops, cpu.elapsed());
     }
-    (hops > 0).then(|| busy.as_secs_f64() / hops as f64)
+    let (hops, time) = first.map_or((0, Duration::ZERO), |(first, _)| first);
+    let hops = last.0.saturating_sub(hops);
+    (hops > 0).then(|| (last.1.saturating_sub(time)).as_secs_f64() / hops as f64)
 }
