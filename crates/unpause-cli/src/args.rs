@@ -53,6 +53,8 @@ pub enum Command {
     Run(Run),
     /// Run a scenario at every combination of values, on all cores or on a Dask cluster.
     Sweep(Sweep),
+    /// Run a scenario with real Ethernet frames between its nodes (docs/testbed.md).
+    Testbed(Testbed),
     /// Check scenarios without running them.
     Validate(Validate),
     /// Show congestion controls with their parameters, topologies, traffic, workloads, scenarios.
@@ -124,6 +126,46 @@ pub struct Run {
     pub force: bool,
     #[command(flatten)]
     pub say: Say,
+}
+
+#[derive(clap::Args)]
+pub struct Testbed {
+    /// Scenario file.
+    pub file: PathBuf,
+    /// Result directory [default: results/<folder>-<name of the file>-testbed, with the --seed].
+    #[arg(long, short)]
+    pub out: Option<PathBuf>,
+    /// Seed, instead of the file's.
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Run only this scheme; may be given several times.
+    #[arg(long = "scheme", value_name = "NAME")]
+    pub schemes: Vec<String>,
+    /// Duration such as 20ms, instead of the file's.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub duration: Option<Time>,
+    /// What frames travel over.
+    #[arg(long, value_enum, default_value = "veth")]
+    pub links: Links,
+    /// In real time, each node a thread, instead of lock step in simulated time.
+    #[arg(long, conflicts_with = "links")]
+    pub wall_clock: bool,
+    /// Only this link is a wire, such as S0-S1; may be given several times [default: every link].
+    #[arg(long = "wire", value_name = "NODE-NODE")]
+    pub wires: Vec<String>,
+    /// Do not draw figures and the HTML report.
+    #[arg(long)]
+    pub no_report: bool,
+    #[command(flatten)]
+    pub say: Say,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Links {
+    /// Pairs of virtual Ethernet devices between network namespaces: Linux, as root.
+    Veth,
+    /// Memory of this process: anywhere, by anybody.
+    Memory,
 }
 
 #[derive(clap::Args)]

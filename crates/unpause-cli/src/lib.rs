@@ -18,6 +18,7 @@ mod report;
 mod run;
 mod suggest;
 mod target;
+mod testbed;
 mod text;
 mod warnings;
 
@@ -82,6 +83,7 @@ type Errors = Vec<Error>;
 fn form_of(command: &Command) -> Form {
     match command {
         Command::Run(run) => run.say.output,
+        Command::Testbed(it) => it.say.output,
         Command::Validate(validate) => validate.say.output,
         Command::Compare(compare) => compare.say.output,
         Command::Export(export) => export.say.output,
@@ -93,6 +95,7 @@ fn execute(command: &Command, package: &dyn Package) -> Result<u8, Errors> {
     let done = |done: Result<(), Error>| done.map(|()| 0).map_err(|error| vec![error]);
     match command {
         Command::Run(run) => run::run(run, package),
+        Command::Testbed(it) => testbed::run(it, package),
         Command::Sweep(sweep) => Ok(report::sweep(package, sweep)),
         Command::Validate(validate) => commands::validate(validate),
         Command::List(list) => {

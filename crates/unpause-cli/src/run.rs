@@ -147,7 +147,8 @@ fn place_of(args: &Run, file: &Path) -> Result<Place, Error> {
     Place::take(&directory)
 }
 
-fn summary(scenario: &Scenario, outcome: &Outcome, runs: &[Summary], say: Say) -> String {
+/// What a result comes to, as text.
+pub fn summary(scenario: &Scenario, outcome: &Outcome, runs: &[Summary], say: Say) -> String {
     let mut shown = String::new();
     if let Some(title) = scenario.title() {
         shown += &format!("{title}\n");

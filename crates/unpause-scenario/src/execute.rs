@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use unpause_protocols::units::Time;
-use unpause_sim::results::Totals;
+use unpause_sim::Watch;
+use unpause_sim::results::{Results, Totals};
 
 use crate::at_place::{InMemory, Keep, last_samples};
 use crate::cost::{self, Cost};
@@ -72,7 +73,25 @@ pub fn execute(
     options: &Options,
     progress: &(dyn Progress + Sync),
 ) -> Result<Outcome, Error> {
-    all(scenario, options, progress, &InMemory)
+    all(scenario, options, progress, &InMemory, None)
+}
+
+/// Simulates a run.
+pub type Simulate<'a> =
+    dyn Fn(&Run, &mut Watch<'_>) -> Result<Results, unpause_sim::Error> + Sync + 'a;
+
+/// Runs the scenario by another simulator, which has one thread for a run.
+///
+/// # Errors
+///
+/// As [`execute`].
+pub fn execute_by(
+    simulate: &Simulate<'_>,
+    scenario: &Scenario,
+    options: &Options,
+    progress: &(dyn Progress + Sync),
+) -> Result<Outcome, Error> {
+    all(scenario, options, progress, &InMemory, Some(simulate))
 }
 
 /// The same, on the way to a result in `place`: finished runs are kept there if this process is stopped,
@@ -94,7 +113,7 @@ pub fn execute_at(
     let runs = selected(scenario, options)?;
     let samples: u64 = runs.iter().map(|run| port_samples(&run.config)).sum();
     let keep = AtPlace::new(place, streams && samples > STREAMED)?;
-    let mut outcome = all(scenario, options, progress, &keep)?;
+    let mut outcome = all(scenario, options, progress, &keep, None)?;
     if let Some(scratch) = keep.scratch {
         outcome.hold(scratch);
     }
@@ -119,6 +138,7 @@ fn all(
     options: &Options,
     progress: &(dyn Progress + Sync),
     keeper: &dyn Keep,
+    simulator: Option<&Simulate<'_>>,
 ) -> Result<Outcome, Error> {
     let runs = selected(scenario, options)?;
     let count = runs.len();
@@ -142,7 +162,7 @@ fn all(
             let (mut measured, timing) = simulate(
                 run.clone(),
                 (index, threads / at_once, asked),
-                series.as_ref(),
+                (series.as_ref(), simulator),
                 progress,
                 &is_over,
             )?;
@@ -247,10 +267,11 @@ fn selected(scenario: &Scenario, options: &Options) -> Result<Vec<Run>, Error> {
 fn simulate(
     mut run: Run,
     (index, threads, asked): (usize, usize, bool),
-    series: Option<&SeriesFile>,
+    (series, simulator): (Option<&SeriesFile>, Option<&Simulate<'_>>),
     progress: &(dyn Progress + Sync),
     is_over: &dyn Fn() -> bool,
 ) -> Result<(Measured, Timing), Error> {
+    let threads = if simulator.is_some() { 1 } else { threads };
     let (threads, why_fewer) = unpause_sim::useful_threads(&run.config, threads);
     if asked && let Some(why) = why_fewer {
         run.notes
@@ -265,11 +286,14 @@ fn simulate(
             false => ControlFlow::Continue(()),
         }
     };
-    let results = match series {
-        None => unpause_sim::run_threads(&run.config, threads, &mut watch),
-        Some(series) => unpause_sim::run_sampled(&run.config, threads, &mut watch, &|samples| {
-            series.push(samples);
-        }),
+    let results = match (simulator, series) {
+        (Some(simulate), _) => simulate(&run, &mut watch),
+        (None, None) => unpause_sim::run_threads(&run.config, threads, &mut watch),
+        (None, Some(series)) => {
+            unpause_sim::run_sampled(&run.config, threads, &mut watch, &|samples| {
+                series.push(samples);
+            })
+        }
     };
     let results = results.map_err(|error| match error {
         unpause_sim::Error::Interrupted => Error::Interrupted,
@@ -364,11 +388,11 @@ values = [1, 2, 3]
             let mut keep = AtPlace::new(&place, true).unwrap();
             keep.began = began;
             // The second time, runs that were kept.
-            let first = all(&scenario, &options, &NoProgress, &keep).unwrap();
+            let first = all(&scenario, &options, &NoProgress, &keep, None).unwrap();
             let kept = place.kept_runs();
             let mut outcome = match kept {
                 0 => first,
-                _ => all(&scenario, &options, &NoProgress, &keep).unwrap(),
+                _ => all(&scenario, &options, &NoProgress, &keep, None).unwrap(),
             };
             assert_eq!(outcome.tables.port_series.num_rows(), 0);
             outcome.hold(keep.scratch.take().unwrap());
@@ -410,6 +434,7 @@ values = [1, 2, 3]
             &one_by_one,
             &StopAfter(4, AtomicUsize::new(0)),
             &keep,
+            None,
         );
         assert!(matches!(stopped, Err(Error::Interrupted)));
         assert_eq!(place.kept_runs(), 4);

@@ -48,7 +48,7 @@ pub use directory::Saved;
 pub use directory::{Before, Lock, Place, WriteOptions, saved_manifest, settle};
 #[cfg(feature = "parquet")]
 pub use execute::execute_at;
-pub use execute::{NoProgress, Options, Progress, costs, execute};
+pub use execute::{NoProgress, Options, Progress, Simulate, costs, execute, execute_by};
 pub use import::cdf;
 pub use names::Names;
 pub use outcome::{HostNote, Manifest, Outcome, ScenarioNote, Timing};

@@ -19,7 +19,7 @@ pub struct Transmitter {
     pub peer_port: GlobalPort,
     /// Node at the far end.
     pub peer: NodeId,
-    /// Shard of that node, or [`TRACED`].
+    /// Shard of that node, or one that no shard has where packets are recorded.
     pub shard: u16,
 }
 

@@ -124,6 +124,40 @@ pub fn run_over(
     in_turn(Plan::new(config)?, shard_of, post, watch)
 }
 
+/// Runs `config` by `drive`, which has all shards and moves each on by [`Worker::advance`] up to the end of
+/// the run, on whatever clock; it answers how many data packets were lost between shards. What nodes do then
+/// depends on when mail comes: results are those of [`run`] only as far as it comes in time.
+///
+/// # Errors
+///
+/// As [`run_over`].
+///
+/// # Panics
+///
+/// If `shard_of` has not an entry for each node.
+pub fn run_apart(
+    config: &Config,
+    shard_of: &[u16],
+    drive: impl FnOnce(&mut [Worker<'_>]) -> Result<u64, Error>,
+) -> Result<Results, Error> {
+    let mut plan = Plan::new(config)?;
+    share_out(&mut plan, shard_of);
+    let mut workers = workers(&plan, shard_of)?;
+    let end = End {
+        at: config.stop,
+        lost_data_packets: drive(&mut workers)?,
+        ..End::default()
+    };
+    let shards = workers.into_iter().map(|worker| worker.finish(end.at));
+    Ok(report::results(&plan, shards.collect(), end))
+}
+
+fn workers<'p>(plan: &'p Plan<'p>, shard_of: &[u16]) -> Result<Vec<Worker<'p>>, Error> {
+    let shards = 1 + shard_of.iter().copied().max().map_or(0, usize::from);
+    let workers = (0..shards).map(|index| Worker::new(plan, shard_of, index));
+    workers.collect()
+}
+
 fn in_turn(
     mut plan: Plan<'_>,
     shard_of: &[u16],
@@ -131,9 +165,7 @@ fn in_turn(
     watch: &mut Watch<'_>,
 ) -> Result<Results, Error> {
     share_out(&mut plan, shard_of);
-    let shards = 1 + shard_of.iter().copied().max().map_or(0, usize::from);
-    let workers = (0..shards).map(|index| Worker::new(&plan, shard_of, index));
-    let mut workers = workers.collect::<Result<Vec<_>, Error>>()?;
+    let mut workers = workers(&plan, shard_of)?;
     let end = windows(&mut workers, post, (plan.config.stop, None), Some(watch))?;
     let shards = workers.into_iter().map(|worker| worker.finish(end.at));
     Ok(report::results(&plan, shards.collect(), end))

@@ -131,6 +131,28 @@ impl<'p> Worker<'p> {
         std::mem::take(&mut self.shard.log.port_series)
     }
 
+    /// When the first of its events is due that is known now.
+    pub fn next(&self) -> Time {
+        self.shard.calendar.earliest()
+    }
+
+    /// Runs everything before `to`, which no packet can precede that has not been received yet. Flows that
+    /// start within two link delays are read, and known to their senders when mail was carried.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if a flow has no way to its receiver.
+    pub fn advance(&mut self, to: Time) -> Result<(), Error> {
+        let to = to.min(self.plan.config.stop);
+        let lookahead = self.plan.lookahead;
+        let known = self.horizon;
+        if to.saturating_add(lookahead) >= known {
+            self.horizon = self.inject(to.saturating_add(lookahead * 2))?;
+        }
+        self.shard.run_window(self.plan, to.min(known));
+        Ok(())
+    }
+
     /// Closes the run, which has come to `at`.
     pub fn finish(self, at: Time) -> ShardEnd {
         self.shard.finish(at, self.plan)

@@ -1,0 +1,452 @@
+//! Packets to frames, and frames to packets.
+
+use unpause_capture::frames::{Described, TCP_PORT, cnm_units, frame, ip_address, queue_pair};
+use unpause_protocols::notification::Notification;
+use unpause_protocols::units::Time;
+use unpause_sim::config::{Config, MIN_FRAME_BYTES, NodeId};
+use unpause_sim::post::{
+    ACK_REQUEST, ALL, CE, CWR, ECE, ECT, GlobalPort, Kind, MEASURE, Packet, Ports,
+};
+use unpause_sim::results::pause_quanta;
+use unpause_sim::traffic::Transport;
+use unpause_wire::{
+    Body, Bth, Cnm, Ecn, Error as FrameError, Ethernet, Flags, Frame, Ipv4, MacAddress, Opcode,
+    Pfc, RoceBody, Syndrome, Tcp,
+};
+
+use crate::directory::{Directory, Flow};
+use crate::refusal::Refusal;
+use crate::trailer::Trailer;
+
+/// Beyond a packet's own bytes, the most that its frame needs: headers are the standard's, not those that the
+/// scenario counts.
+const MOST_BEYOND: usize = 128;
+
+/// Packets to frames, and frames to packets. It knows the fabric and which flows have started, as the ends of
+/// a connection do; everything else it reads from the frame.
+pub struct Codec<'c> {
+    config: &'c Config,
+    ports: Ports,
+    flows: Directory<'c>,
+    /// By port: arrival of the last packet.
+    last: Vec<Time>,
+}
+
+impl<'c> Codec<'c> {
+    /// For the packets of `config`, which the simulator has checked.
+    ///
+    /// # Errors
+    ///
+    /// There is no such traffic.
+    pub fn new(config: &'c Config) -> Result<Self, String> {
+        let ports = Ports::new(&config.fabric);
+        Ok(Self {
+            config,
+            flows: Directory::new(config)?,
+            last: vec![Time::ZERO; ports.transmitters.len()],
+            ports,
+        })
+    }
+
+    /// Ports of all nodes.
+    pub fn ports(&self) -> &Ports {
+        &self.ports
+    }
+
+    /// Bytes of the longest frame with its trailer.
+    pub fn longest(config: &Config) -> usize {
+        config.largest_frame_bytes() as usize + MOST_BEYOND
+    }
+
+    /// Writes the frame of a packet on its way to `port` at the beginning of `out`, which has
+    /// [`Codec::longest`] bytes; gives its length.
+    ///
+    /// # Errors
+    ///
+    /// What does not fit into a header.
+    pub fn encode(
+        &self,
+        port: GlobalPort,
+        packet: &Packet,
+        out: &mut [u8],
+    ) -> Result<usize, FrameError> {
+        let length = frame(&self.describe(port, packet)).build(out)?;
+        let number = match packet.kind {
+            Kind::Ack => packet.seq.wrapping_sub(1),
+            _ => packet.seq,
+        };
+        let flags = packet.bits & unsaid(packet.kind);
+        let trailer = Trailer::new(packet, number, flags);
+        Ok(trailer.write(length, out))
+    }
+
+    fn describe(&self, port: GlobalPort, packet: &Packet) -> Described {
+        let to = &self.ports.transmitters[port as usize];
+        let payload = |header| u32::from(packet.bytes).saturating_sub(header) as u16;
+        let payload_bytes = match packet.kind {
+            Kind::Data => payload(self.config.host.header_bytes),
+            Kind::Segment => payload(self.config.host.tcp.header_bytes),
+            _ => 0,
+        };
+        let pause = || pause_quanta(Time::from_ps(packet.stamp), to.ps_per_byte);
+        Described {
+            kind: packet.kind,
+            priority: packet.priority(),
+            flow: packet.flow,
+            src: number(packet.src),
+            dst: number(packet.dst),
+            node: number(to.peer),
+            // A congestion notification message comes in the name of the receiver.
+            flow_dst: number(packet.src),
+            payload_bytes,
+            seq: packet.seq,
+            ect: packet.is(ECT),
+            ce: packet.is(CE),
+            ack_request: packet.kind == Kind::Data && packet.is(ACK_REQUEST),
+            cwr: packet.kind == Kind::Segment && packet.is(CWR),
+            ece: packet.kind == Kind::TcpAck && packet.is(ECE),
+            source_port: packet.source_port,
+            notification: packet.notification(),
+            pfc: (packet.kind == Kind::Pfc).then(|| (packet.aux as u8, pause())),
+        }
+    }
+
+    /// The packet in what has come at `port`.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not obeyed.
+    pub fn decode(&mut self, port: GlobalPort, bytes: &[u8]) -> Result<Packet, Refusal> {
+        let (frame, trailer) = Trailer::split(bytes).map_err(|refusal| match refusal {
+            // What is wrong with the frame itself says more.
+            Refusal::Foreign => Frame::parse(bytes).map_or_else(Refusal::from, |_| refusal),
+            other => other,
+        })?;
+        let (frame, padding) = Frame::parse(frame)?;
+        if padding.iter().any(|&byte| byte != 0) {
+            return Err(Refusal::Unexpected("padding"));
+        }
+        let packet = match &frame.body {
+            Body::Pause(_) => return Err(Refusal::Unexpected("802.3x PAUSE")),
+            Body::Pfc(pfc) => self.pfc(port, &frame.ethernet, pfc, &trailer)?,
+            Body::Cnm(cnm) => self.cnm(&frame, cnm, &trailer)?,
+            Body::Roce {
+                ip,
+                source_port,
+                bth,
+                body,
+            } => {
+                let udp = (ip, *source_port);
+                self.roce(&frame.ethernet, udp, bth, body, &trailer)?
+            }
+            Body::Tcp { ip, tcp, payload } => {
+                self.tcp(&frame.ethernet, ip, tcp, payload.len(), &trailer)?
+            }
+        };
+        let last = &mut self.last[port as usize];
+        if packet.time <= *last {
+            return Err(Refusal::OutOfOrder);
+        }
+        *last = packet.time;
+        if trailer.flags & !unsaid(packet.kind) != 0 {
+            return Err(Refusal::Unexpected("flag in the trailer"));
+        }
+        Ok(Packet {
+            time: Time::from_ps(trailer.arrival_ps),
+            bits: packet.bits | trailer.flags,
+            ..packet
+        })
+    }
+
+    fn pfc(
+        &self,
+        port: GlobalPort,
+        ethernet: &Ethernet,
+        pfc: &Pfc,
+        trailer: &Trailer,
+    ) -> Result<Packet, Refusal> {
+        let link = &self.ports.transmitters[port as usize];
+        let addresses = (
+            MacAddress::local(number(link.peer)),
+            MacAddress::MAC_CONTROL,
+        );
+        if (ethernet.source, ethernet.destination) != addresses {
+            return Err(Refusal::Pfc("not from the other end of the link"));
+        }
+        if pfc.enabled == 0 {
+            return Err(Refusal::Pfc("about no priority"));
+        }
+        if pfc.enabled & !self.config.switch.lossless != 0 {
+            return Err(Refusal::Pfc("about a priority that is not lossless"));
+        }
+        let quanta = pause_quanta(Time::from_ps(trailer.stamp), link.ps_per_byte);
+        let stated = (0..8).map(|priority| match pfc.enabled >> priority & 1 {
+            1 => quanta,
+            _ => 0,
+        });
+        if !stated.eq(pfc.quanta) {
+            return Err(Refusal::Pfc("nonsense quanta"));
+        }
+        Ok(Packet {
+            time: Time::from_ps(trailer.arrival_ps),
+            stamp: trailer.stamp,
+            aux: u32::from(pfc.enabled),
+            ..Packet::new(Kind::Pfc, 7, 0, Kind::Pfc.control_bytes())
+        })
+    }
+
+    fn cnm(
+        &mut self,
+        frame: &Frame<'_>,
+        cnm: &Cnm<'_>,
+        trailer: &Trailer,
+    ) -> Result<Packet, Refusal> {
+        let flow = self.flow(trailer, None)?;
+        let (ethernet, tag) = (&frame.ethernet, frame.ethernet.tag.unwrap_or_default());
+        // To the source of what was sampled: data, or TCP's acknowledgement of them.
+        let (src, dst) = match ethernet.source == MacAddress::local(number(flow.dst)) {
+            true => (flow.dst, flow.src),
+            false => (flow.src, flow.dst),
+        };
+        stations(ethernet, src, dst, trailer.flow)?;
+        if frame.cn_tag.map(|tag| tag.flow) != Some(trailer.flow as u16) {
+            return Err(not_of_flow(trailer, "CN-TAG"));
+        }
+        let packet = Packet {
+            aux: u32::from(cnm.feedback),
+            ..packet(
+                Kind::Cnm,
+                tag.priority,
+                0,
+                Kind::Cnm.control_bytes(),
+                trailer,
+            )
+        };
+        // Headers count both in units of 64 octets, which must be those of the trailer's bytes.
+        if let Some(Notification::Qcn(exact)) = packet.notification()
+            && (cnm_units(exact.q_offset), cnm_units(exact.q_delta))
+                != (cnm.queue_offset, cnm.queue_delta)
+        {
+            return Err(Refusal::Unexpected("offset or delta of a CNM"));
+        }
+        Ok(Packet {
+            src,
+            dst,
+            source_port: flow.source_port,
+            ..packet
+        })
+    }
+
+    fn roce(
+        &mut self,
+        ethernet: &Ethernet,
+        (ip, source_port): (&Ipv4, u16),
+        bth: &Bth,
+        body: &RoceBody<'_>,
+        trailer: &Trailer,
+    ) -> Result<Packet, Refusal> {
+        let flow = self.flow(trailer, Some(Transport::Roce))?;
+        if bth.destination_qp != queue_pair(trailer.flow) {
+            return Err(not_of_flow(trailer, "queue pair"));
+        }
+        if source_port != flow.source_port {
+            return Err(not_of_flow(trailer, "source port"));
+        }
+        let number = u32::from(trailer.number) << 24 | bth.psn;
+        let (kind, seq, aux, bytes) = match *body {
+            RoceBody::Data { opcode, payload } => {
+                let sent = match number {
+                    0 => Opcode::SEND_FIRST,
+                    _ => Opcode::SEND_MIDDLE,
+                };
+                if opcode != sent {
+                    return Err(Refusal::Unexpected("opcode"));
+                }
+                let bytes = frame_bytes(payload.len(), self.config.host.header_bytes)?;
+                (Kind::Data, number, trailer.aux, bytes)
+            }
+            RoceBody::Ack(aeth) => {
+                let (kind, seq) = match aeth.syndrome {
+                    Syndrome::Ack { .. } => (Kind::Ack, number.wrapping_add(1)),
+                    Syndrome::SEQUENCE_ERROR => (Kind::Nak, number),
+                    _ => return Err(Refusal::Unexpected("syndrome")),
+                };
+                (kind, seq, trailer.aux, kind.control_bytes())
+            }
+            RoceBody::Cnp(reserved) => {
+                let kind = match (bth.becn, ip.ecn) {
+                    (true, Ecn::NotEct) => Kind::Cnp,
+                    (true, Ecn::Ce) => Kind::PcnDecrease,
+                    (false, Ecn::NotEct) => Kind::PcnIncrease,
+                    _ => return Err(Refusal::Unexpected("BECN and ECN of a CNP")),
+                };
+                (kind, number, reserved.rec_rate(), kind.control_bytes())
+            }
+        };
+        let ends = match kind {
+            Kind::Data => (flow.src, flow.dst),
+            _ => (flow.dst, flow.src),
+        };
+        let flags = match kind {
+            // The mark is what it says, not what a switch did.
+            Kind::PcnDecrease => 0,
+            _ => ecn(ip)?,
+        };
+        let flags = flags | if bth.ack_request { ACK_REQUEST } else { 0 };
+        addressed(ethernet, ip, ends, trailer.flow)?;
+        let packet = packet(kind, priority(ip)?, flags, bytes, trailer);
+        Ok(Packet {
+            seq,
+            aux,
+            src: ends.0,
+            dst: ends.1,
+            source_port,
+            ..packet
+        })
+    }
+
+    fn tcp(
+        &mut self,
+        ethernet: &Ethernet,
+        ip: &Ipv4,
+        tcp: &Tcp,
+        payload: usize,
+        trailer: &Trailer,
+    ) -> Result<Packet, Refusal> {
+        let flow = self.flow(trailer, Some(Transport::Tcp))?;
+        let forward = ip.source == ip_address(number(flow.src));
+        let (ends, ports) = match forward {
+            true => ((flow.src, flow.dst), (flow.source_port, TCP_PORT)),
+            false => ((flow.dst, flow.src), (TCP_PORT, flow.source_port)),
+        };
+        addressed(ethernet, ip, ends, trailer.flow)?;
+        if (tcp.source_port, tcp.destination_port) != ports {
+            return Err(not_of_flow(trailer, "ports"));
+        }
+        let header = self.config.host.tcp.header_bytes;
+        let kind = match (forward, tcp.flags.has(Flags::SYN)) {
+            (true, true) => Kind::Syn,
+            (false, true) => Kind::SynAck,
+            (true, false) => Kind::Segment,
+            (false, false) => Kind::TcpAck,
+        };
+        if payload > 0 && kind != Kind::Segment {
+            return Err(Refusal::Unexpected("data in a segment without"));
+        }
+        let seq = match kind {
+            Kind::Segment => tcp.sequence.wrapping_sub(1),
+            Kind::TcpAck => tcp.acknowledgement.wrapping_sub(1),
+            _ => 0,
+        };
+        let flag = |flag: Flags, bit| if tcp.flags.has(flag) { bit } else { 0 };
+        let flags = match kind {
+            Kind::Segment => flag(Flags::CWR, CWR),
+            Kind::TcpAck => flag(Flags::ECE, ECE),
+            _ => 0,
+        };
+        let bytes = frame_bytes(payload, header)?;
+        Ok(Packet {
+            seq,
+            src: ends.0,
+            dst: ends.1,
+            source_port: flow.source_port,
+            ..packet(kind, priority(ip)?, flags | ecn(ip)?, bytes, trailer)
+        })
+    }
+
+    /// The flow that a frame names, which is one of `transport`, if that is given.
+    fn flow(&mut self, trailer: &Trailer, transport: Option<Transport>) -> Result<Flow, Refusal> {
+        let now = Time::from_ps(trailer.arrival_ps);
+        let flow = self.flows.get(trailer.flow, now);
+        let flow = flow.ok_or(Refusal::UnknownFlow(trailer.flow))?;
+        if transport.is_some_and(|it| it != flow.transport) {
+            return Err(not_of_flow(trailer, "transport"));
+        }
+        Ok(flow)
+    }
+}
+
+/// Nodes are numbered from 1 in addresses.
+fn number(node: NodeId) -> u32 {
+    node + 1
+}
+
+/// Bits of a packet that no header says.
+fn unsaid(kind: Kind) -> u8 {
+    match kind {
+        Kind::Data | Kind::Ack | Kind::Nak => MEASURE,
+        Kind::TcpAck => ALL,
+        _ => 0,
+    }
+}
+
+/// A packet with what the trailer says of any.
+fn packet(kind: Kind, priority: u8, flags: u8, bytes: u16, trailer: &Trailer) -> Packet {
+    Packet {
+        time: Time::from_ps(trailer.arrival_ps),
+        stamp: trailer.stamp,
+        flow: trailer.flow,
+        slot: trailer.slot,
+        aux: trailer.aux,
+        ..Packet::new(kind, priority, flags, bytes)
+    }
+}
+
+fn not_of_flow(trailer: &Trailer, what: &'static str) -> Refusal {
+    Refusal::NotOfFlow {
+        flow: trailer.flow,
+        what,
+    }
+}
+
+/// Bytes of a packet with so much payload, as the scenario counts them.
+fn frame_bytes(payload: usize, header: u32) -> Result<u16, Refusal> {
+    let bytes = (payload as u32 + header).max(MIN_FRAME_BYTES);
+    u16::try_from(bytes).map_err(|_| Refusal::Unexpected("length"))
+}
+
+fn priority(ip: &Ipv4) -> Result<u8, Refusal> {
+    match ip.dscp.value() & 7 {
+        0 => Ok(ip.dscp.class()),
+        _ => Err(Refusal::Unexpected("DSCP")),
+    }
+}
+
+fn ecn(ip: &Ipv4) -> Result<u8, Refusal> {
+    match ip.ecn {
+        Ecn::NotEct => Ok(0),
+        Ecn::Ect0 => Ok(ECT),
+        Ecn::Ce => Ok(ECT | CE),
+        Ecn::Ect1 => Err(Refusal::Unexpected("ECT(1)")),
+    }
+}
+
+/// Checks that a frame goes from `src` to `dst`.
+fn stations(ethernet: &Ethernet, src: NodeId, dst: NodeId, flow: u32) -> Result<(), Refusal> {
+    let (source, destination) = (number(src), number(dst));
+    let ends = (MacAddress::local(source), MacAddress::local(destination));
+    match (ethernet.source, ethernet.destination) == ends {
+        true => Ok(()),
+        false => Err(Refusal::NotOfFlow {
+            flow,
+            what: "MAC addresses",
+        }),
+    }
+}
+
+fn addressed(
+    ethernet: &Ethernet,
+    ip: &Ipv4,
+    (src, dst): (NodeId, NodeId),
+    flow: u32,
+) -> Result<(), Refusal> {
+    stations(ethernet, src, dst, flow)?;
+    let ends = (ip_address(number(src)), ip_address(number(dst)));
+    match (ip.source, ip.destination) == ends {
+        true => Ok(()),
+        false => Err(Refusal::NotOfFlow {
+            flow,
+            what: "IP addresses",
+        }),
+    }
+}

@@ -1,0 +1,138 @@
+//! Which nodes are apart, and so which links are wires.
+
+use unpause_sim::config::{Fabric, NodeId, SwitchModel};
+
+/// Nodes in a share of their own at most: each is a network namespace.
+const MOST_SHARES: usize = 1024;
+
+/// Why nodes cannot be taken apart.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SplitError {
+    /// A CIOQ fabric is one node.
+    #[error("a CIOQ fabric is one node: what crosses it never leaves the simulator")]
+    Cioq,
+    /// Link `link` has the same nodes at both ends by another way.
+    #[error(
+        "link {link} alone takes nothing apart: its ends are joined by links that are not named"
+    )]
+    Joined {
+        /// Index of the link.
+        link: usize,
+    },
+    /// More network namespaces than make sense.
+    #[error("{found} shares of nodes, more than {MOST_SHARES}")]
+    TooMany {
+        /// Shares.
+        found: usize,
+    },
+}
+
+/// Which share each node is in; links between shares are wires.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// By node.
+    pub share_of: Vec<u16>,
+    /// How many shares there are.
+    pub shares: usize,
+    /// Indices of the links that are wires.
+    pub wires: Vec<usize>,
+}
+
+impl Split {
+    /// Every link is a wire, or those that `named` names by their index.
+    ///
+    /// # Errors
+    ///
+    /// [`SplitError`].
+    pub fn new(
+        fabric: &Fabric,
+        model: &SwitchModel,
+        named: Option<&[usize]>,
+    ) -> Result<Self, SplitError> {
+        if matches!(model, SwitchModel::Cioq(_)) {
+            return Err(SplitError::Cioq);
+        }
+        let mut root: Vec<NodeId> = (0..fabric.nodes.len() as NodeId).collect();
+        if let Some(named) = named {
+            for (index, link) in fabric.links.iter().enumerate() {
+                if !named.contains(&index) {
+                    let (a, b) = (find(&mut root, link.a), find(&mut root, link.b));
+                    root[a as usize] = b;
+                }
+            }
+        }
+        let mut numbers = vec![None; root.len()];
+        let mut shares = 0;
+        let mut share_of = Vec::with_capacity(root.len());
+        for node in 0..root.len() as NodeId {
+            let at = find(&mut root, node) as usize;
+            let share = *numbers[at].get_or_insert_with(|| {
+                shares += 1;
+                shares - 1
+            });
+            share_of.push(share as u16);
+        }
+        if shares > MOST_SHARES {
+            return Err(SplitError::TooMany { found: shares });
+        }
+        let apart = |index: &usize| {
+            let link = &fabric.links[*index];
+            share_of[link.a as usize] != share_of[link.b as usize]
+        };
+        let wires: Vec<usize> = (0..fabric.links.len()).filter(apart).collect();
+        if let Some(&link) = named.and_then(|named| named.iter().find(|it| !wires.contains(it))) {
+            return Err(SplitError::Joined { link });
+        }
+        Ok(Self {
+            share_of,
+            shares,
+            wires,
+        })
+    }
+}
+
+fn find(root: &mut [NodeId], mut node: NodeId) -> NodeId {
+    while root[node as usize] != node {
+        root[node as usize] = root[root[node as usize] as usize];
+        node = root[node as usize];
+    }
+    node
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unpause_protocols::units::{Rate, Time};
+    use unpause_sim::config::{Link, NodeKind};
+
+    /// H0 and H1 at S2, H3 at S4, and two links between the switches.
+    fn fabric() -> Fabric {
+        let link = |a, b| Link {
+            a,
+            b,
+            rate: Rate::from_gbps(10),
+            delay: Time::from_us(1),
+        };
+        use NodeKind::{Host, Switch};
+        Fabric {
+            nodes: vec![Host, Host, Switch, Host, Switch],
+            links: vec![link(0, 2), link(1, 2), link(3, 4), link(2, 4), link(2, 4)],
+            framing_bytes: 20,
+        }
+    }
+
+    fn split(named: Option<&[usize]>) -> Result<Split, SplitError> {
+        Split::new(&fabric(), &SwitchModel::SharedBuffer, named)
+    }
+
+    #[test]
+    fn all_links_or_those_named_are_wires() {
+        let all = split(None).expect("it can be split");
+        assert_eq!((all.shares, all.wires.len()), (5, 5));
+        let one = split(Some(&[0])).expect("it can be split");
+        assert_eq!((one.share_of, one.wires), (vec![0, 1, 1, 1, 1], vec![0]));
+        let both = split(Some(&[3, 4])).expect("it can be split");
+        assert_eq!(both.share_of, [0, 0, 0, 1, 1]);
+        assert_eq!(split(Some(&[3])), Err(SplitError::Joined { link: 3 }));
+    }
+}
