@@ -98,6 +98,9 @@ fn states_of_another_kind() {
         );
         assert_eq!(unpause_congestion_control_allowance(state, out), Ok);
         assert_eq!(allowance.assume_init_ref().rate_bps, rate);
+        // A state of one kind is none of another.
+        let other = state.cast::<unpause_congestion_point>();
+        assert_eq!(unpause_congestion_point_on_pause(other, 0), NotCreated);
         let wrong = unpause_notification {
             kind: 5,
             rec_rate: 0,
