@@ -20,6 +20,7 @@ mod suggest;
 mod target;
 mod testbed;
 mod text;
+mod values;
 mod warnings;
 
 use std::ffi::OsString;

@@ -238,16 +238,17 @@ mod veth {
         panic!("it has made no namespaces");
     }
 
-    /// What of these namespaces any process still has.
-    fn left(of: &BTreeSet<String>) -> usize {
+    /// The processes that have any of these namespaces.
+    fn holders(of: &BTreeSet<String>) -> BTreeSet<u32> {
         let all = fs::read_dir("/proc").unwrap().flatten();
         let processes = all.filter_map(|it| it.file_name().to_str()?.parse().ok());
-        let held = processes.flat_map(|process: u32| {
+        let holds = |process: &u32| {
             let own = fs::read_link(format!("/proc/{process}/ns/net")).ok();
             let own = own.and_then(|link| link.to_str().map(str::to_owned));
-            namespaces(process).into_iter().chain(own)
-        });
-        held.filter(|name| of.contains(name)).count()
+            let mut held = namespaces(*process).into_iter().chain(own);
+            held.any(|name| of.contains(&name))
+        };
+        processes.filter(holds).collect()
     }
 
     #[test]
@@ -257,15 +258,16 @@ mod veth {
             let Some((mut child, made)) = running(place.path()) else {
                 return;
             };
-            assert!(left(&made) >= made.len(), "{signal}");
+            let before = holders(&made);
+            assert!(before.contains(&child.id()), "{signal}");
             let process = child.id().to_string();
             let sent = Command::new("kill").args(["-s", signal, &process]).status();
             assert!(sent.unwrap().success());
             child.wait().unwrap();
-            // An `ip` that was making links ends when it has.
+            // An `ip` that was making links ends when it has. Numbers are given to others afterwards.
             let gone = (0..100).any(|_| {
                 std::thread::sleep(Duration::from_millis(50));
-                left(&made) == 0
+                holders(&made).is_disjoint(&before)
             });
             assert!(gone, "{signal}");
             assert!(
