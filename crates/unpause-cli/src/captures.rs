@@ -10,7 +10,8 @@ use unpause_capture::{Error as CaptureError, read_flows, write_flow_file, write_
 use unpause_scenario::{Error, Saved, Summary};
 
 use crate::args::{Export, ImportPcap};
-use crate::{show, target};
+use crate::output::show;
+use crate::target;
 
 /// Hosts named in what `import` shows; a capture may have thousands.
 const SHOWN_HOSTS: usize = 16;

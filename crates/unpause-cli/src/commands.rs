@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use unpause_scenario::{Cost, Error, Options, Saved, Scenario, Summary, costs, write_csv};
 
 use crate::args::{Compare, Export, Open, Validate};
-use crate::{Errors, complaint, cost, files, show, show_json, target, text, warnings};
+use crate::output::{Errors, show, show_json};
+use crate::{complaint, cost, files, target, text, warnings};
 
 /// `unpause validate`
 pub fn validate(args: &Validate) -> Result<u8, Errors> {

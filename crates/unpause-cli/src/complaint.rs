@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use unpause_scenario::Error;
 
 use crate::args::Form;
-use crate::{interrupt, printable, show_json};
+use crate::interrupt;
+use crate::output::{printable, show_json};
 
 /// Tells errors; answers the exit code.
 pub fn explain(errors: &[Error], form: Form) -> u8 {

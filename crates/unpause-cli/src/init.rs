@@ -5,7 +5,8 @@ use std::io::Write;
 use unpause_scenario::Error;
 
 use crate::args::Init;
-use crate::{show, target};
+use crate::output::show;
+use crate::target;
 
 /// The scenario; a test checks and runs it.
 pub const SCENARIO: &str = include_str!("init.toml");

@@ -13,6 +13,7 @@ mod files;
 mod init;
 mod interrupt;
 mod listing;
+mod output;
 mod progress;
 mod report;
 mod run;
@@ -31,7 +32,8 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser};
 use unpause_scenario::Error;
 
-use args::{Args, Command, Form, Import, Say, Suggest};
+use args::{Args, Command, Form, Import, Suggest};
+use output::{Errors, show, show_json};
 
 pub use report::{Missing, Package};
 
@@ -76,9 +78,6 @@ fn suggest_command(error: &mut clap::Error) {
         error.insert(ContextKind::SuggestedSubcommand, names);
     }
 }
-
-/// Everything that was wrong.
-type Errors = Vec<Error>;
 
 /// In which form the command's errors are told.
 fn form_of(command: &Command) -> Form {
@@ -163,34 +162,4 @@ fn manual() -> Result<(), Error> {
     render().map_err(|error| Error::io("write", Path::new("standard output"), error))?;
     show(&String::from_utf8_lossy(&text));
     Ok(())
-}
-
-/// Writes to standard output. A reader that has gone away is not an error.
-fn show(text: &str) {
-    let _ = std::io::stdout().write_all(printable(text).as_bytes());
-}
-
-/// Text of files on a terminal: what would move its cursor is replaced.
-fn printable(text: &str) -> String {
-    let odd = |c: char| c.is_control() && c != '\n' && c != '\t';
-    text.replace(odd, "\u{fffd}")
-}
-
-/// Writes a value as JSON to standard output.
-fn show_json(value: &serde_json::Value) {
-    let text = serde_json::to_string_pretty(value).expect("a value is plain data");
-    show(&(text + "\n"));
-}
-
-impl Say {
-    fn is_json(self) -> bool {
-        self.output == Form::Json
-    }
-
-    /// Writes for people, unless they want JSON or nothing.
-    fn tell(self, text: &str) {
-        if !self.quiet && !self.is_json() {
-            show(text);
-        }
-    }
 }

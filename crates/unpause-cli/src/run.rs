@@ -9,9 +9,10 @@ use unpause_scenario::{
 };
 
 use crate::args::{Run, Say};
+use crate::output::{Errors, show_json};
 use crate::progress::Bars;
 use crate::report::Package;
-use crate::{Errors, complaint, cost, files, interrupt, report, show_json, target, text, warnings};
+use crate::{complaint, cost, files, interrupt, report, target, text, warnings};
 
 /// Runs scenarios one after the other. Answers the exit code.
 pub fn run(args: &Run, package: &dyn Package) -> Result<u8, Errors> {

@@ -17,9 +17,10 @@ use unpause_testbed::{Lateness, WallClock};
 use unpause_testbed::{LockStep, Medium, Memory, Split, SplitError, Tally};
 
 use crate::args::{Links, Testbed};
+use crate::output::{Errors, show_json};
 use crate::progress::Bars;
 use crate::report::Package;
-use crate::{Errors, files, interrupt, report, run, show_json, target};
+use crate::{files, interrupt, report, run, target};
 
 /// Links named in a message; a fabric may have thousands.
 const SHOWN_LINKS: usize = 12;

@@ -13,7 +13,7 @@ use unpause_scenario::Error;
 use super::sequence::{Event, Record, read};
 use super::tape::Place;
 use crate::args::DataplaneAccuracy;
-use crate::show;
+use crate::output::show;
 
 /// `pst_interval` in ticks: the paper's settings lie between 146 (150 us) and 234 (240 us), its Figure 6 at 1000.
 const INTERVALS: [u32; 14] = [

@@ -14,7 +14,7 @@ use unpause_protocols::units::Time;
 use unpause_scenario::{Error, Run, Scenario};
 
 use crate::args::{Dataplane, DataplaneBuild, DataplaneRandom, DataplaneRecord};
-use crate::show;
+use crate::output::show;
 use mistake::wrong;
 use program::Program;
 

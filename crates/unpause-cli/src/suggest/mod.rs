@@ -9,7 +9,8 @@ use std::io::Write;
 use unpause_scenario::Error;
 
 use crate::args::SuggestEcn;
-use crate::{show, target};
+use crate::output::show;
+use crate::target;
 use rtts::{Rtts, wrong};
 use thresholds::Setting;
 
