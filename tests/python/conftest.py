@@ -239,3 +239,17 @@ def pcn_f2() -> Callable[[], Builder]:
         return made
 
     return make
+
+
+def sweep(builder: Builder) -> Builder:
+    """PFC with two limits of F1, and S1 that stops S0 twenty times a millisecond."""
+    for limit in (20.0, 5.0):
+        run = builder.run("PFC", f1_limit_gbps=limit)
+        time = np.arange(1, 201) * 0.05
+        for name in ("F0", "F1"):
+            builder.flow(run, name)
+            builder.flow_rates(run, name, time, np.full(200, 5.0))
+        builder.port_samples(run, "S1->S0", time, pause_per_ms=20.0)
+    builder.swept = ["f1_limit_gbps"]
+    builder.source = 'title = "F5"\n[report]\nfigures = ["pcn-f5"]\nclaims = ["PCN-F5"]\n'
+    return builder
