@@ -1,6 +1,6 @@
 //! Configurations of shipped scenarios, run by the simulator and over frames.
 
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -1,5 +1,6 @@
 //! TCP connections, packet by packet and by the laws of the literature.
 
+mod congestion_transcripts;
 mod laws;
 mod losses;
 mod mixed;
@@ -25,6 +26,14 @@ pub fn params() -> newreno::Params {
         max_burst: None,
         grow_only_if_limiting: true,
         ..newreno::Params::default()
+    }
+}
+
+/// The same, from so many segments on.
+pub fn window(initial_window: u32) -> newreno::Params {
+    newreno::Params {
+        initial_window,
+        ..params()
     }
 }
 
