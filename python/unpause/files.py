@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 from unpause import schema
 from unpause.errors import ResultError
 
-_BATCH = 1 << 16
+#: Rows of a table that are read at once.
+BATCH = 1 << 16
 
 
 class TableFiles(Mapping[str, pa.Table]):
@@ -71,20 +72,30 @@ class TableFiles(Mapping[str, pa.Table]):
 
         Strings are dictionary-encoded.
         """
+        batches = list(self.batches_of_run(name, run, columns))
+        if batches:
+            return pa.Table.from_batches(batches)
+        with self._open(name) as file:
+            return file.schema_arrow.empty_table().select(columns)
+
+    def batches_of_run(
+        self, name: str, run: int, columns: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of :meth:`of_run`, so many at a time; none is empty."""
         wanted = ["run", *columns]
         with self._open(name, schema.strings(name, columns)) as file:
-            groups = [g for g in range(file.num_row_groups) if _may_hold(file, g, run)]
-            batches = []
             try:
-                for batch in file.iter_batches(_BATCH, groups, wanted, use_threads=False):
-                    ours = batch.filter(pc.equal(batch.column("run"), run))
-                    if ours.num_rows:
-                        batches.append(ours)
-                none = file.schema_arrow.empty_table().select(wanted)
+                for group in range(file.num_row_groups):
+                    runs = _runs(file, group)
+                    if runs is not None and not runs[0] <= run <= runs[1]:
+                        continue
+                    for batch in file.iter_batches(BATCH, [group], wanted, use_threads=False):
+                        if runs != (run, run):
+                            batch = batch.filter(pc.equal(batch.column("run"), run))
+                        if batch.num_rows:
+                            yield batch.select(list(columns))
             except (pa.ArrowException, OSError) as error:
                 raise _unreadable(self._files[name], error) from error
-        table = pa.Table.from_batches(batches) if batches else none
-        return table.drop_columns(["run"])
 
     def _open(self, name: str, strings: Sequence[str] = ()) -> pq.ParquetFile:
         file = self._files[name]
@@ -100,12 +111,12 @@ class TableFiles(Mapping[str, pa.Table]):
             raise _unreadable(file, error) from error
 
 
-def _may_hold(file: pq.ParquetFile, group: int, run: int) -> bool:
-    """Whether a row group may hold rows of a run, by its statistics; column 0 is `run`."""
+def _runs(file: pq.ParquetFile, group: int) -> tuple[int, int] | None:
+    """The first and the last run in a row group, if its statistics say so; column 0 is `run`."""
     statistics = file.metadata.row_group(group).column(0).statistics
     if statistics is None or not statistics.has_min_max:
-        return True
-    return statistics.min <= run <= statistics.max
+        return None
+    return statistics.min, statistics.max
 
 
 def _check_digest(file: Path, digests: Mapping[str, str]) -> None:

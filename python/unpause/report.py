@@ -1,10 +1,10 @@
 """The report of a result directory: sentences, figures, claims and tables in one offline file.
 
 ``python -m unpause.report DIR`` draws the figures, judges the claims, writes ``report.html``,
-``figures/*.png``, ``figures/*.svg``, ``claims.json`` and ``claims.parquet`` into DIR, and
-``report.json`` with their names, and prints what each scheme came to; with ``--claims`` it prints
-the claims. Of the directory of a sweep it writes ``report.html``, ``figures/sweep.*`` and
-``sweep.csv``.
+``figures/*.svg``, ``claims.json`` and ``claims.parquet`` into DIR, and ``report.json`` with their
+names, and prints what each scheme came to; with ``--claims`` it prints the claims. The first figure
+and those that the scenario names are written as PNG, too; with ``--png`` all are. Of the directory
+of a sweep it writes ``report.html``, ``figures/sweep.*`` and ``sweep.csv``.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -34,6 +35,9 @@ from unpause.result import Result, ResultError, load
 from unpause.summary import by_priority, summarise
 from unpause.verdicts import counts_text
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 _LARGEST_SVG = 1_500_000  # bytes; larger drawings are embedded as PNG
 
 
@@ -45,6 +49,7 @@ class Report:
         path: The HTML file.
         claims: Verdicts, in the order of the claims file.
         drawn: Names of the figures drawn.
+        files: Their files, relative to the result directory.
         skipped: Names of figures with nothing to show, and why.
         problems: What could not be done at all, one sentence each.
         sentences: Scheme and what it came to.
@@ -54,6 +59,7 @@ class Report:
     path: Path
     claims: list[Claim] = field(default_factory=list)
     drawn: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     sentences: list[tuple[str, str]] = field(default_factory=list)
@@ -67,8 +73,12 @@ class _Picture:
     uri: str
 
 
-def build(directory: str | Path) -> Report:
+def build(directory: str | Path, *, png: bool = False) -> Report:
     """Write the report of a result directory.
+
+    Args:
+        directory: The result directory.
+        png: Whether all figures are written as PNG, too, not only the first and the scenario's.
 
     Raises:
         ResultError: `directory` holds no complete result.
@@ -84,8 +94,9 @@ def build(directory: str | Path) -> Report:
     verdicts.write(report.claims, path)
     report.sentences = sentences.of_result(result)
     report.notices = notices.of_result(result)
-    names = [*dict.fromkeys([*wanted.get("figures", []), *figures.GENERIC])]
-    pictures = _draw(result, names, report)
+    own = wanted.get("figures", [])
+    names = [*dict.fromkeys([*own, *figures.GENERIC])]
+    pictures = _draw(result, names, report, names if png else own)
     runs = grouped.Runs.of_result(result)
     html = (
         _environment()
@@ -110,8 +121,7 @@ def build(directory: str | Path) -> Report:
 
 def _note_files(report: Report) -> None:
     """Says which files are the report's: they go when another result takes this one's place."""
-    figures = [f"figures/{name}.{kind}" for name in report.drawn for kind in ("png", "svg")]
-    names = [report.path.name, "report.json", "claims.json", "claims.parquet", *figures]
+    names = [report.path.name, "report.json", "claims.json", "claims.parquet", *report.files]
     _write(report.path.with_name("report.json"), json.dumps({"files": names}, indent=2) + "\n")
 
 
@@ -122,7 +132,10 @@ def _write(path: Path, text: str) -> None:
     os.replace(unfinished, path)
 
 
-def _draw(result: Result, names: Sequence[str], report: Report) -> list[_Picture]:
+def _draw(
+    result: Result, names: Sequence[str], report: Report, as_png: Sequence[str]
+) -> list[_Picture]:
+    """Draws `names`, the first of them and `as_png` as PNG, too."""
     assert result.directory is not None
     folder = result.directory / "figures"
     folder.mkdir(exist_ok=True)
@@ -138,11 +151,26 @@ def _draw(result: Result, names: Sequence[str], report: Report) -> list[_Picture
             except KeyError as error:
                 report.problems.append(f"Figure not drawn: {error.args[0]}.")
                 continue
-            png, svg = figures.save(figure, folder, name)
-            report.drawn.append(name)
-            pictures.append(_Picture(name, figures.FIGURES[name].title, _data_uri(png, svg)))
+            wanted = not report.drawn or name in as_png
+            pictures.append(_save(figure, folder, name, report, png=wanted))
     _progress("")
     return pictures
+
+
+def _save(figure: Figure, folder: Path, name: str, report: Report, *, png: bool) -> _Picture:
+    """Writes a figure's files, and embeds it: as PNG if the SVG is too large."""
+    svg = figures.save(figure, folder, name, png=png)
+    small = svg.stat().st_size <= _LARGEST_SVG
+    as_png = svg.with_suffix(".png")
+    if not png and small:
+        as_png.unlink(missing_ok=True)  # of an earlier report
+    elif not png:
+        figures.save_png(figure, svg)
+    report.drawn.append(name)
+    report.files += [f"figures/{file.name}" for file in (svg, as_png) if file.exists()]
+    kind = "image/svg+xml" if small else "image/png"
+    data = base64.b64encode((svg if small else as_png).read_bytes()).decode()
+    return _Picture(name, figures.FIGURES[name].title, f"data:{kind};base64,{data}")
 
 
 @contextmanager
@@ -166,14 +194,6 @@ def _progress(text: str) -> None:
     if sys.stderr is not None and sys.stderr.isatty():
         sys.stderr.write(f"\r\x1b[2K{text[: textual.width() - 1]}")
         sys.stderr.flush()
-
-
-def _data_uri(png: Path, svg: Path) -> str:
-    if svg.stat().st_size <= _LARGEST_SVG:
-        kind, data = "image/svg+xml", svg.read_bytes()
-    else:
-        kind, data = "image/png", png.read_bytes()
-    return f"data:{kind};base64,{base64.b64encode(data).decode()}"
 
 
 def _environment() -> Environment:
@@ -236,6 +256,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("directory", help="a directory of `unpause run` or `unpause sweep`")
     parser.add_argument("--claims", action="store_true", help="show the claims, one by one")
+    parser.add_argument("--png", action="store_true", help="write all figures as PNG, too")
     parser.add_argument("--width", type=int, help="columns of what is printed")
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
     options = parser.parse_args(arguments)
@@ -245,7 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if grouped.is_sweep(Path(options.directory)):
             built = build_sweep(options.directory)
         else:
-            built = build(options.directory)
+            built = build(options.directory, png=options.png)
     except OSError as error:
         # A full disk has no name of its own.
         where = "" if error.filename else f"{options.directory}: "
@@ -301,9 +322,7 @@ def build_sweep(directory: str | Path) -> Report:
             with style():
                 figure = draw_runs(runs)
             (path / "figures").mkdir(exist_ok=True)
-            png, svg = figures.save(figure, path / "figures", "sweep")
-            report.drawn.append("sweep")
-            pictures.append(_Picture("sweep", figures.FIGURES["sweep"].title, _data_uri(png, svg)))
+            pictures.append(_save(figure, path / "figures", "sweep", report, png=True))
         except figures.NothingToDraw as error:
             report.skipped[figures.FIGURES["sweep"].title] = str(error)
     failed = [f"{label}: {why}" for label, why in (about.get("failed") or {}).items()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from unpause import schema, schemes
 from unpause.errors import ResultError, ScenarioError
-from unpause.files import TableFiles
+from unpause.files import BATCH, TableFiles
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -213,6 +213,13 @@ class Run:
         if isinstance(tables, TableFiles) and not tables.is_read(name):
             return tables.of_run(name, self.run, columns)
         return self.table(name).select(list(columns))
+
+    def batches(self, name: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows of :meth:`columns`, some at a time: a large file is never whole in memory."""
+        tables = self.result.tables
+        if isinstance(tables, TableFiles) and not tables.is_read(name):
+            return tables.batches_of_run(name, self.run, columns)
+        return iter(self.table(name).select(list(columns)).to_batches(max_chunksize=BATCH))
 
 
 def load(directory: str | Path) -> Result:

@@ -7,7 +7,7 @@ S0, which stops S0's egress toward S1: it counts in the row (node S1, peer S0) o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,9 +55,10 @@ def ends(link: str) -> tuple[str, str]:
     return node.strip(), peer.strip()
 
 
-def column(table: pa.Table, name: str) -> np.ndarray:
+def column(table: pa.Table | pa.RecordBatch, name: str) -> np.ndarray:
     """A column as float64, missing values as NaN."""
-    return np.asarray(pc.cast(table.column(name), pa.float64(), safe=False).to_numpy())
+    values = pc.cast(table.column(name), pa.float64(), safe=False)
+    return np.asarray(values.to_numpy(zero_copy_only=False))
 
 
 def flow_starts_ns(run: Run, traffic: str) -> np.ndarray:
@@ -70,8 +71,8 @@ def flow_starts_ns(run: Run, traffic: str) -> np.ndarray:
 
 def recorded(run: Run) -> list[str]:
     """Names of the traffic entries whose flows were recorded, in order of flow."""
-    table = run.table("flow_series")
-    return list(dict.fromkeys(table.column("traffic").to_pylist())) if table.num_rows else []
+    table = run.columns("flow_series", ["traffic"])
+    return pc.unique(table.column("traffic")).to_pylist() if table.num_rows else []
 
 
 def flow(run: Run, traffic: str) -> FlowSeries:
@@ -101,46 +102,6 @@ def port(run: Run, link: str) -> PortSeries:
     return found
 
 
-def probed(run: Run) -> list[str]:
-    """Links of the probed ports, as the scenario lists them, else by name."""
-    found = drawn(run)
-    asked = run.result.scenario.get("probes", {}).get("ports", [])
-    listed = [p for p in asked if p in found]
-    return listed + sorted(set(found) - set(listed))
-
-
-#: A line in a drawing has no more samples than this.
-DRAWN = 900
-
-
-def drawn(run: Run) -> dict[str, PortSeries]:
-    """By link the probed ports, each with at most about :data:`DRAWN` samples.
-
-    Those kept are samples as they were taken, the longest and the shortest queue of each stretch
-    among them: a line through them covers the same pixels. They stay in memory; whole series of
-    long runs do not.
-    """
-    cache = run.result.__dict__.setdefault("_drawn_ports", {})
-    if run.run not in cache:
-        cache[run.run] = _grouped(run, _covering)
-    return cache[run.run]
-
-
-def _covering(queue_bytes: np.ndarray) -> np.ndarray:
-    """Indices of the samples that a drawing needs."""
-    samples = len(queue_bytes)
-    if samples <= DRAWN:
-        return np.arange(samples)
-    edges = np.linspace(0, samples, DRAWN // 3 + 1).astype(int)
-    starts = edges[:-1]
-    stretch = np.repeat(np.arange(len(starts)), np.diff(edges))
-    # Of each stretch the first sample, the shortest and the longest queue.
-    kept = [starts, edges[-1:] - 1]
-    for sign in (1, -1):
-        kept.append(np.lexsort((sign * queue_bytes, stretch))[starts])
-    return np.unique(np.concatenate(kept))
-
-
 #: Samples of whole runs that are kept for the next question.
 _KEPT_SAMPLES = 1_000_000
 
@@ -162,10 +123,8 @@ def _samples(ports: dict[str, PortSeries]) -> int:
     return sum(len(data.time_ns) for data in ports.values())
 
 
-def _grouped(
-    run: Run, kept: Callable[[np.ndarray], np.ndarray] | None = None
-) -> dict[str, PortSeries]:
-    """By link the samples of a run, or those of them that `kept` chooses by the queue.
+def _grouped(run: Run) -> dict[str, PortSeries]:
+    """By link the samples of a run.
 
     One column is read after the other: all of a long run at once would take several times the
     memory.
@@ -176,19 +135,12 @@ def _grouped(
     time = column(run.columns("port_series", ["time_ns"]), "time_ns")
     sums = {link: _Instants(time[each]) for link, each in rows.items()}
     del time
-    index: dict[str, Any] = dict.fromkeys(rows, slice(None))
     found: dict[str, dict[str, np.ndarray]] = {link: {} for link in rows}
-    for name in _COUNTERS:
+    for name in ("queue_bytes", "tx_bytes", "pause_frames", "paused_ns"):
         values = column(run.columns("port_series", [name]), name)
         for link, each in rows.items():
-            added = sums[link].add_up(values[each])
-            if name == "queue_bytes" and kept is not None:
-                index[link] = kept(added)
-            found[link][name] = added[index[link]]
-    return {
-        link: PortSeries(sums[link].time_ns[index[link]], **columns)
-        for link, columns in found.items()
-    }
+            found[link][name] = sums[link].add_up(values[each])
+    return {link: PortSeries(sums[link].time_ns, **each) for link, each in found.items()}
 
 
 class _Instants:
@@ -205,10 +157,6 @@ class _Instants:
         if self._of is None:
             return values
         return np.bincount(self._of, weights=values, minlength=len(self.time_ns))
-
-
-#: What is sampled, the queue first: it decides which samples a drawing needs.
-_COUNTERS = ("queue_bytes", "tx_bytes", "pause_frames", "paused_ns")
 
 
 def groups(table: pa.Table, names: list[str]) -> Iterator[tuple[tuple[Any, ...], np.ndarray]]:
@@ -233,16 +181,20 @@ def codes(table: pa.Table, name: str) -> np.ndarray:
 
 
 def _codes(table: pa.Table, name: str) -> tuple[np.ndarray, list[Any]]:
-    """A column as numbers, and the value of each number."""
     values = table.column(name)
     if pa.types.is_dictionary(values.type):  # maybe others from chunk to chunk
         values = values.unify_dictionaries()
     else:
         values = values.dictionary_encode()
     array = values.combine_chunks()
-    if isinstance(array, pa.ChunkedArray):
-        array = array.chunk(0)
-    return array.indices.to_numpy(), array.dictionary.to_pylist()
+    return codes_of(array.chunk(0) if isinstance(array, pa.ChunkedArray) else array)
+
+
+def codes_of(values: pa.Array) -> tuple[np.ndarray, list[Any]]:
+    """An array as numbers, and the value of each number."""
+    if not pa.types.is_dictionary(values.type):
+        values = values.dictionary_encode()
+    return values.indices.to_numpy(), values.dictionary.to_pylist()
 
 
 def pauses_ns(run: Run, links: list[str] | tuple[str, ...], since_ns: float = 0.0) -> np.ndarray:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
+import tomllib
 import warnings
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -100,9 +102,14 @@ def test_report_is_one_offline_file(pcn_f2: Callable[[], Builder], tmp_path: Pat
     files = sorted(f.name for f in path.iterdir())
     assert "report.html.tmp" not in files
     assert {"claims.json", "claims.parquet", "figures", "report.html"} <= set(files)
-    for name in built.drawn:
-        assert (path / "figures" / f"{name}.png").is_file()
-        assert (path / "figures" / f"{name}.svg").is_file()
+    listed = json.loads((path / "report.json").read_text("utf-8"))["files"]
+    assert all((path / name).is_file() for name in listed)
+    assert {f"figures/{name}.svg" for name in built.drawn} <= set(listed)
+    # The first figure and those that the scenario names, until all are asked for.
+    own = tomllib.loads(made.source)["report"]["figures"]
+    assert {built.drawn[0], *own} == {f.stem for f in (path / "figures").glob("*.png")}
+    report.build(path, png=True)
+    assert set(built.drawn) == {f.stem for f in (path / "figures").glob("*.png")}
 
 
 def test_report_of_a_sweep(builder: Builder, tmp_path: Path) -> None:

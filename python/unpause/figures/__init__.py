@@ -16,6 +16,8 @@ import pkgutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+
 from unpause import papers
 from unpause.figures.registry import FIGURES, Drawing, add, draws
 from unpause.figures.style import NothingToDraw, plain_powers, style
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
     from unpause.result import Result
 
-__all__ = ["FIGURES", "GENERIC", "Drawing", "NothingToDraw", "draw", "draws", "save"]
+__all__ = ["FIGURES", "GENERIC", "Drawing", "NothingToDraw", "draw", "draws", "save", "save_png"]
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
@@ -65,12 +67,25 @@ def draw(result: Result, name: str) -> Figure:
             raise NothingToDraw(str(error)) from error
 
 
-def save(figure: Figure, directory: Path, name: str) -> tuple[Path, Path]:
-    """Write `figure` as PNG (200 dpi) and SVG into `directory`; answers both paths."""
-    png, svg = directory / f"{name}.png", directory / f"{name}.svg"
+def save(figure: Figure, directory: Path, name: str, *, png: bool = True) -> Path:
+    """Write `figure` as SVG and, with `png`, as PNG (200 dpi) into `directory`.
+
+    Answers the path of the SVG.
+    """
+    svg = directory / f"{name}.svg"
     with style():
         plain_powers(figure)
-        figure.savefig(png, dpi=200)
+        # Not savefig, which draws twice: once for the layout alone.
+        FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None})
+        if png:
+            save_png(figure, svg)
+    return svg
+
+
+def save_png(figure: Figure, svg: Path) -> Path:
+    """Write as PNG beside it what :func:`save` has written; answers its path."""
+    png = svg.with_suffix(".png")
+    with style():
         figure.set_layout_engine("none")  # what has been laid out stays so
-        figure.savefig(svg, metadata={"Date": None})
-    return png, svg
+        figure.savefig(png, dpi=200)
+    return png

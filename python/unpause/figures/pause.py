@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.collections import PatchCollection
-from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
 
 from unpause import series
 from unpause.figures import overtime
@@ -19,6 +19,9 @@ from unpause.text import time
 _MOST_LINKS = 10
 _BINS = 250
 _FAINTEST = 0.25
+_SHADES = 20
+#: The shade of a stretch that is PAUSE from its start to its end.
+_WHOLE = 1.0
 
 
 @draws("pause", "PAUSE over time", place=2)
@@ -55,12 +58,14 @@ def draw(result: Result) -> Figure:
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     ax = figure.subplots()
     looks = shown.looks
+    shades: dict[tuple[str, float], list[np.ndarray]] = {}
     for row, link in enumerate(panels):
         for lane, run in enumerate(lanes):
             colour, y = looks[run.scheme].colour, row * pitch + lane
             every = found[run.scheme].get(link)
             if every is not None:
-                _lane(ax, y, every, span, size, colour)
+                for shade, boxes in _lane(y, every, span, size):
+                    shades.setdefault((colour, shade), []).append(boxes)
             if paused := totals[run.scheme].get(link):
                 text = f"{time(paused)}, {100 * paused / run.row['simulated_ns']:.2g} %"
                 ax.text(
@@ -69,6 +74,10 @@ def draw(result: Result) -> Figure:
                 )  # fmt: skip
         if row:
             ax.axhline(row * pitch - 0.9, color="#E3E3E3", linewidth=0.6)
+    for (colour, shade), boxes in shades.items():
+        path = Path.make_compound_path_from_polys(np.concatenate(boxes))
+        edge = {"edgecolor": colour, "linewidth": 0.3} if shade == _WHOLE else {"linewidth": 0}
+        ax.add_patch(PathPatch(path, facecolor=colour, alpha=shade, **edge))
     ax.set_yticks([row * pitch + (len(lanes) - 1) / 2 for row in range(len(panels))], panels)
     ax.set_ylim(len(panels) * pitch - 0.9, -0.9)
     ax.tick_params(axis="y", length=0)
@@ -88,23 +97,25 @@ def draw(result: Result) -> Figure:
 
 
 def _lane(
-    ax: Axes,
-    lane: float,
-    every: np.ndarray,
-    span: tuple[float, float],
-    size: float,
-    colour: str,
-) -> None:
-    """Stretches with PAUSE; where many fall into one pixel, their share of it is its shade."""
+    lane: float, every: np.ndarray, span: tuple[float, float], size: float
+) -> Iterator[tuple[float, np.ndarray]]:
+    """Boxes of stretches with PAUSE by shade: where many fall into one pixel, their share of it."""
     merged = series.merged(every)
     if len(merged) <= _BINS:
-        boxes = [Rectangle((a / size, lane - 0.42), (b - a) / size, 0.84) for a, b in merged]
-        ax.add_collection(PatchCollection(boxes, facecolor=colour, edgecolor=colour, linewidth=0.3))
+        yield _WHOLE, _boxes(merged / size, lane)
         return
     edges = np.linspace(*span, _BINS + 1)
     share = np.diff(series.time_within(merged, edges)) / np.diff(edges)
-    busy = np.flatnonzero(share > 0)
-    width = (edges[1] - edges[0]) / size
-    boxes = [Rectangle((edges[i] / size, lane - 0.42), width, 0.84) for i in busy]
-    shades = [(*to_rgba(colour)[:3], _FAINTEST + (1 - _FAINTEST) * share[i]) for i in busy]
-    ax.add_collection(PatchCollection(boxes, facecolors=shades, edgecolors="none"))
+    shade = np.ceil(share * _SHADES).astype(int)
+    first = np.flatnonzero(np.append(True, shade[1:] != shade[:-1]))
+    ends = np.column_stack([edges[first], edges[np.append(first[1:], _BINS)]]) / size
+    for level in set(shade[first]) - {0}:
+        opaque = _FAINTEST + (1 - _FAINTEST) * level / _SHADES
+        yield opaque, _boxes(ends[shade[first] == level], lane)
+
+
+def _boxes(stretches: np.ndarray, lane: float) -> np.ndarray:
+    """Corners of a box in a lane for each of `stretches` (n, 2): array (n, 4, 2)."""
+    x = stretches[:, [0, 0, 1, 1]]
+    y = np.broadcast_to(lane + np.array([-0.42, 0.42, 0.42, -0.42]), x.shape)
+    return np.stack([x, y], axis=2)

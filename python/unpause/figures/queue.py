@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from unpause import series
+from unpause import drawn
 from unpause.figures import overtime
 from unpause.figures.registry import draws
 from unpause.figures.style import MOST_PANELS, NothingToDraw, from_zero, grid, legend, note
@@ -19,11 +19,10 @@ _A_FRAME = 2_000
 def draw(result: Result) -> Figure:
     """Backlog of the probed egress ports (KB or MB) over time, the longest queues first."""
     shown = overtime.shown(result)
-    queues: dict[str, dict[str, series.PortSeries]] = {}
+    queues: dict[str, dict[str, drawn.Port]] = {}
     for run in shown.runs:
-        ports = series.drawn(run)
-        for link in series.probed(run):
-            queues.setdefault(link, {})[run.scheme] = ports[link]
+        for link, port in drawn.ports(run).items():
+            queues.setdefault(link, {})[run.scheme] = port
     if not queues:
         raise NothingToDraw("No port was probed; name some in [probes] ports.")
     longest = {

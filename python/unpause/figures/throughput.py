@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from unpause import series
+from unpause import drawn, series
 from unpause.figures import overtime
 from unpause.figures.registry import draws
 from unpause.figures.style import MOST_PANELS, NothingToDraw, from_zero, grid, legend, note
@@ -18,8 +18,8 @@ _POINTS = 300
 def draw(result: Result) -> Figure:
     """Payload delivered (Gb/s) of every recorded flow over time."""
     shown = overtime.shown(result)
-    recorded = {run.scheme: series.recorded(run) for run in shown.runs}
-    flows = list(dict.fromkeys(name for names in recorded.values() for name in names))
+    recorded = {run.scheme: drawn.flows(run) for run in shown.runs}
+    flows = list(dict.fromkeys(name for flows in recorded.values() for name in flows))
     if not flows:
         raise NothingToDraw("No flow was recorded; set record = true in a [[traffic]] entry.")
     panels = flows[:MOST_PANELS]
@@ -27,11 +27,10 @@ def draw(result: Result) -> Figure:
     bins = set()
     for run in shown.runs:
         for name in panels:
-            if name in recorded[run.scheme]:
-                data = series.flow(run, name)
-                if (line := _line(data)) is not None:
-                    lines[name, run.scheme] = line
-                    bins.add(line[2])
+            data = recorded[run.scheme].get(name)
+            if data is not None and (line := _line(data)) is not None:
+                lines[name, run.scheme] = line
+                bins.add(line[2])
     spans = [overtime.span_of(time, rate > 0) for time, rate, _ in lines.values()]
     size = overtime.unit_of(shown.runs, spans)
     figure, axes = grid(len(panels), 1 if len(panels) <= 4 else 2, sharey=True)
@@ -61,12 +60,12 @@ def draw(result: Result) -> Figure:
     return figure
 
 
-def _line(data: series.FlowSeries) -> tuple[np.ndarray, np.ndarray, float] | None:
+def _line(data: drawn.Flow) -> tuple[np.ndarray, np.ndarray, float] | None:
     """Middle of each bin (ns), goodput (Gb/s), and length of a bin (ns)."""
     if len(data.time_ns) < 2:
         return None
     span = data.time_ns[-1] - data.time_ns[0]
-    step = float(np.median(np.diff(data.time_ns)))
+    step = float(np.min(np.diff(data.time_ns)))
     # More points than can be told apart are noise of single packets.
     bin_ns = step * max(1, round(span / _POINTS / step))
     start = float(data.time_ns[0])

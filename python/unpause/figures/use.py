@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from unpause import series
+from unpause import drawn, series
 from unpause.fabric import Fabric
 from unpause.figures import overtime
 from unpause.figures.registry import draws
@@ -97,7 +97,7 @@ def draw_over_time(result: Result) -> Figure:
     bins = set()
     for run in shown.runs:
         rates = {str(port): t.rate_bps for port, t in Fabric.of(run).ports.items()}
-        for link, data in series.drawn(run).items():
+        for link, data in drawn.ports(run).items():
             if len(data.time_ns) < 2 or not rates.get(link) or not data.tx_bytes[-1]:
                 continue
             span = data.time_ns[-1] - data.time_ns[0]
