@@ -41,7 +41,7 @@ pub enum Memory {
     Dedicated {
         /// Largest ingress queue, packets in the processor included.
         ingress_bytes: u64,
-        /// Largest egress queue.
+        /// An egress queue never holds so much.
         egress_bytes: u64,
     },
     /// Some memory for each queue, and a pool for what is beyond. A packet is stored once; what it

@@ -38,11 +38,15 @@ fn holds(field: &'static str, buffer: u64, frame: u64) -> Result<(), Invalid> {
     if buffer >= frame {
         return Ok(());
     }
+    Err(holds_none(field, buffer, frame))
+}
+
+fn holds_none(field: &'static str, buffer: u64, frame: u64) -> Invalid {
     let name = field.rsplit('.').next().unwrap_or(field);
     let name = name.strip_suffix("_bytes").unwrap_or(name);
     let invalid = Invalid::new(field, format!("`{name}` does not hold a frame"));
     let help = format!("a frame has up to {}", bytes(frame));
-    Err(invalid.label(bytes(buffer)).help(help))
+    invalid.label(bytes(buffer)).help(help)
 }
 
 fn pipeline(config: &Config, model: &PipelineConfig) -> Result<(), Invalid> {
@@ -75,7 +79,11 @@ fn pipeline(config: &Config, model: &PipelineConfig) -> Result<(), Invalid> {
             egress_bytes,
         } => {
             ordered(xoff, ("switch.pipeline.ingress_max", ingress_bytes))?;
-            holds("switch.pipeline.egress_max", egress_bytes, mtu)?;
+            // A queue stays below it.
+            if egress_bytes <= mtu {
+                let field = "switch.pipeline.egress_max";
+                return Err(holds_none(field, egress_bytes, mtu));
+            }
         }
         Memory::Shared { pool_bytes, .. } => {
             holds("switch.pipeline.shared.pool", pool_bytes, mtu)?;

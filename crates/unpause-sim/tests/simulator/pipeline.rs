@@ -346,7 +346,7 @@ fn settings_that_cannot_work_are_refused() {
             PipelineConfig {
                 memory: Memory::Dedicated {
                     ingress_bytes: 60_000,
-                    egress_bytes: 1_047,
+                    egress_bytes: 1_048,
                 },
                 ..good.clone()
             },

@@ -187,7 +187,7 @@ fn pipeline(sketch: &mut Sketch) -> Table {
     let mut frames = |low: u64, high: u64| (dice.between(low, high)) * frame;
     let (egress_xon, more) = (frames(0, 5), frames(0, 5));
     let (ingress_xon, ingress_more, beyond) = (frames(0, 5), frames(0, 5), frames(0, 20));
-    let (egress_max, pool, queue) = (frames(1, 15), frames(1, 40), frames(0, 5));
+    let (egress_max, pool, queue) = (frames(2, 15), frames(1, 40), frames(0, 5));
     let (queue_share, port_share) = (frames(1, 10), frames(1, 20));
     if sketch.dice.percent(60) {
         put(&mut keys, "egress_xon", size(egress_xon));

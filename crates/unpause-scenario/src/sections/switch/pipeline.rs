@@ -60,7 +60,7 @@ keys! {
             "largest ingress queue of a priority, packets in the processor included" from "CaPFC, Table II" idle SHARED;
         ingress_xoff: Size "PAUSE from here on" from "CaPFC, Table II" => pipeline.ingress.xoff;
         ingress_xon: Size "resume at or below" from "CaPFC, Table II" => pipeline.ingress.xon;
-        egress_max: Size = [Params::default().egress_max] "largest egress queue of a priority"
+        egress_max: Size = [Params::default().egress_max] "an egress queue of a priority stays below: a packet that would reach it finds no room"
             from "CaPFC, Table II" idle SHARED;
         egress_xoff: Size "CaPFC marks inputs above" from "CaPFC, Table II" => capfc.xoff;
         egress_xon: Size "CaPFC clears all marks at or below" from "CaPFC, Table II" => capfc.xon;

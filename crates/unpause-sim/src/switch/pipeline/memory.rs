@@ -65,7 +65,8 @@ impl Memory {
     #[inline]
     pub fn fits(&self, port: PortId, waiting: u64, size: u64) -> bool {
         match self.limits {
-            Limits::Dedicated { egress_bytes, .. } => waiting + size <= egress_bytes,
+            // Algorithm 1, line 2: a packet that would make the queue as long as MAX is too much.
+            Limits::Dedicated { egress_bytes, .. } => waiting + size < egress_bytes,
             Limits::Shared {
                 queue_bytes,
                 pool_bytes,
@@ -184,6 +185,6 @@ mod tests {
         };
         let mut memory = Memory::new(limits, 2, 1);
         assert!(memory.admit(0, 9_000, 1_000) && !memory.admit(0, 9_001, 1_000));
-        assert!(memory.fits(0, 4_000, 1_000) && !memory.fits(0, 4_001, 1_000));
+        assert!(memory.fits(0, 3_999, 1_000) && !memory.fits(0, 4_000, 1_000));
     }
 }

@@ -30,7 +30,7 @@ fn three_into_one(full_queue: FullQueue) -> Config {
         full_queue,
         memory: Memory::Dedicated {
             ingress_bytes: 60_000,
-            egress_bytes: 20 * FRAME,
+            egress_bytes: 20 * FRAME + 1,
         },
         ..PipelineConfig::default()
     });
