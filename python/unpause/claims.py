@@ -50,6 +50,7 @@ class Stated:
     paper: str
     checks: tuple[Check, ...]
     note: str = ""
+    other_reading: bool = False
 
 
 @dataclass
@@ -114,7 +115,7 @@ class Claim:
 
 
 _JUDGES = ("expect", "at_least", "at_most", "above_scheme", "below_scheme")
-_CLAIM_KEYS = {"id", "kind", "text", "check", "note"}
+_CLAIM_KEYS = {"id", "kind", "text", "check", "note", "other_reading"}
 _CHECK_KEYS = {
     *("metric", "args", "among", "sweep", "schemes", "tolerance", "label", "over", "assumed"),
     *_JUDGES,
@@ -152,7 +153,8 @@ def read(file: Path) -> list[Stated]:
             _read_check(c, float(tolerance.get(entry["kind"], 0.25)), where) for c in entry["check"]
         )
         paper, note = data.get("paper", ""), entry.get("note", "")
-        stated.append(Stated(name, entry["kind"], entry["text"], paper, checks, note))
+        other = bool(entry.get("other_reading", False))
+        stated.append(Stated(name, entry["kind"], entry["text"], paper, checks, note, other))
     return stated
 
 
@@ -266,7 +268,7 @@ def _judge(result: Result | None, stated: Stated, other_reading: bool) -> Claim:
 
 
 def _counted(stated: Stated, other_reading: bool) -> Counted:
-    if other_reading:
+    if other_reading or stated.other_reading:
         return Counted.READING
     return Counted.DERIVATION if stated.kind == "D" else Counted.PAPER
 
@@ -346,6 +348,11 @@ def _measure(result: Result | None, check: Check, scheme: str) -> list[float]:
     if check.metric.scope == "seeds":
         every = result.runs_of(_scheme_named(result, scheme))
         return [float(check.metric.function(every, **check.args))]
+    sweep = check.sweep
+    if sweep and sweep.best:
+        runs = result.runs_of(_scheme_named(result, scheme))
+        at = partial(_measure_at, result, check, scheme)
+        return list(sweep.measure_best(runs, at))
     values = _by_seed(result, check, scheme)
     if not check.over:
         return list(values.values())
@@ -356,6 +363,10 @@ def _measure(result: Result | None, check: Check, scheme: str) -> list[float]:
         found = quantity(math.inf, check.measured_unit)
         raise Unavailable(f"{check.metric.name} of {check.over} is {found}: there is no ratio.")
     return [_ratio(value, others[seed]) for seed, value in values.items()]
+
+
+def _measure_at(result: Result, check: Check, scheme: str, sweep: Sweep) -> list[float]:
+    return _measure(result, replace(check, sweep=sweep), scheme)
 
 
 def _ratio(value: float, other: float) -> float:

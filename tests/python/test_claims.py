@@ -429,3 +429,30 @@ def test_numbers(value: float, text: str) -> None:
 def test_claims_in_the_terminal(pcn_f2: Callable[[], Builder], snapshot) -> None:
     found = pcn_f2().result().claims()
     assert report.claims_text(found, width=120) == snapshot
+
+
+def test_up_to_is_judged_where_the_median_ratio_is_smallest(
+    builder: Builder, tmp_path: Path
+) -> None:
+    # At 0.5 one seed has the smallest ratio of all, but the median is smaller at 0.9.
+    for load, ratios in ((0.5, (0.1, 0.9, 0.9)), (0.9, (0.6, 0.7, 0.8))):
+        for seed, ratio in enumerate(ratios, start=1):
+            for scheme, times in (("RED", 1.0), ("ECN#", ratio)):
+                run = builder.run(scheme, seed=seed, load=load)
+                builder.flow(run, "burst", start_ns=0.0, fct_ns=2 * times * MS)
+    builder.swept = ["load"]
+    check = 'over = "RED"\nsweep = { column = "load", best = "min" }\n'
+    claim = judge(builder, tmp_path, check + 'expect = { "ECN#" = 0.7 }\n')
+    assert claim.measured == "ECN# 0.7 × RED (0.6 to 0.8)"
+    check = check.replace("min", "max")
+    claim = judge(builder, tmp_path, check + 'expect = { "ECN#" = 0.9 }\n')
+    assert claim.measured == "ECN# 0.9 × RED (0.1 to 0.9)"
+
+
+def test_a_claim_may_be_of_another_reading(builder: Builder, tmp_path: Path) -> None:
+    durations(builder, PFC=3.1)
+    file = tmp_path / "made-up.toml"
+    other = CHECK.replace('kind = "C"', 'kind = "C"\nother_reading = true')
+    file.write_text(other + "expect = { PFC = 3.1 }\n", "utf-8")
+    [claim] = claims.evaluate(builder.result(), ["X"], [file])
+    assert claim.counted is claims.Counted.READING

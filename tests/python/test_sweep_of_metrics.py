@@ -138,6 +138,7 @@ def test_the_first_drops_of_a_sweep(builder: Builder) -> None:
         ({"column": "n", "pick": "max", "above": 2, "upto": 9}, "ms", "max, n > 2, n <= 9"),
         ({"column": "n", "pick": "mean"}, "ms", "mean, n"),
         ({"pick": "spread"}, "", "spread"),
+        ({"column": "n", "best": "min"}, "ms", "best (min), n"),
         ({"column": "n", "first_above": 0}, "", "first n above 0"),
     ],
 )
@@ -148,11 +149,13 @@ def test_a_sweep_says_what_it_is(sweep: dict[str, Any], unit: str, text: str) ->
 @pytest.mark.parametrize(
     ("sweep", "message"),
     [
-        ({"column": "n"}, "one of at, pick, first_above"),
-        ({"column": "n", "at": 1, "pick": "min"}, "one of at, pick, first_above"),
+        ({"column": "n"}, "one of at, pick, best, first_above"),
+        ({"column": "n", "at": 1, "pick": "min"}, "one of at, pick, best, first_above"),
         ({"at": 1}, "column is missing"),
         ({"pick": "min", "upto": 3}, "column is missing"),
         ({"column": "n", "pick": "median"}, "pick is one of min, max, mean, sum, spread"),
+        ({"best": "min"}, "column is missing"),
+        ({"column": "n", "best": "least"}, "best is one of min, max, found 'least'"),
         ({"column": "n", "at": "least"}, "at is a number, 'smallest' or 'largest', found 'least'"),
         ({"column": "n", "pick": "min", "above": "3"}, "above is a number, found '3'"),
         ({"column": "n", "pick": "min", "against": 3}, "against goes with at"),

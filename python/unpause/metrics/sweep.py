@@ -1,7 +1,7 @@
 """A metric over the runs of a sweep: at one value of it, of two, or over many.
 
-A check of a claims file says which by ``sweep``, a table of these keys; exactly one of `at`, `pick`
-and `first_above` is there:
+A check of a claims file says which by ``sweep``, a table of these keys; exactly one of `at`,
+`pick`, `best` and `first_above` is there:
 
 ========================== ================================================================
 ``column``                 the swept column; with `pick` and no range it may be left out
@@ -9,6 +9,8 @@ and `first_above` is there:
 ``against``                with `at`: over the number at this value
 ``pick``                   ``"min"``, ``"max"``, ``"mean"`` or ``"sum"`` of the numbers, or their
                            ``"spread"``: largest over smallest, minus 1
+``best``                   the number where the median of its seeds is smallest, ``"min"``, or
+                           largest, ``"max"``: what "up to" says of a ratio to another scheme
 ``first_above``            not a number of the metric, but the smallest value of the column where
                            the metric is larger than this; infinity if there is none
 ``above``, ``upto``        only runs with `above` < `column` <= `upto`
@@ -35,6 +37,7 @@ _PICKS: dict[str, Callable[[Sequence[float]], float]] = {
     "spread": lambda values: max(values) / min(values) - 1,
 }
 _ENDS: dict[str, Callable[..., Run]] = {"smallest": min, "largest": max}
+_BEST: dict[str, Callable[..., Sequence[float]]] = {"min": min, "max": max}
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class Sweep:
     at: float | str | None = None
     against: float | str | None = None
     pick: str | None = None
+    best: str | None = None
     first_above: float | None = None
     above: float | None = None
     upto: float | None = None
@@ -60,15 +64,17 @@ class Sweep:
         for key in data:
             if key not in known:
                 raise ValueError(f"unknown key {key!r} (known: {', '.join(known)})")
-        ways = [key for key in ("at", "pick", "first_above") if key in data]
+        ways = [key for key in ("at", "pick", "best", "first_above") if key in data]
         if len(ways) != 1:
-            raise ValueError(f"expected one of at, pick, first_above, found {ways}")
+            raise ValueError(f"expected one of at, pick, best, first_above, found {ways}")
         if "column" not in data and (ways != ["pick"] or {"above", "upto"} & set(data)):
             raise ValueError("column is missing")
         if "against" in data and ways != ["at"]:
             raise ValueError("against goes with at")
         if data.get("pick", "min") not in _PICKS:
             raise ValueError(f"pick is one of {', '.join(_PICKS)}, found {data['pick']!r}")
+        if data.get("best", "min") not in _BEST:
+            raise ValueError(f"best is one of {', '.join(_BEST)}, found {data['best']!r}")
         for key in ("at", "against", "first_above", "above", "upto"):
             value = data.get(key, 0)
             if key in ("at", "against") and value in _ENDS:
@@ -92,6 +98,8 @@ class Sweep:
         some = ", ".join(f"{self.column} {b}" for b in bounds) or self.column
         if self.pick is not None:
             return f"{self.pick}, {some}" if some else self.pick
+        if self.best is not None:
+            return f"best ({self.best}), {some}"
         if self.first_above is not None:
             return f"first {some} above {self.first_above:g}"
         text = f"{self.column} = {_text(self.at)}"
@@ -122,6 +130,22 @@ class Sweep:
                 f"{other.row[self.column]:g} under {other.scheme}."
             )
         return value / divisor
+
+    def measure_best(
+        self, runs: Sequence[Run], measure: Callable[[Sweep], Sequence[float]]
+    ) -> Sequence[float]:
+        """The numbers of all seeds at the value of the column where their median is best.
+
+        Args:
+            runs: Those of the scheme that is judged.
+            measure: The numbers of all seeds at one value.
+
+        Raises:
+            Unavailable: the column is not there.
+        """
+        values = sorted({swept_value(run, self.column) for run in self._chosen(runs)})
+        each = [measure(Sweep(self.column, at=value)) for value in values]
+        return _BEST[self.best or "min"](each, key=np.median)
 
     def _chosen(self, runs: Sequence[Run]) -> list[Run]:
         """The runs with `above` < `column` <= `upto`."""
