@@ -232,6 +232,7 @@ fn fig1(scheme: SchemeConfig, burst: Time, stop: Time) -> Config {
         controlled: true,
         recorded: true,
         source_port: 0,
+        destination_port: 100,
         transport: Transport::Roce,
         extra_delay: ExtraDelay::NONE,
     };
@@ -451,6 +452,7 @@ fn nic() -> Config {
         controlled: true,
         recorded: false,
         source_port: 0,
+        destination_port: 100,
         transport: Transport::Roce,
         extra_delay: ExtraDelay::NONE,
     };

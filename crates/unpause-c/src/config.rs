@@ -92,6 +92,7 @@ mechanisms! {
     c"codel" Codel,
     c"ecn-sharp" EcnSharp,
     c"ecn-sharp-tofino" Tofino,
+    c"telemetry" Telemetry,
     c"faults" Faults,
 }
 
@@ -106,7 +107,10 @@ mechanisms! {
     c"pcn" Pcn,
     c"qcn" Qcn,
     c"dcqcn" Dcqcn,
+    c"dcqcn-nic" DcqcnNic,
     c"timely" Timely,
+    c"hpcc" Hpcc,
+    c"dctcp-rate" DctcpRate,
     c"swift" Swift,
     c"newreno" NewReno,
     c"ecn-tcp" EcnTcp,

@@ -117,9 +117,8 @@ pub unsafe extern "C" fn unpause_congestion_control_create(
     let state = || match unsafe { look(config)? } {
         Config::CongestionControl(config) => {
             let path = Path {
-                line_rate: Rate::from_bps(line_rate_bps),
-                packet_bytes,
                 initial_window,
+                ..Path::new(Rate::from_bps(line_rate_bps), packet_bytes)
             };
             Ok(State {
                 law: CongestionControl::new(config, &path),

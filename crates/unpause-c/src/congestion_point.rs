@@ -63,7 +63,8 @@ use unpause_verdict_kind as Kind;
 impl From<Verdict> for unpause_verdict {
     fn from(verdict: Verdict) -> Self {
         let (kind, notification) = match verdict {
-            Verdict::Pass => (Kind::Pass, None),
+            // What is recorded, and where, is no matter of this library.
+            Verdict::Pass | Verdict::Record => (Kind::Pass, None),
             Verdict::MarkCe => (Kind::MarkCe, None),
             Verdict::Drop => (Kind::Drop, None),
             Verdict::Notify(feedback) => (Kind::Notify, Some(Notification::Qcn(feedback))),

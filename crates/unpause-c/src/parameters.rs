@@ -6,10 +6,10 @@
 use std::ffi::CStr;
 
 use unpause_protocols::congestion_control::{
-    cubic, dcqcn, dctcp, ecn_tcp, newreno, pcn, qcn, swift, timely,
+    cubic, dcqcn, dcqcn_nic, dctcp, dctcp_rate, ecn_tcp, hpcc, newreno, pcn, qcn, swift, timely,
 };
 use unpause_protocols::congestion_point::{
-    codel, dctcp_red, ecn_sharp, faults, np_ecn, qcn as qcn_point, red, tcn, tofino,
+    codel, dctcp_red, ecn_sharp, faults, np_ecn, qcn as qcn_point, red, tcn, telemetry, tofino,
 };
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::notification_point::{dcqcn as dcqcn_receiver, pcn as pcn_receiver};
@@ -107,8 +107,35 @@ choices! {
     }
     qcn_point::Interval { StandardTable = c"standard-table", Fixed = c"fixed" }
     dcqcn::AlphaOrder { CutFirst = c"cut-first", UpdateFirst = c"update-first" }
-    timely::Variant { PerPacket = c"per-packet", Segment = c"segment", Patched = c"patched" }
-    pfc::PauseMode { Standard = c"standard", Ns3Rdma = c"ns3-rdma" }
+    timely::Variant { PerPacket = c"per-packet", Segment = c"segment", Patched = c"patched", Hpcc = c"hpcc" }
+    pfc::PauseMode { Standard = c"standard", Ns3Rdma = c"ns3-rdma", UntilXon = c"until-xon" }
+}
+
+/// Numbers that may be left out: then they are 0.
+macro_rules! optional {
+    ($($Type:ty: $unit:literal, $get:expr, $set:expr;)+) => { $(
+        impl Field for Option<$Type> {
+            fn visit(&mut self, name: &'static CStr, visitor: Visitor<'_>) {
+                let get: fn($Type) -> u64 = $get;
+                let make: fn(u64) -> $Type = $set;
+                visitor(Parameter {
+                    name,
+                    unit: $unit,
+                    choices: &[],
+                    value: Some(self.map_or(0, get)),
+                    set: &mut |value| {
+                        *self = (value > 0).then(|| make(value));
+                        true
+                    },
+                });
+            }
+        }
+    )+ };
+}
+
+optional! {
+    u64: c"1, 0 for none", |it| it, |it| it;
+    Rate: c"bit/s, 0 for none", Rate::as_bps, Rate::from_bps;
 }
 
 impl Field for bool {
@@ -257,10 +284,20 @@ parameters! {
     }
     dcqcn {
         g_log2, alpha_init, alpha_order, alpha_timer, increase_timer, byte_counter, fr_threshold,
-        clamp_target, rate_ai, rate_hai, min_rate
+        clamp_target, rate_ai, rate_hai, min_rate, cnp_on_ack
     }
+    dcqcn_nic {
+        g_log2, alpha_timer, cut_interval, increase_timer, fr_threshold, clamp_target, rate_ai, rate_hai,
+        min_rate, cnp_on_ack
+    }
+    hpcc {
+        base_rtt, window, per_path, fixed_window, u_target, mi_thresh, fast_react, multi_rate,
+        sample_feedback, tx_unit, queue_unit, unknown_rate, rate_ai, min_rate
+    }
+    dctcp_rate { g_log2, rate_ai, min_rate }
+    telemetry {}
     timely {
-        variant, ewma, t_low, t_high, min_rtt, delta, beta, hai_after, hai_factor, segment_bytes, min_rate
+        variant, ewma, t_low, t_high, min_rtt, delta, beta, hai_after, hai_factor, hai_delta, segment_bytes, min_rate
     }
     swift {
         base_target, fs_range, fs_min_cwnd, fs_max_cwnd, ai, beta, max_mdf, min_cwnd, retx_reset_threshold

@@ -111,8 +111,11 @@ static void congestion_control_event(unpause_congestion_control *control, uint64
   uint32_t what = draw() % 16;
   if (what < 8) {
     uint32_t rtt = 10000000 + draw() % 200000000;
+    unpause_hop hops[2] = {
+        {.time_ps = now, .tx_bytes = *sent, .queue_bytes = draw() % 20000, .rate_bps = 10000000000},
+        {.time_ps = now, .tx_bytes = 3 * *sent, .rate_bps = 40000000000}};
     unpause_ack ack = {
-        .now_ps = now, .rtt_ps = draw() % 4 ? rtt : UNPAUSE_NEVER, .bytes = 1000, .acknowledged = *sent,
+        .hops = hops, .hop_count = 2, .now_ps = now, .rtt_ps = draw() % 4 ? rtt : UNPAUSE_NEVER, .bytes = 1000, .acknowledged = *sent,
         .sent = *sent + 20000, .ce = draw() % 3 == 0, .may_grow = draw() % 4 != 0};
     MUST(unpause_congestion_control_on_ack(control, &ack));
   } else if (what < 11) {

@@ -64,7 +64,7 @@ pub enum Command {
     Compare(Compare),
     /// Write the tables of a result in another format.
     Export(Export),
-    /// Make flows of a capture.
+    /// Make flows of a capture, or a scenario of another simulator's configuration.
     #[command(subcommand)]
     Import(Import),
     /// Suggest settings from what is known of a fabric.
@@ -295,6 +295,20 @@ pub struct Export {
 pub enum Import {
     /// Flows of a pcap or pcapng file, as `kind = "hpcc"` reads them.
     Pcap(ImportPcap),
+    /// A scenario that does what a `config.txt` of HPCC's simulator says (docs/hpcc.md).
+    Hpcc(ImportHpcc),
+}
+
+#[derive(clap::Args)]
+pub struct ImportHpcc {
+    /// The configuration; the files that it names are looked for beside it, and one folder above.
+    pub file: PathBuf,
+    /// Scenario file to write.
+    #[arg(long, short)]
+    pub out: PathBuf,
+    /// Replace the file if it is there.
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]

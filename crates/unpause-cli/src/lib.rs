@@ -10,6 +10,7 @@ mod complaint;
 mod cost;
 mod dataplane;
 mod files;
+mod hpcc;
 mod init;
 mod interrupt;
 mod listing;
@@ -117,6 +118,7 @@ fn execute(command: &Command, package: &dyn Package) -> Result<u8, Errors> {
         }
         Command::Export(export) => done(commands::export(export)),
         Command::Import(Import::Pcap(pcap)) => done(captures::import(pcap)),
+        Command::Import(Import::Hpcc(config)) => done(hpcc::import(config)),
         Command::Dataplane(it) => done(dataplane::dataplane(it)),
         Command::Suggest(Suggest::Ecn(ecn)) => done(suggest::ecn(ecn)),
         Command::Reproduce(reproduce) => Ok(report::reproduce(package, reproduce)),

@@ -135,7 +135,7 @@ fn split(run: &Run, wires: &[String]) -> Result<Split, Error> {
         }
     }
     let named = (!wires.is_empty()).then_some(named.as_slice());
-    Split::new(fabric, &run.config.switch.model, named).map_err(|error| Error::Other {
+    Split::new(&run.config, named).map_err(|error| Error::Other {
         message: match &error {
             SplitError::Joined { link } => format!(
                 "{} alone takes nothing apart: its ends are joined by other links",
@@ -144,7 +144,7 @@ fn split(run: &Run, wires: &[String]) -> Result<Split, Error> {
             other => format!("{}: {other}", run.scheme),
         },
         help: match error {
-            SplitError::Cioq => Some("`unpause run` simulates it".into()),
+            SplitError::Cioq | SplitError::Telemetry => Some("`unpause run` simulates it".into()),
             SplitError::Joined { .. } => Some("name those links with --wire, too".into()),
             SplitError::TooMany { .. } => Some("name some of the links with --wire".into()),
         },

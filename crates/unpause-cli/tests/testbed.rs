@@ -117,9 +117,11 @@ fn tables_over_memory_are_those_of_run() {
 #[test]
 fn what_cannot_be_a_testbed_is_refused() {
     let mut texts = String::new();
+    let hpcc = SCENARIO.replace("\"dcqcn\"", "\"hpcc\"");
     for (scenario, args) in [
         (SCENARIO, &["--wire", "S0-S2"][..]),
         (CIOQ, &[]),
+        (&hpcc, &[]),
         (SCENARIO, &["--links", "rope"]),
     ] {
         let place = workplace(scenario);

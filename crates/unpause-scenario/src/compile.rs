@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{Config, Fabric, HostConfig};
+use unpause_sim::config::{Config, Fabric, HostConfig, Probes, SwitchConfig};
 use unpause_sim::traffic::TrafficSpec;
 
 use crate::import::files::Files;
@@ -18,6 +18,7 @@ use crate::rtt::base_rtt;
 use crate::run::{Heading, Run};
 use crate::sections::extra_delay::Delays;
 use crate::sections::file::{FILE_KEYS, File, Sections, load_scale};
+use crate::sections::hpcc::Hpcc;
 use crate::sections::marking::{Marking, marking, take_marking};
 use crate::sections::scheme::{BaseRtt, Chosen, SchemeKeys, congestion_control};
 use crate::sections::sweep::{self, Point};
@@ -26,7 +27,7 @@ use crate::sections::{host, pias, probes, switch, tcp, topology, traffic};
 use crate::size;
 use crate::text::document::{self, Table, read, take_string, take_table, take_tables};
 use crate::text::error::{Checked, Problem};
-use crate::text::keys::{Keys, Written};
+use crate::text::keys::{Keys as _, Written};
 use crate::unused;
 
 /// Everything a file says.
@@ -219,12 +220,8 @@ fn compile_run<'i>(
     let mut host = hosts(&sections, &mut fabric)?;
     let delays = Delays::new(&sections.host.extra_delay, files)?;
     let mut switch = switch::switch(&sections.switch, &sections.pfc, &host)?;
-    let outputs = switch::frames_wait_at_outputs(&switch);
-    let queues = Queues {
-        scheduled: scheduler(&sections.switch.scheduler, &host, outputs)?,
-        table: &sections.switch.scheduler,
-    };
-    let probes = probes::probes(&sections.probes, &names, switch::can_deadlock(&switch))?;
+    let queues = Queues::of(&sections, &host, &switch)?;
+    let (probes, hpcc) = recorded(&sections, &names, &switch)?;
     sections.check_read(&switch)?;
     let place = parts.scheme.span();
     let longest_rtt = || Ok(base_rtt(&fabric, &names, &place)? + delays.longest_of_host());
@@ -265,6 +262,7 @@ fn compile_run<'i>(
         congestion_control: chosen.congestion_control,
         marking,
         values: point.values.clone(),
+        hpcc,
         config,
         names: Arc::new(names),
         notes,
@@ -272,10 +270,18 @@ fn compile_run<'i>(
     Ok((file, run))
 }
 
+/// What is recorded, and which files in formats of HPCC's simulator are made of it.
+fn recorded(sections: &Sections, names: &Names, switch: &SwitchConfig) -> Checked<(Probes, Hpcc)> {
+    let mut hpcc = Hpcc::default();
+    sections.hpcc.apply(&mut hpcc)?;
+    let mut probes = probes::probes(&sections.probes, names, switch::can_deadlock(switch))?;
+    hpcc.record(&mut probes);
+    Ok((probes, hpcc))
+}
+
 /// The hosts, but for delays and tags, and what a frame takes of a wire beyond its own bytes.
 fn hosts(sections: &Sections, fabric: &mut Fabric) -> Checked<HostConfig> {
-    let mut hosts = host::Hosts::default();
-    sections.host.apply(&mut hosts)?;
+    let mut hosts = host::Hosts::of(&sections.host)?;
     fabric.framing_bytes = hosts.framing_bytes;
     hosts.config.tcp = tcp::tcp(&sections.tcp)?;
     Ok(hosts.config)
@@ -287,7 +293,16 @@ struct Queues<'a> {
     table: &'a Written<Scheduler>,
 }
 
-impl Queues<'_> {
+impl<'a> Queues<'a> {
+    fn of(sections: &'a Sections, host: &HostConfig, switch: &SwitchConfig) -> Checked<Self> {
+        let table = &sections.switch.scheduler;
+        let outputs = switch::frames_wait_at_outputs(switch);
+        Ok(Self {
+            scheduled: scheduler(table, host, outputs)?,
+            table,
+        })
+    }
+
     /// Every one of `used`, at `place`, has a queue.
     fn check(&self, used: u8, place: Range<usize>) -> Checked<()> {
         check_queues(&self.scheduled, self.table, used, place)

@@ -12,6 +12,7 @@ use unpause_sim::results::{Results, Totals};
 
 use crate::at_place::{InMemory, Keep, last_samples};
 use crate::cost::{self, Cost};
+use crate::hpcc_files;
 use crate::limits;
 use crate::measured::Measured;
 use crate::outcome::{FlowTimes, Outcome, Part, Timing};
@@ -206,6 +207,7 @@ fn all(
 /// Tables of a run, and what is worth saying of it.
 fn part(columns: &[String], measured: Measured, timing: Timing, series: Option<PathBuf>) -> Part {
     let warnings = warnings::of_run(&measured);
+    let hpcc = hpcc_files::of(&measured);
     let measured = [measured];
     let tables = Tables::new(columns, &measured);
     let [Measured { run, results }] = measured;
@@ -215,6 +217,7 @@ fn part(columns: &[String], measured: Measured, timing: Timing, series: Option<P
         warnings,
         timing,
         flows: FlowTimes::Measured(results.flows),
+        hpcc,
         series,
     }
 }
@@ -324,8 +327,8 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::WriteOptions;
     use crate::directory::Keeper;
+    use crate::{Saved, WriteOptions};
 
     const SCENARIO: &str = r#"
 duration = "100us"
@@ -349,6 +352,9 @@ record = true
 [probes]
 interval = "10us"
 ports = ["*->*"]
+[hpcc]
+fct = true
+pfc = true
 [[sweep]]
 name = "number"
 key = "seed"
@@ -400,7 +406,7 @@ values = [1, 2, 3]
                 .write_with(&place, &WriteOptions::default())
                 .unwrap();
             let bytes = std::fs::read(folder.path().join("port_series.parquet")).unwrap();
-            let saved = crate::Saved::load(folder.path()).unwrap();
+            let saved = Saved::load(folder.path()).unwrap();
             assert!(saved.tables.port_series == in_memory.tables.port_series);
             (bytes, kept)
         };
@@ -463,13 +469,12 @@ values = [1, 2, 3]
         let at_once = Place::take(undisturbed.path()).unwrap();
         let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
         outcome.write_with(&at_once, &write).unwrap();
-        for entry in std::fs::read_dir(undisturbed.path()).unwrap() {
-            let name = entry.unwrap().file_name();
-            if name == "manifest.json" || name == ".unpause" {
-                continue;
-            }
-            let read = |folder: &Path| std::fs::read(folder.join(&name)).unwrap();
-            assert!(read(folder.path()) == read(undisturbed.path()), "{name:?}");
+        let files = Saved::load(undisturbed.path()).unwrap().manifest.files;
+        let of_hpcc = files.keys().filter(|name| name.starts_with("hpcc/"));
+        assert_eq!(of_hpcc.count(), 2 * 6);
+        for name in files.keys() {
+            let read = |folder: &Path| std::fs::read(folder.join(name)).unwrap();
+            assert!(read(folder.path()) == read(undisturbed.path()), "{name}");
         }
     }
 }

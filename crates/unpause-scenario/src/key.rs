@@ -28,7 +28,7 @@ pub(crate) fn key(run: &Run) -> Option<String> {
         run.index, run.scheme, run.values
     )
     .ok()?;
-    write!(hash, " {:?} {:?}", run.notes, run.config).ok()?;
+    write!(hash, " {:?} {:?} {:?}", run.notes, run.hpcc, run.config).ok()?;
     Some(
         hash.0
             .finalize()

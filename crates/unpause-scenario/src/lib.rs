@@ -16,6 +16,7 @@ mod cost;
 mod digest;
 mod directory;
 mod execute;
+mod hpcc_files;
 pub mod import;
 mod join;
 #[cfg(feature = "parquet")]

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use unpause_sim::results::FlowRecord;
 
 use crate::digest::sha256;
+use crate::hpcc_files::HpccFiles;
 use crate::import::hpcc;
 use crate::run::Run;
 use crate::scenario::Scenario;
@@ -29,6 +30,8 @@ pub struct Outcome {
     pub timings: Vec<Timing>,
     /// Flows of each run, with the run's label.
     flows: Vec<(String, FlowTimes)>,
+    /// Files in the formats of HPCC's simulator of each run that asks for some, with the run's label.
+    hpcc: Vec<(String, HpccFiles)>,
     /// The samples of ports of each run, if they are on the disk.
     series: Vec<PathBuf>,
     /// Where they are, until this goes.
@@ -111,6 +114,8 @@ pub(crate) struct Part {
     pub warnings: Vec<Warning>,
     pub timing: Timing,
     pub flows: FlowTimes,
+    /// Files in the formats of HPCC's simulator, if it asks for some.
+    pub hpcc: HpccFiles,
     /// The samples of ports, if there are too many for memory; the table has none then.
     pub series: Option<PathBuf>,
 }
@@ -147,10 +152,15 @@ impl Outcome {
             .iter()
             .filter_map(|part| part.series.clone())
             .collect();
-        let (tables, flows): (Vec<_>, Vec<_>) = parts
-            .into_iter()
-            .map(|part| (part.tables, (part.run.label(columns), part.flows)))
-            .unzip();
+        let (mut tables, mut flows, mut hpcc) = (Vec::new(), Vec::new(), Vec::new());
+        for part in parts {
+            let label = part.run.label(columns);
+            tables.push(part.tables);
+            if part.run.hpcc.any() {
+                hpcc.push((label.clone(), part.hpcc));
+            }
+            flows.push((label, part.flows));
+        }
         let tables = Tables::joined(tables)?;
         let heading = ScenarioNote {
             title: scenario.title().map(str::to_owned),
@@ -163,6 +173,7 @@ impl Outcome {
             warnings,
             timings,
             flows,
+            hpcc,
             series,
             scratch: None,
             source: scenario.source().to_owned(),
@@ -195,6 +206,11 @@ impl Outcome {
     /// Flows of each run, with the run's label.
     pub(crate) fn flows(&self) -> &[(String, FlowTimes)] {
         &self.flows
+    }
+
+    /// Files in the formats of HPCC's simulator of each run that asks for them, with the run's label.
+    pub(crate) fn hpcc(&self) -> &[(String, HpccFiles)] {
+        &self.hpcc
     }
 
     /// Files with the samples of ports, a run each, if they are not in the table.

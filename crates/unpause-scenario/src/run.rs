@@ -6,6 +6,7 @@ use unpause_sim::config::Config;
 use unpause_sim::traffic::TrafficSpec;
 
 use crate::names::Names;
+use crate::sections::hpcc::Hpcc;
 use crate::sections::marking::Marking;
 use crate::sections::scheme::CongestionControl;
 
@@ -22,6 +23,8 @@ pub struct Run {
     pub marking: Option<Marking>,
     /// Value of each sweep column.
     pub values: Vec<f64>,
+    /// Files in the formats of HPCC's simulator that are asked for.
+    pub(crate) hpcc: Hpcc,
     /// What runs.
     pub config: Config,
     /// What the reader of the result should know of the input.

@@ -96,12 +96,25 @@ fn value(key: &Key) -> Value {
         "tables" => list(json!({"type": "object"})),
         "time, times or path" => json!({"anyOf": [text(), list(text())]}),
         "number, `\"none\"`" => json!({"anyOf": [number(), {"enum": choices}]}),
+        "number, or numbers by link rate" => by_rate(&number()),
+        "size, or sizes by link rate" => {
+            by_rate(&json!({"type": "string", "pattern": quantity::pattern("size")}))
+        }
+        "ratio, or ratios by link rate" => by_rate(&json!({"type": ["number", "string"]})),
+        "size, or `\"none\"`" => json!({"anyOf": [
+            {"type": "string", "pattern": quantity::pattern("size")}, {"enum": choices}
+        ]}),
         kind if kind.starts_with("table") => json!({"type": "object"}),
         kind => {
             assert!(!choices.is_empty(), "nobody knows how to write `{kind}`");
             json!({"type": "string", "enum": choices})
         }
     }
+}
+
+/// A value, or one for each rate of links.
+fn by_rate(one: &Value) -> Value {
+    json!({"anyOf": [one, {"type": "object", "additionalProperties": one}]})
 }
 
 fn list(items: Value) -> Value {

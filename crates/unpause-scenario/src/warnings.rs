@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use unpause_protocols::flow_control::pfc;
+use unpause_protocols::notification_point;
 use unpause_protocols::units::Time;
 use unpause_sim::config::{NodeId, NodeKind, PfcThreshold, PortId, SwitchModel};
 use unpause_sim::dependency::buffer_dependency_cycle;
@@ -395,7 +396,7 @@ impl Found<'_> {
             let xoff = match (&switch.model, switch.pfc.threshold) {
                 (SwitchModel::Pipeline(pipeline), _) => Some(pipeline.ingress.xoff),
                 (_, PfcThreshold::Static { xoff_bytes, .. }) => Some(xoff_bytes),
-                (_, PfcThreshold::Dynamic { .. }) => None,
+                (_, PfcThreshold::Dynamic { .. } | PfcThreshold::Reserved { .. }) => None,
             };
             let xoff = xoff.map_or(String::new(), |xoff| format!(", XOFF is {}", size(xoff)));
             let message = format!("no PAUSE was sent: no ingress held more than {largest}{xoff}");
@@ -409,6 +410,7 @@ impl Found<'_> {
         }
         if let Some(what) = control.notifies_by()
             && totals.notifications == 0
+            && run.config.scheme.notification_point != notification_point::Config::None
         {
             let message = format!("no {what} was sent: {} had no effect", control.name());
             self.add(never, message, None);

@@ -34,6 +34,7 @@ fn main() -> Result<(), unpause_sim::Error> {
             nodes,
             links: (1..=5).map(link).collect(),
             framing_bytes: 20,
+            ..Fabric::default()
         },
         host: HostConfig::default(),
         switch: SwitchConfig::default(),

@@ -5,15 +5,15 @@
 
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::loss_recovery::newreno;
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{Rate, Time};
 use unpause_protocols::{
     congestion_control, congestion_point, notification_point, scheduler, tagging,
 };
 
-use crate::packet::LARGEST_CONTROL_BYTES;
+use crate::packet::{Kind, LARGEST_CONTROL_BYTES};
 use crate::traffic::{Delays, TrafficSpec, Transport};
 
-pub use crate::fabric::{Fabric, Link, NodeId, NodeKind, PRIORITIES, PortId};
+pub use crate::fabric::{Ecmp, Fabric, Link, NodeId, NodeKind, PRIORITIES, PortId};
 pub use crate::packet::MIN_FRAME_BYTES;
 
 mod cioq;
@@ -56,14 +56,60 @@ pub struct HostConfig {
     pub ack_every: u32,
     /// A sender without progress for so long goes back to its oldest unacknowledged packet.
     pub retransmit_timeout: Time,
-    /// Priority of ACK, NAK, CNP and CNM: never paused.
+    /// Priority of CNP and CNM, and unless they have another of ACK and NAK: never paused.
     pub control_priority: u8,
+    /// Priority of RoCE's ACKs and NAKs.
+    pub ack_priority: AckPriority,
+    /// PAUSE at a host stops RoCE's ACKs and NAKs, too, if their priority is paused.
+    pub pause_acks: bool,
+    /// Size of RoCE's ACKs and NAKs, bytes without framing.
+    pub ack_bytes: u16,
+    /// From which packet on a change of its rate counts for a RoCE flow.
+    pub rate_change: RateChange,
+    /// How a NIC chooses among its RoCE flows, and who wakes it.
+    pub nic: NicModel,
+    /// What RoCE flows may have in flight, beside what their law says.
+    pub window: Option<WindowConfig>,
+    /// A gap that stays is reported again after so long; `None`: when something else has arrived.
+    pub nak_interval: Option<Time>,
     /// TCP, beside the law of [`SchemeConfig::tcp`].
     pub tcp: TcpConfig,
     /// What [`crate::traffic::ExtraDelay::Drawn`] draws from.
     pub extra_delays: Vec<Delays>,
     /// A CNP or CNM takes effect so long after it has arrived.
     pub notification_reaction: Time,
+}
+
+/// From which packet on a change of rate counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RateChange {
+    /// The next one: the time until then is counted anew from the last one.
+    #[default]
+    AtOnce,
+    /// The one after the next: when that goes was said when the last one went.
+    NextPacket,
+}
+
+/// How a NIC chooses among its RoCE flows, and who wakes it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NicModel {
+    /// In turn by when their rate limiters have let them go; each limiter wakes it.
+    #[default]
+    Own,
+    /// As HPCC's simulator: in turn by when they have started, whatever their priority, the one after the last one
+    /// served first. One timer wakes it, which nobody sets anew while it runs; so do ACKs, new flows, and the ends
+    /// of a transmission and of a PAUSE.
+    Hpcc,
+}
+
+/// A window of a RoCE flow that no law sets: payload in flight is below it whenever a packet is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowConfig {
+    /// Payload bytes; `None`: what the slowest link of the flow's path carries in the round trip of a full
+    /// packet's payload, its serialisation at every hop included.
+    pub bytes: Option<u64>,
+    /// It shrinks with the rate that the law allows.
+    pub by_rate: bool,
 }
 
 /// TCP connections, whatever their law.
@@ -98,7 +144,7 @@ pub struct DelayedAck {
     pub timeout: Time,
 }
 
-/// Which priority SYNs and ACKs have.
+/// Which priority acknowledgements have, and SYNs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AckPriority {
     /// That of the flow.
@@ -144,6 +190,13 @@ impl Default for HostConfig {
             ack_every: 1,
             retransmit_timeout: Time::from_ns(67_108_864),
             control_priority: 7,
+            ack_priority: AckPriority::Control,
+            pause_acks: true,
+            ack_bytes: Kind::Ack.control_bytes(),
+            rate_change: RateChange::AtOnce,
+            nic: NicModel::Own,
+            window: None,
+            nak_interval: None,
             tcp: TcpConfig::default(),
             extra_delays: Vec::new(),
             notification_reaction: Time::ZERO,
@@ -205,9 +258,15 @@ pub struct PfcConfig {
     pub params: pfc::Params,
     /// When to send XOFF and XON.
     pub threshold: PfcThreshold,
+    /// Instead of the shift of a dynamic threshold, at ports of these rates: all there are, or none.
+    pub shifts: Vec<(Rate, u32)>,
     /// Bytes per (ingress port, priority) for what arrives after XOFF was sent. `None`: by the
     /// formula of IEEE 802.1Q for each link ([`pfc::headroom`]).
     pub headroom_bytes: Option<u64>,
+    /// The same at ports of these rates: all there are, or none.
+    pub headrooms: Vec<(Rate, u64)>,
+    /// Instead of both, what the link carries in so many times its delay.
+    pub headroom_delays: Option<u32>,
     /// How long a transmitter takes to obey a PAUSE it has received.
     pub reaction: Time,
 }
@@ -229,6 +288,17 @@ pub enum PfcThreshold {
         /// Resume this many bytes below XOFF.
         xon_gap_bytes: u64,
     },
+    /// The same, as HPCC's simulator counts: an ingress has some bytes to itself before shared memory,
+    /// PAUSE is sent at XOFF, and headroom takes what would exceed it, PAUSE sent or not. Headroom and what
+    /// an ingress has to itself are taken from the buffer once for a port.
+    Reserved {
+        /// As with [`Self::Dynamic`].
+        shift: u32,
+        /// As with [`Self::Dynamic`].
+        xon_gap_bytes: u64,
+        /// What an ingress has to itself.
+        reserve_bytes: u64,
+    },
 }
 
 /// One congestion management scheme: what its three points run.
@@ -236,6 +306,8 @@ pub enum PfcThreshold {
 pub struct SchemeConfig {
     /// Every switch egress queue of a data priority.
     pub congestion_point: congestion_point::Config,
+    /// Instead of it, before links of these rates: all there are, or none.
+    pub congestion_points: Vec<(Rate, congestion_point::Config)>,
     /// Every flow at its receiver.
     pub notification_point: notification_point::Config,
     /// Every controlled RoCE flow at its sender.
@@ -249,6 +321,7 @@ impl Default for SchemeConfig {
     fn default() -> Self {
         Self {
             congestion_point: Default::default(),
+            congestion_points: Vec::new(),
             notification_point: Default::default(),
             roce: Default::default(),
             tcp: congestion_control::Config::Dctcp(Default::default()),
@@ -288,6 +361,7 @@ impl Config {
             _ => roce,
         };
         data.max(LARGEST_CONTROL_BYTES)
+            .max(self.host.ack_bytes.into())
     }
 }
 
@@ -304,6 +378,8 @@ pub struct Probes {
     pub ports: Vec<(NodeId, PortId)>,
     /// Record each PAUSE as an interval.
     pub pauses: bool,
+    /// Record when the sender of a RoCE flow knows that all has arrived.
+    pub acknowledged: bool,
     /// Egress ports whose packets are recorded one by one.
     pub packets: Vec<(NodeId, PortId)>,
     /// Of them, only packets of these flows; empty for all, PFC frames included.
@@ -341,6 +417,7 @@ impl Default for Probes {
             start: Time::ZERO,
             ports: Vec::new(),
             pauses: true,
+            acknowledged: false,
             packets: Vec::new(),
             packet_flows: Vec::new(),
             deadlock: None,
@@ -372,7 +449,10 @@ impl Default for PfcConfig {
                 xoff_bytes: 512_000,
                 xon_bytes: 512_000 - 2 * 1048,
             },
+            shifts: Vec::new(),
             headroom_bytes: None,
+            headrooms: Vec::new(),
+            headroom_delays: None,
             reaction: Time::ZERO,
         }
     }

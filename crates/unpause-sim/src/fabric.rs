@@ -19,6 +19,19 @@ pub struct Fabric {
     /// Bytes that a frame occupies on a wire beyond its own: 20 for preamble, start delimiter and
     /// inter-frame gap (IEEE 802.3), 0 to count as ns-3's RDMA models do.
     pub framing_bytes: u32,
+    /// How switches choose among next hops that are equally far.
+    pub ecmp: Ecmp,
+}
+
+/// How switches choose among next hops that are equally far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecmp {
+    /// By a hash of addresses and source port, with a seed of each switch that follows from the run's.
+    #[default]
+    Own,
+    /// As HPCC's simulator: by its hash of addresses and both ports, with the switch's number for a seed,
+    /// whatever the run's is.
+    Hpcc,
 }
 
 /// What a node is.
@@ -41,4 +54,11 @@ pub struct Link {
     pub rate: Rate,
     /// Propagation delay, above zero.
     pub delay: Time,
+}
+
+/// IPv4 address of a host in HPCC's simulator: 11.x.y.1 with x and y the high and the low byte of its number.
+pub fn hpcc_address(node: NodeId) -> u32 {
+    0x0b00_0001_u32
+        .wrapping_add((node / 256) << 16)
+        .wrapping_add((node % 256) << 8)
 }

@@ -91,6 +91,8 @@ pub struct FlowEnd {
     pub dst: NodeId,
     /// Entropy of ECMP.
     pub source_port: u16,
+    /// What flow files call so.
+    pub destination_port: u16,
     /// Priority.
     pub priority: u8,
     /// Payload bytes to send.
@@ -120,6 +122,8 @@ pub struct SenderEnd {
     pub gave_up: bool,
     /// CNPs and CNMs received.
     pub notifications: u64,
+    /// When all was acknowledged, if that is recorded.
+    pub acknowledged: Option<Time>,
 }
 
 /// One sample of a recorded flow at its sender.

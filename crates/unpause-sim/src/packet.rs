@@ -73,9 +73,12 @@ pub const MEASURE: u8 = 0b0010_0000;
 /// The receiver is to acknowledge this packet (AckReq of the BTH).
 pub const ACK_REQUEST: u8 = 0b0100_0000;
 
+/// RoCE data, ACK, NAK: `stamp` is the place of what switches have written into it.
+pub const INT: u8 = 0b1000_0000;
+
 /// TCP segment: the sender has cut its window (CWR).
 pub const CWR: u8 = 0b0010_0000;
-/// TCP acknowledgement: the receiver has seen a mark (ECE).
+/// Acknowledgement: of TCP, the receiver has seen a mark (ECE); of RoCE, its packet had one.
 pub const ECE: u8 = 0b0100_0000;
 /// TCP acknowledgement: the receiver has the whole flow, whatever the number says. It keeps nothing
 /// of a flow that is over, not even its size.
@@ -150,6 +153,11 @@ impl Packet {
     #[inline]
     pub fn is(&self, flags: u8) -> bool {
         self.bits & flags != 0
+    }
+    /// True of RoCE's packets with a record of what switches have written.
+    #[inline]
+    pub fn has_telemetry(&self) -> bool {
+        self.is(INT) && matches!(self.kind, Kind::Data | Kind::Ack | Kind::Nak)
     }
     /// The control packet that carries `notification`; addresses are the caller's to fill in.
     pub fn from_notification(notification: &Notification, priority: u8) -> Self {

@@ -55,6 +55,10 @@ impl PausedTransmitter {
             self.total
         }
     }
+    /// True during a pause.
+    pub fn is_paused(&self) -> bool {
+        self.pfc.is_paused()
+    }
     /// Start of the pause in force.
     pub fn paused_since(&self) -> Option<Time> {
         self.pfc.is_paused().then_some(self.since)

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use unpause_protocols::units::Time;
 
-use crate::fabric::NodeId;
 use crate::host::sender::Layout;
 use crate::ideal::{self, Frames};
 use crate::log::{Counts, FlowEnd, Log, SenderEnd};
 use crate::plan::Plan;
 use crate::results::{Deadlock, FlowRecord, FlowSample, Results, Totals};
+use crate::routing::Direction;
 use crate::shard::ShardEnd;
 use crate::traffic::Transport;
 
@@ -54,24 +54,9 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
     let mut ideal = IdealFct::default();
     let flows: Vec<FlowRecord> = flows
         .iter()
-        .map(|flow| (flow, senders.get(&flow.id).copied().unwrap_or_default()))
-        .map(|(flow, sender)| FlowRecord {
-            id: flow.id,
-            group: flow.group,
-            src: flow.src,
-            dst: flow.dst,
-            priority: flow.priority,
-            size_bytes: flow.size_bytes,
-            start: flow.start,
-            fct: flow.fct,
-            ideal_fct: ideal.of(flow, plan),
-            delivered_bytes: flow.delivered_bytes,
-            retransmitted_packets: sender.retransmitted,
-            transport: flow.transport,
-            extra_delay: flow.extra_delay,
-            timeouts: sender.timeouts,
-            gave_up: sender.gave_up,
-            notifications: sender.notifications,
+        .map(|flow| {
+            let sender = senders.get(&flow.id).copied().unwrap_or_default();
+            record(flow, &sender, ideal.of(flow, plan))
         })
         .collect();
     pauses.sort_unstable_by_key(|pause| (pause.start, pause.node, pause.port, pause.priority));
@@ -102,6 +87,31 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         packets,
         deadlock: end.deadlock,
         totals,
+    }
+}
+
+/// What both ends know of a flow.
+fn record(flow: &FlowEnd, sender: &SenderEnd, ideal_fct: Option<Time>) -> FlowRecord {
+    FlowRecord {
+        id: flow.id,
+        group: flow.group,
+        src: flow.src,
+        dst: flow.dst,
+        priority: flow.priority,
+        size_bytes: flow.size_bytes,
+        start: flow.start,
+        fct: flow.fct,
+        ideal_fct,
+        delivered_bytes: flow.delivered_bytes,
+        retransmitted_packets: sender.retransmitted,
+        transport: flow.transport,
+        extra_delay: flow.extra_delay,
+        timeouts: sender.timeouts,
+        gave_up: sender.gave_up,
+        notifications: sender.notifications,
+        acknowledged: sender.acknowledged,
+        source_port: flow.source_port,
+        destination_port: flow.destination_port,
     }
 }
 
@@ -151,7 +161,7 @@ fn flow_series(log: &Log) -> Vec<FlowSample> {
 /// Ideal FCT of flows; the path of the flow before is kept, as bursts repeat it.
 #[derive(Default)]
 struct IdealFct {
-    of: Option<(u32, u32, u16)>,
+    of: Option<Direction>,
     path: Vec<(u64, Time)>,
     /// From the receiver to the sender, when it is needed.
     back: Option<Vec<(u64, Time)>>,
@@ -159,11 +169,17 @@ struct IdealFct {
 
 impl IdealFct {
     fn of(&mut self, flow: &FlowEnd, plan: &Plan<'_>) -> Option<Time> {
-        let (src, dst, port) = (flow.src, flow.dst, flow.source_port);
-        if self.of != Some((src, dst, port)) {
-            self.path = path(plan, src, dst, port)?;
+        let there = Direction {
+            src: flow.src,
+            dst: flow.dst,
+            source_port: flow.source_port,
+            flow: plan.routing.tells_flows_apart().then_some(flow.id),
+            is_feedback: false,
+        };
+        if self.of != Some(there) {
+            self.path = path(plan, &there)?;
             self.back = None;
-            self.of = Some((src, dst, port));
+            self.of = Some(there);
         }
         let size = flow.size_bytes?;
         let framing = plan.ports.framing_bytes;
@@ -172,7 +188,13 @@ impl IdealFct {
             return Some(ideal::fct(&self.path, frames) + flow.extra_delay);
         }
         if self.back.is_none() {
-            self.back = path(plan, dst, src, port);
+            let back = Direction {
+                src: flow.dst,
+                dst: flow.src,
+                is_feedback: true,
+                ..there
+            };
+            self.back = path(plan, &back);
         }
         let control = Frames::one(u64::from(plan.tcp.control_bytes) + framing);
         let there = ideal::fct(&self.path, control);
@@ -188,10 +210,10 @@ impl IdealFct {
     }
 }
 
-/// The links from `src` to `dst`; what a switch adds to the time of a packet counts as delay of the
+/// The links of a way; what a switch adds to the time of a packet counts as delay of the
 /// link before it.
-fn path(plan: &Plan<'_>, src: NodeId, dst: NodeId, port: u16) -> Option<Vec<(u64, Time)>> {
-    let mut path = plan.routing.path(&plan.ports, src, dst, port)?;
+fn path(plan: &Plan<'_>, way: &Direction) -> Option<Vec<(u64, Time)>> {
+    let mut path = plan.routing.path(&plan.ports, way)?;
     if let Some((_, to_switches)) = path.split_last_mut() {
         for (_, delay) in to_switches {
             *delay += plan.switch_latency();

@@ -76,6 +76,12 @@ pub struct FlowRecord {
     pub gave_up: bool,
     /// CNPs and CNMs that reached its sender.
     pub notifications: u64,
+    /// When its sender knew that all had arrived, if that is recorded.
+    pub acknowledged: Option<Time>,
+    /// Source port, the entropy of ECMP.
+    pub source_port: u16,
+    /// What flow files call so.
+    pub destination_port: u16,
 }
 
 /// Totals of one egress (node, port, priority), and of PFC on the link there.

@@ -6,9 +6,12 @@
 
 use unpause_protocols::units::Time;
 
-use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
+use crate::config::Config;
+use crate::fabric::{Ecmp, Fabric, NodeId, NodeKind, PortId, hpcc_address};
+use crate::packet::{Kind, Packet};
 use crate::ports::Ports;
 use crate::rng::mix;
+use crate::traffic::{DESTINATION_PORT, Traffic, TrafficSpec};
 
 /// Marks a node that is not an edge switch, or an unreachable one.
 const NONE: u32 = u32::MAX;
@@ -22,6 +25,8 @@ pub struct Routing {
     switch: Vec<Option<SwitchRoutes>>,
     /// The switches that have hosts.
     edges: Vec<NodeId>,
+    /// How HPCC's simulator chooses, if that is asked for.
+    ecmp: Option<Box<HpccEcmp>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +61,187 @@ impl SwitchRoutes {
             self.ports.extend(ports);
             self.sets.len() - 1
         }) as u16
+    }
+}
+
+/// Distances from a switch.
+struct Search<'a> {
+    fabric: &'a Fabric,
+    ports: &'a Ports,
+    distance: Vec<u32>,
+    /// Switches in the order found.
+    frontier: Vec<NodeId>,
+    /// The place of each in it.
+    found: Vec<u32>,
+}
+
+impl<'a> Search<'a> {
+    fn new(fabric: &'a Fabric, ports: &'a Ports) -> Self {
+        Self {
+            fabric,
+            ports,
+            distance: vec![NONE; fabric.nodes.len()],
+            frontier: Vec::new(),
+            found: vec![NONE; fabric.nodes.len()],
+        }
+    }
+
+    /// Finds all switches from `root` on. HPCC's simulator looks at neighbours from the last one to the
+    /// first (by the addresses of their objects, which the memory gives from above), and where it has found
+    /// them first is what next hops are ordered by.
+    fn run(&mut self, root: NodeId) {
+        self.distance.fill(NONE);
+        self.distance[root as usize] = 0;
+        self.frontier.clear();
+        self.frontier.push(root);
+        let mut at = 0;
+        while at < self.frontier.len() {
+            let node = self.frontier[at];
+            self.found[node as usize] = at as u32;
+            at += 1;
+            let first = self.frontier.len();
+            for transmitter in self.ports.transmitters_of(node) {
+                let peer = transmitter.peer as usize;
+                let is_switch = self.fabric.nodes[peer] == NodeKind::Switch;
+                if self.distance[peer] == NONE && is_switch {
+                    self.distance[peer] = self.distance[node as usize] + 1;
+                    self.frontier.push(transmitter.peer);
+                }
+            }
+            if self.fabric.ecmp == Ecmp::Hpcc {
+                self.frontier[first..].sort_unstable_by(|a, b| b.cmp(a));
+            }
+        }
+    }
+
+    /// The ports of `node` that lead closer.
+    fn closer(&self, node: NodeId) -> Vec<PortId> {
+        let transmitters = self.ports.transmitters_of(node);
+        let is_closer = |peer: NodeId| {
+            let peer = self.distance[peer as usize];
+            peer != NONE && peer + 1 == self.distance[node as usize]
+        };
+        let closer = transmitters
+            .iter()
+            .zip(0..)
+            .filter(|(t, _)| is_closer(t.peer));
+        let mut set: Vec<PortId> = closer.map(|(_, port)| port).collect();
+        if self.fabric.ecmp == Ecmp::Hpcc {
+            let found = |port: &PortId| self.found[transmitters[*port as usize].peer as usize];
+            set.sort_by_key(found);
+        }
+        set
+    }
+}
+
+/// What [`Ecmp::Hpcc`] reads of a flow beside its addresses and its source port.
+#[derive(Debug)]
+struct HpccEcmp {
+    /// Destination ports by flow; empty if all are the same.
+    ports: Vec<u16>,
+    same: u16,
+}
+
+impl HpccEcmp {
+    fn new(config: &Config) -> Self {
+        let mut ports: Vec<u16> = Vec::new();
+        let named = |spec: &TrafficSpec| match spec {
+            TrafficSpec::Flows(flows) => flows.iter().map(|flow| flow.destination_port).collect(),
+            _ => vec![DESTINATION_PORT],
+        };
+        let mut all = config.traffic.iter().flat_map(named);
+        let same = all.next().unwrap_or(DESTINATION_PORT);
+        if all.any(|port| port != same)
+            && let Ok(flows) = Traffic::new(&config.traffic, &config.fabric, config.seed)
+        {
+            let flows = flows.take_while(|flow| flow.start < config.stop);
+            ports = flows.map(|flow| flow.destination_port).collect();
+        }
+        Self { ports, same }
+    }
+
+    /// A number for a packet from `src` to `dst`, at switch `switch`. Feedback goes from the destination port
+    /// to the source port.
+    fn hash(&self, switch: NodeId, (src, dst): (NodeId, NodeId), way: &impl Entropy) -> u32 {
+        let of_flow = way.flow().and_then(|flow| self.ports.get(flow as usize));
+        let destination = u32::from(*of_flow.unwrap_or(&self.same));
+        let source = u32::from(way.source_port());
+        let (low, high) = match way.is_feedback() {
+            false => (source, destination),
+            true => (destination, source),
+        };
+        murmur3(
+            [hpcc_address(src), hpcc_address(dst), low | high << 16],
+            switch,
+        )
+    }
+}
+
+/// MurmurHash3 for x86, 32 bits, of three words (A. Appleby, public domain).
+fn murmur3(words: [u32; 3], seed: u32) -> u32 {
+    let mut hash = words.iter().fold(seed, |hash, word| {
+        let mixed = word
+            .wrapping_mul(0xcc9e_2d51)
+            .rotate_left(15)
+            .wrapping_mul(0x1b87_3593);
+        (hash ^ mixed)
+            .rotate_left(13)
+            .wrapping_mul(5)
+            .wrapping_add(0xe654_6b64)
+    });
+    hash ^= 12;
+    hash = (hash ^ hash >> 16).wrapping_mul(0x85eb_ca6b);
+    hash = (hash ^ hash >> 13).wrapping_mul(0xc2b2_ae35);
+    hash ^ hash >> 16
+}
+
+/// What tells flows between the same hosts apart.
+trait Entropy {
+    /// Source port of the flow.
+    fn source_port(&self) -> u16;
+    /// The flow, if that is known.
+    fn flow(&self) -> Option<u32>;
+    /// It goes from the flow's receiver to its sender.
+    fn is_feedback(&self) -> bool;
+}
+
+impl Entropy for Packet {
+    #[inline]
+    fn source_port(&self) -> u16 {
+        self.source_port
+    }
+    fn flow(&self) -> Option<u32> {
+        Some(self.flow)
+    }
+    fn is_feedback(&self) -> bool {
+        !matches!(self.kind, Kind::Data | Kind::Segment | Kind::Syn)
+    }
+}
+
+/// Packets of a flow, all those that go one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Direction {
+    /// Where they start.
+    pub src: NodeId,
+    /// Where they end.
+    pub dst: NodeId,
+    /// Source port of the flow.
+    pub source_port: u16,
+    /// The flow, if that is known.
+    pub flow: Option<u32>,
+    /// They go from the flow's receiver to its sender.
+    pub is_feedback: bool,
+}
+
+impl Entropy for Direction {
+    fn source_port(&self) -> u16 {
+        self.source_port
+    }
+    fn flow(&self) -> Option<u32> {
+        self.flow
+    }
+    fn is_feedback(&self) -> bool {
+        self.is_feedback
     }
 }
 
@@ -101,45 +287,21 @@ impl Routing {
                 })
             })
             .collect();
-        let mut distance = vec![NONE; nodes];
-        let mut frontier = Vec::new();
+        let mut search = Search::new(fabric, ports);
         for (edge, &root) in edges.iter().enumerate() {
-            distance.fill(NONE);
-            distance[root as usize] = 0;
-            frontier.clear();
-            frontier.push(root);
-            let mut at = 0;
-            while at < frontier.len() {
-                let node = frontier[at];
-                at += 1;
-                for transmitter in ports.transmitters_of(node) {
-                    let peer = transmitter.peer as usize;
-                    if distance[peer] == NONE && !is_host(peer) {
-                        distance[peer] = distance[node as usize] + 1;
-                        frontier.push(transmitter.peer);
-                    }
-                }
-            }
-            for &node in &frontier[1..] {
+            search.run(root);
+            for &node in &search.frontier[1..] {
                 let routes = switch[node as usize]
                     .as_mut()
                     .expect("only switches are searched");
-                let closer = ports
-                    .transmitters_of(node)
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, t)| {
-                        let peer = distance[t.peer as usize];
-                        peer != NONE && peer + 1 == distance[node as usize]
-                    });
-                let set: Vec<PortId> = closer.map(|(port, _)| port as PortId).collect();
-                routes.next_hops[edge] = routes.set(&set);
+                routes.next_hops[edge] = routes.set(&search.closer(node));
             }
         }
         Self {
             host,
             switch,
             edges,
+            ecmp: None,
         }
     }
 
@@ -173,14 +335,32 @@ impl Routing {
         &routes.ports[usize::from(start)..][..usize::from(count)]
     }
 
+    /// Lets switches choose among next hops as [`Fabric::ecmp`] says.
+    pub fn choose_as(&mut self, config: &Config) {
+        if config.fabric.ecmp == Ecmp::Hpcc {
+            self.ecmp = Some(Box::new(HpccEcmp::new(config)));
+        }
+    }
+
+    /// True if the way of a flow depends on more than its addresses and its source port.
+    pub fn tells_flows_apart(&self) -> bool {
+        self.ecmp.is_some()
+    }
+
+    /// The port by which `switch` sends on a packet, if there is a way.
+    #[inline]
+    pub fn way(&self, switch: NodeId, packet: &Packet) -> Option<PortId> {
+        self.port(switch, packet.src, packet.dst, packet)
+    }
+
     /// The port by which `switch` sends to `dst`, if there is a way.
     #[inline]
-    pub fn port(
+    fn port(
         &self,
         switch: NodeId,
         src: NodeId,
         dst: NodeId,
-        source_port: u16,
+        entropy: &impl Entropy,
     ) -> Option<PortId> {
         let routes = self.switch[switch as usize].as_ref()?;
         let attachment = self.host[dst as usize];
@@ -192,11 +372,15 @@ impl Routing {
         let choice = match count {
             0 => return None,
             1 => 0,
-            _ => {
-                let addresses = u64::from(src) << 32 | u64::from(dst);
-                let hash = mix(addresses ^ u64::from(source_port) << 16 ^ routes.seed);
-                (((hash >> 32) * u64::from(count)) >> 32) as u16
-            }
+            _ => match &self.ecmp {
+                None => {
+                    let addresses = u64::from(src) << 32 | u64::from(dst);
+                    let ports = u64::from(entropy.source_port()) << 16;
+                    let hash = mix(addresses ^ ports ^ routes.seed);
+                    (((hash >> 32) * u64::from(count)) >> 32) as u16
+                }
+                Some(hpcc) => (hpcc.hash(switch, (src, dst), entropy) % u32::from(count)) as u16,
+            },
         };
         Some(routes.ports[(start + choice) as usize])
     }
@@ -204,22 +388,23 @@ impl Routing {
     /// True if there is a way from one host to the other.
     pub fn reaches(&self, ports: &Ports, src: NodeId, dst: NodeId) -> bool {
         let uplink = ports.transmitters_of(src).first();
-        uplink.is_some_and(|uplink| self.port(uplink.peer, src, dst, 0).is_some())
+        let any = Direction {
+            src,
+            dst,
+            source_port: 0,
+            flow: None,
+            is_feedback: false,
+        };
+        uplink.is_some_and(|uplink| self.port(uplink.peer, src, dst, &any).is_some())
     }
 
-    /// The links of the way from `src` to `dst`, as (time of a byte in ps, delay); `None` if there
-    /// is no way.
-    pub fn path(
-        &self,
-        ports: &Ports,
-        src: NodeId,
-        dst: NodeId,
-        source_port: u16,
-    ) -> Option<Vec<(u64, Time)>> {
+    /// The links of a way, as (time of a byte in ps, delay); `None` if there is none.
+    pub fn path(&self, ports: &Ports, way: &Direction) -> Option<Vec<(u64, Time)>> {
+        let Direction { src, dst, .. } = *way;
         let mut link = *ports.transmitters_of(src).first()?;
         let mut path = vec![(link.ps_per_byte, link.delay)];
         while link.peer != dst {
-            let port = self.port(link.peer, src, dst, source_port)?;
+            let port = self.port(link.peer, src, dst, way)?;
             link = ports.transmitters_of(link.peer)[port as usize];
             path.push((link.ps_per_byte, link.delay));
         }

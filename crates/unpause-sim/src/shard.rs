@@ -5,6 +5,7 @@ use unpause_protocols::units::Time;
 use crate::engine::calendar::{Calendar, GROUP};
 use crate::engine::deadlock::Blocked;
 use crate::engine::mail::{FlowStart, Mail};
+use crate::engine::telemetry::Telemetry;
 use crate::engine::window::Window;
 use crate::engine::wire::Wires;
 use crate::fabric::NodeId;
@@ -31,6 +32,7 @@ pub struct Shard {
     shard_of: Vec<u16>,
     /// Wires into the nodes of this shard.
     wires: Wires,
+    telemetry: Telemetry,
 }
 
 /// What a shard leaves at the end of a run.
@@ -67,6 +69,7 @@ impl Shard {
             nodes,
             shard_of: shard_of.to_vec(),
             wires: Wires::new(plan.ports.transmitters.len()),
+            telemetry: Telemetry::default(),
         }
     }
 
@@ -88,13 +91,20 @@ impl Shard {
 
     /// Takes what another shard has sent.
     pub fn deliver(&mut self, plan: &Plan<'_>, mail: &mut Mail) {
-        for (port, packet) in mail.packets.drain(..) {
+        let mut records = mail.records.drain(..);
+        for (port, mut packet) in mail.packets.drain(..) {
+            if packet.has_telemetry()
+                && let Some(record) = records.next()
+            {
+                self.telemetry.put(&mut packet, record);
+            }
             if self.wires.push(port, &packet, packet.time, 0) {
                 let far_end = plan.ports.transmitters[port as usize].peer_port;
                 let node = plan.ports.transmitters[far_end as usize].peer;
                 self.calendar.wake(node, packet.time);
             }
         }
+        drop(records);
         for start in mail.starts.drain(..) {
             self.start_flow(start);
         }
@@ -155,6 +165,7 @@ impl Shard {
                     shard_of: &self.shard_of,
                     outboxes: &mut self.outboxes,
                     log: &mut self.log,
+                    telemetry: &mut self.telemetry,
                 };
                 let own = node.run(&mut window);
                 debug_assert!(own >= end, "node {id} left an event behind");

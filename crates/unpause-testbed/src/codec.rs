@@ -271,7 +271,7 @@ impl<'c> Codec<'c> {
                     Syndrome::SEQUENCE_ERROR => (Kind::Nak, number),
                     _ => return Err(Refusal::Unexpected("syndrome")),
                 };
-                (kind, seq, trailer.aux, kind.control_bytes())
+                (kind, seq, trailer.aux, self.config.host.ack_bytes)
             }
             RoceBody::Cnp(reserved) => {
                 let kind = match (bth.becn, ip.ecn) {
@@ -374,7 +374,8 @@ fn number(node: NodeId) -> u32 {
 /// Bits of a packet that no header says.
 fn unsaid(kind: Kind) -> u8 {
     match kind {
-        Kind::Data | Kind::Ack | Kind::Nak => MEASURE,
+        Kind::Data => MEASURE,
+        Kind::Ack | Kind::Nak => MEASURE | ECE,
         Kind::TcpAck => ALL,
         _ => 0,
     }

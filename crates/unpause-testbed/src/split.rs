@@ -1,6 +1,7 @@
 //! Which nodes are apart, and so which links are wires.
 
-use unpause_sim::config::{Fabric, NodeId, SwitchModel};
+use unpause_protocols::congestion_control;
+use unpause_sim::config::{Config, Fabric, NodeId, SwitchModel};
 
 /// Nodes in a share of their own at most: each is a network namespace.
 const MOST_SHARES: usize = 1024;
@@ -11,6 +12,9 @@ pub enum SplitError {
     /// A CIOQ fabric is one node.
     #[error("a CIOQ fabric is one node: what crosses it never leaves the simulator")]
     Cioq,
+    /// What switches write into packets for HPCC travels beside them.
+    #[error("what switches write into packets for HPCC is in no frame")]
+    Telemetry,
     /// Link `link` has the same nodes at both ends by another way.
     #[error(
         "link {link} alone takes nothing apart: its ends are joined by links that are not named"
@@ -44,14 +48,17 @@ impl Split {
     /// # Errors
     ///
     /// [`SplitError`].
-    pub fn new(
-        fabric: &Fabric,
-        model: &SwitchModel,
-        named: Option<&[usize]>,
-    ) -> Result<Self, SplitError> {
-        if matches!(model, SwitchModel::Cioq(_)) {
+    pub fn new(config: &Config, named: Option<&[usize]>) -> Result<Self, SplitError> {
+        if matches!(config.switch.model, SwitchModel::Cioq(_)) {
             return Err(SplitError::Cioq);
         }
+        if matches!(config.scheme.roce, congestion_control::Config::Hpcc(_)) {
+            return Err(SplitError::Telemetry);
+        }
+        Self::of(&config.fabric, named)
+    }
+
+    fn of(fabric: &Fabric, named: Option<&[usize]>) -> Result<Self, SplitError> {
         let mut root: Vec<NodeId> = (0..fabric.nodes.len() as NodeId).collect();
         if let Some(named) = named {
             for (index, link) in fabric.links.iter().enumerate() {
@@ -103,7 +110,7 @@ fn find(root: &mut [NodeId], mut node: NodeId) -> NodeId {
 mod tests {
     use super::*;
     use unpause_protocols::units::{Rate, Time};
-    use unpause_sim::config::{Link, NodeKind};
+    use unpause_sim::config::{Ecmp, Link, NodeKind};
 
     /// H0 and H1 at S2, H3 at S4, and two links between the switches.
     fn fabric() -> Fabric {
@@ -118,11 +125,12 @@ mod tests {
             nodes: vec![Host, Host, Switch, Host, Switch],
             links: vec![link(0, 2), link(1, 2), link(3, 4), link(2, 4), link(2, 4)],
             framing_bytes: 20,
+            ecmp: Ecmp::default(),
         }
     }
 
     fn split(named: Option<&[usize]>) -> Result<Split, SplitError> {
-        Split::new(&fabric(), &SwitchModel::SharedBuffer, named)
+        Split::of(&fabric(), named)
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::refusal::Refusal;
 /// | 4 | its place in the tables of the destination |
 /// | 4 | its place in those of the source; an acknowledgement: bytes of the frame acknowledged |
 /// | 1 | bits 24 to 31 of the packet's number, of which a BTH has 24 |
-/// | 1 | flags: an RTT is measured; TCP: the receiver has the whole flow |
+/// | 1 | flags: an RTT is measured; RoCE: what is acknowledged had a mark; TCP: the receiver has the whole flow |
 /// | 2 | 0 |
 /// | 4 | "UNPS" |
 /// | 4 | frame check sequence (IEEE 802.3, clause 3.2.9) |

@@ -103,7 +103,7 @@ fn a_cioq_fabric_is_refused() {
         "QCN at outputs",
         Time::from_us(1),
     );
-    let split = Split::new(&config.fabric, &config.switch.model, None);
+    let split = Split::new(&config, None);
     assert_eq!(split, Err(SplitError::Cioq));
 }
 

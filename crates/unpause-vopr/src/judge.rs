@@ -326,6 +326,8 @@ fn without_probes(config: &Config) -> Config {
     let mut config = config.clone();
     config.probes = Probes {
         deadlock: config.probes.deadlock,
+        // Flows have a column of it.
+        acknowledged: config.probes.acknowledged,
         pauses: false,
         ..Probes::default()
     };

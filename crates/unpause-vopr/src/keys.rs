@@ -336,6 +336,10 @@ fn is_default(section: &str, key: &str, value: &Value) -> bool {
         ("switch", "lossless") => value.as_array().is_some_and(|p| p == &[Value::from(3)]),
         ("pfc", "mode") => text == "standard",
         ("tcp", "ack_priority") => text == "flow",
+        ("host", "ack_priority") => text == "control",
+        ("host", "rate_change") => text == "at-once",
+        ("host", "nic") => text == "own",
+        ("topology", "ecmp") => text == "own",
         _ => false,
     }
 }

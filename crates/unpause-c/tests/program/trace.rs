@@ -2,7 +2,9 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
-use unpause_protocols::congestion_control::{self, Ack, CongestionControl, Loss, Mechanism, Path};
+use unpause_protocols::congestion_control::{
+    self, Ack, CongestionControl, Hop, Loss, Mechanism, Path,
+};
 use unpause_protocols::congestion_point::{
     self, CongestionPoint, Packet, Queue, Verdict, dctcp_red, faults,
 };
@@ -103,7 +105,7 @@ fn congestion_point(name: &str, config: &congestion_point::Config) -> String {
         };
         marks += u32::from(verdict == Verdict::MarkCe);
         let (kind, notification) = match verdict {
-            Verdict::Pass => (0, None),
+            Verdict::Pass | Verdict::Record => (0, None),
             Verdict::MarkCe => (1, None),
             Verdict::Drop => (2, None),
             Verdict::Notify(feedback) => (3, Some(Notification::Qcn(feedback))),
@@ -171,6 +173,13 @@ fn event(
     match run.draw() % 16 {
         0..8 => {
             let rtt = Time::from_ps(10_000_000 + run.draw() % 200_000_000);
+            let hop = |tx_bytes, queue_bytes, gbps| Hop {
+                time: now,
+                tx_bytes,
+                queue_bytes,
+                rate: Rate::from_gbps(gbps),
+            };
+            let hops = [hop(*sent, run.draw() % 20_000, 10), hop(3 * *sent, 0, 40)];
             let rtt = (!run.one_in(4)).then_some(rtt);
             let ce = run.one_in(3);
             law.on_ack(&Ack {
@@ -181,7 +190,7 @@ fn event(
                 acknowledged: *sent,
                 sent: *sent + 20_000,
                 may_grow: !run.one_in(4),
-                telemetry: &[],
+                telemetry: &hops,
             });
         }
         8..11 => {
@@ -303,6 +312,7 @@ pub fn all() -> Vec<String> {
         congestion_point("codel", &Point::Codel(Default::default())),
         congestion_point("ecn-sharp", &Point::EcnSharp(Default::default())),
         congestion_point("ecn-sharp-tofino", &Point::Tofino(Default::default())),
+        congestion_point("telemetry", &Point::Telemetry(Default::default())),
         congestion_point("faults", &Point::Faults(faults)),
         notification_point("none", &Receiver::None),
         notification_point("pcn", &Receiver::Pcn(Default::default())),
@@ -311,7 +321,10 @@ pub fn all() -> Vec<String> {
         congestion_control("pcn", &Control::Pcn(Default::default())),
         congestion_control("qcn", &Control::Qcn(Default::default())),
         congestion_control("dcqcn", &Control::Dcqcn(Default::default())),
+        congestion_control("dcqcn-nic", &Control::DcqcnNic(Default::default())),
         congestion_control("timely", &Control::Timely(Default::default())),
+        congestion_control("hpcc", &Control::Hpcc(Default::default())),
+        congestion_control("dctcp-rate", &Control::DctcpRate(Default::default())),
         congestion_control("swift", &Control::Swift(Default::default())),
         congestion_control("newreno", &Control::NewReno(Default::default())),
         congestion_control("ecn-tcp", &Control::EcnTcp(Default::default())),

@@ -20,11 +20,12 @@
 //! | `alpha_order` | - | `CutFirst` | DCQCN paper; `UpdateFirst` is ns3-rdma's |
 //! | `alpha_timer` | time | 55 us | DCQCN paper |
 //! | `increase_timer` | time | 55 us | DCQCN paper; ns3-rdma 60 us |
-//! | `byte_counter` | bytes | 10 MB | DCQCN paper |
+//! | `byte_counter` | bytes or none | 10 MB | DCQCN paper |
 //! | `fr_threshold` | cycles | 5 | DCQCN paper: F |
 //! | `clamp_target` | - | true | DCQCN paper: every CNP lowers the target |
 //! | `rate_ai` | bit/s | 40 Mb/s | DCQCN paper |
 //! | `rate_hai` | bit/s | 200 Mb/s | ns3-rdma's sample configuration |
+//! | `cnp_on_ack` | - | false | DCQCN paper: CNPs are packets; HPCC's simulator true |
 //! | `min_rate` | bit/s | 10 Mb/s | ours: below the fair share of a thousand flows at 40 Gb/s |
 //!
 //! The initial rate is line rate.
@@ -40,7 +41,7 @@
 use rand_core::Rng;
 
 use super::mechanism::half_way;
-use super::{Mechanism, Path};
+use super::{Ack, Mechanism, Path};
 use crate::notification::Notification;
 use crate::timer::{MOST_PERIODS_LATE, SHORTEST_PERIOD};
 use crate::units::{Fraction, Rate, Time};
@@ -68,8 +69,8 @@ pub struct Params {
     pub alpha_timer: Time,
     /// Duration of one cycle of the increase timer.
     pub increase_timer: Time,
-    /// Bytes of one cycle of the byte counter.
-    pub byte_counter: u64,
+    /// Bytes of one cycle of the byte counter; `None`: the timer alone counts cycles.
+    pub byte_counter: Option<u64>,
     /// Cycles F of fast recovery.
     pub fr_threshold: u32,
     /// Every CNP lowers the target to the rate before the cut (true), or only one that comes after at
@@ -81,6 +82,8 @@ pub struct Params {
     pub rate_hai: Rate,
     /// The rate never falls below this.
     pub min_rate: Rate,
+    /// Marks that ACKs tell of are CNPs.
+    pub cnp_on_ack: bool,
 }
 
 impl Default for Params {
@@ -91,12 +94,13 @@ impl Default for Params {
             alpha_order: AlphaOrder::CutFirst,
             alpha_timer: Time::from_us(55),
             increase_timer: Time::from_us(55),
-            byte_counter: 10_000_000,
+            byte_counter: Some(10_000_000),
             fr_threshold: 5,
             clamp_target: true,
             rate_ai: Rate::from_mbps(40),
             rate_hai: Rate::from_mbps(200),
             min_rate: Rate::from_mbps(10),
+            cnp_on_ack: false,
         }
     }
 }
@@ -135,7 +139,7 @@ impl Dcqcn {
             alpha_since: Time::NEVER,
             time_stage: 0,
             byte_stage: 0,
-            bytes_left: params.byte_counter,
+            bytes_left: params.byte_counter.unwrap_or(u64::MAX),
             timer: Time::NEVER,
             params,
         }
@@ -161,7 +165,7 @@ impl Dcqcn {
         }
         self.time_stage = 0;
         self.byte_stage = 0;
-        self.bytes_left = self.params.byte_counter;
+        self.bytes_left = self.params.byte_counter.unwrap_or(u64::MAX);
         self.timer = now.saturating_add(self.params.increase_timer);
         self.alpha_since = now;
     }
@@ -190,8 +194,12 @@ impl Dcqcn {
 
     fn increase(&mut self) {
         let threshold = self.params.fr_threshold;
-        let least = self.time_stage.min(self.byte_stage);
-        let most = self.time_stage.max(self.byte_stage);
+        let byte_stage = match self.params.byte_counter {
+            Some(_) => self.byte_stage,
+            None => self.time_stage,
+        };
+        let least = self.time_stage.min(byte_stage);
+        let most = self.time_stage.max(byte_stage);
         let step = if most < threshold {
             0
         } else if least > threshold {
@@ -209,7 +217,7 @@ impl Dcqcn {
 
     fn end_byte_cycle(&mut self) {
         self.byte_stage = self.byte_stage.saturating_add(1);
-        self.bytes_left = self.params.byte_counter;
+        self.bytes_left = self.params.byte_counter.unwrap_or(u64::MAX);
         self.increase();
     }
 }
@@ -218,6 +226,13 @@ impl Mechanism for Dcqcn {
     #[inline]
     fn rate(&self) -> Rate {
         Rate::from_bps(self.current)
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack<'_>) {
+        if ack.ce && self.params.cnp_on_ack {
+            self.on_cnp(ack.now);
+        }
     }
 
     fn on_notification<R: Rng>(&mut self, now: Time, notification: &Notification, _rng: &mut R) {
@@ -367,6 +382,20 @@ mod tests {
             assert_eq!(rp.target - before, 200_000_000 * steps);
             rp.end_byte_cycle();
         }
+    }
+
+    #[test]
+    fn without_a_byte_counter_the_timer_alone_leads_to_hyper_increase() {
+        let mut rp = rp(Params {
+            byte_counter: None,
+            ..Params::default()
+        });
+        rp.on_cnp(Time::ZERO);
+        rp.on_cnp(Time::ZERO);
+        run_timers(&mut rp, Time::from_us(55 * 5));
+        let before = rp.target;
+        run_timers(&mut rp, Time::from_us(55 * 6));
+        assert_eq!(rp.target - before, 200_000_000);
     }
 
     #[test]

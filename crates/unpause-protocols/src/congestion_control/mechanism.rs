@@ -14,6 +14,12 @@ pub struct Path {
     pub packet_bytes: u32,
     /// The window that the transport starts with, in bytes; `u64::MAX` if it leaves that to the law.
     pub initial_window: u64,
+    /// Payload of a full packet.
+    pub payload_bytes: u32,
+    /// Round trip of a full packet's payload through the empty fabric; zero if nobody asked.
+    pub base_rtt: Time,
+    /// Bytes that the slowest link carries in that time; zero if nobody asked.
+    pub bandwidth_delay: u64,
 }
 
 impl Path {
@@ -23,6 +29,9 @@ impl Path {
             line_rate,
             packet_bytes,
             initial_window: u64::MAX,
+            payload_bytes: packet_bytes,
+            base_rtt: Time::ZERO,
+            bandwidth_delay: 0,
         }
     }
 }
@@ -103,6 +112,11 @@ pub trait Mechanism {
     #[inline]
     fn burst_bytes(&self) -> Option<u32> {
         None
+    }
+    /// True if its packets are to carry what switches write into them, and ACKs to bring that back.
+    #[inline]
+    fn reads_telemetry(&self) -> bool {
+        false
     }
     /// An ACK has arrived.
     #[inline]

@@ -13,8 +13,11 @@ use crate::units::{Rate, Time};
 
 pub mod cubic;
 pub mod dcqcn;
+pub mod dcqcn_nic;
 pub mod dctcp;
+pub mod dctcp_rate;
 pub mod ecn_tcp;
+pub mod hpcc;
 mod mechanism;
 pub mod newreno;
 pub mod pcn;
@@ -36,8 +39,14 @@ mechanisms! {
     Qcn(qcn::Qcn),
     /// DCQCN: a cut by a running estimate of congestion, then QCN's recovery.
     Dcqcn(dcqcn::Dcqcn),
+    /// DCQCN as NICs have it: a clock for each step.
+    DcqcnNic(dcqcn_nic::DcqcnNic),
     /// TIMELY: the gradient of the round-trip time.
     Timely(timely::Timely),
+    /// HPCC: what switches write into packets.
+    Hpcc(hpcc::Hpcc),
+    /// DCTCP by rate.
+    DctcpRate(dctcp_rate::DctcpRate),
     /// Swift: a window that keeps the delay at a target, below a packet by its rate.
     Swift(swift::Swift),
     /// NewReno: halves the window at a loss.
@@ -77,6 +86,10 @@ impl Mechanism for CongestionControl {
     #[inline]
     fn burst_bytes(&self) -> Option<u32> {
         dispatch!(self, it => it.burst_bytes())
+    }
+    #[inline]
+    fn reads_telemetry(&self) -> bool {
+        dispatch!(self, it => it.reads_telemetry())
     }
     #[inline]
     fn on_ack(&mut self, ack: &Ack<'_>) {

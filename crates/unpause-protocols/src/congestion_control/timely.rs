@@ -13,8 +13,11 @@
 //!   [`Variant::PerPacket`].
 //! - Y. Zhu et al., "ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY", CoNEXT 2016:
 //!   [`Variant::Patched`].
+//! - HPCC's simulator (alibaba-edu/High-Precision-Congestion-Control), `CC_MODE` 7: [`Variant::Hpcc`].
 //!
 //! # Parameters
+//!
+//! `Hpcc` has the defaults of `segment` and no segments.
 //!
 //! | name | unit | per packet | segment | patched | origin |
 //! |---|---|---|---|---|---|
@@ -26,6 +29,7 @@
 //! | `beta` | fraction | 0.8 | 0.8 | 0.008 | TIMELY paper; CoNEXT 2016 |
 //! | `hai_after` | falls | 5 | 5 | - | TIMELY paper |
 //! | `hai_factor` | - | 5 | 5 | - | TIMELY paper |
+//! | `hai_delta` | bit/s | - | - | - | HPCC's simulator: set by its configuration |
 //! | `segment_bytes` | bytes | - | 16 000 | 16 000 | TIMELY paper, ns3-rdma |
 //! | `min_rate` | bit/s | 1 Mb/s | 1 Mb/s | 1 Mb/s | ours: that of PCN; the paper states none |
 //!
@@ -51,6 +55,9 @@ pub enum Variant {
     Segment,
     /// Segments, with the law of CoNEXT 2016 between the two thresholds.
     Patched,
+    /// HPCC's simulator: paced per packet, one update a round trip, whose RTT has the packet's own
+    /// serialisation in it; steps grow after a run of increases of either kind.
+    Hpcc,
 }
 
 /// Parameters of TIMELY.
@@ -74,6 +81,8 @@ pub struct Params {
     pub hai_after: u32,
     /// How many times larger.
     pub hai_factor: u32,
+    /// Instead of `hai_factor` times `delta`, the larger step.
+    pub hai_delta: Option<Rate>,
     /// Bytes of a segment; of no effect per packet.
     pub segment_bytes: u32,
     /// The rate never falls below this.
@@ -109,8 +118,16 @@ impl Params {
             beta: Fraction::from_ppm(800_000),
             hai_after: 5,
             hai_factor: 5,
+            hai_delta: None,
             segment_bytes: 16_000,
             min_rate: Rate::from_mbps(1),
+        }
+    }
+    /// HPCC's simulator.
+    pub const fn hpcc() -> Self {
+        Self {
+            variant: Variant::Hpcc,
+            ..Self::segment()
         }
     }
     /// The law of CoNEXT 2016.
@@ -136,6 +153,10 @@ pub struct Timely {
     /// Falls in a row.
     falls: u32,
     last_ack: Time,
+    /// Of a full packet at the sender.
+    serialisation: Time,
+    /// Where the round trip ends whose update has been made; 0 before the first.
+    updated: u64,
 }
 
 /// Longer round trips count as this, 70 s, so that averages fit 64 bits.
@@ -157,6 +178,8 @@ impl Timely {
             average: 0,
             falls: 0,
             last_ack: Time::ZERO,
+            serialisation: path.line_rate.time_for(u64::from(path.packet_bytes)),
+            updated: 0,
         }
     }
 
@@ -174,7 +197,7 @@ impl Timely {
         self.average = ((old + new) >> 32) as i64;
         let falls = match self.params.variant {
             Variant::PerPacket => difference < 0,
-            Variant::Segment | Variant::Patched => self.average <= 0,
+            Variant::Segment | Variant::Patched | Variant::Hpcc => self.average <= 0,
         };
         self.falls = if falls {
             self.falls.saturating_add(1)
@@ -186,7 +209,7 @@ impl Timely {
         self.last_ack = now;
         match self.params.variant {
             Variant::PerPacket => Fraction::of(elapsed.as_ps(), self.params.min_rtt.as_ps()),
-            Variant::Segment | Variant::Patched => Fraction::ONE,
+            Variant::Segment | Variant::Patched | Variant::Hpcc => Fraction::ONE,
         }
     }
 
@@ -218,6 +241,9 @@ impl Timely {
     fn follow_gradient(&self, scale: Fraction) -> u64 {
         if self.average <= 0 {
             let hyper = self.falls >= self.params.hai_after;
+            if let Some(step) = self.params.hai_delta.filter(|_| hyper) {
+                return self.rate.saturating_add(scale.of_value(step.as_bps()));
+            }
             let steps = if hyper { self.params.hai_factor } else { 1 };
             return self.raised(u64::from(steps), scale);
         }
@@ -236,6 +262,46 @@ impl Timely {
         let step = self.params.delta.as_bps();
         let step = weight.complement().of_value(step);
         self.lowered(cut).saturating_add(step)
+    }
+
+    /// An ACK as HPCC's simulator takes it: the first of a round trip counts.
+    fn on_round_trip(&mut self, ack: &Ack<'_>, rtt: Time) {
+        if ack.acknowledged <= self.updated {
+            return;
+        }
+        let rtt = rtt.saturating_add(self.serialisation).min(LONGEST_RTT);
+        let is_first = self.updated == 0;
+        if ack.sent > self.updated {
+            self.updated = ack.sent;
+        }
+        let rises = self.falls;
+        self.observe(ack.now, rtt);
+        self.falls = rises;
+        if is_first {
+            return;
+        }
+        let next = if rtt > self.params.t_high {
+            self.retreat(rtt, Fraction::ONE)
+        } else if rtt < self.params.t_low || self.average <= 0 {
+            let step = match self.falls < self.params.hai_after {
+                true => self.params.delta.as_bps(),
+                false => self.hyper_step(),
+            };
+            self.falls = self.falls.saturating_add(1);
+            self.rate = self.rate.saturating_add(step).min(self.line_rate);
+            return;
+        } else {
+            let beta = i128::from(self.params.beta.as_q32());
+            self.lowered(((self.gradient() * beta) >> 32) as u128)
+        };
+        self.falls = 0;
+        self.rate = next.max(self.params.min_rate.as_bps());
+    }
+
+    fn hyper_step(&self) -> u64 {
+        let factor = u64::from(self.params.hai_factor);
+        let several = self.params.delta.as_bps().saturating_mul(factor);
+        self.params.hai_delta.map_or(several, Rate::as_bps)
     }
 
     /// A round-trip time has been measured.
@@ -266,156 +332,21 @@ impl Mechanism for Timely {
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack<'_>) {
-        if let Some(rtt) = ack.rtt {
-            self.on_rtt(ack.now, rtt);
+        match ack.rtt {
+            Some(rtt) if self.params.variant == Variant::Hpcc => self.on_round_trip(ack, rtt),
+            Some(rtt) => self.on_rtt(ack.now, rtt),
+            None => {}
         }
     }
 
     #[inline]
     fn burst_bytes(&self) -> Option<u32> {
         match self.params.variant {
-            Variant::PerPacket => None,
+            Variant::PerPacket | Variant::Hpcc => None,
             Variant::Segment | Variant::Patched => Some(self.params.segment_bytes),
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LINE: u64 = 40_000_000_000;
-    const DELTA: u64 = 10_000_000;
-
-    fn at_us(us: u64) -> Time {
-        Time::from_us(us)
-    }
-
-    fn rp(params: Params, rate: u64) -> Timely {
-        let mut rp = Timely::new(&params, &Path::new(Rate::from_bps(LINE), 1000));
-        rp.rate = rate;
-        rp
-    }
-
-    #[test]
-    fn recovery_of_17_5_gigabits_takes_52_milliseconds_at_30_microseconds() {
-        let mut rp = rp(Params::per_packet(), 20_000_000_000);
-        let mut now = Time::ZERO;
-        while rp.rate < 37_500_000_000 {
-            now += at_us(30);
-            rp.on_rtt(now, at_us(30));
-        }
-        assert_eq!(now, at_us(1750 * 30));
-    }
-
-    #[test]
-    fn per_packet_steps_are_scaled_by_the_time_passed() {
-        let mut rp = rp(Params::per_packet(), LINE / 2);
-        rp.on_rtt(at_us(100), at_us(30));
-        assert_eq!(rp.rate, LINE / 2 + DELTA);
-        // A quarter of min_rtt later.
-        rp.on_rtt(at_us(105), at_us(30));
-        assert_eq!(rp.rate, LINE / 2 + DELTA + DELTA / 4);
-    }
-
-    #[test]
-    fn a_rising_rtt_cuts_by_beta_times_the_gradient() {
-        let mut rp = rp(Params::per_packet(), LINE / 2);
-        rp.on_rtt(at_us(100), at_us(30));
-        let before = rp.rate;
-        rp.on_rtt(at_us(200), at_us(40));
-        // 0.8 x 0.02 x 10 us / 20 us = 0.8 %
-        assert!((before - rp.rate).abs_diff(before / 1000 * 8) < 1000);
-    }
-
-    #[test]
-    fn a_long_rtt_cuts_by_its_excess() {
-        let mut rp = rp(Params::segment(), LINE / 2);
-        rp.on_rtt(at_us(1000), at_us(1000));
-        // 0.8 x (1 - 500 / 1000)
-        assert!(rp.rate.abs_diff(LINE / 2 / 10 * 6) < 100);
-    }
-
-    #[test]
-    fn per_packet_never_more_than_halves() {
-        let mut rp = rp(Params::per_packet(), LINE / 2);
-        rp.on_rtt(at_us(100), at_us(30));
-        rp.params.ewma = Fraction::ONE;
-        let before = rp.rate;
-        rp.on_rtt(at_us(200), at_us(900));
-        assert_eq!(rp.rate, before / 2);
-    }
-
-    #[test]
-    fn falling_five_times_in_a_row_multiplies_the_step() {
-        let mut rp = rp(Params::per_packet(), LINE / 2);
-        rp.on_rtt(at_us(100), at_us(100));
-        for fall in 1..=6 {
-            let before = rp.rate;
-            rp.on_rtt(at_us(100 + 100 * fall), at_us(100 - fall));
-            let steps = if fall < 5 { 1 } else { 5 };
-            assert_eq!(rp.rate - before, steps * DELTA);
-        }
-        // An unchanged RTT is no fall.
-        let before = rp.rate;
-        rp.on_rtt(at_us(800), at_us(94));
-        assert_eq!(rp.rate - before, DELTA);
-    }
-
-    #[test]
-    fn a_segment_counts_an_unchanged_rtt_as_a_fall() {
-        let mut rp = rp(Params::segment(), LINE / 2);
-        for completion in 1..=6 {
-            let before = rp.rate;
-            rp.on_rtt(at_us(100 * completion), at_us(60));
-            let steps = if completion < 5 { 1 } else { 5 };
-            assert_eq!(rp.rate - before, steps * DELTA);
-        }
-    }
-
-    #[test]
-    fn below_t_low_the_rate_grows_whatever_the_gradient() {
-        let mut rp = rp(Params::segment(), LINE / 2);
-        rp.on_rtt(at_us(100), at_us(20));
-        rp.on_rtt(at_us(200), at_us(49));
-        assert_eq!(rp.rate, LINE / 2 + 2 * DELTA);
-    }
-
-    #[test]
-    fn patched_weighs_step_and_cut_by_the_gradient() {
-        // No gradient: weight 1/2, error (100 - 50) / 50 = 1.
-        let mut flat = rp(Params::patched(), LINE / 2);
-        flat.on_rtt(at_us(100), at_us(100));
-        let expected = LINE / 2 - LINE / 2 / 1000 * 4 + DELTA / 2;
-        assert!(flat.rate.abs_diff(expected) < 100);
-        // Steep rise: weight 1, error 3.
-        let mut rising = rp(Params::patched(), LINE / 2);
-        rising.on_rtt(at_us(100), at_us(50));
-        rising.rate = LINE / 2;
-        rising.on_rtt(at_us(200), at_us(200));
-        assert!(rising.rate.abs_diff(LINE / 2 - LINE / 2 / 1000 * 24) < 100);
-        // Steep fall: weight 0.
-        rising.rate = LINE / 2;
-        rising.on_rtt(at_us(300), at_us(100));
-        assert_eq!(rising.rate, LINE / 2 + DELTA);
-    }
-
-    #[test]
-    fn only_the_segment_variants_send_bursts() {
-        assert_eq!(rp(Params::default(), LINE).burst_bytes(), None);
-        assert_eq!(rp(Params::segment(), LINE).burst_bytes(), Some(16_000));
-        assert_eq!(rp(Params::patched(), LINE).burst_bytes(), Some(16_000));
-    }
-
-    #[test]
-    fn a_positive_average_fades_to_zero() {
-        let mut rp = rp(Params::per_packet(), LINE / 2);
-        rp.on_rtt(at_us(100), at_us(30));
-        rp.on_rtt(at_us(200), at_us(31));
-        assert!(rp.average > 0);
-        for ack in 0..1500 {
-            rp.on_rtt(at_us(300 + ack), at_us(31));
-        }
-        assert_eq!(rp.average, 0);
-    }
-}
+mod tests;

@@ -37,6 +37,8 @@ pub enum Verdict {
     /// Leave it as it is, and send this to its source; or, if the mechanism says so
     /// ([`super::qcn::Mode::selection`]), to that of another packet in the buffer.
     Notify(QcnFeedback),
+    /// Write into it what it needs to know of this port, if it asks for that.
+    Record,
 }
 
 /// A congestion point: everything but its construction has a default that does nothing.

@@ -17,6 +17,7 @@ pub mod np_ecn;
 pub mod qcn;
 pub mod red;
 pub mod tcn;
+pub mod telemetry;
 pub mod tofino;
 
 pub use mechanism::{Mechanism, Packet, PassAll, Queue, Verdict};
@@ -43,6 +44,8 @@ mechanisms! {
     EcnSharp(ecn_sharp::EcnSharp),
     /// ECN# with the clock, registers and division of a programmable switch.
     Tofino(tofino::Tofino),
+    /// In-band telemetry of HPCC.
+    Telemetry(telemetry::Telemetry),
     /// Drops at random with a fixed probability, and drops and marks of chosen packets.
     Faults(faults::Faults),
 }

@@ -12,10 +12,10 @@
 //!
 //! # Parameters
 //!
-//! | name | unit | default | `ns3_rdma` | origin |
-//! |---|---|---|---|---|
-//! | `pause_time` | quanta or time | 65 535 quanta | 5 us | the field's largest value; ns3-rdma |
-//! | `mode` | - | `Standard` | `Ns3Rdma` | - |
+//! | name | unit | default | `ns3_rdma` | `until_xon` | origin |
+//! |---|---|---|---|---|---|
+//! | `pause_time` | quanta or time | 65 535 quanta | 5 us | for ever | the field's largest value; ns3-rdma |
+//! | `mode` | - | `Standard` | `Ns3Rdma` | `UntilXon` | HPCC's simulator |
 //!
 //! XOFF and XON are arguments, so that they may move with a shared buffer.
 //!
@@ -46,6 +46,8 @@ pub enum PauseMode {
     Standard,
     /// To refresh it, and for every arrival above XOFF.
     Ns3Rdma,
+    /// Never: what is paused waits for XON.
+    UntilXon,
 }
 
 /// Parameters of PFC.
@@ -75,6 +77,14 @@ impl Params {
         }
     }
 
+    /// What HPCC's simulator does: one PAUSE, which lasts until XON, whatever time the frame says.
+    pub const fn until_xon() -> Self {
+        Self {
+            pause_time: PauseTime::Absolute(Time::NEVER),
+            mode: PauseMode::UntilXon,
+        }
+    }
+
     /// How long a PAUSE asks for on a link of this speed.
     pub fn pause_duration(&self, link_rate: Rate) -> Time {
         match self.pause_time {
@@ -85,6 +95,9 @@ impl Params {
 
     /// How long after a PAUSE of `pause` the next one follows if nothing changes.
     pub fn refresh_interval(&self, pause: Time) -> Time {
+        if self.mode == PauseMode::UntilXon {
+            return Time::NEVER;
+        }
         const MICROSECOND: u64 = Time::from_us(1).as_ps();
         let half = pause.as_ps() / 2;
         let interval = match self.mode {
@@ -149,6 +162,31 @@ impl Ingress {
         } else {
             Action::None
         }
+    }
+
+    /// A packet has been admitted, and whoever counts the buffer says whether it is over the threshold.
+    #[inline]
+    pub fn on_admit_over(
+        &mut self,
+        now: Time,
+        bytes: u32,
+        over: bool,
+        pause: Time,
+        params: &Params,
+    ) -> Action {
+        // A threshold that any byte or none exceeds.
+        let xoff = if over { 0 } else { u64::MAX };
+        self.on_admit(now, bytes, xoff, pause, params)
+    }
+
+    /// A packet admitted earlier starts to leave the switch, or is discarded; whoever counts the buffer says
+    /// whether it is under the threshold again.
+    #[inline]
+    pub fn on_release_under(&mut self, now: Time, bytes: u32, under: bool) -> Action {
+        let held = self.bytes.saturating_sub(u64::from(bytes));
+        let xon = if under { held } else { 0 };
+        // An empty ingress lets its peer go in any case.
+        self.on_release(now, bytes, xon)
     }
 
     /// A packet admitted earlier starts to leave the switch, or is discarded.
@@ -318,152 +356,4 @@ fn bytes_in(rate: Rate, span: Time) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PAUSE: Time = Time::from_us(100);
-    const XOFF: u64 = 10_000;
-    const XON: u64 = 8_000;
-
-    fn at_us(us: u64) -> Time {
-        Time::from_us(us)
-    }
-
-    #[test]
-    fn quanta_are_512_bit_times() {
-        let table = [
-            (1, 512_000, 33_553_920_000),
-            (10, 51_200, 3_355_392_000),
-            (40, 12_800, 838_848_000),
-            (100, 5_120, 335_539_200),
-        ];
-        for (gbps, one, longest) in table {
-            let rate = Rate::from_gbps(gbps);
-            assert_eq!(quantum(rate).as_ps(), one);
-            assert_eq!(
-                Params::default().pause_duration(rate),
-                Time::from_ns(longest / 1000) + Time::from_ps(longest % 1000)
-            );
-        }
-        let ns3 = Params::ns3_rdma();
-        assert_eq!(ns3.pause_duration(Rate::from_gbps(40)), at_us(5));
-    }
-
-    #[test]
-    fn reaction_times_are_the_standards() {
-        let table = [
-            (1, 1_024),
-            (10, 30_720),
-            (25, 40_960),
-            (40, 60_416),
-            (100, 201_728),
-            (400, 463_360),
-            // Not in the standard's table.
-            (50, 201_728),
-            (200, 463_360),
-            (800, 463_360),
-        ];
-        for (gbps, bit_times) in table {
-            let rate = Rate::from_gbps(gbps);
-            assert_eq!(reaction_time(rate), rate.time_for(bit_times / 8));
-        }
-    }
-
-    #[test]
-    fn headroom_has_its_golden_values() {
-        let golden = [
-            (40, at_us(5), 1068, 59_772),
-            (10, at_us(5), 1068, 18_560),
-            (10, at_us(125), 1068, 318_560),
-            (1, Time::from_ns(500), 1542, 3_421),
-        ];
-        for (gbps, propagation, mtu, bytes) in golden {
-            let rate = Rate::from_gbps(gbps);
-            let reaction = reaction_time(rate);
-            assert_eq!(headroom(rate, propagation, mtu, 84, reaction), bytes);
-        }
-        let ideal = headroom(Rate::from_gbps(40), Time::ZERO, 1068, 84, Time::ZERO);
-        assert_eq!(ideal, 2 * 1068 + 84);
-        let begun = headroom(Rate::from_gbps(40), Time::ZERO, 0, 0, Time::from_ps(1));
-        assert_eq!(begun, 1);
-    }
-
-    #[test]
-    fn an_ingress_sends_one_xoff_above_and_one_xon_at_or_below() {
-        let params = Params::default();
-        let mut ingress = Ingress::new();
-        let admit = |ingress: &mut Ingress, bytes| {
-            ingress.on_admit(Time::ZERO, bytes, XOFF, PAUSE, &params)
-        };
-        assert_eq!(admit(&mut ingress, 10_000), Action::None);
-        assert_eq!(admit(&mut ingress, 1), Action::Xoff);
-        assert_eq!(admit(&mut ingress, 1_000), Action::None);
-        assert_eq!(ingress.on_release(Time::ZERO, 3_000, XON), Action::None);
-        assert_eq!((ingress.bytes(), ingress.is_xoff()), (8_001, true));
-        assert_eq!(ingress.on_release(Time::ZERO, 1, XON), Action::Xon);
-        assert_eq!(ingress.on_release(Time::ZERO, 1, XON), Action::None);
-        assert_eq!(ingress.next_timer(), Time::NEVER);
-    }
-
-    #[test]
-    fn a_standing_xoff_is_refreshed_every_half_pause() {
-        let params = Params::default();
-        let mut ingress = Ingress::new();
-        ingress.on_admit(Time::ZERO, 20_000, XOFF, PAUSE, &params);
-        for refresh in 1..5 {
-            let due = at_us(50 * refresh);
-            assert_eq!(ingress.next_timer(), due);
-            let early = Time::from_ps(due.as_ps() - 1);
-            assert_eq!(ingress.on_timer(early, PAUSE, &params), Action::None);
-            assert_eq!(ingress.on_timer(due, PAUSE, &params), Action::Xoff);
-        }
-        ingress.on_release(at_us(210), 20_000, XON);
-        assert_eq!(ingress.on_timer(at_us(300), PAUSE, &params), Action::None);
-    }
-
-    #[test]
-    fn ns3_rdma_repeats_xoff_for_every_arrival_and_every_two_microseconds() {
-        let params = Params::ns3_rdma();
-        let pause = params.pause_duration(Rate::from_gbps(40));
-        let mut ingress = Ingress::new();
-        for arrival in 0..5 {
-            let now = Time::from_ns(200 * arrival);
-            let action = ingress.on_admit(now, 10_001, XOFF, pause, &params);
-            assert_eq!(action, Action::Xoff);
-            assert_eq!(ingress.next_timer(), now + at_us(2));
-        }
-        // 1 ms of refreshes: 500 kPAUSE/s.
-        let mut refreshes = 0;
-        let end = Time::from_ns(800) + Time::from_ms(1);
-        while ingress.next_timer() <= end {
-            let due = ingress.next_timer();
-            assert_eq!(ingress.on_timer(due, pause, &params), Action::Xoff);
-            refreshes += 1;
-        }
-        assert_eq!(refreshes, 500);
-    }
-
-    #[test]
-    fn an_egress_pauses_until_xon() {
-        let mut egress = Egress::new();
-        assert_eq!(egress.on_frame(at_us(0), Time::ZERO), Change::None);
-        assert_eq!(egress.on_frame(at_us(1), PAUSE), Change::Paused);
-        assert!(egress.is_paused());
-        assert_eq!(egress.on_frame(at_us(2), Time::ZERO), Change::Resumed);
-        assert_eq!(egress.next_timer(), Time::NEVER);
-        assert_eq!(egress.on_timer(at_us(500)), Change::None);
-    }
-
-    #[test]
-    fn an_egress_resumes_when_the_latest_pause_runs_out() {
-        let mut egress = Egress::new();
-        egress.on_frame(at_us(0), PAUSE);
-        assert_eq!(egress.on_frame(at_us(50), PAUSE), Change::None);
-        assert_eq!(egress.on_timer(at_us(100)), Change::None);
-        // A shorter pause replaces a longer one.
-        assert_eq!(egress.on_frame(at_us(60), at_us(10)), Change::None);
-        assert_eq!(egress.next_timer(), at_us(70));
-        assert_eq!(egress.on_timer(at_us(70)), Change::Resumed);
-        assert!(!egress.is_paused());
-    }
-}
+mod tests;

@@ -15,6 +15,7 @@
 //! | name | unit | default | origin |
 //! |---|---|---|---|
 //! | `timeout` | time | - | the owner's, at each call |
+//! | `again` | time | - | the owner's: how often a gap that stays is reported; HPCC's simulator has 500 us |
 //!
 //! # Departures
 //!
@@ -79,6 +80,11 @@ impl Sender {
     #[inline]
     pub fn has_packet(&self) -> bool {
         self.next < self.end
+    }
+
+    /// True if there is a packet to send, whether the window lets it go or not.
+    pub fn has_left(&self) -> bool {
+        self.next < self.packets
     }
 
     /// True when all that it will ever send has been acknowledged.
@@ -177,6 +183,7 @@ pub struct Receiver {
     packets: u32,
     expected: u32,
     nak_sent: bool,
+    nak_at: Time,
 }
 
 /// What the receiver makes of a data packet.
@@ -201,6 +208,7 @@ impl Receiver {
             packets,
             expected: 0,
             nak_sent: false,
+            nak_at: Time::ZERO,
         }
     }
 
@@ -210,9 +218,10 @@ impl Receiver {
         self.expected
     }
 
-    /// A packet has arrived: only the one expected is taken.
+    /// A packet has arrived: only the one expected is taken. A gap is reported once, and then `again` and
+    /// again after so long.
     #[inline]
-    pub fn on_data(&mut self, number: u32) -> Reception {
+    pub fn on_data(&mut self, now: Time, number: u32, again: Option<Time>) -> Reception {
         if number == self.expected {
             self.expected += 1;
             self.nak_sent = false;
@@ -223,10 +232,12 @@ impl Receiver {
             }
         } else if number < self.expected {
             Reception::Duplicate
-        } else if self.nak_sent {
+        } else if self.nak_sent && again.is_none_or(|again| now < self.nak_at.saturating_add(again))
+        {
             Reception::KnownGap
         } else {
             self.nak_sent = true;
+            self.nak_at = now;
             Reception::Gap
         }
     }
@@ -257,19 +268,19 @@ mod tests {
         assert!(!sender.has_packet());
         assert_eq!(sender.highest(), 4);
         // Packet 1 is lost.
-        assert_eq!(receiver.on_data(0), Reception::InOrder);
-        assert_eq!(receiver.on_data(2), Reception::Gap);
-        assert_eq!(receiver.on_data(3), Reception::KnownGap);
+        assert_eq!(receiver.on_data(at(0), 0, None), Reception::InOrder);
+        assert_eq!(receiver.on_data(at(0), 2, None), Reception::Gap);
+        assert_eq!(receiver.on_data(at(0), 3, None), Reception::KnownGap);
         assert!(sender.on_nak(at(10), receiver.expected(), TIMEOUT));
         assert_eq!((sender.unacknowledged(), sender.in_flight()), (1, 0));
         assert_eq!(sender.highest(), 4);
         for number in 1..4 {
             assert_eq!(sent(&mut sender, 10), (number, true));
         }
-        assert_eq!(receiver.on_data(0), Reception::Duplicate);
-        assert_eq!(receiver.on_data(1), Reception::InOrder);
-        assert_eq!(receiver.on_data(2), Reception::InOrder);
-        assert_eq!(receiver.on_data(3), Reception::Complete);
+        assert_eq!(receiver.on_data(at(0), 0, None), Reception::Duplicate);
+        assert_eq!(receiver.on_data(at(0), 1, None), Reception::InOrder);
+        assert_eq!(receiver.on_data(at(0), 2, None), Reception::InOrder);
+        assert_eq!(receiver.on_data(at(0), 3, None), Reception::Complete);
         assert_eq!(sender.on_ack(at(20), 4, TIMEOUT), 3);
         assert!(sender.is_done() && sender.next_timer().is_never());
         // What comes late changes nothing.
@@ -280,9 +291,19 @@ mod tests {
     #[test]
     fn a_gap_after_a_repaired_one_is_reported_again() {
         let mut receiver = Receiver::new(u32::MAX);
-        assert_eq!(receiver.on_data(1), Reception::Gap);
-        assert_eq!(receiver.on_data(0), Reception::InOrder);
-        assert_eq!(receiver.on_data(2), Reception::Gap);
+        assert_eq!(receiver.on_data(at(0), 1, None), Reception::Gap);
+        assert_eq!(receiver.on_data(at(0), 0, None), Reception::InOrder);
+        assert_eq!(receiver.on_data(at(0), 2, None), Reception::Gap);
+    }
+
+    #[test]
+    fn a_gap_that_stays_is_reported_again_after_a_while() {
+        let mut receiver = Receiver::new(9);
+        let again = Some(at(500));
+        assert_eq!(receiver.on_data(at(1), 3, again), Reception::Gap);
+        assert_eq!(receiver.on_data(at(500), 4, again), Reception::KnownGap);
+        assert_eq!(receiver.on_data(at(501), 5, again), Reception::Gap);
+        assert_eq!(receiver.on_data(at(999), 6, None), Reception::KnownGap);
     }
 
     #[test]

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_flow_costs_one_timer_and_comes_back_on_the_grid() {
+    fn a_silent_flow_costs_hpcc_nic_and_comes_back_on_the_grid() {
         let mut np = in_mbps();
         assert_eq!(np.next_timer(), Time::NEVER);
         np.on_data(at_us(7), 1000, false);

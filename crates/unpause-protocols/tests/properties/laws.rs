@@ -1,7 +1,9 @@
 //! Laws: rates and windows within bounds, timers that move on.
 
 use super::{fraction, rate, rng, time};
-use congestion_control::{Config, cubic, dcqcn, pcn, qcn, swift, timely};
+use congestion_control::{
+    Config, cubic, dcqcn, dcqcn_nic, dctcp_rate, hpcc, pcn, qcn, swift, timely,
+};
 use proptest::prelude::*;
 use unpause_protocols::congestion_control::{
     self, Ack, CongestionControl, Loss, Mechanism as _, Path,
@@ -89,12 +91,13 @@ fn dcqcn_params() -> impl Strategy<Value = dcqcn::Params> {
             },
             alpha_timer: alpha.3,
             increase_timer: cycles.0,
-            byte_counter: cycles.1,
+            byte_counter: (cycles.1 % 8 > 0).then_some(cycles.1),
             fr_threshold: cycles.2,
             clamp_target: cycles.3,
             rate_ai: ai,
             rate_hai: hai,
             min_rate,
+            cnp_on_ack: false,
         }
     })
 }
@@ -104,6 +107,7 @@ fn timely_params() -> impl Strategy<Value = timely::Params> {
         timely::Params::per_packet(),
         timely::Params::segment(),
         timely::Params::patched(),
+        timely::Params::hpcc(),
     ]);
     let times = (time(), time(), time());
     (base, fraction(), fraction(), times, rate(), rate()).prop_map(
@@ -185,9 +189,32 @@ fn config() -> impl Strategy<Value = (Config, Rate)> {
         pcn_params().prop_map(|params| (Config::Pcn(params), params.min_rate)),
         qcn_params().prop_map(|params| (Config::Qcn(params), params.min_rate)),
         dcqcn_params().prop_map(|params| (Config::Dcqcn(params), params.min_rate)),
+        dcqcn_params().prop_map(|params| {
+            let nic = dcqcn_nic::Params {
+                g_log2: params.g_log2,
+                alpha_timer: params.alpha_timer,
+                cut_interval: params.alpha_timer,
+                increase_timer: params.increase_timer,
+                fr_threshold: params.fr_threshold,
+                clamp_target: params.clamp_target,
+                rate_ai: params.rate_ai,
+                rate_hai: params.rate_hai,
+                min_rate: params.min_rate,
+                cnp_on_ack: true,
+            };
+            (Config::DcqcnNic(nic), params.min_rate)
+        }),
         timely_params().prop_map(|params| (Config::Timely(params), params.min_rate)),
         swift_params().prop_map(|params| (Config::Swift(params), Rate::from_bps(1))),
         cubic_params().prop_map(|params| (Config::Cubic(params), rate_of_windows())),
+        Just((
+            Config::Hpcc(Default::default()),
+            hpcc::Params::default().min_rate
+        )),
+        Just((
+            Config::DctcpRate(Default::default()),
+            dctcp_rate::Params::default().min_rate
+        )),
         Just((Config::NewReno(Default::default()), rate_of_windows())),
         Just((Config::EcnTcp(Default::default()), rate_of_windows())),
         Just((Config::Dctcp(Default::default()), rate_of_windows())),

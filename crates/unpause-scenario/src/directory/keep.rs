@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::place::Place;
 use crate::digest::{sha256, sha256_of_file};
+use crate::hpcc_files::HpccFiles;
 use crate::outcome::{FlowTimes, Part, Timing};
 use crate::run::Run;
 use crate::table_files::{decode, encode};
@@ -37,6 +38,7 @@ struct About {
     timing: Timing,
     warnings: Vec<Warning>,
     fct_hpcc: String,
+    hpcc: HpccFiles,
     /// Of the tables' files, in their order.
     digests: Vec<String>,
     /// The samples of ports stay in their file.
@@ -96,6 +98,7 @@ impl Keeper {
             warnings: about.warnings,
             timing: about.timing,
             flows: FlowTimes::Written(about.fct_hpcc),
+            hpcc: about.hpcc,
             series,
         })
     }
@@ -109,6 +112,7 @@ impl Keeper {
             timing: part.timing,
             warnings: part.warnings.clone(),
             fct_hpcc: part.flows.hpcc()?,
+            hpcc: part.hpcc.clone(),
             digests: Vec::new(),
             streamed: part.series.is_some(),
         };

@@ -97,6 +97,10 @@ impl Outcome {
                 staging.write(&file, flows.hpcc()?.as_bytes())?;
             }
         }
+        for (file, bytes) in self.hpcc_files() {
+            go_on()?;
+            staging.write(&file, bytes)?;
+        }
         staging.write("scenario.toml", self.source().as_bytes())?;
         let manifest = Manifest {
             files: staging.digests().clone(),
@@ -113,6 +117,28 @@ impl Outcome {
         #[cfg(feature = "parquet")]
         Keeper::at(place).clear();
         Ok(Before { replaced, kept })
+    }
+}
+
+impl Outcome {
+    /// Files in the formats of HPCC's simulator: in a folder of each run if there are several.
+    fn hpcc_files(&self) -> Vec<(String, &[u8])> {
+        let runs = self.hpcc();
+        let mut names = BTreeSet::new();
+        let mut files = Vec::new();
+        for (run, (label, written)) in runs.iter().enumerate() {
+            let name = distinct(&file_name(label), run, &mut names);
+            let folder = match runs.len() {
+                1 => "hpcc".to_owned(),
+                _ => format!("hpcc/{name}"),
+            };
+            files.extend(
+                written
+                    .iter()
+                    .map(|(file, text)| (format!("{folder}/{file}"), text.as_bytes())),
+            );
+        }
+        files
     }
 }
 
@@ -158,13 +184,17 @@ fn file_name(label: &str) -> String {
 
 /// The name of a run's file. Labels that look alike as names are told apart by the run.
 fn unique(label: &str, run: usize, names: &mut BTreeSet<String>) -> String {
+    format!("fct-{}.txt", distinct(label, run, names))
+}
+
+fn distinct(label: &str, run: usize, names: &mut BTreeSet<String>) -> String {
     // Some file systems do not know capitals.
     let name = match names.insert(label.to_lowercase()) {
         true => label.to_owned(),
         false => format!("{label}-run{run}"),
     };
     names.insert(name.to_lowercase());
-    format!("fct-{name}.txt")
+    name
 }
 
 /// A result directory, read.

@@ -130,6 +130,9 @@ impl Staging<'_> {
     pub fn write(&mut self, file: &str, bytes: &[u8]) -> Result<(), Error> {
         let path = self.folder.path().join(file);
         let write = || {
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder)?;
+            }
             let mut file = File::create(&path)?;
             file.write_all(bytes)?;
             file.sync_all()
@@ -208,23 +211,43 @@ fn settle_held(directory: &Path) -> Result<(), Error> {
         if path.symlink_metadata().is_ok_and(|about| about.is_file()) {
             fs::remove_file(&path).map_err(fail)?;
         }
-        // Folders of the report, if nothing else is in them.
-        if let Some(folder) = path.parent().filter(|folder| *folder != directory) {
+        // Folders of the report and of other formats, if nothing else is in them.
+        let folders = path.ancestors().skip(1);
+        for folder in folders.take_while(|folder| *folder != directory) {
             let _ = fs::remove_dir(folder);
         }
     }
-    let entries = fs::read_dir(&commit).map_err(fail)?;
-    let names = entries.map(|entry| Ok(entry?.file_name()));
-    let names: Vec<_> = names.collect::<io::Result<_>>().map_err(fail)?;
+    let names = files_below(&commit).map_err(fail)?;
     let tables = names
         .iter()
-        .filter(|name| *name != MANIFEST && *name != REMOVE);
-    for name in tables.chain(names.iter().filter(|name| *name == MANIFEST)) {
-        fs::rename(commit.join(name), directory.join(name)).map_err(fail)?;
+        .filter(|name| !name.ends_with(MANIFEST) && !name.ends_with(REMOVE));
+    for name in tables.chain(names.iter().filter(|name| name.ends_with(MANIFEST))) {
+        let to = directory.join(name);
+        if let Some(folder) = to.parent() {
+            fs::create_dir_all(folder).map_err(fail)?;
+        }
+        fs::rename(commit.join(name), to).map_err(fail)?;
     }
     // A directory cannot be synced everywhere; the files have their names.
     let _ = sync(directory);
     fs::remove_dir_all(&commit).map_err(fail)
+}
+
+/// Files in a folder and in folders in it, by their paths from there.
+fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(below) = folders.pop() {
+        for entry in fs::read_dir(folder.join(&below))? {
+            let entry = entry?;
+            let path = below.join(entry.file_name());
+            match entry.file_type()?.is_dir() {
+                true => folders.push(path),
+                false => files.push(path),
+            }
+        }
+    }
+    Ok(files)
 }
 
 /// An error if results cannot go to `directory`: it holds something else.

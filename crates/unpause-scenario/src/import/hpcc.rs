@@ -16,8 +16,9 @@ use std::path::Path;
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::{NodeId, NodeKind};
+use unpause_sim::fabric::hpcc_address as address;
 use unpause_sim::results::FlowRecord;
-use unpause_sim::traffic::{FlowSettings, FlowSpec};
+use unpause_sim::traffic::{DESTINATION_PORT, FlowSettings, FlowSpec};
 
 use super::{FileError, Place};
 use crate::limits;
@@ -26,8 +27,6 @@ use crate::topology::{Topology, positive_delay, whole_rate};
 
 /// First source port of each pair of hosts (`third.cc`).
 const FIRST_SOURCE_PORT: u16 = 10_000;
-/// Destination port of every flow in HPCC's own files.
-const DESTINATION_PORT: u16 = 100;
 
 /// Flows of a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -304,10 +303,12 @@ impl Row<'_> {
         settings: &FlowSettings,
     ) -> Result<FlowSpec, FileError> {
         let columns: Vec<&str> = self.text.split_whitespace().collect();
-        let (src, dst, pg, bytes, start, stop) = match columns[..] {
-            [src, dst, pg, bytes, start] => (src, dst, pg, bytes, start, None),
-            [src, dst, pg, _dport, bytes, start] => (src, dst, pg, bytes, start, None),
-            [src, dst, pg, _dport, bytes, start, stop] => (src, dst, pg, bytes, start, Some(stop)),
+        let (src, dst, pg, dport, bytes, start, stop) = match columns[..] {
+            [src, dst, pg, bytes, start] => (src, dst, pg, "100", bytes, start, None),
+            [src, dst, pg, dport, bytes, start] => (src, dst, pg, dport, bytes, start, None),
+            [src, dst, pg, dport, bytes, start, stop] => {
+                (src, dst, pg, dport, bytes, start, Some(stop))
+            }
             _ => {
                 let found = format!("`{}` ({} columns)", self.text.trim(), columns.len());
                 return Err(self.place.error(found, expected));
@@ -360,6 +361,7 @@ impl Row<'_> {
             controlled: settings.controlled,
             recorded: settings.recorded,
             source_port: 0,
+            destination_port: self.number(dport, "a destination port from 0 to 65535")?,
             transport: settings.transport,
             extra_delay: settings.extra_delay,
         })
@@ -449,8 +451,8 @@ pub fn write_flows(out: &mut impl Write, flows: &[FlowSpec]) -> io::Result<()> {
         );
         writeln!(
             out,
-            "{} {} {} {DESTINATION_PORT} {bytes} {whole}.{fraction:012}",
-            flow.src, flow.dst, flow.priority
+            "{} {} {} {} {bytes} {whole}.{fraction:012}",
+            flow.src, flow.dst, flow.priority, flow.destination_port
         )?;
     }
     Ok(())
@@ -480,12 +482,6 @@ pub fn write_fct(out: &mut impl Write, flows: &[FlowRecord]) -> io::Result<()> {
         )?;
     }
     Ok(())
-}
-
-/// IPv4 address of a host: 11.x.y.1 with x and y the high and the low byte of its number
-/// (`node_id_to_ip` of `third.cc`).
-fn address(node: NodeId) -> u32 {
-    0x0b00_0001 + (node / 256) * 0x0001_0000 + (node % 256) * 0x100
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 pub mod cdf;
 pub(crate) mod files;
 pub mod hpcc;
+pub mod hpcc_config;
+pub(crate) mod hpcc_ways;
 
 use std::path::{Path, PathBuf};
 

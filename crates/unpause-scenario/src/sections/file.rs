@@ -3,6 +3,7 @@
 use unpause_sim::config::SwitchConfig;
 
 use super::host::Host;
+use super::hpcc::HpccKeys;
 use super::pfc::Pfc;
 use super::pias::Pias;
 use super::probes::ProbeKeys;
@@ -28,12 +29,14 @@ keys! {
         switch: Switch = ["-"] "[below](#switch)";
         pfc: Pfc = ["-"] "[below](#pfc)";
         probes: ProbeKeys = ["-"] "[below](#probes)";
+        hpcc: HpccKeys = ["-"] "[below](#hpcc)";
         report: Report = ["-"] "[below](#report)";
     }
 }
 
 kinds! {
-    Host = TABLE, Tcp = TABLE, Pias = TABLE, Switch = TABLE, Pfc = TABLE, ProbeKeys = TABLE, Report = TABLE,
+    Host = TABLE, Tcp = TABLE, Pias = TABLE, Switch = TABLE, Pfc = TABLE, ProbeKeys = TABLE, HpccKeys = TABLE,
+    Report = TABLE,
 }
 
 type Names = Vec<String>;
@@ -59,6 +62,7 @@ pub(crate) struct Sections {
     pub switch: Switch,
     pub pfc: Pfc,
     pub probes: ProbeKeys,
+    pub hpcc: HpccKeys,
 }
 
 impl Sections {
@@ -70,6 +74,7 @@ impl Sections {
             switch: file.switch.take(),
             pfc: file.pfc.take(),
             probes: file.probes.take(),
+            hpcc: file.hpcc.take(),
         }
     }
 

@@ -1,10 +1,21 @@
 //! `[host]`.
 
-use unpause_sim::config::HostConfig;
+use serde::Deserialize;
+use serde_spanned::Spanned;
+use unpause_sim::config::{AckPriority, HostConfig, WindowConfig};
 
 use super::extra_delay::ExtraDelayKey;
-use crate::text::keys::keys;
-use crate::text::quantity::{Duration, Size};
+use crate::text::error::{Checked, Problem, nearest};
+use crate::text::keys::{Keys as _, keys, kinds};
+use crate::text::quantity::{Duration, Size, parse_size};
+use crate::text::setting::{AckPriority as AckPriorityKey, NicModel, RateChange};
+
+/// A size, or `"path"`.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(crate) struct WindowKey(String);
+
+kinds! { WindowKey = "size, or `\"path\"`" }
 
 /// Hosts, and what their frames take of a wire beyond their own bytes.
 #[derive(Default)]
@@ -28,11 +39,75 @@ keys! {
         retransmit_timeout: Duration
             "without progress for so long, go back to the oldest unacknowledged packet"
             from "IBTA's local ACK timeout 14" => config.retransmit_timeout;
-        control_priority: u8 "priority of ACK, NAK, CNP, CNM; never paused, must not be lossless"
+        ack_priority: AckPriorityKey "of RoCE's ACKs and NAKs: `\"control\"`, or that of the `\"flow\"`, behind whose data \
+             they queue in switches, pausable, and counted by PFC and marking; at hosts they go first"
+            => config.ack_priority;
+        pause_acks: bool = ["`true`"] "with `ack_priority` `\"flow\"`: PAUSE at a host stops its ACKs, too"
+            idle ("no PAUSE stops them", "set ack_priority = \"flow\", or remove it");
+        ack_size: Size "frame size of ACKs and NAKs"
+            from "RoCEv2 over Ethernet with FCS" => config.ack_bytes;
+        rate_change: RateChange "a new rate counts from now on, since the last packet, or from the `\"next-packet\"` on, \
+             as in HPCC's simulator for all laws but HPCC"
+            from "NICs that schedule anew" => config.rate_change;
+        nic: NicModel "how flows of a host take turns, and who wakes its NIC: `\"own\"`, or `\"hpcc\"` as in HPCC's simulator: \
+             in the order of their starts, the one after the last served first, and one timer, which nobody sets anew \
+             while it runs"
+            from "NICs with a rate limiter for each flow" => config.nic;
+        window: WindowKey = ["none"]
+            "payload in flight, beside what the law says: a size, or `\"path\"` for the bandwidth-delay product of \
+             each flow's path";
+        window_by_rate: bool = ["`false`"] "it shrinks with the flow's rate"
+            idle ("there is no window", "set window = \"path\", or a size");
+        nak_interval: Duration "a gap that stays is reported again after so long"
+            from "once a gap; HPCC's simulator 500 us" => config.nak_interval;
+        control_priority: u8 "priority of CNP, CNM and, unless it is the flow's, of ACK and NAK; never paused, must not be lossless"
             => config.control_priority;
         notification_reaction: Duration "a CNP or CNM takes effect so long after it has arrived"
             => config.notification_reaction;
         extra_delay: ExtraDelayKey = ["`\"0s\"`"]
             "delay of a flow's data packets at the receiving host, before its transport sees them";
+    }
+}
+
+impl WindowKey {
+    /// Bytes; `None` for those of the path.
+    fn bytes(written: &Spanned<Self>) -> Checked<Option<u64>> {
+        let text = written.get_ref().0.trim();
+        if text == "path" {
+            return Ok(None);
+        }
+        match parse_size(text) {
+            Ok(0) => Problem::new("`window` is zero")
+                .at(written.span(), "nothing could be sent")
+                .err(),
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) => Problem::new(format!("`window` cannot be this: {error}"))
+                .at(
+                    written.span(),
+                    "expected a size such as \"104KB\", or \"path\"",
+                )
+                .help_if(nearest(text, &["path"]))
+                .err(),
+        }
+    }
+}
+
+impl Hosts {
+    /// What `[host]` says, but for delays.
+    pub fn of(file: &Host) -> Checked<Self> {
+        let mut hosts = Self::default();
+        file.apply(&mut hosts)?;
+        if hosts.config.ack_priority == AckPriority::Flow
+            && let Some(pause) = file.pause_acks.value()
+        {
+            hosts.config.pause_acks = *pause;
+        }
+        if let Some(window) = file.window.get() {
+            hosts.config.window = Some(WindowConfig {
+                bytes: WindowKey::bytes(window)?,
+                by_rate: file.window_by_rate.value().copied().unwrap_or(false),
+            });
+        }
+        Ok(hosts)
     }
 }

@@ -3,6 +3,7 @@
 use unpause_protocols::flow_control::pfc;
 use unpause_sim::config::{HostConfig, PfcConfig, PfcThreshold};
 
+use crate::text::by_rate::{ByRate, NumberByRate, Rated, SizeByRate};
 use crate::text::checks::both;
 use crate::text::error::Checked;
 use crate::text::keys::{keys, names, set};
@@ -17,23 +18,37 @@ keys! {
         xon: Size = ["two frames below `xoff`; in a CIOQ fabric `\"44KB\"`"] "resume at or below this"
             from "our reading of PCN; Qlow of QCN at inputs" idle OWN;
         xon_gap: Size = ["two frames"] "instead of `xon`: resume this far below `xoff`" idle OWN;
-        dynamic_shift: u32 = ["-"]
+        dynamic_shift: NumberByRate = ["-"]
             "instead of `xoff`: the threshold is the free shared buffer divided by 2 to the power of this; 3 is one \
-             eighth, as in HPCC's simulator"
+             eighth, as in HPCC's simulator at ports as fast as hosts; `{ \"10Gbps\" = 3, \"40Gbps\" = 1 }` by link rate"
             idle ("the buffers of this switch model are not shared",
                 "remove it, or choose model = \"shared-buffer\"; `xoff` and `xon` are thresholds of each input buffer");
-        headroom: Size = ["by the formula of 802.1Q for each link"] "bytes for what arrives after XOFF"
+        reserve: Size = ["-"]
+            "beside `dynamic_shift`: what each lossless (port, priority) has to itself before it takes shared memory; \
+             with it, switches count as HPCC's simulator: PAUSE at the threshold, not above, and headroom takes \
+             whatever would exceed it, PAUSE sent or not"
+            idle ("only a threshold on shared memory has it", "set `dynamic_shift`, or remove it");
+        headroom: SizeByRate = ["by the formula of 802.1Q for each link"]
+            "bytes for what arrives after XOFF, for each port or by link rate"
+            idle ("what an input buffer of this switch model has beyond XOFF is its headroom",
+                "remove it, or choose model = \"shared-buffer\"");
+        headroom_delays: u32 = ["-"]
+            "instead of `headroom`: what the link carries in so many times its delay; 3 in HPCC's simulator"
             idle ("what an input buffer of this switch model has beyond XOFF is its headroom",
                 "remove it, or choose model = \"shared-buffer\"");
         reaction: Duration "a transmitter obeys so long after a PAUSE has arrived" => reaction;
         mode: PfcMode = ["`\"standard\"`"]
             "how PAUSE is repeated and counted: [three ways](mechanisms.md#pause-three-ways-to-count)" idle OWN;
         pause_quanta: u16 = ["65535; with `\"ns3-rdma\"` `pause_time` = `\"5us\"`"]
-            "what a PAUSE asks for, in 512 bit times" from "the most that a frame can ask for; ns3-rdma";
-        pause_time: Duration = ["-"] "the same as a time; only one of the two";
+            "what a PAUSE asks for, in 512 bit times" from "the most that a frame can ask for; ns3-rdma" idle FOR_EVER;
+        pause_time: Duration = ["-"] "the same as a time; only one of the two" idle FOR_EVER;
     }
 }
 
+const FOR_EVER: (&str, &str) = (
+    "a PAUSE lasts until XON",
+    "remove it, or choose mode = \"standard\"",
+);
 const OWN: (&str, &str) = (
     "this switch model has thresholds of its own",
     "thresholds and sizes of model = \"pipeline\" are in [switch.pipeline]",
@@ -41,7 +56,7 @@ const OWN: (&str, &str) = (
 
 names! {
     /// How PAUSE frames are sent.
-    pub(crate) PfcMode { Standard = "standard", Ns3Rdma = "ns3-rdma" }
+    pub(crate) PfcMode { Standard = "standard", Ns3Rdma = "ns3-rdma", UntilXon = "until-xon" }
 }
 
 /// XOFF and XON where they are not set.
@@ -55,6 +70,10 @@ pub(crate) struct PfcDefaults {
 pub(crate) fn pause(file: &Pfc, config: &mut PfcConfig) -> Checked<()> {
     use crate::text::keys::Keys;
     file.apply(config)?;
+    if config.params.mode == pfc::PauseMode::UntilXon {
+        // What is written of pause times, nobody reads.
+        return Ok(());
+    }
     match (file.pause_time.get(), file.pause_quanta.get()) {
         (Some(time), Some(quanta)) => return both("pause_time", time, "pause_quanta", quanta),
         (Some(time), None) => {
@@ -73,6 +92,7 @@ pub(crate) fn mode(file: &Pfc) -> pfc::Params {
     match file.mode.value() {
         None | Some(PfcMode::Standard) => pfc::Params::default(),
         Some(PfcMode::Ns3Rdma) => pfc::Params::ns3_rdma(),
+        Some(PfcMode::UntilXon) => pfc::Params::until_xon(),
     }
 }
 
@@ -81,23 +101,52 @@ fn two_frames(host: &HostConfig) -> u64 {
     2 * (u64::from(host.payload_bytes) + u64::from(host.header_bytes))
 }
 
-/// A threshold on shared memory, if the file says so.
-pub(crate) fn dynamic(file: &Pfc, host: &HostConfig) -> Checked<Option<PfcThreshold>> {
-    let Some(shift) = file.dynamic_shift.get() else {
-        return Ok(None);
+/// Sets a threshold on shared memory, if the file says so; answers whether it does.
+pub(crate) fn dynamic(file: &Pfc, host: &HostConfig, config: &mut PfcConfig) -> Checked<bool> {
+    let Some(written) = file.dynamic_shift.get() else {
+        return Ok(false);
     };
     if let Some(xoff) = file.xoff.get() {
-        return both("dynamic_shift", shift, "xoff", xoff);
+        return both("dynamic_shift", written, "xoff", xoff);
     }
     if let Some(xon) = file.xon.get() {
-        return both("dynamic_shift", shift, "xon", xon);
+        return both("dynamic_shift", written, "xon", xon);
     }
     let mut xon_gap_bytes = two_frames(host);
     set("xon_gap", &file.xon_gap, &mut xon_gap_bytes)?;
-    Ok(Some(PfcThreshold::Dynamic {
-        shift: *shift.get_ref(),
-        xon_gap_bytes,
-    }))
+    let mut shifts = Rated::default();
+    set("dynamic_shift", &file.dynamic_shift, &mut shifts)?;
+    let shift = shifts.each.iter().map(|(_, shift)| *shift).max();
+    let shift = shift.unwrap_or(shifts.same);
+    config.shifts = shifts.each;
+    config.threshold = match file.reserve.value() {
+        None => PfcThreshold::Dynamic {
+            shift,
+            xon_gap_bytes,
+        },
+        Some(reserve) => PfcThreshold::Reserved {
+            shift,
+            xon_gap_bytes,
+            reserve_bytes: reserve.0,
+        },
+    };
+    Ok(true)
+}
+
+/// Sets headroom, if the file says so.
+pub(crate) fn headroom(file: &Pfc, config: &mut PfcConfig) -> Checked<()> {
+    if let (Some(bytes), Some(delays)) = (file.headroom.get(), file.headroom_delays.get()) {
+        return both("headroom", bytes, "headroom_delays", delays);
+    }
+    config.headroom_delays = file.headroom_delays.value().copied();
+    match file.headroom.value() {
+        None => {}
+        Some(ByRate::Same(size)) => config.headroom_bytes = Some(size.0),
+        Some(ByRate::Each(sizes)) => {
+            config.headrooms = sizes.iter().map(|(rate, size)| (*rate, size.0)).collect();
+        }
+    }
+    Ok(())
 }
 
 /// XOFF and XON, the same at all times.

@@ -2,6 +2,7 @@
 
 use super::file::{File, Report};
 use super::host::Host;
+use super::hpcc::HpccKeys;
 use super::pfc::Pfc;
 use super::pias::Pias;
 use super::probes::ProbeKeys;
@@ -35,6 +36,7 @@ pub fn sections() -> Vec<(&'static str, Vec<Key>)> {
         ("scheme", keys::<_, SchemeKeys>()),
         ("traffic", keys::<_, Common>()),
         ("probes", keys::<_, ProbeKeys>()),
+        ("hpcc", keys::<_, HpccKeys>()),
         ("sweep", keys::<_, SweepKeys>()),
         ("report", keys::<_, Report>()),
     ]

@@ -1,6 +1,10 @@
 //! How values of the scenario file are stored in parameters of mechanisms, and shown.
 
-use serde::Deserialize;
+use std::fmt;
+
+use serde::de::value::StrDeserializer;
+use serde::de::{self, IntoDeserializer, Visitor};
+use serde::{Deserialize, Deserializer};
 use unpause_protocols::congestion_control::{dcqcn, swift, timely};
 use unpause_protocols::congestion_point::dctcp_red::Threshold;
 use unpause_protocols::congestion_point::{ecn_sharp, np_ecn, qcn, tofino};
@@ -56,12 +60,32 @@ impl Setting<u64> for Size {
     }
 }
 
+impl Setting<Option<u64>> for Size {
+    fn store(&self, slot: &mut Option<u64>) -> Result<(), String> {
+        *slot = Some(self.0);
+        Ok(())
+    }
+    fn show(slot: &Option<u64>) -> String {
+        slot.map_or("-".into(), bytes)
+    }
+}
+
 impl Setting<u32> for Size {
     fn store(&self, slot: &mut u32) -> Result<(), String> {
         *slot = u32::try_from(self.0).map_err(|_| "more than 4 GB".to_owned())?;
         Ok(())
     }
     fn show(slot: &u32) -> String {
+        bytes(u64::from(*slot))
+    }
+}
+
+impl Setting<u16> for Size {
+    fn store(&self, slot: &mut u16) -> Result<(), String> {
+        *slot = u16::try_from(self.0).map_err(|_| "more than 65535 bytes".to_owned())?;
+        Ok(())
+    }
+    fn show(slot: &u16) -> String {
         bytes(u64::from(*slot))
     }
 }
@@ -161,7 +185,7 @@ impl Setting<u32> for Speedup {
     }
 }
 
-kinds! { Percent = "ratio", PowerOfHalf = "ratio", Speedup = "ratio", Packets = "number" }
+kinds! { SizeOrNone = "size, or `\"none\"`", Percent = "ratio", PowerOfHalf = "ratio", Speedup = "ratio", Packets = "number" }
 
 /// 1, 1/2, 1/4, …: stored as the number of halvings.
 #[derive(Deserialize)]
@@ -215,6 +239,8 @@ names! {
 }
 
 choice!(Queueing for config::Queueing { Fifo = "fifo", Voq = "voq" });
+choice!(NicModel for config::NicModel { Own = "own", Hpcc = "hpcc" });
+choice!(RateChange for config::RateChange { AtOnce = "at-once", NextPacket = "next-packet" });
 choice!(AckPriority for config::AckPriority { Flow = "flow", Control = "control" });
 
 choice!(EcnSharpVariant for ecn_sharp::Variant {
@@ -242,7 +268,53 @@ choice!(TimelyVariant for timely::Variant {
     PerPacket = "per-packet",
     Segment = "segment",
     Patched = "patched",
+    Hpcc = "hpcc",
 });
+
+impl Setting<Option<Rate>> for DataRate {
+    fn store(&self, slot: &mut Option<Rate>) -> Result<(), String> {
+        *slot = Some(self.0);
+        Ok(())
+    }
+    fn show(slot: &Option<Rate>) -> String {
+        slot.map_or("-".into(), |rate| rate.to_string())
+    }
+}
+
+/// A size, or `"none"`.
+pub(crate) struct SizeOrNone(Option<Size>);
+
+struct SizeOrNoneVisitor;
+
+impl Visitor<'_> for SizeOrNoneVisitor {
+    type Value = SizeOrNone;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a size such as \"10MB\", or \"none\"")
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<SizeOrNone, E> {
+        if text == "none" {
+            return Ok(SizeOrNone(None));
+        }
+        let text: StrDeserializer<'_, E> = text.into_deserializer();
+        Size::deserialize(text).map(|size| SizeOrNone(Some(size)))
+    }
+}
+
+impl<'de> Deserialize<'de> for SizeOrNone {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SizeOrNoneVisitor)
+    }
+}
+
+impl Setting<Option<u64>> for SizeOrNone {
+    fn store(&self, slot: &mut Option<u64>) -> Result<(), String> {
+        *slot = self.0.as_ref().map(|size| size.0);
+        Ok(())
+    }
+    fn show(slot: &Option<u64>) -> String {
+        slot.map_or("none".into(), bytes)
+    }
+}
 
 impl Setting<Option<Time>> for Duration {
     fn store(&self, slot: &mut Option<Time>) -> Result<(), String> {

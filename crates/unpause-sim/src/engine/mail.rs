@@ -3,6 +3,7 @@
 use unpause_protocols::units::Time;
 
 use crate::engine::deadlock::Blocked;
+use crate::engine::telemetry::Record;
 use crate::packet::Packet;
 use crate::ports::GlobalPort;
 use crate::traffic::FlowSpec;
@@ -23,6 +24,8 @@ pub struct FlowStart {
 pub struct Mail {
     /// Packets, and the ports that they arrive at; those of a port in the order of arrival.
     pub packets: Vec<(GlobalPort, Packet)>,
+    /// Of those packets that have some, in order: what switches have written.
+    pub(crate) records: Vec<Record>,
     /// Flows to come.
     pub(crate) starts: Vec<FlowStart>,
     /// Queues that are blocked, when a deadlock is looked for.
@@ -37,6 +40,7 @@ impl Mail {
     /// Adds what `other` has, which is left empty.
     pub fn append(&mut self, other: &mut Self) {
         self.packets.append(&mut other.packets);
+        self.records.append(&mut other.records);
         self.starts.append(&mut other.starts);
         self.blocked.append(&mut other.blocked);
     }

@@ -14,5 +14,6 @@ pub mod mail;
 pub mod post;
 pub mod ring;
 mod sync;
+pub mod telemetry;
 pub mod window;
 pub mod wire;

@@ -5,6 +5,7 @@ use unpause_protocols::units::Time;
 use crate::engine::calendar::Calendar;
 use crate::engine::deadlock::Blocked;
 use crate::engine::mail::Mail;
+use crate::engine::telemetry::Telemetry;
 use crate::engine::wire::Wires;
 use crate::log::Log;
 use crate::packet::Packet;
@@ -45,6 +46,8 @@ pub struct Window<'w, 'p> {
     pub(crate) outboxes: &'w mut [Mail],
     /// What is recorded.
     pub log: &'w mut Log,
+    /// What switches have written into packets.
+    pub telemetry: &'w mut Telemetry,
 }
 
 impl Window<'_, '_> {
@@ -90,8 +93,10 @@ impl Window<'_, '_> {
             to = self.shard_of[transmitter.peer as usize];
         }
         if to != self.shard {
+            let record = self.telemetry.take(packet);
             let mail = &mut self.outboxes[to as usize];
             mail.packets.push((transmitter.peer_port, *packet));
+            mail.records.extend(record);
         } else if self
             .wires
             .push(transmitter.peer_port, packet, packet.time, 0)

@@ -26,6 +26,7 @@ mod state;
 mod tcp;
 mod tcp_receive;
 mod tcp_send;
+pub mod window;
 
 pub use state::Host;
 
@@ -126,6 +127,10 @@ impl Host {
         let sender = Sender::new(id, &spec, receiver_slot, self.ps_per_byte, window.plan, now);
         let slot = self.senders.insert(sender) as u32;
         self.busy_until = self.busy_until.max(now);
+        if self.hpcc_nic {
+            self.list.push(slot);
+            self.look(now);
+        }
         self.enqueue(slot);
         self.arm_sender(slot);
     }
@@ -145,8 +150,13 @@ impl Host {
                 sender.timer_at = Time::NEVER;
                 if sender.next_timer() <= now {
                     let timeout = window.plan.config.host.retransmit_timeout;
+                    let timeouts = sender.timeouts;
                     sender.on_timer(now, timeout, &mut self.rng);
+                    let goes_back = sender.timeouts > timeouts;
                     self.after_change(now, slot);
+                    if self.hpcc_nic && goes_back {
+                        self.look(now);
+                    }
                 } else {
                     self.arm_sender(slot);
                 }
@@ -187,7 +197,7 @@ impl Host {
                 let transmitter = &mut self.transmitters[slot as usize];
                 transmitter.on_timer(now, place, window.log);
                 // A PAUSE that came later has an entry of its own.
-                if transmitter.next_timer().is_never() {
+                if !transmitter.is_paused() {
                     self.after_pause_change(now, slot as u8);
                 }
             }

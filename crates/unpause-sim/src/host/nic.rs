@@ -4,16 +4,19 @@ use unpause_protocols::units::Time;
 
 use super::sender::Pace;
 use super::state::Host;
-use super::tcp::TCP;
+use super::tcp::{ACKS, TCP};
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
-use crate::packet::Packet;
+use crate::packet::{INT, Packet};
 use crate::results::Queued;
 
 impl Host {
     /// Puts a flow with a packet to send into the round-robin, or behind its rate limiter if that
     /// allows it only after the port is free again.
     pub(super) fn enqueue(&mut self, slot: u32) {
+        if self.hpcc_nic {
+            return;
+        }
         let sender = &mut self.senders[slot as usize];
         let start = sender.next_start;
         if start <= self.busy_until {
@@ -31,13 +34,48 @@ impl Host {
     #[inline]
     pub(super) fn send_control(&mut self, now: Time, packet: Packet, window: &mut Window<'_, '_>) {
         if self.busy_until <= now && self.control.is_empty() {
-            let class = window.plan.classes.control;
+            let class = window.plan.classes.of(packet.priority());
             self.transmit(now, class, &packet, window);
-            self.set_nic();
+            self.set_nic(now);
         } else {
             self.control.push(&packet);
             self.nic_at = self.nic_at.min(self.busy_until.max(now));
         }
+    }
+
+    /// Sends an ACK or a NAK first in the class of its flow.
+    #[inline(never)]
+    pub(super) fn send_ack(&mut self, now: Time, packet: Packet, window: &mut Window<'_, '_>) {
+        let class = window.plan.classes.of(packet.priority());
+        if class == window.plan.classes.control {
+            return self.send_control(now, packet, window);
+        }
+        let waiting = &mut self.acks[class as usize];
+        let first = waiting.is_empty();
+        let paused = self.paused_mask >> class & 1 == 1;
+        if first && !paused && self.busy_until <= now && self.control.is_empty() {
+            self.transmit(now, class, &packet, window);
+            return self.set_nic(now);
+        }
+        waiting.push(&packet);
+        if first {
+            self.ready[class as usize].push_front(ACKS | u32::from(class));
+            self.ready_mask |= 1 << class;
+            if !paused {
+                self.nic_at = self.nic_at.min(self.busy_until.max(now));
+            }
+        }
+    }
+
+    /// Sends the first ACK or NAK that waits in `class`.
+    #[cold]
+    fn send_waiting_ack(&mut self, now: Time, class: u8, window: &mut Window<'_, '_>) {
+        let packet = self.acks[class as usize].pop();
+        if !self.acks[class as usize].is_empty() {
+            self.ready[class as usize].push_front(ACKS | u32::from(class));
+            self.ready_mask |= 1 << class;
+        }
+        self.transmit(now, class, &packet, window);
     }
 
     #[inline]
@@ -56,13 +94,78 @@ impl Host {
 
     /// When to look again for something to send.
     #[inline]
-    pub(super) fn set_nic(&mut self) {
+    pub(super) fn set_nic(&mut self, now: Time) {
         let sendable = !self.control.is_empty() || self.ready_mask & !self.paused_mask != 0;
         self.nic_at = if sendable {
             self.busy_until
+        } else if self.hpcc_nic {
+            self.hpcc_wake(now)
         } else {
             self.pacing.next_time().max(self.busy_until)
         };
+    }
+
+    /// When the NIC looks again that has found nothing to send, and has one timer: as soon as its port is
+    /// free, or when the timer runs out. That is set to the first flow that has something left, if it runs
+    /// no more, and if that is not due already, as one is that its window or a PAUSE holds back.
+    #[cold]
+    fn hpcc_wake(&mut self, now: Time) -> Time {
+        if self.busy_until > now {
+            return self.busy_until;
+        }
+        if self.timer_at <= now {
+            let left = self.senders.iter().filter(|(_, sender)| sender.has_left());
+            let first = left.map(|(_, sender)| sender.next_start).min();
+            self.timer_at = first.unwrap_or(now);
+        }
+        match self.timer_at > now {
+            true => self.timer_at,
+            false => Time::NEVER,
+        }
+    }
+
+    #[inline]
+    fn next_to_send(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<u32> {
+        let found = self.next_ready(now, window);
+        match found {
+            None if self.hpcc_nic => self.next_in_list(now, window),
+            found => found,
+        }
+    }
+
+    /// The next flow in the list, after the one served last, that may send.
+    #[cold]
+    fn next_in_list(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<u32> {
+        let count = self.list.len();
+        for step in 1..=count {
+            let place = (self.served + step) % count;
+            let slot = self.list[place];
+            let paused = self.paused_mask;
+            let sender = &mut self.senders[slot as usize];
+            if !sender.has_packet(now) {
+                if sender.is_done() {
+                    self.forget(slot, window.log);
+                    return self.next_in_list(now, window);
+                }
+            } else if paused >> sender.class & 1 == 0 && sender.next_start <= now {
+                self.served = place;
+                return Some(slot);
+            }
+        }
+        None
+    }
+
+    /// Something has happened at which a NIC with one timer looks for something to send.
+    pub(super) fn look(&mut self, now: Time) {
+        self.nic_at = self.nic_at.min(self.busy_until.max(now));
+    }
+
+    /// A rate has changed so that a flow may send at `at`: a timer that runs is set to that.
+    pub(super) fn advance_timer(&mut self, now: Time, at: Time) {
+        if self.timer_at > now && at < self.timer_at {
+            self.timer_at = at.max(now);
+            self.nic_at = self.nic_at.min(self.timer_at.max(self.busy_until));
+        }
     }
 
     pub(super) fn on_nic(&mut self, now: Time, window: &mut Window<'_, '_>) {
@@ -70,16 +173,23 @@ impl Host {
         self.release_paced(now, window);
         if !self.control.is_empty() {
             let packet = self.control.pop();
-            let class = window.plan.classes.control;
+            let class = window.plan.classes.of(packet.priority());
             self.transmit(now, class, &packet, window);
-        } else if let Some(slot) = self.next_ready(now, window) {
+        } else if let Some(slot) = self.next_to_send(now, window) {
             if slot & TCP != 0 {
+                if slot & ACKS == ACKS {
+                    self.send_waiting_ack(now, (slot & !ACKS) as u8, window);
+                    return self.set_nic(now);
+                }
                 self.send_tcp(now, slot, window);
-                return self.set_nic();
+                return self.set_nic(now);
             }
             let sender = &mut self.senders[slot as usize];
             let class = sender.class;
-            let packet = sender.send(now, self.id, slot, window.plan, &mut self.rng);
+            let mut packet = sender.send(now, self.id, slot, window.plan, &mut self.rng);
+            if packet.is(INT) {
+                packet.stamp = window.telemetry.open();
+            }
             sender.pace = Pace::Idle;
             let more = sender.has_packet(now);
             window.log.counts.data_packets += 1;
@@ -89,7 +199,7 @@ impl Host {
             }
             self.arm_sender(slot);
         }
-        self.set_nic();
+        self.set_nic(now);
     }
 
     /// Moves flows whose rate limiters have come to allow a packet into the round-robin.
@@ -126,6 +236,9 @@ impl Host {
                 self.ready_mask &= !(1 << class);
             }
             if slot & TCP != 0 {
+                if slot & ACKS == ACKS {
+                    return Some(slot);
+                }
                 if self.tcp_may_send(now, slot, class as u8, window) {
                     return Some(slot);
                 }

@@ -21,14 +21,18 @@ impl Host {
     }
 
     pub(super) fn after_pause_change(&mut self, now: Time, class: u8) {
-        let until = self.transmitters[class as usize].next_timer();
-        if until.is_never() {
+        let transmitter = &self.transmitters[class as usize];
+        let until = transmitter.next_timer();
+        if !transmitter.is_paused() {
             self.paused_mask &= !(1 << class);
-            if self.ready_mask & !self.paused_mask != 0 {
+            if self.hpcc_nic || self.ready_mask & !self.paused_mask != 0 {
                 self.nic_at = self.nic_at.min(self.busy_until.max(now));
             }
         } else {
             self.paused_mask |= 1 << class;
+            if until.is_never() {
+                return;
+            }
             self.timers.push(Entry::new(
                 until,
                 u32::from(class),

@@ -74,6 +74,7 @@ impl Receiver {
             src: self.spec.src,
             dst: self.spec.dst,
             source_port: self.spec.source_port,
+            destination_port: self.spec.destination_port,
             priority: self.spec.priority,
             size_bytes: self.spec.size_bytes,
             start: self.spec.start,

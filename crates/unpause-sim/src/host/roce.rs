@@ -1,15 +1,17 @@
 //! What a host makes of packets that arrive: data at receivers, feedback at senders.
 
+use unpause_protocols::congestion_control::Hop;
 use unpause_protocols::loss_recovery::go_back_n::Reception;
 use unpause_protocols::notification::Notification;
 use unpause_protocols::units::Time;
 
-use super::sender::Pace;
+use super::sender::{Pace, Said};
 use super::state::{Host, KIND_SHIFT, NOTIFICATION};
+use crate::config::AckPriority;
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
 use crate::log::Log;
-use crate::packet::{ACK_REQUEST, CE, Kind, MEASURE, Packet};
+use crate::packet::{ACK_REQUEST, CE, ECE, INT, Kind, MEASURE, Packet};
 
 impl Host {
     pub(super) fn on_data(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
@@ -25,7 +27,8 @@ impl Host {
         let notification = receiver
             .notification_point
             .on_data(now, bytes, packet.is(CE));
-        let reception = receiver.recovery.on_data(packet.seq);
+        let again = window.plan.config.host.nak_interval;
+        let reception = receiver.recovery.on_data(now, packet.seq, again);
         let expected = receiver.recovery.expected();
         if reception == Reception::Complete {
             window.log.flows.push(receiver.end(Some(now)));
@@ -50,12 +53,15 @@ impl Host {
             Reception::InOrder if packet.is(ACK_REQUEST) => {
                 self.acknowledge(now, Kind::Ack, expected, packet, window);
             }
-            Reception::InOrder => {}
+            Reception::InOrder => drop(window.telemetry.take(packet)),
             Reception::Gap => {
                 window.log.counts.sequence_errors += 1;
                 self.acknowledge(now, Kind::Nak, expected, packet, window);
             }
-            Reception::KnownGap => window.log.counts.sequence_errors += 1,
+            Reception::KnownGap => {
+                window.telemetry.take(packet);
+                window.log.counts.sequence_errors += 1;
+            }
         }
     }
 
@@ -67,8 +73,13 @@ impl Host {
         data: &Packet,
         window: &mut Window<'_, '_>,
     ) {
-        let flags = if data.is(MEASURE) { MEASURE } else { 0 };
-        let priority = window.plan.config.host.control_priority;
+        let host = &window.plan.config.host;
+        let flags = (data.bits & (MEASURE | INT)) | (ECE * u8::from(data.is(CE)));
+        let of_flow = host.ack_priority == AckPriority::Flow;
+        let priority = match of_flow {
+            false => host.control_priority,
+            true => data.priority(),
+        };
         let ack = Packet {
             stamp: data.stamp,
             flow: data.flow,
@@ -78,9 +89,12 @@ impl Host {
             slot: data.aux,
             aux: u32::from(data.bytes),
             source_port: data.source_port,
-            ..Packet::new(kind, priority, flags, kind.control_bytes())
+            ..Packet::new(kind, priority, flags, host.ack_bytes)
         };
-        self.send_control(now, ack, window);
+        match of_flow && host.pause_acks {
+            false => self.send_control(now, ack, window),
+            true => self.send_ack(now, ack, window),
+        }
     }
 
     pub(super) fn notify(
@@ -104,6 +118,28 @@ impl Host {
     }
 
     pub(super) fn on_feedback(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+        match packet.has_telemetry() {
+            false => self.take_feedback(now, packet, &[], window),
+            true => self.on_telemetry(now, packet, window),
+        }
+    }
+
+    #[inline(never)]
+    fn on_telemetry(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+        let record = window.telemetry.take(packet);
+        let hops = record.as_ref().map_or(&[][..], |record| record.hops());
+        self.take_feedback(now, packet, hops, window);
+    }
+
+    /// `hops`: what switches have written into the packet that it answers.
+    #[inline(always)]
+    fn take_feedback(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        hops: &[Hop],
+        window: &mut Window<'_, '_>,
+    ) {
         let slot = packet.slot;
         let Some(sender) = self.senders.get_mut(slot as usize) else {
             return;
@@ -112,21 +148,34 @@ impl Host {
             return;
         }
         let timeout = window.plan.config.host.retransmit_timeout;
+        let said = |rtt| Said {
+            rtt,
+            ce: packet.is(ECE),
+            hops,
+        };
         match packet.kind {
-            Kind::Nak => sender.on_nak(now, packet.seq, timeout),
+            Kind::Nak => sender.on_nak(now, packet.seq, &said(None), timeout),
             Kind::Ack => {
                 let own = (u64::from(packet.aux) + window.ports.framing_bytes) * self.ps_per_byte;
-                let departed = Time::from_ps(packet.stamp + own);
-                let rtt = packet.is(MEASURE).then(|| now.saturating_sub(departed));
-                sender.on_ack(now, packet.seq, rtt, timeout);
-                // In the round-robin, it is forgotten when its turn comes.
-                if sender.is_done() && sender.pace != Pace::Ready {
-                    return self.forget(slot, window.log);
+                let measures = packet.bits & (MEASURE | INT) == MEASURE;
+                let rtt = measures.then(|| now.saturating_sub(Time::from_ps(packet.stamp + own)));
+                sender.on_ack(now, packet.seq, &said(rtt), timeout);
+                if sender.is_done() {
+                    if window.plan.config.probes.acknowledged {
+                        sender.note_end(now);
+                    }
+                    // In the round-robin, it is forgotten when its turn comes.
+                    if sender.pace != Pace::Ready {
+                        return self.forget(slot, window.log);
+                    }
                 }
             }
             _ => return self.hear(now, packet, window.plan.config.host.notification_reaction),
         }
         self.after_change(now, slot);
+        if self.hpcc_nic {
+            self.look(now);
+        }
     }
 
     /// A CNP or CNM has arrived, to take effect after `reaction`.
@@ -153,10 +202,23 @@ impl Host {
         }
     }
 
+    /// The same with HPCC's NIC.
+    #[inline(never)]
+    fn after_change_in_list(&mut self, now: Time, slot: u32) {
+        let sender = &mut self.senders[slot as usize];
+        sender.after_change(now);
+        let at = sender.next_start;
+        self.advance_timer(now, at);
+        self.arm_sender(slot);
+    }
+
     /// A flow's rate, window of packets or timers may have changed.
     pub(super) fn after_change(&mut self, now: Time, slot: u32) {
+        if self.hpcc_nic {
+            return self.after_change_in_list(now, slot);
+        }
         let sender = &mut self.senders[slot as usize];
-        sender.repace(now);
+        sender.after_change(now);
         let pace = sender.pace;
         match pace {
             Pace::Idle if sender.has_packet(now) => self.enqueue(slot),
@@ -173,6 +235,9 @@ impl Host {
 
     pub(super) fn forget(&mut self, slot: u32, log: &mut Log) {
         let sender = self.senders.remove(slot as usize);
+        if self.hpcc_nic {
+            self.list.retain(|listed| *listed != slot);
+        }
         log.senders.extend(sender.end());
     }
 }

@@ -1,15 +1,19 @@
 //! A flow at its sender: what is to be sent, and when the next packet may go.
 
 use rand_core::Rng;
-use unpause_protocols::congestion_control::{Ack, CongestionControl, Loss, Mechanism, Path};
+use unpause_protocols::congestion_control::{
+    self, Ack, CongestionControl, Hop, Loss, Mechanism, Path,
+};
 use unpause_protocols::loss_recovery::go_back_n;
 use unpause_protocols::notification::Notification;
 use unpause_protocols::units::{Rate, Time};
 
+use super::window::{HostWindow, PathOf};
+use crate::config::RateChange;
 use crate::fabric::NodeId;
 use crate::ideal::Frames;
 use crate::log::SenderEnd;
-use crate::packet::{ACK_REQUEST, ECT, Kind, MEASURE, Packet};
+use crate::packet::{ACK_REQUEST, ECT, INT, Kind, MEASURE, Packet};
 use crate::plan::Plan;
 use crate::traffic::FlowSpec;
 
@@ -56,8 +60,15 @@ pub struct Sender {
     /// Of a full packet on the wire, as the law counts.
     packet_bytes: u32,
     recovery: go_back_n::Sender,
-    /// Its law sets a window.
+    /// Its law sets a window, or its host.
     windowed: bool,
+    /// That of its host.
+    window: Option<HostWindow>,
+    rate_change: RateChange,
+    /// [`INT`] if its law reads what switches write.
+    telemetry: u8,
+    /// When all was acknowledged; kept if that is to be recorded.
+    acknowledged_at: Option<Time>,
     /// Of packets acknowledged when it last timed out, one more; 0 if it never has.
     silent_since: u32,
     stop: Time,
@@ -92,7 +103,14 @@ impl Sender {
             &uncontrolled
         };
         let framing = plan.ports.framing_bytes as u32;
-        let path = Path::new(line_rate, layout.full_bytes + framing);
+        let mut path = Path::new(line_rate, layout.full_bytes + framing);
+        path.payload_bytes = plan.config.host.payload_bytes;
+        if matches!(law, congestion_control::Config::Hpcc(it) if it.per_path)
+            && let Some(way) = PathOf::flow(spec, plan)
+        {
+            path.base_rtt = way.rtt;
+            path.bandwidth_delay = way.window_bytes();
+        }
         let mut sender = Self {
             flow,
             class: plan.classes.of(spec.priority),
@@ -112,6 +130,10 @@ impl Sender {
             last_bytes: layout.last_bytes as u16,
             recovery: go_back_n::Sender::new(layout.packets),
             windowed: false,
+            window: HostWindow::new(spec, plan),
+            rate_change: plan.config.host.rate_change,
+            telemetry: 0,
+            acknowledged_at: None,
             silent_since: 0,
             stop: spec.stop,
             limit: spec
@@ -126,7 +148,10 @@ impl Sender {
             burst_over: true,
             packet_bytes: path.packet_bytes,
         };
-        sender.windowed = sender.law.window().is_some();
+        if sender.law.reads_telemetry() {
+            sender.telemetry = INT;
+        }
+        sender.windowed = sender.window.is_some() || sender.law.window().is_some();
         sender.open_window();
         sender
     }
@@ -149,6 +174,11 @@ impl Sender {
             self.recovery.stop();
         }
         self.recovery.has_packet()
+    }
+
+    /// True if there is a packet to send, or will be when the window lets it go.
+    pub fn has_left(&self) -> bool {
+        self.recovery.has_left()
     }
 
     /// True when all that it will ever send has been acknowledged.
@@ -196,7 +226,7 @@ impl Sender {
         // The flow is over, or waits for an ACK to open its window.
         let pauses = !self.recovery.has_packet();
         let measured = self.burst_over && (burst.is_some() || on_the_count || pauses);
-        let mut flags = ECT;
+        let mut flags = ECT | self.telemetry;
         if measured {
             flags |= MEASURE;
         }
@@ -229,6 +259,15 @@ impl Sender {
         self.available = self.available.max(now.saturating_sub(interval)) + interval;
     }
 
+    /// Its rate or its window may have changed.
+    #[inline]
+    pub fn after_change(&mut self, now: Time) {
+        match self.rate_change {
+            RateChange::AtOnce => self.repace(now),
+            RateChange::NextPacket => self.next_start = self.next_start.max(now),
+        }
+    }
+
     /// Computes anew when the rate limiter allows the next packet: the last burst's bytes at the
     /// present rate after the last burst's start, but not before `now`.
     #[inline]
@@ -248,36 +287,36 @@ impl Sender {
         self.next_start = allowed.max(self.available).max(now);
     }
 
-    /// Packets before `seq` have arrived; `rtt` if this acknowledgement measures one.
-    pub fn on_ack(&mut self, now: Time, seq: u32, rtt: Option<Time>, timeout: Time) {
+    /// Packets before `seq` have arrived.
+    pub fn on_ack(&mut self, now: Time, seq: u32, said: &Said<'_>, timeout: Time) {
         let news = self.recovery.on_ack(now, seq, timeout);
-        self.tell(now, news, rtt);
+        self.tell(now, news, said);
     }
 
     /// Tells the law of an acknowledgement of so many packets.
     #[inline]
-    fn tell(&mut self, now: Time, packets: u32, rtt: Option<Time>) {
+    fn tell(&mut self, now: Time, packets: u32, said: &Said<'_>) {
         let bytes_of = |packets: u32| u64::from(packets) * u64::from(self.packet_bytes);
         self.law.on_ack(&Ack {
             now,
-            rtt,
+            rtt: said.rtt,
             bytes: bytes_of(packets),
-            ce: false,
+            ce: said.ce,
             acknowledged: bytes_of(self.recovery.unacknowledged()),
             sent: bytes_of(self.recovery.highest()),
             may_grow: true,
-            telemetry: &[],
+            telemetry: said.hops,
         });
         self.open_window();
     }
 
     /// The receiver misses `seq`: go back to it.
-    pub fn on_nak(&mut self, now: Time, seq: u32, timeout: Time) {
+    pub fn on_nak(&mut self, now: Time, seq: u32, said: &Said<'_>, timeout: Time) {
         let (before, in_flight) = (self.recovery.unacknowledged(), self.in_flight());
         if self.recovery.on_nak(now, seq, timeout) {
             self.burst_over = true;
             let news = seq - before;
-            self.tell(now, news, None);
+            self.tell(now, news, said);
             let arrived = u64::from(news) * u64::from(self.packet_bytes);
             self.lose(now, Loss::Packet, in_flight.saturating_sub(arrived));
         }
@@ -296,23 +335,36 @@ impl Sender {
     /// The window may have moved or changed, if the law has one: whole packets, and one at least.
     #[inline]
     fn open_window(&mut self) {
-        if self.windowed
-            && let Some(bytes) = self.law.window()
-        {
-            let packets = bytes / u64::from(self.packet_bytes);
-            let packets = packets.clamp(1, u64::from(u32::MAX));
-            self.recovery.open_window(packets as u32);
+        if self.windowed {
+            self.count_window();
         }
+    }
+
+    #[inline(never)]
+    fn count_window(&mut self) {
+        let of_law = self.law.window().unwrap_or(u64::MAX) / u64::from(self.packet_bytes);
+        let own = self
+            .window
+            .map_or(u64::MAX, |it| it.packets(self.law.rate()));
+        let packets = of_law.min(own).clamp(1, u64::from(u32::MAX));
+        self.recovery.open_window(packets as u32);
+    }
+
+    /// All that it will ever send was acknowledged at `now`.
+    pub fn note_end(&mut self, now: Time) {
+        self.acknowledged_at.get_or_insert(now);
     }
 
     /// What is to be said of it at the end, if anything.
     pub fn end(&self) -> Option<SenderEnd> {
-        (self.retransmitted + self.timeouts + self.notifications > 0).then_some(SenderEnd {
+        let happened = self.retransmitted + self.timeouts + self.notifications > 0;
+        (happened || self.acknowledged_at.is_some()).then_some(SenderEnd {
             flow: self.flow,
             retransmitted: self.retransmitted,
             timeouts: self.timeouts,
             gave_up: false,
             notifications: self.notifications,
+            acknowledged: self.acknowledged_at,
         })
     }
 
@@ -347,6 +399,17 @@ impl Sender {
             self.lose(now, loss, in_flight);
         }
     }
+}
+
+/// What an acknowledgement says beside its number.
+#[derive(Clone, Copy, Debug)]
+pub struct Said<'a> {
+    /// The round trip, if it measures one.
+    pub rtt: Option<Time>,
+    /// Its packet was marked.
+    pub ce: bool,
+    /// What switches have written into its packet.
+    pub hops: &'a [Hop],
 }
 
 impl Layout {

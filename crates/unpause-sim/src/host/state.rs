@@ -9,6 +9,7 @@ use unpause_protocols::units::Time;
 use super::receiver::Receiver;
 use super::sender::Sender;
 use super::tcp::Tcp;
+use crate::config::NicModel;
 use crate::engine::heap::Heap;
 use crate::engine::mail::FlowStart;
 use crate::engine::ring::Ring;
@@ -31,11 +32,20 @@ pub struct Host {
     /// When the NIC looks for something to send.
     pub(super) nic_at: Time,
     pub(super) control: Ring,
+    /// ACKs and NAKs that share the classes of data, by class; [`super::tcp::ACKS`] stands for them in `ready`.
+    pub(super) acks: Vec<Ring>,
     /// Flows that may send, in turn, by class: slots of senders, or what `tcp` puts there.
     pub(super) ready: Vec<VecDeque<u32>>,
     /// Bit c set: `ready[c]` is not empty.
     pub(super) ready_mask: u8,
     pub(super) paused_mask: u8,
+    /// The NIC is that of HPCC's simulator ([`NicModel::Hpcc`]).
+    pub(super) hpcc_nic: bool,
+    /// There: slots of senders in the order of their starts, and the place of the last one served.
+    pub(super) list: Vec<u32>,
+    pub(super) served: usize,
+    /// There: when the timer runs out, or ran out.
+    pub(super) timer_at: Time,
     /// Flows that wait for their rate limiter.
     pub(super) pacing: Heap,
     pub(super) timers: Heap,
@@ -95,9 +105,14 @@ impl Host {
             busy_until: Time::ZERO,
             nic_at: Time::NEVER,
             control: Ring::default(),
+            acks: (0..classes).map(|_| Ring::default()).collect(),
             ready: vec![VecDeque::new(); classes],
             ready_mask: 0,
             paused_mask: 0,
+            hpcc_nic: plan.config.host.nic == NicModel::Hpcc,
+            list: Vec::new(),
+            served: 0,
+            timer_at: Time::ZERO,
             pacing: Heap::default(),
             timers: Heap::default(),
             starts: VecDeque::new(),

@@ -90,7 +90,7 @@ impl Host {
         let nothing_waits = self.control.is_empty() && self.ready_mask & !self.paused_mask == 0;
         if nothing_waits && self.busy_until <= now && self.paused_mask >> class & 1 == 0 {
             self.transmit(now, class, &packet, window);
-            return self.set_nic();
+            return self.set_nic(now);
         }
         let replies = &mut self.tcp.replies[class as usize];
         replies.push(&packet);

@@ -1,11 +1,11 @@
 //! What a configuration must keep to be run.
 
 use unpause_protocols::flow_control::pfc::PauseTime;
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{Rate, Time};
 
 use super::model;
 use crate::config::{Config, DelayedAck, PfcConfig, PfcThreshold, Probes, TcpConfig};
-use crate::fabric::{NodeKind, PRIORITIES};
+use crate::fabric::{Link, NodeKind, PRIORITIES};
 use crate::invalid::{Invalid, Subject, bytes};
 use crate::traffic::{ExtraDelay, TrafficSpec, Transport};
 
@@ -136,10 +136,14 @@ fn check_pfc(pfc: &PfcConfig) -> Result<(), Invalid> {
                 format!("pause above {}", bytes(xoff_bytes)),
             )
             .help("set `xon` at or below `xoff`; two frames below it is the default")),
-        PfcThreshold::Dynamic { shift, .. } if shift > 32 => Err(Invalid::new(
-            "switch.pfc.dynamic_shift",
-            "`dynamic_shift` is more than 32",
-        )),
+        PfcThreshold::Dynamic { shift, .. } | PfcThreshold::Reserved { shift, .. }
+            if shift > 32 || pfc.shifts.iter().any(|(_, shift)| *shift > 32) =>
+        {
+            Err(Invalid::new(
+                "switch.pfc.dynamic_shift",
+                "`dynamic_shift` is more than 32",
+            ))
+        }
         _ => Ok(()),
     }
 }
@@ -240,6 +244,34 @@ fn check_links(config: &Config) -> Result<Vec<u32>, Invalid> {
     Ok(links_of)
 }
 
+/// What is said by link rate is said of every rate of a switch's ports.
+fn check_rates(config: &Config) -> Result<(), Invalid> {
+    let pfc = &config.switch.pfc;
+    let rates = |all: &mut dyn Iterator<Item = Rate>| all.collect::<Vec<_>>();
+    for (field, rates) in [
+        (
+            "switch.pfc.dynamic_shift",
+            rates(&mut pfc.shifts.iter().map(|it| it.0)),
+        ),
+        (
+            "switch.pfc.headroom",
+            rates(&mut pfc.headrooms.iter().map(|it| it.0)),
+        ),
+        (
+            "scheme",
+            rates(&mut config.scheme.congestion_points.iter().map(|it| it.0)),
+        ),
+    ] {
+        let lacks = |link: &&Link| !rates.is_empty() && !rates.contains(&link.rate);
+        if let Some(link) = config.fabric.links.iter().find(lacks) {
+            let message = format!("nothing is said of links of {}", link.rate);
+            let invalid = Invalid::new(field, message).label("by link rate");
+            return Err(invalid.help("say it of every rate that the fabric has, or of all alike"));
+        }
+    }
+    Ok(())
+}
+
 /// What the engine relies on.
 ///
 /// # Errors
@@ -256,11 +288,18 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
         ("host.payload_bytes", host.payload_bytes),
         ("host.header_bytes", host.header_bytes),
     )?;
-    check_numbers(&[(
-        "host.ack_every",
-        host.ack_every,
-        "at least 1: an ACK for each data packet",
-    )])?;
+    check_numbers(&[
+        (
+            "host.ack_every",
+            host.ack_every,
+            "at least 1: an ACK for each data packet",
+        ),
+        (
+            "host.ack_bytes",
+            host.ack_bytes.into(),
+            "at least 1 B, to take time on a wire",
+        ),
+    ])?;
     check_times(&[("host.retransmit_timeout", host.retransmit_timeout)])?;
     if config.fabric.framing_bytes > MOST_FRAMING {
         let invalid = Invalid::new("fabric.framing_bytes", "`framing` is more than 1MiB");
@@ -284,6 +323,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
         return Err(zero.label("nothing could wait"));
     }
     check_pfc(&switch.pfc)?;
+    check_rates(config)?;
     if config.stop == Time::ZERO || config.stop.is_never() {
         let invalid = Invalid::new("stop", "the run needs an end above zero");
         return Err(invalid.label("must be longer than nothing"));

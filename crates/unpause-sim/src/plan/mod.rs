@@ -1,7 +1,7 @@
 //! What every node of a run reads and none writes.
 
 use unpause_protocols::flow_control::pfc;
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{Rate, Time};
 
 use crate::config::{Config, PfcThreshold, SwitchModel};
 use crate::fabric::{NodeId, NodeKind, PRIORITIES};
@@ -84,6 +84,12 @@ impl Classes {
     }
 }
 
+/// What holds at links of `rate`.
+pub fn at_rate<T: Clone>(settings: &[(Rate, T)], rate: Rate) -> Option<T> {
+    let of_rate = settings.iter().find(|(of, _)| *of == rate);
+    of_rate.map(|(_, setting)| setting.clone())
+}
+
 impl<'a> Plan<'a> {
     /// Checks what the engine relies on.
     ///
@@ -93,6 +99,7 @@ impl<'a> Plan<'a> {
     pub fn new(config: &'a Config) -> Result<Self, Invalid> {
         let mut plan = Self::without_routes(config)?;
         plan.routing = Routing::new(&config.fabric, &plan.ports, config.seed);
+        plan.routing.choose_as(config);
         Ok(plan)
     }
 
@@ -123,14 +130,8 @@ impl<'a> Plan<'a> {
         let Some(buffer) = self.config.switch.buffer_bytes else {
             return Ok(());
         };
-        let lossless = u64::from(self.classes.lossless.count_ones());
         for node in 0..self.config.fabric.nodes.len() as NodeId {
-            let headroom: u64 = self
-                .ports
-                .transmitters_of(node)
-                .iter()
-                .map(|port| lossless * self.headroom(port.ps_per_byte, port.delay))
-                .sum();
+            let headroom = self.set_apart(node);
             if !self.is_host(node) && headroom >= buffer {
                 let message = format!("needs {} of headroom", bytes(headroom));
                 let invalid = Invalid::new("switch.buffer_bytes", message);
@@ -139,6 +140,19 @@ impl<'a> Plan<'a> {
             }
         }
         Ok(())
+    }
+
+    /// What switch `node` has of its buffer for headroom, and for what ports have to themselves.
+    pub fn set_apart(&self, node: NodeId) -> u64 {
+        let lossless = u64::from(self.classes.lossless.count_ones());
+        let ports = self.ports.transmitters_of(node).iter();
+        let headrooms = ports.map(|port| self.headroom(port.ps_per_byte, port.delay));
+        match self.config.switch.pfc.threshold {
+            PfcThreshold::Reserved { reserve_bytes, .. } if lossless > 0 => {
+                headrooms.map(|headroom| headroom + reserve_bytes).sum()
+            }
+            _ => headrooms.map(|headroom| lossless * headroom).sum(),
+        }
     }
 
     /// True if `node` is a host.
@@ -185,6 +199,18 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// The shift of the dynamic threshold of ports whose links have a byte last `ps_per_byte`; 0 if
+    /// thresholds are fixed.
+    pub fn pfc_shift(&self, ps_per_byte: u64) -> u32 {
+        let pfc = &self.config.switch.pfc;
+        let rate = Rate::from_bps(8_000_000_000_000 / ps_per_byte);
+        let same = match pfc.threshold {
+            PfcThreshold::Static { .. } => return 0,
+            PfcThreshold::Dynamic { shift, .. } | PfcThreshold::Reserved { shift, .. } => shift,
+        };
+        at_rate(&pfc.shifts, rate).unwrap_or(same)
+    }
+
     /// Bytes of the largest frame on a wire.
     pub fn mtu_wire_bytes(&self) -> u64 {
         u64::from(self.config.largest_frame_bytes()) + self.ports.framing_bytes
@@ -198,9 +224,15 @@ impl<'a> Plan<'a> {
         let crossing = match pfc.threshold {
             PfcThreshold::Static { .. } => 0,
             PfcThreshold::Dynamic { .. } => self.mtu_wire_bytes(),
+            // Whoever sets headroom so, means it to the byte.
+            PfcThreshold::Reserved { .. } => 0,
         };
-        let after_xoff = pfc.headroom_bytes.unwrap_or_else(|| {
-            let rate = unpause_protocols::units::Rate::from_bps(8_000_000_000_000 / ps_per_byte);
+        let rate = Rate::from_bps(8_000_000_000_000 / ps_per_byte);
+        if let Some(delays) = pfc.headroom_delays {
+            return crossing + delay.as_ps() / ps_per_byte * u64::from(delays);
+        }
+        let set = at_rate(&pfc.headrooms, rate).or(pfc.headroom_bytes);
+        let after_xoff = set.unwrap_or_else(|| {
             let frame = u64::from(Kind::Pfc.control_bytes()) + self.ports.framing_bytes;
             pfc::headroom(rate, delay, self.mtu_wire_bytes(), frame, pfc.reaction)
         });

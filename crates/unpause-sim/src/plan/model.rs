@@ -105,7 +105,7 @@ const MOST_HOSTS: usize = 2048;
 fn static_xoff(config: &Config) -> Result<u64, Invalid> {
     match config.switch.pfc.threshold {
         PfcThreshold::Static { xoff_bytes, .. } => Ok(xoff_bytes),
-        PfcThreshold::Dynamic { .. } => Err(Invalid::new(
+        PfcThreshold::Dynamic { .. } | PfcThreshold::Reserved { .. } => Err(Invalid::new(
             "switch.pfc.dynamic_shift",
             "input buffers are not shared",
         )),

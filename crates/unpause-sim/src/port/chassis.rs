@@ -208,7 +208,7 @@ impl<M: Model> Chassis<M> {
     #[inline(always)]
     pub fn way(&self, packet: &Packet, from: PortId, window: &Window<'_, '_>) -> Option<Way> {
         let routing = &window.plan.routing;
-        let to = routing.port(self.id, packet.src, packet.dst, packet.source_port);
+        let to = routing.way(self.id, packet);
         debug_assert!(
             to.is_some(),
             "traffic without a way is rejected before the run"

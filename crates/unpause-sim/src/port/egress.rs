@@ -7,7 +7,7 @@ use unpause_protocols::units::{Rate, Time};
 use super::discipline::Discipline;
 use crate::packet::{CE, ECT, Packet};
 use crate::paused::PausedTransmitter;
-use crate::plan::Plan;
+use crate::plan::{Plan, at_rate};
 
 /// What an egress port is doing.
 #[derive(Clone, Debug, Default)]
@@ -73,7 +73,8 @@ impl Queue {
         let mut config = congestion_point::Config::None;
         let scheme = &plan.config.scheme.congestion_point;
         if class != plan.classes.control && !watches_inputs(scheme) {
-            config.clone_from(scheme);
+            let of_rate = at_rate(&plan.config.scheme.congestion_points, link);
+            config = of_rate.unwrap_or_else(|| scheme.clone());
             config.set_link_rate(link);
         }
         Self {

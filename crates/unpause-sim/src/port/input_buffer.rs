@@ -55,6 +55,7 @@ impl<M: Model<PauseSource = pfc::Ingress>> Chassis<M> {
         let ingress = &mut self.ingress[index];
         if ingress.source.bytes() + u64::from(bytes) > buffer.bytes {
             ingress.dropped_packets += u64::from(lossless);
+            window.telemetry.take(packet);
             window.log.counts.dropped_packets += self.queues[queue].count_drop(packet);
             return false;
         }

@@ -45,7 +45,7 @@ impl<M: Model> Chassis<M> {
         let point = &mut self.input_points[index];
         match point.on_enqueue(now, &view(packet), held, &mut self.rng) {
             Verdict::Notify(message) => Some(message),
-            Verdict::Pass | Verdict::MarkCe | Verdict::Drop => None,
+            Verdict::Pass | Verdict::MarkCe | Verdict::Drop | Verdict::Record => None,
         }
     }
 

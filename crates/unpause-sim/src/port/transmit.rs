@@ -1,7 +1,8 @@
 //! Through an egress queue and out of its port.
 
+use unpause_protocols::congestion_control::Hop;
 use unpause_protocols::congestion_point::Verdict;
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{Rate, Time};
 
 use super::chassis::{Chassis, Model, Way};
 use super::egress::view;
@@ -22,6 +23,7 @@ impl<M: Model> Chassis<M> {
         if window.plan.classes.is_lossless(way.class) || self.has_place(index) {
             self.enqueue(now, packet, way, window);
         } else {
+            window.telemetry.take(packet);
             window.log.counts.dropped_packets += self.queues[index].count_drop(packet);
             M::refused(self, now, packet, way, window);
         }
@@ -42,11 +44,12 @@ impl<M: Model> Chassis<M> {
             .congestion_point
             .on_enqueue(now, &view(packet), state, &mut self.rng)
         {
-            Verdict::Pass => {}
+            Verdict::Pass | Verdict::Record => {}
             Verdict::MarkCe => flags = queue.mark(packet),
             Verdict::Notify(message) => feedback = Some(message),
             Verdict::Drop => {
                 queue.bytes -= size;
+                window.telemetry.take(packet);
                 window.log.counts.dropped_packets += queue.count_drop(packet);
                 return M::refused(self, now, packet, way, window);
             }
@@ -128,7 +131,7 @@ impl<M: Model> Chassis<M> {
     ) {
         let Way { from, to, class } = way;
         let index = self.index(to, class);
-        let queue = &mut self.queues[index];
+        let mut queue = &mut self.queues[index];
         let state = queue.state(0);
         let mut feedback = None;
         match queue
@@ -138,7 +141,12 @@ impl<M: Model> Chassis<M> {
             Verdict::Pass => {}
             Verdict::MarkCe => flags |= queue.mark(packet),
             Verdict::Notify(message) => feedback = Some(message),
+            Verdict::Record => {
+                self.write_telemetry(now, packet, to, window);
+                queue = &mut self.queues[index];
+            }
             Verdict::Drop => {
+                window.telemetry.take(packet);
                 window.log.counts.dropped_packets += queue.count_drop(packet);
                 M::left(self, now, packet, way, window);
                 return self.send_next(now, to, window);
@@ -161,6 +169,25 @@ impl<M: Model> Chassis<M> {
             self.queues[index].cnm_packets += 1;
             self.notify(now, packet, message, from, window);
         }
+    }
+
+    /// Tells a packet that leaves by port `to` of it, if it asks for that.
+    #[inline(never)]
+    fn write_telemetry(&self, now: Time, packet: &Packet, to: PortId, window: &mut Window<'_, '_>) {
+        if !packet.has_telemetry() || !packet.kind.is_data() {
+            return;
+        }
+        let first = self.index(to, 0);
+        let queues = &self.queues[first..first + self.classes];
+        let global = self.first_port + u32::from(to);
+        let ps_per_byte = window.ports.transmitters[global as usize].ps_per_byte;
+        let hop = Hop {
+            time: now,
+            tx_bytes: queues.iter().map(|queue| queue.tx_bytes).sum(),
+            queue_bytes: queues.iter().map(|queue| queue.bytes).sum(),
+            rate: Rate::from_bps(8_000_000_000_000 / ps_per_byte),
+        };
+        window.telemetry.write(packet, hop);
     }
 
     /// Has the port send as soon as it is free.

@@ -37,11 +37,16 @@ pub struct FlowSpec {
     pub recorded: bool,
     /// Entropy of ECMP, as a RoCEv2 source port.
     pub source_port: u16,
+    /// What flow files call so; [`DESTINATION_PORT`] of other flows. Only [`crate::config::Ecmp::Hpcc`] reads it.
+    pub destination_port: u16,
     /// What carries it.
     pub transport: Transport,
     /// Delay of its data packets at the receiving host, before its transport sees them.
     pub extra_delay: ExtraDelay,
 }
+
+/// Destination port of flows that name none: that of most in HPCC's own files.
+pub const DESTINATION_PORT: u16 = 100;
 
 /// What carries a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

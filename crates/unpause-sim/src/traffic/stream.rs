@@ -7,7 +7,8 @@ use unpause_protocols::units::Time;
 
 use super::random::Stream;
 use super::spec::{
-    Arrivals, BurstFlows, FlowSettings, FlowSpec, Interval, Receivers, Size, TrafficSpec,
+    Arrivals, BurstFlows, DESTINATION_PORT, FlowSettings, FlowSpec, Interval, Receivers, Size,
+    TrafficSpec,
 };
 use crate::fabric::{Fabric, NodeId};
 
@@ -260,6 +261,7 @@ impl<'a> Generator<'a> {
             controlled: self.settings.controlled,
             recorded: self.settings.recorded,
             source_port: self.random.source_port(),
+            destination_port: DESTINATION_PORT,
             transport: self.settings.transport,
             extra_delay: self.settings.extra_delay,
         })

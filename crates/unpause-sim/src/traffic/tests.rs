@@ -323,6 +323,7 @@ fn flows_are_given_in_order_of_start_and_ties_in_order_of_entry() {
         controlled: true,
         recorded: false,
         source_port: 7,
+        destination_port: DESTINATION_PORT,
         transport: Transport::Roce,
         extra_delay: ExtraDelay::NONE,
     };

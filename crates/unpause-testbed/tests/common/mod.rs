@@ -34,7 +34,7 @@ pub struct Bed {
 
 impl Bed {
     pub fn new(config: Config, named: Option<&[usize]>) -> Self {
-        let split = Split::new(&config.fabric, &config.switch.model, named);
+        let split = Split::new(&config, named);
         Self {
             split: split.expect("it can be split"),
             config,

@@ -161,7 +161,8 @@ fn has_headroom(config: &Config) -> bool {
     let lasts = |link: &unpause_sim::config::Link| {
         let pause = switch.pfc.params.pause_duration(link.rate);
         let refresh = switch.pfc.params.refresh_interval(pause);
-        pause > refresh + link.rate.time_for(frame + 64 + framing)
+        let late = link.rate.time_for(frame + 64 + framing);
+        pause.is_never() || pause > refresh.saturating_add(late)
     };
     if !links.iter().all(lasts) {
         return false;
@@ -178,7 +179,11 @@ fn has_headroom(config: &Config) -> bool {
     let needed = needed.max().unwrap_or(0);
     match (&switch.model, switch.pfc.threshold) {
         (SwitchModel::SharedBuffer, _) => {
-            switch.buffer_bytes.is_none() && switch.pfc.headroom_bytes.is_none_or(|h| h >= needed)
+            let pfc = &switch.pfc;
+            let own = pfc.headroom_delays.is_some() || !pfc.headrooms.is_empty();
+            switch.buffer_bytes.is_none()
+                && !own
+                && pfc.headroom_bytes.is_none_or(|bytes| bytes >= needed)
         }
         (SwitchModel::Cioq(cioq), PfcThreshold::Static { xoff_bytes, .. }) => {
             let cell = u64::from(cioq.cell_bytes);
@@ -262,7 +267,10 @@ fn least_rate(config: &Config) -> Rate {
     let least = match &config.scheme.roce {
         Point::Qcn(params) => params.min_rate,
         Point::Dcqcn(params) => params.min_rate,
+        Point::DcqcnNic(params) => params.min_rate,
         Point::Timely(params) => params.min_rate,
+        Point::Hpcc(params) => params.min_rate,
+        Point::DctcpRate(params) => params.min_rate,
         Point::Pcn(params) => params.min_rate,
         // Paces windows below a packet, over round trips of any length.
         Point::Swift(_) => Rate::from_bps(1),

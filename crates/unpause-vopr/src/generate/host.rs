@@ -56,10 +56,50 @@ fn roce(sketch: &mut Sketch) {
     if sketch.dice.percent(15) {
         keys.push(("extra_delay", extra_delay(sketch)));
     }
+    keys.extend(as_hpcc(sketch));
     for (key, value) in keys {
         let value: toml::Value = value;
         table(&mut sketch.document, "host").insert(key.into(), value);
     }
+}
+
+/// What HPCC's simulator does otherwise.
+fn as_hpcc(sketch: &mut Sketch) -> Vec<(&'static str, toml::Value)> {
+    let mut keys: Vec<(&str, toml::Value)> = Vec::new();
+    let bytes = sketch.bytes();
+    let period = sketch.period();
+    let dice = &mut sketch.dice;
+    if dice.percent(20) {
+        let priority = dice.pick(&["flow", "flow", "control"]);
+        keys.push(("ack_priority", priority.into()));
+        if priority == "flow" && dice.percent(50) {
+            keys.push(("pause_acks", dice.percent(50).into()));
+        }
+    }
+    if dice.percent(15) {
+        keys.push(("ack_size", size(dice.between(1, 200)).into()));
+    }
+    if dice.percent(15) {
+        let change = dice.pick(&["at-once", "next-packet"]);
+        keys.push(("rate_change", change.into()));
+    }
+    if dice.percent(15) {
+        keys.push(("nic", dice.pick(&["own", "hpcc", "hpcc"]).into()));
+    }
+    if dice.percent(15) {
+        let window = match dice.percent(50) {
+            true => "path".to_owned(),
+            false => size(bytes),
+        };
+        keys.push(("window", window.into()));
+        if dice.percent(50) {
+            keys.push(("window_by_rate", dice.percent(70).into()));
+        }
+    }
+    if dice.percent(15) {
+        keys.push(("nak_interval", time(period).into()));
+    }
+    keys
 }
 
 /// A delay, several, or a file of them.

@@ -3,10 +3,15 @@
 use toml::Table;
 
 use super::sketch::Sketch;
-use crate::case::{put, time};
+use crate::case::{put, table, time};
 
 /// Writes `[probes]`.
 pub fn probes(sketch: &mut Sketch) {
+    for file in ["fct", "pfc"] {
+        if sketch.dice.percent(8) {
+            put(table(&mut sketch.document, "hpcc"), file, true);
+        }
+    }
     if !sketch.dice.percent(70) {
         return;
     }

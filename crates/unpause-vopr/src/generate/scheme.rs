@@ -91,16 +91,38 @@ fn parameters_of_mechanism(
     let keys = keys.iter().filter(|key| !of_queues.contains(&key.name));
     let mut parameters = some_of(sketch, keys);
     if mechanism.name() == "timely" && sketch.dice.percent(50) {
-        let variant = sketch.dice.pick(&["per-packet", "segment", "patched"]);
+        let variant = sketch
+            .dice
+            .pick(&["per-packet", "segment", "patched", "hpcc"]);
         put(&mut parameters, "variant", variant);
-        if variant != "per-packet" && sketch.dice.percent(50) {
+        if !["per-packet", "hpcc"].contains(&variant) && sketch.dice.percent(50) {
             put(&mut parameters, "segment", size(sketch.bytes()));
         }
     }
+    without_effect(&mut parameters);
     in_order(&mut parameters, "kmin", "kmax", "5KB", "200KB");
     in_order(&mut parameters, "t_low", "t_high", "", "");
     if !parameters.is_empty() {
         put(entry, mechanism.name(), parameters);
+    }
+}
+
+/// Takes out what others of these parameters leave without effect, which would be refused.
+fn without_effect(parameters: &mut Table) {
+    let is = |key: &str, value: Value| parameters.get(key) == Some(&value);
+    let mut idle: Vec<&str> = Vec::new();
+    match is("clocks", "separate".into()) {
+        true => idle.extend(["alpha_init", "alpha_order", "byte_counter"]),
+        false => idle.push("cut_interval"),
+    }
+    if is("cnp_on_ack", true.into()) {
+        idle.extend(["cnp_interval", "np_poll"]);
+    }
+    if is("per_path", true.into()) {
+        idle.extend(["base_rtt", "window"]);
+    }
+    for key in idle {
+        parameters.remove(key);
     }
 }
 
@@ -200,6 +222,9 @@ fn some_of<'a>(sketch: &mut Sketch, keys: impl Iterator<Item = &'a Key>) -> Tabl
 fn value(sketch: &mut Sketch, key: &Key) -> Option<Value> {
     let dice = &mut sketch.dice;
     let choices = key.choices();
+    if key.name == "byte_counter" && dice.percent(60) {
+        return Some(size(sketch.bytes()).into());
+    }
     if !choices.is_empty() {
         return Some(dice.pick(&choices).into());
     }
@@ -212,19 +237,18 @@ fn value(sketch: &mut Sketch, key: &Key) -> Option<Value> {
         "w_min" => format!("1/{}", dice.between(4, 512)).into(),
         "w_max" => dice.pick(&["1/4", "1/2", "1"]).into(),
         "drop_probability" => format!("1/{}", dice.scale(3, 1000)).into(),
-        "fr_threshold" | "hai_after" | "hai_factor" | "retx_reset_threshold" => {
+        "fr_threshold" | "mi_thresh" | "hai_after" | "hai_factor" | "retx_reset_threshold" => {
             (dice.between(1, 8) as i64).into()
         }
-        "cnp_interval" | "period" | "alpha_timer" | "increase_timer" | "time_reset" => {
-            time(sketch.period()).into()
-        }
+        "cnp_interval" | "cut_interval" | "period" | "alpha_timer" | "increase_timer"
+        | "time_reset" => time(sketch.period()).into(),
         // Their kind tells the rest.
         _ => match key.kind {
             "`true`, `false`" => dice.percent(50).into(),
             "rate" => rate(sketch.rate()).into(),
-            "size" => size(sketch.bytes()).into(),
+            "size" | "size, or sizes by link rate" => size(sketch.bytes()).into(),
             "time" => time(sketch.time()).into(),
-            "ratio" => format!("1/{}", dice.scale(1, 100)).into(),
+            "ratio" | "ratio, or ratios by link rate" => format!("1/{}", dice.scale(1, 100)).into(),
             _ => return None,
         },
     })

@@ -27,6 +27,8 @@ pub struct Sketch {
     pub has_uplinks: bool,
     /// Ports of the switch with most.
     pub most_ports: u64,
+    /// Of all links, bit/s, each once.
+    pub rates: Vec<u64>,
     /// Links of the longest shortest path.
     pub path: u64,
     /// Picoseconds of a byte at the fastest and at the slowest host.
@@ -75,6 +77,7 @@ impl Sketch {
             one_leaf: true,
             has_uplinks: false,
             most_ports: 1,
+            rates: Vec::new(),
             path: 2,
             ps_per_byte: (80, 80),
             slowest_bps: 100_000_000_000,
@@ -145,6 +148,9 @@ impl Sketch {
                     leaves.push(b);
                 }
                 self.has_uplinks |= !is_host(a) && !is_host(b);
+            }
+            if !self.rates.contains(&link.rate.as_bps()) {
+                self.rates.push(link.rate.as_bps());
             }
             let ps = link.rate.ps_per_byte().unwrap_or(80);
             if is_host(link.a) || is_host(link.b) {

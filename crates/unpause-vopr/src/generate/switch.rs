@@ -136,7 +136,12 @@ fn shared_buffer(sketch: &mut Sketch, pfc: &mut Table) {
     let frame = sketch.frame;
     let dice = &mut sketch.dice;
     if dice.percent(20) {
-        put(pfc, "mode", dice.pick(&["standard", "ns3-rdma"]));
+        let mode = dice.pick(&["standard", "ns3-rdma", "until-xon"]);
+        put(pfc, "mode", mode);
+        if mode == "until-xon" {
+            pfc.remove("pause_quanta");
+            pfc.remove("pause_time");
+        }
     }
     let mut small = false;
     match dice.weighted(&[(6, 0), (2, 1), (2, 2)]) {
@@ -153,14 +158,26 @@ fn shared_buffer(sketch: &mut Sketch, pfc: &mut Table) {
             small = true;
         }
         1 => {
-            put(pfc, "dynamic_shift", dice.below(8) as i64);
+            let mut shifts = Table::new();
+            for bps in &sketch.rates {
+                put(&mut shifts, &rate(*bps), dice.below(8) as i64);
+            }
+            match dice.percent(40) {
+                true => put(pfc, "dynamic_shift", shifts),
+                false => put(pfc, "dynamic_shift", dice.below(8) as i64),
+            }
+            if dice.percent(40) {
+                put(pfc, "reserve", size(dice.below(5) * frame));
+            }
             if dice.percent(40) {
                 put(pfc, "xon_gap", size(dice.scale(1, 4 * frame)));
             }
         }
         _ => {}
     }
-    if small && dice.percent(35) {
+    if dice.percent(10) {
+        put(pfc, "headroom_delays", dice.below(8) as i64);
+    } else if small && dice.percent(35) {
         let headroom = dice.below(12) * frame;
         put(pfc, "headroom", size(headroom));
         if dice.percent(60) {

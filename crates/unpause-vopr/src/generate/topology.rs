@@ -41,6 +41,9 @@ pub fn topology(
                 put(topology, "parallel", 3);
             }
             files.insert("topology.txt".into(), graph.hpcc(dice));
+            if dice.percent(50) {
+                put(topology, "ecmp", dice.pick(&["own", "hpcc", "hpcc"]));
+            }
         }
         "explicit" => Graph::random(one_switch, dice).explicit(topology, dice),
         _ => builder(topology, shape, dice),

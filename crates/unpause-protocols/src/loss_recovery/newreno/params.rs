@@ -58,9 +58,8 @@ impl Params {
     pub fn path(&self, line_rate: Rate) -> Path {
         let tamed = self.tamed();
         Path {
-            line_rate,
-            packet_bytes: tamed.mss,
             initial_window: u64::from(tamed.mss) * u64::from(tamed.initial_window),
+            ..Path::new(line_rate, tamed.mss)
         }
     }
 }

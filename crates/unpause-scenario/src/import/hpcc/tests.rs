@@ -287,6 +287,9 @@ fn writes_completed_flows_as_hpcc_does() {
         timeouts: 0,
         gave_up: false,
         notifications: 0,
+        acknowledged: None,
+        source_port: 0,
+        destination_port: 100,
     };
     let flows = [
         flow(0, 1, 10, Some(50_000_999)),
@@ -356,6 +359,7 @@ proptest! {
                 controlled: true,
                 recorded: false,
                 source_port: 0,
+                destination_port: 200,
                 transport: Transport::Roce,
                 extra_delay: ExtraDelay::NONE,
             })

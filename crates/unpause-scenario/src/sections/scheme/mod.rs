@@ -5,11 +5,14 @@ mod congestion_control;
 mod cubic;
 mod dcqcn;
 mod dctcp;
+mod dctcp_rate;
 mod ecn_tcp;
+mod hpcc;
 mod newreno;
 mod none;
 mod pcn;
 mod qcn;
+mod red_by_rate;
 mod swift;
 mod timely;
 
@@ -18,13 +21,15 @@ pub(crate) use congestion_control::BaseRtt;
 pub use congestion_control::CongestionControl;
 
 /// Every value of `congestion_control`, in the order of a list of them.
-pub const CONGESTION_CONTROLS: [CongestionControl; 10] = [
+pub const CONGESTION_CONTROLS: [CongestionControl; 12] = [
     CongestionControl::of::<none::PfcAlone>(),
     CongestionControl::of::<qcn::Qcn>(),
     CongestionControl::of::<dcqcn::Dcqcn>(),
     CongestionControl::of::<timely::Timely>(),
     CongestionControl::of::<pcn::Pcn>(),
     CongestionControl::of::<swift::Swift>(),
+    CongestionControl::of::<hpcc::Hpcc>(),
+    CongestionControl::of::<dctcp_rate::DctcpRate>(),
     CongestionControl::of::<newreno::NewReno>(),
     CongestionControl::of::<ecn_tcp::EcnTcp>(),
     CongestionControl::of::<dctcp::Dctcp>(),

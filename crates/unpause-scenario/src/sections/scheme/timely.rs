@@ -35,6 +35,8 @@ keys! {
             from "TIMELY paper" => hai_after;
         hai_factor: u32 "how many times larger; not if patched"
             from "TIMELY paper" => hai_factor;
+        hai_delta: DataRate = ["-"] "instead of `hai_factor`: the larger step itself; not if patched"
+            => hai_delta;
         segment: Size "size of a segment; of no effect per packet"
             from "TIMELY paper, ns3-rdma" => segment_bytes;
         min_rate: DataRate "the rate never falls below this"
@@ -52,6 +54,7 @@ impl Scheme for Timely {
             ("per-packet", Self::per_packet()),
             ("segment", Self::segment()),
             ("patched", Self::patched()),
+            ("hpcc", Self::hpcc()),
         ]
     }
 
@@ -65,6 +68,7 @@ impl Scheme for Timely {
             None | Some(TimelyVariant::PerPacket) => Self::per_packet(),
             Some(TimelyVariant::Segment) => Self::segment(),
             Some(TimelyVariant::Patched) => Self::patched(),
+            Some(TimelyVariant::Hpcc) => Self::hpcc(),
         };
         params.min_rtt = base_rtt;
         params
@@ -72,10 +76,16 @@ impl Scheme for Timely {
 
     fn check(&self, keys: &Keys) -> Checked<()> {
         if let Some(segment) = keys.segment.peek()
-            && self.variant == timely::Variant::PerPacket
+            && matches!(
+                self.variant,
+                timely::Variant::PerPacket | timely::Variant::Hpcc
+            )
         {
             return Problem::new("`segment` has no effect")
-                .at(segment.span(), "the variant is per-packet")
+                .at(
+                    segment.span(),
+                    "packets are paced one by one in this variant",
+                )
                 .help("remove it, or set variant = \"segment\" or \"patched\"")
                 .err();
         }

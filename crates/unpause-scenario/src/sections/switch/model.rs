@@ -81,11 +81,10 @@ fn shared_buffer(
         return Ok(());
     }
     switch.pfc.params = pfc::mode(pfc);
-    switch.pfc.headroom_bytes = pfc.headroom.value().map(|size| size.0);
-    switch.pfc.threshold = match pfc::dynamic(pfc, host)? {
-        Some(dynamic) => dynamic,
-        None => pfc::fixed(pfc, &SHARED_BUFFER, host)?,
-    };
+    pfc::headroom(pfc, &mut switch.pfc)?;
+    if !pfc::dynamic(pfc, host, &mut switch.pfc)? {
+        switch.pfc.threshold = pfc::fixed(pfc, &SHARED_BUFFER, host)?;
+    }
     Ok(())
 }
 

@@ -1,18 +1,28 @@
 //! `[topology]`: a builder and its parameters, or a file.
 
+use unpause_sim::config::Ecmp;
+
 use super::BUILDERS;
 use super::builder::Places;
 use crate::import::files::Files;
 use crate::text::checks::both;
 use crate::text::document::{Table, read, take_string};
 use crate::text::error::{Checked, Problem, nearest};
-use crate::text::keys::keys;
+use crate::text::keys::{keys, names};
 use crate::topology::Topology;
+
+names! {
+    /// How switches choose among equal next hops.
+    pub(crate) EcmpKey { Own = "own", Hpcc = "hpcc" }
+}
 
 keys! {
     /// `[topology]` with a `file`.
     pub(crate) FileKeys at "topology" for () {
         parallel: u32 = ["`1`"] "links there may be between two nodes";
+        ecmp: EcmpKey = ["`\"own\"`"]
+            "how switches choose among equal next hops: by our hash with seeds of the run's, or `\"hpcc\"`, by that of \
+             HPCC's simulator, which also reads destination ports of flow files";
     }
 }
 
@@ -31,7 +41,12 @@ pub(crate) fn topology(mut table: Table<'_>, files: &Files) -> Checked<Topology>
     let name = match (file, builder) {
         (Some(file), None) => {
             let keys: FileKeys = read(table, &["file"])?;
-            return files.topology(&file, keys.parallel.value().copied().unwrap_or(1));
+            let parallel = keys.parallel.value().copied().unwrap_or(1);
+            let mut topology = files.topology(&file, parallel)?;
+            if keys.ecmp.value() == Some(&EcmpKey::Hpcc) {
+                topology.fabric.ecmp = Ecmp::Hpcc;
+            }
+            return Ok(topology);
         }
         (Some(file), Some(builder)) => return both("file", &file, "builder", &builder),
         (None, Some(builder)) => builder,

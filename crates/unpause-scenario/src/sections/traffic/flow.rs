@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::Deserialize;
 use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
-use unpause_sim::traffic::{FlowSettings, FlowSpec, TrafficSpec};
+use unpause_sim::traffic::{DESTINATION_PORT, FlowSettings, FlowSpec, TrafficSpec};
 
 use super::arrivals::{stops_after_start, time};
 use super::context::Context;
@@ -74,6 +74,7 @@ impl Kind for Flow {
                     controlled: flow.controlled,
                     recorded: flow.recorded,
                     source_port: self.source_port.unwrap_or(0),
+                    destination_port: DESTINATION_PORT,
                     transport: flow.transport,
                     extra_delay: flow.extra_delay,
                 });

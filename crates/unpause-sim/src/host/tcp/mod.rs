@@ -20,6 +20,8 @@ use sender::Sender;
 pub const TCP: u32 = 1 << 31;
 /// Together with [`TCP`]: not a slot, but the class whose replies have something to send.
 pub const REPLIES: u32 = 1 << 30;
+/// In the round-robin, with the class below: not of TCP, but ACKs and NAKs of RoCE that wait in that class.
+pub const ACKS: u32 = 0b111 << 29;
 
 /// TCP's part of a host.
 #[derive(Debug)]

@@ -277,6 +277,7 @@ impl Sender {
     pub fn end(&self) -> Option<SenderEnd> {
         let gave_up = self.has_given_up();
         (self.retransmitted > 0 || self.timeouts > 0 || gave_up).then_some(SenderEnd {
+            acknowledged: None,
             flow: self.flow,
             retransmitted: self.retransmitted,
             timeouts: self.timeouts,

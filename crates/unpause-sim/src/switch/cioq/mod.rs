@@ -240,7 +240,7 @@ impl Model for Cioq {
             switch.model.arbiters[index].armed = false;
             switch.arbitrate(now, output as PortId, class as u8);
         } else if let Some(cnm) = switch.model.cnms.pop_front()
-            && let Some(to) = window.plan.routing.port(switch.id, cnm.src, cnm.dst, 0)
+            && let Some(to) = window.plan.routing.way(switch.id, &cnm)
         {
             switch.deliver(now, &cnm, to, window);
         }

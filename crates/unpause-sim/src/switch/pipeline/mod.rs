@@ -105,7 +105,7 @@ impl Chassis<Pipeline> {
                 let choices = routing.choices(self.id, packet.dst);
                 balancer.choose(choices, class, &self.queues, &mut self.rng)
             }
-            None => routing.port(self.id, packet.src, packet.dst, packet.source_port),
+            None => routing.way(self.id, &packet),
         };
         let to = to.expect("traffic without a way is rejected before the run");
         self.model.processor.process(now, packet, to);
@@ -141,6 +141,7 @@ impl Chassis<Pipeline> {
             self.model
                 .memory
                 .free(self.index(packet.ingress, class), size);
+            window.telemetry.take(&packet);
             window.log.counts.dropped_packets += self.queues[index].count_drop(&packet);
         }
     }

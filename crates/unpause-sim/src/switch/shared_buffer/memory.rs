@@ -31,19 +31,17 @@ impl Pool {
         debug_assert!(bytes <= self.used, "the pool gives what it took");
         self.used -= bytes;
     }
-    /// XOFF and XON at this moment.
+    /// XOFF and XON at this moment, where a dynamic threshold has this shift.
     #[inline]
-    pub fn thresholds(&self, threshold: PfcThreshold) -> (u64, u64) {
+    pub fn thresholds(&self, threshold: PfcThreshold, shift: u32) -> (u64, u64) {
         match threshold {
             PfcThreshold::Static {
                 xoff_bytes,
                 xon_bytes,
             } => (xoff_bytes, xon_bytes),
-            PfcThreshold::Dynamic {
-                shift,
-                xon_gap_bytes,
-            } => {
-                let xoff = (self.size - self.used) >> shift;
+            PfcThreshold::Dynamic { xon_gap_bytes, .. }
+            | PfcThreshold::Reserved { xon_gap_bytes, .. } => {
+                let xoff = self.size.saturating_sub(self.used) >> shift;
                 (xoff, xoff.saturating_sub(xon_gap_bytes))
             }
         }
@@ -58,6 +56,8 @@ pub struct Account {
     /// Bytes of headroom there are.
     headroom_size: u64,
     headroom_used: u64,
+    /// Of a dynamic threshold.
+    shift: u32,
 }
 
 impl PauseSource for Account {
@@ -90,6 +90,9 @@ impl Ingress<Account> {
         threshold: PfcThreshold,
         params: &pfc::Params,
     ) -> Option<Action> {
+        if let PfcThreshold::Reserved { reserve_bytes, .. } = threshold {
+            return self.take_reserved(now, bytes, pool, reserve_bytes, params);
+        }
         let size = u64::from(bytes);
         let account = &mut self.source;
         let was_off = account.pfc.is_xoff();
@@ -100,22 +103,88 @@ impl Ingress<Account> {
             }
             account.headroom_used += size;
         }
-        let (xoff, _) = pool.thresholds(threshold);
+        let (xoff, _) = pool.thresholds(threshold, account.shift);
         let pause = self.pause;
         let action = account.pfc.on_admit(now, bytes, xoff, pause, params);
+        self.note_admission(was_off);
+        Some(action)
+    }
+
+    /// The same as HPCC's simulator counts ([`PfcThreshold::Reserved`]).
+    #[inline(never)]
+    fn take_reserved(
+        &mut self,
+        now: Time,
+        bytes: u32,
+        pool: &mut Pool,
+        reserve: u64,
+        params: &pfc::Params,
+    ) -> Option<Action> {
+        let size = u64::from(bytes);
+        let account = &mut self.source;
+        let was_off = account.pfc.is_xoff();
+        let xoff = account.xoff(pool);
+        let outside = account.outside_headroom();
+        let beyond_reserve = (outside + size).saturating_sub(reserve);
+        if size + outside.saturating_sub(reserve) > xoff
+            && account.headroom_used + size > account.headroom_size
+        {
+            self.dropped_packets += 1;
+            return None;
+        }
+        let mut shared = outside.saturating_sub(reserve);
+        if beyond_reserve > xoff {
+            account.headroom_used += size;
+        } else {
+            pool.used += size.min(beyond_reserve);
+            shared = beyond_reserve;
+        }
+        let over = account.headroom_used > 0 || shared >= account.xoff(pool);
+        let pause = self.pause;
+        let action = account.pfc.on_admit_over(now, bytes, over, pause, params);
         self.note_admission(was_off);
         Some(action)
     }
 }
 
 impl Account {
-    /// Holds nothing.
-    pub fn with_headroom(bytes: u64) -> Self {
+    /// Holds nothing. A dynamic threshold has this shift.
+    pub fn new(headroom_bytes: u64, shift: u32) -> Self {
         Self {
-            headroom_size: bytes,
+            headroom_size: headroom_bytes,
+            shift,
             ..Self::default()
         }
     }
+
+    fn outside_headroom(&self) -> u64 {
+        self.pfc.bytes() - self.headroom_used
+    }
+
+    fn xoff(&self, pool: &Pool) -> u64 {
+        pool.size.saturating_sub(pool.used) >> self.shift
+    }
+
+    /// [`Self::release`] as HPCC's simulator counts.
+    #[inline(never)]
+    fn release_reserved(
+        &mut self,
+        now: Time,
+        bytes: u32,
+        pool: &mut Pool,
+        (reserve, xon_gap): (u64, u64),
+    ) -> Action {
+        let size = u64::from(bytes);
+        let outside = self.outside_headroom();
+        let from_headroom = size.min(self.headroom_used);
+        let from_shared = (size - from_headroom).min(outside.saturating_sub(reserve));
+        self.headroom_used -= from_headroom;
+        pool.give(from_shared);
+        let shared = (outside - (size - from_headroom)).saturating_sub(reserve);
+        let under = self.headroom_used == 0 && (shared == 0 || shared + xon_gap <= self.xoff(pool));
+        self.pfc.on_release_under(now, bytes, under)
+    }
+
     /// A packet starts to leave the switch. Headroom is freed first.
     #[inline]
     pub fn release(
@@ -125,6 +194,14 @@ impl Account {
         pool: &mut Pool,
         threshold: PfcThreshold,
     ) -> Action {
+        if let PfcThreshold::Reserved {
+            reserve_bytes,
+            xon_gap_bytes,
+            ..
+        } = threshold
+        {
+            return self.release_reserved(now, bytes, pool, (reserve_bytes, xon_gap_bytes));
+        }
         let size = u64::from(bytes);
         let from_headroom = size.min(self.headroom_used);
         self.headroom_used -= from_headroom;
@@ -132,7 +209,7 @@ impl Account {
         // Headroom must be free again before the next XOFF; a threshold that has moved up since the
         // last one could have let XON go before.
         let xon = match self.headroom_used {
-            0 => pool.thresholds(threshold).1,
+            0 => pool.thresholds(threshold, self.shift).1,
             _ => 0,
         };
         self.pfc.on_release(now, bytes, xon)
@@ -154,7 +231,7 @@ mod tests {
     }
 
     fn with_headroom(frames: u64) -> Ingress<Account> {
-        let account = Account::with_headroom(frames * u64::from(FRAME));
+        let account = Account::new(frames * u64::from(FRAME), 1);
         Ingress::new(account, Time::from_us(100))
     }
 

@@ -38,7 +38,8 @@ impl SharedBuffer {
     pub fn switch(id: NodeId, plan: &Plan<'_>) -> Chassis<Self> {
         let config = &plan.config.switch;
         let source = |transmitter: &Transmitter, class| {
-            Account::with_headroom(headroom(transmitter, class, plan))
+            let shift = plan.pfc_shift(transmitter.ps_per_byte);
+            Account::new(headroom(transmitter, class, plan), shift)
         };
         let model = Self {
             pool: Pool {
@@ -70,18 +71,19 @@ fn pool_bytes(id: NodeId, plan: &Plan<'_>) -> u64 {
     let config = &plan.config.switch;
     let transmitters = plan.ports.transmitters_of(id);
     let classes = plan.classes.count() as u8;
-    let of_port = |it| (0..classes).map(move |class| headroom(it, class, plan));
-    let headroom: u64 = transmitters.iter().flat_map(of_port).sum();
+    let set_apart = plan.set_apart(id);
     let lossless = u64::from(plan.classes.lossless.count_ones());
     let lossy = u64::from(classes) - lossless;
     match (config.buffer_bytes, config.pfc.threshold) {
-        (Some(bytes), _) => bytes.saturating_sub(headroom),
+        (Some(bytes), _) => bytes.saturating_sub(set_apart),
         (None, PfcThreshold::Static { xoff_bytes, .. }) => {
             let lossy = lossy.saturating_mul(config.lossy_queue_bytes);
             let per_port = lossy.saturating_add(lossless * (xoff_bytes + plan.mtu_wire_bytes()));
             per_port.saturating_mul(transmitters.len() as u64)
         }
-        (None, PfcThreshold::Dynamic { .. }) => DEFAULT_DYNAMIC_POOL_BYTES,
+        (None, PfcThreshold::Dynamic { .. } | PfcThreshold::Reserved { .. }) => {
+            DEFAULT_DYNAMIC_POOL_BYTES
+        }
     }
 }
 
@@ -164,6 +166,7 @@ impl Model for SharedBuffer {
             switch.enqueue(now, packet, way, window);
         } else {
             let index = switch.index(way.to, way.class);
+            window.telemetry.take(packet);
             window.log.counts.dropped_packets += switch.queues[index].count_drop(packet);
         }
     }

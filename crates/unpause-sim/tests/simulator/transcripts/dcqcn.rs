@@ -96,7 +96,7 @@ fn recovery_additive_and_hyper_increase() {
     let congestion_control::Config::Dcqcn(params) = &mut config.scheme.roce else {
         unreachable!("DCQCN's own")
     };
-    params.byte_counter = 100_000;
+    params.byte_counter = Some(100_000);
     let (text, _) = page(
         &config,
         Show {

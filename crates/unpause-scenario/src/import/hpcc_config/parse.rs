@@ -1,0 +1,264 @@
+//! What a `config.txt` says.
+
+use std::path::{Path, PathBuf};
+
+use crate::import::{FileError, Place};
+
+/// What a `config.txt` says, with the values that `third.cc` has where it says nothing.
+#[derive(Clone, Debug)]
+pub(super) struct HpccConfig {
+    pub path: PathBuf,
+    pub cc_mode: u32,
+    pub enable_qcn: bool,
+    pub payload: u32,
+    pub ack_interval: u32,
+    pub pause_time: f64,
+    pub stop: String,
+    pub topology: Option<String>,
+    pub flows: Option<String>,
+    pub alpha_resume: f64,
+    pub rp_timer: f64,
+    pub ewma_gain: f64,
+    pub rate_decrease: f64,
+    pub fast_recovery: u32,
+    pub rate_ai: String,
+    pub rate_hai: String,
+    pub min_rate: String,
+    pub dctcp_rate_ai: String,
+    pub clamp_target: bool,
+    pub back_to_zero: bool,
+    pub error_rate: f64,
+    pub has_win: bool,
+    pub global_t: bool,
+    pub var_win: bool,
+    pub fast_react: bool,
+    pub mi_thresh: u32,
+    pub u_target: f64,
+    pub int_multi: u32,
+    pub multi_rate: bool,
+    pub sample_feedback: bool,
+    pub rate_bound: bool,
+    pub ack_high_prio: bool,
+    pub link_down: [u64; 3],
+    /// Mebibytes.
+    pub buffer: u64,
+    pub kmin: Vec<(u64, f64)>,
+    pub kmax: Vec<(u64, f64)>,
+    pub pmax: Vec<(u64, f64)>,
+    /// Keys that are written, as they are, but for those above.
+    pub others: Vec<String>,
+}
+
+impl HpccConfig {
+    fn new(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            cc_mode: 1,
+            enable_qcn: true,
+            payload: 1000,
+            ack_interval: 0,
+            pause_time: 5.0,
+            stop: "3.01".into(),
+            topology: None,
+            flows: None,
+            alpha_resume: 55.0,
+            rp_timer: 0.0,
+            ewma_gain: 0.0,
+            rate_decrease: 4.0,
+            fast_recovery: 5,
+            rate_ai: String::new(),
+            rate_hai: String::new(),
+            min_rate: "100Mb/s".into(),
+            dctcp_rate_ai: "1000Mb/s".into(),
+            clamp_target: false,
+            back_to_zero: false,
+            error_rate: 0.0,
+            has_win: true,
+            global_t: true,
+            var_win: false,
+            fast_react: true,
+            mi_thresh: 5,
+            u_target: 0.95,
+            int_multi: 1,
+            multi_rate: true,
+            sample_feedback: false,
+            rate_bound: true,
+            ack_high_prio: false,
+            link_down: [0; 3],
+            buffer: 16,
+            kmin: Vec::new(),
+            kmax: Vec::new(),
+            pmax: Vec::new(),
+            others: Vec::new(),
+        }
+    }
+}
+
+/// Words, with the lines they stand in.
+struct Words<'a> {
+    words: Vec<(usize, &'a str)>,
+    at: usize,
+    path: &'a Path,
+}
+
+impl<'a> Words<'a> {
+    fn new(text: &'a str, path: &'a Path) -> Self {
+        let lines = text.lines().zip(1..);
+        let words = lines.flat_map(|(line, number)| {
+            let words = line.split_whitespace();
+            words.map(move |word| (number, word))
+        });
+        Self {
+            words: words.collect(),
+            at: 0,
+            path,
+        }
+    }
+
+    fn next(&mut self) -> Option<(usize, &'a str)> {
+        let word = self.words.get(self.at).copied();
+        self.at += 1;
+        word
+    }
+
+    /// The value of `key`.
+    fn text(&mut self, key: &str) -> Result<&'a str, FileError> {
+        let line = self.words.last().map_or(1, |(line, _)| *line);
+        let found = self.next();
+        found.map(|(_, word)| word).ok_or_else(|| {
+            let place = Place {
+                path: self.path,
+                line,
+            };
+            place.error("the end of the file", format!("a value of {key}"))
+        })
+    }
+
+    fn number<T: std::str::FromStr>(&mut self, key: &str) -> Result<T, FileError> {
+        let line = self.words.get(self.at).map_or(1, |(line, _)| *line);
+        let text = self.text(key)?;
+        text.parse().map_err(|_| {
+            let place = Place {
+                path: self.path,
+                line,
+            };
+            place.error(format!("`{text}`"), format!("a number, the value of {key}"))
+        })
+    }
+
+    fn flag(&mut self, key: &str) -> Result<bool, FileError> {
+        self.number::<u32>(key).map(|number| number != 0)
+    }
+
+    /// How many there are, then pairs of a rate and a value.
+    fn map(&mut self, key: &str) -> Result<Vec<(u64, f64)>, FileError> {
+        let count: usize = self.number(key)?;
+        (0..count)
+            .map(|_| Ok((self.number(key)?, self.number(key)?)))
+            .collect()
+    }
+}
+
+/// Keys with one value that have no counterpart.
+const UNUSED: [&str; 13] = [
+    "USE_DYNAMIC_PFC_THRESHOLD",
+    "DATA_RATE",
+    "LINK_DELAY",
+    "L2_CHUNK_SIZE",
+    "TRACE_FILE",
+    "TRACE_OUTPUT_FILE",
+    "FCT_OUTPUT_FILE",
+    "PFC_OUTPUT_FILE",
+    "ENABLE_TRACE",
+    "QLEN_MON_FILE",
+    "QLEN_MON_START",
+    "QLEN_MON_END",
+    "PINT_LOG_BASE",
+];
+
+/// Reads the text of a `config.txt`.
+pub(super) fn parse(text: &str, path: &Path) -> Result<HpccConfig, FileError> {
+    let mut words = Words::new(text, path);
+    let mut config = HpccConfig::new(path);
+    while let Some((_, key)) = words.next() {
+        read_key(key, &mut words, &mut config)?;
+    }
+    Ok(config)
+}
+
+/// Takes the value of `key`, if it is one.
+fn read_key(key: &str, words: &mut Words<'_>, config: &mut HpccConfig) -> Result<(), FileError> {
+    match key {
+        "CC_MODE" => config.cc_mode = words.number(key)?,
+        "ENABLE_QCN" => config.enable_qcn = words.flag(key)?,
+        "PACKET_PAYLOAD_SIZE" => config.payload = words.number(key)?,
+        "L2_ACK_INTERVAL" => config.ack_interval = words.number(key)?,
+        "L2_BACK_TO_ZERO" => config.back_to_zero = words.flag(key)?,
+        "PAUSE_TIME" => config.pause_time = words.number(key)?,
+        "SIMULATOR_STOP_TIME" => config.stop = words.text(key)?.to_owned(),
+        "TOPOLOGY_FILE" => config.topology = Some(words.text(key)?.to_owned()),
+        "FLOW_FILE" => config.flows = Some(words.text(key)?.to_owned()),
+        "ALPHA_RESUME_INTERVAL" => config.alpha_resume = words.number(key)?,
+        "RP_TIMER" => config.rp_timer = words.number(key)?,
+        "EWMA_GAIN" => config.ewma_gain = words.number(key)?,
+        "RATE_DECREASE_INTERVAL" => config.rate_decrease = words.number(key)?,
+        "FAST_RECOVERY_TIMES" => config.fast_recovery = words.number(key)?,
+        "CLAMP_TARGET_RATE" => config.clamp_target = words.flag(key)?,
+        "RATE_AI" => config.rate_ai = words.text(key)?.to_owned(),
+        "RATE_HAI" => config.rate_hai = words.text(key)?.to_owned(),
+        "MIN_RATE" => config.min_rate = words.text(key)?.to_owned(),
+        "DCTCP_RATE_AI" => config.dctcp_rate_ai = words.text(key)?.to_owned(),
+        "KMIN_MAP" => config.kmin = words.map(key)?,
+        "KMAX_MAP" => config.kmax = words.map(key)?,
+        "PMAX_MAP" => config.pmax = words.map(key)?,
+        "BUFFER_SIZE" => config.buffer = words.number(key)?,
+        "ACK_HIGH_PRIO" => config.ack_high_prio = words.flag(key)?,
+        "ERROR_RATE_PER_LINK" => config.error_rate = words.number(key)?,
+        "LINK_DOWN" => {
+            for value in &mut config.link_down {
+                *value = words.number(key)?;
+            }
+        }
+        _ => read_law_key(key, words, config)?,
+    }
+    Ok(())
+}
+
+/// The same of windows and HPCC.
+fn read_law_key(
+    key: &str,
+    words: &mut Words<'_>,
+    config: &mut HpccConfig,
+) -> Result<(), FileError> {
+    match key {
+        "HAS_WIN" => config.has_win = words.flag(key)?,
+        "GLOBAL_T" => config.global_t = words.number::<u32>(key)? == 1,
+        "VAR_WIN" => config.var_win = words.flag(key)?,
+        "FAST_REACT" => config.fast_react = words.flag(key)?,
+        "MI_THRESH" => config.mi_thresh = words.number(key)?,
+        "U_TARGET" => config.u_target = words.number(key)?,
+        "INT_MULTI" => config.int_multi = words.number(key)?,
+        "MULTI_RATE" => config.multi_rate = words.flag(key)?,
+        "SAMPLE_FEEDBACK" => config.sample_feedback = words.flag(key)?,
+        "RATE_BOUND" => config.rate_bound = words.flag(key)?,
+        "PINT_PROB" => {
+            words.text(key)?;
+            config.others.push(key.to_owned());
+        }
+        _ if UNUSED.contains(&key) => {
+            words.text(key)?;
+            config.others.push(key.to_owned());
+        }
+        _ => {
+            let is_key = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+            if key.len() > 3 && key.chars().all(is_key) && key.contains('_') {
+                config.others.push(key.to_owned());
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,54 @@
+//! The scenario being written.
+
+use std::fmt::Write;
+
+use unpause_protocols::units::Rate;
+
+use super::parse::HpccConfig;
+use crate::import::Place;
+use crate::import::hpcc_ways::Ways;
+use crate::topology::Topology;
+
+/// The scenario being written.
+pub(super) struct Writer<'a> {
+    pub(super) config: &'a HpccConfig,
+    pub(super) topology: &'a Topology,
+    pub(super) place: Place<'a>,
+    pub(super) text: String,
+    pub(super) left_out: Vec<String>,
+}
+
+impl Writer<'_> {
+    pub(super) fn line(&mut self, line: impl AsRef<str>) {
+        self.text += line.as_ref();
+        self.text.push('\n');
+    }
+
+    /// A key with the configuration's own words for it.
+    pub(super) fn key(&mut self, key: &str, value: impl AsRef<str>, of: &str) {
+        let assignment = format!("{key} = {}", value.as_ref());
+        let _ = writeln!(self.text, "{assignment:<43} # {of}");
+    }
+
+    pub(super) fn leave_out(&mut self, key: &str, why: &str) {
+        self.left_out.push(format!("{key}: {why}"));
+    }
+
+    pub(super) fn ways(&self) -> Ways<'_> {
+        Ways::new(&self.topology.fabric, self.config.payload)
+    }
+
+    /// Rates of the links of switches, each once.
+    pub(super) fn rates(&self) -> Vec<Rate> {
+        let mut rates: Vec<Rate> = self
+            .topology
+            .fabric
+            .links
+            .iter()
+            .map(|it| it.rate)
+            .collect();
+        rates.sort_unstable();
+        rates.dedup();
+        rates
+    }
+}

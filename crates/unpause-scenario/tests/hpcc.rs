@@ -1,0 +1,167 @@
+//! `import hpcc`: runs of HPCC's simulator against what it wrote itself.
+
+use std::fs;
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use unpause_scenario::import::hpcc_config;
+use unpause_scenario::{NoProgress, Options, Scenario, execute};
+
+const FLOWS: &str = "6
+0 3 3 100 1000000 2.000000000
+1 2 3 100 500 2.010000000
+3 0 3 200 64000 2.020000000
+0 1 3 100 1 2.030000000
+2 3 3 100 3000000 2.040000000
+1 3 3 100 3000000 2.040001000
+";
+
+/// What its `run.py` writes for a NIC of 25 Gb/s, but for what depends on the scheme.
+const CONFIG: &str = "ENABLE_QCN 1
+USE_DYNAMIC_PFC_THRESHOLD 1
+PACKET_PAYLOAD_SIZE 1000
+TOPOLOGY_FILE topology.txt
+FLOW_FILE flow.txt
+TRACE_FILE mix/trace.txt
+SIMULATOR_STOP_TIME 2.1
+ALPHA_RESUME_INTERVAL 1
+RATE_DECREASE_INTERVAL 4
+CLAMP_TARGET_RATE 0
+RP_TIMER 300
+FAST_RECOVERY_TIMES 1
+MIN_RATE 100Mb/s
+ERROR_RATE_PER_LINK 0.0000
+L2_CHUNK_SIZE 4000
+L2_ACK_INTERVAL 1
+L2_BACK_TO_ZERO 0
+GLOBAL_T 1
+U_TARGET 0.95
+MI_THRESH 0
+INT_MULTI 1
+MULTI_RATE 0
+SAMPLE_FEEDBACK 0
+RATE_BOUND 1
+LINK_DOWN 0 0 0
+KMAX_MAP 3 400000000000 1600 25000000000 400 100000000000 1600
+KMIN_MAP 3 400000000000 400 25000000000 100 100000000000 400
+PMAX_MAP 3 400000000000 0.2 25000000000 0.20 100000000000 0.20
+BUFFER_SIZE 16
+";
+const DCQCN: &str = "CC_MODE 1 EWMA_GAIN 0.00390625 RATE_AI 5Mb/s RATE_HAI 50Mb/s HAS_WIN 0 VAR_WIN 0 ACK_HIGH_PRIO 1";
+const TIMELY: &str = "CC_MODE 7 EWMA_GAIN 0.00390625 RATE_AI 25Mb/s RATE_HAI 125Mb/s HAS_WIN 0 VAR_WIN 0 ACK_HIGH_PRIO 1";
+const HPCC: &str = "CC_MODE 3 EWMA_GAIN 0.00390625 RATE_AI 50Mb/s RATE_HAI 50Mb/s HAS_WIN 1 VAR_WIN 1 FAST_REACT 1 ACK_HIGH_PRIO 0";
+const DCTCP: &str =
+    "CC_MODE 8 EWMA_GAIN 0.0625 DCTCP_RATE_AI 615Mb/s HAS_WIN 1 VAR_WIN 1 ACK_HIGH_PRIO 0";
+
+/// The lines of `fct.txt` of a run of this configuration, as numbers where they are.
+fn fct(own: &str) -> Vec<Vec<u64>> {
+    let folder = tempfile::tempdir().unwrap();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hpcc/topology.txt");
+    fs::copy(data, folder.path().join("topology.txt")).unwrap();
+    fs::write(folder.path().join("flow.txt"), FLOWS).unwrap();
+    let config = folder.path().join("config.txt");
+    fs::write(&config, format!("{CONFIG}{own}\n")).unwrap();
+    let imported = hpcc_config::import(&config, folder.path()).unwrap();
+    let file = folder.path().join("run.toml");
+    fs::write(&file, &imported.text).unwrap();
+    let scenario = Scenario::load(&file).unwrap();
+    let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
+    let results = folder.path().join("results");
+    outcome.write(&results).unwrap();
+    assert!(results.join("hpcc/pfc.txt").exists());
+    let text = fs::read_to_string(results.join("hpcc/fct.txt")).unwrap();
+    let number = |word: &str| match word.len() {
+        8 => u64::from_str_radix(word, 16).unwrap(),
+        _ => word.parse().unwrap(),
+    };
+    let mut lines: Vec<Vec<u64>> = text
+        .lines()
+        .map(|line| line.split(' ').map(number).collect())
+        .collect();
+    lines.sort_by_key(|line| line[5]);
+    lines
+}
+
+/// FCTs of the first four flows, which are alone, as HPCC's simulator has them. Its links are faster by what
+/// it cuts off nanoseconds: of each full packet at 25 Gb/s between those of `cut_off`, ps.
+fn assert_alone(own: &str, cut_off: RangeInclusive<i64>, expected: [u64; 4]) {
+    let lines = fct(own);
+    assert_eq!(lines.len(), 6);
+    for (line, expected) in lines.iter().zip(expected) {
+        let (size, fct) = (line[4] as i64, line[6]);
+        let more = fct as i64 - expected as i64;
+        let of_all = |ps: &i64| size / 1000 * ps / 1000;
+        // Of single packets and ACKs at other links, too.
+        let sound = of_all(cut_off.start()) - 5..=of_all(cut_off.end()) + 10;
+        assert!(sound.contains(&more), "{own}: {fct} for {expected}");
+    }
+}
+
+#[test]
+fn flows_that_are_alone_take_as_long_as_there() {
+    assert_alone(TIMELY, 920..=920, [346_151, 10_120, 30_719, 4_016]);
+    // It leaves a share of the link idle, which takes some of that up.
+    assert_alone(HPCC, 0..=800, [376_139, 10_132, 31_447, 4_028]);
+    assert_alone(DCTCP, 360..=360, [344_148, 10_116, 30_588, 4_014]);
+}
+
+#[test]
+fn ports_and_ideal_fcts_are_those_of_there() {
+    let lines = fct(DCQCN);
+    let ports: Vec<_> = lines.iter().map(|line| (line[2], line[3])).collect();
+    assert_eq!(
+        ports[..4],
+        [(10_000, 100), (10_000, 100), (10_000, 200), (10_000, 100)]
+    );
+    let ideal: Vec<_> = lines.iter().map(|line| line[7]).collect();
+    assert_eq!(
+        ideal,
+        [344_800, 10_243, 30_903, 4_163, 1_009_480, 1_015_520]
+    );
+    assert_eq!((lines[0][0], lines[0][1]), (0x0b00_0001, 0x0b00_0301));
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_or_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hpcc/topology.txt");
+    fs::copy(data, folder.path().join("topology.txt")).unwrap();
+    fs::write(folder.path().join("flow.txt"), FLOWS).unwrap();
+    let config = folder.path().join("config.txt");
+    let import = |own: &str| {
+        fs::write(&config, format!("{CONFIG}{own}\n")).unwrap();
+        hpcc_config::import(&config, folder.path())
+    };
+    for (own, why) in [
+        ("CC_MODE 10", "PINT is not simulated"),
+        ("CC_MODE 5", "found CC_MODE 5"),
+        (
+            "CC_MODE 3 RATE_AI 1Mb/s HAS_WIN 0",
+            "HPCC divides by the window",
+        ),
+        (
+            "CC_MODE 1 RATE_AI 5 RATE_HAI 5 L2_ACK_INTERVAL 0",
+            "no flow is ever over",
+        ),
+        (
+            "CC_MODE 1 RATE_AI 5 RATE_HAI 5 KMIN_MAP 0",
+            "KMIN_MAP without 25000000000",
+        ),
+        ("CC_MODE 1 RATE_AI x", "a rate such as"),
+    ] {
+        let error = import(own).unwrap_err().to_string();
+        assert!(error.contains(why), "{own}: {error}");
+    }
+    let named = import(&format!(
+        "{DCQCN} LINK_DOWN 5 4 6 ERROR_RATE_PER_LINK 0.1 STOP_WHEN_DONE 1"
+    ));
+    let left_out = named.unwrap().left_out.join("\n");
+    for key in [
+        "LINK_DOWN",
+        "ERROR_RATE_PER_LINK",
+        "STOP_WHEN_DONE",
+        "TRACE_FILE",
+    ] {
+        assert!(left_out.contains(key), "{key}: {left_out}");
+    }
+}

@@ -1,0 +1,85 @@
+//! The window that a host gives its flows, whatever their law.
+
+use unpause_protocols::units::{Rate, Time};
+
+use crate::plan::Plan;
+use crate::routing::Direction;
+use crate::traffic::FlowSpec;
+
+/// The window of a flow.
+#[derive(Clone, Copy, Debug)]
+pub struct HostWindow {
+    bytes: u64,
+    payload_bytes: u64,
+    /// Of the sender's link, if the window shrinks with the flow's rate.
+    line_rate: Option<Rate>,
+}
+
+impl HostWindow {
+    /// That of a flow, if hosts have windows.
+    pub fn new(spec: &FlowSpec, plan: &Plan<'_>) -> Option<Self> {
+        let config = plan.config.host.window?;
+        let line = plan.ports.transmitters_of(spec.src).first()?;
+        let of_path = || PathOf::flow(spec, plan).map(|path| path.window_bytes());
+        Some(Self {
+            bytes: config.bytes.or_else(of_path)?,
+            payload_bytes: u64::from(plan.config.host.payload_bytes),
+            line_rate: config
+                .by_rate
+                .then(|| Rate::from_bps(8_000_000_000_000 / line.ps_per_byte)),
+        })
+    }
+
+    /// Packets that may be in flight at `rate`: while less payload than the window is, another one goes.
+    pub fn packets(&self, rate: Rate) -> u64 {
+        let bytes = match self.line_rate {
+            None => self.bytes,
+            Some(line) => {
+                let scaled = u128::from(self.bytes) * u128::from(rate.as_bps());
+                (scaled / u128::from(line.as_bps().max(1))) as u64
+            }
+        };
+        bytes.max(1).div_ceil(self.payload_bytes)
+    }
+}
+
+/// What HPCC's simulator knows of a way before a flow starts.
+#[derive(Clone, Copy, Debug)]
+pub struct PathOf {
+    /// Propagation there and back, and the payload of a full packet over every link, each in whole
+    /// nanoseconds.
+    pub rtt: Time,
+    /// Of its slowest link.
+    pub rate: Rate,
+}
+
+impl PathOf {
+    /// The way of a flow; `None` if there is none.
+    pub fn flow(spec: &FlowSpec, plan: &Plan<'_>) -> Option<Self> {
+        let way = Direction {
+            src: spec.src,
+            dst: spec.dst,
+            source_port: spec.source_port,
+            flow: None,
+            is_feedback: false,
+        };
+        let path = plan.routing.path(&plan.ports, &way)?;
+        let payload = u64::from(plan.config.host.payload_bytes);
+        let mut rtt = 0;
+        let mut slowest = 1;
+        for (ps_per_byte, delay) in path {
+            rtt += 2 * (delay.as_ps() / 1000) + payload * ps_per_byte / 1000;
+            slowest = slowest.max(ps_per_byte);
+        }
+        Some(Self {
+            rtt: Time::from_ns(rtt),
+            rate: Rate::from_bps(8_000_000_000_000 / slowest),
+        })
+    }
+
+    /// Bytes that its slowest link carries in a round trip.
+    pub fn window_bytes(&self) -> u64 {
+        let bits = u128::from(self.rtt.as_ps()) * u128::from(self.rate.as_bps());
+        (bits / 8_000_000_000_000) as u64
+    }
+}
