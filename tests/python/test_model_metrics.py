@@ -55,3 +55,10 @@ def test_the_steady_sawtooth_is_as_high_as_the_formulas_say(sources: int, w_min:
     # Of w_min C, what the decrease of an equal share takes off is missing.
     swing = metrics.fluid_rate_swing(sources, w_min)
     assert 0.7 < swing < 1
+
+
+def test_capfc_has_a_counter_for_each_input_of_each_egress_queue() -> None:
+    assert metrics.capfc_counters(48, 8) == 18_432
+    assert metrics.capfc_counters_kb(48, 8, 16) == 36
+    # Of sorted numbers a comparison each, of any others more.
+    assert 47 < metrics.capfc_comparisons(48) <= 48 * math.log2(48)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -115,3 +116,34 @@ def tofino_division_error_percent(dividend: int, upto: int) -> float:
     exact = dividend / divisors
     approximate = mechanisms.tofino_division(dividend, divisors.tolist())
     return float(np.max(np.abs(approximate / exact - 1))) * 100
+
+
+@metric("counters", scope="model")
+def capfc_counters(ports: int, priorities: int) -> float:
+    """Counters of CaPFC: at each egress queue one for each input port."""
+    return float(ports * priorities * ports)
+
+
+@metric("KB", scope="model")
+def capfc_counters_kb(ports: int, priorities: int, counter_bits: int) -> float:
+    """Memory of these counters in units of 1024 bytes."""
+    return capfc_counters(ports, priorities) * counter_bits / 8 / 1024
+
+
+@metric("comparisons", scope="model")
+def capfc_comparisons(ports: int) -> float:
+    """Most comparisons that sorting the counters of a queue took, of 1000 draws of them."""
+    rng = np.random.default_rng(1)
+    compared = 0
+
+    def compare(a: int, b: int) -> int:
+        nonlocal compared
+        compared += 1
+        return b - a
+
+    most = 0
+    for _ in range(1000):
+        compared = 0
+        sorted(rng.integers(0, 1000, ports).tolist(), key=functools.cmp_to_key(compare))
+        most = max(most, compared)
+    return float(most)

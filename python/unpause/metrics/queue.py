@@ -42,6 +42,12 @@ def largest_queue_kb(run: Run, link: str, window_ms: Sequence[float]) -> float:
     return float(np.max(_queue_kb(run, link, window_ms)))
 
 
+@metric("KB")
+def smallest_queue_kb(run: Run, link: str, window_ms: Sequence[float]) -> float:
+    """Smallest sample of the queue of `link` in the window."""
+    return float(np.min(_queue_kb(run, link, window_ms)))
+
+
 def _queue_kb(run: Run, link: str, window_ms: Sequence[float]) -> np.ndarray:
     data = series.port(run, link)
     start, end = window_ns(run, None, window_ms)

@@ -18,7 +18,8 @@ def _notifications(run: Run, flow: str, window_ms: Sequence[float]) -> float:
     """CNPs and CNMs that reached the sender of `flow` in the window."""
     data = series.flow(run, flow)
     start, end = window_ns(run, None, window_ms)
-    first, last = np.interp([start, end], data.time_ns, data.notifications)
+    # Before the first sample there were none.
+    first, last = np.interp([start, end], data.time_ns, data.notifications, left=0.0)
     return float(last - first)
 
 
@@ -74,6 +75,12 @@ def fairer_share(runs: list[Run], than: str, flows: list[str], window_ms: Sequen
         for run, other in zip(runs, others, strict=True)
     ]
     return float(np.mean(better))
+
+
+@metric("CNMs")
+def notifications(run: Run, flows: Sequence[str], window_ms: Sequence[float]) -> float:
+    """CNPs and CNMs that reached the senders of `flows` in the window."""
+    return sum(_notifications(run, flow, window_ms) for flow in flows)
 
 
 @metric("CNMs", "seeds")
