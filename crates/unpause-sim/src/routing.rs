@@ -15,14 +15,18 @@ use crate::traffic::{DESTINATION_PORT, Traffic, TrafficSpec};
 
 /// Marks a node that is not an edge switch, or an unreachable one.
 const NONE: u32 = u32::MAX;
+/// Marks a host that hangs on no switch.
+const UNATTACHED: u32 = NONE - 1;
+/// Marks the number of a set of next hops, where otherwise the only next hop stands.
+const SET: u16 = 1 << 15;
 
 /// Routes of the whole fabric.
 #[derive(Debug, Default)]
 pub struct Routing {
     /// For each node that is a host: the index of its edge switch, and its port there.
     host: Vec<Attachment>,
-    /// For each switch: its next hops.
-    switch: Vec<Option<SwitchRoutes>>,
+    /// For each node: its next hops.
+    switch: Vec<SwitchRoutes>,
     /// The switches that have hosts.
     edges: Vec<NodeId>,
     /// How HPCC's simulator chooses, if that is asked for.
@@ -35,13 +39,13 @@ struct Attachment {
     port: PortId,
 }
 
-/// The next hops of one switch.
+/// The next hops of one switch; a host has none.
 #[derive(Clone, Debug)]
 struct SwitchRoutes {
     /// This switch's own index as an edge switch.
     edge: u32,
     seed: u64,
-    /// For each edge switch: which set of ports leads there.
+    /// For each edge switch: the port that leads there, or, with [`SET`], which set of ports.
     next_hops: Vec<u16>,
     /// Each set of ports that lead equally far, as a range of `ports`. The first is empty.
     sets: Vec<(u16, u16)>,
@@ -49,18 +53,48 @@ struct SwitchRoutes {
 }
 
 impl SwitchRoutes {
-    /// The number of a set of ports; most destinations share a few.
-    fn set(&mut self, ports: &[PortId]) -> u16 {
+    /// How `next_hops` says that these ports lead somewhere; most destinations share a few sets.
+    fn entry(&mut self, ports: &[PortId]) -> u16 {
+        if let [only] = ports
+            && only & SET == 0
+        {
+            return *only;
+        }
         let known = self
             .sets
             .iter()
             .position(|&(start, count)| self.ports[start as usize..][..count as usize] == *ports);
-        known.unwrap_or_else(|| {
+        let set = known.unwrap_or_else(|| {
             self.sets
                 .push((self.ports.len() as u16, ports.len() as u16));
             self.ports.extend(ports);
             self.sets.len() - 1
-        }) as u16
+        }) as u16;
+        debug_assert!(set < SET, "a fabric with so many sets of ports is refused");
+        set | SET
+    }
+
+    /// One port of a set, by a hash.
+    #[inline(always)]
+    fn choose(&self, set: u16, src: NodeId, dst: NodeId, source_port: u16) -> Option<PortId> {
+        let (start, count) = self.sets[usize::from(set)];
+        let addresses = u64::from(src) << 32 | u64::from(dst);
+        let hash = mix(addresses ^ u64::from(source_port) << 16 ^ self.seed);
+        let choice = ((hash >> 32) * u64::from(count)) >> 32;
+        let in_set = count > 0;
+        in_set.then(|| self.ports[usize::from(start) + choice as usize])
+    }
+
+    /// The ports that lead to the edge switch of index `edge`.
+    fn towards(&self, edge: usize) -> &[PortId] {
+        match self.next_hops.get(edge) {
+            None => &[],
+            Some(entry) if entry & SET == 0 => std::slice::from_ref(entry),
+            Some(entry) => {
+                let (start, count) = self.sets[usize::from(entry & !SET)];
+                &self.ports[usize::from(start)..][..usize::from(count)]
+            }
+        }
     }
 }
 
@@ -160,6 +194,23 @@ impl HpccEcmp {
         Self { ports, same }
     }
 
+    /// One of a set of next hops of `switch`, whose routes these are.
+    #[cold]
+    fn choose(
+        &self,
+        routes: &SwitchRoutes,
+        set: u16,
+        (switch, src, dst): (NodeId, NodeId, NodeId),
+        entropy: &impl Entropy,
+    ) -> Option<PortId> {
+        let (start, count) = routes.sets[usize::from(set)];
+        if count == 0 {
+            return None;
+        }
+        let choice = self.hash(switch, (src, dst), entropy) % u32::from(count);
+        Some(routes.ports[usize::from(start) + choice as usize])
+    }
+
     /// A number for a packet from `src` to `dst`, at switch `switch`. Feedback goes from the destination port
     /// to the source port.
     fn hash(&self, switch: NodeId, (src, dst): (NodeId, NodeId), way: &impl Entropy) -> u32 {
@@ -252,7 +303,7 @@ impl Routing {
         let is_host = |node: usize| fabric.nodes[node] == NodeKind::Host;
         let mut host = vec![
             Attachment {
-                edge: NONE,
+                edge: UNATTACHED,
                 port: 0
             };
             nodes
@@ -276,25 +327,27 @@ impl Routing {
                 port: ports.local(uplink.peer, uplink.peer_port),
             };
         }
-        let mut switch: Vec<Option<SwitchRoutes>> = (0..nodes)
+        let mut switch: Vec<SwitchRoutes> = (0..nodes)
             .map(|node| {
-                (!is_host(node)).then(|| SwitchRoutes {
+                let (destinations, sets) = match is_host(node) {
+                    true => (0, Vec::new()),
+                    false => (edges.len(), vec![(0, 0)]),
+                };
+                SwitchRoutes {
                     edge: edge_of_switch[node],
                     seed: mix(seed ^ mix(node as u64 + 1)),
-                    next_hops: vec![0; edges.len()],
-                    sets: vec![(0, 0)],
+                    next_hops: vec![SET; destinations],
+                    sets,
                     ports: Vec::new(),
-                })
+                }
             })
             .collect();
         let mut search = Search::new(fabric, ports);
         for (edge, &root) in edges.iter().enumerate() {
             search.run(root);
             for &node in &search.frontier[1..] {
-                let routes = switch[node as usize]
-                    .as_mut()
-                    .expect("only switches are searched");
-                routes.next_hops[edge] = routes.set(&search.closer(node));
+                let routes = &mut switch[node as usize];
+                routes.next_hops[edge] = routes.entry(&search.closer(node));
             }
         }
         Self {
@@ -313,26 +366,19 @@ impl Routing {
     /// The ports of `switch` by which packets may go on to the edge switch of index `edge`; none
     /// there itself.
     pub fn next_hops(&self, switch: NodeId, edge: usize) -> &[PortId] {
-        let Some(routes) = &self.switch[switch as usize] else {
-            return &[];
-        };
-        let (start, count) = routes.sets[usize::from(routes.next_hops[edge])];
-        &routes.ports[usize::from(start)..][..usize::from(count)]
+        let routes = &self.switch[switch as usize];
+        routes.towards(edge)
     }
 
     /// The ports by which `switch` may send to `dst`, all equally far; none if there is no way.
     #[inline]
     pub fn choices(&self, switch: NodeId, dst: NodeId) -> &[PortId] {
-        let Some(routes) = &self.switch[switch as usize] else {
-            return &[];
-        };
+        let routes = &self.switch[switch as usize];
         let attachment = &self.host[dst as usize];
-        if attachment.edge == routes.edge && attachment.edge != NONE {
+        if attachment.edge == routes.edge {
             return std::slice::from_ref(&attachment.port);
         }
-        let set = routes.next_hops.get(attachment.edge as usize);
-        let (start, count) = set.map_or((0, 0), |&set| routes.sets[usize::from(set)]);
-        &routes.ports[usize::from(start)..][..usize::from(count)]
+        routes.towards(attachment.edge as usize)
     }
 
     /// Lets switches choose among next hops as [`Fabric::ecmp`] says.
@@ -348,13 +394,13 @@ impl Routing {
     }
 
     /// The port by which `switch` sends on a packet, if there is a way.
-    #[inline]
+    #[inline(always)]
     pub fn way(&self, switch: NodeId, packet: &Packet) -> Option<PortId> {
         self.port(switch, packet.src, packet.dst, packet)
     }
 
     /// The port by which `switch` sends to `dst`, if there is a way.
-    #[inline]
+    #[inline(always)]
     fn port(
         &self,
         switch: NodeId,
@@ -362,27 +408,20 @@ impl Routing {
         dst: NodeId,
         entropy: &impl Entropy,
     ) -> Option<PortId> {
-        let routes = self.switch[switch as usize].as_ref()?;
+        let routes = &self.switch[switch as usize];
         let attachment = self.host[dst as usize];
         if attachment.edge == routes.edge {
-            return (attachment.edge != NONE).then_some(attachment.port);
+            return Some(attachment.port);
         }
-        let set = *routes.next_hops.get(attachment.edge as usize)?;
-        let (start, count) = routes.sets[set as usize];
-        let choice = match count {
-            0 => return None,
-            1 => 0,
-            _ => match &self.ecmp {
-                None => {
-                    let addresses = u64::from(src) << 32 | u64::from(dst);
-                    let ports = u64::from(entropy.source_port()) << 16;
-                    let hash = mix(addresses ^ ports ^ routes.seed);
-                    (((hash >> 32) * u64::from(count)) >> 32) as u16
-                }
-                Some(hpcc) => (hpcc.hash(switch, (src, dst), entropy) % u32::from(count)) as u16,
-            },
-        };
-        Some(routes.ports[(start + choice) as usize])
+        let entry = *routes.next_hops.get(attachment.edge as usize)?;
+        if entry & SET == 0 {
+            return Some(entry);
+        }
+        let set = entry & !SET;
+        match &self.ecmp {
+            None => routes.choose(set, src, dst, entropy.source_port()),
+            Some(hpcc) => hpcc.choose(routes, set, (switch, src, dst), entropy),
+        }
     }
 
     /// True if there is a way from one host to the other.
