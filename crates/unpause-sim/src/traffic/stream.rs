@@ -7,8 +7,8 @@ use unpause_protocols::units::Time;
 
 use super::random::Stream;
 use super::spec::{
-    Arrivals, BurstFlows, DESTINATION_PORT, FlowSettings, FlowSpec, Interval, Receivers, Size,
-    TrafficSpec,
+    Arrivals, BurstFlows, DESTINATION_PORT, FlowSettings, FlowSpec, Interval, Poisson, Receivers,
+    Size, TrafficSpec,
 };
 use crate::fabric::{Fabric, NodeId};
 
@@ -148,6 +148,18 @@ enum Targets<'a> {
     Each(Vec<NodeId>),
 }
 
+impl<'a> Targets<'a> {
+    fn of(poisson: &'a Poisson, random: &mut Stream) -> Self {
+        match &poisson.to {
+            Receivers::Any(to) => Self::Any(to),
+            Receivers::BehindOtherSwitch { to, switch_of } => {
+                Self::BehindOtherSwitch(to, switch_of)
+            }
+            Receivers::Permutation => Self::Each(derangement(&poisson.from, random)),
+        }
+    }
+}
+
 impl<'a> Generator<'a> {
     fn new(spec: &'a TrafficSpec, mut random: Stream) -> Self {
         let mut lifetime = Time::NEVER;
@@ -175,18 +187,9 @@ impl<'a> Generator<'a> {
                 (pattern, None, arrivals, on_off.flow)
             }
             TrafficSpec::Poisson(poisson) => {
-                let to = match &poisson.to {
-                    Receivers::Any(to) => Targets::Any(to),
-                    Receivers::BehindOtherSwitch { to, switch_of } => {
-                        Targets::BehindOtherSwitch(to, switch_of)
-                    }
-                    Receivers::Permutation => {
-                        Targets::Each(derangement(&poisson.from, &mut random))
-                    }
-                };
                 let pattern = Pattern::Single {
                     from: &poisson.from,
-                    to,
+                    to: Targets::of(poisson, &mut random),
                     synchronised: poisson.synchronised,
                 };
                 (pattern, Some(&poisson.size), poisson.arrivals, poisson.flow)

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use unpause_protocols::units::Time;
 
 use super::spec::{
-    Arrivals, BurstFlows, FlowSettings, Interval, Receivers, Size, TrafficSpec, Transport,
+    Arrivals, BurstFlows, FlowSettings, FlowSpec, Incast, Interval, Receivers, Size, TrafficSpec,
+    Transport,
 };
 use crate::fabric::{Fabric, NodeId, NodeKind, PRIORITIES};
 
@@ -15,18 +16,7 @@ impl TrafficSpec {
     /// `Err` says why this entry cannot be generated in `fabric`.
     pub fn validate(&self, fabric: &Fabric) -> Result<(), String> {
         match self {
-            Self::Flows(flows) => {
-                for flow in flows {
-                    host(fabric, flow.src)?;
-                    host(fabric, flow.dst)?;
-                    different(flow.src, flow.dst)?;
-                    priority(flow.priority)?;
-                    if flow.size_bytes == Some(0) && flow.transport == Transport::Roce {
-                        return Err(NO_BYTES.into());
-                    }
-                }
-                Ok(())
-            }
+            Self::Flows(flows) => flows.iter().try_for_each(|flow| listed(fabric, flow)),
             Self::Burst(burst) => {
                 senders_to(fabric, &burst.from, burst.to)?;
                 let (BurstFlows::PerHost(flows) | BurstFlows::InAll(flows)) = burst.flows;
@@ -64,18 +54,7 @@ impl TrafficSpec {
             Self::Incast(incast) => {
                 hosts(fabric, &incast.from, "senders")?;
                 hosts(fabric, &incast.to, "receivers")?;
-                let (least, most) = incast.senders;
-                if least == 0 || least > most {
-                    return Err(format!("{least} to {most} senders is no range above 0"));
-                }
-                let from: HashSet<_> = incast.from.iter().collect();
-                let available =
-                    from.len() - usize::from(incast.to.iter().any(|to| from.contains(to)));
-                if most as usize > available {
-                    return Err(format!(
-                        "an incast of {most} senders needs as many hosts beside the receiver, there are {available}"
-                    ));
-                }
+                senders(incast)?;
                 size(&incast.size, &incast.flow)?;
                 arrivals(&incast.arrivals)?;
                 settings(&incast.flow)
@@ -90,6 +69,34 @@ impl TrafficSpec {
             }
         }
     }
+}
+
+/// A flow of a list.
+fn listed(fabric: &Fabric, flow: &FlowSpec) -> Result<(), String> {
+    host(fabric, flow.src)?;
+    host(fabric, flow.dst)?;
+    different(flow.src, flow.dst)?;
+    priority(flow.priority)?;
+    if flow.size_bytes == Some(0) && flow.transport == Transport::Roce {
+        return Err(NO_BYTES.into());
+    }
+    Ok(())
+}
+
+/// There are as many senders as an incast may ask for, whoever receives.
+fn senders(incast: &Incast) -> Result<(), String> {
+    let (least, most) = incast.senders;
+    if least == 0 || least > most {
+        return Err(format!("{least} to {most} senders is no range above 0"));
+    }
+    let from: HashSet<_> = incast.from.iter().collect();
+    let available = from.len() - usize::from(incast.to.iter().any(|to| from.contains(to)));
+    if most as usize > available {
+        return Err(format!(
+            "an incast of {most} senders needs as many hosts beside the receiver, there are {available}"
+        ));
+    }
+    Ok(())
 }
 
 fn host(fabric: &Fabric, node: NodeId) -> Result<(), String> {
