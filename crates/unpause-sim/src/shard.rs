@@ -145,35 +145,38 @@ impl Shard {
 
     /// Runs every node of this shard up to `end`.
     pub fn run_window(&mut self, plan: &Plan<'_>, end: Time) {
-        for group in 0..self.calendar.group.len() {
-            if self.calendar.group[group] >= end {
+        let mut window = Window {
+            end,
+            plan,
+            ports: &plan.ports,
+            wires: &mut self.wires,
+            calendar: &mut self.calendar,
+            shard: self.index,
+            shard_of: &self.shard_of,
+            outboxes: &mut self.outboxes,
+            log: &mut self.log,
+            telemetry: &mut self.telemetry,
+        };
+        for (group, nodes) in self.nodes.chunks_mut(GROUP).enumerate() {
+            if window.calendar.group[group] >= end {
                 continue;
             }
-            let range = group * GROUP..((group + 1) * GROUP).min(self.nodes.len());
-            for id in range.clone() {
-                if self.calendar.next[id] >= end {
-                    continue;
+            // Whoever is woken from here on says so there.
+            window.calendar.group[group] = Time::NEVER;
+            let mut earliest = Time::NEVER;
+            for (place, node) in nodes.iter_mut().enumerate() {
+                let id = group * GROUP + place;
+                let mut next = window.calendar.next[id];
+                if next < end {
+                    let node = node.as_mut().expect("only own nodes are woken");
+                    next = node.run(&mut window);
+                    debug_assert!(next >= end, "node {id} left an event behind");
+                    window.calendar.next[id] = next;
                 }
-                let node = self.nodes[id].as_mut().expect("only own nodes are woken");
-                let mut window = Window {
-                    end,
-                    plan,
-                    ports: &plan.ports,
-                    wires: &mut self.wires,
-                    calendar: &mut self.calendar,
-                    shard: self.index,
-                    shard_of: &self.shard_of,
-                    outboxes: &mut self.outboxes,
-                    log: &mut self.log,
-                    telemetry: &mut self.telemetry,
-                };
-                let own = node.run(&mut window);
-                debug_assert!(own >= end, "node {id} left an event behind");
-                let heads = self.wires.heads(plan.ports.of(id as NodeId));
-                self.calendar.next[id] = heads.iter().copied().fold(own, Time::min);
+                earliest = earliest.min(next);
             }
-            let earliest = self.calendar.next[range].iter().copied().min();
-            self.calendar.group[group] = earliest.unwrap_or(Time::NEVER);
+            let woken = &mut window.calendar.group[group];
+            *woken = earliest.min(*woken);
         }
     }
 

@@ -60,6 +60,12 @@ impl Red {
         Self { params: *params }
     }
 
+    /// Decides by chance.
+    #[inline(never)]
+    fn draws<R: Rng>(&self, bytes: u64, rng: &mut R) -> bool {
+        bytes > self.params.kmax || self.falls_below(bytes, rng.next_u32())
+    }
+
     /// True when a draw uniform over `u32` falls below the marking probability for `bytes`, which lie
     /// between `kmin` and `kmax`.
     fn falls_below(&self, bytes: u64, draw: u32) -> bool {
@@ -78,9 +84,7 @@ impl Mechanism for Red {
         queue: Queue,
         rng: &mut R,
     ) -> Verdict {
-        if !packet.ect || queue.bytes <= self.params.kmin {
-            Verdict::Pass
-        } else if queue.bytes > self.params.kmax || self.falls_below(queue.bytes, rng.next_u32()) {
+        if packet.ect && queue.bytes > self.params.kmin && self.draws(queue.bytes, rng) {
             Verdict::MarkCe
         } else {
             Verdict::Pass

@@ -46,7 +46,7 @@ impl Ring {
     }
     /// Adds a packet and answers its place, for what is to be changed in it: writing there is
     /// cheaper than changing the packet before it is copied.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, packet: &Packet) -> &mut Packet {
         if self.len as usize == self.slots.len() {
             self.grow();

@@ -10,13 +10,13 @@ use crate::engine::wire::Wires;
 use crate::log::Log;
 use crate::packet::Packet;
 use crate::plan::Plan;
-use crate::ports::{GlobalPort, Ports, TRACED};
+use crate::ports::{Ports, TRACED, Transmitter};
 use crate::results::{PacketRecord, Queued};
 
 /// What a node must be able to do.
 pub trait NodeModel {
-    /// Executes every event before `window.end`; answers when the next one of its own is due, not
-    /// counting what is on the wires into it.
+    /// Executes every event before `window.end`; answers when the next one is due, what is on the wires into
+    /// it included.
     fn run(&mut self, window: &mut Window<'_, '_>) -> Time;
     /// The run is over at `now`: close and report what is open.
     fn finish(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log);
@@ -51,18 +51,17 @@ pub struct Window<'w, 'p> {
 }
 
 impl Window<'_, '_> {
-    /// Starts to send `packet`, with `flags` set besides its own, out of `port` at `now`; answers
-    /// when the port is free again. What it left behind is for ports that are traced.
+    /// Starts to send `packet`, with `flags` set besides its own, at `now`; answers when the port of the
+    /// transmitter is free again. What it left behind is for ports that are traced.
     #[inline(always)]
     pub fn transmit(
         &mut self,
-        port: GlobalPort,
+        transmitter: &Transmitter,
         now: Time,
         packet: &Packet,
         flags: u8,
         queued: Queued,
     ) -> Time {
-        let transmitter = &self.ports.transmitters[port as usize];
         let bytes = self.ports.wire_bytes(packet);
         let free = now + Time::from_ps(bytes * transmitter.ps_per_byte);
         let arrival = free + transmitter.delay;
@@ -73,7 +72,11 @@ impl Window<'_, '_> {
                 bits: packet.bits | flags,
                 ..*packet
             };
-            self.send_out(port, now, &packet, queued);
+            let Queued {
+                sojourn,
+                queue_bytes,
+            } = queued;
+            self.send_out(transmitter, now, &packet, sojourn, queue_bytes);
         } else if self
             .wires
             .push(transmitter.peer_port, packet, arrival, flags)
@@ -85,11 +88,21 @@ impl Window<'_, '_> {
 
     /// Puts a packet onto a wire to another shard, or onto one that is traced.
     #[inline(never)]
-    fn send_out(&mut self, port: GlobalPort, now: Time, packet: &Packet, queued: Queued) {
-        let transmitter = &self.ports.transmitters[port as usize];
+    fn send_out(
+        &mut self,
+        transmitter: &Transmitter,
+        now: Time,
+        packet: &Packet,
+        sojourn: Option<Time>,
+        queue_bytes: u64,
+    ) {
         let mut to = transmitter.shard;
         if to == TRACED {
-            self.trace(port, now, packet, queued);
+            let queued = Queued {
+                sojourn,
+                queue_bytes,
+            };
+            self.trace(transmitter, now, packet, queued);
             to = self.shard_of[transmitter.peer as usize];
         }
         if to != self.shard {
@@ -105,13 +118,13 @@ impl Window<'_, '_> {
         }
     }
 
-    fn trace(&mut self, port: GlobalPort, now: Time, packet: &Packet, queued: Queued) {
+    fn trace(&mut self, transmitter: &Transmitter, now: Time, packet: &Packet, queued: Queued) {
         let flows = &self.plan.config.probes.packet_flows;
         if !flows.is_empty() && !flows.contains(&packet.flow) {
             return;
         }
-        let transmitter = &self.ports.transmitters[port as usize];
-        let node = self.ports.transmitters[transmitter.peer_port as usize].peer;
+        let back = &self.ports.transmitters[transmitter.peer_port as usize];
+        let (node, port) = (back.peer, back.peer_port);
         let ps_per_byte = transmitter.ps_per_byte;
         let port = self.ports.local(node, port);
         let record = PacketRecord::new(now, node, port, packet, queued, ps_per_byte);

@@ -23,7 +23,7 @@ impl Wires {
     }
     /// Puts a packet on the wire into `port`, to arrive at `arrival` with `flags` set besides its
     /// own; true if the wire was empty.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, port: GlobalPort, packet: &Packet, arrival: Time, flags: u8) -> bool {
         let ring = &mut self.rings[port as usize];
         debug_assert!(
@@ -56,15 +56,15 @@ impl Wires {
         ring.prefetch(0);
         ring.prefetch(1);
     }
-    /// Takes the next packet into `port`; answers also when the one after it arrives.
+    /// Takes the next packet into `port`.
     #[inline(always)]
-    pub fn pop(&mut self, port: GlobalPort) -> (Packet, Time) {
+    pub fn pop(&mut self, port: GlobalPort) -> Packet {
         let ring = &mut self.rings[port as usize];
         let packet = ring.pop();
         let next = ring.front().map_or(Time::NEVER, |next| next.time);
         ring.prefetch(1);
         self.head[port as usize] = next;
-        (packet, next)
+        packet
     }
     /// Every packet under way.
     pub fn iter(&self) -> impl Iterator<Item = &Packet> {

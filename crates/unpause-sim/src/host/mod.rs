@@ -265,7 +265,7 @@ impl NodeModel for Host {
             match event {
                 Event::Timer => self.on_timer(now, window),
                 Event::Arrival => {
-                    let (packet, _) = window.wires.pop(self.port);
+                    let packet = window.wires.pop(self.port);
                     self.on_arrival(now, &packet, window);
                 }
                 Event::Pause => {

@@ -89,7 +89,8 @@ impl Host {
         let counters = &mut self.counters[class as usize];
         counters.tx_packets += 1;
         counters.tx_bytes += window.ports.wire_bytes(packet);
-        self.busy_until = window.transmit(self.port, now, packet, 0, Queued::default());
+        let transmitter = &window.ports.transmitters[self.port as usize];
+        self.busy_until = window.transmit(transmitter, now, packet, 0, Queued::default());
     }
 
     /// When to look again for something to send.

@@ -8,6 +8,7 @@ use unpause_protocols::congestion_point::{self, CongestionPoint};
 use unpause_protocols::scheduler::Scheduler;
 use unpause_protocols::units::{Rate, Time};
 
+use super::agenda::Agenda;
 use super::egress::{Port, Queue, watches_inputs};
 use super::ingress::{Ingress, PauseSource};
 use super::scheduler;
@@ -43,7 +44,7 @@ pub struct Chassis<M: Model> {
     /// By port; none where the most urgent class always goes first.
     pub(super) schedulers: Vec<Scheduler>,
     /// Arrivals of this window and ports that become free.
-    pub(super) events: Heap,
+    pub(super) agenda: Agenda,
     pub(super) timers: Heap,
     pub(super) pending_pauses: PendingPauses,
     pub(super) sampling: Sampling,
@@ -71,6 +72,8 @@ pub struct Way {
 pub trait Model: Debug + Sized {
     /// Who decides on PAUSE at an (ingress port, class).
     type PauseSource: PauseSource;
+    /// [`Model::joined`] does something.
+    const JOINS: bool = false;
 
     /// A packet, not of PFC, has come in by port `from`, or is a CNM made here. The model drops it, or
     /// hands it to [`Chassis::enqueue`] sooner or later.
@@ -183,13 +186,13 @@ impl<M: Model> Chassis<M> {
             id,
             first_port: plan.ports.of(id).start,
             classes,
-            ports: vec![Port::default(); ports],
+            ports: transmitters.iter().map(Port::new).collect(),
             queues,
             ingress,
             input_points: input_points(ports, plan, watched, &mut rng),
             lossy_packets: plan.config.switch.lossy_queue_packets.unwrap_or(u32::MAX),
             schedulers: scheduler::schedulers(ports, plan),
-            events: Heap::default(),
+            agenda: Agenda::new(ports, plan.lookahead),
             timers: Heap::default(),
             pending_pauses: PendingPauses::default(),
             sampling: sampling::of_ports(&sampled_ports, plan),
@@ -207,14 +210,12 @@ impl<M: Model> Chassis<M> {
     /// The way of a packet that has come in by `from`; none if there is none, which no run allows.
     #[inline(always)]
     pub fn way(&self, packet: &Packet, from: PortId, window: &Window<'_, '_>) -> Option<Way> {
-        let routing = &window.plan.routing;
-        let to = routing.way(self.id, packet);
-        debug_assert!(
-            to.is_some(),
-            "traffic without a way is rejected before the run"
-        );
+        let Some(to) = window.plan.routing.way(self.id, packet) else {
+            debug_assert!(false, "traffic without a way is rejected before the run");
+            return None;
+        };
         let class = window.plan.classes.of(packet.priority());
-        to.map(|to| Way { from, to, class })
+        Some(Way { from, to, class })
     }
 
     /// The place of (`port`, `class`) among queues and ingress.

@@ -8,12 +8,15 @@ use super::discipline::Discipline;
 use crate::packet::{CE, ECT, Packet};
 use crate::paused::PausedTransmitter;
 use crate::plan::{Plan, at_rate};
+use crate::ports::Transmitter;
 
 /// What an egress port is doing.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Port {
     /// It sends until then.
     pub busy_until: Time,
+    /// Its transmitting side.
+    pub transmitter: Transmitter,
     /// An event is pending for when it is free.
     pub ready: bool,
     /// Bit c set: class c has packets.
@@ -27,6 +30,18 @@ pub struct Port {
 }
 
 impl Port {
+    /// A port that is idle.
+    pub fn new(transmitter: &Transmitter) -> Self {
+        Self {
+            busy_until: Time::ZERO,
+            transmitter: *transmitter,
+            ready: false,
+            backlog: 0,
+            paused: 0,
+            xoff: 0,
+            xon: 0,
+        }
+    }
     /// Classes that have something to send and may.
     #[inline]
     pub fn eligible(&self) -> u8 {

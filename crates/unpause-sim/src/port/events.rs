@@ -5,18 +5,14 @@
 
 use unpause_protocols::units::Time;
 
+use super::agenda::Item;
 use super::chassis::{Chassis, Model};
-use super::transmit::READY;
 use crate::engine::deadlock::Blocked;
-use crate::engine::heap::Entry;
 use crate::engine::window::{NodeModel, Window};
 use crate::fabric::PortId;
 use crate::log::Log;
 use crate::packet::Kind;
 use crate::plan::Plan;
-
-/// Key of arrivals, with the port.
-const ARRIVAL: u32 = 0;
 
 impl<M: Model> Chassis<M> {
     /// When something other than an arrival or a port that becomes free is due.
@@ -45,56 +41,59 @@ impl<M: Model> Chassis<M> {
         }
     }
 
-    /// Takes what has arrived at `port`, the first event there is.
+    /// Takes what has arrived at `port`; answers when the next packet arrives there, if that is after the
+    /// window.
     #[inline(always)]
-    fn on_arrival(&mut self, now: Time, port: PortId, window: &mut Window<'_, '_>) {
-        let (packet, next) = window.wires.pop(self.first_port + u32::from(port));
+    fn on_arrival(&mut self, now: Time, port: PortId, window: &mut Window<'_, '_>) -> Time {
+        let global = self.first_port + u32::from(port);
+        let packet = window.wires.pop(global);
+        let mut next = window.wires.head(global);
         if next < window.end {
-            self.events
-                .replace_top(Entry::new(next, ARRIVAL | u32::from(port), 0));
-        } else {
-            self.events.pop();
+            self.agenda.add_arrival(next, port);
+            next = Time::NEVER;
         }
         if packet.kind == Kind::Pfc {
             self.on_pfc(now, port, &packet, window);
         } else {
             M::receive(self, now, &packet, port, window);
         }
+        next
     }
 }
 
 impl<M: Model> NodeModel for Chassis<M> {
     fn run(&mut self, window: &mut Window<'_, '_>) -> Time {
         let end = window.end;
+        self.agenda.open(end);
+        // The first packet that arrives after the window.
+        let mut after = Time::NEVER;
         let range = self.first_port..self.first_port + self.ports.len() as u32;
         for (port, &head) in window.wires.heads(range).iter().enumerate() {
             if head < end {
                 window.wires.prefetch(self.first_port + port as u32);
-                self.events.push(Entry::new(head, ARRIVAL | port as u32, 0));
+                self.agenda.add_arrival(head, port as PortId);
+            } else {
+                after = after.min(head);
             }
         }
         loop {
             let other = self.next_other();
-            let Some(entry) = self.events.peek().filter(|entry| entry.time() <= other) else {
-                if other >= end {
-                    return self.events.next_time().min(other);
-                }
-                window.log.counts.events += 1;
-                self.on_other(other, window);
-                continue;
-            };
-            let now = entry.time();
+            let first = self.agenda.first_time();
+            let now = first.min(other);
             if now >= end {
-                return now.min(other);
+                return self.agenda.later_time().min(other).min(after);
             }
             window.log.counts.events += 1;
-            let port = entry.key() as PortId;
-            if entry.key() & READY == 0 {
-                self.on_arrival(now, port, window);
-            } else {
-                self.events.pop();
-                self.ports[port as usize].ready = false;
-                self.send_next(now, port, window);
+            if other < first {
+                self.on_other(other, window);
+                continue;
+            }
+            match self.agenda.take_first() {
+                Item::Arrival(port) => after = after.min(self.on_arrival(now, port, window)),
+                Item::Ready(port) => {
+                    self.ports[port as usize].ready = false;
+                    self.send_next(now, port, window);
+                }
             }
         }
     }

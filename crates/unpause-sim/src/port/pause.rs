@@ -91,8 +91,8 @@ impl<M: Model> Chassis<M> {
             stamp: pause.as_ps(),
             ..Packet::new(Kind::Pfc, 7, 0, Kind::Pfc.control_bytes())
         };
-        let global = self.first_port + u32::from(port_id);
-        port.busy_until = window.transmit(global, now, &frame, 0, Queued::default());
+        let free = window.transmit(&port.transmitter, now, &frame, 0, Queued::default());
+        port.busy_until = free;
         if port.eligible() != 0 || port.xoff | port.xon != 0 {
             self.schedule_ready(port_id);
         }

@@ -1,20 +1,16 @@
 //! Through an egress queue and out of its port.
 
 use unpause_protocols::congestion_control::Hop;
-use unpause_protocols::congestion_point::Verdict;
+use unpause_protocols::congestion_point::{self, Verdict};
 use unpause_protocols::units::{Rate, Time};
 
 use super::chassis::{Chassis, Model, Way};
 use super::egress::view;
 use super::scheduler;
-use crate::engine::heap::Entry;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
 use crate::packet::Packet;
 use crate::results::Queued;
-
-/// Key of the event that a port becomes free; arrivals come before, each by port.
-pub(super) const READY: u32 = 1 << 16;
 
 impl<M: Model> Chassis<M> {
     /// [`Chassis::enqueue`], unless that is of a lossy class and holds as many packets as it may.
@@ -30,53 +26,101 @@ impl<M: Model> Chassis<M> {
     }
 
     /// Puts a packet into its egress queue, or through it if the port is free.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
-        let Way { from, to, class } = way;
-        let index = self.index(to, class);
+        let port = &self.ports[way.to as usize];
+        if !M::JOINS && port.sends_at_once(now, way.class) {
+            self.pass(now, packet, way, window);
+        } else {
+            self.join(now, packet, way, window);
+        }
+    }
+
+    /// Puts a packet through its egress queue, which is empty as long as its port is free.
+    #[inline(always)]
+    fn pass(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
+        let index = self.index(way.to, way.class);
         let queue = &mut self.queues[index];
-        let size = u64::from(packet.bytes);
-        queue.bytes += size;
-        let state = queue.state(1);
+        debug_assert!(queue.bytes == 0 && queue.packets.is_empty());
+        let alone = congestion_point::Queue {
+            bytes: u64::from(packet.bytes),
+            packets: 1,
+        };
+        let point = &mut queue.congestion_point;
+        let verdict = point.on_enqueue(now, &view(packet), alone, &mut self.rng);
+        if !matches!(verdict, Verdict::Pass | Verdict::Record) {
+            return self.judged(now, packet, way, verdict, window);
+        }
+        self.depart::<true>(now, packet, now, 0, way, window);
+    }
+
+    /// Puts a packet into its egress queue.
+    fn join(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
+        let index = self.index(way.to, way.class);
+        let queue = &mut self.queues[index];
+        let mut state = queue.state(1);
+        state.bytes += u64::from(packet.bytes);
+        let point = &mut queue.congestion_point;
+        let verdict = point.on_enqueue(now, &view(packet), state, &mut self.rng);
+        self.judged(now, packet, way, verdict, window);
+    }
+
+    /// The congestion point has judged a packet that is about to join its queue.
+    #[inline]
+    fn judged(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        way: Way,
+        verdict: Verdict,
+        window: &mut Window<'_, '_>,
+    ) {
+        let index = self.index(way.to, way.class);
+        let queue = &mut self.queues[index];
         let mut flags = 0;
         let mut feedback = None;
-        match queue
-            .congestion_point
-            .on_enqueue(now, &view(packet), state, &mut self.rng)
-        {
+        match verdict {
             Verdict::Pass | Verdict::Record => {}
             Verdict::MarkCe => flags = queue.mark(packet),
             Verdict::Notify(message) => feedback = Some(message),
             Verdict::Drop => {
-                queue.bytes -= size;
                 window.telemetry.take(packet);
                 window.log.counts.dropped_packets += queue.count_drop(packet);
                 return M::refused(self, now, packet, way, window);
             }
         }
+        queue.bytes += u64::from(packet.bytes);
         M::joined(self, now, packet, way, window);
-        let port = &mut self.ports[to as usize];
-        let queue = &mut self.queues[index];
-        if port.sends_at_once(now, class) {
-            queue.bytes -= size;
-            self.depart(now, packet, now, flags, way, window);
+        if self.ports[way.to as usize].sends_at_once(now, way.class) {
+            self.queues[index].bytes -= u64::from(packet.bytes);
+            self.depart::<false>(now, packet, now, flags, way, window);
         } else {
-            queue.max_bytes = queue.max_bytes.max(queue.bytes);
-            let slot = queue.packets.push(packet, from);
-            slot.time = now;
-            slot.ingress = from;
-            slot.bits = packet.bits | flags;
-            if !self.schedulers.is_empty() {
-                self.schedulers[to as usize].on_backlog(class);
-            }
-            port.backlog |= 1 << class;
-            if port.busy_until > now {
-                self.schedule_ready(to);
-            }
+            self.wait(now, packet, flags, way);
         }
         if let Some(message) = feedback {
             self.queues[index].cnm_packets += 1;
-            self.notify(now, packet, message, from, window);
+            self.notify(now, packet, message, way.from, window);
+        }
+    }
+
+    /// Keeps a packet in its queue, whose bytes it is among already.
+    #[inline(never)]
+    fn wait(&mut self, now: Time, packet: &Packet, flags: u8, way: Way) {
+        let Way { from, to, class } = way;
+        let index = self.index(to, class);
+        let queue = &mut self.queues[index];
+        queue.max_bytes = queue.max_bytes.max(queue.bytes);
+        let slot = queue.packets.push(packet, from);
+        slot.time = now;
+        slot.ingress = from;
+        slot.bits = packet.bits | flags;
+        if !self.schedulers.is_empty() {
+            self.schedulers[to as usize].on_backlog(class);
+        }
+        let port = &mut self.ports[to as usize];
+        port.backlog |= 1 << class;
+        if port.busy_until > now {
+            self.schedule_ready(to);
         }
     }
 
@@ -115,12 +159,12 @@ impl<M: Model> Chassis<M> {
             to: port_id,
             class,
         };
-        self.depart(now, &packet, packet.time, 0, way, window);
+        self.depart::<false>(now, &packet, packet.time, 0, way, window);
     }
 
-    /// Sends a packet that has just left its queue, where it was since `entered`.
+    /// Sends a packet that has just left its queue, where it was since `entered`, perhaps `ALONE`.
     #[inline(always)]
-    fn depart(
+    fn depart<const ALONE: bool>(
         &mut self,
         now: Time,
         packet: &Packet,
@@ -132,7 +176,13 @@ impl<M: Model> Chassis<M> {
         let Way { from, to, class } = way;
         let index = self.index(to, class);
         let mut queue = &mut self.queues[index];
-        let state = queue.state(0);
+        let state = match ALONE {
+            true => congestion_point::Queue {
+                bytes: 0,
+                packets: 0,
+            },
+            false => queue.state(0),
+        };
         let mut feedback = None;
         match queue
             .congestion_point
@@ -158,9 +208,8 @@ impl<M: Model> Chassis<M> {
             sojourn: Some(now - entered),
             queue_bytes: queue.bytes,
         };
-        let global = self.first_port + u32::from(to);
         let port = &mut self.ports[to as usize];
-        port.busy_until = window.transmit(global, now, packet, flags, queued);
+        port.busy_until = window.transmit(&port.transmitter, now, packet, flags, queued);
         if port.eligible() != 0 {
             self.schedule_ready(to);
         }
@@ -196,8 +245,7 @@ impl<M: Model> Chassis<M> {
         let port = &mut self.ports[port_id as usize];
         if !port.ready {
             port.ready = true;
-            self.events
-                .push(Entry::new(port.busy_until, READY | u32::from(port_id), 0));
+            self.agenda.add_ready(port.busy_until, port_id);
         }
     }
 }

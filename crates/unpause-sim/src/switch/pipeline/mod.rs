@@ -180,6 +180,7 @@ impl Chassis<Pipeline> {
 
 impl Model for Pipeline {
     type PauseSource = capfc::Ingress;
+    const JOINS: bool = true;
 
     /// The packet waits for the processor in the FIFO of its port.
     fn receive(

@@ -186,8 +186,26 @@ impl Account {
     }
 
     /// A packet starts to leave the switch. Headroom is freed first.
-    #[inline]
+    #[inline(always)]
     pub fn release(
+        &mut self,
+        now: Time,
+        bytes: u32,
+        pool: &mut Pool,
+        threshold: &PfcThreshold,
+    ) -> Action {
+        let reserved = matches!(threshold, PfcThreshold::Reserved { .. });
+        if self.pfc.is_xoff() || self.headroom_used > 0 || reserved {
+            return self.release_in_need(now, bytes, pool, *threshold);
+        }
+        pool.give(u64::from(bytes));
+        // No XON is due, whatever its threshold.
+        self.pfc.on_release(now, bytes, 0)
+    }
+
+    /// [`Self::release`] where the peer is stopped, or headroom in use.
+    #[inline(never)]
+    fn release_in_need(
         &mut self,
         now: Time,
         bytes: u32,
@@ -252,7 +270,7 @@ mod tests {
         // Others give back what lifts the threshold to 9000.
         pool.give(16_000);
         for action in [Action::None, Action::None, Action::Xon] {
-            let released = ingress.source.release(Time::ZERO, FRAME, &mut pool, HALF);
+            let released = ingress.source.release(Time::ZERO, FRAME, &mut pool, &HALF);
             assert_eq!(released, action);
         }
         assert_eq!((ingress.source.bytes(), pool.used), (2_000, 2_000));
@@ -270,7 +288,7 @@ mod tests {
         assert_eq!((ingress.max_bytes, pool.used), (1_000, 4_500));
         assert_eq!(admit(&mut ingress, &mut pool), None);
         assert_eq!(ingress.dropped_packets, 1);
-        let released = ingress.source.release(Time::ZERO, FRAME, &mut pool, HALF);
+        let released = ingress.source.release(Time::ZERO, FRAME, &mut pool, &HALF);
         assert_eq!((released, pool.used), (Action::Xon, 4_500));
     }
 }

@@ -191,7 +191,7 @@ impl Model for SharedBuffer {
         }
         let index = from as usize * switch.classes + class as usize;
         let source = &mut switch.ingress[index].source;
-        let action = source.release(now, bytes, pool, *threshold);
+        let action = source.release(now, bytes, pool, threshold);
         if action != Action::None {
             switch.request_pfc(now, from, class, action, window);
         }
