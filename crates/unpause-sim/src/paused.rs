@@ -99,9 +99,19 @@ impl PausedTransmitter {
 }
 
 /// PFC frames that a transmitter has received and not yet obeyed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct PendingPauses {
     waiting: VecDeque<PendingPause>,
+    next: Time,
+}
+
+impl Default for PendingPauses {
+    fn default() -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            next: Time::NEVER,
+        }
+    }
 }
 
 /// A PFC frame to obey.
@@ -120,17 +130,19 @@ pub struct PendingPause {
 impl PendingPauses {
     /// Adds a frame; the reaction time of a node is constant, so frames stay in order.
     pub fn push(&mut self, reaction: PendingPause) {
+        self.next = self.next.min(reaction.time);
         self.waiting.push_back(reaction);
     }
     /// When to obey the next one.
     #[inline]
     pub fn next_time(&self) -> Time {
-        self.waiting
-            .front()
-            .map_or(Time::NEVER, |reaction| reaction.time)
+        self.next
     }
     /// Takes the next one.
     pub fn pop(&mut self) -> Option<PendingPause> {
-        self.waiting.pop_front()
+        let first = self.waiting.pop_front();
+        let next = self.waiting.front();
+        self.next = next.map_or(Time::NEVER, |reaction| reaction.time);
+        first
     }
 }

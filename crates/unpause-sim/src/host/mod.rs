@@ -33,39 +33,10 @@ pub use state::Host;
 use sender::Sender;
 use state::{
     Counters, DELAYED, KIND_SHIFT, NOTIFICATION, RECEIVER, SENDER, TCP_RECEIVER, TCP_SENDER,
+    first_start,
 };
 
-enum Event {
-    Timer,
-    Arrival,
-    Pause,
-    Start,
-    Nic,
-    Sample,
-}
-
 impl Host {
-    fn next_event(&self, arrival: Time) -> (Time, Event) {
-        let start = self
-            .starts
-            .front()
-            .map_or(Time::NEVER, |start| start.spec.start);
-        // Simultaneous events happen in this order: mechanisms want their timers first.
-        let mut next = (self.timers.next_time(), Event::Timer);
-        for (time, event) in [
-            (arrival, Event::Arrival),
-            (self.pending_pauses.next_time(), Event::Pause),
-            (start, Event::Start),
-            (self.nic_at, Event::Nic),
-            (self.sampling.at, Event::Sample),
-        ] {
-            if time < next.0 {
-                next = (time, event);
-            }
-        }
-        next
-    }
-
     fn on_arrival(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
         match packet.kind {
             Kind::Data | Kind::Segment if self.delays => self.delay(now, packet, window),
@@ -115,6 +86,7 @@ impl Host {
 
     fn on_start(&mut self, now: Time, window: &mut Window<'_, '_>) {
         let start = self.starts.pop_front().expect("a start is due");
+        self.start_at = first_start(&self.starts);
         window.log.counts.flows_started += 1;
         let FlowStart {
             id,
@@ -257,28 +229,32 @@ impl NodeModel for Host {
     fn run(&mut self, window: &mut Window<'_, '_>) -> Time {
         window.wires.prefetch(self.port);
         loop {
-            let (now, event) = self.next_event(window.wires.head(self.port));
+            let arrival = window.wires.head(self.port);
+            let timer = self.timers.next_time();
+            let pause = self.pending_pauses.next_time();
+            let now = timer.min(arrival).min(pause).min(self.start_at);
+            let now = now.min(self.nic_at).min(self.sampling.at);
             if now >= window.end {
                 return now;
             }
             window.log.counts.events += 1;
-            match event {
-                Event::Timer => self.on_timer(now, window),
-                Event::Arrival => {
-                    let packet = window.wires.pop(self.port);
-                    self.on_arrival(now, &packet, window);
+            // Simultaneous events happen in this order: mechanisms want their timers first.
+            if timer == now {
+                self.on_timer(now, window);
+            } else if arrival == now {
+                let packet = window.wires.pop(self.port);
+                self.on_arrival(now, &packet, window);
+            } else if pause == now {
+                if let Some(reaction) = self.pending_pauses.pop() {
+                    self.obey(now, reaction, window);
                 }
-                Event::Pause => {
-                    if let Some(reaction) = self.pending_pauses.pop() {
-                        self.obey(now, reaction, window);
-                    }
-                }
-                Event::Start => self.on_start(now, window),
-                Event::Nic => self.on_nic(now, window),
-                Event::Sample => {
-                    self.sampling.at = now + self.sampling.interval;
-                    self.on_sample(now, window.plan, window.log);
-                }
+            } else if self.start_at == now {
+                self.on_start(now, window);
+            } else if self.nic_at == now {
+                self.on_nic(now, window);
+            } else {
+                self.sampling.at = now + self.sampling.interval;
+                self.on_sample(now, window.plan, window.log);
             }
         }
     }

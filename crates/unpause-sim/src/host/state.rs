@@ -50,6 +50,8 @@ pub struct Host {
     pub(super) pacing: Heap,
     pub(super) timers: Heap,
     pub(super) starts: VecDeque<FlowStart>,
+    /// When the first of them is due.
+    pub(super) start_at: Time,
     pub(super) senders: Slab<Sender>,
     pub(super) receivers: Slab<Receiver>,
     pub(super) transmitters: Vec<PausedTransmitter>,
@@ -85,6 +87,11 @@ pub(super) const TCP_RECEIVER: u32 = 5;
 pub(super) const DELAYED: u32 = 6;
 pub(super) const KIND_SHIFT: u32 = 29;
 
+/// When the first of these flows starts.
+pub(super) fn first_start(starts: &VecDeque<FlowStart>) -> Time {
+    starts.front().map_or(Time::NEVER, |start| start.spec.start)
+}
+
 impl Host {
     /// A host at rest.
     pub fn new(id: NodeId, plan: &Plan<'_>) -> Self {
@@ -116,6 +123,7 @@ impl Host {
             pacing: Heap::default(),
             timers: Heap::default(),
             starts: VecDeque::new(),
+            start_at: Time::NEVER,
             senders: Slab::new(),
             receivers: Slab::new(),
             transmitters: vec![PausedTransmitter::default(); classes],
@@ -155,6 +163,7 @@ impl Host {
             .starts
             .partition_point(|earlier| key(earlier) < key(&start));
         self.starts.insert(at, start);
+        self.start_at = first_start(&self.starts);
     }
 
     /// Sampling begins with the first recorded flow, on the grid of the interval.
