@@ -1,20 +1,24 @@
 //! The benchmark cases.
 
+mod large;
+
 use std::sync::Arc;
 
 use unpause_protocols::flow_control::capfc::{EgressParams, IngressParams};
 use unpause_protocols::units::{Rate, Time};
 use unpause_protocols::{congestion_control, congestion_point, notification_point};
 use unpause_scenario::cdf;
-use unpause_scenario::topology::{ClosPods, FatTree, SingleSwitch, Topology, TwoSwitch};
+use unpause_scenario::topology::{ClosPods, SingleSwitch, Topology, TwoSwitch};
 use unpause_sim::config::{
     CioqConfig, Config, FullQueue, HostConfig, Memory, NodeId, PfcThreshold, PipelineConfig,
     Probes, SchemeConfig, SpinesConfig, SwitchConfig, SwitchModel,
 };
 use unpause_sim::traffic::{
-    Arrivals, Burst, BurstFlows, ExtraDelay, FlowSettings, FlowSpec, Incast, Permutation, Poisson,
-    Receivers, Size, TrafficSpec, Transport,
+    Arrivals, Burst, BurstFlows, ExtraDelay, FlowSettings, FlowSpec, Incast, Permutation, Size,
+    TrafficSpec, Transport,
 };
+
+use large::{fat_tree, leaf_spine, ring, sparse};
 
 /// One case.
 pub struct Case {
@@ -105,6 +109,34 @@ pub const CASES: &[Case] = &[
         config: |flows| sparse(128, flows),
         flows: 2_000,
         role: Role::Single,
+    },
+    Case {
+        name: "leaf-spine-1k",
+        what: "(h) 1,024 hosts at 400 Gb/s, 32 + 32 switches, permutation of 4 MB flows, DCQCN",
+        config: |_| leaf_spine(32, 32, 32, 4_000_000),
+        flows: 0,
+        role: Role::Threaded,
+    },
+    Case {
+        name: "leaf-spine-16k",
+        what: "(h) 16,384 hosts, 256 + 64 switches, permutation of 400 KB flows",
+        config: |_| leaf_spine(256, 64, 64, 400_000),
+        flows: 0,
+        role: Role::Threaded,
+    },
+    Case {
+        name: "leaf-spine-64k",
+        what: "(h) 65,536 hosts, 512 + 128 switches, permutation of 40 KB flows",
+        config: |_| leaf_spine(512, 128, 128, 40_000),
+        flows: 0,
+        role: Role::Named,
+    },
+    Case {
+        name: "ring-1k",
+        what: "(i) 1,024 ranks in a ring over the first of (h), 1 MB to the next",
+        config: |_| ring(),
+        flows: 0,
+        role: Role::Threaded,
     },
     Case {
         name: "nic-1024",
@@ -388,45 +420,6 @@ fn pipelined(mut config: Config) -> Config {
         balancing: None,
     });
     config
-}
-
-fn fat_tree(scheme: SchemeConfig) -> Config {
-    let rate = Rate::from_gbps(100);
-    let topology = FatTree {
-        k: 16,
-        edge_uplinks: None,
-        agg_uplinks: None,
-        host_rate: rate,
-        fabric_rate: None,
-        core_rate: None,
-        delay: Time::from_us(1),
-    }
-    .build()
-    .expect("the topology is sound");
-    let traffic = TrafficSpec::Permutation(Permutation {
-        hosts: topology.hosts().collect(),
-        size: Some(Size::Fixed(2_000_000)),
-        start: Time::ZERO,
-        flow: FlowSettings::default(),
-    });
-    run(topology, scheme, vec![traffic], Time::from_ms(100))
-}
-
-fn sparse(pods: u32, flows: u64) -> Config {
-    let topology = clos_topology(pods);
-    let hosts: Vec<NodeId> = topology.hosts().collect();
-    let size = w1();
-    let mut arrivals = Arrivals::poisson(0.01 * 10e9 * 512.0 / (8.0 * size.mean()), Time::ZERO);
-    arrivals.max_flows = Some(flows);
-    let traffic = TrafficSpec::Poisson(Poisson {
-        from: hosts.clone(),
-        to: Receivers::Any(hosts),
-        size,
-        synchronised: false,
-        arrivals,
-        flow: FlowSettings::default(),
-    });
-    run(topology, pcn(), vec![traffic], Time::from_ms(100))
 }
 
 fn nic() -> Config {

@@ -1,0 +1,104 @@
+//! Fabrics of a thousand hosts and more.
+
+use unpause_protocols::units::{Rate, Time};
+use unpause_scenario::topology::{FatTree, LeafSpine};
+use unpause_sim::config::{Config, NodeId, NodeKind, SchemeConfig};
+use unpause_sim::traffic::{
+    Arrivals, ExtraDelay, FlowSettings, FlowSpec, Permutation, Poisson, Receivers, Size,
+    TrafficSpec, Transport,
+};
+
+use super::{clos_topology, dcqcn, pcn, run, w1};
+
+pub fn fat_tree(scheme: SchemeConfig) -> Config {
+    let rate = Rate::from_gbps(100);
+    let topology = FatTree {
+        k: 16,
+        edge_uplinks: None,
+        agg_uplinks: None,
+        host_rate: rate,
+        fabric_rate: None,
+        core_rate: None,
+        delay: Time::from_us(1),
+    }
+    .build()
+    .expect("the topology is sound");
+    let traffic = TrafficSpec::Permutation(Permutation {
+        hosts: topology.hosts().collect(),
+        size: Some(Size::Fixed(2_000_000)),
+        start: Time::ZERO,
+        flow: FlowSettings::default(),
+    });
+    run(topology, scheme, vec![traffic], Time::from_ms(100))
+}
+
+pub fn sparse(pods: u32, flows: u64) -> Config {
+    let topology = clos_topology(pods);
+    let hosts: Vec<NodeId> = topology.hosts().collect();
+    let size = w1();
+    let mut arrivals = Arrivals::poisson(0.01 * 10e9 * 512.0 / (8.0 * size.mean()), Time::ZERO);
+    arrivals.max_flows = Some(flows);
+    let traffic = TrafficSpec::Poisson(Poisson {
+        from: hosts.clone(),
+        to: Receivers::Any(hosts),
+        size,
+        synchronised: false,
+        arrivals,
+        flow: FlowSettings::default(),
+    });
+    run(topology, pcn(), vec![traffic], Time::from_ms(100))
+}
+
+/// Today's fabrics: 400 Gb/s, 500 ns a link, frames of 4 KB. Flows of `bytes`, from each host and to each.
+pub fn leaf_spine(leaves: u32, spines: u32, hosts_per_leaf: u32, bytes: u64) -> Config {
+    let topology = LeafSpine {
+        leaves,
+        spines,
+        hosts_per_leaf,
+        host_rate: Rate::from_gbps(400),
+        fabric_rate: None,
+        parallel: 1,
+        delay: Time::from_ns(500),
+    }
+    .build()
+    .expect("the topology is sound");
+    let traffic = TrafficSpec::Permutation(Permutation {
+        hosts: topology.hosts().collect(),
+        size: Some(Size::Fixed(bytes)),
+        start: Time::ZERO,
+        flow: FlowSettings::default(),
+    });
+    let mut config = run(topology, dcqcn(), vec![traffic], Time::from_ms(100));
+    config.host.payload_bytes = 4096;
+    config
+}
+
+/// A step of a collective: each rank sends to the next, and links have one flow each way.
+pub fn ring() -> Config {
+    let mut config = leaf_spine(32, 32, 32, 1);
+    let nodes = config.fabric.nodes.iter().zip(0..);
+    let hosts: Vec<NodeId> = nodes
+        .filter(|(kind, _)| **kind == NodeKind::Host)
+        .map(|(_, node)| node)
+        .collect();
+    let to = hosts.iter().cycle().skip(1);
+    let flow = |(&src, &dst): (&NodeId, &NodeId)| FlowSpec {
+        group: 0,
+        src,
+        dst,
+        size_bytes: Some(1_000_000),
+        start: Time::ZERO,
+        stop: Time::NEVER,
+        priority: 3,
+        rate_limit: None,
+        offered: None,
+        controlled: true,
+        recorded: false,
+        source_port: src as u16,
+        destination_port: 100,
+        transport: Transport::Roce,
+        extra_delay: ExtraDelay::NONE,
+    };
+    config.traffic = vec![TrafficSpec::Flows(hosts.iter().zip(to).map(flow).collect())];
+    config
+}
