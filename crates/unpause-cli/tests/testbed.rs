@@ -267,7 +267,7 @@ mod veth {
             assert!(sent.unwrap().success());
             child.wait().unwrap();
             // An `ip` that was making links ends when it has. Numbers are given to others afterwards.
-            let gone = (0..100).any(|_| {
+            let gone = (0..600).any(|_| {
                 std::thread::sleep(Duration::from_millis(50));
                 holders(&made).is_disjoint(&before)
             });
