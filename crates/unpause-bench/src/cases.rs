@@ -1,17 +1,14 @@
 //! The benchmark cases.
 
 mod large;
-
-use std::sync::Arc;
+mod parts;
 
 use unpause_protocols::flow_control::capfc::{EgressParams, IngressParams};
 use unpause_protocols::units::{Rate, Time};
-use unpause_protocols::{congestion_control, congestion_point, notification_point};
-use unpause_scenario::cdf;
-use unpause_scenario::topology::{ClosPods, SingleSwitch, Topology, TwoSwitch};
+use unpause_scenario::topology::{SingleSwitch, TwoSwitch};
 use unpause_sim::config::{
-    CioqConfig, Config, FullQueue, HostConfig, Memory, NodeId, PfcThreshold, PipelineConfig,
-    Probes, SchemeConfig, SpinesConfig, SwitchConfig, SwitchModel,
+    CioqConfig, Config, FullQueue, Memory, NodeId, PfcThreshold, PipelineConfig, SchemeConfig,
+    SpinesConfig, SwitchConfig, SwitchModel,
 };
 use unpause_sim::traffic::{
     Arrivals, Burst, BurstFlows, ExtraDelay, FlowSettings, FlowSpec, Incast, Permutation, Size,
@@ -19,6 +16,7 @@ use unpause_sim::traffic::{
 };
 
 use large::{fat_tree, leaf_spine, ring, sparse};
+use parts::{clos_topology, dcqcn, pcn, run, w1};
 
 /// One case.
 pub struct Case {
@@ -199,41 +197,6 @@ pub const CASES: &[Case] = &[
     },
 ];
 
-fn pcn() -> SchemeConfig {
-    SchemeConfig {
-        congestion_point: congestion_point::Config::NpEcn(Default::default()),
-        notification_point: notification_point::Config::Pcn(Default::default()),
-        roce: congestion_control::Config::Pcn(Default::default()),
-        ..SchemeConfig::default()
-    }
-}
-
-fn dcqcn() -> SchemeConfig {
-    SchemeConfig {
-        congestion_point: congestion_point::Config::Red(Default::default()),
-        notification_point: notification_point::Config::Dcqcn(Default::default()),
-        roce: congestion_control::Config::Dcqcn(Default::default()),
-        ..SchemeConfig::default()
-    }
-}
-
-fn run(topology: Topology, scheme: SchemeConfig, traffic: Vec<TrafficSpec>, stop: Time) -> Config {
-    Config {
-        fabric: topology.fabric,
-        host: HostConfig::default(),
-        switch: SwitchConfig::default(),
-        scheme,
-        traffic,
-        probes: Probes {
-            interval: Time::from_us(50),
-            flow_interval: None,
-            ..Probes::default()
-        },
-        seed: 1,
-        stop,
-    }
-}
-
 fn names(prefix: &str, numbers: std::ops::Range<u32>) -> Vec<String> {
     numbers.map(|number| format!("{prefix}{number}")).collect()
 }
@@ -307,26 +270,6 @@ fn fig1(scheme: SchemeConfig, burst: Time, stop: Time) -> Config {
     let mut config = run(topology, scheme, traffic, stop);
     config.probes.ports = ports;
     config
-}
-
-fn clos_topology(pods: u32) -> Topology {
-    ClosPods {
-        pods,
-        tors_per_pod: 4,
-        leaves_per_pod: 2,
-        spines: 8,
-        hosts_per_tor: 16,
-        host_rate: Rate::from_gbps(10),
-        fabric_rate: Some(Rate::from_gbps(40)),
-        tor_leaf_links: 2,
-        delay: Time::from_us(5),
-    }
-    .build()
-    .expect("the topology is sound")
-}
-
-fn w1() -> Size {
-    Size::Cdf(Arc::new(cdf::builtin("pcn_w1").expect("it is built in")))
 }
 
 /// PCN Fig. 14: load 0.6, each event 1 to 15 senders to one receiver.

@@ -8,7 +8,7 @@ use unpause_sim::traffic::{
     TrafficSpec, Transport,
 };
 
-use super::{clos_topology, dcqcn, pcn, run, w1};
+use super::parts::{clos_topology, dcqcn, pcn, run, w1};
 
 pub fn fat_tree(scheme: SchemeConfig) -> Config {
     let rate = Rate::from_gbps(100);

@@ -210,12 +210,8 @@ impl<'a> Generator<'a> {
                     synchronised: true,
                 };
                 let arrivals = Arrivals::once(permutation.start);
-                (
-                    pattern,
-                    permutation.size.as_ref(),
-                    arrivals,
-                    permutation.flow,
-                )
+                let size = permutation.size.as_ref();
+                (pattern, size, arrivals, permutation.flow)
             }
         };
         Self {
