@@ -11,8 +11,8 @@ use unpause_sim::config::{
     SpinesConfig, SwitchConfig, SwitchModel,
 };
 use unpause_sim::traffic::{
-    Arrivals, Burst, BurstFlows, ExtraDelay, FlowSettings, FlowSpec, Incast, Permutation, Size,
-    TrafficSpec, Transport,
+    Arrivals, Burst, BurstFlows, Connections, ExtraDelay, FlowSettings, FlowSpec, Incast,
+    Permutation, Size, TrafficSpec, Transport,
 };
 
 use large::{fat_tree, leaf_spine, ring, sparse};
@@ -230,6 +230,7 @@ fn fig1(scheme: SchemeConfig, burst: Time, stop: Time) -> Config {
         destination_port: 100,
         transport: Transport::Roce,
         extra_delay: ExtraDelay::NONE,
+        connections: Connections::New,
     };
     let burst = TrafficSpec::Burst(Burst {
         from: (2..16).map(|host| node(&format!("H{host}"))).collect(),
@@ -242,10 +243,8 @@ fn fig1(scheme: SchemeConfig, burst: Time, stop: Time) -> Config {
             ..FlowSettings::default()
         },
     });
-    let traffic = vec![
-        TrafficSpec::Flows(vec![long("H0", "R0"), long("H1", "R1")]),
-        burst,
-    ];
+    let lasting = vec![long("H0", "R0"), long("H1", "R1")];
+    let traffic = vec![TrafficSpec::Flows(lasting), burst];
     let ports = [
         ("S0", "S1"),
         ("S1", "S0"),
@@ -391,6 +390,7 @@ fn nic() -> Config {
         destination_port: 100,
         transport: Transport::Roce,
         extra_delay: ExtraDelay::NONE,
+        connections: Connections::New,
     };
     let flows = TrafficSpec::Flows((0..1024).map(flow).collect());
     run(topology, pcn(), vec![flows], Time::from_ms(200))

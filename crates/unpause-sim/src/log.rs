@@ -107,6 +107,8 @@ pub struct FlowEnd {
     pub transport: Transport,
     /// Delay at its receiving host.
     pub extra_delay: Time,
+    /// It has opened a connection of its own.
+    pub opened: bool,
 }
 
 /// A flow as its sender knew it when it was done, or at the end of the run.

@@ -187,6 +187,10 @@ impl IdealFct {
             let frames = Layout::of(flow.size_bytes, plan).frames(framing);
             return Some(ideal::fct(&self.path, frames) + flow.extra_delay);
         }
+        if !flow.opened {
+            let data = ideal::fct(&self.path, plan.tcp.frames(size, framing));
+            return Some(data + flow.extra_delay);
+        }
         if self.back.is_none() {
             let back = Direction {
                 src: flow.dst,

@@ -13,7 +13,7 @@ use crate::invalid::Invalid;
 use crate::plan::Plan;
 use crate::results::{Deadlock, PortSample};
 use crate::shard::{Shard, ShardEnd};
-use crate::traffic::{ExtraDelay, Traffic};
+use crate::traffic::{Connections, ExtraDelay, Traffic};
 
 /// Flows are read from the traffic stream at least so many at a time.
 const FLOWS_AHEAD: usize = 64;
@@ -191,6 +191,9 @@ impl<'p> Worker<'p> {
                 let config = self.plan.config;
                 let delays = &config.host.extra_delays[usize::from(from)];
                 spec.extra_delay = ExtraDelay::Fixed(delays.draw(config.seed, spec.group, *number));
+                if let Connections::Pool(pool) = &mut spec.connections {
+                    pool.delays = Some(from);
+                }
             }
             *number += 1;
             if self.shard.owns(spec.dst) {

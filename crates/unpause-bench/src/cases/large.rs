@@ -4,8 +4,8 @@ use unpause_protocols::units::{Rate, Time};
 use unpause_scenario::topology::{FatTree, LeafSpine};
 use unpause_sim::config::{Config, NodeId, NodeKind, SchemeConfig};
 use unpause_sim::traffic::{
-    Arrivals, ExtraDelay, FlowSettings, FlowSpec, Permutation, Poisson, Receivers, Size,
-    TrafficSpec, Transport,
+    Arrivals, Connections, ExtraDelay, FlowSettings, FlowSpec, Permutation, Poisson, Receivers,
+    Size, TrafficSpec, Transport,
 };
 
 use super::parts::{clos_topology, dcqcn, pcn, run, w1};
@@ -98,6 +98,7 @@ pub fn ring() -> Config {
         destination_port: 100,
         transport: Transport::Roce,
         extra_delay: ExtraDelay::NONE,
+        connections: Connections::New,
     };
     config.traffic = vec![TrafficSpec::Flows(hosts.iter().zip(to).map(flow).collect())];
     config

@@ -41,6 +41,7 @@
 //! | `duplicate_threshold` | ACKs | 3 | RFC 5681 |
 //! | `limited_transmit` | - | true | the authors' code |
 //! | `max_burst` | segments | 2 | the authors' code; `None`: no limit |
+//! | `tso` | segments | `None` | Linux: up to 64 KB, and what its deferral waits for |
 //! | `grow_only_if_limiting` | - | false | the authors' code; true is RFC 2861's caution |
 //! | `retries` | timeouts | 10 | the authors' `queue-track`; `large-scale` and `mq` have 6 |
 //! | `rto` | - | those of [`super::rto`] | - |
@@ -57,11 +58,16 @@ use super::rto::Rto;
 use crate::congestion_control::{self, Loss, Mechanism};
 use crate::units::Time;
 
+mod offload;
 mod params;
+mod state;
 #[cfg(test)]
 mod tests;
 
+use offload::Offload;
 pub use params::Params;
+use state::Phase;
+pub use state::State;
 
 /// An acknowledgement, as its sender is told of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,36 +103,6 @@ impl Segment {
     }
 }
 
-/// What a sender is going through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Nothing unusual.
-    Open,
-    /// Duplicate ACKs have come, too few to tell a loss from reordering.
-    Disorder,
-    /// It has cut its window because of marks, and waits for the ACK of the segment that said so.
-    Cwr,
-    /// It repairs a loss told by duplicate ACKs.
-    Recovery,
-    /// It starts over after a timeout.
-    Loss,
-}
-
-/// What the sender is going through; disorder is told by the duplicate ACKs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Open,
-    /// The window has been cut because of marks. The segment with CWR starts there, once it is sent.
-    Cwr(Option<u64>),
-    /// The window is counted here: the law's and what duplicate ACKs say has left the network. The first
-    /// partial ACK is yet to come, or not.
-    Recovery {
-        window: u64,
-        first_partial: bool,
-    },
-    Loss,
-}
-
 /// A TCP sender whose window is set by the law `L`.
 #[derive(Clone, Debug)]
 pub struct Sender<L> {
@@ -149,6 +125,7 @@ pub struct Sender<L> {
     retransmit: bool,
     /// Segments that may still be released.
     burst: u32,
+    offload: Offload,
     timeouts: u32,
 }
 
@@ -168,6 +145,7 @@ impl<L: Mechanism> Sender<L> {
             duplicates: 0,
             retransmit: false,
             burst: params.max_burst.unwrap_or(u32::MAX),
+            offload: Offload::new(params.tso),
             timeouts: 0,
             params,
         }
@@ -225,6 +203,7 @@ impl<L: Mechanism> Sender<L> {
         self.law.on_loss(now, loss, self.in_flight());
         self.recover = self.sent;
         self.nxt = self.una;
+        self.offload.left = 0;
         self.duplicates = 0;
         self.retransmit = false;
         self.phase = Phase::Loss;
@@ -248,6 +227,8 @@ impl<L: Mechanism> Sender<L> {
         if self.params.max_burst.is_some() {
             self.burst -= 1;
         }
+        let data = written.saturating_sub(start);
+        self.offload.sent(self.room(), data, self.mss());
         Some(self.send(now, start, self.length(start, written)))
     }
 
@@ -260,8 +241,14 @@ impl<L: Mechanism> Sender<L> {
             return Some(self.una);
         }
         let bytes = self.length(self.nxt, written);
-        let flight = self.in_flight().saturating_add(u64::from(bytes));
-        (bytes > 0 && self.burst > 0 && flight <= self.allowed()).then_some(self.nxt)
+        let may = bytes > 0 && self.burst > 0 && u64::from(bytes) <= self.room();
+        (may && !self.waits(written)).then_some(self.nxt)
+    }
+
+    /// True while segments that leave together do.
+    #[inline]
+    pub fn is_in_burst(&self) -> bool {
+        self.offload.left > 0
     }
 
     /// The congestion window in bytes.
@@ -337,7 +324,8 @@ impl<L: Mechanism> Sender<L> {
         if cwnd < self.law.ssthresh() {
             cwnd < flight.saturating_mul(2)
         } else {
-            cwnd < flight.saturating_add(2 * self.mss())
+            let room = self.offload.burst(cwnd, self.mss()).unwrap_or(0);
+            cwnd < flight.saturating_add(room.max(2 * self.mss()))
         }
     }
 
@@ -410,6 +398,7 @@ impl<L: Mechanism> Sender<L> {
     }
 
     fn cut_for_mark(&mut self, now: Time) {
+        self.offload.left = 0;
         self.law.on_loss(now, Loss::Mark, self.in_flight());
         self.phase = Phase::Cwr(None);
     }
@@ -428,6 +417,7 @@ impl<L: Mechanism> Sender<L> {
     }
 
     fn start_recovery(&mut self, now: Time) {
+        self.offload.left = 0;
         self.law.on_loss(now, Loss::Packet, self.in_flight());
         let left = self.mss() * u64::from(self.params.duplicate_threshold);
         let window = self.law.window().unwrap_or(u64::MAX);
@@ -437,6 +427,20 @@ impl<L: Mechanism> Sender<L> {
             window: window.saturating_add(left),
             first_partial: true,
         };
+    }
+
+    /// Bytes that may be sent now.
+    fn room(&self) -> u64 {
+        self.allowed().saturating_sub(self.in_flight())
+    }
+
+    /// True if new segments wait for others. While a loss is repaired they do not.
+    fn waits(&self, written: u64) -> bool {
+        let data = written.saturating_sub(self.nxt);
+        matches!(self.phase, Phase::Open | Phase::Cwr(_))
+            && self
+                .offload
+                .waits(self.room(), self.cwnd(), data, self.mss())
     }
 
     /// Bytes that may be in flight now.

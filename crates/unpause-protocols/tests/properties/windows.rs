@@ -10,23 +10,26 @@ use unpause_protocols::units::{Rate, Time};
 
 fn params() -> impl Strategy<Value = newreno::Params> {
     let counts = (1..3000_u32, 0..20_u32, 0..6_u32, 0..12_u32);
-    let burst = prop::option::of(0..5_u32);
+    let burst = (prop::option::of(0..5_u32), prop::option::of(0..50_u32));
     let times = (time(), time(), time(), time());
     (counts, any::<bool>(), burst, any::<bool>(), times).prop_map(
-        |(counts, limited_transmit, max_burst, grow_only_if_limiting, times)| newreno::Params {
-            mss: counts.0,
-            initial_window: counts.1,
-            duplicate_threshold: counts.2,
-            limited_transmit,
-            max_burst,
-            grow_only_if_limiting,
-            retries: counts.3,
-            rto: rto::Params {
-                min: times.0,
-                max: times.1,
-                granularity: times.2,
-                initial_rtt: times.3,
-            },
+        |(counts, limited_transmit, (max_burst, tso), grow_only_if_limiting, times)| {
+            newreno::Params {
+                mss: counts.0,
+                initial_window: counts.1,
+                duplicate_threshold: counts.2,
+                limited_transmit,
+                max_burst,
+                tso,
+                grow_only_if_limiting,
+                retries: counts.3,
+                rto: rto::Params {
+                    min: times.0,
+                    max: times.1,
+                    granularity: times.2,
+                    initial_rtt: times.3,
+                },
+            }
         },
     )
 }

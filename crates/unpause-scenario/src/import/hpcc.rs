@@ -335,10 +335,8 @@ impl Row<'_> {
                 .place
                 .error(format!("`{pg}`"), "a priority from 0 to 7"));
         }
-        let size: u64 = self.number(
-            bytes,
-            "a whole number of bytes (src dst pg dport bytes start_s)",
-        )?;
+        let whole = "a whole number of bytes (src dst pg dport bytes start_s)";
+        let size: u64 = self.number(bytes, whole)?;
         if size == 0 {
             return Err(self.place.error("a flow of 0 bytes", "at least 1 byte"));
         }
@@ -364,6 +362,7 @@ impl Row<'_> {
             destination_port: self.number(dport, "a destination port from 0 to 65535")?,
             transport: settings.transport,
             extra_delay: settings.extra_delay,
+            connections: settings.connections,
         })
     }
 }

@@ -24,6 +24,10 @@ keys! {
         max_burst: CountOrNone
             "segments released by one ACK, timeout or the handshake; `\"none\"`: no limit"
             from "the ECN♯ authors' simulator" => recovery.max_burst;
+        tso: CountOrNone
+            "segments that leave together, as one that the network card cuts: new ones wait for so many, for a third \
+             of the window, or for all that is left; `\"none\"`: each leaves by itself" from "ours; Linux has up to 44 of 1448 bytes"
+            => recovery.tso;
         dupack_threshold: CountOrNone = [CountOrNone(Some(TcpConfig::default().recovery.duplicate_threshold)).0]
             "so many duplicate ACKs are a loss; `\"none\"`: only timeouts repair losses, whatever the order in which \
              segments come" from "RFC 5681";

@@ -18,7 +18,7 @@ impl Host {
                 .receivers
                 .get(slot)
                 .map(|it| (it.flow, it.extra_delay())),
-            _ => self.tcp.extra_delay(slot),
+            _ => self.tcp.extra_delay(packet, window.plan),
         };
         match delay {
             // What comes again of a flow that is complete is not held back.

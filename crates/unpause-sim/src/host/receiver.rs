@@ -82,6 +82,7 @@ impl Receiver {
             delivered_bytes: self.delivered_bytes(),
             transport: self.spec.transport,
             extra_delay: self.extra_delay(),
+            opened: false,
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::plan::Plan;
 use crate::ports::GlobalPort;
 use crate::rng;
 use crate::sampling::{Sampling, grid_after};
-use crate::traffic::{FlowSpec, Transport};
+use crate::traffic::{Connections, FlowSpec, Transport};
 
 /// A host.
 #[derive(Debug)]
@@ -148,6 +148,7 @@ impl Host {
     pub fn expect(&mut self, flow: u32, spec: &FlowSpec, plan: &Plan<'_>) -> u32 {
         self.sample_from(spec);
         self.delays |= spec.extra_delay.time() > Time::ZERO;
+        self.delays |= matches!(spec.connections, Connections::Pool(pool) if pool.delays.is_some());
         match spec.transport {
             Transport::Roce => self.receivers.insert(Receiver::new(flow, spec, plan)) as u32,
             Transport::Tcp => self.tcp.expect(flow, spec, plan),

@@ -48,7 +48,7 @@ impl Host {
             let ack = self.answer(Kind::TcpAck, packet, window.plan);
             self.reply(now, ack, window);
             if self.tcp.sender(slot, packet.flow).is_some() {
-                self.forget_tcp(slot, window.log);
+                self.forget_tcp(now, slot, window.log);
             }
         }
     }
@@ -63,6 +63,7 @@ impl Host {
             return self.reply(now, ack, window);
         };
         receiver.sender_slot = packet.aux;
+        receiver.meet(packet, window.plan.config);
         let (before, ack) = receiver.on_segment(now, packet, window.plan);
         for reply in [before, ack].into_iter().flatten() {
             self.acknowledge_tcp(now, slot, reply, window);

@@ -19,7 +19,7 @@ use crate::packet::{ECE, Kind, Packet};
 use crate::plan::Plan;
 
 impl Host {
-    /// A flow starts: its SYN.
+    /// A flow starts: its SYN, or over a connection that is open its first segments.
     pub(super) fn connect(&mut self, now: Time, start: FlowStart, window: &mut Window<'_, '_>) {
         let FlowStart {
             id,
@@ -27,6 +27,13 @@ impl Host {
             receiver_slot,
         } = start;
         let sender = Sender::new(id, &spec, receiver_slot, self.ps_per_byte, window.plan, now);
+        if spec.is_pooled() {
+            let taken = self.tcp.pool.take(&spec);
+            let sender = sender.over(taken, window.plan, now);
+            let slot = self.tcp.senders.insert(sender) as u32;
+            self.enqueue_tcp(now, slot, window.plan);
+            return self.arm_tcp_sender(slot);
+        }
         let slot = self.tcp.senders.insert(sender) as u32;
         let syn = self.tcp.senders[slot as usize].syn(now, slot, window.plan);
         self.reply(now, syn, window);
@@ -125,7 +132,11 @@ impl Host {
         } else {
             let class = plan.classes.of(priority);
             sender.class = class;
-            self.ready[class as usize].push_back(TCP | slot);
+            let ready = &mut self.ready[class as usize];
+            match sender.is_in_burst() {
+                true => ready.push_front(TCP | slot),
+                false => ready.push_back(TCP | slot),
+            }
             self.ready_mask |= 1 << class;
             self.nic_at = self.nic_at.min(free_at);
         }
@@ -165,7 +176,7 @@ impl Host {
             }
             None => {
                 if sender.is_done() {
-                    self.forget_tcp(slot, window.log);
+                    self.forget_tcp(now, slot, window.log);
                 }
                 false
             }
@@ -206,15 +217,21 @@ impl Host {
         let sender = &self.tcp.senders[slot as usize];
         // In the round-robin, it is forgotten when its turn comes.
         if sender.is_done() && !sender.queued {
-            return self.forget_tcp(slot, window.log);
+            return self.forget_tcp(now, slot, window.log);
         }
         self.enqueue_tcp(now, slot, window.plan);
         self.arm_tcp_sender(slot);
     }
 
-    pub(super) fn forget_tcp(&mut self, slot: u32, log: &mut Log) {
+    pub(super) fn forget_tcp(&mut self, now: Time, slot: u32, log: &mut Log) {
         let sender = self.tcp.senders.remove(slot as usize);
         log.senders.extend(sender.end());
+        let spec = sender.spec;
+        if let Some(number) = sender.pooled
+            && let Some(idle) = sender.idle(now)
+        {
+            self.tcp.pool.give_back(&spec, number, idle);
+        }
     }
 
     pub(super) fn arm_tcp_sender(&mut self, slot: u32) {

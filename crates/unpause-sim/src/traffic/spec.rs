@@ -43,6 +43,48 @@ pub struct FlowSpec {
     pub transport: Transport,
     /// Delay of its data packets at the receiving host, before its transport sees them.
     pub extra_delay: ExtraDelay,
+    /// Over which TCP connection it goes.
+    pub connections: Connections,
+}
+
+impl FlowSpec {
+    /// True if it goes over a connection that is open already.
+    pub(crate) fn is_pooled(&self) -> bool {
+        matches!(self.connections, Connections::Pool(_)) && self.size_bytes != Some(0)
+    }
+}
+
+/// Over which TCP connection a flow goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Connections {
+    /// One of its own, which it opens.
+    #[default]
+    New,
+    /// An idle one of those that flows of the entry have left between the two hosts, the oldest first. If
+    /// all are busy, one more that is open already. Window and RTT estimate are those of the connection, as are
+    /// its source port and extra delay. A flow without bytes opens one of its own.
+    Pool(Pool),
+}
+
+/// How connections are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pool {
+    /// One that has been idle for longer than its retransmission timeout starts with the initial window, if
+    /// its own is larger (RFC 5681, 4.1).
+    pub slow_start_after_idle: bool,
+    /// Its extra delay is drawn from this entry of [`crate::config::HostConfig::extra_delays`]; `None`: it
+    /// is that of its flows. Set by the run.
+    pub(crate) delays: Option<u16>,
+}
+
+impl Pool {
+    /// Connections with an extra delay of their own where flows would have one.
+    pub const fn new(slow_start_after_idle: bool) -> Self {
+        Self {
+            slow_start_after_idle,
+            delays: None,
+        }
+    }
 }
 
 /// Destination port of flows that name none: that of most in HPCC's own files.
@@ -77,6 +119,8 @@ pub struct FlowSettings {
     pub transport: Transport,
     /// Delay of data packets at the receiving host, before its transport sees them.
     pub extra_delay: ExtraDelay,
+    /// Over which TCP connections they go.
+    pub connections: Connections,
 }
 
 impl Default for FlowSettings {
@@ -92,6 +136,7 @@ impl Default for FlowSettings {
             recorded: false,
             transport: Transport::Roce,
             extra_delay: ExtraDelay::NONE,
+            connections: Connections::New,
         }
     }
 }

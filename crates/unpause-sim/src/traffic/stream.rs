@@ -263,6 +263,7 @@ impl<'a> Generator<'a> {
             destination_port: DESTINATION_PORT,
             transport: self.settings.transport,
             extra_delay: self.settings.extra_delay,
+            connections: self.settings.connections,
         })
     }
 

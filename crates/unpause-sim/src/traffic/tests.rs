@@ -326,6 +326,7 @@ fn flows_are_given_in_order_of_start_and_ties_in_order_of_entry() {
         destination_port: DESTINATION_PORT,
         transport: Transport::Roce,
         extra_delay: ExtraDelay::NONE,
+        connections: Connections::New,
     };
     let specs = [
         TrafficSpec::Flows(vec![flow(5, 1), flow(2, 2), flow(5, 3)]),

@@ -10,7 +10,9 @@ use unpause_sim::config::{
     SwitchConfig,
 };
 use unpause_sim::results::{FlowRecord, PortRecord, Results};
-use unpause_sim::traffic::{DESTINATION_PORT, ExtraDelay, FlowSpec, TrafficSpec, Transport};
+use unpause_sim::traffic::{
+    Connections, DESTINATION_PORT, ExtraDelay, FlowSpec, TrafficSpec, Transport,
+};
 
 /// Priority of data unless a test says otherwise: the lossless one of [`SwitchConfig`].
 pub const LOSSLESS: u8 = 3;
@@ -132,6 +134,7 @@ pub fn flow(src: NodeId, dst: NodeId) -> FlowSpec {
         destination_port: DESTINATION_PORT,
         transport: Transport::Roce,
         extra_delay: ExtraDelay::NONE,
+        connections: Connections::New,
     }
 }
 

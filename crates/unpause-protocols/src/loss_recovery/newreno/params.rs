@@ -17,6 +17,9 @@ pub struct Params {
     pub limited_transmit: bool,
     /// Segments released per ACK, timeout or write at most.
     pub max_burst: Option<u32>,
+    /// Segments that a network card cuts from one (TSO): new segments wait until so many may leave together,
+    /// or a third of the window, or all that is left.
+    pub tso: Option<u32>,
     /// The window grows only while it is what holds the sender back: half full in slow start, full to
     /// two segments thereafter. Without it the window of a sender that its own network card holds back
     /// grows without bound.
@@ -35,6 +38,7 @@ impl Default for Params {
             duplicate_threshold: 3,
             limited_transmit: true,
             max_burst: Some(2),
+            tso: None,
             grow_only_if_limiting: false,
             retries: 10,
             rto: rto::Params::default(),
@@ -50,6 +54,7 @@ impl Params {
             initial_window: self.initial_window.max(1),
             duplicate_threshold: self.duplicate_threshold.max(1),
             max_burst: self.max_burst.map(|burst| burst.max(1)),
+            tso: self.tso.map(|segments| segments.max(1)),
             ..*self
         }
     }

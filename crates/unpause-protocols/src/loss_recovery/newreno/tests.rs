@@ -407,3 +407,60 @@ fn marks_are_answered_in_disorder_but_not_in_recovery_nor_after_a_timeout() {
     assert_eq!(segments(starting_over.cwnd()), 2);
     assert_eq!(starting_over.state(), State::Loss);
 }
+
+#[test]
+fn segments_that_a_card_cuts_from_one_wait_for_one_another() {
+    let params = Params {
+        tso: Some(4),
+        ..unlimited_burst()
+    };
+    let mut tcp = tcp(params);
+    // Four and four; there is room for two more of the ten, which is less than a third of the window.
+    assert_eq!(send(&mut tcp, Time::ZERO), [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert!(!tcp.is_in_burst());
+    assert_eq!(ack(&mut tcp, RTT, 1), [8, 9, 10, 11]);
+    // Eleven of twelve are under way: two ACKs make room for four, each grows the window.
+    assert_eq!(ack(&mut tcp, RTT, 2), []);
+    assert_eq!(ack(&mut tcp, RTT, 3), [12, 13, 14, 15]);
+    // The last of the data do not wait.
+    let last = 17 * MSS;
+    let number = 4 * MSS;
+    tcp.on_ack(
+        RTT,
+        &Ack {
+            number,
+            ece: false,
+            rtt: Some(RTT),
+        },
+    );
+    assert_eq!(
+        tcp.next_segment(RTT, last).map(|it| it.start),
+        Some(16 * MSS)
+    );
+    assert_eq!(tcp.next_segment(RTT, last), None);
+}
+
+/// What waits for a burst waits for the window: it grows as if each segment left by itself.
+#[test]
+fn waiting_for_a_burst_does_not_keep_a_window_from_growing() {
+    let grown = |tso| {
+        let params = Params {
+            tso,
+            grow_only_if_limiting: true,
+            initial_window: 40,
+            ..unlimited_burst()
+        };
+        let mut tcp = tcp(params);
+        tcp.law.ssthresh = 40 * MSS;
+        send(&mut tcp, Time::ZERO);
+        for round in 1..=400 {
+            let next = segments(tcp.una) + 1;
+            ack(&mut tcp, RTT * round, next);
+        }
+        segments(tcp.cwnd())
+    };
+    // Nine rounds of 40 to 48 segments.
+    let (single, together) = (grown(None), grown(Some(44)));
+    assert_eq!(single, 48);
+    assert!(together >= 47, "{together}");
+}

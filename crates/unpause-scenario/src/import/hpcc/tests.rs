@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 use unpause_protocols::units::Rate;
 use unpause_sim::config::Link;
-use unpause_sim::traffic::{ExtraDelay, Transport};
+use unpause_sim::traffic::{Connections, ExtraDelay, Transport};
 
 use super::*;
 
@@ -362,6 +362,7 @@ proptest! {
                 destination_port: 200,
                 transport: Transport::Roce,
                 extra_delay: ExtraDelay::NONE,
+                connections: Connections::New,
             })
             .collect();
         flows.sort_by_key(|flow| flow.start);

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_spanned::Spanned;
 use unpause_protocols::units::Rate;
-use unpause_sim::traffic::{FlowSettings, PriorityBySize, Transport};
+use unpause_sim::traffic::{Connections, FlowSettings, Pool, PriorityBySize, Transport};
 
 use super::context::Context;
 use crate::sections::extra_delay::ExtraDelayKey;
@@ -30,6 +30,13 @@ keys! {
         controlled: bool = ["`true`"] "obeys the scheme's congestion control; if not, PFC only (and RoCE)";
         transport: TransportName = ["by the scheme"] "TCP needs a window law in the scheme";
         extra_delay: ExtraDelayKey = ["that of `[host]`"] "delay of its data packets at the receiving host";
+        connections: ConnectionsName = ["`\"new\"`"]
+            "TCP: `\"new\"`: each flow opens one; `\"pool\"`: it goes over the oldest idle one that the entry has \
+             between the two hosts, or one more that is open already; a connection keeps window, RTT estimate, \
+             source port and extra delay" from "`\"pool\"`: HKUST-SING's TrafficGenerator";
+        slow_start_after_idle: bool = ["`true`"]
+            "a connection of a pool that has been idle for longer than its retransmission timeout starts with the \
+             initial window at most" from "RFC 5681, Linux";
         record: bool = [FlowSettings::default().recorded] "sample its flows into `flow_series`";
     }
 }
@@ -44,7 +51,7 @@ pub(crate) struct SizeClass {
     pub priority: Spanned<u8>,
 }
 
-pub(super) const COMMON_KEYS: [&str; 10] = [
+pub(super) const COMMON_KEYS: [&str; 12] = [
     "name",
     "schemes",
     "priority",
@@ -55,7 +62,14 @@ pub(super) const COMMON_KEYS: [&str; 10] = [
     "record",
     "transport",
     "extra_delay",
+    "connections",
+    "slow_start_after_idle",
 ];
+
+names! {
+    /// Over which connections the flows of an entry go.
+    pub(crate) ConnectionsName { New = "new", Pool = "pool" }
+}
 
 names! {
     /// What carries the flows of an entry.
@@ -84,6 +98,7 @@ pub(super) fn settings(
             .help("remove it, set transport = \"roce\", or leave this entry out of that scheme by `schemes`")
             .err();
     }
+    settings.connections = connections(common, part, settings.transport, context)?;
     if let Some(first) = context.first_priority.filter(|_| is_tcp) {
         pias_alone(common)?;
         settings.priority = first;
@@ -107,6 +122,33 @@ pub(super) fn settings(
     settings.controlled = common.controlled.value().is_none_or(|it| *it);
     settings.recorded = common.record.value().copied().unwrap_or(settings.recorded);
     Ok(settings)
+}
+
+/// Over which connections the flows of an entry go.
+fn connections(
+    common: &Common,
+    part: bool,
+    transport: Transport,
+    context: &Context<'_>,
+) -> Checked<Connections> {
+    let pool = |name: &&Spanned<ConnectionsName>| matches!(name.get_ref(), ConnectionsName::Pool);
+    let Some(pool) = common.connections.get().filter(pool) else {
+        return match common.slow_start_after_idle.peek() {
+            None => Ok(Connections::New),
+            Some(key) => Problem::new("`slow_start_after_idle` has no effect")
+                .at(key.span(), "no connection outlives its flow")
+                .help("remove it, or add connections = \"pool\"")
+                .err(),
+        };
+    };
+    if part && transport == Transport::Roce {
+        return Problem::new("`connections` has no effect")
+            .at(pool.span(), format!("these flows are RoCE in scheme `{}`", context.scheme))
+            .help("remove it, set transport = \"tcp\", or leave this entry out of that scheme by `schemes`")
+            .err();
+    }
+    let slow_start_after_idle = common.slow_start_after_idle.value().is_none_or(|it| *it);
+    Ok(Connections::Pool(Pool::new(slow_start_after_idle)))
 }
 
 /// PIAS tags every segment of a TCP flow: no other key may.

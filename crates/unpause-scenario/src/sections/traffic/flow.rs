@@ -77,6 +77,7 @@ impl Kind for Flow {
                     destination_port: DESTINATION_PORT,
                     transport: flow.transport,
                     extra_delay: flow.extra_delay,
+                    connections: flow.connections,
                 });
             }
         }

@@ -1,6 +1,7 @@
 //! TCP: connections that a host opens, connections that it accepts. They know of no host.
 
 mod number;
+mod pool;
 mod ranges;
 pub mod receiver;
 pub mod sender;
@@ -10,9 +11,11 @@ use unpause_protocols::units::Time;
 
 use crate::engine::ring::Ring;
 use crate::log::{Log, SenderSample};
+use crate::packet::Packet;
 use crate::plan::Plan;
 use crate::traffic::FlowSpec;
 
+use pool::Pool;
 use receiver::Receiver;
 use sender::Sender;
 
@@ -30,6 +33,8 @@ pub struct Tcp {
     pub receivers: Slab<Receiver>,
     /// SYNs, SYN-ACKs and ACKs, by class.
     pub replies: Vec<Ring>,
+    /// Connections of its senders that outlive flows.
+    pub pool: Pool,
 }
 
 impl Tcp {
@@ -39,6 +44,7 @@ impl Tcp {
             senders: Slab::new(),
             receivers: Slab::new(),
             replies: (0..classes).map(|_| Ring::default()).collect(),
+            pool: Pool::default(),
         }
     }
 
@@ -47,9 +53,12 @@ impl Tcp {
         self.receivers.insert(Receiver::new(flow, spec, plan)) as u32
     }
 
-    /// The flow received at a slot, and its extra delay.
-    pub fn extra_delay(&self, slot: usize) -> Option<(u32, Time)> {
-        let receiver = self.receivers.get(slot)?;
+    /// The flow that a packet belongs to, and its extra delay.
+    pub fn extra_delay(&mut self, packet: &Packet, plan: &Plan<'_>) -> Option<(u32, Time)> {
+        let receiver = self.receivers.get_mut(packet.slot as usize)?;
+        if receiver.flow == packet.flow {
+            receiver.meet(packet, plan.config);
+        }
         Some((receiver.flow, receiver.spec.extra_delay.time()))
     }
 

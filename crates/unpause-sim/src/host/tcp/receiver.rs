@@ -5,11 +5,11 @@ use unpause_protocols::units::Time;
 
 use super::number::unwrap;
 use super::ranges::Ranges;
-use crate::config::{DelayedAck, TcpConfig};
+use crate::config::{Config, DelayedAck, TcpConfig};
 use crate::log::FlowEnd;
 use crate::packet::{CE, CWR, Kind, Packet};
 use crate::plan::Plan;
-use crate::traffic::FlowSpec;
+use crate::traffic::{Connections, ExtraDelay, FlowSpec};
 
 /// What an acknowledgement says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,21 @@ impl Receiver {
             ack_at: Time::NEVER,
             answers: 0,
             answer_at: Time::NEVER,
+        }
+    }
+
+    /// A packet of the flow tells which connection of a pool it goes over.
+    pub fn meet(&mut self, packet: &Packet, config: &Config) {
+        let Connections::Pool(pool) = &mut self.spec.connections else {
+            return;
+        };
+        self.spec.source_port = packet.source_port;
+        if let Some(from) = pool.delays.take() {
+            let (src, dst) = (u64::from(self.spec.src), u64::from(self.spec.dst));
+            let connection = src << 40 ^ dst << 16 ^ u64::from(packet.source_port);
+            let delays = &config.host.extra_delays[usize::from(from)];
+            let delay = delays.draw(config.seed, self.spec.group, connection);
+            self.spec.extra_delay = ExtraDelay::Fixed(delay);
         }
     }
 
@@ -182,6 +197,7 @@ impl Receiver {
             delivered_bytes: self.expected,
             transport: self.spec.transport,
             extra_delay: self.spec.extra_delay.time(),
+            opened: !self.spec.is_pooled(),
         }
     }
 }

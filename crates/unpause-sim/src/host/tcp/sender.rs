@@ -10,11 +10,12 @@ use unpause_protocols::loss_recovery::newreno::{self, Ack};
 use unpause_protocols::units::{Rate, Time};
 
 use super::number::unwrap;
+use super::pool::{Idle, Taken};
 use crate::config::TcpConfig;
 use crate::log::SenderEnd;
 use crate::packet::{ALL, CWR, ECE, ECT, Kind, Packet};
 use crate::plan::{Plan, TcpPlan};
-use crate::traffic::FlowSpec;
+use crate::traffic::{Connections, FlowSpec};
 
 #[derive(Clone, Copy, Debug)]
 enum State {
@@ -45,9 +46,13 @@ pub struct Sender {
     pub timer_at: Time,
     /// Bytes put on the wire.
     pub sent_bytes: u64,
+    /// Its connection's number in the pool, if it has not opened one.
+    pub pooled: Option<u32>,
     receiver_slot: u32,
     state: State,
     recovery: newreno::Sender<CongestionControl>,
+    /// Bytes that had gone over the connection before.
+    base: u64,
     /// Bytes of the flow; cut short when it is stopped.
     size: u64,
     /// The first byte never sent.
@@ -79,12 +84,14 @@ impl Sender {
             next_start: now,
             timer_at: Time::NEVER,
             sent_bytes: 0,
+            pooled: None,
             receiver_slot,
             state: State::Connecting {
                 tries: 1,
                 due: now.saturating_add(plan.config.host.tcp.syn_timeout),
             },
             recovery: newreno::Sender::new(recovery, law),
+            base: 0,
             size: spec.size_bytes.unwrap_or(u64::MAX),
             sent: 0,
             retransmitted: 0,
@@ -92,6 +99,40 @@ impl Sender {
             limit: spec.rate_limit.filter(|limit| *limit < line_rate),
             line_rate,
         }
+    }
+
+    /// The same over a connection of a pool, which is open.
+    pub fn over(mut self, taken: Taken, plan: &Plan<'_>, now: Time) -> Self {
+        self.state = State::Open;
+        self.spec.source_port = taken.source_port;
+        self.pooled = Some(taken.number);
+        let Some(idle) = taken.idle else {
+            return self;
+        };
+        self.recovery = idle.recovery;
+        self.base = self.recovery.acknowledged();
+        self.recovery.on_write();
+        let restarts =
+            matches!(self.spec.connections, Connections::Pool(it) if it.slow_start_after_idle);
+        if restarts && now.saturating_sub(idle.since) > self.recovery.rto() {
+            let path = plan.config.host.tcp.recovery.path(self.line_rate);
+            self.recovery.law_mut().on_recovered(path.initial_window);
+        }
+        self
+    }
+
+    /// What a pool keeps of it when it is over; `None` if nobody has answered.
+    pub fn idle(self, now: Time) -> Option<Idle> {
+        (!self.has_given_up()).then_some(Idle {
+            recovery: self.recovery,
+            since: now,
+        })
+    }
+
+    /// Bytes of the flow that are acknowledged.
+    #[inline]
+    fn acknowledged(&self) -> u64 {
+        self.recovery.acknowledged() - self.base
     }
 
     /// Its SYN; `slot` is this flow's place in the tables here.
@@ -133,10 +174,7 @@ impl Sender {
         if now >= self.spec.stop {
             self.size = self.size.min(self.sent);
         }
-        let room = self
-            .recovery
-            .acknowledged()
-            .saturating_add(plan.buffer_bytes);
+        let room = self.acknowledged().saturating_add(plan.buffer_bytes);
         self.size.min(room)
     }
 
@@ -146,8 +184,8 @@ impl Sender {
         if !matches!(self.state, State::Open) {
             return None;
         }
-        let written = self.written(now, plan);
-        let start = self.recovery.next_start(written)?;
+        let written = self.base.saturating_add(self.written(now, plan));
+        let start = self.recovery.next_start(written)? - self.base;
         let bytes = plan.segment_bytes(start, self.spec.size_bytes);
         Some(plan.priority(self.spec.priority, start, bytes))
     }
@@ -162,7 +200,11 @@ impl Sender {
     ) -> Option<Packet> {
         let tcp = &plan.tcp;
         let written = self.written(now, tcp);
-        let segment = self.recovery.next_segment(now, written)?;
+        let base = self.base;
+        let mut segment = self
+            .recovery
+            .next_segment(now, base.saturating_add(written))?;
+        segment.start -= base;
         debug_assert_eq!(
             segment.bytes,
             tcp.segment_bytes(segment.start, self.spec.size_bytes),
@@ -205,10 +247,10 @@ impl Sender {
         }
         let number = match packet.is(ALL) {
             true => self.sent,
-            false => unwrap(packet.seq, self.recovery.acknowledged()),
+            false => unwrap(packet.seq, self.acknowledged()),
         };
         let ack = Ack {
-            number,
+            number: self.base.saturating_add(number),
             ece: packet.is(ECE),
             rtt: Some(now.saturating_sub(Time::from_ps(packet.stamp))),
         };
@@ -264,8 +306,13 @@ impl Sender {
     /// True when it will never send or expect anything any more.
     #[inline]
     pub fn is_done(&self) -> bool {
-        self.has_given_up()
-            || matches!(self.state, State::Open) && self.recovery.acknowledged() >= self.size
+        self.has_given_up() || matches!(self.state, State::Open) && self.acknowledged() >= self.size
+    }
+
+    /// Its next segments leave with the last one.
+    #[inline]
+    pub fn is_in_burst(&self) -> bool {
+        self.recovery.is_in_burst()
     }
 
     /// The congestion window.

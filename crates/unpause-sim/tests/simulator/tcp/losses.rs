@@ -7,7 +7,7 @@ use unpause_protocols::loss_recovery::{newreno, rto};
 use unpause_protocols::tagging::{self, pias};
 use unpause_protocols::units::Fraction;
 use unpause_sim::config::{DelayedAck, Tags};
-use unpause_sim::traffic::{Delays, ExtraDelay, FlowSpec};
+use unpause_sim::traffic::{Connections, Delays, ExtraDelay, FlowSpec, Pool};
 
 use super::*;
 
@@ -18,6 +18,9 @@ struct Case {
     law: usize,
     mss: u32,
     max_burst: Option<u32>,
+    tso: Option<u32>,
+    /// Flows go over open connections.
+    pooled: bool,
     reorder_resistant: bool,
     loss_percent: u64,
     /// Whether ACKs are lost, too.
@@ -35,7 +38,11 @@ fn case() -> impl Strategy<Value = Case> {
     (
         prop::collection::vec(flow, 1..6),
         (0usize..3, prop::sample::select(vec![1400u32, 1, 536, 8000])),
-        (prop::option::of(1u32..4), any::<bool>()),
+        (
+            prop::option::of(1u32..4),
+            prop::option::of(1u32..20),
+            any::<[bool; 2]>(),
+        ),
         0u64..12,
         any::<bool>(),
         prop::option::of(1u32..5),
@@ -47,7 +54,7 @@ fn case() -> impl Strategy<Value = Case> {
             |(
                 flows,
                 (law, mss),
-                (max_burst, reorder_resistant),
+                (max_burst, tso, [pooled, reorder_resistant]),
                 loss_percent,
                 acks,
                 delayed_ack,
@@ -68,6 +75,8 @@ fn case() -> impl Strategy<Value = Case> {
                     law,
                     mss,
                     max_burst,
+                    tso,
+                    pooled,
                     reorder_resistant,
                     loss_percent,
                     acks_in_data_priority: acks,
@@ -97,6 +106,7 @@ impl Case {
         let mut tcp = newreno::Params {
             mss: self.mss,
             max_burst: self.max_burst,
+            tso: self.tso,
             retries: 1_000,
             rto: rto::Params {
                 min: us(500),
@@ -114,6 +124,10 @@ impl Case {
             start: us(start),
             source_port: bytes as u16,
             extra_delay: ExtraDelay::Drawn(0),
+            connections: match self.pooled {
+                true => Connections::Pool(Pool::new(start % 2 == 0)),
+                false => Connections::New,
+            },
             ..tcp_flow(src, dst, Some(bytes))
         });
         let mut config = config(net.0, flows.collect(), ms(60_000));

@@ -4,6 +4,7 @@ mod congestion_transcripts;
 mod laws;
 mod losses;
 mod mixed;
+mod pool;
 mod transcripts;
 
 use std::fmt::Write as _;
