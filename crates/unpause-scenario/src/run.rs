@@ -42,6 +42,12 @@ pub(crate) struct Heading {
 }
 
 impl Run {
+    /// Which files in the formats of HPCC's simulator are asked for.
+    pub fn hpcc_files(&self) -> impl Iterator<Item = &'static str> {
+        let files = [(self.hpcc.fct, "fct.txt"), (self.hpcc.pfc, "pfc.txt")];
+        files.into_iter().filter(|it| it.0).map(|it| it.1)
+    }
+
     /// Scheme and swept values, for people.
     pub fn label(&self, columns: &[String]) -> String {
         let values = columns

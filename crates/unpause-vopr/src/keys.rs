@@ -156,8 +156,9 @@ fn fingerprint(scenario: &Scenario) -> String {
     let mut all = format!("{heading:?}");
     for run in scenario.runs() {
         let names = (&run.names.nodes, &run.names.traffic);
+        let files: Vec<&str> = run.hpcc_files().collect();
         all += &format!(
-            "{:?} {:?} {:?} {names:?}",
+            "{:?} {:?} {files:?} {:?} {names:?}",
             run.scheme, run.values, run.config
         );
     }
