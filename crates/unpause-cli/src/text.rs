@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
 use comfy_table::{CellAlignment, Table, TableComponent, presets};
-use textwrap::{Options, WordSplitter::NoHyphenation};
+use textwrap::{Options, WordSeparator, WordSplitter::NoHyphenation};
 use unpause_scenario::{Summary, Timing};
 
 /// Name of a result, its runs, and how long they took.
@@ -43,11 +43,13 @@ pub fn wrapped(text: &str, width: Option<usize>) -> String {
     let one = |line: &str| {
         let own = line.len() - line.trim_start().len();
         let indent = " ".repeat(own + 2);
-        let options = Options::new(width.max(20)).subsequent_indent(&indent);
-        textwrap::fill(
-            line,
-            options.break_words(false).word_splitter(NoHyphenation),
-        ) + "\n"
+        // A rate such as 40 Gb/s is no place to break.
+        let options = Options::new(width.max(20))
+            .subsequent_indent(&indent)
+            .word_separator(WordSeparator::AsciiSpace)
+            .word_splitter(NoHyphenation)
+            .break_words(false);
+        textwrap::fill(line, options) + "\n"
     };
     text.lines().map(one).collect()
 }
