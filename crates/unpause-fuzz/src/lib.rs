@@ -12,12 +12,13 @@ pub mod quantity;
 pub mod results;
 pub mod scenario;
 pub mod seeds;
+pub mod testbed;
 
 /// What a target does with an input: panics if something is not as it must be.
 pub type Target = fn(&[u8]);
 
 /// The targets by their names.
-pub const TARGETS: [(&str, Target); 9] = [
+pub const TARGETS: [(&str, Target); 10] = [
     ("quantity", quantity::check),
     ("cdf", cdf::check),
     ("delays", delays::check),
@@ -27,6 +28,7 @@ pub const TARGETS: [(&str, Target); 9] = [
     ("results", results::check),
     ("frame", frame::check),
     ("capture", capture::check),
+    ("testbed", testbed::check),
 ];
 
 /// The target of this name.

@@ -29,6 +29,7 @@ pub fn inputs(root: &Path) -> io::Result<Vec<Inputs>> {
         ("results", crate::results::seeds()),
         ("frame", frames(root)?),
         ("capture", captures(root)?),
+        ("testbed", crate::testbed::seeds()),
     ])
 }
 
