@@ -21,24 +21,14 @@ pub fn text(setting: &Setting, args: &EcnScenario, path: &Path) -> Result<String
     let wires = args.delay * (2 * links);
     let least = setting.rtts.least();
     if least < wires {
+        let taken = format!("{links} links of {} take there and back", args.delay);
         return Err(Error::Other {
-            message: format!(
-                "a base RTT of {least} is below the {wires} that {links} links of {} take there and back",
-                args.delay
-            ),
+            message: format!("a base RTT of {least} is below the {wires} that {taken}"),
             help: Some("set a shorter --delay".into()),
         });
     }
     let sizes = flow_sizes(args)?;
     let (topology, traffic) = place(args.fabric, setting.rate);
-    let delays: Vec<String> = (0..DELAYS)
-        .map(|i| {
-            setting
-                .rtts
-                .percentile((f64::from(i) + 0.5) * 100.0 / f64::from(DELAYS))
-        })
-        .map(|rtt| format!("\"{}\"", rtt.saturating_sub(wires)))
-        .collect();
     let text = format!(
         "# Written by `unpause suggest ecn`: its thresholds for base RTTs of {average} on average,\n\
          # {tail} at the 90th percentile, compared on one workload.\n\
@@ -74,7 +64,7 @@ pub fn text(setting: &Setting, args: &EcnScenario, path: &Path) -> Result<String
         tail = setting.rtts.percentile(90.0),
         duration = STOP + DRAIN,
         delay = args.delay,
-        delays = delays.join(", "),
+        delays = delays(setting, wires).join(", "),
         schemes = schemes(&setting.parameters()),
         load = args.load,
         stop = STOP,
@@ -86,6 +76,14 @@ pub fn text(setting: &Setting, args: &EcnScenario, path: &Path) -> Result<String
     // What is written must run.
     Scenario::parse(&text, path)?;
     Ok(text)
+}
+
+/// What hosts add to the RTT of the wires.
+fn delays(setting: &Setting, wires: Time) -> Vec<String> {
+    let middle = |decile| (f64::from(decile) + 0.5) * 100.0 / f64::from(DELAYS);
+    let rtts = (0..DELAYS).map(|decile| setting.rtts.percentile(middle(decile)));
+    rtts.map(|rtt| format!("\"{}\"", rtt.saturating_sub(wires)))
+        .collect()
 }
 
 /// Keys of the topology, and of who sends to whom in it.

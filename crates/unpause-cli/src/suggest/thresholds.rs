@@ -56,66 +56,35 @@ impl Setting {
         let wait = |name: &str, rtt: Time| format!("lambda x {name} = {lambda} x {rtt}");
         let size = |rtt: Time| format!("{}B", self.bytes(rtt));
         let time = |rtt: Time| self.times_lambda(rtt).to_string();
-        let parameter = |scheme, marking, key, value, formula| Parameter {
-            scheme,
-            marking,
-            key,
-            value,
-            formula,
+        let of = |scheme, marking| {
+            move |key, value, formula| Parameter {
+                scheme,
+                marking,
+                key,
+                value,
+                formula,
+            }
         };
-        let least = format!("at least {}", wait("average RTT", average));
-        let tail_name = "90th percentile";
+        let (red_average, red_tail) = (of("RED-AVG", "dctcp-red"), of("RED-Tail", "dctcp-red"));
+        let (codel, tcn, sharp) = (
+            of("CoDel", "codel"),
+            of("TCN", "tcn"),
+            of("ECN#", "ecn-sharp"),
+        );
+        let (average_name, tail_name) = ("average RTT", "90th percentile");
+        let least = format!("at least {}", wait(average_name, average));
+        let as_sharp = format!("as pst_target of ECN#: {least}");
+        let seen = format!("one {worst_name}, as pst_interval of ECN#");
+        let reacts = format!("one {worst_name}: what TCP needs to react");
         vec![
-            parameter(
-                "RED-AVG",
-                "dctcp-red",
-                "threshold",
-                size(average),
-                queue("average RTT", average),
-            ),
-            parameter(
-                "RED-Tail",
-                "dctcp-red",
-                "threshold",
-                size(tail),
-                queue(tail_name, tail),
-            ),
-            parameter(
-                "CoDel",
-                "codel",
-                "target",
-                time(average),
-                format!("as pst_target of ECN#: {least}"),
-            ),
-            parameter(
-                "CoDel",
-                "codel",
-                "interval",
-                worst.to_string(),
-                format!("one {worst_name}, as pst_interval of ECN#"),
-            ),
-            parameter("TCN", "tcn", "threshold", time(tail), wait(tail_name, tail)),
-            parameter(
-                "ECN#",
-                "ecn-sharp",
-                "ins_target",
-                time(tail),
-                wait(tail_name, tail),
-            ),
-            parameter(
-                "ECN#",
-                "ecn-sharp",
-                "pst_target",
-                time(average),
-                least.clone(),
-            ),
-            parameter(
-                "ECN#",
-                "ecn-sharp",
-                "pst_interval",
-                worst.to_string(),
-                format!("one {worst_name}: what TCP needs to react"),
-            ),
+            red_average("threshold", size(average), queue(average_name, average)),
+            red_tail("threshold", size(tail), queue(tail_name, tail)),
+            codel("target", time(average), as_sharp),
+            codel("interval", worst.to_string(), seen),
+            tcn("threshold", time(tail), wait(tail_name, tail)),
+            sharp("ins_target", time(tail), wait(tail_name, tail)),
+            sharp("pst_target", time(average), least),
+            sharp("pst_interval", worst.to_string(), reacts),
         ]
     }
 

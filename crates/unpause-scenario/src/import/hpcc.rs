@@ -4,14 +4,17 @@
 //! * `topology.txt`: numbers of nodes, switches and links; the ids of the switches; one link a line
 //!   as `src dst rate delay error_rate`.
 //! * `flow.txt`: the number of flows; one flow a line as `src dst pg dport bytes start_s`, also with
-//!   `stop_s` after it, or without `dport` (ConWeave).
+//!   `stop_s` after it, or without `dport` (ConWeave); all lines alike.
 //! * `fct.txt`: one completed flow a line as `sip dip sport dport bytes start_ns fct_ns ideal_ns`.
 //!
 //! As there, what follows the announced number of lines is a comment. The flow file of the older
 //! ns3-rdma, `src dst pg packets start_s stop_s`, counts packets and is not read.
 
+mod rows;
+mod topology;
+
 use std::collections::HashMap;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 
 use unpause_protocols::units::Time;
@@ -20,10 +23,11 @@ use unpause_sim::fabric::hpcc_address as address;
 use unpause_sim::results::FlowRecord;
 use unpause_sim::traffic::{DESTINATION_PORT, FlowSettings, FlowSpec};
 
+use self::rows::{Row, Rows};
+pub use self::topology::{parse_topology, write_topology};
 use super::{FileError, Place};
 use crate::limits;
-use crate::text::quantity::{parse_duration, parse_rate};
-use crate::topology::{Topology, positive_delay, whole_rate};
+use crate::topology::Topology;
 
 /// First source port of each pair of hosts (`third.cc`).
 const FIRST_SOURCE_PORT: u16 = 10_000;
@@ -56,103 +60,6 @@ fn open(path: &Path) -> Result<impl BufRead, FileError> {
     Ok(BufReader::new(file))
 }
 
-/// Reads a topology. Node n is named `Hn` if it is a host, `Sn` if it is a switch, and keeps its
-/// number. More than `parallel` links between two nodes are an error. `path` is for messages.
-pub fn parse_topology(
-    reader: impl BufRead,
-    path: &Path,
-    parallel: u32,
-) -> Result<Topology, FileError> {
-    let mut rows = Rows::new(reader, path);
-    const HEADER: &str = "the numbers of nodes, switches and links";
-    let header = rows.next(|| HEADER.into())?;
-    let [nodes, switches, links] = header.columns(HEADER)?;
-    let nodes: NodeId = header.number(nodes, "a number of nodes")?;
-    header.at_most(nodes.into(), limits::NODES, "nodes")?;
-    let switches: usize = header.number(switches, "a number of switches")?;
-    let links: usize = header.number(links, "a number of links")?;
-    header.at_most(links as u64, limits::LINKS, "links")?;
-
-    // The ids may stand on several lines.
-    let mut kinds = vec![NodeKind::Host; nodes as usize];
-    let mut found = 0;
-    while found < switches {
-        let row = rows.next(|| format!("{} more ids of switches", switches - found))?;
-        for text in row.text.split_whitespace() {
-            let id = row.node(text, nodes)?;
-            if found == switches || kinds[id as usize] == NodeKind::Switch {
-                return Err(row.place.error(
-                    format!("`{text}`"),
-                    format!("{switches} different ids of switches"),
-                ));
-            }
-            kinds[id as usize] = NodeKind::Switch;
-            found += 1;
-        }
-    }
-
-    let mut topology = Topology::default();
-    for (id, kind) in kinds.iter().enumerate() {
-        match kind {
-            NodeKind::Host => topology.add_host(format!("H{id}")),
-            NodeKind::Switch => topology.add_switch(format!("S{id}")),
-        };
-    }
-    let mut lines = Vec::new();
-    for index in 0..links {
-        const LINK: &str = "a link: src dst rate delay error_rate";
-        let row = rows.next(|| format!("{LINK} ({index} of {links} read)"))?;
-        let [a, b, rate, delay, error_rate] = row.columns(LINK)?;
-        let (a, b) = (row.node(a, nodes)?, row.node(b, nodes)?);
-        if a == b {
-            let found = format!("a link from node {a} to itself");
-            return Err(row.place.error(found, "two nodes"));
-        }
-        let link_rate = parse_rate(rate).map_err(|error| {
-            row.place
-                .error(format!("`{rate}` ({error})"), "a rate such as `100Gbps`")
-        })?;
-        let link_delay = parse_duration(delay).map_err(|error| {
-            row.place
-                .error(format!("`{delay}` ({error})"), "a delay such as `0.001ms`")
-        })?;
-        if error_rate.parse::<f64>() != Ok(0.0) {
-            return Err(row.place.error(
-                format!("`{error_rate}`"),
-                "an error rate of 0: links here lose nothing",
-            ));
-        }
-        whole_rate("rate", link_rate).map_err(|_| {
-            row.place.error(
-                format!("`{rate}`"),
-                "a rate at which a byte lasts whole picoseconds",
-            )
-        })?;
-        positive_delay("delay", link_delay)
-            .map_err(|_| row.place.error(format!("`{delay}`"), "a delay above zero"))?;
-        topology.connect(a, b, link_rate, link_delay);
-        lines.push(row.place.line);
-    }
-    if let Some(index) = topology.surplus_link(parallel) {
-        let link = topology.fabric.links[index];
-        let line = lines[index];
-        return Err(Place { path, line }.error(
-            format!("another link between nodes {} and {}", link.a, link.b),
-            format!("at most {parallel} (`parallel` of the topology)"),
-        ));
-    }
-    topology.validate().map_err(|error| {
-        let place = Place {
-            path,
-            line: lines.last().copied().unwrap_or(1),
-        };
-        place.error(
-            error.message,
-            "a connected fabric whose hosts have one link each",
-        )
-    })
-}
-
 /// Reads flows between hosts of `topology`, as numbered there. The priority is the file's `pg`, the
 /// rest of how they are sent comes from `settings`; source ports are those that HPCC would give. The
 /// text is read line by line and not kept. `path` is for messages.
@@ -169,10 +76,12 @@ pub fn parse_flows(
     header.at_most(count as u64, limits::FLOWS, "flows")?;
 
     let mut flows = Vec::new();
+    let mut first = None;
     for index in 0..count {
         const FLOW: &str = "a flow: src dst pg dport bytes start_s";
         let row = rows.next(|| format!("{FLOW} ({index} of {count} read)"))?;
         flows.push(row.flow(FLOW, topology, settings)?);
+        row.like(*first.get_or_insert((row.place.line, row.width())))?;
     }
     let mut ignored = 0;
     while let Some(row) = rows.try_next()? {
@@ -189,113 +98,7 @@ pub fn parse_flows(
     Ok(Flows { flows, ignored })
 }
 
-/// Lines that are not blank.
-struct Rows<'a, R> {
-    reader: R,
-    place: Place<'a>,
-    /// Bytes read.
-    read: u64,
-}
-
-impl<'a, R: BufRead> Rows<'a, R> {
-    fn new(reader: R, path: &'a Path) -> Self {
-        Self {
-            reader,
-            place: Place { path, line: 0 },
-            read: 0,
-        }
-    }
-
-    /// The next line with its end; `None` at the end of the file. Reads no more than [`limits`] allow.
-    fn line(&mut self) -> Result<Option<String>, FileError> {
-        let most = limits::LINE_BYTES.min(limits::HPCC_BYTES - self.read);
-        let mut bytes = Vec::new();
-        let mut reader = self.reader.by_ref().take(most + 1);
-        reader
-            .read_until(b'\n', &mut bytes)
-            .map_err(|reason| self.place.io(reason))?;
-        if bytes.is_empty() {
-            return Ok(None);
-        }
-        self.place.line += 1;
-        let length = bytes.len() as u64;
-        let text = limits::utf8(bytes, self.read)
-            .map_err(|not| self.place.error(not.found, limits::EXPECTED_TEXT))?;
-        if length > most {
-            return Err(match most {
-                limits::LINE_BYTES => {
-                    let found = format!("a line of more than {} MiB", most >> 20);
-                    self.place.error(found, "lines of text")
-                }
-                _ => self.place.io(limits::too_large(limits::HPCC_BYTES)),
-            });
-        }
-        let text = match self.read {
-            0 => text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned(),
-            _ => text,
-        };
-        self.read += length;
-        Ok(Some(text))
-    }
-
-    fn try_next(&mut self) -> Result<Option<Row<'a>>, FileError> {
-        while let Some(text) = self.line()? {
-            if !text.trim().is_empty() {
-                return Ok(Some(Row {
-                    text,
-                    place: self.place,
-                }));
-            }
-        }
-        Ok(None)
-    }
-
-    fn next(&mut self, expected: impl FnOnce() -> String) -> Result<Row<'a>, FileError> {
-        let row = self.try_next()?;
-        row.ok_or_else(|| self.place.error("the end of the file", expected()))
-    }
-}
-
-/// One line.
-struct Row<'a> {
-    text: String,
-    place: Place<'a>,
-}
-
 impl Row<'_> {
-    /// Its columns, separated by blanks.
-    fn columns<const N: usize>(&self, expected: &str) -> Result<[&str; N], FileError> {
-        let columns: Vec<&str> = self.text.split_whitespace().collect();
-        let found = columns.len();
-        columns.try_into().map_err(|_| {
-            self.place.error(
-                format!("`{}` ({found} columns)", self.text.trim()),
-                expected,
-            )
-        })
-    }
-
-    fn at_most(&self, found: u64, most: u64, what: &str) -> Result<(), FileError> {
-        if found > most {
-            let found = format!("{found} {what}");
-            return Err(self.place.error(found, format!("at most {most}")));
-        }
-        Ok(())
-    }
-
-    fn number<T: std::str::FromStr>(&self, text: &str, expected: &str) -> Result<T, FileError> {
-        text.parse()
-            .map_err(|_| self.place.error(format!("`{text}`"), expected))
-    }
-
-    fn node(&self, text: &str, nodes: NodeId) -> Result<NodeId, FileError> {
-        let id = text.parse().ok().filter(|id| *id < nodes);
-        id.ok_or_else(|| {
-            let expected = format!("the id of a node, below {nodes}");
-            self.place.error(format!("`{text}`"), expected)
-        })
-    }
-
     fn flow(
         &self,
         expected: &str,
@@ -395,39 +198,6 @@ impl SourcePorts {
         *next = next.wrapping_add(1);
         port
     }
-}
-
-/// Writes a topology file. Nodes keep their numbers and lose their names.
-pub fn write_topology(out: &mut impl Write, topology: &Topology) -> io::Result<()> {
-    let fabric = &topology.fabric;
-    let switches: Vec<String> = (0..fabric.nodes.len())
-        .filter(|&node| fabric.nodes[node] == NodeKind::Switch)
-        .map(|node| node.to_string())
-        .collect();
-    writeln!(
-        out,
-        "{} {} {}",
-        fabric.nodes.len(),
-        switches.len(),
-        fabric.links.len()
-    )?;
-    writeln!(out, "{}", switches.join(" "))?;
-    for link in &fabric.links {
-        let (ns, ps) = (link.delay.as_ps() / 1000, link.delay.as_ps() % 1000);
-        let fraction = if ps == 0 {
-            String::new()
-        } else {
-            format!(".{ps:03}")
-        };
-        writeln!(
-            out,
-            "{} {} {}bps {ns}{fraction}ns 0",
-            link.a,
-            link.b,
-            link.rate.as_bps()
-        )?;
-    }
-    Ok(())
 }
 
 /// Writes a flow file. Flows must have sizes and be in order of start, which HPCC relies on.

@@ -127,6 +127,19 @@ fn reads_five_and_seven_columns() {
 }
 
 #[test]
+fn a_line_that_lacks_a_column_is_not_read_as_another_format() {
+    let refused = |text: &str| flows_of(text).unwrap_err().to_string();
+    assert_eq!(
+        refused("2\n0 1 3 100 64000 0.5\n0 1 3 64000 0.5\n"),
+        "flow.txt:3: found `0 1 3 64000 0.5` (5 columns), expected 6 columns, as in line 2"
+    );
+    assert_eq!(
+        refused("2\n0 1 3 64000 0.5\n0 1 3 100 64000 0.5\n"),
+        "flow.txt:3: found `0 1 3 100 64000 0.5` (6 columns), expected 5 columns, as in line 2"
+    );
+}
+
+#[test]
 fn counts_flows_beyond_the_announced_number() {
     let read =
         flows_of("1\n0 1 3 100 1 1\n1 0 3 100 1 1\nabout: 3 flows\n2 0 3 100 1 1\n").unwrap();
@@ -157,15 +170,17 @@ fn times_are_read_to_the_nearest_picosecond() {
     }
 }
 
-#[test]
-fn topology_mistakes_are_explained() {
+/// Checks what is said of the sample with something else in the place of `from`.
+fn refused(from: &str, to: &str, expected: &str) {
     let good = std::fs::read_to_string(data("topology.txt")).unwrap();
-    let refused = |from: &str, to: &str, expected: &str| {
-        let text = good.replacen(from, to, 1);
-        assert_ne!(text, good);
-        let result = parse_topology(text.as_bytes(), Path::new("t.txt"), 1);
-        assert_eq!(result.unwrap_err().to_string(), expected);
-    };
+    let text = good.replacen(from, to, 1);
+    assert_ne!(text, good);
+    let result = parse_topology(text.as_bytes(), Path::new("t.txt"), 1);
+    assert_eq!(result.unwrap_err().to_string(), expected);
+}
+
+#[test]
+fn mistakes_in_the_nodes_of_a_topology_are_explained() {
     refused(
         "7 3 6\n",
         "7 3\n",
@@ -186,6 +201,10 @@ fn topology_mistakes_are_explained() {
         "\n5\n",
         "t.txt:3: found `5`, expected 3 different ids of switches",
     );
+}
+
+#[test]
+fn mistakes_in_the_links_of_a_topology_are_explained() {
     refused(
         "0 4 100Gbps 0.001ms 0",
         "0 4 100Gbps 0.001ms",
@@ -216,6 +235,10 @@ fn topology_mistakes_are_explained() {
         "7 3 60",
         "t.txt:11: found `First line: total node #, switch node #, link #` (10 columns), expected a link: src dst rate delay error_rate",
     );
+}
+
+#[test]
+fn a_topology_that_ends_early_or_is_not_there_is_explained() {
     let error = parse_topology(
         "3 1 2\n2\n0 2 1Gbps 1us 0\n".as_bytes(),
         Path::new("t.txt"),

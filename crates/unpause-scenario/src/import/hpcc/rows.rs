@@ -1,0 +1,134 @@
+//! Lines of these files, and their columns.
+
+use std::io::{BufRead, Read};
+use std::path::Path;
+
+use unpause_sim::config::NodeId;
+
+use crate::import::{FileError, Place};
+use crate::limits;
+
+/// Lines that are not blank.
+pub(super) struct Rows<'a, R> {
+    reader: R,
+    place: Place<'a>,
+    /// Bytes read.
+    read: u64,
+}
+
+impl<'a, R: BufRead> Rows<'a, R> {
+    pub fn new(reader: R, path: &'a Path) -> Self {
+        Self {
+            reader,
+            place: Place { path, line: 0 },
+            read: 0,
+        }
+    }
+
+    /// The next line with its end; `None` at the end of the file. Reads no more than [`limits`] allow.
+    fn line(&mut self) -> Result<Option<String>, FileError> {
+        let most = limits::LINE_BYTES.min(limits::HPCC_BYTES - self.read);
+        let mut bytes = Vec::new();
+        let mut reader = self.reader.by_ref().take(most + 1);
+        reader
+            .read_until(b'\n', &mut bytes)
+            .map_err(|reason| self.place.io(reason))?;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        self.place.line += 1;
+        let length = bytes.len() as u64;
+        let text = limits::utf8(bytes, self.read)
+            .map_err(|not| self.place.error(not.found, limits::EXPECTED_TEXT))?;
+        if length > most {
+            return Err(match most {
+                limits::LINE_BYTES => {
+                    let found = format!("a line of more than {} MiB", most >> 20);
+                    self.place.error(found, "lines of text")
+                }
+                _ => self.place.io(limits::too_large(limits::HPCC_BYTES)),
+            });
+        }
+        let text = match self.read {
+            0 => text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned(),
+            _ => text,
+        };
+        self.read += length;
+        Ok(Some(text))
+    }
+
+    pub fn try_next(&mut self) -> Result<Option<Row<'a>>, FileError> {
+        while let Some(text) = self.line()? {
+            if !text.trim().is_empty() {
+                return Ok(Some(Row {
+                    text,
+                    place: self.place,
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    pub fn next(&mut self, expected: impl FnOnce() -> String) -> Result<Row<'a>, FileError> {
+        let row = self.try_next()?;
+        row.ok_or_else(|| self.place.error("the end of the file", expected()))
+    }
+}
+
+/// One line.
+pub(super) struct Row<'a> {
+    pub text: String,
+    pub place: Place<'a>,
+}
+
+impl Row<'_> {
+    /// Its columns, separated by blanks.
+    pub fn columns<const N: usize>(&self, expected: &str) -> Result<[&str; N], FileError> {
+        let columns: Vec<&str> = self.text.split_whitespace().collect();
+        let found = columns.len();
+        columns.try_into().map_err(|_| {
+            self.place.error(
+                format!("`{}` ({found} columns)", self.text.trim()),
+                expected,
+            )
+        })
+    }
+
+    pub fn width(&self) -> usize {
+        self.text.split_whitespace().count()
+    }
+
+    /// Checks that it has as many columns as the first line of its kind: one that lacks a column would be read
+    /// as another format.
+    pub fn like(&self, (line, columns): (usize, usize)) -> Result<(), FileError> {
+        let found = self.width();
+        if found == columns {
+            return Ok(());
+        }
+        let found = format!("`{}` ({found} columns)", self.text.trim());
+        Err(self
+            .place
+            .error(found, format!("{columns} columns, as in line {line}")))
+    }
+
+    pub fn at_most(&self, found: u64, most: u64, what: &str) -> Result<(), FileError> {
+        if found > most {
+            let found = format!("{found} {what}");
+            return Err(self.place.error(found, format!("at most {most}")));
+        }
+        Ok(())
+    }
+
+    pub fn number<T: std::str::FromStr>(&self, text: &str, expected: &str) -> Result<T, FileError> {
+        text.parse()
+            .map_err(|_| self.place.error(format!("`{text}`"), expected))
+    }
+
+    pub fn node(&self, text: &str, nodes: NodeId) -> Result<NodeId, FileError> {
+        let id = text.parse().ok().filter(|id| *id < nodes);
+        id.ok_or_else(|| {
+            let expected = format!("the id of a node, below {nodes}");
+            self.place.error(format!("`{text}`"), expected)
+        })
+    }
+}
