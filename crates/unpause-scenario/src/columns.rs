@@ -95,7 +95,7 @@ columns! {
     PORTS:
     "rate_bps" "bit/s" "rate of its link";
     "tx_packets" "packets" "frames sent to `peer`; PFC frames are not among them";
-    "tx_bytes" "bytes" "bytes sent, with framing";
+    "tx_bytes" "bytes" "bytes sent, with preamble and gap";
     "marked_packets" "packets" "frames that this queue set to CE";
     "cnm_packets" "packets" "CNMs that this queue's congestion point sent";
     "dropped_packets" "packets"
@@ -130,7 +130,7 @@ columns! {
     "ingress_bytes" "bytes"
         "held now of what came in by this port: of a lossless priority, or in the input buffer \
          of a cioq switch; 0 for hosts";
-    "tx_bytes" "bytes" "bytes sent since the start of the run, with framing";
+    "tx_bytes" "bytes" "bytes sent since the start of the run, with preamble and gap";
     "pause_frames" "frames" "XOFF frames that `node` sent to `peer` since the start";
     "paused_ns" "ns" "time that `node`'s egress was stopped by `peer` since the start";
 }
@@ -144,7 +144,7 @@ columns! {
     "controller_rate_bps" "bit/s"
         "rate that congestion control allows now, or `rate_limit` if that is lower; null for TCP";
     "sent_bytes" "bytes"
-        "put on the wire since the start of the flow, with headers and framing, \
+        "put on the wire since the start of the flow, with headers, preamble and gap, \
          retransmissions included";
     "delivered_bytes" "bytes" "payload delivered in order since the start of the flow";
     "cwnd_bytes" "bytes" "congestion window now; null for a RoCE flow whose law sets none";
@@ -162,7 +162,7 @@ columns! {
     "flow_id" "" "as in `flows`; 0 for PFC frames";
     "src" "" "host that it comes from";
     "dst" "" "host that it goes to";
-    "frame_bytes" "bytes" "size without framing";
+    "frame_bytes" "bytes" "size without preamble and gap";
     "payload_bytes" "bytes" "bytes of its flow that it carries; 0 if it is not data";
     "seq" ""
         "number of the packet, with TCP of its first byte modulo 2^32; of an acknowledgement \

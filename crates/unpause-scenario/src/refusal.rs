@@ -13,7 +13,7 @@ use crate::text::error::Problem;
 
 /// Fields of a configuration that stand elsewhere in the file: how they begin, and where they are.
 const PLACES: [(&str, &str); 8] = [
-    ("fabric.framing", "host.framing"),
+    ("fabric.framing", "host.preamble_and_gap"),
     ("host.tcp.tags.", "pias."),
     ("host.extra_delays", "host.extra_delay"),
     ("host.tcp.recovery.", "tcp."),

@@ -32,7 +32,7 @@ keys! {
             from "PCN's evaluation, as read" => config.payload_bytes;
         header: Size "headers and trailers of a data packet"
             from "PCN's evaluation, as read" => config.header_bytes;
-        framing: Size "preamble and gap, bytes on the wire beyond the frame: `\"20B\"` on real Ethernet"
+        preamble_and_gap: Size "preamble and gap, bytes on the wire beyond the frame: `\"20B\"` on real Ethernet"
             from "ns-3, which counts none" => framing_bytes;
         ack_every: u32 "an ACK for every so many data packets, and for the last of a flow or of a window"
             from "PCN's evaluation, as read" => config.ack_every;

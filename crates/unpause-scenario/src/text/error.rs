@@ -238,8 +238,15 @@ pub(crate) fn from_toml(error: &toml::de::Error, more_keys: &[&str]) -> Box<Prob
     Box::new(Problem::new(message.to_owned()).at(span, "here"))
 }
 
+/// Keys by the names that they had.
+const RENAMED: [(&str, &str); 1] = [("framing", "preamble_and_gap")];
+
 /// "did you mean …?" if one of `valid` is near, else the list of them.
 pub(crate) fn nearest(found: &str, valid: &[&str]) -> Option<String> {
+    let renamed = RENAMED.iter().find(|(old, _)| *old == found);
+    if let Some((_, new)) = renamed.filter(|(_, new)| valid.contains(new)) {
+        return Some(format!("it is called `{new}` now"));
+    }
     let lower = found.to_lowercase();
     let best = valid
         .iter()

@@ -18,7 +18,7 @@ pub fn host(document: &mut Table, dice: &mut Dice) {
         put(host, "header", size(dice.between(1, 100)));
     }
     if dice.percent(30) {
-        put(host, "framing", size(dice.pick(&[0, 20, 20, 24])));
+        put(host, "preamble_and_gap", size(dice.pick(&[0, 20, 20, 24])));
     }
     if dice.percent(10) {
         put(host, "control_priority", dice.below(7) as i64);
