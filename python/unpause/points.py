@@ -21,6 +21,7 @@ from unpause import schema, series
 from unpause.api import Scenario, run_native
 from unpause.axes import Axis, points, split_key
 from unpause.errors import ScenarioError, SweepError
+from unpause.percentiles import percentiles
 from unpause.result import Result, Run
 
 
@@ -275,8 +276,9 @@ def statistics(run: Run) -> dict[str, float | int | None]:
         values = values[~np.isnan(values)]
         some = len(values) > 0
         found[pattern.format("mean")] = float(values.mean()) if some else None
-        for label, share in (("p50", 50), ("p95", 95), ("p99", 99), ("max", 100)):
-            found[pattern.format(label)] = float(np.percentile(values, share)) if some else None
+        shares = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
+        at = percentiles(values, [*shares.values()]) if some else [None] * len(shares)
+        found |= {pattern.format(label): value for label, value in zip(shares, at, strict=True)}
     return found
 
 

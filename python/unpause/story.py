@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 
 from unpause import series
 from unpause.fabric import Fabric, Port, Stops
+from unpause.percentiles import percentile
 from unpause.result import Result, Run
 
 #: A queue of less is no congestion.
@@ -335,7 +336,7 @@ def _fct(flows: pa.Table, last_ns: float | None) -> tuple[float | None, bool]:
         return None, True
     start = series.column(sized, "start_ns")
     spread = float(np.max(start) - np.min(start))
-    return float(np.percentile(fct, 99)), last_ns is None or spread <= last_ns / 2
+    return percentile(fct, 99), last_ns is None or spread <= last_ns / 2
 
 
 def _fairness(run: Run, fabric: Fabric, flows: pa.Table) -> Fairness | None:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from unpause import series, text
 from unpause.grouped import Runs, cell, value_text
+from unpause.percentiles import percentiles
 from unpause.result import Result, Run
 
 
@@ -105,5 +106,5 @@ def _done_and_fct(flows: pa.Table) -> tuple[str, str, str]:
     done = f"{len(fct):,} of {sized:,}" if sized else "-"
     if not len(fct):
         return done, "-", "-"
-    p50, p99 = np.percentile(fct, (50, 99))
+    p50, p99 = percentiles(fct, [50, 99])
     return done, text.time(p50), text.time(p99)

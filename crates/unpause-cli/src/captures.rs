@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use unpause_capture::{Error as CaptureError, read_flows, write_flow_file, write_pcapng};
-use unpause_scenario::{Error, Saved, Summary};
+use unpause_scenario::{Error, Saved, Summary, file_name};
 
 use crate::args::{Export, ImportPcap};
 use crate::output::show;
@@ -56,13 +56,6 @@ pub fn export(args: &Export) -> Result<(), Error> {
         });
     }
     Ok(())
-}
-
-/// A scheme as a file's name.
-fn file_name(scheme: &str) -> String {
-    let fits = |c: char| c.is_alphanumeric() || "+-.=_".contains(c);
-    let fit = |c| if fits(c) { c } else { '-' };
-    scheme.chars().map(fit).collect()
 }
 
 fn failed(path: &Path, action: &'static str, error: CaptureError) -> Error {

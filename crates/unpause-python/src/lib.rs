@@ -9,6 +9,7 @@ mod keys;
 mod lock;
 mod mechanisms;
 mod package;
+mod percentiles;
 mod progress;
 mod table;
 
@@ -23,7 +24,8 @@ mod _native {
     #[pymodule_export]
     use super::{
         Outcome, Scenario, keys::in_base_unit, keys::split_path, lock::Lock, lock::settle, main,
-        mechanisms::pcn_reaction, mechanisms::tofino_division, table::Table,
+        mechanisms::pcn_reaction, mechanisms::tofino_division, percentiles::percentiles,
+        table::Table,
     };
 }
 

@@ -46,7 +46,7 @@ mod warnings;
 pub use cost::Cost;
 #[cfg(feature = "parquet")]
 pub use directory::Saved;
-pub use directory::{Before, Lock, Place, WriteOptions, saved_manifest, settle};
+pub use directory::{Before, Lock, Place, WriteOptions, file_name, saved_manifest, settle};
 #[cfg(feature = "parquet")]
 pub use execute::execute_at;
 pub use execute::{NoProgress, Options, Progress, Simulate, costs, execute, execute_by};
@@ -61,7 +61,7 @@ pub use sections::scheme::{CONGESTION_CONTROLS, CongestionControl};
 pub use sections::sections;
 pub use sections::topology::{BUILDERS, TopologyBuilder};
 pub use sections::traffic::{TRAFFIC_KINDS, TrafficKind};
-pub use summary::Summary;
+pub use summary::{Summary, percentile};
 pub use table_files::write_csv;
 pub use tables::{TABLES, Tables};
 pub use text::document::split_path;

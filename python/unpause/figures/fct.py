@@ -23,6 +23,7 @@ from unpause.figures.style import (
     widths,
 )
 from unpause.intervals import mean_interval
+from unpause.percentiles import percentile
 from unpause.result import Result, Run
 from unpause.text import time_unit
 
@@ -80,22 +81,20 @@ def draw_slowdown(result: Result) -> Figure:
             f"{', …' if len(sizes) > 4 else ''}); see the distribution of FCT instead."
         )
     groups = schemes.together(enough)
-    percentiles = [p for p in _PERCENTILES if any(_bins(found[s], p) for s in enough)]
-    figure = Figure(
-        figsize=(WIDTH, 2.0 * len(percentiles) * len(groups) + 0.6), layout="constrained"
-    )
-    axes = figure.subplots(len(percentiles) * len(groups), 1, sharex=True, squeeze=False)[:, 0]
+    shown = [p for p in _PERCENTILES if any(_bins(found[s], p) for s in enough)]
+    figure = Figure(figsize=(WIDTH, 2.0 * len(shown) * len(groups) + 0.6), layout="constrained")
+    axes = figure.subplots(len(shown) * len(groups), 1, sharex=True, squeeze=False)[:, 0]
     for row, ax in enumerate(axes):
-        group, percentile = groups[row // len(percentiles)], percentiles[row % len(percentiles)]
+        group, at = groups[row // len(shown)], shown[row % len(shown)]
         look = schemes.looks(group)
         for scheme, width in zip(group, widths(len(group)), strict=True):
-            if bins := _bins(found[scheme], percentile):
+            if bins := _bins(found[scheme], at):
                 x = (np.arange(bins) + 0.5) * 100 / bins
-                _line(ax, x, found[scheme], percentile, bins, look[scheme], scheme, width)
+                _line(ax, x, found[scheme], at, bins, look[scheme], scheme, width)
         ax.set_yscale("log")
         log_ticks(ax.yaxis)
-        ax.set_ylabel(f"p{percentile} slowdown")
-        if len(groups) > 1 and row % len(percentiles) == 0:
+        ax.set_ylabel(f"p{at} slowdown")
+        if len(groups) > 1 and row % len(shown) == 0:
             ax.legend(ncols=5, fontsize=7)
     axes[0].set_xlim(0, 100)
     ticks = np.arange(10, 101, 10)
@@ -106,7 +105,7 @@ def draw_slowdown(result: Result) -> Figure:
     if len(groups) == 1:
         legend(figure, list(axes))
     few = [scheme for scheme in result.schemes if scheme not in enough]
-    left_out = [f"p{p}" for p in _PERCENTILES if p not in percentiles]
+    left_out = [f"p{p}" for p in _PERCENTILES if p not in shown]
     seeds = max(len(runs) for runs in found.values())
     note(
         figure,
@@ -131,10 +130,8 @@ def _bins(runs: list[_Flows], percentile: float) -> int:
     return bins if bins >= _FEWEST_BINS else 0
 
 
-def _line(ax, x, runs, percentile, bins, look, label, width) -> None:
-    by_seed = [
-        [np.percentile(f.slowdown[g], percentile) for g in size_bins(f.size, bins)] for f in runs
-    ]
+def _line(ax, x, runs, at, bins, look, label, width) -> None:
+    by_seed = [[percentile(f.slowdown[g], at) for g in size_bins(f.size, bins)] for f in runs]
     found = [mean_interval(values) for values in zip(*by_seed, strict=True)]
     ax.plot(
         x,

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from unpause import series
 from unpause.metrics.registry import metric
 from unpause.metrics.windows import MS
+from unpause.percentiles import percentile
 from unpause.result import Run
 from unpause.series import Unavailable
 
@@ -68,12 +69,7 @@ def _fct(flows: pa.Table) -> np.ndarray:
 def _statistic(fct: np.ndarray, statistic: Statistic) -> float:
     if statistic == "mean":
         return float(fct.mean())
-    fct = np.sort(fct)
-    share = 1.0 if statistic == "max" else float(statistic.removeprefix("p")) / 100
-    at = (len(fct) - 1) * share
-    low, high = fct[math.floor(at)], fct[math.ceil(at)]
-    # Not inf - inf.
-    return float(high) if math.isinf(high) else float(low + (high - low) * (at % 1))
+    return percentile(fct, 100 if statistic == "max" else float(statistic.removeprefix("p")))
 
 
 @metric("ms")
@@ -92,7 +88,7 @@ def fct_of_size_ms(
     fct = completed_ms(run, above_bytes, below_bytes, traffic)
     if statistic == "mean":
         return float(fct.mean())
-    return float(np.percentile(fct, float(statistic.removeprefix("p"))))
+    return percentile(fct, float(statistic.removeprefix("p")))
 
 
 def completed_ms(

@@ -173,8 +173,8 @@ fn files_of(directory: &Path, manifest: Option<&Manifest>) -> Vec<String> {
     own.chain(report.files).collect()
 }
 
-/// A label as a part of a file's name.
-fn file_name(label: &str) -> String {
+/// A label, such as the name of a scheme, as a part of a file's name.
+pub fn file_name(label: &str) -> String {
     let fits = |c: char| c.is_alphanumeric() || "+-.=_".contains(c);
     label
         .chars()
