@@ -21,6 +21,7 @@ from unpause import schema, series
 from unpause.api import Scenario, run_native
 from unpause.axes import Axis, points, split_key
 from unpause.errors import ScenarioError, SweepError
+from unpause.finished import Finished
 from unpause.percentiles import percentiles
 from unpause.result import Result, Run
 
@@ -166,20 +167,15 @@ class Plan:
             if path.is_file():
                 yield value, path
 
-    def assemble(self, done: Mapping[str, pa.Table]) -> pa.Table:
+    def assemble(self, done: Finished) -> pa.Table:
         """The sweep's table, of the points in `done`."""
-        tables: list[pa.Table] = []
-        index: list[int] = []
-        for number, point in enumerate(self.points):
-            if point.digest in done:
-                tables.append(done[point.digest])
-                index += [number % len(self.combinations)] * tables[-1].num_rows
+        measured, of = done.rows(point.digest for point in self.points)
+        index = [number % len(self.combinations) for number in of]
         names = [c.name for c in (*schema.TABLES["runs"], *schema.STATISTICS)]
-        if not tables:
+        if measured is None:
             columns = [c for c in (*schema.TABLES["runs"], *schema.STATISTICS) if c.name != "run"]
             fields = [pa.field(c.name, c.type, c.nullable) for c in columns]
-            tables = [pa.schema(fields).empty_table()]
-        measured = pa.concat_tables(tables).combine_chunks()
+            measured = pa.schema(fields).empty_table()
         run = pa.field("run", pa.uint32(), False)
         table = pa.table(
             {"run": pa.array(range(measured.num_rows), pa.uint32())}, schema=pa.schema([run])

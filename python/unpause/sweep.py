@@ -29,6 +29,7 @@ from unpause import axes as axes_module
 from unpause import schema
 from unpause.api import Scenario
 from unpause.errors import SweepError
+from unpause.finished import Finished
 from unpause.points import Failure, Plan, Point, measure
 
 _LOST = "the connection to the Dask scheduler was lost"
@@ -130,35 +131,30 @@ def _fill(
 ) -> pa.Table:
     """Runs what the store does not have; answers and keeps the table of all."""
     wanted = {point.digest: point for point in plan.points}  # equal points are run once
-    done: dict[str, _Outcome] = {}
+    done = Finished()
     for digest, point in wanted.items():
         if (table := store.load(point)) is not None:
-            done[digest] = table
+            done.add(digest, table)
     kept = len(done)
     missing = [point for digest, point in wanted.items() if digest not in done]
     started = time.monotonic()
-    failed = 0
+    failures: dict[str, str] = {}
 
     def now(label: str = "") -> SweepProgress:
         elapsed = time.monotonic() - started
-        return SweepProgress(len(wanted), kept, len(done) - failed, failed, label, elapsed)
+        return SweepProgress(len(wanted), kept, len(done), len(failures), label, elapsed)
 
     backend = _Local(jobs, len(missing)) if client is None else _Dask(client)
     with shown(progress) as show, backend:
         show(now())
         for point, outcome in _run(plan, missing, backend):
-            done[point.digest] = outcome
             if isinstance(outcome, Failure):
-                failed += 1
+                failures[point.label] = outcome.message
             else:
+                done.add(point.digest, outcome)
                 store.save(point, outcome)
             show(now(point.label))
-    table = plan.assemble({d: t for d, t in done.items() if isinstance(t, pa.Table)})
-    failures = {
-        wanted[digest].label: outcome.message
-        for digest, outcome in done.items()
-        if isinstance(outcome, Failure)
-    }
+    table = plan.assemble(done)
     store.finish(table, failures)
     if failures:
         raise PointsFailed(failures, table)
