@@ -35,6 +35,10 @@ class TableFiles(Mapping[str, pa.Table]):
         self._rows: dict[str, int] = {}
         for name in schema.TABLES:
             file = directory / f"{name}.parquet"
+            if name in schema.LATER and file.name not in digests and not file.is_file():
+                self._read[name] = schema.arrow_schema(name).empty_table()
+                self._rows[name] = 0
+                continue
             if not file.is_file():
                 raise ResultError(f"{file}: missing; run the scenario again")
             _check_digest(file, digests)
@@ -45,6 +49,8 @@ class TableFiles(Mapping[str, pa.Table]):
 
     def __getitem__(self, name: str) -> pa.Table:
         if name not in self._read:
+            if name not in self._files:
+                raise KeyError(name)
             # Not pq.read_table, which imports all of pyarrow.dataset and pandas.
             with self._open(name) as file:
                 try:
@@ -54,14 +60,18 @@ class TableFiles(Mapping[str, pa.Table]):
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._files)
+        return iter(schema.TABLES)
 
     def __len__(self) -> int:
-        return len(self._files)
+        return len(schema.TABLES)
 
     def rows(self, name: str) -> int:
         """Number of rows of a table, which is not read for that."""
         return self._rows[name]
+
+    def is_there(self, name: str) -> bool:
+        """Whether the result has the table; those of versions before lack :data:`schema.LATER`."""
+        return name in self._files
 
     def is_read(self, name: str) -> bool:
         """Whether the whole of a table is in memory."""
@@ -72,6 +82,8 @@ class TableFiles(Mapping[str, pa.Table]):
 
         Strings are dictionary-encoded.
         """
+        if name not in self._files:
+            return self._read[name].select(list(columns))
         batches = list(self.batches_of_run(name, run, columns))
         if batches:
             return pa.Table.from_batches(batches)
@@ -82,16 +94,20 @@ class TableFiles(Mapping[str, pa.Table]):
         self, name: str, run: int, columns: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
         """The rows of :meth:`of_run`, so many at a time; none is empty."""
+        if name not in self._files:
+            return
         wanted = ["run", *columns]
         with self._open(name, schema.strings(name, columns)) as file:
             try:
+                # A plain number would have pyarrow import pandas, which takes longer than all else.
+                ours = pa.scalar(run, pa.uint32())
                 for group in range(file.num_row_groups):
                     runs = _runs(file, group)
                     if runs is not None and not runs[0] <= run <= runs[1]:
                         continue
                     for batch in file.iter_batches(BATCH, [group], wanted, use_threads=False):
                         if runs != (run, run):
-                            batch = batch.filter(pc.equal(batch.column("run"), run))
+                            batch = batch.filter(pc.equal(batch.column("run"), ours))
                         if batch.num_rows:
                             yield batch.select(list(columns))
             except (pa.ArrowException, OSError) as error:

@@ -86,6 +86,16 @@ class Result:
         """One row for each packet that left by a port of ``probes.packets``."""
         return self.tables["packets"]
 
+    @property
+    def causes(self) -> pa.Table:
+        """What held the bytes at each PAUSE, and where it began; with ``probes.causes``."""
+        return self.tables["causes"]
+
+    @property
+    def victims(self) -> pa.Table:
+        """Flows that waited for a root that is not on their way; with ``probes.causes``."""
+        return self.tables["victims"]
+
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The scenario as parsed TOML."""

@@ -54,6 +54,9 @@ TABLES: dict[str, tuple[Column, ...]] = {
     ).items()
 }
 
+#: Tables that results of versions before do not have.
+LATER = ("causes", "victims")
+
 #: What a sweep's table has after the columns of `runs`: statistics of each run.
 STATISTICS: tuple[Column, ...] = (
     Column("flows_sized", _U64, "flows", "flows started that have a size, so that they can end"),

@@ -123,17 +123,8 @@ struct Outcome {
 impl Outcome {
     /// A table by name.
     fn table(&self, name: &str) -> PyResult<table::Table> {
-        let tables = &self.inner.tables;
-        let batch = match name {
-            "runs" => &tables.runs,
-            "flows" => &tables.flows,
-            "ports" => &tables.ports,
-            "pauses" => &tables.pauses,
-            "port_series" => &tables.port_series,
-            "flow_series" => &tables.flow_series,
-            "packets" => &tables.packets,
-            _ => return Err(pyo3::exceptions::PyKeyError::new_err(name.to_owned())),
-        };
+        let batch = self.inner.tables.get(name);
+        let batch = batch.ok_or_else(|| pyo3::exceptions::PyKeyError::new_err(name.to_owned()))?;
         Ok(table::Table::new(batch.clone()))
     }
 

@@ -188,3 +188,54 @@ columns! {
     "pause_quanta" "512 bit times"
         "for how long a `pfc` frame stops them; 0 lets them go on; null for others";
 }
+
+columns! {
+    /// After [`PORT`], here the ingress: why it went to XOFF, a row for each flow told of in each egress queue
+    /// that held bytes of it.
+    CAUSES:
+    "cause_id" "" "number of the PAUSE within the run, by time, from 0";
+    "time_ns" "ns" "when the ingress went to XOFF";
+    "until_ns" "ns" "when it went to XON again; the end of the run if it did not";
+    "held_bytes" "bytes" "held at the ingress at `time_ns`";
+    "dropped_packets" "packets" "frames that found no headroom while it was XOFF";
+    "root_kind" ""
+        "what is where most of it began: `incast`, `slow-link`, `busy`, `switch`, `nic` or `cycle`; \
+         null if that cannot be told";
+    "root_node" "" "switch there, or host whose NIC sent PAUSE; null as before";
+    "root_port" "" "its egress port; null as before, for a host, and for a switch as a whole";
+    "root_peer" "" "node at the other end; null as before";
+    "root_share" "" "which part of the bytes leads there, up to 1; null as before";
+    "seen_ns" "ns"
+        "of when the rest of this row speaks: `time_ns`, or the end of the run for a PAUSE that was \
+         in force then";
+    "egress_port" "" "egress of `node` that held the bytes; null if the switch itself did";
+    "egress_peer" "" "node at its other end; null as before";
+    "egress_bytes" "bytes" "held bytes of the ingress that waited for this egress";
+    "egress_queue_bytes" "bytes" "all that was in its queue";
+    "egress_inputs" "ports" "ports by which that had come";
+    "egress_input_bps" "bit/s" "rates of their links, added up";
+    "egress_senders" "hosts" "hosts that it had come from";
+    "egress_is_paused" "" "1 if the egress was itself stopped at that moment, else 0";
+    "egress_paused_ns" "ns" "how long it had been stopped since the oldest packet in it came";
+    "paused_by" "" "`cause_id` of the PAUSE that last did so; null if none did, or a host";
+    "flow_id" "" "as in `flows`; null for all that are not told of one by one";
+    "flows" "flows" "how many flows that are";
+    "flow_bytes" "bytes" "held bytes of the ingress of these flows, in this egress queue";
+    "flow_queue_bytes" "bytes" "bytes of these flows in this egress queue, by whichever port they came";
+}
+
+columns! {
+    /// Flows that waited behind stopped ports for a root that is not on their way.
+    VICTIMS:
+    "flow_id" "" "as in `flows`";
+    "priority" "" "priority that was stopped";
+    "root_node" "" "node of the root, as in `causes`";
+    "root_port" "" "its egress port; null for a host, and for a switch as a whole";
+    "root_peer" "" "node at the other end; null as before";
+    "first_ns" "ns" "when the flow first waited";
+    "last_ns" "ns" "when it last did";
+    "waited_ns" "ns" "how long in all, anywhere on its way";
+    "unsent_bytes" "bytes"
+        "bytes of it that the port would have sent meanwhile, of its ports that which held back most";
+    "pauses" "times" "pauses in which it waited";
+}

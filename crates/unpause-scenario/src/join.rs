@@ -18,6 +18,8 @@ impl Tables {
             port_series,
             flow_series,
             packets,
+            causes,
+            victims,
         ] = tables.try_into().ok()?;
         Some(Self {
             runs,
@@ -27,6 +29,8 @@ impl Tables {
             port_series,
             flow_series,
             packets,
+            causes,
+            victims,
         })
     }
 

@@ -380,6 +380,8 @@ pub struct Probes {
     pub pauses: bool,
     /// Record when the sender of a RoCE flow knows that all has arrived.
     pub acknowledged: bool,
+    /// Record what held the bytes at each PAUSE, and which flows it held up.
+    pub causes: bool,
     /// Egress ports whose packets are recorded one by one.
     pub packets: Vec<(NodeId, PortId)>,
     /// Of them, only packets of these flows; empty for all, PFC frames included.
@@ -418,6 +420,7 @@ impl Default for Probes {
             ports: Vec::new(),
             pauses: true,
             acknowledged: false,
+            causes: false,
             packets: Vec::new(),
             packet_flows: Vec::new(),
             deadlock: None,

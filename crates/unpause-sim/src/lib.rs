@@ -4,6 +4,7 @@
 //! returns [`results::Results`]. The mechanisms are those of `unpause-protocols`; this crate is
 //! their host: the engine, links, switches, hosts, routing, traffic and what is measured.
 
+mod causes;
 pub mod config;
 pub mod dependency;
 mod engine;
@@ -21,6 +22,7 @@ mod plan;
 mod port;
 mod ports;
 pub mod post;
+mod provenance;
 mod report;
 pub mod results;
 mod rng;

@@ -2,6 +2,7 @@
 
 use unpause_protocols::units::{Rate, Time};
 
+use crate::causes::{CauseRecord, Wait};
 use crate::fabric::NodeId;
 use crate::results::{PacketRecord, PauseRecord, PortRecord, PortSample};
 use crate::traffic::Transport;
@@ -15,6 +16,10 @@ pub struct Log {
     pub senders: Vec<SenderEnd>,
     /// PAUSEs.
     pub pauses: Vec<PauseRecord>,
+    /// Why switches sent PAUSE.
+    pub causes: Vec<CauseRecord>,
+    /// What flows waited for.
+    pub waits: Vec<Wait>,
     /// Totals of ports, reported by [`crate::engine::window::NodeModel::finish`].
     pub ports: Vec<PortRecord>,
     /// Samples of ports.
@@ -35,6 +40,8 @@ impl Log {
         self.flows.extend(other.flows);
         self.senders.extend(other.senders);
         self.pauses.extend(other.pauses);
+        self.causes.extend(other.causes);
+        self.waits.extend(other.waits);
         self.ports.extend(other.ports);
         self.port_series.extend(other.port_series);
         self.sender_series.extend(other.sender_series);

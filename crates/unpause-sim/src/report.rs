@@ -8,6 +8,7 @@ use crate::host::sender::Layout;
 use crate::ideal::{self, Frames};
 use crate::log::{Counts, FlowEnd, Log, SenderEnd};
 use crate::plan::Plan;
+use crate::provenance;
 use crate::results::{Deadlock, FlowRecord, FlowSample, Results, Totals};
 use crate::routing::Direction;
 use crate::shard::ShardEnd;
@@ -42,10 +43,13 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         senders,
         mut pauses,
         ports,
+        causes,
+        waits,
         mut port_series,
         mut packets,
         ..
     } = log;
+    let (causes, victims) = provenance::told(plan, causes, waits, &flows);
     flows.sort_unstable_by_key(|flow| flow.id);
     let senders: HashMap<u32, SenderEnd> = senders
         .into_iter()
@@ -82,6 +86,8 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         flows,
         ports,
         pauses,
+        causes,
+        victims,
         port_series,
         flow_series,
         packets,

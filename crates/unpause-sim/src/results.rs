@@ -7,6 +7,7 @@ use crate::fabric::{NodeId, PortId};
 use crate::packet::{ALL, CE, CWR, ECE, ECT, Packet};
 use crate::traffic::Transport;
 
+pub use crate::causes::{CauseRecord, FlowShare, Holder, Root, RootKind, VictimRecord};
 pub use crate::packet::Kind as PacketKind;
 
 /// Everything a run measured. Vectors are sorted as their types say, whatever the thread count.
@@ -18,6 +19,11 @@ pub struct Results {
     pub ports: Vec<PortRecord>,
     /// One for each PAUSE, by (start, node, port, priority), if [`crate::config::Probes::pauses`].
     pub pauses: Vec<PauseRecord>,
+    /// One for each transition to XOFF, by (time, node, port, priority), if
+    /// [`crate::config::Probes::causes`].
+    pub causes: Vec<CauseRecord>,
+    /// By (flow, node, port, priority), if the same.
+    pub victims: Vec<VictimRecord>,
     /// By (time, node, port, priority).
     pub port_series: Vec<PortSample>,
     /// By (time, flow).

@@ -285,6 +285,8 @@ fn difference(one: &Results, other: &Results) -> String {
     first("flows", &one.flows, &other.flows)
         .or(first("ports", &one.ports, &other.ports))
         .or(first("pauses", &one.pauses, &other.pauses))
+        .or(first("causes", &one.causes, &other.causes))
+        .or(first("victims", &one.victims, &other.victims))
         .or(first("port_series", &one.port_series, &other.port_series))
         .or(first("flow_series", &one.flow_series, &other.flow_series))
         .or(first("packets", &one.packets, &other.packets))
@@ -349,6 +351,7 @@ pub fn with_every_probe(config: &Config) -> Config {
     config.probes.packets = config.probes.ports.clone();
     config.probes.packet_flows.clear();
     config.probes.pauses = true;
+    config.probes.causes = true;
     // With a sample at the very end, if the time can be divided so.
     let stop = config.stop.as_ps();
     let samples = (20..=40).rev().find(|it| stop.is_multiple_of(*it));
@@ -365,6 +368,8 @@ fn unobserved(results: &Results) -> Results {
     results.port_series.clear();
     results.flow_series.clear();
     results.packets.clear();
+    results.causes.clear();
+    results.victims.clear();
     results.totals = Totals {
         events: 0,
         windows: 0,

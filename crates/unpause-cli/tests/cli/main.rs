@@ -80,6 +80,7 @@ fn a_run_writes_a_complete_directory_and_a_summary() {
     assert!(shown.contains("PFC+PCN"), "{shown}");
     assert!(shown.contains("no PAUSE was sent"), "{shown}");
     let expected = [
+        "causes.parquet",
         "fct-PFC+PCN.txt",
         "fct-PFC.txt",
         "flow_series.parquet",
@@ -91,6 +92,7 @@ fn a_run_writes_a_complete_directory_and_a_summary() {
         "ports.parquet",
         "runs.parquet",
         "scenario.toml",
+        "victims.parquet",
     ];
     let results = place.path().join("results");
     assert_eq!(names(&results.join("two")), expected);

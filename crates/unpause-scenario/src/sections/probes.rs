@@ -22,6 +22,7 @@ keys! {
         start: Duration "no sample up to this time" => start;
         ports: Ports = ["none"] "egress ports sampled: `[\"S0->S1\", \"*->R1\"]`";
         pauses: bool "record each PAUSE as an interval, table `pauses`" => pauses;
+        causes: bool "record what held the bytes at each PAUSE, and whom it held up, tables `causes` and `victims`; `unpause explain` needs it" => causes;
         packets: Ports = ["none"] "egress ports whose packets are recorded one by one, table `packets`: `[\"H0->S0\"]`";
         packet_flows: FlowIds = ["all"] "only packets of these flows, by `flow_id`"
             idle ("no packets are recorded", "add packets = [\"H0->S0\"]: record those that leave by this port");

@@ -72,7 +72,11 @@ impl Ring {
     }
     /// Every packet, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Packet> {
-        (0..self.len).map(|at| &self.slots[self.index(at)])
+        self.from(0)
+    }
+    /// Every packet but the `first` oldest.
+    pub fn from(&self, first: u32) -> impl Iterator<Item = &Packet> {
+        (first..self.len).map(|at| &self.slots[self.index(at)])
     }
     /// Asks the memory for the packet `at` places behind the oldest.
     #[inline]

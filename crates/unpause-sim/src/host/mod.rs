@@ -26,6 +26,7 @@ mod state;
 mod tcp;
 mod tcp_receive;
 mod tcp_send;
+mod waits;
 pub mod window;
 
 pub use state::Host;
@@ -164,15 +165,7 @@ impl Host {
                     self.on_notification(now, &packet);
                 }
             }
-            _ => {
-                let place = self.place(slot as u8, window.plan);
-                let transmitter = &mut self.transmitters[slot as usize];
-                transmitter.on_timer(now, place, window.log);
-                // A PAUSE that came later has an entry of its own.
-                if !transmitter.is_paused() {
-                    self.after_pause_change(now, slot as u8);
-                }
-            }
+            _ => self.on_pause_expiry(now, slot as u8, window),
         }
     }
 
@@ -275,7 +268,11 @@ impl NodeModel for Host {
             let place = self.place(class, plan);
             let transmitter = &mut self.transmitters[class as usize];
             let paused = transmitter.total(now);
+            let since = transmitter.paused_since();
             transmitter.finish(now, place, log);
+            if !self.stopped_by.is_empty() {
+                self.note_go(now, class, since, plan);
+            }
             let Counters {
                 tx_packets,
                 tx_bytes,
@@ -292,6 +289,7 @@ impl NodeModel for Host {
                 });
             }
         }
+        log.waits.append(&mut self.waits);
     }
 
     fn held_data_packets(&self) -> u64 {

@@ -14,9 +14,28 @@ impl Host {
             if reaction.priorities >> window.plan.classes.priority(class) & 1 == 1 {
                 let place = self.place(class, window.plan);
                 let transmitter = &mut self.transmitters[class as usize];
+                let since = transmitter.paused_since();
                 transmitter.on_frame(now, reaction.pause, place, window.log);
+                if !self.stopped_by.is_empty() {
+                    self.note_frame(now, class, reaction.pause, since, window.plan);
+                }
                 self.after_pause_change(now, class);
             }
+        }
+    }
+
+    /// The time of a PAUSE of `class` may have run out.
+    pub(super) fn on_pause_expiry(&mut self, now: Time, class: u8, window: &mut Window<'_, '_>) {
+        let place = self.place(class, window.plan);
+        let transmitter = &mut self.transmitters[class as usize];
+        let since = transmitter.paused_since();
+        transmitter.on_timer(now, place, window.log);
+        // A PAUSE that came later has an entry of its own.
+        if !transmitter.is_paused() {
+            if !self.stopped_by.is_empty() {
+                self.note_go(now, class, since, window.plan);
+            }
+            self.after_pause_change(now, class);
         }
     }
 

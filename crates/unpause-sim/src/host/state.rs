@@ -9,6 +9,7 @@ use unpause_protocols::units::Time;
 use super::receiver::Receiver;
 use super::sender::Sender;
 use super::tcp::Tcp;
+use crate::causes::Wait;
 use crate::config::NicModel;
 use crate::engine::heap::Heap;
 use crate::engine::mail::FlowStart;
@@ -68,6 +69,10 @@ pub struct Host {
     /// Packets held back, by the payload of their timer.
     pub(super) delayed: Slab<Packet>,
     pub(super) tcp: Box<Tcp>,
+    /// By class, when the PAUSE that last stopped it had left the switch; nothing if nobody asks.
+    pub(super) stopped_by: Vec<Time>,
+    /// What its flows have waited for.
+    pub(super) waits: Vec<Wait>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -141,6 +146,11 @@ impl Host {
             delays: false,
             delayed: Slab::new(),
             tcp: Box::new(Tcp::new(classes)),
+            stopped_by: match probes.causes {
+                true => vec![Time::ZERO; classes],
+                false => Vec::new(),
+            },
+            waits: Vec::new(),
         }
     }
 

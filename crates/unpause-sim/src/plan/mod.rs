@@ -4,7 +4,7 @@ use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{Rate, Time};
 
 use crate::config::{Config, PfcThreshold, SwitchModel};
-use crate::fabric::{NodeId, NodeKind, PRIORITIES};
+use crate::fabric::{NodeId, NodeKind, PRIORITIES, PortId};
 use crate::invalid::{Invalid, Subject, bytes};
 use crate::packet::{Kind, MIN_FRAME_BYTES};
 use crate::ports::Ports;
@@ -189,6 +189,14 @@ impl<'a> Plan<'a> {
                 config.slot(fastest) * u64::from(cells)
             }
         }
+    }
+
+    /// When a PAUSE left the peer of `port` at `node`, where it takes effect `now`.
+    pub fn pause_sent(&self, now: Time, node: NodeId, port: PortId) -> Time {
+        let link = &self.ports.transmitters_of(node)[usize::from(port)];
+        let frame = u64::from(Kind::Pfc.control_bytes()) + self.ports.framing_bytes;
+        let travel = Time::from_ps(frame * link.ps_per_byte) + link.delay;
+        now.saturating_sub(travel + self.config.switch.pfc.reaction)
     }
 
     /// True if packets of a flow may take different ways.

@@ -11,6 +11,7 @@ use unpause_protocols::units::{Rate, Time};
 use super::agenda::Agenda;
 use super::egress::{Port, Queue, watches_inputs};
 use super::ingress::{Ingress, PauseSource};
+use super::recorder::Recorder;
 use super::scheduler;
 use crate::engine::heap::Heap;
 use crate::engine::window::Window;
@@ -49,6 +50,8 @@ pub struct Chassis<M: Model> {
     pub(super) pending_pauses: PendingPauses,
     pub(super) sampling: Sampling,
     pub(super) sampled_ports: Vec<PortId>,
+    /// What it keeps to say why it sent PAUSE, if it is to.
+    pub(super) causes: Option<Box<Recorder>>,
     /// The node's random stream.
     pub rng: Xoshiro256PlusPlus,
     /// What differs.
@@ -147,6 +150,18 @@ pub trait Model: Debug + Sized {
     fn stalls(&self, _index: usize) -> (u64, Time) {
         (0, Time::ZERO)
     }
+    /// Adds the packets that ingress (`from`, `class`) counts and that are in no egress queue, with the
+    /// egress that each waits for; none if they wait for the switch itself.
+    fn counted_before(
+        _switch: &Chassis<Self>,
+        _from: PortId,
+        _class: u8,
+        _plan: &Plan<'_>,
+        _found: &mut Vec<(Option<PortId>, Packet)>,
+    ) {
+    }
+    /// Whether an ingress counts packets that are in egress queues.
+    const COUNTS_QUEUES: bool = false;
     /// Adds the (ingress port, priority) of packets that wait for egress queue `index` outside it.
     fn waiting_before(
         _switch: &Chassis<Self>,
@@ -197,6 +212,11 @@ impl<M: Model> Chassis<M> {
             pending_pauses: PendingPauses::default(),
             sampling: sampling::of_ports(&sampled_ports, plan),
             sampled_ports,
+            causes: plan
+                .config
+                .probes
+                .causes
+                .then(|| Box::new(Recorder::new(ports * classes))),
             rng,
             model,
         }

@@ -3,6 +3,7 @@
 use unpause_protocols::flow_control::pfc::{self, Action};
 use unpause_protocols::units::Time;
 
+use super::causes::Counted;
 use super::chassis::{Chassis, Model, Way};
 use crate::config::PfcThreshold;
 use crate::engine::window::Window;
@@ -65,7 +66,16 @@ impl<M: Model<PauseSource = pfc::Ingress>> Chassis<M> {
         let pause = ingress.pause;
         let action = ingress.source.on_admit(now, bytes, xoff, pause, params);
         ingress.note_admission(was_off);
-        self.request_pfc(now, way.from, way.class, action, window);
+        if action != Action::None {
+            self.request_pfc(now, way.from, way.class, action, window);
+            self.note_xoff(
+                now,
+                way.from,
+                way.class,
+                Counted::Before(Some((packet, way.to))),
+                window.plan,
+            );
+        }
         true
     }
 

@@ -3,6 +3,7 @@
 //! events. A model says how a packet gets from its ingress to [`Chassis::enqueue`].
 
 mod agenda;
+mod causes;
 mod chassis;
 pub mod culprit;
 mod discipline;
@@ -10,12 +11,15 @@ mod egress;
 mod events;
 mod ingress;
 mod input_buffer;
+mod mirror;
 mod notify;
 mod pause;
 mod record;
+mod recorder;
 mod scheduler;
 mod transmit;
 
+pub use causes::Counted;
 pub use chassis::{Chassis, Model, Way};
 pub use discipline::Discipline;
 pub use egress::Queue;

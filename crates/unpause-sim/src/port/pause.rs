@@ -44,8 +44,12 @@ impl<M: Model> Chassis<M> {
             Action::Xon => {
                 port.xon |= 1 << class;
                 port.xoff &= !(1 << class);
+                if self.causes.is_some() {
+                    self.note_xon(now, port_id, class);
+                }
             }
         }
+        let port = &self.ports[port_id as usize];
         if port.busy_until <= now && !port.ready {
             self.send_pfc(now, port_id, window);
         } else {
@@ -132,6 +136,9 @@ impl<M: Model> Chassis<M> {
                 if !expiry.is_never() {
                     self.timers.push(Entry::new(expiry, index as u32, EXPIRY));
                 }
+                if self.causes.is_some() && reaction.pause > Time::ZERO {
+                    self.note_stop(now, reaction.port, class, window.plan);
+                }
                 self.after_pause_change(now, reaction.port, class, change, window);
             }
         }
@@ -147,6 +154,9 @@ impl<M: Model> Chassis<M> {
         window: &mut Window<'_, '_>,
     ) {
         let index = port_id as usize * self.classes + class as usize;
+        if change == Change::Resumed && self.causes.is_some() {
+            self.note_go(now, port_id, class, window.plan);
+        }
         let queue = &mut self.queues[index];
         let port = &mut self.ports[port_id as usize];
         match change {

@@ -90,7 +90,7 @@ fn up_and_down_has_no_cycle() {
 
 /// Hosts of a 5-ring send to the host two switches further, more than the ring can carry: `senders`
 /// of them, in the order of the ring.
-fn around(senders: u32, stop: Time) -> Config {
+pub fn around(senders: u32, stop: Time) -> Config {
     let flows = (0..senders).map(|i| flow(5 + i, 5 + (i + 2) % 5));
     let mut config = config(ring(5), flows.collect(), stop);
     config.switch.pfc.threshold = static_threshold(20_000);

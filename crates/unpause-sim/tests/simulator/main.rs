@@ -1,5 +1,6 @@
 //! The simulator from outside: configurations in, results out.
 
+mod causes;
 mod cioq;
 mod common;
 mod deadlock;

@@ -170,7 +170,7 @@ impl Memory {
     }
 
     /// The frames of a queue, oldest first.
-    fn frames(&self, voq: usize) -> impl Iterator<Item = &Packet> {
+    pub fn frames(&self, voq: usize) -> impl Iterator<Item = &Packet> {
         let mut at = self.voqs[voq].head;
         std::iter::from_fn(move || {
             let unit = self.units.get(at as usize)?;

@@ -24,6 +24,7 @@ use crate::config::CioqConfig;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
 use crate::packet::{Kind, Packet};
+use crate::plan::Plan;
 use crate::port::{Chassis, InputBuffer, Model, Way};
 
 use arbiter::Arbiter;
@@ -243,6 +244,21 @@ impl Model for Cioq {
             && let Some(to) = window.plan.routing.way(switch.id, &cnm)
         {
             switch.deliver(now, &cnm, to, window);
+        }
+    }
+
+    /// Frames that are crossing have left their queue and are not among them.
+    fn counted_before(
+        switch: &Chassis<Self>,
+        from: PortId,
+        class: u8,
+        _plan: &Plan<'_>,
+        found: &mut Vec<(Option<PortId>, Packet)>,
+    ) {
+        let memory = &switch.model.memories[usize::from(from)];
+        for to in 0..switch.model.memories.len() as PortId {
+            let frames = memory.frames(switch.index(to, class));
+            found.extend(frames.map(|packet| (Some(to), *packet)));
         }
     }
 

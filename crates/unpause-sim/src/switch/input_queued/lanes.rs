@@ -68,6 +68,12 @@ impl Lanes {
         queues.flatten().map(|(_, packet)| packet)
     }
 
+    /// The frames of (`input`, `class`), with the output of each.
+    pub fn waiting(&self, input: PortId, class: u8) -> impl Iterator<Item = &(PortId, Packet)> {
+        let first = self.first(input, class);
+        self.queues[first..first + self.per_input].iter().flatten()
+    }
+
     fn first(&self, input: PortId, class: u8) -> usize {
         (usize::from(input) * self.classes + usize::from(class)) * self.per_input
     }

@@ -223,6 +223,20 @@ impl Model for InputQueued {
         switch.model.next_slot = switch.schedule(now);
     }
 
+    fn counted_before(
+        switch: &Chassis<Self>,
+        from: PortId,
+        class: u8,
+        _plan: &Plan<'_>,
+        found: &mut Vec<(Option<PortId>, Packet)>,
+    ) {
+        let waiting = switch.model.lanes.waiting(from, class);
+        found.extend(waiting.map(|(to, packet)| (Some(*to), *packet)));
+        let crossing = switch.model.crossing.iter().flatten();
+        let own = crossing.filter(|it| (it.way.from, it.way.class) == (from, class));
+        found.extend(own.map(|it| (Some(it.way.to), it.packet)));
+    }
+
     fn held_data_packets(&self) -> u64 {
         self.inside
     }

@@ -20,7 +20,7 @@ use crate::engine::window::Window;
 use crate::fabric::{NodeId, PortId};
 use crate::packet::Packet;
 use crate::plan::Plan;
-use crate::port::{Chassis, Model, Way};
+use crate::port::{Chassis, Counted, Model, Way};
 
 use balance::Balancer;
 use memory::Memory;
@@ -84,6 +84,7 @@ impl Chassis<Pipeline> {
         from: PortId,
         class: u8,
         action: Action,
+        counted: Counted<'_>,
         window: &mut Window<'_, '_>,
     ) {
         if action == Action::None || !window.plan.classes.is_lossless(class) {
@@ -93,6 +94,9 @@ impl Chassis<Pipeline> {
         // A repeated XOFF is the timer's.
         self.ingress[index].pause_events += u64::from(action == Action::Xoff);
         self.request_pfc(now, from, class, action, window);
+        if action == Action::Xoff {
+            self.note_xoff(now, from, class, counted, window.plan);
+        }
     }
 
     /// The processor takes a packet and finds its way out.
@@ -156,7 +160,14 @@ impl Chassis<Pipeline> {
         let action = ingress
             .source
             .on_release(now, bytes, &self.model.thresholds, pause, frames);
-        self.decided(now, packet.ingress, class, action, window);
+        self.decided(
+            now,
+            packet.ingress,
+            class,
+            action,
+            Counted::Before(None),
+            window,
+        );
     }
 
     /// There is more room at an egress: goes on if the next packet was waiting for it.
@@ -208,7 +219,7 @@ impl Model for Pipeline {
             .on_admit(now, bytes, &model.thresholds, pause, frames);
         ingress.max_bytes = ingress.max_bytes.max(ingress.source.bytes());
         model.processor.arrive(packet, from);
-        switch.decided(now, from, class, action, window);
+        switch.decided(now, from, class, action, Counted::Before(None), window);
         if switch.model.processor.next_service() <= now {
             switch.serve(now, window);
         }
@@ -281,6 +292,25 @@ impl Model for Pipeline {
         {
             switch.model.stalls[index].1 += now - since;
         }
+    }
+
+    /// Behind a packet that has stopped the processor, all wait for its egress.
+    fn counted_before(
+        switch: &Chassis<Self>,
+        from: PortId,
+        class: u8,
+        plan: &Plan<'_>,
+        found: &mut Vec<(Option<PortId>, Packet)>,
+    ) {
+        let stalled = Self::stalled(switch, plan).map(|index| (index / switch.classes) as PortId);
+        let own =
+            |packet: &Packet| (packet.ingress, plan.classes.of(packet.priority())) == (from, class);
+        let held = switch
+            .model
+            .processor
+            .held()
+            .filter(|(_, packet)| own(packet));
+        found.extend(held.map(|(to, packet)| (stalled.or(to), *packet)));
     }
 
     fn held_data_packets(&self) -> u64 {

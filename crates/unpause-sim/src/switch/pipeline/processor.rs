@@ -120,6 +120,14 @@ impl Processor {
         Some(since)
     }
 
+    /// Every packet, with the way out of those that have one.
+    pub fn held(&self) -> impl Iterator<Item = (Option<PortId>, &Packet)> {
+        let processed = self.processed.iter();
+        let processed = processed.map(|processed| (Some(processed.to), &processed.packet));
+        let waiting = self.waiting.iter().map(|packet| (None, packet));
+        waiting.chain(processed)
+    }
+
     /// Every packet.
     pub fn iter(&self) -> impl Iterator<Item = &Packet> {
         let processed = self.processed.iter().map(|processed| &processed.packet);

@@ -7,7 +7,7 @@ use crate::config::FullQueue;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
 use crate::packet::Packet;
-use crate::port::{Chassis, Way};
+use crate::port::{Chassis, Counted, Way};
 
 /// What has happened to a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,14 @@ impl Chassis<Pipeline> {
                 Change::Enqueue => ingress.source.on_mark(now, ingress.pause, frames),
                 Change::Dequeue => ingress.source.on_clear(now, ingress.pause, frames),
             };
-            self.decided(now, input, way.class, action, window);
+            self.decided(
+                now,
+                input,
+                way.class,
+                action,
+                Counted::Queue(way.to),
+                window,
+            );
         }
         self.model.touched = touched;
     }

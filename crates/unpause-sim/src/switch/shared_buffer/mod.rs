@@ -14,7 +14,7 @@ use crate::engine::window::Window;
 use crate::fabric::{NodeId, PortId};
 use crate::packet::Packet;
 use crate::plan::Plan;
-use crate::port::{Chassis, Model, Way, culprit};
+use crate::port::{Chassis, Counted, Model, Way, culprit};
 use crate::ports::Transmitter;
 
 use memory::{Account, Pool};
@@ -111,6 +111,8 @@ impl Chassis<SharedBuffer> {
             Some(Action::None) => true,
             Some(action) => {
                 self.request_pfc(now, from, class, action, window);
+                let counted = Counted::Queues(Some((packet, to)));
+                self.note_xoff(now, from, class, counted, window.plan);
                 true
             }
         }
@@ -146,6 +148,7 @@ impl Chassis<SharedBuffer> {
 
 impl Model for SharedBuffer {
     type PauseSource = Account;
+    const COUNTS_QUEUES: bool = true;
 
     /// Finds the way out, and puts the packet into the queue there.
     #[inline]

@@ -1,0 +1,145 @@
+//! What is known of a PAUSE and of those it held up, as results have it.
+
+use unpause_protocols::units::Time;
+
+use crate::fabric::{NodeId, PortId};
+
+/// One transition to XOFF, with what held the bytes; its place among all of a run is its number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CauseRecord {
+    /// Switch that sent the PAUSE.
+    pub node: NodeId,
+    /// Port by which the bytes had come, and by which the PAUSE went.
+    pub port: PortId,
+    /// Priority.
+    pub priority: u8,
+    /// When the ingress went to XOFF.
+    pub time: Time,
+    /// When it went to XON again; the end of the run if it did not.
+    pub until: Time,
+    /// Bytes that the ingress held at `time`.
+    pub held_bytes: u64,
+    /// Frames that found no headroom from `time` to `until`.
+    pub dropped_packets: u64,
+    /// What held them at `time`, most bytes first, and after those what held them at the end of the run if
+    /// it was still XOFF.
+    pub holders: Vec<Holder>,
+    /// Where most of it began; none if that cannot be told.
+    pub root: Option<Root>,
+}
+
+/// An egress queue that held bytes of an ingress.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Holder {
+    /// When that was seen.
+    pub at: Time,
+    /// Egress port that the bytes were to leave by; none if they waited for the switch itself.
+    pub egress: Option<PortId>,
+    /// Bytes of the ingress that waited for it.
+    pub bytes: u64,
+    /// Everything in that egress queue.
+    pub queue_bytes: u64,
+    /// Ports by which that had come.
+    pub inputs: u32,
+    /// Hosts that it had come from.
+    pub senders: u32,
+    /// Rates of the links of these ports, added up, in bit/s.
+    pub input_bps: u64,
+    /// Whether the egress was paused at that moment.
+    pub is_paused: bool,
+    /// How long the egress was paused since the oldest packet in it had come.
+    pub paused: Time,
+    /// When the PAUSE that last did so left its peer.
+    pub sent: Option<Time>,
+    /// Number of the PAUSE that last did so.
+    pub paused_by: Option<u32>,
+    /// Flows, the largest by name.
+    pub flows: Vec<FlowShare>,
+}
+
+/// What a flow had in an egress queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowShare {
+    /// The flow; none for all that are not told of one by one.
+    pub flow: Option<u32>,
+    /// How many flows that are.
+    pub flows: u32,
+    /// Bytes that had come by the ingress that went to XOFF.
+    pub bytes: u64,
+    /// Bytes in the queue, by whichever port they had come.
+    pub queue_bytes: u64,
+}
+
+/// Where a PAUSE, or a chain of them, began.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Root {
+    /// What is there.
+    pub kind: RootKind,
+    /// Switch, or host whose NIC sent PAUSE.
+    pub node: NodeId,
+    /// Its egress port; none for a switch as a whole, or a host.
+    pub port: Option<PortId>,
+    /// Which part of the bytes leads there, up to 1.
+    pub share: f64,
+}
+
+/// What a root is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RootKind {
+    /// Several hosts send more into an egress than its link carries.
+    Incast,
+    /// One host does, over links that are faster.
+    SlowLink,
+    /// An egress that no more was sent to than it carries: others share its link.
+    Busy,
+    /// The switch did not get the packets to their egress fast enough.
+    Switch,
+    /// A host sent PAUSE.
+    Nic,
+    /// Queues wait for one another for ever.
+    Cycle,
+}
+
+/// A flow that waited behind paused ports for a root that is not on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VictimRecord {
+    /// The flow.
+    pub flow: u32,
+    /// Node of the root.
+    pub node: NodeId,
+    /// Egress port of the root; none for a host, or a switch as a whole.
+    pub port: Option<PortId>,
+    /// Priority that was paused.
+    pub priority: u8,
+    /// When it first waited.
+    pub first: Time,
+    /// When it last did.
+    pub last: Time,
+    /// For how long in all, anywhere on its way.
+    pub waited: Time,
+    /// Bytes that it would have sent meanwhile, at the port that held back most.
+    pub unsent_bytes: u64,
+    /// Pauses that it waited in.
+    pub pauses: u32,
+}
+
+/// Of a flow, what an egress held back while it was paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Wait {
+    /// From when the flow could have sent.
+    pub start: Time,
+    /// When the pause was over.
+    pub end: Time,
+    /// Node that was stopped.
+    pub node: NodeId,
+    /// Its egress port.
+    pub port: PortId,
+    /// Priority.
+    pub priority: u8,
+    /// The flow.
+    pub flow: u32,
+    /// Bytes of it that would have left meanwhile.
+    pub bytes: u64,
+    /// When the PAUSE that was in force last left the peer.
+    pub sent: Time,
+}

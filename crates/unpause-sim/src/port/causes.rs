@@ -1,0 +1,286 @@
+//! Why PAUSE is sent: looks through what an ingress holds. Nothing here runs unless it is asked for.
+
+use unpause_protocols::units::Time;
+
+use super::chassis::{Chassis, Model};
+use super::discipline::Discipline;
+use super::mirror::Part;
+use super::recorder::{Held, Recorder, blank};
+use crate::causes::{CauseRecord, Holder, Wait};
+use crate::fabric::PortId;
+use crate::log::Log;
+use crate::packet::Packet;
+use crate::plan::Plan;
+
+/// What an ingress had counted when it went to XOFF.
+#[derive(Clone, Copy, Debug)]
+pub enum Counted<'a> {
+    /// What is in egress queues, and a packet that is about to join that of the port.
+    Queues(Option<(&'a Packet, PortId)>),
+    /// What it has in the queue of this port.
+    Queue(PortId),
+    /// What is on its way to egress queues, and a packet that is going to that of the port.
+    Before(Option<(&'a Packet, PortId)>),
+}
+
+impl<M: Model> Chassis<M> {
+    /// The ingress (`from`, `class`) has gone to XOFF, or has repeated it.
+    #[cold]
+    #[inline(never)]
+    pub fn note_xoff(
+        &mut self,
+        now: Time,
+        from: PortId,
+        class: u8,
+        counted: Counted<'_>,
+        plan: &Plan<'_>,
+    ) {
+        let index = self.index(from, class);
+        let Some(mut causes) = self.causes.take_if(|causes| !causes.is_open(index)) else {
+            return;
+        };
+        let holders = self.holders(&mut causes, now, (from, class), counted, plan);
+        let cause = CauseRecord {
+            node: self.id,
+            port: from,
+            priority: plan.classes.priority(class),
+            time: now,
+            until: now,
+            held_bytes: holders.iter().map(|it| it.bytes).sum(),
+            dropped_packets: 0,
+            holders,
+            root: None,
+        };
+        causes.on_xoff(index, cause, self.ingress[index].dropped_packets);
+        self.causes = Some(causes);
+    }
+
+    /// The ingress (`from`, `class`) has gone to XON.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_xon(&mut self, now: Time, from: PortId, class: u8) {
+        let index = self.index(from, class);
+        let dropped = self.ingress[index].dropped_packets;
+        if let Some(causes) = &mut self.causes {
+            causes.on_xon(index, now, dropped);
+        }
+    }
+
+    /// A PAUSE that has just taken effect stops the egress (`port`, `class`), or goes on to do so.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_stop(&mut self, now: Time, port: PortId, class: u8, plan: &Plan<'_>) {
+        let sent = plan.pause_sent(now, self.id, port);
+        let index = self.index(port, class);
+        if let Some(causes) = &mut self.causes {
+            causes.on_stop(index, now, sent);
+        }
+    }
+
+    /// The egress (`port`, `class`) may go on: what would have left meanwhile has waited.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_go(&mut self, now: Time, port: PortId, class: u8, plan: &Plan<'_>) {
+        let index = self.index(port, class);
+        let queue = &self.queues[index];
+        let oldest = queue.packets.since().unwrap_or(now);
+        let Some(causes) = &mut self.causes else {
+            return;
+        };
+        let Some(stop) = causes.on_go(index, now, oldest) else {
+            return;
+        };
+        let ps_per_byte = plan.ports.transmitters_of(self.id)[usize::from(port)].ps_per_byte;
+        let could_send = (now - stop.start).as_ps() / ps_per_byte;
+        let known = *causes.counted(index);
+        let mut sent = 0;
+        let mut flows: Vec<(u32, Time, u64)> = Vec::new();
+        for packet in queue.packets.iter() {
+            if sent >= could_send {
+                break;
+            }
+            sent += plan.ports.wire_bytes(packet);
+            if !packet.kind.is_data() {
+                continue;
+            }
+            // A packet that is held back twice is not sent once.
+            let is_new = packet.time > known;
+            let bytes = u64::from(packet.bytes) * u64::from(is_new);
+            let counted = causes.counted(index);
+            *counted = packet.time.max(*counted);
+            match flows.iter_mut().find(|(flow, _, _)| *flow == packet.flow) {
+                Some((_, _, known)) => *known += bytes,
+                None => flows.push((packet.flow, packet.time.max(stop.start), bytes)),
+            }
+        }
+        for (flow, start, bytes) in flows {
+            causes.on_wait(Wait {
+                start,
+                end: now,
+                node: self.id,
+                port,
+                priority: plan.classes.priority(class),
+                flow,
+                bytes,
+                sent: stop.sent,
+            });
+        }
+    }
+
+    /// Closes what is open at the end of the run, looks once more at what holds the bytes of ingresses that
+    /// are still XOFF, and hands everything over.
+    pub(super) fn record_causes(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
+        let Some(mut causes) = self.causes.take() else {
+            return;
+        };
+        for index in 0..self.ingress.len() {
+            let (port, class) = (index / self.classes, (index % self.classes) as u8);
+            let place = (port as PortId, class);
+            let dropped = self.ingress[index].dropped_packets;
+            let counted = match M::COUNTS_QUEUES {
+                true => Counted::Queues(None),
+                false => Counted::Before(None),
+            };
+            let known = causes.is_open(index);
+            let holders = known.then(|| self.holders(&mut causes, now, place, counted, plan));
+            if let Some(cause) = causes.on_xon(index, now, dropped) {
+                cause.holders.extend(holders.into_iter().flatten());
+            }
+        }
+        self.causes = Some(causes);
+        for index in 0..self.queues.len() {
+            if self.queues[index].transmitter.paused_since().is_some() {
+                let (port, class) = (index / self.classes, (index % self.classes) as u8);
+                self.note_go(now, port as PortId, class, plan);
+            }
+        }
+        if let Some(causes) = self.causes.take() {
+            let (causes, waits) = causes.into_records();
+            log.causes.extend(causes);
+            log.waits.extend(waits);
+        }
+    }
+
+    /// What holds the bytes of an ingress now, most first.
+    fn holders(
+        &self,
+        causes: &mut Recorder,
+        now: Time,
+        (from, class): (PortId, u8),
+        counted: Counted<'_>,
+        plan: &Plan<'_>,
+    ) -> Vec<Holder> {
+        let mut before = Vec::new();
+        if let Counted::Before(joining) = counted {
+            M::counted_before(self, from, class, plan, &mut before);
+            before.extend(joining.map(|(packet, to)| (Some(to), *packet)));
+        }
+        let ports = 0..self.ports.len() as PortId;
+        let place = (from, class);
+        let mut found: Vec<Holder> = ports
+            .filter_map(|to| self.holder(causes, now, (place, to), (counted, &before), plan))
+            .collect();
+        let waiting = before.iter().filter(|(at, _)| at.is_none());
+        let mut held = Held::default();
+        for (_, packet) in waiting {
+            let bytes = u64::from(packet.bytes);
+            held.add(packet.flow, bytes, bytes);
+        }
+        if held.bytes() > 0 {
+            found.push(Holder {
+                bytes: held.bytes(),
+                queue_bytes: held.bytes(),
+                flows: held.into_shares(),
+                ..blank(now)
+            });
+        }
+        found.sort_by_key(|it| (std::cmp::Reverse(it.bytes), it.egress));
+        found
+    }
+
+    /// What is in egress queue `index`, with a packet that is about to join it.
+    fn parts<'c>(
+        &self,
+        causes: &'c mut Recorder,
+        now: Time,
+        index: usize,
+        joining: Option<(&Packet, PortId)>,
+    ) -> &'c [Part] {
+        let mirror = causes.mirror(index);
+        match &self.queues[index].packets {
+            Discipline::Fifo(ring) => mirror.follow(ring),
+            other @ Discipline::Voq(_) => mirror.count(other.iter()),
+        }
+        if let Some((packet, ingress)) = joining {
+            mirror.join(&Packet {
+                time: now,
+                ingress,
+                ..*packet
+            });
+        }
+        mirror.parts()
+    }
+
+    /// What egress `to` holds of an ingress, if anything; `before` is on its way there.
+    fn holder(
+        &self,
+        causes: &mut Recorder,
+        now: Time,
+        ((from, class), to): ((PortId, u8), PortId),
+        (counted, before): (Counted<'_>, &[(Option<PortId>, Packet)]),
+        plan: &Plan<'_>,
+    ) -> Option<Holder> {
+        let index = self.index(to, class);
+        let queue = &self.queues[index];
+        let mut held = Held::default();
+        let going = before.iter().filter(|(at, _)| *at == Some(to));
+        for (_, packet) in going.clone() {
+            held.add(packet.flow, u64::from(packet.bytes), 0);
+        }
+        let (in_queue, joining) = match counted {
+            Counted::Queues(joining) => (true, joining.filter(|(_, port)| *port == to)),
+            Counted::Queue(port) => (port == to, None),
+            Counted::Before(_) => (false, None),
+        };
+        if held.bytes() == 0 && (!in_queue || queue.packets.is_empty() && joining.is_none()) {
+            return None;
+        }
+        let parts = self.parts(causes, now, index, joining.map(|it| (it.0, from)));
+        let own = |part: &&Part| in_queue && part.ingress == from;
+        if held.bytes() == 0 && !parts.iter().any(|part| own(&part)) {
+            return None;
+        }
+        for part in parts {
+            let own = if own(&part) { part.bytes } else { 0 };
+            held.add(part.flow, own, part.bytes);
+        }
+        let inputs = distinct(parts.iter().map(|part| part.ingress));
+        let there = parts.iter().map(|part| part.src);
+        let senders = distinct(there.chain(going.map(|(_, packet)| packet.src)));
+        let transmitters = plan.ports.transmitters_of(self.id);
+        let rate = |port: &PortId| 8_000_000_000_000 / transmitters[usize::from(*port)].ps_per_byte;
+        let paused = causes.paused(index, queue.packets.since().unwrap_or(now), now);
+        Some(Holder {
+            at: now,
+            egress: Some(to),
+            bytes: held.bytes(),
+            queue_bytes: held.queue_bytes(),
+            inputs: inputs.len() as u32,
+            senders: senders.len() as u32,
+            input_bps: inputs.iter().map(rate).sum(),
+            is_paused: paused.now,
+            paused: paused.time,
+            sent: paused.sent,
+            paused_by: None,
+            flows: held.into_shares(),
+        })
+    }
+}
+
+/// Each of them once, in order.
+fn distinct<T: Ord>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut all: Vec<T> = all.collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}

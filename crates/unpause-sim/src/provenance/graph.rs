@@ -1,0 +1,269 @@
+//! From PAUSE to PAUSE to the root.
+//!
+//! An egress that held bytes was congested itself, or it had been paused. Which of the two: while its
+//! oldest packet waited, a pause kept it from sending `rate x time paused`. If the ports that filled it
+//! cannot send more than it carries, the pause alone is to blame; else it is for that part of the queue.
+//! The rest is the egress's own: a root. The part that a pause is to blame for goes where the bytes were
+//! that had brought about that PAUSE, which was earlier, and so on.
+
+use std::collections::HashMap;
+
+use crate::causes::{CauseRecord, Holder, Root, RootKind};
+use crate::fabric::{NodeId, PortId};
+use crate::graph::shortest_cycle;
+use crate::plan::Plan;
+use unpause_protocols::units::Time;
+
+/// Roots of a PAUSE that are followed; the others lead to a few bytes.
+const MOST_ROOTS: usize = 4;
+
+/// Where something began, and what was there.
+type Place = (NodeId, Option<PortId>, RootKind);
+
+/// All PAUSEs of a run, and which followed from which.
+pub struct Graph<'p> {
+    plan: &'p Plan<'p>,
+    causes: Vec<CauseRecord>,
+    by_ingress: HashMap<(NodeId, PortId, u8), Vec<u32>>,
+    cycle: Vec<(NodeId, PortId)>,
+}
+
+impl<'p> Graph<'p> {
+    /// Of a run's PAUSEs, in any order.
+    pub fn new(plan: &'p Plan<'p>, mut causes: Vec<CauseRecord>) -> Self {
+        causes.sort_by_key(|it| (it.time, it.node, it.port, it.priority));
+        let mut by_ingress: HashMap<_, Vec<u32>> = HashMap::new();
+        for (number, it) in causes.iter().enumerate() {
+            let ingress = (it.node, it.port, it.priority);
+            by_ingress.entry(ingress).or_default().push(number as u32);
+        }
+        let mut graph = Self {
+            plan,
+            causes,
+            by_ingress,
+            cycle: Vec::new(),
+        };
+        graph.link();
+        graph.find_roots();
+        graph.find_cycle();
+        graph
+    }
+
+    /// The PAUSE that stopped egress (`node`, `port`) and had left the peer at `sent`.
+    fn number(&self, (node, port, priority): (NodeId, PortId, u8), sent: Time) -> Option<u32> {
+        let out = &self.plan.ports.transmitters_of(node)[usize::from(port)];
+        let ingress = self.plan.ports.local(out.peer, out.peer_port);
+        let of_ingress = self.by_ingress.get(&(out.peer, ingress, priority))?;
+        let until = of_ingress.partition_point(|&number| self.causes[number as usize].time <= sent);
+        until.checked_sub(1).map(|at| of_ingress[at])
+    }
+
+    /// The root of what stopped egress `of` by a PAUSE that left its peer at `sent`.
+    pub fn root_of(&self, of: (NodeId, PortId, u8), sent: Time) -> Option<Root> {
+        let peer = self.plan.ports.transmitters_of(of.0)[usize::from(of.1)].peer;
+        if self.plan.is_host(peer) {
+            return Some(Root {
+                kind: RootKind::Nic,
+                node: peer,
+                port: None,
+                share: 1.0,
+            });
+        }
+        self.causes[self.number(of, sent)? as usize].root
+    }
+
+    /// Egresses of the cycle, if there is one.
+    pub fn cycle(&self) -> &[(NodeId, PortId)] {
+        &self.cycle
+    }
+
+    /// The PAUSEs by time; their places are their numbers.
+    pub fn into_causes(self) -> Vec<CauseRecord> {
+        self.causes
+    }
+
+    /// Finds the number of each PAUSE that is spoken of.
+    fn link(&mut self) {
+        let mut causes = std::mem::take(&mut self.causes);
+        let times: Vec<Time> = causes.iter().map(|it| it.time).collect();
+        for cause in &mut causes {
+            let (node, priority) = (cause.node, cause.priority);
+            for holder in &mut cause.holders {
+                let (Some(egress), Some(sent)) = (holder.egress, holder.sent) else {
+                    continue;
+                };
+                let out = &self.plan.ports.transmitters_of(node)[usize::from(egress)];
+                let ingress = self.plan.ports.local(out.peer, out.peer_port);
+                let of_ingress = self.by_ingress.get(&(out.peer, ingress, priority));
+                holder.paused_by = of_ingress.and_then(|of_ingress| {
+                    let until = of_ingress.partition_point(|&it| times[it as usize] <= sent);
+                    until.checked_sub(1).map(|at| of_ingress[at])
+                });
+            }
+        }
+        self.causes = causes;
+    }
+
+    /// Follows each PAUSE to where it began; those before it are done.
+    fn find_roots(&mut self) {
+        let mut all: Vec<Vec<(Place, f64)>> = Vec::with_capacity(self.causes.len());
+        for cause in &self.causes {
+            let mut blamed: Vec<(Place, f64)> = Vec::new();
+            let first = cause.holders.iter().filter(|it| it.at == cause.time);
+            let total: u64 = first.clone().map(|it| it.bytes).sum();
+            for holder in first {
+                let weight = holder.bytes as f64 / total.max(1) as f64;
+                let (own, paused) = self.split(cause.node, holder);
+                add(&mut blamed, self.place(cause.node, holder), weight * own);
+                let Some(by) = holder.paused_by else {
+                    if let Some(host) = self.host_behind(cause.node, holder) {
+                        add(&mut blamed, (host, None, RootKind::Nic), weight * paused);
+                    }
+                    continue;
+                };
+                for &(place, share) in all.get(by as usize).into_iter().flatten() {
+                    add(&mut blamed, place, weight * paused * share);
+                }
+            }
+            blamed.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            blamed.truncate(MOST_ROOTS);
+            all.push(blamed);
+        }
+        for (cause, blamed) in self.causes.iter_mut().zip(all) {
+            cause.root = main(&blamed);
+        }
+    }
+
+    /// How much of a queue is the egress's own fault, and how much that of the pauses.
+    fn split(&self, node: NodeId, holder: &Holder) -> (f64, f64) {
+        let (Some(egress), Some(_)) = (holder.egress, holder.sent) else {
+            return (1.0, 0.0);
+        };
+        let ps_per_byte = self.plan.ports.transmitters_of(node)[usize::from(egress)].ps_per_byte;
+        if holder.input_bps * ps_per_byte <= 8_000_000_000_000 {
+            return (0.0, 1.0);
+        }
+        let unsent = holder.paused.as_ps() / ps_per_byte;
+        let paused = unsent as f64 / holder.queue_bytes.max(1) as f64;
+        let paused = paused.min(1.0);
+        (1.0 - paused, paused)
+    }
+
+    /// The root that an egress is by itself.
+    fn place(&self, node: NodeId, holder: &Holder) -> Place {
+        let Some(egress) = holder.egress else {
+            return (node, None, RootKind::Switch);
+        };
+        let out = &self.plan.ports.transmitters_of(node)[usize::from(egress)];
+        let overloaded = holder.input_bps * out.ps_per_byte > 8_000_000_000_000;
+        let kind = match holder.senders {
+            _ if !overloaded => RootKind::Busy,
+            0 | 1 => RootKind::SlowLink,
+            _ => RootKind::Incast,
+        };
+        (node, Some(egress), kind)
+    }
+
+    fn host_behind(&self, node: NodeId, holder: &Holder) -> Option<NodeId> {
+        holder.sent?;
+        let out = &self.plan.ports.transmitters_of(node)[usize::from(holder.egress?)];
+        self.plan.is_host(out.peer).then_some(out.peer)
+    }
+
+    /// PAUSEs in force at the end of which nothing can be released any more: all that they wait for is
+    /// paused by one of them. Nobody among them will ever go on.
+    fn find_cycle(&mut self) {
+        let last = |it: &CauseRecord| -> Vec<(Option<PortId>, Option<u32>)> {
+            let at_end = it.holders.iter().filter(|holder| holder.at > it.time);
+            at_end
+                .map(|it| (it.egress, it.paused_by.filter(|_| it.is_paused)))
+                .collect()
+        };
+        let mut waits: HashMap<u32, Vec<(PortId, u32)>> = HashMap::new();
+        for (number, cause) in self.causes.iter().enumerate() {
+            let behind: Option<Vec<(PortId, u32)>> = last(cause)
+                .into_iter()
+                .map(|(port, by)| port.zip(by))
+                .collect();
+            if let Some(behind) = behind.filter(|behind| !behind.is_empty()) {
+                waits.insert(number as u32, behind);
+            }
+        }
+        loop {
+            let before = waits.len();
+            let known: Vec<u32> = waits.keys().copied().collect();
+            let known: std::collections::HashSet<u32> = known.into_iter().collect();
+            waits.retain(|_, behind| behind.iter().all(|(_, by)| known.contains(by)));
+            if waits.len() == before {
+                break;
+            }
+        }
+        let mut numbers: Vec<u32> = waits.keys().copied().collect();
+        numbers.sort_unstable();
+        let place = |number: &u32| numbers.binary_search(number).ok().map(|at| at as u32);
+        let successors: Vec<Vec<u32>> = numbers
+            .iter()
+            .map(|number| {
+                waits[number]
+                    .iter()
+                    .filter_map(|(_, by)| place(by))
+                    .collect()
+            })
+            .collect();
+        let Some(cycle) = shortest_cycle(&successors) else {
+            return;
+        };
+        let next = cycle.iter().cycle().skip(1);
+        for (&at, &next) in cycle.iter().zip(next) {
+            let (at, next) = (numbers[at as usize], numbers[next as usize]);
+            let egress = waits[&at].iter().find(|(_, by)| *by == next);
+            let node = self.causes[at as usize].node;
+            self.cycle.extend(egress.map(|(port, _)| (node, *port)));
+        }
+        let Some(&(node, port)) = self.cycle.iter().min() else {
+            return;
+        };
+        for number in numbers {
+            self.causes[number as usize].root = Some(Root {
+                kind: RootKind::Cycle,
+                node,
+                port: Some(port),
+                share: 1.0,
+            });
+        }
+    }
+}
+
+/// The egress with the largest share, and what it mostly was.
+fn main(blamed: &[(Place, f64)]) -> Option<Root> {
+    let of = |place: &Place| -> f64 {
+        let same = blamed
+            .iter()
+            .filter(|it| (it.0.0, it.0.1) == (place.0, place.1));
+        same.map(|it| it.1).sum()
+    };
+    // The first of equal ones: they are sorted.
+    let mut best: Option<Root> = None;
+    for &(place @ (node, port, kind), _) in blamed {
+        let share = of(&place);
+        if best.is_none_or(|best| share > best.share) {
+            best = Some(Root {
+                kind,
+                node,
+                port,
+                share,
+            });
+        }
+    }
+    best
+}
+
+fn add(blamed: &mut Vec<(Place, f64)>, place: Place, share: f64) {
+    if share <= 0.0 {
+        return;
+    }
+    match blamed.iter_mut().find(|(known, _)| *known == place) {
+        Some((_, known)) => *known += share,
+        None => blamed.push((place, share)),
+    }
+}

@@ -1,0 +1,25 @@
+//! From PAUSEs, and what held the bytes at each, to where they began and whom they held up
+//! ([`crate::config::Probes::causes`]).
+//!
+//! At each transition to XOFF a switch has looked through what the ingress holds, and at the end of each pause
+//! transmitters have said which flows it held back ([`crate::causes`]). When the run is over, [`graph`] follows
+//! PAUSE to PAUSE to the root, and [`victims`] tells the flows that had no part in it.
+
+mod graph;
+mod victims;
+
+use crate::causes::{CauseRecord, VictimRecord, Wait};
+use crate::log::FlowEnd;
+use crate::plan::Plan;
+
+/// PAUSEs by time, each with its root, and their victims.
+pub fn told(
+    plan: &Plan<'_>,
+    causes: Vec<CauseRecord>,
+    waits: Vec<Wait>,
+    flows: &[FlowEnd],
+) -> (Vec<CauseRecord>, Vec<VictimRecord>) {
+    let graph = graph::Graph::new(plan, causes);
+    let victims = victims::of_waits(plan, &graph, waits, flows);
+    (graph.into_causes(), victims)
+}
