@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -88,7 +89,8 @@ class TableFiles(Mapping[str, pa.Table]):
         if batches:
             return pa.Table.from_batches(batches)
         with self._open(name) as file:
-            return file.schema_arrow.empty_table().select(columns)
+            wanted = pa.schema([file.schema_arrow.field(column) for column in columns])
+            return pa.Table.from_batches([], wanted)
 
     def batches_of_run(
         self, name: str, run: int, columns: Sequence[str]
@@ -99,15 +101,13 @@ class TableFiles(Mapping[str, pa.Table]):
         wanted = ["run", *columns]
         with self._open(name, schema.strings(name, columns)) as file:
             try:
-                # A plain number would have pyarrow import pandas, which takes longer than all else.
-                ours = pa.scalar(run, pa.uint32())
                 for group in range(file.num_row_groups):
                     runs = _runs(file, group)
                     if runs is not None and not runs[0] <= run <= runs[1]:
                         continue
                     for batch in file.iter_batches(BATCH, [group], wanted, use_threads=False):
                         if runs != (run, run):
-                            batch = batch.filter(pc.equal(batch.column("run"), ours))
+                            batch = _of_run(batch, run)
                         if batch.num_rows:
                             yield batch.select(list(columns))
             except (pa.ArrowException, OSError) as error:
@@ -125,6 +125,17 @@ class TableFiles(Mapping[str, pa.Table]):
             )
         except (pa.ArrowException, OSError) as error:
             raise _unreadable(file, error) from error
+
+
+def _of_run(batch: pa.RecordBatch, run: int) -> pa.RecordBatch:
+    """The rows of a run. They lie together; to compare by pyarrow would import pandas."""
+    runs = np.from_dlpack(batch.column("run"))
+    rows = np.flatnonzero(runs == run)
+    if not len(rows):
+        return batch.slice(0, 0)
+    if rows[-1] - rows[0] + 1 == len(rows):
+        return batch.slice(rows[0], len(rows))
+    return batch.filter(pc.equal(batch.column("run"), run))
 
 
 def _runs(file: pq.ParquetFile, group: int) -> tuple[int, int] | None:

@@ -58,7 +58,19 @@ def ends(link: str) -> tuple[str, str]:
 def column(table: pa.Table | pa.RecordBatch, name: str) -> np.ndarray:
     """A column as float64, missing values as NaN."""
     values = pc.cast(table.column(name), pa.float64(), safe=False)
-    return np.asarray(values.to_numpy(zero_copy_only=False))
+    chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+    return np.concatenate([np.empty(0), *(with_nan(chunk) for chunk in chunks)])
+
+
+def with_nan(values: pa.DoubleArray) -> np.ndarray:
+    """An array with NaN for what is missing; pyarrow would import pandas for that."""
+    validity, data = values.buffers()
+    part = slice(values.offset, values.offset + len(values))
+    found = np.frombuffer(data, np.float64)[part].copy()
+    if validity is not None:
+        bits = np.unpackbits(np.frombuffer(validity, np.uint8), bitorder="little")
+        found[bits[part] == 0] = np.nan
+    return found
 
 
 def flow_starts_ns(run: Run, traffic: str) -> np.ndarray:
