@@ -1,10 +1,14 @@
 //! What can be typed.
 
+mod explain;
+
 use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use unpause_protocols::units::{Rate, Time};
+
+pub use explain::Explain;
 
 use crate::values::{dask_address, duration, rate, share_above_zero};
 
@@ -62,6 +66,8 @@ pub enum Command {
     List(List),
     /// Show the summaries of several results side by side.
     Compare(Compare),
+    /// Say who was stopped by PAUSE, by whom, and where that began.
+    Explain(Explain),
     /// Write the tables of a result in another format.
     Export(Export),
     /// Make flows of a capture, or a scenario of another simulator's configuration.

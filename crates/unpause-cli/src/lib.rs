@@ -111,6 +111,7 @@ fn execute(command: &Command, package: &dyn Package) -> Result<u8, Errors> {
                 report::differences(package, &compare.directories);
             }
         })),
+        Command::Explain(explain) => Ok(report::explain(package, explain)),
         Command::Export(export) if export.pcapng => done(captures::export(export)),
         Command::Export(export) if export.perfetto => Ok(report::export_perfetto(package, export)),
         Command::Export(export) if report::is_sweep(&export.directory) => {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::args::{Export, Reproduce, Say, Sweep};
+use crate::args::{Explain, Export, Reproduce, Say, Sweep};
 use crate::interrupt::{self, CTRL_C};
 use crate::target;
 
@@ -93,6 +93,27 @@ pub fn differences(package: &dyn Package, directories: &[PathBuf]) {
         // Without the package the table has to do.
         let _ = package.main("unpause.compare", &arguments);
     }
+}
+
+/// Says why flows of a result were stopped. Returns the exit code.
+pub fn explain(package: &dyn Package, args: &Explain) -> u8 {
+    let mut arguments = vec![OsString::from(&args.directory)];
+    if let Some(at) = args.at {
+        arguments.extend(["--at".into(), format!("{}ns", at.as_ns_f64()).into()]);
+    }
+    for (option, value) in [
+        ("--port", &args.port),
+        ("--flow", &args.flow),
+        ("--scheme", &args.scheme),
+    ] {
+        if let Some(value) = value {
+            arguments.extend([option.into(), value.into()]);
+        }
+    }
+    if args.json {
+        arguments.push("--json".into());
+    }
+    needed("explanations", package.main("unpause.explain", &arguments))
 }
 
 /// Writes a result as a trace for Perfetto. Returns the exit code.

@@ -1,0 +1,35 @@
+//! Arguments of `unpause explain`.
+
+use std::path::PathBuf;
+
+use unpause_protocols::units::Time;
+
+use crate::values::duration;
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  unpause explain results/mine
+  unpause explain results/mine --at 3.2ms --port S0->H1
+  unpause explain results/mine --flow F0
+
+The scenario needs causes = true in its [probes] (docs/explain.md).")]
+pub struct Explain {
+    /// Result directory.
+    pub directory: PathBuf,
+    /// Only PAUSEs that were in force then, such as 3.2ms.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub at: Option<Time>,
+    /// Why this egress port was stopped.
+    #[arg(long, value_name = "NODE->PEER", conflicts_with = "flow")]
+    pub port: Option<String>,
+    /// What these flows waited for and filled: a flow's number, or a traffic entry.
+    #[arg(long, value_name = "FLOW")]
+    pub flow: Option<String>,
+    /// Only this scheme.
+    #[arg(long, value_name = "NAME")]
+    pub scheme: Option<String>,
+    /// Everything that is known, as JSON.
+    #[arg(long, conflicts_with_all = ["port", "flow"])]
+    pub json: bool,
+}

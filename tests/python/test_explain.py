@@ -1,0 +1,205 @@
+"""Who was stopped, by whom, and where that began."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import unpause
+from planted import PLANTS, ask, plant
+from unpause import causes, explain
+from unpause.causes import Egress
+from unpause.result import Result
+
+#: PCN's F2, smaller: F0 shares the trunk S0->S1 with F1, which goes where ten hosts send a burst.
+SHARED = """
+title = "A victim behind a burst"
+seed = 1
+duration = "3ms"
+[topology]
+builder = "explicit"
+hosts = ["H0", "H1", "R0", "R1", "B0..B9"]
+switches = ["S0", "S1"]
+rate = "40Gbps"
+delay = "1us"
+[[topology.link]]
+a = "S0"
+b = "S1"
+"""
+_HOMES = {"H0": "S0", "H1": "S0"} | dict.fromkeys(["R0", "R1", *(f"B{n}" for n in range(10))], "S1")
+SHARED += "".join(
+    f'[[topology.link]]\na = "{host}"\nb = "{switch}"\n' for host, switch in _HOMES.items()
+)
+SHARED += """
+[pfc]
+xoff = "128KB"
+[[scheme]]
+name = "PFC"
+[[scheme]]
+name = "PFC+PCN"
+congestion_control = "pcn"
+[[traffic]]
+name = "F0"
+kind = "flow"
+from = "H0"
+to = "R0"
+rate_limit = "18Gbps"
+[[traffic]]
+name = "F1"
+kind = "flow"
+from = "H1"
+to = "R1"
+rate_limit = "18Gbps"
+[[traffic]]
+name = "burst"
+kind = "burst"
+from = "B0..B9"
+to = "R1"
+size = "500KB"
+start = "200us"
+[probes]
+causes = true
+"""
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    at = tmp_path_factory.mktemp("explained") / "shared"
+    unpause.run(SHARED, progress=False).write(at)
+    return at
+
+
+@pytest.fixture(scope="module")
+def result(directory: Path) -> Result:
+    return unpause.load(directory)
+
+
+def _said(directory: Path, *options: str) -> str:
+    command = [sys.executable, "-m", "unpause.explain", str(directory), "--width", "80", *options]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_planted_cause_is_found(seed: int) -> None:
+    planted = plant(seed)
+    answer = ask(planted)
+    assert not answer.misled
+    assert answer.named
+
+
+def test_all_kinds_are_planted() -> None:
+    assert {plant(seed).plant for seed in range(40)} == set(PLANTS)
+
+
+def test_the_tree_is_that_of_the_tables(result: Result) -> None:
+    [run] = result.runs_of("PFC")
+    [tree] = causes.of_run(run)
+    assert (tree.kind, tree.root, tree.is_certain) == ("incast", Egress("S1", "R1"), True)
+    ports = run.table("ports").to_pylist()
+    assert tree.pauses == sum(row["pause_events"] for row in ports)
+    stops = {(stop.pauser, stop.stopped): stop for stop in causes.every_stop(tree.stops)}
+    for row in ports:
+        if row["pause_events"]:
+            assert stops[row["node"], row["peer"]].pauses == row["pause_events"]
+    assert stops["S1", "S0"].below
+    assert {it.stopped for it in stops["S1", "S0"].below} == {
+        "H0",
+        "H1",
+    }
+    stopped = {(row["peer"], row["node"]): row["paused_ns"] for row in ports if row["paused_ns"]}
+    for link, time in stopped.items():
+        # XOFF and XON travel alike, but for a frame that a port is sending.
+        assert stops[link].time_ns == pytest.approx(time, rel=0.05, abs=2_000)
+    shares = {it.traffic: it.share for it in tree.culprits}
+    assert set(shares) == {"burst", "F1"}
+    assert sum(shares.values()) == pytest.approx(1)
+    [victim] = tree.victims
+    assert (victim.traffic, victim.src, victim.dst) == ("F0", "H0", "R0")
+    waits = run.table("victims").to_pylist()
+    assert victim.waited_ns == waits[0]["waited_ns"] > 0
+
+
+def test_only_what_was_in_force_is_told_of(result: Result) -> None:
+    [run] = result.runs_of("PFC")
+    rows = run.table("causes").to_pylist()
+    at = rows[len(rows) // 2]["time_ns"]
+    in_force = {row["cause_id"] for row in rows if row["time_ns"] <= at < row["until_ns"]}
+    assert sum(tree.pauses for tree in causes.of_run(run, at)) == len(in_force) > 0
+    assert causes.of_run(run, 1.0) == []
+
+
+def test_everything_fits_eighty_columns(directory: Path) -> None:
+    for options in ([], ["--at", "0.5ms"], ["--port", "H0->S0"], ["--flow", "F0"]):
+        said = _said(directory, *options)
+        assert max(map(len, said.splitlines())) <= 80, said
+
+
+def test_the_words(directory: Path) -> None:
+    said = _said(directory)
+    assert "1. Incast at S1->R1, 40 Gb/s" in said
+    assert "S1 stopped S0" in said
+    assert "│  └─ S0 stopped H" in said
+    assert "1 victim: F0 (H0 -> R0) waited" in said
+    assert "Under each scheme" in said
+    port = _said(directory, "--scheme", "PFC", "--port", "H0->S0")
+    assert "S0 stopped H0 because S1" in " ".join(port.split())
+    flow = " ".join(_said(directory, "--scheme", "PFC", "--flow", "F0").split())
+    assert "not on the way: Incast at S1->R1" in flow
+
+
+def test_json_has_all(directory: Path) -> None:
+    told = json.loads(_said(directory, "--json"))
+    assert [run["scheme"] for run in told["runs"]] == ["PFC", "PFC+PCN"]
+    tree = told["runs"][0]["trees"][0]
+    assert tree["root"] == "S1->R1"
+    assert tree["certain"] is True
+    assert tree["advice"]
+
+
+def test_a_result_that_does_not_say_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    quiet = tmp_path / "quiet"
+    unpause.run(SHARED.replace("causes = true", ""), duration="50us", progress=False).write(quiet)
+    assert explain.main([str(quiet)]) == 1
+    assert "add `causes = true` to [probes]" in capsys.readouterr().err
+    older = tmp_path / "older"
+    shutil.copytree(quiet, older)
+    manifest = json.loads((older / "manifest.json").read_text())
+    for name in ("causes", "victims"):
+        (older / f"{name}.parquet").unlink()
+        del manifest["files"][f"{name}.parquet"]
+    (older / "manifest.json").write_text(json.dumps(manifest))
+    assert unpause.load(older).flows.num_rows > 0
+    assert explain.main([str(older)]) == 1
+    assert "did not record causes" in capsys.readouterr().err
+
+
+def test_bad_questions(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for options, answer in (
+        (["--flow", "F9"], "no flow 'F9'; entries are"),
+        (["--port", "H0->S9"], "H0->S9 sent nothing; H0 sends by H0->S0"),
+        (["--scheme", "PFQ"], "no scheme 'PFQ'; there are PFC, PFC+PCN"),
+    ):
+        assert explain.main([str(directory), *options]) == 1
+        assert answer in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        explain.main([str(directory), "--at", "soon"])
+    assert "not a time such as 3.2ms" in capsys.readouterr().err
+
+
+def test_a_stopped_run_is_explained_as_far_as_it_came(
+    directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "stopped" / ".unpause" / "runs" / "0123"
+    kept.mkdir(parents=True)
+    for file in directory.glob("*.parquet"):
+        shutil.copy(file, kept)
+    (kept / "run.json").write_text("{}")
+    assert explain.main([str(tmp_path / "stopped"), "--scheme", "PFC"]) == 0
+    said = capsys.readouterr()
+    assert "stopped before its end" in said.err
+    assert "Incast at S1->R1" in said.out
