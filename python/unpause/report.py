@@ -1,10 +1,11 @@
 """The report of a result directory: sentences, figures, claims and tables in one offline file.
 
 ``python -m unpause.report DIR`` draws the figures, judges the claims, writes ``report.html``,
-``figures/*.svg``, ``claims.json`` and ``claims.parquet`` into DIR, and ``report.json`` with their
-names, and prints what each scheme came to; with ``--claims`` it prints the claims. The first figure
-and those that the scenario names are written as PNG, too; with ``--png`` all are. Of the directory
-of a sweep it writes ``report.html``, ``figures/sweep.*`` and ``sweep.csv``.
+``explore.html``, ``figures/*.svg``, ``claims.json`` and ``claims.parquet`` into DIR, and
+``report.json`` with their names, and prints what each scheme came to; with ``--claims`` it prints
+the claims. The first figure and those that the scenario names are written as PNG, too; with
+``--png`` all are. Of the directory of a sweep it writes ``report.html``, ``figures/sweep.*`` and
+``sweep.csv``.
 """
 
 from __future__ import annotations
@@ -26,7 +27,17 @@ import pyarrow as pa
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import unpause
-from unpause import figures, grouped, notices, schema, sentences, sweep_csv, textual, verdicts
+from unpause import (
+    explore,
+    figures,
+    grouped,
+    notices,
+    schema,
+    sentences,
+    sweep_csv,
+    textual,
+    verdicts,
+)
 from unpause.claims import Claim, ClaimsError, Verdict
 from unpause.figures.style import style
 from unpause.figures.sweep import draw_runs
@@ -97,6 +108,11 @@ def build(directory: str | Path, *, png: bool = False) -> Report:
     own = wanted.get("figures", [])
     names = [*dict.fromkeys([*own, *figures.GENERIC])]
     pictures = _draw(result, names, report, names if png else own)
+    try:
+        _write(path / "explore.html", explore.page(result))
+        report.files.append("explore.html")
+    except ResultError as error:
+        report.problems.append(f"No page to move about in: {error}.")
     runs = grouped.Runs.of_result(result)
     html = (
         _environment()
