@@ -73,6 +73,8 @@ def page(result: Result) -> str:
         runs = runs[:MOST_SCHEMES]
     if len(result.runs_of(runs[0].scheme)) > 1:
         left_out.append("All runs of a scheme but its first.")
+    if result.scenario.get("probes", {}).get("pauses") is False:
+        left_out.append("PAUSE over time: [probes] has pauses = false.")
     fabric = _fabric(runs[0])
     if len(fabric["nodes"]) > _MOST_NODES:
         raise ResultError(f"{len(fabric['nodes'])} nodes are more than a page shows: {_MOST_NODES}")
