@@ -17,8 +17,8 @@ use crate::plan::Plan;
 pub enum Counted<'a> {
     /// What is in egress queues, and a packet that is about to join that of the port.
     Queues(Option<(&'a Packet, PortId)>),
-    /// What it has in the queue of this port.
-    Queue(PortId),
+    /// What it has in the queue of this port, which a packet that came in by another is about to join.
+    Queue(PortId, Option<(&'a Packet, PortId)>),
     /// What is on its way to egress queues, and a packet that is going to that of the port.
     Before(Option<(&'a Packet, PortId)>),
 }
@@ -39,7 +39,13 @@ impl<M: Model> Chassis<M> {
         let Some(mut causes) = self.causes.take_if(|causes| !causes.is_open(index)) else {
             return;
         };
-        let holders = self.holders(&mut causes, now, (from, class), counted, plan);
+        let mut holders = self.holders(&mut causes, now, (from, class), counted, plan);
+        if holders.is_empty() {
+            holders.push(Holder {
+                flows: Held::default().into_shares(),
+                ..blank(now)
+            });
+        }
         let cause = CauseRecord {
             node: self.id,
             port: from,
@@ -238,16 +244,21 @@ impl<M: Model> Chassis<M> {
             held.add(packet.flow, u64::from(packet.bytes), 0);
         }
         let (in_queue, joining) = match counted {
-            Counted::Queues(joining) => (true, joining.filter(|(_, port)| *port == to)),
-            Counted::Queue(port) => (port == to, None),
+            Counted::Queues(joining) => {
+                let joining = joining.filter(|(_, port)| *port == to);
+                (true, joining.map(|(packet, _)| (packet, from)))
+            }
+            Counted::Queue(port, joining) => (port == to, joining.filter(|_| port == to)),
             Counted::Before(_) => (false, None),
         };
         if held.bytes() == 0 && (!in_queue || queue.packets.is_empty() && joining.is_none()) {
             return None;
         }
-        let parts = self.parts(causes, now, index, joining.map(|it| (it.0, from)));
+        let parts = self.parts(causes, now, index, joining);
         let own = |part: &&Part| in_queue && part.ingress == from;
-        if held.bytes() == 0 && !parts.iter().any(|part| own(&part)) {
+        // A queue that has set a mark is told of even if the input has nothing in it any more.
+        let is_told = matches!(counted, Counted::Queue(..)) || held.bytes() > 0;
+        if !is_told && !parts.iter().any(|part| own(&part)) {
             return None;
         }
         for part in parts {

@@ -184,7 +184,7 @@ impl Held {
         self.flows.iter().map(|flow| flow.queue_bytes).sum()
     }
 
-    /// The largest flows, and the others together.
+    /// The largest flows, and the others together; the others alone, who have nothing, if there is none.
     pub fn into_shares(mut self) -> Vec<FlowShare> {
         let flows = &mut self.flows;
         let most_in_queue = |it: &FlowShare| (std::cmp::Reverse(it.queue_bytes), it.flow);
@@ -193,7 +193,7 @@ impl Held {
         let first = LARGEST.min(flows.len());
         flows[first..].sort_unstable_by_key(most_in_queue);
         let rest = flows.split_off((2 * LARGEST).min(flows.len()));
-        if !rest.is_empty() {
+        if !rest.is_empty() || flows.is_empty() {
             flows.push(FlowShare {
                 flow: None,
                 flows: rest.len() as u32,

@@ -96,6 +96,7 @@ fn head_of_line(full_queue: FullQueue) -> Results {
     let mut config = config(star(&[gbps(1); 8], Time::from_ns(500)), flows, ms(100));
     config.switch.lossless = 1 << LOSSLESS | 1 << URGENT;
     config.probes.ports = vec![(0, 7)];
+    config.probes.causes = true;
     // ACKs of port 8 come in by port 8: they must not fill its FIFO when everything stands still.
     config.host.ack_every = 20;
     run(&pipelined(
@@ -105,6 +106,17 @@ fn head_of_line(full_queue: FullQueue) -> Results {
             ..PipelineConfig::default()
         },
     ))
+}
+
+/// Every PAUSE has its cause, and the root of each is the queue that five ports fill.
+fn assert_all_began_at_port_8(results: &Results) {
+    let events: u64 = results.ports.iter().map(|port| port.pause_events).sum();
+    assert_eq!(results.causes.len() as u64, events);
+    let roots = results.causes.iter().filter_map(|cause| cause.root);
+    let elsewhere = roots.filter(|root| root.port != Some(7)).count();
+    // Before that queue is full for the first time, the processor is what inputs wait for.
+    assert!(elsewhere * 100 <= results.causes.len(), "{elsewhere}");
+    assert!(results.causes.iter().all(|cause| !cause.holders.is_empty()));
 }
 
 /// Throughput of the pair that shares no port and no priority with the others.
@@ -124,6 +136,9 @@ fn wstop_stops_packets_of_other_ports_and_priorities() {
     assert_eq!(port(&results, 0, 6, URGENT).stalls, 0);
     // Port 6 is paused for what others do.
     assert!(port(&results, 0, 5, URGENT).pause_events > 0);
+    assert_all_began_at_port_8(&results);
+    let victims = results.victims.iter().map(|victim| victim.flow);
+    assert_eq!(victims.collect::<Vec<_>>(), [5]);
 }
 
 #[test]
@@ -146,6 +161,7 @@ fn capfc_pauses_the_inputs_that_fill_the_queue_and_no_other() {
             assert!(port(&results, 0, input, LOSSLESS).pause_events > 0);
         }
         assert_eq!(port(&results, 0, 5, URGENT).pause_events, 0);
+        assert_all_began_at_port_8(&results);
         assert_within("bystander", bystander(&results), 1.0, 0.001);
         let at_8: f64 = (0..5)
             .map(|flow| frame_gbps(&results, flow, ms(50), ms(100)))

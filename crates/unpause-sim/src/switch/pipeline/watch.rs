@@ -71,14 +71,9 @@ impl Chassis<Pipeline> {
                 Change::Enqueue => ingress.source.on_mark(now, ingress.pause, frames),
                 Change::Dequeue => ingress.source.on_clear(now, ingress.pause, frames),
             };
-            self.decided(
-                now,
-                input,
-                way.class,
-                action,
-                Counted::Queue(way.to),
-                window,
-            );
+            let joining = (change == Change::Enqueue).then_some((packet, way.from));
+            let counted = Counted::Queue(way.to, joining);
+            self.decided(now, input, way.class, action, counted, window);
         }
         self.model.touched = touched;
     }
