@@ -123,8 +123,8 @@ class Scenario:
         if scheme["congestion_control"] != "pcn" or len(file["scheme"]) != 1 or beside:
             raise SystemExit(f"error: {path}: one scheme of PCN, without a sweep, is expected")
         frame = size(host["payload"]) + size(host["header"])
-        if (frame, host["framing"]) != (FRAME_BYTES, "20B"):
-            raise SystemExit(f"error: {path}: payload 1000B, header 62B, framing 20B are expected")
+        if (frame, host["preamble_and_gap"]) != (FRAME_BYTES, "20B"):
+            raise SystemExit(f"error: {path}: payload 1000B, header 62B, preamble_and_gap 20B are expected")
         xoff = size(file["pfc"]["xoff"])
         flows = [
             Flow(

@@ -54,7 +54,7 @@ def test_signals_end_the_report_with_a_line(number: signal.Signals, tmp_path: Pa
     (tmp_path / "small.toml").write_text(SMALL, "utf-8")
     before = (
         "import os, signal, time; import unpause.report as report\n"
-        f"report.build = lambda _: (os.kill(os.getpid(), {int(number)}), time.sleep(60))"
+        f"report.build = lambda *_, **__: (os.kill(os.getpid(), {int(number)}), time.sleep(60))"
     )
     code, _, err = finish(start(["run", "small.toml"], tmp_path, before))
     assert code == 128 + number

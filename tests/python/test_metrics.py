@@ -275,6 +275,7 @@ def test_queue_drains_when_it_stays_low(builder: Builder) -> None:
     assert metrics.queue_drained_ms(run, "S0->S1", 10_480, hold_ms=3) == math.inf
     assert metrics.queue_drained_ms(run, "S0->S1", 1e6) == 0
     assert metrics.largest_queue_kb(run, "S0->S1", (1.5, 5.0)) == 500
+    assert metrics.smallest_queue_kb(run, "S0->S1", (1.5, 5.0)) == 5
     assert metrics.mean_queue_kb(run, "S0->S1", (1.0, 2.0)) == pytest.approx((900 + 500 + 5) / 3)
     with pytest.raises(Unavailable, match="not sampled"):
         metrics.mean_queue_kb(run, "S0->S1", (50.0, 60.0))
