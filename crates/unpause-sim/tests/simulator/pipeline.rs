@@ -9,7 +9,7 @@ use unpause_sim::config::{
     AdaptiveBalancing, Config, DeadlockProbe, FullQueue, Memory, PipelineConfig, SwitchModel,
 };
 use unpause_sim::dependency::buffer_dependency_cycle;
-use unpause_sim::results::{FlowRecord, PortRecord, Results};
+use unpause_sim::results::{FlowRecord, PortRecord, Results, Root, RootKind};
 use unpause_sim::traffic::FlowSpec;
 
 use crate::common::*;
@@ -108,14 +108,14 @@ fn head_of_line(full_queue: FullQueue) -> Results {
     ))
 }
 
-/// Every PAUSE has its cause, and the root of each is the queue that five ports fill.
+/// Every PAUSE has its cause, and the root is the queue that five ports fill; between two stops of the
+/// processor, when it only has not served an input yet, the switch itself.
 fn assert_all_began_at_port_8(results: &Results) {
     let events: u64 = results.ports.iter().map(|port| port.pause_events).sum();
     assert_eq!(results.causes.len() as u64, events);
     let roots = results.causes.iter().filter_map(|cause| cause.root);
-    let elsewhere = roots.filter(|root| root.port != Some(7)).count();
-    // Before that queue is full for the first time, the processor is what inputs wait for.
-    assert!(elsewhere * 100 <= results.causes.len(), "{elsewhere}");
+    let elsewhere = |root: &Root| root.port != Some(7) && root.kind != RootKind::Switch;
+    assert_eq!(roots.filter(elsewhere).count(), 0);
     assert!(results.causes.iter().all(|cause| !cause.holders.is_empty()));
 }
 
@@ -137,8 +137,7 @@ fn wstop_stops_packets_of_other_ports_and_priorities() {
     // Port 6 is paused for what others do.
     assert!(port(&results, 0, 5, URGENT).pause_events > 0);
     assert_all_began_at_port_8(&results);
-    let victims = results.victims.iter().map(|victim| victim.flow);
-    assert_eq!(victims.collect::<Vec<_>>(), [5]);
+    assert!(results.victims.iter().all(|victim| victim.flow == 5));
 }
 
 #[test]
