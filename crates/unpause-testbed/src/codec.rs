@@ -274,13 +274,12 @@ impl<'c> Codec<'c> {
                 (kind, seq, trailer.aux, self.config.host.ack_bytes)
             }
             RoceBody::Cnp(reserved) => {
-                let kind = match (bth.becn, ip.ecn) {
-                    (true, Ecn::NotEct) => Kind::Cnp,
-                    (true, Ecn::Ce) => Kind::PcnDecrease,
-                    (false, Ecn::NotEct) => Kind::PcnIncrease,
-                    _ => return Err(Refusal::Unexpected("BECN and ECN of a CNP")),
-                };
-                (kind, number, reserved.rec_rate(), kind.control_bytes())
+                let kind = notification(ip, bth, number)?;
+                let rate = reserved.rec_rate();
+                if kind == Kind::Cnp && rate != 0 {
+                    return Err(Refusal::Unexpected("rate in a CNP"));
+                }
+                (kind, number, rate, kind.control_bytes())
             }
         };
         let ends = match kind {
@@ -292,7 +291,11 @@ impl<'c> Codec<'c> {
             Kind::PcnDecrease => 0,
             _ => ecn(ip)?,
         };
-        let flags = flags | if bth.ack_request { ACK_REQUEST } else { 0 };
+        let flags = match (bth.ack_request, kind) {
+            (false, _) => flags,
+            (true, Kind::Data) => flags | ACK_REQUEST,
+            (true, _) => return Err(Refusal::Unexpected("ACK request without data")),
+        };
         addressed(ethernet, ip, ends, trailer.flow)?;
         let packet = packet(kind, priority(ip)?, flags, bytes, trailer);
         Ok(Packet {
@@ -369,6 +372,19 @@ impl<'c> Codec<'c> {
 /// Nodes are numbered from 1 in addresses.
 fn number(node: NodeId) -> u32 {
     node + 1
+}
+
+/// Which of the CNPs it is; they have no number.
+fn notification(ip: &Ipv4, bth: &Bth, number: u32) -> Result<Kind, Refusal> {
+    if number != 0 {
+        return Err(Refusal::Unexpected("number of a CNP"));
+    }
+    match (bth.becn, ip.ecn) {
+        (true, Ecn::NotEct) => Ok(Kind::Cnp),
+        (true, Ecn::Ce) => Ok(Kind::PcnDecrease),
+        (false, Ecn::NotEct) => Ok(Kind::PcnIncrease),
+        _ => Err(Refusal::Unexpected("BECN and ECN of a CNP")),
+    }
 }
 
 /// Bits of a packet that no header says.

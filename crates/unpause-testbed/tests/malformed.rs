@@ -416,3 +416,47 @@ mod any {
         assert_eq!(shown, "flow 7 is not there");
     }
 }
+
+/// The frame becomes a CNP to the sender of its flow, with this base transport header.
+fn as_cnp(frame: &mut Vec<u8>, change: fn(Bth) -> Bth) {
+    let trailer = frame.split_off(frame.len() - Trailer::LENGTH);
+    let (mut cnp, _) = Frame::parse(frame).expect("it was sound");
+    let (stations, mut length) = (cnp.ethernet, frame.len());
+    let mut out = vec![0; frame.len() + 200];
+    if let Body::Roce { ip, bth, body, .. } = &mut cnp.body {
+        if let RoceBody::Data { .. } = body {
+            (ip.source, ip.destination) = (ip.destination, ip.source);
+            cnp.ethernet.source = stations.destination;
+            cnp.ethernet.destination = stations.source;
+        }
+        ip.ecn = Ecn::NotEct;
+        *bth = change(Bth {
+            becn: true,
+            ..Bth::to(bth.destination_qp, 0)
+        });
+        *body = RoceBody::Cnp(CnpPayload::default());
+        length = cnp.build(&mut out).expect("there is room");
+        *frame = out[..length].to_vec();
+    }
+    frame.truncate(length);
+    frame.extend(trailer);
+    seal(frame);
+}
+
+#[test]
+fn a_cnp_with_a_number_or_an_ack_request_is_not_obeyed() {
+    let kinds = [
+        "unexpected number of a CNP",
+        "unexpected ACK request without data",
+        "out of order",
+    ];
+    let numbered: Change = |frame| as_cnp(frame, |bth| Bth { psn: 5, ..bth });
+    assert_refused("a CNP with a number", numbered, &kinds);
+    let asking: Change = |frame| {
+        as_cnp(frame, |bth| Bth {
+            ack_request: true,
+            ..bth
+        });
+    };
+    assert_refused("a CNP with an ACK request", asking, &kinds);
+}
