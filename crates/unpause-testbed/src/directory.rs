@@ -22,6 +22,8 @@ pub struct Flow {
 /// The flows of a run, read from its traffic as far as time has come.
 pub struct Directory<'c> {
     traffic: Peekable<Traffic<'c>>,
+    /// End of the run. Traffic may go on for ever, and a frame may say that it comes much later.
+    stop: Time,
     flows: Vec<Flow>,
 }
 
@@ -35,12 +37,14 @@ impl<'c> Directory<'c> {
         let traffic = Traffic::new(&config.traffic, &config.fabric, config.seed)?;
         Ok(Self {
             traffic: traffic.peekable(),
+            stop: config.stop,
             flows: Vec::new(),
         })
     }
 
     /// Flow `id`, if it has started by `now`. Flows are numbered in the order of their starts.
     pub fn get(&mut self, id: u32, now: Time) -> Option<Flow> {
+        let now = now.min(self.stop);
         while self.flows.len() <= id as usize {
             let next = self.traffic.next_if(|flow| flow.start <= now)?;
             self.flows.push(Flow {
