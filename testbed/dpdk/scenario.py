@@ -124,7 +124,9 @@ class Scenario:
             raise SystemExit(f"error: {path}: one scheme of PCN, without a sweep, is expected")
         frame = size(host["payload"]) + size(host["header"])
         if (frame, host["preamble_and_gap"]) != (FRAME_BYTES, "20B"):
-            raise SystemExit(f"error: {path}: payload 1000B, header 62B, preamble_and_gap 20B are expected")
+            raise SystemExit(
+                f"error: {path}: payload 1000B, header 62B, preamble_and_gap 20B are expected"
+            )
         xoff = size(file["pfc"]["xoff"])
         flows = [
             Flow(

@@ -52,6 +52,24 @@ def test_capfc_sweep_has_a_point_for_each_value(tmp_path: Path) -> None:
         figures.draw(techniques().result(), "capfc-sweep")
 
 
+@pytest.mark.parametrize(("name", "column"), [("capfc-cut", "cut"), ("capfc-xoff", "xoff_kb")])
+def test_capfc_thresholds_have_a_panel_for_each_metric(
+    name: str, column: str, tmp_path: Path
+) -> None:
+    made = Builder()
+    for value in (200, 500):
+        for seed in (1, 2):
+            run = made.run("CaPFC", seed=seed, **{column: value})
+            for flow in ("query", "short", "long"):
+                made.flow(run, flow, start_ns=600 * MS, fct_ns=value * MS / 10, size_bytes=2000)
+            totals = {"dropped_packets": value, "pause_events": 2 * value}
+            made.add("ports", run=run, scheme="CaPFC", node="S", peer="P1", **totals)
+    figure = drawn(made, name, tmp_path)
+    shown = [ax for ax in figure.axes if ax.get_visible()]
+    assert len(shown) == 4
+    assert list(shown[0].lines[0].get_ydata()) == pytest.approx([20, 50])
+
+
 def test_capfc_hol_shows_what_the_bystander_gets(tmp_path: Path) -> None:
     made = Builder()
     time = np.arange(0, 20.0, 0.1)
@@ -251,6 +269,16 @@ def ecn_sharp_s5() -> Builder:
     return builder
 
 
+def ecn_sharp_f4() -> Builder:
+    builder = Builder()
+    time = np.arange(0, 20.0, 0.02)
+    for scheme in ("K too low", "K too high"):
+        run = builder.run(scheme)
+        builder.port_samples(run, "S0->H1", time, 1e5 * (1 + np.sin(time)), tx_gbps=9.0)
+        builder.flow_rates(run, "flow", time[1:], 9.0 * np.ones(len(time) - 1), flow_id=0)
+    return builder
+
+
 RED = ["RED-Tail", "ECN#"]
 SPREADS = [f"{name} {k}x" for k in (3, 5) for name in ("RED-AVG", "RED-Tail", "ECN#")]
 
@@ -267,6 +295,7 @@ SPREADS = [f"{name} {k}x" for k in (3, 5) for name in ("RED-AVG", "RED-Tail", "E
         ("ecn-sharp-s4", lambda: ecn_sharp(RED, "queries", (50, 100))),
         ("ecn-sharp-s5", ecn_sharp_s5),
         ("ecn-sharp-s6", lambda: ecn_sharp(["TCN", "ECN#"])),
+        ("ecn-sharp-f4", ecn_sharp_f4),
     ],
 )
 def test_figures_of_ecn_sharp_are_drawn(

@@ -66,9 +66,10 @@ def test_notifications_and_pauses_count_in_the_window() -> None:
         metrics.notification_ratio(runs[:1], "f1", "f2", WINDOW)
 
 
-def test_figures_2_and_3_have_a_line_for_each_flow(tmp_path: Path) -> None:
-    figure = figures.draw(two_schemes().result(), "qcn-f3")
-    figures.save(figure, tmp_path, "qcn-f3")
+@pytest.mark.parametrize("name", ["qcn-f3", "qcn-f2-100g", "qcn-f3-100g"])
+def test_figures_2_and_3_have_a_line_for_each_flow(name: str, tmp_path: Path) -> None:
+    figure = figures.draw(two_schemes().result(), name)
+    figures.save(figure, tmp_path, name)
     shown = [ax for ax in figure.axes if ax.get_visible()]
     assert [ax.get_title(loc="left") for ax in shown] == ["at outputs", "at inputs"]
     assert [len(ax.lines) for ax in shown] == [2, 2]
