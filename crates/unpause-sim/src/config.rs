@@ -62,6 +62,8 @@ pub struct HostConfig {
     pub ack_priority: AckPriority,
     /// PAUSE at a host stops RoCE's ACKs and NAKs, too, if their priority is paused.
     pub pause_acks: bool,
+    /// Data packets of RoCE are padded to so much.
+    pub min_frame_bytes: u32,
     /// Size of RoCE's ACKs and NAKs, bytes without framing.
     pub ack_bytes: u16,
     /// From which packet on a change of its rate counts for a RoCE flow.
@@ -192,6 +194,7 @@ impl Default for HostConfig {
             control_priority: 7,
             ack_priority: AckPriority::Control,
             pause_acks: true,
+            min_frame_bytes: MIN_FRAME_BYTES,
             ack_bytes: Kind::Ack.control_bytes(),
             rate_change: RateChange::AtOnce,
             nic: NicModel::Own,

@@ -262,7 +262,8 @@ impl<'c> Codec<'c> {
                 if opcode != sent {
                     return Err(Refusal::Unexpected("opcode"));
                 }
-                let bytes = frame_bytes(payload.len(), self.config.host.header_bytes)?;
+                let host = &self.config.host;
+                let bytes = frame_bytes(payload.len(), host.header_bytes, host.min_frame_bytes)?;
                 (Kind::Data, number, trailer.aux, bytes)
             }
             RoceBody::Ack(aeth) => {
@@ -347,7 +348,7 @@ impl<'c> Codec<'c> {
             Kind::TcpAck => flag(Flags::ECE, ECE),
             _ => 0,
         };
-        let bytes = frame_bytes(payload, header)?;
+        let bytes = frame_bytes(payload, header, MIN_FRAME_BYTES)?;
         Ok(Packet {
             seq,
             src: ends.0,
@@ -417,8 +418,8 @@ fn not_of_flow(trailer: &Trailer, what: &'static str) -> Refusal {
 }
 
 /// Bytes of a packet with so much payload, as the scenario counts them.
-fn frame_bytes(payload: usize, header: u32) -> Result<u16, Refusal> {
-    let bytes = (payload as u32 + header).max(MIN_FRAME_BYTES);
+fn frame_bytes(payload: usize, header: u32, least: u32) -> Result<u16, Refusal> {
+    let bytes = (payload as u32 + header).max(least);
     u16::try_from(bytes).map_err(|_| Refusal::Unexpected("length"))
 }
 

@@ -34,6 +34,8 @@ keys! {
             from "PCN's evaluation, as read" => config.header_bytes;
         preamble_and_gap: Size "preamble and gap, bytes on the wire beyond the frame: `\"20B\"` on real Ethernet"
             from "ns-3, which counts none" => framing_bytes;
+        min_frame: Size "RoCE's data packets are padded to so much: `\"0B\"` in HPCC's simulator, which pads ACKs only"
+            from "IEEE 802.3" => config.min_frame_bytes;
         ack_every: u32 "an ACK for every so many data packets, and for the last of a flow or of a window"
             from "PCN's evaluation, as read" => config.ack_every;
         retransmit_timeout: Duration

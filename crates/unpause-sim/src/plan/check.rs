@@ -4,7 +4,9 @@ use unpause_protocols::flow_control::pfc::PauseTime;
 use unpause_protocols::units::{Rate, Time};
 
 use super::model;
-use crate::config::{Config, DelayedAck, PfcConfig, PfcThreshold, Probes, TcpConfig};
+use crate::config::{
+    Config, DelayedAck, MIN_FRAME_BYTES, PfcConfig, PfcThreshold, Probes, TcpConfig,
+};
 use crate::fabric::{Link, NodeKind, PRIORITIES};
 use crate::invalid::{Invalid, Subject, bytes};
 use crate::traffic::{ExtraDelay, TrafficSpec, Transport};
@@ -300,6 +302,10 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
             "at least 1 B, to take time on a wire",
         ),
     ])?;
+    if host.min_frame_bytes > MIN_FRAME_BYTES {
+        let invalid = Invalid::new("host.min_frame_bytes", "`min_frame` is above Ethernet's");
+        return Err(invalid.label("64 B at most"));
+    }
     check_times(&[("host.retransmit_timeout", host.retransmit_timeout)])?;
     if config.fabric.framing_bytes > MOST_FRAMING {
         let invalid = Invalid::new("fabric.framing_bytes", "`framing` is more than 1MiB");

@@ -163,7 +163,8 @@ impl<'a> Plan<'a> {
     /// Frame size of a data packet with `payload` bytes.
     #[inline]
     pub fn frame_bytes(&self, payload: u32) -> u32 {
-        (payload + self.config.host.header_bytes).max(MIN_FRAME_BYTES)
+        let host = &self.config.host;
+        (payload + host.header_bytes).max(host.min_frame_bytes)
     }
 
     /// What a switch adds to the time of a packet that is alone in it.
@@ -185,7 +186,8 @@ impl<'a> Plan<'a> {
             SwitchModel::InputQueued(config) => {
                 let links = self.ports.transmitters.iter();
                 let fastest = links.map(|it| it.ps_per_byte).min().unwrap_or_default();
-                let cells = MIN_FRAME_BYTES.div_ceil(config.cell_bytes);
+                let smallest = MIN_FRAME_BYTES.min(self.frame_bytes(1));
+                let cells = smallest.div_ceil(config.cell_bytes);
                 config.slot(fastest) * u64::from(cells)
             }
         }

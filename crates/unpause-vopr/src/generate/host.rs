@@ -17,6 +17,9 @@ pub fn host(document: &mut Table, dice: &mut Dice) {
     if dice.percent(20) {
         put(host, "header", size(dice.between(1, 100)));
     }
+    if dice.percent(10) {
+        put(host, "min_frame", size(dice.between(0, 64)));
+    }
     if dice.percent(30) {
         put(host, "preamble_and_gap", size(dice.pick(&[0, 20, 20, 24])));
     }

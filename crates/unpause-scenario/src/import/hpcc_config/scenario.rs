@@ -152,6 +152,7 @@ impl Writer<'_> {
             format!("\"{}B\"", HEADERS + telemetry),
             "Ethernet 14, IPv4 20, UDP 8, number 6, telemetry by CC_MODE",
         );
+        self.key("min_frame", "\"0B\"", "it pads no data");
         // Ethernet, IPv4, ports, flags, priority, number; padded to 60.
         let ack = (14 + 20 + 12 + telemetry).max(60);
         self.key(
