@@ -287,16 +287,7 @@ impl<'c> Codec<'c> {
             Kind::Data => (flow.src, flow.dst),
             _ => (flow.dst, flow.src),
         };
-        let flags = match kind {
-            // The mark is what it says, not what a switch did.
-            Kind::PcnDecrease => 0,
-            _ => ecn(ip)?,
-        };
-        let flags = match (bth.ack_request, kind) {
-            (false, _) => flags,
-            (true, Kind::Data) => flags | ACK_REQUEST,
-            (true, _) => return Err(Refusal::Unexpected("ACK request without data")),
-        };
+        let flags = roce_flags(kind, ip, bth)?;
         addressed(ethernet, ip, ends, trailer.flow)?;
         let packet = packet(kind, priority(ip)?, flags, bytes, trailer);
         Ok(Packet {
@@ -373,6 +364,20 @@ impl<'c> Codec<'c> {
 /// Nodes are numbered from 1 in addresses.
 fn number(node: NodeId) -> u32 {
     node + 1
+}
+
+/// What the headers of a packet of RoCE say beside its kind.
+fn roce_flags(kind: Kind, ip: &Ipv4, bth: &Bth) -> Result<u8, Refusal> {
+    let flags = match kind {
+        // The mark is what it says, not what a switch did.
+        Kind::PcnDecrease => 0,
+        _ => ecn(ip)?,
+    };
+    match (bth.ack_request, kind) {
+        (false, _) => Ok(flags),
+        (true, Kind::Data) => Ok(flags | ACK_REQUEST),
+        (true, _) => Err(Refusal::Unexpected("ACK request without data")),
+    }
 }
 
 /// Which of the CNPs it is; they have no number.
