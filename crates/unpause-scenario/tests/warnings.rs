@@ -239,3 +239,29 @@ fn an_equilibrium_above_xoff_is_warned_of_before_and_after_the_run() {
     let note = "input: input buffers of 150KB may overflow: XOFF and headroom are 152160B together";
     assert!(after.contains(&note.to_owned()), "{after:?}");
 }
+
+/// Nobody who leaves the step of hyper increase as it is waits for it to act.
+#[test]
+fn a_step_that_was_chosen_and_can_never_act_is_told() {
+    // A flow without end has bytes for any number of cycles.
+    let sized = SCENARIO.replace("start = \"3ms\"", "start = \"1ms\"\nsize = \"1MB\"");
+    let dcqcn = sized.replace("HEADROOM", "200KB").replace(
+        "name = \"PFC\"\n",
+        "name = \"DCQCN\"\ncongestion_control = \"dcqcn\"\n",
+    );
+    let told = |source: &str| {
+        let said = messages(&run(source));
+        said.iter().any(|it| it.contains("`rate_hai` never acts"))
+    };
+    assert!(!told(&dcqcn));
+    let chosen = dcqcn.replace(
+        "congestion_control = \"dcqcn\"\n",
+        "congestion_control = \"dcqcn\"\ndcqcn.rate_hai = \"100Mbps\"\n",
+    );
+    assert!(told(&chosen));
+    let by_the_timer = chosen.replace(
+        "dcqcn.rate_hai",
+        "dcqcn.byte_counter = \"none\"\ndcqcn.rate_hai",
+    );
+    assert!(!told(&by_the_timer));
+}

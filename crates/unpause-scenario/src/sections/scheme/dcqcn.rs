@@ -169,11 +169,15 @@ impl Scheme for Dcqcn {
         })
     }
 
-    /// The step of hyper increase needs more cycles of the byte counter than any flow has bytes for.
+    /// The step of hyper increase, which somebody has chosen, needs more cycles of the byte counter than any
+    /// flow has bytes for.
     fn warning(config: &Config) -> Option<(String, &'static str)> {
         let congestion_control::Config::Dcqcn(rp) = &config.scheme.roce else {
             return None;
         };
+        if rp.rate_hai == dcqcn::Params::default().rate_hai {
+            return None;
+        }
         let cycles = u64::from(rp.fr_threshold) + 1;
         let needed = rp.byte_counter?.saturating_mul(cycles);
         (largest_flow(config)? < needed).then(|| {
