@@ -2,6 +2,8 @@
 
 use unpause_sim::config::Probes;
 
+use super::probes::ProbeKeys;
+use crate::text::error::{Checked, Problem};
 use crate::text::keys::keys;
 
 /// Which files are asked for.
@@ -29,8 +31,19 @@ impl Hpcc {
     }
 
     /// Has recorded what the files say.
-    pub fn record(&self, probes: &mut Probes) {
+    pub fn record(&self, written: &ProbeKeys, probes: &mut Probes) -> Checked<()> {
+        if self.pfc
+            && let Some(off) = written.pauses.get().filter(|pauses| !*pauses.get_ref())
+        {
+            return Problem::new(
+                "`hpcc/pfc.txt` is made of the PAUSEs that `pauses = false` leaves out",
+            )
+            .at(off.span(), "no PAUSE is recorded")
+            .help("remove it, or `pfc = true` in [hpcc]")
+            .err();
+        }
         probes.acknowledged |= self.fct;
         probes.pauses |= self.pfc;
+        Ok(())
     }
 }
