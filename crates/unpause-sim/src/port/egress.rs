@@ -15,7 +15,7 @@ use crate::ports::Transmitter;
 pub struct Port {
     /// It sends until then.
     pub busy_until: Time,
-    /// Its transmitting side.
+    /// Its transmitting side: a copy, so that a packet that leaves touches this cache line alone.
     pub transmitter: Transmitter,
     /// An event is pending for when it is free.
     pub ready: bool,

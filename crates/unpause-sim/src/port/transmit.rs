@@ -228,8 +228,7 @@ impl<M: Model> Chassis<M> {
         }
         let first = self.index(to, 0);
         let queues = &self.queues[first..first + self.classes];
-        let global = self.first_port + u32::from(to);
-        let ps_per_byte = window.ports.transmitters[global as usize].ps_per_byte;
+        let ps_per_byte = self.ports[to as usize].transmitter.ps_per_byte;
         let hop = Hop {
             time: now,
             tx_bytes: queues.iter().map(|queue| queue.tx_bytes).sum(),

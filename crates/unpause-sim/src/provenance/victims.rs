@@ -37,12 +37,12 @@ pub fn of_waits(
             found.push((flow.id, (root.node, root.port, root.kind), wait));
         }
     }
-    found.sort_unstable();
     let same = |a: &(u32, Place, Wait), b: &(u32, Place, Wait)| {
         (a.0, a.1.0, a.1.1, a.2.priority) == (b.0, b.1.0, b.1.1, b.2.priority)
     };
-    found.sort_by_key(|(flow, (node, port, _), wait)| {
-        (*flow, *node, *port, wait.priority, wait.start, wait.end)
+    found.sort_unstable_by_key(|&(flow, (node, port, kind), wait)| {
+        let of = (flow, node, port, wait.priority);
+        (of, wait.start, wait.end, kind, wait)
     });
     found.chunk_by(same).map(summed).collect()
 }
