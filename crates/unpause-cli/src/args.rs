@@ -145,6 +145,9 @@ pub struct Testbed {
     /// Seed, instead of the file's.
     #[arg(long)]
     pub seed: Option<u64>,
+    /// Run everything with so many seeds, from the file's on.
+    #[arg(long, value_name = "N", conflicts_with = "seed", value_parser = clap::value_parser!(u32).range(1..))]
+    pub seeds: Option<u32>,
     /// Run only this scheme; may be given several times.
     #[arg(long = "scheme", value_name = "NAME")]
     pub schemes: Vec<String>,

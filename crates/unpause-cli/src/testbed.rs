@@ -39,17 +39,13 @@ fn one(args: &Testbed, scenario: &Scenario, package: &dyn Package) -> Result<u8,
         try_veth(&scenario.runs()[0], &args.wires)?;
     }
     let place = place_of(args)?;
-    let options = Options {
-        schemes: args.schemes.clone(),
-        seed: args.seed,
-        duration: args.duration,
-        // In real time, runs are in one another's way.
-        threads: args.wall_clock.then_some(1),
-        ..Options::default()
-    };
+    let options = options(args);
     let all = Mutex::new(Vec::new());
     let simulate = |run: &Run, watch: &mut Watch<'_>| {
-        let label = run.label(scenario.sweep_columns());
+        let mut label = run.label(scenario.sweep_columns());
+        if args.seeds.is_some() {
+            label += &format!(", seed {}", run.config.seed);
+        }
         let (results, tally, late) = match args.wall_clock {
             true => in_real_time(run, args, &label, watch)?,
             false => {
@@ -100,6 +96,18 @@ fn one(args: &Testbed, scenario: &Scenario, package: &dyn Package) -> Result<u8,
         true => 0,
         false => report::render(package, place.directory(), say),
     })
+}
+
+/// What to run of the scenario.
+fn options(args: &Testbed) -> Options {
+    Options {
+        schemes: args.schemes.clone(),
+        seed: args.seed,
+        seeds: args.seeds,
+        duration: args.duration,
+        // In real time, runs are in one another's way.
+        threads: args.wall_clock.then_some(1),
+    }
 }
 
 /// Takes the directory that the result is to be written to, before anything is simulated.
