@@ -15,7 +15,7 @@ import unpause
 from unpause import causes
 from unpause.causes import Tree
 
-PLANTS = ("incast", "fabric", "slow-link", "headroom", "cycle")
+PLANTS = ("incast", "fabric", "slow-link", "headroom", "cycle", "slow-nic", "storm")
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,9 @@ def _tiers(rng: random.Random, seed: int, what: str) -> Planted:
     elif what == "slow-link":
         pairs, kind = [(rng.choice(others), target)], "slow-link"
         size = f"{rng.randint(1500, 3000)}KB"
+    elif what in ("slow-nic", "storm"):
+        pairs, root, kind = [(rng.choice(others), target)], target, "nic"
+        size = f"{rng.randint(2000, 3000)}KB"
     else:
         pairs = [(host, target) for host in rng.sample(others, rng.randint(3, min(8, len(others))))]
     traffic = [
@@ -132,6 +135,12 @@ def _tiers(rng: random.Random, seed: int, what: str) -> Planted:
     }
     scenario = _scenario(seed, topology, traffic)
     scenario["pfc"] = {"xoff": f"{rng.randint(60, 250)}KB"}
+    if what == "slow-nic":
+        scenario["slow_receiver"] = {"hosts": target, "drain_rate": f"{rate // rng.randint(2, 5)}Gbps"}
+    if what == "storm":
+        start = rng.randint(150, 300)
+        end = start + rng.randint(300, 2000)
+        scenario["slow_receiver"] = {"hosts": target, "start": f"{start}us", "stop": f"{end}us"}
     if what == "headroom":
         scenario["pfc"]["headroom"] = f"{rng.randint(1, 3)}KB"
     return Planted(what, scenario, kind, frozenset([root]))

@@ -23,7 +23,7 @@ use crate::sections::marking::{Marking, marking, take_marking};
 use crate::sections::scheme::{BaseRtt, Chosen, SchemeKeys, congestion_control};
 use crate::sections::sweep::{self, Point};
 use crate::sections::switch::scheduler::{Scheduled, Scheduler, check_queues, scheduler};
-use crate::sections::{host, pias, probes, switch, tcp, topology, traffic};
+use crate::sections::{host, pias, probes, slow_receiver, switch, tcp, topology, traffic};
 use crate::size;
 use crate::text::document::{self, Table, read, take_string, take_table, take_tables};
 use crate::text::error::{Checked, Problem};
@@ -222,6 +222,8 @@ fn compile_run<'i>(
     let mut switch = switch::switch(&sections.switch, &sections.pfc, &host)?;
     let queues = Queues::of(&sections, &host, &switch)?;
     let (probes, hpcc) = recorded(&sections, &names, &switch)?;
+    let is_paused = switch.lossless != 0;
+    host.slow_receiver = slow_receiver::slow_receiver(&sections.slow_receiver, &names, is_paused)?;
     sections.check_read(&switch)?;
     let place = parts.scheme.span();
     let longest_rtt = || Ok(base_rtt(&fabric, &names, &place)? + delays.longest_of_host());

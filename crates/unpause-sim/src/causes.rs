@@ -43,7 +43,8 @@ pub struct Holder {
     pub inputs: u32,
     /// Hosts that it had come from.
     pub senders: u32,
-    /// Rates of the links of these ports, added up, in bit/s.
+    /// Rates of the links of these ports, added up, in bit/s; of these hosts, if that is less and what is in the
+    /// queue is left from a pause.
     pub input_bps: u64,
     /// Whether the egress was paused at that moment.
     pub is_paused: bool,
@@ -55,6 +56,26 @@ pub struct Holder {
     pub paused_by: Option<u32>,
     /// Flows, the largest by name.
     pub flows: Vec<FlowShare>,
+}
+
+impl Holder {
+    /// An egress without anything in it.
+    pub(crate) fn empty(at: Time) -> Self {
+        Self {
+            at,
+            egress: None,
+            bytes: 0,
+            queue_bytes: 0,
+            inputs: 0,
+            senders: 0,
+            input_bps: 0,
+            is_paused: false,
+            paused: Time::ZERO,
+            sent: None,
+            paused_by: None,
+            flows: Vec::new(),
+        }
+    }
 }
 
 /// What a flow had in an egress queue.
@@ -142,4 +163,84 @@ pub struct Wait {
     pub bytes: u64,
     /// When the PAUSE that was in force last left the peer.
     pub sent: Time,
+}
+
+/// Flows told of by name, of those with most bytes of the ingress and of those with most in the queue.
+const LARGEST: usize = 4;
+
+/// What an ingress has in an egress queue, and what else is there, flow by flow.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    /// By flow.
+    flows: Vec<FlowShare>,
+}
+
+impl Held {
+    /// Adds bytes of the ingress, and of all.
+    pub fn add(&mut self, flow: u32, bytes: u64, queue_bytes: u64) {
+        let at = self.flows.binary_search_by_key(&Some(flow), |it| it.flow);
+        let at = at.unwrap_or_else(|at| {
+            let share = FlowShare {
+                flow: Some(flow),
+                flows: 1,
+                bytes: 0,
+                queue_bytes: 0,
+            };
+            self.flows.insert(at, share);
+            at
+        });
+        self.flows[at].bytes += bytes;
+        self.flows[at].queue_bytes += queue_bytes;
+    }
+
+    /// Bytes of the ingress.
+    pub fn bytes(&self) -> u64 {
+        self.flows.iter().map(|flow| flow.bytes).sum()
+    }
+
+    /// Bytes of all.
+    pub fn queue_bytes(&self) -> u64 {
+        self.flows.iter().map(|flow| flow.queue_bytes).sum()
+    }
+
+    /// The largest flows, and the others together; the others alone, who have nothing, if there is none.
+    pub fn into_shares(mut self) -> Vec<FlowShare> {
+        let flows = &mut self.flows;
+        let most_in_queue = |it: &FlowShare| (std::cmp::Reverse(it.queue_bytes), it.flow);
+        let most_of_ingress = |it: &FlowShare| (std::cmp::Reverse(it.bytes), it.flow);
+        flows.sort_unstable_by_key(most_of_ingress);
+        let first = LARGEST.min(flows.len());
+        flows[first..].sort_unstable_by_key(most_in_queue);
+        let rest = flows.split_off((2 * LARGEST).min(flows.len()));
+        if !rest.is_empty() || flows.is_empty() {
+            flows.push(FlowShare {
+                flow: None,
+                flows: rest.len() as u32,
+                bytes: rest.iter().map(|it| it.bytes).sum(),
+                queue_bytes: rest.iter().map(|it| it.queue_bytes).sum(),
+            });
+        }
+        self.flows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_are_told_by_name_and_nothing_is_lost() {
+        let mut held = Held::default();
+        for flow in 0..20 {
+            held.add(flow, u64::from(flow), u64::from(100 - flow));
+        }
+        let shares = held.into_shares();
+        let named: Vec<u32> = shares.iter().filter_map(|it| it.flow).collect();
+        assert_eq!(named, [19, 18, 17, 16, 0, 1, 2, 3]);
+        let rest = shares[8];
+        assert_eq!((rest.flow, rest.flows), (None, 12));
+        assert_eq!(shares.iter().map(|it| it.bytes).sum::<u64>(), 190);
+        let all = shares.iter().map(|it| it.queue_bytes).sum::<u64>();
+        assert_eq!(all, 2000 - 190);
+    }
 }

@@ -19,10 +19,12 @@ pub use crate::packet::MIN_FRAME_BYTES;
 mod cioq;
 mod input_queued;
 mod pipeline;
+mod slow_receiver;
 
 pub use cioq::{CioqConfig, SpinesConfig};
 pub use input_queued::{InputQueuedConfig, InputQueues, MOST_CROSSBAR_PORTS};
 pub use pipeline::{AdaptiveBalancing, FullQueue, Memory, PipelineConfig};
+pub use slow_receiver::SlowReceiver;
 
 /// One run.
 #[derive(Clone, Debug)]
@@ -80,6 +82,8 @@ pub struct HostConfig {
     pub extra_delays: Vec<Delays>,
     /// A CNP or CNM takes effect so long after it has arrived.
     pub notification_reaction: Time,
+    /// NICs that take less than their links bring.
+    pub slow_receiver: Option<SlowReceiver>,
 }
 
 /// From which packet on a change of rate counts.
@@ -203,6 +207,7 @@ impl Default for HostConfig {
             tcp: TcpConfig::default(),
             extra_delays: Vec::new(),
             notification_reaction: Time::ZERO,
+            slow_receiver: None,
         }
     }
 }

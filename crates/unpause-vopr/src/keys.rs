@@ -106,7 +106,15 @@ fn transplant(
     all: bool,
 ) -> Result<u64, Broken> {
     let dice = &mut Dice::new(case.seed ^ 0x646f_6e6f_7200);
-    let sections = ["host", "tcp", "switch", "pfc", "pias", "probes"];
+    let sections = [
+        "host",
+        "tcp",
+        "switch",
+        "pfc",
+        "pias",
+        "probes",
+        "slow_receiver",
+    ];
     let mut found = Vec::new();
     for section in sections {
         let own = case.document.get(section).and_then(Value::as_table);

@@ -7,6 +7,7 @@ use super::hpcc::HpccKeys;
 use super::pfc::Pfc;
 use super::pias::Pias;
 use super::probes::ProbeKeys;
+use super::slow_receiver::SlowReceiverKeys;
 use super::switch::{self, Switch};
 use super::tcp::Tcp;
 use crate::text::error::{Checked, Problem};
@@ -28,6 +29,7 @@ keys! {
         pias: Pias = ["-"] "[below](#pias)";
         switch: Switch = ["-"] "[below](#switch)";
         pfc: Pfc = ["-"] "[below](#pfc)";
+        slow_receiver: SlowReceiverKeys = ["-"] "[below](#slow_receiver)";
         probes: ProbeKeys = ["-"] "[below](#probes)";
         hpcc: HpccKeys = ["-"] "[below](#hpcc)";
         report: Report = ["-"] "[below](#report)";
@@ -36,7 +38,7 @@ keys! {
 
 kinds! {
     Host = TABLE, Tcp = TABLE, Pias = TABLE, Switch = TABLE, Pfc = TABLE, ProbeKeys = TABLE, HpccKeys = TABLE,
-    Report = TABLE,
+    SlowReceiverKeys = TABLE, Report = TABLE,
 }
 
 type Names = Vec<String>;
@@ -61,6 +63,7 @@ pub(crate) struct Sections {
     pub tcp: Tcp,
     pub switch: Switch,
     pub pfc: Pfc,
+    pub slow_receiver: SlowReceiverKeys,
     pub probes: ProbeKeys,
     pub hpcc: HpccKeys,
 }
@@ -73,6 +76,7 @@ impl Sections {
             tcp: file.tcp.take(),
             switch: file.switch.take(),
             pfc: file.pfc.take(),
+            slow_receiver: file.slow_receiver.take(),
             probes: file.probes.take(),
             hpcc: file.hpcc.take(),
         }
@@ -82,6 +86,10 @@ impl Sections {
     pub fn check_read(&self, switch: &SwitchConfig) -> Checked<()> {
         let mut unread = self.pfc.unread();
         unread.extend(self.probes.unread());
+        let slow = self.slow_receiver.hosts.peek().is_some();
+        if slow {
+            unread.extend(self.slow_receiver.unread());
+        }
         if switch.lossless == 0 {
             for it in &mut unread {
                 it.why = NEVER_PAUSED;
@@ -89,6 +97,7 @@ impl Sections {
         }
         unread.extend(switch::unread(&self.switch));
         unread.extend(self.host.unread());
+        unread.extend(self.slow_receiver.unread());
         unread.extend(self.tcp.unread());
         refuse(unread)
     }

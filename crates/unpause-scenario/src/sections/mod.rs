@@ -9,6 +9,7 @@ pub(crate) mod pfc;
 pub(crate) mod pias;
 pub(crate) mod probes;
 pub(crate) mod scheme;
+pub(crate) mod slow_receiver;
 pub(crate) mod sweep;
 pub(crate) mod switch;
 mod tables;

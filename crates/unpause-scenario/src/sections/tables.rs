@@ -7,6 +7,7 @@ use super::pfc::Pfc;
 use super::pias::Pias;
 use super::probes::ProbeKeys;
 use super::scheme::SchemeKeys;
+use super::slow_receiver::SlowReceiverKeys;
 use super::sweep::SweepKeys;
 use super::switch::{Cioq, InputQueued, Pipeline, Scheduler, SharedMemory, Switch};
 use super::tcp::Tcp;
@@ -33,6 +34,7 @@ pub fn sections() -> Vec<(&'static str, Vec<Key>)> {
         ("switch.cioq", keys::<_, Cioq>()),
         ("switch.input_queued", keys::<_, InputQueued>()),
         ("pfc", keys::<_, Pfc>()),
+        ("slow_receiver", keys::<_, SlowReceiverKeys>()),
         ("scheme", keys::<_, SchemeKeys>()),
         ("traffic", keys::<_, Common>()),
         ("probes", keys::<_, ProbeKeys>()),

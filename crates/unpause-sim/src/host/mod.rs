@@ -19,9 +19,11 @@ use crate::traffic::Transport;
 mod delay;
 mod nic;
 mod pause;
+mod receive_buffer;
 pub mod receiver;
 mod roce;
 pub mod sender;
+mod slow;
 mod state;
 mod tcp;
 mod tcp_receive;
@@ -33,14 +35,14 @@ pub use state::Host;
 
 use sender::Sender;
 use state::{
-    Counters, DELAYED, KIND_SHIFT, NOTIFICATION, RECEIVER, SENDER, TCP_RECEIVER, TCP_SENDER,
-    first_start,
+    BUFFER, Counters, DELAYED, KIND_SHIFT, NOTIFICATION, RECEIVER, SENDER, TCP_RECEIVER,
+    TCP_SENDER, first_start,
 };
 
 impl Host {
     fn on_arrival(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
         match packet.kind {
-            Kind::Data | Kind::Segment if self.delays => self.delay(now, packet, window),
+            Kind::Data | Kind::Segment if self.delays => self.take_in(now, packet, window),
             Kind::Data => self.on_data(now, packet, window),
             Kind::Pfc => {
                 let reaction = PendingPause {
@@ -160,6 +162,7 @@ impl Host {
             TCP_SENDER => self.on_tcp_sender_timer(now, slot, flow, window),
             TCP_RECEIVER => self.on_tcp_receiver_timer(now, slot, flow, window),
             DELAYED => self.on_delayed(now, slot, window),
+            BUFFER => self.on_buffer(now, slot, window),
             NOTIFICATION => {
                 if let Some(packet) = self.notified.pop_front() {
                     self.on_notification(now, &packet);
@@ -203,15 +206,18 @@ impl Host {
 
     fn sample_port(&self, now: Time, plan: &Plan<'_>, log: &mut Log) {
         for class in 0..self.counters.len() {
+            let buffer = self.buffer.as_ref();
+            let held = buffer.map(|buffer| buffer.sample(class as u8));
+            let (ingress_bytes, pause_frames) = held.unwrap_or_default();
             log.port_series.push(PortSample {
                 time: now,
                 node: self.id,
                 port: 0,
                 priority: plan.classes.priority(class as u8),
                 queue_bytes: 0,
-                ingress_bytes: 0,
+                ingress_bytes,
                 tx_bytes: self.counters[class].tx_bytes,
-                pause_frames: 0,
+                pause_frames,
                 paused: self.transmitters[class].total(now),
             });
         }
@@ -277,22 +283,33 @@ impl NodeModel for Host {
                 tx_packets,
                 tx_bytes,
             } = self.counters[class as usize];
-            if tx_packets > 0 || paused > Time::ZERO {
-                log.ports.push(PortRecord {
-                    node: self.id,
-                    port: 0,
-                    priority: place.priority,
-                    tx_packets,
-                    tx_bytes,
-                    paused,
-                    ..PortRecord::default()
-                });
+            let identity = PortRecord {
+                node: self.id,
+                port: 0,
+                priority: place.priority,
+                ..PortRecord::default()
+            };
+            let mut record = PortRecord {
+                tx_packets,
+                tx_bytes,
+                paused,
+                ..identity
+            };
+            if let Some(buffer) = &self.buffer {
+                buffer.record(class, &mut record);
+            }
+            if record != identity {
+                log.ports.push(record);
             }
         }
         log.waits.append(&mut self.waits);
+        if let Some(buffer) = &mut self.buffer {
+            buffer.record_causes(now, log);
+        }
     }
 
     fn held_data_packets(&self) -> u64 {
-        self.delayed.len() as u64
+        let buffer = self.buffer.as_ref();
+        self.delayed.len() as u64 + buffer.map_or(0, |buffer| buffer.packets())
     }
 }

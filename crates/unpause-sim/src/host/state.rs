@@ -6,6 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use slab::Slab;
 use unpause_protocols::units::Time;
 
+use super::receive_buffer::ReceiveBuffer;
 use super::receiver::Receiver;
 use super::sender::Sender;
 use super::tcp::Tcp;
@@ -64,8 +65,10 @@ pub struct Host {
     pub(super) sampling: Sampling,
     /// Flows are sampled at multiples of it only.
     pub(super) flow_interval: Time,
-    /// Some flow has an extra delay.
+    /// Some flow has an extra delay, or the host is slow for some time.
     pub(super) delays: bool,
+    /// What a slow host has not taken yet.
+    pub(super) buffer: Option<Box<ReceiveBuffer>>,
     /// Packets held back, by the payload of their timer.
     pub(super) delayed: Slab<Packet>,
     pub(super) tcp: Box<Tcp>,
@@ -90,6 +93,7 @@ pub(super) const NOTIFICATION: u32 = 3;
 pub(super) const TCP_SENDER: u32 = 4;
 pub(super) const TCP_RECEIVER: u32 = 5;
 pub(super) const DELAYED: u32 = 6;
+pub(super) const BUFFER: u32 = 7;
 pub(super) const KIND_SHIFT: u32 = 29;
 
 /// When the first of these flows starts.
@@ -110,6 +114,7 @@ impl Host {
         } else {
             flow_interval
         };
+        let buffer = ReceiveBuffer::new(id, port, plan);
         Self {
             id,
             port,
@@ -143,7 +148,8 @@ impl Host {
                 port: samples_port,
             },
             flow_interval,
-            delays: false,
+            delays: buffer.is_some(),
+            buffer,
             delayed: Slab::new(),
             tcp: Box::new(Tcp::new(classes)),
             stopped_by: match probes.causes {

@@ -208,6 +208,40 @@ fn check_delays(config: &Config) -> Result<(), Invalid> {
     Ok(())
 }
 
+/// Slow receivers are hosts, slow for some time, and their thresholds are in order.
+fn check_slow_receiver(config: &Config) -> Result<(), Invalid> {
+    let Some(slow) = &config.host.slow_receiver else {
+        return Ok(());
+    };
+    for host in &slow.hosts {
+        if config.fabric.nodes.get(*host as usize) != Some(&NodeKind::Host) {
+            let invalid = Invalid::new("slow_receiver.hosts", "is no host");
+            return Err(invalid.of(Subject::Host(*host)));
+        }
+    }
+    if slow.start >= slow.stop {
+        let invalid = Invalid::new("slow_receiver.stop", "`stop` is not after `start`");
+        return Err(invalid.label("slow for no time"));
+    }
+    let xoff = ("slow_receiver.xoff_bytes", slow.xoff_bytes);
+    let xon = ("slow_receiver.xon_bytes", slow.xon_bytes);
+    if xon.1 > xoff.1 {
+        return Err(Invalid::above(xon, xoff));
+    }
+    let Some(buffer) = slow.buffer_bytes else {
+        return Ok(());
+    };
+    let field = ("slow_receiver.buffer_bytes", buffer);
+    if buffer < u64::from(config.largest_frame_bytes()) {
+        let invalid = Invalid::new(field.0, "`buffer` does not hold a frame");
+        return Err(invalid.label(bytes(buffer)));
+    }
+    if xoff.1 >= buffer {
+        return Err(Invalid::above(xoff, field));
+    }
+    Ok(())
+}
+
 /// Checks the links, and counts those of each node.
 fn check_links(config: &Config) -> Result<Vec<u32>, Invalid> {
     let invalid = |subject, message: &str| Err(Invalid::new("fabric.links", message).of(subject));
@@ -285,6 +319,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
         check_tcp(&config.host.tcp)?;
     }
     let links_of = check_links(config)?;
+    check_slow_receiver(config)?;
     let host = &config.host;
     check_frame(
         ("host.payload_bytes", host.payload_bytes),

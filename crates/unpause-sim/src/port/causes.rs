@@ -5,12 +5,13 @@ use unpause_protocols::units::Time;
 use super::chassis::{Chassis, Model};
 use super::discipline::Discipline;
 use super::mirror::Part;
-use super::recorder::{Held, Recorder, blank};
-use crate::causes::{CauseRecord, Holder, Wait};
-use crate::fabric::PortId;
+use super::recorder::{Link, Paused, Recorder};
+use crate::causes::{CauseRecord, Held, Holder, Wait};
+use crate::fabric::{NodeId, PortId};
 use crate::log::Log;
 use crate::packet::Packet;
 use crate::plan::Plan;
+use crate::ports::Transmitter;
 
 /// What an ingress had counted when it went to XOFF.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +44,7 @@ impl<M: Model> Chassis<M> {
         if holders.is_empty() {
             holders.push(Holder {
                 flows: Held::default().into_shares(),
-                ..blank(now)
+                ..Holder::empty(now)
             });
         }
         let cause = CauseRecord {
@@ -93,7 +94,7 @@ impl<M: Model> Chassis<M> {
         let Some(causes) = &mut self.causes else {
             return;
         };
-        let Some(stop) = causes.on_go(index, now, oldest) else {
+        let Some(stop) = causes.on_go(index, now, oldest, queue.tx_bytes) else {
             return;
         };
         let ps_per_byte = plan.ports.transmitters_of(self.id)[usize::from(port)].ps_per_byte;
@@ -197,7 +198,7 @@ impl<M: Model> Chassis<M> {
                 bytes: held.bytes(),
                 queue_bytes: held.bytes(),
                 flows: held.into_shares(),
-                ..blank(now)
+                ..Holder::empty(now)
             });
         }
         found.sort_by_key(|it| (std::cmp::Reverse(it.bytes), it.egress));
@@ -268,9 +269,15 @@ impl<M: Model> Chassis<M> {
         let inputs = distinct(parts.iter().map(|part| part.ingress));
         let there = parts.iter().map(|part| part.src);
         let senders = distinct(there.chain(going.map(|(_, packet)| packet.src)));
-        let transmitters = plan.ports.transmitters_of(self.id);
-        let rate = |port: &PortId| 8_000_000_000_000 / transmitters[usize::from(*port)].ps_per_byte;
-        let paused = causes.paused(index, queue.packets.since().unwrap_or(now), now);
+        let mut paused = causes.paused(index, queue.packets.since().unwrap_or(now), now);
+        let input_bps = self.came(
+            &mut paused,
+            causes,
+            now,
+            (to, index),
+            (&inputs, &senders),
+            plan,
+        );
         Some(Holder {
             at: now,
             egress: Some(to),
@@ -278,7 +285,7 @@ impl<M: Model> Chassis<M> {
             queue_bytes: held.queue_bytes(),
             inputs: inputs.len() as u32,
             senders: senders.len() as u32,
-            input_bps: inputs.iter().map(rate).sum(),
+            input_bps,
             is_paused: paused.now,
             paused: paused.time,
             sent: paused.sent,
@@ -286,6 +293,42 @@ impl<M: Model> Chassis<M> {
             flows: held.into_shares(),
         })
     }
+
+    /// How fast packets could come into egress queue `index` of port `to`, in bit/s: by these ports or, if they are
+    /// left from a pause before, which is then told of, from these hosts.
+    fn came(
+        &self,
+        paused: &mut Paused,
+        causes: &Recorder,
+        now: Time,
+        (to, index): (PortId, usize),
+        (inputs, senders): (&[PortId], &[NodeId]),
+        plan: &Plan<'_>,
+    ) -> u64 {
+        let transmitters = plan.ports.transmitters_of(self.id);
+        let by_ports = rates(inputs.iter().map(|port| &transmitters[usize::from(*port)]));
+        let of_host = |host: &NodeId| &plan.ports.transmitters_of(*host)[0];
+        let by_hosts = rates(senders.iter().map(of_host)).min(by_ports);
+        let link = Link {
+            ps_per_byte: transmitters[usize::from(to)].ps_per_byte,
+            slack_bytes: 2 * plan.mtu_wire_bytes(),
+        };
+        if paused.sent.is_some() || by_hosts * link.ps_per_byte > 8_000_000_000_000 {
+            return by_ports;
+        }
+        paused.sent = causes.left_from(index, now, self.queues[index].tx_bytes, link);
+        match paused.sent {
+            Some(_) => by_hosts,
+            None => by_ports,
+        }
+    }
+}
+
+/// Rates of links, added up, in bit/s.
+fn rates<'p>(transmitters: impl Iterator<Item = &'p Transmitter>) -> u64 {
+    transmitters
+        .map(|it| 8_000_000_000_000 / it.ps_per_byte)
+        .sum()
 }
 
 /// Each of them once, in order.

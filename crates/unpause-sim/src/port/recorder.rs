@@ -5,10 +5,7 @@ use std::collections::VecDeque;
 use unpause_protocols::units::Time;
 
 use super::mirror::Mirror;
-use crate::causes::{CauseRecord, FlowShare, Holder, Wait};
-
-/// Flows told of by name, of those with most bytes of the ingress and of those with most in the queue.
-const LARGEST: usize = 4;
+use crate::causes::{CauseRecord, Wait};
 
 /// What a switch keeps.
 #[derive(Debug)]
@@ -45,6 +42,8 @@ pub struct Stop {
     end: Time,
     /// When the PAUSE that was in force last had left the peer.
     pub sent: Time,
+    /// What the egress had sent until its end.
+    tx_bytes: u64,
 }
 
 /// For how long, and by which PAUSE, an egress was paused.
@@ -56,6 +55,15 @@ pub struct Paused {
     pub time: Time,
     /// When the last PAUSE left the peer.
     pub sent: Option<Time>,
+}
+
+/// The link of an egress.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// Picoseconds of a byte.
+    pub ps_per_byte: u64,
+    /// So many bytes may be counted too late.
+    pub slack_bytes: u64,
 }
 
 impl Recorder {
@@ -99,18 +107,20 @@ impl Recorder {
                 start: now,
                 end: Time::NEVER,
                 sent,
+                tx_bytes: 0,
             }),
         }
     }
 
-    /// Egress `index` may go on; what came before `oldest` has left it.
-    pub fn on_go(&mut self, index: usize, now: Time, oldest: Time) -> Option<Stop> {
+    /// Egress `index` may go on, which has sent `tx_bytes`; what came before `oldest` has left it.
+    pub fn on_go(&mut self, index: usize, now: Time, oldest: Time, tx_bytes: u64) -> Option<Stop> {
         let stops = &mut self.queues[index].stops;
         while stops.front().is_some_and(|stop| stop.end < oldest) {
             stops.pop_front();
         }
         let stop = stops.back_mut().filter(|stop| stop.end.is_never())?;
         stop.end = now;
+        stop.tx_bytes = tx_bytes;
         Some(*stop)
     }
 
@@ -126,6 +136,14 @@ impl Recorder {
             found.sent = found.sent.or(Some(stop.sent));
         }
         found
+    }
+
+    /// When the last PAUSE that stopped egress `index` left the peer, if the egress, which has sent `tx_bytes`, has
+    /// had something to send ever since: what is in the queue is left from then.
+    pub fn left_from(&self, index: usize, now: Time, tx_bytes: u64, link: Link) -> Option<Time> {
+        let stop = self.queues[index].stops.back()?;
+        let idle = now.saturating_sub(stop.end).as_ps() / link.ps_per_byte;
+        (tx_bytes - stop.tx_bytes + link.slack_bytes >= idle).then_some(stop.sent)
     }
 
     /// What egress queue `index` holds.
@@ -149,99 +167,9 @@ impl Recorder {
     }
 }
 
-/// What an ingress has in an egress queue, and what else is there, flow by flow.
-#[derive(Debug, Default)]
-pub struct Held {
-    /// By flow.
-    flows: Vec<FlowShare>,
-}
-
-impl Held {
-    /// Adds bytes of the ingress, and of all.
-    pub fn add(&mut self, flow: u32, bytes: u64, queue_bytes: u64) {
-        let at = self.flows.binary_search_by_key(&Some(flow), |it| it.flow);
-        let at = at.unwrap_or_else(|at| {
-            let share = FlowShare {
-                flow: Some(flow),
-                flows: 1,
-                bytes: 0,
-                queue_bytes: 0,
-            };
-            self.flows.insert(at, share);
-            at
-        });
-        self.flows[at].bytes += bytes;
-        self.flows[at].queue_bytes += queue_bytes;
-    }
-
-    /// Bytes of the ingress.
-    pub fn bytes(&self) -> u64 {
-        self.flows.iter().map(|flow| flow.bytes).sum()
-    }
-
-    /// Bytes of all.
-    pub fn queue_bytes(&self) -> u64 {
-        self.flows.iter().map(|flow| flow.queue_bytes).sum()
-    }
-
-    /// The largest flows, and the others together; the others alone, who have nothing, if there is none.
-    pub fn into_shares(mut self) -> Vec<FlowShare> {
-        let flows = &mut self.flows;
-        let most_in_queue = |it: &FlowShare| (std::cmp::Reverse(it.queue_bytes), it.flow);
-        let most_of_ingress = |it: &FlowShare| (std::cmp::Reverse(it.bytes), it.flow);
-        flows.sort_unstable_by_key(most_of_ingress);
-        let first = LARGEST.min(flows.len());
-        flows[first..].sort_unstable_by_key(most_in_queue);
-        let rest = flows.split_off((2 * LARGEST).min(flows.len()));
-        if !rest.is_empty() || flows.is_empty() {
-            flows.push(FlowShare {
-                flow: None,
-                flows: rest.len() as u32,
-                bytes: rest.iter().map(|it| it.bytes).sum(),
-                queue_bytes: rest.iter().map(|it| it.queue_bytes).sum(),
-            });
-        }
-        self.flows
-    }
-}
-
-/// An egress without anything in it.
-pub fn blank(at: Time) -> Holder {
-    Holder {
-        at,
-        egress: None,
-        bytes: 0,
-        queue_bytes: 0,
-        inputs: 0,
-        senders: 0,
-        input_bps: 0,
-        is_paused: false,
-        paused: Time::ZERO,
-        sent: None,
-        paused_by: None,
-        flows: Vec::new(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_largest_are_told_by_name_and_nothing_is_lost() {
-        let mut held = Held::default();
-        for flow in 0..20 {
-            held.add(flow, u64::from(flow), u64::from(100 - flow));
-        }
-        let shares = held.into_shares();
-        let named: Vec<u32> = shares.iter().filter_map(|it| it.flow).collect();
-        assert_eq!(named, [19, 18, 17, 16, 0, 1, 2, 3]);
-        let rest = shares[8];
-        assert_eq!((rest.flow, rest.flows), (None, 12));
-        assert_eq!(shares.iter().map(|it| it.bytes).sum::<u64>(), 190);
-        let all = shares.iter().map(|it| it.queue_bytes).sum::<u64>();
-        assert_eq!(all, 2000 - 190);
-    }
 
     #[test]
     fn a_pause_counts_from_when_the_oldest_packet_came() {
@@ -250,7 +178,7 @@ mod tests {
         recorder.on_stop(0, us(10), us(9));
         recorder.on_stop(0, us(15), us(14));
         assert_eq!(
-            recorder.on_go(0, us(20), us(0)).map(|it| it.sent),
+            recorder.on_go(0, us(20), us(0), 0).map(|it| it.sent),
             Some(us(14))
         );
         recorder.on_stop(0, us(30), us(29));

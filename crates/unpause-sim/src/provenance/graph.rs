@@ -6,7 +6,7 @@
 //! The rest is the egress's own: a root. The part that a pause is to blame for goes where the bytes were
 //! that had brought about that PAUSE, which was earlier, and so on.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::causes::{CauseRecord, Holder, Root, RootKind};
 use crate::fabric::{NodeId, PortId};
@@ -60,15 +60,6 @@ impl<'p> Graph<'p> {
 
     /// The root of what stopped egress `of` by a PAUSE that left its peer at `sent`.
     pub fn root_of(&self, of: (NodeId, PortId, u8), sent: Time) -> Option<Root> {
-        let peer = self.plan.ports.transmitters_of(of.0)[usize::from(of.1)].peer;
-        if self.plan.is_host(peer) {
-            return Some(Root {
-                kind: RootKind::Nic,
-                node: peer,
-                port: None,
-                share: 1.0,
-            });
-        }
         self.causes[self.number(of, sent)? as usize].root
     }
 
@@ -115,13 +106,8 @@ impl<'p> Graph<'p> {
                 let weight = holder.bytes as f64 / total.max(1) as f64;
                 let (own, paused) = self.split(cause.node, holder);
                 add(&mut blamed, self.place(cause.node, holder), weight * own);
-                let Some(by) = holder.paused_by else {
-                    if let Some(host) = self.host_behind(cause.node, holder) {
-                        add(&mut blamed, (host, None, RootKind::Nic), weight * paused);
-                    }
-                    continue;
-                };
-                for &(place, share) in all.get(by as usize).into_iter().flatten() {
+                let before = holder.paused_by.and_then(|by| all.get(by as usize));
+                for &(place, share) in before.into_iter().flatten() {
                     add(&mut blamed, place, weight * paused * share);
                 }
             }
@@ -152,7 +138,11 @@ impl<'p> Graph<'p> {
     /// The root that an egress is by itself.
     fn place(&self, node: NodeId, holder: &Holder) -> Place {
         let Some(egress) = holder.egress else {
-            return (node, None, RootKind::Switch);
+            let kind = match self.plan.is_host(node) {
+                true => RootKind::Nic,
+                false => RootKind::Switch,
+            };
+            return (node, None, kind);
         };
         let out = &self.plan.ports.transmitters_of(node)[usize::from(egress)];
         let overloaded = holder.input_bps * out.ps_per_byte > 8_000_000_000_000;
@@ -162,12 +152,6 @@ impl<'p> Graph<'p> {
             _ => RootKind::Incast,
         };
         (node, Some(egress), kind)
-    }
-
-    fn host_behind(&self, node: NodeId, holder: &Holder) -> Option<NodeId> {
-        holder.sent?;
-        let out = &self.plan.ports.transmitters_of(node)[usize::from(holder.egress?)];
-        self.plan.is_host(out.peer).then_some(out.peer)
     }
 
     /// PAUSEs in force at the end of which nothing can be released any more: all that they wait for is
@@ -191,8 +175,7 @@ impl<'p> Graph<'p> {
         }
         loop {
             let before = waits.len();
-            let known: Vec<u32> = waits.keys().copied().collect();
-            let known: std::collections::HashSet<u32> = known.into_iter().collect();
+            let known: HashSet<u32> = waits.keys().copied().collect();
             waits.retain(|_, behind| behind.iter().all(|(_, by)| known.contains(by)));
             if waits.len() == before {
                 break;

@@ -61,3 +61,9 @@ pub(super) fn sprays(config: &Config) -> bool {
         _ => false,
     }
 }
+
+/// True if a host may keep what has come to it in a receive buffer, or drop it there.
+pub(super) fn is_slow(config: &Config, host: NodeId) -> bool {
+    let slow = config.host.slow_receiver.as_ref();
+    slow.is_some_and(|slow| slow.hosts.contains(&host))
+}

@@ -216,7 +216,11 @@ pub fn beyond_xoff(config: &Config, results: &Results) -> Answer {
         .zip(config.fabric.links.iter().flat_map(|link| [link, link]))
         .map(|(port, link)| ((port.node, port.number), link))
         .collect();
-    for row in &results.ports {
+    for row in results
+        .ports
+        .iter()
+        .filter(|row| !is_host(config, row.node))
+    {
         let Some(link) = delays.get(&(row.node, row.port)) else {
             continue;
         };

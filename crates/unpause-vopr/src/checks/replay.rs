@@ -8,7 +8,7 @@ use unpause_sim::config::{Config, NodeId};
 use unpause_sim::results::{FlowRecord, PacketKind, PacketRecord, Results};
 use unpause_sim::traffic::{TrafficSpec, Transport};
 
-use super::facts::{Answer, is_host, ports, records_all};
+use super::facts::{Answer, is_host, is_slow, ports, records_all};
 
 /// Packets by flow that have come to their destination by the end, in order of arrival.
 fn arrived<'r>(config: &Config, results: &'r Results) -> BTreeMap<u32, Vec<&'r PacketRecord>> {
@@ -41,7 +41,8 @@ pub fn delivery(config: &Config, results: &Results) -> Answer {
     let none = Vec::new();
     for flow in &results.flows {
         let packets = arrived.get(&flow.id).unwrap_or(&none);
-        if flow.transport == Transport::Roce && flow.extra_delay == Time::ZERO {
+        let at_once = flow.extra_delay == Time::ZERO && !is_slow(config, flow.dst);
+        if flow.transport == Transport::Roce && at_once {
             go_back_n(config, flow, packets)?;
         }
         heard(config, results, flow, packets)?;
@@ -62,7 +63,7 @@ fn counted(
     let held_back = results
         .flows
         .iter()
-        .any(|flow| flow.extra_delay > Time::ZERO);
+        .any(|flow| flow.extra_delay > Time::ZERO || is_slow(config, flow.dst));
     let totals = &results.totals;
     let hops = results.packets.len() as u64;
     for (what, recorded, counted) in [

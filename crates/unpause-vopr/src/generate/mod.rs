@@ -6,6 +6,7 @@ mod links;
 mod probes;
 mod scheme;
 mod sketch;
+mod slow_receiver;
 mod switch;
 mod topology;
 mod traffic;
@@ -55,6 +56,7 @@ pub fn generate(seed: u64) -> Case {
         put(&mut sketch.document, "title", "A scenario of vopr");
         put(&mut sketch.document, "source", "vopr");
     }
+    slow_receiver::slow_receiver(&mut sketch);
     sketch.into_case(seed)
 }
 

@@ -1,0 +1,60 @@
+//! `[slow_receiver]`.
+
+use unpause_protocols::units::{Rate, Time};
+use unpause_sim::config::SlowReceiver;
+
+use crate::names::Names;
+use crate::text::error::Checked;
+use crate::text::keys::{Written, keys};
+use crate::text::name_list::NameList;
+use crate::text::quantity::{DataRate, Duration, Size};
+
+/// XOFF where none is said.
+const XOFF_BYTES: u64 = 256_000;
+
+keys! {
+    /// `[slow_receiver]`
+    #[derive(Default)]
+    pub(crate) SlowReceiverKeys at "slow_receiver" for () {
+        hosts: NameList = ["none"] "hosts whose NIC is slow: `\"H3\"`, `[\"H0..H3\", \"H9\"]`";
+        drain_rate: DataRate = ["`\"0Gbps\"`"]
+            "so fast it takes data packets out of its receive buffer; at 0 none: a NIC PAUSE storm"
+            from "both symptoms: Guo et al., RDMA over Commodity Ethernet at Scale, SIGCOMM 2016"
+            idle ("no NIC is slow", "add hosts = [\"H0\"]: those whose NIC is");
+        start: Duration = ["`\"0s\"`"] "from then on it is slow"
+            idle ("no NIC is slow", "add hosts = [\"H0\"]: those whose NIC is");
+        stop: Duration = ["the end"] "until then; after that it takes packets as fast as its link brings them"
+            idle ("no NIC is slow", "add hosts = [\"H0\"]: those whose NIC is");
+        xoff: Size = ["`\"256KB\"`"] "it sends PAUSE above so many bytes of a lossless priority"
+            from "ours: no source says"
+            idle ("no NIC is slow", "add hosts = [\"H0\"]: those whose NIC is");
+        xon: Size = ["`xoff`"] "it lets its peer go at or below so many"
+            idle ("no NIC is slow", "add hosts = [\"H0\"]: those whose NIC is");
+        buffer: Size = ["XOFF and headroom by IEEE 802.1Q for each lossless priority, and as much for all others"]
+            "room of the receive buffer; what finds none is dropped"
+            idle ("no NIC is slow", "add hosts = [\"H0\"]: those whose NIC is");
+    }
+}
+
+/// Which NICs are slow; `is_paused` if any priority has PAUSE.
+pub(crate) fn slow_receiver(
+    file: &SlowReceiverKeys,
+    names: &Names,
+    is_paused: bool,
+) -> Checked<Option<SlowReceiver>> {
+    let Some(hosts) = file.hosts.get() else {
+        return Ok(None);
+    };
+    let size = |key: Option<&Size>| key.map(|size| size.0);
+    let threshold = |key: &Written<Size>| size(is_paused.then(|| key.value()).flatten());
+    let xoff_bytes = threshold(&file.xoff).unwrap_or(XOFF_BYTES);
+    Ok(Some(SlowReceiver {
+        hosts: names.host_list(hosts)?,
+        drain_rate: file.drain_rate.value().map_or(Rate::ZERO, |rate| rate.0),
+        start: file.start.value().map_or(Time::ZERO, |time| time.0),
+        stop: file.stop.value().map_or(Time::NEVER, |time| time.0),
+        xoff_bytes,
+        xon_bytes: threshold(&file.xon).unwrap_or(xoff_bytes),
+        buffer_bytes: size(file.buffer.value()),
+    }))
+}

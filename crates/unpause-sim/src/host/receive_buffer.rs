@@ -1,0 +1,156 @@
+//! The receive buffer of a slow NIC: it fills, and the NIC sends PAUSE.
+
+use std::collections::VecDeque;
+
+use unpause_protocols::flow_control::pfc::Ingress;
+use unpause_protocols::units::{Rate, Time};
+
+use crate::causes::{CauseRecord, Held, Holder};
+use crate::config::SlowReceiver;
+use crate::fabric::NodeId;
+use crate::log::Log;
+use crate::packet::Packet;
+use crate::plan::Plan;
+use crate::ports::GlobalPort;
+use crate::results::PortRecord;
+
+/// What a slow NIC has received and not yet taken.
+#[derive(Debug)]
+pub(super) struct ReceiveBuffer {
+    pub config: SlowReceiver,
+    pub room: u64,
+    pub bytes: u64,
+    pub packets: VecDeque<Packet>,
+    pub classes: Vec<Class>,
+    /// How long a PAUSE asks for.
+    pub pause: Time,
+    /// Classes for which an XOFF, or an XON, is to be sent.
+    pub xoff: u8,
+    pub xon: u8,
+    /// A timer runs for when the port is free.
+    pub waits: bool,
+    /// Why PAUSE was sent; nothing if nobody asks.
+    pub causes: Option<Vec<CauseRecord>>,
+}
+
+/// What is held of a class.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Class {
+    pub ingress: Ingress,
+    pub pause_frames: u64,
+    pub pause_events: u64,
+    pub max_bytes: u64,
+    pub dropped_packets: u64,
+    /// Of the XOFF in force: its place among the causes, and what had been dropped before.
+    pub open: Option<(usize, u64)>,
+}
+
+impl ReceiveBuffer {
+    /// An empty one, if the host is slow.
+    pub fn new(host: NodeId, port: GlobalPort, plan: &Plan<'_>) -> Option<Box<Self>> {
+        let config = plan.config.host.slow_receiver.as_ref()?;
+        if !config.hosts.contains(&host) {
+            return None;
+        }
+        let link = &plan.ports.transmitters[port as usize];
+        let each = config.xoff_bytes + plan.headroom(link.ps_per_byte, link.delay);
+        let rate = Rate::from_bps(8_000_000_000_000 / link.ps_per_byte);
+        let pools = u64::from(plan.config.switch.lossless.count_ones()) + 1;
+        Some(Box::new(Self {
+            config: config.clone(),
+            room: config.buffer_bytes.unwrap_or(pools * each),
+            bytes: 0,
+            packets: VecDeque::new(),
+            classes: vec![Class::default(); plan.classes.count()],
+            pause: plan.config.switch.pfc.params.pause_duration(rate),
+            xoff: 0,
+            xon: 0,
+            waits: false,
+            causes: plan.config.probes.causes.then(Vec::new),
+        }))
+    }
+
+    /// Packets in it.
+    pub fn packets(&self) -> u64 {
+        self.packets.len() as u64
+    }
+
+    /// Bytes held of a class, and PAUSEs sent for it.
+    pub fn sample(&self, class: u8) -> (u64, u64) {
+        let held = &self.classes[usize::from(class)];
+        (held.ingress.bytes(), held.pause_frames)
+    }
+
+    /// Adds what is known of a class at the end.
+    pub fn record(&self, class: u8, record: &mut PortRecord) {
+        let held = &self.classes[usize::from(class)];
+        record.pause_frames = held.pause_frames;
+        record.pause_events = held.pause_events;
+        record.max_ingress_bytes = held.max_bytes;
+        record.headroom_dropped_packets = held.dropped_packets;
+    }
+
+    /// What holds the bytes of `class`, which has gone to XOFF.
+    pub fn note_xoff(&mut self, now: Time, node: NodeId, class: u8, plan: &Plan<'_>) {
+        let Some(causes) = &mut self.causes else {
+            return;
+        };
+        let mut flows = Held::default();
+        for packet in &self.packets {
+            if plan.classes.of(packet.priority()) == class {
+                flows.add(packet.flow, packet.bytes.into(), packet.bytes.into());
+            }
+        }
+        let held = &mut self.classes[usize::from(class)];
+        held.open = Some((causes.len(), held.dropped_packets));
+        causes.push(CauseRecord {
+            node,
+            port: 0,
+            priority: plan.classes.priority(class),
+            time: now,
+            until: now,
+            held_bytes: flows.bytes(),
+            dropped_packets: 0,
+            holders: vec![Holder {
+                bytes: flows.bytes(),
+                queue_bytes: self.bytes,
+                flows: flows.into_shares(),
+                ..Holder::empty(now)
+            }],
+            root: None,
+        });
+    }
+
+    /// `class` has gone to XON, or the run has ended.
+    pub fn note_xon(&mut self, now: Time, class: u8) {
+        let held = &mut self.classes[usize::from(class)];
+        if let (Some(causes), Some((at, dropped))) = (&mut self.causes, held.open.take()) {
+            causes[at].until = now;
+            causes[at].dropped_packets = held.dropped_packets - dropped;
+        }
+    }
+
+    /// Hands over why PAUSE was sent.
+    pub fn record_causes(&mut self, now: Time, log: &mut Log) {
+        for class in 0..self.classes.len() {
+            self.note_xon(now, class as u8);
+        }
+        log.causes.extend(self.causes.take().into_iter().flatten());
+    }
+
+    pub fn is_slow(&self, now: Time) -> bool {
+        (self.config.start..self.config.stop).contains(&now)
+    }
+
+    /// When a packet that begins to leave now has left.
+    pub fn taken(&self, now: Time, bytes: u64, link_ps_per_byte: u64) -> Time {
+        if !self.is_slow(now) {
+            return now + Time::from_ps(bytes * link_ps_per_byte);
+        }
+        let taken = match self.config.drain_rate {
+            Rate::ZERO => Time::NEVER,
+            rate => now.saturating_add(rate.time_for(bytes)),
+        };
+        taken.min(self.config.stop)
+    }
+}

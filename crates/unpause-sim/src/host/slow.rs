@@ -1,0 +1,175 @@
+//! A host whose NIC is slow: its receive buffer, and the PAUSE that it sends.
+
+use unpause_protocols::flow_control::pfc::Action;
+use unpause_protocols::units::Time;
+
+use super::state::{BUFFER, Host, KIND_SHIFT};
+use crate::engine::heap::Entry;
+use crate::engine::window::Window;
+use crate::packet::{Kind, Packet};
+use crate::results::Queued;
+
+// What a timer is for; behind these, the PAUSE of a class is to be repeated.
+const TAKEN: u32 = 0;
+const PFC: u32 = 1;
+const REFRESH: u32 = 2;
+
+impl Host {
+    /// A data packet has arrived, and some flow of this host is delayed, or the host may be slow.
+    #[cold]
+    pub(super) fn take_in(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+        let Some(buffer) = &mut self.buffer else {
+            return self.delay(now, packet, window);
+        };
+        if buffer.packets.is_empty() && !buffer.is_slow(now) {
+            return self.delay(now, packet, window);
+        }
+        let class = window.plan.classes.of(packet.priority());
+        let held = &mut buffer.classes[usize::from(class)];
+        let bytes = u64::from(packet.bytes);
+        if buffer.bytes + bytes > buffer.room {
+            held.dropped_packets += 1;
+            window.log.counts.dropped_packets += 1;
+            window.telemetry.take(packet);
+            return;
+        }
+        buffer.bytes += bytes;
+        buffer.packets.push_back(*packet);
+        let lossless = window.plan.config.switch.lossless >> packet.priority() & 1 == 1;
+        let xoff = if lossless {
+            buffer.config.xoff_bytes
+        } else {
+            u64::MAX
+        };
+        let params = &window.plan.config.switch.pfc.params;
+        let was_xoff = held.ingress.is_xoff();
+        let action = held
+            .ingress
+            .on_admit(now, packet.bytes.into(), xoff, buffer.pause, params);
+        held.max_bytes = held.max_bytes.max(held.ingress.bytes());
+        if !was_xoff && held.ingress.is_xoff() {
+            held.pause_events += 1;
+            buffer.note_xoff(now, self.id, class, window.plan);
+        }
+        if buffer.packets.len() == 1 {
+            self.take_next(now);
+        }
+        self.request_pfc(now, class, action, window);
+    }
+
+    /// The first packet begins to leave the buffer.
+    fn take_next(&mut self, now: Time) {
+        let Some(buffer) = &self.buffer else { return };
+        if let Some(packet) = buffer.packets.front() {
+            let at = buffer.taken(now, packet.bytes.into(), self.ps_per_byte);
+            self.set_buffer_timer(at, TAKEN);
+        }
+    }
+
+    fn set_buffer_timer(&mut self, at: Time, what: u32) {
+        if !at.is_never() {
+            self.timers
+                .push(Entry::new(at, what, BUFFER << KIND_SHIFT | what));
+        }
+    }
+
+    /// A timer of the buffer is due.
+    pub(super) fn on_buffer(&mut self, now: Time, what: u32, window: &mut Window<'_, '_>) {
+        match what {
+            TAKEN => self.on_taken(now, window),
+            PFC => {
+                if let Some(buffer) = &mut self.buffer {
+                    buffer.waits = false;
+                }
+                self.send_pfc(now, window);
+            }
+            class => self.refresh_pfc(now, (class - REFRESH) as u8, window),
+        }
+    }
+
+    fn on_taken(&mut self, now: Time, window: &mut Window<'_, '_>) {
+        let Some(buffer) = &mut self.buffer else {
+            return;
+        };
+        let Some(packet) = buffer.packets.pop_front() else {
+            return;
+        };
+        buffer.bytes -= u64::from(packet.bytes);
+        let class = window.plan.classes.of(packet.priority());
+        let ingress = &mut buffer.classes[usize::from(class)].ingress;
+        let action = ingress.on_release(now, packet.bytes.into(), buffer.config.xon_bytes);
+        self.take_next(now);
+        self.request_pfc(now, class, action, window);
+        self.delay(now, &packet, window);
+    }
+
+    fn refresh_pfc(&mut self, now: Time, class: u8, window: &mut Window<'_, '_>) {
+        let Some(buffer) = &mut self.buffer else {
+            return;
+        };
+        let params = &window.plan.config.switch.pfc.params;
+        let ingress = &mut buffer.classes[usize::from(class)].ingress;
+        // A PAUSE that was repeated since has a timer of its own.
+        let action = ingress.on_timer(now, buffer.pause, params);
+        self.request_pfc(now, class, action, window);
+    }
+
+    /// Sends a PFC frame, or has it sent as soon as the port is free.
+    fn request_pfc(&mut self, now: Time, class: u8, action: Action, window: &mut Window<'_, '_>) {
+        let Some(buffer) = &mut self.buffer else {
+            return;
+        };
+        match action {
+            Action::None => return,
+            Action::Xoff => {
+                buffer.xoff |= 1 << class;
+                buffer.xon &= !(1 << class);
+            }
+            Action::Xon => {
+                buffer.xon |= 1 << class;
+                buffer.xoff &= !(1 << class);
+                buffer.note_xon(now, class);
+            }
+        }
+        let refresh = buffer.classes[usize::from(class)].ingress.next_timer();
+        self.set_buffer_timer(refresh, REFRESH + u32::from(class));
+        self.send_pfc(now, window);
+    }
+
+    /// Sends the PFC frames that are asked for, one now and the next when the port is free again: before
+    /// everything else, since timers come first.
+    fn send_pfc(&mut self, now: Time, window: &mut Window<'_, '_>) {
+        let Some(buffer) = &mut self.buffer else {
+            return;
+        };
+        if self.busy_until <= now && buffer.xoff | buffer.xon != 0 {
+            let pausing = buffer.xoff != 0;
+            let asked = if pausing {
+                &mut buffer.xoff
+            } else {
+                &mut buffer.xon
+            };
+            let classes = std::mem::take(asked);
+            let of = |class: &usize| classes >> class & 1 == 1;
+            let mut priorities = 0;
+            for class in (0..buffer.classes.len()).filter(of) {
+                priorities |= 1 << window.plan.classes.priority(class as u8);
+                buffer.classes[class].pause_frames += u64::from(pausing);
+            }
+            let pause = if pausing { buffer.pause } else { Time::ZERO };
+            let frame = Packet {
+                aux: priorities,
+                stamp: pause.as_ps(),
+                ..Packet::new(Kind::Pfc, 7, 0, Kind::Pfc.control_bytes())
+            };
+            let transmitter = &window.ports.transmitters[self.port as usize];
+            self.busy_until = window.transmit(transmitter, now, &frame, 0, Queued::default());
+            self.nic_at = self.nic_at.max(self.busy_until);
+        }
+        let asks = buffer.xoff | buffer.xon != 0;
+        if asks && !std::mem::replace(&mut buffer.waits, true) {
+            let free = self.busy_until;
+            self.set_buffer_timer(free, PFC);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! NICs that take less than their link brings.
+
+use std::ops::ControlFlow;
+
+use unpause_protocols::units::{Rate, Time};
+use unpause_sim::config::{Config, SlowReceiver};
+use unpause_sim::results::{PortRecord, Results, RootKind};
+
+use crate::common::*;
+
+const XOFF: u64 = 100_000;
+
+/// Host 2 sends to host 1, which is slow.
+fn one_flow(drain_rate: Rate, start: Time, stop: Time) -> Config {
+    let flows = vec![sized(2, 1, 2_000_000)];
+    let mut config = config(star(&[gbps(10); 2], us(1)), flows, ms(10));
+    config.probes.causes = true;
+    config.probes.pauses = true;
+    config.host.slow_receiver = Some(SlowReceiver {
+        hosts: vec![1],
+        drain_rate,
+        start,
+        stop,
+        xoff_bytes: XOFF,
+        xon_bytes: XOFF / 2,
+        buffer_bytes: None,
+    });
+    config
+}
+
+fn nic(results: &Results) -> PortRecord {
+    let mut of_host = results.ports.iter().filter(|port| port.node == 1);
+    *of_host
+        .find(|port| port.priority == LOSSLESS)
+        .expect("it has received something")
+}
+
+/// All data packets are as long as the first ones.
+fn fct_at(rate: Rate) -> Time {
+    rate.time_for(2000 * FRAME)
+}
+
+#[test]
+fn a_slow_nic_sends_pause_and_loses_nothing() {
+    let results = run(&one_flow(gbps(4), Time::ZERO, Time::NEVER));
+    let nic = nic(&results);
+    assert!(nic.pause_events > 10, "{nic:?}");
+    assert_eq!(nic.headroom_dropped_packets, 0);
+    // The frame that crosses XOFF, and what comes while the PAUSE goes there and what was sent comes back.
+    assert!((XOFF + FRAME..XOFF + 10 * FRAME).contains(&nic.max_ingress_bytes));
+    assert_eq!(results.totals.dropped_packets, 0);
+    // The last packet leaves the buffer when all have, at the rate at which it is drained.
+    let fct = results.flows[0].fct.expect("it is complete");
+    let least = fct_at(gbps(4));
+    assert!(fct > least && fct < least + us(10), "{fct}, {least}");
+    let roots = results.causes.iter().map(|cause| cause.root.unwrap());
+    assert!(
+        roots
+            .into_iter()
+            .all(|it| it.kind == RootKind::Nic && it.node == 1)
+    );
+    let events: u64 = results.ports.iter().map(|port| port.pause_events).sum();
+    assert_eq!(results.causes.len() as u64, events);
+}
+
+#[test]
+fn a_nic_that_is_fast_enough_sends_none() {
+    let results = run(&one_flow(gbps(10), Time::ZERO, Time::NEVER));
+    assert_eq!(results.totals.pause_frames, 0);
+    let mut config = one_flow(gbps(10), Time::ZERO, Time::NEVER);
+    config.host.slow_receiver = None;
+    let fast = run(&config);
+    // In a buffer a packet is taken whole before the next one.
+    let later = results.flows[0].fct.unwrap() - fast.flows[0].fct.unwrap();
+    assert_eq!(later, gbps(10).time_for(FRAME));
+}
+
+#[test]
+fn a_storm_stops_the_switch_until_it_ends() {
+    let results = run(&one_flow(Rate::ZERO, us(200), us(900)));
+    let pauses = &results.pauses;
+    // The buffer fills at 10 Gb/s from 200 us on; the PAUSE is repeated until the storm is over.
+    let full = us(200) + gbps(10).time_for(XOFF);
+    let [stopped, ..] = &pauses[..] else {
+        panic!("nothing was paused");
+    };
+    assert_eq!((stopped.node, stopped.port), (0, 0));
+    assert!(
+        stopped.start > full && stopped.start < full + us(4),
+        "{stopped:?}"
+    );
+    assert!(
+        stopped.end > us(900) && stopped.end < us(1000),
+        "{stopped:?}"
+    );
+    let refreshes = nic(&results).pause_frames - nic(&results).pause_events;
+    assert_eq!(refreshes, 0, "65,535 quanta at 10 Gb/s are 3.4 ms");
+    assert!(results.flows[0].fct.is_some());
+}
+
+#[test]
+fn a_storm_that_outlasts_its_pause_repeats_it() {
+    let mut config = one_flow(Rate::ZERO, us(200), ms(9));
+    config.stop = ms(12);
+    let results = run(&config);
+    // Half of 3.355 ms apart.
+    let nic = nic(&results);
+    assert_eq!((nic.pause_events, nic.pause_frames), (1, 6));
+}
+
+#[test]
+fn without_pause_a_full_buffer_drops() {
+    let mut config = one_flow(gbps(4), Time::ZERO, Time::NEVER);
+    config.switch.lossless = 0;
+    config.probes.causes = false;
+    let results = run(&config);
+    assert_eq!(results.totals.pause_frames, 0);
+    let nic = nic(&results);
+    assert!(nic.headroom_dropped_packets > 0);
+    assert_eq!(results.totals.dropped_packets, nic.headroom_dropped_packets);
+}
+
+#[test]
+fn threads_do_not_matter() {
+    let config = one_flow(gbps(3), us(50), ms(1));
+    let alone = run(&config);
+    for threads in [2, 3] {
+        let go_on = &mut |_| ControlFlow::Continue(());
+        let together = unpause_sim::run_threads(&config, threads, go_on);
+        assert_eq!(alone, together.expect("the run is valid"));
+    }
+}
