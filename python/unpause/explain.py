@@ -9,9 +9,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from unpause import advice, causes, schema, series, textual
+from unpause import _native, advice, causes, schema, series, textual
 from unpause.causes import Egress, Stop, Tree
 from unpause.errors import ResultError
 from unpause.result import Result, Run, load
@@ -31,7 +30,6 @@ from unpause.text import rate, size, time
 _MOST_TREES = 3
 _MOST_STOPS = 6
 _MOST_FLOWS = 3
-_UNITS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
 _KINDS = {
     "incast": "Incast at {root}",
@@ -167,10 +165,17 @@ def _tree(
     yield from _stops(tree.stops, columns)
     for text in (*_culprits(tree), *_victims(tree, at_ns)):
         yield _indented(text, columns)
+    yield _indented(f"Could help: {_adviser(result, run)(tree)}.", columns)
+
+
+def _adviser(result: Result, run: Run) -> Callable[[Tree], str]:
+    """Says of trees of a run what could help."""
     tables = result.scenario.get("scheme", [])
-    table = next((it for it in tables if it.get("name") == run.scheme), {})
-    is_host = tree.root.peer in _hosts(run)
-    yield _indented(f"Could help: {advice.of_tree(tree, table, link, is_host)}.", columns)
+    scheme = next((it for it in tables if it.get("name") == run.scheme), {})
+    rates, hosts = _rates(run), _hosts(run)
+    return lambda tree: advice.of_tree(
+        tree, scheme, rates.get(tree.root, 0), tree.root.peer in hosts
+    )
 
 
 def _when(tree: Tree) -> str:
@@ -344,18 +349,12 @@ def as_json(result: Result, runs: Sequence[Run], at_ns: float | None) -> dict[st
     """All trees of each of `runs`, with everything known of them."""
     found = []
     for run in runs:
-        trees = []
+        trees, advised = [], _adviser(result, run)
         for tree in causes.of_run(run, at_ns):
             table = asdict(tree)
             table["root"], table["cycle"] = str(tree.root), [str(it) for it in tree.cycle]
             table["certain"], table["likely"] = tree.is_certain, tree.is_likely
-            scheme = {it.get("name"): it for it in result.scenario.get("scheme", [])}
-            table["advice"] = advice.of_tree(
-                tree,
-                scheme.get(run.scheme, {}),
-                _rates(run).get(tree.root, 0),
-                tree.root.peer in _hosts(run),
-            )
+            table["advice"] = advised(tree)
             trees.append(table)
         found.append({"run": run.run, "scheme": run.scheme, "trees": trees})
     return {"runs": found}
@@ -381,13 +380,11 @@ def _indented(text: str, columns: int) -> str:
 
 
 def _time_ns(text: str) -> float:
-    found = re.fullmatch(r"\s*([0-9.]+)\s*([a-zµ]+)\s*", text)
-    if not found or found[2] not in _UNITS:
+    found = _native.in_base_unit(text)
+    if found is None or found[0] != "_ns":
         raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 3.2ms")
-    try:
-        return float(found[1]) * _UNITS[found[2]]
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 3.2ms") from error
+    _, numerator, denominator = found
+    return numerator / denominator
 
 
 def _egress(text: str) -> Egress:
@@ -433,9 +430,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             for line in lines(result, runs, columns, options.at):
                 print(line)
+        sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read it has seen enough.
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
     except (ResultError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

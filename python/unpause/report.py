@@ -315,6 +315,8 @@ def closing(built: Report, columns: int) -> list[str]:
     if built.drawn:
         lines.append(f"picture: {folder / 'figures' / built.drawn[0]}.png")
     lines.append(f"report: {built.path}")
+    if "explore.html" in built.files:
+        lines.append(f"to move about in: {folder / 'explore.html'}")
     if built.claims:
         lines.append(counts_text(built.claims).removesuffix("."))
         lines.append(f"        see them: python -m unpause.report {folder} --claims")

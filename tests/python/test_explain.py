@@ -152,6 +152,16 @@ def test_the_words(directory: Path) -> None:
     assert "not on the way: Incast at S1->R1" in flow
 
 
+def test_who_stops_reading_gets_no_complaint(directory: Path) -> None:
+    command = [sys.executable, "-m", "unpause.explain", str(directory)]
+    reader = subprocess.Popen(["true"], stdin=subprocess.PIPE)
+    assert reader.stdin is not None
+    reader.wait()
+    done = subprocess.run(command, stdout=reader.stdin, stderr=subprocess.PIPE, text=True)
+    reader.stdin.close()
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_json_has_all(directory: Path) -> None:
     told = json.loads(_said(directory, "--json"))
     assert [run["scheme"] for run in told["runs"]] == ["PFC", "PFC+PCN"]

@@ -58,6 +58,7 @@ class _Page(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.loads: list[str] = []
+        self.leads_to: list[str] = []
         self.pictures: list[str] = []
         self.ids: list[str] = []
         self.text = ""
@@ -65,7 +66,8 @@ class _Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         for key, value in attrs:
             if key in ("src", "href") and value and not value.startswith(("#", "data:")):
-                self.loads.append(value)
+                # What a click leads to is not loaded.
+                (self.leads_to if tag == "a" else self.loads).append(value)
             if tag == "img" and key == "src" and value:
                 self.pictures.append(value)
             if key == "id" and value:
@@ -84,6 +86,8 @@ def test_report_is_one_offline_file(pcn_f2: Callable[[], Builder], tmp_path: Pat
     html = built.path.read_text("utf-8")
     page.feed(html)
     assert page.loads == []
+    assert page.leads_to == ["explore.html"]
+    assert (path / "explore.html").is_file()
     assert len(page.ids) == len(set(page.ids))
     assert {"summary", "claims", "figures", "scenario", "tables"} <= set(page.ids)
     assert len(page.pictures) == len(built.drawn) >= 7
