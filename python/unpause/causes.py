@@ -174,7 +174,7 @@ class Causes:
         self.codes: dict[str, np.ndarray] = {}
         self.names: dict[str, list[Any]] = {}
         for name in _NAMES:
-            self.codes[name], self.names[name] = _coded(table, name)
+            self.codes[name], self.names[name] = coded(table, name)
         ids = self.numbers["cause_id"]
         #: The first row of each PAUSE.
         self.first = (
@@ -199,7 +199,7 @@ class Causes:
         return node[self.codes["node"]] & peer[self.codes["egress_peer"]]
 
 
-def _coded(table: pa.Table, name: str) -> tuple[np.ndarray, list[Any]]:
+def coded(table: pa.Table, name: str) -> tuple[np.ndarray, list[Any]]:
     """A column of names as numbers, and the name of each; None is one of them."""
     values = table.column(name)
     if not pa.types.is_dictionary(values.type):
@@ -378,7 +378,7 @@ class _Flows:
     def __init__(self, run: Run) -> None:
         names = ("traffic", "src", "dst")
         table = run.columns("flows", ["flow_id", *names, "start_ns", "fct_ns", "priority"])
-        self.coded = {name: _coded(table, name) for name in names}
+        self.coded = {name: coded(table, name) for name in names}
         ids = series.column(table, "flow_id")
         assert np.array_equal(ids, np.arange(len(ids))), "flows are in order of their numbers"
         self.start = series.column(table, "start_ns")

@@ -7,13 +7,14 @@ the same pixels. Tables of long runs are read batch by batch and are never whole
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from unpause.files import NO_BOUNDS, Bounds
 from unpause.result import Run
 from unpause.series import codes_of, column
 
@@ -42,27 +43,54 @@ class Flow:
 
 def ports(run: Run) -> dict[str, Port]:
     """By link the probed ports."""
-    lines = _kept(run, "port_series", ("node", "peer"), ("queue_bytes", "tx_bytes"))
+    lines = kept(run, "port_series", ("node", "peer"), ("queue_bytes", "tx_bytes"))
     return {f"{node}->{peer}": Port(*line) for (node, peer), line in lines.items()}
 
 
 def flows(run: Run) -> dict[str, Flow]:
     """By traffic entry its first recorded flow."""
-    lines = _kept(run, "flow_series", ("traffic", "flow_id"), ("delivered_bytes",))
+    lines = kept(run, "flow_series", ("traffic", "flow_id"), ("delivered_bytes",))
     found: dict[str, Flow] = {}
     for (traffic, _), line in sorted(lines.items(), key=lambda it: it[0][1]):
         found.setdefault(traffic, Flow(*line))
     return found
 
 
-def _kept(
+def kept(
     run: Run, table: str, keys: Sequence[str], counters: Sequence[str]
 ) -> dict[tuple[Any, ...], list[np.ndarray]]:
     """The lines of a run, told apart by `keys`: times, and a value of each counter at each."""
-    kept = run.result.__dict__.setdefault("_drawn", {})
-    if (table, run.run) not in kept:
-        kept[table, run.run] = _read(run, table, keys, counters)
-    return kept[table, run.run]
+    known = run.result.__dict__.setdefault("_drawn", {})
+    what = table, run.run, tuple(counters)
+    if what not in known:
+        known[what] = _read(run, table, keys, counters)
+    return known[what]
+
+
+def within(
+    run: Run,
+    table: str,
+    line: Mapping[str, Any],
+    counters: Sequence[str],
+    span_ns: tuple[float, float],
+    pixels: int,
+) -> list[np.ndarray]:
+    """The line with these keys in a window of time, as so many pixels need it.
+
+    Half of a window more is there on both sides.
+    """
+    names: dict[tuple[Any, ...], int] = {}
+    wide = span_ns[1] - span_ns[0]
+    start, end = span_ns[0] - wide / 2, span_ns[1] + wide / 2
+    bounds = {"time_ns": (start, end)}
+    parts = [np.empty((1 + len(counters), 0))]
+    for of, samples in _instants(_batches(run, table, list(line), counters, names, bounds)):
+        wanted = of == names.get(tuple(line.values()), -1)
+        wanted &= (samples[0] >= start) & (samples[0] <= end)
+        ours = samples[:, wanted]
+        pixel = ((ours[0] - start) / max(wide / pixels, 1e-3)).astype(np.int32)
+        parts.append(_thinned(of[wanted], pixel, ours)[1] if ours.size else ours)
+    return list(np.concatenate(parts, axis=1))
 
 
 def _read(
@@ -90,12 +118,13 @@ def _batches(
     keys: Sequence[str],
     counters: Sequence[str],
     names: dict[tuple[Any, ...], int],
+    bounds: Bounds = NO_BOUNDS,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Of each batch the lines that its samples are of, by number, and an array of the samples.
 
     `names` gets the numbers. The first row of the array is the time.
     """
-    for batch in run.batches(table, [*keys, "time_ns", *counters]):
+    for batch in run.batches(table, [*keys, "time_ns", *counters], bounds):
         yield (
             _lines(batch, keys, names),
             np.stack([column(batch, name) for name in ("time_ns", *counters)]),

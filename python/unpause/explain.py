@@ -347,17 +347,24 @@ def of_flow(run: Run, name: str, columns: int, at_ns: float | None) -> Iterator[
 
 def as_json(result: Result, runs: Sequence[Run], at_ns: float | None) -> dict[str, Any]:
     """All trees of each of `runs`, with everything known of them."""
-    found = []
-    for run in runs:
-        trees, advised = [], _adviser(result, run)
-        for tree in causes.of_run(run, at_ns):
-            table = asdict(tree)
-            table["root"], table["cycle"] = str(tree.root), [str(it) for it in tree.cycle]
-            table["certain"], table["likely"] = tree.is_certain, tree.is_likely
-            table["advice"] = advised(tree)
-            trees.append(table)
-        found.append({"run": run.run, "scheme": run.scheme, "trees": trees})
-    return {"runs": found}
+    return {
+        "runs": [
+            {"run": run.run, "scheme": run.scheme, "trees": trees_as_json(result, run, at_ns)}
+            for run in runs
+        ]
+    }
+
+
+def trees_as_json(result: Result, run: Run, at_ns: float | None) -> list[dict[str, Any]]:
+    """The trees of a run."""
+    trees, advised = [], _adviser(result, run)
+    for tree in causes.of_run(run, at_ns):
+        table = asdict(tree)
+        table["root"], table["cycle"] = str(tree.root), [str(it) for it in tree.cycle]
+        table["certain"], table["likely"] = tree.is_certain, tree.is_likely
+        table["advice"] = advised(tree)
+        trees.append(table)
+    return trees
 
 
 def _rates(run: Run) -> dict[Egress, int]:

@@ -1,9 +1,9 @@
-"""A page to move about in a run: fabric, PAUSE as it spreads, series, congestion trees; offline.
+"""A page to move about in runs: fabric, PAUSE as it spreads, series, congestion trees, tables.
 
 ``python -m unpause.explore DIR`` writes ``explore.html`` into a result directory: one file that
-opens without a network. It has the first run of each scheme. Of long series it has the extremes of
-some hundred stretches, of more PAUSEs than :data:`MOST_PAUSES` those that are close together as
-one; the page says so.
+opens without a network. Runs are kept whole as long as they fit into :data:`MOST_BYTES`; then
+fewer rows of tables, PAUSEs that are close together as one, and fewer runs. The page says what is
+left out. What ``unpause view`` serves and ``unpause compare`` writes is the same page.
 """
 
 from __future__ import annotations
@@ -13,217 +13,250 @@ import base64
 import json
 import os
 import sys
-import zlib
-from collections import deque
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import unpause
-from unpause import causes, drawn, explain, series
+from unpause import explored, grouped, schemes, sentences
+from unpause.claims import Claim, ClaimsError
 from unpause.errors import ResultError
+from unpause.explored import Detail
 from unpause.result import Result, Run, load
+from unpause.summary import Summary, summarise
 
-#: PAUSEs of a run that are kept one by one.
-MOST_PAUSES = 100_000
-#: Schemes on the page.
+#: Of a page in one file, the runs in it; scripts and figures of the fabric come to 0.2 MB more.
+MOST_BYTES = 4_500_000
+#: Lines of a chart: schemes, of each result.
 MOST_SCHEMES = 12
-_MOST_TREES = 30
-_MOST_VICTIMS = 30
-_MOST_NODES = 2_000
+#: Runs in one file; each takes up to a second to be read.
+MOST_RUNS = 30
+#: From all that is told of a run to the least.
+DETAILS = (Detail(2_000, 100_000), Detail(500, 20_000), Detail(100, 4_000))
+_SCRIPTS = ("data", "fabric", "charts", "trees", "tables", "main")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A run that a page has.
+
+    Attributes:
+        run: The run.
+        line: Which of the page's schemes it is of.
+        point: Which of its points: swept values, and the how many-th seed.
+    """
+
+    run: Run
+    line: int
+    point: int
 
 
 @dataclass
-class _Pack:
-    """Arrays of whole numbers as differences, all in one compressed block."""
+class Explored:
+    """What is shown: one result, or several side by side.
 
-    parts: list[np.ndarray] = field(default_factory=list)
-    size: int = 0
+    Attributes:
+        results: By name.
+        differences: How the results differ: a table, and sentences.
+        left_out: What the page lacks, one sentence each.
+    """
 
-    def add(self, values: np.ndarray) -> list[int]:
-        """Where the values will lie: first and how many."""
-        whole = np.rint(values).astype(np.int64)
-        differences = np.diff(whole, prepend=np.int64(0)).astype(np.int32)
-        place = [self.size, len(differences)]
-        self.parts.append(differences)
-        self.size += len(differences)
-        return place
+    results: dict[str, Result]
+    differences: tuple[Summary, list[str]] | None = None
+    left_out: list[str] = field(default_factory=list)
 
-    def text(self) -> str:
-        """The block in base 64."""
-        joined = np.concatenate([*self.parts, np.empty(0, np.int32)]).astype("<i4")
-        return base64.b64encode(zlib.compress(joined.tobytes(), 9)).decode()
+    @cached_property
+    def lines(self) -> list[dict[str, Any]]:
+        """The schemes of every result; those of one name have one colour."""
+        every = [(at, name) for at, it in enumerate(self.results.values()) for name in it.schemes]
+        if len(every) > MOST_SCHEMES:
+            self.left_out.append(f"{len(every) - MOST_SCHEMES} schemes after {MOST_SCHEMES}.")
+            every = every[:MOST_SCHEMES]
+        names = list(self.results)
+        colours = schemes.colours(name for _, name in every)
+        return [
+            {
+                "label": f"{names[at]}: {name}" if len(names) > 1 else name,
+                "scheme": name,
+                "result": at,
+                "colour": colours[name],
+            }
+            for at, name in every
+        ]
+
+    @property
+    def runs(self) -> list[Shown]:
+        """All runs, those of a point together."""
+        return self._placed[0]
+
+    @property
+    def points(self) -> list[str]:
+        """What runs of a point have in common."""
+        return self._placed[1]
+
+    @cached_property
+    def _placed(self) -> tuple[list[Shown], list[str]]:
+        results = list(self.results.values())
+        # Of several results the first seeds stand side by side, whatever seeds they are.
+        places: dict[tuple[Any, int], list[tuple[Run, int]]] = {}
+        for number, line in enumerate(self.lines):
+            result = results[line["result"]]
+            seen: Counter[Any] = Counter()
+            for run in result.runs_of(line["scheme"]):
+                values = tuple((axis, run.row[axis]) for axis in result.axes)
+                places.setdefault((values, seen[values]), []).append((run, number))
+                seen[values] += 1
+        shown = [
+            Shown(run, line, point)
+            for point, runs in enumerate(places.values())
+            for run, line in runs
+        ]
+        return shown, [_label(values, runs) for (values, _), runs in places.items()]
+
+    def about(self, claims: Sequence[Claim] = (), **more: Any) -> dict[str, Any]:
+        """What a page has before any run is looked at."""
+        results = list(self.results.values())
+        several = len(results) > 1
+        if self.differences is not None:
+            summary, said = self.differences
+        else:
+            summary, said = summarise(grouped.Runs.of_result(results[0])), []
+        told = [
+            (f"{name}: {scheme}" if several else scheme, text)
+            for name, result in self.results.items()
+            for scheme, text in sentences.of_result(result)
+        ]
+        titles = list(dict.fromkeys(result.title for result in results))
+        return {
+            "title": " / ".join(titles),
+            "results": list(self.results),
+            "fabrics": [explored.fabric(it.runs_of(it.schemes[0])[0]) for it in results],
+            "lines": self.lines,
+            "points": self.points,
+            "runs": [{"line": it.line, "point": it.point} for it in self.runs],
+            "sentences": told,
+            "summary": _as_json(summary),
+            "differences": said,
+            "claims": [_claim(claim) for claim in claims],
+            "why": next(filter(None, map(explored.why_no_trees, results)), ""),
+            "leftOut": list(dict.fromkeys(self.left_out)),
+            **more,
+        }
 
 
-def page(result: Result) -> str:
-    """The page of a result.
+def _label(values: Sequence[tuple[str, Any]], runs: Sequence[tuple[Run, int]]) -> str:
+    seeds = sorted({int(run.row["seed"]) for run, _ in runs})
+    seed = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {', '.join(map(str, seeds))}"
+    swept = [f"{name} {grouped.value_text(name, value)}" for name, value in values]
+    return ", ".join([*swept, seed])
+
+
+def _as_json(summary: Summary) -> dict[str, Any]:
+    noise = summary.noise or [set() for _ in summary.rows]
+    return {
+        "heads": summary.heads,
+        "rows": summary.rows,
+        "noise": [sorted(columns) for columns in noise],
+    }
+
+
+def _claim(claim: Claim) -> dict[str, str]:
+    return {
+        "id": claim.id,
+        "verdict": claim.verdict.value,
+        "text": claim.text,
+        "expected": claim.expected,
+        "measured": claim.measured,
+        "why": " ".join(filter(None, (claim.why, claim.assumed, claim.note))),
+    }
+
+
+def page(result: Result, claims: Sequence[Claim] | None = None) -> str:
+    """The page of a result, with its runs in it.
+
+    Args:
+        result: The result.
+        claims: Its claims, judged, if that has been done.
 
     Raises:
         ResultError: it has too many nodes.
     """
-    runs = explain.the_runs(result)
-    left_out = []
-    if len(runs) > MOST_SCHEMES:
-        left_out.append(f"{len(runs) - MOST_SCHEMES} schemes after the first {MOST_SCHEMES}.")
-        runs = runs[:MOST_SCHEMES]
-    if len(result.runs_of(runs[0].scheme)) > 1:
-        left_out.append("All runs of a scheme but its first.")
-    if result.scenario.get("probes", {}).get("pauses") is False:
-        left_out.append("PAUSE over time: [probes] has pauses = false.")
-    fabric = _fabric(runs[0])
-    if len(fabric["nodes"]) > _MOST_NODES:
-        raise ResultError(f"{len(fabric['nodes'])} nodes are more than a page shows: {_MOST_NODES}")
-    pack = _Pack()
-    end = max(float(run.row["simulated_ns"]) for run in runs)
-    unit_ns = max(1.0, end / 2**30)
-    data = {
-        "title": result.title,
-        "unit": unit_ns,
-        "end": end,
-        "fabric": fabric,
-        "runs": [_run(run, pack, unit_ns, left_out) for run in runs],
-        "trees": _trees(result, runs, left_out),
-        "why": _why_no_trees(result),
-        "leftOut": list(dict.fromkeys(left_out)),
-        "block": pack.text(),
-    }
+    if claims is None:
+        try:
+            claims = result.claims()
+        except ClaimsError:
+            claims = ()  # the report says so
+    return in_one_file(Explored({"": result}), claims)
+
+
+def in_one_file(explored_: Explored, claims: Sequence[Claim] = ()) -> str:
+    """The page with its runs in it, as much of them as fits."""
+    frames = _frames(explored_)
+    about = explored_.about(claims)
+    about["runs"] = about["runs"][: len(frames)]
+    return html(about, frames)
+
+
+def _frames(explored_: Explored) -> list[str]:
+    """The runs of the first points that fit; at least those of the first."""
+    shown = explored_.runs
+    points = [[it for it in shown if it.point == at] for at in range(len(explored_.points))]
+    for detail in DETAILS:
+        left_out: list[str] = []
+        frames = [_frame(it.run, detail, left_out) for it in points[0]]
+        if sum(map(len, frames)) <= MOST_BYTES:
+            break
+    for number, runs in enumerate(points[1:], 1):
+        said: list[str] = []
+        more = [] if len(frames) + len(runs) > MOST_RUNS else [
+            _frame(it.run, detail, said) for it in runs
+        ]  # fmt: skip
+        if not more or sum(map(len, [*frames, *more])) > MOST_BYTES:
+            left_out.append(f"All but the first {number} of {len(points)} seeds and swept values.")
+            break
+        frames += more
+        left_out += said
+    if left_out:
+        left_out.append("`unpause view` shows everything.")
+    explored_.left_out += left_out
+    return frames
+
+
+def _frame(run: Run, detail: Detail, left_out: list[str]) -> str:
+    return base64.b64encode(explored.frame(run, detail, left_out)).decode()
+
+
+def html(about: dict[str, Any], frames: Sequence[str] = ()) -> str:
+    """The page, with these runs in it."""
     environment = Environment(
         loader=PackageLoader("unpause"), autoescape=True, undefined=StrictUndefined
     )
     files = resources.files("unpause")
-    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-    return environment.get_template("explore.html").render(
-        title=result.title,
+    here = files.joinpath("templates/explore")
+    return environment.get_template("explore/page.html").render(
+        title=about["title"],
         version=unpause.__version__,
         uplot=files.joinpath("vendor/uplot/uPlot.iife.min.js").read_text("utf-8"),
         uplot_style=files.joinpath("vendor/uplot/uPlot.min.css").read_text("utf-8"),
-        script=files.joinpath("templates/explore.js").read_text("utf-8"),
-        style=files.joinpath("templates/explore.css").read_text("utf-8"),
-        data=text,
+        script="\n".join(here.joinpath(f"{it}.js").read_text("utf-8") for it in _SCRIPTS),
+        style=here.joinpath("style.css").read_text("utf-8"),
+        about=json.dumps(about, separators=(",", ":")).replace("<", "\\u003c"),
+        frames=frames,
+        reported="report" not in about or about["report"],
     )
 
 
-def _fabric(run: Run) -> dict[str, Any]:
-    """Nodes with their tier, hosts lowest, and links as table `ports` shows them."""
-    table = run.columns("ports", ["node", "peer", "rate_bps"])
-    links: dict[tuple[str, str], int] = {}
-    for row in table.to_pylist():
-        links[row["node"], row["peer"]] = row["rate_bps"]
-    both = {tuple(sorted(link)) for link in links}
-    flows = run.columns("flows", ["src", "dst"])
-    hosts = {it for name in ("src", "dst") for it in flows.column(name).to_pylist()}
-    near: dict[str, list[str]] = {}
-    for a, b in both:
-        near.setdefault(a, []).append(b)
-        near.setdefault(b, []).append(a)
-    # Who has one link and sends nothing is a host all the same.
-    pausers = {stop for stop in near if len(near[stop]) > 1}
-    hosts |= set(near) - pausers
-    tier = dict.fromkeys(sorted(hosts), 0)
-    waiting = deque(tier)
-    while waiting:
-        node = waiting.popleft()
-        for peer in sorted(near.get(node, ())):
-            if peer not in tier:
-                tier[peer] = tier[node] + 1
-                waiting.append(peer)
-    order = {name: at for at, name in enumerate(_natural(near))}
-    names = sorted(near, key=lambda name: (tier.get(name, 1), order[name]))
-    return {
-        "nodes": [{"name": name, "tier": tier.get(name, 1)} for name in names],
-        "links": [
-            {"a": a, "b": b, "rate": max(links.get((a, b), 0), links.get((b, a), 0))}
-            for a, b in sorted(both)
-        ],
-    }
-
-
-def _natural(names: dict[str, Any]) -> list[str]:
-    """H2 before H10."""
-    import re
-
-    def key(name: str) -> list[tuple[int, Any]]:
-        parts = re.split(r"(\d+)", name)
-        return [(0, int(part)) if part.isdigit() else (1, part) for part in parts if part]
-
-    return sorted(names, key=key)
-
-
-def _run(run: Run, pack: _Pack, unit_ns: float, left_out: list[str]) -> dict[str, Any]:
-    ports: dict[str, dict[str, Any]] = {}
-    for name, line in drawn.ports(run).items():
-        time = pack.add(line.time_ns / unit_ns)
-        # Values of the queue keep their extremes; of the counter differences make a rate.
-        ports.setdefault(name, {}).update(
-            time=time, queue=pack.add(line.queue_bytes), sent=pack.add(line.tx_bytes / 256)
-        )
-    for name, intervals, count in _pauses(run, left_out):
-        ports.setdefault(name, {}).update(
-            start=pack.add(intervals[:, 0] / unit_ns),
-            end=pack.add(intervals[:, 1] / unit_ns),
-            pauses=count,
-        )
-    flows = {
-        name: {
-            "time": pack.add(line.time_ns / unit_ns),
-            "got": pack.add(line.delivered_bytes / 256),
-        }
-        for name, line in drawn.flows(run).items()
-    }
-    return {"scheme": run.scheme, "seed": run.row["seed"], "ports": ports, "flows": flows}
-
-
-def _pauses(run: Run, left_out: list[str]) -> list[tuple[str, np.ndarray, int]]:
-    """By egress when it was stopped, of all priorities, and how often."""
-    table = run.columns("pauses", ["node", "peer", "start_ns", "end_ns"])
-    every = np.column_stack([series.column(table, "start_ns"), series.column(table, "end_ns")])
-    gap = 0.0
-    if len(every) > MOST_PAUSES:
-        gap = float(run.row["simulated_ns"]) / 10_000
-        left_out.append(f"{run.scheme}: gaps between PAUSEs of less than {gap / 1e3:.3g} us.")
-    found = []
-    for (node, peer), rows in series.groups(table, ["node", "peer"]):
-        ours = every[rows]
-        ours = ours[np.argsort(ours[:, 0], kind="stable")]
-        merged = series.merged(ours + np.array([0.0, gap]))
-        merged[:, 1] -= gap
-        found.append((f"{node}->{peer}", merged, len(ours)))
-    return found
-
-
-def _trees(result: Result, runs: Sequence[Run], left_out: list[str]) -> list[dict[str, Any]]:
-    if _why_no_trees(result):
-        return []
-    told = explain.as_json(result, runs, None)["runs"]
-    for run in told:
-        if len(run["trees"]) > _MOST_TREES:
-            left_out.append(f"{run['scheme']}: trees after the {_MOST_TREES} with most harm.")
-        run["trees"] = run["trees"][:_MOST_TREES]
-        for tree in run["trees"]:
-            tree["victims"] = tree["victims"][:_MOST_VICTIMS]
-            for culprit in tree["culprits"]:
-                culprit["sources"] = len(culprit["sources"])
-    return json.loads(json.dumps(told, default=explain.plain))
-
-
-def _why_no_trees(result: Result) -> str:
-    if causes.is_older(result) or not causes.are_there(result):
-        return "With causes = true in [probes], the trees of PAUSE stand here."
-    return ""
-
-
-def write(directory: Path) -> Path:
-    """Write ``explore.html`` into a result directory."""
-    file = directory / "explore.html"
+def write(file: Path, text: str) -> None:
+    """A page, which is there whole or not at all."""
     unfinished = file.with_name(f"{file.name}.tmp")
-    unfinished.write_text(page(load(directory)), "utf-8")
+    unfinished.write_text(text, "utf-8")
     os.replace(unfinished, file)
-    return file
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -233,8 +266,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("directory", type=Path, help="of a result")
     options = parser.parse_args(arguments)
+    file = options.directory / "explore.html"
     try:
-        file = write(options.directory)
+        write(file, page(load(options.directory)))
     except (ResultError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

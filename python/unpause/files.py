@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,10 @@ import pyarrow.parquet as pq
 
 from unpause import schema
 from unpause.errors import ResultError
+
+#: By column the least and the largest value that is asked for.
+Bounds = Mapping[str, tuple[float, float]]
+NO_BOUNDS: Bounds = MappingProxyType({})
 
 #: Rows of a table that are read at once.
 BATCH = 1 << 16
@@ -93,9 +98,12 @@ class TableFiles(Mapping[str, pa.Table]):
             return pa.Table.from_batches([], wanted)
 
     def batches_of_run(
-        self, name: str, run: int, columns: Sequence[str]
+        self, name: str, run: int, columns: Sequence[str], bounds: Bounds = NO_BOUNDS
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of :meth:`of_run`, so many at a time; none is empty."""
+        """The rows of :meth:`of_run`, so many at a time; none is empty.
+
+        What is known to lie outside of `bounds` is not read; not all that is read lies inside.
+        """
         if name not in self._files:
             return
         wanted = ["run", *columns]
@@ -104,6 +112,8 @@ class TableFiles(Mapping[str, pa.Table]):
                 for group in range(file.num_row_groups):
                     runs = _runs(file, group)
                     if runs is not None and not runs[0] <= run <= runs[1]:
+                        continue
+                    if _is_outside(file, group, bounds):
                         continue
                     for batch in file.iter_batches(BATCH, [group], wanted, use_threads=False):
                         if runs != (run, run):
@@ -144,6 +154,17 @@ def _runs(file: pq.ParquetFile, group: int) -> tuple[int, int] | None:
     if statistics is None or not statistics.has_min_max:
         return None
     return statistics.min, statistics.max
+
+
+def _is_outside(file: pq.ParquetFile, group: int, bounds: Bounds) -> bool:
+    """Whether the statistics of a row group say that none of it is asked for."""
+    for name, (least, most) in bounds.items():
+        place = file.schema_arrow.get_field_index(name)
+        statistics = file.metadata.row_group(group).column(place).statistics
+        known = statistics is not None and statistics.has_min_max
+        if known and (statistics.max < least or statistics.min > most):
+            return True
+    return False
 
 
 def _check_digest(file: Path, digests: Mapping[str, str]) -> None:

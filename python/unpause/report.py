@@ -109,7 +109,7 @@ def build(directory: str | Path, *, png: bool = False) -> Report:
     names = [*dict.fromkeys([*own, *figures.GENERIC])]
     pictures = _draw(result, names, report, names if png else own)
     try:
-        _write(path / "explore.html", explore.page(result))
+        explore.write(path / "explore.html", explore.page(result, report.claims))
         report.files.append("explore.html")
     except ResultError as error:
         report.problems.append(f"No page to move about in: {error}.")

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from unpause import schema, schemes
 from unpause.errors import ResultError, ScenarioError
-from unpause.files import BATCH, TableFiles
+from unpause.files import BATCH, NO_BOUNDS, Bounds, TableFiles
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -224,11 +224,16 @@ class Run:
             return tables.of_run(name, self.run, columns)
         return self.table(name).select(list(columns))
 
-    def batches(self, name: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The rows of :meth:`columns`, some at a time: a large file is never whole in memory."""
+    def batches(
+        self, name: str, columns: Sequence[str], bounds: Bounds = NO_BOUNDS
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of :meth:`columns`, some at a time: a large file is never whole in memory.
+
+        Of what lies outside of `bounds` of columns as much as possible is not read.
+        """
         tables = self.result.tables
         if isinstance(tables, TableFiles) and not tables.is_read(name):
-            return tables.batches_of_run(name, self.run, columns)
+            return tables.batches_of_run(name, self.run, columns, bounds)
         return iter(self.table(name).select(list(columns)).to_batches(max_chunksize=BATCH))
 
 

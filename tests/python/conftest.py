@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,37 @@ def interruptible() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+#: Opens a page in Chromium; answers it and the list of what it asks for.
+Opened = Callable[[str], AbstractContextManager[tuple[Any, list[str]]]]
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Opened]:
+    """Pages in a real browser, where there is one; in none of them stands an error."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("no Chromium here")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+
+        @contextmanager
+        def open_page(address: str) -> Iterator[tuple[Any, list[str]]]:
+            page = browser.new_page(viewport={"width": 1300, "height": 900})
+            errors, asked = [], []
+            page.on("console", lambda it: errors.append(it.text) if it.type == "error" else None)
+            page.on("pageerror", lambda error: errors.append(str(error)))
+            page.on("request", lambda it: None if it.url == "data:," else asked.append(it.url))
+            page.goto(address)
+            page.wait_for_selector("body[data-ready]")
+            yield page, asked
+            assert errors == []
+            page.close()
+
+        yield open_page
+        browser.close()
 
 
 class Builder:

@@ -1,0 +1,78 @@
+// The trees of `unpause explain`.
+const KINDS = { incast: "Incast at", "slow-link": "Slow link", busy: "Busy link", switch: "Switch", nic: "NIC of", cycle: "Deadlock through" };
+const FIRST_TREES = 6;
+const roots = new Set();
+
+function stopList(stops) {
+  return element("ul", "", ...stops.map((stop) => element("li", "",
+    named(`${stop.stopped}->${stop.pauser}`, `${stop.pauser} stopped ${stop.stopped}`),
+    ` ${counted(stop.pauses, "time")}, ${asTime(stop.time_ns)}`,
+    ...(stop.below.length ? [stopList(stop.below)] : []))));
+}
+
+function showTrees() {
+  for (const { box } of drawnNodes.values()) if (box) box.classList.remove("root");
+  roots.clear();
+  if (about.why) { $("trees").replaceChildren(element("p", about.why)); return; }
+  const { trees } = run();
+  if (!trees.length) { $("trees").replaceChildren(element("p", "No PAUSE was sent.")); return; }
+  $("trees").replaceChildren(...trees.slice(0, FIRST_TREES).map(tree));
+  if (trees.length > FIRST_TREES) {
+    const more = element("button", `${trees.length - FIRST_TREES} more`);
+    more.type = "button";
+    more.addEventListener("click", () => more.replaceWith(...trees.slice(FIRST_TREES).map((it) => tree(it, 1))));
+    $("trees").append(more);
+  }
+  for (const { root } of trees.slice(0, 3)) {
+    roots.add(root);
+    const node = drawnNodes.get(root.split("->")[0]);
+    if (node && node.box) node.box.classList.add("root");
+  }
+}
+
+function tree(it, n) {
+  const sure = it.certain ? "certain" : it.likely ? "likely" : "perhaps";
+  const head = element("summary", "", element("b", `${KINDS[it.kind]} ${it.root}`),
+    ` ${counted(it.pauses, "PAUSE")}, ${asTime(it.stopped_ns)} of standstill on ${counted(it.links, "link")} (${sure})`);
+  const box = element("details", "", head);
+  box.open = n === 0;
+  const when = element("p", "From ");
+  it.episodes.slice(0, 12).forEach(([start], n) => {
+    const jump = element("button", asMoment(start));
+    jump.className = "name";
+    jump.type = "button";
+    jump.addEventListener("click", () => go(start));
+    when.append(n ? ", " : "", jump);
+  });
+  if (it.episodes.length > 12) when.append(` and ${it.episodes.length - 12} more`);
+  if (it.root.includes("->")) when.append("; ", named(it.root, "its series"));
+  box.append(when);
+  const filled = it.culprits.slice(0, 6).map((culprit) => `${culprit.traffic} ${Math.round(100 * culprit.share)} %`).join(", ");
+  if (filled) box.append(element("p", `In its queue: ${filled}.`));
+  box.append(stopList(it.stops));
+  if (it.victims.length) {
+    const told = it.victims.slice(0, 4).map((v) => `${v.traffic} (${v.src} -> ${v.dst}) ${asTime(v.waited_ns)}`).join("; ");
+    const more = it.victim_count > 4 ? `; ${(it.victim_count - 4).toLocaleString("en")} more, ${asTime(it.waited_ns)} in all` : "";
+    box.append(element("p", `Victims: ${told}${more}`));
+  }
+  box.append(element("p", `Could help: ${it.advice}.`));
+  return box;
+}
+
+// What the trees of the scheme chosen became under each scheme.
+function schemesTable() {
+  const trees = (run().trees || []).slice(0, 4);
+  const heads = [["scheme", "name"], ["PAUSEs", "count"]];
+  for (const { root } of trees) heads.push([`${root}: stopped`, "time"], ["victims' wait", "time"]);
+  const columns = heads.map(() => []);
+  current.forEach((frame, line) => {
+    if (!frame) return;
+    const row = [about.lines[line].label, frame.pauses];
+    for (const { root, priority } of trees) {
+      const same = frame.trees.filter((it) => it.root === root && it.priority === priority);
+      row.push(same.reduce((sum, it) => sum + it.stopped_ns, 0), same.reduce((sum, it) => sum + it.waited_ns, 0));
+    }
+    row.forEach((cell, n) => columns[n].push(cell));
+  });
+  return { heads, columns, count: columns[0].length, total: columns[0].length };
+}
