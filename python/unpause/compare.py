@@ -11,13 +11,14 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from unpause import text, textual
+from unpause import explore, text, textual
 from unpause.errors import ResultError
-from unpause.grouped import Group, Measure, Runs, read, value_text
+from unpause.grouped import Group, Measure, Runs, is_sweep, read, value_text
 from unpause.intervals import Difference
+from unpause.result import load
 from unpause.summary import Summary
 
 
@@ -45,7 +46,7 @@ def compared(names: Sequence[str], results: Sequence[Runs]) -> Summary:
         *(["seeds"] if several else []),
         *(m.name for m in measures),
     ]
-    rows, noise = [], []
+    rows, noise, sure = [], [], []
     for scheme, values in shared:
         groups = [_found(runs, (scheme, values)) for runs in results]
         base = groups[0]
@@ -55,9 +56,11 @@ def compared(names: Sequence[str], results: Sequence[Runs]) -> Summary:
             swept = [value_text(axis, v) for axis, v in zip(axes, values, strict=True)]
             row = [scheme, *swept, name, *([str(len(group.rows))] if several else [])]
             cells = [_cell(group, base, measure) for measure in measures]
-            noise.append({len(row) + i for i, (_, same) in enumerate(cells) if same})
+            apart = [(len(row) + i, d) for i, (_, d) in enumerate(cells) if d and not d.same]
+            noise.append({column for column, d in apart if d.noise})
+            sure.append({column for column, d in apart if d.known and not d.noise})
             rows.append([*row, *(text for text, _ in cells)])
-    return Summary(heads, rows, noise)
+    return Summary(heads, rows, noise, sure)
 
 
 def verdicts(names: Sequence[str], results: Sequence[Runs]) -> list[str]:
@@ -96,14 +99,14 @@ def _found(runs: Runs, key: tuple[str, tuple[object, ...]]) -> Group | None:
     return next((g for g in runs.groups if (g.scheme, g.values) == key), None)
 
 
-def _cell(group: Group, base: Group, measure: Measure) -> tuple[str, bool]:
-    """The mean, and how it differs from the first result's; whether that is noise."""
+def _cell(group: Group, base: Group, measure: Measure) -> tuple[str, Difference | None]:
+    """The mean, and how it differs from the first result's."""
     mean = group.interval(measure).mean
     written = "-" if math.isnan(mean) else measure.written(mean)
     apart = None if group is base else group.against(base, measure)
     if apart is None or apart.same:
-        return written, False
-    return f"{written} {_percent(apart)}", apart.noise
+        return written, apart
+    return f"{written} {_percent(apart)}", apart
 
 
 def _percent(apart: Difference) -> str:
@@ -114,35 +117,82 @@ def _percent(apart: Difference) -> str:
     return ("+" if apart.percent >= 0 else "") + text.percent(apart.percent)
 
 
+def page(names: Sequence[str], directories: Sequence[Path]) -> str:
+    """A page with the runs of all results to move about in, and how they differ.
+
+    Raises:
+        ResultError: one of them is no result of `unpause run`, or they cannot be compared.
+    """
+    for directory in directories:
+        if is_sweep(directory):
+            raise ResultError(
+                f"{directory} is of a sweep: it has a row for each run, and nothing of a run to "
+                "move about in\nhint: without --out it is compared all the same"
+            )
+    loaded = {name: load(at) for name, at in zip(names, directories, strict=True)}
+    results = [Runs.of_result(result) for result in loaded.values()]
+    differences = compared(names, results), verdicts(names, results)
+    return explore.in_one_file(explore.Explored(loaded, differences), report=False)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of ``python -m unpause.compare``; answers the exit code."""
+    options = _parser().parse_args(arguments)
+    names = [Path(directory).name or str(directory) for directory in options.directories]
+    if len(set(names)) < len(names):
+        names = [str(directory) for directory in options.directories]
+    columns = textual.width(options.width)
+    try:
+        if options.out is not None:
+            _refuse(names, options.out, options.force)
+        if not options.quiet:
+            for line in _lines(names, options, columns):
+                print(line)
+        if options.out is not None:
+            explore.write(options.out, page(names, options.directories))
+            if not options.quiet:
+                print(f"to move about in: {options.out}")
+    except (ResultError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _refuse(names: Sequence[str], out: Path, force: bool) -> None:
+    """What cannot be written is said before anything is read."""
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise ResultError("a page of differences needs two results or more, each named once")
+    if out.exists() and not force:
+        raise ResultError(f"{out} exists\nhint: --force replaces it")
+
+
+def _lines(names: Sequence[str], options: argparse.Namespace, columns: int) -> Iterator[str]:
+    results = [read(directory) for directory in options.directories]
+    summary = compared(names, results)
+    if not options.differences:
+        yield textual.table(summary, columns)
+    if len(results) > 1:
+        yield ""
+        for line in verdicts(names, results):
+            yield textual.wrapped(line, columns)
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m unpause.compare",
         description="Compare results: differences in percent, and which are within noise.",
     )
-    parser.add_argument("directories", nargs="+", help="of `unpause run` or `unpause sweep`")
+    parser.add_argument(
+        "directories", nargs="+", type=Path, help="of `unpause run` or `unpause sweep`"
+    )
     parser.add_argument(
         "--differences", action="store_true", help="only say what differs, without the table"
     )
+    parser.add_argument("--out", type=Path, help="also write a page to move about in all of them")
+    parser.add_argument("--force", action="store_true", help="replace a file that is there")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
     parser.add_argument("--width", type=int, help="columns of what is printed")
-    options = parser.parse_args(arguments)
-    names = [Path(directory).name or str(directory) for directory in options.directories]
-    if len(set(names)) < len(names):
-        names = list(options.directories)
-    try:
-        results = [read(directory) for directory in options.directories]
-        summary = compared(names, results)
-    except (ResultError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    columns = textual.width(options.width)
-    if not options.differences:
-        print(textual.table(summary, columns))
-    if len(results) > 1:
-        print()
-        for line in verdicts(names, results):
-            print(textual.wrapped(line, columns))
-    return 0
+    return parser
 
 
 if __name__ == "__main__":

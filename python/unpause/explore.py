@@ -127,15 +127,11 @@ class Explored:
             summary, said = self.differences
         else:
             summary, said = summarise(grouped.Runs.of_result(results[0])), []
-        told = [
-            (f"{name}: {scheme}" if several else scheme, text)
-            for name, result in self.results.items()
-            for scheme, text in sentences.of_result(result)
-        ]
-        titles = list(dict.fromkeys(result.title for result in results))
+        # Of several what differs is enough.
+        told = [] if several else sentences.of_result(results[0])
+        title = " / ".join(dict.fromkeys(result.title for result in results))
         return {
-            "title": " / ".join(titles),
-            "results": list(self.results),
+            "title": f"{title}: {', '.join(self.results)}" if several else title,
             "fabrics": [explored.fabric(it.runs_of(it.schemes[0])[0]) for it in results],
             "lines": self.lines,
             "points": self.points,
@@ -144,7 +140,7 @@ class Explored:
             "summary": _as_json(summary),
             "differences": said,
             "claims": [_claim(claim) for claim in claims],
-            "why": next(filter(None, map(explored.why_no_trees, results)), ""),
+            "why": [explored.why_no_trees(result) for result in results],
             "leftOut": list(dict.fromkeys(self.left_out)),
             **more,
         }
@@ -163,6 +159,7 @@ def _as_json(summary: Summary) -> dict[str, Any]:
         "heads": summary.heads,
         "rows": summary.rows,
         "noise": [sorted(columns) for columns in noise],
+        "apart": [sorted(columns) for columns in summary.apart],
     }
 
 
@@ -195,10 +192,10 @@ def page(result: Result, claims: Sequence[Claim] | None = None) -> str:
     return in_one_file(Explored({"": result}), claims)
 
 
-def in_one_file(explored_: Explored, claims: Sequence[Claim] = ()) -> str:
-    """The page with its runs in it, as much of them as fits."""
+def in_one_file(explored_: Explored, claims: Sequence[Claim] = (), report: bool = True) -> str:
+    """The page with its runs in it, as much of them as fits; `report` if that lies beside it."""
     frames = _frames(explored_)
-    about = explored_.about(claims)
+    about = explored_.about(claims, report=report)
     about["runs"] = about["runs"][: len(frames)]
     return html(about, frames)
 
@@ -248,7 +245,7 @@ def html(about: dict[str, Any], frames: Sequence[str] = ()) -> str:
         style=here.joinpath("style.css").read_text("utf-8"),
         about=json.dumps(about, separators=(",", ":")).replace("<", "\\u003c"),
         frames=frames,
-        reported="report" not in about or about["report"],
+        reported=about["report"],
     )
 
 

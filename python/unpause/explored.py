@@ -95,63 +95,108 @@ def _natural(name: str) -> list[tuple[int, Any]]:
 
 def frame(run: Run, detail: Detail, left_out: list[str]) -> bytes:
     """What a page gets of a run; `left_out` gets a sentence for everything it does not get."""
+    whole = Span(0.0, float(run.row["simulated_ns"]))
     pack = Pack()
-    unit_ns = max(1.0, float(run.row["simulated_ns"]) / 2**30)
     ports: dict[str, dict[str, Any]] = {}
     for (node, peer), line in drawn.kept(run, *PORT).items():
-        ports[f"{node}->{peer}"] = packed_line(pack, line, PORT[2], unit_ns)
+        ports[f"{node}->{peer}"] = _line(pack, line, PORT[2], whole)
     for name, intervals, count in _pauses(run, detail.pauses, left_out):
-        ports.setdefault(name, {}).update(packed_pauses(pack, intervals, count, unit_ns))
+        ports.setdefault(name, {}).update(_stops(pack, intervals, whole), pauses=count)
+    events = _Events(run)
+    if len(events.start) > MOST_EVENTS:
+        left_out.append(f"{run.scheme}: marks of {len(events.start):,} flows in charts.")
     told = {
-        "end": float(run.row["simulated_ns"]),
-        "unit": unit_ns,
+        **whole.told(),
         "pauses": pc.sum(run.columns("ports", ["pause_events"]).column(0)).as_py() or 0,
         "ports": ports,
         "flows": {
-            name: packed_line(pack, line, FLOW[2], unit_ns) for name, line in recorded(run).items()
+            name: _line(pack, drawn.kept(run, *FLOW)[key], FLOW[2], whole)
+            for name, key in recorded(run).items()
         },
-        "events": _events(run, pack, unit_ns, left_out),
+        "events": events.told(pack, whole),
         "trees": _trees(run, left_out),
         "tables": {name: _table(run, name, detail.rows, left_out) for name in SHOWN},
     }
     return pack.frame(told)
 
 
-def recorded(run: Run) -> dict[str, list[np.ndarray]]:
+def window(run: Run, name: str, span_ns: tuple[float, float], pixels: int) -> bytes:
+    """What a page gets of a window of time, and of half of one on both sides.
+
+    All PAUSEs, those of one pixel as one; samples of the egress or flow `name`; flows that start or
+    end there.
+    """
+    wide = span_ns[1] - span_ns[0]
+    span = Span(max(0.0, span_ns[0] - wide / 2), span_ns[1] + wide / 2)
+    pack = Pack()
+    ports: dict[str, dict[str, Any]] = {}
+    for link, intervals in series.pauses_by_link(run, (span.start, span.end)).items():
+        merged = series.merged(np.clip(intervals, span.start, span.end), wide / pixels / 2)
+        ports["->".join(reversed(link.split("->")))] = _stops(pack, merged, span)
+    flows: dict[str, dict[str, Any]] = {}
+    table, keys, counters = PORT
+    sampled = {f"{node}->{peer}": (node, peer) for node, peer in drawn.kept(run, *PORT)}
+    if name in sampled:
+        key = dict(zip(keys, sampled[name], strict=True))
+        line = drawn.within(run, table, key, counters, span_ns, pixels)
+        ports.setdefault(name, {}).update(_line(pack, line, counters, span))
+    elif name in recorded(run):
+        table, keys, counters = FLOW
+        key = dict(zip(keys, recorded(run)[name], strict=True))
+        line = drawn.within(run, table, key, counters, span_ns, pixels)
+        flows[name] = _line(pack, line, counters, span)
+    events = _Events(run, span).told(pack, span)
+    return pack.frame({**span.told(), "ports": ports, "flows": flows, "events": events})
+
+
+@dataclass(frozen=True)
+class Span:
+    """From when until when, ns: times in it are whole numbers of a unit from its start."""
+
+    start: float
+    end: float
+
+    @property
+    def unit(self) -> float:
+        """A nanosecond or more, so that they fit 31 bits; of short spans, picoseconds."""
+        return max(1.0 if self.start == 0 else 1e-3, (self.end - self.start) / 2**30)
+
+    def whole(self, time_ns: np.ndarray) -> np.ndarray:
+        """Times in the unit."""
+        return (time_ns - self.start) / self.unit
+
+    def told(self) -> dict[str, float]:
+        """What a page needs to read them."""
+        return {"start": self.start, "end": self.end, "unit": self.unit}
+
+
+def recorded(run: Run) -> dict[str, tuple[str, int]]:
     """Recorded flows by name: that of the traffic entry, with the flow's number if it has more."""
-    lines = drawn.kept(run, *FLOW)
-    entries = [traffic for traffic, _ in lines]
+    keys = sorted(drawn.kept(run, *FLOW), key=lambda key: key[1])
+    entries = [traffic for traffic, _ in keys]
     return {
-        flow_name(*key, alone=entries.count(key[0]) == 1): line
-        for key, line in sorted(lines.items(), key=lambda it: it[0][1])
+        traffic if entries.count(traffic) == 1 else f"{traffic} #{flow}": (traffic, flow)
+        for traffic, flow in keys
     }
 
 
-def flow_name(traffic: str, flow: int, alone: bool) -> str:
-    """What a recorded flow is called."""
-    return traffic if alone else f"{traffic} #{flow}"
-
-
-def packed_line(
-    pack: Pack, line: Sequence[np.ndarray], counters: Iterable[str], unit_ns: float
+def _line(
+    pack: Pack, line: Sequence[np.ndarray], counters: Iterable[str], span: Span
 ) -> dict[str, Any]:
     """Samples: times, and values by counter, without those that a line does not have."""
-    told: dict[str, Any] = {"time": pack.add(line[0] / unit_ns)}
+    told: dict[str, Any] = {"time": pack.add(span.whole(line[0]))}
     for name, values in zip(counters, line[1:], strict=True):
         known = ~np.isnan(values)
         if known.any():
-            values = np.where(known, values, 0)
-            told[name] = [*pack.add(values / _SCALES.get(name, 1)), _SCALES.get(name, 1)]
+            scale = _SCALES.get(name, 1)
+            told[name] = [*pack.add(np.where(known, values, 0) / scale), scale]
     return told
 
 
-def packed_pauses(pack: Pack, intervals: np.ndarray, count: int, unit_ns: float) -> dict[str, Any]:
-    """When an egress was stopped, and how often."""
-    return {
-        "start": pack.add(intervals[:, 0] / unit_ns),
-        "end": pack.add(intervals[:, 1] / unit_ns),
-        "pauses": count,
-    }
+def _stops(pack: Pack, intervals: np.ndarray, span: Span) -> dict[str, Any]:
+    """When an egress was stopped."""
+    start, end = span.whole(intervals[:, 0]), span.whole(intervals[:, 1])
+    return {"start": pack.add(start), "end": pack.add(end)}
 
 
 def _pauses(run: Run, most: int, left_out: list[str]) -> list[tuple[str, np.ndarray, int]]:
@@ -169,23 +214,41 @@ def _pauses(run: Run, most: int, left_out: list[str]) -> list[tuple[str, np.ndar
     ]
 
 
-def _events(run: Run, pack: Pack, unit_ns: float, left_out: list[str]) -> dict[str, Any] | None:
-    """When flows started and ended, between whom; -1 where a flow did not end."""
-    names = ("traffic", "src", "dst")
-    table = run.columns("flows", [*names, "start_ns", "fct_ns"])
-    if table.num_rows > MOST_EVENTS:
-        left_out.append(f"{run.scheme}: marks of {table.num_rows:,} flows in charts.")
-        return None
-    start = series.column(table, "start_ns")
-    end = np.nan_to_num(start + series.column(table, "fct_ns"), nan=-unit_ns)
-    told: dict[str, Any] = {
-        "start": pack.add(start / unit_ns),
-        "end": pack.add(end / unit_ns),
-    }
-    for name in names:
-        codes, values = causes.coded(table, name)
-        told[name] = {"names": values[:-1], "codes": pack.add(codes)}
-    return told
+class _Events:
+    """When flows started and ended, between whom; of those that do either in a span."""
+
+    def __init__(self, run: Run, span: Span | None = None) -> None:
+        names = ("traffic", "src", "dst")
+        table = run.columns("flows", [*names, "start_ns", "fct_ns"])
+        start = series.column(table, "start_ns")
+        end = start + series.column(table, "fct_ns")
+        wanted = np.ones(len(start), dtype=bool)
+        if span is not None:
+            wanted = (start >= span.start) & (start <= span.end)
+            wanted |= (end >= span.start) & (end <= span.end)
+        self.start, self.end = start[wanted], end[wanted]
+        self._names = {
+            name: (codes[wanted], values[:-1])
+            for name, (codes, values) in ((name, causes.coded(table, name)) for name in names)
+        }
+
+    def told(self, pack: Pack, span: Span) -> dict[str, Any] | None:
+        """For a page, unless there are too many; what lies outside of the span stands at its edges.
+
+        Ends of flows that did not end stand before the span.
+        """
+        if len(self.start) > MOST_EVENTS:
+            return None
+        start = np.clip(self.start, span.start, span.end)
+        end = np.clip(self.end, span.start, span.end)
+        before = span.start - 2 * span.unit
+        told: dict[str, Any] = {
+            "from": pack.add(span.whole(start)),
+            "until": pack.add(span.whole(np.nan_to_num(end, nan=before))),
+        }
+        for name, (codes, values) in self._names.items():
+            told[name] = {"names": values, "codes": pack.add(codes)}
+        return told
 
 
 def _trees(run: Run, left_out: list[str]) -> list[dict[str, Any]]:

@@ -226,9 +226,22 @@ def pauses_ns(run: Run, links: list[str] | tuple[str, ...], since_ns: float = 0.
     return every[np.argsort(every[:, 0], kind="stable")]
 
 
-def pauses_by_link(run: Run) -> dict[str, np.ndarray]:
-    """By link the PAUSE intervals of a run, of all priorities: arrays (n, 2), by start."""
-    table = run.columns("pauses", ["node", "peer", "start_ns", "end_ns"])
+def pauses_by_link(run: Run, span_ns: tuple[float, float] | None = None) -> dict[str, np.ndarray]:
+    """By link the PAUSE intervals of a run, of all priorities: arrays (n, 2), by start.
+
+    With a span of time only those that reach into it.
+    """
+    names = ["node", "peer", "start_ns", "end_ns"]
+    if span_ns is None:
+        table = run.columns("pauses", names)
+    else:
+        bounds = {"start_ns": (-np.inf, span_ns[1]), "end_ns": (span_ns[0], np.inf)}
+        parts = []
+        for batch in run.batches("pauses", names, bounds):
+            inside = column(batch, "start_ns") <= span_ns[1]
+            inside &= column(batch, "end_ns") >= span_ns[0]
+            parts.append(batch.take(pa.array(np.flatnonzero(inside))))
+        table = pa.Table.from_batches(parts) if parts else run.columns("pauses", names).slice(0, 0)
     every = np.column_stack([column(table, "start_ns"), column(table, "end_ns")])
     found = {}
     for (node, peer), rows in groups(table, ["node", "peer"]):

@@ -22,11 +22,14 @@ class Summary:
         heads: What stands in the columns.
         rows: Their cells.
         noise: By row the columns whose numbers differ from the first scheme's by chance only.
+        apart: By row the columns whose numbers differ by more than seeds explain, where that is
+            what the table is about.
     """
 
     heads: list[str]
     rows: list[list[str]]
     noise: list[set[int]] = field(default_factory=list)
+    apart: list[set[int]] = field(default_factory=list)
 
 
 def summarise(runs: Runs) -> Summary:

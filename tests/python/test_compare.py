@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
 import unpause
-from conftest import MS, Builder
+from conftest import MS, Builder, Opened
 from unpause import ResultError, compare, report, sweep_command, sweep_csv, textual
 from unpause.grouped import MEASURES, Runs, read
 from unpause.intervals import difference, mean_interval
@@ -107,6 +109,47 @@ def test_compare_of_one_seed_promises_nothing(
     assert "One seed each: what of this is noise cannot be told." in capsys.readouterr().out
 
 
+def test_a_page_marks_what_seeds_do_not_explain(
+    tmp_path: Path, opened: Opened, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a = seeds(Builder(), 1.0, 0.02).write(tmp_path / "a")
+    b = seeds(Builder(), 1.4, 0.02).write(tmp_path / "b")
+    c = seeds(Builder(), 1.01, 0.2).write(tmp_path / "c")
+    for directory in (a, b, c):
+        _with_ports(directory)
+    page = tmp_path / "page.html"
+    assert compare.main([str(a), str(b), str(c), "--out", str(page)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"to move about in: {page}"
+    with opened(page.as_uri()) as (it, asked):
+        assert asked == [page.as_uri()]
+        assert it.locator("h1").inner_text() == "Made by hand: a, b, c"
+        assert "PCN, b against a: FCT mean +40 %" in it.locator("#said").inner_text()
+        cells = it.locator("#table td.apart")
+        assert {text.split(" +")[1] for text in cells.all_inner_texts()} == {"40 %"}
+        row = it.locator("#table tbody tr", has=it.locator("td.apart")).first
+        assert row.inner_text().split("\t")[:2] == ["PCN", "b"]
+        noise = it.locator("#table tbody tr", has=it.locator("td.noise")).first
+        assert noise.inner_text().split("\t")[:2] == ["PCN", "c"]
+        labels = it.locator("#scheme option").all_inner_texts()
+        assert labels == ["a: PFC", "a: PCN", "b: PFC", "b: PCN", "c: PFC", "c: PCN"]
+    assert compare.main([str(a), str(b), "--out", str(page)]) == 1
+    assert "--force replaces it" in capsys.readouterr().err
+    assert compare.main([str(a), str(b), "--out", str(page), "--force", "--quiet"]) == 0
+    assert capsys.readouterr().out == ""
+    assert compare.main([str(a), "--out", str(tmp_path / "other.html")]) == 1
+    assert "needs two results" in capsys.readouterr().err
+
+
+def _with_ports(directory: Path) -> None:
+    """The fabric that a page draws."""
+    made = Builder()
+    for run in range(10):
+        made.rows["runs"].append({"run": run, "scheme": "PFC" if run < 5 else "PCN"})
+        for node, peer in (("H0", "S0"), ("S0", "R0")):
+            made.add("ports", run=run, scheme="PFC", node=node, peer=peer, rate_bps=10**10)
+    pq.write_table(made.tables()["ports"], directory / "ports.parquet")
+
+
 def test_what_cannot_be_compared_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -186,6 +229,10 @@ def test_a_sweep_can_be_compared_and_reported(
     capsys.readouterr()
     assert compare.main([str(out), str(out)]) == 0
     assert "PFC, pfc.xoff_bytes 64 KB" in capsys.readouterr().out
+    other = out.parent / "other"
+    shutil.copytree(out, other)
+    assert compare.main([str(out), str(other), "--out", str(out.parent / "page.html")]) == 1
+    assert "is of a sweep" in capsys.readouterr().err
     assert sweep_csv.main([str(out)]) == 0
     assert (out / "csv" / "sweep.csv").read_bytes() == (out / "sweep.csv").read_bytes()
     assert sweep_csv.main([str(out)]) == 1

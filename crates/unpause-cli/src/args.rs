@@ -1,6 +1,8 @@
 //! What can be typed.
 
+mod compare;
 mod explain;
+mod view;
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -8,7 +10,9 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use unpause_protocols::units::{Rate, Time};
 
+pub use compare::Compare;
 pub use explain::Explain;
+pub use view::View;
 
 use crate::values::{dask_address, duration, rate, share_above_zero};
 
@@ -68,6 +72,8 @@ pub enum Command {
     Compare(Compare),
     /// Say who was stopped by PAUSE, by whom, and where that began.
     Explain(Explain),
+    /// Serve a page to move about in a result that is too large for one file.
+    View(View),
     /// Write the tables of a result in another format.
     Export(Export),
     /// Make flows of a capture, or a scenario of another simulator's configuration.
@@ -261,16 +267,6 @@ Examples:
 pub struct Completions {
     /// The shell.
     pub shell: clap_complete::Shell,
-}
-
-#[derive(clap::Args)]
-#[command(after_help = "Example:\n  unpause compare results/mine results/mine-seed7")]
-pub struct Compare {
-    /// Result directories.
-    #[arg(required = true)]
-    pub directories: Vec<PathBuf>,
-    #[command(flatten)]
-    pub say: Say,
 }
 
 #[derive(clap::Args)]

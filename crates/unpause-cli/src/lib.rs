@@ -104,14 +104,14 @@ fn execute(command: &Command, package: &dyn Package) -> Result<u8, Errors> {
             Ok(0)
         }
         Command::Compare(it) if it.directories.iter().any(|it| report::is_sweep(it)) => {
-            Ok(report::compare_sweeps(package, &it.directories))
+            Ok(report::compare_sweeps(package, it))
         }
-        Command::Compare(compare) => done(commands::compare(compare).map(|()| {
-            if !compare.say.quiet && !compare.say.is_json() {
-                report::differences(package, &compare.directories);
-            }
-        })),
+        Command::Compare(compare) => match commands::compare(compare) {
+            Ok(()) => Ok(report::differences(package, compare)),
+            Err(error) => Err(vec![error]),
+        },
         Command::Explain(explain) => Ok(report::explain(package, explain)),
+        Command::View(view) => Ok(report::view(package, view)),
         Command::Export(export) if export.pcapng => done(captures::export(export)),
         Command::Export(export) if export.perfetto => Ok(report::export_perfetto(package, export)),
         Command::Export(export) if report::is_sweep(&export.directory) => {

@@ -1,10 +1,10 @@
 //! What the Python package does: figures and the HTML report, sweeps, reproductions.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::args::{Explain, Export, Reproduce, Say, Sweep};
+use crate::args::{Compare, Explain, Export, Reproduce, Say, Sweep, View};
 use crate::interrupt::{self, CTRL_C};
 use crate::target;
 
@@ -80,19 +80,38 @@ pub fn is_sweep(directory: &Path) -> bool {
 }
 
 /// Compares sweeps. Returns the exit code.
-pub fn compare_sweeps(package: &dyn Package, directories: &[PathBuf]) -> u8 {
-    let arguments: Vec<OsString> = directories.iter().map(OsString::from).collect();
-    needed("sweeps", package.main("unpause.compare", &arguments))
+pub fn compare_sweeps(package: &dyn Package, args: &Compare) -> u8 {
+    needed("sweeps", package.main("unpause.compare", &compared(args)))
 }
 
-/// Says by how much results differ and what of that is noise, where the package is there.
-pub fn differences(package: &dyn Package, directories: &[PathBuf]) {
-    if directories.len() > 1 {
-        let mut arguments = vec![OsString::from("--differences")];
-        arguments.extend(directories.iter().map(OsString::from));
+/// Says by how much results differ and what of that is noise, where the package is there, and writes a page of
+/// them. Returns the exit code.
+pub fn differences(package: &dyn Package, args: &Compare) -> u8 {
+    let mut arguments = compared(args);
+    if args.say.quiet || args.say.is_json() {
+        arguments.push("--quiet".into());
+    } else {
+        arguments.push("--differences".into());
+    }
+    if args.out.is_some() {
+        return needed("pages", package.main("unpause.compare", &arguments));
+    }
+    if args.directories.len() > 1 && !args.say.quiet && !args.say.is_json() {
         // Without the package the table has to do.
         let _ = package.main("unpause.compare", &arguments);
     }
+    0
+}
+
+fn compared(args: &Compare) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = args.directories.iter().map(OsString::from).collect();
+    if let Some(out) = &args.out {
+        arguments.extend(["--out".into(), out.into()]);
+    }
+    if args.force {
+        arguments.push("--force".into());
+    }
+    arguments
 }
 
 /// Says why flows of a result were stopped. Returns the exit code.
@@ -114,6 +133,15 @@ pub fn explain(package: &dyn Package, args: &Explain) -> u8 {
         arguments.push("--json".into());
     }
     needed("explanations", package.main("unpause.explain", &arguments))
+}
+
+/// Serves a page to move about in a result, until Ctrl-C. Returns the exit code.
+pub fn view(package: &dyn Package, args: &View) -> u8 {
+    let mut arguments = vec![OsString::from(&args.directory)];
+    if let Some(port) = args.port {
+        arguments.extend(["--port".into(), port.to_string().into()]);
+    }
+    needed("pages", package.main("unpause.view", &arguments))
 }
 
 /// Writes a result as a trace for Perfetto. Returns the exit code.

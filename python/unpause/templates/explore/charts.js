@@ -48,9 +48,9 @@ function bars(plot, start, end, above, below, paint, alpha) {
 // Flows that belong to what is chosen: of a host's link those of the host, of a recorded flow itself; else by
 // traffic entry the first start and the last end.
 function eventsOf(name) {
-  const frame = run(), all = frame.events;
+  const near = run().near, frame = near && near.events ? near : run(), all = frame.events;
   if (!all) return [];
-  const start = times(frame, all.start), end = times(frame, all.end);
+  const start = times(frame, all.from), end = times(frame, all.until);
   const code = (key) => values(frame, all[key].codes);
   const traffic = code("traffic"), src = code("src"), dst = code("dst");
   const ends = name.includes("->") ? name.split("->") : null;
@@ -58,7 +58,7 @@ function eventsOf(name) {
   const found = [];
   const add = (i, text) => {
     found.push({ time: start[i], text: `${text} starts` });
-    if (end[i] >= 0) found.push({ time: end[i], text: `${text} ends`, ends: true });
+    if (end[i] >= frame.start) found.push({ time: end[i], text: `${text} ends`, ends: true });
   };
   const label = (i) => `${all.traffic.names[traffic[i]]} ${all.src.names[src[i]]}->${all.dst.names[dst[i]]}`;
   if (ends && (of[0] >= 0 || of[1] >= 0)) {
@@ -71,7 +71,7 @@ function eventsOf(name) {
         if (traffic[i] !== number) continue;
         first = Math.min(first, start[i]);
         last = Math.max(last, end[i]);
-        open = open || end[i] < 0;
+        open = open || end[i] < frame.start;
       }
       if (first < Infinity) found.push({ time: first, text: `${entry} starts` });
       if (last >= 0 && !open) found.push({ time: last, text: `${entry} ends`, ends: true });

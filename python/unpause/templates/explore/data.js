@@ -26,7 +26,7 @@ async function opened(bytes) {
 }
 
 // The numbers at a place of a frame, which holds differences: [first, count] and maybe what they count in.
-function values(frame, place, scale) {
+function values(frame, place, scale, origin) {
   if (!place) return new Float64Array();
   const [first, count, unit] = place;
   const key = first + ":" + count;
@@ -34,12 +34,12 @@ function values(frame, place, scale) {
   const found = new Float64Array(count);
   const factor = scale || unit || 1;
   let sum = 0;
-  for (let i = 0; i < count; i++) { sum += frame.numbers[first + i]; found[i] = sum * factor; }
+  for (let i = 0; i < count; i++) { sum += frame.numbers[first + i]; found[i] = sum * factor + (origin || 0); }
   frame.known.set(key, found);
   return found;
 }
 
-const times = (frame, place) => values(frame, place, frame.unit);
+const times = (frame, place) => values(frame, place, frame.unit, frame.start);
 
 async function fetched(what, asked) {
   const answer = await fetch(`${what}?${new URLSearchParams(asked)}`);

@@ -74,7 +74,7 @@ function busyUntil() {
   let last = 0;
   for (const frame of current.filter(Boolean)) {
     for (const name of Object.keys(frame.ports)) last = Math.max(last, intervals(frame, name)[1].at(-1) || 0);
-    const ends = frame.events ? times(frame, frame.events.end) : [-1];
+    const ends = frame.events ? times(frame, frame.events.until) : [-1];
     for (const end of ends) last = Math.max(last, end < 0 ? state.end : end);
   }
   return last || state.end;
@@ -169,9 +169,10 @@ async function start() {
   $("point").append(...known_points().map((point) => { const it = element("option", about.points[point]); it.value = point; return it; }));
   $("points").hidden = known_points().length < 2;
   $("left").hidden = !about.leftOut.length;
-  $("left").querySelector("summary").textContent = `Left out to keep this file small: ${counted(about.leftOut.length, "thing")}`;
+  $("left").querySelector("summary").textContent = `${about.server ? "Not shown" : "Left out to keep this file small"}: ${counted(about.leftOut.length, "thing")}`;
   $("left").querySelector("ul").append(...about.leftOut.map((text) => element("li", text)));
-  $("said").append(...about.sentences.map(([scheme, text]) => element("p", "", element("b", `${scheme}: `), text)));
+  $("said").append(...about.sentences.map(([scheme, text]) => element("p", "", element("b", `${scheme}: `), text)),
+    ...about.differences.map((text) => element("p", text)));
   listen();
   await pickPoint(0);
   const until = 1.05 * busyUntil();

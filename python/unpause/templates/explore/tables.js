@@ -22,9 +22,9 @@ function amount(text) {
 }
 
 // A table of texts, whose first columns are names.
-function ofTexts({ heads, rows, noise }) {
+function ofTexts({ heads, rows, noise, apart }) {
   const kinds = heads.map((_, n) => (n === 0 || rows.some((row) => amount(row[n]) === null && row[n] !== "-") ? "name" : "text"));
-  return { heads: heads.map((head, n) => [head, kinds[n]]), columns: heads.map((_, n) => rows.map((row) => row[n])), noise, count: rows.length, total: rows.length };
+  return { heads: heads.map((head, n) => [head, kinds[n]]), columns: heads.map((_, n) => rows.map((row) => row[n])), noise, apart, count: rows.length, total: rows.length };
 }
 
 function claimsTable() {
@@ -68,6 +68,7 @@ function cell(table, n, row) {
   const it = document.createElement("td");
   if (!TEXTS.has(kind)) it.className = "number";
   if (table.noise && table.noise[row].includes(n)) it.classList.add("noise");
+  if (table.apart && table.apart.length && table.apart[row].includes(n)) it.classList.add("apart");
   if (value === null) it.textContent = kind === "text" ? "-" : "";
   else if (kind === "link" && value.includes("->")) it.append(named(value));
   else if (kind === "verdict") {
@@ -117,11 +118,11 @@ async function showTable() {
   if (table.found < table.total || part.length < table.found) said.push(`${part.length.toLocaleString("en")} of ${table.total.toLocaleString("en")} rows`);
   if (!about.server && table.count < table.total) said.push(`the others were left out to keep this file small`);
   if (tab === "Summary" && about.summary.noise.some((it) => it.length)) {
-    said.push("in brackets: the difference from the first row of the same scheme or values is within what seeds explain (t-test at 5 %)");
+    said.push(`in brackets: within what seeds explain (t-test at 5 %), beside the ${about.differences.length ? "first result" : "first scheme"}`);
   }
+  if (tab === "Summary" && about.summary.apart.some((it) => it.length)) said.push("marked: more than seeds explain");
   $("about-table").textContent = said.join("; ");
-  const lines = tab === "Summary" ? about.differences.map((text) => element("p", text)) : [];
-  $("table").replaceChildren(made(table, part), ...lines);
+  $("table").replaceChildren(made(table, part));
   if (part.length < table.found) {
     const more = element("button", `${Math.min(STEP, table.found - part.length)} more`);
     more.addEventListener("click", () => { shown += STEP; showTable(); });

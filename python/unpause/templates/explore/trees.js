@@ -13,7 +13,8 @@ function stopList(stops) {
 function showTrees() {
   for (const { box } of drawnNodes.values()) if (box) box.classList.remove("root");
   roots.clear();
-  if (about.why) { $("trees").replaceChildren(element("p", about.why)); return; }
+  const why = about.why[about.lines[state.line].result];
+  if (why) { $("trees").replaceChildren(element("p", why)); return; }
   const { trees } = run();
   if (!trees.length) { $("trees").replaceChildren(element("p", "No PAUSE was sent.")); return; }
   $("trees").replaceChildren(...trees.slice(0, FIRST_TREES).map(tree));
