@@ -4,8 +4,10 @@ A group for each run; in it a group of ports and one of flows. A port has a slic
 that stopped it, by priority, and counters for what was sampled of it; a flow is a slice from its
 start to its end, with counters of what was recorded.
 
-An arrow leads from a PAUSE to each that the stopped node sent meanwhile: S1 stops S0, S0 fills up
-and stops H0. It says what came first, not whose bytes filled the buffer.
+An arrow leads from a PAUSE to each that followed from it, as table `causes` says: S1 stops S0,
+whose queue there fills with bytes of H0, and S0 stops H0. Of a result without causes it leads to
+each PAUSE that the stopped node sent meanwhile: that says what came first, not whose bytes filled
+the buffer.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ from unpause.result import Result, Run, load
 #: All packets are of one writer.
 _SEQUENCE = 1
 _GBPS = 1e-9
+#: What a PAUSE may wait for a frame that its port is sending: 1,500 B at 10 Gb/s.
+_FRAME_NS = 1_200.0
 
 
 def write(result: Result, file: IO[bytes]) -> int:
@@ -166,12 +170,14 @@ def _write_ports(trace: _Trace, run: Run, parent: int) -> None:
     for (node, peer, priority), rows in groups:
         of = f" of priority {priority}" if len(priorities) > 1 else ""
         _write_samples(trace, sampled.take(pa.array(rows)), track(node, peer), of)
-    arrows = _arrows(pauses, trace.number)
+    told = _Told(run, pauses)
+    arrows = _numbered(told.pairs if told.rows else _meanwhile(pauses), trace.number)
     for (node, peer, priority), rows in series.groups(pauses, ["node", "peer", "priority"]):
         lane = trace.track(f"PAUSE of priority {priority}", track(node, peer))
         start, end = (series.column(pauses, name)[rows] for name in ("start_ns", "end_ns"))
         for row, begin, until in zip(rows, start, end, strict=True):
-            trace.slice(lane, f"stopped by {peer}", begin, until, arrows=arrows.get(row, ((), ())))
+            notes = told.notes(int(row))
+            trace.slice(lane, f"stopped by {peer}", begin, until, notes, arrows.get(row, ((), ())))
 
 
 def _write_samples(trace: _Trace, samples: pa.Table, track: int, of: str) -> None:
@@ -191,12 +197,103 @@ def _write_rate(trace: _Trace, track: int, samples: pa.Table, counter: str) -> N
         trace.counter(track, time, rate)
 
 
-def _arrows(pauses: pa.Table, number: Callable[[], int]) -> dict[int, tuple[list[int], list[int]]]:
-    """By row of `pauses` the arrows that start and that end with it.
-
-    A PAUSE follows from the one that stopped its sender last, if that was still in force.
-    """
+def _numbered(
+    pairs: Iterable[tuple[int, int]], number: Callable[[], int]
+) -> dict[int, tuple[list[int], list[int]]]:
+    """By row of `pauses` the arrows that start and that end with it."""
     found: dict[int, tuple[list[int], list[int]]] = {}
+    for cause, effect in pairs:
+        arrow = number()
+        found.setdefault(cause, ([], []))[0].append(arrow)
+        found.setdefault(effect, ([], []))[1].append(arrow)
+    return found
+
+
+class _Told:
+    """What table `causes` says of rows of `pauses`.
+
+    A PAUSE is a row of `causes` where it was sent, and one of `pauses` from when it arrived.
+
+    Attributes:
+        rows: By `cause_id` the row of `pauses`.
+        pairs: Rows of `pauses`: a PAUSE, and one that followed from it.
+    """
+
+    def __init__(self, run: Run, pauses: pa.Table) -> None:
+        names = ["cause_id", "time_ns", "seen_ns", "node", "port", "peer", "priority", "paused_by"]
+        told = ["root_kind", "root_node", "root_peer", "root_share"]
+        table = run.columns("causes", [*names, *told])
+        ids = series.column(table, "cause_id")
+        first = np.flatnonzero(np.diff(ids, prepend=-1.0) != 0)
+        self._first = table.take(pa.array(first))
+        self.rows = self._matched(pauses, ids[first])
+        self._cause = {
+            self.rows[number]: at
+            for at, number in enumerate(ids[first].astype(int))
+            if number in self.rows
+        }
+        by = series.column(table, "paused_by")
+        seen = series.column(table, "seen_ns") == series.column(table, "time_ns")
+        seen &= ~np.isnan(by)
+        known = {(int(a), int(b)) for a, b in zip(by[seen], ids[seen], strict=True)}
+        rows = ((self.rows.get(a), self.rows.get(b)) for a, b in sorted(known))
+        self.pairs = [(a, b) for a, b in rows if a is not None and b is not None]
+
+    def _matched(self, pauses: pa.Table, ids: np.ndarray) -> dict[int, int]:
+        sent = series.column(self._first, "time_ns")
+        start, end = (series.column(pauses, name) for name in ("start_ns", "end_ns"))
+        there = _by_link(pauses, "node", "peer")
+        found = {}
+        for link, of_causes in _by_link(self._first, "peer", "node").items():
+            rows = there.get(link, np.empty(0, int))
+            rows = rows[np.argsort(start[rows], kind="stable")]
+            at = np.searchsorted(start[rows], sent[of_causes], side="left")
+            there_yet = at < len(rows)
+            # All take about as long; one that finds its port still stopped makes no new row.
+            late = start[rows[at[there_yet]]] - sent[of_causes[there_yet]]
+            longest = 2 * float(np.median(late)) + _FRAME_NS if len(late) else 0.0
+            free = 0
+            for cause, first in zip(of_causes, at, strict=True):
+                place = max(free, first)
+                if place < len(rows) and start[rows[place]] - sent[cause] <= longest:
+                    found[int(ids[cause])] = int(rows[place])
+                    free = place + 1
+                elif place and end[rows[place - 1]] > sent[cause]:
+                    found[int(ids[cause])] = int(rows[place - 1])
+        return found
+
+    def notes(self, row: int) -> list[tuple[str, float | str | None]]:
+        """Where the PAUSE of a row began."""
+        at = self._cause.get(row)
+        if at is None:
+            return []
+        it = {name: self._first.column(name)[at].as_py() for name in self._first.column_names}
+        root = it["root_node"]
+        if root is not None and it["root_peer"] is not None:
+            root = f"{root}->{it['root_peer']}"
+        return [("root", root), ("root_kind", it["root_kind"]), ("root_share", it["root_share"])]
+
+
+def _by_link(table: pa.Table, stopped: str, by: str) -> dict[tuple[Any, ...], np.ndarray]:
+    """Rows by who is stopped by whom, over which of the links in parallel, in which priority.
+
+    Both ends number their ports in the order of the links.
+    """
+    names = [stopped, by, "port", "priority"]
+    every = {key: rows for key, rows in series.groups(table, names)}
+    ports: dict[tuple[Any, Any], set[int]] = {}
+    for node, peer, port, _ in every:
+        ports.setdefault((node, peer), set()).add(port)
+    order = {link: sorted(numbers) for link, numbers in ports.items()}
+    return {
+        (node, peer, order[node, peer].index(port), priority): rows
+        for (node, peer, port, priority), rows in every.items()
+    }
+
+
+def _meanwhile(pauses: pa.Table) -> list[tuple[int, int]]:
+    """Rows of `pauses`: one that stopped a node last and was still in force, and one it sent."""
+    found = []
     start, end = series.column(pauses, "start_ns"), series.column(pauses, "end_ns")
     stopped = {key: rows for key, rows in series.groups(pauses, ["node", "priority"])}
     for (_, peer, priority), rows in series.groups(pauses, ["node", "peer", "priority"]):
@@ -209,9 +306,7 @@ def _arrows(pauses: pa.Table, number: Callable[[], int]) -> dict[int, tuple[list
             while at >= 0 and end[causes[at]] <= start[row]:
                 at -= 1
             if at >= 0 and causes[at] != row:
-                arrow = number()
-                found.setdefault(int(causes[at]), ([], []))[0].append(arrow)
-                found.setdefault(int(row), ([], []))[1].append(arrow)
+                found.append((int(causes[at]), int(row)))
     return found
 
 

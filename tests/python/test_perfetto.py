@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TracePacket, TrackEvent
 
+import unpause
 from conftest import MS, Builder
+from test_explain import SHARED
 from unpause import perfetto
 from unpause.result import ResultError
 
@@ -21,7 +24,16 @@ class Decoded:
     def __init__(self, builder: Builder) -> None:
         file = io.BytesIO()
         self.written = perfetto.write(builder.result(), file)
-        trace = Trace.FromString(file.getvalue())
+        self._decode(file.getvalue())
+
+    @classmethod
+    def of(cls, written: bytes) -> Decoded:
+        found = cls.__new__(cls)
+        found._decode(written)
+        return found
+
+    def _decode(self, written: bytes) -> None:
+        trace = Trace.FromString(written)
         descriptors = [p.track_descriptor for p in trace.packet if p.HasField("track_descriptor")]
         self.tracks = {track.uuid: track for track in descriptors}
         self.packets: list[TracePacket] = [p for p in trace.packet if p.HasField("track_event")]
@@ -91,6 +103,49 @@ def test_arrows_lead_from_a_pause_to_those_sent_meanwhile(builder: Builder) -> N
     ending = [list(p.track_event.terminating_flow_ids) for p in (of_h0, first, second)]
     assert {arrow for arrows in ending for arrow in arrows} == starting
     assert [len(arrows) for arrows in ending] == [1, 1, 0]
+
+
+def test_arrows_are_those_of_the_causes() -> None:
+    result = unpause.run(SHARED, progress=False)
+    file = io.BytesIO()
+    perfetto.write(result, file)
+    decoded = Decoded.of(file.getvalue())
+    [run] = result.runs_of("PFC")
+    rows = run.table("causes").to_pylist()
+    links = {row["cause_id"]: (row["peer"], row["node"]) for row in rows}
+    sent = {row["cause_id"]: row["time_ns"] for row in rows}
+    expected = Counter(
+        (links[by], links[effect])
+        for by, effect in {
+            (row["paused_by"], row["cause_id"])
+            for row in rows
+            if row["paused_by"] is not None and row["seen_ns"] == row["time_ns"]
+        }
+    )
+    assert expected[("S0", "S1"), ("H0", "S0")] > 10
+    begun = decoded.begun("PAUSE of priority 3")
+    ours = [it for it in begun if decoded.path(it.track_event.track_uuid)[0] == "PFC (seed 1)"]
+    ends = {
+        arrow: (decoded.path(it.track_event.track_uuid)[-2], it.timestamp)
+        for it in ours
+        for arrow in it.track_event.terminating_flow_ids
+    }
+    found: Counter[Any] = Counter()
+    for it in ours:
+        start = tuple(decoded.path(it.track_event.track_uuid)[-2].split("->"))
+        for arrow in it.track_event.flow_ids:
+            link, time = ends[arrow]
+            assert it.timestamp < time
+            found[start, tuple(link.split("->"))] += 1
+    assert found == expected
+    # A slice begins when the PAUSE arrives, a propagation and a frame or two after it was sent.
+    of_h0 = sorted(sent[number] for number, link in links.items() if link == ("H0", "S0"))
+    begins = [
+        it.timestamp for it in ours if decoded.path(it.track_event.track_uuid)[-2] == "H0->S0"
+    ]
+    assert all(1_000 <= late - early < 3_000 for early, late in zip(of_h0, begins, strict=True))
+    notes = {note.name: note.string_value for note in ours[0].track_event.debug_annotations}
+    assert (notes["root"], notes["root_kind"]) == ("S1->R1", "incast")
 
 
 def test_counters_are_steps(builder: Builder) -> None:
