@@ -72,16 +72,14 @@ fn points(scheme: &str, at: &[u32], runs: &[Summary], all: bool) -> String {
         return format!(" in all {of_scheme} runs");
     }
     let most = if all { usize::MAX } else { MOST_POINTS };
+    let seeds = runs.iter().any(|run| run.seed != runs[0].seed);
     let point = |run: &Summary| {
         let values = run
             .values
             .iter()
             .map(|(name, value)| format!("{name}={value}"));
-        let values: Vec<_> = values.collect();
-        match values.is_empty() {
-            true => format!("seed={}", run.seed),
-            false => values.join(" "),
-        }
+        let seed = seeds.then(|| format!("seed={}", run.seed));
+        values.chain(seed).collect::<Vec<_>>().join(" ")
     };
     let said = runs.iter().filter(|run| at.contains(&run.run)).take(most);
     let said: Vec<_> = said.map(point).collect();
@@ -150,5 +148,16 @@ mod tests {
             shown.contains("note: PFC at xoff=0, xoff=1, xoff=2, xoff=3 and 1 more: no PAUSE"),
             "{shown}"
         );
+    }
+
+    #[test]
+    fn runs_of_one_value_are_told_apart_by_their_seeds() {
+        let mut runs = runs(4);
+        for (index, run) in runs.iter_mut().enumerate() {
+            run.values[0].1 = (index / 2) as f64;
+            run.seed = 1 + index as u64 % 2;
+        }
+        let shown = text(&[warning(1, "input", "odd")], &runs, false);
+        assert_eq!(shown, "warning: PFC at xoff=0 seed=2: odd\n");
     }
 }
