@@ -126,11 +126,14 @@ columns! {
     /// Around [`PORT`]: samples of ports.
     PORT_SERIES:
     "time_ns" "ns" "sampling instant";
-    "queue_bytes" "bytes" "backlog now; 0 for hosts, whose packets wait in their flows";
+    "queue_bytes" "bytes"
+        "backlog now; 0 for hosts, whose packets wait in their flows";
+    "queue_packets" "packets" "the same in packets";
     "ingress_bytes" "bytes"
         "held now of what came in by this port: of a lossless priority, or in the input buffer \
          of a cioq switch; 0 for hosts";
     "tx_bytes" "bytes" "bytes sent since the start of the run, with preamble and gap";
+    "dropped_packets" "packets" "frames dropped since the start, as in table `ports`";
     "pause_frames" "frames" "XOFF frames that `node` sent to `peer` since the start";
     "paused_ns" "ns" "time that `node`'s egress was stopped by `peer` since the start";
 }

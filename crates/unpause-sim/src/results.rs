@@ -159,10 +159,14 @@ pub struct PortSample {
     pub priority: u8,
     /// Backlog now.
     pub queue_bytes: u64,
+    /// The same in packets.
+    pub queue_packets: u32,
     /// Bytes held for this **ingress** (port, priority) now; of lossless priorities, and in input buffers.
     pub ingress_bytes: u64,
     /// Bytes sent, with framing.
     pub tx_bytes: u64,
+    /// Frames dropped before this egress queue.
+    pub dropped_packets: u64,
     /// XOFF frames sent out of this port.
     pub pause_frames: u64,
     /// Time spent paused by the peer.

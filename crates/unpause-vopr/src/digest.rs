@@ -141,8 +141,10 @@ fn series(fnv: &mut Fnv, results: &Results) {
         fnv.row([
             s.time.as_ps(),
             s.queue_bytes,
+            s.queue_packets.into(),
             s.ingress_bytes,
             s.tx_bytes,
+            s.dropped_packets,
             s.pause_frames,
             s.paused.as_ps(),
         ]);

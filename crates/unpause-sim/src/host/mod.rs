@@ -215,8 +215,10 @@ impl Host {
                 port: 0,
                 priority: plan.classes.priority(class as u8),
                 queue_bytes: 0,
+                queue_packets: 0,
                 ingress_bytes,
                 tx_bytes: self.counters[class].tx_bytes,
+                dropped_packets: 0,
                 pause_frames,
                 paused: self.transmitters[class].total(now),
             });

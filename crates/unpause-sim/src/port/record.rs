@@ -23,8 +23,10 @@ impl<M: Model> Chassis<M> {
                     port,
                     priority: plan.classes.priority(class),
                     queue_bytes: queue.bytes,
+                    queue_packets: queue.packets.len(),
                     ingress_bytes: ingress.source.bytes(),
                     tx_bytes: queue.tx_bytes,
+                    dropped_packets: queue.dropped_packets,
                     pause_frames: ingress.pause_frames,
                     paused: queue.transmitter.total(now),
                 });
