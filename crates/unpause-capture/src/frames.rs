@@ -97,9 +97,11 @@ pub fn frame(packet: &Described) -> Frame<'static> {
             });
             cnm(packet)
         }
-        PacketKind::Segment | PacketKind::TcpAck | PacketKind::Syn | PacketKind::SynAck => {
-            tcp(packet)
-        }
+        PacketKind::Segment
+        | PacketKind::TcpAck
+        | PacketKind::Syn
+        | PacketKind::SynAck
+        | PacketKind::Fin => tcp(packet),
         _ => roce(packet),
     };
     Frame {
@@ -174,7 +176,7 @@ fn roce(packet: &Described) -> Body<'static> {
 }
 
 fn tcp(packet: &Described) -> Body<'static> {
-    let forward = matches!(packet.kind, PacketKind::Segment | PacketKind::Syn);
+    let forward = packet.dst == packet.flow_dst;
     let (source_port, destination_port) = match forward {
         true => (packet.source_port, TCP_PORT),
         false => (TCP_PORT, packet.source_port),
@@ -185,6 +187,7 @@ fn tcp(packet: &Described) -> Body<'static> {
         PacketKind::Syn => (Flags::SYN, 0, 0),
         PacketKind::SynAck => (Flags::SYN.with(Flags::ACK), 0, 1),
         PacketKind::Segment => (Flags::ACK, next, 1),
+        PacketKind::Fin => (Flags::FIN.with(Flags::ACK), 1, next),
         _ => (Flags::ACK, 1, next),
     };
     let flag = |is: bool, flag: Flags| if is { flag } else { Flags::default() };

@@ -139,6 +139,7 @@ impl<'a> Row<'a> {
             "tcp-ack" => PacketKind::TcpAck,
             "syn" => PacketKind::Syn,
             "syn-ack" => PacketKind::SynAck,
+            "fin" => PacketKind::Fin,
             "cnp" => return (PacketKind::Cnp, Some(Notification::Cnp)),
             "pcn-decrease" => return (PacketKind::PcnDecrease, Some(pcn(true))),
             "pcn-increase" => return (PacketKind::PcnIncrease, Some(pcn(false))),

@@ -127,7 +127,7 @@ columns! {
     PORT_SERIES:
     "time_ns" "ns" "sampling instant";
     "queue_bytes" "bytes"
-        "backlog now; 0 for hosts, whose packets wait in their flows";
+        "backlog now; of hosts what TCP has in its FIFO (`tcp.qdisc = \"pfifo\"`), and 0 of all that waits in its flow";
     "queue_packets" "packets" "the same in packets";
     "ingress_bytes" "bytes"
         "held now of what came in by this port: of a lossless priority, or in the input buffer \
@@ -160,7 +160,7 @@ columns! {
     "time_ns" "ns" "start of transmission";
     "arrival_ns" "ns" "when its last bit is at `peer`";
     "kind" ""
-        "`data`, `ack`, `nak` of RoCE; `tcp-data`, `tcp-ack`, `syn`, `syn-ack`; `cnp`, `pcn- \
+        "`data`, `ack`, `nak` of RoCE; `tcp-data`, `tcp-ack`, `syn`, `syn-ack`, `fin`; `cnp`, `pcn- \
          decrease`, `pcn-increase`, `cnm`; `pfc`";
     "flow_id" "" "as in `flows`; 0 for PFC frames";
     "src" "" "host that it comes from";

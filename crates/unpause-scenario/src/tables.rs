@@ -340,6 +340,7 @@ fn kind(kind: PacketKind) -> &'static str {
         PacketKind::TcpAck => "tcp-ack",
         PacketKind::Syn => "syn",
         PacketKind::SynAck => "syn-ack",
+        PacketKind::Fin => "fin",
         PacketKind::Cnp => "cnp",
         PacketKind::PcnDecrease => "pcn-decrease",
         PacketKind::PcnIncrease => "pcn-increase",

@@ -8,7 +8,7 @@ use arrow_array::{Array, RecordBatch};
 use unpause_protocols::units::Time;
 use unpause_protocols::{congestion_control, congestion_point};
 use unpause_scenario::{NoProgress, Options, Outcome, Scenario, execute};
-use unpause_sim::config::{AckPriority, Config};
+use unpause_sim::config::{AckPriority, Config, Qdisc};
 use unpause_sim::traffic::{Delays, ExtraDelay, TrafficSpec, Transport};
 
 const SCENARIO: &str = r#"
@@ -165,6 +165,18 @@ fn laws_take_the_keys_of_tcp_and_their_own() {
         scheme.congestion_point,
         congestion_point::Config::Red(_)
     ));
+}
+
+/// What the ECN♯ authors' simulator does otherwise.
+#[test]
+fn growth_queue_and_end_of_connections_are_keys() {
+    let tcp = |source: &str| scenario(source).runs()[0].config.host.tcp.clone();
+    let own = tcp(SCENARIO);
+    assert_eq!((own.qdisc, own.fin), (Qdisc::Fq, false));
+    let keys = "[tcp]\ngrow_only_if_limiting = false\nqdisc = \"pfifo\"\nfin = true";
+    let theirs = tcp(&SCENARIO.replace("[tcp]", keys));
+    assert_eq!((theirs.qdisc, theirs.fin), (Qdisc::Pfifo, true));
+    assert!(own.recovery.grow_only_if_limiting && !theirs.recovery.grow_only_if_limiting);
 }
 
 fn texts<'a>(table: &'a RecordBatch, column: &str) -> Vec<&'a str> {

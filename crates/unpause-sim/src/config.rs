@@ -134,6 +134,11 @@ pub struct TcpConfig {
     pub ack_priority: AckPriority,
     /// Bytes that a connection may have under way, whatever its window: the socket's buffers.
     pub buffer_bytes: u64,
+    /// Where segments wait for the port.
+    pub qdisc: Qdisc,
+    /// A connection is closed when its flow is over: the receiver sends a FIN after its last ACK, and the sender
+    /// acknowledges that. Neither is repeated, and connections of a pool stay open.
+    pub fin: bool,
     /// Priorities of segments by their place in the flow. `None`: that of the flow.
     pub tags: Option<Tags>,
     /// Segments, and what is done about losses.
@@ -148,6 +153,17 @@ pub struct DelayedAck {
     pub every: u32,
     /// After so long.
     pub timeout: Time,
+}
+
+/// Where segments wait for the port of their host: its queueing discipline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Qdisc {
+    /// In their connections, which take turns; a segment is made when its turn comes. SYNs and ACKs go ahead.
+    #[default]
+    Fq,
+    /// In one FIFO for each class, without a limit, as soon as their window allows them; SYNs and ACKs, too. What
+    /// waits there counts as under way.
+    Pfifo,
 }
 
 /// Which priority acknowledgements have, and SYNs.
@@ -180,6 +196,8 @@ impl Default for TcpConfig {
             delayed_ack: None,
             ack_priority: AckPriority::Flow,
             buffer_bytes: 160_000_000,
+            qdisc: Qdisc::Fq,
+            fin: false,
             tags: None,
             recovery: newreno::Params::default(),
         }

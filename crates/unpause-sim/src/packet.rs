@@ -19,6 +19,8 @@ pub enum Kind {
     Syn,
     /// The answer to it.
     SynAck,
+    /// TCP's last packet of a receiver.
+    Fin,
     /// Cumulative acknowledgement.
     Ack,
     /// Go-back-N: sequence error.
@@ -46,7 +48,7 @@ impl Kind {
             Self::Cnp | Self::PcnDecrease | Self::PcnIncrease => 78,
             Self::Cnm | Self::Pfc => 64,
             // Theirs follows from the headers configured.
-            Self::Data | Self::Segment | Self::TcpAck | Self::Syn | Self::SynAck => 0,
+            Self::Data | Self::Segment | Self::TcpAck | Self::Syn | Self::SynAck | Self::Fin => 0,
         }
     }
 
@@ -78,6 +80,8 @@ pub const INT: u8 = 0b1000_0000;
 
 /// TCP segment: the sender has cut its window (CWR).
 pub const CWR: u8 = 0b0010_0000;
+/// TCP acknowledgement: it goes the way of the data, to the receiver.
+pub const FORWARD: u8 = 0b0010_0000;
 /// Acknowledgement: of TCP, the receiver has seen a mark (ECE); of RoCE, its packet had one.
 pub const ECE: u8 = 0b0100_0000;
 /// TCP acknowledgement: the receiver has the whole flow, whatever the number says. It keeps nothing

@@ -5,6 +5,6 @@
 
 pub use crate::engine::mail::Mail;
 pub use crate::engine::post::{InTurn, Post};
-pub use crate::packet::{ACK_REQUEST, ALL, CE, CWR, ECE, ECT, Kind, MEASURE, Packet};
+pub use crate::packet::{ACK_REQUEST, ALL, CE, CWR, ECE, ECT, FORWARD, Kind, MEASURE, Packet};
 pub use crate::ports::{GlobalPort, Ports, Transmitter};
 pub use crate::worker::Worker;

@@ -5,7 +5,7 @@ use unpause_protocols::notification::Notification;
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, MIN_FRAME_BYTES, NodeId};
 use unpause_sim::post::{
-    ACK_REQUEST, ALL, CE, CWR, ECE, ECT, GlobalPort, Kind, MEASURE, Packet, Ports,
+    ACK_REQUEST, ALL, CE, CWR, ECE, ECT, FORWARD, GlobalPort, Kind, MEASURE, Packet, Ports,
 };
 use unpause_sim::results::pause_quanta;
 use unpause_sim::traffic::Transport;
@@ -97,7 +97,11 @@ impl<'c> Codec<'c> {
             dst: number(packet.dst),
             node: number(to.peer),
             // A congestion notification message comes in the name of the receiver.
-            flow_dst: number(packet.src),
+            flow_dst: number(if goes_forward(packet) {
+                packet.dst
+            } else {
+                packet.src
+            }),
             payload_bytes,
             seq: packet.seq,
             ect: packet.is(ECT),
@@ -320,6 +324,8 @@ impl<'c> Codec<'c> {
         }
         let header = self.config.host.tcp.header_bytes;
         let kind = match (forward, tcp.flags.has(Flags::SYN)) {
+            (false, false) if tcp.flags.has(Flags::FIN) => Kind::Fin,
+            (true, false) if payload == 0 => Kind::TcpAck,
             (true, true) => Kind::Syn,
             (false, true) => Kind::SynAck,
             (true, false) => Kind::Segment,
@@ -330,12 +336,13 @@ impl<'c> Codec<'c> {
         }
         let seq = match kind {
             Kind::Segment => tcp.sequence.wrapping_sub(1),
-            Kind::TcpAck => tcp.acknowledgement.wrapping_sub(1),
+            Kind::TcpAck | Kind::Fin => tcp.acknowledgement.wrapping_sub(1),
             _ => 0,
         };
         let flag = |flag: Flags, bit| if tcp.flags.has(flag) { bit } else { 0 };
         let flags = match kind {
             Kind::Segment => flag(Flags::CWR, CWR),
+            Kind::TcpAck if forward => FORWARD,
             Kind::TcpAck => flag(Flags::ECE, ECE),
             _ => 0,
         };
@@ -358,6 +365,15 @@ impl<'c> Codec<'c> {
             return Err(not_of_flow(trailer, "transport"));
         }
         Ok(flow)
+    }
+}
+
+/// True of TCP's packets to the receiver of their flow.
+fn goes_forward(packet: &Packet) -> bool {
+    match packet.kind {
+        Kind::Segment | Kind::Syn => true,
+        Kind::TcpAck => packet.is(FORWARD),
+        _ => false,
     }
 }
 

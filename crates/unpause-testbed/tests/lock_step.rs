@@ -6,6 +6,8 @@ use std::ops::ControlFlow;
 
 use common::{Bed, differ, run_of};
 use unpause_protocols::units::Time;
+use unpause_sim::config::Qdisc;
+use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 use unpause_testbed::{Medium, Memory, Split, SplitError, Tally};
 
 /// Scenario, scheme, and for how many microseconds: PFC alone, each congestion control, TCP with each kind of
@@ -53,6 +55,25 @@ fn lossy() -> Bed {
     Bed::new(config, None)
 }
 
+/// Connections that end with a FIN, one of them without a byte.
+fn closing() -> Bed {
+    let mut config = run_of("scenarios/dctcp.toml", "DCTCP", Time::from_us(3_000));
+    config.host.tcp.fin = true;
+    config.host.tcp.qdisc = Qdisc::Pfifo;
+    let TrafficSpec::Flows(flows) = &config.traffic[0] else {
+        panic!("its long flows are given one by one")
+    };
+    let first = flows[0];
+    let flow = |number: u16| FlowSpec {
+        size_bytes: Some(u64::from(number) * 1000),
+        source_port: 1000 + number,
+        recorded: false,
+        ..first
+    };
+    config.traffic = vec![TrafficSpec::Flows((0..30).map(flow).collect())];
+    Bed::new(config, None)
+}
+
 fn memory(bed: &Bed) -> Memory {
     Memory::new(2 * bed.config.fabric.links.len())
 }
@@ -71,6 +92,7 @@ fn results_over_frames_in_memory_are_the_simulator_s() {
         all.add(&tally);
     }
     all.add(&assert_same("a lossy class", &lossy(), memory));
+    all.add(&assert_same("FINs", &closing(), memory));
     // No kind of packet goes untried.
     let least = all.by_kind.iter().min();
     assert!(least > Some(&20), "{:?}", all.by_kind);

@@ -345,6 +345,7 @@ fn is_default(section: &str, key: &str, value: &Value) -> bool {
         ("switch", "lossless") => value.as_array().is_some_and(|p| p == &[Value::from(3)]),
         ("pfc", "mode") => text == "standard",
         ("tcp", "ack_priority") => text == "flow",
+        ("tcp", "qdisc") => text == "fq",
         ("host", "ack_priority") => text == "control",
         ("host", "rate_change") => text == "at-once",
         ("host", "nic") => text == "own",

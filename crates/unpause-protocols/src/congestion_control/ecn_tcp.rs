@@ -82,7 +82,10 @@ mod tests {
 
     #[test]
     fn a_mark_halves_the_window_once_per_round_trip() {
-        let tcp = Tcp::default();
+        let tcp = Tcp {
+            grow_only_if_limiting: false,
+            ..Tcp::default()
+        };
         let law = EcnTcp::new(&Params {}, &tcp.path(Rate::from_gbps(10)));
         let mut tcp = Sender::new(&tcp, law);
         let ack = |tcp: &mut Sender<EcnTcp>, segment: u64, ece| {

@@ -42,7 +42,7 @@
 //! | `limited_transmit` | - | true | the authors' code |
 //! | `max_burst` | segments | 2 | the authors' code; `None`: no limit |
 //! | `tso` | segments | `None` | Linux: up to 64 KB, and what its deferral waits for |
-//! | `grow_only_if_limiting` | - | false | the authors' code; true is RFC 2861's caution |
+//! | `grow_only_if_limiting` | - | true | RFC 7661, 4.3, as Linux does it; false in the authors' code |
 //! | `retries` | timeouts | 10 | the authors' `queue-track`; `large-scale` and `mq` have 6 |
 //! | `rto` | - | those of [`super::rto`] | - |
 //!

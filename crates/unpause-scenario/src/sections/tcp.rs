@@ -10,7 +10,7 @@ use unpause_sim::config::{DelayedAck, TcpConfig};
 use crate::text::error::Checked;
 use crate::text::keys::{Keys, keys, kinds};
 use crate::text::quantity::{Duration, Size};
-use crate::text::setting::{AckPriority, Setting};
+use crate::text::setting::{AckPriority, Qdisc, Setting};
 
 keys! {
     /// `[tcp]`
@@ -52,6 +52,17 @@ keys! {
         syn_tries: u32 "SYNs before the sender gives up" from "the ECN♯ authors' simulator" => syn_tries;
         ack_priority: AckPriority "SYNs and ACKs have the priority of the flow, or with `\"control\"` that of `[host]`"
             => ack_priority;
+        grow_only_if_limiting: bool
+            "the window grows only while it is what holds the sender back; else it grows with each ACK, also while the \
+             network card or the application does"
+            from "RFC 7661, 4.3; not so in the ECN♯ authors' simulator" => recovery.grow_only_if_limiting;
+        qdisc: Qdisc
+            "where segments wait for the network card: in their connections, which take turns (`\"fq\"`), or, as soon as \
+             their window allows them, in one FIFO for each priority (`\"pfifo\"`, as in the ECN♯ authors' simulator)"
+            from "ours" => qdisc;
+        fin: bool
+            "the receiver closes a connection whose flow is over by a FIN, which the sender acknowledges"
+            from "ours; so it is in the ECN♯ authors' simulator" => fin;
         buffer: Size "bytes that may be under way, whatever the window" from "the ECN♯ authors' simulator"
             => buffer_bytes;
     }
@@ -105,8 +116,6 @@ const DELAYED_ACK_TIMEOUT: Time = Time::from_ms(40);
 /// Connections.
 pub(crate) fn tcp(file: &Tcp) -> Checked<TcpConfig> {
     let mut tcp = TcpConfig::default();
-    // The network card takes segments when it can send them: see `newreno::Params`.
-    tcp.recovery.grow_only_if_limiting = true;
     file.apply(&mut tcp)?;
     if let Some(CountOrNone(Some(every))) = file.delayed_ack.value() {
         let timeout = file.delayed_ack_timeout.value();

@@ -242,6 +242,7 @@ choice!(Queueing for config::Queueing { Fifo = "fifo", Voq = "voq" });
 choice!(NicModel for config::NicModel { Own = "own", Hpcc = "hpcc" });
 choice!(RateChange for config::RateChange { AtOnce = "at-once", NextPacket = "next-packet" });
 choice!(AckPriority for config::AckPriority { Flow = "flow", Control = "control" });
+choice!(Qdisc for config::Qdisc { Fq = "fq", Pfifo = "pfifo" });
 
 choice!(EcnSharpVariant for ecn_sharp::Variant {
     Paper = "paper",

@@ -57,7 +57,7 @@ impl Host {
                     self.pending_pauses.push(reaction);
                 }
             }
-            Kind::Segment | Kind::TcpAck | Kind::Syn | Kind::SynAck => {
+            Kind::Segment | Kind::TcpAck | Kind::Syn | Kind::SynAck | Kind::Fin => {
                 self.on_tcp(now, packet, window);
             }
             _ => self.on_feedback(now, packet, window),
@@ -209,13 +209,14 @@ impl Host {
             let buffer = self.buffer.as_ref();
             let held = buffer.map(|buffer| buffer.sample(class as u8));
             let (ingress_bytes, pause_frames) = held.unwrap_or_default();
+            let (packets, bytes) = self.tcp.queued(class);
             log.port_series.push(PortSample {
                 time: now,
                 node: self.id,
                 port: 0,
                 priority: plan.classes.priority(class as u8),
-                queue_bytes: 0,
-                queue_packets: 0,
+                queue_bytes: bytes,
+                queue_packets: packets,
                 ingress_bytes,
                 tx_bytes: self.counters[class].tx_bytes,
                 dropped_packets: 0,

@@ -204,7 +204,7 @@ impl Host {
     }
 
     /// Moves flows whose rate limiters have come to allow a packet into the round-robin.
-    fn release_paced(&mut self, now: Time, window: &Window<'_, '_>) {
+    fn release_paced(&mut self, now: Time, window: &mut Window<'_, '_>) {
         while let Some(entry) = self.pacing.peek() {
             if entry.time() > now {
                 break;
@@ -212,7 +212,7 @@ impl Host {
             self.pacing.pop();
             let slot = entry.payload();
             if slot & TCP != 0 {
-                self.release_tcp(now, slot, window.plan);
+                self.release_tcp(now, slot, window);
                 continue;
             }
             let Some(sender) = self.senders.get_mut(slot as usize) else {

@@ -151,7 +151,7 @@ impl Host {
             delays: buffer.is_some(),
             buffer,
             delayed: Slab::new(),
-            tcp: Box::new(Tcp::new(classes)),
+            tcp: Box::new(Tcp::new(classes, plan.config.host.tcp.qdisc)),
             stopped_by: match probes.causes {
                 true => vec![Time::ZERO; classes],
                 false => Vec::new(),

@@ -4,8 +4,7 @@ use unpause_protocols::units::Time;
 
 use super::state::Host;
 use crate::engine::window::Window;
-use crate::log::Log;
-use crate::packet::{ALL, Kind, Packet};
+use crate::packet::{ALL, FORWARD, Kind, Packet};
 
 impl Host {
     /// A packet of TCP has arrived.
@@ -14,6 +13,7 @@ impl Host {
             Kind::Segment => self.on_segment(now, packet, window),
             Kind::Syn => self.on_syn(now, packet, window),
             Kind::SynAck => self.on_syn_ack(now, packet, window),
+            Kind::Fin => self.acknowledge_receiver(now, packet, window),
             _ => self.on_ack(now, packet, window),
         }
     }
@@ -42,15 +42,21 @@ impl Host {
         };
         if established {
             // The first segment bears the ACK of the handshake.
-            self.enqueue_tcp(now, slot, window.plan);
+            self.enqueue_tcp(now, slot, window);
             self.arm_tcp_sender(slot);
         } else {
-            let ack = self.answer(Kind::TcpAck, packet, window.plan);
-            self.reply(now, ack, window);
+            self.acknowledge_receiver(now, packet, window);
             if self.tcp.sender(slot, packet.flow).is_some() {
                 self.forget_tcp(now, slot, window.log);
             }
         }
+    }
+
+    /// An ACK to the receiver, of its SYN-ACK or FIN.
+    fn acknowledge_receiver(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+        let mut ack = self.answer(Kind::TcpAck, packet, window.plan);
+        ack.bits |= FORWARD;
+        self.reply(now, ack, window);
     }
 
     fn on_segment(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
@@ -69,7 +75,7 @@ impl Host {
             self.acknowledge_tcp(now, slot, reply, window);
         }
         if self.tcp.receivers[slot as usize].is_complete() {
-            self.complete(now, slot, window.log);
+            self.complete(now, slot, window);
         } else {
             self.arm_tcp_receiver(slot);
         }
@@ -84,12 +90,18 @@ impl Host {
         } else if let Some(receiver) = self.tcp.receiver(slot, packet.flow)
             && receiver.is_complete()
         {
-            self.complete(now, slot, window.log);
+            self.complete(now, slot, window);
         }
     }
 
     /// All bytes of a flow have arrived.
-    fn complete(&mut self, now: Time, slot: u32, log: &mut Log) {
+    fn complete(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) {
+        let receiver = &self.tcp.receivers[slot as usize];
+        if window.plan.config.host.tcp.fin && !receiver.spec.is_pooled() {
+            let fin = self.receiver_packet(Kind::Fin, slot, receiver.reply(), window.plan);
+            self.reply(now, fin, window);
+        }
+        let log = &mut *window.log;
         let receiver = self.tcp.receivers.remove(slot as usize);
         log.flows.push(receiver.end(Some(now)));
         if receiver.spec.recorded {

@@ -2,7 +2,8 @@
 //!
 //! Segments are made when the port is free, by the same round-robin as RoCE flows: what waits in a
 //! network card counts as sent in no window. SYNs, SYN-ACKs and ACKs go ahead of the segments of their
-//! class.
+//! class. With a FIFO in front of the port they are made as soon as the window allows them, and all wait there
+//! in the order in which they came.
 
 use unpause_protocols::units::Time;
 
@@ -10,7 +11,7 @@ use super::state::{Host, KIND_SHIFT, TCP_RECEIVER, TCP_SENDER};
 use super::tcp::receiver::Reply;
 use super::tcp::sender::Sender;
 use super::tcp::{REPLIES, TCP};
-use crate::config::AckPriority;
+use crate::config::{AckPriority, Qdisc};
 use crate::engine::heap::Entry;
 use crate::engine::mail::FlowStart;
 use crate::engine::window::Window;
@@ -31,7 +32,7 @@ impl Host {
             let taken = self.tcp.pool.take(&spec);
             let sender = sender.over(taken, window.plan, now);
             let slot = self.tcp.senders.insert(sender) as u32;
-            self.enqueue_tcp(now, slot, window.plan);
+            self.enqueue_tcp(now, slot, window);
             return self.arm_tcp_sender(slot);
         }
         let slot = self.tcp.senders.insert(sender) as u32;
@@ -59,7 +60,13 @@ impl Host {
     }
 
     /// A packet from the receiver at `slot` to its sender.
-    fn receiver_packet(&self, kind: Kind, slot: u32, reply: Reply, plan: &Plan<'_>) -> Packet {
+    pub(super) fn receiver_packet(
+        &self,
+        kind: Kind,
+        slot: u32,
+        reply: Reply,
+        plan: &Plan<'_>,
+    ) -> Packet {
         let receiver = &self.tcp.receivers[slot as usize];
         let flags = if reply.ece { ECE } else { 0 };
         Packet {
@@ -86,7 +93,8 @@ impl Host {
         self.reply(now, ack, window);
     }
 
-    /// Sends a SYN, a SYN-ACK or an ACK: at once, or ahead of the segments of its class.
+    /// Sends a SYN, a SYN-ACK, an ACK or a FIN: at once, ahead of the segments of its class, or behind them in
+    /// their FIFO.
     pub(super) fn reply(&mut self, now: Time, mut packet: Packet, window: &mut Window<'_, '_>) {
         let host = &window.plan.config.host;
         if host.tcp.ack_priority == AckPriority::Control {
@@ -99,23 +107,38 @@ impl Host {
             self.transmit(now, class, &packet, window);
             return self.set_nic(now);
         }
+        self.wait(now, class, &packet);
+    }
+
+    /// Lets a packet wait in its class for the port.
+    fn wait(&mut self, now: Time, class: u8, packet: &Packet) {
         let replies = &mut self.tcp.replies[class as usize];
-        replies.push(&packet);
+        replies.push(packet);
         if replies.len() == 1 {
-            self.put_replies_first(class);
+            self.put_replies(class);
         }
         self.nic_at = self.nic_at.min(self.busy_until.max(now));
     }
 
-    fn put_replies_first(&mut self, class: u8) {
+    /// Puts what waits in `replies` into the round-robin: first, or in turn with flows of RoCE if it is a FIFO of
+    /// all that TCP sends.
+    fn put_replies(&mut self, class: u8) {
         let handle = TCP | REPLIES | u32::from(class);
-        self.ready[class as usize].push_front(handle);
+        let ready = &mut self.ready[class as usize];
+        match self.tcp.qdisc {
+            Qdisc::Fq => ready.push_front(handle),
+            Qdisc::Pfifo => ready.push_back(handle),
+        }
         self.ready_mask |= 1 << class;
     }
 
     /// Puts a connection that may send a segment into the round-robin of that segment's class, or
-    /// behind its rate limiter.
-    pub(super) fn enqueue_tcp(&mut self, now: Time, slot: u32, plan: &Plan<'_>) {
+    /// behind its rate limiter; or all segments that it may send into a FIFO.
+    pub(super) fn enqueue_tcp(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) {
+        if self.tcp.qdisc == Qdisc::Pfifo {
+            return self.fill(now, slot, window);
+        }
+        let plan = window.plan;
         let free_at = self.busy_until.max(now);
         let sender = &mut self.tcp.senders[slot as usize];
         if sender.queued {
@@ -142,13 +165,37 @@ impl Host {
         }
     }
 
+    /// Puts all segments that a connection may send into the FIFO of their class.
+    fn fill(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) {
+        loop {
+            let sender = &mut self.tcp.senders[slot as usize];
+            if sender.queued || sender.next_priority(now, &window.plan.tcp).is_none() {
+                return;
+            }
+            if sender.next_start > now {
+                sender.queued = true;
+                let entry = Entry::new(sender.next_start, sender.flow, TCP | slot);
+                self.pacing.push(entry);
+                // Rate limiters are looked at when the port is free.
+                self.nic_at = self.nic_at.min(entry.time().max(self.busy_until));
+                return;
+            }
+            let Some(packet) = sender.send(now, slot, window.plan, &mut self.rng) else {
+                return;
+            };
+            let class = window.plan.classes.of(packet.priority());
+            self.wait(now, class, &packet);
+        }
+    }
+
     /// A rate limiter has come to allow a segment.
     #[cold]
-    pub(super) fn release_tcp(&mut self, now: Time, handle: u32, plan: &Plan<'_>) {
+    pub(super) fn release_tcp(&mut self, now: Time, handle: u32, window: &mut Window<'_, '_>) {
         let slot = handle & !TCP;
         // While it was queued, nobody has removed it.
         self.tcp.senders[slot as usize].queued = false;
-        self.enqueue_tcp(now, slot, plan);
+        self.enqueue_tcp(now, slot, window);
+        self.arm_tcp_sender(slot);
     }
 
     /// True if what is at the head of the round-robin of `class` has a packet of that class. An ACK or
@@ -171,7 +218,7 @@ impl Host {
         match sender.next_priority(now, &plan.tcp) {
             Some(priority) if plan.classes.of(priority) == class => true,
             Some(_) => {
-                self.enqueue_tcp(now, slot, plan);
+                self.enqueue_tcp(now, slot, window);
                 false
             }
             None => {
@@ -191,8 +238,9 @@ impl Host {
             let replies = &mut self.tcp.replies[class as usize];
             let packet = replies.pop();
             if !replies.is_empty() {
-                self.put_replies_first(class);
+                self.put_replies(class);
             }
+            window.log.counts.data_packets += u64::from(packet.kind.is_data());
             return self.transmit(now, class, &packet, window);
         }
         let slot = handle & !TCP;
@@ -208,7 +256,7 @@ impl Host {
         );
         window.log.counts.data_packets += 1;
         self.transmit(now, class, &packet, window);
-        self.enqueue_tcp(now, slot, window.plan);
+        self.enqueue_tcp(now, slot, window);
         self.arm_tcp_sender(slot);
     }
 
@@ -219,7 +267,7 @@ impl Host {
         if sender.is_done() && !sender.queued {
             return self.forget_tcp(now, slot, window.log);
         }
-        self.enqueue_tcp(now, slot, window.plan);
+        self.enqueue_tcp(now, slot, window);
         self.arm_tcp_sender(slot);
     }
 

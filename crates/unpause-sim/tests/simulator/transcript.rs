@@ -242,6 +242,7 @@ fn of_tcp(config: &Config, packet: &PacketRecord) -> String {
     let what = match packet.kind {
         PacketKind::Syn => "SYN".into(),
         PacketKind::SynAck => "SYN-ACK".into(),
+        PacketKind::Fin => "FIN".into(),
         PacketKind::TcpAck if packet.all => "ack all".into(),
         PacketKind::TcpAck => format!("ack {seq}"),
         _ => {

@@ -158,6 +158,14 @@ fn tcp(sketch: &mut Sketch) {
     if dice.percent(20) {
         put(&mut keys, "limited_transmit", dice.percent(50));
     }
+    for key in ["grow_only_if_limiting", "fin"] {
+        if dice.percent(25) {
+            put(&mut keys, key, dice.percent(50));
+        }
+    }
+    if dice.percent(25) {
+        put(&mut keys, "qdisc", dice.pick(&["fq", "pfifo", "pfifo"]));
+    }
     if dice.percent(20) {
         put(&mut keys, "ack_priority", dice.pick(&["flow", "control"]));
     }

@@ -39,7 +39,7 @@ impl Default for Params {
             limited_transmit: true,
             max_burst: Some(2),
             tso: None,
-            grow_only_if_limiting: false,
+            grow_only_if_limiting: true,
             retries: 10,
             rto: rto::Params::default(),
         }

@@ -16,10 +16,18 @@ fn tcp(params: Params) -> Sender<NewReno> {
     Sender::new(&params, NewReno::new(&newreno::Params {}, &path))
 }
 
+/// Those of the ECN# authors' simulator.
+fn theirs() -> Params {
+    Params {
+        grow_only_if_limiting: false,
+        ..Params::default()
+    }
+}
+
 fn unlimited_burst() -> Params {
     Params {
         max_burst: None,
-        ..Params::default()
+        ..theirs()
     }
 }
 
@@ -71,7 +79,7 @@ fn steady(params: Params) -> Sender<NewReno> {
 fn the_initial_window_leaves_at_once_or_two_by_two() {
     let mut whole = tcp(unlimited_burst());
     assert_eq!(send(&mut whole, Time::ZERO).len(), 10);
-    let mut tcp = tcp(Params::default());
+    let mut tcp = tcp(theirs());
     assert_eq!(send(&mut tcp, Time::ZERO), [0, 1]);
     for segment in 1..=20 {
         let sent = ack(&mut tcp, RTT, segment);

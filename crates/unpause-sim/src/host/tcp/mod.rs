@@ -9,6 +9,7 @@ pub mod sender;
 use slab::Slab;
 use unpause_protocols::units::Time;
 
+use crate::config::Qdisc;
 use crate::engine::ring::Ring;
 use crate::log::{Log, SenderSample};
 use crate::packet::Packet;
@@ -31,20 +32,35 @@ pub const ACKS: u32 = 0b111 << 29;
 pub struct Tcp {
     pub senders: Slab<Sender>,
     pub receivers: Slab<Receiver>,
-    /// SYNs, SYN-ACKs and ACKs, by class.
+    /// SYNs, SYN-ACKs, ACKs and FINs, by class; with [`Qdisc::Pfifo`] segments, too.
     pub replies: Vec<Ring>,
     /// Connections of its senders that outlive flows.
     pub pool: Pool,
+    /// Where segments wait.
+    pub qdisc: Qdisc,
 }
 
 impl Tcp {
     /// No connections.
-    pub fn new(classes: usize) -> Self {
+    pub fn new(classes: usize, qdisc: Qdisc) -> Self {
         Self {
             senders: Slab::new(),
             receivers: Slab::new(),
             replies: (0..classes).map(|_| Ring::default()).collect(),
             pool: Pool::default(),
+            qdisc,
+        }
+    }
+
+    /// Packets and bytes that wait in the FIFO of a class, if there is one.
+    pub fn queued(&self, class: usize) -> (u32, u64) {
+        match self.qdisc {
+            Qdisc::Fq => (0, 0),
+            Qdisc::Pfifo => {
+                let fifo = &self.replies[class];
+                let bytes = fifo.iter().map(|packet| u64::from(packet.bytes)).sum();
+                (fifo.len(), bytes)
+            }
         }
     }
 

@@ -147,7 +147,8 @@ impl Receiver {
         self.reply()
     }
 
-    fn reply(&self) -> Reply {
+    /// What an ACK says now.
+    pub fn reply(&self) -> Reply {
         Reply {
             number: self.expected,
             ece: self.ece,

@@ -5,6 +5,7 @@ mod laws;
 mod losses;
 mod mixed;
 mod pool;
+mod qdisc;
 mod transcripts;
 
 use std::fmt::Write as _;
