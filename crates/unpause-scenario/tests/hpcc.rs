@@ -54,10 +54,15 @@ const DCTCP: &str =
 
 /// The lines of `fct.txt` of a run of this configuration, as numbers where they are.
 fn fct(own: &str) -> Vec<Vec<u64>> {
+    fct_of(FLOWS, own)
+}
+
+/// The same of these flows.
+fn fct_of(flows: &str, own: &str) -> Vec<Vec<u64>> {
     let folder = tempfile::tempdir().unwrap();
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hpcc/topology.txt");
     fs::copy(data, folder.path().join("topology.txt")).unwrap();
-    fs::write(folder.path().join("flow.txt"), FLOWS).unwrap();
+    fs::write(folder.path().join("flow.txt"), flows).unwrap();
     let config = folder.path().join("config.txt");
     fs::write(&config, format!("{CONFIG}{own}\n")).unwrap();
     let imported = hpcc_config::import(&config, folder.path()).unwrap();
@@ -125,6 +130,22 @@ fn flows_that_are_alone_take_as_long_as_there() {
     assert_alone(DCTCP, (48, 60), true, [344_148, 10_116, 30_588, 4_014]);
     // It leaves a share of the link idle, which takes some of the difference up.
     assert_alone(HPCC, (90, 88), false, [376_139, 10_132, 31_447, 4_028]);
+}
+
+/// DCQCN marks what waits before a slow link: its large flow goes the other way, over a slow link first.
+#[test]
+fn a_flow_of_dcqcn_that_meets_no_queue_takes_as_long_as_there() {
+    let flows = FLOWS.replace("0 3 3 100 1000000", "3 0 3 100 1000000");
+    let ways = [WAYS[2], WAYS[1], WAYS[2], WAYS[3]];
+    let there = [344_148, 10_116, 30_588, 4_014];
+    for ((line, there), way) in fct_of(&flows, DCQCN).iter().zip(there).zip(ways) {
+        assert_eq!(alone(way, line[4], 48, 60, 1000), there);
+        assert_eq!(alone(way, line[4], 48, 60, 1), line[6]);
+    }
+    // Before it, it waits, is marked and slows down, by chance.
+    let marked = fct(DCQCN)[0][6];
+    let never_marked = alone(WAYS[0], 1_000_000, 48, 60, 1);
+    assert!(marked > never_marked * 3 / 2, "{marked}");
 }
 
 #[test]
