@@ -136,7 +136,8 @@ def _tiers(rng: random.Random, seed: int, what: str) -> Planted:
     scenario = _scenario(seed, topology, traffic)
     scenario["pfc"] = {"xoff": f"{rng.randint(60, 250)}KB"}
     if what == "slow-nic":
-        scenario["slow_receiver"] = {"hosts": target, "drain_rate": f"{rate // rng.randint(2, 5)}Gbps"}
+        drain_rate = f"{rate // rng.randint(2, 5)}Gbps"
+        scenario["slow_receiver"] = {"hosts": target, "drain_rate": drain_rate}
     if what == "storm":
         start = rng.randint(150, 300)
         end = start + rng.randint(300, 2000)
