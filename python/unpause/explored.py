@@ -31,7 +31,7 @@ PORT = ("port_series", ("node", "peer"), ("queue_bytes", "tx_bytes"))
 FLOW = (
     "flow_series",
     ("traffic", "flow_id"),
-    ("delivered_bytes", "sent_bytes", "controller_rate_bps", "cwnd_bytes", "notifications"),
+    ("controller_rate_bps", "delivered_bytes", "sent_bytes", "cwnd_bytes", "notifications"),
 )
 _SCALES = {"tx_bytes": _COUNTED, "delivered_bytes": _COUNTED, "sent_bytes": _COUNTED} | {
     "controller_rate_bps": 1e5

@@ -21,12 +21,13 @@ PROBES = """
 ports = ["S0->S1", "S1->R1"]
 interval = "5us"
 """
+RECORDED = SHARED.replace('name = "F1"', 'name = "F1"\nrecord = true')
 
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     at = tmp_path_factory.mktemp("explored") / "shared"
-    unpause.run(SHARED + PROBES, progress=False).write(at)
+    unpause.run(RECORDED + PROBES, progress=False).write(at)
     assert explore.main([str(at)]) == 0
     return at
 
@@ -90,6 +91,22 @@ def test_queues_are_those_of_the_table(page: Any, directory: Path) -> None:
     most = max(row["queue_bytes"] for row in rows if row["node"] == "S1")
     shown = page.evaluate('Math.max(...values(run(), run().ports["S1->R1"].queue_bytes))')
     assert shown == most
+
+
+def test_recorded_flows_are_those_of_the_table(page: Any, directory: Path) -> None:
+    page.locator("#find").fill("F1")
+    page.locator("#list").get_by_role("button", name="F1", exact=True).click()
+    titles = page.locator("#charts .u-title").all_inner_texts()
+    assert titles == ["F1: goodput", "F1: rate allowed", "F1: notifications so far"]
+    page.locator("#find").fill("")
+    [run] = unpause.load(directory).runs_of("PFC+PCN")
+    rows = run.table("flow_series").to_pylist()
+    shown = page.evaluate("Array.from(values(current[1], current[1].flows.F1.controller_rate_bps))")
+    rates = [row["controller_rate_bps"] for row in rows]
+    # In steps of 100 kb/s.
+    assert [min(shown), max(shown)] == pytest.approx([min(rates), max(rates)], abs=5e4)
+    got = page.evaluate("Array.from(values(current[1], current[1].flows.F1.delivered_bytes))")
+    assert got[-1] == pytest.approx(rows[-1]["delivered_bytes"], abs=256)
 
 
 def test_trees_are_those_of_explain(page: Any) -> None:

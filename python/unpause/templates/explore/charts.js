@@ -128,7 +128,7 @@ function chart(title, data, series, unit, more) {
   const plot = new uPlot({
     title, width: $("charts").clientWidth || 600, height: more.height || HIGH,
     padding: [12, 26, 0, 0], cursor: { sync: { key: "time" }, drag: { x: true, y: false } },
-    scales: { x: { time: false, min: state.from / 1e6, max: state.to / 1e6 }, y: more.y || {} },
+    scales: { x: { time: false, min: state.from / 1e6, max: state.to / 1e6 }, y: more.y || { range: (_, least, most) => [0, most > 0 ? 1.08 * most : 1] } },
     axes: axes(unit, more.noScale), series: [{ label: "ms", value: (_, it) => (it === null ? "" : it.toFixed(4)) }, ...series], legend: { show: !more.noScale },
     hooks: { drawClear: more.under || [], draw: [...(more.over || []), drawNow], setScale: [(it, key) => { if (key === "x") zoomed(it); }] },
   }, data, $("charts"));
@@ -177,7 +177,7 @@ const nearOf = (frame) => (frame.near && frame.near.name === state.chosen ? fram
 
 function inMs(all) { return Float64Array.from(all, (it) => it / 1e6); }
 
-// How fast a counter grows, in steps from sample to sample.
+// How fast a counter grew up to each sample from the one before.
 function rate(frame, it, counter) {
   const time = times(frame, it.time), sum = values(frame, it[counter]);
   const found = [new Float64Array(Math.max(0, time.length - 1)), new Float64Array(Math.max(0, time.length - 1))];
@@ -190,8 +190,8 @@ function rate(frame, it, counter) {
 
 const plain = (key, by) => (frame, it) => [inMs(times(frame, it.time)), Float64Array.from(values(frame, it[key]), (v) => v / by)];
 const LINES = {
-  ports: [["queue", "KB", "queue_bytes", plain("queue_bytes", 1e3)], ["sent", "Gb/s", "tx_bytes", (frame, it) => rate(frame, it, "tx_bytes")]],
-  flows: [["goodput", "Gb/s", "delivered_bytes", (frame, it) => rate(frame, it, "delivered_bytes")],
+  ports: [["queue", "KB", "queue_bytes", plain("queue_bytes", 1e3)], ["sent", "Gb/s", "tx_bytes", (frame, it) => rate(frame, it, "tx_bytes"), true]],
+  flows: [["goodput", "Gb/s", "delivered_bytes", (frame, it) => rate(frame, it, "delivered_bytes"), true],
     ["rate allowed", "Gb/s", "controller_rate_bps", plain("controller_rate_bps", 1e9)],
     ["congestion window", "KB", "cwnd_bytes", plain("cwnd_bytes", 1e3)],
     ["notifications so far", "", "notifications", plain("notifications", 1)]],
@@ -206,7 +206,7 @@ function showCharts() {
   const there = current.map((frame, line) => [frame, line]).filter(([frame]) => frame);
   if (there.some(([frame]) => frame.ports[name] && frame.ports[name].start)) stopChart(name, there, events);
   for (const [kind, charts] of Object.entries(LINES)) {
-    for (const [title, unit, key, of] of charts) {
+    for (const [title, unit, key, of, steps] of charts) {
       const lines = there.map(([frame, line]) => [nearOf(frame), line])
         .filter(([frame]) => frame[kind][name] && frame[kind][name][key] && (key !== "notifications" || values(frame, frame[kind][name][key]).some(Boolean)));
       if (!lines.length) continue;
@@ -214,6 +214,7 @@ function showCharts() {
       const series = lines.map(([, line]) => ({
         label: about.lines[line].label, stroke: colourOf(line), width: line === state.line ? 2.2 : 1.2, spanGaps: true,
         dash: about.lines[line].result ? [7, 4] : undefined, points: { show: false },
+        paths: steps ? uPlot.paths.stepped({ align: -1 }) : undefined,
         value: (_, it) => (it === null || it === undefined ? "" : `${three(it)} ${unit}`),
       }));
       chart(`${name}: ${title}`, data, series, unit, { under: kind === "ports" ? [drawStops] : [], over: [events] });
