@@ -148,6 +148,39 @@ def test_arrows_are_those_of_the_causes() -> None:
     assert (notes["root"], notes["root_kind"]) == ("S1->R1", "incast")
 
 
+def test_an_arrow_leads_from_what_held_the_bytes_not_from_what_came_last(builder: Builder) -> None:
+    run = builder.run("PFC")
+    # Each is sent 5 us before it arrives; S1's second is sent before its first has arrived.
+    sent = [("S1", "S0", 1.0), ("S1", "S0", 1.004), ("S2", "S0", 1.05), ("S0", "H0", 1.06)]
+    for number, (node, peer, time) in enumerate(sent):
+        builder.add(
+            "causes",
+            run=run,
+            scheme="PFC",
+            cause_id=number,
+            node=node,
+            peer=peer,
+            priority=3,
+            time_ns=time * MS,
+            seen_ns=time * MS,
+            paused_by=1 if node == "S0" else None,
+        )
+    for link, start, end in (
+        ("S1->S0", 1.005, 1.007),
+        ("S1->S0", 1.009, 1.5),
+        ("S2->S0", 1.055, 1.5),
+        ("S0->H0", 1.065, 1.5),
+    ):
+        builder.pause(run, link, start, end)
+    decoded = Decoded(builder)
+    first, second = decoded.begun("S0->S1", "PAUSE of priority 3")
+    (last,) = decoded.begun("S0->S2", "PAUSE of priority 3")
+    (effect,) = decoded.begun("H0->S0", "PAUSE of priority 3")
+    assert not first.track_event.flow_ids
+    assert not last.track_event.flow_ids
+    assert list(second.track_event.flow_ids) == list(effect.track_event.terminating_flow_ids) != []
+
+
 def test_counters_are_steps(builder: Builder) -> None:
     run = builder.run("PFC")
     time = np.array([1.0, 2.0, 3.0, 4.0])
