@@ -148,6 +148,10 @@ pub fn lossless(config: &Config, results: &Results) -> Answer {
 
 fn has_headroom(config: &Config) -> bool {
     let switch = &config.switch;
+    // ACKs that no PAUSE stops go on filling the ingress.
+    if !config.host.pause_acks {
+        return false;
+    }
     if matches!(
         config.scheme.congestion_point,
         congestion_point::Config::Faults(_)
