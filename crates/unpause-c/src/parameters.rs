@@ -108,7 +108,9 @@ choices! {
     qcn_point::Interval { StandardTable = c"standard-table", Fixed = c"fixed" }
     dcqcn::AlphaOrder { CutFirst = c"cut-first", UpdateFirst = c"update-first" }
     timely::Variant { PerPacket = c"per-packet", Segment = c"segment", Patched = c"patched", Hpcc = c"hpcc" }
-    pfc::PauseMode { Standard = c"standard", Ns3Rdma = c"ns3-rdma", UntilXon = c"until-xon" }
+    pfc::PauseMode {
+        Standard = c"standard", Ns3Rdma = c"ns3-rdma", UntilXon = c"until-xon", Once = c"once"
+    }
 }
 
 /// Numbers that may be left out: then they are 0.

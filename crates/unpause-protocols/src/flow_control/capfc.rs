@@ -24,7 +24,8 @@
 //! | `IngressParams::xoff` | bytes | 50 000 | Table II |
 //! | `IngressParams::xon` | bytes | 40 000 | Table II |
 //!
-//! How long a PAUSE asks for is [`pfc::Params`]'s; of its modes, PAUSE is repeated as in `Standard`.
+//! How long a PAUSE asks for, and when it is repeated, is [`pfc::Params`]'s; `Ns3Rdma` repeats it by time
+//! only.
 //!
 //! # Departures
 //!

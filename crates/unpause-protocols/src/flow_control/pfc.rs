@@ -14,15 +14,15 @@
 //!
 //! | name | unit | default | `ns3_rdma` | `until_xon` | origin |
 //! |---|---|---|---|---|---|
-//! | `pause_time` | quanta or time | 65 535 quanta | 5 us | for ever | the field's largest value; ns3-rdma |
-//! | `mode` | - | `Standard` | `Ns3Rdma` | `UntilXon` | HPCC's simulator |
+//! | `pause_time` | quanta or time | 65 535 quanta | 5 us | not read | the field's largest value; ns3-rdma |
+//! | `mode` | - | `Standard` | `Ns3Rdma` | `UntilXon` | HPCC's simulator; `Once`: FCRTV = 0 of Intel's I210 |
 //!
 //! XOFF and XON are arguments, so that they may move with a shared buffer.
 //!
 //! # Departures
 //!
-//! - The standard leaves to the sender of PAUSE when to repeat it: here at half the pause time (in whole
-//!   microseconds for `Ns3Rdma`, 2 of 5), counted from the last one sent.
+//! - The standard leaves to the sender of PAUSE whether and when to repeat it: here at half the pause time (in
+//!   whole microseconds for `Ns3Rdma`, 2 of 5), counted from the last one sent.
 //! - XOFF is sent above the threshold and XON at or below it; the standard fixes neither.
 //! - Reaction times of speeds that the standard's table lacks are those of the next faster one, beyond
 //!   400 Gb/s its 463 360 bit times.
@@ -48,6 +48,9 @@ pub enum PauseMode {
     Ns3Rdma,
     /// Never: what is paused waits for XON.
     UntilXon,
+    /// Never: what is paused goes on at XON, or when the pause has run out. The next PAUSE follows the next
+    /// XON, so whoever goes on earlier may find a full buffer.
+    Once,
 }
 
 /// Parameters of PFC.
@@ -80,7 +83,7 @@ impl Params {
     /// What HPCC's simulator does: one PAUSE, which lasts until XON, whatever time the frame says.
     pub const fn until_xon() -> Self {
         Self {
-            pause_time: PauseTime::Absolute(Time::NEVER),
+            pause_time: PauseTime::Quanta(u16::MAX),
             mode: PauseMode::UntilXon,
         }
     }
@@ -88,6 +91,7 @@ impl Params {
     /// How long a PAUSE asks for on a link of this speed.
     pub fn pause_duration(&self, link_rate: Rate) -> Time {
         match self.pause_time {
+            _ if self.mode == PauseMode::UntilXon => Time::NEVER,
             PauseTime::Quanta(quanta) => link_rate.time_for(QUANTUM_BYTES * u64::from(quanta)),
             PauseTime::Absolute(time) => time,
         }
@@ -95,7 +99,7 @@ impl Params {
 
     /// How long after a PAUSE of `pause` the next one follows if nothing changes.
     pub fn refresh_interval(&self, pause: Time) -> Time {
-        if self.mode == PauseMode::UntilXon {
+        if matches!(self.mode, PauseMode::UntilXon | PauseMode::Once) {
             return Time::NEVER;
         }
         const MICROSECOND: u64 = Time::from_us(1).as_ps();

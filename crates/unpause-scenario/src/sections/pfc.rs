@@ -5,7 +5,7 @@ use unpause_sim::config::{HostConfig, PfcConfig, PfcThreshold};
 
 use crate::text::by_rate::{ByRate, NumberByRate, Rated, SizeByRate};
 use crate::text::checks::both;
-use crate::text::error::Checked;
+use crate::text::error::{Checked, Problem};
 use crate::text::keys::{keys, names, set};
 use crate::text::quantity::{Duration, Size};
 
@@ -38,7 +38,7 @@ keys! {
                 "remove it, or choose model = \"shared-buffer\"");
         reaction: Duration "a transmitter obeys so long after a PAUSE has arrived" => reaction;
         mode: PfcMode = ["`\"standard\"`"]
-            "how PAUSE is repeated and counted: [three ways](mechanisms.md#pause-three-ways-to-count)" idle OWN;
+            "how PAUSE is repeated and counted: [three ways](mechanisms.md#pause-three-ways-to-count)";
         pause_quanta: u16 = ["65535; with `\"ns3-rdma\"` `pause_time` = `\"5us\"`"]
             "what a PAUSE asks for, in 512 bit times" from "the most that a frame can ask for; ns3-rdma" idle FOR_EVER;
         pause_time: Duration = ["-"] "the same as a time; only one of the two" idle FOR_EVER;
@@ -56,7 +56,12 @@ const OWN: (&str, &str) = (
 
 names! {
     /// How PAUSE frames are sent.
-    pub(crate) PfcMode { Standard = "standard", Ns3Rdma = "ns3-rdma", UntilXon = "until-xon" }
+    pub(crate) PfcMode {
+        Standard = "standard",
+        Ns3Rdma = "ns3-rdma",
+        UntilXon = "until-xon",
+        Once = "once",
+    }
 }
 
 /// XOFF and XON where they are not set.
@@ -93,6 +98,24 @@ pub(crate) fn mode(file: &Pfc) -> pfc::Params {
         None | Some(PfcMode::Standard) => pfc::Params::default(),
         Some(PfcMode::Ns3Rdma) => pfc::Params::ns3_rdma(),
         Some(PfcMode::UntilXon) => pfc::Params::until_xon(),
+        Some(PfcMode::Once) => pfc::Params {
+            mode: pfc::PauseMode::Once,
+            ..pfc::Params::default()
+        },
+    }
+}
+
+/// The same where no arrival repeats a PAUSE.
+pub(crate) fn mode_by_time(file: &Pfc) -> Checked<pfc::Params> {
+    let params = mode(file);
+    match file.mode.get() {
+        Some(written) if params.mode == pfc::PauseMode::Ns3Rdma => {
+            Problem::new("a pipelined switch does not repeat PAUSE for arrivals")
+                .at(written.span(), "\"ns3-rdma\" does")
+                .help("set mode = \"standard\", \"until-xon\" or \"once\", or remove it")
+                .err()
+        }
+        _ => Ok(params),
     }
 }
 

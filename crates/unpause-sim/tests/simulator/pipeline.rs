@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 use unpause_protocols::flow_control::capfc::{EgressParams, IngressParams, Stop};
+use unpause_protocols::flow_control::pfc::PauseMode;
 use unpause_protocols::units::{Fraction, Time};
 use unpause_sim::config::{
     AdaptiveBalancing, Config, DeadlockProbe, FullQueue, Memory, PipelineConfig, SwitchModel,
@@ -169,15 +170,20 @@ fn capfc_pauses_the_inputs_that_fill_the_queue_and_no_other() {
     }
 }
 
-/// Two switches that stop for each other never go on.
-#[test]
-fn wstop_can_deadlock_two_switches_and_the_detector_sees_it() {
+/// Three hosts at each of two switches send to those of the other.
+fn two_switches() -> (Config, [u32; 2]) {
     let mut net = Net::default();
     let (a, b) = (net.switch(), net.switch());
     net.link(a, b, gbps(1), us(1));
     let hosts = [a, a, a, b, b, b].map(|switch| net.host(switch, gbps(1), us(1)));
     let flows = (0..6).map(|i| flow(hosts[i], hosts[(i + 3) % 6])).collect();
-    let mut config = config(net.0, flows, ms(500));
+    (config(net.0, flows, ms(500)), [a, b])
+}
+
+/// Two switches that stop for each other never go on.
+#[test]
+fn wstop_can_deadlock_two_switches_and_the_detector_sees_it() {
+    let (mut config, [a, b]) = two_switches();
     config.probes.deadlock = Some(DeadlockProbe::default());
     for full_queue in full_queues() {
         let config = pipelined(
@@ -198,6 +204,32 @@ fn wstop_can_deadlock_two_switches_and_the_detector_sees_it() {
             }
             None => assert_ne!(full_queue, FullQueue::Stop),
         }
+    }
+}
+
+/// A PAUSE that nobody repeats has run out after 33.6 ms at 1 Gb/s: what comes then finds a full ingress and
+/// is dropped, and the sender's processor goes on.
+#[test]
+fn a_pause_that_runs_out_breaks_a_deadlock_of_wstop() {
+    for (mode, breaks) in [
+        (PauseMode::Standard, false),
+        (PauseMode::UntilXon, false),
+        (PauseMode::Once, true),
+    ] {
+        let (mut config, _) = two_switches();
+        config.switch.pfc.params.mode = mode;
+        config.probes.deadlock = Some(DeadlockProbe {
+            hold: ms(50),
+            ..DeadlockProbe::default()
+        });
+        let pipeline = PipelineConfig {
+            full_queue: FullQueue::Stop,
+            ..PipelineConfig::default()
+        };
+        let results = run(&pipelined(config, pipeline));
+        let dropped = sum(&results, |port| port.dropped_packets);
+        let goes_on = results.deadlock.is_none();
+        assert_eq!((goes_on, dropped > 0), (breaks, breaks), "{mode:?}");
     }
 }
 

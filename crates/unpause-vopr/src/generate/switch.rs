@@ -121,6 +121,8 @@ fn pfc(sketch: &mut Sketch) {
     }
     if sketch.model == "shared-buffer" {
         shared_buffer(sketch, &mut pfc);
+    } else if sketch.model == "pipeline" && sketch.dice.percent(20) {
+        put(&mut pfc, "mode", "once");
     } else if matches!(sketch.model, "cioq" | "input-queued") && sketch.dice.percent(15) {
         // Ns3Rdma repeats a PAUSE for every arrival.
         put(&mut pfc, "mode", "ns3-rdma");
@@ -136,7 +138,7 @@ fn shared_buffer(sketch: &mut Sketch, pfc: &mut Table) {
     let frame = sketch.frame;
     let dice = &mut sketch.dice;
     if dice.percent(20) {
-        let mode = dice.pick(&["standard", "ns3-rdma", "until-xon"]);
+        let mode = dice.pick(&["standard", "ns3-rdma", "until-xon", "once"]);
         put(pfc, "mode", mode);
         if mode == "until-xon" {
             pfc.remove("pause_quanta");

@@ -138,6 +138,28 @@ fn until_xon_a_pause_is_sent_once_and_never_runs_out() {
 }
 
 #[test]
+fn sent_once_a_pause_runs_out_although_the_ingress_is_still_above_xon() {
+    let params = Params {
+        mode: PauseMode::Once,
+        ..Params::default()
+    };
+    let pause = params.pause_duration(Rate::from_gbps(1));
+    let (mut ingress, mut egress) = (Ingress::new(), Egress::new());
+    let mut admit = |us| ingress.on_admit(at_us(us), 10_001, XOFF, pause, &params);
+    assert_eq!(admit(0), Action::Xoff);
+    assert_eq!(egress.on_frame(at_us(0), pause), Change::Paused);
+    assert_eq!(egress.next_timer(), pause);
+    assert_eq!(egress.on_timer(pause), Change::Resumed);
+    // What comes then stops nobody.
+    assert_eq!(admit(40_000), Action::None);
+    assert_eq!(ingress.next_timer(), Time::NEVER);
+    let left = ingress.on_release(at_us(40_001), 20_002, XON);
+    assert_eq!((left, ingress.is_xoff()), (Action::Xon, false));
+    let again = ingress.on_admit(at_us(40_002), 10_001, XOFF, pause, &params);
+    assert_eq!(again, Action::Xoff);
+}
+
+#[test]
 fn an_egress_pauses_until_xon() {
     let mut egress = Egress::new();
     assert_eq!(egress.on_frame(at_us(0), Time::ZERO), Change::None);

@@ -44,6 +44,9 @@ pub(crate) fn switch(file: &Switch, pfc: &Pfc, host: &HostConfig) -> Checked<Swi
         }
     }
     if switch.lossless != 0 {
+        if matches!(switch.model, SwitchModel::Pipeline(_)) {
+            switch.pfc.params = pfc::mode_by_time(pfc)?;
+        }
         pfc::pause(pfc, &mut switch.pfc)?;
     }
     if frames_wait_at_outputs(&switch) {
