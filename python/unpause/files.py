@@ -187,4 +187,7 @@ def _unreadable(file: Path, error: Exception) -> ResultError:
 def _check_columns(name: str, found: pa.Schema, file: Path) -> None:
     for column in schema.TABLES[name]:
         if column.name not in found.names:
-            raise ResultError(f"{file}: no column {column.name!r}; found {', '.join(found.names)}")
+            raise ResultError(
+                f"{file}: no column {column.name!r}; found {', '.join(found.names)}\n"
+                "hint: another version of unpause wrote it; run the scenario again"
+            )

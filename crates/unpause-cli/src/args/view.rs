@@ -6,10 +6,11 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   unpause view results/mine
-  unpause view results/mine --port 8000     to reach it from elsewhere: ssh -L 8000:127.0.0.1:8000 HOST
+  unpause view results/mine --port 8000
 
-The page is explore.html's, with everything that is in the tables. It is served on this machine alone, at an
-address that nobody can guess, until Ctrl-C.")]
+The page is explore.html's, with everything that is in the tables. It is served on this
+machine alone, at an address that nobody can guess, until Ctrl-C. From elsewhere:
+ssh -L 8000:127.0.0.1:8000 HOST.")]
 pub struct View {
     /// Result directory.
     pub directory: PathBuf,
