@@ -16,6 +16,7 @@ mod interrupt;
 mod listing;
 mod output;
 mod progress;
+mod ranks;
 mod report;
 mod run;
 mod suggest;
@@ -58,6 +59,15 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>, package: &dyn Package
         }
     };
     let form = form_of(&args.command);
+    if let Some(rank) = ranks::Rank::of_this_process()
+        && let Some(refusal) = rank.refusal(&args.command)
+    {
+        // One of them says so; a launcher ends the others as soon as one fails, maybe before it has.
+        return match rank.number {
+            0 => complaint::explain(&[refusal], form),
+            _ => 0,
+        };
+    }
     match execute(&args.command, package) {
         Ok(code) => code,
         Err(errors) => complaint::explain(&errors, form),

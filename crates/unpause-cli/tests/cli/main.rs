@@ -305,3 +305,36 @@ fn what_needs_the_python_package_says_so() {
         assert!(!place.path().join("results").exists());
     }
 }
+
+#[test]
+fn several_processes_of_mpirun_do_not_each_run_everything() {
+    let place = workplace();
+    let ranked = |arguments: &[&str], size: &str, rank: &str| {
+        Command::new(env!("CARGO_BIN_EXE_unpause"))
+            .args(arguments)
+            .current_dir(place.path())
+            .env("OMPI_COMM_WORLD_SIZE", size)
+            .env("OMPI_COMM_WORLD_RANK", rank)
+            .output()
+            .expect("the program runs")
+    };
+    let run = ["run", "two.toml", "--no-report"];
+    for arguments in [
+        &run[..],
+        &["sweep", "two.toml", "--vary", "seed=1..3"],
+        &["testbed", "two.toml"],
+        &["reproduce", "pcn/F11"],
+    ] {
+        let first = ranked(arguments, "2", "0");
+        assert_eq!(first.status.code(), Some(1));
+        let message = text(&first.stderr);
+        assert!(message.contains("started 2 times by mpirun"), "{message}");
+        assert!(message.contains("hint: unpause has no MPI"), "{message}");
+        let other = ranked(arguments, "2", "1");
+        assert_eq!(other.status.code(), Some(0));
+        assert_eq!(text(&other.stderr) + &text(&other.stdout), "");
+    }
+    assert!(!place.path().join("results").exists());
+    assert!(ranked(&["validate", "two.toml"], "2", "1").status.success());
+    assert!(ranked(&run, "1", "0").status.success());
+}
