@@ -10,7 +10,7 @@ use unpause_sim::config::{Config, FullQueue, Memory, PfcThreshold, SwitchModel};
 use unpause_sim::results::Results;
 use unpause_sim::traffic::Transport;
 
-use super::facts::{Answer, is_host, largest, ports};
+use super::facts::{Answer, is_host, is_slow, largest, ports};
 
 /// PAUSEs of one queue follow one another, end with the run, and add up to its paused time.
 pub fn pauses(config: &Config, results: &Results) -> Answer {
@@ -131,7 +131,11 @@ pub fn lossless(config: &Config, results: &Results) -> Answer {
     if !has_headroom(config) {
         return Ok(());
     }
-    for port in &results.ports {
+    // A receive buffer may be written too small.
+    let slow = config.host.slow_receiver.as_ref();
+    let is_written = slow.is_some_and(|slow| slow.buffer_bytes.is_some());
+    let is_small = |node| is_written && is_slow(config, node);
+    for port in results.ports.iter().filter(|port| !is_small(port.node)) {
         let dropped = match config.switch.lossless >> port.priority & 1 {
             1 => port.dropped_packets + port.headroom_dropped_packets,
             _ => 0,
