@@ -6,6 +6,7 @@
 mod cases;
 mod measure;
 mod mechanisms;
+mod schedule;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -57,6 +58,15 @@ enum Command {
     },
     /// Measure the mechanisms one by one: nanoseconds per decision.
     Mechanisms,
+    /// Say what more cores would give, from the work of each part of a case's fabric in each window.
+    Schedule {
+        case: String,
+        #[arg(long)]
+        flows: Option<u64>,
+        /// What a barrier costs, whatever the number of cores.
+        #[arg(long, default_value_t = 1000.0)]
+        barrier_ns: f64,
+    },
     /// Say what cases there are.
     List,
     /// Write the topology of a case in the HPCC simulator's format.
@@ -114,6 +124,11 @@ fn main() -> io::Result<()> {
             println!();
         }
         Command::Mechanisms => mechanisms::run(),
+        Command::Schedule {
+            case,
+            flows,
+            barrier_ns,
+        } => schedule::predict(find(&case), flows, barrier_ns),
         Command::List => {
             for case in CASES {
                 println!("{:<13} {}", case.name, case.what);

@@ -42,7 +42,7 @@ use unpause_protocols::units::Time;
 #[doc(hidden)]
 pub use engine::heap;
 pub use invalid::{Invalid, Subject, bytes};
-pub use partition::useful_threads;
+pub use partition::{shares, useful_threads};
 pub use run::{Watch, run as run_threads, run_apart, run_in_turn, run_over, run_sampled};
 pub use series::Samples;
 

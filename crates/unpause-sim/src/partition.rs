@@ -4,11 +4,23 @@ use unpause_protocols::units::Time;
 
 use crate::config::Config;
 use crate::fabric::{NodeId, NodeKind};
+use crate::invalid::Invalid;
+use crate::plan::Plan;
 use crate::ports::Ports;
 
 /// A thread with less than so many full-sized packets in a window, were every host to send at line
 /// rate, would wait at barriers rather than work.
 const MIN_PACKETS_PER_WINDOW: u64 = 100;
+
+/// The thread of each node, on so many threads.
+///
+/// # Errors
+///
+/// The field at fault, if `config` cannot be run.
+pub fn shares(config: &Config, threads: usize) -> Result<Vec<u16>, Invalid> {
+    let plan = Plan::without_routes(config)?;
+    Ok(partition(config, &plan.ports, threads.max(1)))
+}
 
 /// The shard of each node. Edge switches stay with their hosts; weights are port rates, since a
 /// node's work is the packets that it handles. Which shard a node is in never changes a result.
