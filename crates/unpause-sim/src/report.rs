@@ -207,11 +207,16 @@ impl IdealFct {
             self.back = path(plan, &back);
         }
         let control = Frames::one(u64::from(plan.tcp.control_bytes) + framing);
-        let there = ideal::fct(&self.path, control);
-        let handshake = there + ideal::fct(self.back.as_ref()?, control);
+        let handshake = ideal::fct(&self.path, control) + ideal::fct(self.back.as_ref()?, control);
         Some(match size {
-            // The handshake's ACK ends it, which is not delayed.
-            0 => handshake + there,
+            // The handshake's ACK ends it, which is not delayed, and may go another way than the SYN.
+            0 => {
+                let ack = Direction {
+                    is_feedback: true,
+                    ..there
+                };
+                handshake + ideal::fct(&path(plan, &ack)?, control)
+            }
             _ => {
                 let data = ideal::fct(&self.path, plan.tcp.frames(size, framing));
                 handshake + data + flow.extra_delay
