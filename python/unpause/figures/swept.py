@@ -126,7 +126,7 @@ def draw_seeds(
     """
     column = need(result, *columns)
     values = sorted(set(result.runs.column(column).to_pylist()))
-    colour = schemes.colours(result.schemes)
+    looks = schemes.looks(result.schemes)
     figure, axes = grid(len(panel), 2)
     for ax, each in zip(axes, panel, strict=True):
         metric = measure(each)
@@ -137,14 +137,17 @@ def draw_seeds(
                 range(len(values)),
                 [median for median, _, _ in found],
                 [[m - low for m, low, _ in found], [high - m for m, _, high in found]],
-                color=colour[scheme],
-                marker="o",
+                color=looks[scheme].colour,
+                linestyle=looks[scheme].dash,
+                marker=looks[scheme].marker,
                 markersize=4,
+                label=scheme if len(result.schemes) > 1 else None,
             )
         ax.set_title(each["title"], fontweight="bold")
         from_zero(ax)
         ax.set_xticks(range(len(values)), [_written(v) for v in values])
         ax.set_xlabel(column)
+    legend(figure, axes)
     say_seeds(figure, result)
     return figure
 
