@@ -93,3 +93,14 @@ def test_a_metric_has_one_place_and_a_docstring() -> None:
         metrics.metric("ms")(lambda run: 0.0)
     with pytest.raises(AttributeError, match="no attribute 'fct_s'"):
         metrics.fct_s  # noqa: B018
+
+
+def test_beside_a_page_lie_its_figures_and_nothing_else() -> None:
+    for page in CHECKOUT.glob("*/report.md"):
+        text = page.read_text()
+        others = [
+            file
+            for file in (page.parent / "report").rglob("*")
+            if file.is_dir() or f"report/{file.name}" not in text
+        ]
+        assert not others, page
