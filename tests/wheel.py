@@ -7,6 +7,7 @@ demonstration there, in a folder that holds the scenario alone.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -49,9 +50,12 @@ def main(wheel: Path) -> None:
         shutil.copy(DEMO, place)
         said = run("unpause", "run", "f2.toml")
         print(said)
-        for file in ("manifest.json", "report.html", "figures/throughput.png"):
-            if not (place / "results/f2" / file).is_file():
-                sys.exit(f"results/f2/{file} is not there")
+        told = re.findall(r"^(?:picture|report|to move about in): (\S+)$", said, re.MULTILINE)
+        if len(told) != 3:
+            sys.exit(f"it tells of {told or 'nothing'} to look at, not of a picture and two pages")
+        for file in ("results/f2/manifest.json", *told):
+            if not (place / file).is_file():
+                sys.exit(f"{file} is not there")
         run("unpause", "validate", "f2.toml")
         run(str(binaries / "python"), "-m", "unpause", "compare", "results/f2")
         # Papers are in the package.
