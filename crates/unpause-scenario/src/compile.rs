@@ -98,6 +98,7 @@ fn scheme_names(root: &Table<'_>) -> Checked<(Vec<String>, Range<usize>)> {
         return Problem::new("no schemes to run")
             .at(root.span(), "this file has no [[scheme]]")
             .help("add [[scheme]] with name = \"PFC\"; `unpause list` shows congestion controls")
+            .absent("[[scheme]]\nname = \"PFC\"\n")
             .err();
     }
     let names = names.into_iter().map(Spanned::into_inner).collect();
@@ -182,12 +183,14 @@ fn take_apart<'i>(mut root: Table<'i>, scheme: &str, point: &'i Point) -> Checke
         return Problem::new("no topology")
             .at(whole, "this file has no [topology]")
             .help("add [topology] with a `builder` or a `file`; `unpause list` shows the builders")
+            .absent("[topology]\nbuilder = \"single-switch\"\nhosts = 2\nrate = \"1Gbps\"\ndelay = \"1us\"\n")
             .err();
     };
     if traffic.is_empty() {
         return Problem::new("no traffic")
             .at(whole, "this file has no [[traffic]]")
             .help("add [[traffic]] with a `kind`; `unpause list` shows the kinds")
+            .absent("[[traffic]]\nname = \"all\"\nkind = \"permutation\"\n")
             .err();
     }
     controls(scheme.clone(), &|| Ok(Time::ZERO))?;

@@ -15,37 +15,71 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// What can stand for a value at fault that has to be there, as short as it can be written.
 const STAND_INS: [&str; 6] = ["\"1ms\"", "\"1Gbps\"", "\"1KB\"", "2", "\"H0\"", "0.5"];
 
+/// In front of the text, for a key of the file itself that has to be there and is not.
+const FRONT: &str = "                                        \n";
+
 /// What is wrong with `source`, of which `first` is known.
 pub(crate) fn all(source: &str, directory: &Path, first: Problem) -> Vec<Problem> {
     let began = Instant::now();
+    let source = FRONT.to_owned() + source;
     let mut search = Search {
-        source,
+        source: &source,
         directory,
-        rest: source.to_owned(),
+        rest: source.clone(),
         taken: Vec::new(),
         made_up: Vec::new(),
     };
-    let mut place = start(&first);
+    let first = moved(first, |at| at + FRONT.len());
+    let mut next = Remedy::of(&first);
     let mut found = vec![first];
     // What was found last is there because a statement is not: all that belongs to that one goes, too.
     let mut follows = false;
-    while let Some(at) = place.filter(|_| found.len() < MOST && began.elapsed() < PATIENCE) {
-        let Some(problem) = search.next(at, follows) else {
+    while let Some(remedy) = next
+        && found.len() < MOST
+        && began.elapsed() < PATIENCE
+    {
+        let Some(problem) = search.after(remedy) else {
             break;
         };
-        let is_news = search.is_news(&problem);
+        let again = |it: &Problem| it.message == problem.message && start(it) == start(&problem);
+        let is_news = search.is_news(&problem) && !found.iter().any(again);
         if follows && !is_news {
             break;
         }
         follows = !is_news;
         if is_news {
-            place = start(&problem);
+            next = Remedy::of(&problem);
             found.push(*problem);
         } else {
-            place = search.taken.last().map(|last| last.start);
+            next = search.taken.last().map(|last| Remedy::TakeRoom(last.start));
         }
     }
-    found
+    let back = |problem| moved(problem, |at| at.saturating_sub(FRONT.len()));
+    found.into_iter().map(back).collect()
+}
+
+/// What lets the rest of a text be read.
+enum Remedy {
+    /// The statement at this byte goes.
+    Take(usize),
+    /// And the table around it with all that is in it.
+    TakeRoom(usize),
+    /// A table comes at the end.
+    Add(&'static str),
+    /// A key that the file itself lacks.
+    Give(String),
+}
+
+impl Remedy {
+    /// `None` for what is wrong in another file.
+    fn of(problem: &Problem) -> Option<Self> {
+        let at = start(problem)?;
+        Some(match (problem.absent, missing(problem)) {
+            (Some(least), _) => Self::Add(least),
+            (None, Some(key)) if at < FRONT.len() => Self::Give(key.to_owned()),
+            _ => Self::Take(at),
+        })
+    }
 }
 
 /// What is left of a text, and what was done to it.
@@ -58,12 +92,23 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Takes out the statement at `at`, or its whole room, and answers what is wrong then.
-    fn next(&mut self, at: usize, whole_room: bool) -> Option<Box<Problem>> {
-        let place = match whole_room {
-            true => room(self.source, at)?,
-            false => statement(&self.rest, at)?,
+    /// What is wrong after this has been done.
+    fn after(&mut self, remedy: Remedy) -> Option<Box<Problem>> {
+        let place = match remedy {
+            Remedy::Take(at) => statement(&self.rest, at)?,
+            Remedy::TakeRoom(at) => room(self.source, at)?,
+            Remedy::Add(least) => {
+                let end = self.rest.len();
+                self.rest += "\n";
+                self.rest += least;
+                self.made_up.push(end..self.rest.len());
+                return compile::scenario(&self.rest, self.directory).err();
+            }
+            // Not from the first byte, where all that the file lacks is placed.
+            Remedy::Give(key) => return self.give(&key, 1..FRONT.len())?.err(),
         };
+        // What was added is no part of it.
+        let place = place.start..place.end.min(self.source.len());
         blank(&mut self.rest, place.clone())?;
         self.taken.push(place);
         let problem = compile::scenario(&self.rest, self.directory).err()?;
@@ -74,11 +119,17 @@ impl Search<'_> {
         let Some(place) = self.taken.iter().find(was).cloned() else {
             return Some(problem);
         };
-        self.made_up.push(place.clone());
-        match stand_in(&mut self.rest, key, &place, self.directory) {
+        match self.give(key, place) {
             Some(done) => done.err(),
             None => Some(problem),
         }
+    }
+
+    /// Writes a value for `key` at `place`; answers what is wrong then. `None` if nothing fits.
+    fn give(&mut self, key: &str, place: Range<usize>) -> Option<Checked<()>> {
+        let done = stand_in(&mut self.rest, key, &place, self.directory);
+        self.made_up.push(place);
+        done
     }
 
     /// False for what may be wrong only because of what was taken out.
@@ -88,6 +139,15 @@ impl Search<'_> {
         }
         if is_wrong_alone(problem) {
             return true;
+        }
+        if let Some(least) = problem.absent {
+            let header = least.lines().next().unwrap_or_default();
+            let held = |it: &Range<usize>| self.source[it.clone()].contains(header);
+            return !self.taken.iter().any(held);
+        }
+        let hosts = |it: &Range<usize>| self.rest[it.clone()].contains("[topology]");
+        if self.made_up.iter().any(hosts) {
+            return false;
         }
         let names = |place: &Range<usize>| gives_names(self.source, place);
         let labels = problem.labels.iter();
@@ -150,6 +210,16 @@ fn stand_in(
 fn is_about(problem: &Problem, place: &Range<usize>) -> bool {
     let mut labels = problem.labels.iter();
     problem.file.is_none() && labels.any(|(span, _)| place.contains(&span.start))
+}
+
+/// The same mistake in a text that has been moved.
+fn moved(mut problem: Problem, to: impl Fn(usize) -> usize) -> Problem {
+    if problem.file.is_none() {
+        for (span, _) in &mut problem.labels {
+            *span = to(span.start)..to(span.end);
+        }
+    }
+    problem
 }
 
 /// Where a mistake in the scenario itself begins.

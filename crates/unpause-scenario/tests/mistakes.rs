@@ -62,3 +62,37 @@ fn one_mistake_is_told_as_one() {
         faults.join("\n")
     );
 }
+
+/// What is said of a text, a line for each mistake.
+fn told(text: &str) -> Vec<String> {
+    let all = Scenario::parse_all(text, Path::new("mine.toml")).expect_err("it has mistakes");
+    let place = |it: &unpause_scenario::Error| it.location().map(|(_, line, _)| line);
+    all.iter()
+        .map(|it| format!("{}: {it}", place(it).unwrap_or(0)))
+        .collect()
+}
+
+#[test]
+fn what_is_not_there_hides_no_other_mistake() {
+    let text = "title = \"x\"\nduraton = \"1ms\"\n[topology]\nbuilder = \"two-swich\"\n";
+    assert_eq!(
+        told(text),
+        [
+            "1: no schemes to run",
+            "2: unknown key `duraton`",
+            "1: key `duration` is missing",
+            "1: no traffic",
+            "4: unknown topology builder \"two-swich\"",
+        ]
+    );
+    let text = "duration = \"1ms\"\n[[scheme]]\nname = \"PFC\"\ncongestion_control = \"dcqn\"\n\
+        [[traffic]]\nname = \"F1\"\nkind = \"flow\"\nfrom = \"H7\"\nto = \"H9\"\nsize = \"1KBB\"\n";
+    assert_eq!(
+        told(text),
+        [
+            "1: no topology",
+            "4: unknown congestion control \"dcqn\"",
+            "10: `1KBB` is not a size: `KBB` is not one of its units",
+        ]
+    );
+}

@@ -118,6 +118,8 @@ pub(crate) struct Problem {
     pub help: Option<String>,
     /// Name and text of the file, if it is not the scenario.
     pub file: Option<(String, Arc<str>)>,
+    /// If a whole table is not there: the least that could stand there.
+    pub absent: Option<&'static str>,
 }
 
 pub(crate) type Checked<T> = Result<T, Box<Problem>>;
@@ -129,6 +131,7 @@ impl Problem {
             labels: Vec::new(),
             help: None,
             file: None,
+            absent: None,
         }
     }
     pub fn at(mut self, span: Range<usize>, label: impl Into<String>) -> Self {
@@ -142,6 +145,11 @@ impl Problem {
     /// The mistake is in this file, not in the scenario.
     pub fn of_file(mut self, name: String, text: String) -> Self {
         self.file = Some((name, text.into()));
+        self
+    }
+    /// A table is not there, for which this is enough.
+    pub fn absent(mut self, least: &'static str) -> Self {
+        self.absent = Some(least);
         self
     }
     pub fn help_if(mut self, help: Option<String>) -> Self {
