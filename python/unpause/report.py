@@ -228,7 +228,7 @@ def claims_text(claims: Sequence[Claim], width: int = 120) -> str:
         return ""
     first = max(len(c.id) for c in claims)
     last = max(len(v.value) for v in Verdict)
-    rest = max(48, width - first - last - 8)
+    rest = max(32, width - first - last - 8)
     widths = [first, rest * 3 // 8, rest * 5 // 16, rest * 5 // 16, last]
     rows = [("claim", "what the paper says", "expected", "measured", "verdict")]
     rows += [(c.id, c.text, c.expected, c.measured, c.verdict.value) for c in claims]
@@ -261,7 +261,7 @@ def claims_text(claims: Sequence[Claim], width: int = 120) -> str:
                     text, width, initial_indent=indent + "→ ", subsequent_indent=indent + "  "
                 )
         lines.append("")
-    return "\n".join([*lines, counts_text(claims)])
+    return "\n".join([*lines, textual.wrapped(counts_text(claims), width)])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -318,7 +318,7 @@ def closing(built: Report, columns: int) -> list[str]:
     if "explore.html" in built.files:
         lines.append(f"to move about in: {folder / 'explore.html'}")
     if built.claims:
-        lines.append(counts_text(built.claims).removesuffix("."))
+        lines.append(textual.wrapped(counts_text(built.claims).removesuffix("."), columns))
         lines.append(f"        see them: python -m unpause.report {folder} --claims")
     return lines
 

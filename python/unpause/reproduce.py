@@ -26,7 +26,7 @@ import tomli_w
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import unpause
-from unpause import api, figures, headlines, notices, report, verdicts
+from unpause import api, figures, headlines, notices, report, textual, verdicts
 from unpause import papers as rooms
 from unpause.claims import Claim, Verdict
 from unpause.errors import ScenarioError
@@ -214,13 +214,15 @@ def _run_all(
 ) -> list[Done]:
     page = place / "index.html"
     if full:
-        print(estimate(experiments, threads or os.cpu_count() or 1), flush=True)
+        told = estimate(experiments, threads or os.cpu_count() or 1)
+        print(textual.shown(told), flush=True)
     done = []
     for number, experiment in enumerate(experiments, start=1):
         print(f"[{number}/{len(experiments)}] {experiment.id}", flush=True)
         done.append(_run(experiment, place, full, threads))
         took = _duration(done[-1].core_s)
-        print(f"    {done[-1].runs} runs, {took} of one core. {done[-1].counts}", flush=True)
+        told = f"    {done[-1].runs} runs, {took} of one core. {done[-1].counts}"
+        print(textual.shown(told.rstrip()), flush=True)
         # After each, so that an interruption leaves a page of what is done.
         page.write_text(_page(paper, done, full), "utf-8")
         verdicts.write_json(
@@ -428,8 +430,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     for d in done:
         for sentence in d.instead:
-            print(f"{'full' if options.full else 'reduced'}: {d.experiment.id}: {sentence}")
-    print(verdicts.counts_text(_claims(done)))
+            version = "full" if options.full else "reduced"
+            print(textual.shown(f"{version}: {d.experiment.id}: {sentence}"))
+    print(textual.shown(verdicts.counts_text(_claims(done))))
     print(f"page: {page}")
     return 0
 

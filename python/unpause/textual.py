@@ -88,6 +88,14 @@ def wrapped(text: str, columns: int) -> str:
     return textwrap.fill(text, columns, subsequent_indent="  ")
 
 
+def shown(text: str) -> str:
+    """A sentence as it is for a program that reads it, in lines for a person at a terminal."""
+    if not sys.stdout.isatty():
+        return text
+    own = len(text) - len(text.lstrip())
+    return textwrap.fill(text, width(), subsequent_indent=" " * (own + 2))
+
+
 def said(sentences: Sequence[tuple[str, str]], columns: int) -> str:
     """A paragraph for each scheme, its name in front."""
     bold, plain = ("\x1b[1m", "\x1b[0m") if _colours() else ("", "")

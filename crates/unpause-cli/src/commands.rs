@@ -29,7 +29,8 @@ pub fn validate(args: &Validate) -> Result<u8, Errors> {
                     "warnings": scenario.warnings(),
                     "cost": cost,
                 }));
-                say.tell(&sound(&files::named(file).display().to_string(), &scenario));
+                let said = sound(&files::named(file).display().to_string(), &scenario);
+                say.tell(&text::wrapped(&said, text::columns()));
                 if let Some(cost) = cost {
                     let said = format!("   {}\n", cost::text(&cost, scenario.runs().len(), None));
                     say.tell(&text::wrapped(&said, text::columns()));

@@ -9,6 +9,7 @@ use unpause_scenario::{
 };
 
 use crate::args::Form;
+use crate::text::{beside, columns, wrapped};
 
 /// Everything that a scenario can name, and the scenarios below `scenarios/` and `papers/`.
 pub fn everything(form: Form) -> String {
@@ -18,21 +19,23 @@ pub fn everything(form: Form) -> String {
     let mut text =
         String::from("Congestion controls (congestion_control = …), and the keys of [scheme.…]:\n");
     for control in CONGESTION_CONTROLS {
-        text += &format!("  {:14} {}\n", control.name(), control.summary());
+        text += &named(control.name(), control.summary());
         text += &keys(&control.keys());
     }
     text += "\nMarking in switches (marking = …), and the keys of [scheme.…]:\n";
     for marking in MARKINGS {
-        text += &format!("  {:14} {}\n", marking.name(), marking.summary());
+        text += &named(marking.name(), marking.summary());
         text += &keys(&marking.keys());
     }
-    text += "\nTopology builders ([topology] builder = …; file = … reads an HPCC/ns-3 topology):\n";
+    text += "\nTopologies ([topology] builder = …; file = … reads an HPCC/ns-3 topology):\n";
     for builder in BUILDERS {
-        text += &named(builder.name(), builder.nodes(), builder.keys());
+        text += &named(builder.name(), builder.nodes());
+        text += &wrapped(&format!("    {}", plain(builder.keys())), columns());
     }
     text += "\nTraffic ([[traffic]] kind = …):\n";
     for kind in TRAFFIC_KINDS {
-        text += &named(kind.name(), kind.what(), kind.keys());
+        text += &named(kind.name(), kind.what());
+        text += &wrapped(&format!("    {}", plain(kind.keys())), columns());
     }
     text += "\nKeys of the other tables:\n";
     for (path, table) in sections() {
@@ -43,15 +46,16 @@ pub fn everything(form: Form) -> String {
         };
         text += &keys(&table);
     }
-    text +=
-        "\nFlow-size distributions (cdf = …; a file's name reads a CSV of bytes, probability):\n";
+    let distributions =
+        "\nFlow-size distributions (cdf = …; a file's name reads a CSV of bytes, probability):";
+    text += &wrapped(distributions, columns());
     for (name, csv) in cdf::BUILTIN {
         let about = csv
             .lines()
             .next()
             .unwrap_or_default()
             .trim_start_matches(['#', ' ']);
-        text += &format!("  {name:14} {about}\n");
+        text += &named(name, about);
     }
     let mut files = Vec::new();
     find(Path::new("scenarios"), &mut files);
@@ -63,7 +67,8 @@ pub fn everything(form: Form) -> String {
         text += "  none below ./scenarios and ./papers\n";
     }
     for file in files {
-        text += &format!("  {:46} {}\n", file.display().to_string(), title(&file));
+        let name = format!("  {}", file.display());
+        text += &beside(&name, 49, &title(&file), columns());
     }
     text
 }
@@ -120,7 +125,8 @@ fn keys(keys: &[Key]) -> String {
         };
         let default = plain(&key.default.to_string());
         let text = plain(key.description) + &plain(&origin);
-        format!("    {:21} {default:14} {text}\n", key.name)
+        let name = format!("    {:21} {default:14}", key.name);
+        beside(&name, 41, &text, columns())
     };
     let lines = keys
         .iter()
@@ -128,9 +134,9 @@ fn keys(keys: &[Key]) -> String {
     lines.map(line).collect()
 }
 
-/// A name, what it is, and its keys below.
-fn named(name: &str, what: &str, keys: &str) -> String {
-    format!("  {name:14} {what}\n    {keys}\n").replace('`', "")
+/// A name, and what it is.
+fn named(name: &str, what: &str) -> String {
+    beside(&format!("  {name:14}"), 17, &plain(what), columns())
 }
 
 fn find(directory: &Path, files: &mut Vec<PathBuf>) {

@@ -37,21 +37,41 @@ pub fn columns() -> Option<usize> {
 
 /// Sentences so that no line has more than `width` columns; what goes on is indented.
 pub fn wrapped(text: &str, width: Option<usize>) -> String {
-    let Some(width) = width else {
-        return text.to_owned();
-    };
     let one = |line: &str| {
         let own = line.len() - line.trim_start().len();
-        let indent = " ".repeat(own + 2);
-        // A rate such as 40 Gb/s is no place to break.
-        let options = Options::new(width.max(20))
-            .subsequent_indent(&indent)
-            .word_separator(WordSeparator::AsciiSpace)
-            .word_splitter(NoHyphenation)
-            .break_words(false);
-        textwrap::fill(line, options) + "\n"
+        filled(line, own + 2, width)
     };
     text.lines().map(one).collect()
+}
+
+/// `name`, which begins where it should, and what is said of it beside it, from column `column` on; below it
+/// where the name is longer.
+pub fn beside(name: &str, column: usize, said: &str, width: Option<usize>) -> String {
+    let name = name.trim_end();
+    let long = name.chars().count();
+    if width.is_some() && long >= column {
+        return wrapped(name, width) + &filled(&(" ".repeat(column) + said), column, width);
+    }
+    // Neither the name nor the gap is a place to break.
+    let gap = "\u{a0}".repeat(column.saturating_sub(long).max(1));
+    let name = name.replace(' ', "\u{a0}");
+    let line = filled(&format!("{name}{gap}{said}"), column, width);
+    line.replace('\u{a0}', " ")
+}
+
+/// A line so that it has at most `width` columns; what goes on is indented by `indent`.
+fn filled(line: &str, indent: usize, width: Option<usize>) -> String {
+    let Some(width) = width else {
+        return format!("{line}\n");
+    };
+    let indent = " ".repeat(indent);
+    // A rate such as 40 Gb/s is no place to break.
+    let options = Options::new(width.max(20))
+        .subsequent_indent(&indent)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(NoHyphenation)
+        .break_words(false);
+    textwrap::fill(line, options) + "\n"
 }
 
 /// The runs, so that no line has more than `width` columns: a row for each, without what is zero in all of
@@ -328,6 +348,16 @@ mod tests {
         assert_eq!(wrapped(said, None), said);
         let expected = "warning: PFC: 8 of 8\n  flows were not\n  complete\n   hint: a longer\n     duration helps\n";
         assert_eq!(wrapped(said, Some(20)), expected);
+    }
+
+    #[test]
+    fn what_is_said_of_a_name_stays_beside_it() {
+        let said = "yields where a longer queue waits";
+        let expected = "  a key   yields where\n          a longer\n          queue waits\n";
+        assert_eq!(beside("  a key", 10, said, Some(23)), expected);
+        assert_eq!(beside("  key", 8, said, None), format!("  key   {said}\n"));
+        let expected = "  a long key\n          yields\n";
+        assert_eq!(beside("  a long key", 10, "yields", Some(23)), expected);
     }
 
     #[test]
