@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -33,6 +34,10 @@ def run(main: Callable[[Sequence[str] | None], int], arguments: Sequence[str] | 
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         code = _INTERRUPTED
+    except BrokenPipeError:
+        # Who reads has seen enough, as `head`: the interpreter has nothing to write at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 128 + signal.SIGPIPE
     return 128 + caught if code == _INTERRUPTED and caught else code
 
 

@@ -61,6 +61,24 @@ def test_signals_end_the_report_with_a_line(number: signal.Signals, tmp_path: Pa
     assert err == "interrupted: no report was drawn; the tables are complete\n"
 
 
+def test_who_reads_the_first_lines_only_ends_it_quietly(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL, "utf-8")
+    code, _, err = finish(start(["run", "small.toml"], tmp_path))
+    assert (code, err) == (0, "")
+    code = """
+import os, sys
+from unpause import report, signals
+read, write = os.pipe()
+os.dup2(write, 1)
+os.close(read)
+sys.exit(signals.run(report.main, ["results/small"]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_end_a_start_with_a_line(number: signal.Signals, tmp_path: Path) -> None:
     # While the extension module is imported.
