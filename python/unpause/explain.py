@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from unpause import _native, advice, causes, schema, series, textual
 from unpause.causes import Egress, Stop, Tree
 from unpause.errors import ResultError
+from unpause.fabric import senders_and_receivers
 from unpause.result import Result, Run, load
 from unpause.summary import Summary
 from unpause.text import rate, size, time
@@ -172,7 +173,7 @@ def _adviser(result: Result, run: Run) -> Callable[[Tree], str]:
     """Says of trees of a run what could help."""
     tables = result.scenario.get("scheme", [])
     scheme = next((it for it in tables if it.get("name") == run.scheme), {})
-    rates, hosts = _rates(run), _hosts(run)
+    rates, hosts = _rates(run), senders_and_receivers(run.columns("flows", ["src", "dst"]))
     return lambda tree: advice.of_tree(
         tree, scheme, rates.get(tree.root, 0), tree.root.peer in hosts
     )
@@ -371,11 +372,6 @@ def _rates(run: Run) -> dict[Egress, int]:
     table = run.columns("ports", ["node", "peer", "rate_bps"])
     rows = zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True)
     return {Egress(node, peer): bps for node, peer, bps in rows}
-
-
-def _hosts(run: Run) -> set[str]:
-    table = run.columns("flows", ["src", "dst"])
-    return {str(it) for name in ("src", "dst") for it in pc.unique(table.column(name)).to_pylist()}
 
 
 def _count(number: int, noun: str) -> str:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from unpause import causes, drawn, explain, series
 from unpause.errors import ResultError
+from unpause.fabric import senders_and_receivers
 from unpause.packed import Pack
 from unpause.result import Result, Run
 from unpause.rows import SHOWN, Rows
@@ -63,8 +64,7 @@ def fabric(run: Run) -> dict[str, Any]:
         near.setdefault(b, []).append(a)
     if len(near) > _MOST_NODES:
         raise ResultError(f"{len(near):,} nodes are more than a page shows: {_MOST_NODES:,}")
-    flows = run.columns("flows", ["src", "dst"])
-    hosts = {it for name in ("src", "dst") for it in pc.unique(flows.column(name)).to_pylist()}
+    hosts = senders_and_receivers(run.columns("flows", ["src", "dst"]))
     # Who has one link and sends nothing is a host all the same.
     hosts |= {node for node, peers in near.items() if len(peers) == 1}
     hosts &= set(near)

@@ -15,12 +15,19 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from unpause import series
 from unpause.result import Run
 
 #: Larger fabrics are not searched for paths.
 MOST_NODES = 4_000
+
+
+def senders_and_receivers(flows: pa.Table) -> set[str]:
+    """Who has flows in a table with their columns `src` and `dst`."""
+    return {str(it) for name in ("src", "dst") for it in pc.unique(flows.column(name)).to_pylist()}
 
 
 class Port(NamedTuple):

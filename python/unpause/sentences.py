@@ -85,13 +85,14 @@ def _paused(told: Story, base: Story | None) -> str:
 
 def _of_pauser(pauser: Pauser) -> str:
     """Such as "S1 stopped S0 for 2.8 ms (51 PAUSEs)"."""
+    who = f"the NIC of {pauser.node}" if pauser.is_host else pauser.node
     stopped = list(pauser.stopped.items())
     count = f"{pauser.events:,} PAUSE{'s' if pauser.events != 1 else ''}"
     if len(stopped) > 2:
         names = f"{len(stopped)} neighbours"
-        return f"{pauser.node} stopped {names} for up to {time(stopped[0][1])} ({count})"
+        return f"{who} stopped {names} for up to {time(stopped[0][1])} ({count})"
     times = " and ".join(f"{peer} for {time(paused)}" for peer, paused in stopped)
-    return f"{pauser.node} stopped {times} ({count})"
+    return f"{who} stopped {times} ({count})"
 
 
 def _of_failures(told: Story) -> str:
@@ -197,7 +198,9 @@ def _range(values: Sequence[float]) -> str:
 
 def _time_range(values: Sequence[float]) -> str:
     low, high = time(min(values)), time(max(values))
-    return low if low == high else f"{low} to {high}"
+    if low.split(" ")[-1] == high.split(" ")[-1]:
+        return high if low == high else f"{low.split(' ')[0]} to {high}"
+    return f"{low} to {high}"
 
 
 def _percent(share: float) -> str:

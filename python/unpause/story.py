@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unpause import series
-from unpause.fabric import Fabric, Port, Stops
+from unpause.fabric import Fabric, Port, Stops, senders_and_receivers
 from unpause.percentiles import percentile
 from unpause.result import Result, Run
 
@@ -51,6 +51,7 @@ class Pauser:
     """A node that stopped its neighbours: by neighbour for how long (ns), longest first."""
 
     node: str
+    is_host: bool
     events: int
     stopped: dict[str, float]
 
@@ -166,7 +167,7 @@ def tell(run: Run, port: Port | None = None) -> Story:
     port = port or most_congested(fabric, began)
     return Story(
         run,
-        _pausers(fabric, began),
+        _pausers(fabric, began, senders_and_receivers(flows)),
         began,
         victims,
         maybe_more,
@@ -231,7 +232,8 @@ def _filled_by_itself(stopped: np.ndarray, own: np.ndarray) -> bool:
     return not bool(np.all(reached))
 
 
-def _pausers(fabric: Fabric, began: Sequence[Port]) -> list[Pauser]:
+def _pausers(fabric: Fabric, began: Sequence[Port], hosts: set[str]) -> list[Pauser]:
+    """Hosts, whose NICs should never stop anybody, come first, then where PAUSE began."""
     nodes: dict[str, dict[str, float]] = {}
     events: dict[str, int] = {}
     for port, totals in fabric.ports.items():
@@ -241,11 +243,19 @@ def _pausers(fabric: Fabric, began: Sequence[Port]) -> list[Pauser]:
         if totals.pause_events:
             events[port.node] = events.get(port.node, 0) + totals.pause_events
     first = {port.node for port in began}
+
+    def longest_first(stopped: dict[str, float]) -> list[tuple[str, float]]:
+        return sorted(stopped.items(), key=lambda it: -it[1])
+
     found = [
-        Pauser(node, events.get(node, 0), dict(sorted(stopped.items(), key=lambda x: -x[1])))
+        Pauser(node, node in hosts, events.get(node, 0), dict(longest_first(stopped)))
         for node, stopped in nodes.items()
     ]
-    return sorted(found, key=lambda p: (p.node not in first, -sum(p.stopped.values())))
+
+    def order(pauser: Pauser) -> tuple[bool, bool, float]:
+        return not pauser.is_host, pauser.node not in first, -sum(pauser.stopped.values())
+
+    return sorted(found, key=order)
 
 
 def _victims(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -233,3 +235,12 @@ def test_of_a_run_that_is_simulated() -> None:
         sent["tx_bytes"] * 8e9 / sent["rate_bps"] / told.last_ns, rel=0.02
     )
     assert 0.8 < told.carried.share < 1
+
+
+def test_a_nic_that_sends_pause_is_told_of_first() -> None:
+    storm = Path(__file__).parents[2] / "scenarios/nic-storm.toml"
+    result = unpause.run(storm, schemes=["PFC"], progress=False)
+    (told,) = story.of_result(result)["PFC"]
+    assert (told.pausers[0].node, told.pausers[0].is_host) == ("H4", True)
+    assert not any(pauser.is_host for pauser in told.pausers[1:])
+    assert sentences.of_run(told).startswith("the NIC of H4 stopped leaf1 for ")
