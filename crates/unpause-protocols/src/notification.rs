@@ -2,6 +2,7 @@
 
 /// Feedback of an 802.1Qau congestion notification message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct QcnFeedback {
     /// Quantised feedback, 0 to 63: the larger, the more congested.
     pub qfb: u8,
@@ -13,6 +14,7 @@ pub struct QcnFeedback {
 
 /// A message to the reaction point of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Notification {
     /// DCQCN's CNP: the flow had marked packets.
     Cnp,

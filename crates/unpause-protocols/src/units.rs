@@ -8,6 +8,7 @@ use core::ops::{Add, AddAssign, Mul, Sub};
 
 /// An instant since the start of a run, or a span, in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Time(u64);
 
 impl Time {
@@ -124,6 +125,7 @@ impl fmt::Display for Time {
 
 /// A data rate in bits per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rate(u64);
 
 /// Picoseconds x bits per second in one byte: 8 x 10^12.

@@ -1,11 +1,12 @@
 //! What is known of a PAUSE and of those it held up, as results have it.
 
+use serde::{Deserialize, Serialize};
 use unpause_protocols::units::Time;
 
 use crate::fabric::{NodeId, PortId};
 
 /// One transition to XOFF, with what held the bytes; its place among all of a run is its number.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CauseRecord {
     /// Switch that sent the PAUSE.
     pub node: NodeId,
@@ -29,7 +30,7 @@ pub struct CauseRecord {
 }
 
 /// An egress queue that held bytes of an ingress.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Holder {
     /// When that was seen.
     pub at: Time,
@@ -79,7 +80,7 @@ impl Holder {
 }
 
 /// What a flow had in an egress queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowShare {
     /// The flow; none for all that are not told of one by one.
     pub flow: Option<u32>,
@@ -92,7 +93,7 @@ pub struct FlowShare {
 }
 
 /// Where a PAUSE, or a chain of them, began.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Root {
     /// What is there.
     pub kind: RootKind,
@@ -105,7 +106,7 @@ pub struct Root {
 }
 
 /// What a root is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum RootKind {
     /// Several hosts send more into an egress than its link carries.
     Incast,
@@ -145,7 +146,7 @@ pub struct VictimRecord {
 }
 
 /// Of a flow, what an egress held back while it was paused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Wait {
     /// From when the flow could have sent.
     pub start: Time,

@@ -43,7 +43,9 @@ use unpause_protocols::units::Time;
 pub use engine::heap;
 pub use invalid::{Invalid, Subject, bytes};
 pub use partition::{shares, useful_threads};
-pub use run::{Watch, run as run_threads, run_apart, run_in_turn, run_over, run_sampled};
+pub use run::{
+    Watch, run as run_threads, run_apart, run_in_turn, run_over, run_ranks, run_sampled,
+};
 pub use series::Samples;
 
 use config::Config;

@@ -1,5 +1,6 @@
 //! What nodes record while they run; [`crate::report`] makes results of it.
 
+use serde::{Deserialize, Serialize};
 use unpause_protocols::units::{Rate, Time};
 
 use crate::causes::{CauseRecord, Wait};
@@ -8,7 +9,7 @@ use crate::results::{PacketRecord, PauseRecord, PortRecord, PortSample};
 use crate::traffic::Transport;
 
 /// What nodes have recorded.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Log {
     /// Flows completed, or at the end still open.
     pub flows: Vec<FlowEnd>,
@@ -65,7 +66,7 @@ impl Counts {
 }
 
 /// Sums over nodes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Counts {
     /// Events executed.
     pub events: u64,
@@ -86,7 +87,7 @@ pub struct Counts {
 }
 
 /// A flow as its receiver knew it at completion, or at the end of the run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct FlowEnd {
     /// Flow.
     pub id: u32,
@@ -119,7 +120,7 @@ pub struct FlowEnd {
 }
 
 /// A flow as its sender knew it when it was done, or at the end of the run.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct SenderEnd {
     /// Flow.
     pub flow: u32,
@@ -136,7 +137,7 @@ pub struct SenderEnd {
 }
 
 /// One sample of a recorded flow at its sender.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct SenderSample {
     /// When.
     pub time: Time,

@@ -1,12 +1,13 @@
 //! The packet: a value of 48 bytes that moves from queue to wire to queue.
 
+use serde::{Deserialize, Serialize};
 use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::units::Time;
 
 use crate::fabric::NodeId;
 
 /// What a packet is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Kind {
     /// RoCEv2 data.
@@ -89,7 +90,7 @@ pub const ECE: u8 = 0b0100_0000;
 pub const ALL: u8 = 0b1000_0000;
 
 /// A packet in a queue or on a wire.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Packet {
     /// On a wire: arrival of its last bit. In a queue: when it entered.
     pub time: Time,

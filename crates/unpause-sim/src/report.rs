@@ -11,6 +11,7 @@ use crate::plan::Plan;
 use crate::provenance;
 use crate::results::{Deadlock, FlowRecord, FlowSample, Results, Totals};
 use crate::routing::Direction;
+use crate::series::in_order;
 use crate::shard::ShardEnd;
 use crate::traffic::Transport;
 
@@ -45,7 +46,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         ports,
         causes,
         waits,
-        mut port_series,
+        port_series,
         mut packets,
         ..
     } = log;
@@ -64,7 +65,6 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         })
         .collect();
     pauses.sort_unstable_by_key(|pause| (pause.start, pause.node, pause.port, pause.priority));
-    port_series.sort_unstable_by_key(|s| (s.time, s.node, s.port, s.priority));
     packets.sort_by_key(|packet| (packet.time, packet.node, packet.port));
     let totals = Totals {
         simulated: end.at,
@@ -88,7 +88,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         pauses,
         causes,
         victims,
-        port_series,
+        port_series: in_order(port_series),
         flow_series,
         packets,
         deadlock: end.deadlock,

@@ -1,5 +1,6 @@
 //! What a run measured, as plain columns-to-be. Times are in picoseconds ([`Time`]), sizes in bytes.
 
+use serde::{Deserialize, Serialize};
 use unpause_protocols::notification::Notification;
 use unpause_protocols::units::{Rate, Time};
 
@@ -91,7 +92,7 @@ pub struct FlowRecord {
 }
 
 /// Totals of one egress (node, port, priority), and of PFC on the link there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortRecord {
     /// Node.
     pub node: NodeId,
@@ -132,7 +133,7 @@ pub struct PortRecord {
 }
 
 /// One PAUSE, seen by the transmitter that it stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PauseRecord {
     /// Node that was stopped.
     pub node: NodeId,
@@ -147,7 +148,7 @@ pub struct PauseRecord {
 }
 
 /// One egress (port, priority) at a sampling instant; counters are since the start of the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortSample {
     /// Sampling instant.
     pub time: Time,
@@ -193,7 +194,7 @@ pub struct FlowSample {
 }
 
 /// One packet that left by a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketRecord {
     /// Start of its transmission.
     pub time: Time,
@@ -238,7 +239,7 @@ pub struct PacketRecord {
 }
 
 /// How a packet left its egress queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queued {
     /// How long it was in the queue; none at hosts, whose packets wait in their flows, and of PFC
     /// frames, which do not wait.
@@ -248,7 +249,7 @@ pub struct Queued {
 }
 
 /// A PFC frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PfcFrame {
     /// Bit p set: it is about priority p.
     pub priorities: u8,

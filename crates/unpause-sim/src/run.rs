@@ -1,12 +1,14 @@
-//! A run from its first window to its results: shards on threads of their own, or in turn on one.
+//! A run from its first window to its results: shards on threads of their own, of this process or of several, or
+//! in turn on one.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::thread;
 
 use unpause_protocols::units::Time;
 
 use crate::config::Config;
 use crate::engine::exchange::Exchange;
+use crate::engine::letters::{self, Letters, Ranks};
 use crate::engine::post::{InTurn, Post};
 use crate::partition::partition;
 use crate::plan::Plan;
@@ -53,39 +55,95 @@ fn on_threads(
     watch: &mut Watch<'_>,
     series: Option<&Merge<'_>>,
 ) -> Result<Results, Error> {
-    let mut plan = Plan::new(config)?;
-    let shard_of = partition(config, &plan.ports, threads);
-    share_out(&mut plan, &shard_of);
     let exchange = Exchange::new(threads);
-    let on_a_thread = |index: usize, watch: Option<&mut Watch<'_>>| {
-        let mut post = exchange.member();
-        let mut workers = [Worker::new(&plan, &shard_of, index)?];
-        let end = windows(&mut workers, &mut post, (config.stop, series), watch)?;
-        let [worker] = workers;
-        Ok((worker.finish(end.at), end))
-    };
-    let finished: Vec<Result<(ShardEnd, End), Error>> = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads)
-            .map(|index| scope.spawn(move || on_a_thread(index, None)))
-            .collect();
-        let first = on_a_thread(0, Some(watch));
-        let join = |thread: thread::ScopedJoinHandle<'_, _>| {
-            thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        std::iter::once(first)
-            .chain(others.into_iter().map(join))
-            .collect()
-    });
-    let mut end = End::default();
-    let mut shards = Vec::with_capacity(threads);
-    for result in finished {
-        let (shard, shard_end) = result?;
-        end = shard_end;
-        shards.push(shard);
+    let shared = Shared::new(config, threads)?;
+    let (shards, end) = shared.run(0..threads, |_| exchange.member(), watch, series)?;
+    Ok(report::results(&shared.plan, shards, end))
+}
+
+/// Runs `config` on `threads` threads of each of `ranks`, which all call this with the same arguments; the
+/// results, which rank 0 alone has, are those of [`run`]. If some have `samples`, all have; those of rank 0 are
+/// handed what all sample.
+///
+/// # Errors
+///
+/// As [`run`], at all of them.
+pub fn run_ranks(
+    config: &Config,
+    ranks: &dyn Ranks,
+    threads: usize,
+    watch: &mut Watch<'_>,
+    samples: Option<&Samples<'_>>,
+) -> Result<Option<Results>, Error> {
+    let threads = threads.max(1);
+    let (rank, count) = (ranks.rank(), ranks.count());
+    let letters = Letters::new(ranks, threads, samples);
+    let tell = |samples| letters.tell(samples);
+    let series = samples.map(|_| Merge::new(threads, &tell));
+    let shared = Shared::new(config, count * threads)?;
+    let own = rank * threads..(rank + 1) * threads;
+    let member = |thread| letters.member(thread);
+    let (shards, end) = shared.run(own, member, watch, series.as_ref())?;
+    let all = letters::gather(ranks, shards);
+    Ok(all.map(|shards| report::results(&shared.plan, shards, end)))
+}
+
+/// What threads of a run read.
+struct Shared<'c> {
+    plan: Plan<'c>,
+    shard_of: Vec<u16>,
+}
+
+impl<'c> Shared<'c> {
+    /// For so many shards.
+    fn new(config: &'c Config, shards: usize) -> Result<Self, Error> {
+        let mut plan = Plan::new(config)?;
+        let shard_of = partition(config, &plan.ports, shards);
+        share_out(&mut plan, &shard_of);
+        Ok(Self { plan, shard_of })
     }
-    Ok(report::results(&plan, shards, end))
+
+    /// Runs `shards` on a thread each, of which this is the first; `member` is a thread's part in what
+    /// carries mail.
+    fn run<P: Post>(
+        &self,
+        shards: Range<usize>,
+        member: impl Fn(usize) -> P + Sync,
+        watch: &mut Watch<'_>,
+        series: Option<&Merge<'_>>,
+    ) -> Result<(Vec<ShardEnd>, End), Error> {
+        let Self { plan, shard_of } = self;
+        let stop = plan.config.stop;
+        let on_a_thread = |thread: usize, watch: Option<&mut Watch<'_>>| {
+            let mut post = member(thread);
+            let mut workers = [Worker::new(plan, shard_of, shards.start + thread)?];
+            let end = windows(&mut workers, &mut post, (stop, series), watch)?;
+            let [worker] = workers;
+            Ok((worker.finish(end.at), end))
+        };
+        let finished: Vec<Result<(ShardEnd, End), Error>> = thread::scope(|scope| {
+            let others: Vec<_> = (1..shards.len())
+                .map(|index| scope.spawn(move || on_a_thread(index, None)))
+                .collect();
+            let first = on_a_thread(0, Some(watch));
+            let join = |thread: thread::ScopedJoinHandle<'_, _>| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            std::iter::once(first)
+                .chain(others.into_iter().map(join))
+                .collect()
+        });
+        let mut end = End::default();
+        let mut ends = Vec::with_capacity(shards.len());
+        for result in finished {
+            let (shard, shard_end) = result?;
+            end = shard_end;
+            ends.push(shard);
+        }
+        Ok((ends, end))
+    }
 }
 
 /// Runs `config` as on `threads` threads, but in turn on this one: what depends on how nodes are shared

@@ -8,6 +8,12 @@ use crate::results::PortSample;
 /// Takes samples in order: by (time, node, port, priority).
 pub type Samples<'a> = dyn Fn(Vec<PortSample>) + Sync + 'a;
 
+/// Sorts samples.
+pub fn in_order(mut samples: Vec<PortSample>) -> Vec<PortSample> {
+    samples.sort_unstable_by_key(|s| (s.time, s.node, s.port, s.priority));
+    samples
+}
+
 /// Puts together what threads have sampled up to the same window.
 pub struct Merge<'a> {
     threads: usize,
@@ -35,10 +41,9 @@ impl<'a> Merge<'a> {
         *threads += 1;
         all.extend(samples);
         if *threads == self.threads
-            && let Some((_, mut all)) = parts.remove(&window)
+            && let Some((_, all)) = parts.remove(&window)
         {
-            all.sort_unstable_by_key(|s| (s.time, s.node, s.port, s.priority));
-            (self.sink)(all);
+            (self.sink)(in_order(all));
         }
     }
 }

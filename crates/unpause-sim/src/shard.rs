@@ -1,5 +1,6 @@
 //! A share of the nodes, with the wires into them and what they have recorded.
 
+use serde::{Deserialize, Serialize};
 use unpause_protocols::units::Time;
 
 use crate::engine::calendar::{Calendar, GROUP};
@@ -36,7 +37,7 @@ pub struct Shard {
 }
 
 /// What a shard leaves at the end of a run.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ShardEnd {
     /// What has been recorded.
     pub log: Log,

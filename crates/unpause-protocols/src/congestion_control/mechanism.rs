@@ -38,6 +38,7 @@ impl Path {
 
 /// What a switch on the way has written into a packet as it left (in-band network telemetry).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Hop {
     /// When.
     pub time: Time,

@@ -3,6 +3,7 @@
 //! Each switch tells which of its egress queues have been blocked for long, and by which ingress
 //! ports their packets came in. From all of them together every thread comes to the same answer.
 
+use serde::{Deserialize, Serialize};
 use unpause_protocols::units::Time;
 
 use crate::fabric::{NodeId, PortId};
@@ -11,7 +12,7 @@ use crate::ports::Ports;
 use crate::results::Deadlock;
 
 /// An egress queue that has packets and is paused.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Blocked {
     /// Switch.
     pub node: NodeId,

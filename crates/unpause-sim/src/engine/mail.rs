@@ -1,5 +1,6 @@
 //! What one shard sends another between windows.
 
+use serde::{Deserialize, Serialize};
 use unpause_protocols::units::Time;
 
 use crate::engine::deadlock::Blocked;
@@ -9,7 +10,7 @@ use crate::ports::GlobalPort;
 use crate::traffic::FlowSpec;
 
 /// A flow to come.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct FlowStart {
     /// Flow.
     pub id: u32,
@@ -20,7 +21,7 @@ pub struct FlowStart {
 }
 
 /// What one shard sends another between windows.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Mail {
     /// Packets, and the ports that they arrive at; those of a port in the order of arrival.
     pub packets: Vec<(GlobalPort, Packet)>,
@@ -43,6 +44,13 @@ impl Mail {
         self.records.append(&mut other.records);
         self.starts.append(&mut other.starts);
         self.blocked.append(&mut other.blocked);
+    }
+    /// Forgets what is in it.
+    pub fn clear(&mut self) {
+        self.packets.clear();
+        self.records.clear();
+        self.starts.clear();
+        self.blocked.clear();
     }
     /// When the first thing in it happens.
     pub fn earliest(&self) -> Time {

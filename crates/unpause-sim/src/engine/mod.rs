@@ -10,6 +10,7 @@ pub mod calendar;
 pub mod deadlock;
 pub mod exchange;
 pub mod heap;
+pub mod letters;
 pub mod mail;
 pub mod post;
 pub mod ring;

@@ -4,6 +4,7 @@
 //! ACK brings it back. What goes to another shard takes its record along, in the mail. Numbers say nothing of
 //! the run: results do not depend on them.
 
+use serde::{Deserialize, Serialize};
 use slab::Slab;
 use unpause_protocols::congestion_control::Hop;
 use unpause_protocols::congestion_control::hpcc::MOST_HOPS;
@@ -12,7 +13,7 @@ use unpause_protocols::units::{Rate, Time};
 use crate::packet::Packet;
 
 /// The hops of one packet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Record {
     hops: [Hop; MOST_HOPS],
     count: u8,

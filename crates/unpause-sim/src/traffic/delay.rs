@@ -5,13 +5,14 @@
 //! round-trip time and the flow completion time that is the same as a delay at the sender, and leaves
 //! the sender's network card alone.
 
+use serde::{Deserialize, Serialize};
 use unpause_protocols::units::Time;
 
 use super::cdf::Cdf;
 use crate::rng::mix;
 
 /// Extra delay of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExtraDelay {
     /// So long.
     Fixed(Time),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use unpause_protocols::units::{Rate, Time};
 
 use super::by_size::PriorityBySize;
@@ -10,7 +11,7 @@ use super::delay::ExtraDelay;
 use crate::fabric::NodeId;
 
 /// One flow.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowSpec {
     /// Index of its entry in [`crate::config::Config::traffic`]; [`super::Traffic`] sets it.
     pub group: u16,
@@ -55,7 +56,7 @@ impl FlowSpec {
 }
 
 /// Over which TCP connection a flow goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Connections {
     /// One of its own, which it opens.
     #[default]
@@ -67,7 +68,7 @@ pub enum Connections {
 }
 
 /// How connections are kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pool {
     /// One that has been idle for longer than its retransmission timeout starts with the initial window, if
     /// its own is larger (RFC 5681, 4.1).
@@ -91,7 +92,7 @@ impl Pool {
 pub const DESTINATION_PORT: u16 = 100;
 
 /// What carries a flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Transport {
     /// RoCEv2: go-back-N at the rate and the window of the scheme's law.
     #[default]

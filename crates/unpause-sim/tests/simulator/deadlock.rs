@@ -135,6 +135,7 @@ fn a_deadlock_is_found_and_ends_the_run() {
             "{threads} threads"
         );
     }
+    assert!(crate::ranks::assert_ranks_do_not_matter("a ring", &config) == results);
 }
 
 /// Ends where it is told to, if nobody looks; nothing is delivered any more.

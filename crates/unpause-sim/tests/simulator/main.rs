@@ -17,6 +17,7 @@ mod post;
 mod properties;
 mod queueing;
 mod random;
+mod ranks;
 mod slow_receiver;
 mod tcp;
 mod threads;
