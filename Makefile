@@ -13,8 +13,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Cargo and the build of the extension share one configuration, so nothing is compiled twice.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
-.PHONY: help demo test test-rust test-python lint install format docs clean
-.PHONY: bench bench-mechanisms bench-peers bench-linear bench-gate bench-gate-update
+.PHONY: help demo test test-rust test-python lint install install-mpi mpi-packages format docs clean
+.PHONY: test-mpi bench bench-mechanisms bench-peers bench-linear bench-gate bench-gate-update
 .PHONY: vopr vopr-kill vopr-mutations soak loom tsan mutants validate-ns3 validate-ns3-update
 .PHONY: fuzz fuzz-ci fuzz-build site dataplane testbed-dpdk wheel wheel-test
 .DEFAULT_GOAL := help
@@ -22,12 +22,14 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 help:
 	@echo "make demo      run the five-scheme comparison, judge the paper's claims, write a report"
 	@echo "make test      run all tests (Rust and Python); test-rust and test-python one half"
+	@echo "make test-mpi  what mpirun starts (after make install-mpi)"
 	@echo "make lint      check formatting, lints, rustdoc, builds without default features"
 	@echo "make docs      write what documents say of tables and parameters"
 	@echo "make site      the documents as a site with search, in target/site/html"
 	@echo "make wheel     a wheel in target/wheels; wheel-test tries it in an empty environment"
 	@echo "make format    reformat Rust and Python"
 	@echo "make install   build the package in release mode into $(VENV)"
+	@echo "make install-mpi        the same with MPI (from Debian's packages): one run on many machines"
 	@echo "make bench     measure the engine; CASES=\"fig1-pcn clos-pcn\" REPEAT=3 choose"
 	@echo "make bench-mechanisms   nanoseconds per decision of each mechanism"
 	@echo "make bench-peers        the same fabric and flows in ns-3 (installed from Debian's packages)"
@@ -52,6 +54,8 @@ demo: $(VENV)/.installed
 
 install: $(VENV)/.installed
 
+install-mpi: $(VENV)/.installed-mpi
+
 test: test-rust test-python
 
 # Needs no Python, and builds nothing in release mode.
@@ -60,6 +64,13 @@ test-rust:
 
 test-python: $(VENV)/.installed
 	$(BIN)/python -m pytest
+
+# What `mpirun` starts, with the lints of what is compiled for it alone.
+MPI_BUILD := --workspace --exclude unpause-python --features unpause-cli/mpi
+test-mpi: $(VENV)/.installed-mpi
+	cargo clippy $(MPI_BUILD) --all-targets -- -D warnings
+	cargo test $(MPI_BUILD) --lib ranks
+	$(BIN)/python -m pytest tests/python/test_mpi.py
 
 lint: $(VENV)/.tools
 	cargo fmt --all --check
@@ -222,6 +233,28 @@ $(VENV)/.tools: $(VENV)/.created pyproject.toml
 	@touch $@
 
 # The package with the extension module in release mode.
+INSTALL := $(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --force-reinstall .
 $(VENV)/.installed: $(VENV)/.tools $(RUST_SOURCES) $(PYTHON_SOURCES)
-	$(BIN)/python -m pip install --quiet --no-build-isolation --no-deps --force-reinstall .
+	$(INSTALL)
+	@rm -f $(VENV)/.installed-mpi
 	@touch $@
+
+# The same with MPI (docs/mpi.md); `make install` keeps it until something has changed.
+$(VENV)/.installed-mpi: $(VENV)/.tools $(RUST_SOURCES) $(PYTHON_SOURCES) | mpi-packages
+	MATURIN_PEP517_ARGS="--features mpi" $(INSTALL)
+	@touch $(VENV)/.installed $@
+
+# What that needs, if it is not there: an MPI, its mpirun, and what its bindings are made with.
+MPI_PACKAGES := libopenmpi-dev openmpi-bin clang libclang-dev
+mpi-packages:
+	@if ! command -v mpicc > /dev/null || ! command -v mpirun > /dev/null || ! command -v clang > /dev/null; then \
+	  command -v apt-get > /dev/null || { \
+	    echo "error: no apt-get here to install $(MPI_PACKAGES) with; install an MPI (mpicc, mpirun) and clang, with"; \
+	    echo "       libclang, by hand, and make install-mpi again"; exit 1; }; \
+	  sudo=; test "$$(id -u)" = 0 || sudo=sudo; \
+	  test -z "$$sudo" || command -v sudo > /dev/null || { \
+	    echo "error: only root can install $(MPI_PACKAGES): apt-get install $(MPI_PACKAGES)"; exit 1; }; \
+	  echo "installing $(MPI_PACKAGES)"; \
+	  $$sudo apt-get -qq update && \
+	  $$sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends $(MPI_PACKAGES) > /dev/null; \
+	fi

@@ -105,7 +105,8 @@ Examples:
   unpause run scenarios/incast.toml
   unpause run mine.toml --scheme PFC --duration 1ms --out results/short
   unpause run mine.toml --seeds 5         intervals instead of single values
-  sed s/100Gbps/25Gbps/ mine.toml | unpause run - --out results/slow")]
+  sed s/100Gbps/25Gbps/ mine.toml | unpause run - --out results/slow
+  mpirun -n 2 unpause run mine.toml       on many machines (docs/mpi.md)")]
 pub struct Run {
     /// Scenario files, or directories of them; - reads standard input.
     #[arg(required = true, value_name = "FILE")]

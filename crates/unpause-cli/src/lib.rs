@@ -14,6 +14,8 @@ mod hpcc;
 mod init;
 mod interrupt;
 mod listing;
+#[cfg(feature = "mpi")]
+mod mpirun;
 mod output;
 mod progress;
 mod ranks;
@@ -68,6 +70,16 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>, package: &dyn Package
             _ => 0,
         };
     }
+    #[cfg(feature = "mpi")]
+    if let Some(rank) = ranks::Rank::of_this_process()
+        && let Command::Run(run) = &args.command
+    {
+        return match mpirun::run(run, package, rank) {
+            Ok(code) => code,
+            Err(errors) if rank.number == 0 => complaint::explain(&errors, form),
+            Err(_) => 0,
+        };
+    }
     match execute(&args.command, package) {
         Ok(code) => code,
         Err(errors) => complaint::explain(&errors, form),
@@ -105,7 +117,7 @@ fn form_of(command: &Command) -> Form {
 fn execute(command: &Command, package: &dyn Package) -> Result<u8, Errors> {
     let done = |done: Result<(), Error>| done.map(|()| 0).map_err(|error| vec![error]);
     match command {
-        Command::Run(run) => run::run(run, package),
+        Command::Run(run) => run::run(run, package, None),
         Command::Testbed(it) => testbed::run(it, package),
         Command::Sweep(sweep) => Ok(report::sweep(package, sweep)),
         Command::Validate(validate) => commands::validate(validate),

@@ -5,17 +5,20 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use unpause_scenario::{
-    Cost, Error, Options, Outcome, Place, Scenario, Summary, WriteOptions, costs, execute_at,
+    self as scenario, Cost, Error, Options, Outcome, Place, Scenario, Simulator, Summary,
+    WriteOptions, costs, execute_at, selected,
 };
+use unpause_sim::{Samples, Watch};
 
 use crate::args::{Run, Say};
 use crate::output::{Errors, show_json};
 use crate::progress::Bars;
+use crate::ranks::Team;
 use crate::report::Package;
 use crate::{complaint, cost, files, interrupt, report, target, text, warnings};
 
-/// Runs scenarios one after the other. Answers the exit code.
-pub fn run(args: &Run, package: &dyn Package) -> Result<u8, Errors> {
+/// Runs scenarios one after the other, with a team if there is one. Answers the exit code.
+pub fn run(args: &Run, package: &dyn Package, team: Option<&Team>) -> Result<u8, Errors> {
     let files = files::all(&args.files).map_err(|error| vec![error])?;
     if let (Some(_), [_, _, ..]) = (&args.out, &files[..]) {
         return Err(vec![Error::Other {
@@ -41,7 +44,7 @@ pub fn run(args: &Run, package: &dyn Package) -> Result<u8, Errors> {
     let mut told = Vec::new();
     let mut worst = 0;
     for (file, scenario) in &scenarios {
-        let code = match one(args, file, scenario, package) {
+        let code = match one(args, (file, scenario), package, team) {
             Ok((code, value)) => {
                 told.push(value);
                 code
@@ -79,18 +82,16 @@ impl From<Error> for Stop {
 /// Runs one scenario; answers the exit code and what JSON says of it.
 fn one(
     args: &Run,
-    file: &Path,
-    scenario: &Scenario,
+    (file, scenario): (&Path, &Scenario),
     package: &dyn Package,
+    team: Option<&Team>,
 ) -> Result<(u8, Value), Stop> {
     let say = args.say;
-    let options = Options {
-        schemes: args.schemes.clone(),
-        seed: args.seed,
-        seeds: args.seeds,
-        duration: args.duration,
-        threads: args.threads.map(usize::from),
-    };
+    let mut options = options(args);
+    if team.is_some() {
+        // All of them do one run, and then the next.
+        options.threads = Some(1);
+    }
     let costs = costs(scenario, &options)?;
     let place = place_of(args, file)?;
     let cost = Cost::of_all(&costs);
@@ -98,12 +99,25 @@ fn one(
         cost::check(&cost, place.directory())?;
     }
     if say.verbose || (!say.quiet && std::io::stderr().is_terminal()) {
-        let said = cost::text(&cost, costs.len(), args.threads);
-        eprint!("{}", text::wrapped(&said, text::columns()));
+        tell(&cost::text(&cost, costs.len(), args.threads));
     }
+    if let Some(team) = team.filter(|_| !say.quiet) {
+        tell(&team.speed(&selected(scenario, &options)?, &cost));
+    }
+    let simulate = team.map(|team| {
+        |run: &scenario::Run, watch: &mut Watch<'_>, samples: Option<&Samples<'_>>| {
+            team.simulate(file, run, watch, samples)
+        }
+    });
+    let simulator = team
+        .zip(simulate.as_ref())
+        .map(|(team, simulate)| Simulator {
+            simulate,
+            threads: team.all_threads(),
+        });
     interrupt::end_in_order();
     let bars = Bars::new(&costs, say);
-    let outcome = match execute_at(&place, scenario, &options, &bars, true) {
+    let outcome = match execute_at(&place, scenario, &options, &bars, true, simulator) {
         Err(Error::Interrupted) => return Err(Stop::Code(interrupted(&place, costs.len()))),
         outcome => outcome?,
     };
@@ -135,6 +149,22 @@ fn one(
         false => report::render(package, place.directory(), say),
     };
     Ok((code, value))
+}
+
+/// Says on standard error what is expected.
+fn tell(text: &str) {
+    eprint!("{}", text::wrapped(text, text::columns()));
+}
+
+/// What of a scenario is to be run, and how.
+pub fn options(args: &Run) -> Options {
+    Options {
+        schemes: args.schemes.clone(),
+        seed: args.seed,
+        seeds: args.seeds,
+        duration: args.duration,
+        threads: args.threads.map(usize::from),
+    }
 }
 
 /// Takes the directory that the result is to be written to, before anything is simulated.

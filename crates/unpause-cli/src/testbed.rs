@@ -4,12 +4,13 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::json;
 use unpause_scenario::{
-    Error, Names, Options, Place, Run, Scenario, Summary, WriteOptions, costs, execute_by,
+    Error, Names, Options, Place, Run, Scenario, Simulator, Summary, WriteOptions, costs,
+    execute_by,
 };
 use unpause_sim::config::Link;
 use unpause_sim::post::{GlobalPort, Ports};
 use unpause_sim::results::Results;
-use unpause_sim::{Watch, run_over};
+use unpause_sim::{Samples, Watch, run_over};
 #[cfg(target_os = "linux")]
 use unpause_sim::{post::Worker, run_apart};
 #[cfg(target_os = "linux")]
@@ -41,7 +42,7 @@ fn one(args: &Testbed, scenario: &Scenario, package: &dyn Package) -> Result<u8,
     let place = place_of(args)?;
     let options = options(args);
     let all = Mutex::new(Vec::new());
-    let simulate = |run: &Run, watch: &mut Watch<'_>| {
+    let simulate = |run: &Run, watch: &mut Watch<'_>, _: Option<&Samples<'_>>| {
         let mut label = run.label(scenario.sweep_columns());
         if args.seeds.is_some() {
             label += &format!(", seed {}", run.config.seed);
@@ -60,7 +61,11 @@ fn one(args: &Testbed, scenario: &Scenario, package: &dyn Package) -> Result<u8,
     };
     interrupt::end_in_order();
     let bars = Bars::new(&costs(scenario, &options)?, args.say);
-    let outcome = match execute_by(&simulate, scenario, &options, &bars) {
+    let simulator = Simulator {
+        simulate: &simulate,
+        threads: 1,
+    };
+    let outcome = match execute_by(simulator, scenario, &options, &bars) {
         Err(Error::Interrupted) => {
             eprintln!("interrupted: nothing was written");
             return Ok(interrupt::code());

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use unpause_protocols::units::Time;
-use unpause_sim::Watch;
 use unpause_sim::results::{Results, Totals};
+use unpause_sim::{Samples, Watch};
 
 use crate::at_place::{InMemory, Keep, last_samples};
 use crate::cost::{self, Cost};
@@ -16,6 +16,7 @@ use crate::hpcc_files;
 use crate::limits;
 use crate::measured::Measured;
 use crate::outcome::{FlowTimes, Outcome, Part, Timing};
+use crate::progress::Progress;
 use crate::run::Run;
 use crate::scenario::Scenario;
 use crate::series::SeriesFile;
@@ -40,30 +41,6 @@ pub struct Options {
     pub threads: Option<usize>,
 }
 
-/// Watches the runs. Methods are called from several threads.
-pub trait Progress {
-    /// A run begins: its number from 0, how many there are, and what it is.
-    fn started(&self, run: usize, runs: usize, label: &str);
-    /// A run has come to `now` on its way to `stop`.
-    fn advanced(&self, run: usize, now: Time, stop: Time, packet_hops: u64);
-    /// A run is over.
-    fn finished(&self, run: usize);
-    /// True ends all runs.
-    fn interrupted(&self) -> bool;
-}
-
-/// Nobody watches.
-pub struct NoProgress;
-
-impl Progress for NoProgress {
-    fn started(&self, _run: usize, _runs: usize, _label: &str) {}
-    fn advanced(&self, _run: usize, _now: Time, _stop: Time, _packet_hops: u64) {}
-    fn finished(&self, _run: usize) {}
-    fn interrupted(&self) -> bool {
-        false
-    }
-}
-
 /// Runs the scenario. Results do not depend on the number of threads.
 ///
 /// # Errors
@@ -77,27 +54,38 @@ pub fn execute(
     all(scenario, options, progress, &InMemory, None)
 }
 
-/// Simulates a run.
-pub type Simulate<'a> =
-    dyn Fn(&Run, &mut Watch<'_>) -> Result<Results, unpause_sim::Error> + Sync + 'a;
+/// Simulates a run; samples of ports go where it is told to while it goes on, if it is.
+pub type Simulate<'a> = dyn Fn(&Run, &mut Watch<'_>, Option<&Samples<'_>>) -> Result<Results, unpause_sim::Error>
+    + Sync
+    + 'a;
 
-/// Runs the scenario by another simulator, which has one thread for a run.
+/// Another simulator.
+#[derive(Clone, Copy)]
+pub struct Simulator<'a> {
+    /// Simulates a run.
+    pub simulate: &'a Simulate<'a>,
+    /// On so many threads, wherever they are.
+    pub threads: usize,
+}
+
+/// Runs the scenario by another simulator.
 ///
 /// # Errors
 ///
 /// As [`execute`].
 pub fn execute_by(
-    simulate: &Simulate<'_>,
+    simulator: Simulator<'_>,
     scenario: &Scenario,
     options: &Options,
     progress: &(dyn Progress + Sync),
 ) -> Result<Outcome, Error> {
-    all(scenario, options, progress, &InMemory, Some(simulate))
+    all(scenario, options, progress, &InMemory, Some(simulator))
 }
 
 /// The same, on the way to a result in `place`: finished runs are kept there if this process is stopped,
 /// and those that an earlier one has left are not run again. With `streams`, long series of ports go to the
-/// disk while they are sampled, and are not in the outcome's table; [`Outcome::write_with`] writes them.
+/// disk while they are sampled, and are not in the outcome's table; [`Outcome::write_with`] writes them. With
+/// `simulator`, by that.
 ///
 /// # Errors
 ///
@@ -109,12 +97,13 @@ pub fn execute_at(
     options: &Options,
     progress: &(dyn Progress + Sync),
     streams: bool,
+    simulator: Option<Simulator<'_>>,
 ) -> Result<Outcome, Error> {
     use crate::cost::{STREAMED, port_samples};
     let runs = selected(scenario, options)?;
     let samples: u64 = runs.iter().map(|run| port_samples(&run.config)).sum();
     let keep = AtPlace::new(place, streams && samples > STREAMED)?;
-    let mut outcome = all(scenario, options, progress, &keep, None)?;
+    let mut outcome = all(scenario, options, progress, &keep, simulator)?;
     if let Some(scratch) = keep.scratch {
         outcome.hold(scratch);
     }
@@ -139,7 +128,7 @@ fn all(
     options: &Options,
     progress: &(dyn Progress + Sync),
     keeper: &dyn Keep,
-    simulator: Option<&Simulate<'_>>,
+    simulator: Option<Simulator<'_>>,
 ) -> Result<Outcome, Error> {
     let runs = selected(scenario, options)?;
     let count = runs.len();
@@ -223,7 +212,11 @@ fn part(columns: &[String], measured: Measured, timing: Timing, series: Option<P
 }
 
 /// The runs that the options ask for, numbered from 0.
-fn selected(scenario: &Scenario, options: &Options) -> Result<Vec<Run>, Error> {
+///
+/// # Errors
+///
+/// If options name what there is not.
+pub fn selected(scenario: &Scenario, options: &Options) -> Result<Vec<Run>, Error> {
     let mut known: Vec<&str> = scenario
         .runs()
         .iter()
@@ -270,12 +263,14 @@ fn selected(scenario: &Scenario, options: &Options) -> Result<Vec<Run>, Error> {
 fn simulate(
     mut run: Run,
     (index, threads, asked): (usize, usize, bool),
-    (series, simulator): (Option<&SeriesFile>, Option<&Simulate<'_>>),
+    (series, simulator): (Option<&SeriesFile>, Option<Simulator<'_>>),
     progress: &(dyn Progress + Sync),
     is_over: &dyn Fn() -> bool,
 ) -> Result<(Measured, Timing), Error> {
-    let threads = if simulator.is_some() { 1 } else { threads };
-    let (threads, why_fewer) = unpause_sim::useful_threads(&run.config, threads);
+    let (threads, why_fewer) = match simulator {
+        Some(simulator) => (simulator.threads, None),
+        None => unpause_sim::useful_threads(&run.config, threads),
+    };
     if asked && let Some(why) = why_fewer {
         run.notes
             .push(format!("runs on {threads} of the threads given: {why}"));
@@ -289,13 +284,17 @@ fn simulate(
             false => ControlFlow::Continue(()),
         }
     };
-    let results = match (simulator, series) {
-        (Some(simulate), _) => simulate(&run, &mut watch),
+    let push = |samples| {
+        if let Some(series) = series {
+            series.push(samples);
+        }
+    };
+    let samples = series.map(|_| &push as &Samples<'_>);
+    let results = match (simulator, samples) {
+        (Some(simulator), _) => (simulator.simulate)(&run, &mut watch, samples),
         (None, None) => unpause_sim::run_threads(&run.config, threads, &mut watch),
-        (None, Some(series)) => {
-            unpause_sim::run_sampled(&run.config, threads, &mut watch, &|samples| {
-                series.push(samples);
-            })
+        (None, Some(samples)) => {
+            unpause_sim::run_sampled(&run.config, threads, &mut watch, samples)
         }
     };
     let results = results.map_err(|error| match error {
@@ -328,6 +327,7 @@ mod tests {
 
     use super::*;
     use crate::directory::Keeper;
+    use crate::progress::NoProgress;
     use crate::{Saved, WriteOptions};
 
     const SCENARIO: &str = r#"
@@ -462,7 +462,7 @@ values = [1, 2, 3]
             fct_hpcc: true,
             ..WriteOptions::default()
         };
-        let outcome = execute_at(&place, &scenario, &one_by_one, &NoProgress, false).unwrap();
+        let outcome = execute_at(&place, &scenario, &one_by_one, &NoProgress, false, None).unwrap();
         outcome.write_with(&place, &write).unwrap();
         assert_eq!(place.kept_runs(), 0);
         let undisturbed = tempfile::tempdir().unwrap();

@@ -12,7 +12,7 @@ use crate::run::Run;
 
 /// Digest of everything that the results of a run depend on; none if this program cannot be told from
 /// another one.
-pub(crate) fn key(run: &Run) -> Option<String> {
+pub fn key(run: &Run) -> Option<String> {
     struct Hash(Sha256);
     impl fmt::Write for Hash {
         fn write_str(&mut self, text: &str) -> fmt::Result {

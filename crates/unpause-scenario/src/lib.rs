@@ -26,6 +26,7 @@ mod measured;
 mod mistakes;
 mod names;
 mod outcome;
+mod progress;
 mod refusal;
 mod rtt;
 mod run;
@@ -49,10 +50,13 @@ pub use directory::Saved;
 pub use directory::{Before, Lock, Place, WriteOptions, file_name, saved_manifest, settle};
 #[cfg(feature = "parquet")]
 pub use execute::execute_at;
-pub use execute::{NoProgress, Options, Progress, Simulate, costs, execute, execute_by};
+pub use execute::{Options, Simulate, Simulator, costs, execute, execute_by, selected};
 pub use import::cdf;
+#[cfg(feature = "parquet")]
+pub use key::key;
 pub use names::Names;
 pub use outcome::{HostNote, Manifest, Outcome, ScenarioNote, Timing};
+pub use progress::{NoProgress, Progress};
 pub use run::Run;
 pub use scenario::Scenario;
 pub use schema::json_schema;

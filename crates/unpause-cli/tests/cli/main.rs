@@ -329,7 +329,7 @@ fn several_processes_of_mpirun_do_not_each_run_everything() {
         assert_eq!(first.status.code(), Some(1));
         let message = text(&first.stderr);
         assert!(message.contains("started 2 times by mpirun"), "{message}");
-        assert!(message.contains("hint: unpause has no MPI"), "{message}");
+        assert!(message.contains("leave mpirun out"), "{message}");
         let other = ranked(arguments, "2", "1");
         assert_eq!(other.status.code(), Some(0));
         assert_eq!(text(&other.stderr) + &text(&other.stdout), "");

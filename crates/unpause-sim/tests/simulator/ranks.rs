@@ -58,13 +58,11 @@ fn ranks(count: usize) -> Vec<Rank> {
     ranks
 }
 
-/// What each rank has of a run, and the samples that left it early.
-fn on_ranks(
-    config: &Config,
-    count: usize,
-    threads: usize,
-    stop_at: Option<usize>,
-) -> Vec<(Result<Option<Results>, Error>, Vec<PortSample>)> {
+/// What a rank has of a run, and the samples that left it early.
+type Ended = (Result<Option<Results>, Error>, Vec<PortSample>);
+
+/// What each rank has of a run.
+fn on_ranks(config: &Config, count: usize, threads: usize, stop_at: Option<usize>) -> Vec<Ended> {
     let run = |rank: Rank| {
         let samples = Mutex::new(Vec::new());
         let take = |some| samples.lock().unwrap().extend::<Vec<_>>(some);

@@ -1,10 +1,25 @@
-//! Started by `mpirun`: several of this program at once, each of which would run everything.
+//! Started by `mpirun`: several of this program at once. With MPI they share out a run; without, each would run
+//! everything.
+
+#[cfg(feature = "mpi")]
+mod speed;
+#[cfg_attr(not(feature = "mpi"), path = "no_team.rs")]
+mod team;
+#[cfg(feature = "mpi")]
+mod world;
 
 use std::env;
 
 use unpause_scenario::Error;
 
 use crate::args::Command;
+
+pub use team::Team;
+#[cfg(feature = "mpi")]
+pub use {
+    team::{Order, agree},
+    world::{Hello, World},
+};
 
 /// How Open MPI, and MPICH and those made of it, tell a process how many there are, and its number from 0.
 const LAUNCHERS: [(&str, &str); 2] = [
@@ -18,7 +33,7 @@ pub struct Rank {
     /// Its number from 0.
     pub number: u32,
     /// How many there are.
-    of: u32,
+    pub of: u32,
 }
 
 impl Rank {
@@ -42,6 +57,7 @@ impl Rank {
     /// Why `command` is not carried out, if it would simulate or write what the others do as well.
     pub fn refusal(self, command: &Command) -> Option<Error> {
         let name = match command {
+            Command::Run(_) if cfg!(feature = "mpi") => return None,
             Command::Run(_) => "run",
             Command::Sweep(_) => "sweep",
             Command::Testbed(_) => "testbed",
@@ -54,10 +70,17 @@ impl Rank {
                 "started {of} times by mpirun: each would do the whole `unpause {name}`, \
                  and write into the same directory"
             ),
-            help: Some(format!(
-                "unpause has no MPI: leave mpirun out. `unpause {name}` uses all cores of one machine, and \
-                 `unpause sweep --dask` the machines of a cluster, each for runs of its own"
-            )),
+            help: Some(match name {
+                "run" => "unpause was built without MPI: leave mpirun out, and `unpause run` uses all cores of \
+                          one machine; or `make install-mpi` builds it so that one run uses many \
+                          (docs/mpi.md). `unpause sweep --dask` uses the machines of a cluster, each for runs \
+                          of its own"
+                    .into(),
+                _ => format!(
+                    "leave mpirun out. `unpause {name}` uses all cores of one machine, and `unpause sweep \
+                     --dask` the machines of a cluster, each for runs of its own"
+                ),
+            }),
         })
     }
 }

@@ -1,0 +1,88 @@
+//! A scenario's runs by several ranks, one run after the other: rank 0 says which, and has the results.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use unpause_scenario::{Cost, Run, key};
+use unpause_sim::post::Ranks;
+use unpause_sim::results::Results;
+use unpause_sim::{Samples, Watch, run_ranks};
+
+use super::speed::Speed;
+use super::world::World;
+
+/// A run that all ranks are to do together.
+#[derive(Serialize, Deserialize)]
+pub struct Order {
+    /// The scenario.
+    pub file: PathBuf,
+    /// Which run of it.
+    pub run: u32,
+    /// [`key`]
+    pub key: Option<String>,
+    /// Samples of ports leave it while it goes on.
+    pub streams: bool,
+}
+
+/// All ranks, as rank 0 has them.
+pub struct Team {
+    pub world: World,
+    /// Threads of each rank.
+    pub threads: usize,
+    /// How long they need to meet.
+    pub meeting: Duration,
+}
+
+impl Team {
+    /// Threads of all ranks.
+    pub fn all_threads(&self) -> usize {
+        self.world.count() * self.threads
+    }
+
+    /// What they make of runs.
+    pub fn speed(&self, runs: &[Run], cost: &Cost) -> String {
+        let ranks = (self.world.count(), self.threads);
+        Speed::new(ranks, self.meeting, runs, cost).text()
+    }
+
+    /// Simulates a run of the scenario `file`.
+    pub fn simulate(
+        &self,
+        file: &Path,
+        run: &Run,
+        watch: &mut Watch<'_>,
+        samples: Option<&Samples<'_>>,
+    ) -> Result<Results, unpause_sim::Error> {
+        self.world.order(&Some(Order {
+            file: file.to_owned(),
+            run: run.index,
+            key: key(run),
+            streams: samples.is_some(),
+        }));
+        agree(&self.world, None).map_err(unpause_sim::Error::Post)?;
+        let results = run_ranks(&run.config, &self.world, self.threads, watch, samples)?;
+        Ok(results.expect("rank 0 has the results"))
+    }
+}
+
+impl Drop for Team {
+    /// There is nothing more to do.
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.world.order(&None::<Order>);
+        }
+    }
+}
+
+/// Whether all ranks can do what was ordered; an error is the first that one of them said.
+pub fn agree(world: &World, problem: Option<String>) -> Result<(), String> {
+    let said = world.tell(&problem);
+    let first = said
+        .into_iter()
+        .zip(0..)
+        .find_map(|(it, rank)| Some((it?, rank)));
+    first.map_or(Ok(()), |(why, rank): (_, usize)| {
+        Err(format!("rank {rank}, {why}"))
+    })
+}
