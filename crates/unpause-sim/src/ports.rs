@@ -103,6 +103,11 @@ impl Ports {
     pub fn of(&self, node: NodeId) -> std::ops::Range<GlobalPort> {
         self.first[node as usize]..self.first[node as usize + 1]
     }
+    /// The most ports that a node has.
+    pub fn most(&self) -> usize {
+        let counts = self.first.windows(2).map(|pair| pair[1] - pair[0]);
+        counts.max().unwrap_or(0) as usize
+    }
     /// The transmitting sides of `node`'s ports.
     pub fn transmitters_of(&self, node: NodeId) -> &[Transmitter] {
         let range = self.of(node);

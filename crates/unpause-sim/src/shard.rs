@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use unpause_protocols::units::Time;
 
+use crate::engine::agenda::Agenda;
 use crate::engine::calendar::{Calendar, GROUP};
 use crate::engine::deadlock::Blocked;
 use crate::engine::mail::{FlowStart, Mail};
@@ -34,6 +35,7 @@ pub struct Shard {
     /// Wires into the nodes of this shard.
     wires: Wires,
     telemetry: Telemetry,
+    agenda: Agenda,
 }
 
 /// What a shard leaves at the end of a run.
@@ -71,6 +73,7 @@ impl Shard {
             shard_of: shard_of.to_vec(),
             wires: Wires::new(plan.ports.transmitters.len()),
             telemetry: Telemetry::default(),
+            agenda: Agenda::new(plan.ports.most(), plan.lookahead),
         }
     }
 
@@ -151,6 +154,7 @@ impl Shard {
             plan,
             ports: &plan.ports,
             wires: &mut self.wires,
+            agenda: &mut self.agenda,
             calendar: &mut self.calendar,
             shard: self.index,
             shard_of: &self.shard_of,

@@ -24,7 +24,7 @@
 
 use rand_core::Rng;
 
-use super::{Mechanism, Packet, Queue, Verdict};
+use super::{Indifference, Mechanism, Packet, Queue, Verdict};
 use crate::units::Time;
 
 /// A queue length.
@@ -74,6 +74,13 @@ impl DctcpRed {
 }
 
 impl Mechanism for DctcpRed {
+    fn indifference(&self) -> Indifference {
+        Indifference {
+            to_enqueue: false,
+            ..Indifference::TO_ALL
+        }
+    }
+
     #[inline]
     fn on_enqueue<R: Rng>(
         &mut self,

@@ -41,8 +41,32 @@ pub enum Verdict {
     Record,
 }
 
+/// What a congestion point need not be told of: with or without it, it gives the same verdicts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Indifference {
+    /// To a packet that finds its queue empty and leaves at once. It passes.
+    pub to_alone: bool,
+    /// To packets that join the queue. They pass.
+    pub to_enqueue: bool,
+    /// To packets that leave fewer bytes than this behind. They pass.
+    pub to_dequeue_below: u64,
+}
+
+impl Indifference {
+    /// To everything.
+    pub const TO_ALL: Self = Self {
+        to_alone: true,
+        to_enqueue: true,
+        to_dequeue_below: u64::MAX,
+    };
+}
+
 /// A congestion point: everything but its construction has a default that does nothing.
 pub trait Mechanism {
+    /// What it need not be told of, now and later.
+    fn indifference(&self) -> Indifference {
+        Indifference::default()
+    }
     /// A packet has joined the queue; `queue` includes it.
     #[inline]
     fn on_enqueue<R: Rng>(
@@ -75,4 +99,8 @@ pub trait Mechanism {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PassAll;
 
-impl Mechanism for PassAll {}
+impl Mechanism for PassAll {
+    fn indifference(&self) -> Indifference {
+        Indifference::TO_ALL
+    }
+}

@@ -20,7 +20,7 @@ pub mod tcn;
 pub mod telemetry;
 pub mod tofino;
 
-pub use mechanism::{Mechanism, Packet, PassAll, Queue, Verdict};
+pub use mechanism::{Indifference, Mechanism, Packet, PassAll, Queue, Verdict};
 
 mechanisms! {
     ($)
@@ -65,6 +65,10 @@ impl CongestionPoint {
     /// A congestion point with an empty queue. `rng` sets where QCN takes its first sample.
     pub fn new<R: Rng>(config: &Config, rng: &mut R) -> Self {
         build!(config, PassAll, rng)
+    }
+    /// What it need not be told of, now and later.
+    pub fn indifference(&self) -> Indifference {
+        dispatch!(self, it => it.indifference())
     }
     /// A packet has joined the queue; `queue` includes it.
     // Always: in a switch's busiest place a call costs 3 % of all instructions.

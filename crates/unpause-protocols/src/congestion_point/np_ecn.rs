@@ -30,7 +30,7 @@
 
 use rand_core::Rng;
 
-use super::{Mechanism, Packet, Queue, Verdict};
+use super::{Indifference, Mechanism, Packet, Queue, Verdict};
 use crate::units::Time;
 
 /// Which queue length is compared with zero.
@@ -85,6 +85,14 @@ impl NpEcn {
 }
 
 impl Mechanism for NpEcn {
+    /// It forgets of an empty queue whatever it knows, at the latest when a packet joins it.
+    fn indifference(&self) -> Indifference {
+        Indifference {
+            to_alone: true,
+            ..Indifference::default()
+        }
+    }
+
     #[inline]
     fn on_enqueue<R: Rng>(
         &mut self,

@@ -24,7 +24,7 @@
 
 use rand_core::Rng;
 
-use super::{Mechanism, Packet, Queue, Verdict};
+use super::{Indifference, Mechanism, Packet, Queue, Verdict};
 use crate::units::{Fraction, Time};
 
 /// Parameters of RED.
@@ -76,6 +76,13 @@ impl Red {
 }
 
 impl Mechanism for Red {
+    fn indifference(&self) -> Indifference {
+        Indifference {
+            to_dequeue_below: self.params.kmin.saturating_add(1),
+            ..Indifference::TO_ALL
+        }
+    }
+
     #[inline]
     fn on_dequeue<R: Rng>(
         &mut self,

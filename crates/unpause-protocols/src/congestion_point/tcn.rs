@@ -22,7 +22,7 @@
 
 use rand_core::Rng;
 
-use super::{Mechanism, Packet, Queue, Verdict};
+use super::{Indifference, Mechanism, Packet, Queue, Verdict};
 use crate::units::Time;
 
 /// Parameters of TCN.
@@ -54,6 +54,13 @@ impl Tcn {
 }
 
 impl Mechanism for Tcn {
+    fn indifference(&self) -> Indifference {
+        Indifference {
+            to_dequeue_below: 0,
+            ..Indifference::TO_ALL
+        }
+    }
+
     #[inline]
     fn on_dequeue<R: Rng>(
         &mut self,

@@ -2,6 +2,7 @@
 
 use unpause_protocols::units::Time;
 
+use crate::engine::agenda::Agenda;
 use crate::engine::calendar::Calendar;
 use crate::engine::deadlock::Blocked;
 use crate::engine::mail::Mail;
@@ -36,6 +37,8 @@ pub struct Window<'w, 'p> {
     pub ports: &'w Ports,
     /// Wires; a node reads only its own.
     pub wires: &'w mut Wires,
+    /// What a switch does next.
+    pub(crate) agenda: &'w mut Agenda,
     /// When nodes are to be woken.
     pub(crate) calendar: &'w mut Calendar,
     /// This shard.

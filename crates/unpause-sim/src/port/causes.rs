@@ -58,7 +58,7 @@ impl<M: Model> Chassis<M> {
             holders,
             root: None,
         };
-        causes.on_xoff(index, cause, self.ingress[index].dropped_packets);
+        causes.on_xoff(index, cause, self.ingress_totals[index].dropped_packets);
         self.causes = Some(causes);
     }
 
@@ -67,7 +67,7 @@ impl<M: Model> Chassis<M> {
     #[inline(never)]
     pub(super) fn note_xon(&mut self, now: Time, from: PortId, class: u8) {
         let index = self.index(from, class);
-        let dropped = self.ingress[index].dropped_packets;
+        let dropped = self.ingress_totals[index].dropped_packets;
         if let Some(causes) = &mut self.causes {
             causes.on_xon(index, now, dropped);
         }
@@ -143,7 +143,7 @@ impl<M: Model> Chassis<M> {
         for index in 0..self.ingress.len() {
             let (port, class) = (index / self.classes, (index % self.classes) as u8);
             let place = (port as PortId, class);
-            let dropped = self.ingress[index].dropped_packets;
+            let dropped = self.ingress_totals[index].dropped_packets;
             let counted = match M::COUNTS_QUEUES {
                 true => Counted::Queues(None),
                 false => Counted::Before(None),
@@ -156,7 +156,7 @@ impl<M: Model> Chassis<M> {
         }
         self.causes = Some(causes);
         for index in 0..self.queues.len() {
-            if self.queues[index].transmitter.paused_since().is_some() {
+            if self.egress[index].transmitter.paused_since().is_some() {
                 let (port, class) = (index / self.classes, (index % self.classes) as u8);
                 self.note_go(now, port as PortId, class, plan);
             }

@@ -8,11 +8,11 @@ use unpause_protocols::congestion_point::{self, CongestionPoint};
 use unpause_protocols::scheduler::Scheduler;
 use unpause_protocols::units::{Rate, Time};
 
-use super::agenda::Agenda;
-use super::egress::{Port, Queue, watches_inputs};
-use super::ingress::{Ingress, PauseSource};
+use super::egress::{Egress, Port, Queue, watches_inputs};
+use super::ingress::{Ingress, IngressTotals, PauseSource};
 use super::recorder::Recorder;
 use super::scheduler;
+use crate::engine::agenda::Later;
 use crate::engine::heap::Heap;
 use crate::engine::window::Window;
 use crate::fabric::{NodeId, PortId};
@@ -36,16 +36,20 @@ pub struct Chassis<M: Model> {
     pub(super) ports: Vec<Port>,
     /// Egress queues: by port, then class.
     pub queues: Vec<Queue>,
+    /// What else there is of them.
+    pub egress: Vec<Egress>,
     /// By port, then class.
     pub ingress: Vec<Ingress<M::PauseSource>>,
+    /// What has happened there.
+    pub ingress_totals: Vec<IngressTotals>,
     /// Congestion points of the ingress, by port, then class; none if the scheme has none there.
     pub(super) input_points: Vec<CongestionPoint>,
     /// Most packets in an egress queue of a lossy class.
     lossy_packets: u32,
     /// By port; none where the most urgent class always goes first.
     pub(super) schedulers: Vec<Scheduler>,
-    /// Arrivals of this window and ports that become free.
-    pub(super) agenda: Agenda,
+    /// Ports that become free after this window.
+    pub(super) later: Later,
     pub(super) timers: Heap,
     pub(super) pending_pauses: PendingPauses,
     pub(super) sampling: Sampling,
@@ -187,12 +191,15 @@ impl<M: Model> Chassis<M> {
         let classes = plan.classes.count();
         let mut rng = rng::of_node(plan.config.seed, id);
         let mut queues = Vec::with_capacity(ports * classes);
+        let mut egress = Vec::with_capacity(ports * classes);
         let mut ingress = Vec::with_capacity(ports * classes);
         for transmitter in transmitters {
             let rate = Rate::from_bps(8_000_000_000_000 / transmitter.ps_per_byte);
             let pause = plan.config.switch.pfc.params.pause_duration(rate);
             for class in 0..classes as u8 {
-                queues.push(Queue::new(class, rate, ports, plan, &mut rng));
+                let rest = Egress::new(class, rate, plan, &mut rng);
+                queues.push(Queue::new(ports, &rest.congestion_point, plan));
+                egress.push(rest);
                 ingress.push(Ingress::new(source(transmitter, class), pause));
             }
         }
@@ -203,11 +210,13 @@ impl<M: Model> Chassis<M> {
             classes,
             ports: transmitters.iter().map(Port::new).collect(),
             queues,
+            egress,
+            ingress_totals: vec![IngressTotals::default(); ports * classes],
             ingress,
             input_points: input_points(ports, plan, watched, &mut rng),
             lossy_packets: plan.config.switch.lossy_queue_packets.unwrap_or(u32::MAX),
             schedulers: scheduler::schedulers(ports, plan),
-            agenda: Agenda::new(ports, plan.lookahead),
+            later: Later::default(),
             timers: Heap::default(),
             pending_pauses: PendingPauses::default(),
             sampling: sampling::of_ports(&sampled_ports, plan),

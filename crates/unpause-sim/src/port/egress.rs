@@ -1,7 +1,7 @@
 //! Egress ports and their queues.
 
 use rand_core::Rng;
-use unpause_protocols::congestion_point::{self, CongestionPoint};
+use unpause_protocols::congestion_point::{self, CongestionPoint, Indifference};
 use unpause_protocols::units::{Rate, Time};
 
 use super::discipline::Discipline;
@@ -12,6 +12,7 @@ use crate::ports::Transmitter;
 
 /// What an egress port is doing.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Port {
     /// It sends until then.
     pub busy_until: Time,
@@ -55,8 +56,9 @@ impl Port {
     }
 }
 
-/// The queue of one (port, class).
+/// The queue of one (port, class): what every packet touches, in one cache line.
 #[derive(Debug)]
+#[repr(align(64))]
 pub struct Queue {
     /// Packets waiting.
     pub packets: Discipline,
@@ -64,14 +66,25 @@ pub struct Queue {
     pub bytes: u64,
     /// Largest number of bytes waiting.
     pub max_bytes: u64,
-    /// Its congestion point.
-    pub congestion_point: CongestionPoint,
-    /// PFC of the peer.
-    pub transmitter: PausedTransmitter,
     /// Frames sent.
     pub tx_packets: u64,
     /// Bytes sent, with framing.
     pub tx_bytes: u64,
+    /// [`Indifference`] of its congestion point, in fewer bytes.
+    indifferent_below: u32,
+    indifferent_to_alone: bool,
+    indifferent_to_enqueue: bool,
+}
+
+const _: () = assert!(size_of::<Queue>() == 64 && size_of::<Port>() == 64);
+
+/// What else there is of an egress (port, class).
+#[derive(Debug)]
+pub struct Egress {
+    /// Its congestion point.
+    pub congestion_point: CongestionPoint,
+    /// PFC of the peer.
+    pub transmitter: PausedTransmitter,
     /// Frames set to CE.
     pub marked_packets: u64,
     /// CNMs sent.
@@ -82,9 +95,9 @@ pub struct Queue {
     pub dropped_bytes: u64,
 }
 
-impl Queue {
-    /// An empty queue of `class` before a link of rate `link`, at a switch of `ports` ports; control packets go through no congestion point.
-    pub fn new<R: Rng>(class: u8, link: Rate, ports: usize, plan: &Plan<'_>, rng: &mut R) -> Self {
+impl Egress {
+    /// Of `class` before a link of rate `link`; control packets go through no congestion point.
+    pub fn new<R: Rng>(class: u8, link: Rate, plan: &Plan<'_>, rng: &mut R) -> Self {
         let mut config = congestion_point::Config::None;
         let scheme = &plan.config.scheme.congestion_point;
         if class != plan.classes.control && !watches_inputs(scheme) {
@@ -93,26 +106,12 @@ impl Queue {
             config.set_link_rate(link);
         }
         Self {
-            packets: Discipline::new(plan.config.switch.queueing, ports),
-            bytes: 0,
-            max_bytes: 0,
             congestion_point: CongestionPoint::new(&config, rng),
             transmitter: PausedTransmitter::default(),
-            tx_packets: 0,
-            tx_bytes: 0,
             marked_packets: 0,
             cnm_packets: 0,
             dropped_packets: 0,
             dropped_bytes: 0,
-        }
-    }
-
-    /// The queue as a congestion point sees it, with `joining` packets about to be pushed.
-    #[inline]
-    pub fn state(&self, joining: u32) -> congestion_point::Queue {
-        congestion_point::Queue {
-            bytes: self.bytes,
-            packets: self.packets.len() + joining,
         }
     }
 
@@ -128,6 +127,52 @@ impl Queue {
         self.dropped_packets += 1;
         self.dropped_bytes += u64::from(packet.bytes);
         u64::from(packet.kind.is_data())
+    }
+}
+
+impl Queue {
+    /// An empty queue at a switch of `ports` ports, with this congestion point.
+    pub fn new(ports: usize, point: &CongestionPoint, plan: &Plan<'_>) -> Self {
+        let Indifference {
+            to_alone,
+            to_enqueue,
+            to_dequeue_below,
+        } = point.indifference();
+        Self {
+            packets: Discipline::new(plan.config.switch.queueing, ports),
+            bytes: 0,
+            max_bytes: 0,
+            tx_packets: 0,
+            tx_bytes: 0,
+            indifferent_below: u32::try_from(to_dequeue_below).unwrap_or(u32::MAX),
+            indifferent_to_alone: to_alone,
+            indifferent_to_enqueue: to_enqueue,
+        }
+    }
+
+    /// The queue as a congestion point sees it, with `joining` packets about to be pushed.
+    #[inline]
+    pub fn state(&self, joining: u32) -> congestion_point::Queue {
+        congestion_point::Queue {
+            bytes: self.bytes,
+            packets: self.packets.len() + joining,
+        }
+    }
+
+    /// True if the congestion point is not asked about a packet that goes through the empty queue at once.
+    #[inline(always)]
+    pub fn lets_alone_pass(&self) -> bool {
+        self.indifferent_to_alone
+    }
+    /// True if it is not asked about a packet that joins.
+    #[inline(always)]
+    pub fn lets_join(&self) -> bool {
+        self.indifferent_to_enqueue
+    }
+    /// True if it is not asked about a packet that has left the queue.
+    #[inline(always)]
+    pub fn lets_leave(&self) -> bool {
+        self.bytes < u64::from(self.indifferent_below)
     }
 }
 

@@ -5,8 +5,8 @@
 
 use unpause_protocols::units::Time;
 
-use super::agenda::Item;
 use super::chassis::{Chassis, Model};
+use crate::engine::agenda::Item;
 use crate::engine::deadlock::Blocked;
 use crate::engine::window::{NodeModel, Window};
 use crate::fabric::PortId;
@@ -49,7 +49,7 @@ impl<M: Model> Chassis<M> {
         let packet = window.wires.pop(global);
         let mut next = window.wires.head(global);
         if next < window.end {
-            self.agenda.add_arrival(next, port);
+            window.agenda.add_arrival(next, port);
             next = Time::NEVER;
         }
         if packet.kind == Kind::Pfc {
@@ -64,31 +64,31 @@ impl<M: Model> Chassis<M> {
 impl<M: Model> NodeModel for Chassis<M> {
     fn run(&mut self, window: &mut Window<'_, '_>) -> Time {
         let end = window.end;
-        self.agenda.open(end);
+        window.agenda.open(end, &mut self.later);
         // The first packet that arrives after the window.
         let mut after = Time::NEVER;
         let range = self.first_port..self.first_port + self.ports.len() as u32;
         for (port, &head) in window.wires.heads(range).iter().enumerate() {
             if head < end {
                 window.wires.prefetch(self.first_port + port as u32);
-                self.agenda.add_arrival(head, port as PortId);
+                window.agenda.add_arrival(head, port as PortId);
             } else {
                 after = after.min(head);
             }
         }
         loop {
             let other = self.next_other();
-            let first = self.agenda.first_time();
+            let first = window.agenda.first_time();
             let now = first.min(other);
             if now >= end {
-                return self.agenda.later_time().min(other).min(after);
+                return self.later.time().min(other).min(after);
             }
             window.log.counts.events += 1;
             if other < first {
                 self.on_other(other, window);
                 continue;
             }
-            match self.agenda.take_first() {
+            match window.agenda.take_first() {
                 Item::Arrival(port) => after = after.min(self.on_arrival(now, port, window)),
                 Item::Ready(port) => {
                     self.ports[port as usize].ready = false;

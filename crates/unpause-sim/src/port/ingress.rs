@@ -42,15 +42,23 @@ macro_rules! pause_source {
 
 pause_source!(pfc::Ingress, capfc::Ingress);
 
-/// One (ingress port, class).
+/// One (ingress port, class): what every packet touches, in one cache line if `S` is short.
 #[derive(Clone, Debug, Default)]
+#[repr(align(64))]
 pub struct Ingress<S> {
     /// What it holds; decides on PAUSE.
     pub source: S,
-    /// Of the refresh entries among the timers, the one due then counts.
-    pub(super) timer_at: Option<Time>,
     /// What a PAUSE asks for on this link.
     pub pause: Time,
+    /// Largest number of bytes held.
+    pub max_bytes: u64,
+}
+
+/// What has happened at one (ingress port, class).
+#[derive(Clone, Debug, Default)]
+pub struct IngressTotals {
+    /// Of the refresh entries among the timers, the one due then counts.
+    pub(super) timer_at: Option<Time>,
     /// Transitions to XOFF.
     pub pause_events: u64,
     /// XOFF frames sent, refreshes included.
@@ -59,8 +67,6 @@ pub struct Ingress<S> {
     pub cnm_packets: u64,
     /// Frames of a lossless priority dropped here.
     pub dropped_packets: u64,
-    /// Largest number of bytes held.
-    pub max_bytes: u64,
 }
 
 impl<S: PauseSource> Ingress<S> {
@@ -68,20 +74,14 @@ impl<S: PauseSource> Ingress<S> {
     pub fn new(source: S, pause: Time) -> Self {
         Self {
             source,
-            timer_at: None,
             pause,
-            pause_events: 0,
-            pause_frames: 0,
-            cnm_packets: 0,
-            dropped_packets: 0,
             max_bytes: 0,
         }
     }
 
-    /// `source` has counted a packet; before, it had told the peer to stop, or not.
+    /// `source` has counted a packet.
     #[inline]
-    pub fn note_admission(&mut self, was_off: bool) {
-        self.pause_events += u64::from(!was_off && self.source.is_xoff());
+    pub fn note_admission(&mut self) {
         self.max_bytes = self.max_bytes.max(self.source.bytes());
     }
 }

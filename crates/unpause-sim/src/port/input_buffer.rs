@@ -55,9 +55,9 @@ impl<M: Model<PauseSource = pfc::Ingress>> Chassis<M> {
         );
         let ingress = &mut self.ingress[index];
         if ingress.source.bytes() + u64::from(bytes) > buffer.bytes {
-            ingress.dropped_packets += u64::from(lossless);
+            self.ingress_totals[index].dropped_packets += u64::from(lossless);
             window.telemetry.take(packet);
-            window.log.counts.dropped_packets += self.queues[queue].count_drop(packet);
+            window.log.counts.dropped_packets += self.egress[queue].count_drop(packet);
             return false;
         }
         let xoff = if lossless { buffer.xoff } else { u64::MAX };
@@ -65,8 +65,9 @@ impl<M: Model<PauseSource = pfc::Ingress>> Chassis<M> {
         let was_off = ingress.source.is_xoff();
         let pause = ingress.pause;
         let action = ingress.source.on_admit(now, bytes, xoff, pause, params);
-        ingress.note_admission(was_off);
+        ingress.note_admission();
         if action != Action::None {
+            self.ingress_totals[index].pause_events += u64::from(!was_off);
             self.request_pfc(now, way.from, way.class, action, window);
             self.note_xoff(
                 now,

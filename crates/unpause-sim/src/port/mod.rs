@@ -2,7 +2,6 @@
 //! schedulers and congestion points; PAUSE sent and obeyed; timers; what is recorded; CNMs; the loop over
 //! events. A model says how a packet gets from its ingress to [`Chassis::enqueue`].
 
-mod agenda;
 mod causes;
 mod chassis;
 pub mod culprit;

@@ -57,7 +57,7 @@ impl<M: Model> Chassis<M> {
         index: usize,
         window: &mut Window<'_, '_>,
     ) -> Packet {
-        self.ingress[index].cnm_packets += 1;
+        self.ingress_totals[index].cnm_packets += 1;
         window.log.counts.notifications += 1;
         cnm(culprit, message, window.plan)
     }

@@ -53,17 +53,17 @@ impl<M: Model> Chassis<M> {
         if port.busy_until <= now && !port.ready {
             self.send_pfc(now, port_id, window);
         } else {
-            self.schedule_ready(port_id);
+            self.schedule_ready(port_id, window);
         }
         self.arm_refresh(self.index(port_id, class));
     }
 
     /// Sets the timer for the next PAUSE of ingress `index`, if one is to be repeated.
     fn arm_refresh(&mut self, index: usize) {
-        let ingress = &mut self.ingress[index];
-        let due = ingress.source.next_timer();
-        if !due.is_never() && ingress.timer_at.is_none_or(|at| due < at) {
-            ingress.timer_at = Some(due);
+        let due = self.ingress[index].source.next_timer();
+        let totals = &mut self.ingress_totals[index];
+        if !due.is_never() && totals.timer_at.is_none_or(|at| due < at) {
+            totals.timer_at = Some(due);
             self.timers.push(Entry::new(due, index as u32, REFRESH));
         }
     }
@@ -85,9 +85,9 @@ impl<M: Model> Chassis<M> {
             }
             priorities |= 1 << window.plan.classes.priority(class);
             if pausing {
-                let ingress = &mut self.ingress[port_id as usize * self.classes + class as usize];
-                ingress.pause_frames += 1;
-                pause = ingress.pause;
+                let index = port_id as usize * self.classes + class as usize;
+                self.ingress_totals[index].pause_frames += 1;
+                pause = self.ingress[index].pause;
             }
         }
         let frame = Packet {
@@ -98,7 +98,7 @@ impl<M: Model> Chassis<M> {
         let free = window.transmit(&port.transmitter, now, &frame, 0, Queued::default());
         port.busy_until = free;
         if port.eligible() != 0 || port.xoff | port.xon != 0 {
-            self.schedule_ready(port_id);
+            self.schedule_ready(port_id, window);
         }
     }
 
@@ -130,7 +130,7 @@ impl<M: Model> Chassis<M> {
             if reaction.priorities >> window.plan.classes.priority(class) & 1 == 1 {
                 let place = place(self.id, reaction.port, class, window.plan);
                 let index = reaction.port as usize * classes + class as usize;
-                let transmitter = &mut self.queues[index].transmitter;
+                let transmitter = &mut self.egress[index].transmitter;
                 let change = transmitter.on_frame(now, reaction.pause, place, window.log);
                 let expiry = transmitter.next_timer();
                 if !expiry.is_never() {
@@ -157,25 +157,25 @@ impl<M: Model> Chassis<M> {
         if change == Change::Resumed && self.causes.is_some() {
             self.note_go(now, port_id, class, window.plan);
         }
-        let queue = &mut self.queues[index];
         let port = &mut self.ports[port_id as usize];
         match change {
             Change::None => {}
             Change::Paused => {
                 port.paused |= 1 << class;
-                queue.congestion_point.on_pause(now);
+                self.egress[index].congestion_point.on_pause(now);
             }
             Change::Resumed => {
                 port.paused &= !(1 << class);
-                let state = queue.state(0);
-                queue.congestion_point.on_resume(now, state);
+                let state = self.queues[index].state(0);
+                let egress = &mut self.egress[index];
+                egress.congestion_point.on_resume(now, state);
                 if port.eligible() == 0 || port.ready {
                     return;
                 }
                 if port.busy_until <= now {
                     self.send_next(now, port_id, window);
                 } else {
-                    self.schedule_ready(port_id);
+                    self.schedule_ready(port_id, window);
                 }
             }
         }
@@ -193,11 +193,12 @@ impl<M: Model> Chassis<M> {
             (index % self.classes) as u8,
         );
         if entry.payload() == REFRESH {
-            let ingress = &mut self.ingress[index];
-            if ingress.timer_at != Some(now) {
+            let totals = &mut self.ingress_totals[index];
+            if totals.timer_at != Some(now) {
                 return;
             }
-            ingress.timer_at = None;
+            totals.timer_at = None;
+            let ingress = &mut self.ingress[index];
             let params = &window.plan.config.switch.pfc.params;
             match ingress.source.on_timer(now, ingress.pause, params) {
                 Action::None => self.arm_refresh(index),
@@ -205,7 +206,7 @@ impl<M: Model> Chassis<M> {
             }
         } else {
             let place = place(self.id, port, class, window.plan);
-            let transmitter = &mut self.queues[index].transmitter;
+            let transmitter = &mut self.egress[index].transmitter;
             if transmitter.next_timer() <= now {
                 let change = transmitter.on_timer(now, place, window.log);
                 self.after_pause_change(now, port, class, change, window);

@@ -16,7 +16,7 @@ impl<M: Model> Chassis<M> {
         for &port in &self.sampled_ports {
             for class in 0..self.classes as u8 {
                 let index = self.index(port, class);
-                let (queue, ingress) = (&self.queues[index], &self.ingress[index]);
+                let (queue, egress) = (&self.queues[index], &self.egress[index]);
                 log.port_series.push(PortSample {
                     time: now,
                     node: self.id,
@@ -24,11 +24,11 @@ impl<M: Model> Chassis<M> {
                     priority: plan.classes.priority(class),
                     queue_bytes: queue.bytes,
                     queue_packets: queue.packets.len(),
-                    ingress_bytes: ingress.source.bytes(),
+                    ingress_bytes: self.ingress[index].source.bytes(),
                     tx_bytes: queue.tx_bytes,
-                    dropped_packets: queue.dropped_packets,
-                    pause_frames: ingress.pause_frames,
-                    paused: queue.transmitter.total(now),
+                    dropped_packets: egress.dropped_packets,
+                    pause_frames: self.ingress_totals[index].pause_frames,
+                    paused: egress.transmitter.total(now),
                 });
             }
         }
@@ -41,10 +41,10 @@ impl<M: Model> Chassis<M> {
             for class in 0..self.classes as u8 {
                 let place = place(self.id, port, class, plan);
                 let index = self.index(port, class);
-                let queue = &mut self.queues[index];
-                let paused = queue.transmitter.total(now);
-                queue.transmitter.finish(now, place, log);
-                let ingress = &self.ingress[index];
+                let (queue, egress) = (&self.queues[index], &mut self.egress[index]);
+                let paused = egress.transmitter.total(now);
+                egress.transmitter.finish(now, place, log);
+                let ingress = &self.ingress_totals[index];
                 let (stalls, stalled) = self.model.stalls(index);
                 let identity = PortRecord {
                     node: self.id,
@@ -55,13 +55,13 @@ impl<M: Model> Chassis<M> {
                 let record = PortRecord {
                     tx_packets: queue.tx_packets,
                     tx_bytes: queue.tx_bytes,
-                    marked_packets: queue.marked_packets,
-                    cnm_packets: queue.cnm_packets + ingress.cnm_packets,
-                    dropped_packets: queue.dropped_packets,
-                    dropped_bytes: queue.dropped_bytes,
+                    marked_packets: egress.marked_packets,
+                    cnm_packets: egress.cnm_packets + ingress.cnm_packets,
+                    dropped_packets: egress.dropped_packets,
+                    dropped_bytes: egress.dropped_bytes,
                     headroom_dropped_packets: ingress.dropped_packets,
                     max_queue_bytes: queue.max_bytes,
-                    max_ingress_bytes: ingress.max_bytes,
+                    max_ingress_bytes: self.ingress[index].max_bytes,
                     pause_frames: ingress.pause_frames,
                     pause_events: ingress.pause_events,
                     paused,
@@ -83,9 +83,8 @@ impl<M: Model> Chassis<M> {
             for class in (0..self.classes as u8).filter(|class| waiting >> class & 1 == 1) {
                 let index = self.index(number as PortId, class);
                 let queue = &self.queues[index];
-                let (Some(paused), Some(waiting)) =
-                    (queue.transmitter.paused_since(), queue.packets.since())
-                else {
+                let paused = self.egress[index].transmitter.paused_since();
+                let (Some(paused), Some(waiting)) = (paused, queue.packets.since()) else {
                     continue;
                 };
                 let stopped = paused.max(waiting);

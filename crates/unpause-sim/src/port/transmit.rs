@@ -1,7 +1,7 @@
 //! Through an egress queue and out of its port.
 
 use unpause_protocols::congestion_control::Hop;
-use unpause_protocols::congestion_point::{self, Verdict};
+use unpause_protocols::congestion_point::Verdict;
 use unpause_protocols::units::{Rate, Time};
 
 use super::chassis::{Chassis, Model, Way};
@@ -20,7 +20,7 @@ impl<M: Model> Chassis<M> {
             self.enqueue(now, packet, way, window);
         } else {
             window.telemetry.take(packet);
-            window.log.counts.dropped_packets += self.queues[index].count_drop(packet);
+            window.log.counts.dropped_packets += self.egress[index].count_drop(packet);
             M::refused(self, now, packet, way, window);
         }
     }
@@ -29,39 +29,26 @@ impl<M: Model> Chassis<M> {
     #[inline(always)]
     pub fn enqueue(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
         let port = &self.ports[way.to as usize];
-        if !M::JOINS && port.sends_at_once(now, way.class) {
-            self.pass(now, packet, way, window);
+        let queue = &self.queues[self.index(way.to, way.class)];
+        if !M::JOINS && port.sends_at_once(now, way.class) && queue.lets_alone_pass() {
+            debug_assert!(queue.bytes == 0 && queue.packets.is_empty());
+            self.send_off(now, packet, now, 0, way, window);
         } else {
             self.join(now, packet, way, window);
         }
     }
 
-    /// Puts a packet through its egress queue, which is empty as long as its port is free.
-    #[inline(always)]
-    fn pass(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
-        let index = self.index(way.to, way.class);
-        let queue = &mut self.queues[index];
-        debug_assert!(queue.bytes == 0 && queue.packets.is_empty());
-        let alone = congestion_point::Queue {
-            bytes: u64::from(packet.bytes),
-            packets: 1,
-        };
-        let point = &mut queue.congestion_point;
-        let verdict = point.on_enqueue(now, &view(packet), alone, &mut self.rng);
-        if !matches!(verdict, Verdict::Pass | Verdict::Record) {
-            return self.judged(now, packet, way, verdict, window);
-        }
-        self.depart::<true>(now, packet, now, 0, way, window);
-    }
-
     /// Puts a packet into its egress queue.
     fn join(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
         let index = self.index(way.to, way.class);
-        let queue = &mut self.queues[index];
-        let mut state = queue.state(1);
-        state.bytes += u64::from(packet.bytes);
-        let point = &mut queue.congestion_point;
-        let verdict = point.on_enqueue(now, &view(packet), state, &mut self.rng);
+        let queue = &self.queues[index];
+        let mut verdict = Verdict::Pass;
+        if !queue.lets_join() {
+            let mut state = queue.state(1);
+            state.bytes += u64::from(packet.bytes);
+            let point = &mut self.egress[index].congestion_point;
+            verdict = point.on_enqueue(now, &view(packet), state, &mut self.rng);
+        }
         self.judged(now, packet, way, verdict, window);
     }
 
@@ -76,36 +63,43 @@ impl<M: Model> Chassis<M> {
         window: &mut Window<'_, '_>,
     ) {
         let index = self.index(way.to, way.class);
-        let queue = &mut self.queues[index];
+        let egress = &mut self.egress[index];
         let mut flags = 0;
         let mut feedback = None;
         match verdict {
             Verdict::Pass | Verdict::Record => {}
-            Verdict::MarkCe => flags = queue.mark(packet),
+            Verdict::MarkCe => flags = egress.mark(packet),
             Verdict::Notify(message) => feedback = Some(message),
             Verdict::Drop => {
                 window.telemetry.take(packet);
-                window.log.counts.dropped_packets += queue.count_drop(packet);
+                window.log.counts.dropped_packets += egress.count_drop(packet);
                 return M::refused(self, now, packet, way, window);
             }
         }
-        queue.bytes += u64::from(packet.bytes);
+        self.queues[index].bytes += u64::from(packet.bytes);
         M::joined(self, now, packet, way, window);
         if self.ports[way.to as usize].sends_at_once(now, way.class) {
             self.queues[index].bytes -= u64::from(packet.bytes);
-            self.depart::<false>(now, packet, now, flags, way, window);
+            self.depart(now, packet, now, flags, way, window);
         } else {
-            self.wait(now, packet, flags, way);
+            self.wait(now, packet, flags, way, window);
         }
         if let Some(message) = feedback {
-            self.queues[index].cnm_packets += 1;
+            self.egress[index].cnm_packets += 1;
             self.notify(now, packet, message, way.from, window);
         }
     }
 
     /// Keeps a packet in its queue, whose bytes it is among already.
     #[inline(never)]
-    fn wait(&mut self, now: Time, packet: &Packet, flags: u8, way: Way) {
+    fn wait(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        flags: u8,
+        way: Way,
+        window: &mut Window<'_, '_>,
+    ) {
         let Way { from, to, class } = way;
         let index = self.index(to, class);
         let queue = &mut self.queues[index];
@@ -120,7 +114,7 @@ impl<M: Model> Chassis<M> {
         let port = &mut self.ports[to as usize];
         port.backlog |= 1 << class;
         if port.busy_until > now {
-            self.schedule_ready(to);
+            self.schedule_ready(to, window);
         }
     }
 
@@ -159,12 +153,30 @@ impl<M: Model> Chassis<M> {
             to: port_id,
             class,
         };
-        self.depart::<false>(now, &packet, packet.time, 0, way, window);
+        self.depart(now, &packet, packet.time, 0, way, window);
     }
 
-    /// Sends a packet that has just left its queue, where it was since `entered`, perhaps `ALONE`.
+    /// Sends a packet that has just left its queue, where it was since `entered`, unless the congestion point
+    /// drops it.
     #[inline(always)]
-    fn depart<const ALONE: bool>(
+    fn depart(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        entered: Time,
+        flags: u8,
+        way: Way,
+        window: &mut Window<'_, '_>,
+    ) {
+        match self.queues[self.index(way.to, way.class)].lets_leave() {
+            true => self.send_off(now, packet, entered, flags, way, window),
+            false => self.ask_and_depart(now, packet, entered, flags, way, window),
+        }
+    }
+
+    /// The same, if the congestion point has to be asked.
+    #[inline(never)]
+    fn ask_and_depart(
         &mut self,
         now: Time,
         packet: &Packet,
@@ -173,35 +185,43 @@ impl<M: Model> Chassis<M> {
         way: Way,
         window: &mut Window<'_, '_>,
     ) {
-        let Way { from, to, class } = way;
-        let index = self.index(to, class);
-        let mut queue = &mut self.queues[index];
-        let state = match ALONE {
-            true => congestion_point::Queue {
-                bytes: 0,
-                packets: 0,
-            },
-            false => queue.state(0),
-        };
+        let index = self.index(way.to, way.class);
+        let state = self.queues[index].state(0);
+        let egress = &mut self.egress[index];
+        let point = &mut egress.congestion_point;
         let mut feedback = None;
-        match queue
-            .congestion_point
-            .on_dequeue(now, &view(packet), state, &mut self.rng)
-        {
+        match point.on_dequeue(now, &view(packet), state, &mut self.rng) {
             Verdict::Pass => {}
-            Verdict::MarkCe => flags |= queue.mark(packet),
+            Verdict::MarkCe => flags |= egress.mark(packet),
             Verdict::Notify(message) => feedback = Some(message),
-            Verdict::Record => {
-                self.write_telemetry(now, packet, to, window);
-                queue = &mut self.queues[index];
-            }
+            Verdict::Record => self.write_telemetry(now, packet, way.to, window),
             Verdict::Drop => {
                 window.telemetry.take(packet);
-                window.log.counts.dropped_packets += queue.count_drop(packet);
+                window.log.counts.dropped_packets += egress.count_drop(packet);
                 M::left(self, now, packet, way, window);
-                return self.send_next(now, to, window);
+                return self.send_next(now, way.to, window);
             }
         }
+        self.send_off(now, packet, entered, flags, way, window);
+        if let Some(message) = feedback {
+            self.egress[index].cnm_packets += 1;
+            self.notify(now, packet, message, way.from, window);
+        }
+    }
+
+    /// Puts a packet onto the wire.
+    #[inline(always)]
+    fn send_off(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        entered: Time,
+        flags: u8,
+        way: Way,
+        window: &mut Window<'_, '_>,
+    ) {
+        let to = way.to;
+        let queue = &mut self.queues[to as usize * self.classes + way.class as usize];
         queue.tx_packets += 1;
         queue.tx_bytes += window.ports.wire_bytes(packet);
         let queued = Queued {
@@ -211,13 +231,9 @@ impl<M: Model> Chassis<M> {
         let port = &mut self.ports[to as usize];
         port.busy_until = window.transmit(&port.transmitter, now, packet, flags, queued);
         if port.eligible() != 0 {
-            self.schedule_ready(to);
+            self.schedule_ready(to, window);
         }
         M::left(self, now, packet, way, window);
-        if let Some(message) = feedback {
-            self.queues[index].cnm_packets += 1;
-            self.notify(now, packet, message, from, window);
-        }
     }
 
     /// Tells a packet that leaves by port `to` of it, if it asks for that.
@@ -240,11 +256,12 @@ impl<M: Model> Chassis<M> {
 
     /// Has the port send as soon as it is free.
     #[inline]
-    pub(super) fn schedule_ready(&mut self, port_id: PortId) {
+    pub(super) fn schedule_ready(&mut self, port_id: PortId, window: &mut Window<'_, '_>) {
         let port = &mut self.ports[port_id as usize];
         if !port.ready {
             port.ready = true;
-            self.agenda.add_ready(port.busy_until, port_id);
+            let agenda = &mut *window.agenda;
+            agenda.add_ready(port.busy_until, port_id, &mut self.later);
         }
     }
 }

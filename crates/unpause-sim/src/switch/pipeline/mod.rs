@@ -92,7 +92,7 @@ impl Chassis<Pipeline> {
         }
         let index = self.index(from, class);
         // A repeated XOFF is the timer's.
-        self.ingress[index].pause_events += u64::from(action == Action::Xoff);
+        self.ingress_totals[index].pause_events += u64::from(action == Action::Xoff);
         self.request_pfc(now, from, class, action, window);
         if action == Action::Xoff {
             self.note_xoff(now, from, class, counted, window.plan);
@@ -146,7 +146,7 @@ impl Chassis<Pipeline> {
                 .memory
                 .free(self.index(packet.ingress, class), size);
             window.telemetry.take(&packet);
-            window.log.counts.dropped_packets += self.queues[index].count_drop(&packet);
+            window.log.counts.dropped_packets += self.egress[index].count_drop(&packet);
         }
     }
 
@@ -208,8 +208,9 @@ impl Model for Pipeline {
         let bytes = u32::from(packet.bytes);
         let waiting = ingress.source.bytes();
         if !model.memory.admit(index, waiting, u64::from(bytes)) {
-            ingress.dropped_packets += u64::from(window.plan.classes.is_lossless(class));
-            window.log.counts.dropped_packets += switch.queues[index].count_drop(packet);
+            switch.ingress_totals[index].dropped_packets +=
+                u64::from(window.plan.classes.is_lossless(class));
+            window.log.counts.dropped_packets += switch.egress[index].count_drop(packet);
             return;
         }
         let frames = &window.plan.config.switch.pfc.params;

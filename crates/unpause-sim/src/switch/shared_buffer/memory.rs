@@ -98,7 +98,6 @@ impl Ingress<Account> {
         let was_off = account.pfc.is_xoff();
         if was_off || !pool.take(size) {
             if account.headroom_used + size > account.headroom_size {
-                self.dropped_packets += 1;
                 return None;
             }
             account.headroom_used += size;
@@ -106,7 +105,7 @@ impl Ingress<Account> {
         let (xoff, _) = pool.thresholds(threshold, account.shift);
         let pause = self.pause;
         let action = account.pfc.on_admit(now, bytes, xoff, pause, params);
-        self.note_admission(was_off);
+        self.note_admission();
         Some(action)
     }
 
@@ -122,14 +121,12 @@ impl Ingress<Account> {
     ) -> Option<Action> {
         let size = u64::from(bytes);
         let account = &mut self.source;
-        let was_off = account.pfc.is_xoff();
         let xoff = account.xoff(pool);
         let outside = account.outside_headroom();
         let beyond_reserve = (outside + size).saturating_sub(reserve);
         if size + outside.saturating_sub(reserve) > xoff
             && account.headroom_used + size > account.headroom_size
         {
-            self.dropped_packets += 1;
             return None;
         }
         let mut shared = outside.saturating_sub(reserve);
@@ -142,7 +139,7 @@ impl Ingress<Account> {
         let over = account.headroom_used > 0 || shared >= account.xoff(pool);
         let pause = self.pause;
         let action = account.pfc.on_admit_over(now, bytes, over, pause, params);
-        self.note_admission(was_off);
+        self.note_admission();
         Some(action)
     }
 }
@@ -287,7 +284,6 @@ mod tests {
         assert_eq!(admit(&mut ingress, &mut pool), Some(Action::Xoff));
         assert_eq!((ingress.max_bytes, pool.used), (1_000, 4_500));
         assert_eq!(admit(&mut ingress, &mut pool), None);
-        assert_eq!(ingress.dropped_packets, 1);
         let released = ingress.source.release(Time::ZERO, FRAME, &mut pool, &HALF);
         assert_eq!((released, pool.used), (Action::Xon, 4_500));
     }

@@ -14,7 +14,7 @@ use crate::engine::window::Window;
 use crate::fabric::{NodeId, PortId};
 use crate::packet::Packet;
 use crate::plan::Plan;
-use crate::port::{Chassis, Counted, Model, Way, culprit};
+use crate::port::{Chassis, Counted, Model, PauseSource, Way, culprit};
 use crate::ports::Transmitter;
 
 use memory::{Account, Pool};
@@ -106,10 +106,15 @@ impl Chassis<SharedBuffer> {
         let SharedBuffer {
             pool, threshold, ..
         } = &mut self.model;
+        let was_off = ingress.source.is_xoff();
         match ingress.take(now, bytes, pool, *threshold, params) {
-            None => false,
             Some(Action::None) => true,
+            None => {
+                self.ingress_totals[index].dropped_packets += 1;
+                false
+            }
             Some(action) => {
+                self.ingress_totals[index].pause_events += u64::from(!was_off);
                 self.request_pfc(now, from, class, action, window);
                 let counted = Counted::Queues(Some((packet, to)));
                 self.note_xoff(now, from, class, counted, window.plan);
@@ -170,7 +175,7 @@ impl Model for SharedBuffer {
         } else {
             let index = switch.index(way.to, way.class);
             window.telemetry.take(packet);
-            window.log.counts.dropped_packets += switch.queues[index].count_drop(packet);
+            window.log.counts.dropped_packets += switch.egress[index].count_drop(packet);
         }
     }
 
