@@ -7,6 +7,7 @@
 use unpause_protocols::units::Time;
 
 use crate::config::Config;
+use crate::engine::prefetch::prefetch;
 use crate::fabric::{Ecmp, Fabric, NodeId, NodeKind, PortId, hpcc_address};
 use crate::packet::{Kind, Packet};
 use crate::ports::Ports;
@@ -391,6 +392,12 @@ impl Routing {
     /// True if the way of a flow depends on more than its addresses and its source port.
     pub fn tells_flows_apart(&self) -> bool {
         self.ecmp.is_some()
+    }
+
+    /// Asks the memory for what [`Self::way`] looks up.
+    #[inline(always)]
+    pub fn prefetch(&self, packet: &Packet) {
+        prefetch(&self.host[packet.dst as usize]);
     }
 
     /// The port by which `switch` sends on a packet, if there is a way.

@@ -7,6 +7,7 @@ use crate::engine::agenda::Agenda;
 use crate::engine::calendar::{Calendar, GROUP};
 use crate::engine::deadlock::Blocked;
 use crate::engine::mail::{FlowStart, Mail};
+use crate::engine::prefetch::FROM_PORTS;
 use crate::engine::telemetry::Telemetry;
 use crate::engine::window::Window;
 use crate::engine::wire::Wires;
@@ -36,6 +37,7 @@ pub struct Shard {
     wires: Wires,
     telemetry: Telemetry,
     agenda: Agenda,
+    looks_ahead: bool,
 }
 
 /// What a shard leaves at the end of a run.
@@ -73,6 +75,7 @@ impl Shard {
             shard_of: shard_of.to_vec(),
             wires: Wires::new(plan.ports.transmitters.len()),
             telemetry: Telemetry::default(),
+            looks_ahead: plan.ports.transmitters.len() >= FROM_PORTS,
             agenda: Agenda::new(plan.ports.most(), plan.lookahead),
         }
     }
@@ -155,6 +158,7 @@ impl Shard {
             ports: &plan.ports,
             wires: &mut self.wires,
             agenda: &mut self.agenda,
+            looks_ahead: self.looks_ahead,
             calendar: &mut self.calendar,
             shard: self.index,
             shard_of: &self.shard_of,

@@ -78,6 +78,11 @@ impl Default for Later {
 }
 
 impl Later {
+    /// Those that become free before `end`.
+    pub fn before(&self, end: Time) -> impl Iterator<Item = PortId> {
+        let ports = self.ports.iter().filter(move |(time, _)| *time < end);
+        ports.map(|&(_, port)| port)
+    }
     /// When the first port becomes free.
     pub fn time(&self) -> Time {
         self.at

@@ -2,6 +2,7 @@
 
 use unpause_protocols::units::Time;
 
+use crate::engine::prefetch::prefetch;
 use crate::fabric::NodeId;
 
 /// Nodes in a group.
@@ -33,6 +34,11 @@ impl Calendar {
             let group = &mut self.group[node as usize / GROUP];
             *group = (*group).min(time);
         }
+    }
+    /// Asks the memory for when `node` has something to do.
+    #[inline]
+    pub fn prefetch(&self, node: NodeId) {
+        prefetch(&self.next[node as usize]);
     }
     /// When the earliest node has something to do.
     pub fn earliest(&self) -> Time {

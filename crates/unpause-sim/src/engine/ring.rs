@@ -1,5 +1,6 @@
 //! A FIFO of packets in a ring that grows and never shrinks.
 
+use crate::engine::prefetch::prefetch;
 use crate::packet::{Kind, Packet};
 
 /// The FIFO.
@@ -86,6 +87,12 @@ impl Ring {
         }
     }
 
+    /// Asks the memory for the place of the packet that is added next.
+    #[inline]
+    pub fn prefetch_push(&self) {
+        self.prefetch(self.len);
+    }
+
     #[cold]
     fn grow(&mut self) {
         let size = (self.slots.len() * 2).max(4);
@@ -95,23 +102,6 @@ impl Ring {
         self.slots = slots.into_boxed_slice();
         self.start = 0;
     }
-}
-
-/// Asks the memory for a packet that is needed soon; it may lie across two cache lines.
-#[inline]
-fn prefetch(packet: &Packet) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let first = std::ptr::from_ref(packet).cast::<i8>();
-        // SAFETY: a prefetch never faults; both addresses lie within the packet.
-        unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(first);
-            _mm_prefetch::<_MM_HINT_T0>(first.add(size_of::<Packet>() - 1));
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = packet;
 }
 
 #[cfg(test)]

@@ -37,6 +37,8 @@ pub struct Window<'w, 'p> {
     pub ports: &'w Ports,
     /// Wires; a node reads only its own.
     pub wires: &'w mut Wires,
+    /// Switches ask the memory for what they will touch.
+    pub(crate) looks_ahead: bool,
     /// What a switch does next.
     pub(crate) agenda: &'w mut Agenda,
     /// When nodes are to be woken.

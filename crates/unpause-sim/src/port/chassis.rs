@@ -48,6 +48,9 @@ pub struct Chassis<M: Model> {
     lossy_packets: u32,
     /// By port; none where the most urgent class always goes first.
     pub(super) schedulers: Vec<Scheduler>,
+    /// Ports at which a packet arrives in this window, and where the next one goes, if that has been looked up.
+    pub(super) arriving: Vec<PortId>,
+    pub(super) ways: Vec<PortId>,
     /// Ports that become free after this window.
     pub(super) later: Later,
     pub(super) timers: Heap,
@@ -73,12 +76,17 @@ pub struct Way {
     pub class: u8,
 }
 
+/// Stands for a way that has not been looked up.
+pub(super) const NO_WAY: PortId = PortId::MAX;
+
 /// What differs from one switch model to another: how packets get from ingress ports to egress queues.
 ///
 /// A method that may send, receives the whole switch; the model itself is its field `model`.
 pub trait Model: Debug + Sized {
     /// Who decides on PAUSE at an (ingress port, class).
     type PauseSource: PauseSource;
+    /// Packets go where routing says as soon as they come in; [`Model::receive_on`] takes them.
+    const GOES_AT_ONCE: bool = false;
     /// [`Model::joined`] does something.
     const JOINS: bool = false;
 
@@ -91,6 +99,15 @@ pub trait Model: Debug + Sized {
         from: PortId,
         window: &mut Window<'_, '_>,
     );
+    /// A packet, not of PFC, has come in, and this is its way, if packets go at once.
+    fn receive_on(
+        _switch: &mut Chassis<Self>,
+        _now: Time,
+        _packet: &Packet,
+        _way: Way,
+        _window: &mut Window<'_, '_>,
+    ) {
+    }
     /// A packet has left its egress queue: it is being sent, or its congestion point has dropped it.
     fn left(
         switch: &mut Chassis<Self>,
@@ -217,6 +234,8 @@ impl<M: Model> Chassis<M> {
             lossy_packets: plan.config.switch.lossy_queue_packets.unwrap_or(u32::MAX),
             schedulers: scheduler::schedulers(ports, plan),
             later: Later::default(),
+            arriving: Vec::new(),
+            ways: vec![NO_WAY; ports],
             timers: Heap::default(),
             pending_pauses: PendingPauses::default(),
             sampling: sampling::of_ports(&sampled_ports, plan),

@@ -72,6 +72,13 @@ impl Discipline {
         let head = ring.and_then(Ring::front);
         head.map_or(0, |packet| u32::from(packet.bytes))
     }
+    /// Asks the memory for the next packet, or for where one goes that is added.
+    #[inline]
+    pub fn prefetch(&self) {
+        if let Self::Fifo(ring) = self {
+            ring.prefetch(0);
+        }
+    }
     /// Takes the next packet. There must be one.
     #[inline]
     pub fn pop(&mut self) -> Packet {

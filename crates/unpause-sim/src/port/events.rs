@@ -54,8 +54,13 @@ impl<M: Model> Chassis<M> {
         }
         if packet.kind == Kind::Pfc {
             self.on_pfc(now, port, &packet, window);
-        } else {
+        } else if !M::GOES_AT_ONCE {
             M::receive(self, now, &packet, port, window);
+        } else if let Some(way) = self.way_of_next(&packet, port, window) {
+            M::receive_on(self, now, &packet, way, window);
+        }
+        if M::GOES_AT_ONCE && window.looks_ahead && next == Time::NEVER {
+            self.look_up(port, window);
         }
         next
     }
@@ -64,13 +69,15 @@ impl<M: Model> Chassis<M> {
 impl<M: Model> NodeModel for Chassis<M> {
     fn run(&mut self, window: &mut Window<'_, '_>) -> Time {
         let end = window.end;
+        if M::GOES_AT_ONCE && window.looks_ahead {
+            self.look_ahead(window);
+        }
         window.agenda.open(end, &mut self.later);
         // The first packet that arrives after the window.
         let mut after = Time::NEVER;
         let range = self.first_port..self.first_port + self.ports.len() as u32;
-        for (port, &head) in window.wires.heads(range).iter().enumerate() {
+        for (port, head) in window.wires.heads(range, end).enumerate() {
             if head < end {
-                window.wires.prefetch(self.first_port + port as u32);
                 window.agenda.add_arrival(head, port as PortId);
             } else {
                 after = after.min(head);

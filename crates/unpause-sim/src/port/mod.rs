@@ -10,6 +10,7 @@ mod egress;
 mod events;
 mod ingress;
 mod input_buffer;
+mod look_ahead;
 mod mirror;
 mod notify;
 mod pause;

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use unpause_sim::Error;
-use unpause_sim::config::{PipelineConfig, SwitchModel};
+use unpause_sim::config::{PfcThreshold, PipelineConfig, SwitchModel};
 use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
 use crate::common::*;
@@ -74,6 +74,33 @@ fn threads_do_not_change_results() {
             }
             assert_threads_do_not_matter(name, &config);
         }
+    }
+}
+
+/// In a large fabric switches look ahead, which nobody else may notice. Large it is by hosts that have no part
+/// in it; those that do send to one that stops its switch by PFC.
+#[test]
+fn looking_ahead_changes_nothing() {
+    for (name, scheme) in schemes() {
+        let mut config = across(300);
+        config.scheme = scheme;
+        config.switch.pfc.threshold = PfcThreshold::Static {
+            xoff_bytes: 20_000,
+            xon_bytes: 10_000,
+        };
+        let TrafficSpec::Flows(flows) = &mut config.traffic[0] else {
+            unreachable!("flows are named")
+        };
+        flows.extend([3, 5].map(|src| sized(src, 4, 200_000)));
+        let small = run(&config);
+        assert!(small.totals.pause_frames > 0, "{name}");
+        let mut net = Net(config.fabric);
+        let switch = net.switch();
+        for _ in 0..2048 {
+            net.host(switch, gbps(40), us(1));
+        }
+        config.fabric = net.0;
+        assert!(small == run(&config), "{name}");
     }
 }
 

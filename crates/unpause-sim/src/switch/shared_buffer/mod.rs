@@ -154,9 +154,9 @@ impl Chassis<SharedBuffer> {
 impl Model for SharedBuffer {
     type PauseSource = Account;
     const COUNTS_QUEUES: bool = true;
+    const GOES_AT_ONCE: bool = true;
 
-    /// Finds the way out, and puts the packet into the queue there.
-    #[inline]
+    /// Finds the way out.
     fn receive(
         switch: &mut Chassis<Self>,
         now: Time,
@@ -164,9 +164,20 @@ impl Model for SharedBuffer {
         from: PortId,
         window: &mut Window<'_, '_>,
     ) {
-        let Some(way) = switch.way(packet, from, window) else {
-            return;
-        };
+        if let Some(way) = switch.way(packet, from, window) {
+            Self::receive_on(switch, now, packet, way, window);
+        }
+    }
+
+    /// Puts the packet into the queue there, if there is room.
+    #[inline(never)]
+    fn receive_on(
+        switch: &mut Chassis<Self>,
+        now: Time,
+        packet: &Packet,
+        way: Way,
+        window: &mut Window<'_, '_>,
+    ) {
         if switch.admit(now, packet, way, window) {
             if switch.watches_inputs() {
                 switch.accuse_at_input(now, packet, way, window);

@@ -1,0 +1,24 @@
+//! Asking the memory for what is needed soon.
+
+/// Switches of a fabric of so many ports ask ahead: what they touch of smaller ones is in the second-level cache
+/// anyway, or nearly, and asking costs instructions.
+pub const FROM_PORTS: usize = 4096;
+
+/// Asks the memory for the cache lines in which a value begins and ends.
+#[inline(always)]
+pub fn prefetch<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let first = std::ptr::from_ref(value).cast::<i8>();
+        // SAFETY: a prefetch never faults; both addresses lie within the value.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(first);
+            if size_of::<T>() > align_of::<T>() && align_of::<T>() < 64 {
+                _mm_prefetch::<_MM_HINT_T0>(first.add(size_of::<T>() - 1));
+            }
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
