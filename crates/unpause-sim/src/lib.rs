@@ -22,6 +22,7 @@ mod plan;
 mod port;
 mod ports;
 pub mod post;
+mod prefetch;
 mod provenance;
 mod report;
 pub mod results;

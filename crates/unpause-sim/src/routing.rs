@@ -7,10 +7,10 @@
 use unpause_protocols::units::Time;
 
 use crate::config::Config;
-use crate::engine::prefetch::prefetch;
 use crate::fabric::{Ecmp, Fabric, NodeId, NodeKind, PortId, hpcc_address};
 use crate::packet::{Kind, Packet};
 use crate::ports::Ports;
+use crate::prefetch::prefetch;
 use crate::rng::mix;
 use crate::traffic::{DESTINATION_PORT, Traffic, TrafficSpec};
 

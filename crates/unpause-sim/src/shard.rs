@@ -7,7 +7,6 @@ use crate::engine::agenda::Agenda;
 use crate::engine::calendar::{Calendar, GROUP};
 use crate::engine::deadlock::Blocked;
 use crate::engine::mail::{FlowStart, Mail};
-use crate::engine::prefetch::FROM_PORTS;
 use crate::engine::telemetry::Telemetry;
 use crate::engine::window::Window;
 use crate::engine::wire::Wires;
@@ -16,6 +15,7 @@ use crate::host::Host;
 use crate::log::Log;
 use crate::node::Node;
 use crate::plan::Plan;
+use crate::prefetch::FROM_PORTS;
 
 /// A share of the nodes.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use unpause_protocols::units::Time;
 
-use crate::engine::prefetch::prefetch;
 use crate::fabric::NodeId;
+use crate::prefetch::prefetch;
 
 /// Nodes in a group.
 pub const GROUP: usize = 64;

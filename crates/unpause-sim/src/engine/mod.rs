@@ -14,7 +14,6 @@ pub mod heap;
 pub mod letters;
 pub mod mail;
 pub mod post;
-pub mod prefetch;
 pub mod ring;
 mod sync;
 pub mod telemetry;

@@ -1,7 +1,7 @@
 //! A FIFO of packets in a ring that grows and never shrinks.
 
-use crate::engine::prefetch::prefetch;
 use crate::packet::{Kind, Packet};
+use crate::prefetch::prefetch;
 
 /// The FIFO.
 #[derive(Debug, Default)]

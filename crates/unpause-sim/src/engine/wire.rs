@@ -2,10 +2,10 @@
 
 use unpause_protocols::units::Time;
 
-use crate::engine::prefetch::prefetch;
 use crate::engine::ring::Ring;
 use crate::packet::Packet;
 use crate::ports::GlobalPort;
+use crate::prefetch::prefetch;
 
 /// The wires into every port.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 
 use super::chassis::{Chassis, Model, NO_WAY, Way};
 use super::egress::Queue;
-use crate::engine::prefetch::prefetch;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
 use crate::packet::{Kind, Packet};
+use crate::prefetch::prefetch;
 
 impl<M: Model> Chassis<M> {
     /// Looks at the packet that arrives first at each port, and at ports that become free, in rounds: what one
