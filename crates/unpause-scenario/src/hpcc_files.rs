@@ -5,7 +5,7 @@ use std::fmt::Write;
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, Fabric, NodeId, NodeKind};
 use unpause_sim::fabric::hpcc_address as address;
-use unpause_sim::results::{FlowRecord, PauseRecord};
+use unpause_sim::results::{FlowRecord, PauseRecord, QueueHistogram};
 
 use crate::import::hpcc_ways::Ways;
 use crate::measured::Measured;
@@ -28,6 +28,9 @@ pub(crate) fn of(measured: &Measured) -> HpccFiles {
         let end = results.totals.simulated;
         let text = pfc(&run.config.fabric, &results.pauses, end);
         files.push(("pfc.txt".into(), text));
+    }
+    if run.hpcc.qlen {
+        files.push(("qlen.txt".into(), qlen(&results.histograms)));
     }
     files
 }
@@ -80,6 +83,24 @@ fn pfc(fabric: &Fabric, pauses: &[PauseRecord], end: Time) -> String {
             "{time} {node} {is_switch} {} {kind}",
             u32::from(port) + 1
         );
+    }
+    text
+}
+
+/// How long queues have been so far: `time: ns`, then a line for each port of a switch, `node port` and how often
+/// they held so many kB.
+fn qlen(histograms: &[QueueHistogram]) -> String {
+    let mut text = String::new();
+    let mut time = None;
+    for histogram in histograms {
+        if time.replace(histogram.time) != Some(histogram.time) {
+            let _ = writeln!(text, "time: {}", histogram.time.as_ps() / 1000);
+        }
+        let _ = write!(text, "{} {}", histogram.node, u32::from(histogram.port) + 1);
+        for count in &histogram.counts {
+            let _ = write!(text, " {count}");
+        }
+        text.push('\n');
     }
     text
 }

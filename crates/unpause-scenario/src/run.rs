@@ -44,7 +44,11 @@ pub(crate) struct Heading {
 impl Run {
     /// Which files in the formats of HPCC's simulator are asked for.
     pub fn hpcc_files(&self) -> impl Iterator<Item = &'static str> {
-        let files = [(self.hpcc.fct, "fct.txt"), (self.hpcc.pfc, "pfc.txt")];
+        let files = [
+            (self.hpcc.fct, "fct.txt"),
+            (self.hpcc.pfc, "pfc.txt"),
+            (self.hpcc.qlen, "qlen.txt"),
+        ];
         files.into_iter().filter(|it| it.0).map(|it| it.1)
     }
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use tempfile::TempDir;
 use unpause_scenario::import::hpcc_config;
 use unpause_scenario::{NoProgress, Options, Scenario, execute};
 
@@ -59,9 +60,15 @@ fn fct(own: &str) -> Vec<Vec<u64>> {
 
 /// The same of these flows.
 fn fct_of(flows: &str, own: &str) -> Vec<Vec<u64>> {
+    let results = run_of(include_str!("data/hpcc/topology.txt"), flows, own);
+    assert!(results.path().join("hpcc/pfc.txt").exists());
+    lines_of(&results.path().join("hpcc/fct.txt"))
+}
+
+/// The results of a run of this configuration.
+fn run_of(topology: &str, flows: &str, own: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hpcc/topology.txt");
-    fs::copy(data, folder.path().join("topology.txt")).unwrap();
+    fs::write(folder.path().join("topology.txt"), topology).unwrap();
     fs::write(folder.path().join("flow.txt"), flows).unwrap();
     let config = folder.path().join("config.txt");
     fs::write(&config, format!("{CONFIG}{own}\n")).unwrap();
@@ -70,10 +77,14 @@ fn fct_of(flows: &str, own: &str) -> Vec<Vec<u64>> {
     fs::write(&file, &imported.text).unwrap();
     let scenario = Scenario::load(&file).unwrap();
     let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
-    let results = folder.path().join("results");
-    outcome.write(&results).unwrap();
-    assert!(results.join("hpcc/pfc.txt").exists());
-    let text = fs::read_to_string(results.join("hpcc/fct.txt")).unwrap();
+    let results = tempfile::tempdir().unwrap();
+    outcome.write(results.path()).unwrap();
+    results
+}
+
+/// The lines of an `fct.txt`, by start.
+fn lines_of(file: &Path) -> Vec<Vec<u64>> {
+    let text = fs::read_to_string(file).unwrap();
     let number = |word: &str| match word.len() {
         8 => u64::from_str_radix(word, 16).unwrap(),
         _ => word.parse().unwrap(),
@@ -162,6 +173,45 @@ fn ports_and_ideal_fcts_are_those_of_there() {
         [344_800, 10_243, 30_903, 4_163, 1_009_480, 1_015_520]
     );
     assert_eq!((lines[0][0], lines[0][1]), (0x0b00_0001, 0x0b00_0301));
+}
+
+/// Rates and sizes whose times are whole nanoseconds, no marks and no PAUSE: nothing is cut off or drawn.
+const WHOLE: &str = "CC_MODE 1 ENABLE_QCN 0 PACKET_PAYLOAD_SIZE 312 RATE_AI 2Mb/s RATE_HAI 20Mb/s HAS_WIN 0
+ACK_HIGH_PRIO 1 BUFFER_SIZE 32 SIMULATOR_STOP_TIME 2.21
+QLEN_MON_FILE qlen.txt QLEN_MON_START 2000000000 QLEN_MON_END 2150000000";
+const WHOLE_TOPOLOGY: &str = "7 2 6
+5 6
+0 5 640Mbps 0.001ms 0
+1 5 640Mbps 0.001ms 0
+2 5 640Mbps 0.001ms 0
+3 6 640Mbps 0.001ms 0
+4 6 640Mbps 0.001ms 0
+5 6 1280Mbps 0.0015ms 0
+";
+const WHOLE_FLOWS: &str = "6
+0 3 3 100 124800 2.000000000
+1 3 3 100 93600 2.000010215
+2 3 3 100 156000 2.000020337
+4 0 3 100 34320 2.000030793
+1 4 3 200 24024 2.000055113
+2 4 3 200 312 2.000061237
+";
+
+/// HPCC's simulator wrote `tests/data/hpcc/qlen.txt` and these FCTs, with the time of a frame, which it cuts off to
+/// whole nanoseconds, made greater by 0.0001 ns, lest rounding takes one of what is a whole number.
+#[test]
+fn queues_are_as_long_as_there_at_each_instant() {
+    let results = run_of(WHOLE_TOPOLOGY, WHOLE_FLOWS, WHOLE);
+    let fct: Vec<u64> = lines_of(&results.path().join("hpcc/fct.txt"))
+        .iter()
+        .map(|line| line[6])
+        .collect();
+    assert_eq!(
+        fct,
+        [5_019_625, 4_653_910, 5_395_288, 817_957, 1_063_762, 54_431]
+    );
+    let qlen = fs::read_to_string(results.path().join("hpcc/qlen.txt")).unwrap();
+    assert!(qlen == include_str!("data/hpcc/qlen.txt"), "{qlen}");
 }
 
 #[test]

@@ -17,11 +17,13 @@ pub use crate::fabric::{Ecmp, Fabric, Link, NodeId, NodeKind, PRIORITIES, PortId
 pub use crate::packet::MIN_FRAME_BYTES;
 
 mod cioq;
+mod histogram;
 mod input_queued;
 mod pipeline;
 mod slow_receiver;
 
 pub use cioq::{CioqConfig, SpinesConfig};
+pub use histogram::HistogramProbe;
 pub use input_queued::{InputQueuedConfig, InputQueues, MOST_CROSSBAR_PORTS};
 pub use pipeline::{AdaptiveBalancing, FullQueue, Memory, PipelineConfig};
 pub use slow_receiver::SlowReceiver;
@@ -408,6 +410,8 @@ pub struct Probes {
     pub acknowledged: bool,
     /// Record what held the bytes at each PAUSE, and which flows it held up.
     pub causes: bool,
+    /// Count how long the queues of switches are.
+    pub histogram: Option<HistogramProbe>,
     /// Egress ports whose packets are recorded one by one.
     pub packets: Vec<(NodeId, PortId)>,
     /// Of them, only packets of these flows; empty for all, PFC frames included.
@@ -447,6 +451,7 @@ impl Default for Probes {
             pauses: true,
             acknowledged: false,
             causes: false,
+            histogram: None,
             packets: Vec::new(),
             packet_flows: Vec::new(),
             deadlock: None,

@@ -5,7 +5,7 @@ use unpause_protocols::units::{Rate, Time};
 
 use crate::causes::{CauseRecord, Wait};
 use crate::fabric::NodeId;
-use crate::results::{PacketRecord, PauseRecord, PortRecord, PortSample};
+use crate::results::{PacketRecord, PauseRecord, PortRecord, PortSample, QueueHistogram};
 use crate::traffic::Transport;
 
 /// What nodes have recorded.
@@ -25,6 +25,8 @@ pub struct Log {
     pub ports: Vec<PortRecord>,
     /// Samples of ports.
     pub port_series: Vec<PortSample>,
+    /// How long queues were.
+    pub histograms: Vec<QueueHistogram>,
     /// Samples of senders.
     pub sender_series: Vec<SenderSample>,
     /// Samples of receivers: (time, flow, payload bytes delivered).
@@ -45,6 +47,7 @@ impl Log {
         self.waits.extend(other.waits);
         self.ports.extend(other.ports);
         self.port_series.extend(other.port_series);
+        self.histograms.extend(other.histograms);
         self.sender_series.extend(other.sender_series);
         self.receiver_series.extend(other.receiver_series);
         self.packets.extend(other.packets);

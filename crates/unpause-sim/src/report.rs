@@ -47,6 +47,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         causes,
         waits,
         port_series,
+        mut histograms,
         mut packets,
         ..
     } = log;
@@ -65,6 +66,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         })
         .collect();
     pauses.sort_unstable_by_key(|pause| (pause.start, pause.node, pause.port, pause.priority));
+    histograms.sort_unstable_by_key(|it| (it.time, it.node, it.port));
     packets.sort_by_key(|packet| (packet.time, packet.node, packet.port));
     let totals = Totals {
         simulated: end.at,
@@ -89,6 +91,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         causes,
         victims,
         port_series: in_order(port_series),
+        histograms,
         flow_series,
         packets,
         deadlock: end.deadlock,

@@ -27,6 +27,8 @@ pub struct Results {
     pub victims: Vec<VictimRecord>,
     /// By (time, node, port, priority).
     pub port_series: Vec<PortSample>,
+    /// By (time, node, port), if [`crate::config::Probes::histogram`].
+    pub histograms: Vec<QueueHistogram>,
     /// By (time, flow).
     pub flow_series: Vec<FlowSample>,
     /// By (time, node, port), if [`crate::config::Probes::packets`] names ports.
@@ -172,6 +174,19 @@ pub struct PortSample {
     pub pause_frames: u64,
     /// Time spent paused by the peer.
     pub paused: Time,
+}
+
+/// How long the queues of an egress port of a switch, all priorities together, were until an instant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueHistogram {
+    /// That instant.
+    pub time: Time,
+    /// Node.
+    pub node: NodeId,
+    /// Port.
+    pub port: PortId,
+    /// How often they were so many times 1000 B long, rounded down.
+    pub counts: Vec<u64>,
 }
 
 /// One recorded flow at a sampling instant; counters are since the start of the flow.

@@ -165,12 +165,14 @@ fn check_probes(probes: &Probes, links_of: &[u32]) -> Result<(), Invalid> {
         }
     }
     let deadlock = probes.deadlock.unwrap_or_default();
+    let histogram = probes.histogram.map_or(probes.interval, |it| it.interval);
     check_times(&[
         ("probes.interval", probes.interval),
         (
             "probes.flow_interval",
             probes.flow_interval.unwrap_or(probes.interval),
         ),
+        ("probes.histogram", histogram),
         ("probes.deadlock", deadlock.interval),
         ("probes.deadlock_hold", deadlock.hold),
     ])?;
@@ -183,6 +185,11 @@ fn check_probes(probes: &Probes, links_of: &[u32]) -> Result<(), Invalid> {
         );
         let invalid = Invalid::new("probes.flow_interval", message);
         return Err(invalid.help("flows are sampled together with ports, but less often"));
+    }
+    if let Some(histogram) = probes.histogram
+        && !histogram.report.as_ps().is_multiple_of(histogram.interval.as_ps())
+    {
+        return Err(Invalid::new("probes.histogram", "reports are no multiples of the interval"));
     }
     Ok(())
 }

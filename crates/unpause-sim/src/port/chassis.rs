@@ -9,6 +9,7 @@ use unpause_protocols::scheduler::Scheduler;
 use unpause_protocols::units::{Rate, Time};
 
 use super::egress::{Egress, Port, Queue, watches_inputs};
+use super::histogram::Histogram;
 use super::ingress::{Ingress, IngressTotals, PauseSource};
 use super::recorder::Recorder;
 use super::scheduler;
@@ -57,6 +58,8 @@ pub struct Chassis<M: Model> {
     pub(super) pending_pauses: PendingPauses,
     pub(super) sampling: Sampling,
     pub(super) sampled_ports: Vec<PortId>,
+    /// How long its queues are, if that is counted.
+    pub(super) histogram: Option<Box<Histogram>>,
     /// What it keeps to say why it sent PAUSE, if it is to.
     pub(super) causes: Option<Box<Recorder>>,
     /// The node's random stream.
@@ -221,6 +224,11 @@ impl<M: Model> Chassis<M> {
             }
         }
         let sampled_ports = sampling::sampled_ports(id, plan);
+        let mut sampling = sampling::of_ports(&sampled_ports, plan);
+        let histogram = Histogram::of(ports, sampling.at, plan).map(Box::new);
+        if let Some(histogram) = &histogram {
+            sampling.at = histogram.next_time();
+        }
         Self {
             id,
             first_port: plan.ports.of(id).start,
@@ -238,8 +246,9 @@ impl<M: Model> Chassis<M> {
             ways: vec![NO_WAY; ports],
             timers: Heap::default(),
             pending_pauses: PendingPauses::default(),
-            sampling: sampling::of_ports(&sampled_ports, plan),
+            sampling,
             sampled_ports,
+            histogram,
             causes: plan
                 .config
                 .probes

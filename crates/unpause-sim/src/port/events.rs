@@ -36,7 +36,6 @@ impl<M: Model> Chassis<M> {
         } else if self.timers.next_time() == now {
             self.on_timer(now, window);
         } else {
-            self.sampling.at = now + self.sampling.interval;
             self.on_sample(now, window.plan, window.log);
         }
     }
@@ -106,9 +105,7 @@ impl<M: Model> NodeModel for Chassis<M> {
     }
 
     fn finish(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
-        if self.sampling.at == now {
-            self.on_sample(now, plan, log);
-        }
+        self.last_sample(now, plan, log);
         M::finish(self, now, plan);
         self.record(now, plan, log);
     }

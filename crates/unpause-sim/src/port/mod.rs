@@ -8,6 +8,7 @@ pub mod culprit;
 mod discipline;
 mod egress;
 mod events;
+mod histogram;
 mod ingress;
 mod input_buffer;
 mod look_ahead;

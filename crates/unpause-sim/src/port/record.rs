@@ -12,7 +12,37 @@ use crate::plan::Plan;
 use crate::results::{PortRecord, PortSample};
 
 impl<M: Model> Chassis<M> {
+    /// Samples what is due now, and says when something is due again.
     pub(super) fn on_sample(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
+        let again = now + self.sampling.interval;
+        let Some(histogram) = &mut self.histogram else {
+            self.sampling.at = again;
+            return self.sample_ports(now, plan, log);
+        };
+        let is_series = histogram.series_at == now;
+        if is_series {
+            histogram.series_at = again;
+        }
+        if histogram.at == now {
+            let ports = self.queues.chunks(self.classes);
+            histogram.count(now, ports.map(|queues| queues.iter().map(|it| it.bytes).sum()));
+            histogram.report(now, self.id, log);
+        }
+        self.sampling.at = histogram.next_time();
+        if is_series {
+            self.sample_ports(now, plan, log);
+        }
+    }
+
+    /// The last sample of a run that ends at a sampling instant.
+    pub(super) fn last_sample(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
+        let histogram = self.histogram.as_ref();
+        if histogram.map_or(self.sampling.at, |it| it.series_at) == now {
+            self.sample_ports(now, plan, log);
+        }
+    }
+
+    fn sample_ports(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
         for &port in &self.sampled_ports {
             for class in 0..self.classes as u8 {
                 let index = self.index(port, class);

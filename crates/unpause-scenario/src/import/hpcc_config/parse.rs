@@ -42,6 +42,10 @@ pub(super) struct HpccConfig {
     pub link_down: [u64; 3],
     /// Mebibytes.
     pub buffer: u64,
+    /// `QLEN_MON_FILE` is there.
+    pub qlen: bool,
+    /// From when to when, in nanoseconds.
+    pub qlen_mon: [u64; 2],
     pub kmin: Vec<(u64, f64)>,
     pub kmax: Vec<(u64, f64)>,
     pub pmax: Vec<(u64, f64)>,
@@ -86,6 +90,8 @@ impl HpccConfig {
             ack_high_prio: false,
             link_down: [0; 3],
             buffer: 16,
+            qlen: false,
+            qlen_mon: [2_000_000_000, 2_100_000_000],
             kmin: Vec::new(),
             kmax: Vec::new(),
             pmax: Vec::new(),
@@ -160,7 +166,7 @@ impl<'a> Words<'a> {
 }
 
 /// Keys with one value that have no counterpart.
-const UNUSED: [&str; 13] = [
+const UNUSED: [&str; 10] = [
     "USE_DYNAMIC_PFC_THRESHOLD",
     "DATA_RATE",
     "LINK_DELAY",
@@ -170,9 +176,6 @@ const UNUSED: [&str; 13] = [
     "FCT_OUTPUT_FILE",
     "PFC_OUTPUT_FILE",
     "ENABLE_TRACE",
-    "QLEN_MON_FILE",
-    "QLEN_MON_START",
-    "QLEN_MON_END",
     "PINT_LOG_BASE",
 ];
 
@@ -241,6 +244,12 @@ fn read_law_key(
         "MULTI_RATE" => config.multi_rate = words.flag(key)?,
         "SAMPLE_FEEDBACK" => config.sample_feedback = words.flag(key)?,
         "RATE_BOUND" => config.rate_bound = words.flag(key)?,
+        "QLEN_MON_FILE" => {
+            words.text(key)?;
+            config.qlen = true;
+        }
+        "QLEN_MON_START" => config.qlen_mon[0] = words.number(key)?,
+        "QLEN_MON_END" => config.qlen_mon[1] = words.number(key)?,
         "PINT_PROB" => {
             words.text(key)?;
             config.others.push(key.to_owned());

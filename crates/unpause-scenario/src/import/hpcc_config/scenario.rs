@@ -337,6 +337,12 @@ impl Writer<'_> {
         self.line("[hpcc]");
         self.key("fct", "true", "FCT_OUTPUT_FILE: hpcc/fct.txt of the result");
         self.key("pfc", "true", "PFC_OUTPUT_FILE: hpcc/pfc.txt");
+        if self.config.qlen {
+            self.key("qlen", "true", "QLEN_MON_FILE: hpcc/qlen.txt");
+            let [start, end] = self.config.qlen_mon.map(|ns| format!("\"{ns}ns\""));
+            self.key("qlen_start", start, "QLEN_MON_START");
+            self.key("qlen_end", end, "QLEN_MON_END");
+        }
     }
 
     fn rest(&mut self) {
@@ -365,9 +371,6 @@ impl Writer<'_> {
                 }
                 "ENABLE_TRACE" | "TRACE_FILE" | "TRACE_OUTPUT_FILE" => {
                     "name ports under [probes] packets instead: table `packets`, and captures"
-                }
-                "QLEN_MON_FILE" | "QLEN_MON_START" | "QLEN_MON_END" => {
-                    "name ports under [probes] ports instead: table `port_series`"
                 }
                 "PINT_LOG_BASE" | "PINT_PROB" => "of CC_MODE 10 only",
                 _ => "HPCC's simulator does not know it either",
