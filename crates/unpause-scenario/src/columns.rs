@@ -174,7 +174,7 @@ columns! {
     "ect" "" "1 if it may be marked";
     "ce" "" "1 if it is marked, Congestion Experienced";
     "cwr" "" "1 if a TCP sender says that it has cut its window";
-    "ece" "" "1 if a TCP receiver says that it has seen a mark";
+    "ece" "" "1 if a receiver says that it has seen a mark: a TCP one, or one whose ACKs are CNPs";
     "source_port" "" "source port of UDP or TCP: entropy of ECMP; 0 for CNMs and PFC frames";
     "sojourn_ns" "ns"
         "how long it was in this egress queue; null at hosts, whose packets wait in their flows, \

@@ -280,7 +280,7 @@ fn recorded(sections: &Sections, names: &Names, switch: &SwitchConfig) -> Checke
     let mut hpcc = Hpcc::default();
     sections.hpcc.apply(&mut hpcc)?;
     let mut probes = probes::probes(&sections.probes, names, switch::can_deadlock(switch))?;
-    hpcc.record(&sections.hpcc, &sections.probes, &mut probes)?;
+    hpcc.record(&sections.hpcc, (names, &sections.probes), &mut probes)?;
     Ok((probes, hpcc))
 }
 

@@ -7,11 +7,12 @@ use unpause_sim::config::{Config, Fabric, NodeId, NodeKind};
 use unpause_sim::fabric::hpcc_address as address;
 use unpause_sim::results::{FlowRecord, PauseRecord, QueueHistogram};
 
+use crate::hpcc_trace::Trace;
 use crate::import::hpcc_ways::Ways;
 use crate::measured::Measured;
 
-/// Names of files and their texts.
-pub(crate) type HpccFiles = Vec<(String, String)>;
+/// Names of files and what is in them.
+pub(crate) type HpccFiles = Vec<(String, Vec<u8>)>;
 
 /// Bytes of headers that its ideal FCT counts for every packet: Ethernet 14, IPv4 20, UDP 8, number and
 /// priority 6; no telemetry.
@@ -21,16 +22,22 @@ const IDEAL_HEADER_BYTES: u64 = 48;
 pub(crate) fn of(measured: &Measured) -> HpccFiles {
     let Measured { run, results } = measured;
     let mut files = HpccFiles::new();
+    let mut add = |name: &str, bytes| files.push((name.to_owned(), bytes));
     if run.hpcc.fct {
-        files.push(("fct.txt".into(), fct(&run.config, &results.flows)));
+        add("fct.txt", fct(&run.config, &results.flows).into_bytes());
     }
     if run.hpcc.pfc {
         let end = results.totals.simulated;
         let text = pfc(&run.config.fabric, &results.pauses, end);
-        files.push(("pfc.txt".into(), text));
+        add("pfc.txt", text.into_bytes());
     }
     if run.hpcc.qlen {
-        files.push(("qlen.txt".into(), qlen(&results.histograms)));
+        add("qlen.txt", qlen(&results.histograms).into_bytes());
+    }
+    if !run.hpcc.trace.is_empty() {
+        let nodes = &run.hpcc.trace;
+        let traced = Trace::new(&run.config, &results.flows, nodes);
+        add("mix.tr", traced.of(&results.packets));
     }
     files
 }

@@ -17,6 +17,7 @@ mod digest;
 mod directory;
 mod execute;
 mod hpcc_files;
+mod hpcc_trace;
 pub mod import;
 mod join;
 #[cfg(feature = "parquet")]

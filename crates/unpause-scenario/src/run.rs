@@ -48,6 +48,7 @@ impl Run {
             (self.hpcc.fct, "fct.txt"),
             (self.hpcc.pfc, "pfc.txt"),
             (self.hpcc.qlen, "qlen.txt"),
+            (!self.hpcc.trace.is_empty(), "mix.tr"),
         ];
         files.into_iter().filter(|it| it.0).map(|it| it.1)
     }

@@ -70,6 +70,7 @@ fn run_of(topology: &str, flows: &str, own: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("topology.txt"), topology).unwrap();
     fs::write(folder.path().join("flow.txt"), flows).unwrap();
+    fs::write(folder.path().join("trace.txt"), "4\n0 3 5 6\n").unwrap();
     let config = folder.path().join("config.txt");
     fs::write(&config, format!("{CONFIG}{own}\n")).unwrap();
     let imported = hpcc_config::import(&config, folder.path()).unwrap();
@@ -176,7 +177,8 @@ fn ports_and_ideal_fcts_are_those_of_there() {
 }
 
 /// Rates and sizes whose times are whole nanoseconds, no marks and no PAUSE: nothing is cut off or drawn.
-const WHOLE: &str = "CC_MODE 1 ENABLE_QCN 0 PACKET_PAYLOAD_SIZE 312 RATE_AI 2Mb/s RATE_HAI 20Mb/s HAS_WIN 0
+const WHOLE: &str =
+    "CC_MODE 1 ENABLE_QCN 0 PACKET_PAYLOAD_SIZE 312 RATE_AI 2Mb/s RATE_HAI 20Mb/s HAS_WIN 0
 ACK_HIGH_PRIO 1 BUFFER_SIZE 32 SIMULATOR_STOP_TIME 2.21
 QLEN_MON_FILE qlen.txt QLEN_MON_START 2000000000 QLEN_MON_END 2150000000";
 const WHOLE_TOPOLOGY: &str = "7 2 6
@@ -212,6 +214,65 @@ fn queues_are_as_long_as_there_at_each_instant() {
     );
     let qlen = fs::read_to_string(results.path().join("hpcc/qlen.txt")).unwrap();
     assert!(qlen == include_str!("data/hpcc/qlen.txt"), "{qlen}");
+}
+
+/// HPCC's simulator, changed in the same way, and its `trace_reader` wrote `tests/data/hpcc/trace.txt`.
+#[test]
+fn packets_are_traced_as_there() {
+    let topology = WHOLE_TOPOLOGY.replace("0.0015ms", "0.002ms");
+    let flows = "3
+0 3 3 100 637 2.000000000
+1 3 3 100 624 2.000003215
+3 0 3 200 312 2.000010215
+";
+    let own = WHOLE.replace("CC_MODE 1", "CC_MODE 7");
+    let results = run_of(&topology, flows, &format!("{own} TRACE_FILE trace.txt"));
+    let trace = fs::read(results.path().join("hpcc/mix.tr")).unwrap();
+    let (links, trace) = trace.split_at(4 + 12 * 11);
+    assert_eq!(links[..4], 12_u32.to_le_bytes());
+    // Port 4 of node 5, and its rate.
+    assert_eq!(links[4 + 8 * 11..][..3], [5, 0, 4]);
+    assert_eq!(
+        links[4 + 8 * 11 + 3..][..8],
+        1_280_000_000_u64.to_le_bytes()
+    );
+    // The bandwidth-delay product of the longest way.
+    let (window, records) = trace.split_at(4);
+    assert_eq!(window, 1420_u32.to_le_bytes());
+    let lines: Vec<String> = records.chunks_exact(56).map(traced).collect();
+    let expected: Vec<&str> = include_str!("data/hpcc/trace.txt").lines().collect();
+    let other = lines.iter().zip(&expected).find(|(a, b)| a != b);
+    assert_eq!((lines.len(), other), (expected.len(), None));
+}
+
+/// A record as `trace_reader` prints it.
+fn traced(record: &[u8]) -> String {
+    let number = |at: usize, bytes: usize| {
+        let digits = record[at..at + bytes].iter().rev();
+        digits.fold(0_u64, |all, digit| all << 8 | u64::from(*digit))
+    };
+    let event = ["Recv", "Enqu", "Dequ"][usize::from(record[27])];
+    let of = format!(
+        "{} n:{} {}:{} {} {event} ecn:{:x} {:08x} {:08x} {} {}",
+        number(0, 8),
+        number(8, 2),
+        record[10],
+        record[11],
+        number(12, 4),
+        record[28],
+        number(16, 4),
+        number(20, 4),
+        number(32, 2),
+        number(34, 2),
+    );
+    let size = number(24, 2);
+    if record[26] == 0x11 {
+        let (number_, time, pg) = (number(36, 4), number(40, 8), number(48, 2));
+        return format!("{of} U {number_} {time} {pg} {size}({})", number(50, 2));
+    }
+    assert_eq!(record[26], 0xfc);
+    let (flags, pg, next, time) = (number(36, 2), number(38, 2), number(40, 4), number(48, 8));
+    format!("{of} A 0x{flags:02X} {pg} {next} {time} {size}")
 }
 
 #[test]
@@ -253,7 +314,7 @@ fn what_cannot_be_run_is_refused_or_named() {
         "LINK_DOWN",
         "ERROR_RATE_PER_LINK",
         "STOP_WHEN_DONE",
-        "TRACE_FILE",
+        "TRACE_FILE: it cannot be read",
     ] {
         assert!(left_out.contains(key), "{key}: {left_out}");
     }

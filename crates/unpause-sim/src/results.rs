@@ -5,7 +5,7 @@ use unpause_protocols::notification::Notification;
 use unpause_protocols::units::{Rate, Time};
 
 use crate::fabric::{NodeId, PortId};
-use crate::packet::{ALL, CE, CWR, ECE, ECT, Packet};
+use crate::packet::{ALL, CE, CWR, ECE, ECT, INT, Packet};
 use crate::traffic::Transport;
 
 pub use crate::causes::{CauseRecord, FlowShare, Holder, Root, RootKind, VictimRecord};
@@ -239,7 +239,7 @@ pub struct PacketRecord {
     pub ce: bool,
     /// A TCP segment: the sender has cut its window.
     pub cwr: bool,
-    /// A TCP acknowledgement: the receiver has seen a mark.
+    /// A TCP acknowledgement: the receiver has seen a mark. One of RoCE: so it has, and that is a CNP.
     pub ece: bool,
     /// A TCP acknowledgement of the whole flow, whatever the number says.
     pub all: bool,
@@ -249,6 +249,9 @@ pub struct PacketRecord {
     pub pfc: Option<PfcFrame>,
     /// Entropy of ECMP; of no meaning for CNMs and PFC frames.
     pub source_port: u16,
+    /// RoCE data, ACK, NAK: when the data packet that it is, or that it answers, began to leave its host; not known
+    /// if switches write into packets.
+    pub sent: Option<Time>,
     /// How it left its egress queue.
     pub queued: Queued,
 }
@@ -294,6 +297,10 @@ impl PacketRecord {
         ps_per_byte: u64,
     ) -> Self {
         let ack = packet.kind == PacketKind::TcpAck;
+        let is_roce = matches!(
+            packet.kind,
+            PacketKind::Data | PacketKind::Ack | PacketKind::Nak
+        );
         Self {
             time,
             arrival: packet.time,
@@ -309,7 +316,7 @@ impl PacketRecord {
             ect: packet.is(ECT),
             ce: packet.is(CE),
             cwr: packet.kind == PacketKind::Segment && packet.is(CWR),
-            ece: ack && packet.is(ECE),
+            ece: (ack || packet.kind == PacketKind::Ack) && packet.is(ECE),
             all: ack && packet.is(ALL),
             notification: packet.notification(),
             pfc: (packet.kind == PacketKind::Pfc).then_some(PfcFrame {
@@ -318,6 +325,7 @@ impl PacketRecord {
                 quanta: pause_quanta(Time::from_ps(packet.stamp), ps_per_byte),
             }),
             source_port: packet.source_port,
+            sent: (is_roce && !packet.is(INT)).then(|| Time::from_ps(packet.stamp)),
             queued,
         }
     }

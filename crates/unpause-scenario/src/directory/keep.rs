@@ -38,7 +38,8 @@ struct About {
     timing: Timing,
     warnings: Vec<Warning>,
     fct_hpcc: String,
-    hpcc: HpccFiles,
+    /// Names and digests of files in formats of HPCC's simulator.
+    hpcc: Vec<(String, String)>,
     /// Of the tables' files, in their order.
     digests: Vec<String>,
     /// The samples of ports stay in their file.
@@ -92,13 +93,21 @@ impl Keeper {
             }
             tables.push(decode(bytes).ok()?);
         }
+        let mut hpcc = HpccFiles::new();
+        for (name, digest) in about.hpcc {
+            let bytes = fs::read(folder.join(of_hpcc(&name))).ok()?;
+            if sha256(&bytes) != digest {
+                return None;
+            }
+            hpcc.push((name, bytes));
+        }
         Some(Part {
             run: run.clone(),
             tables: Tables::from_list(tables)?,
             warnings: about.warnings,
             timing: about.timing,
             flows: FlowTimes::Written(about.fct_hpcc),
-            hpcc: about.hpcc,
+            hpcc,
             series,
         })
     }
@@ -112,7 +121,7 @@ impl Keeper {
             timing: part.timing,
             warnings: part.warnings.clone(),
             fct_hpcc: part.flows.hpcc()?,
-            hpcc: part.hpcc.clone(),
+            hpcc: Vec::new(),
             digests: Vec::new(),
             streamed: part.series.is_some(),
         };
@@ -131,12 +140,21 @@ impl Keeper {
             about.digests.push(sha256(&bytes));
             write(&folder.join(file), &bytes).map_err(fail)?;
         }
+        for (name, bytes) in &part.hpcc {
+            about.hpcc.push((name.clone(), sha256(bytes)));
+            write(&folder.join(of_hpcc(name)), bytes).map_err(fail)?;
+        }
         let about = serde_json::to_vec(&about).expect("it is plain data");
         // Under another name first: the file is there whole or not at all.
         let unfinished = folder.join("run.json.new");
         write(&unfinished, &about).map_err(fail)?;
         fs::rename(&unfinished, folder.join(ABOUT)).map_err(fail)
     }
+}
+
+/// The file in which a file in a format of HPCC's simulator is kept.
+fn of_hpcc(name: &str) -> String {
+    format!("hpcc-{name}")
 }
 
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {

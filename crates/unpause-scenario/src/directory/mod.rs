@@ -139,7 +139,7 @@ impl Outcome {
             files.extend(
                 written
                     .iter()
-                    .map(|(file, text)| (format!("{folder}/{file}"), text.as_bytes())),
+                    .map(|(file, bytes)| (format!("{folder}/{file}"), &**bytes)),
             );
         }
         files

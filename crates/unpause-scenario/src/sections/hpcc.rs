@@ -1,15 +1,17 @@
 //! `[hpcc]`: results also in the formats of HPCC's simulator.
 
+use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{HistogramProbe, Probes};
+use unpause_sim::config::{HistogramProbe, NodeId, PortId, Probes};
 
 use super::probes::ProbeKeys;
+use crate::names::Names;
 use crate::text::error::{Checked, Problem};
 use crate::text::keys::keys;
 use crate::text::quantity::Duration;
 
 /// Which files are asked for.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Hpcc {
     /// `fct.txt`
     pub fct: bool,
@@ -17,6 +19,8 @@ pub(crate) struct Hpcc {
     pub pfc: bool,
     /// `qlen.txt`
     pub qlen: bool,
+    /// Nodes in `mix.tr`.
+    pub trace: Vec<NodeId>,
 }
 
 /// How queues are counted where a configuration says nothing; no key changes how often (`qlen_mon_interval`), and
@@ -28,6 +32,8 @@ const QLEN: HistogramProbe = HistogramProbe {
     report: Time::from_ms(100),
 };
 
+type Nodes = Vec<Spanned<String>>;
+
 keys! {
     /// `[hpcc]`
     #[derive(Default)]
@@ -38,6 +44,8 @@ keys! {
             written at each 100 ms of the run that `qlen_start` and `qlen_end` hold" => qlen;
         qlen_start: Duration = [QLEN.start] "the first instant that counts" from "`third.cc`"
             idle ("queues are not counted", "add qlen = true");
+        trace: Nodes = ["none"] "write `hpcc/mix.tr`: every packet that these nodes (`[\"S5\", \"H0\"]`) receive, queue or \
+            send, for HPCC's `trace_reader`; table `packets` has them, too";
         qlen_end: Duration = [QLEN.end] "the last one" from "`third.cc`"
             idle ("queues are not counted", "add qlen = true");
     }
@@ -46,14 +54,14 @@ keys! {
 impl Hpcc {
     /// True if any file is asked for.
     pub fn any(&self) -> bool {
-        self.fct || self.pfc || self.qlen
+        self.fct || self.pfc || self.qlen || !self.trace.is_empty()
     }
 
     /// Has recorded what the files say.
     pub fn record(
-        &self,
+        &mut self,
         keys: &HpccKeys,
-        written: &ProbeKeys,
+        (names, written): (&Names, &ProbeKeys),
         probes: &mut Probes,
     ) -> Checked<()> {
         if self.pfc
@@ -75,6 +83,32 @@ impl Hpcc {
                 end: end.map_or(QLEN.end, |it| it.0),
                 ..QLEN
             });
+        }
+        for name in keys.trace.value().into_iter().flatten() {
+            if let Some(some) = written.packet_flows.get() {
+                return Problem::new(
+                    "`hpcc/mix.tr` is made of the packets that `packet_flows` leaves out",
+                )
+                .at(some.span(), "only packets of these flows are recorded")
+                .help("remove it, or `trace` in [hpcc]")
+                .err();
+            }
+            self.trace.push(names.node(name.get_ref(), &name.span())?);
+        }
+        self.trace.sort_unstable();
+        self.trace.dedup();
+        for &node in &self.trace {
+            let own = 0..names.peers[node as usize].len() as PortId;
+            probes.packets.extend(own.map(|port| (node, port)));
+            for &peer in &names.peers[node as usize] {
+                let back = names.peers[peer as usize].iter().zip(0..);
+                let back = back.filter(|(far, _)| **far == node);
+                probes.packets.extend(back.map(|(_, port)| (peer, port)));
+            }
+        }
+        if !self.trace.is_empty() {
+            probes.packets.sort_unstable();
+            probes.packets.dedup();
         }
         Ok(())
     }

@@ -187,9 +187,15 @@ fn check_probes(probes: &Probes, links_of: &[u32]) -> Result<(), Invalid> {
         return Err(invalid.help("flows are sampled together with ports, but less often"));
     }
     if let Some(histogram) = probes.histogram
-        && !histogram.report.as_ps().is_multiple_of(histogram.interval.as_ps())
+        && !histogram
+            .report
+            .as_ps()
+            .is_multiple_of(histogram.interval.as_ps())
     {
-        return Err(Invalid::new("probes.histogram", "reports are no multiples of the interval"));
+        return Err(Invalid::new(
+            "probes.histogram",
+            "reports are no multiples of the interval",
+        ));
     }
     Ok(())
 }

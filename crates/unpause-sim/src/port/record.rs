@@ -25,7 +25,10 @@ impl<M: Model> Chassis<M> {
         }
         if histogram.at == now {
             let ports = self.queues.chunks(self.classes);
-            histogram.count(now, ports.map(|queues| queues.iter().map(|it| it.bytes).sum()));
+            histogram.count(
+                now,
+                ports.map(|queues| queues.iter().map(|it| it.bytes).sum()),
+            );
             histogram.report(now, self.id, log);
         }
         self.sampling.at = histogram.next_time();

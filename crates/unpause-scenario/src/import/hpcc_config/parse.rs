@@ -42,6 +42,9 @@ pub(super) struct HpccConfig {
     pub link_down: [u64; 3],
     /// Mebibytes.
     pub buffer: u64,
+    /// Nodes whose packets are traced stand in this file.
+    pub trace: Option<String>,
+    pub enable_trace: bool,
     /// `QLEN_MON_FILE` is there.
     pub qlen: bool,
     /// From when to when, in nanoseconds.
@@ -90,6 +93,8 @@ impl HpccConfig {
             ack_high_prio: false,
             link_down: [0; 3],
             buffer: 16,
+            trace: None,
+            enable_trace: true,
             qlen: false,
             qlen_mon: [2_000_000_000, 2_100_000_000],
             kmin: Vec::new(),
@@ -166,16 +171,14 @@ impl<'a> Words<'a> {
 }
 
 /// Keys with one value that have no counterpart.
-const UNUSED: [&str; 10] = [
+const UNUSED: [&str; 8] = [
     "USE_DYNAMIC_PFC_THRESHOLD",
     "DATA_RATE",
     "LINK_DELAY",
     "L2_CHUNK_SIZE",
-    "TRACE_FILE",
     "TRACE_OUTPUT_FILE",
     "FCT_OUTPUT_FILE",
     "PFC_OUTPUT_FILE",
-    "ENABLE_TRACE",
     "PINT_LOG_BASE",
 ];
 
@@ -244,6 +247,8 @@ fn read_law_key(
         "MULTI_RATE" => config.multi_rate = words.flag(key)?,
         "SAMPLE_FEEDBACK" => config.sample_feedback = words.flag(key)?,
         "RATE_BOUND" => config.rate_bound = words.flag(key)?,
+        "TRACE_FILE" => config.trace = Some(words.text(key)?.to_owned()),
+        "ENABLE_TRACE" => config.enable_trace = words.flag(key)?,
         "QLEN_MON_FILE" => {
             words.text(key)?;
             config.qlen = true;

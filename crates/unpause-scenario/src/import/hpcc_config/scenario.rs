@@ -337,12 +337,43 @@ impl Writer<'_> {
         self.line("[hpcc]");
         self.key("fct", "true", "FCT_OUTPUT_FILE: hpcc/fct.txt of the result");
         self.key("pfc", "true", "PFC_OUTPUT_FILE: hpcc/pfc.txt");
+        let nodes: Vec<String> = self.traced().iter().map(|it| format!("{it:?}")).collect();
+        if !nodes.is_empty() {
+            let list = format!("[{}]", nodes.join(", "));
+            self.key("trace", list, "TRACE_FILE, TRACE_OUTPUT_FILE: hpcc/mix.tr");
+        }
         if self.config.qlen {
             self.key("qlen", "true", "QLEN_MON_FILE: hpcc/qlen.txt");
             let [start, end] = self.config.qlen_mon.map(|ns| format!("\"{ns}ns\""));
             self.key("qlen_start", start, "QLEN_MON_START");
             self.key("qlen_end", end, "QLEN_MON_END");
         }
+    }
+
+    /// Names of the nodes whose packets are traced.
+    fn traced(&mut self) -> Vec<String> {
+        let file = match &self.config.trace {
+            Some(named) if self.config.enable_trace => {
+                find(&Some(named.clone()), "TRACE_FILE", self.place)
+            }
+            _ => return Vec::new(),
+        };
+        let text = file
+            .ok()
+            .and_then(|file| std::fs::read_to_string(file).ok());
+        let Some(text) = text else {
+            self.leave_out("TRACE_FILE", "it cannot be read; nothing is traced");
+            return Vec::new();
+        };
+        let mut numbers = text
+            .split_whitespace()
+            .map_while(|word| word.parse::<usize>().ok());
+        let count = numbers.next().unwrap_or(0);
+        let names = &self.topology.names;
+        numbers
+            .take(count)
+            .filter_map(|node| names.get(node).cloned())
+            .collect()
     }
 
     fn rest(&mut self) {
@@ -359,7 +390,7 @@ impl Writer<'_> {
         }
         for key in &config.others {
             let why = match key.as_str() {
-                "FCT_OUTPUT_FILE" | "PFC_OUTPUT_FILE" => continue,
+                "FCT_OUTPUT_FILE" | "PFC_OUTPUT_FILE" | "TRACE_OUTPUT_FILE" => continue,
                 "USE_DYNAMIC_PFC_THRESHOLD" => {
                     "thresholds are dynamic there whatever it says, and here"
                 }
@@ -368,9 +399,6 @@ impl Writer<'_> {
                 }
                 "DATA_RATE" | "LINK_DELAY" => {
                     "read and not used there; the topology has rates and delays"
-                }
-                "ENABLE_TRACE" | "TRACE_FILE" | "TRACE_OUTPUT_FILE" => {
-                    "name ports under [probes] packets instead: table `packets`, and captures"
                 }
                 "PINT_LOG_BASE" | "PINT_PROB" => "of CC_MODE 10 only",
                 _ => "HPCC's simulator does not know it either",
