@@ -7,6 +7,7 @@ use super::state::Host;
 use super::tcp::{ACKS, TCP};
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
+use crate::log::Log;
 use crate::packet::{INT, Packet};
 use crate::results::Queued;
 
@@ -134,26 +135,52 @@ impl Host {
         }
     }
 
-    /// The next flow in the list, after the one served last, that may send.
+    /// The next flow in the list, after the one served last, that may send. Flows that are over stay in the list,
+    /// and in the reckoning of turns, until a search comes by one of them; then they go, and that which was found
+    /// keeps its turn at its new place.
     #[cold]
     fn next_in_list(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<u32> {
         let count = self.list.len();
+        let mut first_over = None;
+        let mut found = None;
         for step in 1..=count {
             let place = (self.served + step) % count;
-            let slot = self.list[place];
-            let paused = self.paused_mask;
-            let sender = &mut self.senders[slot as usize];
-            if !sender.has_packet(now) {
-                if sender.is_done() {
-                    self.forget(slot, window.log);
-                    return self.next_in_list(now, window);
+            let sender = &mut self.senders[self.list[place] as usize];
+            let paused = self.paused_mask >> sender.class & 1 == 1;
+            if !paused && sender.has_packet(now) {
+                if sender.next_start <= now {
+                    found = Some(place);
+                    break;
                 }
-            } else if paused >> sender.class & 1 == 0 && sender.next_start <= now {
-                self.served = place;
-                return Some(slot);
+            } else if sender.is_done() {
+                first_over = Some(first_over.unwrap_or(place).min(place));
             }
         }
-        None
+        if let Some(first) = first_over {
+            found = self.clear_list(first, found, window.log);
+        }
+        self.served = found.unwrap_or(self.served);
+        found.map(|place| self.list[place])
+    }
+
+    /// Forgets the flows in the list, from place `first` on, that are over; answers where what was at `found` is.
+    fn clear_list(&mut self, first: usize, found: Option<usize>, log: &mut Log) -> Option<usize> {
+        let mut kept = first;
+        let mut now_at = found;
+        for place in first..self.list.len() {
+            let slot = self.list[place];
+            if self.senders[slot as usize].is_done() {
+                self.forget(slot, log);
+                continue;
+            }
+            if found == Some(place) {
+                now_at = Some(kept);
+            }
+            self.list[kept] = slot;
+            kept += 1;
+        }
+        self.list.truncate(kept);
+        now_at
     }
 
     /// Something has happened at which a NIC with one timer looks for something to send.

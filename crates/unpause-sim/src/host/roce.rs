@@ -164,8 +164,8 @@ impl Host {
                     if window.plan.config.probes.acknowledged {
                         sender.note_end(now);
                     }
-                    // In the round-robin, it is forgotten when its turn comes.
-                    if sender.pace != Pace::Ready {
+                    // In the round-robin or a list, it is forgotten when its turn comes.
+                    if sender.pace != Pace::Ready && !self.hpcc_nic {
                         return self.forget(slot, window.log);
                     }
                 }
@@ -207,8 +207,11 @@ impl Host {
     fn after_change_in_list(&mut self, now: Time, slot: u32) {
         let sender = &mut self.senders[slot as usize];
         sender.after_change(now);
-        let at = sender.next_start;
-        self.advance_timer(now, at);
+        // Another rate sets the timer anew only if it counts at once.
+        if sender.repaces() {
+            let at = sender.next_start;
+            self.advance_timer(now, at);
+        }
         self.arm_sender(slot);
     }
 
@@ -235,9 +238,6 @@ impl Host {
 
     pub(super) fn forget(&mut self, slot: u32, log: &mut Log) {
         let sender = self.senders.remove(slot as usize);
-        if self.hpcc_nic {
-            self.list.retain(|listed| *listed != slot);
-        }
         log.senders.extend(sender.end());
     }
 }

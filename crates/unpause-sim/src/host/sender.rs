@@ -268,6 +268,11 @@ impl Sender {
         }
     }
 
+    /// True if another rate changes when the next packet may go.
+    pub fn repaces(&self) -> bool {
+        self.rate_change == RateChange::AtOnce
+    }
+
     /// Computes anew when the rate limiter allows the next packet: the last burst's bytes at the
     /// present rate after the last burst's start, but not before `now`.
     #[inline]

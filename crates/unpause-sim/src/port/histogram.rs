@@ -60,7 +60,7 @@ impl Histogram {
 
     /// Reports what has been counted, if it is time to.
     pub fn report(&self, now: Time, node: NodeId, log: &mut Log) {
-        if now.as_ps() % self.probe.report.as_ps() != 0 {
+        if !now.as_ps().is_multiple_of(self.probe.report.as_ps()) {
             return;
         }
         let of_port = |(port, counts): (usize, &Vec<u64>)| QueueHistogram {
