@@ -164,6 +164,7 @@ impl Host {
     }
 
     /// Forgets the flows in the list, from place `first` on, that are over; answers where what was at `found` is.
+    #[cold]
     fn clear_list(&mut self, first: usize, found: Option<usize>, log: &mut Log) -> Option<usize> {
         let mut kept = first;
         let mut now_at = found;

@@ -13,6 +13,7 @@ use crate::results::{PortRecord, PortSample};
 
 impl<M: Model> Chassis<M> {
     /// Samples what is due now, and says when something is due again.
+    #[inline(never)]
     pub(super) fn on_sample(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
         let again = now + self.sampling.interval;
         let Some(histogram) = &mut self.histogram else {
