@@ -99,73 +99,105 @@ impl SwitchRoutes {
     }
 }
 
-/// Distances from a switch.
+/// Distances from a switch, over links between switches, which have numbers of their own.
 struct Search<'a> {
     fabric: &'a Fabric,
-    ports: &'a Ports,
+    switches: Vec<NodeId>,
+    /// The number of each node that is a switch.
+    number: Vec<u32>,
+    /// For each switch: where its links begin.
+    first: Vec<u32>,
+    /// Links: port and number of the peer.
+    links: Vec<(PortId, u32)>,
     distance: Vec<u32>,
-    /// Switches in the order found.
-    frontier: Vec<NodeId>,
+    /// Numbers of switches in the order found.
+    frontier: Vec<u32>,
     /// The place of each in it.
     found: Vec<u32>,
 }
 
 impl<'a> Search<'a> {
     fn new(fabric: &'a Fabric, ports: &'a Ports) -> Self {
+        let is_switch = |node: NodeId| fabric.nodes[node as usize] == NodeKind::Switch;
+        let nodes = 0..fabric.nodes.len() as NodeId;
+        let switches: Vec<NodeId> = nodes.filter(|node| is_switch(*node)).collect();
+        let mut number = vec![NONE; fabric.nodes.len()];
+        for (&node, at) in switches.iter().zip(0..) {
+            number[node as usize] = at;
+        }
+        let (mut first, mut links) = (vec![0], Vec::new());
+        for &node in &switches {
+            let transmitters = ports.transmitters_of(node).iter().zip(0..);
+            let others = transmitters.filter(|(t, _)| is_switch(t.peer));
+            links.extend(others.map(|(t, port)| (port, number[t.peer as usize])));
+            first.push(links.len() as u32);
+        }
         Self {
             fabric,
-            ports,
-            distance: vec![NONE; fabric.nodes.len()],
-            frontier: Vec::new(),
-            found: vec![NONE; fabric.nodes.len()],
+            distance: vec![NONE; switches.len()],
+            found: vec![NONE; switches.len()],
+            frontier: Vec::with_capacity(switches.len()),
+            switches,
+            number,
+            first,
+            links,
         }
+    }
+
+    fn links(&self, switch: u32) -> &[(PortId, u32)] {
+        let at = switch as usize;
+        &self.links[self.first[at] as usize..self.first[at + 1] as usize]
     }
 
     /// Finds all switches from `root` on. HPCC's simulator looks at neighbours from the last one to the
     /// first (by the addresses of their objects, which the memory gives from above), and where it has found
     /// them first is what next hops are ordered by.
     fn run(&mut self, root: NodeId) {
+        let root = self.number[root as usize];
         self.distance.fill(NONE);
         self.distance[root as usize] = 0;
         self.frontier.clear();
         self.frontier.push(root);
         let mut at = 0;
-        while at < self.frontier.len() {
-            let node = self.frontier[at];
-            self.found[node as usize] = at as u32;
+        while at < self.frontier.len() && self.frontier.len() < self.switches.len() {
+            let switch = self.frontier[at] as usize;
             at += 1;
-            let first = self.frontier.len();
-            for transmitter in self.ports.transmitters_of(node) {
-                let peer = transmitter.peer as usize;
-                let is_switch = self.fabric.nodes[peer] == NodeKind::Switch;
-                if self.distance[peer] == NONE && is_switch {
-                    self.distance[peer] = self.distance[node as usize] + 1;
-                    self.frontier.push(transmitter.peer);
+            let new = self.frontier.len();
+            for &(_, peer) in
+                &self.links[self.first[switch] as usize..self.first[switch + 1] as usize]
+            {
+                if self.distance[peer as usize] == NONE {
+                    self.distance[peer as usize] = self.distance[switch] + 1;
+                    self.frontier.push(peer);
                 }
             }
             if self.fabric.ecmp == Ecmp::Hpcc {
-                self.frontier[first..].sort_unstable_by(|a, b| b.cmp(a));
+                self.frontier[new..].sort_unstable_by(|a, b| b.cmp(a));
             }
+        }
+        for (&switch, place) in self.frontier.iter().zip(0..) {
+            self.found[switch as usize] = place;
         }
     }
 
-    /// The ports of `node` that lead closer.
-    fn closer(&self, node: NodeId) -> Vec<PortId> {
-        let transmitters = self.ports.transmitters_of(node);
-        let is_closer = |peer: NodeId| {
-            let peer = self.distance[peer as usize];
-            peer != NONE && peer + 1 == self.distance[node as usize]
-        };
-        let closer = transmitters
-            .iter()
-            .zip(0..)
-            .filter(|(t, _)| is_closer(t.peer));
-        let mut set: Vec<PortId> = closer.map(|(_, port)| port).collect();
+    /// The ports of `switch` that lead closer.
+    fn closer(&self, switch: u32, set: &mut Vec<PortId>) {
+        let closer = self.distance[switch as usize].wrapping_sub(1);
+        let links = self.links(switch).iter();
+        set.clear();
+        set.extend(
+            links
+                .filter(|(_, peer)| self.distance[*peer as usize] == closer)
+                .map(|(port, _)| port),
+        );
         if self.fabric.ecmp == Ecmp::Hpcc {
-            let found = |port: &PortId| self.found[transmitters[*port as usize].peer as usize];
+            let found = |port: &PortId| {
+                let links = self.links(switch);
+                let link = links.binary_search_by_key(port, |(port, _)| *port);
+                link.map(|at| self.found[links[at].1 as usize])
+            };
             set.sort_by_key(found);
         }
-        set
     }
 }
 
@@ -344,11 +376,13 @@ impl Routing {
             })
             .collect();
         let mut search = Search::new(fabric, ports);
+        let mut set = Vec::new();
         for (edge, &root) in edges.iter().enumerate() {
             search.run(root);
-            for &node in &search.frontier[1..] {
-                let routes = &mut switch[node as usize];
-                routes.next_hops[edge] = routes.entry(&search.closer(node));
+            for &at in &search.frontier[1..] {
+                search.closer(at, &mut set);
+                let routes = &mut switch[search.switches[at as usize] as usize];
+                routes.next_hops[edge] = routes.entry(&set);
             }
         }
         Self {
