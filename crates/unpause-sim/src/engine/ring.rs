@@ -36,15 +36,6 @@ impl Ring {
             Some(&self.slots[self.index(0)])
         }
     }
-    /// The youngest.
-    #[inline]
-    pub fn back(&self) -> Option<&Packet> {
-        if self.len == 0 {
-            None
-        } else {
-            Some(&self.slots[self.index(self.len - 1)])
-        }
-    }
     /// Adds a packet and answers its place, for what is to be changed in it: writing there is
     /// cheaper than changing the packet before it is copied.
     #[inline(always)]
@@ -87,12 +78,6 @@ impl Ring {
         }
     }
 
-    /// Asks the memory for the place of the packet that is added next.
-    #[inline]
-    pub fn prefetch_push(&self) {
-        self.prefetch(self.len);
-    }
-
     #[cold]
     fn grow(&mut self) {
         let size = (self.slots.len() * 2).max(4);
@@ -126,7 +111,6 @@ mod tests {
                     prop_assert_eq!(ring.pop().seq, deque.pop_front().unwrap());
                 }
                 prop_assert_eq!(ring.front().map(|p| p.seq), deque.front().copied());
-                prop_assert_eq!(ring.back().map(|p| p.seq), deque.back().copied());
                 let all: Vec<u32> = ring.iter().map(|p| p.seq).collect();
                 prop_assert_eq!(all, Vec::from(deque.clone()));
             }
