@@ -38,12 +38,24 @@ impl Entry {
 const LAST: Entry = Entry(u128::MAX);
 
 /// The heap.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Heap {
     /// The root, and whole groups of children: what is not in use is [`LAST`], so that the least of
     /// a group is found without asking how many there are, nor by branches that cannot be foreseen.
     slots: Vec<Entry>,
     len: usize,
+    /// When the first is due: who asks only that does not touch them.
+    next: Time,
+}
+
+impl Default for Heap {
+    fn default() -> Self {
+        Self {
+            slots: Vec::new(),
+            len: 0,
+            next: Time::NEVER,
+        }
+    }
 }
 
 impl Heap {
@@ -55,8 +67,7 @@ impl Heap {
     /// When the earliest entry is due; [`Time::NEVER`] when there is none.
     #[inline]
     pub fn next_time(&self) -> Time {
-        // An unused slot's time is `NEVER`.
-        self.slots.first().map_or(Time::NEVER, |entry| entry.time())
+        self.next
     }
     /// Adds an entry.
     #[inline]
@@ -75,6 +86,7 @@ impl Heap {
             at = parent;
         }
         self.slots[at] = entry;
+        self.next = self.next.min(entry.time());
     }
     /// Takes the earliest entry.
     #[inline]
@@ -82,6 +94,7 @@ impl Heap {
         let first = self.peek()?;
         self.len -= 1;
         let last = std::mem::replace(&mut self.slots[self.len], LAST);
+        self.next = Time::NEVER;
         if self.len > 0 {
             self.sift_down(last);
         }
@@ -111,6 +124,7 @@ impl Heap {
             at = at * WAYS + 1 + child;
         }
         self.slots[at] = entry;
+        self.next = self.slots[0].time();
     }
 
     #[cold]

@@ -36,7 +36,7 @@ pub use state::Host;
 use sender::Sender;
 use state::{
     BUFFER, Counters, DELAYED, KIND_SHIFT, NOTIFICATION, RECEIVER, SENDER, TCP_RECEIVER,
-    TCP_SENDER, first_start,
+    TCP_SENDER, first_start, reserve_first,
 };
 
 impl Host {
@@ -100,6 +100,7 @@ impl Host {
             return self.connect(now, start, window);
         }
         let sender = Sender::new(id, &spec, receiver_slot, self.ps_per_byte, window.plan, now);
+        reserve_first(&mut self.senders);
         let slot = self.senders.insert(sender) as u32;
         self.busy_until = self.busy_until.max(now);
         if self.hpcc_nic {

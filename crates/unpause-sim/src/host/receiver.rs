@@ -12,19 +12,20 @@ use crate::traffic::FlowSpec;
 
 /// A flow at its receiver.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Receiver {
     /// Flow.
     pub flow: u32,
-    /// Its notification point.
-    pub notification_point: NotificationPoint,
-    /// Of its entries among the timers, the one due then counts.
-    pub timer_at: Time,
     /// Its place in the sender's table, once a packet has told it.
     pub sender_slot: u32,
     /// What it makes of its packets.
     pub recovery: go_back_n::Receiver,
-    spec: FlowSpec,
+    /// Of its entries among the timers, the one due then counts.
+    pub timer_at: Time,
     payload_bytes: u32,
+    /// Its notification point.
+    pub notification_point: NotificationPoint,
+    spec: FlowSpec,
 }
 
 impl Receiver {

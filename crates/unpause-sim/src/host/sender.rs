@@ -30,6 +30,7 @@ pub enum Pace {
 
 /// A flow at its sender.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Sender {
     /// Flow.
     pub flow: u32,
@@ -37,51 +38,52 @@ pub struct Sender {
     pub class: u8,
     /// Sampled into the flow series.
     pub recorded: bool,
+    priority: u8,
+    /// [`INT`] if its law reads what switches write.
+    telemetry: u8,
     /// Where it is.
     pub pace: Pace,
     /// The rate limiter allows the next packet then.
     pub next_start: Time,
     /// Of its entries among the timers, the one due then counts.
     pub timer_at: Time,
+    recovery: go_back_n::Sender,
+    /// Its law sets a window, or its host.
+    windowed: bool,
+    burst_over: bool,
+    rate_change: RateChange,
+    source_port: u16,
+    full_bytes: u16,
+    last_bytes: u16,
+    /// Of a full packet on the wire, as the law counts.
+    packet_bytes: u32,
+    dst: NodeId,
+    receiver_slot: u32,
+    /// Bytes put on the wire.
+    pub sent_bytes: u64,
+    ps_per_byte: u64,
+    /// What the rate limiter releases at once: a packet, or a burst.
+    burst_start: Time,
+    burst_bytes: u64,
+    stop: Time,
+    limit: Rate,
+    /// When the source has the next packet.
+    available: Time,
+    offered: Option<Rate>,
+    law: CongestionControl,
+    // What few packets touch.
     /// Packets sent again.
     pub retransmitted: u64,
     /// Times that the retransmission timer ran out.
     pub timeouts: u64,
     /// CNPs and CNMs received.
     pub notifications: u64,
-    /// Bytes put on the wire.
-    pub sent_bytes: u64,
-    dst: NodeId,
-    receiver_slot: u32,
-    priority: u8,
-    source_port: u16,
-    full_bytes: u16,
-    last_bytes: u16,
-    /// Of a full packet on the wire, as the law counts.
-    packet_bytes: u32,
-    recovery: go_back_n::Sender,
-    /// Its law sets a window, or its host.
-    windowed: bool,
     /// That of its host.
     window: Option<HostWindow>,
-    rate_change: RateChange,
-    /// [`INT`] if its law reads what switches write.
-    telemetry: u8,
     /// When all was acknowledged; kept if that is to be recorded.
     acknowledged_at: Option<Time>,
     /// Of packets acknowledged when it last timed out, one more; 0 if it never has.
     silent_since: u32,
-    stop: Time,
-    limit: Rate,
-    offered: Option<Rate>,
-    /// When the source has the next packet.
-    available: Time,
-    ps_per_byte: u64,
-    law: CongestionControl,
-    /// What the rate limiter releases at once: a packet, or a burst.
-    burst_start: Time,
-    burst_bytes: u64,
-    burst_over: bool,
 }
 
 impl Sender {

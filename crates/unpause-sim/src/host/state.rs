@@ -26,47 +26,49 @@ use crate::traffic::{Connections, FlowSpec, Transport};
 
 /// A host.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Host {
-    pub(super) id: NodeId,
     pub(super) port: GlobalPort,
+    pub(super) id: NodeId,
     pub(super) ps_per_byte: u64,
     pub(super) busy_until: Time,
     /// When the NIC looks for something to send.
     pub(super) nic_at: Time,
-    pub(super) control: Ring,
-    /// ACKs and NAKs that share the classes of data, by class; [`super::tcp::ACKS`] stands for them in `ready`.
-    pub(super) acks: Vec<Ring>,
-    /// Flows that may send, in turn, by class: slots of senders, or what `tcp` puts there.
-    pub(super) ready: Vec<VecDeque<u32>>,
+    /// When the first of them is due.
+    pub(super) start_at: Time,
     /// Bit c set: `ready[c]` is not empty.
     pub(super) ready_mask: u8,
     pub(super) paused_mask: u8,
     /// The NIC is that of HPCC's simulator ([`NicModel::Hpcc`]).
     pub(super) hpcc_nic: bool,
+    /// Some flow has an extra delay, or the host is slow for some time.
+    pub(super) delays: bool,
+    pub(super) timers: Heap,
+    /// Flows that wait for their rate limiter.
+    pub(super) pacing: Heap,
+    pub(super) control: Ring,
+    /// Flows that may send, in turn, by class: slots of senders, or what `tcp` puts there.
+    pub(super) ready: Vec<VecDeque<u32>>,
+    pub(super) senders: Slab<Sender>,
+    pub(super) receivers: Slab<Receiver>,
+    pub(super) counters: Vec<Counters>,
+    pub(super) pending_pauses: PendingPauses,
+    pub(super) sampling: Sampling,
+    // What few packets touch.
+    /// ACKs and NAKs that share the classes of data, by class; [`super::tcp::ACKS`] stands for them in `ready`.
+    pub(super) acks: Vec<Ring>,
     /// There: slots of senders in the order of their starts, and the place of the last one served.
     pub(super) list: Vec<u32>,
     pub(super) served: usize,
     /// There: when the timer runs out, or ran out.
     pub(super) timer_at: Time,
-    /// Flows that wait for their rate limiter.
-    pub(super) pacing: Heap,
-    pub(super) timers: Heap,
     pub(super) starts: VecDeque<FlowStart>,
-    /// When the first of them is due.
-    pub(super) start_at: Time,
-    pub(super) senders: Slab<Sender>,
-    pub(super) receivers: Slab<Receiver>,
     pub(super) transmitters: Vec<PausedTransmitter>,
-    pub(super) pending_pauses: PendingPauses,
     /// CNPs and CNMs that have not taken effect yet, in order.
     pub(super) notified: VecDeque<Packet>,
-    pub(super) counters: Vec<Counters>,
     pub(super) rng: Xoshiro256PlusPlus,
-    pub(super) sampling: Sampling,
     /// Flows are sampled at multiples of it only.
     pub(super) flow_interval: Time,
-    /// Some flow has an extra delay, or the host is slow for some time.
-    pub(super) delays: bool,
     /// What a slow host has not taken yet.
     pub(super) buffer: Option<Box<ReceiveBuffer>>,
     /// Packets held back, by the payload of their timer.
@@ -96,6 +98,13 @@ pub(super) const DELAYED: u32 = 6;
 pub(super) const BUFFER: u32 = 7;
 pub(super) const KIND_SHIFT: u32 = 29;
 
+/// Makes place for one, where a slab would for four: most hosts of a large fabric have a flow or none.
+pub(super) fn reserve_first<T>(slab: &mut Slab<T>) {
+    if slab.capacity() == 0 {
+        slab.reserve_exact(1);
+    }
+}
+
 /// When the first of these flows starts.
 pub(super) fn first_start(starts: &VecDeque<FlowStart>) -> Time {
     starts.front().map_or(Time::NEVER, |start| start.spec.start)
@@ -122,7 +131,10 @@ impl Host {
             busy_until: Time::ZERO,
             nic_at: Time::NEVER,
             control: Ring::default(),
-            acks: (0..classes).map(|_| Ring::default()).collect(),
+            acks: match plan.config.host.pause_acks {
+                true => (0..classes).map(|_| Ring::default()).collect(),
+                false => Vec::new(),
+            },
             ready: vec![VecDeque::new(); classes],
             ready_mask: 0,
             paused_mask: 0,
@@ -166,7 +178,10 @@ impl Host {
         self.delays |= spec.extra_delay.time() > Time::ZERO;
         self.delays |= matches!(spec.connections, Connections::Pool(pool) if pool.delays.is_some());
         match spec.transport {
-            Transport::Roce => self.receivers.insert(Receiver::new(flow, spec, plan)) as u32,
+            Transport::Roce => {
+                reserve_first(&mut self.receivers);
+                self.receivers.insert(Receiver::new(flow, spec, plan)) as u32
+            }
             Transport::Tcp => self.tcp.expect(flow, spec, plan),
         }
     }
@@ -179,6 +194,9 @@ impl Host {
         let at = self
             .starts
             .partition_point(|earlier| key(earlier) < key(&start));
+        if self.starts.capacity() == 0 {
+            self.starts.reserve_exact(1);
+        }
         self.starts.insert(at, start);
         self.start_at = first_start(&self.starts);
     }
