@@ -3,11 +3,24 @@
 use serde::{Deserialize, Serialize};
 use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::units::Time;
+use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes};
 
 use crate::fabric::NodeId;
 
 /// What a packet is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    TryFromBytes,
+    IntoBytes,
+    KnownLayout,
+    Immutable,
+)]
 #[repr(u8)]
 pub enum Kind {
     /// RoCEv2 data.
@@ -90,7 +103,7 @@ pub const ECE: u8 = 0b0100_0000;
 pub const ALL: u8 = 0b1000_0000;
 
 /// A packet in a queue or on a wire.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// On a wire: arrival of its last bit. In a queue: when it entered.
     pub time: Time,

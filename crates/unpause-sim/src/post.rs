@@ -3,7 +3,7 @@
 //! A shard is a share of the nodes. What it sends to others it leaves as [`Mail`], which a [`Post`] carries
 //! between windows: memory that threads share, or real frames. A shard does not know which.
 
-pub use crate::engine::letters::Ranks;
+pub use crate::engine::letters::{PACKET_BYTES, Ranks};
 pub use crate::engine::mail::Mail;
 pub use crate::engine::post::{InTurn, Post};
 pub use crate::packet::{ACK_REQUEST, ALL, CE, CWR, ECE, ECT, FORWARD, Kind, MEASURE, Packet};

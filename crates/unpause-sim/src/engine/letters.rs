@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use unpause_protocols::units::Time;
+use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes};
 
 use crate::Error;
 use crate::engine::barrier::{self, Barrier};
@@ -13,8 +14,13 @@ use crate::engine::exchange::{self, Exchange};
 use crate::engine::mail::Mail;
 use crate::engine::post::Post;
 use crate::engine::sync::{Mutex, lock};
+use crate::fabric::NodeId;
+use crate::packet::{Kind, Packet};
+use crate::ports::GlobalPort;
 use crate::results::PortSample;
 use crate::series::{Samples, in_order};
+
+const SAME: &str = "all ranks are the same program";
 
 /// The processes of a run, numbered from 0. All of them do the same in the same order.
 pub trait Ranks: Sync {
@@ -38,8 +44,71 @@ struct Head {
     parcels: u32,
 }
 
-/// Mail, and the shard that it is for.
-type Parcel<M> = (u16, M);
+/// Mail, the shard that it is for, and how many packets, which are left out, follow.
+type Parcel<M> = (u16, u32, M);
+
+/// Bytes of a packet in a letter.
+pub const PACKET_BYTES: usize = size_of::<Written>();
+
+/// A packet in a letter, of which most letters have thousands: by its bytes.
+#[derive(TryFromBytes, IntoBytes, KnownLayout, Immutable)]
+#[repr(C, packed)]
+struct Written {
+    port: GlobalPort,
+    time: u64,
+    stamp: u64,
+    flow: u32,
+    seq: u32,
+    src: NodeId,
+    dst: NodeId,
+    slot: u32,
+    aux: u32,
+    bytes: u16,
+    source_port: u16,
+    ingress: u16,
+    kind: Kind,
+    bits: u8,
+}
+
+impl Written {
+    fn of(&(port, packet): &(GlobalPort, Packet)) -> Self {
+        Self {
+            port,
+            time: packet.time.as_ps(),
+            stamp: packet.stamp,
+            flow: packet.flow,
+            seq: packet.seq,
+            src: packet.src,
+            dst: packet.dst,
+            slot: packet.slot,
+            aux: packet.aux,
+            bytes: packet.bytes,
+            source_port: packet.source_port,
+            ingress: packet.ingress,
+            kind: packet.kind,
+            bits: packet.bits,
+        }
+    }
+
+    fn read(&self) -> (GlobalPort, Packet) {
+        let packet = Packet {
+            time: Time::from_ps(self.time),
+            stamp: self.stamp,
+            flow: self.flow,
+            seq: self.seq,
+            src: self.src,
+            dst: self.dst,
+            slot: self.slot,
+            aux: self.aux,
+            bytes: self.bytes,
+            source_port: self.source_port,
+            ingress: self.ingress,
+            kind: self.kind,
+            bits: self.bits,
+        };
+        (self.port, packet)
+    }
+}
 
 /// What the threads of a rank share.
 pub struct Letters<'r> {
@@ -145,7 +214,12 @@ impl<'r> Letters<'r> {
         letter.clear();
         append(letter, &head);
         for (shard, mut mail) in sending {
-            append::<Parcel<&Mail>>(letter, &(shard, &mail));
+            let count = mail.packets.len();
+            append::<Parcel<&Mail>>(letter, &(shard, count as u32, &mail));
+            letter.reserve(count * PACKET_BYTES);
+            for packet in &mail.packets {
+                letter.extend_from_slice(Written::of(packet).as_bytes());
+            }
             mail.clear();
         }
     }
@@ -153,8 +227,12 @@ impl<'r> Letters<'r> {
     fn put_aside(&self, mut rest: &[u8], parcels: u32) {
         let first = self.shards(self.ranks.rank()).start;
         for _ in 0..parcels {
-            let ((shard, mut mail), behind): (Parcel<Mail>, _) = read(rest);
-            lock(&self.came[usize::from(shard) - first]).append(&mut mail);
+            let ((shard, count, mut mail), behind): (Parcel<Mail>, _) = read(rest);
+            let mut came = lock(&self.came[usize::from(shard) - first]);
+            came.append(&mut mail);
+            let packets = <[Written]>::try_ref_from_prefix_with_elems(behind, count as usize);
+            let (packets, behind) = packets.expect(SAME);
+            came.packets.extend(packets.iter().map(Written::read));
             rest = behind;
         }
     }
@@ -168,7 +246,7 @@ fn append<T: Serialize>(letter: &mut Vec<u8>, value: &T) {
 
 /// Reads a value, and answers what is behind it.
 fn read<'b, T: Deserialize<'b>>(letter: &'b [u8]) -> (T, &'b [u8]) {
-    postcard::take_from_bytes(letter).expect("all ranks are the same program")
+    postcard::take_from_bytes(letter).expect(SAME)
 }
 
 /// Brings what all ranks have to rank 0, in their order; none at the others.

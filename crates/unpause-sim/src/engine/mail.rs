@@ -24,6 +24,7 @@ pub struct FlowStart {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Mail {
     /// Packets, and the ports that they arrive at; those of a port in the order of arrival.
+    #[serde(skip)]
     pub packets: Vec<(GlobalPort, Packet)>,
     /// Of those packets that have some, in order: what switches have written.
     pub(crate) records: Vec<Record>,
