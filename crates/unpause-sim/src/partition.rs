@@ -2,7 +2,7 @@
 
 use unpause_protocols::units::Time;
 
-use crate::config::Config;
+use crate::config::{Config, Fabric};
 use crate::fabric::{NodeId, NodeKind};
 use crate::invalid::Invalid;
 use crate::plan::Plan;
@@ -19,14 +19,15 @@ const MIN_PACKETS_PER_WINDOW: u64 = 100;
 /// The field at fault, if `config` cannot be run.
 pub fn shares(config: &Config, threads: usize) -> Result<Vec<u16>, Invalid> {
     let plan = Plan::without_routes(config)?;
-    Ok(partition(config, &plan.ports, threads.max(1)))
+    Ok(partition(&config.fabric, &plan.ports, threads.max(1)))
 }
 
-/// The shard of each node. Edge switches stay with their hosts; weights are port rates, since a
-/// node's work is the packets that it handles. Which shard a node is in never changes a result.
-pub fn partition(config: &Config, ports: &Ports, shards: usize) -> Vec<u16> {
-    let nodes = config.fabric.nodes.len();
-    let is_host = |node: NodeId| config.fabric.nodes[node as usize] == NodeKind::Host;
+/// The shard of each node. Edge switches stay with their hosts, switches above them with what is below; weights
+/// are port rates, since a node's work is the packets that it handles. Which shard a node is in never changes a
+/// result.
+pub fn partition(fabric: &Fabric, ports: &Ports, shards: usize) -> Vec<u16> {
+    let nodes = fabric.nodes.len();
+    let is_host = |node: NodeId| fabric.nodes[node as usize] == NodeKind::Host;
     let rate = |node: NodeId| -> u64 {
         // Bytes per microsecond and up: exact enough for a weight.
         ports
@@ -45,24 +46,30 @@ pub fn partition(config: &Config, ports: &Ports, shards: usize) -> Vec<u16> {
         weight[at as usize] += rate(node);
     }
     let mut shard_of = vec![0u16; nodes];
-    for with_hosts in [true, false] {
-        let has_hosts = |node: NodeId| {
-            ports
-                .transmitters_of(node)
-                .iter()
-                .any(|transmitter| is_host(transmitter.peer))
+    // Tier by tier from the hosts on: what is near in the order of nodes, a pod mostly, stays together.
+    let mut shared = vec![false; nodes];
+    let mut left: Vec<NodeId> = (0..nodes as NodeId)
+        .filter(|&node| !is_host(node))
+        .collect();
+    while !left.is_empty() {
+        let is_next = |node: &NodeId| {
+            let mut peers = ports.transmitters_of(*node).iter().map(|it| it.peer);
+            peers.any(|peer| is_host(peer) || shared[peer as usize])
         };
-        let switches: Vec<NodeId> = (0..nodes as NodeId)
-            .filter(|&node| !is_host(node) && has_hosts(node) == with_hosts)
-            .collect();
-        let total: u64 = switches.iter().map(|&node| weight[node as usize]).sum();
+        let (mut tier, mut rest): (Vec<NodeId>, _) = left.into_iter().partition(is_next);
+        if tier.is_empty() {
+            std::mem::swap(&mut tier, &mut rest);
+        }
+        let total: u64 = tier.iter().map(|&node| weight[node as usize]).sum();
         let mut before = 0;
-        for node in switches {
+        for node in tier {
             // The middle of the switch's share of the total decides.
             let middle = before + weight[node as usize] / 2;
             shard_of[node as usize] = (middle * shards as u64 / total.max(1)) as u16;
             before += weight[node as usize];
+            shared[node as usize] = true;
         }
+        left = rest;
     }
     for node in 0..nodes as NodeId {
         if is_host(node) {
@@ -105,4 +112,38 @@ pub fn useful_threads(config: &Config, threads: usize) -> (usize, Option<String>
         }
     });
     (useful, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use unpause_protocols::units::Rate;
+
+    use super::*;
+    use crate::config::{Ecmp, Link};
+
+    /// Two pods of two leaves, each with a host, and two spines that lead to every pod's leaves.
+    #[test]
+    fn pods_stay_together() {
+        use NodeKind::{Host, Switch};
+        let hosts = [(0, 4), (1, 5), (2, 6), (3, 7)];
+        let pods = [(4, 8), (5, 8), (6, 9), (7, 9)];
+        let spines = [(8, 10), (9, 10), (8, 11), (9, 11)];
+        let link = |&(a, b): &(NodeId, NodeId)| Link {
+            a,
+            b,
+            rate: Rate::from_gbps(100),
+            delay: Time::from_us(1),
+        };
+        let fabric = Fabric {
+            nodes: [[Host; 4], [Switch; 4], [Switch; 4]].concat(),
+            links: [hosts, pods, spines].iter().flatten().map(link).collect(),
+            framing_bytes: 20,
+            ecmp: Ecmp::default(),
+        };
+        let ports = Ports::new(&fabric);
+        assert_eq!(
+            partition(&fabric, &ports, 2),
+            [0, 0, 1, 1, 0, 0, 1, 1, 0, 1, 0, 1]
+        );
+    }
 }

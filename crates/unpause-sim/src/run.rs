@@ -98,7 +98,7 @@ impl<'c> Shared<'c> {
     /// For so many shards.
     fn new(config: &'c Config, shards: usize) -> Result<Self, Error> {
         let mut plan = Plan::new(config)?;
-        let shard_of = partition(config, &plan.ports, shards);
+        let shard_of = partition(&config.fabric, &plan.ports, shards);
         share_out(&mut plan, &shard_of);
         Ok(Self { plan, shard_of })
     }
@@ -159,7 +159,7 @@ pub fn run_in_turn(
 ) -> Result<Results, Error> {
     let threads = threads.max(1);
     let plan = Plan::new(config)?;
-    let shard_of = partition(config, &plan.ports, threads);
+    let shard_of = partition(&config.fabric, &plan.ports, threads);
     in_turn(plan, &shard_of, &mut InTurn::new(threads), watch)
 }
 
