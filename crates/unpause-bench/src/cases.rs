@@ -3,8 +3,11 @@
 mod large;
 mod parts;
 
+use std::path::Path;
+
 use unpause_protocols::flow_control::capfc::{EgressParams, IngressParams};
 use unpause_protocols::units::{Rate, Time};
+use unpause_scenario::Scenario;
 use unpause_scenario::topology::{SingleSwitch, TwoSwitch};
 use unpause_sim::config::{
     CioqConfig, Config, FullQueue, Memory, NodeId, PfcThreshold, PipelineConfig, SchemeConfig,
@@ -175,6 +178,13 @@ pub const CASES: &[Case] = &[
         role: Role::Named,
     },
     Case {
+        name: "capfc-fat-tree",
+        what: "(j) CaPFC's fat-tree of 128 hosts at 1 Gb/s, its scenario 3, 1 s",
+        config: |_| capfc_fat_tree(),
+        flows: 0,
+        role: Role::Single,
+    },
+    Case {
         name: "gate-fig1",
         what: "(a) with PCN, 12 ms of it",
         config: |_| fig1(pcn(), Time::from_ms(4), Time::from_ms(12)),
@@ -304,6 +314,20 @@ fn constant(flows: u64) -> Config {
     let mut config = clos(SchemeConfig::default(), flows, flow);
     config.host.ack_every = u32::MAX;
     config.host.retransmit_timeout = Time::from_ms(1000);
+    config
+}
+
+/// Slow links and few packets: windows cost more than what is in them.
+fn capfc_fat_tree() -> Config {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../papers/capfc/scenarios/f8c.toml"
+    );
+    let scenario = Scenario::load(Path::new(file)).expect("it is shipped");
+    let mut runs = scenario.runs().iter();
+    let run = runs.find(|run| run.scheme == "CaPFC_cal");
+    let mut config = run.expect("it is among its schemes").config.clone();
+    config.stop = Time::from_ms(1000);
     config
 }
 
