@@ -10,7 +10,7 @@ use unpause_sim::{Samples, run_ranks};
 
 use crate::args;
 use crate::output::Errors;
-use crate::ranks::{Hello, Order, Rank, Team, World, agree};
+use crate::ranks::{Hello, Meeting, Order, Rank, Team, World, agree};
 use crate::report::Package;
 use crate::{files, interrupt, run};
 
@@ -45,7 +45,7 @@ pub fn run(args: &args::Run, package: &dyn Package, rank: Rank) -> Result<u8, Er
         );
     }
     let hellos = world.tell(&hello());
-    let meeting = world.meeting();
+    let meeting = Meeting::measured(&world);
     if let Some((number, it)) = hellos
         .iter()
         .enumerate()

@@ -15,6 +15,8 @@ use crate::interrupt;
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Lines are drawn no more often.
 const INTERVAL: Duration = Duration::from_millis(100);
+/// Where lines cannot be drawn, one is written no more often.
+const SELDOM: Duration = Duration::from_secs(10);
 /// A bar has so many steps.
 const STEPS: u64 = 1000;
 /// No more lines than this at a time.
@@ -24,6 +26,8 @@ const MOST_LINES: usize = 8;
 pub struct Bars {
     screen: MultiProgress,
     quiet: bool,
+    /// Lines are written one below the other: what shows them is behind a pipe.
+    piped: bool,
     began: Instant,
     state: Mutex<State>,
 }
@@ -46,8 +50,8 @@ struct Run {
 }
 
 impl Bars {
-    /// For runs that are expected to take so much.
-    pub fn new(costs: &[Cost], say: Say) -> Self {
+    /// For runs that are expected to take so much; `piped`: somebody shows what goes into a pipe.
+    pub fn new(costs: &[Cost], say: Say, piped: bool) -> Self {
         let all: f64 = costs.iter().map(weight).sum();
         let began = Instant::now();
         let state = State {
@@ -59,6 +63,7 @@ impl Bars {
         Self {
             screen: MultiProgress::new(),
             quiet: say.quiet,
+            piped,
             began,
             state: Mutex::new(state),
         }
@@ -147,10 +152,20 @@ impl Progress for Bars {
             let done = now.as_secs_f64() / stop.as_secs_f64();
             state.runs[run].done = done.min(0.999);
             let began = state.runs[run].began.unwrap_or(self.began);
-            if self.began.elapsed() < PATIENCE || state.drawn.elapsed() < INTERVAL {
+            let interval = if self.piped { SELDOM } else { INTERVAL };
+            if self.began.elapsed() < PATIENCE || state.drawn.elapsed() < interval {
                 return;
             }
             state.drawn = Instant::now();
+            if self.piped && !self.quiet {
+                let label = &state.runs[run].label;
+                eprintln!(
+                    "{label}: {:.0}%, {}",
+                    100.0 * done,
+                    left(began.elapsed(), done)
+                );
+                return;
+            }
             if state.runs[run].bar.is_none() && began.elapsed() > PATIENCE {
                 let bar = self.bar(state);
                 if let Some(bar) = &bar {

@@ -102,7 +102,7 @@ fn one(
         tell(&cost::text(&cost, costs.len(), args.threads));
     }
     if let Some(team) = team.filter(|_| !say.quiet) {
-        tell(&team.speed(&selected(scenario, &options)?, &cost));
+        tell(&team.speed(&selected(scenario, &options)?[0]));
     }
     let simulate = team.map(|team| {
         |run: &scenario::Run, watch: &mut Watch<'_>, samples: Option<&Samples<'_>>| {
@@ -116,7 +116,7 @@ fn one(
             threads: team.all_threads(),
         });
     interrupt::end_in_order();
-    let bars = Bars::new(&costs, say);
+    let bars = Bars::new(&costs, say, team.is_some());
     let outcome = match execute_at(&place, scenario, &options, &bars, true, simulator) {
         Err(Error::Interrupted) => return Err(Stop::Code(interrupted(&place, costs.len()))),
         outcome => outcome?,

@@ -60,7 +60,7 @@ fn one(args: &Testbed, scenario: &Scenario, package: &dyn Package) -> Result<u8,
         Ok(results)
     };
     interrupt::end_in_order();
-    let bars = Bars::new(&costs(scenario, &options)?, args.say);
+    let bars = Bars::new(&costs(scenario, &options)?, args.say, false);
     let simulator = Simulator {
         simulate: &simulate,
         threads: 1,

@@ -9,6 +9,7 @@ use unpause_sim::config::Config;
 use unpause_sim::traffic::{FlowSpec, Traffic};
 
 use self::demand::{active, hops};
+pub use self::pilot::{Beginning, beginning};
 use crate::limits::{FLOW_BYTES, PART_BYTES, SAMPLE_BYTES};
 use crate::run::Run;
 

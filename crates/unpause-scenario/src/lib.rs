@@ -45,7 +45,7 @@ pub mod topology;
 mod unused;
 mod warnings;
 
-pub use cost::Cost;
+pub use cost::{Beginning, Cost, beginning};
 #[cfg(feature = "parquet")]
 pub use directory::Saved;
 pub use directory::{Before, Lock, Place, WriteOptions, file_name, saved_manifest, settle};

@@ -80,6 +80,8 @@ pub struct Progress {
     pub now: Time,
     /// Packets that have gone over a link.
     pub packet_hops: u64,
+    /// Windows that have been run.
+    pub windows: u64,
 }
 
 /// Why a run has no results.

@@ -19,7 +19,7 @@ use crate::shard::ShardEnd;
 use crate::worker::Worker;
 use crate::{Error, Progress, report};
 
-/// Windows between two calls of the watcher.
+/// Windows between two calls of the watcher; those of a large fabric are long, and it is called sooner at first.
 const WINDOWS_PER_WATCH: u64 = 256;
 
 /// Who watches a run; an answer of `Break` ends it.
@@ -263,12 +263,14 @@ fn windows(
             }
         }
         if let Some(watch) = &mut watch
-            && windows % WINDOWS_PER_WATCH == 0
+            && (windows % WINDOWS_PER_WATCH == 0
+                || windows < WINDOWS_PER_WATCH && windows.is_power_of_two())
         {
             let packet_hops = workers.iter().map(Worker::packet_hops).sum();
             if watch(Progress {
                 now: start,
                 packet_hops,
+                windows,
             })
             .is_break()
             {

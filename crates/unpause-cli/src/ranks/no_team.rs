@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use unpause_scenario::{Cost, Run};
+use unpause_scenario::Run;
 use unpause_sim::results::Results;
 use unpause_sim::{Samples, Watch};
 
@@ -14,7 +14,7 @@ impl Team {
         match *self {}
     }
 
-    pub fn speed(&self, _runs: &[Run], _cost: &Cost) -> String {
+    pub fn speed(&self, _run: &Run) -> String {
         match *self {}
     }
 

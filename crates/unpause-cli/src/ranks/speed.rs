@@ -1,110 +1,182 @@
 //! Whether more machines make a run faster.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use unpause_protocols::units::Time;
-use unpause_scenario::{Cost, Run};
+use unpause_scenario::{Beginning, Run, beginning};
+use unpause_sim::config::Config;
+use unpause_sim::post::{PACKET_BYTES, Ranks};
+use unpause_sim::shares;
 
-use crate::text::time;
+use super::world::World;
+use crate::text::{size, time};
 
-/// What ranks are expected to make of runs, all together.
+/// Meetings by which their cost is found, with letters of so many bytes: of windows in which little is sent, and
+/// in which much is.
+const SMALL: (u32, usize) = (400, 100);
+const LARGE: (u32, usize) = (100, 100_000);
+
+/// A run is tried for so long: its windows are not the same from beginning to end.
+const TRIED: Duration = Duration::from_millis(250);
+
+/// What it takes ranks to meet, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Meeting {
+    least: f64,
+    per_byte: f64,
+}
+
+impl Meeting {
+    /// Meets with all ranks, which do the same.
+    pub fn measured(world: &World) -> Self {
+        let mut letters = vec![Vec::new(); world.count()];
+        let mut meet = |(meetings, bytes): (u32, usize)| {
+            let start = Instant::now();
+            for _ in 0..meetings {
+                letters.iter_mut().for_each(|it| it.resize(bytes, 0));
+                world.swap(&mut letters);
+            }
+            start.elapsed().as_secs_f64() / f64::from(meetings)
+        };
+        // The first find their way.
+        meet(LARGE);
+        let (least, most) = (meet(SMALL), meet(LARGE));
+        Self {
+            least,
+            per_byte: (most - least).max(0.0) / (LARGE.1 - SMALL.1) as f64,
+        }
+    }
+
+    fn of(&self, bytes: f64) -> f64 {
+        self.least + self.per_byte * bytes
+    }
+}
+
+/// What ranks are expected to make of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Speed {
-    /// How many ranks, of how many threads.
-    pub ranks: usize,
-    pub threads: usize,
-    /// What they need to meet.
-    pub meeting: Duration,
-    /// Work of a window on one core.
-    pub window: Duration,
+    ranks: usize,
+    /// Of each.
+    threads: usize,
+    /// Work of a window on one core, in seconds.
+    window: f64,
+    /// Of the letter of a window.
+    bytes: f64,
+    meeting: Meeting,
 }
 
 impl Speed {
-    pub fn new(
-        (ranks, threads): (usize, usize),
-        meeting: Duration,
-        runs: &[Run],
-        cost: &Cost,
-    ) -> Self {
-        let windows: f64 = runs.iter().map(windows).sum();
-        Self {
+    /// By the beginning of the run on one thread; none if nothing happens in it.
+    pub fn of(run: &Run, (ranks, threads): (usize, usize), meeting: Meeting) -> Option<Self> {
+        let Beginning {
+            packet_hops,
+            windows,
+            time,
+        } = beginning(run, TRIED)?;
+        let windows = (windows > 0).then_some(windows as f64)?;
+        let pairs = (ranks * (ranks - 1)) as f64;
+        let sent = packet_hops as f64 / windows * cut(&run.config, ranks, threads);
+        Some(Self {
             ranks,
             threads,
+            window: time.as_secs_f64() / windows,
+            bytes: sent * PACKET_BYTES as f64 / pairs,
             meeting,
-            window: Duration::from_secs_f64(cost.core_s / windows.max(1.0)),
-        }
+        })
     }
 
     /// How many times as fast as one rank.
     fn factor(&self) -> f64 {
-        let alone = self.window.as_secs_f64() / self.threads as f64;
-        alone / (alone / self.ranks as f64 + self.meeting.as_secs_f64())
+        let alone = self.window / self.threads as f64;
+        alone / (alone / self.ranks as f64 + self.meeting.of(self.bytes))
     }
 
-    /// Work of a window on one core from which on these ranks are no slower than one.
-    fn pays_from(&self) -> Duration {
-        let ranks = self.ranks as f64;
-        self.meeting
-            .mul_f64(self.threads as f64 * ranks / (ranks - 1.0))
+    /// Work of a window from which on these ranks are no slower than one; none if letters alone take longer.
+    fn pays_from(&self) -> Option<f64> {
+        let saved = (1.0 - 1.0 / self.ranks as f64) / self.threads as f64;
+        let letters = self.meeting.per_byte * self.bytes / self.window;
+        (saved > letters).then(|| self.meeting.least / (saved - letters))
     }
 
     pub fn text(&self) -> String {
-        let said = |time_: Duration| time(time_.as_secs_f64() * 1e9);
+        let said = |seconds: f64| time(seconds * 1e9);
         let Self { ranks, threads, .. } = self;
         let plural = if *threads == 1 { "" } else { "s" };
-        let head = format!(
-            "{ranks} ranks of {threads} thread{plural}: a window is about {} of work for one core, a meeting \
-             takes {}",
+        let text = format!(
+            "{ranks} ranks of {threads} thread{plural}: a window is about {} of work for one core and {} of letters \
+             to each rank, which take {}",
             said(self.window),
-            said(self.meeting),
+            size(self.bytes as u64),
+            said(self.meeting.of(self.bytes)),
         );
         let factor = self.factor();
-        match factor >= 1.0 {
-            true => format!("{head}: at most {factor:.1} times as fast as one rank\n"),
-            false => format!(
-                "{head}\nwarning: one rank is {:.1} times as fast as these\n   hint: leave mpirun out; more \
-                 than one rank pays from {} of work in a window on, with more hosts, higher rates or longer \
-                 links\n",
-                1.0 / factor,
-                said(self.pays_from()),
-            ),
+        if factor >= 1.0 {
+            return format!("{text}: at most {factor:.1} times as fast as one rank\n");
         }
+        let from = self.pays_from().map_or(String::new(), |from| {
+            let from = said(from);
+            format!("; with more hosts, higher rates or longer links, more ranks pay from {from} of work in a window on")
+        });
+        let slower = 1.0 / factor;
+        format!(
+            "{text}\nwarning: one rank is {slower:.1} times as fast as these\n   hint: leave mpirun out{from}\n"
+        )
     }
 }
 
-/// How many windows a run has at most: one for each time that the shortest link takes.
-fn windows(run: &Run) -> f64 {
-    let shortest = run.config.fabric.links.iter().map(|link| link.delay).min();
-    let shortest = shortest.unwrap_or(Time::from_us(1));
-    run.config.stop.as_secs_f64() / shortest.as_secs_f64().max(1e-12)
+/// The share of packet-hops that leads from rank to rank, if all links are equally busy.
+fn cut(config: &Config, ranks: usize, threads: usize) -> f64 {
+    let Ok(shard_of) = shares(config, ranks * threads) else {
+        return 0.0;
+    };
+    let rank = |node: u32| usize::from(shard_of[node as usize]) / threads;
+    let (mut cut, mut all) = (0.0, 0.0);
+    for link in &config.fabric.links {
+        let rate = link.rate.as_bps() as f64;
+        all += rate;
+        if rank(link.a) != rank(link.b) {
+            cut += rate;
+        }
+    }
+    cut / f64::max(all, 1.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn speed(ranks: usize, threads: usize, window_us: u64, meeting_us: u64) -> Speed {
+    /// Letters are shorter where there is less to do.
+    fn speed(ranks: usize, threads: usize, window_us: f64) -> Speed {
         Speed {
             ranks,
             threads,
-            meeting: Duration::from_micros(meeting_us),
-            window: Duration::from_micros(window_us),
+            window: window_us * 1e-6,
+            bytes: 100.0 * window_us,
+            meeting: Meeting {
+                least: 20e-6,
+                per_byte: 1e-9,
+            },
         }
+    }
+
+    fn near(a: f64, b: f64) -> bool {
+        (a / b - 1.0).abs() < 1e-9
     }
 
     #[test]
     fn more_ranks_pay_where_a_window_is_long_beside_a_meeting() {
-        assert_eq!(speed(2, 1, 100, 50).factor(), 1.0);
-        assert_eq!(speed(2, 1, 100, 50).pays_from(), Duration::from_micros(100));
-        // Its half, and a meeting.
-        assert_eq!(speed(2, 1, 300, 50).factor(), 1.5);
-        assert_eq!(speed(4, 2, 300, 50).factor(), 150.0 / 87.5);
-        let slower = speed(2, 4, 100, 50);
-        assert_eq!(slower.factor(), 25.0 / 62.5);
-        let said = slower.text();
-        assert!(said.contains("one rank is 2.5 times as fast"), "{said}");
-        assert!(said.contains("pays from 400 us"), "{said}");
-        let said = speed(2, 1, 300, 50).text();
-        assert!(said.contains("1.5 times as fast as one rank"), "{said}");
+        // Its half, a meeting of 20 us, and a tenth of it for its letter.
+        assert!(near(speed(2, 1, 100.0).factor(), 100.0 / 80.0));
+        assert!(near(speed(2, 1, 50.0).factor(), 1.0));
+        assert!(near(speed(2, 1, 50.0).pays_from().unwrap(), 50e-6));
+        assert!(near(speed(4, 2, 400.0).factor(), 200.0 / 110.0));
+        // Letters of a tenth of it take as long as a sixteenth rank saves of eight threads.
+        assert_eq!(speed(2, 8, 100.0).pays_from(), None);
+        let said = speed(2, 1, 100.0).text();
+        assert!(said.contains("1.2 times as fast as one rank"), "{said}");
+        let said = speed(2, 1, 25.0).text();
+        assert!(said.contains("one rank is 1.4 times as fast"), "{said}");
+        assert!(said.contains("pay from 50.0 us"), "{said}");
+        let said = speed(2, 8, 100.0).text();
+        assert!(said.ends_with("leave mpirun out\n"), "{said}");
     }
 }

@@ -1,15 +1,14 @@
 //! A scenario's runs by several ranks, one run after the other: rank 0 says which, and has the results.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use unpause_scenario::{Cost, Run, key};
+use unpause_scenario::{Run, key};
 use unpause_sim::post::Ranks;
 use unpause_sim::results::Results;
 use unpause_sim::{Samples, Watch, run_ranks};
 
-use super::speed::Speed;
+use super::speed::{Meeting, Speed};
 use super::world::World;
 
 /// A run that all ranks are to do together.
@@ -30,8 +29,8 @@ pub struct Team {
     pub world: World,
     /// Threads of each rank.
     pub threads: usize,
-    /// How long they need to meet.
-    pub meeting: Duration,
+    /// What it takes them to meet.
+    pub meeting: Meeting,
 }
 
 impl Team {
@@ -40,10 +39,11 @@ impl Team {
         self.world.count() * self.threads
     }
 
-    /// What they make of runs.
-    pub fn speed(&self, runs: &[Run], cost: &Cost) -> String {
+    /// What they are expected to make of a run; nothing if that cannot be told.
+    pub fn speed(&self, run: &Run) -> String {
         let ranks = (self.world.count(), self.threads);
-        Speed::new(ranks, self.meeting, runs, cost).text()
+        let speed = Speed::of(run, ranks, self.meeting);
+        speed.map_or(String::new(), |speed| speed.text())
     }
 
     /// Simulates a run of the scenario `file`.

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mpi::Threading;
 use mpi::datatype::Equivalence;
@@ -20,11 +20,6 @@ const ORDER: mpi::Tag = 2;
 
 /// MPI counts in 32 bits: a longer letter goes in pieces, and ends with a shorter one.
 const PIECE: usize = 1 << 30;
-
-/// Meetings by which their cost is measured, and before them.
-const MEETINGS: (u32, u32) = (500, 100);
-/// Bytes of each letter then: of a window in which little is sent.
-const SMALL: usize = 100;
 
 /// How often who waits for an order looks for it. Rank 0 may be writing tables for minutes.
 const LOOK: Duration = Duration::from_millis(2);
@@ -72,19 +67,6 @@ impl World {
         self.swap(&mut letters);
         let read = |letter: &Vec<u8>| serde_json::from_slice(letter).expect("ranks say the same");
         letters.iter().map(read).collect()
-    }
-
-    /// How long they need to meet.
-    pub fn meeting(&self) -> Duration {
-        let mut letters = vec![Vec::new(); self.count];
-        let mut meet = || {
-            letters.iter_mut().for_each(|it| it.resize(SMALL, 0));
-            self.swap(&mut letters);
-        };
-        (0..MEETINGS.1).for_each(|_| meet());
-        let start = Instant::now();
-        (0..MEETINGS.0).for_each(|_| meet());
-        start.elapsed() / MEETINGS.0
     }
 
     /// Rank 0 tells the others what to do.

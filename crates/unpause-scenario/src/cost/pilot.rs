@@ -35,22 +35,50 @@ pub(super) fn seconds(runs: &[Run]) -> Vec<Option<f64>> {
 
 /// Seconds for each packet-hop at the beginning of a run; none if it cannot be run, or if nothing moves.
 fn seconds_per_hop(run: &Run) -> Option<f64> {
+    let part = beginning(run, LONG)?;
+    (part.packet_hops > 0).then(|| part.time.as_secs_f64() / part.packet_hops as f64)
+}
+
+/// A part of a run, on one thread.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beginning {
+    /// Packets that went over a link.
+    pub packet_hops: u64,
+    /// Windows.
+    pub windows: u64,
+    /// CPU time.
+    pub time: Duration,
+}
+
+/// The beginning of a run, for about `long`; none if it cannot be run, or is over at once.
+pub fn beginning(run: &Run, long: Duration) -> Option<Beginning> {
     // Of this thread alone: what else the machine does is not the run's.
     let cpu = ThreadTime::now();
     let mut first = None;
-    let mut last = (0, Duration::ZERO);
+    let mut last = Beginning::default();
     let ended = unpause_sim::run_threads(&run.config, 1, &mut |at| {
-        last = (at.packet_hops, cpu.elapsed());
+        last = Beginning {
+            packet_hops: at.packet_hops,
+            windows: at.windows,
+            time: cpu.elapsed(),
+        };
         let (_, began) = *first.get_or_insert((last, Instant::now()));
-        match began.elapsed() < LONG {
+        match began.elapsed() < long {
             true => ControlFlow::Continue(()),
             false => ControlFlow::Break(()),
         }
     });
     if let Ok(results) = ended {
-        last = (results.totals.packet_hops, cpu.elapsed());
+        last = Beginning {
+            packet_hops: results.totals.packet_hops,
+            windows: results.totals.windows,
+            time: cpu.elapsed(),
+        };
     }
-    let (hops, time) = first.map_or((0, Duration::ZERO), |(first, _)| first);
-    let hops = last.0.saturating_sub(hops);
-    (hops > 0).then(|| (last.1.saturating_sub(time)).as_secs_f64() / hops as f64)
+    let (first, _) = first?;
+    Some(Beginning {
+        packet_hops: last.packet_hops - first.packet_hops,
+        windows: last.windows - first.windows,
+        time: last.time.saturating_sub(first.time),
+    })
 }

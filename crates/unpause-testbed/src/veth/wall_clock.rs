@@ -186,6 +186,7 @@ impl Shared<'_> {
             let progress = Progress {
                 now,
                 packet_hops: 0,
+                windows: 0,
             };
             if watch(progress).is_break() {
                 self.ended.store(true, Ordering::Relaxed);
