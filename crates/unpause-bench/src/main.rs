@@ -131,7 +131,7 @@ fn main() -> io::Result<()> {
         } => schedule::predict(find(&case), flows, barrier_ns),
         Command::List => {
             for case in CASES {
-                println!("{:<13} {}", case.name, case.what);
+                println!("{:<14} {}", case.name, case.what);
             }
         }
         Command::Topology { case } => {
@@ -157,11 +157,11 @@ fn main() -> io::Result<()> {
 fn run(cases: &[&Case], flows: Option<u64>, single: bool, repeat: u32) -> Vec<Measurement> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     println!(
-        "{:<13} {:>7} {:>9} {:>8} {:>9} {:>9} {:>8} {:>8}",
+        "{:<14} {:>7} {:>9} {:>8} {:>9} {:>9} {:>8} {:>8}",
         "case", "threads", "M hops", "user s", "M hops/s", "events", "MB", "speed-up"
     );
     println!(
-        "{:<13} {:>7} {:>9} {:>8} {:>9} {:>9} {:>8} {:>8}",
+        "{:<14} {:>7} {:>9} {:>8} {:>9} {:>9} {:>8} {:>8}",
         "", "", "", "", "user CPU", "per hop", "peak", "wall"
     );
     let mut measurements = Vec::new();
@@ -183,7 +183,7 @@ fn run(cases: &[&Case], flows: Option<u64>, single: bool, repeat: u32) -> Vec<Me
 
 fn print_row(m: &Measurement, speed_up: Option<f64>) {
     println!(
-        "{:<13} {:>7} {:>9.2} {:>8.3} {:>9.2} {:>9.2} {:>8.1} {:>8}",
+        "{:<14} {:>7} {:>9.2} {:>8.3} {:>9.2} {:>9.2} {:>8.1} {:>8}",
         m.case,
         m.threads,
         m.packet_hops as f64 / 1e6,
