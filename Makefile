@@ -16,7 +16,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 .PHONY: help demo test test-rust test-python lint install install-mpi mpi-packages format docs clean
 .PHONY: test-mpi bench bench-mechanisms bench-peers bench-linear bench-gate bench-gate-update
 .PHONY: vopr vopr-kill vopr-mutations soak loom tsan mutants validate-ns3 validate-ns3-update
-.PHONY: fuzz fuzz-ci fuzz-build site dataplane testbed-dpdk wheel wheel-test
+.PHONY: fuzz fuzz-ci fuzz-build site dataplane testbed-dpdk wheel wheel-pgo wheel-test
 .DEFAULT_GOAL := help
 
 help:
@@ -27,6 +27,7 @@ help:
 	@echo "make docs      write what documents say of tables and parameters"
 	@echo "make site      the documents as a site with search, in target/site/html"
 	@echo "make wheel     a wheel in target/wheels; wheel-test tries it in an empty environment"
+	@echo "make wheel-pgo the wheel with a profile-guided build (docs/performance.md)"
 	@echo "make format    reformat Rust and Python"
 	@echo "make install   build the package in release mode into $(VENV)"
 	@echo "make install-mpi        the same with MPI (from Debian's packages): one run on many machines"
@@ -142,6 +143,13 @@ WHEELS := target/wheels
 wheel: $(VENV)/.tools
 	@rm -rf $(WHEELS)
 	$(BIN)/maturin build --release --locked --quiet --out $(WHEELS)
+	@ls $(WHEELS)/*.whl
+
+# The same with a profile of the engine at work.
+wheel-pgo: $(VENV)/.tools
+	@rustup component add llvm-tools
+	@rm -rf $(WHEELS)
+	$(BIN)/maturin build --release --locked --quiet --pgo --interpreter $(BIN)/python --out $(WHEELS)
 	@ls $(WHEELS)/*.whl
 
 wheel-test: wheel
