@@ -19,6 +19,7 @@ from unpause.figures.style import (
     at_least,
     from_zero,
     legend,
+    log_with_zero,
     single_runs,
 )
 from unpause.result import Result, Run
@@ -135,8 +136,7 @@ def draw_sweep(result: Result) -> Figure:
         ax.set_title(f"Largest FCT, {name} (ms)", fontweight="bold")
         _log(ax)
     axes[3].set_title("Packets dropped", fontweight="bold")
-    axes[3].set_yscale("symlog", linthresh=1)
-    from_zero(axes[3])
+    log_with_zero(axes[3])
     for ax in axes[2:]:
         ax.set_xlabel(column)
     legend(figure, axes[0])
@@ -203,6 +203,6 @@ def _ports(ax: Axes, runs: list[Run], colour: dict[str, str]) -> None:
         ax.bar(at, events, width, color=colour[run.scheme])
     ax.set_title("PAUSE events, by port", fontweight="bold")
     ax.set_xticks(range(1, 7))
-    ax.set_yscale("symlog", linthresh=1)
-    from_zero(ax)
+    log_with_zero(ax)
+    ax.set_ylim(bottom=0)
     ax.grid(axis="x", visible=False)

@@ -233,6 +233,13 @@ def from_zero(ax: Axes) -> None:
     ax.set_ylim(0, max(ax.get_ylim()[1], 1.06 * highest))
 
 
+def log_with_zero(ax: Axes) -> None:
+    """The y axis linear up to 1 and logarithmic above, with all that is drawn inside."""
+    _, highest = _drawn(ax)
+    ax.set_yscale("symlog", linthresh=1)
+    ax.set_ylim(-0.2, 3 * max(highest, 1))
+
+
 def at_least(ax: Axes, low: float, high: float) -> None:
     """The y axis from `low` to `high`, and further if something is drawn there."""
     lowest, highest = _drawn(ax)

@@ -14,7 +14,15 @@ from unpause import schemes
 from unpause.figures.panels import measure
 from unpause.figures.registry import kind
 from unpause.figures.seeds import say_seeds, spread
-from unpause.figures.style import LINES, NothingToDraw, at_least, from_zero, grid, legend
+from unpause.figures.style import (
+    LINES,
+    NothingToDraw,
+    at_least,
+    from_zero,
+    grid,
+    legend,
+    log_with_zero,
+)
 from unpause.result import Result
 from unpause.series import Unavailable
 
@@ -107,8 +115,7 @@ def _finish(ax: Axes, panel: Mapping[str, Any]) -> None:
     else:
         from_zero(ax)
     if panel.get("symlog"):
-        ax.set_yscale("symlog", linthresh=1)
-        ax.set_ylim(-0.2, 3 * ax.get_ylim()[1])
+        log_with_zero(ax)
     if "line" in panel:
         ax.axhline(panel["line"], color=LINES[4], linestyle=":", linewidth=0.7, zorder=0)
 
