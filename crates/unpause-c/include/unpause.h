@@ -220,7 +220,7 @@ typedef struct {
   uint64_t bytes;
   // All bytes of the flow before this one have arrived, these included.
   uint64_t acknowledged;
-  // The first byte never sent.
+  // The byte sent next: the first never sent, or after going back one that is sent again.
   uint64_t sent;
   // What the hops have written into the packet, in order; may be null where they write nothing.
   const unpause_hop *hops;

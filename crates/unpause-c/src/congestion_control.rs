@@ -42,7 +42,7 @@ pub struct unpause_ack {
     pub bytes: u64,
     /// All bytes of the flow before this one have arrived, these included.
     pub acknowledged: u64,
-    /// The first byte never sent.
+    /// The byte sent next: the first never sent, or after going back one that is sent again.
     pub sent: u64,
     /// What the hops have written into the packet, in order; may be null where they write nothing.
     pub hops: *const unpause_hop,

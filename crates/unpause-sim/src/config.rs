@@ -106,7 +106,7 @@ pub enum NicModel {
     Own,
     /// As HPCC's simulator: in turn by when they have started, whatever their priority, the one after the last one
     /// served first. One timer wakes it, which nobody sets anew while it runs; so do ACKs, new flows, and the ends
-    /// of a transmission and of a PAUSE.
+    /// of a transmission and of a PAUSE. NAKs measure RTTs; duplicates of a flow under way are not acknowledged.
     Hpcc,
 }
 

@@ -64,8 +64,8 @@ pub struct Ack<'a> {
     pub ce: bool,
     /// All bytes of the flow before this one have arrived, these included.
     pub acknowledged: u64,
-    /// The first byte never sent. A round trip is over when `acknowledged` is beyond what this was at its
-    /// start.
+    /// The byte sent next: the first never sent, or of RoCE, after going back, one that is sent again. A round
+    /// trip is over when `acknowledged` is beyond what this was at its start.
     pub sent: u64,
     /// The window may grow: it has held the sender back, and no loss is being repaired.
     pub may_grow: bool,

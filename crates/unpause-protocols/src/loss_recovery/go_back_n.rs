@@ -99,10 +99,10 @@ impl Sender {
         self.unacknowledged
     }
 
-    /// One more than the highest packet number ever sent.
+    /// Number of the packet sent next: of one lost, after going back.
     #[inline]
-    pub fn highest(&self) -> u32 {
-        self.highest
+    pub fn next(&self) -> u32 {
+        self.next
     }
 
     /// Packets sent since it last went back, and not acknowledged.
@@ -266,14 +266,14 @@ mod tests {
             assert_eq!(sent(&mut sender, 0), (number, false));
         }
         assert!(!sender.has_packet());
-        assert_eq!(sender.highest(), 4);
+        assert_eq!(sender.next(), 4);
         // Packet 1 is lost.
         assert_eq!(receiver.on_data(at(0), 0, None), Reception::InOrder);
         assert_eq!(receiver.on_data(at(0), 2, None), Reception::Gap);
         assert_eq!(receiver.on_data(at(0), 3, None), Reception::KnownGap);
         assert!(sender.on_nak(at(10), receiver.expected(), TIMEOUT));
         assert_eq!((sender.unacknowledged(), sender.in_flight()), (1, 0));
-        assert_eq!(sender.highest(), 4);
+        assert_eq!(sender.next(), 1);
         for number in 1..4 {
             assert_eq!(sent(&mut sender, 10), (number, true));
         }

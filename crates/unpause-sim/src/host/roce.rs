@@ -47,6 +47,8 @@ impl Host {
             self.arm_receiver(slot);
         }
         match reception {
+            // There, a host answers only what it has not seen.
+            Reception::Duplicate if self.hpcc_nic => drop(window.telemetry.take(packet)),
             Reception::Complete | Reception::Duplicate => {
                 self.acknowledge(now, Kind::Ack, expected, packet, window);
             }
@@ -153,12 +155,20 @@ impl Host {
             ce: packet.is(ECE),
             hops,
         };
+        let measures = packet.bits & (MEASURE | INT) == MEASURE;
+        let framing = window.ports.framing_bytes;
+        let rtt = || {
+            let own = (u64::from(packet.aux) + framing) * self.ps_per_byte;
+            now.saturating_sub(Time::from_ps(packet.stamp + own))
+        };
         match packet.kind {
-            Kind::Nak => sender.on_nak(now, packet.seq, &said(None), timeout),
+            Kind::Nak => {
+                // With lost ACKs it may be what ends a round trip there.
+                let rtt = (self.hpcc_nic && measures).then(rtt);
+                sender.on_nak(now, packet.seq, &said(rtt), timeout);
+            }
             Kind::Ack => {
-                let own = (u64::from(packet.aux) + window.ports.framing_bytes) * self.ps_per_byte;
-                let measures = packet.bits & (MEASURE | INT) == MEASURE;
-                let rtt = measures.then(|| now.saturating_sub(Time::from_ps(packet.stamp + own)));
+                let rtt = measures.then(rtt);
                 sender.on_ack(now, packet.seq, &said(rtt), timeout);
                 if sender.is_done() {
                     if window.plan.config.probes.acknowledged {

@@ -310,7 +310,7 @@ impl Sender {
             bytes: bytes_of(packets),
             ce: said.ce,
             acknowledged: bytes_of(self.recovery.unacknowledged()),
-            sent: bytes_of(self.recovery.highest()),
+            sent: bytes_of(self.recovery.next()),
             may_grow: true,
             telemetry: said.hops,
         });

@@ -1,7 +1,8 @@
 //! Go-back-N of RoCE: ACK, NAK, timeout.
 
 use unpause_protocols::congestion_point::{self, faults};
-use unpause_sim::config::Config;
+use unpause_sim::config::{Config, NicModel};
+use unpause_sim::results::{PacketKind, PacketRecord};
 
 use super::*;
 
@@ -111,4 +112,22 @@ fn a_nak_acknowledges() {
          66.813 us  2 > 1  ack 4..10 until 71.843 us (3 of them)
     flow 0: complete after 71.8432us; sent again 7, timeouts 0
     ");
+}
+
+/// The timeout is shorter than the round trip: what comes a second time is acknowledged again, but not by a
+/// host like that of HPCC's simulator.
+#[test]
+fn duplicates_are_acknowledged_unless_as_in_hpccs_simulator() {
+    let mut config = pair(60, &[]);
+    config.host.retransmit_timeout = us(30);
+    let acks = |config: &Config| {
+        let (_, results) = page(config, PACKETS);
+        assert!(results.flows[0].retransmitted_packets > 0);
+        let ack = |it: &&PacketRecord| it.kind == PacketKind::Ack && it.node == 2;
+        results.packets.iter().filter(ack).count()
+    };
+    // All 60 packets come twice, 24 of them again after the flow is complete.
+    assert_eq!(acks(&config), 120);
+    config.host.nic = NicModel::Hpcc;
+    assert_eq!(acks(&config), 84);
 }

@@ -1,7 +1,8 @@
 //! TIMELY: RTT samples and what they make of the rate.
 
 use unpause_protocols::congestion_control::timely::Params;
-use unpause_sim::config::Config;
+use unpause_protocols::congestion_point::{self, faults};
+use unpause_sim::config::{AckPriority, Config, NicModel, RateChange};
 use unpause_sim::traffic::FlowSpec;
 
 use super::*;
@@ -164,5 +165,43 @@ fn the_patch_steers_to_a_target() {
         397.400 us  flow 0 may send 9.638 Gb/s
         398.154 us  1 > 3  data 473..475 until 399.831 us
     flow 0: 355000 B delivered
+    ");
+}
+
+/// As in HPCC's simulator: a NAK measures, too, and may be what ends a round trip where the ACK before it is lost; the
+/// next one then ends with the first packet that is sent again.
+#[test]
+fn a_nak_ends_a_round_trip_in_hpccs_simulator() {
+    let law = Params {
+        t_low: us(1),
+        t_high: us(30),
+        ..Params::hpcc()
+    };
+    // The ACK before the NAK comes to its queue as late as the packet that the NAK reports comes to its own.
+    let shift = FlowSpec {
+        controlled: false,
+        ..sized(3, 1, 1000)
+    };
+    let flows = vec![sized(1, 2, 100_000), shift];
+    let show = Show {
+        flows: &[0],
+        rates: true,
+        ..NOTHING
+    };
+    let mut config = config(star(&[gbps(10); 3], us(10)), flows, us(300));
+    config.switch.lossless = 0;
+    config.host.nic = NicModel::Hpcc;
+    config.host.rate_change = RateChange::NextPacket;
+    config.host.ack_priority = AckPriority::Flow;
+    config.scheme = timely(law);
+    let lost = faults::Params::chosen(&[51], &[]);
+    config.scheme.congestion_point = congestion_point::Config::Faults(lost);
+    assert_snapshot!(page(&config, show).0, @r"
+          0.100 us  flow 0 may send 10.000 Gb/s
+         65.326 us  2 > 1  NAK 51
+         85.500 us  flow 0 may send 7.744 Gb/s
+        127.300 us  flow 0 may send 5.997 Gb/s
+        169.500 us  flow 0 may send 4.644 Gb/s
+    flow 0: complete after 161.913964us; sent again 49, timeouts 0
     ");
 }
