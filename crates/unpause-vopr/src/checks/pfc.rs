@@ -224,7 +224,7 @@ pub fn beyond_xoff(config: &Config, results: &Results) -> Answer {
         let Some(link) = delays.get(&(row.node, row.port)) else {
             continue;
         };
-        let headroom = switch.pfc.headroom_bytes.unwrap_or_else(|| {
+        let formula = || {
             pfc::headroom(
                 link.rate,
                 link.delay,
@@ -232,7 +232,13 @@ pub fn beyond_xoff(config: &Config, results: &Results) -> Answer {
                 64 + framing,
                 switch.pfc.reaction,
             )
-        });
+        };
+        let bytes = |delays: u32| {
+            let in_delay = u128::from(link.rate.as_bps()) * u128::from(link.delay.as_ps());
+            (in_delay / 8_000_000_000_000) as u64 * u64::from(delays)
+        };
+        let headroom = switch.pfc.headroom_bytes.unwrap_or_else(formula);
+        let headroom = switch.pfc.headroom_delays.map_or(headroom, bytes);
         let most = xoff_bytes + frame + headroom;
         if switch.lossless >> row.priority & 1 == 1 && row.max_ingress_bytes > most {
             return Err(format!(
