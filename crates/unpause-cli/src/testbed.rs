@@ -32,9 +32,20 @@ pub fn run(args: &Testbed, package: &dyn Package) -> Result<u8, Errors> {
     one(args, &scenario, package).map_err(|error| vec![error])
 }
 
+/// Nodes can be taken apart, and frames between them come whole where they do in reality.
+fn can_be_split(run: &Run, args: &Testbed) -> Result<(), Error> {
+    if args.wall_clock && run.config.switch.cut_through_bytes.is_some() {
+        return Err(Error::Other {
+            message: format!("{}: in real time no switch cuts through", run.scheme),
+            help: Some("remove switch.cut_through, or --wall-clock: simulated time has it".into()),
+        });
+    }
+    split(run, &args.wires).map(|_| ())
+}
+
 fn one(args: &Testbed, scenario: &Scenario, package: &dyn Package) -> Result<u8, Error> {
     for run in scenario.runs() {
-        split(run, &args.wires)?;
+        can_be_split(run, args)?;
     }
     if args.links == Links::Veth {
         try_veth(&scenario.runs()[0], &args.wires)?;

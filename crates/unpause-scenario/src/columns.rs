@@ -158,7 +158,7 @@ columns! {
     /// Around [`PORT`]: packets one by one.
     PACKETS:
     "time_ns" "ns" "start of transmission";
-    "arrival_ns" "ns" "when its last bit is at `peer`";
+    "arrival_ns" "ns" "when its last bit is at `peer`, or a switch that cuts through takes it";
     "kind" ""
         "`data`, `ack`, `nak` of RoCE; `tcp-data`, `tcp-ack`, `syn`, `syn-ack`, `fin`; `cnp`, `pcn- \
          decrease`, `pcn-increase`, `cnm`; `pfc`";

@@ -237,6 +237,9 @@ impl Default for HostConfig {
 pub struct SwitchConfig {
     /// How packets get from ingress to egress.
     pub model: SwitchModel,
+    /// Cut-through: a frame is taken when so many of its bytes are there, and no sooner than that it cannot run dry
+    /// on its way out. `None`: store-and-forward.
+    pub cut_through_bytes: Option<u32>,
     /// Bit n set: priority n is lossless, under PFC.
     pub lossless: u8,
     /// PFC of the lossless priorities.
@@ -463,6 +466,7 @@ impl Default for SwitchConfig {
     fn default() -> Self {
         Self {
             model: SwitchModel::default(),
+            cut_through_bytes: None,
             lossless: 1 << 3,
             pfc: PfcConfig::default(),
             buffer_bytes: None,

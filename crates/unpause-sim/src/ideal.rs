@@ -24,39 +24,45 @@ impl Frames {
     }
 }
 
-/// From the first bit at the sender to the last bit at the receiver, sent at line rate over
-/// store-and-forward hops of (time of a byte in ps, propagation delay).
+/// From the first bit at the sender to the last bit at the receiver, sent at line rate over hops of (time of a byte
+/// in ps, propagation delay). `early` says how long before its last bit a frame is taken at the end of a link, by its
+/// bytes and the time of a byte there and on the next link; zero for store-and-forward.
 ///
-/// Full frames leave hop i at `sum of serialisations up to i + (k-1) x the longest of them`; the
-/// last, shorter frame leaves a hop when both it has arrived there and its predecessor is gone.
-pub fn fct(path: &[(u64, Time)], frames: Frames) -> Time {
-    let mut sum = 0;
+/// Full frame k starts on hop i `(k-1) x the longest serialisation up to i` after the first; the last, shorter
+/// frame starts when both it has been taken there and its predecessor is gone.
+pub fn fct(path: &[(u64, Time)], frames: Frames, early: impl Fn(u64, u64, u64) -> Time) -> Time {
+    let Frames {
+        full,
+        full_bytes,
+        last_bytes,
+    } = frames;
     let mut slowest = 0;
-    let mut propagation = 0;
-    let mut last_departure = 0;
-    for &(ps_per_byte, delay) in path {
-        let serialisation = frames.full_bytes * ps_per_byte;
-        sum += serialisation;
+    // On the link at hand: when the first full frame starts, when the last frame could, and when it is over.
+    let (mut first, mut last, mut end) = (0, 0, 0);
+    for (hop, &(ps_per_byte, delay)) in path.iter().enumerate() {
+        let serialisation = full_bytes * ps_per_byte;
         slowest = slowest.max(serialisation);
-        let previous_gone = if frames.full == 0 {
-            0
-        } else {
-            propagation + sum + (frames.full - 1) * slowest
-        };
-        let arrived = last_departure;
-        last_departure =
-            arrived.max(previous_gone) + frames.last_bytes * ps_per_byte + delay.as_ps();
-        propagation += delay.as_ps();
+        if full > 0 {
+            last = last.max(first + (full - 1) * slowest + serialisation);
+        }
+        end = last + last_bytes * ps_per_byte + delay.as_ps();
+        if let Some(&(next, _)) = path.get(hop + 1) {
+            let early = |bytes| early(bytes, ps_per_byte, next).as_ps();
+            first += serialisation + delay.as_ps() - early(full_bytes);
+            last = end - early(last_bytes);
+        }
     }
-    Time::from_ps(last_departure)
+    Time::from_ps(end)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    type Early = fn(u64, u64, u64) -> Time;
+
     /// The recurrence itself, frame by frame.
-    fn simulated(path: &[(u64, Time)], frames: Frames) -> u64 {
+    fn simulated(path: &[(u64, Time)], frames: Frames, early: Early) -> u64 {
         let mut free = vec![0u64; path.len()];
         let mut arrival = 0;
         for k in 0..=frames.full {
@@ -65,10 +71,12 @@ mod tests {
             } else {
                 frames.full_bytes
             };
-            arrival = 0;
+            let mut taken = 0;
             for (hop, &(ps, delay)) in path.iter().enumerate() {
-                free[hop] = free[hop].max(arrival) + bytes * ps;
+                free[hop] = free[hop].max(taken) + bytes * ps;
                 arrival = free[hop] + delay.as_ps();
+                let next = path.get(hop + 1).map_or(ps, |next| next.0);
+                taken = arrival - early(bytes, ps, next).as_ps();
             }
         }
         arrival
@@ -97,11 +105,15 @@ mod tests {
                     full_bytes: 1048,
                     last_bytes,
                 };
-                assert_eq!(
-                    fct(path, frames).as_ps(),
-                    simulated(path, frames),
-                    "{path:?} {frames:?}"
-                );
+                for early in [(|_, _, _| Time::ZERO) as Early, |bytes, ps, next| {
+                    Time::from_ps((bytes.saturating_sub(84) * ps).min(bytes * next))
+                }] {
+                    assert_eq!(
+                        fct(path, frames, early).as_ps(),
+                        simulated(path, frames, early),
+                        "{path:?} {frames:?}"
+                    );
+                }
             }
         }
     }

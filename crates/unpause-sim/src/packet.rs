@@ -105,7 +105,7 @@ pub const ALL: u8 = 0b1000_0000;
 /// A packet in a queue or on a wire.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// On a wire: arrival of its last bit. In a queue: when it entered.
+    /// On a wire: arrival of its last bit, or when a switch that cuts through takes it. In a queue: when it entered.
     pub time: Time,
     /// Data, SYN: start of transmission; ACK, SYN-ACK: the same, echoed. PFC: pause duration in ps.
     /// CNM: offsets.

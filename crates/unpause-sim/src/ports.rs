@@ -2,7 +2,7 @@
 
 use unpause_protocols::units::Time;
 
-use crate::fabric::{Fabric, NodeId, PortId};
+use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
 use crate::packet::Packet;
 
 /// Index of a port among all ports of the fabric: those of node 0, then of node 1, and so on.
@@ -19,12 +19,18 @@ pub struct Transmitter {
     pub peer_port: GlobalPort,
     /// Node at the far end.
     pub peer: NodeId,
-    /// Shard of that node, or one that no shard has where packets are recorded.
+    /// Shard of that node, or one that no shard has where there is more to do.
     pub shard: u16,
+    /// Packets are recorded.
+    pub traced: bool,
+    /// That node is a switch that cuts through.
+    pub cuts_through: bool,
+    /// It also has ports that are faster.
+    pub feeds_faster: bool,
 }
 
-/// Stands for the shard behind a port whose packets are recorded.
-pub const TRACED: u16 = u16::MAX;
+/// Stands for the shard behind a port at which more is to be done than to pass packets on.
+pub const APART: u16 = u16::MAX;
 
 /// Ports of all nodes.
 #[derive(Clone, Debug)]
@@ -61,6 +67,9 @@ impl Ports {
             peer_port: 0,
             peer: 0,
             shard: 0,
+            traced: false,
+            cuts_through: false,
+            feeds_faster: false,
         };
         let mut transmitters = vec![blank; 2 * fabric.links.len()];
         for link in &fabric.links {
@@ -72,14 +81,14 @@ impl Ports {
                 delay,
                 peer_port: b,
                 peer: link.b,
-                shard: 0,
+                ..blank
             };
             transmitters[b as usize] = Transmitter {
                 ps_per_byte,
                 delay,
                 peer_port: a,
                 peer: link.a,
-                shard: 0,
+                ..blank
             };
         }
         Self {
@@ -88,14 +97,28 @@ impl Ports {
             framing_bytes: u64::from(fabric.framing_bytes),
         }
     }
+    /// All switches cut through.
+    pub fn cut_through(&mut self, fabric: &Fabric) {
+        let fastest: Vec<u64> = (0..fabric.nodes.len() as NodeId)
+            .map(|node| self.fastest(node))
+            .collect();
+        for transmitter in &mut self.transmitters {
+            let peer = transmitter.peer as usize;
+            transmitter.cuts_through = fabric.nodes[peer] == NodeKind::Switch;
+            transmitter.feeds_faster = fastest[peer] < transmitter.ps_per_byte;
+        }
+    }
     /// Says which node is in which shard, and the packets of which ports are recorded.
     pub fn share_out(&mut self, shard_of: &[u16], traced: &[(NodeId, PortId)]) {
-        for transmitter in &mut self.transmitters {
-            transmitter.shard = shard_of[transmitter.peer as usize];
-        }
         for &(node, port) in traced {
             let at = self.first[node as usize] + u32::from(port);
-            self.transmitters[at as usize].shard = TRACED;
+            self.transmitters[at as usize].traced = true;
+        }
+        for transmitter in &mut self.transmitters {
+            transmitter.shard = match transmitter.traced || transmitter.cuts_through {
+                true => APART,
+                false => shard_of[transmitter.peer as usize],
+            };
         }
     }
     /// The ports of `node`.
@@ -107,6 +130,11 @@ impl Ports {
     pub fn most(&self) -> usize {
         let counts = self.first.windows(2).map(|pair| pair[1] - pair[0]);
         counts.max().unwrap_or(0) as usize
+    }
+    /// Time that a byte lasts at the fastest port of `node`.
+    pub fn fastest(&self, node: NodeId) -> u64 {
+        let ports = self.transmitters_of(node).iter();
+        ports.map(|port| port.ps_per_byte).min().unwrap_or_default()
     }
     /// The transmitting sides of `node`'s ports.
     pub fn transmitters_of(&self, node: NodeId) -> &[Transmitter] {

@@ -192,12 +192,13 @@ impl IdealFct {
         }
         let size = flow.size_bytes?;
         let framing = plan.ports.framing_bytes;
+        let early = |bytes, in_ps, out_ps| plan.early(bytes - framing, in_ps, out_ps);
         if flow.transport == Transport::Roce {
             let frames = Layout::of(flow.size_bytes, plan).frames(framing);
-            return Some(ideal::fct(&self.path, frames) + flow.extra_delay);
+            return Some(ideal::fct(&self.path, frames, early) + flow.extra_delay);
         }
         if !flow.opened {
-            let data = ideal::fct(&self.path, plan.tcp.frames(size, framing));
+            let data = ideal::fct(&self.path, plan.tcp.frames(size, framing), early);
             return Some(data + flow.extra_delay);
         }
         if self.back.is_none() {
@@ -210,7 +211,8 @@ impl IdealFct {
             self.back = path(plan, &back);
         }
         let control = Frames::one(u64::from(plan.tcp.control_bytes) + framing);
-        let handshake = ideal::fct(&self.path, control) + ideal::fct(self.back.as_ref()?, control);
+        let handshake = ideal::fct(&self.path, control, early)
+            + ideal::fct(self.back.as_ref()?, control, early);
         Some(match size {
             // The handshake's ACK ends it, which is not delayed, and may go another way than the SYN.
             0 => {
@@ -218,10 +220,10 @@ impl IdealFct {
                     is_feedback: true,
                     ..there
                 };
-                handshake + ideal::fct(&path(plan, &ack)?, control)
+                handshake + ideal::fct(&path(plan, &ack)?, control, early)
             }
             _ => {
-                let data = ideal::fct(&self.path, plan.tcp.frames(size, framing));
+                let data = ideal::fct(&self.path, plan.tcp.frames(size, framing), early);
                 handshake + data + flow.extra_delay
             }
         })

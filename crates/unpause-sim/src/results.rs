@@ -213,7 +213,7 @@ pub struct FlowSample {
 pub struct PacketRecord {
     /// Start of its transmission.
     pub time: Time,
-    /// When its last bit is at the other end of the link.
+    /// When its last bit is at the other end of the link, or a switch there that cuts through takes it.
     pub arrival: Time,
     /// Node that sends it.
     pub node: NodeId,

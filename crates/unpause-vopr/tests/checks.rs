@@ -190,6 +190,11 @@ fn wrong_packets_and_limits_fail_their_checks() {
             let pfc = r.packets.iter_mut().find_map(|p| p.pfc.as_mut());
             pfc.unwrap().pause = Time::from_ns(1);
         }),
+        ("cut_through", |_, r| {
+            let of_switch = |p: &&mut PacketRecord| p.node == 4 && p.kind.is_data();
+            let packet = r.packets.iter_mut().find(of_switch).unwrap();
+            packet.time = packet.time - Time::from_ps(1);
+        }),
         ("service", |_, r| {
             let of_queue = |p: &PacketRecord| p.node == 4 && p.dst == 0 && p.kind.is_data();
             let at = r.packets.iter().position(of_queue).unwrap();

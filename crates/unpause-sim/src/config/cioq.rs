@@ -22,6 +22,18 @@ pub struct CioqConfig {
     pub spines: Option<SpinesConfig>,
 }
 
+impl CioqConfig {
+    /// What a request and its grant take at least: each has half of the latency, in whole picoseconds; over spines
+    /// it takes two hops of whole picoseconds again.
+    pub fn request_and_grant(&self) -> Time {
+        let half = self.latency.as_ps() / 2;
+        Time::from_ps(match self.spines {
+            None => 2 * half,
+            Some(_) => 4 * (half / 2),
+        })
+    }
+}
+
 /// A spine-leaf fabric of cells inside a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpinesConfig {

@@ -11,7 +11,7 @@ use crate::engine::wire::Wires;
 use crate::log::Log;
 use crate::packet::Packet;
 use crate::plan::Plan;
-use crate::ports::{Ports, TRACED, Transmitter};
+use crate::ports::{APART, Ports, Transmitter};
 use crate::results::{PacketRecord, Queued};
 
 /// What a node must be able to do.
@@ -91,7 +91,7 @@ impl Window<'_, '_> {
         free
     }
 
-    /// Puts a packet onto a wire to another shard, or onto one that is traced.
+    /// Puts a packet onto a wire to another shard, one that is traced, or one to a switch that cuts through.
     #[inline(never)]
     fn send_out(
         &mut self,
@@ -102,22 +102,26 @@ impl Window<'_, '_> {
         queue_bytes: u64,
     ) {
         let mut to = transmitter.shard;
-        if to == TRACED {
-            let queued = Queued {
-                sojourn,
-                queue_bytes,
-            };
-            self.trace(transmitter, now, packet, queued);
+        let mut packet = *packet;
+        if to == APART {
+            packet.time = packet.time - self.plan.taken_early(transmitter, &packet);
+            if transmitter.traced {
+                let queued = Queued {
+                    sojourn,
+                    queue_bytes,
+                };
+                self.trace(transmitter, now, &packet, queued);
+            }
             to = self.shard_of[transmitter.peer as usize];
         }
         if to != self.shard {
-            let record = self.telemetry.take(packet);
+            let record = self.telemetry.take(&packet);
             let mail = &mut self.outboxes[to as usize];
-            mail.packets.push((transmitter.peer_port, *packet));
+            mail.packets.push((transmitter.peer_port, packet));
             mail.records.extend(record);
         } else if self
             .wires
-            .push(transmitter.peer_port, packet, packet.time, 0)
+            .push(transmitter.peer_port, &packet, packet.time, 0)
         {
             self.calendar.wake(transmitter.peer, packet.time);
         }

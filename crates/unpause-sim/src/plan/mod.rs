@@ -11,6 +11,7 @@ use crate::ports::Ports;
 use crate::routing::Routing;
 
 mod check;
+mod cut_through;
 mod model;
 mod tcp;
 
@@ -106,7 +107,10 @@ impl<'a> Plan<'a> {
     /// All that the checks need.
     pub fn without_routes(config: &'a Config) -> Result<Self, Invalid> {
         check::check(config)?;
-        let ports = Ports::new(&config.fabric);
+        let mut ports = Ports::new(&config.fabric);
+        if config.switch.cut_through_bytes.is_some() {
+            ports.cut_through(&config.fabric);
+        }
         let used = config.data_priorities();
         let classes = Classes::new(used, config.switch.lossless, config.host.control_priority);
         let lookahead = config.fabric.links.iter().map(|link| link.delay).min();
@@ -172,15 +176,13 @@ impl<'a> Plan<'a> {
         match &self.config.switch.model {
             SwitchModel::SharedBuffer => Time::ZERO,
             SwitchModel::Pipeline(pipeline) => pipeline.service() + pipeline.latency,
-            // Request, grant and crossing.
-            // A request and a grant take half of it each, in whole picoseconds; over spines,
-            // everything takes two hops, of whole picoseconds again.
+            // Request, grant and crossing; over spines, that takes two hops, of whole picoseconds.
             SwitchModel::Cioq(cioq) => {
-                let half = cioq.latency.as_ps() / 2;
-                Time::from_ps(match cioq.spines {
-                    None => cioq.latency.as_ps() + 2 * half,
-                    Some(_) => 2 * half + 4 * (half / 2),
-                })
+                let crossing = match cioq.spines {
+                    None => cioq.latency.as_ps(),
+                    Some(_) => cioq.latency.as_ps() / 2 * 2,
+                };
+                cioq.request_and_grant() + Time::from_ps(crossing)
             }
             // The cells of the smallest frame, in the fastest switch.
             SwitchModel::InputQueued(config) => {

@@ -12,12 +12,46 @@ use crate::invalid::{Invalid, Subject, bytes};
 
 /// Checks what the switch model needs of a configuration.
 pub(super) fn check(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
+    cut_through(config)?;
     match &config.switch.model {
         SwitchModel::SharedBuffer => Ok(()),
         SwitchModel::Pipeline(model) => pipeline(config, model),
         SwitchModel::Cioq(model) => cioq(config, model),
         SwitchModel::InputQueued(model) => input_queued(config, model, links_of),
     }
+}
+
+/// Cut-through has a part of a frame wait for the rest.
+fn cut_through(config: &Config) -> Result<(), Invalid> {
+    const FIELD: &str = "switch.cut_through_bytes";
+    const STORE: &str = "without the key switches store and forward";
+    let Some(header) = config.switch.cut_through_bytes else {
+        return Ok(());
+    };
+    if header == 0 {
+        let zero = Invalid::zero(FIELD).label("no switch can send on what it has seen nothing of");
+        return Err(zero.help(format!(
+            "set 64B, or the header that switches look at; {STORE}"
+        )));
+    }
+    if u64::from(header) >= frame(config) {
+        let message = "`cut_through` is not less than a frame";
+        let help = format!("frames have up to {}; {STORE}", bytes(frame(config)));
+        return Err(Invalid::new(FIELD, message)
+            .label(bytes(header.into()))
+            .help(help));
+    }
+    if matches!(config.switch.model, SwitchModel::InputQueued(_)) {
+        let message = "input-queued switches store and forward";
+        return Err(Invalid::new(FIELD, message)
+            .label("cut-through")
+            .and(
+                "switch.model",
+                "its crossbar carries whole frames, cell by cell",
+            )
+            .help("remove it, or choose another model"));
+    }
+    Ok(())
 }
 
 /// Bytes of the largest frame, without framing.

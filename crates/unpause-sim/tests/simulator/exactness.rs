@@ -1,7 +1,7 @@
 //! A flow alone takes exactly as long as arithmetic says.
 
 use unpause_protocols::units::{Rate, Time};
-use unpause_sim::config::{Config, Fabric, NodeKind};
+use unpause_sim::config::{Config, Fabric, NodeKind, SwitchModel};
 use unpause_sim::traffic::FlowSpec;
 
 use crate::common::*;
@@ -195,7 +195,17 @@ fn ties_are_broken_by_port() {
 fn impossible_configurations_are_refused() {
     let good = || config(star(&[gbps(40); 3], us(1)), vec![sized(1, 2, 1000)], ms(1));
     type Spoil = fn(&mut Config);
-    let cases: [(&str, Spoil); 15] = [
+    let cases: [(&str, Spoil); 18] = [
+        ("`cut_through` is zero", |c| {
+            c.switch.cut_through_bytes = Some(0)
+        }),
+        ("not less than a frame", |c| {
+            c.switch.cut_through_bytes = Some(1048)
+        }),
+        ("store and forward", |c| {
+            c.switch.cut_through_bytes = Some(64);
+            c.switch.model = SwitchModel::InputQueued(Default::default());
+        }),
         ("no multiple of `interval`", |c| {
             c.probes.flow_interval = Some(us(150))
         }),

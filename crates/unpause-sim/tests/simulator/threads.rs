@@ -77,6 +77,31 @@ fn threads_do_not_change_results() {
     }
 }
 
+/// Switches that cut through, with links of several rates, packets recorded and PAUSE followed.
+#[test]
+fn threads_do_not_change_what_cuts_through() {
+    let pipeline = SwitchModel::Pipeline(PipelineConfig {
+        packets_per_second: 50_000_000,
+        latency: us(1),
+        ..PipelineConfig::default()
+    });
+    for model in [SwitchModel::SharedBuffer, pipeline] {
+        for (name, scheme) in schemes() {
+            let mut config = across(300);
+            for (at, link) in config.fabric.links.iter_mut().enumerate() {
+                link.rate = gbps([40, 10, 100, 40, 25][at]);
+            }
+            config.scheme = scheme;
+            config.switch.model = model.clone();
+            config.switch.cut_through_bytes = Some(64);
+            config.switch.pfc.threshold = static_threshold(20_000);
+            config.probes.causes = true;
+            config.probes.packets = vec![(0, 0), (2, 0), (1, 1)];
+            assert_threads_do_not_matter(name, &config);
+        }
+    }
+}
+
 /// In a large fabric switches look ahead, which nobody else may notice. Large it is by hosts that have no part
 /// in it; those that do send to one that stops its switch by PFC.
 #[test]

@@ -1,5 +1,6 @@
 //! What must hold of the results of any run. Each check answers with one line that says what broke.
 
+mod cut_through;
 mod facts;
 mod limits;
 mod packets;
@@ -17,7 +18,7 @@ pub use facts::Answer;
 pub type Check = fn(&Config, &Results) -> Answer;
 
 /// All checks of results, by name.
-pub const CHECKS: [(&str, Check); 22] = [
+pub const CHECKS: [(&str, Check); 23] = [
     ("conservation", totals::conservation),
     ("flows", totals::flows),
     ("ideal", totals::no_faster_than_ideal),
@@ -34,6 +35,7 @@ pub const CHECKS: [(&str, Check); 22] = [
     ("delivery", replay::delivery),
     ("limits", replay::limits),
     ("again", replay::again),
+    ("cut_through", cut_through::cut_through),
     ("service", service::service),
     ("held", pfc::held),
     ("emptied", pfc::emptied),

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, NodeId, PortId};
 use unpause_sim::results::{PacketKind, PacketRecord, Results};
 
+use super::cut_through;
 use super::facts::{Answer, Port, is_host, ports, sprays};
 
 type Place = (NodeId, PortId);
@@ -60,7 +62,12 @@ fn link(port: &Port, packets: &[&PacketRecord], config: &Config) -> Answer {
             ));
         }
         free = start + lasts;
-        if packet.arrival.as_ps() != free + port.delay_ps {
+        let last_bit = Time::from_ps(free + port.delay_ps);
+        let earliest = match is_host(config, port.peer) || packet.kind == PacketKind::Pfc {
+            true => last_bit,
+            false => last_bit - cut_through::behind_header(config, packet, port.ps_per_byte),
+        };
+        if !(earliest..=last_bit).contains(&packet.arrival) {
             return Err(format!(
                 "a {:?} of ({}, {}) leaves at {start} ps and arrives at {}",
                 packet.kind, port.node, port.number, packet.arrival

@@ -28,9 +28,9 @@ struct Departure {
 
 type Place = (NodeId, PortId);
 /// What tells packets apart: flow, kind, number, priority, destination.
-type Name = (u32, u8, u32, u8, NodeId);
+pub(super) type Name = (u32, u8, u32, u8, NodeId);
 
-fn name(packet: &PacketRecord) -> Name {
+pub(super) fn name(packet: &PacketRecord) -> Name {
     let kind = packet.kind as u8;
     let (flow, seq) = (packet.flow, packet.seq);
     (flow, kind, seq, packet.priority, packet.dst)

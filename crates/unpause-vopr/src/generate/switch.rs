@@ -52,6 +52,7 @@ pub fn switch(sketch: &mut Sketch, model: &'static str) {
             }
         }
     }
+    cut_through(sketch, &mut switch);
     if outputs_queue {
         if sketch.dice.percent(15) {
             let packets = sketch.dice.between(1, 20) as i64;
@@ -69,6 +70,18 @@ pub fn switch(sketch: &mut Sketch, model: &'static str) {
     }
     if !sketch.lossless.is_empty() {
         pfc(sketch);
+    }
+}
+
+/// What is too large, and what an input-queued switch refuses, is so now and then.
+fn cut_through(sketch: &mut Sketch, switch: &mut Table) {
+    let stores = sketch.model == "input-queued";
+    if sketch.dice.percent(if stores { 2 } else { 25 }) {
+        let header = match sketch.dice.percent(40) {
+            true => 64,
+            false => sketch.dice.scale(1, sketch.frame),
+        };
+        put(switch, "cut_through", size(header));
     }
 }
 

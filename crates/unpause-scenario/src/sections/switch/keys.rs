@@ -31,6 +31,8 @@ keys! {
     #[derive(Default)]
     pub(crate) Switch at "switch" for SwitchConfig {
         model: ModelKey = ["`\"shared-buffer\"`"] "how switches are built, [below](#switchpipeline)";
+        cut_through: Size = ["store-and-forward"]
+            "switches send a frame on when so many of its bytes are there, [below](#cut-through)";
         lossless: Priorities = ["`[3]`"] "priorities under PFC";
         buffer: Size = ["what PFC of every port can need"]
             "packet memory of the whole switch, headroom included" idle SHARED;

@@ -43,6 +43,13 @@ pub(crate) fn switch(file: &Switch, pfc: &Pfc, host: &HostConfig) -> Checked<Swi
             input_buffers(pfc, &SHARED_BUFFER, host, &mut switch)?;
         }
     }
+    if file.cut_through.get().is_some() {
+        set(
+            "cut_through",
+            &file.cut_through,
+            switch.cut_through_bytes.insert(0),
+        )?;
+    }
     if switch.lossless != 0 {
         if matches!(switch.model, SwitchModel::Pipeline(_)) {
             switch.pfc.params = pfc::mode_by_time(pfc)?;

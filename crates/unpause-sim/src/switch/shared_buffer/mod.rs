@@ -1,4 +1,4 @@
-//! Output-queued, store-and-forward switch with a shared buffer.
+//! Output-queued switch with a shared buffer.
 //!
 //! A packet that is admitted is in its egress queue at once. PFC accounting is per (ingress port, lossless
 //! class): a packet counts at its ingress from reception until it starts to leave.

@@ -1,0 +1,56 @@
+//! When switches that cut through take a frame.
+
+use unpause_protocols::units::Time;
+
+use super::Plan;
+use crate::config::SwitchModel;
+use crate::packet::{Kind, Packet};
+use crate::ports::Transmitter;
+
+impl Plan<'_> {
+    /// How long before its last bit a frame of `bytes` is taken by a switch, to which it comes by a link where a
+    /// byte lasts `in_ps` and from which it goes by one where it lasts `out_ps`: when its header is there, and not
+    /// so soon that it could run dry on its way out.
+    ///
+    /// Preamble and gap come before the header, as before the frame.
+    pub fn early(&self, bytes: u64, in_ps: u64, out_ps: u64) -> Time {
+        let Some(header) = self.config.switch.cut_through_bytes else {
+            return Time::ZERO;
+        };
+        let behind_header = Time::from_ps(bytes.saturating_sub(header.into()) * in_ps);
+        let sending = || Time::from_ps((bytes + self.ports.framing_bytes) * out_ps);
+        let last_needed = match &self.config.switch.model {
+            SwitchModel::SharedBuffer => sending(),
+            SwitchModel::Pipeline(pipeline) => sending() + pipeline.service() + pipeline.latency,
+            // Cells cross a fabric when the frame is whole, which must be when the grant is there.
+            SwitchModel::Cioq(cioq) => cioq.request_and_grant(),
+            SwitchModel::InputQueued(_) => Time::ZERO,
+        };
+        behind_header.min(last_needed)
+    }
+
+    /// How long before its last bit a packet is taken at the far end of `transmitter`. PAUSE is the port's, not the
+    /// switch's: it is obeyed when it is whole.
+    pub fn taken_early(&self, transmitter: &Transmitter, packet: &Packet) -> Time {
+        if !transmitter.cuts_through || packet.kind == Kind::Pfc {
+            return Time::ZERO;
+        }
+        let in_ps = transmitter.ps_per_byte;
+        let out_ps = match transmitter.feeds_faster {
+            true => self.out_ps(transmitter, packet),
+            false => in_ps,
+        };
+        self.early(packet.bytes.into(), in_ps, out_ps)
+    }
+
+    /// Time that a byte of `packet` lasts on the link after that of `transmitter`, or on the fastest if that is not
+    /// known yet.
+    fn out_ps(&self, transmitter: &Transmitter, packet: &Packet) -> u64 {
+        let node = transmitter.peer;
+        let ports = self.ports.transmitters_of(node);
+        match self.routing.way(node, packet) {
+            Some(way) if !self.sprays() => ports[usize::from(way)].ps_per_byte,
+            _ => self.ports.fastest(node),
+        }
+    }
+}
