@@ -177,6 +177,7 @@ fn laws() {
             sent: 0,
             may_grow: true,
             telemetry: &[],
+            digest: None,
         });
         black_box(point.rate());
     });

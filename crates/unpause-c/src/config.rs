@@ -64,9 +64,10 @@ impl Storage for unpause_config {
     const MAGIC: u64 = 0x756e_7061_7573_6501;
 }
 
-/// The mechanisms of one kind by name, and their parameters; a variant left out does not compile.
+/// The mechanisms of one kind by name, and their parameters; a variant left out does not compile. PINT
+/// is `without`: its state is of ports, and what it writes into packets their owner's.
 macro_rules! mechanisms {
-    ($of:ident, $visit:ident for $module:ident: None, $($name:literal $Variant:ident,)+) => {
+    ($of:ident, $visit:ident for $module:ident: None, $($name:literal $Variant:ident,)+ $(without $Absent:ident)?) => {
         fn $of() -> impl Iterator<Item = (&'static CStr, $module::Config)> {
             use $module::Config;
             let all = [(c"none", Config::None), $(($name, Config::$Variant(Default::default())),)+];
@@ -75,7 +76,7 @@ macro_rules! mechanisms {
 
         fn $visit(config: &mut $module::Config, visitor: Visitor<'_>) {
             match config {
-                $module::Config::None => {}
+                $module::Config::None $(| $module::Config::$Absent(_))? => {}
                 $($module::Config::$Variant(params) => params.visit(visitor),)+
             }
         }
@@ -94,6 +95,7 @@ mechanisms! {
     c"ecn-sharp-tofino" Tofino,
     c"telemetry" Telemetry,
     c"faults" Faults,
+    without Pint
 }
 
 mechanisms! {
@@ -116,6 +118,7 @@ mechanisms! {
     c"ecn-tcp" EcnTcp,
     c"cubic" Cubic,
     c"dctcp" Dctcp,
+    without Pint
 }
 
 impl Config {

@@ -217,6 +217,7 @@ pub unsafe extern "C" fn unpause_congestion_control_on_ack(
                 sent: ack.sent,
                 may_grow: ack.may_grow,
                 telemetry: &telemetry[..count],
+                digest: None,
             });
             Ok(())
         })

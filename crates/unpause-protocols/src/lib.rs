@@ -41,6 +41,7 @@ pub mod flow_control;
 pub mod loss_recovery;
 pub mod notification;
 pub mod notification_point;
+pub mod pint;
 pub mod scheduler;
 pub mod tagging;
 pub mod units;

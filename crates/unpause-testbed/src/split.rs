@@ -12,8 +12,8 @@ pub enum SplitError {
     /// A CIOQ fabric is one node.
     #[error("a CIOQ fabric is one node: what crosses it never leaves the simulator")]
     Cioq,
-    /// What switches write into packets for HPCC travels beside them.
-    #[error("what switches write into packets for HPCC is in no frame")]
+    /// What switches write into packets for HPCC and PINT travels beside them.
+    #[error("what switches write into packets for HPCC and PINT is in no frame")]
     Telemetry,
     /// Link `link` has the same nodes at both ends by another way.
     #[error(
@@ -52,7 +52,10 @@ impl Split {
         if matches!(config.switch.model, SwitchModel::Cioq(_)) {
             return Err(SplitError::Cioq);
         }
-        if matches!(config.scheme.roce, congestion_control::Config::Hpcc(_)) {
+        if matches!(
+            config.scheme.roce,
+            congestion_control::Config::Hpcc(_) | congestion_control::Config::Pint(_)
+        ) {
             return Err(SplitError::Telemetry);
         }
         Self::of(&config.fabric, named)

@@ -191,6 +191,7 @@ fn event(
                 sent: *sent + 20_000,
                 may_grow: !run.one_in(4),
                 telemetry: &hops,
+                digest: None,
             });
         }
         8..11 => {

@@ -418,6 +418,7 @@ mod tests {
             sent: 2000,
             may_grow: true,
             telemetry: &[],
+            digest: None,
         };
         for cnp_on_ack in [false, true] {
             let mut rp = rp(Params {

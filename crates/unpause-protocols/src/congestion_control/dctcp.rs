@@ -212,6 +212,7 @@ mod tests {
             sent,
             may_grow: false,
             telemetry: &[],
+            digest: None,
         };
         for window in 1..=400 {
             law.on_ack(&ack(100 * window - 50, 3 * MSS, false, 100 * window));

@@ -143,6 +143,7 @@ mod tests {
             sent: 1000 * sent,
             may_grow: true,
             telemetry: &[],
+            digest: None,
         });
     }
 

@@ -3,7 +3,7 @@
 use rand_core::Rng;
 
 use crate::notification::Notification;
-use crate::units::{Rate, Time};
+use crate::units::{Fraction, Rate, Time};
 
 /// What a flow knows of its way before it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +71,8 @@ pub struct Ack<'a> {
     pub may_grow: bool,
     /// What the hops have written into the packet, in order; empty where they write nothing.
     pub telemetry: &'a [Hop],
+    /// What PINT has made of that, if its packet carried a code.
+    pub digest: Option<u16>,
 }
 
 /// How the network said that it is overloaded.
@@ -118,6 +120,11 @@ pub trait Mechanism {
     #[inline]
     fn reads_telemetry(&self) -> bool {
         false
+    }
+    /// If so, this share of those packets, drawn at random, carry PINT's code instead, and the others nothing.
+    #[inline]
+    fn digests(&self) -> Option<Fraction> {
+        None
     }
     /// An ACK has arrived.
     #[inline]

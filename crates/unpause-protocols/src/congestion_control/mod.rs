@@ -9,7 +9,7 @@ use rand_core::Rng;
 
 use crate::dispatch::mechanisms;
 use crate::notification::Notification;
-use crate::units::{Rate, Time};
+use crate::units::{Fraction, Rate, Time};
 
 pub mod cubic;
 pub mod dcqcn;
@@ -21,6 +21,7 @@ pub mod hpcc;
 mod mechanism;
 pub mod newreno;
 pub mod pcn;
+pub mod pint;
 pub mod qcn;
 pub mod swift;
 pub mod timely;
@@ -45,6 +46,8 @@ mechanisms! {
     Timely(timely::Timely),
     /// HPCC: what switches write into packets.
     Hpcc(hpcc::Hpcc),
+    /// HPCC with PINT: the use of the busiest port.
+    Pint(pint::Pint),
     /// DCTCP by rate.
     DctcpRate(dctcp_rate::DctcpRate),
     /// Swift: a window that keeps the delay at a target, below a packet by its rate.
@@ -90,6 +93,10 @@ impl Mechanism for CongestionControl {
     #[inline]
     fn reads_telemetry(&self) -> bool {
         dispatch!(self, it => it.reads_telemetry())
+    }
+    #[inline]
+    fn digests(&self) -> Option<Fraction> {
+        dispatch!(self, it => it.digests())
     }
     #[inline]
     fn on_ack(&mut self, ack: &Ack<'_>) {

@@ -305,6 +305,7 @@ mod tests {
             sent: 0,
             may_grow: true,
             telemetry: &[],
+            digest: None,
         }
     }
 

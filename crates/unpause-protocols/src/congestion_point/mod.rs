@@ -14,6 +14,7 @@ pub mod ecn_sharp;
 pub mod faults;
 mod mechanism;
 pub mod np_ecn;
+pub mod pint;
 pub mod qcn;
 pub mod red;
 pub mod tcn;
@@ -46,6 +47,8 @@ mechanisms! {
     Tofino(tofino::Tofino),
     /// In-band telemetry of HPCC.
     Telemetry(telemetry::Telemetry),
+    /// PINT for HPCC: the use of the busiest port.
+    Pint(pint::Pint),
     /// Drops at random with a fixed probability, and drops and marks of chosen packets.
     Faults(faults::Faults),
 }

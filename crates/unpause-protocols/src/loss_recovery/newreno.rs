@@ -340,6 +340,7 @@ impl<L: Mechanism> Sender<L> {
             sent: self.sent,
             may_grow,
             telemetry: &[],
+            digest: None,
         });
     }
 

@@ -2,7 +2,7 @@
 
 use super::{fraction, rate, rng, time};
 use congestion_control::{
-    Config, cubic, dcqcn, dcqcn_nic, dctcp_rate, hpcc, pcn, qcn, swift, timely,
+    Config, cubic, dcqcn, dcqcn_nic, dctcp_rate, hpcc, pcn, pint, qcn, swift, timely,
 };
 use proptest::prelude::*;
 use unpause_protocols::congestion_control::{
@@ -212,6 +212,10 @@ fn config() -> impl Strategy<Value = (Config, Rate)> {
             hpcc::Params::default().min_rate
         )),
         Just((
+            Config::Pint(Default::default()),
+            pint::Params::default().min_rate
+        )),
+        Just((
             Config::DctcpRate(Default::default()),
             dctcp_rate::Params::default().min_rate
         )),
@@ -231,6 +235,7 @@ fn ack(now: Time, rtt: Time) -> Ack<'static> {
         sent: 1000,
         may_grow: true,
         telemetry: &[],
+        digest: None,
     }
 }
 

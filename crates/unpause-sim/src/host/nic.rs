@@ -217,7 +217,7 @@ impl Host {
             let class = sender.class;
             let mut packet = sender.send(now, self.id, slot, window.plan, &mut self.rng);
             if packet.is(INT) {
-                packet.stamp = window.telemetry.open();
+                sender.ask(&mut packet, window.telemetry, &mut self.rng);
             }
             sender.pace = Pace::Idle;
             let more = sender.has_packet(now);

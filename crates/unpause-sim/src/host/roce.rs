@@ -121,7 +121,7 @@ impl Host {
 
     pub(super) fn on_feedback(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
         match packet.has_telemetry() {
-            false => self.take_feedback(now, packet, &[], window),
+            false => self.take_feedback(now, packet, &[], None, window),
             true => self.on_telemetry(now, packet, window),
         }
     }
@@ -130,16 +130,19 @@ impl Host {
     fn on_telemetry(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
         let record = window.telemetry.take(packet);
         let hops = record.as_ref().map_or(&[][..], |record| record.hops());
-        self.take_feedback(now, packet, hops, window);
+        // Of a law that reads records, nobody asks for a code.
+        let digest = Some(packet.stamp as u16);
+        self.take_feedback(now, packet, hops, digest, window);
     }
 
-    /// `hops`: what switches have written into the packet that it answers.
+    /// `hops`, `digest`: what switches have written into the packet that it answers.
     #[inline(always)]
     fn take_feedback(
         &mut self,
         now: Time,
         packet: &Packet,
         hops: &[Hop],
+        digest: Option<u16>,
         window: &mut Window<'_, '_>,
     ) {
         let slot = packet.slot;
@@ -154,6 +157,7 @@ impl Host {
             rtt,
             ce: packet.is(ECE),
             hops,
+            digest,
         };
         let measures = packet.bits & (MEASURE | INT) == MEASURE;
         let framing = window.ports.framing_bytes;

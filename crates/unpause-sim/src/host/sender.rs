@@ -6,10 +6,11 @@ use unpause_protocols::congestion_control::{
 };
 use unpause_protocols::loss_recovery::go_back_n;
 use unpause_protocols::notification::Notification;
-use unpause_protocols::units::{Rate, Time};
+use unpause_protocols::units::{Fraction, Rate, Time};
 
 use super::window::{HostWindow, PathOf};
 use crate::config::RateChange;
+use crate::engine::telemetry::Telemetry;
 use crate::fabric::NodeId;
 use crate::ideal::Frames;
 use crate::log::SenderEnd;
@@ -254,6 +255,18 @@ impl Sender {
         }
     }
 
+    /// Gives a packet for whose law switches write the place of their records, or room for a code.
+    #[inline(never)]
+    pub fn ask<R: Rng>(&self, packet: &mut Packet, telemetry: &mut Telemetry, rng: &mut R) {
+        match self.law.digests() {
+            None => packet.stamp = telemetry.open(),
+            Some(share) if share == Fraction::ONE || u64::from(rng.next_u32()) < share.as_q32() => {
+                packet.stamp = 0;
+            }
+            Some(_) => packet.bits &= !INT,
+        }
+    }
+
     /// A packet goes of those that the source makes at `interval`. What it could not send meanwhile is lost
     /// to the source, but for one packet.
     #[cold]
@@ -313,6 +326,7 @@ impl Sender {
             sent: bytes_of(self.recovery.next()),
             may_grow: true,
             telemetry: said.hops,
+            digest: said.digest,
         });
         self.open_window();
     }
@@ -417,6 +431,8 @@ pub struct Said<'a> {
     pub ce: bool,
     /// What switches have written into its packet.
     pub hops: &'a [Hop],
+    /// PINT's code in its packet.
+    pub digest: Option<u16>,
 }
 
 impl Layout {

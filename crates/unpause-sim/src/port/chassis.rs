@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use unpause_protocols::congestion_point::pint::Meter;
 use unpause_protocols::congestion_point::{self, CongestionPoint};
 use unpause_protocols::scheduler::Scheduler;
 use unpause_protocols::units::{Rate, Time};
@@ -45,6 +46,8 @@ pub struct Chassis<M: Model> {
     pub ingress_totals: Vec<IngressTotals>,
     /// Congestion points of the ingress, by port, then class; none if the scheme has none there.
     pub(super) input_points: Vec<CongestionPoint>,
+    /// What PINT keeps of each port; none without it.
+    pub(super) meters: Vec<Meter>,
     /// Most packets in an egress queue of a lossy class.
     lossy_packets: u32,
     /// By port; none where the most urgent class always goes first.
@@ -239,6 +242,7 @@ impl<M: Model> Chassis<M> {
             ingress_totals: vec![IngressTotals::default(); ports * classes],
             ingress,
             input_points: input_points(ports, plan, watched, &mut rng),
+            meters: meters(transmitters, plan),
             lossy_packets: plan.config.switch.lossy_queue_packets.unwrap_or(u32::MAX),
             schedulers: scheduler::schedulers(ports, plan),
             later: Later::default(),
@@ -286,6 +290,16 @@ impl<M: Model> Chassis<M> {
     pub fn has_place(&self, index: usize) -> bool {
         self.queues[index].packets.len() < self.lossy_packets
     }
+}
+
+/// PINT's meters of these ports; none if it is not used.
+fn meters(transmitters: &[Transmitter], plan: &Plan<'_>) -> Vec<Meter> {
+    let congestion_point::Config::Pint(params) = &plan.config.scheme.congestion_point else {
+        return Vec::new();
+    };
+    let meter =
+        |it: &Transmitter| Meter::new(params, Rate::from_bps(8_000_000_000_000 / it.ps_per_byte));
+    transmitters.iter().map(meter).collect()
 }
 
 /// The congestion points of `ports` ingress ports; none if they stand elsewhere.

@@ -9,7 +9,7 @@ use super::egress::view;
 use super::scheduler;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
-use crate::packet::Packet;
+use crate::packet::{Kind, Packet};
 use crate::results::Queued;
 
 impl<M: Model> Chassis<M> {
@@ -194,7 +194,13 @@ impl<M: Model> Chassis<M> {
             Verdict::Pass => {}
             Verdict::MarkCe => flags |= egress.mark(packet),
             Verdict::Notify(message) => feedback = Some(message),
-            Verdict::Record => self.write_telemetry(now, packet, way.to, window),
+            Verdict::Record if self.meters.is_empty() => {
+                self.write_telemetry(now, packet, way.to, window);
+            }
+            Verdict::Record => {
+                let packet = self.with_digest(now, packet, way.to);
+                return self.send_off(now, &packet, entered, flags, way, window);
+            }
             Verdict::Drop => {
                 window.telemetry.take(packet);
                 window.log.counts.dropped_packets += egress.count_drop(packet);
@@ -252,6 +258,22 @@ impl<M: Model> Chassis<M> {
             rate: Rate::from_bps(8_000_000_000_000 / ps_per_byte),
         };
         window.telemetry.write(packet, hop);
+    }
+
+    /// A packet that leaves by port `to`, with PINT's code if that is larger than the one that it carries.
+    #[inline(never)]
+    fn with_digest(&mut self, now: Time, packet: &Packet, to: PortId) -> Packet {
+        let first = self.index(to, 0);
+        let queues = &self.queues[first..first + self.classes];
+        let waiting = queues.iter().map(|queue| queue.bytes).sum();
+        let (bytes, is_data) = (packet.bytes.into(), packet.kind == Kind::Data);
+        let meter = &mut self.meters[to as usize];
+        let code = meter.on_departure(now, bytes, is_data, waiting, &mut self.rng);
+        let mut packet = *packet;
+        if let Some(code) = code.filter(|_| packet.has_telemetry()) {
+            packet.stamp = packet.stamp.max(code.into());
+        }
+        packet
     }
 
     /// Has the port send as soon as it is free.

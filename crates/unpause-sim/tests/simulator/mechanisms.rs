@@ -1,7 +1,8 @@
 //! Each scheme at work in a small fabric.
 
-use unpause_protocols::congestion_control::timely as timely_rp;
-use unpause_protocols::units::{Rate, Time};
+use unpause_protocols::congestion_control::{self, pint, timely as timely_rp};
+use unpause_protocols::congestion_point;
+use unpause_protocols::units::{Fraction, Rate, Time};
 use unpause_sim::config::{Config, SchemeConfig};
 use unpause_sim::results::{FlowSample, Results};
 use unpause_sim::traffic::FlowSpec;
@@ -254,5 +255,35 @@ fn uncontrolled_flows_obey_pfc_only() {
         let rates = rates(&results, 2, ms(10), ms(20));
         assert_within(name, rates[0] + rates[1], 40.0, 0.001);
         assert!(rates[1] > 19.9, "{name}: {rates:?}");
+    }
+}
+
+/// HPCC with PINT leaves 5 % of the busiest link idle, which is neither the first nor the last of the way, also if few
+/// packets carry a code, and two flows get equal shares of it.
+#[test]
+fn pint_aims_at_the_busiest_link() {
+    for share in [Fraction::ONE, Fraction::of(1, 8)] {
+        let mut net = Net::default();
+        let switches = [(); 4].map(|()| net.switch());
+        for (pair, rate) in switches.windows(2).zip([40, 10, 40]) {
+            net.link(pair[0], pair[1], gbps(rate), us(1));
+        }
+        let hosts = [0, 0, 3, 3].map(|at| net.host(switches[at], gbps(40), us(1)));
+        let flows = vec![recorded(hosts[0], hosts[2]), recorded(hosts[1], hosts[3])];
+        let mut config = config(net.0, flows, ms(20));
+        config.probes.interval = us(100);
+        let point = congestion_point::pint::Params {
+            base_rtt: us(14),
+            ..Default::default()
+        };
+        config.scheme.congestion_point = congestion_point::Config::Pint(point);
+        config.scheme.roce = congestion_control::Config::Pint(pint::Params {
+            share,
+            ..Default::default()
+        });
+        let results = run(&config);
+        let rates = [0, 1].map(|flow| frame_gbps(&results, flow, ms(5), ms(20)));
+        assert_within("use of the busiest link", rates[0] + rates[1], 9.5, 0.02);
+        assert_within("shares of it", rates[0], rates[1], 0.2);
     }
 }

@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use unpause_protocols::congestion_control::{self, hpcc};
+use unpause_protocols::congestion_point;
 use unpause_sim::config::{Config, DeadlockProbe, SchemeConfig};
 use unpause_sim::post::Ranks;
 use unpause_sim::results::{FlowRecord, PortSample, Results};
@@ -153,7 +154,13 @@ fn ranks_do_not_change_results() {
         roce: congestion_control::Config::Hpcc(hpcc::Params::default()),
         ..SchemeConfig::default()
     };
-    for (name, scheme) in schemes().into_iter().chain([("HPCC", hpcc)]) {
+    let pint = SchemeConfig {
+        congestion_point: congestion_point::Config::Pint(Default::default()),
+        roce: congestion_control::Config::Pint(Default::default()),
+        ..SchemeConfig::default()
+    };
+    let told = [("HPCC", hpcc), ("PINT", pint)];
+    for (name, scheme) in schemes().into_iter().chain(told) {
         let mut config = row(400);
         config.scheme = scheme;
         let results = assert_ranks_do_not_matter(name, &config);

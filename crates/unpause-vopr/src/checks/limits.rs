@@ -278,6 +278,7 @@ fn least_rate(config: &Config) -> Rate {
         Point::DcqcnNic(params) => params.min_rate,
         Point::Timely(params) => params.min_rate,
         Point::Hpcc(params) => params.min_rate,
+        Point::Pint(params) => params.min_rate,
         Point::DctcpRate(params) => params.min_rate,
         Point::Pcn(params) => params.min_rate,
         // Paces windows below a packet, over round trips of any length.

@@ -25,6 +25,7 @@ fn ack(now: Time, rtt: Time) -> Ack<'static> {
         sent: 0,
         may_grow: true,
         telemetry: &[],
+        digest: None,
     }
 }
 

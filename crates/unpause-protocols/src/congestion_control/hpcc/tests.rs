@@ -35,6 +35,7 @@ fn ack(sender: &mut Hpcc, acknowledged: u64, sent: u64, hops: &[Hop]) {
         sent,
         may_grow: true,
         telemetry: hops,
+        digest: None,
     });
 }
 

@@ -43,6 +43,7 @@ fn hpcc_updates_once_a_round_trip_and_counts_increases_of_either_kind() {
             sent,
             may_grow: true,
             telemetry: &[],
+            digest: None,
         });
         rp.rate as i64 - before as i64
     };

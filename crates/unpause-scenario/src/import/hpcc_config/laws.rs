@@ -126,6 +126,32 @@ impl Writer<'_> {
         Ok(())
     }
 
+    pub(super) fn pint(&mut self) -> Result<(), FileError> {
+        let config = self.config;
+        let (base, share) = (config.pint_log_base, config.pint_prob);
+        if !(1.0002..=2.0).contains(&base) {
+            let found = format!("PINT_LOG_BASE {base}");
+            return Err(self.place.error(found, "a base from 1.0002 to 2"));
+        }
+        if !(0.0..=1.0).contains(&share) {
+            let found = format!("PINT_PROB {share}");
+            return Err(self.place.error(found, "a share of packets from 0 to 1"));
+        }
+        let (rtt, _) = self.ways().largest();
+        self.key(
+            "base_rtt",
+            format!("\"{rtt}ns\""),
+            "the longest base RTT, whatever GLOBAL_T is",
+        );
+        let step = ((base - 1.0) * 1e9).round() / 1e9;
+        self.key("log_step", step.to_string(), "PINT_LOG_BASE, less 1");
+        self.key("share", share.to_string(), "PINT_PROB");
+        self.key("u_target", config.u_target.to_string(), "U_TARGET");
+        self.key("mi_thresh", config.mi_thresh.to_string(), "MI_THRESH");
+        self.rate("rate_ai", &config.rate_ai, "RATE_AI")?;
+        self.rate("min_rate", &config.min_rate, "MIN_RATE")
+    }
+
     /// ECN thresholds by link rate; without marks, thresholds that no queue reaches.
     fn marking(&mut self) -> Result<(), FileError> {
         let config = self.config;

@@ -38,6 +38,8 @@ pub(super) struct HpccConfig {
     pub multi_rate: bool,
     pub sample_feedback: bool,
     pub rate_bound: bool,
+    pub pint_log_base: f64,
+    pub pint_prob: f64,
     pub ack_high_prio: bool,
     pub link_down: [u64; 3],
     /// Mebibytes.
@@ -90,6 +92,8 @@ impl HpccConfig {
             multi_rate: true,
             sample_feedback: false,
             rate_bound: true,
+            pint_log_base: 1.05,
+            pint_prob: 1.0,
             ack_high_prio: false,
             link_down: [0; 3],
             buffer: 16,
@@ -171,7 +175,7 @@ impl<'a> Words<'a> {
 }
 
 /// Keys with one value that have no counterpart.
-const UNUSED: [&str; 8] = [
+const UNUSED: [&str; 7] = [
     "USE_DYNAMIC_PFC_THRESHOLD",
     "DATA_RATE",
     "LINK_DELAY",
@@ -179,7 +183,6 @@ const UNUSED: [&str; 8] = [
     "TRACE_OUTPUT_FILE",
     "FCT_OUTPUT_FILE",
     "PFC_OUTPUT_FILE",
-    "PINT_LOG_BASE",
 ];
 
 /// Reads the text of a `config.txt`.
@@ -255,8 +258,12 @@ fn read_law_key(
         }
         "QLEN_MON_START" => config.qlen_mon[0] = words.number(key)?,
         "QLEN_MON_END" => config.qlen_mon[1] = words.number(key)?,
-        "PINT_PROB" => {
-            words.text(key)?;
+        "PINT_LOG_BASE" | "PINT_PROB" => {
+            let value = words.number(key)?;
+            match key {
+                "PINT_PROB" => config.pint_prob = value,
+                _ => config.pint_log_base = value,
+            }
             config.others.push(key.to_owned());
         }
         _ if UNUSED.contains(&key) => {

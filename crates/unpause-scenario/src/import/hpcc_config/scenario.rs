@@ -128,6 +128,8 @@ impl Writer<'_> {
             3 => 42,
             // A time.
             7 => 8,
+            // A code, in two bytes even if it has one.
+            10 => 2,
             _ => 0,
         }
     }
@@ -178,7 +180,7 @@ impl Writer<'_> {
                 "flows have the higher ones",
             );
         }
-        let change = if config.cc_mode == 3 {
+        let change = if [3, 10].contains(&config.cc_mode) {
             "at-once"
         } else {
             "next-packet"
@@ -300,12 +302,9 @@ impl Writer<'_> {
             3 => ("HPCC", "hpcc"),
             7 => ("TIMELY", "timely"),
             8 => ("DCTCP", "dctcp-rate"),
-            10 => {
-                let expected = "1, 3, 7 or 8: PINT is not simulated";
-                return Err(self.place.error("CC_MODE 10, HPCC-PINT", expected));
-            }
+            10 => ("HPCC-PINT", "pint"),
             other => {
-                let expected = "1 (DCQCN), 3 (HPCC), 7 (TIMELY) or 8 (DCTCP)";
+                let expected = "1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP) or 10 (HPCC-PINT)";
                 return Err(self.place.error(format!("CC_MODE {other}"), expected));
             }
         };
@@ -322,6 +321,7 @@ impl Writer<'_> {
             1 => self.dcqcn()?,
             3 => self.hpcc()?,
             7 => self.timely()?,
+            10 => self.pint()?,
             _ => self.dctcp()?,
         }
         self.line("");
@@ -400,6 +400,7 @@ impl Writer<'_> {
                 "DATA_RATE" | "LINK_DELAY" => {
                     "read and not used there; the topology has rates and delays"
                 }
+                "PINT_LOG_BASE" | "PINT_PROB" if config.cc_mode == 10 => continue,
                 "PINT_LOG_BASE" | "PINT_PROB" => "of CC_MODE 10 only",
                 _ => "HPCC's simulator does not know it either",
             };
@@ -407,7 +408,7 @@ impl Writer<'_> {
         }
         let read: &[&str] = match config.cc_mode {
             1 | 8 => &[],
-            3 | 7 if config.enable_qcn => &["KMIN_MAP, KMAX_MAP, PMAX_MAP"],
+            3 | 7 | 10 if config.enable_qcn => &["KMIN_MAP, KMAX_MAP, PMAX_MAP"],
             _ => &[],
         };
         for key in read {

@@ -24,7 +24,8 @@ keys! {
     pub(crate) SchemeKeys at "scheme" for () {
         ! name: String "what results call it";
         congestion_control: String = ["`\"none\"`"]
-            "`\"none\"`, `\"qcn\"`, `\"dcqcn\"`, `\"timely\"`, `\"pcn\"`, `\"swift\"`, `\"hpcc\"`, `\"dctcp-rate\"`; window laws of TCP: \
+            "`\"none\"`, `\"qcn\"`, `\"dcqcn\"`, `\"timely\"`, `\"pcn\"`, `\"swift\"`, `\"hpcc\"`, `\"pint\"`, `\"dctcp-rate\"`; \
+             window laws of TCP: \
              `\"newreno\"`, `\"ecn-tcp\"`, `\"dctcp\"`, `\"cubic\"`";
         tcp: String = ["none"] "a window law for TCP flows beside a congestion control of RoCE flows";
         marking: String = ["what `congestion_control` brings"]

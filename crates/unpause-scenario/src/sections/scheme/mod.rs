@@ -11,6 +11,7 @@ mod hpcc;
 mod newreno;
 mod none;
 mod pcn;
+mod pint;
 mod qcn;
 mod red_by_rate;
 mod swift;
@@ -21,7 +22,7 @@ pub(crate) use congestion_control::BaseRtt;
 pub use congestion_control::CongestionControl;
 
 /// Every value of `congestion_control`, in the order of a list of them.
-pub const CONGESTION_CONTROLS: [CongestionControl; 12] = [
+pub const CONGESTION_CONTROLS: [CongestionControl; 13] = [
     CongestionControl::of::<none::PfcAlone>(),
     CongestionControl::of::<qcn::Qcn>(),
     CongestionControl::of::<dcqcn::Dcqcn>(),
@@ -29,6 +30,7 @@ pub const CONGESTION_CONTROLS: [CongestionControl; 12] = [
     CongestionControl::of::<pcn::Pcn>(),
     CongestionControl::of::<swift::Swift>(),
     CongestionControl::of::<hpcc::Hpcc>(),
+    CongestionControl::of::<pint::Pint>(),
     CongestionControl::of::<dctcp_rate::DctcpRate>(),
     CongestionControl::of::<newreno::NewReno>(),
     CongestionControl::of::<ecn_tcp::EcnTcp>(),
