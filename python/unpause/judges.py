@@ -106,7 +106,10 @@ def _deviation(value: float, expected: float) -> str:
     ratio = value / expected
     if 0.5 <= ratio <= 2:
         side = "above" if ratio > 1 else "below"
-        return f"is {abs(ratio - 1) * 100:.0f} % {side} {number(expected)}"
+        percent = abs(ratio - 1) * 100
+        if percent < 1:
+            return f"is {percent:.2g} % {side} {expected:.4g}"
+        return f"is {percent:.0f} % {side} {number(expected)}"
     return f"is {number(ratio)} times {number(expected)}"
 
 

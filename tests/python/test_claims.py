@@ -57,6 +57,12 @@ def test_tolerance_of_the_check_counts(builder: Builder, tmp_path: Path) -> None
     assert claim.why == "PFC 3.4 ms is 10 % above 3.1, more than 5 % off."
 
 
+def test_less_than_a_percent_is_told(builder: Builder, tmp_path: Path) -> None:
+    durations(builder, PFC=3.085)
+    claim = judge(builder, tmp_path, "expect = { PFC = 3.1 }\ntolerance = 0.002\n")
+    assert claim.why == "PFC 3.08 ms is 0.48 % below 3.1, more than 0.2 % off."
+
+
 def test_order_of_schemes(builder: Builder, tmp_path: Path) -> None:
     durations(builder, QCN=5.0, DCQCN=6.0, TIMELY=5.5)
     check = "expect = { QCN = 0.5, DCQCN = 1.8, TIMELY = 1.4 }\n"
