@@ -17,6 +17,8 @@ pub struct Transmitter {
     pub delay: Time,
     /// Port at the far end.
     pub peer_port: GlobalPort,
+    /// Its number at its own node.
+    pub peer_local: PortId,
     /// Node at the far end.
     pub peer: NodeId,
     /// Shard of that node, or one that no shard has where there is more to do.
@@ -27,6 +29,14 @@ pub struct Transmitter {
     pub cuts_through: bool,
     /// It also has ports that are faster.
     pub feeds_faster: bool,
+}
+
+impl Transmitter {
+    /// Port at the far end, and its number at its node.
+    #[inline(always)]
+    pub fn far_end(&self) -> (GlobalPort, PortId) {
+        (self.peer_port, self.peer_local)
+    }
 }
 
 /// Stands for the shard behind a port at which more is to be done than to pass packets on.
@@ -65,6 +75,7 @@ impl Ports {
             ps_per_byte: 0,
             delay: Time::ZERO,
             peer_port: 0,
+            peer_local: 0,
             peer: 0,
             shard: 0,
             traced: false,
@@ -80,6 +91,7 @@ impl Ports {
                 ps_per_byte,
                 delay,
                 peer_port: b,
+                peer_local: (b - first[link.b as usize]) as PortId,
                 peer: link.b,
                 ..blank
             };
@@ -87,6 +99,7 @@ impl Ports {
                 ps_per_byte,
                 delay,
                 peer_port: a,
+                peer_local: (a - first[link.a as usize]) as PortId,
                 peer: link.a,
                 ..blank
             };

@@ -329,6 +329,44 @@ impl Entropy for Direction {
     }
 }
 
+/// The way on from a switch.
+#[derive(Clone, Copy, Debug)]
+pub struct WayOn<'a> {
+    routing: &'a Routing,
+    switch: NodeId,
+    routes: &'a SwitchRoutes,
+}
+
+impl WayOn<'_> {
+    /// The port by which the switch sends on a packet, if there is a way.
+    #[inline(always)]
+    pub fn of(&self, packet: &Packet) -> Option<PortId> {
+        self.port(packet.src, packet.dst, packet)
+    }
+
+    #[inline(always)]
+    fn port(&self, src: NodeId, dst: NodeId, entropy: &impl Entropy) -> Option<PortId> {
+        let Self {
+            routing,
+            switch,
+            routes,
+        } = *self;
+        let attachment = routing.host[dst as usize];
+        if attachment.edge == routes.edge {
+            return Some(attachment.port);
+        }
+        let entry = *routes.next_hops.get(attachment.edge as usize)?;
+        if entry & SET == 0 {
+            return Some(entry);
+        }
+        let set = entry & !SET;
+        match &routing.ecmp {
+            None => routes.choose(set, src, dst, entropy.source_port()),
+            Some(hpcc) => hpcc.choose(routes, set, (switch, src, dst), entropy),
+        }
+    }
+}
+
 impl Routing {
     /// Breadth-first search from every switch that has hosts.
     pub fn new(fabric: &Fabric, ports: &Ports, seed: u64) -> Self {
@@ -440,6 +478,16 @@ impl Routing {
         self.port(switch, packet.src, packet.dst, packet)
     }
 
+    /// The way on from `switch`, for who asks often.
+    #[inline]
+    pub fn from(&self, switch: NodeId) -> WayOn<'_> {
+        WayOn {
+            routing: self,
+            switch,
+            routes: &self.switch[switch as usize],
+        }
+    }
+
     /// The port by which `switch` sends to `dst`, if there is a way.
     #[inline(always)]
     fn port(
@@ -449,20 +497,7 @@ impl Routing {
         dst: NodeId,
         entropy: &impl Entropy,
     ) -> Option<PortId> {
-        let routes = &self.switch[switch as usize];
-        let attachment = self.host[dst as usize];
-        if attachment.edge == routes.edge {
-            return Some(attachment.port);
-        }
-        let entry = *routes.next_hops.get(attachment.edge as usize)?;
-        if entry & SET == 0 {
-            return Some(entry);
-        }
-        let set = entry & !SET;
-        match &self.ecmp {
-            None => routes.choose(set, src, dst, entropy.source_port()),
-            Some(hpcc) => hpcc.choose(routes, set, (switch, src, dst), entropy),
-        }
+        self.from(switch).port(src, dst, entropy)
     }
 
     /// True if there is a way from one host to the other.

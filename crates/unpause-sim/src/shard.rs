@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use unpause_protocols::units::Time;
 
-use crate::engine::agenda::Agenda;
+use crate::engine::arrivals::Arrivals;
 use crate::engine::calendar::{Calendar, GROUP};
 use crate::engine::deadlock::Blocked;
 use crate::engine::mail::{FlowStart, Mail};
@@ -36,7 +36,7 @@ pub struct Shard {
     /// Wires into the nodes of this shard.
     wires: Wires,
     telemetry: Telemetry,
-    agenda: Agenda,
+    arrivals: Arrivals,
     looks_ahead: bool,
 }
 
@@ -76,7 +76,7 @@ impl Shard {
             wires: Wires::new(plan.ports.transmitters.len()),
             telemetry: Telemetry::default(),
             looks_ahead: plan.ports.transmitters.len() >= FROM_PORTS,
-            agenda: Agenda::new(plan.ports.most(), plan.lookahead),
+            arrivals: Arrivals::default(),
         }
     }
 
@@ -105,10 +105,10 @@ impl Shard {
             {
                 self.telemetry.put(&mut packet, record);
             }
-            if self.wires.push(port, &packet, packet.time, 0) {
-                let far_end = plan.ports.transmitters[port as usize].peer_port;
-                let node = plan.ports.transmitters[far_end as usize].peer;
-                self.calendar.wake(node, packet.time);
+            let back = plan.ports.transmitters[port as usize].peer_port;
+            let sender = &plan.ports.transmitters[back as usize];
+            if self.wires.push(sender.far_end(), &packet, packet.time, 0) {
+                self.calendar.wake(sender.peer, packet.time);
             }
         }
         drop(records);
@@ -151,13 +151,14 @@ impl Shard {
     }
 
     /// Runs every node of this shard up to `end`.
-    pub fn run_window(&mut self, plan: &Plan<'_>, end: Time) {
+    pub fn run_window(&mut self, plan: &Plan<'_>, start: Time, end: Time) {
         let mut window = Window {
+            start,
             end,
             plan,
             ports: &plan.ports,
             wires: &mut self.wires,
-            agenda: &mut self.agenda,
+            arrivals: &mut self.arrivals,
             looks_ahead: self.looks_ahead,
             calendar: &mut self.calendar,
             shard: self.index,

@@ -6,6 +6,7 @@ use std::iter::Peekable;
 use unpause_protocols::units::Time;
 
 use crate::Error;
+use crate::engine::arrivals::LONGEST_WINDOW;
 use crate::engine::deadlock::{self, Blocked};
 use crate::engine::mail::FlowStart;
 use crate::engine::post::Post;
@@ -116,13 +117,14 @@ impl<'p> Worker<'p> {
     /// [`Error::Invalid`] if a flow has no way to its receiver.
     pub fn window(&mut self, start: Time) -> Result<(), Error> {
         let lookahead = self.plan.lookahead;
-        let end = start.saturating_add(lookahead).min(self.plan.config.stop);
+        let end = start.saturating_add(lookahead.min(LONGEST_WINDOW));
+        let end = end.min(self.plan.config.stop);
         let end = end.min(self.next_look);
         let known = self.horizon;
         if end > known {
             self.horizon = self.inject(end.saturating_add(lookahead))?;
         }
-        self.shard.run_window(self.plan, end.min(known));
+        self.shard.run_window(self.plan, start, end.min(known));
         Ok(())
     }
 
@@ -149,7 +151,12 @@ impl<'p> Worker<'p> {
         if to.saturating_add(lookahead) >= known {
             self.horizon = self.inject(to.saturating_add(lookahead * 2))?;
         }
-        self.shard.run_window(self.plan, to.min(known));
+        let to = to.min(known);
+        while self.next() < to {
+            let start = self.next();
+            let end = to.min(start.saturating_add(LONGEST_WINDOW));
+            self.shard.run_window(self.plan, start, end);
+        }
         Ok(())
     }
 

@@ -5,7 +5,7 @@
 //! a wire and is read in a later window. Simultaneous events of a node go by kind and port, never
 //! by order of insertion: a result does not depend on how nodes are shared out or windows cut.
 
-pub mod agenda;
+pub mod arrivals;
 pub mod barrier;
 pub mod calendar;
 pub mod deadlock;

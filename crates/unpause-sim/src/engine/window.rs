@@ -2,7 +2,7 @@
 
 use unpause_protocols::units::Time;
 
-use crate::engine::agenda::Agenda;
+use crate::engine::arrivals::Arrivals;
 use crate::engine::calendar::Calendar;
 use crate::engine::deadlock::Blocked;
 use crate::engine::mail::Mail;
@@ -29,6 +29,8 @@ pub trait NodeModel {
 
 /// What a node sees of the world while it runs its window.
 pub struct Window<'w, 'p> {
+    /// Nothing is due before this.
+    pub(crate) start: Time,
     /// Events before this are to be executed.
     pub end: Time,
     /// What every node reads.
@@ -39,8 +41,8 @@ pub struct Window<'w, 'p> {
     pub wires: &'w mut Wires,
     /// Switches ask the memory for what they will touch.
     pub(crate) looks_ahead: bool,
-    /// What a switch does next.
-    pub(crate) agenda: &'w mut Agenda,
+    /// What reaches a switch.
+    pub(crate) arrivals: &'w mut Arrivals,
     /// When nodes are to be woken.
     pub(crate) calendar: &'w mut Calendar,
     /// This shard.
@@ -84,8 +86,33 @@ impl Window<'_, '_> {
             self.send_out(transmitter, now, &packet, sojourn, queue_bytes);
         } else if self
             .wires
-            .push(transmitter.peer_port, packet, arrival, flags)
+            .push(transmitter.far_end(), packet, arrival, flags)
         {
+            self.calendar.wake(transmitter.peer, arrival);
+        }
+        free
+    }
+
+    /// Starts to send the packet at `place` of the store of wires, of `wire_bytes`, which has not waited, at `now`;
+    /// answers when the port of the transmitter is free again.
+    #[inline(always)]
+    pub fn pass_on(
+        &mut self,
+        transmitter: &Transmitter,
+        now: Time,
+        place: u32,
+        wire_bytes: u64,
+    ) -> Time {
+        let free = now + Time::from_ps(wire_bytes * transmitter.ps_per_byte);
+        let arrival = free + transmitter.delay;
+        self.log.counts.packet_hops += 1;
+        if transmitter.shard != self.shard {
+            let packet = Packet {
+                time: arrival,
+                ..*self.wires.at(place)
+            };
+            self.send_out(transmitter, now, &packet, Some(Time::ZERO), 0);
+        } else if self.wires.pass_on(transmitter.far_end(), place, arrival) {
             self.calendar.wake(transmitter.peer, arrival);
         }
         free
@@ -121,7 +148,7 @@ impl Window<'_, '_> {
             mail.records.extend(record);
         } else if self
             .wires
-            .push(transmitter.peer_port, &packet, packet.time, 0)
+            .push(transmitter.far_end(), &packet, packet.time, 0)
         {
             self.calendar.wake(transmitter.peer, packet.time);
         }

@@ -1,7 +1,11 @@
 //! Wires: FIFOs of packets under way to a port.
 
+use std::ops::Range;
+
 use unpause_protocols::units::Time;
 
+use crate::engine::arrivals::{Arrivals, MOST_PLACES};
+use crate::fabric::PortId;
 use crate::packet::{Kind, Packet};
 use crate::ports::GlobalPort;
 use crate::prefetch::prefetch;
@@ -43,6 +47,32 @@ impl Wire {
         let within = self.start.wrapping_add(at) & self.size.wrapping_sub(1);
         self.base as usize + within as usize
     }
+
+    /// Takes the oldest packet away.
+    #[inline(always)]
+    fn drop_first(&mut self, slots: &[Packet]) {
+        self.len -= 1;
+        if self.len == 0 {
+            // What was used last is what is in the caches.
+            self.start = 0;
+            self.head = Time::NEVER;
+        } else {
+            self.start = self.start.wrapping_add(1);
+            self.head = slots[self.place(0)].time;
+        }
+    }
+
+    /// Takes packets away that arrive before `end`, and tells when each does and its place in the store. There must
+    /// be one.
+    #[inline(always)]
+    fn take_until(&mut self, end: Time, slots: &[Packet], mut taken: impl FnMut(Time, usize)) {
+        let mut wire = *self;
+        while wire.head < end {
+            taken(wire.head, wire.place(0));
+            wire.drop_first(slots);
+        }
+        *self = wire;
+    }
 }
 
 impl Wires {
@@ -62,11 +92,45 @@ impl Wires {
             unused: Default::default(),
         }
     }
-    /// Puts a packet on the wire into `port`, to arrive at `arrival` with `flags` set besides its
+    /// Puts a packet on the wire into `port`, whose number at its node is `local`, to arrive at `arrival` with `flags` set besides its
     /// own; true if the wire was empty.
     // A packet is changed where it is copied to: that is cheaper than to change it before.
     #[inline(always)]
-    pub fn push(&mut self, port: GlobalPort, packet: &Packet, arrival: Time, flags: u8) -> bool {
+    pub fn push(
+        &mut self,
+        (port, local): (GlobalPort, PortId),
+        packet: &Packet,
+        arrival: Time,
+        flags: u8,
+    ) -> bool {
+        let (place, was_empty) = self.lengthen(port, arrival);
+        let slot = &mut self.slots[place];
+        *slot = *packet;
+        slot.ingress = local;
+        slot.time = arrival;
+        // From where it is now: else the copy would be of pieces that are not those in which it was written.
+        slot.bits |= flags;
+        was_empty
+    }
+    /// Puts the packet at `place` of the store on the wire into `port`, as [`Self::push`] does.
+    #[inline(always)]
+    pub fn pass_on(
+        &mut self,
+        (port, local): (GlobalPort, PortId),
+        place: u32,
+        arrival: Time,
+    ) -> bool {
+        let (to, was_empty) = self.lengthen(port, arrival);
+        let packet = self.slots[place as usize];
+        let slot = &mut self.slots[to];
+        *slot = packet;
+        slot.time = arrival;
+        slot.ingress = local;
+        was_empty
+    }
+    /// Makes place for a packet on the wire into `port`; answers where, and whether the wire was empty.
+    #[inline(always)]
+    fn lengthen(&mut self, port: GlobalPort, arrival: Time) -> (usize, bool) {
         let wire = &mut self.wires[port as usize];
         if wire.len == wire.size {
             grow(wire, &mut self.slots, &mut self.unused);
@@ -81,33 +145,46 @@ impl Wires {
         if was_empty {
             wire.head = arrival;
         }
-        let slot = &mut self.slots[place];
-        *slot = *packet;
-        slot.time = arrival;
-        slot.bits = packet.bits | flags;
-        was_empty
+        (place, was_empty)
     }
     /// Arrival time of the next packet into `port`; [`Time::NEVER`] when the wire is empty.
     #[inline]
     pub fn head(&self, port: GlobalPort) -> Time {
         self.wires[port as usize].head
     }
-    /// Arrival times of the next packets into a range of ports; asks the memory for those that arrive
-    /// before `end`.
-    #[inline]
-    pub fn heads(
-        &self,
-        ports: std::ops::Range<GlobalPort>,
+    /// Takes what arrives at a range of ports before `end`; answers when the first packet does that is left.
+    /// Packets stay at their places while nothing is put onto these wires.
+    #[inline(never)]
+    pub fn take_until(
+        &mut self,
+        ports: Range<GlobalPort>,
         end: Time,
-    ) -> impl Iterator<Item = Time> {
-        let wires = &self.wires[ports.start as usize..ports.end as usize];
-        wires.iter().map(move |wire| {
+        arrivals: &mut Arrivals,
+    ) -> Time {
+        let slots = &self.slots[..];
+        let mut after = Time::NEVER;
+        let wires = &mut self.wires[ports.start as usize..ports.end as usize];
+        for wire in wires {
             if wire.head < end {
-                self.prefetch_packet(wire, 0);
-                self.prefetch_packet(wire, 1);
+                wire.take_until(end, slots, |time, place| arrivals.add(time, place));
             }
-            wire.head
-        })
+            after = after.min(wire.head);
+        }
+        after
+    }
+    /// Asks the memory for the packets that arrive first at a range of ports, before `end`.
+    #[inline]
+    pub fn prefetch_until(&self, ports: Range<GlobalPort>, end: Time) {
+        let wires = &self.wires[ports.start as usize..ports.end as usize];
+        for wire in wires.iter().filter(|wire| wire.head < end) {
+            self.prefetch_packet(wire, 0);
+            self.prefetch_packet(wire, 1);
+        }
+    }
+    /// The packet at a place of the store.
+    #[inline(always)]
+    pub fn at(&self, place: u32) -> &Packet {
+        &self.slots[place as usize]
     }
     /// Asks the memory for the next packets into `port`.
     #[inline]
@@ -133,29 +210,13 @@ impl Wires {
         let wire = &self.wires[port as usize];
         self.prefetch_packet(wire, wire.len);
     }
-    /// The next packet into `port`.
-    #[inline]
-    pub fn front(&self, port: GlobalPort) -> Option<&Packet> {
-        let wire = &self.wires[port as usize];
-        (wire.len > 0).then(|| &self.slots[wire.place(0)])
-    }
     /// Takes the next packet into `port`. There must be one.
     #[inline(always)]
     pub fn pop(&mut self, port: GlobalPort) -> Packet {
         let wire = &mut self.wires[port as usize];
         debug_assert!(wire.len > 0, "there is a packet to take");
         let packet = self.slots[wire.place(0)];
-        wire.len -= 1;
-        if wire.len == 0 {
-            // What was used last is what is in the caches.
-            wire.start = 0;
-            wire.head = Time::NEVER;
-        } else {
-            wire.start = wire.start.wrapping_add(1);
-            wire.head = self.slots[wire.place(0)].time;
-            let wire = *wire;
-            self.prefetch_packet(&wire, 1);
-        }
+        wire.drop_first(&self.slots);
         packet
     }
     /// Every packet under way.
@@ -177,7 +238,11 @@ fn grow(wire: &mut Wire, slots: &mut Vec<Packet>, unused: &mut Unused) {
         let end = slots.len();
         let blank = Packet::new(Kind::Data, 0, 0, 0);
         slots.resize(end + size as usize, blank);
-        u32::try_from(end).expect("fewer than 2^32 packets are under way")
+        u32::try_from(end + size as usize)
+            .ok()
+            .filter(|end| *end <= MOST_PLACES)
+            .expect("fewer than 2^28 packets are under way");
+        end as u32
     });
     for at in 0..wire.len {
         slots[(base + at) as usize] = slots[wire.place(at)];
@@ -206,26 +271,64 @@ mod tests {
     proptest! {
         #[test]
         fn behaves_as_a_deque_for_each_port(
-            steps in prop::collection::vec((0..PORTS, prop::bool::weighted(0.6)), 0..400),
+            steps in prop::collection::vec((0..PORTS, 0..10_u32, 0_u64..40), 0..400),
         ) {
             let mut wires = Wires::new(PORTS);
             let mut deques = [const { VecDeque::new() }; PORTS];
-            for (number, (port, push)) in steps.into_iter().enumerate() {
+            for (number, (port, step, back)) in (0_u32..).zip(steps) {
                 let (at, deque) = (port as GlobalPort, &mut deques[port]);
-                if push || deque.is_empty() {
-                    let packet = Packet { seq: number as u32, ..Packet::new(Kind::Data, 3, 0, 1048) };
-                    let arrival = Time::from_ps(number as u64);
-                    prop_assert_eq!(wires.push(at, &packet, arrival, 0), deque.is_empty());
-                    deque.push_back(number as u32);
+                if step == 0 {
+                    let end = Time::from_ps(u64::from(number).saturating_sub(back));
+                    let mut arrivals = Arrivals::default();
+                    let after = wires.take_until(0..PORTS as GlobalPort, end, &mut arrivals);
+                    arrivals.sort(end);
+                    let taken = (0..arrivals.len()).map(|at| arrivals.get(at).unwrap());
+                    let taken: Vec<_> = taken.map(|(when, place)| (when, wires.at(place).ingress, wires.at(place).seq)).collect();
+                    let mut expected = Vec::new();
+                    for (port, deque) in (0..).zip(&mut deques) {
+                        while let Some(&seq) = deque.front() && Time::from_ps(u64::from(seq)) < end {
+                            expected.push((Time::from_ps(u64::from(seq)), port, seq));
+                            deque.pop_front();
+                        }
+                    }
+                    expected.sort_unstable();
+                    prop_assert_eq!(taken, expected);
+                    let first = deques.iter().filter_map(VecDeque::front).min();
+                    prop_assert_eq!(after, first.map_or(Time::NEVER, |seq| Time::from_ps(u64::from(*seq))));
+                } else if step < 7 || deque.is_empty() {
+                    let packet = Packet { seq: number, ..Packet::new(Kind::Data, 3, 0, 1048) };
+                    let arrival = Time::from_ps(number.into());
+                    prop_assert_eq!(wires.push((at, port as PortId), &packet, arrival, 0), deque.is_empty());
+                    deque.push_back(number);
                 } else {
                     prop_assert_eq!(wires.pop(at).seq, deque.pop_front().unwrap());
                 }
-                let front = deque.front().copied();
-                prop_assert_eq!(wires.front(at).map(|packet| packet.seq), front);
-                let time = front.map_or(Time::NEVER, |number| Time::from_ps(number.into()));
-                prop_assert_eq!(wires.head(at), time);
+                for (port, deque) in (0..).zip(&deques) {
+                    let time = deque.front().map_or(Time::NEVER, |seq| Time::from_ps(u64::from(*seq)));
+                    prop_assert_eq!(wires.head(port), time);
+                }
                 let all: Vec<u32> = wires.iter().map(|packet| packet.seq).collect();
                 prop_assert_eq!(all, deques.iter().flatten().copied().collect::<Vec<_>>());
+            }
+        }
+
+        /// A packet that goes from one wire to the next, as if it were put there.
+        #[test]
+        fn passes_on_what_it_holds(seqs in prop::collection::vec(any::<u32>(), 1..40)) {
+            let mut wires = Wires::new(2);
+            for (number, &seq) in (0..).zip(&seqs) {
+                let packet = Packet { seq, ..Packet::new(Kind::Data, 3, 0, 1048) };
+                wires.push((0, 0), &packet, Time::from_ps(number), 0);
+            }
+            let mut arrivals = Arrivals::default();
+            wires.take_until(0..1, Time::NEVER, &mut arrivals);
+            for at in 0..seqs.len() {
+                let (when, place) = arrivals.get(at).unwrap();
+                prop_assert_eq!(wires.pass_on((1, 0), place, when * 2), at == 0);
+            }
+            for (number, seq) in (0..).zip(seqs) {
+                let packet = wires.pop(1);
+                prop_assert_eq!((packet.seq, packet.time), (seq, Time::from_ps(2 * number)));
             }
         }
     }

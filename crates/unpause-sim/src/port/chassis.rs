@@ -12,9 +12,9 @@ use unpause_protocols::units::{Rate, Time};
 use super::egress::{Egress, Port, Queue, watches_inputs};
 use super::histogram::Histogram;
 use super::ingress::{Ingress, IngressTotals, PauseSource};
+use super::ready::Ready;
 use super::recorder::Recorder;
 use super::scheduler;
-use crate::engine::agenda::Later;
 use crate::engine::heap::Heap;
 use crate::engine::window::Window;
 use crate::fabric::{NodeId, PortId};
@@ -52,11 +52,8 @@ pub struct Chassis<M: Model> {
     lossy_packets: u32,
     /// By port; none where the most urgent class always goes first.
     pub(super) schedulers: Vec<Scheduler>,
-    /// Ports at which a packet arrives in this window, and where the next one goes, if that has been looked up.
-    pub(super) arriving: Vec<PortId>,
-    pub(super) ways: Vec<PortId>,
-    /// Ports that become free after this window.
-    pub(super) later: Later,
+    /// Ports that become free.
+    pub(super) ready: Ready,
     pub(super) timers: Heap,
     pub(super) pending_pauses: PendingPauses,
     pub(super) sampling: Sampling,
@@ -82,9 +79,6 @@ pub struct Way {
     pub class: u8,
 }
 
-/// Stands for a way that has not been looked up.
-pub(super) const NO_WAY: PortId = PortId::MAX;
-
 /// What differs from one switch model to another: how packets get from ingress ports to egress queues.
 ///
 /// A method that may send, receives the whole switch; the model itself is its field `model`.
@@ -105,14 +99,16 @@ pub trait Model: Debug + Sized {
         from: PortId,
         window: &mut Window<'_, '_>,
     );
-    /// A packet, not of PFC, has come in, and this is its way, if packets go at once.
+    /// A packet, not of PFC, has come in, at this place of the store of wires, and this is its way, if packets go at
+    /// once; answers whether it may have given more to do.
     fn receive_on(
         _switch: &mut Chassis<Self>,
         _now: Time,
-        _packet: &Packet,
+        _place: u32,
         _way: Way,
         _window: &mut Window<'_, '_>,
-    ) {
+    ) -> bool {
+        true
     }
     /// A packet has left its egress queue: it is being sent, or its congestion point has dropped it.
     fn left(
@@ -245,9 +241,7 @@ impl<M: Model> Chassis<M> {
             meters: meters(transmitters, plan),
             lossy_packets: plan.config.switch.lossy_queue_packets.unwrap_or(u32::MAX),
             schedulers: scheduler::schedulers(ports, plan),
-            later: Later::default(),
-            arriving: Vec::new(),
-            ways: vec![NO_WAY; ports],
+            ready: Ready::default(),
             timers: Heap::default(),
             pending_pauses: PendingPauses::default(),
             sampling,

@@ -52,7 +52,8 @@ impl Port {
     /// that may be sent is waiting.
     #[inline]
     pub fn sends_at_once(&self, now: Time, class: u8) -> bool {
-        !self.ready && self.busy_until <= now && self.paused >> class & 1 == 0
+        let paused = self.paused != 0 && self.paused >> class & 1 == 1;
+        !self.ready && self.busy_until <= now && !paused
     }
 }
 
@@ -145,7 +146,8 @@ impl Queue {
             tx_packets: 0,
             tx_bytes: 0,
             indifferent_below: u32::try_from(to_dequeue_below).unwrap_or(u32::MAX),
-            indifferent_to_alone: to_alone,
+            // A congestion point at the input is asked about every packet.
+            indifferent_to_alone: to_alone && !watches_inputs(&plan.config.scheme.congestion_point),
             indifferent_to_enqueue: to_enqueue,
         }
     }
@@ -157,6 +159,13 @@ impl Queue {
             bytes: self.bytes,
             packets: self.packets.len() + joining,
         }
+    }
+
+    /// Counts a frame sent, with framing.
+    #[inline(always)]
+    pub fn count(&mut self, wire_bytes: u64) {
+        self.tx_packets += 1;
+        self.tx_bytes += wire_bytes;
     }
 
     /// True if the congestion point is not asked about a packet that goes through the empty queue at once.

@@ -5,14 +5,13 @@
 
 use unpause_protocols::units::Time;
 
-use super::chassis::{Chassis, Model};
-use crate::engine::agenda::Item;
+use super::chassis::{Chassis, Model, Way};
 use crate::engine::deadlock::Blocked;
 use crate::engine::window::{NodeModel, Window};
-use crate::fabric::PortId;
 use crate::log::Log;
 use crate::packet::Kind;
 use crate::plan::Plan;
+use crate::routing::WayOn;
 
 impl<M: Model> Chassis<M> {
     /// When something other than an arrival or a port that becomes free is due.
@@ -40,66 +39,92 @@ impl<M: Model> Chassis<M> {
         }
     }
 
-    /// Takes what has arrived at `port`; answers when the next packet arrives there, if that is after the
-    /// window.
+    /// Takes packets, from number `at` of those of the window, up to the one that may give more to do, or to `until`;
+    /// answers the number of the next one.
     #[inline(always)]
-    fn on_arrival(&mut self, now: Time, port: PortId, window: &mut Window<'_, '_>) -> Time {
-        let global = self.first_port + u32::from(port);
-        let packet = window.wires.pop(global);
-        let mut next = window.wires.head(global);
-        if next < window.end {
-            window.agenda.add_arrival(next, port);
-            next = Time::NEVER;
+    fn on_arrivals(
+        &mut self,
+        mut at: usize,
+        until: Time,
+        way_on: WayOn<'_>,
+        window: &mut Window<'_, '_>,
+    ) -> usize {
+        let plan = window.plan;
+        while let Some((now, place)) = window.arrivals.get(at)
+            && now <= until
+        {
+            let mut to = None;
+            if M::GOES_AT_ONCE && window.looks_ahead {
+                self.look_ahead(at, window);
+                to = window.arrivals.way(at);
+            }
+            at += 1;
+            let packet = window.wires.at(place);
+            let port = packet.ingress;
+            if packet.kind == Kind::Pfc {
+                let packet = *packet;
+                self.on_pfc(now, port, &packet, window);
+                break;
+            }
+            if !M::GOES_AT_ONCE {
+                let packet = *packet;
+                M::receive(self, now, &packet, port, window);
+                break;
+            }
+            let Some(to) = to.or_else(|| way_on.of(packet)) else {
+                break;
+            };
+            debug_assert_eq!(Some(to), way_on.of(packet));
+            let class = plan.classes.of(packet.priority());
+            let way = Way {
+                from: port,
+                to,
+                class,
+            };
+            if M::receive_on(self, now, place, way, window) {
+                break;
+            }
         }
-        if packet.kind == Kind::Pfc {
-            self.on_pfc(now, port, &packet, window);
-        } else if !M::GOES_AT_ONCE {
-            M::receive(self, now, &packet, port, window);
-        } else if let Some(way) = self.way_of_next(&packet, port, window) {
-            M::receive_on(self, now, &packet, way, window);
-        }
-        if M::GOES_AT_ONCE && window.looks_ahead && next == Time::NEVER {
-            self.look_up(port, window);
-        }
-        next
+        at
     }
 }
 
 impl<M: Model> NodeModel for Chassis<M> {
     fn run(&mut self, window: &mut Window<'_, '_>) -> Time {
         let end = window.end;
-        if M::GOES_AT_ONCE && window.looks_ahead {
-            self.look_ahead(window);
-        }
-        window.agenda.open(end, &mut self.later);
-        // The first packet that arrives after the window.
-        let mut after = Time::NEVER;
         let range = self.first_port..self.first_port + self.ports.len() as u32;
-        for (port, head) in window.wires.heads(range, end).enumerate() {
-            if head < end {
-                window.agenda.add_arrival(head, port as PortId);
-            } else {
-                after = after.min(head);
-            }
+        if M::GOES_AT_ONCE && window.looks_ahead {
+            window.wires.prefetch_until(range.clone(), end);
         }
+        let arrivals = &mut *window.arrivals;
+        arrivals.clear(window.start);
+        let after = window.wires.take_until(range, end, arrivals);
+        arrivals.sort(end);
+        window.log.counts.events += arrivals.len() as u64;
+        if M::GOES_AT_ONCE && window.looks_ahead {
+            self.look_ahead_first(window);
+        }
+        let plan = window.plan;
+        let way_on = plan.routing.from(self.id);
+        let mut at = 0;
         loop {
+            let ready = self.ready.first_time();
             let other = self.next_other();
-            let first = window.agenda.first_time();
-            let now = first.min(other);
-            if now >= end {
-                return self.later.time().min(other).min(after);
-            }
-            window.log.counts.events += 1;
-            if other < first {
-                self.on_other(other, window);
+            let now = ready.min(other);
+            let before = at;
+            at = self.on_arrivals(at, now, way_on, window);
+            if at > before {
                 continue;
             }
-            match window.agenda.take_first() {
-                Item::Arrival(port) => after = after.min(self.on_arrival(now, port, window)),
-                Item::Ready(port) => {
-                    self.ports[port as usize].ready = false;
-                    self.send_next(now, port, window);
-                }
+            if now >= end {
+                return now.min(after);
+            }
+            window.log.counts.events += 1;
+            if other < ready {
+                self.on_other(other, window);
+            } else if let Some(port) = self.ready.take_first() {
+                self.ports[port as usize].ready = false;
+                self.send_next(now, port, window);
             }
         }
     }

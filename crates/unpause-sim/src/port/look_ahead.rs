@@ -1,58 +1,71 @@
 //! What the packets of a window will touch, asked of the memory before they are taken: in a large fabric none of
 //! it is in the cache, and misses that overlap cost little more than one.
 
-use super::chassis::{Chassis, Model, NO_WAY, Way};
+use super::chassis::{Chassis, Model};
 use super::egress::Queue;
 use crate::engine::window::Window;
-use crate::fabric::PortId;
-use crate::packet::{Kind, Packet};
+use crate::packet::Kind;
 use crate::prefetch::prefetch;
 
+/// Packets that are looked at together.
+const BLOCK: usize = 16;
+
 impl<M: Model> Chassis<M> {
-    /// Looks at the packet that arrives first at each port, and at ports that become free, in rounds: what one
-    /// reads, the round before has asked for.
+    /// Asks for what ports need that become free in the window, and the first packets.
     #[inline(never)]
-    pub(super) fn look_ahead(&mut self, window: &Window<'_, '_>) {
-        let later = std::mem::take(&mut self.later);
-        let free = || later.before(window.end).map(usize::from);
-        let mut arriving = std::mem::take(&mut self.arriving);
+    pub(super) fn look_ahead_first(&mut self, window: &mut Window<'_, '_>) {
+        let free = || self.ready.before(window.end).map(usize::from);
         free().for_each(|port| prefetch(&self.ports[port]));
-        arriving.clear();
-        let range = self.first_port..self.first_port + self.ports.len() as u32;
-        let heads = window.wires.heads(range, window.end).zip(0..);
-        let heads = heads.filter(|(head, _)| *head < window.end);
-        arriving.extend(heads.map(|(_, port)| port));
-
         free().for_each(|port| self.prefetch_queue(port, window));
-        for &port in &arriving {
-            if let Some(packet) = window.wires.front(self.first_port + u32::from(port)) {
-                window.plan.routing.prefetch(packet);
-                let class = window.plan.classes.of(packet.priority());
-                prefetch(&self.ingress[self.index(port, class)]);
-            }
-        }
-        for &port in &arriving {
-            self.look_up(port, window);
-        }
-
         for port in free() {
             if let Some(queue) = self.next_queue(port) {
                 queue.packets.prefetch();
             }
+            let peer_port = self.ports[port].transmitter.peer_port;
+            window.wires.prefetch_push(peer_port);
         }
-        let ways = arriving.iter().map(|port| self.ways[usize::from(*port)]);
-        let ways = ways.filter(|to| *to != NO_WAY);
-        let transmitters = ways.map(|to| self.ports[usize::from(to)].transmitter);
-        for transmitter in transmitters.clone() {
+        self.look_at(0, window);
+    }
+
+    /// Before the turn of packet `at`: when a block begins, asks for what the next one needs.
+    #[inline(always)]
+    pub(super) fn look_ahead(&mut self, at: usize, window: &mut Window<'_, '_>) {
+        if at.is_multiple_of(BLOCK) {
+            self.look_at(at + BLOCK, window);
+        }
+    }
+
+    /// Looks up the ways of a block of packets and asks for what is there, in rounds: what one reads, the round
+    /// before has asked for.
+    #[inline(never)]
+    fn look_at(&mut self, first: usize, window: &mut Window<'_, '_>) {
+        let plan = window.plan;
+        for (place, _) in window.arrivals.block(first, BLOCK) {
+            let packet = window.wires.at(place);
+            plan.routing.prefetch(packet);
+            let class = plan.classes.of(packet.priority());
+            prefetch(&self.ingress[self.index(packet.ingress, class)]);
+        }
+        let way_on = plan.routing.from(self.id);
+        for (place, way) in window.arrivals.block(first, BLOCK) {
+            let packet = window.wires.at(place);
+            *way = packet.ingress;
+            if let Some(to) = way_on.of(packet).filter(|_| packet.kind != Kind::Pfc) {
+                let class = plan.classes.of(packet.priority());
+                prefetch(&self.ports[usize::from(to)]);
+                prefetch(&self.queues[self.index(to, class)]);
+                *way = to;
+            }
+        }
+        for (_, way) in window.arrivals.block(first, BLOCK) {
+            let transmitter = &self.ports[usize::from(*way)].transmitter;
             window.wires.prefetch_wire(transmitter.peer_port);
             window.calendar.prefetch(transmitter.peer);
         }
-        let becoming_free = free().map(|port| self.ports[port].transmitter);
-        for transmitter in becoming_free.chain(transmitters) {
+        for (_, way) in window.arrivals.block(first, BLOCK) {
+            let transmitter = &self.ports[usize::from(*way)].transmitter;
             window.wires.prefetch_push(transmitter.peer_port);
         }
-        self.arriving = arriving;
-        self.later = later;
     }
 
     /// The queue that a port sends from next, if the most urgent is first.
@@ -68,38 +81,5 @@ impl<M: Model> Chassis<M> {
         }
         let peer_port = self.ports[port].transmitter.peer_port;
         window.wires.prefetch_wire(peer_port);
-    }
-
-    /// The way of the packet that has come in by `from`, looked up ahead or now.
-    #[inline(always)]
-    pub(super) fn way_of_next(
-        &mut self,
-        packet: &Packet,
-        from: PortId,
-        window: &Window<'_, '_>,
-    ) -> Option<Way> {
-        if window.looks_ahead {
-            let to = std::mem::replace(&mut self.ways[usize::from(from)], NO_WAY);
-            if to != NO_WAY {
-                let class = window.plan.classes.of(packet.priority());
-                let way = Some(Way { from, to, class });
-                debug_assert_eq!(way, self.way(packet, from, window));
-                return way;
-            }
-        }
-        self.way(packet, from, window)
-    }
-
-    /// Looks up the way of the next packet into `port`, and asks the memory for what is there.
-    #[inline]
-    pub(super) fn look_up(&mut self, port: PortId, window: &Window<'_, '_>) {
-        let packet = window.wires.front(self.first_port + u32::from(port));
-        let packet = packet.filter(|packet| packet.kind != Kind::Pfc);
-        let Some(way) = packet.and_then(|packet| self.way(packet, port, window)) else {
-            return;
-        };
-        prefetch(&self.ports[usize::from(way.to)]);
-        prefetch(&self.queues[self.index(way.to, way.class)]);
-        self.ways[usize::from(port)] = way.to;
     }
 }

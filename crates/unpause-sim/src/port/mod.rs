@@ -15,6 +15,7 @@ mod look_ahead;
 mod mirror;
 mod notify;
 mod pause;
+mod ready;
 mod record;
 mod recorder;
 mod scheduler;

@@ -53,7 +53,7 @@ impl<M: Model> Chassis<M> {
         if port.busy_until <= now && !port.ready {
             self.send_pfc(now, port_id, window);
         } else {
-            self.schedule_ready(port_id, window);
+            self.schedule_ready(port_id);
         }
         self.arm_refresh(self.index(port_id, class));
     }
@@ -98,7 +98,7 @@ impl<M: Model> Chassis<M> {
         let free = window.transmit(&port.transmitter, now, &frame, 0, Queued::default());
         port.busy_until = free;
         if port.eligible() != 0 || port.xoff | port.xon != 0 {
-            self.schedule_ready(port_id, window);
+            self.schedule_ready(port_id);
         }
     }
 
@@ -175,7 +175,7 @@ impl<M: Model> Chassis<M> {
                 if port.busy_until <= now {
                     self.send_next(now, port_id, window);
                 } else {
-                    self.schedule_ready(port_id, window);
+                    self.schedule_ready(port_id);
                 }
             }
         }

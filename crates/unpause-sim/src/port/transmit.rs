@@ -6,10 +6,12 @@ use unpause_protocols::units::{Rate, Time};
 
 use super::chassis::{Chassis, Model, Way};
 use super::egress::view;
+use super::ingress::Ingress;
 use super::scheduler;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
 use crate::packet::{Kind, Packet};
+use crate::ports::Transmitter;
 use crate::results::Queued;
 
 impl<M: Model> Chassis<M> {
@@ -28,45 +30,64 @@ impl<M: Model> Chassis<M> {
     /// Puts a packet into its egress queue, or through it if the port is free.
     #[inline(always)]
     pub fn enqueue(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
-        let port = &self.ports[way.to as usize];
-        let queue = &self.queues[self.index(way.to, way.class)];
-        if !M::JOINS && port.sends_at_once(now, way.class) && queue.lets_alone_pass() {
-            debug_assert!(queue.bytes == 0 && queue.packets.is_empty());
-            self.send_off(now, packet, now, 0, way, window);
+        let bytes = window.ports.wire_bytes(packet);
+        let send = |transmitter: &Transmitter| {
+            let queued = Queued {
+                sojourn: Some(Time::ZERO),
+                queue_bytes: 0,
+            };
+            window.transmit(transmitter, now, packet, 0, queued)
+        };
+        if !M::JOINS && self.pass(now, bytes, way, |_, _, _| true, send) {
+            M::left(self, now, packet, way, window);
         } else {
             self.join(now, packet, way, window);
         }
     }
 
-    /// Puts a packet into its egress queue.
-    fn join(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
-        let index = self.index(way.to, way.class);
-        let queue = &self.queues[index];
-        let mut verdict = Verdict::Pass;
-        if !queue.lets_join() {
-            let mut state = queue.state(1);
-            state.bytes += u64::from(packet.bytes);
-            let point = &mut self.egress[index].congestion_point;
-            verdict = point.on_enqueue(now, &view(packet), state, &mut self.rng);
-        }
-        self.judged(now, packet, way, verdict, window);
-    }
-
-    /// The congestion point has judged a packet that is about to join its queue.
-    #[inline]
-    fn judged(
+    /// Puts a packet through its empty egress queue and out of its port, if it leaves in the instant in which it
+    /// joins, the congestion point is not asked, and `fits`, which is also told how many classes there are.
+    #[inline(always)]
+    pub fn pass(
         &mut self,
         now: Time,
-        packet: &Packet,
+        wire_bytes: u64,
         way: Way,
-        verdict: Verdict,
-        window: &mut Window<'_, '_>,
-    ) {
+        fits: impl FnOnce(&mut M, &mut [Ingress<M::PauseSource>], usize) -> bool,
+        send: impl FnOnce(&Transmitter) -> Time,
+    ) -> bool {
+        let port = &mut self.ports[way.to as usize];
+        let queue = &mut self.queues[way.to as usize * self.classes + way.class as usize];
+        let passes = port.sends_at_once(now, way.class) && queue.lets_alone_pass();
+        debug_assert!(!passes || (queue.bytes == 0 && queue.packets.is_empty()));
+        if !passes || !fits(&mut self.model, &mut self.ingress, self.classes) {
+            return false;
+        }
+        queue.count(wire_bytes);
+        port.busy_until = send(&port.transmitter);
+        true
+    }
+
+    /// Puts a packet into its egress queue.
+    #[inline(always)]
+    pub fn join(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
+        match self.queues[self.index(way.to, way.class)].lets_join() {
+            true => self.admitted(now, packet, 0, way, window),
+            false => self.ask_and_join(now, packet, way, window),
+        }
+    }
+
+    /// The same, if the congestion point has to be asked.
+    #[inline(never)]
+    fn ask_and_join(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
         let index = self.index(way.to, way.class);
+        let mut state = self.queues[index].state(1);
+        state.bytes += u64::from(packet.bytes);
         let egress = &mut self.egress[index];
+        let point = &mut egress.congestion_point;
         let mut flags = 0;
         let mut feedback = None;
-        match verdict {
+        match point.on_enqueue(now, &view(packet), state, &mut self.rng) {
             Verdict::Pass | Verdict::Record => {}
             Verdict::MarkCe => flags = egress.mark(packet),
             Verdict::Notify(message) => feedback = Some(message),
@@ -76,23 +97,16 @@ impl<M: Model> Chassis<M> {
                 return M::refused(self, now, packet, way, window);
             }
         }
-        self.queues[index].bytes += u64::from(packet.bytes);
-        M::joined(self, now, packet, way, window);
-        if self.ports[way.to as usize].sends_at_once(now, way.class) {
-            self.queues[index].bytes -= u64::from(packet.bytes);
-            self.depart(now, packet, now, flags, way, window);
-        } else {
-            self.wait(now, packet, flags, way, window);
-        }
+        self.admitted(now, packet, flags, way, window);
         if let Some(message) = feedback {
             self.egress[index].cnm_packets += 1;
             self.notify(now, packet, message, way.from, window);
         }
     }
 
-    /// Keeps a packet in its queue, whose bytes it is among already.
-    #[inline(never)]
-    fn wait(
+    /// A packet joins its queue; it may leave at once.
+    #[inline(always)]
+    fn admitted(
         &mut self,
         now: Time,
         packet: &Packet,
@@ -100,6 +114,20 @@ impl<M: Model> Chassis<M> {
         way: Way,
         window: &mut Window<'_, '_>,
     ) {
+        let index = self.index(way.to, way.class);
+        self.queues[index].bytes += u64::from(packet.bytes);
+        M::joined(self, now, packet, way, window);
+        if self.ports[way.to as usize].sends_at_once(now, way.class) {
+            self.queues[index].bytes -= u64::from(packet.bytes);
+            self.depart(now, packet, now, flags, way, window);
+        } else {
+            self.wait(now, packet, flags, way);
+        }
+    }
+
+    /// Keeps a packet in its queue, whose bytes it is among already.
+    #[inline(always)]
+    fn wait(&mut self, now: Time, packet: &Packet, flags: u8, way: Way) {
         let Way { from, to, class } = way;
         let index = self.index(to, class);
         let queue = &mut self.queues[index];
@@ -107,14 +135,14 @@ impl<M: Model> Chassis<M> {
         let slot = queue.packets.push(packet, from);
         slot.time = now;
         slot.ingress = from;
-        slot.bits = packet.bits | flags;
+        slot.bits |= flags;
         if !self.schedulers.is_empty() {
             self.schedulers[to as usize].on_backlog(class);
         }
         let port = &mut self.ports[to as usize];
         port.backlog |= 1 << class;
         if port.busy_until > now {
-            self.schedule_ready(to, window);
+            self.schedule_ready(to);
         }
     }
 
@@ -228,8 +256,7 @@ impl<M: Model> Chassis<M> {
     ) {
         let to = way.to;
         let queue = &mut self.queues[to as usize * self.classes + way.class as usize];
-        queue.tx_packets += 1;
-        queue.tx_bytes += window.ports.wire_bytes(packet);
+        queue.count(window.ports.wire_bytes(packet));
         let queued = Queued {
             sojourn: Some(now - entered),
             queue_bytes: queue.bytes,
@@ -237,7 +264,7 @@ impl<M: Model> Chassis<M> {
         let port = &mut self.ports[to as usize];
         port.busy_until = window.transmit(&port.transmitter, now, packet, flags, queued);
         if port.eligible() != 0 {
-            self.schedule_ready(to, window);
+            self.schedule_ready(to);
         }
         M::left(self, now, packet, way, window);
     }
@@ -278,12 +305,11 @@ impl<M: Model> Chassis<M> {
 
     /// Has the port send as soon as it is free.
     #[inline]
-    pub(super) fn schedule_ready(&mut self, port_id: PortId, window: &mut Window<'_, '_>) {
+    pub(super) fn schedule_ready(&mut self, port_id: PortId) {
         let port = &mut self.ports[port_id as usize];
         if !port.ready {
             port.ready = true;
-            let agenda = &mut *window.agenda;
-            agenda.add_ready(port.busy_until, port_id, &mut self.later);
+            self.ready.add(port.busy_until, port_id);
         }
     }
 }

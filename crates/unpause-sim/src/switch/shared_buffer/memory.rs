@@ -109,6 +109,23 @@ impl Ingress<Account> {
         Some(action)
     }
 
+    /// True if a packet may be taken and released at once without more than to note what was held for a moment.
+    #[inline(always)]
+    pub fn passes(&mut self, size: u64, pool: &Pool, threshold: &PfcThreshold) -> bool {
+        let account = &self.source;
+        let held = account.pfc.bytes() + size;
+        let xoff = match threshold {
+            PfcThreshold::Static { xoff_bytes, .. } => *xoff_bytes,
+            PfcThreshold::Dynamic { .. } => (pool.size - pool.used - size) >> account.shift,
+            PfcThreshold::Reserved { .. } => return false,
+        };
+        let passes = held <= xoff && !account.pfc.is_xoff() && account.headroom_used == 0;
+        if passes {
+            self.max_bytes = self.max_bytes.max(held);
+        }
+        passes
+    }
+
     /// The same as HPCC's simulator counts ([`PfcThreshold::Reserved`]).
     #[inline(never)]
     fn take_reserved(

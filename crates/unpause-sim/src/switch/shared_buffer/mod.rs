@@ -14,7 +14,7 @@ use crate::engine::window::Window;
 use crate::fabric::{NodeId, PortId};
 use crate::packet::Packet;
 use crate::plan::Plan;
-use crate::port::{Chassis, Counted, Model, PauseSource, Way, culprit};
+use crate::port::{Chassis, Counted, Ingress, Model, PauseSource, Way, culprit};
 use crate::ports::Transmitter;
 
 use memory::{Account, Pool};
@@ -123,6 +123,21 @@ impl Chassis<SharedBuffer> {
         }
     }
 
+    /// Puts the packet into its queue, if there is room.
+    #[inline(never)]
+    fn take_in(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
+        if self.admit(now, packet, way, window) {
+            if self.watches_inputs() {
+                self.accuse_at_input(now, packet, way, window);
+            }
+            self.join(now, packet, way, window);
+        } else {
+            let index = self.index(way.to, way.class);
+            window.telemetry.take(packet);
+            window.log.counts.dropped_packets += self.egress[index].count_drop(packet);
+        }
+    }
+
     /// The congestion point of an input sees a packet that has been admitted, and is not in its queue yet.
     /// Who holds the memory is found by looking through the egress queues.
     #[cold]
@@ -165,29 +180,39 @@ impl Model for SharedBuffer {
         window: &mut Window<'_, '_>,
     ) {
         if let Some(way) = switch.way(packet, from, window) {
-            Self::receive_on(switch, now, packet, way, window);
+            switch.take_in(now, packet, way, window);
         }
     }
 
-    /// Puts the packet into the queue there, if there is room.
-    #[inline(never)]
+    /// Puts the packet through its queue, or into it, if there is room.
+    #[inline(always)]
     fn receive_on(
         switch: &mut Chassis<Self>,
         now: Time,
-        packet: &Packet,
+        place: u32,
         way: Way,
         window: &mut Window<'_, '_>,
-    ) {
-        if switch.admit(now, packet, way, window) {
-            if switch.watches_inputs() {
-                switch.accuse_at_input(now, packet, way, window);
+    ) -> bool {
+        let packet = window.wires.at(place);
+        let (size, wire_bytes) = (u64::from(packet.bytes), window.ports.wire_bytes(packet));
+        let is_lossless = window.plan.classes.is_lossless(way.class);
+        // It takes memory and gives it back at once.
+        let fits = |model: &mut Self, ingress: &mut [Ingress<Account>], classes: usize| {
+            let pool = &model.pool;
+            let holds = pool.used + size <= pool.size;
+            if !is_lossless {
+                return holds && size <= model.lossy_bytes;
             }
-            switch.enqueue(now, packet, way, window);
-        } else {
-            let index = switch.index(way.to, way.class);
-            window.telemetry.take(packet);
-            window.log.counts.dropped_packets += switch.egress[index].count_drop(packet);
+            let index = way.from as usize * classes + way.class as usize;
+            holds && ingress[index].passes(size, pool, &model.threshold)
+        };
+        let send = |transmitter: &Transmitter| window.pass_on(transmitter, now, place, wire_bytes);
+        let passes = switch.pass(now, wire_bytes, way, fits, send);
+        if !passes {
+            let packet = *window.wires.at(place);
+            switch.take_in(now, &packet, way, window);
         }
+        !passes
     }
 
     /// The buffer is free again, which may send an XON.
