@@ -238,6 +238,11 @@ impl Mechanism for DcqcnNic {
     }
 
     #[inline]
+    fn hears_acks(&self) -> bool {
+        self.params.cnp_on_ack
+    }
+
+    #[inline]
     fn on_ack(&mut self, ack: &Ack<'_>) {
         if ack.ce && self.params.cnp_on_ack {
             self.on_cnp(ack.now);

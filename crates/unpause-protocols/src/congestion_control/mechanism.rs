@@ -126,6 +126,11 @@ pub trait Mechanism {
     fn digests(&self) -> Option<Fraction> {
         None
     }
+    /// False if [`Self::on_ack`] does nothing, ever: who has many ACKs need not ask.
+    #[inline]
+    fn hears_acks(&self) -> bool {
+        true
+    }
     /// An ACK has arrived.
     #[inline]
     fn on_ack(&mut self, _ack: &Ack<'_>) {}
@@ -160,6 +165,10 @@ impl Mechanism for LineRate {
     #[inline]
     fn rate(&self) -> Rate {
         self.0
+    }
+    #[inline]
+    fn hears_acks(&self) -> bool {
+        false
     }
 }
 

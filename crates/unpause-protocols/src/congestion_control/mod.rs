@@ -99,6 +99,10 @@ impl Mechanism for CongestionControl {
         dispatch!(self, it => it.digests())
     }
     #[inline]
+    fn hears_acks(&self) -> bool {
+        dispatch!(self, it => it.hears_acks())
+    }
+    #[inline]
     fn on_ack(&mut self, ack: &Ack<'_>) {
         dispatch!(self, it => it.on_ack(ack))
     }

@@ -108,6 +108,11 @@ impl Mechanism for Pcn {
         Rate::from_bps(self.rate)
     }
 
+    #[inline]
+    fn hears_acks(&self) -> bool {
+        false
+    }
+
     fn on_notification<R: Rng>(&mut self, _now: Time, notification: &Notification, _rng: &mut R) {
         match *notification {
             Notification::Pcn {

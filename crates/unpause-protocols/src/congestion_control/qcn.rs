@@ -223,6 +223,11 @@ impl Mechanism for Qcn {
         Rate::from_bps(self.current)
     }
 
+    #[inline]
+    fn hears_acks(&self) -> bool {
+        false
+    }
+
     fn on_notification<R: Rng>(&mut self, now: Time, notification: &Notification, _rng: &mut R) {
         if let Notification::Qcn(feedback) = *notification {
             self.on_feedback(now, feedback);

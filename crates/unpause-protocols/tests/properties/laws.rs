@@ -264,6 +264,29 @@ proptest! {
     }
 
     #[test]
+    fn who_hears_no_acks_is_left_by_them_as_it_was(
+        (config, _) in config(),
+        events in prop::collection::vec((time(), event(), any::<bool>()), 0..60),
+    ) {
+        let mut rng = rng();
+        let mut rp = CongestionControl::new(&config, &Path::new(Rate::from_gbps(40), 1000));
+        for (now, event, ce) in events {
+            match event {
+                Event::Notify(notification) => rp.on_notification(now, &notification, &mut rng),
+                Event::Ack(rtt) => {
+                    let before = format!("{rp:?}");
+                    rp.on_ack(&Ack { ce, ..ack(now, rtt) });
+                    let after = format!("{rp:?}");
+                    prop_assert!(rp.hears_acks() || after == before);
+                }
+                Event::Loss(loss, in_flight) => rp.on_loss(now, loss, in_flight),
+                Event::Sent(bytes, more) => rp.on_sent(now, bytes, more, &mut rng),
+                Event::Timer => rp.on_timer(now, &mut rng),
+            }
+        }
+    }
+
+    #[test]
     fn timers_move_on(
         (config, _) in config(),
         notifications in prop::collection::vec(notification(), 1..10),

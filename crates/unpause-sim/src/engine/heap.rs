@@ -91,15 +91,24 @@ impl Heap {
     /// Takes the earliest entry.
     #[inline]
     pub fn pop(&mut self) -> Option<Entry> {
-        let first = self.peek()?;
+        let first = self.slots.first_mut().filter(|_| self.len > 0)?;
         self.len -= 1;
-        let last = std::mem::replace(&mut self.slots[self.len], LAST);
-        self.next = Time::NEVER;
-        if self.len > 0 {
-            self.sift_down(last);
+        if self.len == 0 {
+            self.next = Time::NEVER;
+            return Some(std::mem::replace(first, LAST));
         }
+        let first = *first;
+        self.sink_last();
         Some(first)
     }
+
+    /// Puts the last entry in the place of the first and lets it sink.
+    #[inline(never)]
+    fn sink_last(&mut self) {
+        let last = std::mem::replace(&mut self.slots[self.len], LAST);
+        self.sift_down(last);
+    }
+
     /// Takes the earliest entry away and adds `entry`, at the cost of one of the two.
     #[inline]
     pub fn replace_top(&mut self, entry: Entry) {

@@ -6,7 +6,6 @@
 
 use unpause_protocols::units::Time;
 
-use crate::engine::heap::Entry;
 use crate::engine::mail::FlowStart;
 use crate::engine::window::{NodeModel, Window};
 use crate::log::{Log, SenderSample};
@@ -36,7 +35,7 @@ pub use state::Host;
 use sender::Sender;
 use state::{
     BUFFER, Counters, DELAYED, KIND_SHIFT, NOTIFICATION, RECEIVER, SENDER, TCP_RECEIVER,
-    TCP_SENDER, first_start, reserve_first,
+    TCP_SENDER, arm_receiver, arm_sender, first_start, reserve_first,
 };
 
 impl Host {
@@ -64,29 +63,6 @@ impl Host {
         }
     }
 
-    fn arm_sender(&mut self, slot: u32) {
-        let sender = &mut self.senders[slot as usize];
-        let due = sender.next_timer();
-        if due < sender.timer_at {
-            sender.timer_at = due;
-            self.timers
-                .push(Entry::new(due, sender.flow, SENDER << KIND_SHIFT | slot));
-        }
-    }
-
-    fn arm_receiver(&mut self, slot: u32) {
-        let receiver = &mut self.receivers[slot as usize];
-        let due = receiver.notification_point.next_timer();
-        if due < receiver.timer_at {
-            receiver.timer_at = due;
-            self.timers.push(Entry::new(
-                due,
-                receiver.flow,
-                RECEIVER << KIND_SHIFT | slot,
-            ));
-        }
-    }
-
     fn on_start(&mut self, now: Time, window: &mut Window<'_, '_>) {
         let start = self.starts.pop_front().expect("a start is due");
         self.start_at = first_start(&self.starts);
@@ -99,7 +75,14 @@ impl Host {
         if spec.transport == Transport::Tcp {
             return self.connect(now, start, window);
         }
-        let sender = Sender::new(id, &spec, receiver_slot, self.ps_per_byte, window.plan, now);
+        let sender = Sender::new(
+            id,
+            &spec,
+            receiver_slot,
+            self.transmitter.ps_per_byte,
+            window.plan,
+            now,
+        );
         reserve_first(&mut self.senders);
         let slot = self.senders.insert(sender) as u32;
         self.busy_until = self.busy_until.max(now);
@@ -108,7 +91,7 @@ impl Host {
             self.look(now);
         }
         self.enqueue(slot);
-        self.arm_sender(slot);
+        arm_sender(&mut self.timers, &mut self.senders[slot as usize], slot);
     }
 
     fn on_timer(&mut self, now: Time, window: &mut Window<'_, '_>) {
@@ -134,7 +117,7 @@ impl Host {
                         self.look(now);
                     }
                 } else {
-                    self.arm_sender(slot);
+                    arm_sender(&mut self.timers, sender, slot);
                 }
             }
             RECEIVER => {
@@ -158,7 +141,9 @@ impl Host {
                         self.notify(now, &to, &notification, window);
                     }
                 }
-                self.arm_receiver(slot);
+                if let Some(receiver) = self.receivers.get_mut(slot as usize) {
+                    arm_receiver(&mut self.timers, receiver, slot);
+                }
             }
             TCP_SENDER => self.on_tcp_sender_timer(now, slot, flow, window),
             TCP_RECEIVER => self.on_tcp_receiver_timer(now, slot, flow, window),

@@ -3,7 +3,7 @@
 use unpause_protocols::units::Time;
 
 use super::sender::Pace;
-use super::state::Host;
+use super::state::{Host, arm_sender};
 use super::tcp::{ACKS, TCP};
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
@@ -32,7 +32,7 @@ impl Host {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn send_control(&mut self, now: Time, packet: Packet, window: &mut Window<'_, '_>) {
         if self.busy_until <= now && self.control.is_empty() {
             let class = window.plan.classes.of(packet.priority());
@@ -79,7 +79,9 @@ impl Host {
         self.transmit(now, class, &packet, window);
     }
 
-    #[inline]
+    /// Puts a packet onto the wire.
+    // Always: what has been made field by field is to be written there so, and never be read in larger pieces.
+    #[inline(always)]
     pub(super) fn transmit(
         &mut self,
         now: Time,
@@ -90,7 +92,7 @@ impl Host {
         let counters = &mut self.counters[class as usize];
         counters.tx_packets += 1;
         counters.tx_bytes += window.ports.wire_bytes(packet);
-        let transmitter = &window.ports.transmitters[self.port as usize];
+        let transmitter = &self.transmitter;
         self.busy_until = window.transmit(transmitter, now, packet, 0, Queued::default());
     }
 
@@ -199,12 +201,15 @@ impl Host {
 
     pub(super) fn on_nic(&mut self, now: Time, window: &mut Window<'_, '_>) {
         self.busy_until = self.busy_until.max(now);
-        self.release_paced(now, window);
+        let alone = match self.pacing.next_time() <= now {
+            true => self.release_paced(now, window),
+            false => None,
+        };
         if !self.control.is_empty() {
             let packet = self.control.pop();
             let class = window.plan.classes.of(packet.priority());
             self.transmit(now, class, &packet, window);
-        } else if let Some(slot) = self.next_to_send(now, window) {
+        } else if let Some(slot) = alone.or_else(|| self.next_to_send(now, window)) {
             if slot & TCP != 0 {
                 if slot & ACKS == ACKS {
                     self.send_waiting_ack(now, (slot & !ACKS) as u8, window);
@@ -217,27 +222,26 @@ impl Host {
             let class = sender.class;
             let mut packet = sender.send(now, self.id, slot, window.plan, &mut self.rng);
             if packet.is(INT) {
-                sender.ask(&mut packet, window.telemetry, &mut self.rng);
+                packet = sender.ask(packet, window.telemetry, &mut self.rng);
             }
             sender.pace = Pace::Idle;
             let more = sender.has_packet(now);
+            arm_sender(&mut self.timers, sender, slot);
             window.log.counts.data_packets += 1;
             self.transmit(now, class, &packet, window);
             if more {
                 self.enqueue(slot);
             }
-            self.arm_sender(slot);
         }
         self.set_nic(now);
     }
 
-    /// Moves flows whose rate limiters have come to allow a packet into the round-robin.
-    fn release_paced(&mut self, now: Time, window: &mut Window<'_, '_>) {
-        while let Some(entry) = self.pacing.peek() {
-            if entry.time() > now {
-                break;
-            }
-            self.pacing.pop();
+    /// Moves flows whose rate limiters have come to allow a packet into the round-robin; answers the one that may
+    /// send, if it is the only one, which spares it the way through.
+    fn release_paced(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<u32> {
+        while self.pacing.next_time() <= now
+            && let Some(entry) = self.pacing.pop()
+        {
             let slot = entry.payload();
             if slot & TCP != 0 {
                 self.release_tcp(now, slot, window);
@@ -246,10 +250,17 @@ impl Host {
             let Some(sender) = self.senders.get_mut(slot as usize) else {
                 continue;
             };
-            if sender.flow == entry.key() && sender.pace == Pace::Until(entry.time()) {
-                self.enqueue(slot);
+            if sender.flow != entry.key() || sender.pace != Pace::Until(entry.time()) {
+                continue;
             }
+            let others = self.ready_mask != 0 || self.pacing.next_time() <= now;
+            let paused = self.paused_mask != 0 || !self.control.is_empty();
+            if !others && !paused && sender.next_start <= now && sender.has_packet(now) {
+                return Some(slot);
+            }
+            self.enqueue(slot);
         }
+        None
     }
 
     /// The flow whose turn it is, out of the round-robin.

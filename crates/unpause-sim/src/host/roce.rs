@@ -6,7 +6,7 @@ use unpause_protocols::notification::Notification;
 use unpause_protocols::units::Time;
 
 use super::sender::{Pace, Said};
-use super::state::{Host, KIND_SHIFT, NOTIFICATION};
+use super::state::{Host, KIND_SHIFT, NOTIFICATION, arm_receiver, arm_sender};
 use crate::config::AckPriority;
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
@@ -41,10 +41,10 @@ impl Host {
             }
             self.receivers.remove(slot as usize);
         } else {
+            arm_receiver(&mut self.timers, receiver, slot);
             if let Some(notification) = notification {
                 self.notify(now, packet, &notification, window);
             }
-            self.arm_receiver(slot);
         }
         match reception {
             // There, a host answers only what it has not seen.
@@ -162,7 +162,7 @@ impl Host {
         let measures = packet.bits & (MEASURE | INT) == MEASURE;
         let framing = window.ports.framing_bytes;
         let rtt = || {
-            let own = (u64::from(packet.aux) + framing) * self.ps_per_byte;
+            let own = (u64::from(packet.aux) + framing) * self.transmitter.ps_per_byte;
             now.saturating_sub(Time::from_ps(packet.stamp + own))
         };
         match packet.kind {
@@ -172,8 +172,11 @@ impl Host {
                 sender.on_nak(now, packet.seq, &said(rtt), timeout);
             }
             Kind::Ack => {
-                let rtt = measures.then(rtt);
-                sender.on_ack(now, packet.seq, &said(rtt), timeout);
+                let heard = sender.hears_acks || self.hpcc_nic;
+                match heard {
+                    true => sender.on_ack(now, packet.seq, &said(measures.then(rtt)), timeout),
+                    false => sender.on_silent_ack(now, packet.seq, timeout),
+                }
                 if sender.is_done() {
                     if window.plan.config.probes.acknowledged {
                         sender.note_end(now);
@@ -182,6 +185,9 @@ impl Host {
                     if sender.pace != Pace::Ready && !self.hpcc_nic {
                         return self.forget(slot, window.log);
                     }
+                }
+                if !heard {
+                    return;
                 }
             }
             _ => return self.hear(now, packet, window.plan.config.host.notification_reaction),
@@ -226,7 +232,7 @@ impl Host {
             let at = sender.next_start;
             self.advance_timer(now, at);
         }
-        self.arm_sender(slot);
+        arm_sender(&mut self.timers, &mut self.senders[slot as usize], slot);
     }
 
     /// A flow's rate, window of packets or timers may have changed.
@@ -236,6 +242,7 @@ impl Host {
         }
         let sender = &mut self.senders[slot as usize];
         sender.after_change(now);
+        arm_sender(&mut self.timers, sender, slot);
         let pace = sender.pace;
         match pace {
             Pace::Idle if sender.has_packet(now) => self.enqueue(slot),
@@ -247,7 +254,6 @@ impl Host {
             }
             _ => {}
         }
-        self.arm_sender(slot);
     }
 
     pub(super) fn forget(&mut self, slot: u32, log: &mut Log) {

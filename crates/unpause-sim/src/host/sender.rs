@@ -51,6 +51,8 @@ pub struct Sender {
     recovery: go_back_n::Sender,
     /// Its law sets a window, or its host.
     windowed: bool,
+    /// An ACK may change its rate or its window.
+    pub hears_acks: bool,
     burst_over: bool,
     rate_change: RateChange,
     source_port: u16,
@@ -133,6 +135,7 @@ impl Sender {
             last_bytes: layout.last_bytes as u16,
             recovery: go_back_n::Sender::new(layout.packets),
             windowed: false,
+            hears_acks: true,
             window: HostWindow::new(spec, plan),
             rate_change: plan.config.host.rate_change,
             telemetry: 0,
@@ -155,6 +158,7 @@ impl Sender {
             sender.telemetry = INT;
         }
         sender.windowed = sender.window.is_some() || sender.law.window().is_some();
+        sender.hears_acks = sender.windowed || sender.law.hears_acks();
         sender.open_window();
         sender
     }
@@ -191,6 +195,7 @@ impl Sender {
     }
 
     /// The next packet, sent at `now`; `slot` is this flow's place in the table of `src`.
+    #[inline(always)]
     pub fn send<R: Rng>(
         &mut self,
         now: Time,
@@ -257,7 +262,12 @@ impl Sender {
 
     /// Gives a packet for whose law switches write the place of their records, or room for a code.
     #[inline(never)]
-    pub fn ask<R: Rng>(&self, packet: &mut Packet, telemetry: &mut Telemetry, rng: &mut R) {
+    pub fn ask<R: Rng>(
+        &self,
+        mut packet: Packet,
+        telemetry: &mut Telemetry,
+        rng: &mut R,
+    ) -> Packet {
         match self.law.digests() {
             None => packet.stamp = telemetry.open(),
             Some(share) if share == Fraction::ONE || u64::from(rng.next_u32()) < share.as_q32() => {
@@ -265,6 +275,7 @@ impl Sender {
             }
             Some(_) => packet.bits &= !INT,
         }
+        packet
     }
 
     /// A packet goes of those that the source makes at `interval`. What it could not send meanwhile is lost
@@ -305,6 +316,12 @@ impl Sender {
         };
         let allowed = self.burst_start.saturating_add(span);
         self.next_start = allowed.max(self.available).max(now);
+    }
+
+    /// Packets before `seq` have arrived, of which its law need not hear.
+    #[inline]
+    pub fn on_silent_ack(&mut self, now: Time, seq: u32, timeout: Time) {
+        self.recovery.on_ack(now, seq, timeout);
     }
 
     /// Packets before `seq` have arrived.

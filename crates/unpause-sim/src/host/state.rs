@@ -12,14 +12,14 @@ use super::sender::Sender;
 use super::tcp::Tcp;
 use crate::causes::Wait;
 use crate::config::NicModel;
-use crate::engine::heap::Heap;
+use crate::engine::heap::{Entry, Heap};
 use crate::engine::mail::FlowStart;
 use crate::engine::ring::Ring;
 use crate::fabric::NodeId;
 use crate::packet::Packet;
 use crate::paused::{PausedTransmitter, PendingPauses};
 use crate::plan::Plan;
-use crate::ports::GlobalPort;
+use crate::ports::{GlobalPort, Transmitter};
 use crate::rng;
 use crate::sampling::{Sampling, grid_after};
 use crate::traffic::{Connections, FlowSpec, Transport};
@@ -30,7 +30,8 @@ use crate::traffic::{Connections, FlowSpec, Transport};
 pub struct Host {
     pub(super) port: GlobalPort,
     pub(super) id: NodeId,
-    pub(super) ps_per_byte: u64,
+    /// Its transmitting side: a copy, beside what else a packet that leaves touches.
+    pub(super) transmitter: Transmitter,
     pub(super) busy_until: Time,
     /// When the NIC looks for something to send.
     pub(super) nic_at: Time,
@@ -98,6 +99,27 @@ pub(super) const DELAYED: u32 = 6;
 pub(super) const BUFFER: u32 = 7;
 pub(super) const KIND_SHIFT: u32 = 29;
 
+/// Has the timer of the flow in `slot` run out when it is due, if it would run out later.
+#[inline(always)]
+pub(super) fn arm_sender(timers: &mut Heap, sender: &mut Sender, slot: u32) {
+    let due = sender.next_timer();
+    if due < sender.timer_at {
+        sender.timer_at = due;
+        timers.push(Entry::new(due, sender.flow, SENDER << KIND_SHIFT | slot));
+    }
+}
+
+/// The same at the flow's receiver.
+#[inline(always)]
+pub(super) fn arm_receiver(timers: &mut Heap, receiver: &mut Receiver, slot: u32) {
+    let due = receiver.notification_point.next_timer();
+    if due < receiver.timer_at {
+        receiver.timer_at = due;
+        let payload = RECEIVER << KIND_SHIFT | slot;
+        timers.push(Entry::new(due, receiver.flow, payload));
+    }
+}
+
 /// Makes place for one, where a slab would for four: most hosts of a large fabric have a flow or none.
 pub(super) fn reserve_first<T>(slab: &mut Slab<T>) {
     if slab.capacity() == 0 {
@@ -127,7 +149,7 @@ impl Host {
         Self {
             id,
             port,
-            ps_per_byte: plan.ports.transmitters[port as usize].ps_per_byte,
+            transmitter: plan.ports.transmitters[port as usize],
             busy_until: Time::ZERO,
             nic_at: Time::NEVER,
             control: Ring::default(),

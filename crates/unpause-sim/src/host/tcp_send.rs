@@ -27,7 +27,14 @@ impl Host {
             spec,
             receiver_slot,
         } = start;
-        let sender = Sender::new(id, &spec, receiver_slot, self.ps_per_byte, window.plan, now);
+        let sender = Sender::new(
+            id,
+            &spec,
+            receiver_slot,
+            self.transmitter.ps_per_byte,
+            window.plan,
+            now,
+        );
         if spec.is_pooled() {
             let taken = self.tcp.pool.take(&spec);
             let sender = sender.over(taken, window.plan, now);
