@@ -66,12 +66,23 @@ impl Wire {
     /// be one.
     #[inline(always)]
     fn take_until(&mut self, end: Time, slots: &[Packet], mut taken: impl FnMut(Time, usize)) {
-        let mut wire = *self;
-        while wire.head < end {
-            taken(wire.head, wire.place(0));
-            wire.drop_first(slots);
+        let (mut time, mut place, mut count) = (self.head, self.place(0), 0);
+        while time < end {
+            taken(time, place);
+            count += 1;
+            time = Time::NEVER;
+            if count < self.len {
+                place = self.place(count);
+                time = slots[place].time;
+            }
         }
-        *self = wire;
+        self.head = time;
+        self.len -= count;
+        // What was used last is what is in the caches.
+        self.start = match self.len {
+            0 => 0,
+            _ => self.start.wrapping_add(count),
+        };
     }
 }
 

@@ -222,7 +222,8 @@ impl Host {
             let class = sender.class;
             let mut packet = sender.send(now, self.id, slot, window.plan, &mut self.rng);
             if packet.is(INT) {
-                packet = sender.ask(packet, window.telemetry, &mut self.rng);
+                (packet.stamp, packet.bits) =
+                    sender.ask((packet.stamp, packet.bits), window.telemetry, &mut self.rng);
             }
             sender.pace = Pace::Idle;
             let more = sender.has_packet(now);

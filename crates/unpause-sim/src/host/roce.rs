@@ -19,8 +19,7 @@ impl Host {
         let slot = packet.slot;
         let receiver = match self.receivers.get_mut(slot as usize) {
             Some(receiver) if receiver.flow == packet.flow => receiver,
-            // The flow is complete: whatever comes again has arrived before.
-            _ => return self.acknowledge(now, Kind::Ack, packet.seq + 1, packet, window),
+            _ => return self.acknowledge_again(now, packet, window),
         };
         let bytes = window.ports.wire_bytes(packet) as u32;
         receiver.sender_slot = packet.aux;
@@ -46,27 +45,29 @@ impl Host {
                 self.notify(now, packet, &notification, window);
             }
         }
-        match reception {
+        let answer = match reception {
             // There, a host answers only what it has not seen.
-            Reception::Duplicate if self.hpcc_nic => drop(window.telemetry.take(packet)),
-            Reception::Complete | Reception::Duplicate => {
-                self.acknowledge(now, Kind::Ack, expected, packet, window);
-            }
-            Reception::InOrder if packet.is(ACK_REQUEST) => {
-                self.acknowledge(now, Kind::Ack, expected, packet, window);
-            }
-            Reception::InOrder => drop(window.telemetry.take(packet)),
-            Reception::Gap => {
-                window.log.counts.sequence_errors += 1;
-                self.acknowledge(now, Kind::Nak, expected, packet, window);
-            }
-            Reception::KnownGap => {
-                window.telemetry.take(packet);
-                window.log.counts.sequence_errors += 1;
-            }
+            Reception::Duplicate if self.hpcc_nic => None,
+            Reception::Complete | Reception::Duplicate => Some(Kind::Ack),
+            Reception::InOrder => packet.is(ACK_REQUEST).then_some(Kind::Ack),
+            Reception::Gap => Some(Kind::Nak),
+            Reception::KnownGap => None,
+        };
+        let is_error = matches!(reception, Reception::Gap | Reception::KnownGap);
+        window.log.counts.sequence_errors += u64::from(is_error);
+        match answer {
+            Some(kind) => self.acknowledge(now, kind, expected, packet, window),
+            None => drop(window.telemetry.take(packet)),
         }
     }
 
+    /// Data of a flow that is complete: whatever comes again has arrived before.
+    #[cold]
+    fn acknowledge_again(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+        self.acknowledge(now, Kind::Ack, packet.seq + 1, packet, window);
+    }
+
+    #[inline(always)]
     fn acknowledge(
         &mut self,
         now: Time,
@@ -82,7 +83,8 @@ impl Host {
             false => host.control_priority,
             true => data.priority(),
         };
-        let ack = Packet {
+        // Made in each branch: what is handed to a function stands in memory before it is put onto the wire.
+        let ack = || Packet {
             stamp: data.stamp,
             flow: data.flow,
             seq,
@@ -94,8 +96,8 @@ impl Host {
             ..Packet::new(kind, priority, flags, host.ack_bytes)
         };
         match of_flow && host.pause_acks {
-            false => self.send_control(now, ack, window),
-            true => self.send_ack(now, ack, window),
+            false => self.send_control(now, ack(), window),
+            true => self.send_ack(now, ack(), window),
         }
     }
 

@@ -260,22 +260,22 @@ impl Sender {
         }
     }
 
-    /// Gives a packet for whose law switches write the place of their records, or room for a code.
+    /// What becomes of the stamp and the bits of a packet for whose law switches write: it has the place of their
+    /// records, or room for a code.
     #[inline(never)]
     pub fn ask<R: Rng>(
         &self,
-        mut packet: Packet,
+        (stamp, bits): (u64, u8),
         telemetry: &mut Telemetry,
         rng: &mut R,
-    ) -> Packet {
+    ) -> (u64, u8) {
         match self.law.digests() {
-            None => packet.stamp = telemetry.open(),
+            None => (telemetry.open(), bits),
             Some(share) if share == Fraction::ONE || u64::from(rng.next_u32()) < share.as_q32() => {
-                packet.stamp = 0;
+                (0, bits)
             }
-            Some(_) => packet.bits &= !INT,
+            Some(_) => (stamp, bits & !INT),
         }
-        packet
     }
 
     /// A packet goes of those that the source makes at `interval`. What it could not send meanwhile is lost
