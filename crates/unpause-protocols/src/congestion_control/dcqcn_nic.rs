@@ -243,6 +243,11 @@ impl Mechanism for DcqcnNic {
     }
 
     #[inline]
+    fn hears_sent(&self) -> bool {
+        false
+    }
+
+    #[inline]
     fn on_ack(&mut self, ack: &Ack<'_>) {
         if ack.ce && self.params.cnp_on_ack {
             self.on_cnp(ack.now);

@@ -144,6 +144,11 @@ pub trait Mechanism {
     /// A lost packet is repaired. A window above `at_most` bytes would let a burst go.
     #[inline]
     fn on_recovered(&mut self, _at_most: u64) {}
+    /// False if [`Self::on_sent`] does nothing, ever.
+    #[inline]
+    fn hears_sent(&self) -> bool {
+        true
+    }
     /// The flow has sent `bytes`; `backlogged` when it has more to send.
     #[inline]
     fn on_sent<R: Rng>(&mut self, _now: Time, _bytes: u32, _backlogged: bool, _rng: &mut R) {}
@@ -168,6 +173,10 @@ impl Mechanism for LineRate {
     }
     #[inline]
     fn hears_acks(&self) -> bool {
+        false
+    }
+    #[inline]
+    fn hears_sent(&self) -> bool {
         false
     }
 }

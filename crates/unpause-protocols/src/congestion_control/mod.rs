@@ -103,6 +103,10 @@ impl Mechanism for CongestionControl {
         dispatch!(self, it => it.hears_acks())
     }
     #[inline]
+    fn hears_sent(&self) -> bool {
+        dispatch!(self, it => it.hears_sent())
+    }
+    #[inline]
     fn on_ack(&mut self, ack: &Ack<'_>) {
         dispatch!(self, it => it.on_ack(ack))
     }

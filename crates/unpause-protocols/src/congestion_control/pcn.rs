@@ -113,6 +113,11 @@ impl Mechanism for Pcn {
         false
     }
 
+    #[inline]
+    fn hears_sent(&self) -> bool {
+        false
+    }
+
     fn on_notification<R: Rng>(&mut self, _now: Time, notification: &Notification, _rng: &mut R) {
         match *notification {
             Notification::Pcn {

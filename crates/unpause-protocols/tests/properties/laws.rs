@@ -264,7 +264,7 @@ proptest! {
     }
 
     #[test]
-    fn who_hears_no_acks_is_left_by_them_as_it_was(
+    fn what_a_law_does_not_hear_leaves_it_as_it_was(
         (config, _) in config(),
         events in prop::collection::vec((time(), event(), any::<bool>()), 0..60),
     ) {
@@ -280,7 +280,12 @@ proptest! {
                     prop_assert!(rp.hears_acks() || after == before);
                 }
                 Event::Loss(loss, in_flight) => rp.on_loss(now, loss, in_flight),
-                Event::Sent(bytes, more) => rp.on_sent(now, bytes, more, &mut rng),
+                Event::Sent(bytes, more) => {
+                    let before = (format!("{rp:?}"), rng.clone());
+                    rp.on_sent(now, bytes, more, &mut rng);
+                    let after = (format!("{rp:?}"), rng.clone());
+                    prop_assert!(rp.hears_sent() || after == before);
+                }
                 Event::Timer => rp.on_timer(now, &mut rng),
             }
         }

@@ -12,7 +12,7 @@ use crate::traffic::FlowSpec;
 
 /// A flow at its receiver.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Receiver {
     /// Flow.
     pub flow: u32,
@@ -22,10 +22,10 @@ pub struct Receiver {
     pub recovery: go_back_n::Receiver,
     /// Of its entries among the timers, the one due then counts.
     pub timer_at: Time,
-    payload_bytes: u32,
     /// Its notification point.
     pub notification_point: NotificationPoint,
     spec: FlowSpec,
+    payload_bytes: u32,
 }
 
 impl Receiver {

@@ -31,7 +31,7 @@ pub enum Pace {
 
 /// A flow at its sender.
 #[derive(Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Sender {
     /// Flow.
     pub flow: u32,
@@ -53,6 +53,7 @@ pub struct Sender {
     windowed: bool,
     /// An ACK may change its rate or its window.
     pub hears_acks: bool,
+    hears_sent: bool,
     burst_over: bool,
     rate_change: RateChange,
     source_port: u16,
@@ -64,15 +65,25 @@ pub struct Sender {
     receiver_slot: u32,
     /// Bytes put on the wire.
     pub sent_bytes: u64,
-    ps_per_byte: u64,
     /// What the rate limiter releases at once: a packet, or a burst.
     burst_start: Time,
     burst_bytes: u64,
+    /// How much that is, if a burst.
+    burst_limit: Option<u32>,
     stop: Time,
-    limit: Rate,
     /// When the source has the next packet.
     available: Time,
     offered: Option<Rate>,
+    /// When the timer of its law is due.
+    law_timer: Time,
+    /// How long so many bytes last at `rate`; of no bytes if nobody has asked since that changed.
+    spaced_bytes: u64,
+    spacing: Time,
+    // What the next change touches.
+    /// That of its law, or the flow's limit if that is less.
+    rate: Rate,
+    limit: Rate,
+    ps_per_byte: u64,
     law: CongestionControl,
     // What few packets touch.
     /// Packets sent again.
@@ -83,8 +94,8 @@ pub struct Sender {
     pub notifications: u64,
     /// That of its host.
     window: Option<HostWindow>,
-    /// When all was acknowledged; kept if that is to be recorded.
-    acknowledged_at: Option<Time>,
+    /// When all was acknowledged; kept if that is to be recorded, [`Time::NEVER`] if not or not yet.
+    acknowledged_at: Time,
     /// Of packets acknowledged when it last timed out, one more; 0 if it never has.
     silent_since: u32,
 }
@@ -116,6 +127,7 @@ impl Sender {
             path.base_rtt = way.rtt;
             path.bandwidth_delay = way.window_bytes();
         }
+        let law = CongestionControl::new(law, &path);
         let mut sender = Self {
             flow,
             class: plan.classes.of(spec.priority),
@@ -136,10 +148,16 @@ impl Sender {
             recovery: go_back_n::Sender::new(layout.packets),
             windowed: false,
             hears_acks: true,
+            hears_sent: law.hears_sent(),
+            burst_limit: law.burst_bytes(),
+            rate: Rate::ZERO,
+            law_timer: Time::NEVER,
+            spaced_bytes: 0,
+            spacing: Time::ZERO,
             window: HostWindow::new(spec, plan),
             rate_change: plan.config.host.rate_change,
             telemetry: 0,
-            acknowledged_at: None,
+            acknowledged_at: Time::NEVER,
             silent_since: 0,
             stop: spec.stop,
             limit: spec
@@ -148,7 +166,7 @@ impl Sender {
             offered: spec.offered,
             available: now,
             ps_per_byte,
-            law: CongestionControl::new(law, &path),
+            law,
             burst_start: now,
             burst_bytes: 0,
             burst_over: true,
@@ -159,14 +177,31 @@ impl Sender {
         }
         sender.windowed = sender.window.is_some() || sender.law.window().is_some();
         sender.hears_acks = sender.windowed || sender.law.hears_acks();
-        sender.open_window();
+        sender.hear();
         sender
     }
 
     /// The rate it may send at.
     #[inline]
     pub fn rate(&self) -> Rate {
-        self.law.rate().min(self.limit)
+        self.rate
+    }
+
+    /// Its law has been told something: what does it say now?
+    #[inline]
+    fn hear(&mut self) {
+        self.hear_rate();
+        self.open_window();
+    }
+
+    #[inline]
+    fn hear_rate(&mut self) {
+        let rate = self.law.rate().min(self.limit);
+        if rate != self.rate {
+            self.rate = rate;
+            self.spaced_bytes = 0;
+        }
+        self.law_timer = self.law.next_timer();
     }
 
     /// Bytes that may be in flight, if its law says so.
@@ -216,16 +251,21 @@ impl Sender {
             self.full_bytes
         };
         let wire_bytes = u64::from(bytes) + plan.ports.framing_bytes;
-        self.retransmitted += u64::from(again);
-        self.sent_bytes += wire_bytes;
-        if self.burst_over {
-            self.burst_start = now;
-            self.burst_bytes = 0;
+        if again {
+            self.retransmitted += 1;
         }
-        // A burst is measured as if its last packet ended it unbroken.
-        let stamp = self.burst_start.as_ps() + self.burst_bytes * self.ps_per_byte;
-        self.burst_bytes += wire_bytes;
-        let burst = self.law.burst_bytes();
+        self.sent_bytes += wire_bytes;
+        let stamp = if self.burst_over {
+            self.burst_start = now;
+            self.burst_bytes = wire_bytes;
+            now.as_ps()
+        } else {
+            // A burst is measured as if its last packet ended it unbroken.
+            let before = self.burst_bytes * self.ps_per_byte;
+            self.burst_bytes += wire_bytes;
+            self.burst_start.as_ps() + before
+        };
+        let burst = self.burst_limit;
         self.burst_over = is_last || burst.is_none_or(|limit| self.burst_bytes >= u64::from(limit));
 
         let every = host.ack_every;
@@ -242,7 +282,10 @@ impl Sender {
             flags |= ACK_REQUEST;
         }
 
-        self.law.on_sent(now, wire_bytes as u32, !is_last, rng);
+        if self.hears_sent {
+            self.law.on_sent(now, wire_bytes as u32, !is_last, rng);
+            self.hear_rate();
+        }
         if let Some(rate) = self.offered {
             self.take_offered(now, rate.time_for(wire_bytes));
         }
@@ -307,21 +350,28 @@ impl Sender {
             self.next_start = self.available.max(now);
             return;
         }
-        let at_line_rate = Time::from_ps(self.burst_bytes * self.ps_per_byte);
-        let rate = self.rate();
-        let span = if rate.as_bps() * self.ps_per_byte >= 8_000_000_000_000 {
-            at_line_rate
-        } else {
-            rate.time_for(self.burst_bytes)
-        };
-        let allowed = self.burst_start.saturating_add(span);
+        if self.spaced_bytes != self.burst_bytes {
+            self.space();
+        }
+        let allowed = self.burst_start.saturating_add(self.spacing);
         self.next_start = allowed.max(self.available).max(now);
+    }
+
+    #[inline(never)]
+    fn space(&mut self) {
+        self.spaced_bytes = self.burst_bytes;
+        self.spacing = if self.rate.as_bps() * self.ps_per_byte >= 8_000_000_000_000 {
+            Time::from_ps(self.burst_bytes * self.ps_per_byte)
+        } else {
+            self.rate.time_for(self.burst_bytes)
+        };
     }
 
     /// Packets before `seq` have arrived, of which its law need not hear.
     #[inline]
     pub fn on_silent_ack(&mut self, now: Time, seq: u32, timeout: Time) {
         self.recovery.on_ack(now, seq, timeout);
+        self.next_start = self.next_start.max(now);
     }
 
     /// Packets before `seq` have arrived.
@@ -345,7 +395,7 @@ impl Sender {
             telemetry: said.hops,
             digest: said.digest,
         });
-        self.open_window();
+        self.hear();
     }
 
     /// The receiver misses `seq`: go back to it.
@@ -367,7 +417,7 @@ impl Sender {
 
     fn lose(&mut self, now: Time, loss: Loss, in_flight: u64) {
         self.law.on_loss(now, loss, in_flight);
-        self.open_window();
+        self.hear();
     }
 
     /// The window may have moved or changed, if the law has one: whole packets, and one at least.
@@ -390,19 +440,20 @@ impl Sender {
 
     /// All that it will ever send was acknowledged at `now`.
     pub fn note_end(&mut self, now: Time) {
-        self.acknowledged_at.get_or_insert(now);
+        self.acknowledged_at = self.acknowledged_at.min(now);
     }
 
     /// What is to be said of it at the end, if anything.
     pub fn end(&self) -> Option<SenderEnd> {
         let happened = self.retransmitted + self.timeouts + self.notifications > 0;
-        (happened || self.acknowledged_at.is_some()).then_some(SenderEnd {
+        let acknowledged = Some(self.acknowledged_at).filter(|at| !at.is_never());
+        (happened || acknowledged.is_some()).then_some(SenderEnd {
             flow: self.flow,
             retransmitted: self.retransmitted,
             timeouts: self.timeouts,
             gave_up: false,
             notifications: self.notifications,
-            acknowledged: self.acknowledged_at,
+            acknowledged,
         })
     }
 
@@ -410,20 +461,20 @@ impl Sender {
     pub fn on_notification<R: Rng>(&mut self, now: Time, notification: &Notification, rng: &mut R) {
         self.notifications += 1;
         self.law.on_notification(now, notification, rng);
-        self.open_window();
+        self.hear();
     }
 
     /// When [`Sender::on_timer`] is due.
     #[inline]
     pub fn next_timer(&self) -> Time {
-        self.law.next_timer().min(self.recovery.next_timer())
+        self.law_timer.min(self.recovery.next_timer())
     }
 
     /// Runs what is due.
     pub fn on_timer<R: Rng>(&mut self, now: Time, timeout: Time, rng: &mut R) {
-        if self.law.next_timer() <= now {
+        if self.law_timer <= now {
             self.law.on_timer(now, rng);
-            self.open_window();
+            self.hear();
         }
         let in_flight = self.in_flight();
         if self.recovery.on_timer(now, timeout) {
