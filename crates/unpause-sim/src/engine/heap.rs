@@ -72,6 +72,19 @@ impl Heap {
     /// Adds an entry.
     #[inline]
     pub fn push(&mut self, entry: Entry) {
+        self.next = self.next.min(entry.time());
+        match self.slots.first_mut() {
+            Some(first) if self.len == 0 => {
+                *first = entry;
+                self.len = 1;
+            }
+            _ => self.rise(entry),
+        }
+    }
+
+    /// Puts `entry` behind the last and lets it rise.
+    #[inline(never)]
+    fn rise(&mut self, entry: Entry) {
         let mut at = self.len;
         if at == self.slots.len() {
             self.grow();
@@ -86,7 +99,6 @@ impl Heap {
             at = parent;
         }
         self.slots[at] = entry;
-        self.next = self.next.min(entry.time());
     }
     /// Takes the earliest entry.
     #[inline]

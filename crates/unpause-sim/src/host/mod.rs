@@ -9,7 +9,7 @@ use unpause_protocols::units::Time;
 use crate::engine::mail::FlowStart;
 use crate::engine::window::{NodeModel, Window};
 use crate::log::{Log, SenderSample};
-use crate::packet::{Kind, Packet};
+use crate::packet::{INT, Kind, Packet};
 use crate::paused::PendingPause;
 use crate::plan::Plan;
 use crate::results::{PortRecord, PortSample};
@@ -39,10 +39,19 @@ use state::{
 };
 
 impl Host {
+    #[inline(always)]
     fn on_arrival(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
         match packet.kind {
+            Kind::Data if !self.delays => self.on_data(now, packet, window),
+            Kind::Ack if !packet.is(INT) => self.take_feedback(now, packet, &[], None, window),
+            _ => self.on_rare_arrival(now, packet, window),
+        }
+    }
+
+    #[inline(never)]
+    fn on_rare_arrival(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+        match packet.kind {
             Kind::Data | Kind::Segment if self.delays => self.take_in(now, packet, window),
-            Kind::Data => self.on_data(now, packet, window),
             Kind::Pfc => {
                 let reaction = PendingPause {
                     time: now + window.plan.config.switch.pfc.reaction,
@@ -54,6 +63,7 @@ impl Host {
                     self.obey(now, reaction, window);
                 } else {
                     self.pending_pauses.push(reaction);
+                    self.set_rare();
                 }
             }
             Kind::Segment | Kind::TcpAck | Kind::Syn | Kind::SynAck | Kind::Fin => {
@@ -158,6 +168,27 @@ impl Host {
         }
     }
 
+    /// True if one of the rare events is due that come before the NIC.
+    #[inline]
+    fn precedes_nic(&self, now: Time) -> bool {
+        self.rare_at == now && (self.pending_pauses.next_time() == now || self.start_at == now)
+    }
+
+    #[inline(never)]
+    fn on_rare(&mut self, now: Time, window: &mut Window<'_, '_>) {
+        if self.pending_pauses.next_time() == now {
+            if let Some(reaction) = self.pending_pauses.pop() {
+                self.obey(now, reaction, window);
+            }
+        } else if self.start_at == now {
+            self.on_start(now, window);
+        } else {
+            self.sampling.at = now + self.sampling.interval;
+            self.on_sample(now, window.plan, window.log);
+        }
+        self.set_rare();
+    }
+
     fn on_sample(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
         if now.as_ps().is_multiple_of(self.flow_interval.as_ps()) {
             self.sample_flows(now, log);
@@ -219,9 +250,7 @@ impl NodeModel for Host {
         loop {
             let arrival = window.wires.head(self.port);
             let timer = self.timers.next_time();
-            let pause = self.pending_pauses.next_time();
-            let now = timer.min(arrival).min(pause).min(self.start_at);
-            let now = now.min(self.nic_at).min(self.sampling.at);
+            let now = timer.min(arrival).min(self.nic_at).min(self.rare_at);
             if now >= window.end {
                 return now;
             }
@@ -232,17 +261,10 @@ impl NodeModel for Host {
             } else if arrival == now {
                 let packet = window.wires.pop(self.port);
                 self.on_arrival(now, &packet, window);
-            } else if pause == now {
-                if let Some(reaction) = self.pending_pauses.pop() {
-                    self.obey(now, reaction, window);
-                }
-            } else if self.start_at == now {
-                self.on_start(now, window);
-            } else if self.nic_at == now {
+            } else if self.nic_at == now && !self.precedes_nic(now) {
                 self.on_nic(now, window);
             } else {
-                self.sampling.at = now + self.sampling.interval;
-                self.on_sample(now, window.plan, window.log);
+                self.on_rare(now, window);
             }
         }
     }

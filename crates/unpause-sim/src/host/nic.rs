@@ -14,6 +14,7 @@ use crate::results::Queued;
 impl Host {
     /// Puts a flow with a packet to send into the round-robin, or behind its rate limiter if that
     /// allows it only after the port is free again.
+    #[inline(always)]
     pub(super) fn enqueue(&mut self, slot: u32) {
         if self.hpcc_nic {
             return;

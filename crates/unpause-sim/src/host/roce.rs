@@ -14,6 +14,7 @@ use crate::log::Log;
 use crate::packet::{ACK_REQUEST, CE, ECE, INT, Kind, MEASURE, Packet};
 
 impl Host {
+    #[inline(always)]
     pub(super) fn on_data(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
         window.log.counts.delivered_packets += 1;
         let slot = packet.slot;
@@ -101,6 +102,7 @@ impl Host {
         }
     }
 
+    #[inline(never)]
     pub(super) fn notify(
         &mut self,
         now: Time,
@@ -139,7 +141,7 @@ impl Host {
 
     /// `hops`, `digest`: what switches have written into the packet that it answers.
     #[inline(always)]
-    fn take_feedback(
+    pub(super) fn take_feedback(
         &mut self,
         now: Time,
         packet: &Packet,

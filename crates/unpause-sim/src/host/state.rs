@@ -35,8 +35,8 @@ pub struct Host {
     pub(super) busy_until: Time,
     /// When the NIC looks for something to send.
     pub(super) nic_at: Time,
-    /// When the first of them is due.
-    pub(super) start_at: Time,
+    /// The first of what is due seldom: [`Host::set_rare`].
+    pub(super) rare_at: Time,
     /// Bit c set: `ready[c]` is not empty.
     pub(super) ready_mask: u8,
     pub(super) paused_mask: u8,
@@ -53,9 +53,9 @@ pub struct Host {
     pub(super) senders: Slab<Sender>,
     pub(super) receivers: Slab<Receiver>,
     pub(super) counters: Vec<Counters>,
+    // What few packets touch.
     pub(super) pending_pauses: PendingPauses,
     pub(super) sampling: Sampling,
-    // What few packets touch.
     /// ACKs and NAKs that share the classes of data, by class; [`super::tcp::ACKS`] stands for them in `ready`.
     pub(super) acks: Vec<Ring>,
     /// There: slots of senders in the order of their starts, and the place of the last one served.
@@ -64,6 +64,8 @@ pub struct Host {
     /// There: when the timer runs out, or ran out.
     pub(super) timer_at: Time,
     pub(super) starts: VecDeque<FlowStart>,
+    /// When the first of them is due.
+    pub(super) start_at: Time,
     pub(super) transmitters: Vec<PausedTransmitter>,
     /// CNPs and CNMs that have not taken effect yet, in order.
     pub(super) notified: VecDeque<Packet>,
@@ -152,6 +154,7 @@ impl Host {
             transmitter: plan.ports.transmitters[port as usize],
             busy_until: Time::ZERO,
             nic_at: Time::NEVER,
+            rare_at: Time::NEVER,
             control: Ring::default(),
             acks: match plan.config.host.pause_acks {
                 true => (0..classes).map(|_| Ring::default()).collect(),
@@ -221,6 +224,13 @@ impl Host {
         }
         self.starts.insert(at, start);
         self.start_at = first_start(&self.starts);
+        self.set_rare();
+    }
+
+    /// A PAUSE waits to be obeyed, a flow starts, or it is time to sample: the first of these may be another.
+    pub(super) fn set_rare(&mut self) {
+        let pause = self.pending_pauses.next_time();
+        self.rare_at = pause.min(self.start_at).min(self.sampling.at);
     }
 
     /// Sampling begins with the first recorded flow, on the grid of the interval.
@@ -228,6 +238,7 @@ impl Host {
         if spec.recorded {
             let after = grid_after(spec.start, self.sampling.interval);
             self.sampling.at = self.sampling.at.min(after.max(self.sampling.first));
+            self.set_rare();
         }
     }
 
@@ -235,6 +246,7 @@ impl Host {
     pub fn first_sample(&mut self) -> Time {
         if self.sampling.port {
             self.sampling.at = self.sampling.first;
+            self.set_rare();
         }
         self.sampling.at
     }
