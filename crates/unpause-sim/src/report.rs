@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use unpause_protocols::units::Time;
 
-use crate::host::sender::Layout;
+use crate::host::layout::Layout;
 use crate::ideal::{self, Frames};
 use crate::log::{Counts, FlowEnd, Log, SenderEnd};
 use crate::plan::Plan;

@@ -234,6 +234,11 @@ impl Mechanism for Dcqcn {
     }
 
     #[inline]
+    fn hears_sent(&self) -> bool {
+        !self.timer.is_never()
+    }
+
+    #[inline]
     fn on_ack(&mut self, ack: &Ack<'_>) {
         if ack.ce && self.params.cnp_on_ack {
             self.on_cnp(ack.now);

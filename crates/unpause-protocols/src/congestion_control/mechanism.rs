@@ -144,7 +144,7 @@ pub trait Mechanism {
     /// A lost packet is repaired. A window above `at_most` bytes would let a burst go.
     #[inline]
     fn on_recovered(&mut self, _at_most: u64) {}
-    /// False if [`Self::on_sent`] does nothing, ever.
+    /// False if [`Self::on_sent`] does nothing until it is told something else.
     #[inline]
     fn hears_sent(&self) -> bool {
         true

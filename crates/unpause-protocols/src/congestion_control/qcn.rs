@@ -228,6 +228,11 @@ impl Mechanism for Qcn {
         false
     }
 
+    #[inline]
+    fn hears_sent(&self) -> bool {
+        self.active
+    }
+
     fn on_notification<R: Rng>(&mut self, now: Time, notification: &Notification, _rng: &mut R) {
         if let Notification::Qcn(feedback) = *notification {
             self.on_feedback(now, feedback);

@@ -16,6 +16,7 @@ use crate::results::{PortRecord, PortSample};
 use crate::traffic::Transport;
 
 mod delay;
+pub mod layout;
 mod nic;
 mod pause;
 mod receive_buffer;

@@ -5,7 +5,7 @@ use unpause_protocols::notification_point::NotificationPoint;
 use unpause_protocols::units::Time;
 
 use crate::fabric::NodeId;
-use crate::host::sender::Layout;
+use crate::host::layout::Layout;
 use crate::log::FlowEnd;
 use crate::plan::Plan;
 use crate::traffic::FlowSpec;

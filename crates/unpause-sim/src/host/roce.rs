@@ -20,7 +20,7 @@ impl Host {
         let slot = packet.slot;
         let receiver = match self.receivers.get_mut(slot as usize) {
             Some(receiver) if receiver.flow == packet.flow => receiver,
-            _ => return self.acknowledge_again(now, packet, window),
+            _ => return self.acknowledge_whole(now, packet, window),
         };
         let bytes = window.ports.wire_bytes(packet) as u32;
         receiver.sender_slot = packet.aux;
@@ -30,41 +30,48 @@ impl Host {
         let again = window.plan.config.host.nak_interval;
         let reception = receiver.recovery.on_data(now, packet.seq, again);
         let expected = receiver.recovery.expected();
-        if reception == Reception::Complete {
-            window.log.flows.push(receiver.end(Some(now)));
-            if receiver.recorded() {
-                let delivered = receiver.delivered_bytes();
-                window
-                    .log
-                    .receiver_series
-                    .push((now, packet.flow, delivered));
-            }
-            self.receivers.remove(slot as usize);
-        } else {
-            arm_receiver(&mut self.timers, receiver, slot);
-            if let Some(notification) = notification {
-                self.notify(now, packet, &notification, window);
-            }
-        }
+        let errors = &mut window.log.counts.sequence_errors;
         let answer = match reception {
-            // There, a host answers only what it has not seen.
-            Reception::Duplicate if self.hpcc_nic => None,
-            Reception::Complete | Reception::Duplicate => Some(Kind::Ack),
             Reception::InOrder => packet.is(ACK_REQUEST).then_some(Kind::Ack),
-            Reception::Gap => Some(Kind::Nak),
-            Reception::KnownGap => None,
+            Reception::Complete => {
+                self.end_receiver(now, slot, window.log);
+                return self.acknowledge_whole(now, packet, window);
+            }
+            // There, a host answers only what it has not seen.
+            Reception::Duplicate => (!self.hpcc_nic).then_some(Kind::Ack),
+            Reception::Gap => {
+                *errors += 1;
+                Some(Kind::Nak)
+            }
+            Reception::KnownGap => {
+                *errors += 1;
+                None
+            }
         };
-        let is_error = matches!(reception, Reception::Gap | Reception::KnownGap);
-        window.log.counts.sequence_errors += u64::from(is_error);
+        arm_receiver(&mut self.timers, receiver, slot);
+        if let Some(notification) = notification {
+            self.notify(now, packet, &notification, window);
+        }
         match answer {
             Some(kind) => self.acknowledge(now, kind, expected, packet, window),
             None => drop(window.telemetry.take(packet)),
         }
     }
 
+    /// A flow has arrived as a whole.
+    #[cold]
+    fn end_receiver(&mut self, now: Time, slot: u32, log: &mut Log) {
+        let receiver = self.receivers.remove(slot as usize);
+        log.flows.push(receiver.end(Some(now)));
+        if receiver.recorded() {
+            let delivered = receiver.delivered_bytes();
+            log.receiver_series.push((now, receiver.flow, delivered));
+        }
+    }
+
     /// Data of a flow that is complete: whatever comes again has arrived before.
     #[cold]
-    fn acknowledge_again(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+    fn acknowledge_whole(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
         self.acknowledge(now, Kind::Ack, packet.seq + 1, packet, window);
     }
 

@@ -1,18 +1,16 @@
 //! A flow at its sender: what is to be sent, and when the next packet may go.
 
 use rand_core::Rng;
-use unpause_protocols::congestion_control::{
-    self, Ack, CongestionControl, Hop, Loss, Mechanism, Path,
-};
+use unpause_protocols::congestion_control::{Ack, CongestionControl, Hop, Loss, Mechanism};
 use unpause_protocols::loss_recovery::go_back_n;
 use unpause_protocols::notification::Notification;
 use unpause_protocols::units::{Fraction, Rate, Time};
 
-use super::window::{HostWindow, PathOf};
+use super::layout::Layout;
+use super::window::{HostWindow, path_of};
 use crate::config::RateChange;
 use crate::engine::telemetry::Telemetry;
 use crate::fabric::NodeId;
-use crate::ideal::Frames;
 use crate::log::SenderEnd;
 use crate::packet::{ACK_REQUEST, ECT, INT, Kind, MEASURE, Packet};
 use crate::plan::Plan;
@@ -53,6 +51,7 @@ pub struct Sender {
     windowed: bool,
     /// An ACK may change its rate or its window.
     pub hears_acks: bool,
+    /// What it sends may change its rate or its window, or what its law will do.
     hears_sent: bool,
     burst_over: bool,
     rate_change: RateChange,
@@ -119,14 +118,7 @@ impl Sender {
             &uncontrolled
         };
         let framing = plan.ports.framing_bytes as u32;
-        let mut path = Path::new(line_rate, layout.full_bytes + framing);
-        path.payload_bytes = plan.config.host.payload_bytes;
-        if matches!(law, congestion_control::Config::Hpcc(it) if it.per_path)
-            && let Some(way) = PathOf::flow(spec, plan)
-        {
-            path.base_rtt = way.rtt;
-            path.bandwidth_delay = way.window_bytes();
-        }
+        let path = path_of(law, spec, line_rate, layout.full_bytes + framing, plan);
         let law = CongestionControl::new(law, &path);
         let mut sender = Self {
             flow,
@@ -148,7 +140,7 @@ impl Sender {
             recovery: go_back_n::Sender::new(layout.packets),
             windowed: false,
             hears_acks: true,
-            hears_sent: law.hears_sent(),
+            hears_sent: true,
             burst_limit: law.burst_bytes(),
             rate: Rate::ZERO,
             law_timer: Time::NEVER,
@@ -156,13 +148,11 @@ impl Sender {
             spacing: Time::ZERO,
             window: HostWindow::new(spec, plan),
             rate_change: plan.config.host.rate_change,
-            telemetry: 0,
+            telemetry: if law.reads_telemetry() { INT } else { 0 },
             acknowledged_at: Time::NEVER,
             silent_since: 0,
             stop: spec.stop,
-            limit: spec
-                .rate_limit
-                .map_or(line_rate, |limit| limit.min(line_rate)),
+            limit: spec.rate_limit.unwrap_or(line_rate).min(line_rate),
             offered: spec.offered,
             available: now,
             ps_per_byte,
@@ -172,9 +162,6 @@ impl Sender {
             burst_over: true,
             packet_bytes: path.packet_bytes,
         };
-        if sender.law.reads_telemetry() {
-            sender.telemetry = INT;
-        }
         sender.windowed = sender.window.is_some() || sender.law.window().is_some();
         sender.hears_acks = sender.windowed || sender.law.hears_acks();
         sender.hear();
@@ -202,6 +189,7 @@ impl Sender {
             self.spaced_bytes = 0;
         }
         self.law_timer = self.law.next_timer();
+        self.hears_sent = self.law.hears_sent();
     }
 
     /// Bytes that may be in flight, if its law says so.
@@ -255,16 +243,7 @@ impl Sender {
             self.retransmitted += 1;
         }
         self.sent_bytes += wire_bytes;
-        let stamp = if self.burst_over {
-            self.burst_start = now;
-            self.burst_bytes = wire_bytes;
-            now.as_ps()
-        } else {
-            // A burst is measured as if its last packet ended it unbroken.
-            let before = self.burst_bytes * self.ps_per_byte;
-            self.burst_bytes += wire_bytes;
-            self.burst_start.as_ps() + before
-        };
+        let stamp = self.count(now, wire_bytes);
         let burst = self.burst_limit;
         self.burst_over = is_last || burst.is_none_or(|limit| self.burst_bytes >= u64::from(limit));
 
@@ -301,6 +280,20 @@ impl Sender {
             source_port: self.source_port,
             ..Packet::new(Kind::Data, self.priority, flags, bytes)
         }
+    }
+
+    /// Counts a packet to its burst, or as the first of the next; answers its stamp.
+    #[inline(always)]
+    fn count(&mut self, now: Time, wire_bytes: u64) -> u64 {
+        if self.burst_over {
+            self.burst_start = now;
+            self.burst_bytes = wire_bytes;
+            return now.as_ps();
+        }
+        // A burst is measured as if its last packet ended it unbroken.
+        let before = self.burst_bytes * self.ps_per_byte;
+        self.burst_bytes += wire_bytes;
+        self.burst_start.as_ps() + before
     }
 
     /// What becomes of the stamp and the bits of a packet for whose law switches write: it has the place of their
@@ -501,50 +494,4 @@ pub struct Said<'a> {
     pub hops: &'a [Hop],
     /// PINT's code in its packet.
     pub digest: Option<u16>,
-}
-
-impl Layout {
-    /// What is on a wire, with `framing` bytes for each frame.
-    pub fn frames(&self, framing: u64) -> Frames {
-        Frames {
-            full: u64::from(self.packets) - 1,
-            full_bytes: u64::from(self.full_bytes) + framing,
-            last_bytes: u64::from(self.last_bytes) + framing,
-        }
-    }
-}
-
-/// How a flow is cut into frames.
-#[derive(Clone, Copy, Debug)]
-pub struct Layout {
-    /// Packets; `u32::MAX` for a flow without end.
-    pub packets: u32,
-    /// Bytes of every frame but the last.
-    pub full_bytes: u32,
-    /// Bytes of the last frame.
-    pub last_bytes: u32,
-}
-
-impl Layout {
-    /// The frames of a flow of so many payload bytes.
-    pub fn of(size_bytes: Option<u64>, plan: &Plan<'_>) -> Self {
-        let payload = u64::from(plan.config.host.payload_bytes);
-        let full_bytes = plan.frame_bytes(payload as u32);
-        match size_bytes {
-            None => Self {
-                packets: u32::MAX,
-                full_bytes,
-                last_bytes: full_bytes,
-            },
-            Some(size) => {
-                let packets = size.div_ceil(payload).max(1);
-                let last = size - (packets - 1) * payload;
-                Self {
-                    packets: packets as u32,
-                    full_bytes,
-                    last_bytes: plan.frame_bytes(last as u32),
-                }
-            }
-        }
-    }
 }

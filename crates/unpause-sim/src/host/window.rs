@@ -1,5 +1,6 @@
 //! The window that a host gives its flows, whatever their law.
 
+use unpause_protocols::congestion_control::{self, Path};
 use unpause_protocols::units::{Rate, Time};
 
 use crate::plan::Plan;
@@ -82,4 +83,23 @@ impl PathOf {
         let bits = u128::from(self.rtt.as_ps()) * u128::from(self.rate.as_bps());
         (bits / 8_000_000_000_000) as u64
     }
+}
+
+/// What the law of a flow is told of its way.
+pub fn path_of(
+    law: &congestion_control::Config,
+    spec: &FlowSpec,
+    line_rate: Rate,
+    packet_bytes: u32,
+    plan: &Plan<'_>,
+) -> Path {
+    let mut path = Path::new(line_rate, packet_bytes);
+    path.payload_bytes = plan.config.host.payload_bytes;
+    if matches!(law, congestion_control::Config::Hpcc(it) if it.per_path)
+        && let Some(way) = PathOf::flow(spec, plan)
+    {
+        path.base_rtt = way.rtt;
+        path.bandwidth_delay = way.window_bytes();
+    }
+    path
 }
