@@ -14,6 +14,10 @@ use crate::prefetch::prefetch;
 use crate::rng::mix;
 use crate::traffic::{DESTINATION_PORT, Traffic, TrafficSpec};
 
+mod search;
+
+use search::Search;
+
 /// Marks a node that is not an edge switch, or an unreachable one.
 const NONE: u32 = u32::MAX;
 /// Marks a host that hangs on no switch.
@@ -95,108 +99,6 @@ impl SwitchRoutes {
                 let (start, count) = self.sets[usize::from(entry & !SET)];
                 &self.ports[usize::from(start)..][..usize::from(count)]
             }
-        }
-    }
-}
-
-/// Distances from a switch, over links between switches, which have numbers of their own.
-struct Search<'a> {
-    fabric: &'a Fabric,
-    switches: Vec<NodeId>,
-    /// The number of each node that is a switch.
-    number: Vec<u32>,
-    /// For each switch: where its links begin.
-    first: Vec<u32>,
-    /// Links: port and number of the peer.
-    links: Vec<(PortId, u32)>,
-    distance: Vec<u32>,
-    /// Numbers of switches in the order found.
-    frontier: Vec<u32>,
-    /// The place of each in it.
-    found: Vec<u32>,
-}
-
-impl<'a> Search<'a> {
-    fn new(fabric: &'a Fabric, ports: &'a Ports) -> Self {
-        let is_switch = |node: NodeId| fabric.nodes[node as usize] == NodeKind::Switch;
-        let nodes = 0..fabric.nodes.len() as NodeId;
-        let switches: Vec<NodeId> = nodes.filter(|node| is_switch(*node)).collect();
-        let mut number = vec![NONE; fabric.nodes.len()];
-        for (&node, at) in switches.iter().zip(0..) {
-            number[node as usize] = at;
-        }
-        let (mut first, mut links) = (vec![0], Vec::new());
-        for &node in &switches {
-            let transmitters = ports.transmitters_of(node).iter().zip(0..);
-            let others = transmitters.filter(|(t, _)| is_switch(t.peer));
-            links.extend(others.map(|(t, port)| (port, number[t.peer as usize])));
-            first.push(links.len() as u32);
-        }
-        Self {
-            fabric,
-            distance: vec![NONE; switches.len()],
-            found: vec![NONE; switches.len()],
-            frontier: Vec::with_capacity(switches.len()),
-            switches,
-            number,
-            first,
-            links,
-        }
-    }
-
-    fn links(&self, switch: u32) -> &[(PortId, u32)] {
-        let at = switch as usize;
-        &self.links[self.first[at] as usize..self.first[at + 1] as usize]
-    }
-
-    /// Finds all switches from `root` on. HPCC's simulator looks at neighbours from the last one to the
-    /// first (by the addresses of their objects, which the memory gives from above), and where it has found
-    /// them first is what next hops are ordered by.
-    fn run(&mut self, root: NodeId) {
-        let root = self.number[root as usize];
-        self.distance.fill(NONE);
-        self.distance[root as usize] = 0;
-        self.frontier.clear();
-        self.frontier.push(root);
-        let mut at = 0;
-        while at < self.frontier.len() && self.frontier.len() < self.switches.len() {
-            let switch = self.frontier[at] as usize;
-            at += 1;
-            let new = self.frontier.len();
-            for &(_, peer) in
-                &self.links[self.first[switch] as usize..self.first[switch + 1] as usize]
-            {
-                if self.distance[peer as usize] == NONE {
-                    self.distance[peer as usize] = self.distance[switch] + 1;
-                    self.frontier.push(peer);
-                }
-            }
-            if self.fabric.ecmp == Ecmp::Hpcc {
-                self.frontier[new..].sort_unstable_by(|a, b| b.cmp(a));
-            }
-        }
-        for (&switch, place) in self.frontier.iter().zip(0..) {
-            self.found[switch as usize] = place;
-        }
-    }
-
-    /// The ports of `switch` that lead closer.
-    fn closer(&self, switch: u32, set: &mut Vec<PortId>) {
-        let closer = self.distance[switch as usize].wrapping_sub(1);
-        let links = self.links(switch).iter();
-        set.clear();
-        set.extend(
-            links
-                .filter(|(_, peer)| self.distance[*peer as usize] == closer)
-                .map(|(port, _)| port),
-        );
-        if self.fabric.ecmp == Ecmp::Hpcc {
-            let found = |port: &PortId| {
-                let links = self.links(switch);
-                let link = links.binary_search_by_key(port, |(port, _)| *port);
-                link.map(|at| self.found[links[at].1 as usize])
-            };
-            set.sort_by_key(found);
         }
     }
 }
@@ -417,9 +319,9 @@ impl Routing {
         let mut set = Vec::new();
         for (edge, &root) in edges.iter().enumerate() {
             search.run(root);
-            for &at in &search.frontier[1..] {
+            for (node, at) in search.others() {
                 search.closer(at, &mut set);
-                let routes = &mut switch[search.switches[at as usize] as usize];
+                let routes = &mut switch[node as usize];
                 routes.next_hops[edge] = routes.entry(&set);
             }
         }
