@@ -1,8 +1,50 @@
 //! Asking the memory for what is needed soon.
 
-/// Switches of a fabric of so many ports ask ahead: what they touch of smaller ones is in the second-level cache
-/// anyway, or nearly, and asking costs instructions.
-pub const FROM_PORTS: usize = 4096;
+/// What is asked for ahead. What is in the second-level cache anyway, or nearly, is not: asking costs instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ahead {
+    /// Nothing.
+    Nothing,
+    /// What switches will touch, and the first packets on wires into them.
+    Switches,
+    /// More of those packets, and what hosts will touch: in these fabrics not even the last cache holds it all.
+    Everything,
+}
+
+impl Ahead {
+    /// In a fabric of so many ports.
+    pub fn in_fabric_of(ports: usize) -> Self {
+        match ports {
+            ..4096 => Self::Nothing,
+            4096..16_384 => Self::Switches,
+            _ => Self::Everything,
+        }
+    }
+}
+
+/// Asks the memory for all of a value.
+#[inline(always)]
+pub fn prefetch_all<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let first = std::ptr::from_ref(value).cast::<i8>();
+        for at in (0..size_of::<T>()).step_by(64) {
+            // SAFETY: a prefetch never faults; the address lies within the value.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(first.add(at)) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
+/// Asks the memory for the first of many.
+#[inline(always)]
+pub fn prefetch_first<T>(values: &[T]) {
+    if let Some(first) = values.first() {
+        prefetch(first);
+    }
+}
 
 /// Asks the memory for the cache lines in which a value begins and ends.
 #[inline(always)]

@@ -12,10 +12,11 @@ use crate::engine::window::Window;
 use crate::engine::wire::Wires;
 use crate::fabric::NodeId;
 use crate::host::Host;
+use crate::host::look_ahead::ROUNDS;
 use crate::log::Log;
 use crate::node::Node;
 use crate::plan::Plan;
-use crate::prefetch::FROM_PORTS;
+use crate::prefetch::Ahead;
 
 /// A share of the nodes.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ pub struct Shard {
     wires: Wires,
     telemetry: Telemetry,
     arrivals: Arrivals,
-    looks_ahead: bool,
+    ahead: Ahead,
 }
 
 /// What a shard leaves at the end of a run.
@@ -75,7 +76,7 @@ impl Shard {
             shard_of: shard_of.to_vec(),
             wires: Wires::new(plan.ports.transmitters.len()),
             telemetry: Telemetry::default(),
-            looks_ahead: plan.ports.transmitters.len() >= FROM_PORTS,
+            ahead: Ahead::in_fabric_of(plan.ports.transmitters.len()),
             arrivals: Arrivals::default(),
         }
     }
@@ -159,7 +160,7 @@ impl Shard {
             ports: &plan.ports,
             wires: &mut self.wires,
             arrivals: &mut self.arrivals,
-            looks_ahead: self.looks_ahead,
+            ahead: self.ahead,
             calendar: &mut self.calendar,
             shard: self.index,
             shard_of: &self.shard_of,
@@ -174,6 +175,9 @@ impl Shard {
             // Whoever is woken from here on says so there.
             window.calendar.group[group] = Time::NEVER;
             let mut earliest = Time::NEVER;
+            if window.ahead == Ahead::Everything {
+                look_ahead(nodes, group * GROUP, &window);
+            }
             for (place, node) in nodes.iter_mut().enumerate() {
                 let id = group * GROUP + place;
                 let mut next = window.calendar.next[id];
@@ -195,6 +199,21 @@ impl Shard {
         match &mut self.nodes[id as usize] {
             Some(Node::Host(host)) => host,
             _ => unreachable!("traffic is checked to run between hosts"),
+        }
+    }
+}
+
+/// Asks for what those hosts need whose turn comes.
+#[inline(never)]
+fn look_ahead(nodes: &[Option<Node>], first: usize, window: &Window<'_, '_>) {
+    let next = &window.calendar.next[first..first + nodes.len()];
+    for round in ROUNDS {
+        for (node, next) in nodes.iter().zip(next) {
+            if *next < window.end
+                && let Some(Node::Host(host)) = node
+            {
+                round(host, window);
+            }
         }
     }
 }

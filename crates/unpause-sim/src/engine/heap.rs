@@ -100,6 +100,11 @@ impl Heap {
         }
         self.slots[at] = entry;
     }
+    /// Asks the memory for the earliest entry.
+    #[inline]
+    pub fn prefetch(&self) {
+        crate::prefetch::prefetch_first(&self.slots);
+    }
     /// Takes the earliest entry.
     #[inline]
     pub fn pop(&mut self) -> Option<Entry> {

@@ -8,7 +8,7 @@ use crate::engine::arrivals::{Arrivals, MOST_PLACES};
 use crate::fabric::PortId;
 use crate::packet::{Kind, Packet};
 use crate::ports::GlobalPort;
-use crate::prefetch::prefetch;
+use crate::prefetch::{Ahead, prefetch};
 
 /// Places of a wire that has any, at first.
 const FIRST_SIZE: u32 = 4;
@@ -185,17 +185,25 @@ impl Wires {
     }
     /// Asks the memory for the packets that arrive first at a range of ports, before `end`.
     #[inline]
-    pub fn prefetch_until(&self, ports: Range<GlobalPort>, end: Time) {
+    pub fn prefetch_until(&self, ports: Range<GlobalPort>, end: Time, ahead: Ahead) {
+        let most = if ahead == Ahead::Everything { 6 } else { 2 };
         let wires = &self.wires[ports.start as usize..ports.end as usize];
         for wire in wires.iter().filter(|wire| wire.head < end) {
-            self.prefetch_packet(wire, 0);
-            self.prefetch_packet(wire, 1);
+            for at in 0..wire.len.min(most) {
+                self.prefetch_packet(wire, at);
+            }
         }
     }
     /// The packet at a place of the store.
     #[inline(always)]
     pub fn at(&self, place: u32) -> &Packet {
         &self.slots[place as usize]
+    }
+    /// The next packet into `port`.
+    #[inline]
+    pub fn first(&self, port: GlobalPort) -> Option<&Packet> {
+        let wire = &self.wires[port as usize];
+        (wire.len > 0).then(|| &self.slots[wire.place(0)])
     }
     /// Asks the memory for the next packets into `port`.
     #[inline]

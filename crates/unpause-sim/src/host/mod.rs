@@ -17,6 +17,7 @@ use crate::traffic::Transport;
 
 mod delay;
 pub mod layout;
+pub mod look_ahead;
 mod nic;
 mod pause;
 mod receive_buffer;

@@ -1,0 +1,69 @@
+//! What hosts will touch in a window, asked of the memory before they run, in rounds: what one reads, the round before
+//! has asked for.
+
+use super::Host;
+use super::state::{KIND_SHIFT, SENDER};
+use crate::engine::window::Window;
+use crate::packet::Kind;
+use crate::prefetch::{prefetch_all, prefetch_first};
+
+/// A round of asking.
+pub type Round = fn(&Host, &Window<'_, '_>);
+
+/// All of them, in order.
+pub const ROUNDS: [Round; 4] = [
+    |host, _| prefetch_all(host),
+    Host::prefetch_link,
+    Host::prefetch_packets,
+    Host::prefetch_flows,
+];
+
+impl Host {
+    /// Asks for its link, and for what is first in its heaps and queues.
+    fn prefetch_link(&self, window: &Window<'_, '_>) {
+        window.wires.prefetch_wire(self.port);
+        window.wires.prefetch_wire(self.transmitter.peer_port);
+        window.calendar.prefetch(self.transmitter.peer);
+        self.timers.prefetch();
+        self.pacing.prefetch();
+        prefetch_first(&self.counters);
+        prefetch_first(&self.ready);
+    }
+
+    /// Asks for what arrives, where it will put what it sends, and who sends next.
+    fn prefetch_packets(&self, window: &Window<'_, '_>) {
+        let wire = self.port..self.port + 1;
+        window.wires.prefetch_until(wire, window.end, window.ahead);
+        window.wires.prefetch_push(self.transmitter.peer_port);
+        if let Some(entry) = self.pacing.peek() {
+            self.prefetch_sender(entry.payload());
+        }
+        for ready in &self.ready {
+            prefetch_first(ready.as_slices().0);
+        }
+    }
+
+    /// Asks for the flow of the packet that arrives first.
+    fn prefetch_flows(&self, window: &Window<'_, '_>) {
+        let Some(packet) = window.wires.first(self.port) else {
+            return;
+        };
+        match packet.kind {
+            Kind::Data => {
+                if let Some(receiver) = self.receivers.get(packet.slot as usize) {
+                    prefetch_all(receiver);
+                }
+            }
+            Kind::Ack => self.prefetch_sender(packet.slot),
+            _ => {}
+        }
+    }
+
+    fn prefetch_sender(&self, slot: u32) {
+        if slot >> KIND_SHIFT == SENDER
+            && let Some(sender) = self.senders.get(slot as usize)
+        {
+            prefetch_all(sender);
+        }
+    }
+}
