@@ -1,26 +1,8 @@
 //! Asking the memory for what is needed soon.
 
-/// What is asked for ahead. What is in the second-level cache anyway, or nearly, is not: asking costs instructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Ahead {
-    /// Nothing.
-    Nothing,
-    /// What switches will touch, and the first packets on wires into them.
-    Switches,
-    /// More of those packets, and what hosts will touch: in these fabrics not even the last cache holds it all.
-    Everything,
-}
-
-impl Ahead {
-    /// In a fabric of so many ports.
-    pub fn in_fabric_of(ports: usize) -> Self {
-        match ports {
-            ..4096 => Self::Nothing,
-            4096..16_384 => Self::Switches,
-            _ => Self::Everything,
-        }
-    }
-}
+/// Nodes of a fabric of so many ports ask ahead: what they touch of smaller ones is in the second-level cache
+/// anyway, or nearly, and asking costs instructions.
+pub const FROM_PORTS: usize = 8192;
 
 /// Asks the memory for all of a value.
 #[inline(always)]

@@ -16,7 +16,7 @@ use crate::host::look_ahead::ROUNDS;
 use crate::log::Log;
 use crate::node::Node;
 use crate::plan::Plan;
-use crate::prefetch::Ahead;
+use crate::prefetch::FROM_PORTS;
 
 /// A share of the nodes.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub struct Shard {
     wires: Wires,
     telemetry: Telemetry,
     arrivals: Arrivals,
-    ahead: Ahead,
+    looks_ahead: bool,
 }
 
 /// What a shard leaves at the end of a run.
@@ -76,7 +76,7 @@ impl Shard {
             shard_of: shard_of.to_vec(),
             wires: Wires::new(plan.ports.transmitters.len()),
             telemetry: Telemetry::default(),
-            ahead: Ahead::in_fabric_of(plan.ports.transmitters.len()),
+            looks_ahead: plan.ports.transmitters.len() >= FROM_PORTS,
             arrivals: Arrivals::default(),
         }
     }
@@ -160,7 +160,7 @@ impl Shard {
             ports: &plan.ports,
             wires: &mut self.wires,
             arrivals: &mut self.arrivals,
-            ahead: self.ahead,
+            looks_ahead: self.looks_ahead,
             calendar: &mut self.calendar,
             shard: self.index,
             shard_of: &self.shard_of,
@@ -175,7 +175,7 @@ impl Shard {
             // Whoever is woken from here on says so there.
             window.calendar.group[group] = Time::NEVER;
             let mut earliest = Time::NEVER;
-            if window.ahead == Ahead::Everything {
+            if window.looks_ahead {
                 look_ahead(nodes, group * GROUP, &window);
             }
             for (place, node) in nodes.iter_mut().enumerate() {

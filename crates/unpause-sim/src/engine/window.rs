@@ -12,7 +12,6 @@ use crate::log::Log;
 use crate::packet::Packet;
 use crate::plan::Plan;
 use crate::ports::{APART, Ports, Transmitter};
-use crate::prefetch::Ahead;
 use crate::results::{PacketRecord, Queued};
 
 /// What a node must be able to do.
@@ -40,8 +39,8 @@ pub struct Window<'w, 'p> {
     pub ports: &'w Ports,
     /// Wires; a node reads only its own.
     pub wires: &'w mut Wires,
-    /// What the memory is asked for ahead.
-    pub(crate) ahead: Ahead,
+    /// Nodes ask the memory for what they will touch.
+    pub(crate) looks_ahead: bool,
     /// What reaches a switch.
     pub(crate) arrivals: &'w mut Arrivals,
     /// When nodes are to be woken.

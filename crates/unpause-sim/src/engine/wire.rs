@@ -8,10 +8,12 @@ use crate::engine::arrivals::{Arrivals, MOST_PLACES};
 use crate::fabric::PortId;
 use crate::packet::{Kind, Packet};
 use crate::ports::GlobalPort;
-use crate::prefetch::{Ahead, prefetch};
+use crate::prefetch::prefetch;
 
 /// Places of a wire that has any, at first.
 const FIRST_SIZE: u32 = 4;
+/// Packets of a wire that are asked for before they are taken: what is behind them the processor asks for itself.
+const MOST_AHEAD: u32 = 6;
 
 /// The wires into every port: rings that grow and never shrink, in one store.
 #[derive(Debug)]
@@ -185,11 +187,10 @@ impl Wires {
     }
     /// Asks the memory for the packets that arrive first at a range of ports, before `end`.
     #[inline]
-    pub fn prefetch_until(&self, ports: Range<GlobalPort>, end: Time, ahead: Ahead) {
-        let most = if ahead == Ahead::Everything { 6 } else { 2 };
+    pub fn prefetch_until(&self, ports: Range<GlobalPort>, end: Time) {
         let wires = &self.wires[ports.start as usize..ports.end as usize];
         for wire in wires.iter().filter(|wire| wire.head < end) {
-            for at in 0..wire.len.min(most) {
+            for at in 0..wire.len.min(MOST_AHEAD) {
                 self.prefetch_packet(wire, at);
             }
         }

@@ -33,7 +33,7 @@ impl Host {
     /// Asks for what arrives, where it will put what it sends, and who sends next.
     fn prefetch_packets(&self, window: &Window<'_, '_>) {
         let wire = self.port..self.port + 1;
-        window.wires.prefetch_until(wire, window.end, window.ahead);
+        window.wires.prefetch_until(wire, window.end);
         window.wires.prefetch_push(self.transmitter.peer_port);
         if let Some(entry) = self.pacing.peek() {
             self.prefetch_sender(entry.payload());

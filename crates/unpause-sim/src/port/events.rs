@@ -11,7 +11,6 @@ use crate::engine::window::{NodeModel, Window};
 use crate::log::Log;
 use crate::packet::Kind;
 use crate::plan::Plan;
-use crate::prefetch::Ahead;
 use crate::routing::WayOn;
 
 impl<M: Model> Chassis<M> {
@@ -55,7 +54,7 @@ impl<M: Model> Chassis<M> {
             && now <= until
         {
             let mut to = None;
-            if M::GOES_AT_ONCE && window.ahead > Ahead::Nothing {
+            if M::GOES_AT_ONCE && window.looks_ahead {
                 self.look_ahead(at, window);
                 to = window.arrivals.way(at);
             }
@@ -94,17 +93,15 @@ impl<M: Model> NodeModel for Chassis<M> {
     fn run(&mut self, window: &mut Window<'_, '_>) -> Time {
         let end = window.end;
         let range = self.first_port..self.first_port + self.ports.len() as u32;
-        if M::GOES_AT_ONCE && window.ahead > Ahead::Nothing {
-            window
-                .wires
-                .prefetch_until(range.clone(), end, window.ahead);
+        if M::GOES_AT_ONCE && window.looks_ahead {
+            window.wires.prefetch_until(range.clone(), end);
         }
         let arrivals = &mut *window.arrivals;
         arrivals.clear(window.start);
         let after = window.wires.take_until(range, end, arrivals);
         arrivals.sort(end);
         window.log.counts.events += arrivals.len() as u64;
-        if M::GOES_AT_ONCE && window.ahead > Ahead::Nothing {
+        if M::GOES_AT_ONCE && window.looks_ahead {
             self.look_ahead_first(window);
         }
         let plan = window.plan;
