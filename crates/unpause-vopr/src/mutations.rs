@@ -118,6 +118,7 @@ fn build(root: &Path, mutations: &[Mutation], directory: &Path) -> io::Result<Pa
             }
             false => copy_all(&from, &to, &|_| true)?,
         }
+        prune(&to, &from)?;
     }
     write(
         &copy.join("Cargo.lock"),
@@ -192,6 +193,27 @@ fn copy_all(from: &Path, to: &Path, wanted: &dyn Fn(&Path) -> bool) -> io::Resul
             copy_all(&entry.path(), &to, wanted)?;
         } else {
             write(&to, &fs::read(entry.path())?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Deletes from a copy, if there is one, what its original has no more: a module that has moved would be found twice.
+fn prune(copy: &Path, original: &Path) -> io::Result<()> {
+    if !copy.is_dir() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(copy)? {
+        let entry = entry?;
+        let (path, original) = (entry.path(), original.join(entry.file_name()));
+        let is_dir = entry.file_type()?.is_dir();
+        if original.is_dir() && is_dir {
+            prune(&path, &original)?;
+        } else if !original.exists() || original.is_dir() != is_dir {
+            match is_dir {
+                true => fs::remove_dir_all(path)?,
+                false => fs::remove_file(path)?,
+            }
         }
     }
     Ok(())
@@ -298,6 +320,28 @@ mod tests {
             let has = sources.iter().filter(|it| it.text.contains(&on));
             assert_eq!(has.count(), 1, "{} is never on", mutation.name);
         }
+    }
+
+    #[test]
+    fn a_copy_loses_what_its_original_has_lost() {
+        let directory = tempfile::tempdir().unwrap();
+        let (copy, original) = (
+            directory.path().join("copy"),
+            directory.path().join("original"),
+        );
+        for path in [
+            "original/kept/mod.rs",
+            "copy/kept.rs",
+            "copy/kept/mod.rs",
+            "copy/old/mod.rs",
+        ] {
+            write(&directory.path().join(path), b"").unwrap();
+        }
+        prune(&copy, &original).unwrap();
+        let left = sources_of(&copy, Path::new("")).unwrap();
+        let left: Vec<PathBuf> = left.into_iter().map(|it| it.path).collect();
+        assert_eq!(left, [Path::new("kept/mod.rs")]);
+        prune(&directory.path().join("none"), &original).unwrap();
     }
 
     #[test]
