@@ -39,7 +39,8 @@ pub fn cut_through(config: &Config, results: &Results) -> Answer {
     let mut came: BTreeMap<(NodeId, Name), Option<Come>> = BTreeMap::new();
     let mut left: BTreeMap<(NodeId, Name), Option<&PacketRecord>> = BTreeMap::new();
     for packet in &results.packets {
-        if packet.kind == PacketKind::Pfc {
+        // Of those that switches make, one may look like another that comes by.
+        if matches!(packet.kind, PacketKind::Pfc | PacketKind::Cnm) {
             continue;
         }
         let port = &ports[&(packet.node, packet.port)];
