@@ -139,11 +139,6 @@ impl Ports {
     pub fn of(&self, node: NodeId) -> std::ops::Range<GlobalPort> {
         self.first[node as usize]..self.first[node as usize + 1]
     }
-    /// The most ports that a node has.
-    pub fn most(&self) -> usize {
-        let counts = self.first.windows(2).map(|pair| pair[1] - pair[0]);
-        counts.max().unwrap_or(0) as usize
-    }
     /// Time that a byte lasts at the fastest port of `node`.
     pub fn fastest(&self, node: NodeId) -> u64 {
         let ports = self.transmitters_of(node).iter();

@@ -4,22 +4,6 @@
 /// anyway, or nearly, and asking costs instructions.
 pub const FROM_PORTS: usize = 8192;
 
-/// Asks the memory for all of a value.
-#[inline(always)]
-pub fn prefetch_all<T>(value: &T) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let first = std::ptr::from_ref(value).cast::<i8>();
-        for at in (0..size_of::<T>()).step_by(64) {
-            // SAFETY: a prefetch never faults; the address lies within the value.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(first.add(at)) };
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = value;
-}
-
 /// Asks the memory for the first of many.
 #[inline(always)]
 pub fn prefetch_first<T>(values: &[T]) {
@@ -28,17 +12,20 @@ pub fn prefetch_first<T>(values: &[T]) {
     }
 }
 
-/// Asks the memory for the cache lines in which a value begins and ends.
+/// Asks the memory for the cache lines of a value.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let first = std::ptr::from_ref(value).cast::<i8>();
-        // SAFETY: a prefetch never faults; both addresses lie within the value.
+        let may_end_on_another = size_of::<T>() > align_of::<T>() && align_of::<T>() < 64;
+        // SAFETY: a prefetch never faults; every address lies within the value.
         unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(first);
-            if size_of::<T>() > align_of::<T>() && align_of::<T>() < 64 {
+            for at in (0..size_of::<T>()).step_by(64) {
+                _mm_prefetch::<_MM_HINT_T0>(first.add(at));
+            }
+            if may_end_on_another {
                 _mm_prefetch::<_MM_HINT_T0>(first.add(size_of::<T>() - 1));
             }
         }

@@ -112,6 +112,7 @@ pub trait Mechanism {
         false
     }
     /// `Some`: send bursts of so many bytes at line rate, pace and measure per burst; `None`: per packet.
+    /// Never changes.
     #[inline]
     fn burst_bytes(&self) -> Option<u32> {
         None

@@ -70,10 +70,10 @@ impl Ring {
     pub fn from(&self, first: u32) -> impl Iterator<Item = &Packet> {
         (first..self.len).map(|at| &self.slots[self.index(at)])
     }
-    /// Asks the memory for the packet `at` places behind the oldest.
+    /// Asks the memory for the oldest packet, or for where the first one goes.
     #[inline]
-    pub fn prefetch(&self, at: u32) {
-        if let Some(packet) = self.slots.get(self.index(at)) {
+    pub fn prefetch(&self) {
+        if let Some(packet) = self.slots.get(self.index(0)) {
             prefetch(packet);
         }
     }

@@ -105,8 +105,8 @@ impl Wires {
             unused: Default::default(),
         }
     }
-    /// Puts a packet on the wire into `port`, whose number at its node is `local`, to arrive at `arrival` with `flags` set besides its
-    /// own; true if the wire was empty.
+    /// Puts a packet on the wire into `port`, whose number at its node is `local`, to arrive at `arrival` with `flags`
+    /// set besides its own; true if the wire was empty.
     // A packet is changed where it is copied to: that is cheaper than to change it before.
     #[inline(always)]
     pub fn push(
@@ -205,13 +205,6 @@ impl Wires {
     pub fn first(&self, port: GlobalPort) -> Option<&Packet> {
         let wire = &self.wires[port as usize];
         (wire.len > 0).then(|| &self.slots[wire.place(0)])
-    }
-    /// Asks the memory for the next packets into `port`.
-    #[inline]
-    pub fn prefetch(&self, port: GlobalPort) {
-        let wire = &self.wires[port as usize];
-        self.prefetch_packet(wire, 0);
-        self.prefetch_packet(wire, 1);
     }
     #[inline]
     fn prefetch_packet(&self, wire: &Wire, at: u32) {

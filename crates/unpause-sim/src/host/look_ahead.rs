@@ -5,14 +5,14 @@ use super::Host;
 use super::state::{KIND_SHIFT, SENDER};
 use crate::engine::window::Window;
 use crate::packet::Kind;
-use crate::prefetch::{prefetch_all, prefetch_first};
+use crate::prefetch::{prefetch, prefetch_first};
 
 /// A round of asking.
 pub type Round = fn(&Host, &Window<'_, '_>);
 
 /// All of them, in order.
 pub const ROUNDS: [Round; 4] = [
-    |host, _| prefetch_all(host),
+    |host, _| prefetch(host),
     Host::prefetch_link,
     Host::prefetch_packets,
     Host::prefetch_flows,
@@ -51,7 +51,7 @@ impl Host {
         match packet.kind {
             Kind::Data => {
                 if let Some(receiver) = self.receivers.get(packet.slot as usize) {
-                    prefetch_all(receiver);
+                    prefetch(receiver);
                 }
             }
             Kind::Ack => self.prefetch_sender(packet.slot),
@@ -63,7 +63,7 @@ impl Host {
         if slot >> KIND_SHIFT == SENDER
             && let Some(sender) = self.senders.get(slot as usize)
         {
-            prefetch_all(sender);
+            prefetch(sender);
         }
     }
 }

@@ -6,7 +6,6 @@
 
 use unpause_protocols::units::Time;
 
-use crate::engine::mail::FlowStart;
 use crate::engine::window::{NodeModel, Window};
 use crate::log::{Log, SenderSample};
 use crate::packet::{INT, Kind, Packet};
@@ -79,22 +78,10 @@ impl Host {
         let start = self.starts.pop_front().expect("a start is due");
         self.start_at = first_start(&self.starts);
         window.log.counts.flows_started += 1;
-        let FlowStart {
-            id,
-            spec,
-            receiver_slot,
-        } = start;
-        if spec.transport == Transport::Tcp {
-            return self.connect(now, start, window);
+        if start.spec.transport == Transport::Tcp {
+            return self.connect(now, &start, window);
         }
-        let sender = Sender::new(
-            id,
-            &spec,
-            receiver_slot,
-            self.transmitter.ps_per_byte,
-            window.plan,
-            now,
-        );
+        let sender = Sender::new(&start, self.transmitter.ps_per_byte, window.plan, now);
         reserve_first(&mut self.senders);
         let slot = self.senders.insert(sender) as u32;
         self.busy_until = self.busy_until.max(now);
@@ -248,7 +235,6 @@ impl Host {
 
 impl NodeModel for Host {
     fn run(&mut self, window: &mut Window<'_, '_>) -> Time {
-        window.wires.prefetch(self.port);
         loop {
             let arrival = window.wires.head(self.port);
             let timer = self.timers.next_time();

@@ -69,7 +69,7 @@ impl Host {
         }
     }
 
-    /// Data of a flow that is complete: whatever comes again has arrived before.
+    /// The last packet of a flow that has arrived as a whole, or one that comes again.
     #[cold]
     fn acknowledge_whole(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
         self.acknowledge(now, Kind::Ack, packet.seq + 1, packet, window);

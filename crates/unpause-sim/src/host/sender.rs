@@ -9,12 +9,12 @@ use unpause_protocols::units::{Fraction, Rate, Time};
 use super::layout::Layout;
 use super::window::{HostWindow, path_of};
 use crate::config::RateChange;
+use crate::engine::mail::FlowStart;
 use crate::engine::telemetry::Telemetry;
 use crate::fabric::NodeId;
 use crate::log::SenderEnd;
 use crate::packet::{ACK_REQUEST, ECT, INT, Kind, MEASURE, Packet};
 use crate::plan::Plan;
-use crate::traffic::FlowSpec;
 
 /// Where a flow is between two packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,14 +101,8 @@ pub struct Sender {
 
 impl Sender {
     /// A flow that starts at `now` on a link where a byte lasts `ps_per_byte`.
-    pub fn new(
-        flow: u32,
-        spec: &FlowSpec,
-        receiver_slot: u32,
-        ps_per_byte: u64,
-        plan: &Plan<'_>,
-        now: Time,
-    ) -> Self {
+    pub fn new(start: &FlowStart, ps_per_byte: u64, plan: &Plan<'_>, now: Time) -> Self {
+        let spec = &start.spec;
         let line_rate = Rate::from_bps(8_000_000_000_000 / ps_per_byte);
         let layout = Layout::of(spec.size_bytes, plan);
         let uncontrolled = Default::default();
@@ -121,7 +115,7 @@ impl Sender {
         let path = path_of(law, spec, line_rate, layout.full_bytes + framing, plan);
         let law = CongestionControl::new(law, &path);
         let mut sender = Self {
-            flow,
+            flow: start.id,
             class: plan.classes.of(spec.priority),
             recorded: spec.recorded,
             pace: Pace::Idle,
@@ -132,7 +126,7 @@ impl Sender {
             notifications: 0,
             sent_bytes: 0,
             dst: spec.dst,
-            receiver_slot,
+            receiver_slot: start.receiver_slot,
             priority: spec.priority,
             source_port: spec.source_port,
             full_bytes: layout.full_bytes as u16,

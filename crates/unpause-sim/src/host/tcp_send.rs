@@ -21,22 +21,11 @@ use crate::plan::Plan;
 
 impl Host {
     /// A flow starts: its SYN, or over a connection that is open its first segments.
-    pub(super) fn connect(&mut self, now: Time, start: FlowStart, window: &mut Window<'_, '_>) {
-        let FlowStart {
-            id,
-            spec,
-            receiver_slot,
-        } = start;
-        let sender = Sender::new(
-            id,
-            &spec,
-            receiver_slot,
-            self.transmitter.ps_per_byte,
-            window.plan,
-            now,
-        );
+    pub(super) fn connect(&mut self, now: Time, start: &FlowStart, window: &mut Window<'_, '_>) {
+        let spec = &start.spec;
+        let sender = Sender::new(start, self.transmitter.ps_per_byte, window.plan, now);
         if spec.is_pooled() {
-            let taken = self.tcp.pool.take(&spec);
+            let taken = self.tcp.pool.take(spec);
             let sender = sender.over(taken, window.plan, now);
             let slot = self.tcp.senders.insert(sender) as u32;
             self.enqueue_tcp(now, slot, window);

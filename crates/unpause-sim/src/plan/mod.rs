@@ -41,8 +41,6 @@ pub struct Classes {
     priorities: Vec<u8>,
     /// Bit c set: class c is lossless.
     pub lossless: u8,
-    /// The same for each class.
-    is_lossless: [bool; PRIORITIES],
     /// Class of control packets.
     pub control: u8,
 }
@@ -64,7 +62,6 @@ impl Classes {
             of_priority,
             priorities,
             lossless: lossless_classes,
-            is_lossless: std::array::from_fn(|class| lossless_classes >> class & 1 == 1),
             control,
         }
     }
@@ -84,7 +81,7 @@ impl Classes {
     /// True if `class` is lossless.
     #[inline]
     pub fn is_lossless(&self, class: u8) -> bool {
-        self.is_lossless[class as usize % PRIORITIES]
+        self.lossless >> class & 1 == 1
     }
 }
 

@@ -76,7 +76,7 @@ impl Discipline {
     #[inline]
     pub fn prefetch(&self) {
         if let Self::Fifo(ring) = self {
-            ring.prefetch(0);
+            ring.prefetch();
         }
     }
     /// Takes the next packet. There must be one.
@@ -85,7 +85,7 @@ impl Discipline {
         match self {
             Self::Fifo(ring) => {
                 let packet = ring.pop();
-                ring.prefetch(0);
+                ring.prefetch();
                 packet
             }
             Self::Voq(turns) => turns.pop(),

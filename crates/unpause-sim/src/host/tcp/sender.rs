@@ -12,6 +12,7 @@ use unpause_protocols::units::{Rate, Time};
 use super::number::unwrap;
 use super::pool::{Idle, Taken};
 use crate::config::TcpConfig;
+use crate::engine::mail::FlowStart;
 use crate::log::SenderEnd;
 use crate::packet::{ALL, CWR, ECE, ECT, Kind, Packet};
 use crate::plan::{Plan, TcpPlan};
@@ -65,19 +66,13 @@ pub struct Sender {
 
 impl Sender {
     /// A flow that starts at `now`, and its SYN.
-    pub fn new(
-        flow: u32,
-        spec: &FlowSpec,
-        receiver_slot: u32,
-        ps_per_byte: u64,
-        plan: &Plan<'_>,
-        now: Time,
-    ) -> Self {
+    pub fn new(start: &FlowStart, ps_per_byte: u64, plan: &Plan<'_>, now: Time) -> Self {
+        let spec = &start.spec;
         let line_rate = Rate::from_bps(8_000_000_000_000 / ps_per_byte);
         let recovery = &plan.config.host.tcp.recovery;
         let law = CongestionControl::new(&plan.config.scheme.tcp, &recovery.path(line_rate));
         Self {
-            flow,
+            flow: start.id,
             spec: *spec,
             queued: false,
             class: 0,
@@ -85,7 +80,7 @@ impl Sender {
             timer_at: Time::NEVER,
             sent_bytes: 0,
             pooled: None,
-            receiver_slot,
+            receiver_slot: start.receiver_slot,
             state: State::Connecting {
                 tries: 1,
                 due: now.saturating_add(plan.config.host.tcp.syn_timeout),
