@@ -5,10 +5,9 @@
 //! in packet-hops, all at the CPU time that a hop has in a run on one thread. What is not in it: cores that share caches
 //! or memory, mail between threads, and what each thread does alike (setting up, reading the traffic stream).
 
-use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, NodeKind};
 use unpause_sim::fabric::NodeId;
-use unpause_sim::post::{InTurn, Post, Worker};
+use unpause_sim::post::{Due, InTurn, Post, Worker};
 
 use crate::cases::Case;
 use crate::measure;
@@ -124,12 +123,12 @@ fn record(config: &Config, part_of: &[u16], parts: usize) -> Recorded {
         let mut post = InTurn::new(parts);
         let mut before = vec![0; parts];
         loop {
-            let start = meet(workers, &mut post)?;
-            if start >= config.stop {
+            let due = meet(workers, &mut post)?;
+            if due.earliest() >= config.stop {
                 return Ok(0);
             }
             for (worker, before) in workers.iter_mut().zip(&mut before) {
-                worker.window(start)?;
+                worker.window(&due)?;
                 let now = worker.packet_hops();
                 hops.push((now - *before) as u32);
                 *before = now;
@@ -140,16 +139,16 @@ fn record(config: &Config, part_of: &[u16], parts: usize) -> Recorded {
     Recorded { parts, hops }
 }
 
-/// Carries mail; answers when the next window starts.
-fn meet(workers: &mut [Worker<'_>], post: &mut InTurn) -> Result<Time, unpause_sim::Error> {
+/// Carries mail; answers when there is something to do.
+fn meet(workers: &mut [Worker<'_>], post: &mut InTurn) -> Result<Due, unpause_sim::Error> {
     for worker in &mut *workers {
         worker.send(post);
     }
-    let start = post.meet()?;
+    let due = post.meet()?;
     for worker in workers {
         worker.receive(post);
     }
-    Ok(start)
+    Ok(due)
 }
 
 #[cfg(test)]

@@ -134,6 +134,10 @@ impl Ports {
             };
         }
     }
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.first.len() - 1
+    }
     /// The ports of `node`.
     #[inline]
     pub fn of(&self, node: NodeId) -> std::ops::Range<GlobalPort> {

@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::engine::exchange::Exchange;
 use crate::engine::letters::{self, Letters, Ranks};
 use crate::engine::post::{InTurn, Post};
+use crate::engine::turns::Due;
 use crate::partition::partition;
 use crate::plan::Plan;
 use crate::report::End;
@@ -244,7 +245,8 @@ fn windows(
 ) -> Result<End, Error> {
     let mut windows = 0;
     let (at, deadlock) = loop {
-        let start = carry(workers, post)?;
+        let due = carry(workers, post)?;
+        let start = due.earliest();
         if let Some((at, found)) = look(workers, post, start)? {
             break (at, Some(found));
         }
@@ -252,14 +254,14 @@ fn windows(
             break (stop, None);
         }
         for worker in &mut *workers {
-            worker.window(start)?;
+            worker.window(&due)?;
         }
         windows += 1;
         if let Some(series) = series
             && windows % WINDOWS_PER_WATCH == 0
         {
             for worker in &mut *workers {
-                series.put(windows, worker.take_port_series());
+                series.put(windows, worker.take_port_series(start));
             }
         }
         if let Some(watch) = &mut watch
@@ -287,15 +289,15 @@ fn windows(
 }
 
 /// Carries what shards have for one another; answers when the first of all shards has something to do.
-fn carry(workers: &mut [Worker<'_>], post: &mut impl Post) -> Result<Time, Error> {
+fn carry(workers: &mut [Worker<'_>], post: &mut impl Post) -> Result<Due, Error> {
     for worker in &mut *workers {
         worker.send(post);
     }
-    let start = post.meet()?;
+    let due = post.meet()?;
     for worker in workers {
         worker.receive(post);
     }
-    Ok(start)
+    Ok(due)
 }
 
 /// The deadlock that is there at `start`, and when it was found; all shards find the same.

@@ -32,7 +32,7 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// Takes what a thread has sampled since it was last here, up to the end of window `window`.
+    /// Takes what a thread has sampled since it was last here, up to the start of window `window`.
     ///
     /// Threads are never more than a window apart, so parts are complete in their order.
     pub fn put(&self, window: u64, samples: Vec<PortSample>) {

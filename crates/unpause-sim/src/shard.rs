@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 use unpause_protocols::units::Time;
 
 use crate::engine::arrivals::Arrivals;
-use crate::engine::calendar::{Calendar, GROUP};
+use crate::engine::calendar::Calendar;
 use crate::engine::deadlock::Blocked;
 use crate::engine::mail::{FlowStart, Mail};
 use crate::engine::telemetry::Telemetry;
+use crate::engine::turns::{Due, Half};
 use crate::engine::window::Window;
 use crate::engine::wire::Wires;
 use crate::fabric::NodeId;
@@ -23,14 +24,15 @@ use crate::prefetch::FROM_PORTS;
 pub struct Shard {
     /// Which one it is.
     pub index: u16,
-    /// What to do next.
-    pub calendar: Calendar,
     /// What has been recorded.
     pub log: Log,
     /// For each shard, what it is to be sent; nothing for this one.
     pub outboxes: Vec<Mail>,
     /// Blocked queues that shards have told of, this one's included.
     pub blocked: Vec<Blocked>,
+    /// When that is due there.
+    mailed: Due,
+    calendar: Calendar,
     /// By node id; `None` for nodes of other shards.
     nodes: Vec<Option<Node>>,
     shard_of: Vec<u16>,
@@ -54,7 +56,8 @@ impl Shard {
     /// The nodes that `shard_of` gives to shard `index`, at rest.
     pub fn new(plan: &Plan<'_>, shard_of: &[u16], index: u16) -> Self {
         let count = plan.config.fabric.nodes.len();
-        let mut calendar = Calendar::new(count);
+        let own = (0..count as NodeId).filter(|node| shard_of[*node as usize] == index);
+        let mut calendar = Calendar::new(own, count, &plan.halves);
         let nodes = (0..count as NodeId)
             .map(|id| {
                 if shard_of[id as usize] != index {
@@ -68,10 +71,11 @@ impl Shard {
         let shards = 1 + shard_of.iter().copied().max().unwrap_or(0) as usize;
         Self {
             index,
-            calendar,
             log: Log::default(),
             outboxes: (0..shards).map(|_| Mail::default()).collect(),
             blocked: Vec::new(),
+            mailed: Due::NEVER,
+            calendar,
             nodes,
             shard_of: shard_of.to_vec(),
             wires: Wires::new(plan.ports.transmitters.len()),
@@ -86,13 +90,25 @@ impl Shard {
         self.shard_of[node as usize] == self.index
     }
 
+    /// When there is something to do here, what came last included.
+    pub fn due(&self) -> Due {
+        self.calendar.due()
+    }
+
+    /// When there is something to do where mail goes that has come together since this was last called.
+    pub fn take_mailed(&mut self) -> Due {
+        std::mem::replace(&mut self.mailed, Due::NEVER)
+    }
+
     /// Hands a flow to its sender, in this shard or another.
-    pub fn start_flow(&mut self, start: FlowStart) {
+    pub fn start_flow(&mut self, plan: &Plan<'_>, start: FlowStart) {
         let to = self.shard_of[start.spec.src as usize];
         if to == self.index {
             self.host(start.spec.src).schedule(start);
             self.calendar.wake(start.spec.src, start.spec.start);
         } else {
+            let half = plan.halves.of(start.spec.src);
+            self.mailed.add(half, start.spec.start);
             self.outboxes[to as usize].starts.push(start);
         }
     }
@@ -114,7 +130,7 @@ impl Shard {
         }
         drop(records);
         for start in mail.starts.drain(..) {
-            self.start_flow(start);
+            self.start_flow(plan, start);
         }
         self.blocked.append(&mut mail.blocked);
     }
@@ -151,8 +167,8 @@ impl Shard {
         }
     }
 
-    /// Runs every node of this shard up to `end`.
-    pub fn run_window(&mut self, plan: &Plan<'_>, start: Time, end: Time) {
+    /// Runs every node of `half` in this shard up to `end`; none has anything to do before `start`.
+    pub fn run_window(&mut self, plan: &Plan<'_>, half: Half, start: Time, end: Time) {
         let mut window = Window {
             start,
             end,
@@ -165,32 +181,35 @@ impl Shard {
             shard: self.index,
             shard_of: &self.shard_of,
             outboxes: &mut self.outboxes,
+            mailed: &mut self.mailed,
             log: &mut self.log,
             telemetry: &mut self.telemetry,
         };
-        for (group, nodes) in self.nodes.chunks_mut(GROUP).enumerate() {
-            if window.calendar.group[group] >= end {
+        for at in 0..window.calendar.groups[half].len() {
+            let group = &mut window.calendar.groups[half][at];
+            if group.next >= end {
                 continue;
             }
             // Whoever is woken from here on says so there.
-            window.calendar.group[group] = Time::NEVER;
-            let mut earliest = Time::NEVER;
+            group.next = Time::NEVER;
+            let nodes = std::mem::take(&mut group.nodes);
             if window.looks_ahead {
-                look_ahead(nodes, group * GROUP, &window);
+                look_ahead(&nodes, &self.nodes, &window);
             }
-            for (place, node) in nodes.iter_mut().enumerate() {
-                let id = group * GROUP + place;
-                let mut next = window.calendar.next[id];
+            let mut earliest = Time::NEVER;
+            for &id in &nodes {
+                let mut next = window.calendar.next[id as usize];
                 if next < end {
-                    let node = node.as_mut().expect("only own nodes are woken");
-                    next = node.run(&mut window);
+                    let node = self.nodes[id as usize].as_mut();
+                    next = node.expect("it is an own node").run(&mut window);
                     debug_assert!(next >= end, "node {id} left an event behind");
-                    window.calendar.next[id] = next;
+                    window.calendar.next[id as usize] = next;
                 }
                 earliest = earliest.min(next);
             }
-            let woken = &mut window.calendar.group[group];
-            *woken = earliest.min(*woken);
+            let group = &mut window.calendar.groups[half][at];
+            group.next = earliest.min(group.next);
+            group.nodes = nodes;
         }
     }
 
@@ -205,12 +224,11 @@ impl Shard {
 
 /// Asks for what those hosts need whose turn comes.
 #[inline(never)]
-fn look_ahead(nodes: &[Option<Node>], first: usize, window: &Window<'_, '_>) {
-    let next = &window.calendar.next[first..first + nodes.len()];
+fn look_ahead(group: &[NodeId], nodes: &[Option<Node>], window: &Window<'_, '_>) {
     for round in ROUNDS {
-        for (node, next) in nodes.iter().zip(next) {
-            if *next < window.end
-                && let Some(Node::Host(host)) = node
+        for &id in group {
+            if window.calendar.next[id as usize] < window.end
+                && let Some(Node::Host(host)) = &nodes[id as usize]
             {
                 round(host, window);
             }

@@ -10,6 +10,7 @@ use crate::engine::arrivals::LONGEST_WINDOW;
 use crate::engine::deadlock::{self, Blocked};
 use crate::engine::mail::FlowStart;
 use crate::engine::post::Post;
+use crate::engine::turns::{BOTH, Due};
 use crate::invalid::Invalid;
 use crate::plan::Plan;
 use crate::results::{Deadlock, PortSample};
@@ -21,8 +22,8 @@ const FLOWS_AHEAD: usize = 64;
 
 /// A shard, and the traffic stream as it reads it.
 ///
-/// Before each window its mail is carried ([`Worker::send`], [`Worker::receive`]); the window starts at the
-/// earliest time at which any shard has something to do.
+/// Before each window its mail is carried ([`Worker::send`], [`Worker::receive`]); the window is the turn of one half
+/// of the fabric, which follows from when shards have something to do.
 pub struct Worker<'p> {
     /// Every shard reads the whole stream, and keeps what is its own.
     traffic: Peekable<Traffic<'p>>,
@@ -62,9 +63,10 @@ impl<'p> Worker<'p> {
 
     /// Sends what it has for other shards.
     pub fn send(&mut self, post: &mut impl Post) {
-        let own = self.shard.calendar.earliest().min(self.next_flow());
+        let flows = Due::both(self.next_flow());
+        let due = self.shard.due().min(self.shard.take_mailed()).min(flows);
         let index = usize::from(self.shard.index);
-        post.send(index, own, &mut self.shard.outboxes);
+        post.send(index, due, &mut self.shard.outboxes);
     }
 
     /// Takes what other shards have for this one.
@@ -110,32 +112,36 @@ impl<'p> Worker<'p> {
         None
     }
 
-    /// Runs the window that starts at `start`, which is before the end of the run.
+    /// Runs the next window of a run that is not over, of shards that are `due`.
     ///
     /// # Errors
     ///
     /// [`Error::Invalid`] if a flow has no way to its receiver.
-    pub fn window(&mut self, start: Time) -> Result<(), Error> {
-        let lookahead = self.plan.lookahead;
-        let end = start.saturating_add(lookahead.min(LONGEST_WINDOW));
-        let end = end.min(self.plan.config.stop);
-        let end = end.min(self.next_look);
+    pub fn window(&mut self, due: &Due) -> Result<(), Error> {
+        let plan = self.plan;
+        let (half, end) = plan.halves.turn(due);
+        let start = due.of(half);
+        let end = end.min(start.saturating_add(LONGEST_WINDOW));
+        let end = end.min(plan.config.stop).min(self.next_look);
         let known = self.horizon;
-        if end > known {
-            self.horizon = self.inject(end.saturating_add(lookahead))?;
+        // The next window ends no more than two links behind this one.
+        let ahead = plan.lookahead * 2;
+        if end.saturating_add(ahead) > known {
+            self.horizon = self.inject(end.saturating_add(ahead * 2))?;
         }
-        self.shard.run_window(self.plan, start, end.min(known));
+        self.shard.run_window(plan, half, start, end.min(known));
         Ok(())
     }
 
-    /// The samples of ports since this was last called.
-    pub fn take_port_series(&mut self) -> Vec<PortSample> {
-        std::mem::take(&mut self.shard.log.port_series)
+    /// The samples of ports before `time`, which all nodes have reached, since this was last called.
+    pub fn take_port_series(&mut self, time: Time) -> Vec<PortSample> {
+        let series = &mut self.shard.log.port_series;
+        series.extract_if(.., |sample| sample.time < time).collect()
     }
 
     /// When the first of its events is due that is known now.
     pub fn next(&self) -> Time {
-        self.shard.calendar.earliest()
+        self.shard.due().earliest()
     }
 
     /// Runs everything before `to`, which no packet can precede that has not been received yet. Flows that
@@ -155,7 +161,9 @@ impl<'p> Worker<'p> {
         while self.next() < to {
             let start = self.next();
             let end = to.min(start.saturating_add(LONGEST_WINDOW));
-            self.shard.run_window(self.plan, start, end);
+            for half in BOTH {
+                self.shard.run_window(self.plan, half, start, end);
+            }
         }
         Ok(())
     }
@@ -205,11 +213,12 @@ impl<'p> Worker<'p> {
             *number += 1;
             if self.shard.owns(spec.dst) {
                 let receiver_slot = self.shard.host(spec.dst).expect(id, &spec, self.plan);
-                self.shard.start_flow(FlowStart {
+                let start = FlowStart {
                     id,
                     spec,
                     receiver_slot,
-                });
+                };
+                self.shard.start_flow(self.plan, start);
             }
         }
         Ok(self.next_flow())

@@ -2,27 +2,51 @@
 
 use unpause_protocols::units::Time;
 
+use crate::engine::turns::{BOTH, Due, Halves};
 use crate::fabric::NodeId;
 use crate::prefetch::prefetch;
 
 /// Nodes in a group.
-pub const GROUP: usize = 64;
+const GROUP: usize = 64;
 
-/// When each node next has something to do. Windows skip groups of idle nodes at once.
+/// When each node of a shard next has something to do. Windows skip groups of idle nodes at once.
 #[derive(Debug)]
 pub struct Calendar {
     /// By node.
     pub next: Vec<Time>,
-    /// By group of nodes.
-    pub group: Vec<Time>,
+    /// The groups of each half.
+    pub groups: [Vec<Group>; 2],
+    /// The half of each node, and its group there.
+    place: Vec<(u8, u32)>,
+}
+
+/// Nodes of one half.
+#[derive(Debug)]
+pub struct Group {
+    /// When the first of them has something to do.
+    pub next: Time,
+    /// Which they are.
+    pub nodes: Vec<NodeId>,
 }
 
 impl Calendar {
-    /// All `nodes` idle.
-    pub fn new(nodes: usize) -> Self {
+    /// All `nodes` idle, of a fabric of so many.
+    pub fn new(nodes: impl Iterator<Item = NodeId>, count: usize, halves: &Halves) -> Self {
+        let mut of_half = [Vec::new(), Vec::new()];
+        let mut place = vec![(0, 0); count];
+        for node in nodes {
+            let half = halves.of(node);
+            place[node as usize] = (half as u8, (of_half[half].len() / GROUP) as u32);
+            of_half[half].push(node);
+        }
+        let group = |nodes: &[NodeId]| Group {
+            next: Time::NEVER,
+            nodes: nodes.to_vec(),
+        };
         Self {
-            next: vec![Time::NEVER; nodes],
-            group: vec![Time::NEVER; nodes.div_ceil(GROUP)],
+            next: vec![Time::NEVER; count],
+            groups: of_half.map(|nodes| nodes.chunks(GROUP).map(group).collect()),
+            place,
         }
     }
     /// `node` has something to do at `time`.
@@ -31,8 +55,9 @@ impl Calendar {
         let next = &mut self.next[node as usize];
         if time < *next {
             *next = time;
-            let group = &mut self.group[node as usize / GROUP];
-            *group = (*group).min(time);
+            let (half, group) = self.place[node as usize];
+            let group = &mut self.groups[usize::from(half)][group as usize];
+            group.next = group.next.min(time);
         }
     }
     /// Asks the memory for when `node` has something to do.
@@ -40,8 +65,14 @@ impl Calendar {
     pub fn prefetch(&self, node: NodeId) {
         prefetch(&self.next[node as usize]);
     }
-    /// When the earliest node has something to do.
-    pub fn earliest(&self) -> Time {
-        self.group.iter().copied().min().unwrap_or(Time::NEVER)
+    /// When the earliest node of each half has something to do.
+    pub fn due(&self) -> Due {
+        let mut due = Due::NEVER;
+        for half in BOTH {
+            for group in &self.groups[half] {
+                due.add(half, group.next);
+            }
+        }
+        due
     }
 }

@@ -7,6 +7,7 @@ use crate::engine::barrier::{Barrier, Member as AtBarrier};
 use crate::engine::mail::Mail;
 use crate::engine::post::Post;
 use crate::engine::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
+use crate::engine::turns::{BOTH, Due};
 
 /// What the threads of a run share. Threads are numbered from 0; rounds of mail, too.
 pub struct Exchange {
@@ -16,8 +17,8 @@ pub struct Exchange {
 }
 
 struct Side {
-    /// When each thread next has something to do, what it has mailed included.
-    next: Vec<AtomicU64>,
+    /// When there is something to do in each half, as each thread knows.
+    due: Vec<[AtomicU64; 2]>,
     /// From each thread to each thread.
     mail: Vec<Vec<Mutex<Mail>>>,
     /// The watcher has ended the run.
@@ -28,7 +29,9 @@ impl Exchange {
     /// For so many threads.
     pub fn new(threads: usize) -> Self {
         let side = || Side {
-            next: (0..threads).map(|_| AtomicU64::new(0)).collect(),
+            due: (0..threads)
+                .map(|_| BOTH.map(|_| AtomicU64::new(0)))
+                .collect(),
             mail: (0..threads)
                 .map(|_| (0..threads).map(|_| Mutex::new(Mail::default())).collect())
                 .collect(),
@@ -64,27 +67,32 @@ pub struct Member<'e> {
 }
 
 impl Post for Member<'_> {
-    fn send(&mut self, shard: usize, own: Time, outboxes: &mut [Mail]) {
+    fn send(&mut self, shard: usize, due: Due, outboxes: &mut [Mail]) {
         let side = self.exchange.side(self.round);
-        let mut earliest = own;
         for (mail, to) in outboxes.iter_mut().zip(&side.mail[shard]) {
             if !mail.is_empty() {
-                earliest = earliest.min(mail.earliest());
                 std::mem::swap(mail, &mut lock(to));
             }
         }
-        side.next[shard].store(earliest.as_ps(), Ordering::Relaxed);
+        for half in BOTH {
+            side.due[shard][half].store(due.of(half).as_ps(), Ordering::Relaxed);
+        }
     }
 
-    fn meet(&mut self) -> Result<Time, Error> {
+    fn meet(&mut self) -> Result<Due, Error> {
         let side = self.exchange.side(self.round);
         self.exchange.barrier.wait();
         self.round += 1;
         if side.interrupted.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
-        let next = side.next.iter().map(|next| next.load(Ordering::Relaxed));
-        Ok(Time::from_ps(next.min().unwrap_or(u64::MAX)))
+        let mut due = Due::NEVER;
+        for of_thread in &side.due {
+            for half in BOTH {
+                due.add(half, Time::from_ps(of_thread[half].load(Ordering::Relaxed)));
+            }
+        }
+        Ok(due)
     }
 
     fn deliver(&mut self, shard: usize, mut hand_over: impl FnMut(&mut Mail)) {
@@ -171,8 +179,8 @@ mod loom_tests {
         Exchange::new(THREADS)
     }
 
-    /// Thread t mails the other a packet for 100 (window + 1) + t and has something to do of its own at
-    /// ten times that. Each window hears the earliest of both, and has the other's mail, once. `ends`:
+    /// Thread t mails the other a packet for 100 (window + 1) + t and has something to do in half t at
+    /// 100 (window + 1). Each window hears of both, and has the other's mail, once. `ends`:
     /// thread 0 ends the run before this window.
     fn windows(exchange: &Exchange, thread: usize, ends: Option<u64>) {
         let mut member = exchange.member();
@@ -182,13 +190,15 @@ mod loom_tests {
             let due = 100 * (window + 1);
             let mail = packet(due + thread as u64);
             outboxes[other].packets.push((0, mail));
-            member.send(thread, Time::from_ps(10 * due), &mut outboxes);
+            let mut own = Due::NEVER;
+            own.add(thread, Time::from_ps(due));
+            member.send(thread, own, &mut outboxes);
             let next = member.meet();
             if ends == Some(window) {
                 assert_eq!(next, Err(Error::Interrupted));
                 return;
             }
-            assert_eq!(next, Ok(Time::from_ps(due)));
+            assert_eq!(next, Ok(Due::both(Time::from_ps(due))));
             let mut came = Vec::new();
             member.deliver(thread, |mail| {
                 came.extend(mail.packets.drain(..).map(|(_, packet)| packet.time));

@@ -14,6 +14,7 @@ use crate::engine::exchange::{self, Exchange};
 use crate::engine::mail::Mail;
 use crate::engine::post::Post;
 use crate::engine::sync::{Mutex, lock};
+use crate::engine::turns::Due;
 use crate::fabric::NodeId;
 use crate::packet::{Kind, Packet};
 use crate::ports::GlobalPort;
@@ -36,8 +37,8 @@ pub trait Ranks: Sync {
 /// What a letter begins with; what is for each shard follows.
 #[derive(Serialize, Deserialize)]
 struct Head {
-    /// When the rank next has something to do, what it sends included; none if its watcher has ended the run.
-    next: Option<Time>,
+    /// When there is something to do, as the rank knows; none if its watcher has ended the run.
+    due: Option<Due>,
     /// What it has sampled since it last told of it, to rank 0.
     samples: Vec<PortSample>,
     /// How many parcels there are.
@@ -123,8 +124,8 @@ pub struct Letters<'r> {
     out: Vec<Vec<Mutex<Mail>>>,
     /// For each thread, from other ranks. Written between the two, read after.
     came: Vec<Mutex<Mail>>,
-    /// What ranks agreed on: the start of the next window, or the end.
-    agreed: Mutex<Result<Time, Error>>,
+    /// What ranks agreed on: when there is something to do, or the end.
+    agreed: Mutex<Result<Due, Error>>,
     /// Where samples of all ranks go.
     sink: Option<&'r Samples<'r>>,
     /// What this rank has sampled since it last told of it.
@@ -143,7 +144,7 @@ impl<'r> Letters<'r> {
             threads,
             out: (0..threads).map(|_| mail(shards)).collect(),
             came: mail(threads),
-            agreed: Mutex::new(Ok(Time::ZERO)),
+            agreed: Mutex::new(Ok(Due::NEVER)),
             sink,
             sampled: Mutex::new(None),
         }
@@ -171,23 +172,23 @@ impl<'r> Letters<'r> {
 
     /// Writes to all other ranks, hears from them, and puts aside what came. `here` is what the threads of
     /// this one agreed on.
-    fn correspond(&self, paper: &mut [Vec<u8>], here: Result<Time, Error>) -> Result<Time, Error> {
+    fn correspond(&self, paper: &mut [Vec<u8>], here: Result<Due, Error>) -> Result<Due, Error> {
         let own = self.ranks.rank();
         let mut sampled = lock(&self.sampled).take();
-        let next = here.ok();
+        let here = here.ok();
         for (rank, letter) in paper.iter_mut().enumerate().filter(|(it, _)| *it != own) {
             let samples = match rank {
                 0 => sampled.take().unwrap_or_default(),
                 _ => Vec::new(),
             };
-            self.write(letter, rank, next, samples);
+            self.write(letter, rank, here, samples);
         }
         self.ranks.swap(paper);
-        let mut earliest = next;
+        let mut all = here;
         for (_, letter) in paper.iter().enumerate().filter(|(it, _)| *it != own) {
             let (head, rest): (Head, _) = read(letter);
             self.put_aside(rest, head.parcels);
-            earliest = earliest.zip(head.next).map(|(a, b)| a.min(b));
+            all = all.zip(head.due).map(|(a, b)| a.min(b));
             if let Some(sampled) = &mut sampled {
                 sampled.extend(head.samples);
             }
@@ -195,10 +196,10 @@ impl<'r> Letters<'r> {
         if let Some((sampled, sink)) = sampled.zip(self.sink) {
             sink(in_order(sampled));
         }
-        earliest.ok_or(Error::Interrupted)
+        all.ok_or(Error::Interrupted)
     }
 
-    fn write(&self, letter: &mut Vec<u8>, to: usize, next: Option<Time>, samples: Vec<PortSample>) {
+    fn write(&self, letter: &mut Vec<u8>, to: usize, due: Option<Due>, samples: Vec<PortSample>) {
         let mut sending = Vec::new();
         for from in &self.out {
             let shards = self
@@ -207,7 +208,7 @@ impl<'r> Letters<'r> {
             sending.extend(shards.filter(|(_, mail)| !mail.is_empty()));
         }
         let head = Head {
-            next,
+            due,
             samples,
             parcels: sending.len() as u32,
         };
@@ -272,23 +273,21 @@ pub struct Member<'l, 'r> {
 }
 
 impl Post for Member<'_, '_> {
-    fn send(&mut self, shard: usize, own: Time, outboxes: &mut [Mail]) {
+    fn send(&mut self, shard: usize, due: Due, outboxes: &mut [Mail]) {
         let letters = self.letters;
         let here = letters.shards(letters.ranks.rank());
         let thread = shard - here.start;
-        let mut earliest = own;
         for (to, mail) in outboxes.iter_mut().enumerate() {
             if !here.contains(&to) && !mail.is_empty() {
-                earliest = earliest.min(mail.earliest());
                 std::mem::swap(mail, &mut lock(&letters.out[thread][to]));
             }
         }
         // Shards without nodes have no outbox.
         let boxes = here.start.min(outboxes.len())..here.end.min(outboxes.len());
-        self.here.send(thread, earliest, &mut outboxes[boxes]);
+        self.here.send(thread, due, &mut outboxes[boxes]);
     }
 
-    fn meet(&mut self) -> Result<Time, Error> {
+    fn meet(&mut self) -> Result<Due, Error> {
         let here = self.here.meet();
         if let Some(paper) = &mut self.paper {
             let agreed = self.letters.correspond(paper, here);

@@ -1,7 +1,6 @@
 //! What one shard sends another between windows.
 
 use serde::{Deserialize, Serialize};
-use unpause_protocols::units::Time;
 
 use crate::engine::deadlock::Blocked;
 use crate::engine::telemetry::Record;
@@ -52,11 +51,5 @@ impl Mail {
         self.records.clear();
         self.starts.clear();
         self.blocked.clear();
-    }
-    /// When the first thing in it happens.
-    pub fn earliest(&self) -> Time {
-        let packets = self.packets.iter().map(|(_, packet)| packet.time);
-        let starts = self.starts.iter().map(|start| start.spec.start);
-        packets.chain(starts).min().unwrap_or(Time::NEVER)
     }
 }

@@ -1,8 +1,8 @@
 //! The engine: conservative windows over node-local event queues.
 //!
-//! Nothing that a node does reaches another sooner than the shortest link, so all nodes advance
-//! together in windows of that length (the lookahead), each on its own. What a node sends lands on
-//! a wire and is read in a later window. Simultaneous events of a node go by kind and port, never
+//! Nothing that a node does reaches another sooner than the shortest link (the lookahead), so nodes advance in
+//! windows that follow from it (`turns.rs`), each on its own. What a node sends lands on a wire and is read in a
+//! later window. Simultaneous events of a node go by kind and port, never
 //! by order of insertion: a result does not depend on how nodes are shared out or windows cut.
 
 pub mod arrivals;
@@ -17,5 +17,6 @@ pub mod post;
 pub mod ring;
 mod sync;
 pub mod telemetry;
+pub mod turns;
 pub mod window;
 pub mod wire;

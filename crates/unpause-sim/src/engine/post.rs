@@ -1,24 +1,22 @@
 //! Where the mail of shards goes.
 
-use unpause_protocols::units::Time;
-
 use crate::Error;
 use crate::engine::mail::Mail;
+use crate::engine::turns::Due;
 
 /// Carries the mail of the shards that one thread drives. Before a window each of them sends, the thread
 /// meets the others, and each shard is handed what came for it.
 pub trait Post {
-    /// Takes what `shard` has for each shard, and leaves it empty; of its own, the shard next has something
-    /// to do at `own`.
-    fn send(&mut self, shard: usize, own: Time, outboxes: &mut [Mail]);
+    /// Takes what `shard` has for each shard, and leaves it empty; there is something to do when it is `due`, what it
+    /// sends included.
+    fn send(&mut self, shard: usize, due: Due, outboxes: &mut [Mail]);
 
-    /// Waits until all shards have sent; answers when the first of them has something to do, what is in the
-    /// mail included.
+    /// Waits until all shards have sent; answers when the first of them has something to do.
     ///
     /// # Errors
     ///
     /// [`Error::Interrupted`] after [`Post::interrupt`], [`Error::Post`] if mail cannot be carried any more.
-    fn meet(&mut self) -> Result<Time, Error>;
+    fn meet(&mut self) -> Result<Due, Error>;
 
     /// Hands over what came for `shard`, which is left empty.
     fn deliver(&mut self, shard: usize, hand_over: impl FnMut(&mut Mail));
@@ -36,7 +34,7 @@ pub trait Post {
 #[derive(Debug)]
 pub struct InTurn {
     inboxes: Vec<Mail>,
-    earliest: Time,
+    due: Due,
     interrupted: bool,
 }
 
@@ -45,27 +43,24 @@ impl InTurn {
     pub fn new(shards: usize) -> Self {
         Self {
             inboxes: (0..shards).map(|_| Mail::default()).collect(),
-            earliest: Time::NEVER,
+            due: Due::NEVER,
             interrupted: false,
         }
     }
 }
 
 impl Post for InTurn {
-    fn send(&mut self, _shard: usize, own: Time, outboxes: &mut [Mail]) {
-        self.earliest = self.earliest.min(own);
+    fn send(&mut self, _shard: usize, due: Due, outboxes: &mut [Mail]) {
+        self.due = self.due.min(due);
         for (mail, inbox) in outboxes.iter_mut().zip(&mut self.inboxes) {
-            if !mail.is_empty() {
-                self.earliest = self.earliest.min(mail.earliest());
-                inbox.append(mail);
-            }
+            inbox.append(mail);
         }
     }
 
-    fn meet(&mut self) -> Result<Time, Error> {
+    fn meet(&mut self) -> Result<Due, Error> {
         match self.interrupted {
             true => Err(Error::Interrupted),
-            false => Ok(std::mem::replace(&mut self.earliest, Time::NEVER)),
+            false => Ok(std::mem::replace(&mut self.due, Due::NEVER)),
         }
     }
 

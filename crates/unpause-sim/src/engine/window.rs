@@ -7,6 +7,7 @@ use crate::engine::calendar::Calendar;
 use crate::engine::deadlock::Blocked;
 use crate::engine::mail::Mail;
 use crate::engine::telemetry::Telemetry;
+use crate::engine::turns::Due;
 use crate::engine::wire::Wires;
 use crate::log::Log;
 use crate::packet::Packet;
@@ -51,6 +52,8 @@ pub struct Window<'w, 'p> {
     pub(crate) shard_of: &'w [u16],
     /// What goes to other shards.
     pub(crate) outboxes: &'w mut [Mail],
+    /// When that comes there.
+    pub(crate) mailed: &'w mut Due,
     /// What is recorded.
     pub log: &'w mut Log,
     /// What switches have written into packets.
@@ -143,6 +146,8 @@ impl Window<'_, '_> {
         }
         if to != self.shard {
             let record = self.telemetry.take(&packet);
+            let half = self.plan.halves.of(transmitter.peer);
+            self.mailed.add(half, packet.time);
             let mail = &mut self.outboxes[to as usize];
             mail.packets.push((transmitter.peer_port, packet));
             mail.records.extend(record);

@@ -4,10 +4,11 @@ use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{Rate, Time};
 
 use crate::config::{Config, PfcThreshold, SwitchModel};
+use crate::engine::turns::Halves;
 use crate::fabric::{NodeId, NodeKind, PRIORITIES, PortId};
 use crate::invalid::{Invalid, Subject, bytes};
 use crate::packet::{Kind, MIN_FRAME_BYTES};
-use crate::ports::Ports;
+use crate::ports::{Ports, Transmitter};
 use crate::routing::Routing;
 
 mod check;
@@ -30,6 +31,8 @@ pub struct Plan<'a> {
     pub classes: Classes,
     /// No node reaches another sooner than this.
     pub lookahead: Time,
+    /// Nodes that run while others wait.
+    pub halves: Halves,
     /// What all TCP connections have in common.
     pub tcp: TcpPlan,
 }
@@ -91,6 +94,20 @@ pub fn at_rate<T: Clone>(settings: &[(Rate, T)], rate: Rate) -> Option<T> {
     of_rate.map(|(_, setting)| setting.clone())
 }
 
+/// What a frame takes over a link at least: the smallest there is, if its receiver waits for its last bit.
+fn lookahead(config: &Config, ports: &Ports) -> Time {
+    let host = &config.host;
+    let data = host.header_bytes.max(host.min_frame_bytes);
+    let smallest = MIN_FRAME_BYTES.min(data).min(host.ack_bytes.into());
+    let bytes = u64::from(smallest) + ports.framing_bytes;
+    let takes = |link: &Transmitter| match link.cuts_through {
+        true => link.delay,
+        false => link.delay + Time::from_ps(bytes * link.ps_per_byte),
+    };
+    let shortest = ports.transmitters.iter().map(takes).min();
+    shortest.unwrap_or(Time::from_us(1))
+}
+
 impl<'a> Plan<'a> {
     /// Checks what the engine relies on.
     ///
@@ -113,14 +130,15 @@ impl<'a> Plan<'a> {
         }
         let used = config.data_priorities();
         let classes = Classes::new(used, config.switch.lossless, config.host.control_priority);
-        let lookahead = config.fabric.links.iter().map(|link| link.delay).min();
-        let lookahead = lookahead.unwrap_or(Time::from_us(1));
+        let lookahead = lookahead(config, &ports);
+        let halves = Halves::new(&ports, lookahead);
         let plan = Self {
             config,
             ports,
             routing: Routing::default(),
             classes,
             lookahead,
+            halves,
             tcp: TcpPlan::new(config),
         };
         if config.switch.model == SwitchModel::SharedBuffer {

@@ -2,9 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use unpause_protocols::units::Time;
 use unpause_sim::config::Config;
-use unpause_sim::post::{InTurn, Mail, Post};
+use unpause_sim::post::{Due, InTurn, Mail, Post};
 use unpause_sim::results::Results;
 use unpause_sim::{Error, run_over};
 
@@ -60,7 +59,7 @@ impl Faulty {
 }
 
 impl Post for Faulty {
-    fn send(&mut self, shard: usize, own: Time, outboxes: &mut [Mail]) {
+    fn send(&mut self, shard: usize, due: Due, outboxes: &mut [Mail]) {
         if let Fault::Loses(one_in) = self.fault {
             for mail in &mut *outboxes {
                 mail.packets.retain(|(_, packet)| {
@@ -71,10 +70,10 @@ impl Post for Faulty {
                 });
             }
         }
-        self.inner.send(shard, own, outboxes);
+        self.inner.send(shard, due, outboxes);
     }
 
-    fn meet(&mut self) -> Result<Time, Error> {
+    fn meet(&mut self) -> Result<Due, Error> {
         self.meetings += 1;
         match self.fault {
             Fault::Fails(at) if at == self.meetings => Err(Error::Post("cut".into())),
