@@ -34,6 +34,7 @@ mod series;
 mod shard;
 mod switch;
 pub mod traffic;
+mod turns;
 mod worker;
 
 use std::ops::ControlFlow;

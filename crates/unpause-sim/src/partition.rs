@@ -1,12 +1,15 @@
 //! Which node runs on which thread.
 
+use std::collections::HashSet;
+
 use unpause_protocols::units::Time;
 
 use crate::config::{Config, Fabric};
 use crate::fabric::{NodeId, NodeKind};
 use crate::invalid::Invalid;
-use crate::plan::Plan;
+use crate::plan::{self, Plan};
 use crate::ports::Ports;
+use crate::turns::{Islands, Turns};
 
 /// A thread with less than so many full-sized packets in a window, were every host to send at line
 /// rate, would wait at barriers rather than work.
@@ -19,13 +22,18 @@ const MIN_PACKETS_PER_WINDOW: u64 = 100;
 /// The field at fault, if `config` cannot be run.
 pub fn shares(config: &Config, threads: usize) -> Result<Vec<u16>, Invalid> {
     let plan = Plan::without_routes(config)?;
-    Ok(partition(&config.fabric, &plan.ports, threads.max(1)))
+    Ok(partition(
+        &config.fabric,
+        &plan.ports,
+        &plan.turns,
+        threads.max(1),
+    ))
 }
 
-/// The shard of each node. Edge switches stay with their hosts, switches above them with what is below; weights
+/// The shard of each node. Edge switches stay with their hosts, switches above them with what is below, islands whole; weights
 /// are port rates, since a node's work is the packets that it handles. Which shard a node is in never changes a
 /// result.
-pub fn partition(fabric: &Fabric, ports: &Ports, shards: usize) -> Vec<u16> {
+pub fn partition(fabric: &Fabric, ports: &Ports, turns: &Turns, shards: usize) -> Vec<u16> {
     let nodes = fabric.nodes.len();
     let is_host = |node: NodeId| fabric.nodes[node as usize] == NodeKind::Host;
     let rate = |node: NodeId| -> u64 {
@@ -71,6 +79,12 @@ pub fn partition(fabric: &Fabric, ports: &Ports, shards: usize) -> Vec<u16> {
         }
         left = rest;
     }
+    if let Some(Islands { of, .. }) = &turns.islands {
+        let mut of_island = vec![None; nodes];
+        for node in (0..nodes).filter(|&node| !is_host(node as NodeId)) {
+            shard_of[node] = *of_island[of[node] as usize].get_or_insert(shard_of[node]);
+        }
+    }
     for node in 0..nodes as NodeId {
         if is_host(node) {
             shard_of[node as usize] = shard_of[ports.transmitters_of(node)[0].peer as usize];
@@ -81,14 +95,23 @@ pub fn partition(fabric: &Fabric, ports: &Ports, shards: usize) -> Vec<u16> {
 
 /// How many of `threads` the run can use, and why not all of them.
 pub fn useful_threads(config: &Config, threads: usize) -> (usize, Option<String>) {
-    let switches = config
-        .fabric
-        .nodes
-        .iter()
-        .filter(|&&kind| kind == NodeKind::Switch)
-        .count();
-    let lookahead = config.fabric.links.iter().map(|link| link.delay).min();
-    let lookahead = lookahead.unwrap_or(Time::from_us(1));
+    let turns = plan::turns(config, &plan::ports(config));
+    let island_of = |node: NodeId| {
+        turns
+            .islands
+            .as_ref()
+            .map_or(node, |it| it.of[node as usize])
+    };
+    let switches = (0..).zip(&config.fabric.nodes);
+    let switches = switches.filter(|(_, kind)| **kind == NodeKind::Switch);
+    let parts = switches
+        .map(|(node, _)| island_of(node))
+        .collect::<HashSet<_>>()
+        .len();
+    let links = config.fabric.links.iter();
+    let links = links.filter(|link| island_of(link.a) != island_of(link.b));
+    let delay = links.map(|link| link.delay).min();
+    let delay = delay.unwrap_or(Time::from_us(1));
     let host = &config.host;
     let frame_bits = u64::from(host.payload_bytes + host.header_bytes) * 8;
     let is_host = |node: NodeId| config.fabric.nodes[node as usize] == NodeKind::Host;
@@ -97,18 +120,23 @@ pub fn useful_threads(config: &Config, threads: usize) -> (usize, Option<String>
         .links
         .iter()
         .filter(|link| is_host(link.a) || is_host(link.b))
-        .map(|link| (link.rate.as_gbps_f64() * lookahead.as_ns_f64()) as u64 / frame_bits.max(1))
+        .map(|link| (link.rate.as_gbps_f64() * delay.as_ns_f64()) as u64 / frame_bits.max(1))
         .sum();
     let by_work = (packets / MIN_PACKETS_PER_WINDOW).max(1) as usize;
-    let useful = threads.min(switches.max(1)).min(by_work).max(1);
+    let useful = threads.min(parts.max(1)).min(by_work).max(1);
     let reason = (useful < threads).then(|| {
-        if by_work <= switches {
+        if by_work <= parts {
             format!(
-                "links of {lookahead} leave at most {packets} packets between two barriers, too \
+                "links of {delay} leave at most {packets} packets between two barriers, too \
                  few to share among {threads} threads"
             )
         } else {
-            format!("{switches} switches cannot be shared among {threads} threads")
+            let what = if turns.islands.is_some() {
+                "groups of switches"
+            } else {
+                "switches"
+            };
+            format!("{parts} {what} cannot be shared among {threads} threads")
         }
     });
     (useful, reason)
@@ -121,29 +149,60 @@ mod tests {
     use super::*;
     use crate::config::{Ecmp, Link};
 
-    /// Two pods of two leaves, each with a host, and two spines that lead to every pod's leaves.
-    #[test]
-    fn pods_stay_together() {
-        use NodeKind::{Host, Switch};
-        let hosts = [(0, 4), (1, 5), (2, 6), (3, 7)];
-        let pods = [(4, 8), (5, 8), (6, 9), (7, 9)];
-        let spines = [(8, 10), (9, 10), (8, 11), (9, 11)];
-        let link = |&(a, b): &(NodeId, NodeId)| Link {
+    const TIERS: [NodeKind; 3] = [NodeKind::Host, NodeKind::Switch, NodeKind::Switch];
+    const HOSTS: [(NodeId, NodeId); 4] = [(0, 4), (1, 5), (2, 6), (3, 7)];
+
+    /// The shards, on two threads, of four of each of [`TIERS`], hosts at [`HOSTS`], and such other links with their
+    /// delays in microseconds.
+    fn on_two(links: &[(NodeId, NodeId, u64)]) -> Vec<u16> {
+        let links = HOSTS
+            .map(|(a, b)| (a, b, 1))
+            .into_iter()
+            .chain(links.iter().copied());
+        let link = |(a, b, us)| Link {
             a,
             b,
             rate: Rate::from_gbps(100),
-            delay: Time::from_us(1),
+            delay: Time::from_us(us),
         };
         let fabric = Fabric {
-            nodes: [[Host; 4], [Switch; 4], [Switch; 4]].concat(),
-            links: [hosts, pods, spines].iter().flatten().map(link).collect(),
+            nodes: TIERS.iter().flat_map(|kind| [*kind; 4]).collect(),
+            links: links.map(link).collect(),
             framing_bytes: 20,
             ecmp: Ecmp::default(),
         };
         let ports = Ports::new(&fabric);
-        assert_eq!(
-            partition(&fabric, &ports, 2),
-            [0, 0, 1, 1, 0, 0, 1, 1, 0, 1, 0, 1]
-        );
+        let turns = Turns::new(&ports, |link| link.delay);
+        partition(&fabric, &ports, &turns, 2)
+    }
+
+    /// Two pods of two leaves, and two spines that lead to every pod's leaves.
+    #[test]
+    fn pods_stay_together() {
+        let pods = [(4, 8), (5, 8), (6, 9), (7, 9)];
+        let spines = [(8, 10), (9, 10), (8, 11), (9, 11)];
+        let links: Vec<_> = pods
+            .iter()
+            .chain(&spines)
+            .map(|&(a, b)| (a, b, 1))
+            .collect();
+        assert_eq!(on_two(&links), [0, 0, 1, 1, 0, 0, 1, 1, 0, 1, 0, 1]);
+    }
+
+    /// Leaves 4 and 7 have a short link to spine 8, so that they are one island.
+    #[test]
+    fn short_links_are_not_parted() {
+        let links = [
+            (4, 8, 1),
+            (7, 8, 1),
+            (5, 9, 9),
+            (6, 9, 9),
+            (8, 10, 9),
+            (9, 11, 9),
+        ];
+        let shards = on_two(&links);
+        assert_eq!([shards[4], shards[7], shards[8]], [0; 3]);
+        assert_eq!([shards[0], shards[3]], [0; 2]);
+        assert_eq!([shards[5], shards[6]], [0, 1]);
     }
 }

@@ -10,13 +10,13 @@ use crate::config::Config;
 use crate::engine::exchange::Exchange;
 use crate::engine::letters::{self, Letters, Ranks};
 use crate::engine::post::{InTurn, Post};
-use crate::engine::turns::Due;
 use crate::partition::partition;
 use crate::plan::Plan;
 use crate::report::End;
 use crate::results::{Deadlock, Results};
 use crate::series::{Merge, Samples};
 use crate::shard::ShardEnd;
+use crate::turns::Due;
 use crate::worker::Worker;
 use crate::{Error, Progress, report};
 
@@ -99,7 +99,7 @@ impl<'c> Shared<'c> {
     /// For so many shards.
     fn new(config: &'c Config, shards: usize) -> Result<Self, Error> {
         let mut plan = Plan::new(config)?;
-        let shard_of = partition(&config.fabric, &plan.ports, shards);
+        let shard_of = partition(&config.fabric, &plan.ports, &plan.turns, shards);
         share_out(&mut plan, &shard_of);
         Ok(Self { plan, shard_of })
     }
@@ -160,12 +160,13 @@ pub fn run_in_turn(
 ) -> Result<Results, Error> {
     let threads = threads.max(1);
     let plan = Plan::new(config)?;
-    let shard_of = partition(&config.fabric, &plan.ports, threads);
+    let shard_of = partition(&config.fabric, &plan.ports, &plan.turns, threads);
     in_turn(plan, &shard_of, &mut InTurn::new(threads), watch)
 }
 
 /// Runs `config` on this thread, each node in the shard that `shard_of` says; `post` carries what shards
-/// send one another. The results are those of [`run`] if it hands over what it was given.
+/// send one another. The results are those of [`run`] if it hands over what it was given, but for the number of windows,
+/// which is larger if nodes with short links between them are parted.
 ///
 /// # Errors
 ///
@@ -232,6 +233,7 @@ fn in_turn(
 
 /// Says in the plan which shard each node belongs to.
 fn share_out(plan: &mut Plan<'_>, shard_of: &[u16]) {
+    plan.turns.keep_whole(&plan.ports, shard_of);
     let traced = &plan.config.probes.packets;
     plan.ports.share_out(shard_of, traced);
 }

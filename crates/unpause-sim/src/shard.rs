@@ -8,7 +8,6 @@ use crate::engine::calendar::Calendar;
 use crate::engine::deadlock::Blocked;
 use crate::engine::mail::{FlowStart, Mail};
 use crate::engine::telemetry::Telemetry;
-use crate::engine::turns::{Due, Half};
 use crate::engine::window::Window;
 use crate::engine::wire::Wires;
 use crate::fabric::NodeId;
@@ -18,6 +17,7 @@ use crate::log::Log;
 use crate::node::Node;
 use crate::plan::Plan;
 use crate::prefetch::FROM_PORTS;
+use crate::turns::{Due, Half};
 
 /// A share of the nodes.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Shard {
     pub fn new(plan: &Plan<'_>, shard_of: &[u16], index: u16) -> Self {
         let count = plan.config.fabric.nodes.len();
         let own = (0..count as NodeId).filter(|node| shard_of[*node as usize] == index);
-        let mut calendar = Calendar::new(own, count, &plan.halves);
+        let mut calendar = Calendar::new(own, count, &plan.turns);
         let nodes = (0..count as NodeId)
             .map(|id| {
                 if shard_of[id as usize] != index {
@@ -107,7 +107,7 @@ impl Shard {
             self.host(start.spec.src).schedule(start);
             self.calendar.wake(start.spec.src, start.spec.start);
         } else {
-            let half = plan.halves.of(start.spec.src);
+            let half = plan.turns.outer.of(start.spec.src);
             self.mailed.add(half, start.spec.start);
             self.outboxes[to as usize].starts.push(start);
         }
@@ -190,25 +190,19 @@ impl Shard {
             if group.next >= end {
                 continue;
             }
-            // Whoever is woken from here on says so there.
-            group.next = Time::NEVER;
             let nodes = std::mem::take(&mut group.nodes);
             if window.looks_ahead {
                 look_ahead(&nodes, &self.nodes, &window);
             }
-            let mut earliest = Time::NEVER;
-            for &id in &nodes {
-                let mut next = window.calendar.next[id as usize];
-                if next < end {
-                    let node = self.nodes[id as usize].as_mut();
-                    next = node.expect("it is an own node").run(&mut window);
-                    debug_assert!(next >= end, "node {id} left an event behind");
-                    window.calendar.next[id as usize] = next;
+            let place = (half, at);
+            let next = match window.calendar.groups[half][at].first_half {
+                None => run_nodes(&nodes, &mut self.nodes, place, &mut window).earliest(),
+                Some(first) => {
+                    run_island(nodes.split_at(first), &mut self.nodes, place, &mut window)
                 }
-                earliest = earliest.min(next);
-            }
+            };
             let group = &mut window.calendar.groups[half][at];
-            group.next = earliest.min(group.next);
+            group.next = next;
             group.nodes = nodes;
         }
     }
@@ -234,4 +228,69 @@ fn look_ahead(group: &[NodeId], nodes: &[Option<Node>], window: &Window<'_, '_>)
             }
         }
     }
+}
+
+/// When nodes next have something to do that have had their turn.
+struct After {
+    /// As they say.
+    own: Time,
+    /// As those say that have woken some of their group meanwhile.
+    woken: Time,
+}
+
+impl After {
+    fn earliest(&self) -> Time {
+        self.own.min(self.woken)
+    }
+}
+
+/// Runs `nodes`, all those or a part of the group at `place` of the calendar.
+fn run_nodes(
+    nodes: &[NodeId],
+    all: &mut [Option<Node>],
+    (half, group): (Half, usize),
+    window: &mut Window<'_, '_>,
+) -> After {
+    window.calendar.groups[half][group].next = Time::NEVER;
+    let mut own = Time::NEVER;
+    for &id in nodes {
+        let mut next = window.calendar.next[id as usize];
+        if next < window.end {
+            let node = all[id as usize].as_mut();
+            next = node.expect("it is an own node").run(window);
+            debug_assert!(next >= window.end, "node {id} left an event behind");
+            window.calendar.next[id as usize] = next;
+        }
+        own = own.min(next);
+    }
+    let woken = window.calendar.groups[half][group].next;
+    After { own, woken }
+}
+
+/// Runs the halves of an island, which is the group at `place` of the calendar, in turn; answers when it next has something
+/// to do.
+fn run_island(
+    (first, second): (&[NodeId], &[NodeId]),
+    all: &mut [Option<Node>],
+    place: (Half, usize),
+    window: &mut Window<'_, '_>,
+) -> Time {
+    let plan = window.plan;
+    let islands = plan.turns.islands.as_ref().expect("there is an island");
+    let (start, end) = (window.start, window.end);
+    let mut due = Due::NEVER;
+    for (half, nodes) in [first, second].into_iter().enumerate() {
+        for &id in nodes {
+            due.add(half, window.calendar.next[id as usize]);
+        }
+    }
+    while due.earliest() < end {
+        let (half, until) = islands.inner.turn(&due);
+        (window.start, window.end) = (due.of(half), until.min(end));
+        let after = run_nodes([first, second][half], all, place, window);
+        due.set(half, after.own);
+        due.add(islands.inner.beyond(half), after.woken);
+    }
+    (window.start, window.end) = (start, end);
+    due.earliest()
 }

@@ -10,12 +10,12 @@ use crate::engine::arrivals::LONGEST_WINDOW;
 use crate::engine::deadlock::{self, Blocked};
 use crate::engine::mail::FlowStart;
 use crate::engine::post::Post;
-use crate::engine::turns::{BOTH, Due};
 use crate::invalid::Invalid;
 use crate::plan::Plan;
 use crate::results::{Deadlock, PortSample};
 use crate::shard::{Shard, ShardEnd};
 use crate::traffic::{Connections, ExtraDelay, Traffic};
+use crate::turns::{BOTH, Due};
 
 /// Flows are read from the traffic stream at least so many at a time.
 const FLOWS_AHEAD: usize = 64;
@@ -119,13 +119,13 @@ impl<'p> Worker<'p> {
     /// [`Error::Invalid`] if a flow has no way to its receiver.
     pub fn window(&mut self, due: &Due) -> Result<(), Error> {
         let plan = self.plan;
-        let (half, end) = plan.halves.turn(due);
+        let (half, end) = plan.turns.outer.turn(due);
         let start = due.of(half);
         let end = end.min(start.saturating_add(LONGEST_WINDOW));
         let end = end.min(plan.config.stop).min(self.next_look);
         let known = self.horizon;
         // The next window ends no more than two links behind this one.
-        let ahead = plan.lookahead * 2;
+        let ahead = plan.turns.outer.lookahead * 2;
         if end.saturating_add(ahead) > known {
             self.horizon = self.inject(end.saturating_add(ahead * 2))?;
         }
@@ -152,7 +152,7 @@ impl<'p> Worker<'p> {
     /// [`Error::Invalid`] if a flow has no way to its receiver.
     pub fn advance(&mut self, to: Time) -> Result<(), Error> {
         let to = to.min(self.plan.config.stop);
-        let lookahead = self.plan.lookahead;
+        let lookahead = self.plan.turns.outer.lookahead;
         let known = self.horizon;
         if to.saturating_add(lookahead) >= known {
             self.horizon = self.inject(to.saturating_add(lookahead * 2))?;

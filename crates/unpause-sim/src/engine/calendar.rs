@@ -1,10 +1,12 @@
 //! When each node next has something to do.
 
+use std::collections::BTreeMap;
+
 use unpause_protocols::units::Time;
 
-use crate::engine::turns::{BOTH, Due, Halves};
 use crate::fabric::NodeId;
 use crate::prefetch::prefetch;
+use crate::turns::{BOTH, Due, Halves, Turns};
 
 /// Nodes in a group.
 const GROUP: usize = 64;
@@ -16,36 +18,74 @@ pub struct Calendar {
     pub next: Vec<Time>,
     /// The groups of each half.
     pub groups: [Vec<Group>; 2],
-    /// The half of each node, and its group there.
+    /// Of each node its half, and the number of its group there.
     place: Vec<(u8, u32)>,
 }
 
-/// Nodes of one half.
+/// An island, or some nodes that are in none, of one half.
 #[derive(Debug)]
 pub struct Group {
     /// When the first of them has something to do.
     pub next: Time,
-    /// Which they are.
+    /// Which they are; of an island, those of its first half first.
     pub nodes: Vec<NodeId>,
+    /// How many are in the first half of the island.
+    pub first_half: Option<usize>,
+}
+
+impl Group {
+    fn new(nodes: &[NodeId]) -> Self {
+        Self {
+            next: Time::NEVER,
+            nodes: nodes.to_vec(),
+            first_half: None,
+        }
+    }
+
+    fn island(mut nodes: Vec<NodeId>, inner: &Halves) -> Self {
+        nodes.sort_by_key(|node| inner.of(*node));
+        let first_half = nodes.partition_point(|node| inner.of(*node) == 0);
+        Self {
+            first_half: Some(first_half),
+            ..Self::new(&nodes)
+        }
+    }
 }
 
 impl Calendar {
     /// All `nodes` idle, of a fabric of so many.
-    pub fn new(nodes: impl Iterator<Item = NodeId>, count: usize, halves: &Halves) -> Self {
-        let mut of_half = [Vec::new(), Vec::new()];
-        let mut place = vec![(0, 0); count];
+    pub fn new(nodes: impl Iterator<Item = NodeId>, count: usize, turns: &Turns) -> Self {
+        let mut by_island: BTreeMap<u32, Vec<NodeId>> = BTreeMap::new();
         for node in nodes {
-            let half = halves.of(node);
-            place[node as usize] = (half as u8, (of_half[half].len() / GROUP) as u32);
-            of_half[half].push(node);
+            let island = turns
+                .islands
+                .as_ref()
+                .map_or(node, |it| it.of[node as usize]);
+            by_island.entry(island).or_default().push(node);
         }
-        let group = |nodes: &[NodeId]| Group {
-            next: Time::NEVER,
-            nodes: nodes.to_vec(),
-        };
+        let mut groups = [Vec::new(), Vec::new()];
+        let mut alone = [Vec::new(), Vec::new()];
+        for (_, nodes) in by_island {
+            let half = turns.outer.of(nodes[0]);
+            match &turns.islands {
+                Some(islands) if nodes.len() > 1 => {
+                    groups[half].push(Group::island(nodes, &islands.inner))
+                }
+                _ => alone[half].extend(nodes),
+            }
+        }
+        let mut place = vec![(0, 0); count];
+        for half in BOTH {
+            groups[half].extend(alone[half].chunks(GROUP).map(Group::new));
+            for (number, group) in groups[half].iter().enumerate() {
+                for &node in &group.nodes {
+                    place[node as usize] = (half as u8, number as u32);
+                }
+            }
+        }
         Self {
             next: vec![Time::NEVER; count],
-            groups: of_half.map(|nodes| nodes.chunks(GROUP).map(group).collect()),
+            groups,
             place,
         }
     }

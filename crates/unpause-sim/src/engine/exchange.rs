@@ -7,7 +7,7 @@ use crate::engine::barrier::{Barrier, Member as AtBarrier};
 use crate::engine::mail::Mail;
 use crate::engine::post::Post;
 use crate::engine::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
-use crate::engine::turns::{BOTH, Due};
+use crate::turns::{BOTH, Due};
 
 /// What the threads of a run share. Threads are numbered from 0; rounds of mail, too.
 pub struct Exchange {

@@ -14,12 +14,12 @@ use crate::engine::exchange::{self, Exchange};
 use crate::engine::mail::Mail;
 use crate::engine::post::Post;
 use crate::engine::sync::{Mutex, lock};
-use crate::engine::turns::Due;
 use crate::fabric::NodeId;
 use crate::packet::{Kind, Packet};
 use crate::ports::GlobalPort;
 use crate::results::PortSample;
 use crate::series::{Samples, in_order};
+use crate::turns::Due;
 
 const SAME: &str = "all ranks are the same program";
 

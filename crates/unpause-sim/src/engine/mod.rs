@@ -1,7 +1,7 @@
 //! The engine: conservative windows over node-local event queues.
 //!
 //! Nothing that a node does reaches another sooner than the shortest link (the lookahead), so nodes advance in
-//! windows that follow from it (`turns.rs`), each on its own. What a node sends lands on a wire and is read in a
+//! windows that follow from it (`turns.rs` beside), each on its own. What a node sends lands on a wire and is read in a
 //! later window. Simultaneous events of a node go by kind and port, never
 //! by order of insertion: a result does not depend on how nodes are shared out or windows cut.
 
@@ -17,6 +17,5 @@ pub mod post;
 pub mod ring;
 mod sync;
 pub mod telemetry;
-pub mod turns;
 pub mod window;
 pub mod wire;

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::engine::mail::Mail;
-use crate::engine::turns::Due;
+use crate::turns::Due;
 
 /// Carries the mail of the shards that one thread drives. Before a window each of them sends, the thread
 /// meets the others, and each shard is handed what came for it.

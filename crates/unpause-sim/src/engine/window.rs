@@ -7,13 +7,13 @@ use crate::engine::calendar::Calendar;
 use crate::engine::deadlock::Blocked;
 use crate::engine::mail::Mail;
 use crate::engine::telemetry::Telemetry;
-use crate::engine::turns::Due;
 use crate::engine::wire::Wires;
 use crate::log::Log;
 use crate::packet::Packet;
 use crate::plan::Plan;
 use crate::ports::{APART, Ports, Transmitter};
 use crate::results::{PacketRecord, Queued};
+use crate::turns::Due;
 
 /// What a node must be able to do.
 pub trait NodeModel {
@@ -146,7 +146,7 @@ impl Window<'_, '_> {
         }
         if to != self.shard {
             let record = self.telemetry.take(&packet);
-            let half = self.plan.halves.of(transmitter.peer);
+            let half = self.plan.turns.outer.of(transmitter.peer);
             self.mailed.add(half, packet.time);
             let mail = &mut self.outboxes[to as usize];
             mail.packets.push((transmitter.peer_port, packet));

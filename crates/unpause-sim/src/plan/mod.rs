@@ -4,12 +4,12 @@ use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{Rate, Time};
 
 use crate::config::{Config, PfcThreshold, SwitchModel};
-use crate::engine::turns::Halves;
 use crate::fabric::{NodeId, NodeKind, PRIORITIES, PortId};
 use crate::invalid::{Invalid, Subject, bytes};
 use crate::packet::{Kind, MIN_FRAME_BYTES};
-use crate::ports::{Ports, Transmitter};
+use crate::ports::Ports;
 use crate::routing::Routing;
+use crate::turns::Turns;
 
 mod check;
 mod cut_through;
@@ -29,10 +29,8 @@ pub struct Plan<'a> {
     pub routing: Routing,
     /// The priorities in use.
     pub classes: Classes,
-    /// No node reaches another sooner than this.
-    pub lookahead: Time,
-    /// Nodes that run while others wait.
-    pub halves: Halves,
+    /// Who runs while others wait.
+    pub turns: Turns,
     /// What all TCP connections have in common.
     pub tcp: TcpPlan,
 }
@@ -94,18 +92,26 @@ pub fn at_rate<T: Clone>(settings: &[(Rate, T)], rate: Rate) -> Option<T> {
     of_rate.map(|(_, setting)| setting.clone())
 }
 
-/// What a frame takes over a link at least: the smallest there is, if its receiver waits for its last bit.
-fn lookahead(config: &Config, ports: &Ports) -> Time {
+/// The ports of a run.
+pub fn ports(config: &Config) -> Ports {
+    let mut ports = Ports::new(&config.fabric);
+    if config.switch.cut_through_bytes.is_some() {
+        ports.cut_through(&config.fabric);
+    }
+    ports
+}
+
+/// Who runs while others wait in such a fabric. A frame takes as long over a link, at least, as the smallest there is,
+/// if its receiver waits for its last bit.
+pub fn turns(config: &Config, ports: &Ports) -> Turns {
     let host = &config.host;
     let data = host.header_bytes.max(host.min_frame_bytes);
     let smallest = MIN_FRAME_BYTES.min(data).min(host.ack_bytes.into());
     let bytes = u64::from(smallest) + ports.framing_bytes;
-    let takes = |link: &Transmitter| match link.cuts_through {
+    Turns::new(ports, |link| match link.cuts_through {
         true => link.delay,
         false => link.delay + Time::from_ps(bytes * link.ps_per_byte),
-    };
-    let shortest = ports.transmitters.iter().map(takes).min();
-    shortest.unwrap_or(Time::from_us(1))
+    })
 }
 
 impl<'a> Plan<'a> {
@@ -124,21 +130,16 @@ impl<'a> Plan<'a> {
     /// All that the checks need.
     pub fn without_routes(config: &'a Config) -> Result<Self, Invalid> {
         check::check(config)?;
-        let mut ports = Ports::new(&config.fabric);
-        if config.switch.cut_through_bytes.is_some() {
-            ports.cut_through(&config.fabric);
-        }
+        let ports = ports(config);
         let used = config.data_priorities();
         let classes = Classes::new(used, config.switch.lossless, config.host.control_priority);
-        let lookahead = lookahead(config, &ports);
-        let halves = Halves::new(&ports, lookahead);
+        let turns = turns(config, &ports);
         let plan = Self {
             config,
             ports,
             routing: Routing::default(),
             classes,
-            lookahead,
-            halves,
+            turns,
             tcp: TcpPlan::new(config),
         };
         if config.switch.model == SwitchModel::SharedBuffer {

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use unpause_protocols::scheduler::{self, dwrr};
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, NodeKind, PortId};
+use unpause_sim::post::InTurn;
 use unpause_sim::results::{Results, Totals};
 use unpause_sim::traffic::TrafficSpec;
 
@@ -190,7 +191,8 @@ proptest! {
         }
     }
 
-    /// The same run gives the same results: again, on more threads, and with every probe.
+    /// The same run gives the same results: again, on more threads, with every probe, and with each node in a shard of
+    /// its own, where short links make no islands.
     #[test]
     fn a_run_is_a_function_of_its_configuration(case in case(), scheme in 0usize..7) {
         let config = case.config(schemes()[scheme].1.clone(), us(400));
@@ -212,5 +214,9 @@ proptest! {
         let threads = threads.expect("it ran on one");
         prop_assert_eq!(probed.totals, threads.totals);
         prop_assert!(probed == threads);
+        let shards: Vec<u16> = (0..config.fabric.nodes.len() as u16).collect();
+        let post = &mut InTurn::new(shards.len());
+        let apart = unpause_sim::run_over(&config, &shards, post, go_on);
+        prop_assert!(observed(&results) == observed(&apart.expect("it ran on one")));
     }
 }
