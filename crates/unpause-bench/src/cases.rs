@@ -18,7 +18,7 @@ use unpause_sim::traffic::{
     Permutation, Size, TrafficSpec, Transport,
 };
 
-use large::{fat_tree, leaf_spine, ring, sparse};
+use large::{fat_tree, leaf_spine, ring, short_cables, sparse};
 use parts::{clos_topology, dcqcn, pcn, run, w1};
 
 /// One case.
@@ -124,6 +124,13 @@ pub const CASES: &[Case] = &[
         config: |_| leaf_spine(256, 64, 64, 400_000),
         flows: 0,
         role: Role::Threaded,
+    },
+    Case {
+        name: "racks-16k",
+        what: "(h) the same with cables of 10 ns to hosts",
+        config: |_| short_cables(leaf_spine(256, 64, 64, 400_000)),
+        flows: 0,
+        role: Role::Named,
     },
     Case {
         name: "leaf-spine-64k",

@@ -40,7 +40,8 @@ impl Recorded {
         self.windows().map(slowest).sum()
     }
 
-    /// Each part on a core, the largest first, always on the core that has least so far.
+    /// Each part on a core, the largest first, always on the core on which it makes windows longer by the least, or
+    /// that has least.
     fn by_load(&self, cores: usize) -> Vec<u16> {
         let mut load = vec![0u64; self.parts];
         for window in self.windows() {
@@ -50,15 +51,39 @@ impl Recorded {
         }
         let mut order: Vec<usize> = (0..self.parts).collect();
         order.sort_by_key(|&part| (std::cmp::Reverse(load[part]), part));
-        let mut busy = vec![0u64; cores];
+        let mut busy = vec![Busy::default(); cores];
+        for core in &mut busy {
+            core.by_window.resize(self.hops.len() / self.parts, 0);
+        }
+        let mut longest = busy[0].by_window.clone();
         let mut core_of = vec![0; self.parts];
         for part in order {
-            let least = (0..cores).min_by_key(|&core| busy[core]).unwrap_or(0);
-            core_of[part] = least as u16;
-            busy[least] += load[part];
+            let hops = || self.windows().map(|window| window[part]);
+            let longer = |core: usize| -> u64 {
+                let windows = hops().zip(&busy[core].by_window).zip(&longest);
+                let added =
+                    windows.map(|((hops, busy), longest)| (hops + busy).saturating_sub(*longest));
+                added.map(u64::from).sum()
+            };
+            let best = (0..cores).min_by_key(|&core| (longer(core), busy[core].all));
+            let best = best.unwrap_or(0);
+            core_of[part] = best as u16;
+            busy[best].all += load[part];
+            let windows = hops().zip(&mut busy[best].by_window).zip(&mut longest);
+            for ((hops, busy), longest) in windows {
+                *busy += hops;
+                *longest = (*longest).max(*busy);
+            }
         }
         core_of
     }
+}
+
+/// What a core has to do.
+#[derive(Clone, Default)]
+struct Busy {
+    all: u64,
+    by_window: Vec<u32>,
 }
 
 /// Prints what `case` would take on more cores, if a barrier costs `barrier_ns`.

@@ -73,6 +73,17 @@ pub fn leaf_spine(leaves: u32, spines: u32, hosts_per_leaf: u32, bytes: u64) -> 
     config
 }
 
+/// The same with cables of 10 ns to hosts.
+pub fn short_cables(mut config: Config) -> Config {
+    let is_host = |node: NodeId| config.fabric.nodes[node as usize] == NodeKind::Host;
+    for link in &mut config.fabric.links {
+        if is_host(link.a) || is_host(link.b) {
+            link.delay = Time::from_ns(10);
+        }
+    }
+    config
+}
+
 /// A step of a collective: each rank sends to the next, and links have one flow each way.
 pub fn ring() -> Config {
     let mut config = leaf_spine(32, 32, 32, 1);
