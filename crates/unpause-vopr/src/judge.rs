@@ -7,9 +7,10 @@ use std::sync::{Mutex, Once, PoisonError};
 
 use unpause_scenario::{NoProgress, Options, Scenario, execute};
 use unpause_sim::config::{Config, Probes};
+use unpause_sim::post::InTurn;
 use unpause_sim::results::{Results, Totals};
 use unpause_sim::traffic::TrafficSpec;
-use unpause_sim::{Error, run_in_turn, run_threads};
+use unpause_sim::{Error, run_in_turn, run_over, run_threads};
 
 use crate::broken::{Broken, refused};
 use crate::case::Case;
@@ -52,6 +53,8 @@ const MOST_HOPS: u64 = 150_000;
 const MOST_WATCHED: u64 = 20_000;
 /// Numbers of shares of nodes. They run in turn on one thread, which costs no more than one run.
 const SHARES: [usize; 3] = [2, 3, 7];
+/// Fabrics of so many nodes are also run with a share for each, which leaves no islands of nodes with short links.
+const MOST_APART: usize = 24;
 /// Numbers of threads, and the windows that a run on so many may have: threads wait for one another
 /// at the end of each, which costs more than all the rest where there are fewer cores than threads.
 const THREADS: [(usize, u64); 3] = [(2, 1_000), (3, 400), (7, 100)];
@@ -145,6 +148,12 @@ fn judge_run(
             let how = format!("shared out to {shares}");
             same(&results, &several, &how, "shares")?;
         }
+        if config.fabric.nodes.len() <= MOST_APART {
+            let mut apart = cost.simulate(config, How::Apart)?;
+            // Windows are others where there are no islands.
+            apart.totals.windows = results.totals.windows;
+            same(&results, &apart, "with each node apart", "shares")?;
+        }
     }
     for threads in thread_counts(&results, scope, dice) {
         cost.threads |= 1 << threads;
@@ -217,6 +226,8 @@ pub enum How {
     OnThreads(usize),
     /// The nodes shared out as to so many threads, which run in turn on one.
     InTurn(usize),
+    /// Each node in a share of its own.
+    Apart,
 }
 
 /// Runs `config` within the bounds of packet-hops and windows.
@@ -238,6 +249,10 @@ pub fn simulate(config: &Config, how: How) -> Result<Results, Simulated> {
     let results = match how {
         How::OnThreads(threads) => run_threads(config, threads, watch),
         How::InTurn(shares) => run_in_turn(config, shares, watch),
+        How::Apart => {
+            let shares: Vec<u16> = (0..config.fabric.nodes.len() as u16).collect();
+            run_over(config, &shares, &mut InTurn::new(shares.len()), watch)
+        }
     };
     results.map_err(|error| match error {
         Error::Invalid(why) => Simulated::Refused(why.to_string()),
