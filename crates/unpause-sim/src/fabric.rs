@@ -23,6 +23,25 @@ pub struct Fabric {
     pub ecmp: Ecmp,
 }
 
+#[cfg(test)]
+impl Fabric {
+    /// Such nodes, with links of 100 Gb/s of which each has a delay in microseconds.
+    pub fn of(nodes: Vec<NodeKind>, links: &[(NodeId, NodeId, u64)]) -> Self {
+        let link = |&(a, b, us): &(NodeId, NodeId, u64)| Link {
+            a,
+            b,
+            rate: Rate::from_gbps(100),
+            delay: Time::from_us(us),
+        };
+        Self {
+            nodes,
+            links: links.iter().map(link).collect(),
+            framing_bytes: 20,
+            ecmp: Ecmp::default(),
+        }
+    }
+}
+
 /// How switches choose among next hops that are equally far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecmp {

@@ -9,7 +9,7 @@ use crate::fabric::{NodeId, NodeKind};
 use crate::invalid::Invalid;
 use crate::plan::{self, Plan};
 use crate::ports::Ports;
-use crate::turns::{Islands, Turns};
+use crate::turns::Turns;
 
 /// A thread with less than so many full-sized packets in a window, were every host to send at line
 /// rate, would wait at barriers rather than work.
@@ -79,11 +79,10 @@ pub fn partition(fabric: &Fabric, ports: &Ports, turns: &Turns, shards: usize) -
         }
         left = rest;
     }
-    if let Some(Islands { of, .. }) = &turns.islands {
-        let mut of_island = vec![None; nodes];
-        for node in (0..nodes).filter(|&node| !is_host(node as NodeId)) {
-            shard_of[node] = *of_island[of[node] as usize].get_or_insert(shard_of[node]);
-        }
+    let mut of_island = vec![None; nodes];
+    for node in (0..nodes as NodeId).filter(|&node| !is_host(node)) {
+        let own = &mut shard_of[node as usize];
+        *own = *of_island[turns.island(node) as usize].get_or_insert(*own);
     }
     for node in 0..nodes as NodeId {
         if is_host(node) {
@@ -96,20 +95,14 @@ pub fn partition(fabric: &Fabric, ports: &Ports, turns: &Turns, shards: usize) -
 /// How many of `threads` the run can use, and why not all of them.
 pub fn useful_threads(config: &Config, threads: usize) -> (usize, Option<String>) {
     let turns = plan::turns(config, &plan::ports(config));
-    let island_of = |node: NodeId| {
-        turns
-            .islands
-            .as_ref()
-            .map_or(node, |it| it.of[node as usize])
-    };
     let switches = (0..).zip(&config.fabric.nodes);
     let switches = switches.filter(|(_, kind)| **kind == NodeKind::Switch);
     let parts = switches
-        .map(|(node, _)| island_of(node))
+        .map(|(node, _)| turns.island(node))
         .collect::<HashSet<_>>()
         .len();
     let links = config.fabric.links.iter();
-    let links = links.filter(|link| island_of(link.a) != island_of(link.b));
+    let links = links.filter(|link| turns.island(link.a) != turns.island(link.b));
     let delay = links.map(|link| link.delay).min();
     let delay = delay.unwrap_or(Time::from_us(1));
     let host = &config.host;
@@ -144,10 +137,7 @@ pub fn useful_threads(config: &Config, threads: usize) -> (usize, Option<String>
 
 #[cfg(test)]
 mod tests {
-    use unpause_protocols::units::Rate;
-
     use super::*;
-    use crate::config::{Ecmp, Link};
 
     const TIERS: [NodeKind; 3] = [NodeKind::Host, NodeKind::Switch, NodeKind::Switch];
     const HOSTS: [(NodeId, NodeId); 4] = [(0, 4), (1, 5), (2, 6), (3, 7)];
@@ -155,22 +145,9 @@ mod tests {
     /// The shards, on two threads, of four of each of [`TIERS`], hosts at [`HOSTS`], and such other links with their
     /// delays in microseconds.
     fn on_two(links: &[(NodeId, NodeId, u64)]) -> Vec<u16> {
-        let links = HOSTS
-            .map(|(a, b)| (a, b, 1))
-            .into_iter()
-            .chain(links.iter().copied());
-        let link = |(a, b, us)| Link {
-            a,
-            b,
-            rate: Rate::from_gbps(100),
-            delay: Time::from_us(us),
-        };
-        let fabric = Fabric {
-            nodes: TIERS.iter().flat_map(|kind| [*kind; 4]).collect(),
-            links: links.map(link).collect(),
-            framing_bytes: 20,
-            ecmp: Ecmp::default(),
-        };
+        let hosts = HOSTS.map(|(a, b)| (a, b, 1));
+        let nodes = TIERS.iter().flat_map(|kind| [*kind; 4]).collect();
+        let fabric = Fabric::of(nodes, &[&hosts, links].concat());
         let ports = Ports::new(&fabric);
         let turns = Turns::new(&ports, |link| link.delay);
         partition(&fabric, &ports, &turns, 2)

@@ -57,7 +57,7 @@ impl Shard {
     pub fn new(plan: &Plan<'_>, shard_of: &[u16], index: u16) -> Self {
         let count = plan.config.fabric.nodes.len();
         let own = (0..count as NodeId).filter(|node| shard_of[*node as usize] == index);
-        let mut calendar = Calendar::new(own, count, &plan.turns);
+        let mut calendar = Calendar::new(own.collect(), count, &plan.turns);
         let nodes = (0..count as NodeId)
             .map(|id| {
                 if shard_of[id as usize] != index {

@@ -85,6 +85,12 @@ impl Turns {
         }
     }
 
+    /// The number of the island of `node`, or of a node by itself.
+    pub fn island(&self, node: NodeId) -> u32 {
+        let islands = self.islands.as_ref();
+        islands.map_or(node, |it| it.of[node as usize])
+    }
+
     /// Does without islands if `shard_of` parts the nodes of one.
     pub fn keep_whole(&mut self, ports: &Ports, shard_of: &[u16]) {
         let Some(Islands { of, inner }) = &self.islands else {
@@ -104,10 +110,10 @@ impl Turns {
 #[derive(Clone, Debug)]
 pub struct Halves {
     of: Vec<u8>,
-    /// No node of one half reaches one of the other sooner.
+    /// No node reaches another sooner.
     pub lookahead: Time,
-    /// Nor one of its own.
-    returns: Time,
+    /// All links lead from one half to the other; else all nodes are in the first.
+    two: bool,
 }
 
 impl Halves {
@@ -118,17 +124,11 @@ impl Halves {
         lookahead: Time,
         crosses: impl Fn(NodeId, &Transmitter) -> Option<u8>,
     ) -> Self {
-        match two_colours(ports, crosses) {
-            Some(of) => Self {
-                of,
-                lookahead,
-                returns: lookahead * 2,
-            },
-            None => Self {
-                of: vec![0; ports.nodes()],
-                lookahead,
-                returns: lookahead,
-            },
+        let of = two_colours(ports, crosses);
+        Self {
+            two: of.is_some(),
+            of: of.unwrap_or_else(|| vec![0; ports.nodes()]),
+            lookahead,
         }
     }
 
@@ -140,9 +140,9 @@ impl Halves {
 
     /// The half that links from `half` lead to.
     pub fn beyond(&self, half: Half) -> Half {
-        match self.returns == self.lookahead {
-            true => half,
-            false => 1 - half,
+        match self.two {
+            true => 1 - half,
+            false => half,
         }
     }
 
@@ -150,7 +150,8 @@ impl Halves {
     pub fn turn(&self, due: &Due) -> (Half, Time) {
         let [first, second] = due.0;
         let half = usize::from(second < first);
-        let own = due.of(half).saturating_add(self.returns);
+        let echo = self.lookahead * if self.two { 2 } else { 1 };
+        let own = due.of(half).saturating_add(echo);
         let others = due.of(1 - half).saturating_add(self.lookahead);
         (half, own.min(others))
     }
@@ -268,11 +269,8 @@ fn largest(island_of: &[u32]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use unpause_protocols::units::Rate;
-
     use super::*;
-    use crate::config::{Ecmp, Fabric, Link};
-    use crate::fabric::NodeKind;
+    use crate::fabric::{Fabric, NodeKind};
 
     /// Links and their delays in microseconds.
     fn turns(nodes: usize, links: &[(NodeId, NodeId, u64)]) -> Turns {
@@ -280,18 +278,7 @@ mod tests {
     }
 
     fn turns_of(nodes: usize, links: &[(NodeId, NodeId, u64)]) -> (Ports, Turns) {
-        let link = |&(a, b, us): &(NodeId, NodeId, u64)| Link {
-            a,
-            b,
-            rate: Rate::from_gbps(100),
-            delay: Time::from_us(us),
-        };
-        let ports = Ports::new(&Fabric {
-            nodes: vec![NodeKind::Switch; nodes],
-            links: links.iter().map(link).collect(),
-            framing_bytes: 20,
-            ecmp: Ecmp::default(),
-        });
+        let ports = Ports::new(&Fabric::of(vec![NodeKind::Switch; nodes], links));
         let turns = Turns::new(&ports, |link| link.delay);
         (ports, turns)
     }
@@ -369,31 +356,21 @@ mod tests {
 
     #[test]
     fn islands_of_too_many_nodes_fall_into_smaller_ones() {
-        // A chain of short links, too long for an island, and one of long links.
-        let link = |node: u32| {
-            (
-                node,
-                node + 1,
-                if node % 100 == 99 {
-                    10
-                } else {
-                    1 + u64::from(node % 2)
-                },
-            )
-        };
-        let chain: Vec<_> = (0..499).map(link).collect();
-        let islands = turns(500, &chain).islands.expect("every hundred nodes");
-        assert_eq!(largest(&islands.of), 100);
-        let link = |node: u32| (node, node + 1, 1 + u64::from(node % 2));
-        let chain: Vec<_> = (0..499).map(link).collect();
+        // A chain of short links, too long for an island, and the same with a long link now and then.
+        let short = |node: u32| (node, node + 1, 1 + u64::from(node % 2));
+        let mut chain: Vec<_> = (0..499).map(short).collect();
         let islands = turns(500, &chain).islands.expect("pairs");
         assert_eq!(largest(&islands.of), 2);
+        for link in chain.iter_mut().skip(99).step_by(100) {
+            link.2 = 10;
+        }
+        let islands = turns(500, &chain).islands.expect("every hundred nodes");
+        assert_eq!(largest(&islands.of), 100);
     }
 
     #[test]
     fn islands_that_shards_part_are_none() {
-        let ports = Ports::new(&Fabric::default());
-        let mut racks = turns(7, &RACKS);
+        let (ports, mut racks) = turns_of(7, &RACKS);
         racks.keep_whole(&ports, &[0, 1, 0, 0, 1, 1, 1]);
         assert!(racks.islands.is_some());
         racks.keep_whole(&ports, &[0, 1, 0, 1, 1, 1, 1]);

@@ -1,7 +1,5 @@
 //! When each node next has something to do.
 
-use std::collections::BTreeMap;
-
 use unpause_protocols::units::Time;
 
 use crate::fabric::NodeId;
@@ -42,36 +40,28 @@ impl Group {
         }
     }
 
-    fn island(mut nodes: Vec<NodeId>, inner: &Halves) -> Self {
-        nodes.sort_by_key(|node| inner.of(*node));
-        let first_half = nodes.partition_point(|node| inner.of(*node) == 0);
-        Self {
-            first_half: Some(first_half),
-            ..Self::new(&nodes)
-        }
+    fn island(nodes: &[NodeId], inner: &Halves) -> Self {
+        let mut group = Self::new(nodes);
+        group.nodes.sort_by_key(|node| inner.of(*node));
+        let first_half = group.nodes.partition_point(|node| inner.of(*node) == 0);
+        group.first_half = Some(first_half);
+        group
     }
 }
 
 impl Calendar {
-    /// All `nodes` idle, of a fabric of so many.
-    pub fn new(nodes: impl Iterator<Item = NodeId>, count: usize, turns: &Turns) -> Self {
-        let mut by_island: BTreeMap<u32, Vec<NodeId>> = BTreeMap::new();
-        for node in nodes {
-            let island = turns
-                .islands
-                .as_ref()
-                .map_or(node, |it| it.of[node as usize]);
-            by_island.entry(island).or_default().push(node);
-        }
+    /// All of `nodes` idle, of a fabric of `count`.
+    pub fn new(mut nodes: Vec<NodeId>, count: usize, turns: &Turns) -> Self {
+        nodes.sort_by_key(|node| turns.island(*node));
         let mut groups = [Vec::new(), Vec::new()];
         let mut alone = [Vec::new(), Vec::new()];
-        for (_, nodes) in by_island {
+        for nodes in nodes.chunk_by(|a, b| turns.island(*a) == turns.island(*b)) {
             let half = turns.outer.of(nodes[0]);
             match &turns.islands {
                 Some(islands) if nodes.len() > 1 => {
-                    groups[half].push(Group::island(nodes, &islands.inner))
+                    groups[half].push(Group::island(nodes, &islands.inner));
                 }
-                _ => alone[half].extend(nodes),
+                _ => alone[half].extend_from_slice(nodes),
             }
         }
         let mut place = vec![(0, 0); count];
