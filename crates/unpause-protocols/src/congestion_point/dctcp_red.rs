@@ -77,6 +77,7 @@ impl Mechanism for DctcpRed {
     fn indifference(&self) -> Indifference {
         Indifference {
             to_enqueue: false,
+            to_enqueue_behind: false,
             ..Indifference::TO_ALL
         }
     }

@@ -48,6 +48,8 @@ pub struct Indifference {
     pub to_alone: bool,
     /// To packets that join the queue. They pass.
     pub to_enqueue: bool,
+    /// To those of them that find others waiting.
+    pub to_enqueue_behind: bool,
     /// To packets that leave fewer bytes than this behind. They pass.
     pub to_dequeue_below: u64,
 }
@@ -57,6 +59,7 @@ impl Indifference {
     pub const TO_ALL: Self = Self {
         to_alone: true,
         to_enqueue: true,
+        to_enqueue_behind: true,
         to_dequeue_below: u64::MAX,
     };
 }

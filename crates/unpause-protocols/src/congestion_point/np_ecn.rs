@@ -85,10 +85,12 @@ impl NpEcn {
 }
 
 impl Mechanism for NpEcn {
-    /// It forgets of an empty queue whatever it knows, at the latest when a packet joins it.
+    /// It forgets of an empty queue whatever it knows, at the latest when a packet joins it; and of packets that wait
+    /// it hears when they leave.
     fn indifference(&self) -> Indifference {
         Indifference {
             to_alone: true,
+            to_enqueue_behind: true,
             ..Indifference::default()
         }
     }

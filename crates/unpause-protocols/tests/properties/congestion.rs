@@ -103,6 +103,20 @@ fn config() -> impl Strategy<Value = Config> {
     ]
 }
 
+/// Thresholds that some packets reach.
+fn small_config() -> impl Strategy<Value = Config> {
+    prop_oneof![
+        (0..4_000_u64, 4_000..9_000_u64, fraction())
+            .prop_map(|(kmin, kmax, pmax)| Config::Red(red::Params { kmin, kmax, pmax })),
+        (0..6_000_u64).prop_map(|k| Config::DctcpRed(dctcp_red::Params {
+            threshold: dctcp_red::Threshold::Bytes(k),
+        })),
+        (0..9_000_u64).prop_map(|ns| Config::Tcn(tcn::Params {
+            threshold: Time::from_ns(ns)
+        })),
+    ]
+}
+
 #[derive(Clone, Debug)]
 enum Event {
     Enqueue(Packet, Queue),
@@ -209,6 +223,80 @@ proptest! {
                     cp.on_resume(now, queue(&queues));
                     if std::mem::take(&mut paused) {
                         queues.iter_mut().flatten().for_each(|(held, _)| *held = true);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A FIFO, served and paused: what a congestion point says that it need not be told of changes no verdict.
+    #[test]
+    fn what_is_indifferent_changes_no_verdict(
+        config in prop_oneof![small_config(), config(), waiting_config()],
+        steps in prop::collection::vec((0..12_u8, 64..1500_u32, any::<bool>(), 0..3_000_u64), 0..300),
+    ) {
+        let mut rngs = [rng(), rng()];
+        let mut told = CongestionPoint::new(&config, &mut rngs[0]);
+        let mut spared = CongestionPoint::new(&config, &mut rngs[1]);
+        let indifference = spared.indifference();
+        let mut waiting: VecDeque<Packet> = VecDeque::new();
+        let state = |waiting: &VecDeque<Packet>| Queue {
+            bytes: waiting.iter().map(|packet| u64::from(packet.bytes)).sum(),
+            packets: waiting.len() as u32,
+        };
+        let (mut paused, mut now) = (false, Time::ZERO);
+        for (step, bytes, ect, wait) in steps {
+            now += Time::from_ns(wait);
+            match step {
+                0..=4 => {
+                    let packet = Packet { bytes, ect, enqueued_at: now };
+                    let alone = waiting.is_empty();
+                    waiting.push_back(packet);
+                    let joined = state(&waiting);
+                    let passes = step < 2 && alone && !paused;
+                    let left = Queue { bytes: 0, packets: 0 };
+                    let mut verdicts = vec![told.on_enqueue(now, &packet, joined, &mut rngs[0])];
+                    if passes {
+                        waiting.clear();
+                        verdicts.push(told.on_dequeue(now, &packet, left, &mut rngs[0]));
+                    }
+                    if passes && indifference.to_alone {
+                        prop_assert!(verdicts.iter().all(|verdict| *verdict == Verdict::Pass));
+                        continue;
+                    }
+                    let to_join = indifference.to_enqueue || (!alone && indifference.to_enqueue_behind);
+                    let mut answers = vec![match to_join {
+                        true => Verdict::Pass,
+                        false => spared.on_enqueue(now, &packet, joined, &mut rngs[1]),
+                    }];
+                    if passes {
+                        answers.push(match left.bytes < indifference.to_dequeue_below {
+                            true => Verdict::Pass,
+                            false => spared.on_dequeue(now, &packet, left, &mut rngs[1]),
+                        });
+                    }
+                    prop_assert_eq!(answers, verdicts);
+                }
+                5..=9 if !paused => {
+                    let Some(packet) = waiting.pop_front() else {
+                        continue;
+                    };
+                    let left = state(&waiting);
+                    let verdict = told.on_dequeue(now, &packet, left, &mut rngs[0]);
+                    let answer = match left.bytes < indifference.to_dequeue_below {
+                        true => Verdict::Pass,
+                        false => spared.on_dequeue(now, &packet, left, &mut rngs[1]),
+                    };
+                    prop_assert_eq!(answer, verdict);
+                }
+                10 | 11 => {
+                    paused = step == 10;
+                    for point in [&mut told, &mut spared] {
+                        match paused {
+                            true => point.on_pause(now),
+                            false => point.on_resume(now, state(&waiting)),
+                        }
                     }
                 }
                 _ => {}

@@ -75,6 +75,7 @@ pub struct Queue {
     indifferent_below: u32,
     indifferent_to_alone: bool,
     indifferent_to_enqueue: bool,
+    indifferent_behind: bool,
 }
 
 const _: () = assert!(size_of::<Queue>() == 64 && size_of::<Port>() == 64);
@@ -137,6 +138,7 @@ impl Queue {
         let Indifference {
             to_alone,
             to_enqueue,
+            to_enqueue_behind,
             to_dequeue_below,
         } = point.indifference();
         Self {
@@ -149,6 +151,7 @@ impl Queue {
             // A congestion point at the input is asked about every packet.
             indifferent_to_alone: to_alone && !watches_inputs(&plan.config.scheme.congestion_point),
             indifferent_to_enqueue: to_enqueue,
+            indifferent_behind: to_enqueue || to_enqueue_behind,
         }
     }
 
@@ -176,7 +179,10 @@ impl Queue {
     /// True if it is not asked about a packet that joins.
     #[inline(always)]
     pub fn lets_join(&self) -> bool {
-        self.indifferent_to_enqueue
+        match self.bytes {
+            0 => self.indifferent_to_enqueue,
+            _ => self.indifferent_behind,
+        }
     }
     /// True if it is not asked about a packet that has left the queue.
     #[inline(always)]
