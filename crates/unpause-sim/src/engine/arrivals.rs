@@ -22,24 +22,27 @@ const MOST_BUCKETS: usize = 4096;
 pub struct Arrivals {
     /// When the window begins.
     start: Time,
-    /// Time since then, and the place of the packet in the store of all wires. First in order of ports, and of time
-    /// at each; then sorted by time alone, so that simultaneous ones stay as they are.
+    /// Keys: time since then, and the place of the packet in the store of all wires. In order of ports, and of time at
+    /// each; behind so many of them there is room.
+    added: Vec<u64>,
+    count: usize,
+    /// The same in order of time, simultaneous ones as they were.
     keys: Vec<u64>,
     /// By which ports the packets go out, where that is looked up beforehand.
     ways: Vec<PortId>,
-    // What sorting needs.
+    /// What sorting needs.
     ends: Box<[u32; MOST_BUCKETS]>,
-    sorted: Vec<u64>,
 }
 
 impl Default for Arrivals {
     fn default() -> Self {
         Self {
             start: Time::ZERO,
+            added: Vec::new(),
+            count: 0,
             keys: Vec::new(),
             ways: Vec::new(),
             ends: Box::new([0; MOST_BUCKETS]),
-            sorted: Vec::new(),
         }
     }
 }
@@ -49,39 +52,60 @@ impl Arrivals {
     #[inline(always)]
     pub fn clear(&mut self, start: Time) {
         self.start = start;
-        self.keys.clear();
+        self.count = 0;
     }
 
-    /// Adds the next packet into a port, or the first into a port behind those before.
+    /// Adds packets into a port behind those before: when `packet` of their numbers says that they arrive, and their
+    /// places, up to the first of which it says nothing, and `most` at most. Answers how many.
     #[inline(always)]
-    pub fn add(&mut self, time: Time, place: usize) {
-        let since = time - self.start;
-        debug_assert!(since < LONGEST_WINDOW && place < MOST_PLACES as usize);
-        self.keys.push(since.as_ps() << PLACE_BITS | place as u64);
+    pub fn add(&mut self, most: u32, mut packet: impl FnMut(u32) -> Option<(Time, usize)>) -> u32 {
+        let needed = self.count + most as usize;
+        if needed > self.added.len() {
+            self.make_room(needed);
+        }
+        let mut number = 0;
+        for key in &mut self.added[self.count..needed] {
+            let Some((time, place)) = packet(number) else {
+                break;
+            };
+            let since = time - self.start;
+            debug_assert!(since < LONGEST_WINDOW && place < MOST_PLACES as usize);
+            *key = since.as_ps() << PLACE_BITS | place as u64;
+            number += 1;
+        }
+        self.count += number as usize;
+        number
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, needed: usize) {
+        self.added.resize(needed.next_power_of_two(), 0);
     }
 
     /// Puts them into order. The window ends at `end`.
     #[inline(always)]
     pub fn sort(&mut self, end: Time) {
-        match self.keys.len() {
-            0 | 1 => {}
-            2..=FEW => self.insert(),
-            _ => self.distribute(end),
+        if self.count > FEW {
+            return self.distribute(end);
         }
+        self.keys.clear();
+        self.keys.extend_from_slice(&self.added[..self.count]);
+        self.insert();
     }
 
     /// Sorts many: into buckets of equal length, two for each and more, and those. Fewer would leave more to comparisons,
     /// half of which cannot be foreseen.
     #[inline(never)]
     fn distribute(&mut self, end: Time) {
-        let count = self.keys.len();
-        let buckets = (2 * count.next_power_of_two()).min(MOST_BUCKETS);
+        let added = &self.added[..self.count];
+        let buckets = (2 * added.len().next_power_of_two()).min(MOST_BUCKETS);
         let window_bits = u64::BITS - (end - self.start).as_ps().leading_zeros();
         let shift = PLACE_BITS + window_bits.saturating_sub(buckets.ilog2());
         let bucket = |key: u64| (key >> shift) as usize % MOST_BUCKETS;
         self.ends[..buckets].fill(0);
         let mut sizes = 0;
-        for &key in &self.keys {
+        for &key in added {
             let size = &mut self.ends[bucket(key)];
             *size += 1;
             sizes |= *size;
@@ -91,27 +115,34 @@ impl Arrivals {
             sum += *end;
             *end = sum;
         }
-        self.sorted.resize(count, 0);
+        self.keys.resize(added.len(), 0);
         // From the back, as ends become starts.
-        for &key in self.keys.iter().rev() {
+        for &key in added.iter().rev() {
             let at = &mut self.ends[bucket(key)];
             *at -= 1;
-            self.sorted[*at as usize] = key;
+            self.keys[*at as usize] = key;
         }
-        std::mem::swap(&mut self.keys, &mut self.sorted);
         match sizes as usize {
             ..FEW => self.insert(),
             _ => self.keys.sort_by_key(|key| key >> PLACE_BITS),
         }
     }
 
-    /// Sorts by insertion.
+    /// Sorts by insertion what is nearly in order.
     #[inline(always)]
     fn insert(&mut self) {
         let keys = &mut self.keys[..];
-        for end in 1..keys.len() {
-            let (key, mut at) = (keys[end], end);
-            while at > 0 && keys[at - 1] >> PLACE_BITS > key >> PLACE_BITS {
+        let mut before = 0;
+        for end in 0..keys.len() {
+            let key = keys[end];
+            // No key of its time is larger.
+            let last = key | u64::from(MOST_PLACES - 1);
+            if before <= last {
+                before = key;
+                continue;
+            }
+            let mut at = end;
+            while at > 0 && keys[at - 1] > last {
                 keys[at] = keys[at - 1];
                 at -= 1;
             }
@@ -182,10 +213,12 @@ mod tests {
                     let within = |part: &f64| ((1.0 - crowd * part) * (length - 1) as f64) as u64;
                     let mut times: Vec<u64> = parts.iter().map(within).collect();
                     times.sort_unstable();
+                    let first = expected.len();
+                    let of = |number: u32| times.get(number as usize).map(|time| Time::from_ps(start + time));
+                    let count = arrivals.add(32, |number| Some((of(number)?, first + number as usize)));
+                    prop_assert_eq!(count as usize, times.len());
                     for time in times {
-                        let place = expected.len();
-                        arrivals.add(Time::from_ps(start + time), place);
-                        expected.push((start + time, port, place as u32));
+                        expected.push((start + time, port, expected.len() as u32));
                     }
                 }
                 arrivals.sort(Time::from_ps(start + length));

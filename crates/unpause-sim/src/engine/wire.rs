@@ -64,27 +64,25 @@ impl Wire {
         }
     }
 
-    /// Takes packets away that arrive before `end`, and tells when each does and its place in the store. There must
-    /// be one.
+    /// Takes packets away that arrive before `end`.
     #[inline(always)]
-    fn take_until(&mut self, end: Time, slots: &[Packet], mut taken: impl FnMut(Time, usize)) {
-        let (mut time, mut place, mut count) = (self.head, self.place(0), 0);
-        while time < end {
-            taken(time, place);
-            count += 1;
-            time = Time::NEVER;
-            if count < self.len {
-                place = self.place(count);
-                time = slots[place].time;
-            }
-        }
-        self.head = time;
+    fn take_until(&mut self, end: Time, slots: &[Packet], arrivals: &mut Arrivals) {
+        let wire = *self;
+        let mut head = wire.head;
+        let count = arrivals.add(wire.len, |at| {
+            let place = wire.place(at);
+            head = slots[place].time;
+            (head < end).then_some((head, place))
+        });
         self.len -= count;
-        // What was used last is what is in the caches.
-        self.start = match self.len {
-            0 => 0,
-            _ => self.start.wrapping_add(count),
-        };
+        if self.len == 0 {
+            // What was used last is what is in the caches.
+            self.start = 0;
+            self.head = Time::NEVER;
+        } else {
+            self.start = wire.start.wrapping_add(count);
+            self.head = head;
+        }
     }
 }
 
@@ -179,7 +177,7 @@ impl Wires {
         let wires = &mut self.wires[ports.start as usize..ports.end as usize];
         for wire in wires {
             if wire.head < end {
-                wire.take_until(end, slots, |time, place| arrivals.add(time, place));
+                wire.take_until(end, slots, arrivals);
             }
             after = after.min(wire.head);
         }
@@ -334,7 +332,9 @@ mod tests {
                 wires.push((0, 0), &packet, Time::from_ps(number), 0);
             }
             let mut arrivals = Arrivals::default();
-            wires.take_until(0..1, Time::NEVER, &mut arrivals);
+            let end = Time::from_ps(seqs.len() as u64);
+            wires.take_until(0..1, end, &mut arrivals);
+            arrivals.sort(end);
             for at in 0..seqs.len() {
                 let (when, place) = arrivals.get(at).unwrap();
                 prop_assert_eq!(wires.pass_on((1, 0), place, when * 2), at == 0);
