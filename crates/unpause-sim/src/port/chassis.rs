@@ -79,6 +79,15 @@ pub struct Way {
     pub class: u8,
 }
 
+/// Where a packet is that comes to its egress queue.
+#[derive(Clone, Copy, Debug)]
+pub enum Coming<'a> {
+    /// At this place of the store of wires.
+    OnWire(u32),
+    /// With who has it.
+    Here(&'a Packet),
+}
+
 /// What differs from one switch model to another: how packets get from ingress ports to egress queues.
 ///
 /// A method that may send, receives the whole switch; the model itself is its field `model`.
@@ -107,6 +116,18 @@ pub trait Model: Debug + Sized {
         _place: u32,
         _way: Way,
         _window: &mut Window<'_, '_>,
+    ) -> bool {
+        true
+    }
+    /// True if a packet of so many bytes that leaves at once needs no more than to be sent. It comes by the ingress with
+    /// this index among all.
+    #[inline(always)]
+    fn lets_pass(
+        &self,
+        _ingress: (&mut [Ingress<Self::PauseSource>], usize),
+        _size: u64,
+        _class: u8,
+        _plan: &Plan<'_>,
     ) -> bool {
         true
     }

@@ -39,40 +39,40 @@ impl<M: Model> Chassis<M> {
         }
     }
 
-    /// Takes packets, from number `at` of those of the window, up to the one that may give more to do, or to `until`;
-    /// answers the number of the next one.
+    /// Takes packets, from number `at` of those of the window, up to `until` or to the one that may give more to do;
+    /// answers whether there was one.
     #[inline(always)]
-    fn on_arrivals(
+    fn on_arrivals<const LOOKS_AHEAD: bool>(
         &mut self,
-        mut at: usize,
+        at: &mut usize,
         until: Time,
         way_on: WayOn<'_>,
         window: &mut Window<'_, '_>,
-    ) -> usize {
+    ) -> bool {
         let plan = window.plan;
-        while let Some((now, place)) = window.arrivals.get(at)
+        while let Some((now, place)) = window.arrivals.get(*at)
             && now <= until
         {
             let mut to = None;
-            if M::GOES_AT_ONCE && window.looks_ahead {
-                self.look_ahead(at, window);
-                to = window.arrivals.way(at);
+            if LOOKS_AHEAD {
+                self.look_ahead(*at, window);
+                to = window.arrivals.way(*at);
             }
-            at += 1;
+            *at += 1;
             let packet = window.wires.at(place);
             let port = packet.ingress;
             if packet.kind == Kind::Pfc {
                 let packet = *packet;
                 self.on_pfc(now, port, &packet, window);
-                break;
+                return true;
             }
             if !M::GOES_AT_ONCE {
                 let packet = *packet;
                 M::receive(self, now, &packet, port, window);
-                break;
+                return true;
             }
             let Some(to) = to.or_else(|| way_on.of(packet)) else {
-                break;
+                continue;
             };
             debug_assert_eq!(Some(to), way_on.of(packet));
             let class = plan.classes.of(packet.priority());
@@ -82,18 +82,17 @@ impl<M: Model> Chassis<M> {
                 class,
             };
             if M::receive_on(self, now, place, way, window) {
-                break;
+                return true;
             }
         }
-        at
+        false
     }
-}
 
-impl<M: Model> NodeModel for Chassis<M> {
-    fn run(&mut self, window: &mut Window<'_, '_>) -> Time {
+    /// Executes every event before the end of the window; answers when the next one is due.
+    fn run_window<const LOOKS_AHEAD: bool>(&mut self, window: &mut Window<'_, '_>) -> Time {
         let end = window.end;
         let range = self.first_port..self.first_port + self.ports.len() as u32;
-        if M::GOES_AT_ONCE && window.looks_ahead {
+        if LOOKS_AHEAD {
             window.wires.prefetch_until(range.clone(), end);
         }
         let arrivals = &mut *window.arrivals;
@@ -101,19 +100,16 @@ impl<M: Model> NodeModel for Chassis<M> {
         let after = window.wires.take_until(range, end, arrivals);
         arrivals.sort(end);
         window.log.counts.events += arrivals.len() as u64;
-        if M::GOES_AT_ONCE && window.looks_ahead {
+        if LOOKS_AHEAD {
             self.look_ahead_first(window);
         }
-        let plan = window.plan;
-        let way_on = plan.routing.from(self.id);
+        let way_on = window.plan.routing.from(self.id);
         let mut at = 0;
         loop {
             let ready = self.ready.first_time();
             let other = self.next_other();
             let now = ready.min(other);
-            let before = at;
-            at = self.on_arrivals(at, now, way_on, window);
-            if at > before {
+            if self.on_arrivals::<LOOKS_AHEAD>(&mut at, now, way_on, window) {
                 continue;
             }
             if now >= end {
@@ -126,6 +122,15 @@ impl<M: Model> NodeModel for Chassis<M> {
                 self.ports[port as usize].ready = false;
                 self.send_next(now, port, window);
             }
+        }
+    }
+}
+
+impl<M: Model> NodeModel for Chassis<M> {
+    fn run(&mut self, window: &mut Window<'_, '_>) -> Time {
+        match M::GOES_AT_ONCE && window.looks_ahead {
+            true => self.run_window::<true>(window),
+            false => self.run_window::<false>(window),
         }
     }
 

@@ -22,7 +22,7 @@ mod scheduler;
 mod transmit;
 
 pub use causes::Counted;
-pub use chassis::{Chassis, Model, Way};
+pub use chassis::{Chassis, Coming, Model, Way};
 pub use discipline::Discipline;
 pub use egress::Queue;
 pub use ingress::{Ingress, PauseSource};

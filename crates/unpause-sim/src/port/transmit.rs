@@ -4,14 +4,12 @@ use unpause_protocols::congestion_control::Hop;
 use unpause_protocols::congestion_point::Verdict;
 use unpause_protocols::units::{Rate, Time};
 
-use super::chassis::{Chassis, Model, Way};
+use super::chassis::{Chassis, Coming, Model, Way};
 use super::egress::view;
-use super::ingress::Ingress;
 use super::scheduler;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
 use crate::packet::{Kind, Packet};
-use crate::ports::Transmitter;
 use crate::results::Queued;
 
 impl<M: Model> Chassis<M> {
@@ -30,41 +28,45 @@ impl<M: Model> Chassis<M> {
     /// Puts a packet into its egress queue, or through it if the port is free.
     #[inline(always)]
     pub fn enqueue(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
-        let bytes = window.ports.wire_bytes(packet);
-        let send = |transmitter: &Transmitter| {
-            let queued = Queued {
-                sojourn: Some(Time::ZERO),
-                queue_bytes: 0,
-            };
-            window.transmit(transmitter, now, packet, 0, queued)
-        };
-        if !M::JOINS && self.pass(now, bytes, way, |_, _, _| true, send) {
+        let size = u64::from(packet.bytes);
+        if !M::JOINS && self.pass(now, size, Coming::Here(packet), way, window) {
             M::left(self, now, packet, way, window);
         } else {
             self.join(now, packet, way, window);
         }
     }
 
-    /// Puts a packet through its empty egress queue and out of its port, if it leaves in the instant in which it
-    /// joins, the congestion point is not asked, and `fits`, which is also told how many classes there are.
+    /// Puts a packet of `size` bytes through its empty egress queue and out of its port, if it leaves in the instant
+    /// in which it joins, the congestion point is not asked, and the model lets it.
     #[inline(always)]
     pub fn pass(
         &mut self,
         now: Time,
-        wire_bytes: u64,
+        size: u64,
+        coming: Coming<'_>,
         way: Way,
-        fits: impl FnOnce(&mut M, &mut [Ingress<M::PauseSource>], usize) -> bool,
-        send: impl FnOnce(&Transmitter) -> Time,
+        window: &mut Window<'_, '_>,
     ) -> bool {
-        let port = &mut self.ports[way.to as usize];
-        let queue = &mut self.queues[way.to as usize * self.classes + way.class as usize];
-        let passes = port.sends_at_once(now, way.class) && queue.lets_alone_pass();
+        let Way { from, to, class } = way;
+        let port = &mut self.ports[to as usize];
+        let queue = &mut self.queues[to as usize * self.classes + class as usize];
+        let passes = port.sends_at_once(now, class) && queue.lets_alone_pass();
         debug_assert!(!passes || (queue.bytes == 0 && queue.packets.is_empty()));
-        if !passes || !fits(&mut self.model, &mut self.ingress, self.classes) {
+        let ingress = from as usize * self.classes + class as usize;
+        let ingress = (&mut self.ingress[..], ingress);
+        if !passes || !M::lets_pass(&self.model, ingress, size, class, window.plan) {
             return false;
         }
+        let wire_bytes = size + window.ports.framing_bytes;
         queue.count(wire_bytes);
-        port.busy_until = send(&port.transmitter);
+        let queued = Queued {
+            sojourn: Some(Time::ZERO),
+            queue_bytes: 0,
+        };
+        port.busy_until = match coming {
+            Coming::Here(packet) => window.transmit(&port.transmitter, now, packet, 0, queued),
+            Coming::OnWire(place) => window.pass_on(&port.transmitter, now, place, wire_bytes),
+        };
         true
     }
 
@@ -118,8 +120,12 @@ impl<M: Model> Chassis<M> {
         self.queues[index].bytes += u64::from(packet.bytes);
         M::joined(self, now, packet, way, window);
         if self.ports[way.to as usize].sends_at_once(now, way.class) {
-            self.queues[index].bytes -= u64::from(packet.bytes);
-            self.depart(now, packet, now, flags, way, window);
+            let queue = &mut self.queues[index];
+            queue.bytes -= u64::from(packet.bytes);
+            match queue.lets_leave() {
+                true => self.send_off(now, packet, now, flags, way, window),
+                false => self.depart_at_once(now, packet, flags, way, window),
+            }
         } else {
             self.wait(now, packet, flags, way);
         }
@@ -192,52 +198,74 @@ impl<M: Model> Chassis<M> {
         now: Time,
         packet: &Packet,
         entered: Time,
-        flags: u8,
-        way: Way,
-        window: &mut Window<'_, '_>,
-    ) {
-        match self.queues[self.index(way.to, way.class)].lets_leave() {
-            true => self.send_off(now, packet, entered, flags, way, window),
-            false => self.ask_and_depart(now, packet, entered, flags, way, window),
-        }
-    }
-
-    /// The same, if the congestion point has to be asked.
-    #[inline(never)]
-    fn ask_and_depart(
-        &mut self,
-        now: Time,
-        packet: &Packet,
-        entered: Time,
         mut flags: u8,
         way: Way,
         window: &mut Window<'_, '_>,
     ) {
         let index = self.index(way.to, way.class);
-        let state = self.queues[index].state(0);
-        let egress = &mut self.egress[index];
-        let point = &mut egress.congestion_point;
-        let mut feedback = None;
-        match point.on_dequeue(now, &view(packet), state, &mut self.rng) {
-            Verdict::Pass => {}
-            Verdict::MarkCe => flags |= egress.mark(packet),
-            Verdict::Notify(message) => feedback = Some(message),
-            Verdict::Record if self.meters.is_empty() => {
-                self.write_telemetry(now, packet, way.to, window);
-            }
-            Verdict::Record => {
-                let packet = self.with_digest(now, packet, way.to);
-                return self.send_off(now, &packet, entered, flags, way, window);
-            }
-            Verdict::Drop => {
-                window.telemetry.take(packet);
-                window.log.counts.dropped_packets += egress.count_drop(packet);
-                M::left(self, now, packet, way, window);
-                return self.send_next(now, way.to, window);
+        let queue = &self.queues[index];
+        if !queue.lets_leave() {
+            let egress = &mut self.egress[index];
+            let point = &mut egress.congestion_point;
+            match point.on_dequeue(now, &view(packet), queue.state(0), &mut self.rng) {
+                Verdict::Pass => {}
+                Verdict::MarkCe => flags |= egress.mark(packet),
+                verdict => {
+                    return self.depart_otherwise(
+                        now,
+                        packet,
+                        entered,
+                        (flags, verdict),
+                        way,
+                        window,
+                    );
+                }
             }
         }
         self.send_off(now, packet, entered, flags, way, window);
-        if let Some(message) = feedback {
+    }
+
+    /// The same of a packet that has not waited, if the congestion point has to be asked.
+    #[inline(never)]
+    fn depart_at_once(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        flags: u8,
+        way: Way,
+        window: &mut Window<'_, '_>,
+    ) {
+        self.depart(now, packet, now, flags, way, window);
+    }
+
+    /// The congestion point neither lets the packet go as it is nor marks it.
+    #[inline(never)]
+    fn depart_otherwise(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        entered: Time,
+        (flags, verdict): (u8, Verdict),
+        way: Way,
+        window: &mut Window<'_, '_>,
+    ) {
+        let index = self.index(way.to, way.class);
+        match verdict {
+            Verdict::Drop => {
+                window.telemetry.take(packet);
+                window.log.counts.dropped_packets += self.egress[index].count_drop(packet);
+                M::left(self, now, packet, way, window);
+                return self.send_next(now, way.to, window);
+            }
+            Verdict::Record if !self.meters.is_empty() => {
+                let packet = self.with_digest(now, packet, way.to);
+                return self.send_off(now, &packet, entered, flags, way, window);
+            }
+            Verdict::Record => self.write_telemetry(now, packet, way.to, window),
+            Verdict::Notify(_) | Verdict::Pass | Verdict::MarkCe => {}
+        }
+        self.send_off(now, packet, entered, flags, way, window);
+        if let Verdict::Notify(message) = verdict {
             self.egress[index].cnm_packets += 1;
             self.notify(now, packet, message, way.from, window);
         }

@@ -14,7 +14,7 @@ use crate::engine::window::Window;
 use crate::fabric::{NodeId, PortId};
 use crate::packet::Packet;
 use crate::plan::Plan;
-use crate::port::{Chassis, Counted, Ingress, Model, PauseSource, Way, culprit};
+use crate::port::{Chassis, Coming, Counted, Ingress, Model, PauseSource, Way, culprit};
 use crate::ports::Transmitter;
 
 use memory::{Account, Pool};
@@ -193,26 +193,30 @@ impl Model for SharedBuffer {
         way: Way,
         window: &mut Window<'_, '_>,
     ) -> bool {
-        let packet = window.wires.at(place);
-        let (size, wire_bytes) = (u64::from(packet.bytes), window.ports.wire_bytes(packet));
-        let is_lossless = window.plan.classes.is_lossless(way.class);
-        // It takes memory and gives it back at once.
-        let fits = |model: &mut Self, ingress: &mut [Ingress<Account>], classes: usize| {
-            let pool = &model.pool;
-            let holds = pool.used + size <= pool.size;
-            if !is_lossless {
-                return holds && size <= model.lossy_bytes;
-            }
-            let index = way.from as usize * classes + way.class as usize;
-            holds && ingress[index].passes(size, pool, &model.threshold)
-        };
-        let send = |transmitter: &Transmitter| window.pass_on(transmitter, now, place, wire_bytes);
-        let passes = switch.pass(now, wire_bytes, way, fits, send);
+        let size = u64::from(window.wires.at(place).bytes);
+        let passes = switch.pass(now, size, Coming::OnWire(place), way, window);
         if !passes {
             let packet = *window.wires.at(place);
             switch.take_in(now, &packet, way, window);
         }
         !passes
+    }
+
+    /// It takes memory and gives it back at once.
+    #[inline(always)]
+    fn lets_pass(
+        &self,
+        (ingress, index): (&mut [Ingress<Account>], usize),
+        size: u64,
+        class: u8,
+        plan: &Plan<'_>,
+    ) -> bool {
+        let pool = &self.pool;
+        let holds = pool.used + size <= pool.size;
+        match plan.classes.is_lossless(class) {
+            true => holds && ingress[index].passes(size, pool, &self.threshold),
+            false => holds && size <= self.lossy_bytes,
+        }
     }
 
     /// The buffer is free again, which may send an XON.
