@@ -18,7 +18,7 @@ use unpause_sim::traffic::{
     Permutation, Size, TrafficSpec, Transport,
 };
 
-use large::{fat_tree, leaf_spine, ring, short_cables, sparse};
+use large::{CABLE, LINK, fat_tree, leaf_spine, ring, sparse};
 use parts::{clos_topology, dcqcn, pcn, run, w1};
 
 /// One case.
@@ -114,28 +114,28 @@ pub const CASES: &[Case] = &[
     Case {
         name: "leaf-spine-1k",
         what: "(h) 1,024 hosts at 400 Gb/s, 32 + 32 switches, permutation of 4 MB flows, DCQCN",
-        config: |_| leaf_spine(32, 32, 32, 4_000_000),
+        config: |_| leaf_spine([32, 32, 32], LINK, 4_000_000),
         flows: 0,
         role: Role::Threaded,
     },
     Case {
         name: "leaf-spine-16k",
         what: "(h) 16,384 hosts, 256 + 64 switches, permutation of 400 KB flows",
-        config: |_| leaf_spine(256, 64, 64, 400_000),
+        config: |_| leaf_spine([256, 64, 64], LINK, 400_000),
         flows: 0,
         role: Role::Threaded,
     },
     Case {
         name: "racks-16k",
         what: "(h) the same with cables of 10 ns to hosts",
-        config: |_| short_cables(leaf_spine(256, 64, 64, 400_000)),
+        config: |_| leaf_spine([256, 64, 64], CABLE, 400_000),
         flows: 0,
         role: Role::Named,
     },
     Case {
         name: "leaf-spine-64k",
         what: "(h) 65,536 hosts, 512 + 128 switches, permutation of 40 KB flows",
-        config: |_| leaf_spine(512, 128, 128, 40_000),
+        config: |_| leaf_spine([512, 128, 128], LINK, 40_000),
         flows: 0,
         role: Role::Named,
     },

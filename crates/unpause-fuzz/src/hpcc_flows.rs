@@ -18,6 +18,7 @@ static TOPOLOGY: LazyLock<Topology> = LazyLock::new(|| {
         fabric_rate: None,
         parallel: 1,
         delay: Time::from_us(1),
+        host_delay: None,
     };
     fabric.build().expect("this fabric is sound")
 });

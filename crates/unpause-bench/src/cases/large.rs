@@ -20,6 +20,7 @@ pub fn fat_tree(scheme: SchemeConfig) -> Config {
         fabric_rate: None,
         core_rate: None,
         delay: Time::from_us(1),
+        host_delay: None,
     }
     .build()
     .expect("the topology is sound");
@@ -49,8 +50,17 @@ pub fn sparse(pods: u32, flows: u64) -> Config {
     run(topology, pcn(), vec![traffic], Time::from_ms(100))
 }
 
-/// Today's fabrics: 400 Gb/s, 500 ns a link, frames of 4 KB. Flows of `bytes`, from each host and to each.
-pub fn leaf_spine(leaves: u32, spines: u32, hosts_per_leaf: u32, bytes: u64) -> Config {
+/// Delay of a link of today's fabrics.
+pub const LINK: Time = Time::from_ns(500);
+/// Delay of a short cable.
+pub const CABLE: Time = Time::from_ns(10);
+
+/// Today's fabrics: 400 Gb/s, frames of 4 KB. Flows of `bytes`, from each host and to each.
+pub fn leaf_spine(
+    [leaves, spines, hosts_per_leaf]: [u32; 3],
+    host_delay: Time,
+    bytes: u64,
+) -> Config {
     let topology = LeafSpine {
         leaves,
         spines,
@@ -58,7 +68,8 @@ pub fn leaf_spine(leaves: u32, spines: u32, hosts_per_leaf: u32, bytes: u64) -> 
         host_rate: Rate::from_gbps(400),
         fabric_rate: None,
         parallel: 1,
-        delay: Time::from_ns(500),
+        delay: LINK,
+        host_delay: Some(host_delay),
     }
     .build()
     .expect("the topology is sound");
@@ -73,20 +84,9 @@ pub fn leaf_spine(leaves: u32, spines: u32, hosts_per_leaf: u32, bytes: u64) -> 
     config
 }
 
-/// The same with cables of 10 ns to hosts.
-pub fn short_cables(mut config: Config) -> Config {
-    let is_host = |node: NodeId| config.fabric.nodes[node as usize] == NodeKind::Host;
-    for link in &mut config.fabric.links {
-        if is_host(link.a) || is_host(link.b) {
-            link.delay = Time::from_ns(10);
-        }
-    }
-    config
-}
-
 /// A step of a collective: each rank sends to the next, and links have one flow each way.
 pub fn ring() -> Config {
-    let mut config = leaf_spine(32, 32, 32, 1);
+    let mut config = leaf_spine([32, 32, 32], LINK, 1);
     let nodes = config.fabric.nodes.iter().zip(0..);
     let hosts: Vec<NodeId> = nodes
         .filter(|(kind, _)| **kind == NodeKind::Host)

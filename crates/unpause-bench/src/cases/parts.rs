@@ -64,6 +64,7 @@ pub fn clos_topology(pods: u32) -> Topology {
         fabric_rate: Some(Rate::from_gbps(40)),
         tor_leaf_links: 2,
         delay: Time::from_us(5),
+        host_delay: None,
     }
     .build()
     .expect("the topology is sound")

@@ -106,6 +106,7 @@ mod tests {
             fabric_rate: None,
             parallel: 1,
             delay: Time::from_us(1),
+            host_delay: None,
         };
         let fabric = topology.build().unwrap().fabric;
         let mut paths = Paths::new(&fabric, 0);

@@ -357,6 +357,14 @@ pub(crate) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tim
     Duration::deserialize(deserializer).map(|time| time.0)
 }
 
+/// For `deserialize_with`: a time that is written.
+pub(crate) fn duration_if_set<'de, D>(deserializer: D) -> Result<Option<Time>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    duration(deserializer).map(Some)
+}
+
 /// For `deserialize_with`: a rate.
 pub(crate) fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rate, D::Error> {
     DataRate::deserialize(deserializer).map(|rate| rate.0)

@@ -112,6 +112,9 @@ fn builder(topology: &mut Table, shape: &str, dice: &mut Dice) {
             _ => {}
         }
     }
+    if matches!(shape, "leaf-spine" | "clos" | "fat-tree") && dice.percent(40) {
+        put(topology, "host_delay", link_delay(dice));
+    }
 }
 
 /// A connected graph of switches with hosts on them.

@@ -7,7 +7,7 @@ use super::builder::{Builder, Places, keys, one};
 use super::links::Links;
 use crate::text::document::Table;
 use crate::text::error::Checked;
-use crate::text::quantity::{duration, rate, rate_if_set};
+use crate::text::quantity::{duration, duration_if_set, rate, rate_if_set};
 use crate::topology::{Invalid, Topology, links, nodes, positive};
 
 /// Three tiers: in a pod every ToR has `tor_leaf_links` links to every leaf, and every leaf of every
@@ -35,9 +35,12 @@ pub struct ClosPods {
     /// Links between each ToR and each leaf of its pod.
     #[serde(default = "one")]
     pub tor_leaf_links: u32,
-    /// Delay of every link.
+    /// Delay of every link between switches.
     #[serde(deserialize_with = "duration")]
     pub delay: Time,
+    /// Delay of every host's link; `None` for that between switches.
+    #[serde(default, deserialize_with = "duration_if_set")]
+    pub host_delay: Option<Time>,
 }
 
 impl ClosPods {
@@ -62,9 +65,8 @@ impl ClosPods {
         )?;
         links("spines", &[leaves, spines])?;
         let links = Links::new(
-            self.host_rate,
-            self.fabric_rate.unwrap_or(self.host_rate),
-            self.delay,
+            (self.host_rate, self.host_delay.unwrap_or(self.delay)),
+            (self.fabric_rate.unwrap_or(self.host_rate), self.delay),
         )?;
         let mut topology = Topology::default();
         let hosts = topology.add_hosts(hosts);
@@ -86,7 +88,7 @@ impl ClosPods {
 impl Builder for ClosPods {
     const NAME: &'static str = "clos";
     const KEYS: &'static str = "`pods`, `tors_per_pod`, `leaves_per_pod`, `spines`, `hosts_per_tor`, \
-        `host_rate`, `delay`, `fabric_rate` = `host_rate`, `tor_leaf_links` = 1";
+        `host_rate`, `delay`, `host_delay` = `delay`, `fabric_rate` = `host_rate`, `tor_leaf_links` = 1";
     const NODES: &'static str = "`H0`, … fill `tor0` first; `tor0`, … and `leaf0`, … fill pod 0 first; \
         `spine0`, … Every leaf has a link to every spine";
 

@@ -7,7 +7,7 @@ use super::builder::{Builder, Places, keys};
 use super::links::Links;
 use crate::text::document::Table;
 use crate::text::error::Checked;
-use crate::text::quantity::{duration, rate, rate_if_set};
+use crate::text::quantity::{duration, duration_if_set, rate, rate_if_set};
 use crate::topology::{Invalid, Topology, whole_rate};
 
 /// The k-ary fat-tree of Al-Fares et al. (SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation
@@ -34,9 +34,12 @@ pub struct FatTree {
     /// Rate of every link between aggregation and core; `None` for that below.
     #[serde(default, deserialize_with = "rate_if_set")]
     pub core_rate: Option<Rate>,
-    /// Delay of every link.
+    /// Delay of every link between switches.
     #[serde(deserialize_with = "duration")]
     pub delay: Time,
+    /// Delay of every host's link; `None` for that between switches.
+    #[serde(default, deserialize_with = "duration_if_set")]
+    pub host_delay: Option<Time>,
 }
 
 impl FatTree {
@@ -58,7 +61,10 @@ impl FatTree {
         }
         let fabric_rate = self.fabric_rate.unwrap_or(self.host_rate);
         let core_rate = self.core_rate.unwrap_or(fabric_rate);
-        let links = Links::new(self.host_rate, fabric_rate, self.delay)?;
+        let links = Links::new(
+            (self.host_rate, self.host_delay.unwrap_or(self.delay)),
+            (fabric_rate, self.delay),
+        )?;
         whole_rate("core_rate", core_rate)?;
         let mut topology = Topology::default();
         let hosts = topology.add_hosts(self.k * half * half);
@@ -84,8 +90,8 @@ impl FatTree {
 
 impl Builder for FatTree {
     const NAME: &'static str = "fat-tree";
-    const KEYS: &'static str = "`k`, `host_rate`, `delay`, `fabric_rate` = `host_rate` (edge to aggregation), \
-        `core_rate` = `fabric_rate`, `edge_uplinks` = k/2, `agg_uplinks` = k/2";
+    const KEYS: &'static str = "`k`, `host_rate`, `delay`, `host_delay` = `delay`, \
+        `fabric_rate` = `host_rate` (edge to aggregation), `core_rate` = `fabric_rate`, `edge_uplinks` = k/2, `agg_uplinks` = k/2";
     const NODES: &'static str = "k³/4 hosts `H0`, …; `edge0`, …, `agg0`, …, `core0`, … With u = `edge_uplinks` \
         and v = `agg_uplinks` a pod has u aggregation switches, each with v links to \
         the core, which has u v switches";

@@ -7,7 +7,7 @@ use super::builder::{Builder, Places, keys, one};
 use super::links::Links;
 use crate::text::document::Table;
 use crate::text::error::Checked;
-use crate::text::quantity::{duration, rate, rate_if_set};
+use crate::text::quantity::{duration, duration_if_set, rate, rate_if_set};
 use crate::topology::{Invalid, Topology, links, nodes, positive};
 
 /// Two tiers: every leaf has a link to every spine. Hosts `H0`, `H1`, … fill `leaf0` first, then
@@ -30,9 +30,12 @@ pub struct LeafSpine {
     /// Links between each leaf and each spine.
     #[serde(default = "one")]
     pub parallel: u32,
-    /// Delay of every link.
+    /// Delay of every link between switches.
     #[serde(deserialize_with = "duration")]
     pub delay: Time,
+    /// Delay of every host's link; `None` for that between switches.
+    #[serde(default, deserialize_with = "duration_if_set")]
+    pub host_delay: Option<Time>,
 }
 
 impl LeafSpine {
@@ -47,9 +50,8 @@ impl LeafSpine {
         links("spines", &[self.leaves, spines])?;
         links("parallel", &[self.leaves, spines, self.parallel])?;
         let links = Links::new(
-            self.host_rate,
-            self.fabric_rate.unwrap_or(self.host_rate),
-            self.delay,
+            (self.host_rate, self.host_delay.unwrap_or(self.delay)),
+            (self.fabric_rate.unwrap_or(self.host_rate), self.delay),
         )?;
         let mut topology = Topology::default();
         let hosts = topology.add_hosts(hosts);
@@ -63,8 +65,8 @@ impl LeafSpine {
 
 impl Builder for LeafSpine {
     const NAME: &'static str = "leaf-spine";
-    const KEYS: &'static str = "`leaves`, `spines`, `hosts_per_leaf`, `host_rate`, `delay`, `fabric_rate` = \
-        `host_rate`, `parallel` = 1";
+    const KEYS: &'static str = "`leaves`, `spines`, `hosts_per_leaf`, `host_rate`, `delay`, `host_delay` = \
+        `delay`, `fabric_rate` = `host_rate`, `parallel` = 1";
     const NODES: &'static str = "`H0`, … fill `leaf0` first; `spine0`, …";
 
     fn read(table: Table<'_>, _: &mut Places) -> Checked<Result<Topology, Invalid>> {

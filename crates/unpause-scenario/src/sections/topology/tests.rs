@@ -120,6 +120,7 @@ fn clos() -> ClosPods {
         fabric_rate: Some(gbps(40)),
         tor_leaf_links: 2,
         delay: DELAY,
+        host_delay: None,
     }
 }
 
@@ -174,6 +175,7 @@ fn every_leaf_reaches_every_spine() {
         fabric_rate: Some(gbps(100)),
         parallel: 1,
         delay: DELAY,
+        host_delay: None,
     }
     .build()
     .unwrap();
@@ -182,6 +184,24 @@ fn every_leaf_reaches_every_spine() {
         ["H4", "H5", "H6", "H7", "spine0", "spine1"]
     );
     assert_eq!(neighbours(&topology, "spine1"), ["leaf0", "leaf1", "leaf2"]);
+}
+
+#[test]
+fn cables_to_hosts_may_have_a_delay_of_their_own() {
+    let short = Time::from_ns(10);
+    let topology = ClosPods {
+        host_delay: Some(short),
+        ..clos()
+    };
+    for link in topology.build().unwrap().fabric.links {
+        let expected = if link.a < 512 { short } else { DELAY };
+        assert_eq!(link.delay, expected);
+    }
+    let none = ClosPods {
+        host_delay: Some(Time::ZERO),
+        ..clos()
+    };
+    assert_eq!(none.build().unwrap_err().field, "host_delay");
 }
 
 #[test]
@@ -195,6 +215,7 @@ fn every_switch_of_a_fat_tree_has_k_ports() {
             fabric_rate: None,
             core_rate: None,
             delay: DELAY,
+            host_delay: None,
         }
         .build()
         .unwrap();
@@ -211,6 +232,7 @@ fn every_switch_of_a_fat_tree_has_k_ports() {
         fabric_rate: None,
         core_rate: Some(gbps(40)),
         delay: DELAY,
+        host_delay: None,
     };
     let odd = FatTree {
         k: 3,
