@@ -151,6 +151,7 @@ fn row(stop_us: u64) -> Config {
 #[test]
 fn ranks_do_not_change_results() {
     let hpcc = SchemeConfig {
+        congestion_point: congestion_point::Config::Telemetry(Default::default()),
         roce: congestion_control::Config::Hpcc(hpcc::Params::default()),
         ..SchemeConfig::default()
     };
