@@ -12,7 +12,7 @@ pub const LONGEST_WINDOW: Time = Time::from_ps(1 << (u64::BITS - PLACE_BITS));
 /// Nor has the store more places.
 pub const MOST_PLACES: u32 = 1 << PLACE_BITS;
 
-/// So many, and fewer, are sorted as they are.
+/// So many, and fewer, are sorted by insertion; more of them only if they move by no more places on average.
 const FEW: usize = 20;
 const MOST_BUCKETS: usize = 4096;
 
