@@ -10,11 +10,24 @@ use crate::log::Log;
 use crate::results::PauseRecord;
 
 /// One (egress port, class).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct PausedTransmitter {
     pfc: Egress,
     since: Time,
     total: Time,
+    /// Of its entries among the timers, the one due then counts.
+    timer_at: Time,
+}
+
+impl Default for PausedTransmitter {
+    fn default() -> Self {
+        Self {
+            pfc: Egress::new(),
+            since: Time::ZERO,
+            total: Time::ZERO,
+            timer_at: Time::NEVER,
+        }
+    }
 }
 
 /// Where a [`PausedTransmitter`] is, for the records.
@@ -43,9 +56,20 @@ impl PausedTransmitter {
         self.note(now, &change, place, log);
         change
     }
-    /// When the pause time runs out.
-    pub fn next_timer(&self) -> Time {
-        self.pfc.next_timer()
+    /// When a timer is to be set for the pause time to run out, if none is that runs out earlier.
+    pub fn arm(&mut self) -> Option<Time> {
+        let due = self.pfc.next_timer();
+        let arms = due < self.timer_at;
+        self.timer_at = self.timer_at.min(due);
+        arms.then_some(due)
+    }
+    /// A timer has run out: true if it is the one that counts. Then another is to be [set](Self::arm).
+    pub fn takes_timer(&mut self, now: Time) -> bool {
+        let counts = self.timer_at == now;
+        if counts {
+            self.timer_at = Time::NEVER;
+        }
+        counts
     }
     /// Paused time up to `now`.
     pub fn total(&self, now: Time) -> Time {

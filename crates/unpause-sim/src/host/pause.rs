@@ -1,5 +1,6 @@
 //! PFC at a host: classes that the switch stops.
 
+use unpause_protocols::flow_control::pfc::Change;
 use unpause_protocols::units::Time;
 
 use super::state::{Host, KIND_SHIFT, PAUSE};
@@ -28,35 +29,37 @@ impl Host {
     pub(super) fn on_pause_expiry(&mut self, now: Time, class: u8, window: &mut Window<'_, '_>) {
         let place = self.place(class, window.plan);
         let transmitter = &mut self.transmitters[class as usize];
+        if !transmitter.takes_timer(now) {
+            return;
+        }
         let since = transmitter.paused_since();
-        transmitter.on_timer(now, place, window.log);
-        // A PAUSE that came later has an entry of its own.
-        if !transmitter.is_paused() {
-            if !self.stopped_by.is_empty() {
-                self.note_go(now, class, since, window.plan);
+        match transmitter.on_timer(now, place, window.log) {
+            Change::Resumed => {
+                if !self.stopped_by.is_empty() {
+                    self.note_go(now, class, since, window.plan);
+                }
+                self.after_pause_change(now, class);
             }
-            self.after_pause_change(now, class);
+            Change::None | Change::Paused => self.arm_expiry(class),
         }
     }
 
     pub(super) fn after_pause_change(&mut self, now: Time, class: u8) {
-        let transmitter = &self.transmitters[class as usize];
-        let until = transmitter.next_timer();
-        if !transmitter.is_paused() {
-            self.paused_mask &= !(1 << class);
-            if self.hpcc_nic || self.ready_mask & !self.paused_mask != 0 {
-                self.nic_at = self.nic_at.min(self.busy_until.max(now));
-            }
-        } else {
+        if self.transmitters[class as usize].is_paused() {
             self.paused_mask |= 1 << class;
-            if until.is_never() {
-                return;
-            }
-            self.timers.push(Entry::new(
-                until,
-                u32::from(class),
-                PAUSE << KIND_SHIFT | u32::from(class),
-            ));
+            return self.arm_expiry(class);
+        }
+        self.paused_mask &= !(1 << class);
+        if self.hpcc_nic || self.ready_mask & !self.paused_mask != 0 {
+            self.nic_at = self.nic_at.min(self.busy_until.max(now));
+        }
+    }
+
+    /// Sets the timer for the end of a PAUSE of `class`.
+    fn arm_expiry(&mut self, class: u8) {
+        if let Some(due) = self.transmitters[class as usize].arm() {
+            let payload = PAUSE << KIND_SHIFT | u32::from(class);
+            self.timers.push(Entry::new(due, class.into(), payload));
         }
     }
 

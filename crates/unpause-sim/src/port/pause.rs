@@ -68,6 +68,13 @@ impl<M: Model> Chassis<M> {
         }
     }
 
+    /// Sets the timer for the end of a PAUSE of egress queue `index`.
+    fn arm_expiry(&mut self, index: usize) {
+        if let Some(due) = self.egress[index].transmitter.arm() {
+            self.timers.push(Entry::new(due, index as u32, EXPIRY));
+        }
+    }
+
     /// Sends the PFC frames that a free port has been asked for.
     pub(super) fn send_pfc(&mut self, now: Time, port_id: PortId, window: &mut Window<'_, '_>) {
         let port = &mut self.ports[port_id as usize];
@@ -132,10 +139,7 @@ impl<M: Model> Chassis<M> {
                 let index = reaction.port as usize * classes + class as usize;
                 let transmitter = &mut self.egress[index].transmitter;
                 let change = transmitter.on_frame(now, reaction.pause, place, window.log);
-                let expiry = transmitter.next_timer();
-                if !expiry.is_never() {
-                    self.timers.push(Entry::new(expiry, index as u32, EXPIRY));
-                }
+                self.arm_expiry(index);
                 if self.causes.is_some() && reaction.pause > Time::ZERO {
                     self.note_stop(now, reaction.port, class, window.plan);
                 }
@@ -207,8 +211,9 @@ impl<M: Model> Chassis<M> {
         } else {
             let place = place(self.id, port, class, window.plan);
             let transmitter = &mut self.egress[index].transmitter;
-            if transmitter.next_timer() <= now {
+            if transmitter.takes_timer(now) {
                 let change = transmitter.on_timer(now, place, window.log);
+                self.arm_expiry(index);
                 self.after_pause_change(now, port, class, change, window);
             }
         }
