@@ -57,6 +57,7 @@ def run(
     seeds: int | None = None,
     duration: str | None = None,
     threads: int | None = None,
+    exact_packets: bool = False,
     progress: bool | Callable[[Progress], None] | None = None,
 ) -> Result:
     """Run a scenario, every scheme and every point of its sweep.
@@ -70,6 +71,8 @@ def run(
         duration: Instead of the scenario's duration, with its unit: ``"20ms"``.
         threads: Runs at the same time; as many as there are cores by default. The results do not
             depend on it.
+        exact_packets: Simulate every packet; else what repeats itself is skipped. The results do
+            not depend on it.
         progress: A function called a few times a second; True for a line on standard error, False
             for silence. By default a line if standard error is a terminal.
 
@@ -87,6 +90,7 @@ def run(
         seeds=seeds,
         duration=duration,
         threads=threads,
+        exact_packets=exact_packets,
         progress=progress,
     )
 
@@ -99,6 +103,7 @@ def run_native(
     seeds: int | None = None,
     duration: str | None = None,
     threads: int | None = None,
+    exact_packets: bool = False,
     progress: bool | Callable[[Progress], None] | None = None,
     keep: Path | None = None,
 ) -> Result:
@@ -118,6 +123,7 @@ def run_native(
             seeds=seeds,
             duration=duration,
             threads=threads,
+            exact_packets=exact_packets,
             progress=show,
             keep=keep,
         )

@@ -19,7 +19,7 @@ use unpause_sim::traffic::{
 };
 
 use large::{CABLE, LINK, fat_tree, leaf_spine, ring, sparse};
-use parts::{clos_topology, dcqcn, pcn, run, w1};
+use parts::{clos_topology, dcqcn, flow_between, pcn, run, w1};
 
 /// One case.
 pub struct Case {
@@ -150,6 +150,13 @@ pub const CASES: &[Case] = &[
         name: "nic-1024",
         what: "(e) 1,024 paced flows through one NIC",
         config: |_| nic(),
+        flows: 0,
+        role: Role::Single,
+    },
+    Case {
+        name: "lone-8",
+        what: "(k) 8 flows of 500 MB that nothing disturbs, through one switch at 100 Gb/s, DCQCN",
+        config: |_| lone(),
         flows: 0,
         role: Role::Single,
     },
@@ -406,25 +413,32 @@ fn nic() -> Config {
     .expect("the topology is sound");
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let flow = |number: u64| FlowSpec {
-        group: 0,
-        src: hosts[0],
-        dst: hosts[1],
-        size_bytes: None,
         start: Time::from_ns(number),
-        stop: Time::NEVER,
-        priority: 3,
         rate_limit: Some(Rate::from_mbps(39)),
-        offered: None,
-        controlled: true,
-        recorded: false,
-        source_port: 0,
-        destination_port: 100,
-        transport: Transport::Roce,
-        extra_delay: ExtraDelay::NONE,
-        connections: Connections::New,
+        ..flow_between(hosts[0], hosts[1])
     };
     let flows = TrafficSpec::Flows((0..1024).map(flow).collect());
     run(topology, pcn(), vec![flows], Time::from_ms(200))
+}
+
+fn lone() -> Config {
+    let topology = SingleSwitch {
+        hosts: 16,
+        rate: Rate::from_gbps(100),
+        delay: Time::from_us(1),
+    }
+    .build()
+    .expect("the topology is sound");
+    let hosts: Vec<NodeId> = topology.hosts().collect();
+    let flow = |number: usize| FlowSpec {
+        size_bytes: Some(500_000_000),
+        start: Time::from_us(number as u64),
+        ..flow_between(hosts[number], hosts[number + 8])
+    };
+    let flows = TrafficSpec::Flows((0..8).map(flow).collect());
+    let mut config = run(topology, dcqcn(), vec![flows], Time::from_ms(100));
+    config.host.payload_bytes = 4096;
+    config
 }
 
 fn incast() -> Config {

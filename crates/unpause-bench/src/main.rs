@@ -55,6 +55,9 @@ enum Command {
         /// With a hash of all results.
         #[arg(long)]
         digest: bool,
+        /// Simulate every packet.
+        #[arg(long)]
+        exact_packets: bool,
     },
     /// Measure the mechanisms one by one: nanoseconds per decision.
     Mechanisms,
@@ -118,8 +121,10 @@ fn main() -> io::Result<()> {
             threads,
             flows,
             digest,
+            exact_packets,
         } => {
-            let measurement = measure::once(find(&case), flows, threads, digest);
+            let case = find(&case);
+            let measurement = measure::once(case, flows, threads, (digest, exact_packets));
             serde_json::to_writer(io::stdout(), &measurement)?;
             println!();
         }

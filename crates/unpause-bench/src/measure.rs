@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
+use unpause_sim::config::Skipping;
 use unpause_sim::results::{Results, Totals};
 
 use crate::cases::Case;
@@ -76,8 +77,16 @@ pub fn best(case: &Case, flows: Option<u64>, threads: usize, repeat: u32) -> Mea
 }
 
 /// One run in this process.
-pub fn once(case: &Case, flows: Option<u64>, threads: usize, with_digest: bool) -> Measurement {
-    let config = (case.config)(flows.unwrap_or(case.flows));
+pub fn once(
+    case: &Case,
+    flows: Option<u64>,
+    threads: usize,
+    (with_digest, exact_packets): (bool, bool),
+) -> Measurement {
+    let mut config = (case.config)(flows.unwrap_or(case.flows));
+    if exact_packets {
+        config.skipping = Skipping::Never;
+    }
     let before = cpu_time();
     let clock = std::time::Instant::now();
     let results = unpause_sim::run_threads(&config, threads, &mut |_| ControlFlow::Continue(()))

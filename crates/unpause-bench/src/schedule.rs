@@ -89,7 +89,7 @@ struct Busy {
 /// Prints what `case` would take on more cores, if a barrier costs `barrier_ns`.
 pub fn predict(case: &Case, flows: Option<u64>, barrier_ns: f64) {
     let config = (case.config)(flows.unwrap_or(case.flows));
-    let alone = measure::once(case, flows, 1, false);
+    let alone = measure::once(case, flows, 1, (false, true));
     let alone_ns = alone.user_s * 1e9;
     let (part_of, switches) = parts(&config);
     let recorded = record(&config, &part_of, switches.len());

@@ -129,6 +129,9 @@ pub struct Run {
     /// Threads, shared among the runs [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
+    /// Simulate every packet; else what repeats itself is skipped, with the same results.
+    #[arg(long)]
+    pub exact_packets: bool,
     /// Do not draw figures and the HTML report.
     #[arg(long)]
     pub no_report: bool,

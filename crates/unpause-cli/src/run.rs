@@ -164,6 +164,7 @@ pub fn options(args: &Run) -> Options {
         seeds: args.seeds,
         duration: args.duration,
         threads: args.threads.map(usize::from),
+        exact_packets: args.exact_packets,
     }
 }
 

@@ -123,6 +123,7 @@ fn options(args: &Testbed) -> Options {
         duration: args.duration,
         // In real time, runs are in one another's way.
         threads: args.wall_clock.then_some(1),
+        exact_packets: false,
     }
 }
 

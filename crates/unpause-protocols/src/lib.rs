@@ -10,7 +10,8 @@
 //! - [`loss_recovery`]: how it sends again what is lost;
 //! - [`tagging`]: what priority the sender gives its packets;
 //! - [`scheduler`]: which queue of a port sends next;
-//! - [`flow_control`]: who may transmit at all.
+//! - [`flow_control`]: who may transmit at all;
+//! - [`ledger`]: what of a state moves on with time.
 //!
 //! The owner of a state machine calls `on_timer` when `next_timer` is due, before it reports anything
 //! else that happens at that instant or later.
@@ -38,6 +39,7 @@ mod timer;
 pub mod congestion_control;
 pub mod congestion_point;
 pub mod flow_control;
+pub mod ledger;
 pub mod loss_recovery;
 pub mod notification;
 pub mod notification_point;

@@ -79,7 +79,7 @@ impl Scenario {
     }
 
     /// Runs it. In the directory `keep`, finished runs outlive an interruption. `progress(label, finished, runs, fraction, packet_hops)` is called on this thread.
-    #[pyo3(signature = (*, schemes, seed=None, seeds=None, duration=None, threads=None, progress=None, keep=None))]
+    #[pyo3(signature = (*, schemes, seed=None, seeds=None, duration=None, threads=None, exact_packets=false, progress=None, keep=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn run(
         &self,
@@ -89,6 +89,7 @@ impl Scenario {
         seeds: Option<u32>,
         duration: Option<&str>,
         threads: Option<usize>,
+        exact_packets: bool,
         progress: Option<Py<PyAny>>,
         keep: Option<PathBuf>,
     ) -> PyResult<Outcome> {
@@ -102,6 +103,7 @@ impl Scenario {
             seeds,
             duration,
             threads,
+            exact_packets,
         };
         let place = keep.map(|keep| unpause_scenario::Place::take(&keep));
         let place = place.transpose().map_err(|e| errors::to_python(py, &e))?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{Config, Fabric, HostConfig, Probes, SwitchConfig};
+use unpause_sim::config::{Config, Fabric, HostConfig, Probes, Skipping, SwitchConfig};
 use unpause_sim::traffic::TrafficSpec;
 
 use crate::import::files::Files;
@@ -259,6 +259,7 @@ fn compile_run<'i>(
         probes,
         seed: file.seed.value().copied().unwrap_or(1),
         stop: file.duration.get_ref().0,
+        skipping: Skipping::default(),
     };
     size::check_samples(&config, parts.probes)?;
     let run = Run {

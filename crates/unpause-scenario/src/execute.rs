@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use unpause_protocols::units::Time;
+use unpause_sim::config::Skipping;
 use unpause_sim::results::{Results, Totals};
 use unpause_sim::{Samples, Watch};
 
@@ -39,6 +40,8 @@ pub struct Options {
     pub duration: Option<Time>,
     /// Threads, shared among the runs; one per core if `None`.
     pub threads: Option<usize>,
+    /// Simulate every packet: skip nothing that repeats itself. Results are the same.
+    pub exact_packets: bool,
 }
 
 /// Runs the scenario. Results do not depend on the number of threads.
@@ -255,6 +258,9 @@ pub fn selected(scenario: &Scenario, options: &Options) -> Result<Vec<Run>, Erro
         run.index = index;
         run.config.seed = options.seed.unwrap_or(run.config.seed).wrapping_add(more);
         run.config.stop = options.duration.unwrap_or(run.config.stop);
+        if options.exact_packets {
+            run.config.skipping = Skipping::Never;
+        }
         run
     };
     Ok(runs.zip(0..).map(of_index).collect())

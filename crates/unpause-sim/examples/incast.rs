@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use unpause_protocols::units::{Rate, Time};
 use unpause_protocols::{congestion_control, congestion_point, notification_point};
 use unpause_sim::config::{
-    Config, Fabric, HostConfig, Link, NodeKind, Probes, SchemeConfig, SwitchConfig,
+    Config, Fabric, HostConfig, Link, NodeKind, Probes, SchemeConfig, Skipping, SwitchConfig,
 };
 use unpause_sim::traffic::{Arrivals, Burst, BurstFlows, FlowSettings, Size, TrafficSpec};
 
@@ -48,6 +48,7 @@ fn main() -> Result<(), unpause_sim::Error> {
         probes: Probes::default(),
         seed: 1,
         stop: Time::from_ms(10),
+        skipping: Skipping::default(),
     };
     let results = unpause_sim::run(&config, &mut |_| ControlFlow::Continue(()))?;
     for flow in &results.flows {

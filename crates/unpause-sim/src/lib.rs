@@ -32,6 +32,7 @@ mod run;
 mod sampling;
 mod series;
 mod shard;
+mod skip;
 mod switch;
 pub mod traffic;
 mod turns;

@@ -1,6 +1,7 @@
 //! What nodes record while they run; [`crate::report`] makes results of it.
 
 use serde::{Deserialize, Serialize};
+use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::{Rate, Time};
 
 use crate::causes::{CauseRecord, Wait};
@@ -55,7 +56,80 @@ impl Log {
     }
 }
 
+impl Log {
+    /// Shows how much has been recorded, which is not to grow, and sums. PAUSEs may come; see [`Self::repeat_pauses`].
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            flows,
+            senders,
+            pauses: _,
+            causes,
+            waits,
+            ports,
+            port_series,
+            histograms,
+            sender_series,
+            receiver_series,
+            packets,
+            counts,
+        } = self;
+        for length in [
+            flows.len(),
+            senders.len(),
+            causes.len(),
+            waits.len(),
+            ports.len(),
+            port_series.len(),
+            histograms.len(),
+            sender_series.len(),
+            receiver_series.len(),
+            packets.len(),
+        ] {
+            ledger.same(length as u64);
+        }
+        counts.show(ledger);
+    }
+
+    /// What has been recorded of PAUSE since there were so many records happens again, so many `times`, each a `period` after
+    /// the one before.
+    pub fn repeat_pauses(&mut self, since: usize, period: Time, times: u64) {
+        let pauses = self.pauses.len();
+        for later in 1..=times {
+            let by = period * later;
+            for at in since..pauses {
+                let pause = self.pauses[at];
+                self.pauses.push(PauseRecord {
+                    start: pause.start + by,
+                    end: pause.end + by,
+                    ..pause
+                });
+            }
+        }
+    }
+}
+
 impl Counts {
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            events,
+            packet_hops,
+            data_packets,
+            delivered_packets,
+            dropped_packets,
+            notifications,
+            sequence_errors,
+            flows_started,
+        } = self;
+        ledger.same(*flows_started);
+        ledger.total(events);
+        ledger.total(packet_hops);
+        ledger.total(data_packets);
+        ledger.total(delivered_packets);
+        ledger.total(dropped_packets);
+        ledger.total(notifications);
+        ledger.total(sequence_errors);
+    }
+
     fn merge(&mut self, other: &Self) {
         self.events += other.events;
         self.packet_hops += other.packet_hops;

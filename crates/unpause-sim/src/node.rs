@@ -1,5 +1,6 @@
 //! The kinds of nodes, and their dispatch. Another switch model is another variant.
 
+use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::Time;
 
 use crate::config::SwitchModel;
@@ -67,6 +68,17 @@ impl Node {
             Self::Pipeline(switch) => switch.as_mut(),
             Self::Cioq(switch) => switch.as_mut(),
             Self::InputQueued(switch) => switch.as_mut(),
+        }
+    }
+
+    /// Shows its state.
+    pub fn show<L: Ledger>(&mut self, plan: &Plan<'_>, ledger: &mut L) {
+        match self {
+            Self::Host(host) => host.show(plan.config.host.ack_every, ledger),
+            Self::SharedBuffer(switch) => switch.show(ledger),
+            Self::Pipeline(switch) => switch.show(ledger),
+            Self::Cioq(switch) => switch.show(ledger),
+            Self::InputQueued(switch) => switch.show(ledger),
         }
     }
 

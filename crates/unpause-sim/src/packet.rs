@@ -1,6 +1,7 @@
 //! The packet: a value of 48 bytes that moves from queue to wire to queue.
 
 use serde::{Deserialize, Serialize};
+use unpause_protocols::ledger::Ledger;
 use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::units::Time;
 use zerocopy::{Immutable, IntoBytes, KnownLayout, TryFromBytes};
@@ -203,6 +204,49 @@ impl Packet {
             stamp,
             ..Self::new(kind, priority, 0, kind.control_bytes())
         }
+    }
+
+    /// Shows what it says; of TCP's packets, and those that switches write into, nobody knows how it goes on.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            time,
+            stamp,
+            flow,
+            seq,
+            src,
+            dst,
+            slot,
+            aux,
+            bytes,
+            source_port,
+            ingress,
+            kind,
+            bits,
+        } = self;
+        ledger.time(time);
+        match kind {
+            Kind::Data | Kind::Ack | Kind::Nak if *bits & INT == 0 => {
+                let mut sent = Time::from_ps(*stamp);
+                ledger.time(&mut sent);
+                *stamp = sent.as_ps();
+                ledger.number(*flow, seq);
+            }
+            Kind::Cnp | Kind::PcnDecrease | Kind::PcnIncrease | Kind::Cnm | Kind::Pfc => {
+                ledger.same(*stamp);
+            }
+            _ => ledger.refuse(),
+        }
+        let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        ledger.same(pair(*src, *dst));
+        ledger.same(pair(*slot, *aux));
+        ledger.same(pair(
+            *flow,
+            u32::from(*bytes) << 16 | u32::from(*source_port),
+        ));
+        ledger.same(pair(
+            u32::from(*ingress),
+            u32::from(*kind as u8) << 8 | u32::from(*bits),
+        ));
     }
 
     /// The notification that it carries, if it is of such a kind.

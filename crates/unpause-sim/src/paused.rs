@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use unpause_protocols::flow_control::pfc::{Change, Egress};
+use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::Time;
 
 use crate::fabric::{NodeId, PortId};
@@ -87,6 +88,21 @@ impl PausedTransmitter {
     pub fn paused_since(&self) -> Option<Time> {
         self.pfc.is_paused().then_some(self.since)
     }
+    /// Shows its state.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            pfc,
+            since,
+            total,
+            timer_at,
+        } = self;
+        pfc.show(ledger);
+        ledger.time(since);
+        ledger.time(timer_at);
+        let mut sum = total.as_ps();
+        ledger.total(&mut sum);
+        *total = Time::from_ps(sum);
+    }
     /// Records a PAUSE that is still in force at the end of the run.
     pub fn finish(&mut self, now: Time, place: Place, log: &mut Log) {
         if self.pfc.is_paused() {
@@ -161,6 +177,18 @@ impl PendingPauses {
     #[inline]
     pub fn next_time(&self) -> Time {
         self.next
+    }
+    /// Shows all of them.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self { waiting, next } = self;
+        ledger.same(waiting.len() as u64);
+        for frame in waiting {
+            ledger.time(&mut frame.time);
+            let port = u64::from(frame.port) << 8 | u64::from(frame.priorities);
+            ledger.same(port);
+            ledger.same(frame.pause.as_ps());
+        }
+        ledger.earliest(next);
     }
     /// Takes the next one.
     pub fn pop(&mut self) -> Option<PendingPause> {

@@ -1,7 +1,8 @@
 //! Seeds: one random stream for each node and each traffic entry, all of the run's seed.
 
-use rand_core::SeedableRng;
+use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use unpause_protocols::ledger::Ledger;
 
 use crate::fabric::NodeId;
 
@@ -16,4 +17,12 @@ pub fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+/// Shows the state of a generator: by what it draws next.
+pub fn show<L: Ledger>(rng: &Xoshiro256PlusPlus, ledger: &mut L) {
+    let mut copy = rng.clone();
+    for _ in 0..4 {
+        ledger.same(copy.next_u64());
+    }
 }

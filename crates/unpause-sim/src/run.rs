@@ -255,6 +255,12 @@ fn windows(
         if start >= stop {
             break (stop, None);
         }
+        if let [worker] = workers
+            && let Some(skipped) = worker.skip(start)
+        {
+            windows += skipped;
+            continue;
+        }
         for worker in &mut *workers {
             worker.window(&due)?;
         }

@@ -1,6 +1,7 @@
 //! A share of the nodes, with the wires into them and what they have recorded.
 
 use serde::{Deserialize, Serialize};
+use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::Time;
 
 use crate::engine::arrivals::Arrivals;
@@ -83,6 +84,11 @@ impl Shard {
             looks_ahead: plan.ports.transmitters.len() >= FROM_PORTS,
             arrivals: Arrivals::default(),
         }
+    }
+
+    /// True if there is no other shard.
+    pub fn is_alone(&self) -> bool {
+        self.outboxes.len() == 1
     }
 
     /// True if `node` is in this shard.
@@ -205,6 +211,39 @@ impl Shard {
             group.next = next;
             group.nodes = nodes;
         }
+    }
+
+    /// Shows its state, of one that is alone.
+    pub fn show<L: Ledger>(&mut self, plan: &Plan<'_>, ledger: &mut L) {
+        let Self {
+            index: _,
+            log,
+            outboxes: _,
+            // Where a deadlock is looked for, which ends what is skipped.
+            blocked: _,
+            mailed: _,
+            calendar,
+            nodes,
+            shard_of: _,
+            wires,
+            telemetry,
+            arrivals: _,
+            looks_ahead: _,
+        } = self;
+        if !telemetry.is_empty() {
+            return ledger.refuse();
+        }
+        log.show(ledger);
+        calendar.show(ledger);
+        wires.show(ledger);
+        for node in nodes.iter_mut().flatten() {
+            node.show(plan, ledger);
+        }
+    }
+
+    /// When its nodes have something to do, counted from `start`: a number that is another one if that is otherwise.
+    pub fn pattern(&self, start: Time) -> u64 {
+        self.calendar.pattern(start)
     }
 
     /// The host `id`.

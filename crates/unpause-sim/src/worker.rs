@@ -14,6 +14,7 @@ use crate::invalid::Invalid;
 use crate::plan::Plan;
 use crate::results::{Deadlock, PortSample};
 use crate::shard::{Shard, ShardEnd};
+use crate::skip::Skipper;
 use crate::traffic::{Connections, ExtraDelay, Traffic};
 use crate::turns::{BOTH, Due};
 
@@ -35,6 +36,8 @@ pub struct Worker<'p> {
     /// When to look for a deadlock; a window never reaches beyond.
     next_look: Time,
     shard: Shard,
+    /// Where what repeats itself is skipped.
+    skipper: Option<Skipper>,
     plan: &'p Plan<'p>,
 }
 
@@ -48,6 +51,7 @@ impl<'p> Worker<'p> {
         let config = plan.config;
         let traffic = Traffic::new(&config.traffic, &config.fabric, config.seed);
         let probe = config.probes.deadlock;
+        let shard = Shard::new(plan, shard_of, index as u16);
         Ok(Self {
             traffic: traffic
                 .map_err(|why| Invalid::new("traffic", why))?
@@ -56,7 +60,8 @@ impl<'p> Worker<'p> {
             flows_of: vec![0; config.traffic.len()],
             horizon: Time::ZERO,
             next_look: probe.map_or(Time::NEVER, |probe| probe.interval),
-            shard: Shard::new(plan, shard_of, index as u16),
+            skipper: shard.is_alone().then(|| Skipper::of(plan)).flatten(),
+            shard,
             plan,
         })
     }
@@ -129,8 +134,22 @@ impl<'p> Worker<'p> {
         if end.saturating_add(ahead) > known {
             self.horizon = self.inject(end.saturating_add(ahead * 2))?;
         }
-        self.shard.run_window(plan, half, start, end.min(known));
+        let end = end.min(known);
+        self.shard.run_window(plan, half, start, end);
+        if let Some(skipper) = &mut self.skipper {
+            skipper.note(end, self.shard.log.counts.events);
+        }
         Ok(())
+    }
+
+    /// Skips what repeats itself before a window that starts at `start`; answers how many windows that were, if any.
+    pub fn skip(&mut self, start: Time) -> Option<u64> {
+        let plan = self.plan;
+        // Flows are read two links before a window needs them.
+        let unread = self.horizon.saturating_sub(plan.turns.outer.lookahead * 2);
+        let until = plan.config.stop.min(self.next_look).min(unread);
+        let skipper = self.skipper.as_mut()?;
+        skipper.skip(&mut self.shard, plan, start, until)
     }
 
     /// The samples of ports before `time`, which all nodes have reached, since this was last called.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Mutex, Once, PoisonError};
 
 use unpause_scenario::{NoProgress, Options, Scenario, execute};
-use unpause_sim::config::{Config, Probes};
+use unpause_sim::config::{Config, Probes, Skipping};
 use unpause_sim::post::InTurn;
 use unpause_sim::results::{Results, Totals};
 use unpause_sim::traffic::TrafficSpec;
@@ -155,6 +155,13 @@ fn judge_run(
             same(&results, &apart, "with each node apart", "shares")?;
         }
     }
+    let skipping = Config {
+        skipping: Skipping::Always,
+        ..config.clone()
+    };
+    let skipped = cost.simulate(&skipping, How::OnThreads(1))?;
+    let how = "with what repeats itself skipped wherever it does";
+    same(&results, &skipped, how, "skipping")?;
     for threads in thread_counts(&results, scope, dice) {
         cost.threads |= 1 << threads;
         let several = cost.simulate(config, How::OnThreads(threads))?;

@@ -4,11 +4,10 @@ use unpause_protocols::units::{Rate, Time};
 use unpause_scenario::topology::{FatTree, LeafSpine};
 use unpause_sim::config::{Config, NodeId, NodeKind, SchemeConfig};
 use unpause_sim::traffic::{
-    Arrivals, Connections, ExtraDelay, FlowSettings, FlowSpec, Permutation, Poisson, Receivers,
-    Size, TrafficSpec, Transport,
+    Arrivals, FlowSettings, FlowSpec, Permutation, Poisson, Receivers, Size, TrafficSpec,
 };
 
-use super::parts::{clos_topology, dcqcn, pcn, run, w1};
+use super::parts::{clos_topology, dcqcn, flow_between, pcn, run, w1};
 
 pub fn fat_tree(scheme: SchemeConfig) -> Config {
     let rate = Rate::from_gbps(100);
@@ -94,22 +93,9 @@ pub fn ring() -> Config {
         .collect();
     let to = hosts.iter().cycle().skip(1);
     let flow = |(&src, &dst): (&NodeId, &NodeId)| FlowSpec {
-        group: 0,
-        src,
-        dst,
         size_bytes: Some(1_000_000),
-        start: Time::ZERO,
-        stop: Time::NEVER,
-        priority: 3,
-        rate_limit: None,
-        offered: None,
-        controlled: true,
-        recorded: false,
         source_port: src as u16,
-        destination_port: 100,
-        transport: Transport::Roce,
-        extra_delay: ExtraDelay::NONE,
-        connections: Connections::New,
+        ..flow_between(src, dst)
     };
     config.traffic = vec![TrafficSpec::Flows(hosts.iter().zip(to).map(flow).collect())];
     config

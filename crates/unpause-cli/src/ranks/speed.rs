@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use unpause_scenario::{Beginning, Run, beginning};
-use unpause_sim::config::Config;
+use unpause_sim::config::{Config, Skipping};
 use unpause_sim::post::{PACKET_BYTES, Ranks};
 use unpause_sim::shares;
 
@@ -67,11 +67,14 @@ pub struct Speed {
 impl Speed {
     /// By the beginning of the run on one thread; none if nothing happens in it.
     pub fn of(run: &Run, (ranks, threads): (usize, usize), meeting: Meeting) -> Option<Self> {
+        let mut run = run.clone();
+        // As several shards do.
+        run.config.skipping = Skipping::Never;
         let Beginning {
             packet_hops,
             windows,
             time,
-        } = beginning(run, TRIED)?;
+        } = beginning(&run, TRIED)?;
         let windows = (windows > 0).then_some(windows as f64)?;
         let pairs = (ranks * (ranks - 1)) as f64;
         let sent = packet_hops as f64 / windows * cut(&run.config, ranks, threads);

@@ -31,6 +31,7 @@ use rand_core::Rng;
 
 use super::ecn_sharp::over_square_root;
 use super::{Mechanism, Packet, Queue, Verdict};
+use crate::ledger::Ledger;
 use crate::units::Time;
 
 /// Parameters of CoDel.
@@ -187,6 +188,13 @@ impl Mechanism for Codel {
             self.mark(now, queue.packets == 0)
         } else {
             Verdict::Pass
+        }
+    }
+
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        // Only what begins with a packet above the target asks for the rest.
+        if self.marking || self.patience.is_some() {
+            ledger.refuse();
         }
     }
 }

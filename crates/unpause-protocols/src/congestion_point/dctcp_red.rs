@@ -25,6 +25,7 @@
 use rand_core::Rng;
 
 use super::{Indifference, Mechanism, Packet, Queue, Verdict};
+use crate::ledger::Ledger;
 use crate::units::Time;
 
 /// A queue length.
@@ -101,6 +102,8 @@ impl Mechanism for DctcpRed {
             Verdict::Pass
         }
     }
+
+    fn show<L: Ledger>(&mut self, _ledger: &mut L) {}
 }
 
 #[cfg(test)]

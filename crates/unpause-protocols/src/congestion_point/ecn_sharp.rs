@@ -38,6 +38,7 @@
 use rand_core::Rng;
 
 use super::{Mechanism, Packet, Queue, Verdict};
+use crate::ledger::Ledger;
 use crate::units::{Rate, Time};
 
 /// The law by which persistent marks follow each other.
@@ -249,6 +250,20 @@ impl Mechanism for EcnSharp {
         } else {
             Verdict::Pass
         }
+    }
+
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            params,
+            first_above,
+            next_mark,
+            count,
+        } = self;
+        let mut above_for_long = first_above.saturating_add(params.pst_interval);
+        ledger.time(&mut above_for_long);
+        ledger.time(first_above);
+        ledger.time(next_mark);
+        ledger.same(u64::from(*count));
     }
 }
 

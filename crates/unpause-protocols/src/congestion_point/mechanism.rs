@@ -2,6 +2,7 @@
 
 use rand_core::Rng;
 
+use crate::ledger::Ledger;
 use crate::notification::QcnFeedback;
 use crate::units::Time;
 
@@ -96,6 +97,10 @@ pub trait Mechanism {
     fn on_pause(&mut self, _now: Time) {}
     /// The queue may transmit again: XON, or a PAUSE that ran out.
     fn on_resume(&mut self, _now: Time, _queue: Queue) {}
+    /// Shows its state; what it has drawn is the owner's.
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        ledger.refuse();
+    }
 }
 
 /// A queue without congestion management.
@@ -106,4 +111,5 @@ impl Mechanism for PassAll {
     fn indifference(&self) -> Indifference {
         Indifference::TO_ALL
     }
+    fn show<L: Ledger>(&mut self, _ledger: &mut L) {}
 }

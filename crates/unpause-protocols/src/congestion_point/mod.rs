@@ -5,6 +5,7 @@
 use rand_core::Rng;
 
 use crate::dispatch::mechanisms;
+use crate::ledger::Ledger;
 use crate::units::{Rate, Time};
 
 pub mod codel;
@@ -119,5 +120,9 @@ impl CongestionPoint {
     /// The queue may transmit again: XON, or a PAUSE that ran out.
     pub fn on_resume(&mut self, now: Time, queue: Queue) {
         dispatch!(self, it => it.on_resume(now, queue))
+    }
+    /// Shows its state; what it has drawn is the owner's.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        dispatch!(self, it => it.show(ledger));
     }
 }

@@ -31,6 +31,7 @@
 use rand_core::Rng;
 
 use super::{Indifference, Mechanism, Packet, Queue, Verdict};
+use crate::ledger::Ledger;
 use crate::units::Time;
 
 /// Which queue length is compared with zero.
@@ -143,6 +144,22 @@ impl Mechanism for NpEcn {
             self.held = queue.packets;
             self.resumed_at = now;
         }
+    }
+
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            mark_basis: _,
+            paused,
+            head_found_empty,
+            held,
+            resumed_at,
+        } = self;
+        ledger.same(u64::from(*paused) << 1 | u64::from(*head_found_empty));
+        if *held > 0 {
+            // Which packets it held is known by when they came.
+            ledger.refuse();
+        }
+        ledger.time(resumed_at);
     }
 }
 

@@ -25,6 +25,7 @@
 use rand_core::Rng;
 
 use super::{Indifference, Mechanism, Packet, Queue, Verdict};
+use crate::ledger::Ledger;
 use crate::units::{Fraction, Time};
 
 /// Parameters of RED.
@@ -97,6 +98,8 @@ impl Mechanism for Red {
             Verdict::Pass
         }
     }
+
+    fn show<L: Ledger>(&mut self, _ledger: &mut L) {}
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@
 use rand_core::Rng;
 
 use super::{Indifference, Mechanism, Packet, Queue, Verdict};
+use crate::ledger::Ledger;
 use crate::units::Time;
 
 /// Parameters of TCN.
@@ -75,6 +76,8 @@ impl Mechanism for Tcn {
             Verdict::Pass
         }
     }
+
+    fn show<L: Ledger>(&mut self, _ledger: &mut L) {}
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@
 //! - Reaction times of speeds that the standard's table lacks are those of the next faster one, beyond
 //!   400 Gb/s its 463 360 bit times.
 
+use crate::ledger::{Ledger, show_option};
 use crate::units::{Rate, Time};
 
 /// How long a PAUSE asks for.
@@ -235,6 +236,13 @@ impl Ingress {
         self.refresh = Some(now.saturating_add(params.refresh_interval(pause)));
         Action::Xoff
     }
+
+    /// Shows its state.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self { bytes, refresh } = self;
+        ledger.same(*bytes);
+        show_option(refresh, ledger);
+    }
 }
 
 /// What an event has done to an egress.
@@ -300,6 +308,12 @@ impl Egress {
     #[inline]
     pub fn is_paused(&self) -> bool {
         self.until.is_some()
+    }
+
+    /// Shows its state.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self { until } = self;
+        show_option(until, ledger);
     }
 }
 

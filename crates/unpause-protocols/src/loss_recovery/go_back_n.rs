@@ -22,6 +22,7 @@
 //! - Packets are numbered from 0 and never wrap: a flow has less than 2^32.
 //! - No retry counter: a sender never gives up.
 
+use crate::ledger::Ledger;
 use crate::units::Time;
 
 /// A flow at its sender.
@@ -175,6 +176,28 @@ impl Sender {
         self.next = self.unacknowledged;
         self.timer = now + timeout;
     }
+
+    /// Shows its state, of a flow that has this number.
+    pub fn show<L: Ledger>(&mut self, flow: u32, ledger: &mut L) {
+        let Self {
+            packets,
+            end,
+            next,
+            highest,
+            unacknowledged,
+            timer,
+        } = self;
+        ledger.same(u64::from(*packets));
+        ledger.before_end(flow, *next, *packets);
+        if *end != *packets {
+            ledger.before_end(flow, *end, *packets);
+            ledger.number(flow, end);
+        }
+        ledger.number(flow, next);
+        ledger.number(flow, highest);
+        ledger.number(flow, unacknowledged);
+        ledger.time(timer);
+    }
 }
 
 /// A flow at its receiver.
@@ -239,6 +262,22 @@ impl Receiver {
             self.nak_sent = true;
             self.nak_at = now;
             Reception::Gap
+        }
+    }
+
+    /// Shows its state, of a flow that has this number.
+    pub fn show<L: Ledger>(&mut self, flow: u32, ledger: &mut L) {
+        let Self {
+            packets,
+            expected,
+            nak_sent,
+            nak_at: _,
+        } = self;
+        ledger.before_end(flow, *expected, *packets);
+        ledger.number(flow, expected);
+        if *nak_sent {
+            // What comes next depends on how long ago that was.
+            ledger.refuse();
         }
     }
 }

@@ -23,6 +23,7 @@
 //! nothing are skipped.
 
 use super::Mechanism;
+use crate::ledger::Ledger;
 use crate::notification::Notification;
 use crate::timer::{SHORTEST_PERIOD, next_on_grid};
 use crate::units::Time;
@@ -105,6 +106,18 @@ impl Mechanism for Dcqcn {
     #[inline]
     fn next_timer(&self) -> Time {
         self.poll
+    }
+
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            params: _,
+            quiet_until,
+            epoch,
+            poll,
+        } = self;
+        ledger.time(quiet_until);
+        ledger.time(epoch);
+        ledger.deadline(*poll);
     }
 }
 

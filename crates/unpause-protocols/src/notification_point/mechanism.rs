@@ -1,5 +1,6 @@
 //! What every notification point is: what it is told, and what it answers.
 
+use crate::ledger::Ledger;
 use crate::notification::Notification;
 use crate::units::Time;
 
@@ -19,10 +20,16 @@ pub trait Mechanism {
     fn next_timer(&self) -> Time {
         Time::NEVER
     }
+    /// Shows its state.
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        ledger.refuse();
+    }
 }
 
 /// A receiver that says nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
-impl Mechanism for Silent {}
+impl Mechanism for Silent {
+    fn show<L: Ledger>(&mut self, _ledger: &mut L) {}
+}

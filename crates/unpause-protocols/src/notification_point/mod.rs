@@ -3,6 +3,7 @@
 //! One state machine per flow.
 
 use crate::dispatch::mechanisms;
+use crate::ledger::Ledger;
 use crate::notification::Notification;
 use crate::units::Time;
 
@@ -42,5 +43,9 @@ impl NotificationPoint {
     #[inline]
     pub fn next_timer(&self) -> Time {
         dispatch!(self, it => it.next_timer())
+    }
+    /// Shows its state.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        dispatch!(self, it => it.show(ledger));
     }
 }

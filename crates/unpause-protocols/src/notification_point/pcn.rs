@@ -30,6 +30,7 @@
 //!   which is the same, event for event, as letting it run.
 
 use super::Mechanism;
+use crate::ledger::Ledger;
 use crate::notification::Notification;
 use crate::timer::{SHORTEST_PERIOD, next_on_grid};
 use crate::units::{Rate, Time};
@@ -158,6 +159,29 @@ impl Mechanism for Pcn {
     #[inline]
     fn next_timer(&self) -> Time {
         self.period_end
+    }
+
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            params: _,
+            epoch,
+            period_end,
+            last_arrival,
+            inter_arrival,
+            packets,
+            marked,
+            bytes,
+        } = self;
+        ledger.time(epoch);
+        ledger.deadline(*period_end);
+        ledger.time(last_arrival);
+        ledger.same(inter_arrival.as_ps());
+        for count in [packets, marked] {
+            let mut total = u64::from(*count);
+            ledger.total(&mut total);
+            *count = u32::try_from(total).unwrap_or(u32::MAX);
+        }
+        ledger.total(bytes);
     }
 }
 

@@ -1,9 +1,11 @@
 //! When each node next has something to do.
 
+use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::Time;
 
 use crate::fabric::NodeId;
 use crate::prefetch::prefetch;
+use crate::rng::mix;
 use crate::turns::{BOTH, Due, Halves, Turns};
 
 /// Nodes in a group.
@@ -94,6 +96,26 @@ impl Calendar {
     #[inline]
     pub fn prefetch(&self, node: NodeId) {
         prefetch(&self.next[node as usize]);
+    }
+    /// Shows when nodes have something to do.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            next,
+            groups,
+            place: _,
+        } = self;
+        for group in groups.iter_mut().flatten() {
+            ledger.earliest(&mut group.next);
+            for &node in &group.nodes {
+                ledger.earliest(&mut next[node as usize]);
+            }
+        }
+    }
+    /// When nodes have something to do, counted from `start`, in a number: another one says that it is otherwise.
+    pub fn pattern(&self, start: Time) -> u64 {
+        let groups = self.groups.iter().flatten();
+        let since = groups.map(|group| group.next.saturating_sub(start).as_ps());
+        since.fold(0, |pattern, since| mix(pattern ^ since))
     }
     /// When the earliest node of each half has something to do.
     pub fn due(&self) -> Due {

@@ -3,6 +3,7 @@
 //! Events, paced flows and timers of one node. An entry is one `u128`: time in the upper half, then
 //! a key that makes the order of simultaneous entries a property of the model, never of insertion.
 
+use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::Time;
 
 const WAYS: usize = 4;
@@ -68,6 +69,23 @@ impl Heap {
     #[inline]
     pub fn next_time(&self) -> Time {
         self.next
+    }
+    /// Shows every entry, by key and payload.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        ledger.same(self.len as u64);
+        if self.len == 0 {
+            return;
+        }
+        let mut entries = self.slots[..self.len].to_vec();
+        entries.sort_unstable_by_key(|entry| (entry.0 as u64, entry.time()));
+        (self.len, self.next) = (0, Time::NEVER);
+        self.slots.fill(LAST);
+        for entry in entries {
+            let mut time = entry.time();
+            ledger.time(&mut time);
+            ledger.same(entry.0 as u64);
+            self.push(Entry::new(time, entry.key(), entry.payload()));
+        }
     }
     /// Adds an entry.
     #[inline]

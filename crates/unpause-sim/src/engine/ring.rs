@@ -1,5 +1,7 @@
 //! A FIFO of packets in a ring that grows and never shrinks.
 
+use unpause_protocols::ledger::Ledger;
+
 use crate::packet::{Kind, Packet};
 use crate::prefetch::prefetch;
 
@@ -61,6 +63,14 @@ impl Ring {
             _ => self.start.wrapping_add(1),
         };
         packet
+    }
+    /// Shows every packet.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        ledger.same(self.len.into());
+        for at in 0..self.len {
+            let index = self.index(at);
+            self.slots[index].show(ledger);
+        }
     }
     /// Every packet, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &Packet> {

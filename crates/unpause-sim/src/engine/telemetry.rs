@@ -75,6 +75,11 @@ impl Telemetry {
         self.records.try_remove(place as usize)
     }
 
+    /// True if no packet has a record.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
     /// Gives a packet that has come from another shard its record.
     pub fn put(&mut self, packet: &mut Packet, record: Record) {
         packet.stamp = self.records.insert(record) as u64;

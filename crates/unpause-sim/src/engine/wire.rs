@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::Time;
 
 use crate::engine::arrivals::{Arrivals, MOST_PLACES};
@@ -229,6 +230,18 @@ impl Wires {
         let packet = self.slots[wire.place(0)];
         wire.drop_first(&self.slots);
         packet
+    }
+    /// Shows what is under way.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        for wire in &mut self.wires {
+            ledger.same(wire.len.into());
+            for at in 0..wire.len {
+                self.slots[wire.place(at)].show(ledger);
+            }
+            if wire.len > 0 {
+                wire.head = self.slots[wire.place(0)].time;
+            }
+        }
     }
     /// Every packet under way.
     pub fn iter(&self) -> impl Iterator<Item = &Packet> {

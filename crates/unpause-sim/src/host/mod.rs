@@ -23,6 +23,7 @@ mod receive_buffer;
 pub mod receiver;
 mod roce;
 pub mod sender;
+mod show;
 mod slow;
 mod state;
 mod tcp;

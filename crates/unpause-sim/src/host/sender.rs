@@ -37,53 +37,53 @@ pub struct Sender {
     pub class: u8,
     /// Sampled into the flow series.
     pub recorded: bool,
-    priority: u8,
+    pub(super) priority: u8,
     /// [`INT`] if its law reads what switches write.
-    telemetry: u8,
+    pub(super) telemetry: u8,
     /// Where it is.
     pub pace: Pace,
     /// The rate limiter allows the next packet then.
     pub next_start: Time,
     /// Of its entries among the timers, the one due then counts.
     pub timer_at: Time,
-    recovery: go_back_n::Sender,
+    pub(super) recovery: go_back_n::Sender,
     /// Its law sets a window, or its host.
-    windowed: bool,
+    pub(super) windowed: bool,
     /// An ACK may change its rate or its window.
     pub hears_acks: bool,
     /// What it sends may change its rate or its window, or what its law will do.
-    hears_sent: bool,
-    burst_over: bool,
-    rate_change: RateChange,
-    source_port: u16,
-    full_bytes: u16,
-    last_bytes: u16,
+    pub(super) hears_sent: bool,
+    pub(super) burst_over: bool,
+    pub(super) rate_change: RateChange,
+    pub(super) source_port: u16,
+    pub(super) full_bytes: u16,
+    pub(super) last_bytes: u16,
     /// Of a full packet on the wire, as the law counts.
-    packet_bytes: u32,
-    dst: NodeId,
-    receiver_slot: u32,
+    pub(super) packet_bytes: u32,
+    pub(super) dst: NodeId,
+    pub(super) receiver_slot: u32,
     /// Bytes put on the wire.
     pub sent_bytes: u64,
     /// What the rate limiter releases at once: a packet, or a burst.
-    burst_start: Time,
-    burst_bytes: u64,
+    pub(super) burst_start: Time,
+    pub(super) burst_bytes: u64,
     /// How much that is, if a burst.
-    burst_limit: Option<u32>,
-    stop: Time,
+    pub(super) burst_limit: Option<u32>,
+    pub(super) stop: Time,
     /// When the source has the next packet.
-    available: Time,
-    offered: Option<Rate>,
+    pub(super) available: Time,
+    pub(super) offered: Option<Rate>,
     /// When the timer of its law is due.
-    law_timer: Time,
+    pub(super) law_timer: Time,
     /// How long so many bytes last at `rate`; of no bytes if nobody has asked since that changed.
-    spaced_bytes: u64,
-    spacing: Time,
+    pub(super) spaced_bytes: u64,
+    pub(super) spacing: Time,
     // What the next change touches.
     /// That of its law, or the flow's limit if that is less.
-    rate: Rate,
-    limit: Rate,
-    ps_per_byte: u64,
-    law: CongestionControl,
+    pub(super) rate: Rate,
+    pub(super) limit: Rate,
+    pub(super) ps_per_byte: u64,
+    pub(super) law: CongestionControl,
     // What few packets touch.
     /// Packets sent again.
     pub retransmitted: u64,
@@ -92,11 +92,11 @@ pub struct Sender {
     /// CNPs and CNMs received.
     pub notifications: u64,
     /// That of its host.
-    window: Option<HostWindow>,
+    pub(super) window: Option<HostWindow>,
     /// When all was acknowledged; kept if that is to be recorded, [`Time::NEVER`] if not or not yet.
-    acknowledged_at: Time,
+    pub(super) acknowledged_at: Time,
     /// Of packets acknowledged when it last timed out, one more; 0 if it never has.
-    silent_since: u32,
+    pub(super) silent_since: u32,
 }
 
 impl Sender {

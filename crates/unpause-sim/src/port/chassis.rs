@@ -6,6 +6,7 @@ use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unpause_protocols::congestion_point::pint::Meter;
 use unpause_protocols::congestion_point::{self, CongestionPoint};
+use unpause_protocols::ledger::Ledger;
 use unpause_protocols::scheduler::Scheduler;
 use unpause_protocols::units::{Rate, Time};
 
@@ -49,7 +50,7 @@ pub struct Chassis<M: Model> {
     /// What PINT keeps of each port; none without it.
     pub(super) meters: Vec<Meter>,
     /// Most packets in an egress queue of a lossy class.
-    lossy_packets: u32,
+    pub(super) lossy_packets: u32,
     /// By port; none where the most urgent class always goes first.
     pub(super) schedulers: Vec<Scheduler>,
     /// Ports that become free.
@@ -193,6 +194,10 @@ pub trait Model: Debug + Sized {
     /// How often egress queue `index` has stopped the whole switch, and for how long.
     fn stalls(&self, _index: usize) -> (u64, Time) {
         (0, Time::ZERO)
+    }
+    /// Shows its state.
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        ledger.refuse();
     }
     /// Adds the packets that ingress (`from`, `class`) counts and that are in no egress queue, with the
     /// egress that each waits for; none if they wait for the switch itself.

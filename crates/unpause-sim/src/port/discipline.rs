@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::Time;
 
 use crate::config::Queueing;
@@ -89,6 +90,20 @@ impl Discipline {
                 packet
             }
             Self::Voq(turns) => turns.pop(),
+        }
+    }
+    /// Shows every packet, and whose turn it is.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        match self {
+            Self::Fifo(ring) => ring.show(ledger),
+            Self::Voq(all) => {
+                let Turns { queues, turns, len } = &mut **all;
+                ledger.same(u64::from(*len));
+                for from in turns {
+                    ledger.same(u64::from(*from));
+                    queues[*from as usize].show(ledger);
+                }
+            }
         }
     }
     /// Since when a packet has been waiting.

@@ -2,6 +2,7 @@
 
 use rand_core::Rng;
 use unpause_protocols::congestion_point::{self, CongestionPoint, Indifference};
+use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::{Rate, Time};
 
 use super::discipline::Discipline;
@@ -42,6 +43,21 @@ impl Port {
             xoff: 0,
             xon: 0,
         }
+    }
+    /// Shows its state.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            busy_until,
+            transmitter: _,
+            ready,
+            backlog,
+            paused,
+            xoff,
+            xon,
+        } = self;
+        ledger.time(busy_until);
+        let flags = [u8::from(*ready), *backlog, *paused, *xoff, *xon, 0, 0, 0];
+        ledger.same(u64::from_le_bytes(flags));
     }
     /// Classes that have something to send and may.
     #[inline]
@@ -117,6 +133,24 @@ impl Egress {
         }
     }
 
+    /// Shows its state.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            congestion_point,
+            transmitter,
+            marked_packets,
+            cnm_packets,
+            dropped_packets,
+            dropped_bytes,
+        } = self;
+        congestion_point.show(ledger);
+        transmitter.show(ledger);
+        ledger.total(marked_packets);
+        ledger.total(cnm_packets);
+        ledger.total(dropped_packets);
+        ledger.total(dropped_bytes);
+    }
+
     /// The flag that marks `packet`, which it may bear already.
     #[inline]
     pub fn mark(&mut self, packet: &Packet) -> u8 {
@@ -153,6 +187,25 @@ impl Queue {
             indifferent_to_enqueue: to_enqueue,
             indifferent_behind: to_enqueue || to_enqueue_behind,
         }
+    }
+
+    /// Shows its state, but for what waited at most, which does not grow where things repeat themselves.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            packets,
+            bytes,
+            max_bytes: _,
+            tx_packets,
+            tx_bytes,
+            indifferent_below: _,
+            indifferent_to_alone: _,
+            indifferent_to_enqueue: _,
+            indifferent_behind: _,
+        } = self;
+        packets.show(ledger);
+        ledger.same(*bytes);
+        ledger.total(tx_packets);
+        ledger.total(tx_bytes);
     }
 
     /// The queue as a congestion point sees it, with `joining` packets about to be pushed.

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use unpause_protocols::flow_control::capfc;
 use unpause_protocols::flow_control::pfc::{self, Action};
+use unpause_protocols::ledger::{Ledger, show_option};
 use unpause_protocols::units::Time;
 
 /// Counts what an (ingress port, class) holds and decides when to send PAUSE.
@@ -16,6 +17,10 @@ pub trait PauseSource: Debug {
     fn next_timer(&self) -> Time;
     /// Repeats the PAUSE, which asks for `pause`, when it is time.
     fn on_timer(&mut self, now: Time, pause: Time, params: &pfc::Params) -> Action;
+    /// Shows its state.
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        ledger.refuse();
+    }
 }
 
 macro_rules! pause_source {
@@ -69,7 +74,35 @@ pub struct IngressTotals {
     pub dropped_packets: u64,
 }
 
+impl IngressTotals {
+    /// Shows its state.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            timer_at,
+            pause_events,
+            pause_frames,
+            cnm_packets,
+            dropped_packets,
+        } = self;
+        show_option(timer_at, ledger);
+        ledger.total(pause_events);
+        ledger.total(pause_frames);
+        ledger.total(cnm_packets);
+        ledger.total(dropped_packets);
+    }
+}
+
 impl<S: PauseSource> Ingress<S> {
+    /// Shows its state, but for what it held at most, which does not grow where things repeat themselves.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            source,
+            pause: _,
+            max_bytes: _,
+        } = self;
+        source.show(ledger);
+    }
+
     /// Holds nothing, on a link on which a PAUSE asks for `pause`.
     pub fn new(source: S, pause: Time) -> Self {
         Self {

@@ -19,6 +19,7 @@ mod ready;
 mod record;
 mod recorder;
 mod scheduler;
+mod show;
 mod transmit;
 
 pub use causes::Counted;

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::Time;
 
 use crate::engine::heap::{Entry, Heap};
@@ -83,6 +84,24 @@ impl Ready {
     fn set_first(&mut self) {
         let in_line = self.line.front().map_or(Time::NEVER, |&(time, _)| time);
         self.first = in_line.min(self.others.next_time());
+    }
+    /// Shows all of them, by number.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let mut ports = Vec::new();
+        while !self.first.is_never() {
+            let time = self.first;
+            ports.extend(self.take_first().map(|port| (port, time)));
+        }
+        ports.sort_unstable();
+        ledger.same(ports.len() as u64);
+        for (port, time) in &mut ports {
+            ledger.same(u64::from(*port));
+            ledger.time(time);
+        }
+        ports.sort_unstable_by_key(|&(port, time)| (time, port));
+        for (port, time) in ports {
+            self.add(time, port);
+        }
     }
     /// Those that become free before `end`, of most.
     pub fn before(&self, end: Time) -> impl Iterator<Item = PortId> {

@@ -7,7 +7,7 @@ use unpause_protocols::units::{Rate, Time};
 use unpause_protocols::{congestion_control, congestion_point, notification_point};
 use unpause_sim::config::{
     Config, Fabric, HostConfig, Link, NodeId, NodeKind, PfcThreshold, PortId, Probes, SchemeConfig,
-    SwitchConfig,
+    Skipping, SwitchConfig,
 };
 use unpause_sim::results::{FlowRecord, PortRecord, Results};
 use unpause_sim::traffic::{
@@ -157,6 +157,7 @@ pub fn config(fabric: Fabric, flows: Vec<FlowSpec>, stop: Time) -> Config {
         probes: Probes::default(),
         seed: 1,
         stop,
+        skipping: Skipping::default(),
     }
 }
 

@@ -19,6 +19,7 @@ mod properties;
 mod queueing;
 mod random;
 mod ranks;
+mod skipping;
 mod slow_receiver;
 mod tcp;
 mod threads;

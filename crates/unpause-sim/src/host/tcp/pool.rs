@@ -44,6 +44,10 @@ pub struct Taken {
 }
 
 impl Pool {
+    /// True if it has never had a connection.
+    pub fn is_empty(&self) -> bool {
+        self.connections.is_empty()
+    }
     /// The oldest idle connection for a flow; a new one if there is none.
     pub fn take(&mut self, spec: &FlowSpec) -> Taken {
         let all = self.connections.entry((spec.group, spec.dst)).or_default();

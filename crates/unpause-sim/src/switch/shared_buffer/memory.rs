@@ -1,6 +1,7 @@
 //! Buffer accounting of a lossless (ingress port, class): shared memory up to XOFF, headroom beyond.
 
 use unpause_protocols::flow_control::pfc::{self, Action};
+use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::Time;
 
 use crate::config::PfcThreshold;
@@ -75,6 +76,16 @@ impl PauseSource for Account {
     }
     fn on_timer(&mut self, now: Time, pause: Time, params: &pfc::Params) -> Action {
         self.pfc.on_timer(now, pause, params)
+    }
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            pfc,
+            headroom_size: _,
+            headroom_used,
+            shift: _,
+        } = self;
+        pfc.show(ledger);
+        ledger.same(*headroom_used);
     }
 }
 

@@ -7,6 +7,7 @@ mod memory;
 
 use unpause_protocols::congestion_point::qcn::Selection;
 use unpause_protocols::flow_control::pfc::Action;
+use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::Time;
 
 use crate::config::PfcThreshold;
@@ -217,6 +218,16 @@ impl Model for SharedBuffer {
             true => holds && ingress[index].passes(size, pool, &self.threshold),
             false => holds && size <= self.lossy_bytes,
         }
+    }
+
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            pool,
+            threshold: _,
+            lossy_bytes: _,
+            selection: _,
+        } = self;
+        ledger.same(pool.used);
     }
 
     /// The buffer is free again, which may send an XON.

@@ -1,0 +1,13 @@
+//! Whether a run skips what repeats itself.
+
+/// Whether what repeats itself is skipped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Skipping {
+    /// It is looked for as often as costs hardly anything.
+    #[default]
+    WhereItPays,
+    /// It is looked for before every window, whatever that costs: for tests.
+    Always,
+    /// Every packet is simulated.
+    Never,
+}

@@ -1,0 +1,216 @@
+//! What of a host moves on with time.
+
+use slab::Slab;
+use unpause_protocols::congestion_control::Mechanism as _;
+use unpause_protocols::ledger::Ledger;
+
+use super::receiver::Receiver;
+use super::sender::{Pace, Sender};
+use super::state::{Counters, Host};
+use super::tcp::Tcp;
+use crate::rng;
+
+impl Host {
+    /// Shows its state.
+    pub fn show<L: Ledger>(&mut self, ack_every: u32, ledger: &mut L) {
+        let Self {
+            port: _,
+            id: _,
+            transmitter: _,
+            busy_until,
+            nic_at,
+            rare_at: _,
+            ready_mask,
+            paused_mask,
+            hpcc_nic,
+            delays: _,
+            timers,
+            pacing,
+            control,
+            ready,
+            senders,
+            receivers,
+            counters,
+            pending_pauses,
+            sampling,
+            acks,
+            // Of HPCC's NIC.
+            list: _,
+            served: _,
+            timer_at: _,
+            starts,
+            start_at,
+            transmitters,
+            notified,
+            rng,
+            flow_interval: _,
+            buffer,
+            delayed,
+            tcp,
+            stopped_by,
+            // It grows only where `stopped_by` is kept.
+            waits: _,
+        } = self;
+        let known = !*hpcc_nic && buffer.is_none() && delayed.is_empty() && stopped_by.is_empty();
+        if !known || !tcp.is_idle() {
+            return ledger.refuse();
+        }
+        ledger.time(busy_until);
+        ledger.earliest(nic_at);
+        ledger.same(u64::from(*ready_mask) << 8 | u64::from(*paused_mask));
+        timers.show(ledger);
+        pacing.show(ledger);
+        control.show(ledger);
+        for slots in ready {
+            ledger.same(slots.len() as u64);
+            slots.iter().for_each(|slot| ledger.same((*slot).into()));
+        }
+        show_all(senders, ledger, |it, ledger| it.show(ack_every, ledger));
+        show_all(receivers, ledger, Receiver::show);
+        counters.iter_mut().for_each(|it| it.show(ledger));
+        pending_pauses.show(ledger);
+        ledger.time(&mut sampling.at);
+        acks.iter_mut().for_each(|ring| ring.show(ledger));
+        ledger.same(starts.len() as u64);
+        ledger.deadline(*start_at);
+        transmitters.iter_mut().for_each(|it| it.show(ledger));
+        ledger.same(notified.len() as u64);
+        notified.iter_mut().for_each(|it| it.show(ledger));
+        rng::show(rng, ledger);
+        self.set_rare();
+    }
+}
+
+/// Shows what is in a slab, and where.
+fn show_all<T, L: Ledger>(slab: &mut Slab<T>, ledger: &mut L, show: impl Fn(&mut T, &mut L)) {
+    ledger.same(slab.len() as u64);
+    for (slot, it) in slab {
+        ledger.same(slot as u64);
+        show(it, ledger);
+    }
+}
+
+impl Counters {
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            tx_packets,
+            tx_bytes,
+        } = self;
+        ledger.total(tx_packets);
+        ledger.total(tx_bytes);
+    }
+}
+
+impl Tcp {
+    /// True if it has never had a flow.
+    fn is_idle(&self) -> bool {
+        let Self {
+            senders,
+            receivers,
+            replies,
+            pool,
+            qdisc: _,
+        } = self;
+        let queued = replies.iter().any(|ring| !ring.is_empty());
+        senders.is_empty() && receivers.is_empty() && !queued && pool.is_empty()
+    }
+}
+
+impl Pace {
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        match self {
+            Self::Idle => ledger.same(0),
+            Self::Ready => ledger.same(1),
+            Self::Until(at) => {
+                ledger.same(2);
+                ledger.time(at);
+            }
+        }
+    }
+}
+
+impl Sender {
+    /// Shows its state. A law that hears of what goes and comes moves on as nobody knows; another one has not been told
+    /// anything if there was no loss, no notification, and no timer of its own.
+    fn show<L: Ledger>(&mut self, ack_every: u32, ledger: &mut L) {
+        let Self {
+            flow,
+            class: _,
+            recorded: _,
+            priority: _,
+            telemetry,
+            pace,
+            next_start,
+            timer_at,
+            recovery,
+            windowed: _,
+            hears_acks: _,
+            hears_sent,
+            burst_over,
+            rate_change: _,
+            source_port: _,
+            full_bytes: _,
+            last_bytes: _,
+            packet_bytes: _,
+            dst: _,
+            receiver_slot: _,
+            sent_bytes,
+            burst_start,
+            burst_bytes,
+            burst_limit: _,
+            stop,
+            available,
+            offered: _,
+            law_timer,
+            spaced_bytes,
+            spacing,
+            rate,
+            limit: _,
+            ps_per_byte: _,
+            law,
+            retransmitted,
+            timeouts,
+            notifications,
+            window: _,
+            acknowledged_at,
+            silent_since,
+        } = self;
+        if *hears_sent || law.hears_acks() || *telemetry != 0 {
+            return ledger.refuse();
+        }
+        for value in [
+            u64::from(*flow),
+            *retransmitted + *timeouts + *notifications,
+            rate.as_bps(),
+            *burst_bytes,
+            *spaced_bytes,
+            spacing.as_ps(),
+            u64::from(*silent_since) << 1 | u64::from(*burst_over),
+            // Which packets are to be acknowledged.
+            u64::from(recovery.next() % ack_every),
+        ] {
+            ledger.same(value);
+        }
+        ledger.deadline(*law_timer);
+        ledger.deadline(*stop);
+        pace.show(ledger);
+        ledger.time(next_start);
+        ledger.time(timer_at);
+        ledger.time(burst_start);
+        ledger.time(available);
+        ledger.time(acknowledged_at);
+        ledger.total(sent_bytes);
+        recovery.show(*flow, ledger);
+    }
+}
+
+impl Receiver {
+    /// Shows its state.
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let (flow, sender_slot) = (self.flow, self.sender_slot);
+        ledger.same(u64::from(flow) << 32 | u64::from(sender_slot));
+        self.recovery.show(flow, ledger);
+        ledger.time(&mut self.timer_at);
+        self.notification_point.show(ledger);
+    }
+}

@@ -1,0 +1,51 @@
+//! What of a switch moves on with time.
+
+use unpause_protocols::ledger::Ledger;
+
+use super::chassis::{Chassis, Model};
+use crate::rng;
+
+impl<M: Model> Chassis<M> {
+    /// Shows its state.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            id: _,
+            first_port: _,
+            classes: _,
+            ports,
+            queues,
+            egress,
+            ingress,
+            ingress_totals,
+            input_points,
+            meters,
+            lossy_packets: _,
+            schedulers,
+            ready,
+            timers,
+            pending_pauses,
+            sampling,
+            sampled_ports: _,
+            // It changes where it is sampled.
+            histogram: _,
+            causes,
+            rng,
+            model,
+        } = self;
+        model.show(ledger);
+        let known = input_points.is_empty() && meters.is_empty() && schedulers.is_empty();
+        if !known || causes.is_some() {
+            return ledger.refuse();
+        }
+        ports.iter_mut().for_each(|it| it.show(ledger));
+        queues.iter_mut().for_each(|it| it.show(ledger));
+        egress.iter_mut().for_each(|it| it.show(ledger));
+        ingress.iter_mut().for_each(|it| it.show(ledger));
+        ingress_totals.iter_mut().for_each(|it| it.show(ledger));
+        ready.show(ledger);
+        timers.show(ledger);
+        pending_pauses.show(ledger);
+        ledger.time(&mut sampling.at);
+        rng::show(rng, ledger);
+    }
+}

@@ -1,0 +1,210 @@
+//! Two ledgers: one that takes down a state, one that moves it on; and what two states have in common.
+
+use std::collections::HashMap;
+
+use unpause_protocols::ledger::Ledger;
+use unpause_protocols::units::Time;
+
+/// What kind of value it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Same,
+    Time,
+    Earliest,
+    Deadline,
+    Total,
+    Number,
+    /// How many numbers are left before the end of a flow.
+    Left,
+}
+
+/// A value of a state.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    kind: Kind,
+    /// Of numbers.
+    flow: u32,
+    value: u64,
+}
+
+/// A state, taken down.
+#[derive(Debug, Default)]
+pub struct State {
+    entries: Vec<Entry>,
+    refused: bool,
+}
+
+impl State {
+    /// Begins anew.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.refused = false;
+    }
+    /// How many values there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+    /// True if it is complete.
+    pub fn is_complete(&self) -> bool {
+        !self.refused
+    }
+    fn add(&mut self, kind: Kind, flow: u32, value: u64) {
+        self.entries.push(Entry { kind, flow, value });
+    }
+}
+
+impl Ledger for State {
+    fn same(&mut self, value: u64) {
+        self.add(Kind::Same, 0, value);
+    }
+    fn time(&mut self, time: &mut Time) {
+        self.add(Kind::Time, 0, time.as_ps());
+    }
+    fn earliest(&mut self, time: &mut Time) {
+        self.add(Kind::Earliest, 0, time.as_ps());
+    }
+    fn deadline(&mut self, time: Time) {
+        self.add(Kind::Deadline, 0, time.as_ps());
+    }
+    fn total(&mut self, total: &mut u64) {
+        self.add(Kind::Total, 0, *total);
+    }
+    fn number(&mut self, flow: u32, number: &mut u32) {
+        self.add(Kind::Number, flow, u64::from(*number));
+    }
+    fn before_end(&mut self, flow: u32, number: u32, end: u32) {
+        self.add(Kind::Left, flow, u64::from(end.saturating_sub(number)));
+    }
+    fn refuse(&mut self) {
+        self.refused = true;
+    }
+}
+
+/// How a state that repeats itself moves on.
+#[derive(Debug)]
+pub struct Step {
+    /// By how much each value moves on in a period.
+    steps: Vec<u64>,
+    period: Time,
+    /// So often at most, before a flow comes to its end.
+    most: u64,
+    /// Before the first of what is not known to repeat itself.
+    until: Time,
+    /// The latest of the times that move on and may not pass that.
+    latest: Time,
+}
+
+impl Step {
+    /// What lies between two states, of which the second begins at `start`, a `period` after the first; none if that is
+    /// more than that time has gone by.
+    pub fn between(first: &State, second: &State, period: Time, start: Time) -> Option<Self> {
+        if first.len() != second.len() {
+            return None;
+        }
+        let mut step = Self {
+            steps: Vec::with_capacity(second.len()),
+            period,
+            most: u64::MAX,
+            until: Time::NEVER,
+            latest: Time::ZERO,
+        };
+        let mut flows = HashMap::new();
+        for (before, now) in first.entries.iter().zip(&second.entries) {
+            let by = now.value.wrapping_sub(before.value);
+            let holds = before.kind == now.kind
+                && before.flow == now.flow
+                && match now.kind {
+                    Kind::Same | Kind::Deadline => by == 0,
+                    Kind::Time | Kind::Earliest => by == 0 || by == period.as_ps(),
+                    Kind::Total => now.value >= before.value,
+                    Kind::Number => {
+                        now.value >= before.value && *flows.entry(now.flow).or_insert(by) == by
+                    }
+                    Kind::Left => now.value <= before.value,
+                };
+            if !holds {
+                return None;
+            }
+            let at = Time::from_ps(now.value);
+            match now.kind {
+                Kind::Time | Kind::Earliest | Kind::Deadline if by == 0 && at >= start => {
+                    step.until = step.until.min(at);
+                }
+                Kind::Earliest if by > 0 => step.latest = step.latest.max(at),
+                _ => {}
+            }
+            step.steps.push(by);
+        }
+        step.end_with_flows(second, &flows)
+    }
+
+    /// Flows come to their ends: what happens then has not happened yet.
+    fn end_with_flows(mut self, now: &State, flows: &HashMap<u32, u64>) -> Option<Self> {
+        let left = now.entries.iter().zip(&mut self.steps);
+        for (entry, step) in left.filter(|(entry, _)| entry.kind == Kind::Left) {
+            let by = flows.get(&entry.flow).copied().unwrap_or(0);
+            if step.wrapping_neg() != by {
+                return None;
+            }
+            let left = entry.value.saturating_sub(1);
+            self.most = self.most.min(left.checked_div(by).unwrap_or(u64::MAX));
+        }
+        Some(self)
+    }
+
+    /// So many periods follow, of a run that has reached a time and is not to be moved on `until` another.
+    pub fn periods(&self, reached: Time, until: Time) -> u64 {
+        let span = self
+            .until
+            .min(until)
+            .saturating_sub(reached.max(self.latest));
+        self.most.min(span.as_ps() / self.period.as_ps())
+    }
+
+    /// What moves the second of the states on by so many periods.
+    pub fn times(&self, periods: u64) -> Mover<'_> {
+        Mover {
+            steps: self.steps.iter(),
+            periods,
+        }
+    }
+}
+
+/// Moves a state on, value by value.
+#[derive(Debug)]
+pub struct Mover<'s> {
+    steps: std::slice::Iter<'s, u64>,
+    periods: u64,
+}
+
+impl Mover<'_> {
+    fn by(&mut self) -> u64 {
+        let step = self.steps.next().expect("as many values as before");
+        step.wrapping_mul(self.periods)
+    }
+}
+
+impl Ledger for Mover<'_> {
+    fn same(&mut self, _value: u64) {
+        self.by();
+    }
+    fn time(&mut self, time: &mut Time) {
+        *time = Time::from_ps(time.as_ps() + self.by());
+    }
+    fn earliest(&mut self, time: &mut Time) {
+        self.time(time);
+    }
+    fn deadline(&mut self, _time: Time) {
+        self.by();
+    }
+    fn total(&mut self, total: &mut u64) {
+        *total += self.by();
+    }
+    fn number(&mut self, _flow: u32, number: &mut u32) {
+        *number += self.by() as u32;
+    }
+    fn before_end(&mut self, _flow: u32, _number: u32, _end: u32) {
+        self.by();
+    }
+    fn refuse(&mut self) {}
+}

@@ -1,0 +1,135 @@
+//! What repeats itself is skipped, and nothing shows it.
+
+use std::ops::ControlFlow;
+
+use proptest::prelude::*;
+use unpause_protocols::units::Time;
+use unpause_sim::config::{Config, Queueing, Skipping};
+use unpause_sim::results::Results;
+use unpause_sim::traffic::{FlowSpec, TrafficSpec};
+
+use crate::common::*;
+use crate::random::*;
+
+/// A run, and how often its watcher was called: every 256 windows that are run.
+fn watched(config: &Config) -> (Results, u64) {
+    let mut calls = 0;
+    let results = unpause_sim::run(config, &mut |_| {
+        calls += 1;
+        ControlFlow::Continue(())
+    });
+    (results.expect("the run is valid"), calls)
+}
+
+/// Results do not show what was skipped; answers which share of its windows was.
+fn skipped(config: &Config) -> f64 {
+    let [always, never, some] =
+        [Skipping::Always, Skipping::Never, Skipping::WhereItPays].map(|skipping| {
+            watched(&Config {
+                skipping,
+                ..config.clone()
+            })
+        });
+    assert!(
+        some.0 == never.0,
+        "{some:#?}\nwith every packet:\n{never:#?}"
+    );
+    assert!(
+        always.0 == never.0,
+        "{always:#?}\nwith every packet:\n{never:#?}"
+    );
+    1.0 - some.1 as f64 / never.1 as f64
+}
+
+/// Four hosts, and a flow from the first to the second and from the third to the fourth, of 100 MB.
+fn pairs() -> Config {
+    let flows = vec![
+        sized(1, 2, 100_000_000),
+        FlowSpec {
+            start: us(7),
+            ..sized(3, 4, 100_000_000)
+        },
+    ];
+    config(star(&[gbps(40); 4], us(1)), flows, ms(40))
+}
+
+fn assert_skipped(config: &Config, share: f64) {
+    let skipped = skipped(config);
+    assert!(skipped > share, "{skipped}");
+}
+
+#[test]
+fn flows_that_nothing_disturbs_are_skipped() {
+    for (name, scheme) in schemes() {
+        let mut config = pairs();
+        config.scheme = scheme;
+        let skipped = skipped(&config);
+        let expected = match name {
+            "PFC" | "DCQCN" => 0.8..1.0,
+            // A CNP every 50 us.
+            "PCN" => 0.1..0.8,
+            // Each packet changes what is known of the queue, or of the path.
+            _ => 0.0..0.01,
+        };
+        assert!(expected.contains(&skipped), "{name}: {skipped}");
+    }
+}
+
+/// A flow that joins, one that ends, one that is stopped, one that is held back by its own limit, samples.
+#[test]
+fn whatever_comes_between_is_not_skipped() {
+    let mut config = pairs();
+    assert_skipped(&config, 0.8);
+    let flows = |more: Vec<FlowSpec>| {
+        let mut config = pairs();
+        let all: Vec<_> = [sized(1, 2, 100_000_000), sized(3, 4, 87_000_123)].into();
+        config.traffic = vec![TrafficSpec::Flows([all, more].concat())];
+        config
+    };
+    let joins = FlowSpec {
+        start: us(1_234),
+        recorded: true,
+        ..sized(3, 2, 300_000)
+    };
+    assert_skipped(&flows(vec![joins]), 0.5);
+    let stopped = FlowSpec {
+        start: us(100),
+        stop: us(2_345),
+        rate_limit: Some(gbps(10)),
+        ..flow(4, 3)
+    };
+    assert_skipped(&flows(vec![stopped]), 0.5);
+    config.probes.ports = vec![(0, 1)];
+    config.probes.interval = us(200);
+    assert_skipped(&config, 0.5);
+}
+
+/// Two senders at line rate for one receiver: what PAUSE does comes again and again.
+#[test]
+fn pauses_that_come_again_are_recorded_as_often() {
+    let flows = vec![flow(1, 3), flow(2, 3)];
+    for queueing in [Queueing::Fifo, Queueing::Voq] {
+        let mut config = config(star(&[gbps(40); 3], us(1)), flows.clone(), ms(20));
+        config.switch.queueing = queueing;
+        config.switch.pfc.threshold = static_threshold(30_000);
+        assert!(run(&config).pauses.len() > 1000);
+        assert_skipped(&config, 0.4);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn nothing_shows_in_random_fabrics(case in case(), times in 1_u64..200) {
+        for (_, scheme) in schemes() {
+            let mut config = case.config(scheme, Time::from_ms(20));
+            for spec in &mut config.traffic {
+                let TrafficSpec::Flows(flows) = spec else { continue };
+                for flow in flows {
+                    flow.size_bytes = flow.size_bytes.map(|bytes| bytes * times);
+                }
+            }
+            skipped(&config);
+        }
+    }
+}
