@@ -14,8 +14,7 @@ use unpause_sim::config::{
     SpinesConfig, SwitchConfig, SwitchModel,
 };
 use unpause_sim::traffic::{
-    Arrivals, Burst, BurstFlows, Connections, ExtraDelay, FlowSettings, FlowSpec, Incast,
-    Permutation, Size, TrafficSpec, Transport,
+    Arrivals, Burst, BurstFlows, FlowSettings, FlowSpec, Incast, Permutation, Size, TrafficSpec,
 };
 
 use large::{CABLE, LINK, fat_tree, leaf_spine, ring, sparse};
@@ -239,22 +238,8 @@ fn fig1(scheme: SchemeConfig, burst: Time, stop: Time) -> Config {
     .expect("the topology is sound");
     let node = |name: &str| topology.names.iter().position(|n| n == name).unwrap() as NodeId;
     let long = |src, dst| FlowSpec {
-        group: 0,
-        src: node(src),
-        dst: node(dst),
-        size_bytes: None,
-        start: Time::ZERO,
-        stop: Time::NEVER,
-        priority: 3,
-        rate_limit: None,
-        offered: None,
-        controlled: true,
         recorded: true,
-        source_port: 0,
-        destination_port: 100,
-        transport: Transport::Roce,
-        extra_delay: ExtraDelay::NONE,
-        connections: Connections::New,
+        ..flow_between(node(src), node(dst))
     };
     let burst = TrafficSpec::Burst(Burst {
         from: (2..16).map(|host| node(&format!("H{host}"))).collect(),

@@ -192,8 +192,19 @@ impl Mechanism for Codel {
     }
 
     fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        // Only what begins with a packet above the target asks for the rest.
-        if self.marking || self.patience.is_some() {
+        let Self {
+            target: _,
+            interval: _,
+            spared_bytes: _,
+            clock_shift: _,
+            marking,
+            patience,
+            // Only an episode asks for these.
+            next_mark: _,
+            count: _,
+            count_at_start: _,
+        } = self;
+        if *marking || patience.is_some() {
             ledger.refuse();
         }
     }

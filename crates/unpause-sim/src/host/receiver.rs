@@ -24,8 +24,8 @@ pub struct Receiver {
     pub timer_at: Time,
     /// Its notification point.
     pub notification_point: NotificationPoint,
-    spec: FlowSpec,
-    payload_bytes: u32,
+    pub(super) spec: FlowSpec,
+    pub(super) payload_bytes: u32,
 }
 
 impl Receiver {

@@ -207,10 +207,18 @@ impl Sender {
 impl Receiver {
     /// Shows its state.
     fn show<L: Ledger>(&mut self, ledger: &mut L) {
-        let (flow, sender_slot) = (self.flow, self.sender_slot);
-        ledger.same(u64::from(flow) << 32 | u64::from(sender_slot));
-        self.recovery.show(flow, ledger);
-        ledger.time(&mut self.timer_at);
-        self.notification_point.show(ledger);
+        let Self {
+            flow,
+            sender_slot,
+            recovery,
+            timer_at,
+            notification_point,
+            spec: _,
+            payload_bytes: _,
+        } = self;
+        ledger.same(u64::from(*flow) << 32 | u64::from(*sender_slot));
+        recovery.show(*flow, ledger);
+        ledger.time(timer_at);
+        notification_point.show(ledger);
     }
 }
