@@ -69,7 +69,7 @@ impl Host {
         show_all(receivers, ledger, Receiver::show);
         counters.iter_mut().for_each(|it| it.show(ledger));
         pending_pauses.show(ledger);
-        ledger.time(&mut sampling.at);
+        ledger.deadline(sampling.at);
         acks.iter_mut().for_each(|ring| ring.show(ledger));
         ledger.same(starts.len() as u64);
         ledger.deadline(*start_at);

@@ -45,7 +45,8 @@ impl<M: Model> Chassis<M> {
         ready.show(ledger);
         timers.show(ledger);
         pending_pauses.show(ledger);
-        ledger.time(&mut sampling.at);
+        // Of what is sampled not all is shown.
+        ledger.deadline(sampling.at);
         rng::show(rng, ledger);
     }
 }

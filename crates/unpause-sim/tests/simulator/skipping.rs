@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{Config, Queueing, Skipping};
+use unpause_sim::config::{Config, HistogramProbe, Queueing, Skipping};
 use unpause_sim::results::Results;
 use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
@@ -102,6 +102,22 @@ fn whatever_comes_between_is_not_skipped() {
     config.probes.ports = vec![(0, 1)];
     config.probes.interval = us(200);
     assert_skipped(&config, 0.5);
+}
+
+/// Samples that come once in a period, or some periods.
+#[test]
+fn samples_are_not_skipped_however_they_come() {
+    for packets in 1..20 {
+        let mut config = pairs();
+        let interval = Time::from_ps(213_600) * packets;
+        config.probes.histogram = Some(HistogramProbe {
+            interval,
+            start: Time::ZERO,
+            end: config.stop,
+            report: interval * 100_000,
+        });
+        skipped(&config);
+    }
 }
 
 /// Two senders at line rate for one receiver: what PAUSE does comes again and again.
