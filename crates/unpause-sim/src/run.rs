@@ -93,6 +93,8 @@ pub fn run_ranks(
 struct Shared<'c> {
     plan: Plan<'c>,
     shard_of: Vec<u16>,
+    /// How many there are; some may have no nodes.
+    shards: usize,
 }
 
 impl<'c> Shared<'c> {
@@ -101,7 +103,11 @@ impl<'c> Shared<'c> {
         let mut plan = Plan::new(config)?;
         let shard_of = partition(&config.fabric, &plan.ports, &plan.turns, shards);
         share_out(&mut plan, &shard_of);
-        Ok(Self { plan, shard_of })
+        Ok(Self {
+            plan,
+            shard_of,
+            shards,
+        })
     }
 
     /// Runs `shards` on a thread each, of which this is the first; `member` is a thread's part in what
@@ -113,11 +119,16 @@ impl<'c> Shared<'c> {
         watch: &mut Watch<'_>,
         series: Option<&Merge<'_>>,
     ) -> Result<(Vec<ShardEnd>, End), Error> {
-        let Self { plan, shard_of } = self;
+        let Self {
+            plan,
+            shard_of,
+            shards: count,
+        } = self;
         let stop = plan.config.stop;
         let on_a_thread = |thread: usize, watch: Option<&mut Watch<'_>>| {
             let mut post = member(thread);
-            let mut workers = [Worker::new(plan, shard_of, shards.start + thread)?];
+            let index = shards.start + thread;
+            let mut workers = [Worker::new(plan, shard_of, index, *count)?];
             let end = windows(&mut workers, &mut post, (stop, series), watch)?;
             let [worker] = workers;
             Ok((worker.finish(end.at), end))
@@ -214,7 +225,7 @@ pub fn run_apart(
 
 fn workers<'p>(plan: &'p Plan<'p>, shard_of: &[u16]) -> Result<Vec<Worker<'p>>, Error> {
     let shards = 1 + shard_of.iter().copied().max().map_or(0, usize::from);
-    let workers = (0..shards).map(|index| Worker::new(plan, shard_of, index));
+    let workers = (0..shards).map(|index| Worker::new(plan, shard_of, index, shards));
     workers.collect()
 }
 

@@ -54,8 +54,8 @@ pub struct ShardEnd {
 }
 
 impl Shard {
-    /// The nodes that `shard_of` gives to shard `index`, at rest.
-    pub fn new(plan: &Plan<'_>, shard_of: &[u16], index: u16) -> Self {
+    /// The nodes that `shard_of` gives to shard `index` of so many `shards`, at rest.
+    pub fn new(plan: &Plan<'_>, shard_of: &[u16], index: u16, shards: usize) -> Self {
         let count = plan.config.fabric.nodes.len();
         let own = (0..count as NodeId).filter(|node| shard_of[*node as usize] == index);
         let mut calendar = Calendar::new(own.collect(), count, &plan.turns);
@@ -69,7 +69,6 @@ impl Shard {
                 Some(node)
             })
             .collect();
-        let shards = 1 + shard_of.iter().copied().max().unwrap_or(0) as usize;
         Self {
             index,
             log: Log::default(),

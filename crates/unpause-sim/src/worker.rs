@@ -42,16 +42,21 @@ pub struct Worker<'p> {
 }
 
 impl<'p> Worker<'p> {
-    /// The nodes that `shard_of` gives to shard `index`, before the first window.
+    /// The nodes that `shard_of` gives to shard `index` of so many `shards`, before the first window.
     ///
     /// # Errors
     ///
     /// [`Error::Invalid`] if there is no such traffic.
-    pub fn new(plan: &'p Plan<'p>, shard_of: &[u16], index: usize) -> Result<Self, Error> {
+    pub fn new(
+        plan: &'p Plan<'p>,
+        shard_of: &[u16],
+        index: usize,
+        shards: usize,
+    ) -> Result<Self, Error> {
         let config = plan.config;
         let traffic = Traffic::new(&config.traffic, &config.fabric, config.seed);
         let probe = config.probes.deadlock;
-        let shard = Shard::new(plan, shard_of, index as u16);
+        let shard = Shard::new(plan, shard_of, index as u16, shards);
         Ok(Self {
             traffic: traffic
                 .map_err(|why| Invalid::new("traffic", why))?

@@ -127,7 +127,7 @@ fn a_deadlock_is_found_and_ends_the_run() {
     }
     assert_lossless(&results);
 
-    for threads in [2, 3, 5] {
+    for threads in [2, 3, 5, 7, 16] {
         let go_on = &mut |_| ControlFlow::Continue(());
         let many = unpause_sim::run_threads(&config, threads, go_on);
         assert!(
