@@ -201,7 +201,7 @@ impl Found<'_> {
             let at = format!("{node} port {} (to {peer})", port.port);
             if port.headroom_dropped_packets > 0 {
                 let needed = size(self.needed_headroom(port));
-                let (cause, help) = self.why_headroom_drops(&needed);
+                let (cause, help) = self.why_headroom_drops(port.node, &needed);
                 let message = format!(
                     "{at} dropped {} packets of lossless priority {}: {cause}",
                     port.headroom_dropped_packets, port.priority
@@ -233,9 +233,16 @@ impl Found<'_> {
         }
     }
 
-    /// Why an ingress dropped packets whose link needs `needed` beyond XOFF, and what helps.
-    fn why_headroom_drops(&self, needed: &str) -> (String, &'static str) {
-        let switch = &self.measured.run.config.switch;
+    /// Why an ingress of `node` dropped packets whose link needs `needed` beyond XOFF, and what helps.
+    fn why_headroom_drops(&self, node: NodeId, needed: &str) -> (String, &'static str) {
+        let config = &self.measured.run.config;
+        let switch = &config.switch;
+        if config.fabric.nodes[node as usize] == NodeKind::Host {
+            return (
+                format!("its receive buffer is full; this link needs {needed} beyond XOFF"),
+                "raise slow_receiver.buffer, or remove it: enough for all priorities is the default",
+            );
+        }
         let queue_full = format!("its ingress queue is full; this link needs {needed} beyond XOFF");
         let set = switch.pfc.headroom_bytes.map(size);
         match (&switch.model, set) {

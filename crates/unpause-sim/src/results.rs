@@ -111,7 +111,7 @@ pub struct PortRecord {
     /// CNMs that this queue's congestion point sent.
     pub cnm_packets: u64,
     /// Frames dropped on their way into this queue; of a pipelined switch, also those dropped at this
-    /// port's **ingress**.
+    /// port's **ingress**; of a slow receiver, those that are not lossless and found its buffer full.
     pub dropped_packets: u64,
     /// Bytes dropped on their way into this queue.
     pub dropped_bytes: u64,

@@ -30,7 +30,7 @@ keys! {
             idle ("no NIC is slow", "add hosts = [\"H0\"]: those whose NIC is");
         xon: Size = ["`xoff`"] "it lets its peer go at or below so many"
             idle ("no NIC is slow", "add hosts = [\"H0\"]: those whose NIC is");
-        buffer: Size = ["XOFF and headroom by IEEE 802.1Q for each lossless priority, and as much for all others"]
+        buffer: Size = ["XOFF, a frame beyond it and headroom by IEEE 802.1Q for each lossless priority, and as much for all others, which hold no more"]
             "room of the receive buffer; what finds none is dropped"
             idle ("no NIC is slow", "add hosts = [\"H0\"]: those whose NIC is");
     }

@@ -22,7 +22,7 @@ pub struct SlowReceiver {
     pub xoff_bytes: u64,
     /// XON at or below so many.
     pub xon_bytes: u64,
-    /// Room of a host's whole buffer. `None`: XOFF and, by the formula of IEEE 802.1Q, what comes after it, for each
-    /// lossless priority, and one more of both for all others.
+    /// Room of a host's whole buffer. `None`: XOFF, the frame that exceeds it and, by the formula of IEEE 802.1Q, what comes
+    /// after that, for each lossless priority, and as much for all others, which hold no more.
     pub buffer_bytes: Option<u64>,
 }

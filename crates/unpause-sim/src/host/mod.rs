@@ -296,7 +296,7 @@ impl NodeModel for Host {
                 ..identity
             };
             if let Some(buffer) = &self.buffer {
-                buffer.record(class, &mut record);
+                buffer.record(class, plan, &mut record);
             }
             if record != identity {
                 log.ports.push(record);

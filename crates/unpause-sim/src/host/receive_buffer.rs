@@ -19,6 +19,8 @@ use crate::results::PortRecord;
 pub(super) struct ReceiveBuffer {
     pub config: SlowReceiver,
     pub room: u64,
+    /// Room for what is not lossless, which nothing stops.
+    pub lossy_room: u64,
     pub bytes: u64,
     pub packets: VecDeque<Packet>,
     pub classes: Vec<Class>,
@@ -41,6 +43,7 @@ pub(super) struct Class {
     pub pause_events: u64,
     pub max_bytes: u64,
     pub dropped_packets: u64,
+    pub dropped_bytes: u64,
     /// Of the XOFF in force: its place among the causes, and what had been dropped before.
     pub open: Option<(usize, u64)>,
 }
@@ -53,12 +56,15 @@ impl ReceiveBuffer {
             return None;
         }
         let link = &plan.ports.transmitters[port as usize];
-        let each = config.xoff_bytes + plan.headroom(link.ps_per_byte, link.delay);
+        let frame = u64::from(plan.config.largest_frame_bytes());
+        let headroom = plan.headroom(link.ps_per_byte, link.delay);
+        let each = config.xoff_bytes + frame + headroom;
         let rate = Rate::from_bps(8_000_000_000_000 / link.ps_per_byte);
         let pools = u64::from(plan.config.switch.lossless.count_ones()) + 1;
         Some(Box::new(Self {
             config: config.clone(),
             room: config.buffer_bytes.unwrap_or(pools * each),
+            lossy_room: config.buffer_bytes.unwrap_or(each),
             bytes: 0,
             packets: VecDeque::new(),
             classes: vec![Class::default(); plan.classes.count()],
@@ -75,6 +81,16 @@ impl ReceiveBuffer {
         self.packets.len() as u64
     }
 
+    /// True if it has room for so many bytes of `class`.
+    pub fn takes(&self, class: u8, bytes: u64, plan: &Plan<'_>) -> bool {
+        let is_lossy = |class: u8| !plan.classes.is_lossless(class);
+        let lossy = || {
+            let classes = (0..).zip(&self.classes).filter(|(it, _)| is_lossy(*it));
+            classes.map(|(_, held)| held.ingress.bytes()).sum::<u64>()
+        };
+        self.bytes + bytes <= self.room && (!is_lossy(class) || lossy() + bytes <= self.lossy_room)
+    }
+
     /// Bytes held of a class, and PAUSEs sent for it.
     pub fn sample(&self, class: u8) -> (u64, u64) {
         let held = &self.classes[usize::from(class)];
@@ -82,12 +98,17 @@ impl ReceiveBuffer {
     }
 
     /// Adds what is known of a class at the end.
-    pub fn record(&self, class: u8, record: &mut PortRecord) {
+    pub fn record(&self, class: u8, plan: &Plan<'_>, record: &mut PortRecord) {
         let held = &self.classes[usize::from(class)];
         record.pause_frames = held.pause_frames;
         record.pause_events = held.pause_events;
         record.max_ingress_bytes = held.max_bytes;
-        record.headroom_dropped_packets = held.dropped_packets;
+        if plan.classes.is_lossless(class) {
+            record.headroom_dropped_packets = held.dropped_packets;
+        } else {
+            record.dropped_packets = held.dropped_packets;
+            record.dropped_bytes = held.dropped_bytes;
+        }
     }
 
     /// What holds the bytes of `class`, which has gone to XOFF.

@@ -25,10 +25,12 @@ impl Host {
             return self.delay(now, packet, window);
         }
         let class = window.plan.classes.of(packet.priority());
-        let held = &mut buffer.classes[usize::from(class)];
         let bytes = u64::from(packet.bytes);
-        if buffer.bytes + bytes > buffer.room {
+        let takes = buffer.takes(class, bytes, window.plan);
+        let held = &mut buffer.classes[usize::from(class)];
+        if !takes {
             held.dropped_packets += 1;
+            held.dropped_bytes += bytes;
             window.log.counts.dropped_packets += 1;
             window.telemetry.take(packet);
             return;

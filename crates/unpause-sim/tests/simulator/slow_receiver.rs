@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{Config, SlowReceiver};
 use unpause_sim::results::{PortRecord, Results, RootKind};
+use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
 use crate::common::*;
 
@@ -63,6 +64,28 @@ fn a_slow_nic_sends_pause_and_loses_nothing() {
     assert_eq!(results.causes.len() as u64, events);
 }
 
+/// What nothing stops has its own share of the buffer, and fills no headroom.
+#[test]
+fn lossy_traffic_leaves_room_for_lossless() {
+    let mut config = one_flow(Rate::ZERO, Time::ZERO, Time::NEVER);
+    let lossy = FlowSpec {
+        priority: 0,
+        ..flow(3, 1)
+    };
+    config.fabric = star(&[gbps(10); 3], us(1));
+    let later = FlowSpec {
+        start: us(500),
+        ..flow(2, 1)
+    };
+    config.traffic = vec![TrafficSpec::Flows(vec![lossy, later])];
+    let results = run(&config);
+    assert!(nic(&results).pause_events > 0);
+    assert_eq!(nic(&results).headroom_dropped_packets, 0);
+    let of_lossy = |port: &&PortRecord| port.node == 1 && port.priority == 0;
+    let lossy = results.ports.iter().find(of_lossy);
+    assert!(lossy.is_some_and(|port| port.dropped_packets > 0));
+}
+
 #[test]
 fn a_nic_that_is_fast_enough_sends_none() {
     let results = run(&one_flow(gbps(10), Time::ZERO, Time::NEVER));
@@ -116,8 +139,9 @@ fn without_pause_a_full_buffer_drops() {
     let results = run(&config);
     assert_eq!(results.totals.pause_frames, 0);
     let nic = nic(&results);
-    assert!(nic.headroom_dropped_packets > 0);
-    assert_eq!(results.totals.dropped_packets, nic.headroom_dropped_packets);
+    assert!(nic.dropped_packets > 0);
+    assert_eq!(nic.dropped_bytes, nic.dropped_packets * FRAME);
+    assert_eq!(results.totals.dropped_packets, nic.dropped_packets);
 }
 
 #[test]
