@@ -169,7 +169,7 @@ fn meet(workers: &mut [Worker<'_>], post: &mut InTurn) -> Result<Due, unpause_si
     for worker in &mut *workers {
         worker.send(post);
     }
-    let due = post.meet()?;
+    let due = post.meet()?.due;
     for worker in workers {
         worker.receive(post);
     }

@@ -5,7 +5,7 @@
 
 pub use crate::engine::letters::{PACKET_BYTES, Ranks};
 pub use crate::engine::mail::Mail;
-pub use crate::engine::post::{InTurn, Post};
+pub use crate::engine::post::{InTurn, Post, Status};
 pub use crate::packet::{ACK_REQUEST, ALL, CE, CWR, ECE, ECT, FORWARD, Kind, MEASURE, Packet};
 pub use crate::ports::{GlobalPort, Ports, Transmitter};
 pub use crate::turns::{Due, Half};

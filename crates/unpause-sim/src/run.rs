@@ -6,17 +6,16 @@ use std::thread;
 
 use unpause_protocols::units::Time;
 
-use crate::config::Config;
+use crate::config::{Config, Skipping};
 use crate::engine::exchange::Exchange;
 use crate::engine::letters::{self, Letters, Ranks};
-use crate::engine::post::{InTurn, Post};
+use crate::engine::post::{InTurn, Post, Status};
 use crate::partition::partition;
 use crate::plan::Plan;
 use crate::report::End;
 use crate::results::{Deadlock, Results};
 use crate::series::{Merge, Samples};
 use crate::shard::ShardEnd;
-use crate::turns::Due;
 use crate::worker::Worker;
 use crate::{Error, Progress, report};
 
@@ -176,8 +175,8 @@ pub fn run_in_turn(
 }
 
 /// Runs `config` on this thread, each node in the shard that `shard_of` says; `post` carries what shards
-/// send one another. The results are those of [`run`] if it hands over what it was given, but for the number of windows,
-/// which is larger if nodes with short links between them are parted.
+/// send one another, every packet of it. The results are those of [`run`] if it hands over what it was given, but
+/// for the number of windows, which is larger if nodes with short links between them are parted.
 ///
 /// # Errors
 ///
@@ -192,7 +191,12 @@ pub fn run_over(
     post: &mut impl Post,
     watch: &mut Watch<'_>,
 ) -> Result<Results, Error> {
-    in_turn(Plan::new(config)?, shard_of, post, watch)
+    // All of them are to be carried.
+    let config = Config {
+        skipping: Skipping::Never,
+        ..config.clone()
+    };
+    in_turn(Plan::new(&config)?, shard_of, post, watch)
 }
 
 /// Runs `config` by `drive`, which has all shards and moves each on by [`Worker::advance`] up to the end of
@@ -258,22 +262,21 @@ fn windows(
 ) -> Result<End, Error> {
     let mut windows = 0;
     let (at, deadlock) = loop {
-        let due = carry(workers, post)?;
-        let start = due.earliest();
+        let status = carry(workers, post)?;
+        let start = status.due.earliest();
         if let Some((at, found)) = look(workers, post, start)? {
             break (at, Some(found));
         }
         if start >= stop {
             break (stop, None);
         }
-        if let [worker] = workers
-            && let Some(skipped) = worker.skip(start)
-        {
+        let skipped = skip(workers, post, &status)?;
+        if skipped > 0 {
             windows += skipped;
             continue;
         }
         for worker in &mut *workers {
-            worker.window(&due)?;
+            worker.window(&status.due)?;
         }
         windows += 1;
         if let Some(series) = series
@@ -307,16 +310,30 @@ fn windows(
     })
 }
 
-/// Carries what shards have for one another; answers when the first of all shards has something to do.
-fn carry(workers: &mut [Worker<'_>], post: &mut impl Post) -> Result<Due, Error> {
+/// Carries what shards have for one another; answers how all shards are together.
+fn carry(workers: &mut [Worker<'_>], post: &mut impl Post) -> Result<Status, Error> {
     for worker in &mut *workers {
         worker.send(post);
     }
-    let due = post.meet()?;
+    let status = post.meet()?;
     for worker in workers {
         worker.receive(post);
     }
-    Ok(due)
+    Ok(status)
+}
+
+/// Skips what all shards repeat, which are in this `status` together; answers how many windows that were. All shards find
+/// the same.
+fn skip(workers: &mut [Worker<'_>], post: &mut impl Post, status: &Status) -> Result<u64, Error> {
+    let compare = workers
+        .iter_mut()
+        .fold(false, |_, worker| worker.compares(status));
+    if !compare {
+        return Ok(0);
+    }
+    carry(workers, post)?;
+    let skipped = workers.iter_mut().map(|worker| worker.skip(status));
+    Ok(skipped.last().unwrap_or(0))
 }
 
 /// The deadlock that is there at `start`, and when it was found; all shards find the same.

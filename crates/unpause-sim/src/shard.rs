@@ -8,6 +8,7 @@ use crate::engine::arrivals::Arrivals;
 use crate::engine::calendar::Calendar;
 use crate::engine::deadlock::Blocked;
 use crate::engine::mail::{FlowStart, Mail};
+use crate::engine::repeat::Repeat;
 use crate::engine::telemetry::Telemetry;
 use crate::engine::window::Window;
 use crate::engine::wire::Wires;
@@ -31,6 +32,8 @@ pub struct Shard {
     pub outboxes: Vec<Mail>,
     /// Blocked queues that shards have told of, this one's included.
     pub blocked: Vec<Blocked>,
+    /// How shards repeat themselves that have told so, not this one.
+    pub repeats: Vec<Repeat>,
     /// When that is due there.
     mailed: Due,
     calendar: Calendar,
@@ -74,6 +77,7 @@ impl Shard {
             log: Log::default(),
             outboxes: (0..shards).map(|_| Mail::default()).collect(),
             blocked: Vec::new(),
+            repeats: Vec::new(),
             mailed: Due::NEVER,
             calendar,
             nodes,
@@ -83,11 +87,6 @@ impl Shard {
             looks_ahead: plan.ports.transmitters.len() >= FROM_PORTS,
             arrivals: Arrivals::default(),
         }
-    }
-
-    /// True if there is no other shard.
-    pub fn is_alone(&self) -> bool {
-        self.outboxes.len() == 1
     }
 
     /// True if `node` is in this shard.
@@ -138,6 +137,7 @@ impl Shard {
             self.start_flow(plan, start);
         }
         self.blocked.append(&mut mail.blocked);
+        self.repeats.append(&mut mail.repeats);
     }
 
     /// Tells every shard of queues that have been blocked since `since` or before.
@@ -152,6 +152,15 @@ impl Shard {
             }
         }
         self.blocked = found;
+    }
+
+    /// Tells every other shard how this one repeats itself.
+    pub fn tell_repeat(&mut self, repeat: &Repeat) {
+        for (to, outbox) in self.outboxes.iter_mut().enumerate() {
+            if to != usize::from(self.index) {
+                outbox.repeats.push(repeat.clone());
+            }
+        }
     }
 
     /// Closes the run, which has come to `at`.
@@ -212,7 +221,7 @@ impl Shard {
         }
     }
 
-    /// Shows its state, of one that is alone.
+    /// Shows its state between two windows, when mail has been carried.
     pub fn show<L: Ledger>(&mut self, plan: &Plan<'_>, ledger: &mut L) {
         let Self {
             index: _,
@@ -220,6 +229,7 @@ impl Shard {
             outboxes: _,
             // Where a deadlock is looked for, which ends what is skipped.
             blocked: _,
+            repeats: _,
             mailed: _,
             calendar,
             nodes,
@@ -240,9 +250,9 @@ impl Shard {
         }
     }
 
-    /// When its nodes have something to do, counted from `start`: a number that is another one if that is otherwise.
-    pub fn pattern(&self, start: Time) -> u64 {
-        self.calendar.pattern(start)
+    /// When its nodes have something to do, counted from `since`: a number that is another one if that is otherwise.
+    pub fn pattern(&self, since: Time) -> u64 {
+        self.calendar.pattern(since)
     }
 
     /// The host `id`.

@@ -9,7 +9,7 @@ use crate::Error;
 use crate::engine::arrivals::LONGEST_WINDOW;
 use crate::engine::deadlock::{self, Blocked};
 use crate::engine::mail::FlowStart;
-use crate::engine::post::Post;
+use crate::engine::post::{Post, Status};
 use crate::invalid::Invalid;
 use crate::plan::Plan;
 use crate::results::{Deadlock, PortSample};
@@ -56,7 +56,6 @@ impl<'p> Worker<'p> {
         let config = plan.config;
         let traffic = Traffic::new(&config.traffic, &config.fabric, config.seed);
         let probe = config.probes.deadlock;
-        let shard = Shard::new(plan, shard_of, index as u16, shards);
         Ok(Self {
             traffic: traffic
                 .map_err(|why| Invalid::new("traffic", why))?
@@ -65,8 +64,8 @@ impl<'p> Worker<'p> {
             flows_of: vec![0; config.traffic.len()],
             horizon: Time::ZERO,
             next_look: probe.map_or(Time::NEVER, |probe| probe.interval),
-            skipper: shard.is_alone().then(|| Skipper::of(plan)).flatten(),
-            shard,
+            shard: Shard::new(plan, shard_of, index as u16, shards),
+            skipper: Skipper::of(plan),
             plan,
         })
     }
@@ -75,8 +74,15 @@ impl<'p> Worker<'p> {
     pub fn send(&mut self, post: &mut impl Post) {
         let flows = Due::both(self.next_flow());
         let due = self.shard.due().min(self.shard.take_mailed()).min(flows);
+        let mut status = Status {
+            packet_hops: self.packet_hops(),
+            ..Status::due(due)
+        };
+        if let Some(skipper) = &self.skipper {
+            skipper.tell(&self.shard, &mut status);
+        }
         let index = usize::from(self.shard.index);
-        post.send(index, due, &mut self.shard.outboxes);
+        post.send(index, status, &mut self.shard.outboxes);
     }
 
     /// Takes what other shards have for this one.
@@ -147,14 +153,24 @@ impl<'p> Worker<'p> {
         Ok(())
     }
 
-    /// Skips what repeats itself before a window that starts at `start`; answers how many windows that were, if any.
-    pub fn skip(&mut self, start: Time) -> Option<u64> {
+    /// True if it is time to find out whether shards, which are in this `status` together, repeat themselves: it then has
+    /// mail about that for all others.
+    pub fn compares(&mut self, status: &Status) -> bool {
         let plan = self.plan;
         // Flows are read two links before a window needs them.
         let unread = self.horizon.saturating_sub(plan.turns.outer.lookahead * 2);
         let until = plan.config.stop.min(self.next_look).min(unread);
-        let skipper = self.skipper.as_mut()?;
-        skipper.skip(&mut self.shard, plan, start, until)
+        let skipper = self.skipper.as_mut();
+        skipper.is_some_and(|it| it.compares(&mut self.shard, plan, status, until))
+    }
+
+    /// Skips what all shards repeat; answers how many windows that were.
+    pub fn skip(&mut self, status: &Status) -> u64 {
+        let shards = self.shard.outboxes.len();
+        let skipper = self.skipper.as_mut();
+        skipper.map_or(0, |it| {
+            it.skip((&mut self.shard, shards), self.plan, status)
+        })
     }
 
     /// The samples of ports before `time`, which all nodes have reached, since this was last called.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use unpause_sim::Error;
 use unpause_sim::config::Config;
-use unpause_sim::post::{Due, GlobalPort, InTurn, Mail, Packet, Post};
+use unpause_sim::post::{GlobalPort, InTurn, Mail, Packet, Post, Status};
 
 use crate::codec::Codec;
 use crate::medium::Medium;
@@ -119,7 +119,7 @@ impl<'c, M: Medium> LockStep<'c, M> {
 }
 
 impl<M: Medium> Post for LockStep<'_, M> {
-    fn send(&mut self, shard: usize, due: Due, outboxes: &mut [Mail]) {
+    fn send(&mut self, shard: usize, status: Status, outboxes: &mut [Mail]) {
         let start = Instant::now();
         for mail in outboxes.iter_mut().filter(|it| !it.packets.is_empty()) {
             if self.failed.is_none() {
@@ -127,10 +127,10 @@ impl<M: Medium> Post for LockStep<'_, M> {
             }
         }
         self.tally.spent += start.elapsed();
-        self.inner.send(shard, due, outboxes);
+        self.inner.send(shard, status, outboxes);
     }
 
-    fn meet(&mut self) -> Result<Due, Error> {
+    fn meet(&mut self) -> Result<Status, Error> {
         match self.failed.take() {
             Some(why) => Err(Error::Post(why)),
             None => self.inner.meet(),

@@ -137,19 +137,23 @@ fn judge_run(
     dice: &mut Dice,
     cost: &mut Cost,
 ) -> Result<(), Stop> {
-    let results = cost.simulate(config, How::OnThreads(1))?;
+    let exact = Config {
+        skipping: Skipping::Never,
+        ..config.clone()
+    };
+    let results = cost.simulate(&exact, How::OnThreads(1))?;
     check(config, &results, "")?;
     if matches!(
         scope,
         Scope::Sample | Scope::Only("shares" | "panic" | "hang")
     ) {
         for shares in SHARES {
-            let several = cost.simulate(config, How::InTurn(shares))?;
+            let several = cost.simulate(&exact, How::InTurn(shares))?;
             let how = format!("shared out to {shares}");
             same(&results, &several, &how, "shares")?;
         }
         if config.fabric.nodes.len() <= MOST_APART {
-            let mut apart = cost.simulate(config, How::Apart)?;
+            let mut apart = cost.simulate(&exact, How::Apart)?;
             // Windows are others where there are no islands.
             apart.totals.windows = results.totals.windows;
             same(&results, &apart, "with each node apart", "shares")?;
@@ -159,9 +163,11 @@ fn judge_run(
         skipping: Skipping::Always,
         ..config.clone()
     };
-    let skipped = cost.simulate(&skipping, How::OnThreads(1))?;
-    let how = "with what repeats itself skipped wherever it does";
-    same(&results, &skipped, how, "skipping")?;
+    for shares in [1, 3] {
+        let skipped = cost.simulate(&skipping, How::InTurn(shares))?;
+        let how = format!("with what repeats itself skipped by {shares}");
+        same(&results, &skipped, &how, "skipping")?;
+    }
     for threads in thread_counts(&results, scope, dice) {
         cost.threads |= 1 << threads;
         let several = cost.simulate(config, How::OnThreads(threads))?;

@@ -111,11 +111,12 @@ impl Calendar {
             }
         }
     }
-    /// When nodes have something to do, counted from `start`, in a number: another one says that it is otherwise.
-    pub fn pattern(&self, start: Time) -> u64 {
+    /// When nodes have something to do, counted from `since`, in a number: another one says that it is otherwise.
+    pub fn pattern(&self, since: Time) -> u64 {
         let groups = self.groups.iter().flatten();
-        let since = groups.map(|group| group.next.saturating_sub(start).as_ps());
-        since.fold(0, |pattern, since| mix(pattern ^ since))
+        let busy = groups.filter(|group| group.next != Time::NEVER);
+        let from_then = busy.map(|group| group.next.as_ps().wrapping_sub(since.as_ps()));
+        from_then.fold(0, |pattern, ps| mix(pattern ^ ps))
     }
     /// When the earliest node of each half has something to do.
     pub fn due(&self) -> Due {

@@ -5,7 +5,7 @@ use unpause_protocols::units::Time;
 use crate::Error;
 use crate::engine::barrier::{Barrier, Member as AtBarrier};
 use crate::engine::mail::Mail;
-use crate::engine::post::Post;
+use crate::engine::post::{Post, Status};
 use crate::engine::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 use crate::turns::{BOTH, Due};
 
@@ -17,21 +17,62 @@ pub struct Exchange {
 }
 
 struct Side {
-    /// When there is something to do in each half, as each thread knows.
-    due: Vec<[AtomicU64; 2]>,
+    /// What each thread tells.
+    told: Vec<Told>,
     /// From each thread to each thread.
     mail: Vec<Vec<Mutex<Mail>>>,
     /// The watcher has ended the run.
     interrupted: AtomicBool,
 }
 
+/// A [`Status`].
+struct Told {
+    due: [AtomicU64; 2],
+    packet_hops: AtomicU64,
+    values: AtomicU64,
+    pattern: AtomicU64,
+}
+
+impl Told {
+    fn new() -> Self {
+        let zero = || AtomicU64::new(0);
+        Self {
+            due: BOTH.map(|_| zero()),
+            packet_hops: zero(),
+            values: zero(),
+            pattern: zero(),
+        }
+    }
+
+    fn write(&self, status: &Status) {
+        for half in BOTH {
+            self.due[half].store(status.due.of(half).as_ps(), Ordering::Relaxed);
+        }
+        self.packet_hops
+            .store(status.packet_hops, Ordering::Relaxed);
+        self.values.store(status.values, Ordering::Relaxed);
+        self.pattern.store(status.pattern, Ordering::Relaxed);
+    }
+
+    fn read(&self) -> Status {
+        let mut due = Due::NEVER;
+        for half in BOTH {
+            due.set(half, Time::from_ps(self.due[half].load(Ordering::Relaxed)));
+        }
+        Status {
+            due,
+            packet_hops: self.packet_hops.load(Ordering::Relaxed),
+            values: self.values.load(Ordering::Relaxed),
+            pattern: self.pattern.load(Ordering::Relaxed),
+        }
+    }
+}
+
 impl Exchange {
     /// For so many threads.
     pub fn new(threads: usize) -> Self {
         let side = || Side {
-            due: (0..threads)
-                .map(|_| BOTH.map(|_| AtomicU64::new(0)))
-                .collect(),
+            told: (0..threads).map(|_| Told::new()).collect(),
             mail: (0..threads)
                 .map(|_| (0..threads).map(|_| Mutex::new(Mail::default())).collect())
                 .collect(),
@@ -67,32 +108,25 @@ pub struct Member<'e> {
 }
 
 impl Post for Member<'_> {
-    fn send(&mut self, shard: usize, due: Due, outboxes: &mut [Mail]) {
+    fn send(&mut self, shard: usize, status: Status, outboxes: &mut [Mail]) {
         let side = self.exchange.side(self.round);
         for (mail, to) in outboxes.iter_mut().zip(&side.mail[shard]) {
             if !mail.is_empty() {
                 std::mem::swap(mail, &mut lock(to));
             }
         }
-        for half in BOTH {
-            side.due[shard][half].store(due.of(half).as_ps(), Ordering::Relaxed);
-        }
+        side.told[shard].write(&status);
     }
 
-    fn meet(&mut self) -> Result<Due, Error> {
+    fn meet(&mut self) -> Result<Status, Error> {
         let side = self.exchange.side(self.round);
         self.exchange.barrier.wait();
         self.round += 1;
         if side.interrupted.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
-        let mut due = Due::NEVER;
-        for of_thread in &side.due {
-            for half in BOTH {
-                due.add(half, Time::from_ps(of_thread[half].load(Ordering::Relaxed)));
-            }
-        }
-        Ok(due)
+        let told = side.told.iter().map(Told::read);
+        Ok(told.fold(Status::IDLE, Status::with))
     }
 
     fn deliver(&mut self, shard: usize, mut hand_over: impl FnMut(&mut Mail)) {
@@ -192,13 +226,13 @@ mod loom_tests {
             outboxes[other].packets.push((0, mail));
             let mut own = Due::NEVER;
             own.add(thread, Time::from_ps(due));
-            member.send(thread, own, &mut outboxes);
+            member.send(thread, Status::due(own), &mut outboxes);
             let next = member.meet();
             if ends == Some(window) {
                 assert_eq!(next, Err(Error::Interrupted));
                 return;
             }
-            assert_eq!(next, Ok(Due::both(Time::from_ps(due))));
+            assert_eq!(next, Ok(Status::due(Due::both(Time::from_ps(due)))));
             let mut came = Vec::new();
             member.deliver(thread, |mail| {
                 came.extend(mail.packets.drain(..).map(|(_, packet)| packet.time));

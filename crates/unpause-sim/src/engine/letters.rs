@@ -12,14 +12,13 @@ use crate::Error;
 use crate::engine::barrier::{self, Barrier};
 use crate::engine::exchange::{self, Exchange};
 use crate::engine::mail::Mail;
-use crate::engine::post::Post;
+use crate::engine::post::{Post, Status};
 use crate::engine::sync::{Mutex, lock};
 use crate::fabric::NodeId;
 use crate::packet::{Kind, Packet};
 use crate::ports::GlobalPort;
 use crate::results::PortSample;
 use crate::series::{Samples, in_order};
-use crate::turns::Due;
 
 const SAME: &str = "all ranks are the same program";
 
@@ -37,8 +36,8 @@ pub trait Ranks: Sync {
 /// What a letter begins with; what is for each shard follows.
 #[derive(Serialize, Deserialize)]
 struct Head {
-    /// When there is something to do, as the rank knows; none if its watcher has ended the run.
-    due: Option<Due>,
+    /// Of the rank; none if its watcher has ended the run.
+    status: Option<Status>,
     /// What it has sampled since it last told of it, to rank 0.
     samples: Vec<PortSample>,
     /// How many parcels there are.
@@ -124,8 +123,8 @@ pub struct Letters<'r> {
     out: Vec<Vec<Mutex<Mail>>>,
     /// For each thread, from other ranks. Written between the two, read after.
     came: Vec<Mutex<Mail>>,
-    /// What ranks agreed on: when there is something to do, or the end.
-    agreed: Mutex<Result<Due, Error>>,
+    /// What ranks agreed on: how they are together, or the end.
+    agreed: Mutex<Result<Status, Error>>,
     /// Where samples of all ranks go.
     sink: Option<&'r Samples<'r>>,
     /// What this rank has sampled since it last told of it.
@@ -144,7 +143,7 @@ impl<'r> Letters<'r> {
             threads,
             out: (0..threads).map(|_| mail(shards)).collect(),
             came: mail(threads),
-            agreed: Mutex::new(Ok(Due::NEVER)),
+            agreed: Mutex::new(Ok(Status::IDLE)),
             sink,
             sampled: Mutex::new(None),
         }
@@ -172,7 +171,11 @@ impl<'r> Letters<'r> {
 
     /// Writes to all other ranks, hears from them, and puts aside what came. `here` is what the threads of
     /// this one agreed on.
-    fn correspond(&self, paper: &mut [Vec<u8>], here: Result<Due, Error>) -> Result<Due, Error> {
+    fn correspond(
+        &self,
+        paper: &mut [Vec<u8>],
+        here: Result<Status, Error>,
+    ) -> Result<Status, Error> {
         let own = self.ranks.rank();
         let mut sampled = lock(&self.sampled).take();
         let here = here.ok();
@@ -188,7 +191,7 @@ impl<'r> Letters<'r> {
         for (_, letter) in paper.iter().enumerate().filter(|(it, _)| *it != own) {
             let (head, rest): (Head, _) = read(letter);
             self.put_aside(rest, head.parcels);
-            all = all.zip(head.due).map(|(a, b)| a.min(b));
+            all = all.zip(head.status).map(|(a, b)| a.with(b));
             if let Some(sampled) = &mut sampled {
                 sampled.extend(head.samples);
             }
@@ -199,7 +202,13 @@ impl<'r> Letters<'r> {
         all.ok_or(Error::Interrupted)
     }
 
-    fn write(&self, letter: &mut Vec<u8>, to: usize, due: Option<Due>, samples: Vec<PortSample>) {
+    fn write(
+        &self,
+        letter: &mut Vec<u8>,
+        to: usize,
+        status: Option<Status>,
+        samples: Vec<PortSample>,
+    ) {
         let mut sending = Vec::new();
         for from in &self.out {
             let shards = self
@@ -208,7 +217,7 @@ impl<'r> Letters<'r> {
             sending.extend(shards.filter(|(_, mail)| !mail.is_empty()));
         }
         let head = Head {
-            due,
+            status,
             samples,
             parcels: sending.len() as u32,
         };
@@ -273,7 +282,7 @@ pub struct Member<'l, 'r> {
 }
 
 impl Post for Member<'_, '_> {
-    fn send(&mut self, shard: usize, due: Due, outboxes: &mut [Mail]) {
+    fn send(&mut self, shard: usize, status: Status, outboxes: &mut [Mail]) {
         let letters = self.letters;
         let here = letters.shards(letters.ranks.rank());
         let thread = shard - here.start;
@@ -282,10 +291,10 @@ impl Post for Member<'_, '_> {
                 std::mem::swap(mail, &mut lock(&letters.out[thread][to]));
             }
         }
-        self.here.send(thread, due, &mut outboxes[here]);
+        self.here.send(thread, status, &mut outboxes[here]);
     }
 
-    fn meet(&mut self) -> Result<Due, Error> {
+    fn meet(&mut self) -> Result<Status, Error> {
         let here = self.here.meet();
         if let Some(paper) = &mut self.paper {
             let agreed = self.letters.correspond(paper, here);

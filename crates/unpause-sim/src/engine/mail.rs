@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::engine::deadlock::Blocked;
+use crate::engine::repeat::Repeat;
 use crate::engine::telemetry::Record;
 use crate::packet::Packet;
 use crate::ports::GlobalPort;
@@ -31,12 +32,17 @@ pub struct Mail {
     pub(crate) starts: Vec<FlowStart>,
     /// Queues that are blocked, when a deadlock is looked for.
     pub(crate) blocked: Vec<Blocked>,
+    /// How the shard repeats itself, if it does, when that is looked for.
+    pub(crate) repeats: Vec<Repeat>,
 }
 
 impl Mail {
     /// True if there is nothing in it.
     pub fn is_empty(&self) -> bool {
-        self.packets.is_empty() && self.starts.is_empty() && self.blocked.is_empty()
+        self.packets.is_empty()
+            && self.starts.is_empty()
+            && self.blocked.is_empty()
+            && self.repeats.is_empty()
     }
     /// Adds what `other` has, which is left empty.
     pub fn append(&mut self, other: &mut Self) {
@@ -44,6 +50,7 @@ impl Mail {
         self.records.append(&mut other.records);
         self.starts.append(&mut other.starts);
         self.blocked.append(&mut other.blocked);
+        self.repeats.append(&mut other.repeats);
     }
     /// Forgets what is in it.
     pub fn clear(&mut self) {
@@ -51,5 +58,6 @@ impl Mail {
         self.records.clear();
         self.starts.clear();
         self.blocked.clear();
+        self.repeats.clear();
     }
 }

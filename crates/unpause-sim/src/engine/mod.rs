@@ -14,6 +14,7 @@ pub mod heap;
 pub mod letters;
 pub mod mail;
 pub mod post;
+pub mod repeat;
 pub mod ring;
 mod sync;
 pub mod telemetry;

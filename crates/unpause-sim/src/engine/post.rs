@@ -1,22 +1,62 @@
 //! Where the mail of shards goes.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Error;
 use crate::engine::mail::Mail;
 use crate::turns::Due;
 
+/// What a shard tells all others before a window, or all of them together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// When there is something to do, what is sent included.
+    pub due: Due,
+    /// Packets that have gone over links.
+    pub packet_hops: u64,
+    /// Values that have been taken down to find what repeats itself.
+    pub values: u64,
+    /// What there is to do next, roughly: another number says that it is otherwise.
+    pub pattern: u64,
+}
+
+impl Status {
+    /// Of a shard that has nothing to do.
+    pub const IDLE: Self = Self::due(Due::NEVER);
+
+    /// Of a shard that has something to do when it is `due`, and has done nothing yet.
+    pub const fn due(due: Due) -> Self {
+        Self {
+            due,
+            packet_hops: 0,
+            values: 0,
+            pattern: 0,
+        }
+    }
+
+    /// Of this one and another together.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            due: self.due.min(other.due),
+            packet_hops: self.packet_hops + other.packet_hops,
+            values: self.values + other.values,
+            pattern: self.pattern.wrapping_add(other.pattern),
+        }
+    }
+}
+
 /// Carries the mail of the shards that one thread drives. Before a window each of them sends, the thread
 /// meets the others, and each shard is handed what came for it.
 pub trait Post {
-    /// Takes what `shard` has for each shard, and leaves it empty; there is something to do when it is `due`, what it
-    /// sends included.
-    fn send(&mut self, shard: usize, due: Due, outboxes: &mut [Mail]);
+    /// Takes what `shard`, which is in this state, has for each shard, and leaves it empty.
+    fn send(&mut self, shard: usize, status: Status, outboxes: &mut [Mail]);
 
-    /// Waits until all shards have sent; answers when the first of them has something to do.
+    /// Waits until all shards have sent; answers what they tell together.
     ///
     /// # Errors
     ///
     /// [`Error::Interrupted`] after [`Post::interrupt`], [`Error::Post`] if mail cannot be carried any more.
-    fn meet(&mut self) -> Result<Due, Error>;
+    fn meet(&mut self) -> Result<Status, Error>;
 
     /// Hands over what came for `shard`, which is left empty.
     fn deliver(&mut self, shard: usize, hand_over: impl FnMut(&mut Mail));
@@ -34,7 +74,7 @@ pub trait Post {
 #[derive(Debug)]
 pub struct InTurn {
     inboxes: Vec<Mail>,
-    due: Due,
+    status: Status,
     interrupted: bool,
 }
 
@@ -43,24 +83,24 @@ impl InTurn {
     pub fn new(shards: usize) -> Self {
         Self {
             inboxes: (0..shards).map(|_| Mail::default()).collect(),
-            due: Due::NEVER,
+            status: Status::IDLE,
             interrupted: false,
         }
     }
 }
 
 impl Post for InTurn {
-    fn send(&mut self, _shard: usize, due: Due, outboxes: &mut [Mail]) {
-        self.due = self.due.min(due);
+    fn send(&mut self, _shard: usize, status: Status, outboxes: &mut [Mail]) {
+        self.status = self.status.with(status);
         for (mail, inbox) in outboxes.iter_mut().zip(&mut self.inboxes) {
             inbox.append(mail);
         }
     }
 
-    fn meet(&mut self) -> Result<Due, Error> {
+    fn meet(&mut self) -> Result<Status, Error> {
         match self.interrupted {
             true => Err(Error::Interrupted),
-            false => Ok(std::mem::replace(&mut self.due, Due::NEVER)),
+            false => Ok(std::mem::replace(&mut self.status, Status::IDLE)),
         }
     }
 

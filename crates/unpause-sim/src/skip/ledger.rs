@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::Time;
 
+use crate::engine::repeat::Repeat;
+
 /// What kind of value it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -40,14 +42,16 @@ impl State {
         self.entries.clear();
         self.refused = false;
     }
+
     /// How many values there are.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
-    /// True if it is complete.
-    pub fn is_complete(&self) -> bool {
+
+    fn is_complete(&self) -> bool {
         !self.refused
     }
+
     fn add(&mut self, kind: Kind, flow: u32, value: u64) {
         self.entries.push(Entry { kind, flow, value });
     }
@@ -85,28 +89,27 @@ impl Ledger for State {
 pub struct Step {
     /// By how much each value moves on in a period.
     steps: Vec<u64>,
-    period: Time,
-    /// So often at most, before a flow comes to its end.
-    most: u64,
-    /// Before the first of what is not known to repeat itself.
-    until: Time,
-    /// The latest of the times that move on and may not pass that.
-    latest: Time,
 }
 
 impl Step {
-    /// What lies between two states, of which the second begins at `start`, a `period` after the first; none if that is
-    /// more than that time has gone by.
-    pub fn between(first: &State, second: &State, period: Time, start: Time) -> Option<Self> {
-        if first.len() != second.len() {
+    /// What lies between two states, of which the second begins at `start`, a `period` after the first, and how it goes on;
+    /// none if more than that time has gone by.
+    pub fn between(
+        first: &State,
+        second: &State,
+        period: Time,
+        start: Time,
+    ) -> Option<(Self, Repeat)> {
+        let complete = first.is_complete() && second.is_complete();
+        if !complete || first.len() != second.len() {
             return None;
         }
-        let mut step = Self {
-            steps: Vec::with_capacity(second.len()),
-            period,
+        let mut steps = Vec::with_capacity(second.len());
+        let mut repeat = Repeat {
             most: u64::MAX,
             until: Time::NEVER,
             latest: Time::ZERO,
+            flows: Vec::new(),
         };
         let mut flows = HashMap::new();
         for (before, now) in first.entries.iter().zip(&second.entries) {
@@ -128,37 +131,32 @@ impl Step {
             let at = Time::from_ps(now.value);
             match now.kind {
                 Kind::Time | Kind::Earliest | Kind::Deadline if by == 0 && at >= start => {
-                    step.until = step.until.min(at);
+                    repeat.until = repeat.until.min(at);
                 }
-                Kind::Earliest if by > 0 => step.latest = step.latest.max(at),
+                Kind::Earliest if by > 0 => repeat.latest = repeat.latest.max(at),
                 _ => {}
             }
-            step.steps.push(by);
+            steps.push(by);
         }
-        step.end_with_flows(second, &flows)
+        let step = Self { steps };
+        repeat.most = step.before_ends(second, &flows)?;
+        repeat.flows = flows.into_iter().collect();
+        Some((step, repeat))
     }
 
-    /// Flows come to their ends: what happens then has not happened yet.
-    fn end_with_flows(mut self, now: &State, flows: &HashMap<u32, u64>) -> Option<Self> {
-        let left = now.entries.iter().zip(&mut self.steps);
+    /// How often it can be taken before a flow comes to its end: what happens then has not happened yet.
+    fn before_ends(&self, now: &State, flows: &HashMap<u32, u64>) -> Option<u64> {
+        let mut most = u64::MAX;
+        let left = now.entries.iter().zip(&self.steps);
         for (entry, step) in left.filter(|(entry, _)| entry.kind == Kind::Left) {
             let by = flows.get(&entry.flow).copied().unwrap_or(0);
             if step.wrapping_neg() != by {
                 return None;
             }
             let left = entry.value.saturating_sub(1);
-            self.most = self.most.min(left.checked_div(by).unwrap_or(u64::MAX));
+            most = most.min(left.checked_div(by).unwrap_or(u64::MAX));
         }
-        Some(self)
-    }
-
-    /// So many periods follow, of a run that has reached a time and is not to be moved on `until` another.
-    pub fn periods(&self, reached: Time, until: Time) -> u64 {
-        let span = self
-            .until
-            .min(until)
-            .saturating_sub(reached.max(self.latest));
-        self.most.min(span.as_ps() / self.period.as_ps())
+        Some(most)
     }
 
     /// What moves the second of the states on by so many periods.

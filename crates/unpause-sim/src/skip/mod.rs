@@ -4,7 +4,8 @@
 //! what has been counted. What follows then is known: the same, over and over, up to what comes from outside or ends a
 //! flow. So between windows the state of the run is compared with an earlier one, and if it has only moved on, it is moved
 //! on by as many such periods as fit before the next thing that is not among what repeats itself. The packets under way are
-//! there afterwards, as if each had been sent: results are the same, bit for bit.
+//! there afterwards, as if each had been sent: results are the same, bit for bit. Of several shards each compares its own
+//! nodes, and all move on together.
 //!
 //! What a state is, nodes and mechanisms [show](unpause_protocols::ledger::Ledger) themselves; those that do not, refuse. When to
 //! compare is R. P. Brent's way to find cycles ("An improved Monte Carlo factorization algorithm", BIT 20, 1980, section 2):
@@ -16,6 +17,8 @@ mod ledger;
 use unpause_protocols::units::Time;
 
 use crate::config::Skipping;
+use crate::engine::post::Status;
+use crate::engine::repeat::Repeat;
 use crate::plan::Plan;
 use crate::rng::mix;
 use crate::shard::Shard;
@@ -37,16 +40,13 @@ const WINDOWS_PER_COMPARISON: u64 = 1 << 6;
 /// Windows by which the present is roughly told from the past.
 const RECENT: usize = 4;
 
-/// Looks for what repeats itself.
+/// Looks for what repeats itself, in one shard. All shards look at the same time: what that depends on, they
+/// [tell](Status) one another.
 #[derive(Debug)]
 pub struct Skipper {
-    /// Values that may be taken down, and packets that had gone over links when that was last reckoned.
-    saved: u64,
-    reckoned_at: u64,
-    /// As many as are asked for.
-    always: bool,
-    /// Values of a state.
-    size: u64,
+    budget: Budget,
+    /// It is worth looking now.
+    looks: bool,
     /// Up to where the window that has come furthest went, and how many there were.
     reached: Time,
     windows: u64,
@@ -56,8 +56,11 @@ pub struct Skipper {
     /// What the present is compared with, and after how many comparisons that is renewed.
     earlier: Option<Earlier>,
     patience: u64,
-    /// Room for another one.
-    spare: State,
+    /// The state that is being compared, and how it goes on, if this shard by itself does.
+    now: State,
+    step: Option<(Step, Repeat)>,
+    /// Values taken down.
+    values: u64,
 }
 
 /// A state, and when it was.
@@ -68,6 +71,8 @@ struct Earlier {
     windows: u64,
     pauses: usize,
     pattern: u64,
+    /// How far windows may reach, which no window since has come to: it would have been cut there.
+    until: Time,
     /// How often it has been compared.
     comparisons: u64,
 }
@@ -77,17 +82,17 @@ impl Skipper {
     pub fn of(plan: &Plan<'_>) -> Option<Self> {
         let skipping = plan.config.skipping;
         let skipper = Self {
-            saved: 0,
-            reckoned_at: 0,
-            always: skipping == Skipping::Always,
-            size: (VALUES_PER_PORT * plan.ports.transmitters.len()) as u64,
+            budget: Budget::new(plan),
+            looks: false,
             reached: Time::ZERO,
             windows: 0,
-            earlier: None,
             events: 0,
             recent: [0; RECENT],
+            earlier: None,
             patience: 1,
-            spare: State::default(),
+            now: State::default(),
+            step: None,
+            values: 0,
         };
         (skipping != Skipping::Never).then_some(skipper)
     }
@@ -101,59 +106,102 @@ impl Skipper {
         self.events = events;
     }
 
-    /// Moves `shard`, which next has something to do at `start`, on by what is known, as far as `until` at most. Answers how
-    /// many windows that were.
-    pub fn skip(
+    /// Adds what other shards need of `shard` to what they are told.
+    pub fn tell(&self, shard: &Shard, status: &mut Status) {
+        status.values = self.values;
+        if self.looks {
+            // What the last windows had to do, and what the next will have.
+            let recent = self.recent.iter();
+            status.pattern = recent.fold(shard.pattern(self.reached), |pattern, events| {
+                mix(pattern ^ events)
+            });
+        }
+    }
+
+    /// True if the present, in which shards are in this `status` together and windows may reach `until` that time, is to be
+    /// compared with what it was. How `shard` repeats itself all others are told then.
+    pub fn compares(
         &mut self,
         shard: &mut Shard,
         plan: &Plan<'_>,
-        start: Time,
+        status: &Status,
         until: Time,
-    ) -> Option<u64> {
-        self.save(shard.log.counts.packet_hops);
+    ) -> bool {
+        self.budget.reckon(status);
+        let looked = self.looks;
         // What is taken down is worth nothing if another cannot follow soon.
         let states = self.earlier.as_ref().map_or(2, |_| 1);
-        if self.saved < self.size * states && !self.always {
-            self.spare = self.earlier.take()?.state;
-            return None;
+        self.looks = self.budget.allows(states);
+        if !self.looks {
+            self.earlier = None;
+            return false;
         }
-        let pattern = self.pattern(shard, start);
+        if !looked {
+            // No shard has told what there is to do.
+            return false;
+        }
+        let start = status.due.earliest();
+        self.earlier.take_if(|earlier| earlier.until != until);
         let Some(earlier) = &mut self.earlier else {
-            let state = self.take_down(shard, plan)?;
-            self.begin(shard, state, start, pattern);
-            return None;
+            self.take_down(shard, plan);
+            self.begin(shard, status, until);
+            return false;
         };
-        let windows = self.windows - earlier.windows;
-        if pattern != earlier.pattern || start == earlier.start {
-            if windows >= self.patience * WINDOWS_PER_COMPARISON {
-                self.spare = self.earlier.take()?.state;
+        if status.pattern != earlier.pattern || start == earlier.start {
+            if self.windows - earlier.windows >= self.patience * WINDOWS_PER_COMPARISON {
+                self.earlier = None;
                 self.wait_longer();
             }
-            return None;
+            return false;
         }
         earlier.comparisons += 1;
-        let comparisons = earlier.comparisons;
-        let now = self.take_down(shard, plan)?;
-        let earlier = self.earlier.as_ref()?;
-        if let Some((step, periods)) = self.compare(earlier, &now, start, until) {
+        self.take_down(shard, plan);
+        if let Some(earlier) = &self.earlier {
             let period = start - earlier.start;
-            shard.show(plan, &mut step.times(periods));
-            shard.log.repeat_pauses(earlier.pauses, period, periods);
-            self.reached += period * periods;
-            self.save_skipped(shard.log.counts.packet_hops);
-            self.events = shard.log.counts.events;
-            self.patience = 1;
-            self.spare = self.earlier.take()?.state;
-            return Some(windows * periods);
+            self.step = Step::between(&earlier.state, &self.now, period, start);
         }
-        if comparisons >= self.patience {
-            self.spare = self.earlier.take()?.state;
-            self.begin(shard, now, start, pattern);
+        if let Some((_, repeat)) = &self.step {
+            shard.tell_repeat(repeat);
+        }
+        true
+    }
+
+    /// Moves `shard`, one of so many, which has been compared and has heard from all others, on by what is known. Answers how
+    /// many windows that were.
+    pub fn skip(
+        &mut self,
+        (shard, shards): (&mut Shard, usize),
+        plan: &Plan<'_>,
+        status: &Status,
+    ) -> u64 {
+        let mut repeats = std::mem::take(&mut shard.repeats);
+        let Some(earlier) = self.earlier.take() else {
+            return 0;
+        };
+        if let Some((step, repeat)) = self.step.take() {
+            repeats.push(repeat);
+            let together = (repeats.len() == shards).then(|| Repeat::together(repeats));
+            let period = status.due.earliest() - earlier.start;
+            let periods = together
+                .flatten()
+                .map_or(0, |it| it.periods(period, self.reached, earlier.until));
+            if periods > 0 {
+                shard.show(plan, &mut step.times(periods));
+                shard.log.repeat_pauses(earlier.pauses, period, periods);
+                self.reached += period * periods;
+                self.events = shard.log.counts.events;
+                self.patience = 1;
+                self.budget.skipped = true;
+                return (self.windows - earlier.windows) * periods;
+            }
+        }
+        if earlier.comparisons >= self.patience {
+            self.begin(shard, status, earlier.until);
             self.wait_longer();
         } else {
-            self.spare = now;
+            self.earlier = Some(earlier);
         }
-        None
+        0
     }
 
     /// The distance to what the present is compared with may double, or begins anew.
@@ -165,69 +213,77 @@ impl Skipper {
     }
 
     /// The next states are compared with this one.
-    fn begin(&mut self, shard: &Shard, state: State, start: Time, pattern: u64) {
+    fn begin(&mut self, shard: &Shard, status: &Status, until: Time) {
         self.earlier = Some(Earlier {
-            state,
-            start,
+            state: std::mem::take(&mut self.now),
+            start: status.due.earliest(),
             windows: self.windows,
             pauses: shard.log.pauses.len(),
-            pattern,
+            pattern: status.pattern,
+            until,
             comparisons: 0,
         });
     }
 
-    /// Looks roughly at the present: what the last windows had to do, and what the next will have, counted from `start`.
-    fn pattern(&self, shard: &Shard, start: Time) -> u64 {
-        let recent = self.recent.iter();
-        recent.fold(
-            shard.pattern(start),
-            |pattern, events| mix(pattern ^ events),
-        )
+    /// Takes the present state down.
+    fn take_down(&mut self, shard: &mut Shard, plan: &Plan<'_>) {
+        self.now.clear();
+        shard.show(plan, &mut self.now);
+        self.values += self.now.len() as u64;
     }
+}
 
-    /// Reckons what may be taken down.
-    fn save(&mut self, packet_hops: u64) {
-        let values = (packet_hops - self.reckoned_at) / HOPS_PER_VALUE;
-        self.reckoned_at += values * HOPS_PER_VALUE;
-        self.saved = (self.saved + values).min(MOST_SAVED * self.size);
-    }
+/// How much may be taken down, by all shards together.
+#[derive(Debug)]
+struct Budget {
+    /// Values that may be.
+    saved: u64,
+    /// As many as are asked for.
+    unlimited: bool,
+    /// Values of a state.
+    size: u64,
+    /// What was, and packets that had gone over links, when this was last reckoned.
+    values: u64,
+    packet_hops: u64,
+    /// Since then packets have been skipped.
+    skipped: bool,
+}
 
-    /// The same when packets have been skipped since it was last reckoned.
-    fn save_skipped(&mut self, packet_hops: u64) {
-        let values = (packet_hops - self.reckoned_at).saturating_mul(VALUES_PER_SKIPPED_HOP);
-        self.reckoned_at = packet_hops;
-        self.saved = self
-            .saved
-            .saturating_add(values)
-            .min(MOST_SAVED * self.size);
-    }
-
-    /// The present state; none if it is not known completely.
-    fn take_down(&mut self, shard: &mut Shard, plan: &Plan<'_>) -> Option<State> {
-        let mut state = std::mem::take(&mut self.spare);
-        state.clear();
-        shard.show(plan, &mut state);
-        self.size = self.size.max(state.len() as u64);
-        self.saved = self.saved.saturating_sub(state.len() as u64);
-        if !state.is_complete() {
-            self.saved = 0;
-            self.spare = state;
-            return None;
+impl Budget {
+    fn new(plan: &Plan<'_>) -> Self {
+        Self {
+            saved: 0,
+            unlimited: plan.config.skipping == Skipping::Always,
+            size: (VALUES_PER_PORT * plan.ports.transmitters.len()) as u64,
+            values: 0,
+            packet_hops: 0,
+            skipped: false,
         }
-        Some(state)
     }
 
-    /// What lies between then and now, and how often that follows again before `until`.
-    fn compare(
-        &self,
-        earlier: &Earlier,
-        now: &State,
-        start: Time,
-        until: Time,
-    ) -> Option<(Step, u64)> {
-        let period = start - earlier.start;
-        let step = Step::between(&earlier.state, now, period, start)?;
-        let periods = step.periods(self.reached, until);
-        (periods > 0).then_some((step, periods))
+    /// Reckons with what has been done meanwhile.
+    fn reckon(&mut self, status: &Status) {
+        let hops = status.packet_hops - self.packet_hops;
+        let gained = match self.skipped {
+            true => hops.saturating_mul(VALUES_PER_SKIPPED_HOP),
+            false => hops / HOPS_PER_VALUE,
+        };
+        // What is left over of a value is reckoned next time.
+        self.packet_hops += if self.skipped {
+            hops
+        } else {
+            gained * HOPS_PER_VALUE
+        };
+        self.skipped = false;
+        let state = status.values - self.values;
+        self.values = status.values;
+        self.size = self.size.max(state);
+        self.saved = self.saved.saturating_sub(state).saturating_add(gained);
+        self.saved = self.saved.min(MOST_SAVED * self.size);
+    }
+
+    /// True if so many states may be taken down.
+    fn allows(&self, states: u64) -> bool {
+        self.unlimited || self.saved >= self.size * states
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use unpause_sim::config::Config;
-use unpause_sim::post::{Due, InTurn, Mail, Post};
+use unpause_sim::post::{InTurn, Mail, Post, Status};
 use unpause_sim::results::Results;
 use unpause_sim::{Error, run_over};
 
@@ -59,7 +59,7 @@ impl Faulty {
 }
 
 impl Post for Faulty {
-    fn send(&mut self, shard: usize, due: Due, outboxes: &mut [Mail]) {
+    fn send(&mut self, shard: usize, status: Status, outboxes: &mut [Mail]) {
         if let Fault::Loses(one_in) = self.fault {
             for mail in &mut *outboxes {
                 mail.packets.retain(|(_, packet)| {
@@ -70,10 +70,10 @@ impl Post for Faulty {
                 });
             }
         }
-        self.inner.send(shard, due, outboxes);
+        self.inner.send(shard, status, outboxes);
     }
 
-    fn meet(&mut self) -> Result<Due, Error> {
+    fn meet(&mut self) -> Result<Status, Error> {
         self.meetings += 1;
         match self.fault {
             Fault::Fails(at) if at == self.meetings => Err(Error::Post("cut".into())),

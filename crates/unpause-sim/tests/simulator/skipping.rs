@@ -4,17 +4,18 @@ use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{Config, HistogramProbe, Queueing, Skipping};
+use unpause_sim::config::{Config, HistogramProbe, Queueing, SchemeConfig, Skipping};
 use unpause_sim::results::Results;
 use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
 use crate::common::*;
 use crate::random::*;
+use crate::ranks::assert_ranks_do_not_matter;
 
-/// A run, and how often its watcher was called: every 256 windows that are run.
-fn watched(config: &Config) -> (Results, u64) {
+/// A run on so many threads, and how often its watcher was called: every 256 windows that are run.
+fn watched(config: &Config, threads: usize) -> (Results, u64) {
     let mut calls = 0;
-    let results = unpause_sim::run(config, &mut |_| {
+    let results = unpause_sim::run_threads(config, threads, &mut |_| {
         calls += 1;
         ControlFlow::Continue(())
     });
@@ -23,13 +24,18 @@ fn watched(config: &Config) -> (Results, u64) {
 
 /// Results do not show what was skipped; answers which share of its windows was.
 fn skipped(config: &Config) -> f64 {
-    let [always, never, some] =
-        [Skipping::Always, Skipping::Never, Skipping::WhereItPays].map(|skipping| {
-            watched(&Config {
-                skipping,
-                ..config.clone()
-            })
-        });
+    skipped_on(config, 1)
+}
+
+/// The same on so many threads.
+fn skipped_on(config: &Config, threads: usize) -> f64 {
+    let with = |skipping| Config {
+        skipping,
+        ..config.clone()
+    };
+    let never = watched(&with(Skipping::Never), 1);
+    let [always, some] =
+        [Skipping::Always, Skipping::WhereItPays].map(|skipping| watched(&with(skipping), threads));
     assert!(
         some.0 == never.0,
         "{some:#?}\nwith every packet:\n{never:#?}"
@@ -120,6 +126,40 @@ fn samples_are_not_skipped_however_they_come() {
     }
 }
 
+/// Three switches in a row with two hosts each, and flows of 100 MB between them that do not meet; at the end of the row
+/// are hosts that do nothing.
+fn row() -> Config {
+    let mut net = Net::default();
+    let switches = [0; 3].map(|_| net.switch());
+    for pair in switches.windows(2) {
+        net.link(pair[0], pair[1], gbps(100), us(1));
+    }
+    let [a, b, c, d, e, f] = [0, 0, 1, 1, 2, 2].map(|at| net.host(switches[at], gbps(40), us(1)));
+    for _ in 0..100 {
+        net.host(switches[2], gbps(40), us(1));
+    }
+    let flows = [(a, c), (d, f), (e, b)].map(|(src, dst)| sized(src, dst, 100_000_000));
+    config(net.0, flows.into(), ms(40))
+}
+
+/// Each thread sees its own nodes alone.
+#[test]
+fn threads_and_ranks_skip_the_same() {
+    let mut config = row();
+    for scheme in [SchemeConfig::default(), dcqcn()] {
+        config.scheme = scheme;
+        for threads in [1, 2, 3, 7] {
+            let skipped = skipped_on(&config, threads);
+            assert!(skipped > 0.6, "{threads} threads: {skipped}");
+        }
+        let never = Config {
+            skipping: Skipping::Never,
+            ..config.clone()
+        };
+        assert!(assert_ranks_do_not_matter("flows that do not meet", &config) == run(&never));
+    }
+}
+
 /// Two senders at line rate for one receiver: what PAUSE does comes again and again.
 #[test]
 fn pauses_that_come_again_are_recorded_as_often() {
@@ -136,7 +176,7 @@ fn pauses_that_come_again_are_recorded_as_often() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn nothing_shows_in_random_fabrics(case in case(), times in 1_u64..200) {
+    fn nothing_shows_in_random_fabrics(case in case(), times in 1_u64..200, threads in 1_usize..4) {
         for (_, scheme) in schemes() {
             let mut config = case.config(scheme, Time::from_ms(20));
             for spec in &mut config.traffic {
@@ -145,7 +185,7 @@ proptest! {
                     flow.size_bytes = flow.size_bytes.map(|bytes| bytes * times);
                 }
             }
-            skipped(&config);
+            skipped_on(&config, threads);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::Config;
-use unpause_sim::post::{Due, GlobalPort, Mail, Ports, Post, Worker};
+use unpause_sim::post::{Due, GlobalPort, Mail, Ports, Post, Status, Worker};
 use unpause_sim::{Error, Progress, Watch};
 
 use super::Veth;
@@ -318,7 +318,7 @@ impl<'s> Station<'s> {
 }
 
 impl Post for Station<'_> {
-    fn send(&mut self, _shard: usize, _due: Due, outboxes: &mut [Mail]) {
+    fn send(&mut self, _shard: usize, _status: Status, outboxes: &mut [Mail]) {
         for (mail, inbox) in outboxes.iter_mut().zip(&self.shared.inboxes) {
             for (port, packet) in mail.packets.drain(..) {
                 let length = self.codec.encode(port, &packet, &mut self.frame);
@@ -345,8 +345,8 @@ impl Post for Station<'_> {
     }
 
     /// Nobody is waited for.
-    fn meet(&mut self) -> Result<Due, Error> {
-        Ok(Due::both(self.reached))
+    fn meet(&mut self) -> Result<Status, Error> {
+        Ok(Status::due(Due::both(self.reached)))
     }
 
     fn deliver(&mut self, shard: usize, mut hand_over: impl FnMut(&mut Mail)) {
