@@ -112,6 +112,8 @@ impl Step {
             flows: Vec::new(),
         };
         let mut flows = HashMap::new();
+        // Times that stay and those that move on are never asked about in another order than before.
+        let (mut passed, mut moving) = (Time::ZERO, Time::NEVER);
         for (before, now) in first.entries.iter().zip(&second.entries) {
             let by = now.value.wrapping_sub(before.value);
             let holds = before.kind == now.kind
@@ -130,13 +132,22 @@ impl Step {
             }
             let at = Time::from_ps(now.value);
             match now.kind {
-                Kind::Time | Kind::Earliest | Kind::Deadline if by == 0 && at >= start => {
-                    repeat.until = repeat.until.min(at);
+                Kind::Time | Kind::Earliest | Kind::Deadline if by == 0 => match at < start {
+                    true => passed = passed.max(at),
+                    false => repeat.until = repeat.until.min(at),
+                },
+                Kind::Time | Kind::Earliest => {
+                    moving = moving.min(Time::from_ps(before.value));
+                    if now.kind == Kind::Earliest {
+                        repeat.latest = repeat.latest.max(at);
+                    }
                 }
-                Kind::Earliest if by > 0 => repeat.latest = repeat.latest.max(at),
                 _ => {}
             }
             steps.push(by);
+        }
+        if passed >= moving.min(start - period) {
+            return None;
         }
         let step = Self { steps };
         repeat.most = step.before_ends(second, &flows)?;

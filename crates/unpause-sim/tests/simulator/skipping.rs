@@ -110,6 +110,23 @@ fn whatever_comes_between_is_not_skipped() {
     assert_skipped(&config, 0.5);
 }
 
+/// Where the end of a flow lies within a period, the next one has no packet of it.
+#[test]
+fn a_flow_that_is_stopped_does_not_go_on() {
+    for later in 0..10 {
+        let stopped = FlowSpec {
+            stop: ps(547_120_938),
+            ..flow(2, 1)
+        };
+        let joins = FlowSpec {
+            start: ps(150_900_000 + later * 20_000),
+            ..sized(1, 2, 1)
+        };
+        let fabric = star(&[gbps(20); 2], ps(1));
+        skipped(&config(fabric, vec![stopped, joins], us(660)));
+    }
+}
+
 /// Samples that come once in a period, or some periods.
 #[test]
 fn samples_are_not_skipped_however_they_come() {
