@@ -18,7 +18,7 @@ use unpause_sim::traffic::{
 };
 
 use large::{CABLE, LINK, fat_tree, leaf_spine, ring, sparse};
-use parts::{clos_topology, dcqcn, flow_between, pcn, run, w1};
+use parts::{clos_topology, dcqcn, pcn, run, w1};
 
 /// One case.
 pub struct Case {
@@ -239,7 +239,7 @@ fn fig1(scheme: SchemeConfig, burst: Time, stop: Time) -> Config {
     let node = |name: &str| topology.names.iter().position(|n| n == name).unwrap() as NodeId;
     let long = |src, dst| FlowSpec {
         recorded: true,
-        ..flow_between(node(src), node(dst))
+        ..FlowSpec::between(node(src), node(dst))
     };
     let burst = TrafficSpec::Burst(Burst {
         from: (2..16).map(|host| node(&format!("H{host}"))).collect(),
@@ -400,7 +400,7 @@ fn nic() -> Config {
     let flow = |number: u64| FlowSpec {
         start: Time::from_ns(number),
         rate_limit: Some(Rate::from_mbps(39)),
-        ..flow_between(hosts[0], hosts[1])
+        ..FlowSpec::between(hosts[0], hosts[1])
     };
     let flows = TrafficSpec::Flows((0..1024).map(flow).collect());
     run(topology, pcn(), vec![flows], Time::from_ms(200))
@@ -418,7 +418,7 @@ fn lone() -> Config {
     let flow = |number: usize| FlowSpec {
         size_bytes: Some(500_000_000),
         start: Time::from_us(number as u64),
-        ..flow_between(hosts[number], hosts[number + 8])
+        ..FlowSpec::between(hosts[number], hosts[number + 8])
     };
     let flows = TrafficSpec::Flows((0..8).map(flow).collect());
     let mut config = run(topology, dcqcn(), vec![flows], Time::from_ms(100));

@@ -7,7 +7,7 @@ use unpause_sim::traffic::{
     Arrivals, FlowSettings, FlowSpec, Permutation, Poisson, Receivers, Size, TrafficSpec,
 };
 
-use super::parts::{clos_topology, dcqcn, flow_between, pcn, run, w1};
+use super::parts::{clos_topology, dcqcn, pcn, run, w1};
 
 pub fn fat_tree(scheme: SchemeConfig) -> Config {
     let rate = Rate::from_gbps(100);
@@ -95,7 +95,7 @@ pub fn ring() -> Config {
     let flow = |(&src, &dst): (&NodeId, &NodeId)| FlowSpec {
         size_bytes: Some(1_000_000),
         source_port: src as u16,
-        ..flow_between(src, dst)
+        ..FlowSpec::between(src, dst)
     };
     config.traffic = vec![TrafficSpec::Flows(hosts.iter().zip(to).map(flow).collect())];
     config

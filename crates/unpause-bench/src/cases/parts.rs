@@ -6,10 +6,8 @@ use unpause_protocols::units::{Rate, Time};
 use unpause_protocols::{congestion_control, congestion_point, notification_point};
 use unpause_scenario::cdf;
 use unpause_scenario::topology::{ClosPods, Topology};
-use unpause_sim::config::{
-    Config, HostConfig, NodeId, Probes, SchemeConfig, Skipping, SwitchConfig,
-};
-use unpause_sim::traffic::{Connections, ExtraDelay, FlowSpec, Size, TrafficSpec, Transport};
+use unpause_sim::config::{Config, HostConfig, Probes, SchemeConfig, Skipping, SwitchConfig};
+use unpause_sim::traffic::{Size, TrafficSpec};
 
 /// PCN with its defaults.
 pub fn pcn() -> SchemeConfig {
@@ -76,26 +74,4 @@ pub fn clos_topology(pods: u32) -> Topology {
 /// PCN's workload W1.
 pub fn w1() -> Size {
     Size::Cdf(Arc::new(cdf::builtin("pcn_w1").expect("it is built in")))
-}
-
-/// A flow that never ends.
-pub fn flow_between(src: NodeId, dst: NodeId) -> FlowSpec {
-    FlowSpec {
-        group: 0,
-        src,
-        dst,
-        size_bytes: None,
-        start: Time::ZERO,
-        stop: Time::NEVER,
-        priority: 3,
-        rate_limit: None,
-        offered: None,
-        controlled: true,
-        recorded: false,
-        source_port: 0,
-        destination_port: 100,
-        transport: Transport::Roce,
-        extra_delay: ExtraDelay::NONE,
-        connections: Connections::New,
-    }
 }

@@ -150,22 +150,12 @@ impl Row<'_> {
             })
         };
         Ok(FlowSpec {
-            group: 0,
-            src,
-            dst,
             size_bytes: Some(size),
             start: time(start)?,
             stop: stop.map_or(Ok(Time::NEVER), time)?,
             priority,
-            rate_limit: settings.rate_limit,
-            offered: settings.offered,
-            controlled: settings.controlled,
-            recorded: settings.recorded,
-            source_port: 0,
             destination_port: self.number(dport, "a destination port from 0 to 65535")?,
-            transport: settings.transport,
-            extra_delay: settings.extra_delay,
-            connections: settings.connections,
+            ..settings.flow(src, dst)
         })
     }
 }

@@ -49,6 +49,11 @@ pub struct FlowSpec {
 }
 
 impl FlowSpec {
+    /// An endless one from time zero, with the settings that are the default.
+    pub fn between(src: NodeId, dst: NodeId) -> Self {
+        FlowSettings::default().flow(src, dst)
+    }
+
     /// True if it goes over a connection that is open already.
     pub(crate) fn is_pooled(&self) -> bool {
         matches!(self.connections, Connections::Pool(_)) && self.size_bytes != Some(0)
@@ -143,6 +148,28 @@ impl Default for FlowSettings {
 }
 
 impl FlowSettings {
+    /// An endless flow with these, from time zero.
+    pub fn flow(&self, src: NodeId, dst: NodeId) -> FlowSpec {
+        FlowSpec {
+            group: 0,
+            src,
+            dst,
+            size_bytes: None,
+            start: Time::ZERO,
+            stop: Time::NEVER,
+            priority: self.priority_of(None),
+            rate_limit: self.rate_limit,
+            offered: self.offered,
+            controlled: self.controlled,
+            recorded: self.recorded,
+            source_port: 0,
+            destination_port: DESTINATION_PORT,
+            transport: self.transport,
+            extra_delay: self.extra_delay,
+            connections: self.connections,
+        }
+    }
+
     /// The priority of a flow of so many payload bytes; `None` for one without end.
     pub fn priority_of(&self, size_bytes: Option<u64>) -> u8 {
         let by_size = size_bytes.and_then(|bytes| self.by_size.of(bytes));

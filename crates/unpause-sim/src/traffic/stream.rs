@@ -7,8 +7,7 @@ use unpause_protocols::units::Time;
 
 use super::random::Stream;
 use super::spec::{
-    Arrivals, BurstFlows, DESTINATION_PORT, FlowSettings, FlowSpec, Interval, Poisson, Receivers,
-    Size, TrafficSpec,
+    Arrivals, BurstFlows, FlowSettings, FlowSpec, Interval, Poisson, Receivers, Size, TrafficSpec,
 };
 use crate::fabric::{Fabric, NodeId};
 
@@ -248,22 +247,12 @@ impl<'a> Generator<'a> {
             stop = stop.min(self.arrivals.stop);
         }
         Some(FlowSpec {
-            group: 0,
-            src,
-            dst,
             size_bytes,
             start: self.now,
             stop,
             priority: self.settings.priority_of(size_bytes),
-            rate_limit: self.settings.rate_limit,
-            offered: self.settings.offered,
-            controlled: self.settings.controlled,
-            recorded: self.settings.recorded,
             source_port: self.random.source_port(),
-            destination_port: DESTINATION_PORT,
-            transport: self.settings.transport,
-            extra_delay: self.settings.extra_delay,
-            connections: self.settings.connections,
+            ..self.settings.flow(src, dst)
         })
     }
 

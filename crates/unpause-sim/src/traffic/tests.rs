@@ -312,21 +312,10 @@ fn all_other_hosts_can_take_part_in_an_incast() {
 fn flows_are_given_in_order_of_start_and_ties_in_order_of_entry() {
     let flow = |start, src| FlowSpec {
         group: 99,
-        src,
-        dst: 9,
         size_bytes: Some(1),
         start: Time::from_us(start),
-        stop: Time::NEVER,
-        priority: 3,
-        rate_limit: None,
-        offered: None,
-        controlled: true,
-        recorded: false,
         source_port: 7,
-        destination_port: DESTINATION_PORT,
-        transport: Transport::Roce,
-        extra_delay: ExtraDelay::NONE,
-        connections: Connections::New,
+        ..FlowSpec::between(src, 9)
     };
     let specs = [
         TrafficSpec::Flows(vec![flow(5, 1), flow(2, 2), flow(5, 3)]),

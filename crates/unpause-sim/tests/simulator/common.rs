@@ -10,9 +10,7 @@ use unpause_sim::config::{
     Skipping, SwitchConfig,
 };
 use unpause_sim::results::{FlowRecord, PortRecord, Results};
-use unpause_sim::traffic::{
-    Connections, DESTINATION_PORT, ExtraDelay, FlowSpec, TrafficSpec, Transport,
-};
+use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
 /// Priority of data unless a test says otherwise: the lossless one of [`SwitchConfig`].
 pub const LOSSLESS: u8 = 3;
@@ -119,22 +117,8 @@ pub mod fig1 {
 /// An endless, controlled flow in the lossless priority, from time zero.
 pub fn flow(src: NodeId, dst: NodeId) -> FlowSpec {
     FlowSpec {
-        group: 0,
-        src,
-        dst,
-        size_bytes: None,
-        start: Time::ZERO,
-        stop: Time::NEVER,
         priority: LOSSLESS,
-        rate_limit: None,
-        offered: None,
-        controlled: true,
-        recorded: false,
-        source_port: 0,
-        destination_port: DESTINATION_PORT,
-        transport: Transport::Roce,
-        extra_delay: ExtraDelay::NONE,
-        connections: Connections::New,
+        ..FlowSpec::between(src, dst)
     }
 }
 

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 use unpause_protocols::units::Rate;
 use unpause_sim::config::Link;
-use unpause_sim::traffic::{Connections, ExtraDelay, Transport};
+use unpause_sim::traffic::Transport;
 
 use super::*;
 
@@ -370,22 +370,11 @@ proptest! {
         let mut flows: Vec<FlowSpec> = raw
             .into_iter()
             .map(|(src, offset, bytes, start, priority)| FlowSpec {
-                group: 0,
-                src,
-                dst: (src + offset) % 4,
                 size_bytes: Some(bytes),
                 start: Time::from_ps(start),
-                stop: Time::NEVER,
                 priority,
-                rate_limit: None,
-                offered: None,
-                controlled: true,
-                recorded: false,
-                source_port: 0,
                 destination_port: 200,
-                transport: Transport::Roce,
-                extra_delay: ExtraDelay::NONE,
-                connections: Connections::New,
+                ..FlowSpec::between(src, (src + offset) % 4)
             })
             .collect();
         flows.sort_by_key(|flow| flow.start);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::Deserialize;
 use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
-use unpause_sim::traffic::{DESTINATION_PORT, FlowSettings, FlowSpec, TrafficSpec};
+use unpause_sim::traffic::{FlowSettings, FlowSpec, TrafficSpec};
 
 use super::arrivals::{stops_after_start, time};
 use super::context::Context;
@@ -62,22 +62,12 @@ impl Kind for Flow {
             for dst in &to {
                 context.differ(*src, *dst, &self.from.span(), &self.to.span())?;
                 flows.push(FlowSpec {
-                    group: 0,
-                    src: *src,
-                    dst: *dst,
                     size_bytes,
                     start,
                     stop: time(&self.stop, Time::NEVER),
                     priority: flow.priority_of(size_bytes),
-                    rate_limit: flow.rate_limit,
-                    offered: flow.offered,
-                    controlled: flow.controlled,
-                    recorded: flow.recorded,
                     source_port: self.source_port.unwrap_or(0),
-                    destination_port: DESTINATION_PORT,
-                    transport: flow.transport,
-                    extra_delay: flow.extra_delay,
-                    connections: flow.connections,
+                    ..flow.flow(*src, *dst)
                 });
             }
         }
