@@ -6,7 +6,8 @@ use std::path::Path;
 use unpause_sim::results::Results;
 
 use crate::case::Case;
-use crate::judge::{How, Simulated, guarded, simulate};
+use crate::judge::guarded;
+use crate::simulate::{How, Simulated, simulate};
 
 /// FNV-1a, 64 bits.
 #[derive(Clone, Copy, Debug)]

@@ -1,22 +1,21 @@
 //! Runs a scenario in every way that must give the same, and checks what comes out.
 
-use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Mutex, Once, PoisonError};
 
 use unpause_scenario::{NoProgress, Options, Scenario, execute};
 use unpause_sim::config::{Config, Probes, Skipping};
-use unpause_sim::post::InTurn;
 use unpause_sim::results::{Results, Totals};
 use unpause_sim::traffic::TrafficSpec;
-use unpause_sim::{Error, run_in_turn, run_over, run_threads};
 
 use crate::broken::{Broken, refused};
 use crate::case::Case;
 use crate::checks;
 use crate::dice::Dice;
 use crate::keys;
+use crate::simulate::{How, Simulated, simulate};
+use crate::steady::steady;
 
 /// How a scenario came out.
 #[derive(Clone, Debug)]
@@ -46,11 +45,6 @@ pub struct Cost {
     pub tables: u64,
 }
 
-/// A run with more packet-hops is not gone through with.
-const MOST_HOPS: u64 = 150_000;
-/// A run of more windows hangs: none of its windows is without an event, of which packets that are so
-/// few do not need as many.
-const MOST_WATCHED: u64 = 20_000;
 /// Numbers of shares of nodes. They run in turn on one thread, which costs no more than one run.
 const SHARES: [usize; 3] = [2, 3, 7];
 /// Fabrics of so many nodes are also run with a share for each, which leaves no islands of nodes with short links.
@@ -109,6 +103,13 @@ fn judge_unguarded(case: &Case, directory: &Path, scope: Scope<'_>) -> Verdict {
             Err(Stop::Broken(broken)) => return Verdict::Broken(broken),
         }
     }
+    let mut other_dice = Dice::new(case.seed ^ 0x57ead1);
+    if scope.chosen("skipping", 30, &mut other_dice)
+        && let Some(run) = scenario.runs().first()
+        && let Err(Stop::Broken(broken)) = judge_steady(&run.config, &mut other_dice, &mut cost)
+    {
+        return Verdict::Broken(broken);
+    }
     if scope.chosen("tables", 10, &mut dice)
         && let Err(what) = tables(&scenario, &mut cost)
     {
@@ -159,15 +160,7 @@ fn judge_run(
             same(&results, &apart, "with each node apart", "shares")?;
         }
     }
-    let skipping = Config {
-        skipping: Skipping::Always,
-        ..config.clone()
-    };
-    for shares in [1, 3] {
-        let skipped = cost.simulate(&skipping, How::InTurn(shares))?;
-        let how = format!("with what repeats itself skipped by {shares}");
-        same(&results, &skipped, &how, "skipping")?;
-    }
+    same_skipping(config, &results, "", cost)?;
     for threads in thread_counts(&results, scope, dice) {
         cost.threads |= 1 << threads;
         let several = cost.simulate(config, How::OnThreads(threads))?;
@@ -186,6 +179,38 @@ fn judge_run(
         b.pauses.clear();
     }
     same(&a, &b, "with other probes", "probes")
+}
+
+/// The same results where what repeats itself is skipped, by one share of nodes or three.
+fn same_skipping(
+    config: &Config,
+    results: &Results,
+    what: &str,
+    cost: &mut Cost,
+) -> Result<(), Stop> {
+    let skipping = Config {
+        skipping: Skipping::Always,
+        ..config.clone()
+    };
+    for shares in [1, 3] {
+        let skipped = cost.simulate(&skipping, How::InTurn(shares))?;
+        let how = format!("{what}with what repeats itself skipped by {shares}");
+        same(results, &skipped, &how, "skipping")?;
+    }
+    Ok(())
+}
+
+/// The same with few flows in the place of the scenario's, where the fabric takes them.
+fn judge_steady(config: &Config, dice: &mut Dice, cost: &mut Cost) -> Result<(), Stop> {
+    let Some(mut config) = steady(config, dice) else {
+        return Ok(());
+    };
+    config.skipping = Skipping::Never;
+    let results = match cost.simulate(&config, How::OnThreads(1)) {
+        Err(Stop::Refused(_) | Stop::TooLarge) => return Ok(()),
+        results => results?,
+    };
+    same_skipping(&config, &results, "with steady flows, ", cost)
 }
 
 /// On how many threads the run is made again.
@@ -208,17 +233,6 @@ fn check(config: &Config, results: &Results, how: &str) -> Result<(), Stop> {
     }
 }
 
-/// Why a run has no results.
-#[derive(Clone, Debug)]
-pub enum Simulated {
-    /// The engine refuses it.
-    Refused(String),
-    /// It has more packet-hops than are gone through with.
-    TooLarge,
-    /// It went on for so many windows.
-    Hang(u64),
-}
-
 impl From<Simulated> for Stop {
     fn from(why: Simulated) -> Self {
         match why {
@@ -230,49 +244,6 @@ impl From<Simulated> for Stop {
             )),
         }
     }
-}
-
-/// How a run is made.
-#[derive(Clone, Copy, Debug)]
-pub enum How {
-    /// On so many threads.
-    OnThreads(usize),
-    /// The nodes shared out as to so many threads, which run in turn on one.
-    InTurn(usize),
-    /// Each node in a share of its own.
-    Apart,
-}
-
-/// Runs `config` within the bounds of packet-hops and windows.
-///
-/// # Errors
-///
-/// If it is refused or goes beyond them.
-pub fn simulate(config: &Config, how: How) -> Result<Results, Simulated> {
-    let mut calls = 0;
-    let mut large = false;
-    let watch = &mut |progress: unpause_sim::Progress| {
-        calls += 1;
-        large = progress.packet_hops > MOST_HOPS;
-        match large || calls > MOST_WATCHED {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
-    };
-    let results = match how {
-        How::OnThreads(threads) => run_threads(config, threads, watch),
-        How::InTurn(shares) => run_in_turn(config, shares, watch),
-        How::Apart => {
-            let shares: Vec<u16> = (0..config.fabric.nodes.len() as u16).collect();
-            run_over(config, &shares, &mut InTurn::new(shares.len()), watch)
-        }
-    };
-    results.map_err(|error| match error {
-        Error::Invalid(why) => Simulated::Refused(why.to_string()),
-        Error::Post(why) => Simulated::Refused(why),
-        Error::Interrupted if large => Simulated::TooLarge,
-        Error::Interrupted => Simulated::Hang(256 * calls),
-    })
 }
 
 impl Cost {

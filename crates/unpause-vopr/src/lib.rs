@@ -18,3 +18,5 @@ pub mod keys;
 pub mod kill;
 pub mod mutations;
 pub mod shrink;
+pub mod simulate;
+mod steady;

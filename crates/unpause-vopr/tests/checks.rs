@@ -8,7 +8,8 @@ use unpause_sim::traffic::TrafficSpec;
 
 use unpause_vopr::case::Case;
 use unpause_vopr::checks::CHECKS;
-use unpause_vopr::judge::{How, simulate, with_every_probe};
+use unpause_vopr::judge::with_every_probe;
+use unpause_vopr::simulate::{How, simulate};
 
 const SCENARIO: &str = "duration = '200us'
 [topology]

@@ -1,0 +1,69 @@
+//! Few flows in the place of a scenario's: what they do repeats itself, as what is random seldom does.
+
+use unpause_protocols::units::{Rate, Time};
+use unpause_sim::config::{Config, NodeId, NodeKind, SchemeConfig, SwitchModel};
+use unpause_sim::traffic::{FlowSpec, TrafficSpec};
+
+use crate::dice::Dice;
+
+/// At most so many flows.
+const FLOWS: u64 = 4;
+/// Packets of one.
+const PACKETS: (u64, u64) = (30, 500);
+
+/// The fabric of `config` with some flows between its hosts, of which one may be stopped or held back by its own limit;
+/// none if there are not two hosts.
+pub fn steady(config: &Config, dice: &mut Dice) -> Option<Config> {
+    let nodes = (0..).zip(&config.fabric.nodes);
+    let hosts = nodes.filter(|(_, kind)| **kind == NodeKind::Host);
+    let hosts: Vec<NodeId> = hosts.map(|(node, _)| node).collect();
+    if hosts.len() < 2 {
+        return None;
+    }
+    let host = &config.host;
+    let slowest = config.fabric.links.iter().map(|link| link.rate).min()?;
+    let frame = slowest.time_for(u64::from(host.payload_bytes + host.header_bytes));
+    let count = dice.between(1, FLOWS);
+    let flows = (0..count).map(|_| {
+        let pair = dice.some(&hosts, 2);
+        let packets = dice.scale(PACKETS.0, PACKETS.1);
+        let bytes = packets * u64::from(host.payload_bytes) - dice.below(host.payload_bytes.into());
+        let start = frame * dice.below(100);
+        let stops = dice.percent(20);
+        let limited = dice.percent(20);
+        FlowSpec {
+            size_bytes: (!stops).then_some(bytes),
+            start,
+            stop: match stops {
+                true => start + Time::from_ps(dice.between(1, (frame * packets).as_ps())),
+                false => Time::NEVER,
+            },
+            priority: lossless(config).unwrap_or(0),
+            rate_limit: limited.then(|| Rate::from_bps(slowest.as_bps() / 10 * dice.between(1, 9))),
+            recorded: dice.percent(20),
+            ..FlowSpec::between(pair[0], pair[1])
+        }
+    });
+    let flows: Vec<FlowSpec> = flows.collect();
+    let mut steady = Config {
+        traffic: vec![TrafficSpec::Flows(flows)],
+        stop: frame * (PACKETS.1 * count + 200),
+        ..config.clone()
+    };
+    // Laws that hear of each packet, and other switches, do not repeat themselves.
+    if dice.percent(50) {
+        steady.scheme = SchemeConfig::default();
+    }
+    if dice.percent(70) {
+        steady.switch.model = SwitchModel::SharedBuffer;
+    }
+    if dice.percent(70) {
+        steady.probes = Default::default();
+    }
+    Some(steady)
+}
+
+fn lossless(config: &Config) -> Option<u8> {
+    let lossless = config.switch.lossless;
+    (lossless != 0).then(|| lossless.trailing_zeros() as u8)
+}
