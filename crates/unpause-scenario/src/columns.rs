@@ -100,7 +100,8 @@ columns! {
     "cnm_packets" "packets" "CNMs that this queue's congestion point sent";
     "dropped_packets" "packets"
         "frames dropped on their way into this queue; of a pipelined switch, also those \
-         dropped at the ingress of this port; of a slow receiver, those that found its buffer full";
+         dropped at the ingress of this port; of a slow receiver, those \
+         not of a lossless priority that found its buffer full";
     "dropped_bytes" "bytes" "their bytes";
     "headroom_dropped_packets" "packets"
         "frames of a lossless priority that came in by this port and found no headroom";

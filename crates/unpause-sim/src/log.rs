@@ -54,9 +54,7 @@ impl Log {
         self.packets.extend(other.packets);
         self.counts.merge(&other.counts);
     }
-}
 
-impl Log {
     /// Shows how much has been recorded, which is not to grow, and sums. PAUSEs may come; see [`Self::repeat_pauses`].
     pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
         let Self {

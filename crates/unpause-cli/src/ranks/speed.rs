@@ -68,7 +68,7 @@ impl Speed {
     /// By the beginning of the run on one thread; none if nothing happens in it.
     pub fn of(run: &Run, (ranks, threads): (usize, usize), meeting: Meeting) -> Option<Self> {
         let mut run = run.clone();
-        // As several shards do.
+        // What is skipped is no work for any number of cores.
         run.config.skipping = Skipping::Never;
         let Beginning {
             packet_hops,
