@@ -48,10 +48,12 @@ impl Ready {
             return self.others.push(Entry::new(time, port.into(), 0));
         }
         self.line.push_back((time, port));
+        // Field by field: what has just been written in pieces is slow to read as one.
         while at > 0 && self.line[at - 1] > (time, port) {
-            self.line.swap(at - 1, at);
+            (self.line[at].0, self.line[at].1) = self.line[at - 1];
             at -= 1;
         }
+        (self.line[at].0, self.line[at].1) = (time, port);
     }
     /// Takes the first.
     #[inline]
