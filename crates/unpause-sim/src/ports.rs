@@ -29,13 +29,15 @@ pub struct Transmitter {
     pub cuts_through: bool,
     /// It also has ports that are faster.
     pub feeds_faster: bool,
+    /// Packets are on the wire for many turns of that node.
+    pub is_far: bool,
 }
 
 impl Transmitter {
-    /// Port at the far end, and its number at its node.
+    /// Node at the far end, and the number of the port there.
     #[inline(always)]
-    pub fn far_end(&self) -> (GlobalPort, PortId) {
-        (self.peer_port, self.peer_local)
+    pub fn far_end(&self) -> (NodeId, PortId) {
+        (self.peer, self.peer_local)
     }
 }
 
@@ -81,6 +83,7 @@ impl Ports {
             traced: false,
             cuts_through: false,
             feeds_faster: false,
+            is_far: false,
         };
         let mut transmitters = vec![blank; 2 * fabric.links.len()];
         for link in &fabric.links {
@@ -128,10 +131,11 @@ impl Ports {
             self.transmitters[at as usize].traced = true;
         }
         for transmitter in &mut self.transmitters {
-            transmitter.shard = match transmitter.traced || transmitter.cuts_through {
-                true => APART,
-                false => shard_of[transmitter.peer as usize],
-            };
+            transmitter.shard =
+                match transmitter.traced || transmitter.cuts_through || transmitter.is_far {
+                    true => APART,
+                    false => shard_of[transmitter.peer as usize],
+                };
         }
     }
     /// How many nodes there are.

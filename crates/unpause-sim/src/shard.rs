@@ -1,4 +1,4 @@
-//! A share of the nodes, with the wires into them and what they have recorded.
+//! A share of the nodes, with what is under way to them and what they have recorded.
 
 use serde::{Deserialize, Serialize};
 use unpause_protocols::ledger::Ledger;
@@ -7,11 +7,11 @@ use unpause_protocols::units::Time;
 use crate::engine::arrivals::Arrivals;
 use crate::engine::calendar::Calendar;
 use crate::engine::deadlock::Blocked;
+use crate::engine::inbox::Inboxes;
 use crate::engine::mail::{FlowStart, Mail};
 use crate::engine::repeat::Repeat;
 use crate::engine::telemetry::Telemetry;
 use crate::engine::window::Window;
-use crate::engine::wire::Wires;
 use crate::fabric::NodeId;
 use crate::host::Host;
 use crate::host::look_ahead::ROUNDS;
@@ -40,8 +40,8 @@ pub struct Shard {
     /// By node id; `None` for nodes of other shards.
     nodes: Vec<Option<Node>>,
     shard_of: Vec<u16>,
-    /// Wires into the nodes of this shard.
-    wires: Wires,
+    /// What is under way to the nodes of this shard.
+    inboxes: Inboxes,
     telemetry: Telemetry,
     arrivals: Arrivals,
     looks_ahead: bool,
@@ -82,7 +82,7 @@ impl Shard {
             calendar,
             nodes,
             shard_of: shard_of.to_vec(),
-            wires: Wires::new(plan.ports.transmitters.len()),
+            inboxes: Inboxes::new(&plan.ports),
             telemetry: Telemetry::default(),
             looks_ahead: plan.ports.transmitters.len() >= FROM_PORTS,
             arrivals: Arrivals::default(),
@@ -128,9 +128,8 @@ impl Shard {
             }
             let back = plan.ports.transmitters[port as usize].peer_port;
             let sender = &plan.ports.transmitters[back as usize];
-            if self.wires.push(sender.far_end(), &packet, packet.time, 0) {
-                self.calendar.wake(sender.peer, packet.time);
-            }
+            self.inboxes.put(sender, &packet);
+            self.calendar.wake(sender.peer, packet.time);
         }
         drop(records);
         for start in mail.starts.drain(..) {
@@ -166,7 +165,7 @@ impl Shard {
     /// Closes the run, which has come to `at`.
     pub fn finish(mut self, at: Time, plan: &Plan<'_>) -> ShardEnd {
         let on_wires = self
-            .wires
+            .inboxes
             .iter()
             .filter(|packet| packet.kind.is_data())
             .count();
@@ -188,7 +187,7 @@ impl Shard {
             end,
             plan,
             ports: &plan.ports,
-            wires: &mut self.wires,
+            inboxes: &mut self.inboxes,
             arrivals: &mut self.arrivals,
             looks_ahead: self.looks_ahead,
             calendar: &mut self.calendar,
@@ -234,7 +233,7 @@ impl Shard {
             calendar,
             nodes,
             shard_of: _,
-            wires,
+            inboxes,
             telemetry,
             arrivals: _,
             looks_ahead: _,
@@ -244,7 +243,7 @@ impl Shard {
         }
         log.show(ledger);
         calendar.show(ledger);
-        wires.show(ledger);
+        inboxes.show(ledger);
         for node in nodes.iter_mut().flatten() {
             node.show(plan, ledger);
         }

@@ -85,6 +85,17 @@ impl Turns {
         }
     }
 
+    /// How soon `node` can hear of what another one does.
+    pub fn lookahead(&self, node: NodeId, ports: &Ports) -> Time {
+        let near = |link: &Transmitter| self.island(link.peer) == self.island(node);
+        match &self.islands {
+            Some(islands) if ports.transmitters_of(node).iter().any(near) => {
+                islands.inner.lookahead
+            }
+            _ => self.outer.lookahead,
+        }
+    }
+
     /// The number of the island of `node`, or of a node by itself.
     pub fn island(&self, node: NodeId) -> u32 {
         let islands = self.islands.as_ref();

@@ -3,14 +3,15 @@
 use unpause_protocols::units::Time;
 
 use crate::fabric::PortId;
+use crate::packet::Packet;
 
-/// Bits of a key for the place in the store of wires.
-const PLACE_BITS: u32 = 28;
+/// Bits of a key below the time: for the port, and for the place among what is taken.
+const ORDER_BITS: u32 = PORT_BITS + PLACE_BITS;
+const PORT_BITS: u32 = 10;
+const PLACE_BITS: u32 = 18;
 
 /// No window lasts longer, so that a time within it fits a key.
-pub const LONGEST_WINDOW: Time = Time::from_ps(1 << (u64::BITS - PLACE_BITS));
-/// Nor has the store more places.
-pub const MOST_PLACES: u32 = 1 << PLACE_BITS;
+pub const LONGEST_WINDOW: Time = Time::from_ps(1 << (u64::BITS - ORDER_BITS));
 
 /// So many, and fewer, are sorted by insertion; more of them only if they move by no more places on average.
 const FEW: usize = 20;
@@ -22,12 +23,13 @@ const MOST_BUCKETS: usize = 4096;
 pub struct Arrivals {
     /// When the window begins.
     start: Time,
-    /// Keys: time since then, and the place of the packet in the store of all wires. In order of ports, and of time at
-    /// each; behind so many of them there is room.
+    /// Keys: time since then, port, and the place of the packet among those taken; behind so many of them there is room.
     added: Vec<u64>,
     count: usize,
-    /// The same in order of time, simultaneous ones as they were.
+    /// The same in order.
     keys: Vec<u64>,
+    /// What of a key is the place.
+    place_mask: u32,
     /// By which ports the packets go out, where that is looked up beforehand.
     ways: Vec<PortId>,
     /// What sorting needs.
@@ -41,6 +43,7 @@ impl Default for Arrivals {
             added: Vec::new(),
             count: 0,
             keys: Vec::new(),
+            place_mask: 0,
             ways: Vec::new(),
             ends: Box::new([0; MOST_BUCKETS]),
         }
@@ -48,33 +51,54 @@ impl Default for Arrivals {
 }
 
 impl Arrivals {
-    /// Begins with a window that starts at `start`.
+    /// Takes those of `packets` into a switch of so many `ports` that arrive in the window from `start` to `end`, with
+    /// their numbers as places; answers how many. None arrives before.
     #[inline(always)]
-    pub fn clear(&mut self, start: Time) {
+    pub fn take(&mut self, packets: &[Packet], ports: usize, (start, end): (Time, Time)) -> usize {
         self.start = start;
-        self.count = 0;
+        if ports > 1 << PORT_BITS || packets.len() > 1 << PLACE_BITS {
+            return self.compare(packets, end);
+        }
+        self.place_mask = (1 << PLACE_BITS) - 1;
+        if packets.len() > self.added.len() {
+            self.make_room(packets.len());
+        }
+        let added = &mut self.added[..packets.len()];
+        let mut count = 0;
+        for (place, packet) in packets.iter().enumerate() {
+            let since = packet.time.as_ps().wrapping_sub(start.as_ps());
+            let order = usize::from(packet.ingress) << PLACE_BITS | place;
+            // One of those left is overwritten by the next.
+            added[count] = since << ORDER_BITS | order as u64;
+            count += usize::from(packet.time < end);
+        }
+        self.count = count;
+        self.sort(end);
+        count
     }
 
-    /// Adds packets into a port behind those before: when `packet` of their numbers says that they arrive, and their
-    /// places, up to the first of which it says nothing, and `most` at most. Answers how many.
-    #[inline(always)]
-    pub fn add(&mut self, most: u32, mut packet: impl FnMut(u32) -> Option<(Time, usize)>) -> u32 {
-        let needed = self.count + most as usize;
-        if needed > self.added.len() {
-            self.make_room(needed);
-        }
-        let mut number = 0;
-        for key in &mut self.added[self.count..needed] {
-            let Some((time, place)) = packet(number) else {
-                break;
-            };
-            let since = time - self.start;
-            debug_assert!(since < LONGEST_WINDOW && place < MOST_PLACES as usize);
-            *key = since.as_ps() << PLACE_BITS | place as u64;
-            number += 1;
-        }
-        self.count += number as usize;
-        number
+    /// The same for more of them than keys can tell apart.
+    #[cold]
+    #[inline(never)]
+    fn compare(&mut self, packets: &[Packet], end: Time) -> usize {
+        let taken = packets.iter().zip(0_u32..);
+        let taken = taken.filter(|(packet, _)| packet.time < end);
+        let mut order: Vec<_> = taken
+            .map(|(packet, place)| (packet.time, packet.ingress, place))
+            .collect();
+        order.sort_unstable();
+        self.place_mask = (1 << ORDER_BITS) - 1;
+        assert!(
+            packets.len() <= 1 << ORDER_BITS,
+            "fewer than 2^28 packets are under way to a switch"
+        );
+        self.keys.clear();
+        let since = |time: Time| (time - self.start).as_ps();
+        let keys = order
+            .iter()
+            .map(|&(time, _, place)| since(time) << ORDER_BITS | u64::from(place));
+        self.keys.extend(keys);
+        self.keys.len()
     }
 
     #[cold]
@@ -83,9 +107,9 @@ impl Arrivals {
         self.added.resize(needed.next_power_of_two(), 0);
     }
 
-    /// Puts them into order. The window ends at `end`.
+    /// Puts keys into order. The window ends at `end`.
     #[inline(always)]
-    pub fn sort(&mut self, end: Time) {
+    fn sort(&mut self, end: Time) {
         if self.count > FEW {
             return self.distribute(end);
         }
@@ -101,7 +125,7 @@ impl Arrivals {
         let added = &self.added[..self.count];
         let buckets = (2 * added.len().next_power_of_two()).min(MOST_BUCKETS);
         let window_bits = u64::BITS - (end - self.start).as_ps().leading_zeros();
-        let shift = PLACE_BITS + window_bits.saturating_sub(buckets.ilog2());
+        let shift = ORDER_BITS + window_bits.saturating_sub(buckets.ilog2());
         let bucket = |key: u64| (key >> shift) as usize % MOST_BUCKETS;
         self.ends[..buckets].fill(0);
         for &key in added {
@@ -129,21 +153,19 @@ impl Arrivals {
         let (mut before, mut moves) = (0, FEW * keys.len());
         for end in 0..keys.len() {
             let key = keys[end];
-            // No key of its time is larger.
-            let last = key | u64::from(MOST_PLACES - 1);
-            if before <= last {
+            if before <= key {
                 before = key;
                 continue;
             }
             let mut at = end;
-            while at > 0 && keys[at - 1] > last {
+            while at > 0 && keys[at - 1] > key {
                 keys[at] = keys[at - 1];
                 at -= 1;
             }
             keys[at] = key;
             moves = moves.saturating_sub(end - at);
             if moves == 0 {
-                return keys.sort_by_key(|key| key >> PLACE_BITS);
+                return keys.sort_unstable();
             }
         }
     }
@@ -157,8 +179,8 @@ impl Arrivals {
     #[inline(always)]
     pub fn get(&self, at: usize) -> Option<(Time, u32)> {
         let key = *self.keys.get(at)?;
-        let since = Time::from_ps(key >> PLACE_BITS);
-        Some((self.start + since, place(key)))
+        let since = Time::from_ps(key >> ORDER_BITS);
+        Some((self.start + since, key as u32 & self.place_mask))
     }
 
     /// The places of some packets, from number `first` on, and where to note by which ports they go out.
@@ -171,7 +193,8 @@ impl Arrivals {
         let end = self.keys.len().min(first + count);
         let keys = self.keys.get(first..end).unwrap_or_default();
         let ways = self.ways.get_mut(first..end).unwrap_or_default();
-        keys.iter().map(|key| place(*key)).zip(ways)
+        let mask = self.place_mask;
+        keys.iter().map(move |key| *key as u32 & mask).zip(ways)
     }
 
     /// What has been noted for number `at`.
@@ -181,54 +204,71 @@ impl Arrivals {
     }
 }
 
-/// The place that a key tells.
-#[inline(always)]
-fn place(key: u64) -> u32 {
-    key as u32 % MOST_PLACES
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::packet::Kind;
+
+    fn packet(time: u64, ingress: PortId) -> Packet {
+        let time = Time::from_ps(time);
+        Packet {
+            time,
+            ingress,
+            ..Packet::new(Kind::Data, 3, 0, 1048)
+        }
+    }
 
     proptest! {
-        /// Few and many, spread over a window or at its end, short windows and the longest.
+        /// Few and many, spread over a window or at its end or beyond, short windows and the longest, more ports than
+        /// keys can tell apart.
         #[test]
         fn go_by_time_then_by_port(
             start in 0_u64..1 << 50,
             length in prop_oneof![1_u64..5_000, Just(LONGEST_WINDOW.as_ps())],
             crowd in prop_oneof![Just(1.0), 0.0..1.0, 0.0..1e-4],
-            per_port in prop::collection::vec(prop::collection::vec(0.0..1.0, 0..30), 1..40),
+            beyond in 0_u64..3,
+            step in prop_oneof![Just(1_u16), Just(1_500)],
+            parts in prop::collection::vec((0.0..1.0, 0_u16..40), 0..600),
         ) {
             let mut arrivals = Arrivals::default();
-            let mut expected = Vec::new();
+            let (end, ports) = (start + length, usize::from(step) * 40);
+            let packets: Vec<Packet> = parts.iter().map(|(part, port)| {
+                let within = ((1.0 - crowd * part) * (length - 1) as f64) as u64;
+                packet(start + within + beyond * length / 2, port * step)
+            }).collect();
+            let mut expected: Vec<(u64, PortId, u32)> = packets
+                .iter()
+                .zip(0..)
+                .map(|(packet, place)| (packet.time.as_ps(), packet.ingress, place))
+                .filter(|(time, ..)| *time < end)
+                .collect();
+            expected.sort_unstable();
             for _ in 0..2 {
-                arrivals.clear(Time::from_ps(start));
-                expected.clear();
-                for (port, parts) in per_port.iter().enumerate() {
-                    let within = |part: &f64| ((1.0 - crowd * part) * (length - 1) as f64) as u64;
-                    let mut times: Vec<u64> = parts.iter().map(within).collect();
-                    times.sort_unstable();
-                    let first = expected.len();
-                    let of = |number: u32| times.get(number as usize).map(|time| Time::from_ps(start + time));
-                    let count = arrivals.add(32, |number| Some((of(number)?, first + number as usize)));
-                    prop_assert_eq!(count as usize, times.len());
-                    for time in times {
-                        expected.push((start + time, port, expected.len() as u32));
-                    }
-                }
-                arrivals.sort(Time::from_ps(start + length));
+                let window = (Time::from_ps(start), Time::from_ps(end));
+                prop_assert_eq!(arrivals.take(&packets, ports, window), expected.len());
             }
-            // Stable: what stands first at a port comes first.
-            expected.sort_by_key(|&(time, port, _)| (time, port));
             prop_assert_eq!(arrivals.len(), expected.len());
             for (at, &(time, _, place)) in expected.iter().enumerate() {
-                prop_assert_eq!(arrivals.get(at).unwrap(), (Time::from_ps(time), place));
+                prop_assert_eq!(arrivals.get(at), Some((Time::from_ps(time), place)));
             }
             prop_assert!(arrivals.get(expected.len()).is_none());
             prop_assert_eq!(arrivals.block(expected.len(), 16).count(), 0);
         }
+    }
+
+    #[test]
+    fn more_packets_than_keys_can_tell_apart() {
+        let many = (1 << PLACE_BITS) + 5;
+        let packets: Vec<Packet> = (0..many)
+            .map(|at| packet(many - at, at as PortId % 2))
+            .collect();
+        let mut arrivals = Arrivals::default();
+        let end = Time::from_ps(many / 2);
+        let count = arrivals.take(&packets, 2, (Time::ZERO, end));
+        assert_eq!(count as u64, many / 2 - 1);
+        let first = arrivals.get(0).expect("there are many");
+        assert_eq!(first, (Time::from_ps(1), many as u32 - 1));
     }
 }

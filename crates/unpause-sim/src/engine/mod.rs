@@ -1,8 +1,8 @@
 //! The engine: conservative windows over node-local event queues.
 //!
 //! Nothing that a node does reaches another sooner than the shortest link (the lookahead), so nodes advance in
-//! windows that follow from it (`turns.rs` beside), each on its own. What a node sends lands on a wire and is read in a
-//! later window. Simultaneous events of a node go by kind and port, never
+//! windows that follow from it (`turns.rs` beside), each on its own. What a node sends lands in an inbox and is read in
+//! a later window. Simultaneous events of a node go by kind and port, never
 //! by order of insertion: a result does not depend on how nodes are shared out or windows cut.
 
 pub mod arrivals;
@@ -11,6 +11,7 @@ pub mod calendar;
 pub mod deadlock;
 pub mod exchange;
 pub mod heap;
+pub mod inbox;
 pub mod letters;
 pub mod mail;
 pub mod post;
@@ -19,4 +20,3 @@ pub mod ring;
 mod sync;
 pub mod telemetry;
 pub mod window;
-pub mod wire;

@@ -5,9 +5,9 @@ use unpause_protocols::units::Time;
 use crate::engine::arrivals::Arrivals;
 use crate::engine::calendar::Calendar;
 use crate::engine::deadlock::Blocked;
+use crate::engine::inbox::Inboxes;
 use crate::engine::mail::Mail;
 use crate::engine::telemetry::Telemetry;
-use crate::engine::wire::Wires;
 use crate::log::Log;
 use crate::packet::Packet;
 use crate::plan::Plan;
@@ -17,7 +17,7 @@ use crate::turns::Due;
 
 /// What a node must be able to do.
 pub trait NodeModel {
-    /// Executes every event before `window.end`; answers when the next one is due, what is on the wires into
+    /// Executes every event before `window.end`; answers when the next one is due, what is under way to
     /// it included.
     fn run(&mut self, window: &mut Window<'_, '_>) -> Time;
     /// The run is over at `now`: close and report what is open.
@@ -38,8 +38,8 @@ pub struct Window<'w, 'p> {
     pub plan: &'w Plan<'p>,
     /// Ports of all nodes.
     pub ports: &'w Ports,
-    /// Wires; a node reads only its own.
-    pub wires: &'w mut Wires,
+    /// What is under way; a node reads only its own.
+    pub inboxes: &'w mut Inboxes,
     /// Nodes ask the memory for what they will touch.
     pub(crate) looks_ahead: bool,
     /// What reaches a switch.
@@ -87,16 +87,15 @@ impl Window<'_, '_> {
                 queue_bytes,
             } = queued;
             self.send_out(transmitter, now, &packet, sojourn, queue_bytes);
-        } else if self
-            .wires
-            .push(transmitter.far_end(), packet, arrival, flags)
-        {
+        } else {
+            self.inboxes
+                .push(transmitter.far_end(), packet, arrival, flags);
             self.calendar.wake(transmitter.peer, arrival);
         }
         free
     }
 
-    /// Starts to send the packet at `place` of the store of wires, of `wire_bytes`, which has not waited, at `now`;
+    /// Starts to send the packet at `place` of those taken, of `wire_bytes`, which has not waited, at `now`;
     /// answers when the port of the transmitter is free again.
     #[inline(always)]
     pub fn pass_on(
@@ -112,16 +111,17 @@ impl Window<'_, '_> {
         if transmitter.shard != self.shard {
             let packet = Packet {
                 time: arrival,
-                ..*self.wires.at(place)
+                ..*self.inboxes.at(place)
             };
             self.send_out(transmitter, now, &packet, Some(Time::ZERO), 0);
-        } else if self.wires.pass_on(transmitter.far_end(), place, arrival) {
+        } else {
+            self.inboxes.pass_on(transmitter.far_end(), place, arrival);
             self.calendar.wake(transmitter.peer, arrival);
         }
         free
     }
 
-    /// Puts a packet onto a wire to another shard, one that is traced, or one to a switch that cuts through.
+    /// Puts a packet onto a wire to another shard, one that is traced or far, or one to a switch that cuts through.
     #[inline(never)]
     fn send_out(
         &mut self,
@@ -151,10 +151,8 @@ impl Window<'_, '_> {
             let mail = &mut self.outboxes[to as usize];
             mail.packets.push((transmitter.peer_port, packet));
             mail.records.extend(record);
-        } else if self
-            .wires
-            .push(transmitter.far_end(), &packet, packet.time, 0)
-        {
+        } else {
+            self.inboxes.put(transmitter, &packet);
             self.calendar.wake(transmitter.peer, packet.time);
         }
     }

@@ -21,8 +21,8 @@ pub const ROUNDS: [Round; 4] = [
 impl Host {
     /// Asks for its link, and for what is first in its heaps and queues.
     fn prefetch_link(&self, window: &Window<'_, '_>) {
-        window.wires.prefetch_wire(self.port);
-        window.wires.prefetch_wire(self.transmitter.peer_port);
+        window.inboxes.prefetch(self.id);
+        window.inboxes.prefetch(self.transmitter.peer);
         window.calendar.prefetch(self.transmitter.peer);
         self.timers.prefetch();
         self.pacing.prefetch();
@@ -32,9 +32,8 @@ impl Host {
 
     /// Asks for what arrives, where it will put what it sends, and who sends next.
     fn prefetch_packets(&self, window: &Window<'_, '_>) {
-        let wire = self.port..self.port + 1;
-        window.wires.prefetch_until(wire, window.end);
-        window.wires.prefetch_push(self.transmitter.peer_port);
+        window.inboxes.prefetch_packets(self.id);
+        window.inboxes.prefetch_push(self.transmitter.peer);
         if let Some(entry) = self.pacing.peek() {
             self.prefetch_sender(entry.payload());
         }
@@ -45,7 +44,7 @@ impl Host {
 
     /// Asks for the flow of the packet that arrives first.
     fn prefetch_flows(&self, window: &Window<'_, '_>) {
-        let Some(packet) = window.wires.first(self.port) else {
+        let Some(packet) = window.inboxes.first(self.id) else {
             return;
         };
         match packet.kind {

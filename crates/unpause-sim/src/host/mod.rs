@@ -236,11 +236,12 @@ impl Host {
 
 impl NodeModel for Host {
     fn run(&mut self, window: &mut Window<'_, '_>) -> Time {
+        let mut arrival = window.inboxes.head(self.id);
         loop {
-            let arrival = window.wires.head(self.port);
             let timer = self.timers.next_time();
             let now = timer.min(arrival).min(self.nic_at).min(self.rare_at);
             if now >= window.end {
+                window.inboxes.close(self.id);
                 return now;
             }
             window.log.counts.events += 1;
@@ -248,7 +249,8 @@ impl NodeModel for Host {
             if timer == now {
                 self.on_timer(now, window);
             } else if arrival == now {
-                let packet = window.wires.pop(self.port);
+                let packet = window.inboxes.pop(self.id);
+                arrival = window.inboxes.head(self.id);
                 self.on_arrival(now, &packet, window);
             } else if self.nic_at == now && !self.precedes_nic(now) {
                 self.on_nic(now, window);

@@ -127,6 +127,21 @@ impl<'a> Plan<'a> {
         Ok(plan)
     }
 
+    /// Says which wires are far: packets are on them for so many turns of the switch behind that to look at each of them
+    /// in every turn would cost much.
+    pub fn find_far_wires(&mut self) {
+        const TURNS: u64 = 4;
+        for node in 0..self.ports.nodes() as NodeId {
+            let is_switch = !self.is_host(node);
+            let long = self.turns.lookahead(node, &self.ports) * TURNS;
+            for port in self.ports.of(node) {
+                let far_end = self.ports.transmitters[port as usize].peer_port;
+                let into = &mut self.ports.transmitters[far_end as usize];
+                into.is_far = is_switch && into.delay >= long;
+            }
+        }
+    }
+
     /// All that the checks need.
     pub fn without_routes(config: &'a Config) -> Result<Self, Invalid> {
         check::check(config)?;

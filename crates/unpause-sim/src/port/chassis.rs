@@ -22,7 +22,7 @@ use crate::fabric::{NodeId, PortId};
 use crate::packet::Packet;
 use crate::paused::PendingPauses;
 use crate::plan::Plan;
-use crate::ports::{GlobalPort, Transmitter};
+use crate::ports::Transmitter;
 use crate::rng;
 use crate::sampling::{self, Sampling};
 
@@ -31,8 +31,6 @@ use crate::sampling::{self, Sampling};
 pub struct Chassis<M: Model> {
     /// The node.
     pub id: NodeId,
-    /// Its first port.
-    pub first_port: GlobalPort,
     /// Classes of each port.
     pub classes: usize,
     /// Egress ports.
@@ -83,8 +81,8 @@ pub struct Way {
 /// Where a packet is that comes to its egress queue.
 #[derive(Clone, Copy, Debug)]
 pub enum Coming<'a> {
-    /// At this place of the store of wires.
-    OnWire(u32),
+    /// At this place of those that the switch has taken from its inbox.
+    Taken(u32),
     /// With who has it.
     Here(&'a Packet),
 }
@@ -109,7 +107,7 @@ pub trait Model: Debug + Sized {
         from: PortId,
         window: &mut Window<'_, '_>,
     );
-    /// A packet, not of PFC, has come in, at this place of the store of wires, and this is its way, if packets go at
+    /// A packet, not of PFC, has come in, at this place of those taken, and this is its way, if packets go at
     /// once; answers whether it may have given more to do.
     fn receive_on(
         _switch: &mut Chassis<Self>,
@@ -256,7 +254,6 @@ impl<M: Model> Chassis<M> {
         }
         Self {
             id,
-            first_port: plan.ports.of(id).start,
             classes,
             ports: transmitters.iter().map(Port::new).collect(),
             queues,

@@ -59,7 +59,7 @@ impl<M: Model> Chassis<M> {
                 to = window.arrivals.way(*at);
             }
             *at += 1;
-            let packet = window.wires.at(place);
+            let packet = window.inboxes.at(place);
             let port = packet.ingress;
             if packet.kind == Kind::Pfc {
                 let packet = *packet;
@@ -91,14 +91,11 @@ impl<M: Model> Chassis<M> {
     /// Executes every event before the end of the window; answers when the next one is due.
     fn run_window<const LOOKS_AHEAD: bool>(&mut self, window: &mut Window<'_, '_>) -> Time {
         let end = window.end;
-        let range = self.first_port..self.first_port + self.ports.len() as u32;
-        if LOOKS_AHEAD {
-            window.wires.prefetch_until(range.clone(), end);
-        }
         let arrivals = &mut *window.arrivals;
-        arrivals.clear(window.start);
-        let after = window.wires.take_until(range, end, arrivals);
-        arrivals.sort(end);
+        let after =
+            window
+                .inboxes
+                .take_until((self.id, self.ports.len()), (window.start, end), arrivals);
         window.log.counts.events += arrivals.len() as u64;
         if LOOKS_AHEAD {
             self.look_ahead_first(window);

@@ -21,8 +21,9 @@ impl<M: Model> Chassis<M> {
             if let Some(queue) = self.next_queue(port) {
                 queue.packets.prefetch();
             }
-            let peer_port = self.ports[port].transmitter.peer_port;
-            window.wires.prefetch_push(peer_port);
+            window
+                .inboxes
+                .prefetch_push(self.ports[port].transmitter.peer);
         }
         self.look_at(0, window);
     }
@@ -41,14 +42,14 @@ impl<M: Model> Chassis<M> {
     fn look_at(&mut self, first: usize, window: &mut Window<'_, '_>) {
         let plan = window.plan;
         for (place, _) in window.arrivals.block(first, BLOCK) {
-            let packet = window.wires.at(place);
+            let packet = window.inboxes.at(place);
             plan.routing.prefetch(packet);
             let class = plan.classes.of(packet.priority());
             prefetch(&self.ingress[self.index(packet.ingress, class)]);
         }
         let way_on = plan.routing.from(self.id);
         for (place, way) in window.arrivals.block(first, BLOCK) {
-            let packet = window.wires.at(place);
+            let packet = window.inboxes.at(place);
             *way = packet.ingress;
             if let Some(to) = way_on.of(packet).filter(|_| packet.kind != Kind::Pfc) {
                 let class = plan.classes.of(packet.priority());
@@ -59,12 +60,12 @@ impl<M: Model> Chassis<M> {
         }
         for (_, way) in window.arrivals.block(first, BLOCK) {
             let transmitter = &self.ports[usize::from(*way)].transmitter;
-            window.wires.prefetch_wire(transmitter.peer_port);
+            window.inboxes.prefetch(transmitter.peer);
             window.calendar.prefetch(transmitter.peer);
         }
         for (_, way) in window.arrivals.block(first, BLOCK) {
             let transmitter = &self.ports[usize::from(*way)].transmitter;
-            window.wires.prefetch_push(transmitter.peer_port);
+            window.inboxes.prefetch_push(transmitter.peer);
         }
     }
 
@@ -79,7 +80,6 @@ impl<M: Model> Chassis<M> {
         if let Some(queue) = self.next_queue(port) {
             prefetch(queue);
         }
-        let peer_port = self.ports[port].transmitter.peer_port;
-        window.wires.prefetch_wire(peer_port);
+        window.inboxes.prefetch(self.ports[port].transmitter.peer);
     }
 }

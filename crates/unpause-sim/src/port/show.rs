@@ -10,7 +10,6 @@ impl<M: Model> Chassis<M> {
     pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
         let Self {
             id: _,
-            first_port: _,
             classes: _,
             ports,
             queues,

@@ -65,7 +65,7 @@ impl<M: Model> Chassis<M> {
         };
         port.busy_until = match coming {
             Coming::Here(packet) => window.transmit(&port.transmitter, now, packet, 0, queued),
-            Coming::OnWire(place) => window.pass_on(&port.transmitter, now, place, wire_bytes),
+            Coming::Taken(place) => window.pass_on(&port.transmitter, now, place, wire_bytes),
         };
         true
     }

@@ -194,10 +194,10 @@ impl Model for SharedBuffer {
         way: Way,
         window: &mut Window<'_, '_>,
     ) -> bool {
-        let size = u64::from(window.wires.at(place).bytes);
-        let passes = switch.pass(now, size, Coming::OnWire(place), way, window);
+        let size = u64::from(window.inboxes.at(place).bytes);
+        let passes = switch.pass(now, size, Coming::Taken(place), way, window);
         if !passes {
-            let packet = *window.wires.at(place);
+            let packet = *window.inboxes.at(place);
             switch.take_in(now, &packet, way, window);
         }
         !passes
