@@ -193,7 +193,7 @@ fn take_apart<'i>(mut root: Table<'i>, scheme: &str, point: &'i Point) -> Checke
             .absent("[[traffic]]\nname = \"all\"\nkind = \"permutation\"\n")
             .err();
     }
-    controls(scheme.clone(), &|| Ok(Time::ZERO))?;
+    controls(scheme.clone(), &|_| Ok(Time::ZERO))?;
     let traffic = traffic.into_iter().map(traffic::read_entry);
     Ok(Parts {
         scheme,
@@ -229,7 +229,7 @@ fn compile_run<'i>(
     host.slow_receiver = slow_receiver::slow_receiver(&sections.slow_receiver, &names, is_paused)?;
     sections.check_read(&switch)?;
     let place = parts.scheme.span();
-    let longest_rtt = || Ok(base_rtt(&fabric, &names, &place)? + delays.longest_of_host());
+    let longest_rtt = |key: &str| Ok(base_rtt(&fabric, &place, key)? + delays.longest_of_host());
     let (chosen, marking) = controls(parts.scheme, &longest_rtt)?;
     tag(&file, &queues, &mut host)?;
     let context = traffic::Context {

@@ -1,85 +1,190 @@
 //! The round-trip time of an empty fabric.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Fabric, NodeKind};
 
 use crate::limits;
-use crate::names::Names;
 use crate::text::error::{Checked, Problem};
 
 /// The longest of the shortest paths between hosts: propagation there and back, no serialisation.
-/// `place` is that of the scheme that needs it.
-pub(crate) fn base_rtt(fabric: &Fabric, names: &Names, place: &Range<usize>) -> Checked<Time> {
-    let mut neighbours = vec![Vec::new(); fabric.nodes.len()];
-    for link in &fabric.links {
-        neighbours[link.a as usize].push((link.b as usize, link.delay));
-        neighbours[link.b as usize].push((link.a as usize, link.delay));
-    }
-    let mut longest = Time::ZERO;
-    // All hosts of a switch see the same distances but for their own link.
-    let mut edges: BTreeMap<usize, Time> = BTreeMap::new();
-    for host in names.hosts() {
-        let Some(&(edge, delay)) = neighbours[*host as usize].first() else {
-            continue;
-        };
-        let longest = edges.entry(edge).or_insert(delay);
-        *longest = delay.max(*longest);
-    }
-    let steps = edges.len() as u64 * (fabric.nodes.len() + 2 * fabric.links.len()) as u64;
+/// `place` is that of the scheme that needs it, `key` the one that says it otherwise.
+pub(crate) fn base_rtt(fabric: &Fabric, place: &Range<usize>, key: &str) -> Checked<Time> {
+    let mut search = Search::new(fabric);
+    let edges = search.edges();
+    let steps = edges.len() as u64 * (search.switches() + search.links.len()) as u64;
     if steps > limits::PATH_STEPS {
         return Problem::new("the base RTT of this fabric is too long to find")
             .at(place.clone(), "this scheme needs it")
             .help(format!(
-                "{} switches with hosts and {} links take {steps} steps, at most {} are possible: \
-                 set scheme.timely.min_rtt",
+                "{} switches with hosts and {} links between switches take {steps} steps, at most {} are \
+                 possible: set {key}",
                 edges.len(),
-                fabric.links.len(),
+                search.links.len() / 2,
                 limits::PATH_STEPS
             ))
             .err();
     }
-    for (edge, first) in &edges {
-        let distances = distances(fabric, &neighbours, *edge);
-        for host in names.hosts() {
-            if let Some((_, delay)) = distances[*host as usize] {
-                longest = longest.max(*first + delay);
+    let mut longest = search.between_hosts;
+    for &edge in &edges {
+        search.run(edge);
+        let own = search.to_host[edge as usize].unwrap_or_default();
+        for &other in &search.found {
+            if let Some(last) = search.to_host[other as usize] {
+                longest = longest.max(own + search.delay[other as usize] + last);
             }
         }
     }
     Ok(longest * 2)
 }
 
-/// Hops and delay from `from` to every node by the fewest hops, the shortest delay among these.
-fn distances(
-    fabric: &Fabric,
-    neighbours: &[Vec<(usize, Time)>],
-    from: usize,
-) -> Vec<Option<(u32, Time)>> {
-    let mut distance = vec![None; neighbours.len()];
-    distance[from] = Some((0, Time::ZERO));
-    let mut queue = VecDeque::from([from]);
-    while let Some(node) = queue.pop_front() {
-        let (hops, delay) = distance[node].expect("queued nodes have a distance");
-        if node != from && fabric.nodes[node] == NodeKind::Host {
-            continue;
+/// A search over links between switches, which have numbers of their own.
+struct Search {
+    /// For each switch: where its links begin.
+    first: Vec<u32>,
+    /// Links: the peer, and how long.
+    links: Vec<(u32, Time)>,
+    /// For each switch: the longest link to a host of its own.
+    to_host: Vec<Option<Time>>,
+    /// The longest link from a host to another.
+    between_hosts: Time,
+    /// For each switch: links from where the search began, and the shortest delay over so many.
+    hops: Vec<u32>,
+    delay: Vec<Time>,
+    /// Switches in the order found.
+    found: Vec<u32>,
+}
+
+const UNKNOWN: u32 = u32::MAX;
+
+impl Search {
+    fn new(fabric: &Fabric) -> Self {
+        let mut number = vec![UNKNOWN; fabric.nodes.len()];
+        let switches = (0..number.len()).filter(|&node| fabric.nodes[node] == NodeKind::Switch);
+        let mut count = 0;
+        for node in switches {
+            number[node] = count;
+            count += 1;
         }
-        for (peer, link_delay) in &neighbours[node] {
-            let candidate = (hops + 1, delay + *link_delay);
-            match distance[*peer] {
-                Some(known) if known <= candidate => {}
-                Some((known_hops, _)) if known_hops == candidate.0 => {
-                    distance[*peer] = Some(candidate);
+        let mut links_of = vec![Vec::new(); count as usize];
+        let mut to_host = vec![None; count as usize];
+        let mut between_hosts = Time::ZERO;
+        for link in &fabric.links {
+            match (number[link.a as usize], number[link.b as usize]) {
+                (UNKNOWN, UNKNOWN) => between_hosts = between_hosts.max(link.delay),
+                (UNKNOWN, switch) | (switch, UNKNOWN) => {
+                    let longest = &mut to_host[switch as usize];
+                    *longest = (*longest).max(Some(link.delay));
                 }
-                Some(_) => {}
-                None => {
-                    distance[*peer] = Some(candidate);
-                    queue.push_back(*peer);
+                (a, b) => {
+                    links_of[a as usize].push((b, link.delay));
+                    links_of[b as usize].push((a, link.delay));
+                }
+            }
+        }
+        let mut first = vec![0];
+        let mut links = Vec::new();
+        for of_switch in links_of {
+            links.extend(of_switch);
+            first.push(links.len() as u32);
+        }
+        Self {
+            first,
+            links,
+            to_host,
+            between_hosts,
+            hops: vec![UNKNOWN; count as usize],
+            delay: vec![Time::ZERO; count as usize],
+            found: Vec::new(),
+        }
+    }
+
+    fn switches(&self) -> usize {
+        self.to_host.len()
+    }
+
+    /// Switches with hosts.
+    fn edges(&self) -> Vec<u32> {
+        let with_hosts = (0..)
+            .zip(&self.to_host)
+            .filter(|(_, longest)| longest.is_some());
+        with_hosts.map(|(switch, _)| switch).collect()
+    }
+
+    /// Goes from `root` to every switch by the fewest links, and the shortest of ways of as many.
+    fn run(&mut self, root: u32) {
+        self.hops.fill(UNKNOWN);
+        self.hops[root as usize] = 0;
+        self.delay[root as usize] = Time::ZERO;
+        self.found.clear();
+        self.found.push(root);
+        let mut at = 0;
+        while let Some(&switch) = self.found.get(at) {
+            at += 1;
+            let (hops, delay) = (self.hops[switch as usize] + 1, self.delay[switch as usize]);
+            let links = self.first[switch as usize]..self.first[switch as usize + 1];
+            for &(peer, link) in &self.links[links.start as usize..links.end as usize] {
+                let known = &mut self.hops[peer as usize];
+                let shortest = &mut self.delay[peer as usize];
+                if *known == UNKNOWN {
+                    (*known, *shortest) = (hops, delay + link);
+                    self.found.push(peer);
+                } else if *known == hops {
+                    *shortest = (*shortest).min(delay + link);
                 }
             }
         }
     }
-    distance
+}
+
+#[cfg(test)]
+mod tests {
+    use unpause_protocols::units::Rate;
+    use unpause_sim::config::Link;
+
+    use super::*;
+
+    /// Switches 0 to 3 and hosts 4 to 6; links and their delays in microseconds.
+    fn rtt(links: &[(u32, u32, u64)]) -> u64 {
+        let mut nodes = vec![NodeKind::Switch; 4];
+        nodes.extend([NodeKind::Host; 3]);
+        let rate = Rate::from_gbps(10);
+        let links = links.iter().map(|&(a, b, us)| Link {
+            a,
+            b,
+            rate,
+            delay: Time::from_us(us),
+        });
+        let fabric = Fabric {
+            nodes,
+            links: links.collect(),
+            ..Fabric::default()
+        };
+        let base_rtt = base_rtt(&fabric, &(0..0), "scheme.timely.min_rtt");
+        base_rtt.expect("it is small").as_ps() / 1_000_000
+    }
+
+    #[test]
+    fn the_fewest_links_then_the_shortest_of_them() {
+        // Over one long link rather than over two short ones.
+        let triangle = [(4, 0, 1), (5, 1, 2), (0, 1, 9), (0, 2, 1), (2, 1, 1)];
+        assert_eq!(rtt(&triangle), 2 * (1 + 9 + 2));
+        // Over the shorter of two pairs.
+        let square = [
+            (4, 0, 1),
+            (5, 3, 1),
+            (0, 1, 5),
+            (1, 3, 5),
+            (0, 2, 5),
+            (2, 3, 2),
+        ];
+        assert_eq!(rtt(&square), 2 * (1 + 5 + 2 + 1));
+    }
+
+    #[test]
+    fn hosts_of_one_switch_and_of_none() {
+        assert_eq!(rtt(&[(4, 0, 3), (5, 0, 1)]), 2 * (3 + 3));
+        assert_eq!(rtt(&[(4, 5, 7)]), 2 * 7);
+    }
 }

@@ -6,9 +6,11 @@
 
 use crate::Error;
 use crate::config::{Config, FullQueue, SwitchModel};
-use crate::fabric::{NodeId, PortId};
+use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
 use crate::graph::shortest_cycle;
 use crate::plan::Plan;
+use crate::ports::{Ports, Transmitter};
+use crate::routing::search::Search;
 
 /// A cycle of the buffer dependency graph of the lossless priorities that have traffic, if there is
 /// one: egress ports, each of which waits for the next and the last for the first, from the one of
@@ -24,7 +26,7 @@ use crate::plan::Plan;
 ///
 /// [`Error::Invalid`] if the configuration cannot be run.
 pub fn buffer_dependency_cycle(config: &Config) -> Result<Option<Vec<(NodeId, PortId)>>, Error> {
-    let plan = Plan::new(config)?;
+    let plan = Plan::without_routes(config)?;
     let full_queue = match &config.switch.model {
         SwitchModel::SharedBuffer | SwitchModel::Cioq(_) | SwitchModel::InputQueued(_) => None,
         SwitchModel::Pipeline(pipeline) => Some(pipeline.full_queue),
@@ -32,7 +34,7 @@ pub fn buffer_dependency_cycle(config: &Config) -> Result<Option<Vec<(NodeId, Po
     if plan.classes.lossless == 0 || full_queue == Some(FullQueue::Drop) {
         return Ok(None);
     }
-    let (mut successors, used) = graph(&plan);
+    let (mut successors, used) = graph(&config.fabric, &plan.ports);
     if full_queue == Some(FullQueue::Stop) {
         join_all(&mut successors, &used, &plan);
     }
@@ -49,58 +51,123 @@ pub fn buffer_dependency_cycle(config: &Config) -> Result<Option<Vec<(NodeId, Po
 
 /// For each port of the fabric, those that it waits for, and whether a route to another switch goes
 /// out of it.
-fn graph(plan: &Plan<'_>) -> (Vec<Vec<u32>>, Vec<bool>) {
-    let ports = &plan.ports;
-    let routing = &plan.routing;
-    let nodes = plan.config.fabric.nodes.len();
-    let mut successors: Vec<Vec<u32>> = vec![Vec::new(); ports.transmitters.len()];
-    // What lies before the ports of the far end of a port in `known`.
-    let mut known_from = Vec::with_capacity(ports.transmitters.len());
-    let mut size = 0;
-    for transmitter in &ports.transmitters {
-        known_from.push(size);
-        size += ports.of(transmitter.peer).len();
-    }
-    let mut known = vec![false; size];
-    let mut used = vec![false; ports.transmitters.len()];
-    let mut seen = vec![false; nodes];
-    let mut reached: Vec<NodeId> = Vec::new();
-    for destination in 0..routing.edges().len() {
-        // Switches that packets to this destination come by.
-        seen.fill(false);
-        reached.clear();
-        for (source, &switch) in routing.edges().iter().enumerate() {
-            if source != destination {
-                seen[switch as usize] = true;
-                reached.push(switch);
-            }
+fn graph(fabric: &Fabric, ports: &Ports) -> (Vec<Vec<u32>>, Vec<bool>) {
+    let mut waits = Waits::new(ports);
+    let with_hosts = edges(fabric, ports);
+    // Switches that packets to a destination come by.
+    let mut passed = vec![false; ports.nodes()];
+    let mut ways = Ways::default();
+    let mut search = Search::new(fabric, ports);
+    for &destination in &with_hosts {
+        search.run(destination);
+        ways.find(&search, destination, ports.nodes());
+        passed.fill(false);
+        for &source in &with_hosts {
+            passed[source as usize] = true;
         }
-        let mut at = 0;
-        while let Some(&switch) = reached.get(at) {
-            at += 1;
+        // From the farthest on: who sends to a switch has been looked at before it.
+        for (switch, _) in search.others().rev() {
+            if !passed[switch as usize] {
+                continue;
+            }
             let first = ports.of(switch).start;
-            for &out in routing.next_hops(switch, destination) {
+            for &out in ways.of(switch) {
                 let out = first + u32::from(out);
-                used[out as usize] = true;
                 let next = ports.transmitters[out as usize].peer;
-                if !seen[next as usize] {
-                    seen[next as usize] = true;
-                    reached.push(next);
-                }
-                for &onward in routing.next_hops(next, destination) {
-                    let fresh = &mut known[known_from[out as usize] + usize::from(onward)];
-                    if !*fresh {
-                        *fresh = true;
-                        successors[out as usize].push(ports.of(next).start + u32::from(onward));
-                    }
-                }
+                passed[next as usize] = true;
+                waits.add(out, ways.of(next));
             }
         }
     }
-    for list in &mut successors {
-        list.sort_unstable();
+    waits.into_graph(ports)
+}
+
+/// Switches that have hosts.
+fn edges(fabric: &Fabric, ports: &Ports) -> Vec<NodeId> {
+    let is_host = |node: NodeId| fabric.nodes[node as usize] == NodeKind::Host;
+    let nodes = 0..ports.nodes() as NodeId;
+    let switches = nodes.filter(|node| !is_host(*node));
+    let has_hosts = |node: &NodeId| {
+        let links = ports.transmitters_of(*node);
+        links.iter().any(|link| is_host(link.peer))
+    };
+    switches.filter(has_hosts).collect()
+}
+
+/// The ports by which switches send to one destination.
+#[derive(Default)]
+struct Ways {
+    /// Where in `ports` those of a node lie; of the destination, nowhere.
+    of: Vec<(u32, u32)>,
+    ports: Vec<PortId>,
+    closer: Vec<PortId>,
+}
+
+impl Ways {
+    fn find(&mut self, search: &Search<'_>, destination: NodeId, nodes: usize) {
+        self.of.resize(nodes, (0, 0));
+        self.of[destination as usize] = (0, 0);
+        self.ports.clear();
+        for (switch, at) in search.others() {
+            search.closer(at, &mut self.closer);
+            let first = self.ports.len() as u32;
+            self.ports.extend(&self.closer);
+            self.of[switch as usize] = (first, self.ports.len() as u32);
+        }
     }
-    (successors, used)
+
+    /// Those of a switch that the search has found.
+    fn of(&self, switch: NodeId) -> &[PortId] {
+        let (first, end) = self.of[switch as usize];
+        &self.ports[first as usize..end as usize]
+    }
+}
+
+/// Which port waits for which of the next switch.
+struct Waits {
+    /// For each port: a route goes out of it.
+    used: Vec<bool>,
+    /// For each port, where those of the far end begin in `known`.
+    from: Vec<usize>,
+    /// For each port, and each of the far end: the one waits for the other.
+    known: Vec<bool>,
+}
+
+impl Waits {
+    fn new(ports: &Ports) -> Self {
+        let transmitters = &ports.transmitters;
+        let mut from = Vec::with_capacity(transmitters.len());
+        let mut size = 0;
+        for transmitter in transmitters {
+            from.push(size);
+            size += ports.of(transmitter.peer).len();
+        }
+        Self {
+            used: vec![false; transmitters.len()],
+            from,
+            known: vec![false; size],
+        }
+    }
+
+    /// Port `out` waits for these of its far end.
+    fn add(&mut self, out: u32, onward: &[PortId]) {
+        self.used[out as usize] = true;
+        let known = &mut self.known[self.from[out as usize]..];
+        for &onward in onward {
+            known[usize::from(onward)] = true;
+        }
+    }
+
+    fn into_graph(self, ports: &Ports) -> (Vec<Vec<u32>>, Vec<bool>) {
+        let successors = |(transmitter, &from): (&Transmitter, &usize)| {
+            let next = ports.of(transmitter.peer);
+            let known = &self.known[from..][..next.len()];
+            let waits = next.zip(known).filter(|(_, known)| **known);
+            waits.map(|(port, _)| port).collect()
+        };
+        let all = ports.transmitters.iter().zip(&self.from);
+        (all.map(successors).collect(), self.used)
+    }
 }
 
 /// Every port in use waits for all those of the next switch.
@@ -112,5 +179,72 @@ fn join_all(successors: &mut [Vec<u32>], used: &[bool], plan: &Plan<'_>) {
     for (port, list) in in_use {
         let next = plan.ports.of(plan.ports.transmitters[port].peer);
         *list = next.filter(|&onward| used[onward as usize]).collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::routing::Routing;
+
+    const SWITCHES: u32 = 8;
+
+    /// Every way of a packet between any two hosts, step by step.
+    fn walked(fabric: &Fabric, ports: &Ports) -> BTreeSet<(u32, u32)> {
+        let routing = Routing::new(fabric, ports, 1);
+        let hosts = SWITCHES..fabric.nodes.len() as NodeId;
+        let mut waits = BTreeSet::new();
+        for to in hosts.clone() {
+            let mut left: Vec<NodeId> = hosts.clone().filter(|from| *from != to).collect();
+            for node in &mut left {
+                *node = ports.transmitters_of(*node)[0].peer;
+            }
+            let mut seen = BTreeSet::new();
+            while let Some(switch) = left.pop() {
+                if !seen.insert(switch) {
+                    continue;
+                }
+                for &out in routing.choices(switch, to) {
+                    let out = ports.of(switch).start + u32::from(out);
+                    let next = ports.transmitters[out as usize].peer;
+                    if next == to {
+                        continue;
+                    }
+                    left.push(next);
+                    let onward = routing.choices(next, to).iter();
+                    let onward = onward.map(|port| ports.of(next).start + u32::from(*port));
+                    let waited_for =
+                        onward.filter(|port| ports.transmitters[*port as usize].peer != to);
+                    waits.extend(waited_for.map(|port| (out, port)));
+                }
+            }
+        }
+        waits
+    }
+
+    proptest! {
+        #[test]
+        fn ports_wait_where_packets_go(
+            between in prop::collection::vec((0..SWITCHES, 0..SWITCHES), 0..20),
+            hosts in prop::collection::vec(0..SWITCHES, 0..8),
+        ) {
+            let mut nodes = vec![NodeKind::Switch; SWITCHES as usize];
+            nodes.extend(vec![NodeKind::Host; hosts.len()]);
+            let mut links: Vec<_> = between.into_iter().filter(|(a, b)| a != b).collect();
+            links.extend(hosts.into_iter().zip(SWITCHES..));
+            let links: Vec<_> = links.into_iter().map(|(a, b)| (a, b, 1)).collect();
+            let fabric = Fabric::of(nodes, &links);
+            let ports = Ports::new(&fabric);
+            let (successors, _) = graph(&fabric, &ports);
+            let of_port = (0..).zip(successors);
+            let waits: BTreeSet<(u32, u32)> = of_port
+                .flat_map(|(out, list): (u32, Vec<u32>)| list.into_iter().map(move |port| (out, port)))
+                .collect();
+            prop_assert_eq!(waits, walked(&fabric, &ports));
+        }
     }
 }

@@ -14,7 +14,7 @@ use crate::prefetch::prefetch;
 use crate::rng::mix;
 use crate::traffic::{DESTINATION_PORT, Traffic, TrafficSpec};
 
-mod search;
+pub mod search;
 
 use search::Search;
 
@@ -32,8 +32,6 @@ pub struct Routing {
     host: Vec<Attachment>,
     /// For each node: its next hops.
     switch: Vec<SwitchRoutes>,
-    /// The switches that have hosts.
-    edges: Vec<NodeId>,
     /// How HPCC's simulator chooses, if that is asked for.
     ecmp: Option<Box<HpccEcmp>>,
 }
@@ -328,21 +326,8 @@ impl Routing {
         Self {
             host,
             switch,
-            edges,
             ecmp: None,
         }
-    }
-
-    /// The switches that have hosts.
-    pub fn edges(&self) -> &[NodeId] {
-        &self.edges
-    }
-
-    /// The ports of `switch` by which packets may go on to the edge switch of index `edge`; none
-    /// there itself.
-    pub fn next_hops(&self, switch: NodeId, edge: usize) -> &[PortId] {
-        let routes = &self.switch[switch as usize];
-        routes.towards(edge)
     }
 
     /// The ports by which `switch` may send to `dst`, all equally far; none if there is no way.

@@ -89,7 +89,7 @@ impl<'a> Search<'a> {
     }
 
     /// The switches found, nearest first and without the root, each with its number here.
-    pub fn others(&self) -> impl Iterator<Item = (NodeId, u32)> {
+    pub fn others(&self) -> impl DoubleEndedIterator<Item = (NodeId, u32)> {
         let others = self.frontier[1..].iter();
         others.map(|&at| (self.switches[at as usize], at))
     }

@@ -30,9 +30,9 @@ pub(super) trait Scheme: Default {
     /// Its table.
     type Keys: keys::Keys<Self> + Default;
 
-    /// True if what `keys` do not say depends on the base RTT.
-    fn needs_base_rtt(_keys: &Self::Keys) -> bool {
-        false
+    /// The key that says the base RTT, or what follows from it, if `keys` do not.
+    fn without_base_rtt(_keys: &Self::Keys) -> Option<&'static str> {
+        None
     }
 
     /// What is not written in `keys`. `base_rtt` is zero if it is not needed.
@@ -75,8 +75,8 @@ pub struct CongestionControl {
     warning: fn(&Config) -> Option<(String, &'static str)>,
 }
 
-/// Finds the base RTT of the fabric.
-pub(crate) type BaseRtt<'a> = &'a dyn Fn() -> Checked<Time>;
+/// Finds the base RTT of the fabric, which is otherwise said by the key of this name.
+pub(crate) type BaseRtt<'a> = &'a dyn Fn(&str) -> Checked<Time>;
 
 type Configure = fn(Option<Table<'_>>, BaseRtt<'_>) -> Checked<SchemeConfig>;
 
@@ -99,9 +99,9 @@ impl CongestionControl {
             },
             configure: |table, base_rtt| {
                 let keys: S::Keys = keys_of(table)?;
-                let base_rtt = match S::needs_base_rtt(&keys) {
-                    true => base_rtt()?,
-                    false => Time::ZERO,
+                let base_rtt = match S::without_base_rtt(&keys) {
+                    Some(key) => base_rtt(&format!("scheme.{}.{key}", S::NAME))?,
+                    None => Time::ZERO,
                 };
                 let mut scheme = S::defaults(&keys, base_rtt);
                 keys.apply(&mut scheme)?;

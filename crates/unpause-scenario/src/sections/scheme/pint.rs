@@ -43,8 +43,9 @@ impl Scheme for Pint {
     const REPLACEABLE: Option<&'static [&'static str]> = None;
     type Keys = Keys;
 
-    fn needs_base_rtt(keys: &Keys) -> bool {
-        keys.base_rtt.peek().is_none()
+    fn without_base_rtt(keys: &Keys) -> Option<&'static str> {
+        let is_written = keys.base_rtt.peek().is_some();
+        (!is_written).then_some("base_rtt")
     }
 
     fn defaults(_keys: &Keys, base_rtt: Time) -> Self {

@@ -40,8 +40,9 @@ impl Scheme for Swift {
     const SUMMARY: &'static str = "Swift (SIGCOMM 2020): windows that keep the RTT at a target";
     type Keys = Keys;
 
-    fn needs_base_rtt(keys: &Keys) -> bool {
-        keys.base_target.peek().is_none()
+    fn without_base_rtt(keys: &Keys) -> Option<&'static str> {
+        let is_written = keys.base_target.peek().is_some();
+        (!is_written).then_some("base_target")
     }
 
     fn defaults(keys: &Keys, base_rtt: Time) -> Self {

@@ -58,8 +58,9 @@ impl Scheme for Timely {
         ]
     }
 
-    fn needs_base_rtt(keys: &Keys) -> bool {
-        keys.min_rtt.peek().is_none()
+    fn without_base_rtt(keys: &Keys) -> Option<&'static str> {
+        let is_written = keys.min_rtt.peek().is_some();
+        (!is_written).then_some("min_rtt")
     }
 
     fn defaults(keys: &Keys, base_rtt: Time) -> Self {
