@@ -343,7 +343,9 @@ mod tests {
 
     #[test]
     fn short_links_make_islands() {
-        let racks = turns(7, &RACKS);
+        let (ports, racks) = turns_of(7, &RACKS);
+        let soon = [0, 6].map(|node| racks.lookahead(node, &ports));
+        assert_eq!(soon, [Time::from_us(1), Time::from_us(5)]);
         let islands = racks.islands.expect("racks are islands");
         assert_eq!(islands.of, [0, 1, 0, 0, 1, 1, 2]);
         assert_eq!(racks.outer.of, [0, 0, 0, 0, 0, 0, 1]);
