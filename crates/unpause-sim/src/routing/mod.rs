@@ -267,6 +267,37 @@ impl WayOn<'_> {
     }
 }
 
+/// Finds the next hops of all switches to all edge switches. To those that hang on the same switches the ways are the same,
+/// but for the last two hops.
+fn fill(switch: &mut [SwitchRoutes], edges: &[NodeId], search: &mut Search<'_>) {
+    let alike = search.alike(edges);
+    let mut set = Vec::new();
+    for (edge, &root) in edges.iter().enumerate().filter(|(at, _)| alike[*at] == *at) {
+        search.run(root);
+        for (node, at) in search.others() {
+            search.closer(at, &mut set);
+            let routes = &mut switch[node as usize];
+            routes.next_hops[edge] = routes.entry(&set);
+        }
+    }
+    let twins = || (0..edges.len()).filter(|&edge| alike[edge] != edge);
+    for routes in switch.iter_mut().filter(|it| !it.next_hops.is_empty()) {
+        for edge in twins() {
+            routes.next_hops[edge] = routes.next_hops[alike[edge]];
+        }
+    }
+    for edge in twins() {
+        let (own, first) = (edges[edge], edges[alike[edge]]);
+        for (neighbour, ports) in search.ways_back(own) {
+            let routes = &mut switch[neighbour as usize];
+            routes.next_hops[edge] = routes.entry(&ports);
+        }
+        switch[own as usize].next_hops[edge] = SET;
+        let routes = &mut switch[first as usize];
+        routes.next_hops[edge] = routes.entry(&search.ports_of(first));
+    }
+}
+
 impl Routing {
     /// Breadth-first search from every switch that has hosts.
     pub fn new(fabric: &Fabric, ports: &Ports, seed: u64) -> Self {
@@ -313,16 +344,7 @@ impl Routing {
                 }
             })
             .collect();
-        let mut search = Search::new(fabric, ports);
-        let mut set = Vec::new();
-        for (edge, &root) in edges.iter().enumerate() {
-            search.run(root);
-            for (node, at) in search.others() {
-                search.closer(at, &mut set);
-                let routes = &mut switch[node as usize];
-                routes.next_hops[edge] = routes.entry(&set);
-            }
-        }
+        fill(&mut switch, &edges, &mut Search::new(fabric, ports));
         Self {
             host,
             switch,

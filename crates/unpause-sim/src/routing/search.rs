@@ -1,5 +1,7 @@
 //! Breadth-first search over the switches of a fabric.
 
+use std::collections::{BTreeMap, HashMap};
+
 use crate::fabric::{Ecmp, Fabric, NodeId, NodeKind, PortId};
 use crate::ports::Ports;
 
@@ -9,6 +11,7 @@ const UNKNOWN: u32 = u32::MAX;
 /// Distances from a switch, over links between switches, which have numbers of their own.
 pub struct Search<'a> {
     fabric: &'a Fabric,
+    ports: &'a Ports,
     switches: Vec<NodeId>,
     /// The number of each node that is a switch.
     number: Vec<u32>,
@@ -42,6 +45,7 @@ impl<'a> Search<'a> {
         }
         Self {
             fabric,
+            ports,
             distance: vec![UNKNOWN; switches.len()],
             found: vec![UNKNOWN; switches.len()],
             frontier: Vec::with_capacity(switches.len()),
@@ -55,6 +59,41 @@ impl<'a> Search<'a> {
     fn links(&self, switch: u32) -> &[(PortId, u32)] {
         let at = switch as usize;
         &self.links[self.first[at] as usize..self.first[at + 1] as usize]
+    }
+
+    /// For each of these switches, the place of the first of them that has links to the same switches. Where the order in
+    /// which switches are found counts, each is the first.
+    pub fn alike(&self, switches: &[NodeId]) -> Vec<usize> {
+        if self.fabric.ecmp == Ecmp::Hpcc {
+            return (0..switches.len()).collect();
+        }
+        let mut first = HashMap::new();
+        let places = switches.iter().enumerate().map(|(at, &switch)| {
+            let links = self.links(self.number[switch as usize]).iter();
+            let mut peers: Vec<u32> = links.map(|(_, peer)| *peer).collect();
+            peers.sort_unstable();
+            *first.entry(peers).or_insert(at)
+        });
+        places.collect()
+    }
+
+    /// The ports of a switch that lead to others.
+    pub fn ports_of(&self, switch: NodeId) -> Vec<PortId> {
+        let links = self.links(self.number[switch as usize]).iter();
+        links.map(|(port, _)| *port).collect()
+    }
+
+    /// The neighbours of a switch, each with its ports that lead there.
+    pub fn ways_back(&self, switch: NodeId) -> BTreeMap<NodeId, Vec<PortId>> {
+        let mut back: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        let transmitters = self.ports.transmitters_of(switch);
+        for port in self.ports_of(switch) {
+            let link = &transmitters[port as usize];
+            let ports = back.entry(link.peer).or_default();
+            ports.push(self.ports.local(link.peer, link.peer_port));
+        }
+        back.values_mut().for_each(|ports| ports.sort_unstable());
+        back
     }
 
     /// Finds all switches from `root` on. HPCC's simulator looks at neighbours from the last one to the
@@ -111,6 +150,70 @@ impl<'a> Search<'a> {
                 link.map(|at| self.found[links[at].1 as usize])
             };
             set.sort_by_key(found);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::routing::Routing;
+
+    /// Leaves with a host each, and spines; each leaf has links to the spines of one of two patterns, so that many have
+    /// links to the same, some of them twice; some links are between leaves.
+    fn fabric(
+        leaves: u32,
+        patterns: [Vec<u32>; 2],
+        choice: &[bool],
+        across: &[(u32, u32)],
+    ) -> Fabric {
+        const SPINES: u32 = 4;
+        let mut nodes = vec![NodeKind::Host; leaves as usize];
+        nodes.resize(2 * leaves as usize + SPINES as usize, NodeKind::Switch);
+        let (leaf, spine) = (|at: u32| leaves + at, |at: u32| 2 * leaves + at);
+        let mut links: Vec<_> = (0..leaves).map(|at| (at, leaf(at), 1)).collect();
+        for at in 0..leaves {
+            let pattern = &patterns[usize::from(choice[at as usize])];
+            links.extend(pattern.iter().map(|&to| (leaf(at), spine(to), 1)));
+        }
+        let across = across
+            .iter()
+            .map(|&(a, b)| (leaf(a % leaves), leaf(b % leaves), 1));
+        links.extend(across.filter(|(a, b, _)| a != b));
+        Fabric::of(nodes, &links)
+    }
+
+    proptest! {
+        /// Next hops are those that a search from each edge switch finds.
+        #[test]
+        fn leads_closer(
+            leaves in 1_u32..9,
+            one in prop::collection::vec(0_u32..4, 0..5),
+            other in prop::collection::vec(0_u32..4, 0..5),
+            choice in prop::collection::vec(any::<bool>(), 9),
+            across in prop::collection::vec((0_u32..9, 0_u32..9), 0..3),
+        ) {
+            let fabric = fabric(leaves, [one, other], &choice, &across);
+            let ports = Ports::new(&fabric);
+            let routing = Routing::new(&fabric, &ports, 1);
+            let mut search = Search::new(&fabric, &ports);
+            let mut set = Vec::new();
+            for host in 0..leaves {
+                let root = leaves + host;
+                search.run(root);
+                let mut found = vec![root];
+                for (switch, at) in search.others() {
+                    search.closer(at, &mut set);
+                    prop_assert_eq!(routing.choices(switch, host), &set);
+                    found.push(switch);
+                }
+                let switches = leaves..fabric.nodes.len() as NodeId;
+                for switch in switches.filter(|switch| !found.contains(switch)) {
+                    prop_assert!(routing.choices(switch, host).is_empty());
+                }
+            }
         }
     }
 }
