@@ -26,8 +26,7 @@ impl Host {
         window.calendar.prefetch(self.transmitter.peer);
         self.timers.prefetch();
         self.pacing.prefetch();
-        prefetch_first(&self.counters);
-        prefetch_first(&self.ready);
+        prefetch_first(&self.classes);
     }
 
     /// Asks for what arrives, where it will put what it sends, and who sends next.
@@ -37,8 +36,8 @@ impl Host {
         if let Some(entry) = self.pacing.peek() {
             self.prefetch_sender(entry.payload());
         }
-        for ready in &self.ready {
-            prefetch_first(ready.as_slices().0);
+        for class in &self.classes {
+            prefetch_first(class.ready.as_slices().0);
         }
     }
 

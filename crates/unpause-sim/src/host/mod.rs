@@ -212,7 +212,7 @@ impl Host {
     }
 
     fn sample_port(&self, now: Time, plan: &Plan<'_>, log: &mut Log) {
-        for class in 0..self.counters.len() {
+        for class in 0..self.classes.len() {
             let buffer = self.buffer.as_ref();
             let held = buffer.map(|buffer| buffer.sample(class as u8));
             let (ingress_bytes, pause_frames) = held.unwrap_or_default();
@@ -225,10 +225,10 @@ impl Host {
                 queue_bytes: bytes,
                 queue_packets: packets,
                 ingress_bytes,
-                tx_bytes: self.counters[class].tx_bytes,
+                tx_bytes: self.classes[class].counters.tx_bytes,
                 dropped_packets: 0,
                 pause_frames,
-                paused: self.transmitters[class].total(now),
+                paused: self.classes[class].transmitter.total(now),
             });
         }
     }
@@ -272,9 +272,9 @@ impl NodeModel for Host {
         log.senders
             .extend(self.senders.iter().filter_map(|(_, sender)| sender.end()));
         self.tcp.finish(now, log);
-        for class in 0..self.counters.len() as u8 {
+        for class in 0..self.classes.len() as u8 {
             let place = self.place(class, plan);
-            let transmitter = &mut self.transmitters[class as usize];
+            let transmitter = &mut self.classes[class as usize].transmitter;
             let paused = transmitter.total(now);
             let since = transmitter.paused_since();
             transmitter.finish(now, place, log);
@@ -284,7 +284,7 @@ impl NodeModel for Host {
             let Counters {
                 tx_packets,
                 tx_bytes,
-            } = self.counters[class as usize];
+            } = self.classes[class as usize].counters;
             let identity = PortRecord {
                 node: self.id,
                 port: 0,

@@ -23,7 +23,7 @@ impl Host {
         let start = sender.next_start;
         if start <= self.busy_until {
             sender.pace = Pace::Ready;
-            self.ready[sender.class as usize].push_back(slot);
+            self.classes[sender.class as usize].ready.push_back(slot);
             self.ready_mask |= 1 << sender.class;
             self.nic_at = self.nic_at.min(self.busy_until);
         } else {
@@ -61,7 +61,9 @@ impl Host {
         }
         waiting.push(&packet);
         if first {
-            self.ready[class as usize].push_front(ACKS | u32::from(class));
+            self.classes[class as usize]
+                .ready
+                .push_front(ACKS | u32::from(class));
             self.ready_mask |= 1 << class;
             if !paused {
                 self.nic_at = self.nic_at.min(self.busy_until.max(now));
@@ -74,7 +76,9 @@ impl Host {
     fn send_waiting_ack(&mut self, now: Time, class: u8, window: &mut Window<'_, '_>) {
         let packet = self.acks[class as usize].pop();
         if !self.acks[class as usize].is_empty() {
-            self.ready[class as usize].push_front(ACKS | u32::from(class));
+            self.classes[class as usize]
+                .ready
+                .push_front(ACKS | u32::from(class));
             self.ready_mask |= 1 << class;
         }
         self.transmit(now, class, &packet, window);
@@ -90,7 +94,7 @@ impl Host {
         packet: &Packet,
         window: &mut Window<'_, '_>,
     ) {
-        let counters = &mut self.counters[class as usize];
+        let counters = &mut self.classes[class as usize].counters;
         counters.tx_packets += 1;
         counters.tx_bytes += window.ports.wire_bytes(packet);
         let transmitter = &self.transmitter;
@@ -273,8 +277,8 @@ impl Host {
                 return None;
             }
             let class = 7 - eligible.leading_zeros() as usize;
-            let slot = self.ready[class].pop_front()?;
-            if self.ready[class].is_empty() {
+            let slot = self.classes[class].ready.pop_front()?;
+            if self.classes[class].ready.is_empty() {
                 self.ready_mask &= !(1 << class);
             }
             if slot & TCP != 0 {

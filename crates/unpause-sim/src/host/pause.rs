@@ -11,10 +11,10 @@ use crate::plan::Plan;
 
 impl Host {
     pub(super) fn obey(&mut self, now: Time, reaction: PendingPause, window: &mut Window<'_, '_>) {
-        for class in 0..self.transmitters.len() as u8 {
+        for class in 0..self.classes.len() as u8 {
             if reaction.priorities >> window.plan.classes.priority(class) & 1 == 1 {
                 let place = self.place(class, window.plan);
-                let transmitter = &mut self.transmitters[class as usize];
+                let transmitter = &mut self.classes[class as usize].transmitter;
                 let since = transmitter.paused_since();
                 transmitter.on_frame(now, reaction.pause, place, window.log);
                 if !self.stopped_by.is_empty() {
@@ -28,7 +28,7 @@ impl Host {
     /// The time of a PAUSE of `class` may have run out.
     pub(super) fn on_pause_expiry(&mut self, now: Time, class: u8, window: &mut Window<'_, '_>) {
         let place = self.place(class, window.plan);
-        let transmitter = &mut self.transmitters[class as usize];
+        let transmitter = &mut self.classes[class as usize].transmitter;
         if !transmitter.takes_timer(now) {
             return;
         }
@@ -45,7 +45,7 @@ impl Host {
     }
 
     pub(super) fn after_pause_change(&mut self, now: Time, class: u8) {
-        if self.transmitters[class as usize].is_paused() {
+        if self.classes[class as usize].transmitter.is_paused() {
             self.paused_mask |= 1 << class;
             return self.arm_expiry(class);
         }
@@ -57,7 +57,7 @@ impl Host {
 
     /// Sets the timer for the end of a PAUSE of `class`.
     fn arm_expiry(&mut self, class: u8) {
-        if let Some(due) = self.transmitters[class as usize].arm() {
+        if let Some(due) = self.classes[class as usize].transmitter.arm() {
             let payload = PAUSE << KIND_SHIFT | u32::from(class);
             self.timers.push(Entry::new(due, class.into(), payload));
         }

@@ -6,7 +6,7 @@ use unpause_protocols::ledger::Ledger;
 
 use super::receiver::Receiver;
 use super::sender::{Pace, Sender};
-use super::state::{Counters, Host};
+use super::state::{Class, Counters, Host};
 use super::tcp::Tcp;
 use crate::rng;
 
@@ -27,10 +27,9 @@ impl Host {
             timers,
             pacing,
             control,
-            ready,
+            classes,
             senders,
             receivers,
-            counters,
             pending_pauses,
             sampling,
             acks,
@@ -40,7 +39,6 @@ impl Host {
             timer_at: _,
             starts,
             start_at,
-            transmitters,
             notified,
             rng,
             flow_interval: _,
@@ -61,19 +59,14 @@ impl Host {
         timers.show(ledger);
         pacing.show(ledger);
         control.show(ledger);
-        for slots in ready {
-            ledger.same(slots.len() as u64);
-            slots.iter().for_each(|slot| ledger.same((*slot).into()));
-        }
+        classes.iter_mut().for_each(|it| it.show(ledger));
         show_all(senders, ledger, |it, ledger| it.show(ack_every, ledger));
         show_all(receivers, ledger, Receiver::show);
-        counters.iter_mut().for_each(|it| it.show(ledger));
         pending_pauses.show(ledger);
         ledger.deadline(sampling.at);
         acks.iter_mut().for_each(|ring| ring.show(ledger));
         ledger.same(starts.len() as u64);
         ledger.deadline(*start_at);
-        transmitters.iter_mut().for_each(|it| it.show(ledger));
         ledger.same(notified.len() as u64);
         notified.iter_mut().for_each(|it| it.show(ledger));
         rng::show(rng, ledger);
@@ -87,6 +80,20 @@ fn show_all<T, L: Ledger>(slab: &mut Slab<T>, ledger: &mut L, show: impl Fn(&mut
     for (slot, it) in slab {
         ledger.same(slot as u64);
         show(it, ledger);
+    }
+}
+
+impl Class {
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            counters,
+            ready,
+            transmitter,
+        } = self;
+        counters.show(ledger);
+        ledger.same(ready.len() as u64);
+        ready.iter().for_each(|slot| ledger.same((*slot).into()));
+        transmitter.show(ledger);
     }
 }
 

@@ -37,7 +37,7 @@ pub struct Host {
     pub(super) nic_at: Time,
     /// The first of what is due seldom: [`Host::set_rare`].
     pub(super) rare_at: Time,
-    /// Bit c set: `ready[c]` is not empty.
+    /// Bit c set: flows of class c may send.
     pub(super) ready_mask: u8,
     pub(super) paused_mask: u8,
     /// The NIC is that of HPCC's simulator ([`NicModel::Hpcc`]).
@@ -48,15 +48,14 @@ pub struct Host {
     /// Flows that wait for their rate limiter.
     pub(super) pacing: Heap,
     pub(super) control: Ring,
-    /// Flows that may send, in turn, by class: slots of senders, or what `tcp` puts there.
-    pub(super) ready: Vec<VecDeque<u32>>,
+    pub(super) classes: Vec<Class>,
     pub(super) senders: Slab<Sender>,
     pub(super) receivers: Slab<Receiver>,
-    pub(super) counters: Vec<Counters>,
     // What few packets touch.
     pub(super) pending_pauses: PendingPauses,
     pub(super) sampling: Sampling,
-    /// ACKs and NAKs that share the classes of data, by class; [`super::tcp::ACKS`] stands for them in `ready`.
+    /// ACKs and NAKs that share the classes of data, by class; [`super::tcp::ACKS`] stands for them among flows that may
+    /// send.
     pub(super) acks: Vec<Ring>,
     /// There: slots of senders in the order of their starts, and the place of the last one served.
     pub(super) list: Vec<u32>,
@@ -66,7 +65,6 @@ pub struct Host {
     pub(super) starts: VecDeque<FlowStart>,
     /// When the first of them is due.
     pub(super) start_at: Time,
-    pub(super) transmitters: Vec<PausedTransmitter>,
     /// CNPs and CNMs that have not taken effect yet, in order.
     pub(super) notified: VecDeque<Packet>,
     pub(super) rng: Xoshiro256PlusPlus,
@@ -81,6 +79,15 @@ pub struct Host {
     pub(super) stopped_by: Vec<Time>,
     /// What its flows have waited for.
     pub(super) waits: Vec<Wait>,
+}
+
+/// What there is of each class.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Class {
+    pub counters: Counters,
+    /// Flows that may send, in turn: slots of senders, or what [`Host::tcp`] puts there.
+    pub ready: VecDeque<u32>,
+    pub transmitter: PausedTransmitter,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -160,7 +167,7 @@ impl Host {
                 true => (0..classes).map(|_| Ring::default()).collect(),
                 false => Vec::new(),
             },
-            ready: vec![VecDeque::new(); classes],
+            classes: vec![Class::default(); classes],
             ready_mask: 0,
             paused_mask: 0,
             hpcc_nic: plan.config.host.nic == NicModel::Hpcc,
@@ -173,10 +180,8 @@ impl Host {
             start_at: Time::NEVER,
             senders: Slab::new(),
             receivers: Slab::new(),
-            transmitters: vec![PausedTransmitter::default(); classes],
             pending_pauses: PendingPauses::default(),
             notified: VecDeque::new(),
-            counters: vec![Counters::default(); classes],
             rng: rng::of_node(plan.config.seed, id),
             sampling: Sampling {
                 at: Time::NEVER,
@@ -188,7 +193,7 @@ impl Host {
             delays: buffer.is_some(),
             buffer,
             delayed: Slab::new(),
-            tcp: Box::new(Tcp::new(classes, plan.config.host.tcp.qdisc)),
+            tcp: Box::new(Tcp::new(plan.config.host.tcp.qdisc)),
             stopped_by: match probes.causes {
                 true => vec![Time::ZERO; classes],
                 false => Vec::new(),

@@ -108,7 +108,7 @@ impl Host {
 
     /// Lets a packet wait in its class for the port.
     fn wait(&mut self, now: Time, class: u8, packet: &Packet) {
-        let replies = &mut self.tcp.replies[class as usize];
+        let replies = self.tcp.replies_of(class);
         replies.push(packet);
         if replies.len() == 1 {
             self.put_replies(class);
@@ -120,7 +120,7 @@ impl Host {
     /// all that TCP sends.
     fn put_replies(&mut self, class: u8) {
         let handle = TCP | REPLIES | u32::from(class);
-        let ready = &mut self.ready[class as usize];
+        let ready = &mut self.classes[class as usize].ready;
         match self.tcp.qdisc {
             Qdisc::Fq => ready.push_front(handle),
             Qdisc::Pfifo => ready.push_back(handle),
@@ -151,7 +151,7 @@ impl Host {
         } else {
             let class = plan.classes.of(priority);
             sender.class = class;
-            let ready = &mut self.ready[class as usize];
+            let ready = &mut self.classes[class as usize].ready;
             match sender.is_in_burst() {
                 true => ready.push_front(TCP | slot),
                 false => ready.push_back(TCP | slot),

@@ -35,7 +35,7 @@ impl Host {
             return;
         };
         let sent = self.stopped_by[usize::from(class)];
-        let ready = &self.ready[usize::from(class)];
+        let ready = &self.classes[usize::from(class)].ready;
         let each = (now - since).as_ps() / self.transmitter.ps_per_byte / ready.len().max(1) as u64;
         for &slot in ready {
             let (flow, start, bytes) = if slot & TCP != 0 {

@@ -32,7 +32,7 @@ pub const ACKS: u32 = 0b111 << 29;
 pub struct Tcp {
     pub senders: Slab<Sender>,
     pub receivers: Slab<Receiver>,
-    /// SYNs, SYN-ACKs, ACKs and FINs, by class; with [`Qdisc::Pfifo`] segments, too.
+    /// SYNs, SYN-ACKs, ACKs and FINs, by class, as far as there have been any; with [`Qdisc::Pfifo`] segments, too.
     pub replies: Vec<Ring>,
     /// Connections of its senders that outlive flows.
     pub pool: Pool,
@@ -42,22 +42,30 @@ pub struct Tcp {
 
 impl Tcp {
     /// No connections.
-    pub fn new(classes: usize, qdisc: Qdisc) -> Self {
+    pub fn new(qdisc: Qdisc) -> Self {
         Self {
             senders: Slab::new(),
             receivers: Slab::new(),
-            replies: (0..classes).map(|_| Ring::default()).collect(),
+            replies: Vec::new(),
             pool: Pool::default(),
             qdisc,
         }
     }
 
+    /// The replies of a class.
+    pub fn replies_of(&mut self, class: u8) -> &mut Ring {
+        let class = usize::from(class);
+        if self.replies.len() <= class {
+            self.replies.resize_with(class + 1, Ring::default);
+        }
+        &mut self.replies[class]
+    }
+
     /// Packets and bytes that wait in the FIFO of a class, if there is one.
     pub fn queued(&self, class: usize) -> (u32, u64) {
-        match self.qdisc {
-            Qdisc::Fq => (0, 0),
-            Qdisc::Pfifo => {
-                let fifo = &self.replies[class];
+        match (self.qdisc, self.replies.get(class)) {
+            (Qdisc::Fq, _) | (_, None) => (0, 0),
+            (Qdisc::Pfifo, Some(fifo)) => {
                 let bytes = fifo.iter().map(|packet| u64::from(packet.bytes)).sum();
                 (fifo.len(), bytes)
             }
