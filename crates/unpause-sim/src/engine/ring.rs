@@ -89,6 +89,7 @@ impl Ring {
     }
 
     #[cold]
+    #[inline(never)]
     fn grow(&mut self) {
         let size = (self.slots.len() * 2).max(4);
         let blank = Packet::new(Kind::Data, 0, 0, 0);

@@ -117,11 +117,12 @@ impl Discipline {
         }
     }
     /// Every packet.
-    pub fn iter(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
-        match self {
-            Self::Fifo(ring) => Box::new(ring.iter()),
-            Self::Voq(turns) => Box::new(turns.queues.iter().flat_map(Ring::iter)),
-        }
+    pub fn iter(&self) -> impl Iterator<Item = &Packet> {
+        let rings = match self {
+            Self::Fifo(ring) => std::slice::from_ref(ring),
+            Self::Voq(turns) => &turns.queues,
+        };
+        rings.iter().flat_map(Ring::iter)
     }
 }
 
