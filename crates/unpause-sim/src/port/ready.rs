@@ -1,7 +1,5 @@
 //! Ports that become free.
 
-use std::collections::VecDeque;
-
 use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::Time;
 
@@ -10,6 +8,8 @@ use crate::fabric::PortId;
 
 /// As many places a port is put before others that are in line.
 const MOST_STEPS: usize = 16;
+/// As many of them are tried without a branch: which of the last few it comes before follows from the traffic.
+const FEW_STEPS: usize = 4;
 
 /// Ports of a switch that have something to send and become free: by time; at one instant, by number.
 ///
@@ -19,7 +19,11 @@ const MOST_STEPS: usize = 16;
 pub struct Ready {
     /// When the first of them does.
     first: Time,
-    line: VecDeque<(Time, PortId)>,
+    /// Those in line, from `head` to `end`, as [keys](key); before them zeros, at least [`MOST_STEPS`] of them, which
+    /// nothing is put before.
+    line: Vec<u64>,
+    head: usize,
+    end: usize,
     others: Heap,
 }
 
@@ -27,10 +31,24 @@ impl Default for Ready {
     fn default() -> Self {
         Self {
             first: Time::NEVER,
-            line: VecDeque::new(),
+            line: Vec::new(),
+            head: MOST_STEPS,
+            end: MOST_STEPS,
             others: Heap::default(),
         }
     }
+}
+
+/// A time and a port in one number, which compares as they do, up to 281 s.
+#[inline(always)]
+fn key(time: Time, port: PortId) -> Option<u64> {
+    (time.as_ps() >> 48 == 0).then_some(time.as_ps() << 16 | u64::from(port))
+}
+
+/// The two that a [key] is made of.
+#[inline(always)]
+fn of_key(key: u64) -> (Time, PortId) {
+    (Time::from_ps(key >> 16), key as PortId)
 }
 
 impl Ready {
@@ -43,17 +61,46 @@ impl Ready {
     #[inline]
     pub fn add(&mut self, time: Time, port: PortId) {
         self.first = self.first.min(time);
-        let mut at = self.line.len();
-        if at >= MOST_STEPS && self.line[at - MOST_STEPS] > (time, port) {
-            return self.others.push(Entry::new(time, port.into(), 0));
+        if self.end >= self.line.len() {
+            self.make_room();
         }
-        self.line.push_back((time, port));
-        // Field by field: what has just been written in pieces is slow to read as one.
-        while at > 0 && self.line[at - 1] > (time, port) {
-            (self.line[at].0, self.line[at].1) = self.line[at - 1];
-            at -= 1;
+        if self.end >= self.line.len() {
+            self.make_room();
         }
-        (self.line[at].0, self.line[at].1) = (time, port);
+        match key(time, port) {
+            Some(key) if self.line[self.end - MOST_STEPS] <= key => self.put_in_line(key),
+            _ => self.others.push(Entry::new(time, port.into(), 0)),
+        }
+    }
+    #[inline(always)]
+    fn put_in_line(&mut self, key: u64) {
+        let mut at = self.end - FEW_STEPS;
+        let last = self.line[at..].first_chunk_mut::<{ FEW_STEPS + 1 }>();
+        let last = last.expect("there is room");
+        self.end += 1;
+        let mut least = key;
+        for place in (0..FEW_STEPS).rev() {
+            let other = last[place];
+            last[place + 1] = other.max(least);
+            least = other.min(least);
+        }
+        last[0] = least;
+        if least == key {
+            while self.line[at - 1] > key {
+                self.line[at] = self.line[at - 1];
+                at -= 1;
+            }
+            self.line[at] = key;
+        }
+    }
+    /// Moves those in line to its beginning, and makes it longer if that leaves less than half of it.
+    #[cold]
+    fn make_room(&mut self) {
+        let count = self.end - self.head;
+        self.line
+            .resize(self.line.len().max(2 * (MOST_STEPS + count)), 0);
+        self.line.copy_within(self.head..self.end, MOST_STEPS);
+        (self.head, self.end) = (MOST_STEPS, MOST_STEPS + count);
     }
     /// Takes the first.
     #[inline]
@@ -61,30 +108,38 @@ impl Ready {
         if self.others.next_time() <= self.first {
             return self.take_other();
         }
-        let (_, port) = self.line.pop_front()?;
-        self.set_first();
+        let (_, port) = self.first_in_line()?;
+        self.take_from_line();
         Some(port)
     }
     #[inline(never)]
     fn take_other(&mut self) -> Option<PortId> {
-        let in_line = self.line.front();
         let other = self.others.peek()?;
-        let port = match in_line {
-            Some(&(time, port)) if (time, port) < (other.time(), other.key() as PortId) => {
-                self.line.pop_front();
-                port
-            }
-            _ => {
-                self.others.pop();
-                other.key() as PortId
-            }
-        };
+        let other = (other.time(), other.key() as PortId);
+        if let Some(first) = self.first_in_line().filter(|first| *first < other) {
+            self.take_from_line();
+            return Some(first.1);
+        }
+        self.others.pop();
         self.set_first();
-        Some(port)
+        Some(other.1)
+    }
+    #[inline(always)]
+    fn first_in_line(&self) -> Option<(Time, PortId)> {
+        (self.head < self.end).then(|| of_key(self.line[self.head]))
+    }
+    #[inline(always)]
+    fn take_from_line(&mut self) {
+        self.line[self.head] = 0;
+        self.head += 1;
+        if self.head == self.end {
+            (self.head, self.end) = (MOST_STEPS, MOST_STEPS);
+        }
+        self.set_first();
     }
     #[inline(always)]
     fn set_first(&mut self) {
-        let in_line = self.line.front().map_or(Time::NEVER, |&(time, _)| time);
+        let in_line = self.first_in_line().map_or(Time::NEVER, |(time, _)| time);
         self.first = in_line.min(self.others.next_time());
     }
     /// Shows all of them, by number.
@@ -107,8 +162,10 @@ impl Ready {
     }
     /// Those that become free before `end`, of most.
     pub fn before(&self, end: Time) -> impl Iterator<Item = PortId> {
-        let due = self.line.iter().take_while(move |(time, _)| *time < end);
-        due.map(|&(_, port)| port)
+        let in_line = self.line.get(self.head..self.end).unwrap_or_default();
+        let each = in_line.iter().map(|key| of_key(*key));
+        each.take_while(move |(time, _)| *time < end)
+            .map(|(_, port)| port)
     }
 }
 
@@ -123,10 +180,13 @@ mod tests {
     proptest! {
         #[test]
         fn behaves_as_a_sorted_set(
+            // Around the last time that a key has room for, too.
+            begin in prop_oneof![Just(0), Just((1 << 48) - 15)],
             steps in prop::collection::vec((0_u64..30, 0_u16..60, prop::bool::weighted(0.3)), 0..300),
         ) {
             let (mut ready, mut sorted) = (Ready::default(), BTreeSet::new());
-            for (time, port, take) in steps {
+            for (since, port, take) in steps {
+                let time = begin + since;
                 let is_in = sorted.iter().any(|&(_, other)| other == port);
                 if take || is_in {
                     let first = sorted.pop_first().map(|(_, port)| port);
@@ -137,8 +197,8 @@ mod tests {
                 }
                 let first = sorted.first().map_or(Time::NEVER, |(time, _)| Time::from_ps(*time));
                 prop_assert_eq!(ready.first_time(), first);
-                let due = |port| sorted.iter().any(|&(time, other)| time < 15 && other == port);
-                prop_assert!(ready.before(Time::from_ps(15)).all(due));
+                let due = |port| sorted.iter().any(|&(time, other)| time < begin + 15 && other == port);
+                prop_assert!(ready.before(Time::from_ps(begin + 15)).all(due));
             }
         }
     }
