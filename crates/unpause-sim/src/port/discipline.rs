@@ -54,7 +54,7 @@ impl Discipline {
         self.len() == 0
     }
     /// Adds a packet that came in by port `from` and answers its place.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, packet: &Packet, from: PortId) -> &mut Packet {
         match self {
             Self::Fifo(ring) => ring.push(packet),

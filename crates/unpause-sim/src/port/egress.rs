@@ -1,11 +1,13 @@
 //! Egress ports and their queues.
 
 use rand_core::Rng;
-use unpause_protocols::congestion_point::{self, CongestionPoint, Indifference};
+use unpause_protocols::congestion_point::{self, CongestionPoint, Indifference, Verdict};
 use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::{Rate, Time};
 
 use super::discipline::Discipline;
+use super::ready::Ready;
+use crate::fabric::PortId;
 use crate::packet::{CE, ECT, Packet};
 use crate::paused::PausedTransmitter;
 use crate::plan::{Plan, at_rate};
@@ -58,6 +60,22 @@ impl Port {
         ledger.time(busy_until);
         let flags = [u8::from(*ready), *backlog, *paused, *xoff, *xon, 0, 0, 0];
         ledger.same(u64::from_le_bytes(flags));
+    }
+    /// Its `class` has a packet that waits. It is number `local` at its node.
+    #[inline(always)]
+    pub fn wait(&mut self, now: Time, class: u8, local: PortId, ready: &mut Ready) {
+        self.backlog |= 1 << class;
+        if self.busy_until > now {
+            self.schedule(local, ready);
+        }
+    }
+    /// Has it, `local` at its node, send as soon as it is free.
+    #[inline(always)]
+    pub(super) fn schedule(&mut self, local: PortId, ready: &mut Ready) {
+        if !self.ready {
+            self.ready = true;
+            ready.add(self.busy_until, local);
+        }
     }
     /// Classes that have something to send and may.
     #[inline]
@@ -151,6 +169,24 @@ impl Egress {
         ledger.total(dropped_bytes);
     }
 
+    /// Asks the congestion point about a packet that has just left the queue, which is in this state: answers what flags
+    /// the packet gets, or what else there is to do.
+    #[inline(always)]
+    pub fn on_leave<R: Rng>(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        state: congestion_point::Queue,
+        rng: &mut R,
+    ) -> Result<u8, Verdict> {
+        let point = &mut self.congestion_point;
+        match point.on_dequeue(now, &view(packet), state, rng) {
+            Verdict::Pass => Ok(0),
+            Verdict::MarkCe => Ok(self.mark(packet)),
+            verdict => Err(verdict),
+        }
+    }
+
     /// The flag that marks `packet`, which it may bear already.
     #[inline]
     pub fn mark(&mut self, packet: &Packet) -> u8 {
@@ -215,6 +251,17 @@ impl Queue {
             bytes: self.bytes,
             packets: self.packets.len() + joining,
         }
+    }
+
+    /// Keeps a packet that has come in by port `from`, with `flags` set besides its own.
+    #[inline(always)]
+    pub fn keep(&mut self, now: Time, packet: &Packet, from: PortId, flags: u8) {
+        self.bytes += u64::from(packet.bytes);
+        self.max_bytes = self.max_bytes.max(self.bytes);
+        let slot = self.packets.push(packet, from);
+        slot.time = now;
+        slot.ingress = from;
+        slot.bits |= flags;
     }
 
     /// Counts a frame sent, with framing.

@@ -53,7 +53,7 @@ impl<M: Model> Chassis<M> {
         if port.busy_until <= now && !port.ready {
             self.send_pfc(now, port_id, window);
         } else {
-            self.schedule_ready(port_id);
+            self.ports[port_id as usize].schedule(port_id, &mut self.ready);
         }
         self.arm_refresh(self.index(port_id, class));
     }
@@ -105,7 +105,7 @@ impl<M: Model> Chassis<M> {
         let free = window.transmit(&port.transmitter, now, &frame, 0, Queued::default());
         port.busy_until = free;
         if port.eligible() != 0 || port.xoff | port.xon != 0 {
-            self.schedule_ready(port_id);
+            self.ports[port_id as usize].schedule(port_id, &mut self.ready);
         }
     }
 
@@ -179,7 +179,7 @@ impl<M: Model> Chassis<M> {
                 if port.busy_until <= now {
                     self.send_next(now, port_id, window);
                 } else {
-                    self.schedule_ready(port_id);
+                    self.ports[port_id as usize].schedule(port_id, &mut self.ready);
                 }
             }
         }

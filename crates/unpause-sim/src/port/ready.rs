@@ -61,36 +61,17 @@ impl Ready {
     #[inline]
     pub fn add(&mut self, time: Time, port: PortId) {
         self.first = self.first.min(time);
-        if self.end >= self.line.len() {
+        let last = self.line.get_mut(self.end - MOST_STEPS..);
+        let Some(last) = last.and_then(|it| it.first_chunk_mut::<{ MOST_STEPS + 1 }>()) else {
             self.make_room();
-        }
-        if self.end >= self.line.len() {
-            self.make_room();
-        }
+            return self.add(time, port);
+        };
         match key(time, port) {
-            Some(key) if self.line[self.end - MOST_STEPS] <= key => self.put_in_line(key),
-            _ => self.others.push(Entry::new(time, port.into(), 0)),
-        }
-    }
-    #[inline(always)]
-    fn put_in_line(&mut self, key: u64) {
-        let mut at = self.end - FEW_STEPS;
-        let last = self.line[at..].first_chunk_mut::<{ FEW_STEPS + 1 }>();
-        let last = last.expect("there is room");
-        self.end += 1;
-        let mut least = key;
-        for place in (0..FEW_STEPS).rev() {
-            let other = last[place];
-            last[place + 1] = other.max(least);
-            least = other.min(least);
-        }
-        last[0] = least;
-        if least == key {
-            while self.line[at - 1] > key {
-                self.line[at] = self.line[at - 1];
-                at -= 1;
+            Some(key) if last[0] <= key => {
+                put_behind(last, key);
+                self.end += 1;
             }
-            self.line[at] = key;
+            _ => self.others.push(Entry::new(time, port.into(), 0)),
         }
     }
     /// Moves those in line to its beginning, and makes it longer if that leaves less than half of it.
@@ -166,6 +147,26 @@ impl Ready {
         let each = in_line.iter().map(|key| of_key(*key));
         each.take_while(move |(time, _)| *time < end)
             .map(|(_, port)| port)
+    }
+}
+
+/// Puts a key in line, behind the last of those there and before where there is room.
+#[inline(always)]
+fn put_behind(last: &mut [u64; MOST_STEPS + 1], key: u64) {
+    let mut at = MOST_STEPS - FEW_STEPS;
+    let mut least = key;
+    for place in (at..MOST_STEPS).rev() {
+        let other = last[place];
+        last[place + 1] = other.max(least);
+        least = other.min(least);
+    }
+    last[at] = least;
+    if least == key {
+        while last[at - 1] > key {
+            last[at] = last[at - 1];
+            at -= 1;
+        }
+        last[at] = key;
     }
 }
 

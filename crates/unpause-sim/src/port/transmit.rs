@@ -5,7 +5,7 @@ use unpause_protocols::congestion_point::Verdict;
 use unpause_protocols::units::{Rate, Time};
 
 use super::chassis::{Chassis, Coming, Model, Way};
-use super::egress::view;
+use super::egress::{Port, Queue, view};
 use super::scheduler;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
@@ -116,39 +116,27 @@ impl<M: Model> Chassis<M> {
         way: Way,
         window: &mut Window<'_, '_>,
     ) {
-        let index = self.index(way.to, way.class);
-        self.queues[index].bytes += u64::from(packet.bytes);
-        M::joined(self, now, packet, way, window);
-        if self.ports[way.to as usize].sends_at_once(now, way.class) {
-            let queue = &mut self.queues[index];
-            queue.bytes -= u64::from(packet.bytes);
-            match queue.lets_leave() {
-                true => self.send_off(now, packet, now, flags, way, window),
-                false => self.depart_at_once(now, packet, flags, way, window),
-            }
-        } else {
-            self.wait(now, packet, flags, way);
-        }
-    }
-
-    /// Keeps a packet in its queue, whose bytes it is among already.
-    #[inline(always)]
-    fn wait(&mut self, now: Time, packet: &Packet, flags: u8, way: Way) {
+        let size = u64::from(packet.bytes);
         let Way { from, to, class } = way;
         let index = self.index(to, class);
+        if M::JOINS {
+            // It is there even if it leaves at once.
+            self.queues[index].bytes += size;
+            M::joined(self, now, packet, way, window);
+            self.queues[index].bytes -= size;
+        }
         let queue = &mut self.queues[index];
-        queue.max_bytes = queue.max_bytes.max(queue.bytes);
-        let slot = queue.packets.push(packet, from);
-        slot.time = now;
-        slot.ingress = from;
-        slot.bits |= flags;
+        let port = &mut self.ports[to as usize];
+        if port.sends_at_once(now, class) {
+            return match queue.lets_leave() {
+                true => self.leave(now, packet, now, flags, way, window),
+                false => self.ask_and_leave(now, packet, flags, way, window),
+            };
+        }
+        queue.keep(now, packet, from, flags);
+        port.wait(now, class, to, &mut self.ready);
         if !self.schedulers.is_empty() {
             self.schedulers[to as usize].on_backlog(class);
-        }
-        let port = &mut self.ports[to as usize];
-        port.backlog |= 1 << class;
-        if port.busy_until > now {
-            self.schedule_ready(to);
         }
     }
 
@@ -163,22 +151,19 @@ impl<M: Model> Chassis<M> {
         if eligible == 0 {
             return;
         }
+        let first = port_id as usize * self.classes;
         let class = if self.schedulers.is_empty() {
             7 - eligible.leading_zeros() as u8
         } else {
-            let first = self.index(port_id, 0);
             let queues = &self.queues[first..first + self.classes];
             scheduler::pick(&mut self.schedulers[port_id as usize], queues, eligible)
         };
-        let port = &mut self.ports[port_id as usize];
-        let index = port_id as usize * self.classes + class as usize;
+        let index = first + class as usize;
         let queue = &mut self.queues[index];
         let packet = queue.packets.pop();
         queue.bytes -= u64::from(packet.bytes);
         let more = !queue.packets.is_empty();
-        if !more {
-            port.backlog &= !(1 << class);
-        }
+        port.backlog &= !(u8::from(!more) << class);
         if !self.schedulers.is_empty() {
             self.schedulers[port_id as usize].on_dequeue(class, u32::from(packet.bytes), more);
         }
@@ -187,47 +172,27 @@ impl<M: Model> Chassis<M> {
             to: port_id,
             class,
         };
-        self.depart(now, &packet, packet.time, 0, way, window);
-    }
-
-    /// Sends a packet that has just left its queue, where it was since `entered`, unless the congestion point
-    /// drops it.
-    #[inline(always)]
-    fn depart(
-        &mut self,
-        now: Time,
-        packet: &Packet,
-        entered: Time,
-        mut flags: u8,
-        way: Way,
-        window: &mut Window<'_, '_>,
-    ) {
-        let index = self.index(way.to, way.class);
-        let queue = &self.queues[index];
+        let mut flags = 0;
         if !queue.lets_leave() {
-            let egress = &mut self.egress[index];
-            let point = &mut egress.congestion_point;
-            match point.on_dequeue(now, &view(packet), queue.state(0), &mut self.rng) {
-                Verdict::Pass => {}
-                Verdict::MarkCe => flags |= egress.mark(packet),
-                verdict => {
-                    return self.depart_otherwise(
-                        now,
-                        packet,
-                        entered,
-                        (flags, verdict),
-                        way,
-                        window,
-                    );
+            let (egress, rng) = (&mut self.egress[index], &mut self.rng);
+            match egress.on_leave(now, &packet, queue.state(0), rng) {
+                Ok(marks) => flags = marks,
+                Err(verdict) => {
+                    let entered = packet.time;
+                    return self.leave_otherwise(now, &packet, entered, (0, verdict), way, window);
                 }
             }
         }
-        self.send_off(now, packet, entered, flags, way, window);
+        send(now, &packet, packet.time, flags, (port, queue), window);
+        if port.eligible() != 0 {
+            port.schedule(port_id, &mut self.ready);
+        }
+        M::left(self, now, &packet, way, window);
     }
 
-    /// The same of a packet that has not waited, if the congestion point has to be asked.
+    /// Sends a packet that has not waited, if the congestion point has to be asked.
     #[inline(never)]
-    fn depart_at_once(
+    fn ask_and_leave(
         &mut self,
         now: Time,
         packet: &Packet,
@@ -235,12 +200,17 @@ impl<M: Model> Chassis<M> {
         way: Way,
         window: &mut Window<'_, '_>,
     ) {
-        self.depart(now, packet, now, flags, way, window);
+        let index = self.index(way.to, way.class);
+        let state = self.queues[index].state(0);
+        match self.egress[index].on_leave(now, packet, state, &mut self.rng) {
+            Ok(marks) => self.leave(now, packet, now, flags | marks, way, window),
+            Err(verdict) => self.leave_otherwise(now, packet, now, (flags, verdict), way, window),
+        }
     }
 
     /// The congestion point neither lets the packet go as it is nor marks it.
     #[inline(never)]
-    fn depart_otherwise(
+    fn leave_otherwise(
         &mut self,
         now: Time,
         packet: &Packet,
@@ -259,21 +229,20 @@ impl<M: Model> Chassis<M> {
             }
             Verdict::Record if !self.meters.is_empty() => {
                 let packet = self.with_digest(now, packet, way.to);
-                return self.send_off(now, &packet, entered, flags, way, window);
+                return self.leave(now, &packet, entered, flags, way, window);
             }
             Verdict::Record => self.write_telemetry(now, packet, way.to, window),
             Verdict::Notify(_) | Verdict::Pass | Verdict::MarkCe => {}
         }
-        self.send_off(now, packet, entered, flags, way, window);
+        self.leave(now, packet, entered, flags, way, window);
         if let Verdict::Notify(message) = verdict {
             self.egress[index].cnm_packets += 1;
             self.notify(now, packet, message, way.from, window);
         }
     }
 
-    /// Puts a packet onto the wire.
-    #[inline(always)]
-    fn send_off(
+    /// Puts a packet onto the wire that was in its queue since `entered`.
+    fn leave(
         &mut self,
         now: Time,
         packet: &Packet,
@@ -282,17 +251,12 @@ impl<M: Model> Chassis<M> {
         way: Way,
         window: &mut Window<'_, '_>,
     ) {
-        let to = way.to;
-        let queue = &mut self.queues[to as usize * self.classes + way.class as usize];
-        queue.count(window.ports.wire_bytes(packet));
-        let queued = Queued {
-            sojourn: Some(now - entered),
-            queue_bytes: queue.bytes,
-        };
-        let port = &mut self.ports[to as usize];
-        port.busy_until = window.transmit(&port.transmitter, now, packet, flags, queued);
+        let index = self.index(way.to, way.class);
+        let queue = &mut self.queues[index];
+        let port = &mut self.ports[way.to as usize];
+        send(now, packet, entered, flags, (port, queue), window);
         if port.eligible() != 0 {
-            self.schedule_ready(to);
+            port.schedule(way.to, &mut self.ready);
         }
         M::left(self, now, packet, way, window);
     }
@@ -330,14 +294,22 @@ impl<M: Model> Chassis<M> {
         }
         packet
     }
+}
 
-    /// Has the port send as soon as it is free.
-    #[inline]
-    pub(super) fn schedule_ready(&mut self, port_id: PortId) {
-        let port = &mut self.ports[port_id as usize];
-        if !port.ready {
-            port.ready = true;
-            self.ready.add(port.busy_until, port_id);
-        }
-    }
+/// Puts a packet onto the wire behind a port that was in its queue since `entered`.
+#[inline(always)]
+fn send(
+    now: Time,
+    packet: &Packet,
+    entered: Time,
+    flags: u8,
+    (port, queue): (&mut Port, &mut Queue),
+    window: &mut Window<'_, '_>,
+) {
+    queue.count(window.ports.wire_bytes(packet));
+    let queued = Queued {
+        sojourn: Some(now - entered),
+        queue_bytes: queue.bytes,
+    };
+    port.busy_until = window.transmit(&port.transmitter, now, packet, flags, queued);
 }
