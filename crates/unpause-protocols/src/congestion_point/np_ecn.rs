@@ -86,11 +86,12 @@ impl NpEcn {
 }
 
 impl Mechanism for NpEcn {
-    /// It forgets of an empty queue whatever it knows, at the latest when a packet joins it; and of packets that wait
-    /// it hears when they leave.
+    /// Of packets that wait it hears when they leave; when they came says which of them a PAUSE held. Which one found the
+    /// queue empty, it has to be told.
     fn indifference(&self) -> Indifference {
         Indifference {
             to_alone: true,
+            to_enqueue: self.mark_basis == MarkBasis::DequeueAfter,
             to_enqueue_behind: true,
             ..Indifference::default()
         }
