@@ -1,5 +1,7 @@
 //! Buffer accounting of a lossless (ingress port, class): shared memory up to XOFF, headroom beyond.
 
+use std::hint::select_unpredictable;
+
 use unpause_protocols::flow_control::pfc::{self, Action};
 use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::Time;
@@ -120,19 +122,30 @@ impl Ingress<Account> {
         Some(action)
     }
 
-    /// True if a packet may be taken and released at once without more than to note what was held for a moment.
+    /// True if a packet may be taken and released at once without more than to note what was held for a moment. Of a lossy
+    /// class, of which so many bytes may wait, nothing is held.
     #[inline(always)]
-    pub fn passes(&mut self, size: u64, pool: &Pool, threshold: &PfcThreshold) -> bool {
+    pub fn passes(
+        &mut self,
+        size: u64,
+        lossy_bytes: Option<u64>,
+        pool: &Pool,
+        threshold: &PfcThreshold,
+    ) -> bool {
         let account = &self.source;
         let held = account.pfc.bytes() + size;
         let xoff = match threshold {
             PfcThreshold::Static { xoff_bytes, .. } => *xoff_bytes,
             PfcThreshold::Dynamic { .. } => (pool.size - pool.used - size) >> account.shift,
-            PfcThreshold::Reserved { .. } => return false,
+            PfcThreshold::Reserved { .. } => 0,
         };
-        let passes = held <= xoff && !account.pfc.is_xoff() && account.headroom_used == 0;
+        // Without a branch: which it is cannot be foreseen.
+        let lossy = lossy_bytes.is_some();
+        let most = select_unpredictable(lossy, lossy_bytes.unwrap_or_default(), xoff);
+        let passes = held <= most && !account.pfc.is_xoff() && account.headroom_used == 0;
         if passes {
-            self.max_bytes = self.max_bytes.max(held);
+            let noted = select_unpredictable(lossy, 0, held);
+            self.max_bytes = self.max_bytes.max(noted);
         }
         passes
     }

@@ -213,11 +213,12 @@ impl Model for SharedBuffer {
         plan: &Plan<'_>,
     ) -> bool {
         let pool = &self.pool;
-        let holds = pool.used + size <= pool.size;
-        match plan.classes.is_lossless(class) {
-            true => holds && ingress[index].passes(size, pool, &self.threshold),
-            false => holds && size <= self.lossy_bytes,
-        }
+        let lossy_bytes = match plan.classes.is_lossless(class) {
+            true => None,
+            false => Some(self.lossy_bytes),
+        };
+        pool.used + size <= pool.size
+            && ingress[index].passes(size, lossy_bytes, pool, &self.threshold)
     }
 
     fn show<L: Ledger>(&mut self, ledger: &mut L) {
@@ -245,7 +246,10 @@ impl Model for SharedBuffer {
         let SharedBuffer {
             pool, threshold, ..
         } = &mut switch.model;
-        if !window.plan.classes.is_lossless(class) {
+        // Of a lossy class an account holds nothing. Which it is cannot be foreseen, and is not asked.
+        if matches!(threshold, PfcThreshold::Reserved { .. })
+            && !window.plan.classes.is_lossless(class)
+        {
             return pool.give(u64::from(bytes));
         }
         let index = from as usize * switch.classes + class as usize;
