@@ -11,6 +11,9 @@ const FLOWS: u64 = 4;
 /// Packets of one.
 const PACKETS: (u64, u64) = (30, 500);
 
+/// So many times as long a run may be sampled as the scenario's.
+const LONGEST: u64 = 100;
+
 /// The fabric of `config` with some flows between its hosts, of which one may be stopped or held back by its own limit;
 /// none if there are not two hosts.
 pub fn steady(config: &Config, dice: &mut Dice) -> Option<Config> {
@@ -57,7 +60,8 @@ pub fn steady(config: &Config, dice: &mut Dice) -> Option<Config> {
     if dice.percent(70) {
         steady.switch.model = SwitchModel::SharedBuffer;
     }
-    if dice.percent(70) {
+    // What is sampled as often as in a short run would fill the memory in a long one.
+    if dice.percent(70) || steady.stop > config.stop * LONGEST {
         steady.probes = Default::default();
     }
     Some(steady)
