@@ -316,6 +316,9 @@ fn carry(workers: &mut [Worker<'_>], post: &mut impl Post) -> Result<Status, Err
     for worker in &mut *workers {
         worker.send(post);
     }
+    for worker in &mut *workers {
+        worker.run_ahead();
+    }
     let status = post.meet()?;
     for worker in workers {
         worker.receive(post);

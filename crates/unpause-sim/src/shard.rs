@@ -61,7 +61,9 @@ impl Shard {
     pub fn new(plan: &Plan<'_>, shard_of: &[u16], index: u16, shards: usize) -> Self {
         let count = plan.config.fabric.nodes.len();
         let own = (0..count as NodeId).filter(|node| shard_of[*node as usize] == index);
-        let mut calendar = Calendar::new(own.collect(), count, &plan.turns);
+        let links = |node| plan.ports.transmitters_of(node).iter();
+        let leads_out = |node| links(node).any(|link| shard_of[link.peer as usize] != index);
+        let mut calendar = Calendar::new(own.collect(), count, &plan.turns, leads_out);
         let nodes = (0..count as NodeId)
             .map(|id| {
                 if shard_of[id as usize] != index {
@@ -182,6 +184,24 @@ impl Shard {
 
     /// Runs every node of `half` in this shard up to `end`; none has anything to do before `start`.
     pub fn run_window(&mut self, plan: &Plan<'_>, half: Half, start: Time, end: Time) {
+        let all = self.calendar.groups[half].len();
+        self.run_groups(plan, (half, all), start, end);
+    }
+
+    /// The same, but only nodes that have no links to other shards.
+    pub fn run_inner(&mut self, plan: &Plan<'_>, half: Half, start: Time, end: Time) {
+        let inner = self.calendar.inner[half];
+        self.run_groups(plan, (half, inner), start, end);
+    }
+
+    /// The same, but only so many groups of the half.
+    fn run_groups(
+        &mut self,
+        plan: &Plan<'_>,
+        (half, groups): (Half, usize),
+        start: Time,
+        end: Time,
+    ) {
         let mut window = Window {
             start,
             end,
@@ -198,7 +218,7 @@ impl Shard {
             log: &mut self.log,
             telemetry: &mut self.telemetry,
         };
-        for at in 0..window.calendar.groups[half].len() {
+        for at in 0..groups {
             let group = &mut window.calendar.groups[half][at];
             if group.next >= end {
                 continue;

@@ -157,6 +157,13 @@ impl Halves {
         }
     }
 
+    /// The half whose turn comes after that of `half`, which has come to `end`, as far as a shard by itself knows, which is
+    /// `due`. That turn goes one lookahead beyond `end` at least.
+    pub fn follows(&self, half: Half, end: Time, due: &Due) -> Option<Half> {
+        let next = self.beyond(half);
+        (next == half || due.of(next) < end).then_some(next)
+    }
+
     /// The half whose turn it is if they are `due`, and the time before which nothing more can reach it.
     pub fn turn(&self, due: &Due) -> (Half, Time) {
         let [first, second] = due.0;
@@ -329,6 +336,21 @@ mod tests {
         due = Due::NEVER;
         due.add(0, Time::from_us(7));
         assert_eq!(triangle.turn(&due), (0, Time::from_us(8)));
+    }
+
+    /// A shard knows whose turn is next if it has something to do itself before the others have come so far.
+    #[test]
+    fn the_next_turn_is_known_where_there_is_work() {
+        let pair = turns(2, &[(0, 1, 1)]).outer;
+        let end = Time::from_us(5);
+        let mut due = Due::both(Time::NEVER);
+        due.set(1, Time::from_us(4));
+        assert_eq!(pair.follows(0, end, &due), Some(1));
+        assert_eq!(pair.follows(1, end, &due), None);
+        due.set(1, end);
+        assert_eq!(pair.follows(0, end, &due), None);
+        let triangle = turns(3, &[(0, 1, 1), (1, 2, 1), (2, 0, 1)]).outer;
+        assert_eq!(triangle.follows(0, end, &Due::NEVER), Some(0));
     }
 
     /// Racks 0 and 1 with hosts 2 to 5, a spine 6 over both.

@@ -16,7 +16,7 @@ use crate::results::{Deadlock, PortSample};
 use crate::shard::{Shard, ShardEnd};
 use crate::skip::Skipper;
 use crate::traffic::{Connections, ExtraDelay, Traffic};
-use crate::turns::{BOTH, Due};
+use crate::turns::{BOTH, Due, Half};
 
 /// Flows are read from the traffic stream at least so many at a time.
 const FLOWS_AHEAD: usize = 64;
@@ -35,10 +35,20 @@ pub struct Worker<'p> {
     horizon: Time,
     /// When to look for a deadlock; a window never reaches beyond.
     next_look: Time,
+    /// The last window, if nothing was run ahead of what follows it.
+    last: Option<Last>,
     shard: Shard,
     /// Where what repeats itself is skipped.
     skipper: Option<Skipper>,
     plan: &'p Plan<'p>,
+}
+
+/// A window that has been run.
+struct Last {
+    half: Half,
+    end: Time,
+    /// Flows that start before this were known to their hosts.
+    known: Time,
 }
 
 impl<'p> Worker<'p> {
@@ -64,6 +74,7 @@ impl<'p> Worker<'p> {
             flows_of: vec![0; config.traffic.len()],
             horizon: Time::ZERO,
             next_look: probe.map_or(Time::NEVER, |probe| probe.interval),
+            last: None,
             shard: Shard::new(plan, shard_of, index as u16, shards),
             skipper: Skipper::of(plan),
             plan,
@@ -78,11 +89,32 @@ impl<'p> Worker<'p> {
             packet_hops: self.packet_hops(),
             ..Status::due(due)
         };
-        if let Some(skipper) = &self.skipper {
+        if let Some(skipper) = &mut self.skipper {
             skipper.tell(&self.shard, &mut status);
         }
         let index = usize::from(self.shard.index);
         post.send(index, status, &mut self.shard.outboxes);
+    }
+
+    /// Begins with the next window while mail is under way: nodes that only have links to others of this shard are run as
+    /// far as all shards will run.
+    pub fn run_ahead(&mut self) {
+        let Some(Last { half, end, known }) = self.last.take() else {
+            return;
+        };
+        let outer = &self.plan.turns.outer;
+        let due = self.shard.due();
+        let Some(half) = outer.follows(half, end, &due) else {
+            return;
+        };
+        // The next window starts no sooner than one link before this.
+        let longest = end.saturating_sub(outer.lookahead);
+        let until = end.saturating_add(outer.lookahead);
+        let until = until.min(longest.saturating_add(LONGEST_WINDOW));
+        let until = until.min(known).min(self.limit());
+        if due.of(half) < until && !self.may_compare() {
+            self.shard.run_inner(self.plan, half, due.of(half), until);
+        }
     }
 
     /// Takes what other shards have for this one.
@@ -138,7 +170,7 @@ impl<'p> Worker<'p> {
         let (half, end) = plan.turns.outer.turn(due);
         let start = due.of(half);
         let end = end.min(start.saturating_add(LONGEST_WINDOW));
-        let end = end.min(plan.config.stop).min(self.next_look);
+        let end = end.min(self.limit());
         let known = self.horizon;
         // The next window ends no more than two links behind this one.
         let ahead = plan.turns.outer.lookahead * 2;
@@ -147,6 +179,7 @@ impl<'p> Worker<'p> {
         }
         let end = end.min(known);
         self.shard.run_window(plan, half, start, end);
+        self.last = (self.shard.outboxes.len() > 1).then_some(Last { half, end, known });
         if let Some(skipper) = &mut self.skipper {
             skipper.note(end, self.shard.log.counts.events);
         }
@@ -156,12 +189,30 @@ impl<'p> Worker<'p> {
     /// True if it is time to find out whether shards, which are in this `status` together, repeat themselves: it then has
     /// mail about that for all others.
     pub fn compares(&mut self, status: &Status) -> bool {
-        let plan = self.plan;
-        // Flows are read two links before a window needs them.
-        let unread = self.horizon.saturating_sub(plan.turns.outer.lookahead * 2);
-        let until = plan.config.stop.min(self.next_look).min(unread);
+        let until = self.reach();
         let skipper = self.skipper.as_mut();
-        skipper.is_some_and(|it| it.compares(&mut self.shard, plan, status, until))
+        skipper.is_some_and(|it| it.compares(&mut self.shard, self.plan, status, until))
+    }
+
+    /// True if [`Worker::compares`] may look at nodes.
+    fn may_compare(&self) -> bool {
+        let until = self.reach();
+        let skipper = self.skipper.as_ref();
+        skipper.is_some_and(|it| it.may_compare(until))
+    }
+
+    /// No window goes beyond.
+    fn limit(&self) -> Time {
+        self.plan.config.stop.min(self.next_look)
+    }
+
+    /// Windows may go so far before something is done between them.
+    fn reach(&self) -> Time {
+        // Flows are read two links before a window needs them.
+        let unread = self
+            .horizon
+            .saturating_sub(self.plan.turns.outer.lookahead * 2);
+        self.limit().min(unread)
     }
 
     /// Skips what all shards repeat; answers how many windows that were.

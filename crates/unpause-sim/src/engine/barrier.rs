@@ -39,23 +39,24 @@ impl Barrier {
         Member(self)
     }
 
-    /// Returns when every thread has come here. What a thread wrote before, all see after.
-    ///
-    /// # Panics
-    ///
-    /// If another thread has panicked.
-    pub fn wait(&self) {
-        if self.threads == 1 {
-            return;
-        }
+    /// Says that this thread has come here; it may do something else before it [waits](Barrier::wait) for the others.
+    pub fn arrive(&self) -> Arrival {
         let round = self.round.load(Ordering::Acquire);
         if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
             self.waiting.store(0, Ordering::Relaxed);
             self.round.store(round.wrapping_add(1), Ordering::Release);
-            return;
         }
+        Arrival { round }
+    }
+
+    /// Returns when every thread has come to where this one `arrived`. What a thread wrote before that, all see after.
+    ///
+    /// # Panics
+    ///
+    /// If another thread has panicked.
+    pub fn wait(&self, arrived: Arrival) {
         let mut spins = 0;
-        while self.round.load(Ordering::Acquire) == round {
+        while self.round.load(Ordering::Acquire) == arrived.round {
             let broken = self.broken.load(Ordering::Relaxed);
             assert!(!broken, "another thread of the run has panicked");
             spins += 1;
@@ -66,6 +67,13 @@ impl Barrier {
             }
         }
     }
+}
+
+/// A thread has come to a [`Barrier`].
+#[derive(Debug)]
+#[must_use]
+pub struct Arrival {
+    round: u32,
 }
 
 /// A thread that comes to a [`Barrier`].

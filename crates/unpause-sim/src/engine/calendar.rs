@@ -18,6 +18,8 @@ pub struct Calendar {
     pub next: Vec<Time>,
     /// The groups of each half.
     pub groups: [Vec<Group>; 2],
+    /// How many of them, those in front, have links to nodes of this shard only.
+    pub inner: [usize; 2],
     /// Of each node its half, and the number of its group there.
     place: Vec<(u8, u32)>,
 }
@@ -52,23 +54,39 @@ impl Group {
 }
 
 impl Calendar {
-    /// All of `nodes` idle, of a fabric of `count`.
-    pub fn new(mut nodes: Vec<NodeId>, count: usize, turns: &Turns) -> Self {
+    /// All of `nodes` idle, of a fabric of `count`, of which some have a link to a node of another shard.
+    pub fn new(
+        mut nodes: Vec<NodeId>,
+        count: usize,
+        turns: &Turns,
+        leads_out: impl Fn(NodeId) -> bool,
+    ) -> Self {
         nodes.sort_by_key(|node| turns.island(*node));
         let mut groups = [Vec::new(), Vec::new()];
-        let mut alone = [Vec::new(), Vec::new()];
-        for nodes in nodes.chunk_by(|a, b| turns.island(*a) == turns.island(*b)) {
-            let half = turns.outer.of(nodes[0]);
-            match &turns.islands {
-                Some(islands) if nodes.len() > 1 => {
-                    groups[half].push(Group::island(nodes, &islands.inner));
+        let mut inner = [0; 2];
+        for outer in [false, true] {
+            let mut alone = [Vec::new(), Vec::new()];
+            for nodes in nodes.chunk_by(|a, b| turns.island(*a) == turns.island(*b)) {
+                if nodes.iter().any(|node| leads_out(*node)) != outer {
+                    continue;
                 }
-                _ => alone[half].extend_from_slice(nodes),
+                let half = turns.outer.of(nodes[0]);
+                match &turns.islands {
+                    Some(islands) if nodes.len() > 1 => {
+                        groups[half].push(Group::island(nodes, &islands.inner));
+                    }
+                    _ => alone[half].extend_from_slice(nodes),
+                }
+            }
+            for half in BOTH {
+                groups[half].extend(alone[half].chunks(GROUP).map(Group::new));
+                if !outer {
+                    inner[half] = groups[half].len();
+                }
             }
         }
         let mut place = vec![(0, 0); count];
         for half in BOTH {
-            groups[half].extend(alone[half].chunks(GROUP).map(Group::new));
             for (number, group) in groups[half].iter().enumerate() {
                 for &node in &group.nodes {
                     place[node as usize] = (half as u8, number as u32);
@@ -78,6 +96,7 @@ impl Calendar {
         Self {
             next: vec![Time::NEVER; count],
             groups,
+            inner,
             place,
         }
     }
@@ -102,6 +121,7 @@ impl Calendar {
         let Self {
             next,
             groups,
+            inner: _,
             place: _,
         } = self;
         for group in groups.iter_mut().flatten() {
@@ -127,5 +147,26 @@ impl Calendar {
             }
         }
         due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::{Fabric, NodeKind};
+    use crate::ports::Ports;
+
+    /// A chain of which node 3 leads out.
+    #[test]
+    fn nodes_that_lead_out_come_last() {
+        let links: Vec<_> = (0..3).map(|node| (node, node + 1, 1)).collect();
+        let ports = Ports::new(&Fabric::of(vec![NodeKind::Switch; 4], &links));
+        let turns = Turns::new(&ports, |link| link.delay);
+        let calendar = Calendar::new((0..4).collect(), 4, &turns, |node| node == 3);
+        let nodes = calendar
+            .groups
+            .map(|groups| groups.into_iter().map(|it| it.nodes).collect::<Vec<_>>());
+        assert_eq!(nodes, [vec![vec![0, 2]], vec![vec![1], vec![3]]]);
+        assert_eq!(calendar.inner, [1, 1]);
     }
 }

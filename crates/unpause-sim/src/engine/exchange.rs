@@ -3,7 +3,7 @@
 use unpause_protocols::units::Time;
 
 use crate::Error;
-use crate::engine::barrier::{Barrier, Member as AtBarrier};
+use crate::engine::barrier::{Arrival, Barrier, Member as AtBarrier};
 use crate::engine::mail::Mail;
 use crate::engine::post::{Post, Status};
 use crate::engine::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
@@ -90,6 +90,7 @@ impl Exchange {
         Member {
             exchange: self,
             _at_barrier: self.barrier.member(),
+            arrived: None,
             round: 0,
         }
     }
@@ -103,6 +104,8 @@ impl Exchange {
 pub struct Member<'e> {
     exchange: &'e Exchange,
     _at_barrier: AtBarrier<'e>,
+    /// It has sent what it has for this round.
+    arrived: Option<Arrival>,
     /// The round that is next.
     round: u64,
 }
@@ -116,11 +119,13 @@ impl Post for Member<'_> {
             }
         }
         side.told[shard].write(&status);
+        self.arrived = Some(self.exchange.barrier.arrive());
     }
 
     fn meet(&mut self) -> Result<Status, Error> {
         let side = self.exchange.side(self.round);
-        self.exchange.barrier.wait();
+        let arrived = self.arrived.take().expect("a thread sends before it meets");
+        self.exchange.barrier.wait(arrived);
         self.round += 1;
         if side.interrupted.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
@@ -189,7 +194,7 @@ mod loom_tests {
             let side = &sides[round as usize % 2];
             // SAFETY: loom checks each access.
             side[thread].with_mut(|place| unsafe { *place = round + 1 });
-            barrier.wait();
+            barrier.wait(barrier.arrive());
             for place in side {
                 // SAFETY: loom checks each access.
                 assert_eq!(place.with(|place| unsafe { *place }), round + 1);

@@ -300,7 +300,8 @@ impl Post for Member<'_, '_> {
             let agreed = self.letters.correspond(paper, here);
             *lock(&self.letters.agreed) = agreed;
         }
-        self.letters.arrival.wait();
+        let arrival = &self.letters.arrival;
+        arrival.wait(arrival.arrive());
         lock(&self.letters.agreed).clone()
     }
 

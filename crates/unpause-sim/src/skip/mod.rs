@@ -56,6 +56,8 @@ pub struct Skipper {
     /// What the present is compared with, and after how many comparisons that is renewed.
     earlier: Option<Earlier>,
     patience: u64,
+    /// What this shard has told of what there is to do.
+    told: u64,
     /// The state that is being compared, and how it goes on, if this shard by itself does.
     now: State,
     step: Option<(Step, Repeat)>,
@@ -71,6 +73,8 @@ struct Earlier {
     windows: u64,
     pauses: usize,
     pattern: u64,
+    /// What this shard told then.
+    told: u64,
     /// How far windows may reach, which no window since has come to: it would have been cut there.
     until: Time,
     /// How often it has been compared.
@@ -90,6 +94,7 @@ impl Skipper {
             recent: [0; RECENT],
             earlier: None,
             patience: 1,
+            told: 0,
             now: State::default(),
             step: None,
             values: 0,
@@ -107,7 +112,7 @@ impl Skipper {
     }
 
     /// Adds what other shards need of `shard` to what they are told.
-    pub fn tell(&self, shard: &Shard, status: &mut Status) {
+    pub fn tell(&mut self, shard: &Shard, status: &mut Status) {
         status.values = self.values;
         if self.looks {
             // What the last windows had to do, and what the next will have.
@@ -115,7 +120,14 @@ impl Skipper {
             status.pattern = recent.fold(shard.pattern(self.reached), |pattern, events| {
                 mix(pattern ^ events)
             });
+            self.told = status.pattern;
         }
+    }
+
+    /// False if the present will not be compared with what it was, nor taken down, whatever other shards tell.
+    pub fn may_compare(&self, until: Time) -> bool {
+        let unlike = |it: &Earlier| it.until == until && it.told != self.told;
+        self.looks && !self.earlier.as_ref().is_some_and(unlike)
     }
 
     /// True if the present, in which shards are in this `status` together and windows may reach `until` that time, is to be
@@ -220,6 +232,7 @@ impl Skipper {
             windows: self.windows,
             pauses: shard.log.pauses.len(),
             pattern: status.pattern,
+            told: self.told,
             until,
             comparisons: 0,
         });

@@ -2,8 +2,10 @@
 
 use std::ops::ControlFlow;
 
+use unpause_protocols::units::Time;
 use unpause_sim::Error;
 use unpause_sim::config::{PfcThreshold, PipelineConfig, SwitchModel};
+use unpause_sim::post::{InTurn, Post, Worker};
 use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
 use crate::common::*;
@@ -100,6 +102,69 @@ fn threads_do_not_change_what_cuts_through() {
             assert_threads_do_not_matter(name, &config);
         }
     }
+}
+
+/// Three switches in a ring, so that nodes are not in two halves; flows start when everything else is over.
+#[test]
+fn threads_do_not_change_a_ring_of_three() {
+    let mut net = Net::default();
+    let switches = [(); 3].map(|()| net.switch());
+    for at in 0..3 {
+        net.link(switches[at], switches[(at + 1) % 3], gbps(40), us(1));
+    }
+    let hosts = switches.map(|switch| net.host(switch, gbps(40), us(1)));
+    // Two from a host, one to each of the others.
+    let flows = (0..600).map(|number| FlowSpec {
+        start: us(50) * (number / 2) as u64 + Time::from_ns(500) * (number % 2) as u64,
+        ..sized(
+            hosts[number / 2 % 3],
+            hosts[(number / 2 + number % 2 + 1) % 3],
+            10_000,
+        )
+    });
+    let config = config(net.0, flows.collect(), ms(40));
+    assert_eq!(run(&config).totals.flows_completed, 600);
+    assert_threads_do_not_matter("a ring of three", &config);
+}
+
+/// Hosts go on with packets of their own switch while what comes from the other one is awaited.
+#[test]
+fn hosts_run_ahead_of_mail() {
+    let config = across(300);
+    let mut ahead = 0;
+    let drive = |workers: &mut [Worker<'_>]| {
+        let mut post = InTurn::new(workers.len());
+        let hops = |workers: &[Worker<'_>]| workers.iter().map(Worker::packet_hops).sum::<u64>();
+        loop {
+            for worker in &mut *workers {
+                worker.send(&mut post);
+            }
+            let before = hops(workers);
+            for worker in &mut *workers {
+                worker.run_ahead();
+            }
+            ahead += hops(workers) - before;
+            let due = post.meet()?.due;
+            for worker in &mut *workers {
+                worker.receive(&mut post);
+            }
+            if due.earliest() >= config.stop {
+                return Ok(0);
+            }
+            for worker in &mut *workers {
+                worker.window(&due)?;
+            }
+        }
+    };
+    let shard_of = unpause_sim::shares(&config, 2).expect("the run is valid");
+    let mut results = unpause_sim::run_apart(&config, &shard_of, drive).expect("the run is valid");
+    let one = run(&config);
+    // Who drives knows of windows.
+    results.totals.windows = one.totals.windows;
+    assert!(results == one);
+    // They send every third packet, data one way and ACKs the other.
+    let of_hosts = one.totals.packet_hops / 3;
+    assert!(ahead > of_hosts * 9 / 10, "{ahead} of {of_hosts}");
 }
 
 /// In a large fabric switches look ahead, which nobody else may notice. Large it is by hosts that have no part
