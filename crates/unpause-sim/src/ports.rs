@@ -49,6 +49,8 @@ pub const APART: u16 = u16::MAX;
 pub struct Ports {
     /// First port of each node, and the number of all ports at the end.
     pub first: Vec<GlobalPort>,
+    /// Whose each port is.
+    node: Vec<NodeId>,
     /// Transmitting side of each port.
     pub transmitters: Vec<Transmitter>,
     /// Bytes of a frame on a wire beyond its own.
@@ -107,7 +109,10 @@ impl Ports {
                 ..blank
             };
         }
+        let ports_of = |node: usize| (first[node + 1] - first[node]) as usize;
+        let node = (0..nodes).flat_map(|node| std::iter::repeat_n(node as NodeId, ports_of(node)));
         Self {
+            node: node.collect(),
             first,
             transmitters,
             framing_bytes: u64::from(fabric.framing_bytes),
@@ -160,6 +165,12 @@ impl Ports {
     /// The port's number at its own node.
     pub fn local(&self, node: NodeId, port: GlobalPort) -> PortId {
         (port - self.first[node as usize]) as PortId
+    }
+    /// The node of a port, and its number there.
+    #[inline]
+    pub fn place(&self, port: GlobalPort) -> (NodeId, PortId) {
+        let node = self.node[port as usize];
+        (node, self.local(node, port))
     }
     /// Bytes that a frame occupies on a wire.
     #[inline]

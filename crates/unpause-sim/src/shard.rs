@@ -128,10 +128,9 @@ impl Shard {
             {
                 self.telemetry.put(&mut packet, record);
             }
-            let back = plan.ports.transmitters[port as usize].peer_port;
-            let sender = &plan.ports.transmitters[back as usize];
-            self.inboxes.put(sender, &packet);
-            self.calendar.wake(sender.peer, packet.time);
+            let place = plan.ports.place(port);
+            self.inboxes.put(place, &packet);
+            self.calendar.wake(place.0, packet.time);
         }
         drop(records);
         for start in mail.starts.drain(..) {
@@ -202,6 +201,7 @@ impl Shard {
         start: Time,
         end: Time,
     ) {
+        let mut mailed = Time::NEVER;
         let mut window = Window {
             start,
             end,
@@ -214,7 +214,7 @@ impl Shard {
             shard: self.index,
             shard_of: &self.shard_of,
             outboxes: &mut self.outboxes,
-            mailed: &mut self.mailed,
+            mailed: &mut mailed,
             log: &mut self.log,
             telemetry: &mut self.telemetry,
         };
@@ -238,6 +238,7 @@ impl Shard {
             group.next = next;
             group.nodes = nodes;
         }
+        self.mailed.add(plan.turns.outer.beyond(half), mailed);
     }
 
     /// Shows its state between two windows, when mail has been carried.

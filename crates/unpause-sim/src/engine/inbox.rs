@@ -7,7 +7,7 @@ use crate::engine::arrivals::Arrivals;
 use crate::engine::ring::Ring;
 use crate::fabric::{NodeId, PortId};
 use crate::packet::{Kind, Packet};
-use crate::ports::{Ports, Transmitter};
+use crate::ports::Ports;
 use crate::prefetch::prefetch;
 
 /// Packets of an inbox that are asked for before they are taken: what is behind them the processor asks for itself.
@@ -151,9 +151,8 @@ impl Inboxes {
         slot.time = arrival;
     }
 
-    /// Puts a packet on the way by any wire; it says when it arrives.
-    pub fn put(&mut self, transmitter: &Transmitter, packet: &Packet) {
-        let (node, local) = transmitter.far_end();
+    /// Puts a packet on the way to port `local` of `node` by any wire; it says when it arrives.
+    pub fn put(&mut self, (node, local): (NodeId, PortId), packet: &Packet) {
         let far = self.far.get_mut(self.of[node as usize].far as usize);
         match far.and_then(|far| far.into(local)) {
             Some(wire) => wire.push(packet, local),
@@ -403,7 +402,7 @@ mod tests {
                     last[port as usize] = arrival;
                     let far_end = ports.transmitters[port as usize].peer_port;
                     let sender = &ports.transmitters[far_end as usize];
-                    inboxes.put(sender, &numbered(number, Time::from_ps(arrival)));
+                    inboxes.put(sender.far_end(), &numbered(number, Time::from_ps(arrival)));
                     wires[port as usize].push_back((arrival, number));
                     continue;
                 }

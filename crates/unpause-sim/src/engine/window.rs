@@ -11,9 +11,8 @@ use crate::engine::telemetry::Telemetry;
 use crate::log::Log;
 use crate::packet::Packet;
 use crate::plan::Plan;
-use crate::ports::{APART, Ports, Transmitter};
+use crate::ports::{APART, GlobalPort, Ports, Transmitter};
 use crate::results::{PacketRecord, Queued};
-use crate::turns::Due;
 
 /// What a node must be able to do.
 pub trait NodeModel {
@@ -52,8 +51,8 @@ pub struct Window<'w, 'p> {
     pub(crate) shard_of: &'w [u16],
     /// What goes to other shards.
     pub(crate) outboxes: &'w mut [Mail],
-    /// When that comes there.
-    pub(crate) mailed: &'w mut Due,
+    /// When the first of that comes there.
+    pub(crate) mailed: &'w mut Time,
     /// What is recorded.
     pub log: &'w mut Log,
     /// What switches have written into packets.
@@ -121,7 +120,7 @@ impl Window<'_, '_> {
         free
     }
 
-    /// Puts a packet onto a wire to another shard, one that is traced or far, or one to a switch that cuts through.
+    /// Puts a packet onto a wire to another shard, or one at which there is more to do.
     #[inline(never)]
     fn send_out(
         &mut self,
@@ -131,30 +130,56 @@ impl Window<'_, '_> {
         sojourn: Option<Time>,
         queue_bytes: u64,
     ) {
-        let mut to = transmitter.shard;
-        let mut packet = *packet;
-        if to == APART {
-            packet.time = packet.time - self.plan.taken_early(transmitter, &packet);
-            if transmitter.traced {
-                let queued = Queued {
-                    sojourn,
-                    queue_bytes,
-                };
-                self.trace(transmitter, now, &packet, queued);
-            }
-            to = self.shard_of[transmitter.peer as usize];
+        match transmitter.shard {
+            APART => self.send_apart(transmitter, now, packet, sojourn, queue_bytes),
+            other => self.mail(other, transmitter.peer_port, packet),
         }
+    }
+
+    /// Puts a packet onto a wire that is traced or far, or to a switch that cuts through.
+    #[inline(never)]
+    fn send_apart(
+        &mut self,
+        transmitter: &Transmitter,
+        now: Time,
+        packet: &Packet,
+        sojourn: Option<Time>,
+        queue_bytes: u64,
+    ) {
+        let mut packet = *packet;
+        packet.time = packet.time - self.plan.taken_early(transmitter, &packet);
+        if transmitter.traced {
+            let queued = Queued {
+                sojourn,
+                queue_bytes,
+            };
+            self.trace(transmitter, now, &packet, queued);
+        }
+        let to = self.shard_of[transmitter.peer as usize];
         if to != self.shard {
-            let record = self.telemetry.take(&packet);
-            let half = self.plan.turns.outer.of(transmitter.peer);
-            self.mailed.add(half, packet.time);
-            let mail = &mut self.outboxes[to as usize];
-            mail.packets.push((transmitter.peer_port, packet));
-            mail.records.extend(record);
+            self.mail(to, transmitter.peer_port, &packet);
         } else {
-            self.inboxes.put(transmitter, &packet);
+            self.inboxes.put(transmitter.far_end(), &packet);
             self.calendar.wake(transmitter.peer, packet.time);
         }
+    }
+
+    /// Leaves a packet to a port of another shard for the post.
+    #[inline(always)]
+    fn mail(&mut self, to: u16, port: GlobalPort, packet: &Packet) {
+        *self.mailed = (*self.mailed).min(packet.time);
+        let mail = &mut self.outboxes[to as usize];
+        mail.packets.push((port, *packet));
+        if packet.has_telemetry() {
+            self.take_along(to, packet);
+        }
+    }
+
+    /// Has what switches have written into a packet go with it.
+    #[inline(never)]
+    fn take_along(&mut self, to: u16, packet: &Packet) {
+        let record = self.telemetry.take(packet);
+        self.outboxes[to as usize].records.extend(record);
     }
 
     fn trace(&mut self, transmitter: &Transmitter, now: Time, packet: &Packet, queued: Queued) {
