@@ -14,10 +14,15 @@ use std::path::{Path, PathBuf};
 use cases::{CASES, Case, Role};
 use clap::{Parser, Subcommand};
 use measure::Measurement;
+use mimalloc::MiMalloc;
 use serde::Serialize;
 use unpause_scenario::import::hpcc;
 use unpause_scenario::topology::Topology;
 use unpause_sim::traffic::Traffic;
+
+/// As in `unpause`.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Benchmarks of unpause's engine.
 #[derive(Parser)]

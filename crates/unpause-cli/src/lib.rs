@@ -34,12 +34,18 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser};
+use mimalloc::MiMalloc;
 use unpause_scenario::Error;
 
 use args::{Args, Command, Form, Import, Suggest};
 use output::{Errors, show, show_json};
 
 pub use report::{Missing, Package};
+
+/// Of the program and of the Python package: large fabrics take a fifth less time than with glibc's, and more memory
+/// (docs/performance.md).
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Runs the command line `args`, of which the first is the program's name. Returns the exit code.
 ///
