@@ -200,7 +200,7 @@ TARGETS ?= quantity cdf delays hpcc_topology hpcc_flows scenario results frame c
 MINUTES ?= 10
 FUZZ := target/fuzz
 FUZZ_SECONDS = $$(( $(MINUTES) * 60 ))
-FUZZ_OPTIONS = -max_len=20000 -timeout=60 -rss_limit_mb=3000
+FUZZ_OPTIONS = -max_len=20000 -timeout=240 -rss_limit_mb=3000
 FUZZ_BUILD = --release
 FUZZ_BIN = target/release/examples
 

@@ -34,6 +34,9 @@ pub fn buffer_dependency_cycle(config: &Config) -> Result<Option<Vec<(NodeId, Po
     if plan.classes.lossless == 0 || full_queue == Some(FullQueue::Drop) {
         return Ok(None);
     }
+    if full_queue != Some(FullQueue::Stop) && is_forest(&config.fabric, &plan.ports) {
+        return Ok(None);
+    }
     let (mut successors, used) = graph(&config.fabric, &plan.ports);
     if full_queue == Some(FullQueue::Stop) {
         join_all(&mut successors, &used, &plan);
@@ -47,6 +50,29 @@ pub fn buffer_dependency_cycle(config: &Config) -> Result<Option<Vec<(NodeId, Po
         ports.iter().map(port).collect()
     });
     Ok(cycle)
+}
+
+/// No way over links between switches leads back to where it began but the way it came: routes, which are shortest, never
+/// turn round, so that waiting cannot go round either. Where two links join the same switches it says no.
+fn is_forest(fabric: &Fabric, ports: &Ports) -> bool {
+    let is_switch = |node: NodeId| fabric.nodes[node as usize] == NodeKind::Switch;
+    let mut seen = vec![false; ports.nodes()];
+    let mut left = Vec::new();
+    for root in (0..ports.nodes() as NodeId).filter(|node| is_switch(*node)) {
+        if !std::mem::replace(&mut seen[root as usize], true) {
+            left.push((root, root));
+        }
+        while let Some((node, from)) = left.pop() {
+            let peers = ports.transmitters_of(node).iter().map(|link| link.peer);
+            for peer in peers.filter(|&peer| is_switch(peer) && peer != from) {
+                if std::mem::replace(&mut seen[peer as usize], true) {
+                    return false;
+                }
+                left.push((peer, node));
+            }
+        }
+    }
+    true
 }
 
 /// For each port of the fabric, those that it waits for, and whether a route to another switch goes
@@ -226,6 +252,18 @@ mod tests {
         waits
     }
 
+    #[test]
+    fn lines_and_stars_are_forests_and_rings_are_not() {
+        let is_forest = |switches: usize, links: &[(NodeId, NodeId, u64)]| {
+            let fabric = Fabric::of(vec![NodeKind::Switch; switches], links);
+            is_forest(&fabric, &Ports::new(&fabric))
+        };
+        assert!(is_forest(5, &[(0, 1, 1), (1, 2, 1), (3, 4, 1)]));
+        assert!(is_forest(4, &[(0, 3, 1), (1, 3, 1), (2, 3, 1)]));
+        assert!(!is_forest(3, &[(0, 1, 1), (1, 2, 1), (2, 0, 1)]));
+        assert!(!is_forest(5, &[(0, 1, 1), (2, 3, 1), (3, 4, 1), (4, 2, 1)]));
+    }
+
     proptest! {
         #[test]
         fn ports_wait_where_packets_go(
@@ -240,6 +278,7 @@ mod tests {
             let fabric = Fabric::of(nodes, &links);
             let ports = Ports::new(&fabric);
             let (successors, _) = graph(&fabric, &ports);
+            prop_assert!(!is_forest(&fabric, &ports) || shortest_cycle(&successors).is_none());
             let of_port = (0..).zip(successors);
             let waits: BTreeSet<(u32, u32)> = of_port
                 .flat_map(|(out, list): (u32, Vec<u32>)| list.into_iter().map(move |port| (out, port)))
