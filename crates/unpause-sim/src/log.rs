@@ -41,17 +41,17 @@ pub struct Log {
 impl Log {
     /// Adds what another shard has recorded.
     pub fn merge(&mut self, other: Self) {
-        self.flows.extend(other.flows);
-        self.senders.extend(other.senders);
-        self.pauses.extend(other.pauses);
-        self.causes.extend(other.causes);
-        self.waits.extend(other.waits);
-        self.ports.extend(other.ports);
-        self.port_series.extend(other.port_series);
-        self.histograms.extend(other.histograms);
-        self.sender_series.extend(other.sender_series);
-        self.receiver_series.extend(other.receiver_series);
-        self.packets.extend(other.packets);
+        join(&mut self.flows, other.flows);
+        join(&mut self.senders, other.senders);
+        join(&mut self.pauses, other.pauses);
+        join(&mut self.causes, other.causes);
+        join(&mut self.waits, other.waits);
+        join(&mut self.ports, other.ports);
+        join(&mut self.port_series, other.port_series);
+        join(&mut self.histograms, other.histograms);
+        join(&mut self.sender_series, other.sender_series);
+        join(&mut self.receiver_series, other.receiver_series);
+        join(&mut self.packets, other.packets);
         self.counts.merge(&other.counts);
     }
 
@@ -103,6 +103,14 @@ impl Log {
                 });
             }
         }
+    }
+}
+
+/// Adds `others`, which are not copied if they are the first.
+fn join<T>(all: &mut Vec<T>, others: Vec<T>) {
+    match all.is_empty() {
+        true => *all = others,
+        false => all.extend(others),
     }
 }
 

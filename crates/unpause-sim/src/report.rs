@@ -41,7 +41,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
     let flow_series = flow_series(&log);
     let Log {
         mut flows,
-        senders,
+        mut senders,
         mut pauses,
         ports,
         causes,
@@ -53,16 +53,15 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
     } = log;
     let (causes, victims) = provenance::told(plan, causes, waits, &flows);
     flows.sort_unstable_by_key(|flow| flow.id);
-    let senders: HashMap<u32, SenderEnd> = senders
-        .into_iter()
-        .map(|sender| (sender.flow, sender))
-        .collect();
+    senders.sort_unstable_by_key(|sender| sender.flow);
+    let mut senders = senders.iter().peekable();
     let mut ideal = IdealFct::default();
     let flows: Vec<FlowRecord> = flows
         .iter()
         .map(|flow| {
-            let sender = senders.get(&flow.id).copied().unwrap_or_default();
-            record(flow, &sender, ideal.of(flow, plan))
+            while senders.next_if(|it| it.flow < flow.id).is_some() {}
+            let sender = senders.next_if(|it| it.flow == flow.id).copied();
+            record(flow, &sender.unwrap_or_default(), ideal.of(flow, plan))
         })
         .collect();
     pauses.sort_unstable_by_key(|pause| (pause.start, pause.node, pause.port, pause.priority));

@@ -171,7 +171,13 @@ impl Shard {
             .filter(|packet| packet.kind.is_data())
             .count();
         let mut held_data_packets = on_wires as u64;
-        for node in self.nodes.iter_mut().flatten() {
+        // Most have something to say of each of their ports.
+        self.log
+            .ports
+            .reserve(plan.ports.transmitters.len() / self.outboxes.len());
+        let own = self.nodes.into_iter().flatten();
+        // Each is dropped while it is in the caches.
+        for mut node in own {
             node.model().finish(at, plan, &mut self.log);
             held_data_packets += node.model().held_data_packets();
         }

@@ -82,7 +82,7 @@ pub struct Host {
 }
 
 /// What there is of each class.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Class {
     pub counters: Counters,
     /// Flows that may send, in turn: slots of senders, or what [`Host::tcp`] puts there.
@@ -167,7 +167,7 @@ impl Host {
                 true => (0..classes).map(|_| Ring::default()).collect(),
                 false => Vec::new(),
             },
-            classes: vec![Class::default(); classes],
+            classes: (0..classes).map(|_| Class::default()).collect(),
             ready_mask: 0,
             paused_mask: 0,
             hpcc_nic: plan.config.host.nic == NicModel::Hpcc,

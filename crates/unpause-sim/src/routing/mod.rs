@@ -34,6 +34,8 @@ pub struct Routing {
     switch: Vec<SwitchRoutes>,
     /// How HPCC's simulator chooses, if that is asked for.
     ecmp: Option<Box<HpccEcmp>>,
+    /// There is a way between any two hosts, which spares asking for each flow.
+    complete: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -345,10 +347,19 @@ impl Routing {
             })
             .collect();
         fill(&mut switch, &edges, &mut Search::new(fabric, ports));
+        let attached = |node: usize| !is_host(node) || host[node].edge != UNATTACHED;
+        let reaches_all = |&edge: &NodeId| {
+            let routes = &switch[edge as usize];
+            let to = routes.next_hops.iter().enumerate();
+            to.filter(|(_, entry)| **entry == SET)
+                .all(|(to, _)| to == routes.edge as usize)
+        };
+        let complete = (0..nodes).all(attached) && edges.iter().all(reaches_all);
         Self {
             host,
             switch,
             ecmp: None,
+            complete,
         }
     }
 
@@ -411,6 +422,9 @@ impl Routing {
 
     /// True if there is a way from one host to the other.
     pub fn reaches(&self, ports: &Ports, src: NodeId, dst: NodeId) -> bool {
+        if self.complete {
+            return true;
+        }
         let uplink = ports.transmitters_of(src).first();
         let any = Direction {
             src,
@@ -425,8 +439,10 @@ impl Routing {
     /// The links of a way, as (time of a byte in ps, delay); `None` if there is none.
     pub fn path(&self, ports: &Ports, way: &Direction) -> Option<Vec<(u64, Time)>> {
         let Direction { src, dst, .. } = *way;
+        const USUAL: usize = 6;
         let mut link = *ports.transmitters_of(src).first()?;
-        let mut path = vec![(link.ps_per_byte, link.delay)];
+        let mut path = Vec::with_capacity(USUAL);
+        path.push((link.ps_per_byte, link.delay));
         while link.peer != dst {
             let port = self.port(link.peer, src, dst, way)?;
             link = ports.transmitters_of(link.peer)[port as usize];

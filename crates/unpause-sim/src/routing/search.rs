@@ -213,6 +213,10 @@ mod tests {
                 for switch in switches.filter(|switch| !found.contains(switch)) {
                     prop_assert!(routing.choices(switch, host).is_empty());
                 }
+                for other in 0..leaves {
+                    let is_found = found.contains(&(leaves + other));
+                    prop_assert_eq!(routing.reaches(&ports, other, host), is_found);
+                }
             }
         }
     }
