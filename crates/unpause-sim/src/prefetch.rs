@@ -15,21 +15,27 @@ pub fn prefetch_first<T>(values: &[T]) {
 /// Asks the memory for the cache lines of a value.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
+    prefetch_at(std::ptr::from_ref(value));
+}
+
+/// Asks the memory for the cache lines of a value that is, or may be, at an address.
+#[inline(always)]
+pub fn prefetch_at<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let first = std::ptr::from_ref(value).cast::<i8>();
+        let first = address.cast::<i8>();
         let may_end_on_another = size_of::<T>() > align_of::<T>() && align_of::<T>() < 64;
-        // SAFETY: a prefetch never faults; every address lies within the value.
+        // SAFETY: a prefetch never faults, whatever the address.
         unsafe {
             for at in (0..size_of::<T>()).step_by(64) {
-                _mm_prefetch::<_MM_HINT_T0>(first.add(at));
+                _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(at));
             }
             if may_end_on_another {
-                _mm_prefetch::<_MM_HINT_T0>(first.add(size_of::<T>() - 1));
+                _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(size_of::<T>() - 1));
             }
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = value;
+    let _ = address;
 }

@@ -6,9 +6,9 @@ use unpause_protocols::units::Time;
 use crate::engine::arrivals::Arrivals;
 use crate::engine::ring::Ring;
 use crate::fabric::{NodeId, PortId};
-use crate::packet::{Kind, Packet};
+use crate::packet::Packet;
 use crate::ports::Ports;
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_at};
 
 /// Packets of an inbox that are asked for before they are taken: what is behind them the processor asks for itself.
 const MOST_AHEAD: usize = 6;
@@ -21,7 +21,7 @@ pub struct Inboxes {
     of: Vec<Inbox>,
     /// What the switch has taken that had its turn last. The next one gets this room in exchange for its own, so that
     /// what is written to is what has just been read.
-    taken: Pile,
+    taken: Vec<Packet>,
     /// The wires into switches that packets are on for many turns.
     far: Vec<FarWires>,
 }
@@ -29,7 +29,7 @@ pub struct Inboxes {
 /// What is under way to a node, by all wires but far ones: those of each port in order of time.
 #[derive(Clone, Debug)]
 struct Inbox {
-    packets: Pile,
+    packets: Vec<Packet>,
     /// How many of them its host has taken.
     first: u32,
     /// Where in `far` its far wires are.
@@ -55,49 +55,23 @@ struct FarWire {
     packets: Ring,
 }
 
-/// Packets, and room for more.
-#[derive(Clone, Debug, Default)]
-struct Pile {
-    slots: Box<[Packet]>,
-    len: usize,
+/// Adds a packet and answers its place, for what is to be changed in it: writing there is cheaper than changing the packet
+/// before it is copied.
+#[inline(always)]
+fn push<'p>(pile: &'p mut Vec<Packet>, packet: &Packet) -> &'p mut Packet {
+    let at = pile.len();
+    if at == pile.capacity() {
+        return push_beyond(pile, packet);
+    }
+    pile.push(*packet);
+    &mut pile[at]
 }
 
-impl Pile {
-    /// Adds a packet and answers its place, for what is to be changed in it: writing there is cheaper than changing the
-    /// packet before it is copied.
-    #[inline(always)]
-    fn push(&mut self, packet: &Packet) -> &mut Packet {
-        let at = self.len;
-        if at < self.slots.len() {
-            self.len = at + 1;
-            let slot = &mut self.slots[at];
-            *slot = *packet;
-            return slot;
-        }
-        self.push_beyond(packet)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn push_beyond(&mut self, packet: &Packet) -> &mut Packet {
-        let size = (2 * self.len).max(FIRST_SIZE);
-        let mut slots = Vec::with_capacity(size);
-        slots.extend_from_slice(self.as_slice());
-        slots.resize(size, Packet::new(Kind::Data, 0, 0, 0));
-        self.slots = slots.into_boxed_slice();
-        self.push(packet)
-    }
-
-    #[inline(always)]
-    fn as_slice(&self) -> &[Packet] {
-        &self.slots[..self.len]
-    }
-
-    /// Forgets the first packets.
-    fn drop_first(&mut self, count: usize) {
-        self.slots.copy_within(count..self.len, 0);
-        self.len -= count;
-    }
+#[cold]
+#[inline(never)]
+fn push_beyond<'p>(pile: &'p mut Vec<Packet>, packet: &Packet) -> &'p mut Packet {
+    pile.reserve_exact(pile.len().max(FIRST_SIZE));
+    push(pile, packet)
 }
 
 impl Inboxes {
@@ -108,7 +82,7 @@ impl Inboxes {
         let of = nodes.map(|node| {
             let wires = FarWires::new(node, ports);
             let mut inbox = Inbox {
-                packets: Pile::default(),
+                packets: Vec::new(),
                 first: 0,
                 far: NONE,
             };
@@ -120,7 +94,7 @@ impl Inboxes {
         });
         Self {
             of: of.collect(),
-            taken: Pile::default(),
+            taken: Vec::new(),
             far,
         }
     }
@@ -135,7 +109,7 @@ impl Inboxes {
         arrival: Time,
         flags: u8,
     ) {
-        let slot = self.of[node as usize].packets.push(packet);
+        let slot = push(&mut self.of[node as usize].packets, packet);
         slot.ingress = local;
         slot.time = arrival;
         // From where it is now: else the copy would be of pieces that are not those in which it was written.
@@ -145,8 +119,8 @@ impl Inboxes {
     /// Puts the packet at `place` of those taken on the way, as [`Self::push`] does.
     #[inline(always)]
     pub fn pass_on(&mut self, (node, local): (NodeId, PortId), place: u32, arrival: Time) {
-        let packet = &self.taken.slots[place as usize];
-        let slot = self.of[node as usize].packets.push(packet);
+        let packet = &self.taken[place as usize];
+        let slot = push(&mut self.of[node as usize].packets, packet);
         slot.ingress = local;
         slot.time = arrival;
     }
@@ -176,22 +150,19 @@ impl Inboxes {
                 after = after.min(wire.take_until(end, &mut inbox.packets));
             }
         }
-        debug_assert!(
-            are_fifos(inbox.packets.as_slice(), ports),
-            "a wire is a FIFO"
-        );
-        let count = arrivals.take(inbox.packets.as_slice(), ports, (start, end));
+        debug_assert!(are_fifos(&inbox.packets, ports), "a wire is a FIFO");
+        let count = arrivals.take(&inbox.packets, ports, (start, end));
         if count == 0 {
-            let times = inbox.packets.as_slice().iter().map(|packet| packet.time);
+            let times = inbox.packets.iter().map(|packet| packet.time);
             return times.fold(after, Time::min);
         }
-        self.taken.len = 0;
+        self.taken.clear();
         std::mem::swap(&mut self.taken, &mut inbox.packets);
-        if count < self.taken.len {
-            let left = self.taken.as_slice().iter();
+        if count < self.taken.len() {
+            let left = self.taken.iter();
             for packet in left.filter(|packet| packet.time >= end) {
                 after = after.min(packet.time);
-                inbox.packets.push(packet);
+                push(&mut inbox.packets, packet);
             }
         }
         after
@@ -200,14 +171,14 @@ impl Inboxes {
     /// The packet at a place of those taken.
     #[inline(always)]
     pub fn at(&self, place: u32) -> &Packet {
-        &self.taken.slots[place as usize]
+        &self.taken[place as usize]
     }
 
     /// The next packet to host `node`.
     #[inline(always)]
     pub fn first(&self, node: NodeId) -> Option<&Packet> {
         let inbox = &self.of[node as usize];
-        inbox.packets.as_slice().get(inbox.first as usize)
+        inbox.packets.get(inbox.first as usize)
     }
 
     /// When the next packet to host `node` arrives; [`Time::NEVER`] if there is none.
@@ -220,16 +191,16 @@ impl Inboxes {
     #[inline(always)]
     pub fn pop(&mut self, node: NodeId) -> Packet {
         let inbox = &mut self.of[node as usize];
-        debug_assert!((inbox.first as usize) < inbox.packets.len, "there is one");
-        let packet = inbox.packets.slots[inbox.first as usize];
+        debug_assert!((inbox.first as usize) < inbox.packets.len(), "there is one");
+        let packet = inbox.packets[inbox.first as usize];
         debug_assert!(
-            inbox.packets.as_slice()[inbox.first as usize..].is_sorted_by_key(|packet| packet.time),
+            inbox.packets[inbox.first as usize..].is_sorted_by_key(|packet| packet.time),
             "a wire is a FIFO"
         );
         inbox.first += 1;
-        if inbox.first as usize == inbox.packets.len {
+        if inbox.first as usize == inbox.packets.len() {
             // What was used last is what is in the caches.
-            inbox.packets.len = 0;
+            inbox.packets.clear();
             inbox.first = 0;
         }
         packet
@@ -239,8 +210,8 @@ impl Inboxes {
     #[inline(always)]
     pub fn close(&mut self, node: NodeId) {
         let inbox = &mut self.of[node as usize];
-        if inbox.first as usize * 2 > inbox.packets.len {
-            inbox.packets.drop_first(inbox.first as usize);
+        if inbox.first as usize * 2 > inbox.packets.len() {
+            inbox.packets.drain(..inbox.first as usize);
             inbox.first = 0;
         }
     }
@@ -255,16 +226,14 @@ impl Inboxes {
     #[inline]
     pub fn prefetch_push(&self, node: NodeId) {
         let packets = &self.of[node as usize].packets;
-        if let Some(slot) = packets.slots.get(packets.len) {
-            prefetch(slot);
-        }
+        prefetch_at(packets.as_ptr().wrapping_add(packets.len()));
     }
 
     /// Asks the memory for the packets that `node` takes first.
     #[inline]
     pub fn prefetch_packets(&self, node: NodeId) {
         let inbox = &self.of[node as usize];
-        let packets = inbox.packets.as_slice().iter().skip(inbox.first as usize);
+        let packets = inbox.packets.iter().skip(inbox.first as usize);
         packets.take(MOST_AHEAD).for_each(prefetch);
     }
 
@@ -272,11 +241,11 @@ impl Inboxes {
     pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
         for inbox in &mut self.of {
             let Inbox {
-                packets: Pile { slots, len },
+                packets,
                 first,
                 far: _,
             } = inbox;
-            let packets = &mut slots[*first as usize..*len];
+            let packets = &mut packets[*first as usize..];
             ledger.same(packets.len() as u64);
             packets.iter_mut().for_each(|packet| packet.show(ledger));
         }
@@ -291,7 +260,7 @@ impl Inboxes {
         let near = self
             .of
             .iter()
-            .flat_map(|inbox| &inbox.packets.as_slice()[inbox.first as usize..]);
+            .flat_map(|inbox| &inbox.packets[inbox.first as usize..]);
         let far = self.far.iter().flat_map(|far| &far.wires);
         near.chain(far.flat_map(|wire| wire.packets.iter()))
     }
@@ -338,9 +307,9 @@ impl FarWire {
     }
 
     /// Adds what arrives before `end` to what is taken; answers when the first packet does that is left.
-    fn take_until(&mut self, end: Time, taken: &mut Pile) -> Time {
+    fn take_until(&mut self, end: Time, taken: &mut Vec<Packet>) -> Time {
         while self.head < end {
-            taken.push(&self.packets.pop());
+            push(taken, &self.packets.pop());
             self.set_head();
         }
         self.head
@@ -360,6 +329,7 @@ mod tests {
 
     use super::*;
     use crate::fabric::{Fabric, NodeKind};
+    use crate::packet::Kind;
 
     /// A switch and as many others, a wire of 1 us from each of them.
     const PORTS: u32 = 4;
