@@ -12,6 +12,19 @@ pub fn prefetch_first<T>(values: &[T]) {
     }
 }
 
+/// Asks the memory for the cache lines in which the first `BYTES` of a value are that begins with one.
+#[inline(always)]
+pub fn prefetch_front<const BYTES: usize, T>(value: &T) {
+    #[repr(align(64))]
+    struct Line {
+        _bytes: [u8; 64],
+    }
+    let lines = std::ptr::from_ref(value).cast::<Line>();
+    for line in 0..BYTES.div_ceil(64) {
+        prefetch_at(lines.wrapping_add(line));
+    }
+}
+
 /// Asks the memory for the cache lines of a value.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {

@@ -1,18 +1,20 @@
 //! What hosts will touch in a window, asked of the memory before they run, in rounds: what one reads, the round before
 //! has asked for.
 
+use std::mem::offset_of;
+
 use super::Host;
 use super::state::{KIND_SHIFT, SENDER};
 use crate::engine::window::Window;
 use crate::packet::Kind;
-use crate::prefetch::{prefetch, prefetch_first};
+use crate::prefetch::{prefetch, prefetch_first, prefetch_front};
 
 /// A round of asking.
 pub type Round = fn(&Host, &Window<'_, '_>);
 
 /// All of them, in order.
 pub const ROUNDS: [Round; 4] = [
-    |host, _| prefetch(host),
+    |host, _| prefetch_front::<{ offset_of!(Host, pending_pauses) }, _>(host),
     Host::prefetch_link,
     Host::prefetch_packets,
     Host::prefetch_flows,
