@@ -136,6 +136,13 @@ pub const CASES: &[Case] = &[
         what: "(h) 65,536 hosts, 512 + 128 switches, permutation of 40 KB flows",
         config: |_| leaf_spine([512, 128, 128], LINK, 40_000),
         flows: 0,
+        role: Role::Threaded,
+    },
+    Case {
+        name: "long-64k",
+        what: "(h) the same, of 400 KB",
+        config: |_| leaf_spine([512, 128, 128], LINK, 400_000),
+        flows: 0,
         role: Role::Named,
     },
     Case {
@@ -209,6 +216,13 @@ pub const CASES: &[Case] = &[
         what: "(b) with DCQCN, 600 flows",
         config: |flows| clos(dcqcn(), flows, FlowSettings::default()),
         flows: 600,
+        role: Role::Named,
+    },
+    Case {
+        name: "gate-leaf-spine",
+        what: "(h) 4,096 hosts, 64 + 32 switches, of 20 KB",
+        config: |_| leaf_spine([64, 32, 64], LINK, 20_000),
+        flows: 0,
         role: Role::Named,
     },
     Case {
