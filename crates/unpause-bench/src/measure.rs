@@ -106,7 +106,7 @@ pub fn once(
         threads,
         packet_hops,
         events,
-        windows,
+        windows: windows.0,
         flows_completed: results.totals.flows_completed,
         flows_started: results.totals.flows_started,
         dropped_packets: results.totals.dropped_packets,

@@ -1,5 +1,6 @@
 //! Which node runs on which thread.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use unpause_protocols::units::Time;
@@ -8,8 +9,8 @@ use crate::config::{Config, Fabric};
 use crate::fabric::{NodeId, NodeKind};
 use crate::invalid::Invalid;
 use crate::plan::{self, Plan};
-use crate::ports::Ports;
-use crate::turns::Turns;
+use crate::ports::{Ports, Transmitter};
+use crate::turns::{Turns, islands, shorter};
 
 /// A thread with less than so many full-sized packets in a window, were every host to send at line
 /// rate, would wait at barriers rather than work.
@@ -22,28 +23,67 @@ const MIN_PACKETS_PER_WINDOW: u64 = 100;
 /// The field at fault, if `config` cannot be run.
 pub fn shares(config: &Config, threads: usize) -> Result<Vec<u16>, Invalid> {
     let plan = Plan::without_routes(config)?;
-    Ok(partition(
-        &config.fabric,
-        &plan.ports,
-        &plan.turns,
-        threads.max(1),
-    ))
+    Ok(partition(&plan, threads.max(1)))
 }
 
-/// The shard of each node. Edge switches stay with their hosts, switches above them with what is below, islands whole; weights
-/// are port rates, since a node's work is the packets that it handles. Which shard a node is in never changes a
-/// result.
-pub fn partition(fabric: &Fabric, ports: &Ports, turns: &Turns, shards: usize) -> Vec<u16> {
+/// The shard of each node. Which shard a node is in never changes a result.
+pub fn partition(plan: &Plan<'_>, shards: usize) -> Vec<u16> {
+    let takes = plan::least_time(plan.config, &plan.ports);
+    let (fabric, ports, turns) = (&plan.config.fabric, &plan.ports, &plan.turns);
+    by_regions(ports, turns, takes, shards)
+        .unwrap_or_else(|| by_tiers(fabric, ports, turns, shards))
+}
+
+/// Regions as wholes, where such between which links are much longer than within can be shared out evenly.
+fn by_regions(
+    ports: &Ports,
+    turns: &Turns,
+    takes: impl Fn(&Transmitter) -> Time,
+    shards: usize,
+) -> Option<Vec<u16>> {
+    let takes = |link: &Transmitter| shorter(ports, &takes, link);
+    let mut times: Vec<Time> = ports.transmitters.iter().map(takes).collect();
+    times.retain(|time| *time >= turns.outer.lookahead * 2);
+    times.sort_unstable();
+    times.dedup();
+    let shared_out = |time: &Time| {
+        let region_of = islands(ports, |link| takes(link) < *time);
+        let mut regions = vec![0; 1 + *region_of.iter().max()? as usize];
+        for (node, region) in (0..).zip(&region_of) {
+            regions[*region as usize] += ports.rate(node);
+        }
+        let shard_of = evenly(&regions, shards)?;
+        let of_node = region_of.iter().map(|region| shard_of[*region as usize]);
+        Some(of_node.collect())
+    };
+    match shards {
+        1 => None,
+        _ => times.iter().rev().find_map(shared_out),
+    }
+}
+
+/// Shares out weights, the largest first, always to the shard that has least; none if one comes to have a tenth more than
+/// its part.
+fn evenly(weights: &[u64], shards: usize) -> Option<Vec<u16>> {
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by_key(|at| Reverse(weights[*at]));
+    let mut shard_of = vec![0; weights.len()];
+    let mut load = vec![0; shards];
+    for at in order {
+        let least = (0..shards).min_by_key(|shard| load[*shard])?;
+        shard_of[at] = least as u16;
+        load[least] += weights[at];
+    }
+    let total: u64 = weights.iter().sum();
+    let most = load.into_iter().max()?;
+    (most * shards as u64 * 10 <= total * 11).then_some(shard_of)
+}
+
+/// Edge switches with their hosts, switches above them with what is below, islands whole; weights are port rates, since a
+/// node's work is the packets that it handles.
+fn by_tiers(fabric: &Fabric, ports: &Ports, turns: &Turns, shards: usize) -> Vec<u16> {
     let nodes = fabric.nodes.len();
     let is_host = |node: NodeId| fabric.nodes[node as usize] == NodeKind::Host;
-    let rate = |node: NodeId| -> u64 {
-        // Bytes per microsecond and up: exact enough for a weight.
-        ports
-            .transmitters_of(node)
-            .iter()
-            .map(|t| 1_000_000 / t.ps_per_byte.max(1))
-            .sum()
-    };
     let mut weight = vec![0u64; nodes];
     for node in 0..nodes as NodeId {
         let at = if is_host(node) {
@@ -51,7 +91,7 @@ pub fn partition(fabric: &Fabric, ports: &Ports, turns: &Turns, shards: usize) -
         } else {
             node
         };
-        weight[at as usize] += rate(node);
+        weight[at as usize] += ports.rate(node);
     }
     let mut shard_of = vec![0u16; nodes];
     // Tier by tier from the hosts on: what is near in the order of nodes, a pod mostly, stays together.
@@ -92,6 +132,14 @@ pub fn partition(fabric: &Fabric, ports: &Ports, turns: &Turns, shards: usize) -
     shard_of
 }
 
+/// How long the shards of so many threads run by themselves, if they do.
+fn apart(config: &Config, threads: usize) -> Option<Time> {
+    let mut plan = Plan::without_routes(config).ok()?;
+    let shard_of = partition(&plan, threads);
+    plan.part(&shard_of);
+    plan.turns.apart
+}
+
 /// How many of `threads` the run can use, and why not all of them.
 pub fn useful_threads(config: &Config, threads: usize) -> (usize, Option<String>) {
     let turns = plan::turns(config, &plan::ports(config));
@@ -105,6 +153,7 @@ pub fn useful_threads(config: &Config, threads: usize) -> (usize, Option<String>
     let links = links.filter(|link| turns.island(link.a) != turns.island(link.b));
     let delay = links.map(|link| link.delay).min();
     let delay = delay.unwrap_or(Time::from_us(1));
+    let delay = apart(config, threads).map_or(delay, |apart| apart.max(delay));
     let host = &config.host;
     let frame_bits = u64::from(host.payload_bytes + host.header_bytes) * 8;
     let is_host = |node: NodeId| config.fabric.nodes[node as usize] == NodeKind::Host;
@@ -150,7 +199,7 @@ mod tests {
         let fabric = Fabric::of(nodes, &[&hosts, links].concat());
         let ports = Ports::new(&fabric);
         let turns = Turns::new(&ports, |link| link.delay);
-        partition(&fabric, &ports, &turns, 2)
+        by_tiers(&fabric, &ports, &turns, 2)
     }
 
     /// Two pods of two leaves, and two spines that lead to every pod's leaves.
@@ -164,6 +213,34 @@ mod tests {
             .map(|&(a, b)| (a, b, 1))
             .collect();
         assert_eq!(on_two(&links), [0, 0, 1, 1, 0, 0, 1, 1, 0, 1, 0, 1]);
+    }
+
+    /// Four rings of three switches in a row.
+    #[test]
+    fn regions_are_shared_out_evenly() {
+        let ring = |at: u32| [(at, at + 1, 1), (at + 1, at + 2, 1), (at + 2, at, 1)];
+        let mut links: Vec<_> = [0, 3, 6, 9].into_iter().flat_map(ring).collect();
+        links.extend([(0, 3, 50), (3, 6, 50), (6, 9, 50)]);
+        let fabric = Fabric::of(vec![NodeKind::Switch; 12], &links);
+        let ports = Ports::new(&fabric);
+        let turns = Turns::new(&ports, |link| link.delay);
+        let shared_out = |shards| by_regions(&ports, &turns, |link| link.delay, shards);
+        // Islands have a lookahead of 50 us: nothing is longer.
+        assert_eq!(shared_out(2), None);
+        let short = Turns {
+            islands: None,
+            ..Turns::new(&ports, |_| Time::from_us(1))
+        };
+        let shared_out = |shards| by_regions(&ports, &short, |link| link.delay, shards);
+        let shards = shared_out(2).expect("two rings for each");
+        assert!(
+            shards
+                .chunks(3)
+                .all(|ring| ring.iter().all(|it| *it == ring[0]))
+        );
+        assert_eq!(shards.iter().filter(|shard| **shard == 0).count(), 6);
+        assert_eq!(shared_out(1), None);
+        assert_eq!(shared_out(3), None);
     }
 
     /// Leaves 4 and 7 have a short link to spine 8, so that they are one island.

@@ -152,6 +152,12 @@ impl Ports {
     pub fn of(&self, node: NodeId) -> std::ops::Range<GlobalPort> {
         self.first[node as usize]..self.first[node as usize + 1]
     }
+    /// What all ports of `node` transmit together, as a weight.
+    pub fn rate(&self, node: NodeId) -> u64 {
+        let ports = self.transmitters_of(node).iter();
+        // Bytes per microsecond and up: exact enough.
+        ports.map(|it| 1_000_000 / it.ps_per_byte.max(1)).sum()
+    }
     /// Time that a byte lasts at the fastest port of `node`.
     pub fn fastest(&self, node: NodeId) -> u64 {
         let ports = self.transmitters_of(node).iter();

@@ -9,7 +9,7 @@ use crate::ideal::{self, Frames};
 use crate::log::{Counts, FlowEnd, Log, SenderEnd};
 use crate::plan::Plan;
 use crate::provenance;
-use crate::results::{Deadlock, FlowRecord, FlowSample, Results, Totals};
+use crate::results::{Deadlock, FlowRecord, FlowSample, Results, Totals, Windows};
 use crate::routing::Direction;
 use crate::series::in_order;
 use crate::shard::ShardEnd;
@@ -71,7 +71,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         simulated: end.at,
         packet_hops: counts.packet_hops,
         events: counts.events,
-        windows: end.windows,
+        windows: Windows(end.windows),
         data_packets: counts.data_packets,
         delivered_packets: counts.delivered_packets,
         dropped_packets: counts.dropped_packets,

@@ -100,8 +100,9 @@ impl<'c> Shared<'c> {
     /// For so many shards.
     fn new(config: &'c Config, shards: usize) -> Result<Self, Error> {
         let mut plan = Plan::new(config)?;
-        let shard_of = partition(&config.fabric, &plan.ports, &plan.turns, shards);
+        let shard_of = partition(&plan, shards);
         share_out(&mut plan, &shard_of);
+        plan.part(&shard_of);
         Ok(Self {
             plan,
             shard_of,
@@ -169,9 +170,11 @@ pub fn run_in_turn(
     watch: &mut Watch<'_>,
 ) -> Result<Results, Error> {
     let threads = threads.max(1);
-    let plan = Plan::new(config)?;
-    let shard_of = partition(&config.fabric, &plan.ports, &plan.turns, threads);
-    in_turn(plan, &shard_of, &mut InTurn::new(threads), watch)
+    let mut plan = Plan::new(config)?;
+    let shard_of = partition(&plan, threads);
+    share_out(&mut plan, &shard_of);
+    plan.part(&shard_of);
+    in_turn(&plan, &shard_of, &mut InTurn::new(threads), watch)
 }
 
 /// Runs `config` on this thread, each node in the shard that `shard_of` says; `post` carries what shards
@@ -196,7 +199,9 @@ pub fn run_over(
         skipping: Skipping::Never,
         ..config.clone()
     };
-    in_turn(Plan::new(&config)?, shard_of, post, watch)
+    let mut plan = Plan::new(&config)?;
+    share_out(&mut plan, shard_of);
+    in_turn(&plan, shard_of, post, watch)
 }
 
 /// Runs `config` by `drive`, which has all shards and moves each on by [`Worker::advance`] up to the end of
@@ -234,16 +239,15 @@ fn workers<'p>(plan: &'p Plan<'p>, shard_of: &[u16]) -> Result<Vec<Worker<'p>>, 
 }
 
 fn in_turn(
-    mut plan: Plan<'_>,
+    plan: &Plan<'_>,
     shard_of: &[u16],
     post: &mut impl Post,
     watch: &mut Watch<'_>,
 ) -> Result<Results, Error> {
-    share_out(&mut plan, shard_of);
-    let mut workers = workers(&plan, shard_of)?;
+    let mut workers = workers(plan, shard_of)?;
     let end = windows(&mut workers, post, (plan.config.stop, None), Some(watch))?;
     let shards = workers.into_iter().map(|worker| worker.finish(end.at));
-    Ok(report::results(&plan, shards.collect(), end))
+    Ok(report::results(plan, shards.collect(), end))
 }
 
 /// Says in the plan which shard each node belongs to.

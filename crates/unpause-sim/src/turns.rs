@@ -9,6 +9,9 @@
 //!
 //! Where some links are much shorter than others, as those to hosts in a rack, the nodes that they join are an island. Islands
 //! take turns as long as the links between them allow; in its turn each runs through short turns of its own.
+//!
+//! Where all links between shards are long, as those between data centres, or each shard has nodes of one half only, shards
+//! do not wait for one another's turns: each runs through its own, as long as the links between them allow.
 
 use serde::{Deserialize, Serialize};
 use unpause_protocols::units::Time;
@@ -32,6 +35,8 @@ pub struct Turns {
     pub outer: Halves,
     /// Of nodes within their islands.
     pub islands: Option<Islands>,
+    /// How long shards run through turns of their own, where they do: none hears of another sooner.
+    pub apart: Option<Time>,
 }
 
 /// Nodes with short links between them.
@@ -46,8 +51,7 @@ pub struct Islands {
 impl Turns {
     /// Of a fabric with such `ports`, over whose links frames take so long at least, this way or that.
     pub fn new(ports: &Ports, takes: impl Fn(&Transmitter) -> Time) -> Self {
-        let back = |link: &Transmitter| takes(&ports.transmitters[link.peer_port as usize]);
-        let takes = |link: &Transmitter| takes(link).min(back(link));
+        let takes = |link: &Transmitter| shorter(ports, &takes, link);
         let links = || ports.transmitters.iter();
         let mut times: Vec<Time> = links().map(&takes).collect();
         times.sort_unstable();
@@ -74,6 +78,7 @@ impl Turns {
                 inner: Halves::new(ports, shortest, inner),
                 of,
             }),
+            apart: None,
         }
     }
 
@@ -82,6 +87,7 @@ impl Turns {
         Self {
             outer: Halves::new(ports, shortest, |_, _| Some(1)),
             islands: None,
+            apart: None,
         }
     }
 
@@ -102,6 +108,36 @@ impl Turns {
         islands.map_or(node, |it| it.of[node as usize])
     }
 
+    /// Has shards run through turns of their own if that leaves them more to do between two meetings, or halves would leave
+    /// some of them idle. Frames take so long at least over links.
+    pub fn part(&mut self, ports: &Ports, shard_of: &[u16], takes: impl Fn(&Transmitter) -> Time) {
+        let parted = (0..).zip(shard_of).flat_map(|(node, shard)| {
+            let links = ports.transmitters_of(node).iter();
+            links.filter(move |link| shard_of[link.peer as usize] != *shard)
+        });
+        let between = parted.map(|link| shorter(ports, &takes, link)).min();
+        let longer = |between: &Time| *between >= self.outer.lookahead * 2;
+        self.apart = between.filter(|it| longer(it) || self.leaves_idle(ports, shard_of));
+    }
+
+    /// True if halves that take turns would leave shards idle for a fifth of the time and more, by the rates of their ports.
+    fn leaves_idle(&self, ports: &Ports, shard_of: &[u16]) -> bool {
+        let shards = 1 + shard_of.iter().copied().max().map_or(0, usize::from);
+        let mut work = vec![[0; 2]; shards];
+        for (node, shard) in (0..).zip(shard_of) {
+            work[usize::from(*shard)][self.outer.of(node)] += ports.rate(node);
+        }
+        let most = |half: Half| work.iter().map(|work| work[half]).max().unwrap_or(0);
+        let in_turns: u64 = BOTH.into_iter().map(most).sum();
+        let apart = work.iter().map(|work| work.iter().sum()).max();
+        in_turns * 4 > apart.unwrap_or(0) * 5
+    }
+
+    /// The longest window there is.
+    pub fn longest(&self) -> Time {
+        self.apart.unwrap_or(self.outer.lookahead * 2)
+    }
+
     /// Does without islands if `shard_of` parts the nodes of one.
     pub fn keep_whole(&mut self, ports: &Ports, shard_of: &[u16]) {
         let Some(Islands { of, inner }) = &self.islands else {
@@ -115,6 +151,11 @@ impl Turns {
             *self = Self::of_nodes(ports, inner.lookahead);
         }
     }
+}
+
+/// How long a frame takes at least over a link, this way or that.
+pub fn shorter(ports: &Ports, takes: impl Fn(&Transmitter) -> Time, link: &Transmitter) -> Time {
+    takes(link).min(takes(&ports.transmitters[link.peer_port as usize]))
 }
 
 /// Nodes in two halves that take turns.
@@ -252,7 +293,7 @@ fn two_colours(
 }
 
 /// The island of each node, numbered from 0 in their order: what `joins` joins.
-fn islands(ports: &Ports, joins: impl Fn(&Transmitter) -> bool) -> Vec<u32> {
+pub fn islands(ports: &Ports, joins: impl Fn(&Transmitter) -> bool) -> Vec<u32> {
     const NONE: u32 = u32::MAX;
     let mut of = vec![NONE; ports.nodes()];
     let mut left = Vec::new();
@@ -401,6 +442,45 @@ mod tests {
         }
         let islands = turns(500, &chain).islands.expect("every hundred nodes");
         assert_eq!(largest(&islands.of), 100);
+    }
+
+    /// How long shards run apart, in microseconds.
+    fn apart(nodes: usize, links: &[(NodeId, NodeId, u64)], shard_of: &[u16]) -> Option<u64> {
+        let (ports, mut turns) = turns_of(nodes, links);
+        turns.part(&ports, shard_of, |link| link.delay);
+        turns.apart.map(|apart| apart.as_ps() / 1_000_000)
+    }
+
+    #[test]
+    fn shards_with_long_links_between_them_run_apart() {
+        // Two chains of 300, too many for islands, and a link between them.
+        let next = |node: u32| (node, node + 1, if node == 299 { 10 } else { 1 });
+        let chains: Vec<_> = (0..599).map(next).collect();
+        let shared_at = |at: usize| [vec![0; at], vec![1; 600 - at]].concat();
+        assert_eq!(apart(600, &chains, &shared_at(300)), Some(10));
+        assert_eq!(apart(600, &chains, &shared_at(299)), None);
+        assert_eq!(apart(600, &chains, &shared_at(600)), None);
+    }
+
+    #[test]
+    fn shards_that_would_wait_for_a_half_of_others_run_apart() {
+        let squares = [
+            (0, 1, 1),
+            (1, 2, 1),
+            (2, 3, 1),
+            (3, 0, 1),
+            (4, 5, 1),
+            (5, 6, 1),
+            (6, 7, 1),
+            (7, 4, 1),
+            (0, 4, 9),
+        ];
+        // Each is an island.
+        assert_eq!(turns(8, &squares).outer.of, [0, 0, 0, 0, 1, 1, 1, 1]);
+        assert_eq!(apart(8, &squares, &[0, 0, 0, 0, 1, 1, 1, 1]), Some(9));
+        // Both shards of a square have nodes of each half, or not.
+        assert_eq!(apart(4, &squares[..4], &[0, 0, 1, 1]), None);
+        assert_eq!(apart(4, &squares[..4], &[0, 1, 0, 1]), Some(1));
     }
 
     #[test]

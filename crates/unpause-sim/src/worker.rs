@@ -166,24 +166,49 @@ impl<'p> Worker<'p> {
     ///
     /// [`Error::Invalid`] if a flow has no way to its receiver.
     pub fn window(&mut self, due: &Due) -> Result<(), Error> {
-        let plan = self.plan;
-        let (half, end) = plan.turns.outer.turn(due);
+        let turns = &self.plan.turns;
+        let (half, end) = match turns.apart {
+            None => turns.outer.turn(due),
+            Some(apart) => (0, due.earliest().saturating_add(apart)),
+        };
         let start = due.of(half);
-        let end = end.min(start.saturating_add(LONGEST_WINDOW));
+        let end = match turns.apart {
+            None => end.min(start.saturating_add(LONGEST_WINDOW)),
+            Some(_) => end,
+        };
         let end = end.min(self.limit());
         let known = self.horizon;
-        // The next window ends no more than two links behind this one.
-        let ahead = plan.turns.outer.lookahead * 2;
+        // The next window ends no later behind this one.
+        let ahead = turns.longest();
         if end.saturating_add(ahead) > known {
             self.horizon = self.inject(end.saturating_add(ahead * 2))?;
         }
         let end = end.min(known);
-        self.shard.run_window(plan, half, start, end);
-        self.last = (self.shard.outboxes.len() > 1).then_some(Last { half, end, known });
+        if turns.apart.is_some() {
+            self.run_apart(end);
+        } else {
+            self.shard.run_window(self.plan, half, start, end);
+            self.last = (self.shard.outboxes.len() > 1).then_some(Last { half, end, known });
+        }
         if let Some(skipper) = &mut self.skipper {
             skipper.note(end, self.shard.log.counts.events);
         }
         Ok(())
+    }
+
+    /// Runs this shard through turns of its own, up to `end`, before which it hears of no other.
+    fn run_apart(&mut self, end: Time) {
+        let outer = &self.plan.turns.outer;
+        loop {
+            let due = self.shard.due();
+            let (half, until) = outer.turn(&due);
+            let start = due.of(half);
+            if start >= end {
+                return;
+            }
+            let until = until.min(start.saturating_add(LONGEST_WINDOW)).min(end);
+            self.shard.run_window(self.plan, half, start, until);
+        }
     }
 
     /// True if it is time to find out whether shards, which are in this `status` together, repeat themselves: it then has
@@ -208,10 +233,8 @@ impl<'p> Worker<'p> {
 
     /// Windows may go so far before something is done between them.
     fn reach(&self) -> Time {
-        // Flows are read two links before a window needs them.
-        let unread = self
-            .horizon
-            .saturating_sub(self.plan.turns.outer.lookahead * 2);
+        // Flows are read a window before one needs them.
+        let unread = self.horizon.saturating_sub(self.plan.turns.longest());
         self.limit().min(unread)
     }
 

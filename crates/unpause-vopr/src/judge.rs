@@ -154,9 +154,7 @@ fn judge_run(
             same(&results, &several, &how, "shares")?;
         }
         if config.fabric.nodes.len() <= MOST_APART {
-            let mut apart = cost.simulate(&exact, How::Apart)?;
-            // Windows are others where there are no islands.
-            apart.totals.windows = results.totals.windows;
+            let apart = cost.simulate(&exact, How::Apart)?;
             same(&results, &apart, "with each node apart", "shares")?;
         }
     }
@@ -215,7 +213,7 @@ fn judge_steady(config: &Config, dice: &mut Dice, cost: &mut Cost) -> Result<(),
 
 /// On how many threads the run is made again.
 fn thread_counts(results: &Results, scope: Scope<'_>, dice: &mut Dice) -> Vec<usize> {
-    let windows = results.totals.windows;
+    let windows = results.totals.windows.0;
     let affordable = THREADS.iter().filter(|(_, most)| windows <= *most);
     let counts: Vec<usize> = affordable.map(|(threads, _)| *threads).collect();
     match scope {
@@ -361,7 +359,7 @@ pub fn with_every_probe(config: &Config) -> Config {
     config
 }
 
-/// Results but for what observation may change: series, and the events and windows they cost.
+/// Results but for what observation may change: series, and the events they cost.
 fn unobserved(results: &Results) -> Results {
     let mut results = results.clone();
     results.port_series.clear();
@@ -371,7 +369,6 @@ fn unobserved(results: &Results) -> Results {
     results.victims.clear();
     results.totals = Totals {
         events: 0,
-        windows: 0,
         ..results.totals
     };
     results

@@ -65,7 +65,7 @@ pub struct Speed {
 }
 
 impl Speed {
-    /// By the beginning of the run on one thread; none if nothing happens in it.
+    /// By the beginning of the run, in turn on one thread; none if nothing happens in it.
     pub fn of(run: &Run, (ranks, threads): (usize, usize), meeting: Meeting) -> Option<Self> {
         let mut run = run.clone();
         // What is skipped is no work for any number of cores.
@@ -74,7 +74,7 @@ impl Speed {
             packet_hops,
             windows,
             time,
-        } = beginning(&run, TRIED)?;
+        } = beginning(&run, ranks * threads, TRIED)?;
         let windows = (windows > 0).then_some(windows as f64)?;
         let pairs = (ranks * (ranks - 1)) as f64;
         let sent = packet_hops as f64 / windows * cut(&run.config, ranks, threads);

@@ -35,7 +35,7 @@ pub(super) fn seconds(runs: &[Run]) -> Vec<Option<f64>> {
 
 /// Seconds for each packet-hop at the beginning of a run; none if it cannot be run, or if nothing moves.
 fn seconds_per_hop(run: &Run) -> Option<f64> {
-    let part = beginning(run, LONG)?;
+    let part = beginning(run, 1, LONG)?;
     (part.packet_hops > 0).then(|| part.time.as_secs_f64() / part.packet_hops as f64)
 }
 
@@ -50,13 +50,14 @@ pub struct Beginning {
     pub time: Duration,
 }
 
-/// The beginning of a run, for about `long`; none if it cannot be run, or is over at once.
-pub fn beginning(run: &Run, long: Duration) -> Option<Beginning> {
+/// The beginning of a run, shared out to so many but in turn on one thread, for about `long`; none if it cannot be run, or is
+/// over at once.
+pub fn beginning(run: &Run, shares: usize, long: Duration) -> Option<Beginning> {
     // Of this thread alone: what else the machine does is not the run's.
     let cpu = ThreadTime::now();
     let mut first = None;
     let mut last = Beginning::default();
-    let ended = unpause_sim::run_threads(&run.config, 1, &mut |at| {
+    let ended = unpause_sim::run_in_turn(&run.config, shares, &mut |at| {
         last = Beginning {
             packet_hops: at.packet_hops,
             windows: at.windows,
@@ -71,7 +72,7 @@ pub fn beginning(run: &Run, long: Duration) -> Option<Beginning> {
     if let Ok(results) = ended {
         last = Beginning {
             packet_hops: results.totals.packet_hops,
-            windows: results.totals.windows,
+            windows: results.totals.windows.0,
             time: cpu.elapsed(),
         };
     }

@@ -7,7 +7,7 @@ use crate::config::{Config, PfcThreshold, SwitchModel};
 use crate::fabric::{NodeId, NodeKind, PRIORITIES, PortId};
 use crate::invalid::{Invalid, Subject, bytes};
 use crate::packet::{Kind, MIN_FRAME_BYTES};
-use crate::ports::Ports;
+use crate::ports::{Ports, Transmitter};
 use crate::routing::Routing;
 use crate::turns::Turns;
 
@@ -101,17 +101,21 @@ pub fn ports(config: &Config) -> Ports {
     ports
 }
 
-/// Who runs while others wait in such a fabric. A frame takes as long over a link, at least, as the smallest there is,
-/// if its receiver waits for its last bit.
+/// Who runs while others wait in such a fabric.
 pub fn turns(config: &Config, ports: &Ports) -> Turns {
+    Turns::new(ports, least_time(config, ports))
+}
+
+/// A frame takes as long over a link, at least, as the smallest there is, if its receiver waits for its last bit.
+pub fn least_time(config: &Config, ports: &Ports) -> impl Fn(&Transmitter) -> Time {
     let host = &config.host;
     let data = host.header_bytes.max(host.min_frame_bytes);
     let smallest = MIN_FRAME_BYTES.min(data).min(host.ack_bytes.into());
     let bytes = u64::from(smallest) + ports.framing_bytes;
-    Turns::new(ports, |link| match link.cuts_through {
+    move |link| match link.cuts_through {
         true => link.delay,
         false => link.delay + Time::from_ps(bytes * link.ps_per_byte),
-    })
+    }
 }
 
 impl<'a> Plan<'a> {
@@ -140,6 +144,12 @@ impl<'a> Plan<'a> {
                 into.is_far = is_switch && into.delay >= long;
             }
         }
+    }
+
+    /// Has shards run apart where that is better ([`Turns::part`]).
+    pub fn part(&mut self, shard_of: &[u16]) {
+        let takes = least_time(self.config, &self.ports);
+        self.turns.part(&self.ports, shard_of, takes);
     }
 
     /// All that the checks need.

@@ -82,7 +82,6 @@ fn observed(results: &Results) -> Results {
     results.flow_series.clear();
     results.totals = Totals {
         events: 0,
-        windows: 0,
         ..results.totals
     };
     results
