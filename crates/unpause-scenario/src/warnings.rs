@@ -6,7 +6,7 @@ use unpause_protocols::notification_point;
 use unpause_protocols::units::Time;
 use unpause_sim::config::{NodeId, NodeKind, PfcThreshold, PortId, SwitchModel};
 use unpause_sim::dependency::buffer_dependency_cycle;
-use unpause_sim::results::PortRecord;
+use unpause_sim::results::{Awaits, FlowRecord, PortRecord};
 
 use crate::limits;
 use crate::measured::Measured;
@@ -23,7 +23,7 @@ pub struct Warning {
     /// Its scheme.
     pub scheme: String,
     /// For programs: `input`, `headroom-drops`, `lossless-drops`, `empty-probe`, `silent-traffic`,
-    /// `never-triggered`, `unfinished-flows`, `cyclic-buffers`,
+    /// `never-triggered`, `unfinished-flows`, `stuck-flows`, `cyclic-buffers`,
     /// `deadlock`, `gave-up`.
     pub kind: String,
     /// What happened.
@@ -138,6 +138,7 @@ pub(crate) fn of_run(measured: &Measured) -> Vec<Warning> {
     found.drops();
     found.probes();
     found.traffic();
+    found.stuck();
     found.mechanism();
     found.scheme();
     found.warnings
@@ -373,6 +374,64 @@ impl Found<'_> {
                 self.add("unfinished-flows", message, Some(help.into()));
             }
         }
+    }
+
+    /// Flows that something lost has left waiting for what did not come before the end.
+    fn stuck(&mut self) {
+        let Measured { run, results } = self.measured;
+        if results.ports.iter().all(|port| port.dropped_packets == 0) {
+            return;
+        }
+        for awaits in [Awaits::Ack, Awaits::Nic] {
+            for (group, name) in run.names.traffic.iter().enumerate() {
+                let stuck = |flow: &FlowRecord| flow.stuck.filter(|it| it.awaits == awaits);
+                let of_group = |flow: &&FlowRecord| usize::from(flow.group) == group;
+                let flows = results.flows.iter().filter(of_group);
+                let mut flows = flows.filter_map(|flow| Some((flow, stuck(flow)?.since)));
+                if let Some((flow, since)) = flows.next() {
+                    self.add_stuck(awaits, name, (flow, since), flows.count());
+                }
+            }
+        }
+    }
+
+    /// Says that `flow` of traffic `name` and so many `others` are stuck.
+    fn add_stuck(
+        &mut self,
+        awaits: Awaits,
+        name: &str,
+        (flow, since): (&FlowRecord, Time),
+        others: usize,
+    ) {
+        let run = &self.measured.run;
+        let (src, dst) = (run.names.name(flow.src), run.names.name(flow.dst));
+        let others = match others {
+            0 => String::new(),
+            1 => "; so does 1 other of them".to_owned(),
+            others => format!("; so do {others} others of them"),
+        };
+        let (what, help) = match awaits {
+            Awaits::Ack => (
+                "an ACK, with all sent that it may send",
+                format!(
+                    "of a lost ACK, or a lost last packet, only the timeout tells: set \
+                     host.retransmit_timeout, {}, shorter than the run",
+                    run.config.host.retransmit_timeout
+                ),
+            ),
+            Awaits::Nic => (
+                "its NIC, which has let its timer run out for a flow that waits for an ACK",
+                "so does HPCC's simulator, whose NIC this is: set a shorter \
+                 host.retransmit_timeout, or nic = \"own\""
+                    .to_owned(),
+            ),
+        };
+        let message = format!(
+            "flow {} of traffic `{name}` ({src}->{dst}) waits for {what}, since \
+             {since}{others}",
+            flow.id
+        );
+        self.add("stuck-flows", message, Some(help));
     }
 
     /// What the congestion control itself finds odd.

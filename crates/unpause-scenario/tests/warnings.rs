@@ -265,3 +265,92 @@ fn a_step_that_was_chosen_and_can_never_act_is_told() {
     );
     assert!(!told(&by_the_timer));
 }
+
+/// H0 may have one packet under way, and its ACKs meet a queue that holds two frames and is mostly full.
+const LOST_ACKS: &str = r#"
+duration = "20ms"
+
+[topology]
+builder = "single-switch"
+hosts = 4
+rate = "40Gbps"
+delay = "1us"
+
+[host]
+nic = "hpcc"
+ack_priority = "flow"
+retransmit_timeout = "TIMEOUT"
+
+[switch]
+lossless = []
+lossy_queue = "2100B"
+
+[[scheme]]
+name = "HPCC"
+congestion_control = "hpcc"
+
+[scheme.hpcc]
+window = "1KB"
+
+[[traffic]]
+name = "out"
+kind = "burst"
+from = "H0"
+to = "H1"
+size = "20KB"
+start = "20us"
+
+[[traffic]]
+name = "first"
+kind = "flow"
+from = "H2"
+to = "H0"
+stop = "100us"
+controlled = false
+
+[[traffic]]
+name = "second"
+kind = "flow"
+from = "H3"
+to = "H0"
+start = "104.8ns"
+stop = "100us"
+controlled = false
+"#;
+
+/// As in HPCC's simulator, where there is no timeout.
+#[test]
+fn a_flow_that_waits_for_ever_is_named() {
+    let outcome = run(&LOST_ACKS.replace("TIMEOUT", "1000s"));
+    let stuck = outcome.warnings.iter();
+    let stuck: Vec<_> = stuck.filter(|it| it.kind == "stuck-flows").collect();
+    let [out, ..] = &*stuck else {
+        panic!("{:?}", messages(&outcome))
+    };
+    let expected = "flow 2 of traffic `out` (H0->H1) waits for an ACK, with all sent that it may \
+                    send, since 49.0296us";
+    assert_eq!(out.message, expected);
+    let expected = "of a lost ACK, or a lost last packet, only the timeout tells: set \
+                    host.retransmit_timeout, 1000s, shorter than the run";
+    assert_eq!(out.help.as_deref(), Some(expected));
+}
+
+/// The one timer of that NIC is not set for a flow beside it either.
+#[test]
+fn a_flow_whose_nic_sleeps_is_named() {
+    let paced = "\n[[traffic]]\nname = \"paced\"\nkind = \"flow\"\nfrom = \"H0\"\nto = \"H1\"\n\
+                 rate_limit = \"100Mbps\"\ncontrolled = false\n";
+    let outcome = run(&(LOST_ACKS.replace("TIMEOUT", "1000s") + paced));
+    let said = messages(&outcome);
+    let named = said.iter().find(|it| it.contains("traffic `paced`"));
+    let expected = "stuck-flows: flow 1 of traffic `paced` (H0->H1) waits for its NIC, which has let \
+                    its timer run out for a flow that waits for an ACK, since 83.84us";
+    assert_eq!(named.map(String::as_str), Some(expected));
+}
+
+#[test]
+fn after_a_timeout_a_flow_goes_on_though_its_acks_were_lost() {
+    let outcome = run(&LOST_ACKS.replace("TIMEOUT", "1ms"));
+    assert!(outcome.warnings.is_empty(), "{:?}", messages(&outcome));
+    assert_eq!(Summary::of(&outcome.tables)[0].flows_completed, 1);
+}

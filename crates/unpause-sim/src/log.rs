@@ -6,7 +6,7 @@ use unpause_protocols::units::{Rate, Time};
 
 use crate::causes::{CauseRecord, Wait};
 use crate::fabric::NodeId;
-use crate::results::{PacketRecord, PauseRecord, PortRecord, PortSample, QueueHistogram};
+use crate::results::{PacketRecord, PauseRecord, PortRecord, PortSample, QueueHistogram, Stuck};
 use crate::traffic::Transport;
 
 /// What nodes have recorded.
@@ -217,6 +217,8 @@ pub struct SenderEnd {
     pub notifications: u64,
     /// When all was acknowledged, if that is recorded.
     pub acknowledged: Option<Time>,
+    /// What it waited for at the end of the run, if it had for long.
+    pub stuck: Option<Stuck>,
 }
 
 /// One sample of a recorded flow at its sender.

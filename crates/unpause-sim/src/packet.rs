@@ -87,7 +87,7 @@ pub const ECT: u8 = 0b0000_1000;
 pub const CE: u8 = 0b0001_0000;
 /// The acknowledgement of this packet measures an RTT (every packet, or the last of a segment).
 pub const MEASURE: u8 = 0b0010_0000;
-/// The receiver is to acknowledge this packet (AckReq of the BTH).
+/// The receiver is to acknowledge this packet (AckReq of the BTH), and so any with [`MEASURE`].
 pub const ACK_REQUEST: u8 = 0b0100_0000;
 
 /// RoCE data, ACK, NAK: `stamp` is the place of what switches have written into it.
@@ -172,6 +172,12 @@ impl Packet {
     #[inline]
     pub fn is(&self, flags: u8) -> bool {
         self.bits & flags != 0
+    }
+    /// True of RoCE's data sent again because nothing came back, by a NIC like that of HPCC's simulator: who has it already
+    /// answers none the less. [`MEASURE`] without [`ACK_REQUEST`], which no other data have, says so.
+    #[inline]
+    pub fn is_retry(&self) -> bool {
+        self.bits & (MEASURE | ACK_REQUEST) == MEASURE
     }
     /// True of RoCE's packets with a record of what switches have written.
     #[inline]

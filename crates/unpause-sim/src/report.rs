@@ -118,6 +118,7 @@ fn record(flow: &FlowEnd, sender: &SenderEnd, ideal_fct: Option<Time>) -> FlowRe
         gave_up: sender.gave_up,
         notifications: sender.notifications,
         acknowledged: sender.acknowledged,
+        stuck: sender.stuck,
         source_port: flow.source_port,
         destination_port: flow.destination_port,
     }

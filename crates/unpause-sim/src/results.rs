@@ -89,10 +89,30 @@ pub struct FlowRecord {
     pub notifications: u64,
     /// When its sender knew that all had arrived, if that is recorded.
     pub acknowledged: Option<Time>,
+    /// What it waited for at the end of the run, if it had for long.
+    pub stuck: Option<Stuck>,
     /// Source port, the entropy of ECMP.
     pub source_port: u16,
     /// What flow files call so.
     pub destination_port: u16,
+}
+
+/// What a RoCE flow waited for at the end of a run, for far longer than its way takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stuck {
+    /// Since when.
+    pub since: Time,
+    /// For what.
+    pub awaits: Awaits,
+}
+
+/// What a flow that is stuck waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Awaits {
+    /// An ACK, with all sent that it may send: its retransmission timeout would have come after the end.
+    Ack,
+    /// Its NIC, which sleeps as that of HPCC's simulator does when a flow beside it waits for an ACK.
+    Nic,
 }
 
 /// Totals of one egress (node, port, priority), and of PFC on the link there.

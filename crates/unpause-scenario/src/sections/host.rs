@@ -53,7 +53,8 @@ keys! {
             from "NICs that schedule anew" => config.rate_change;
         nic: NicModel "how flows of a host take turns, and who wakes its NIC: `\"own\"`, or `\"hpcc\"` as in HPCC's simulator: \
              in the order of their starts, the one after the last served first, and one timer, which nobody sets anew \
-             while it runs; there a NAK measures an RTT, too, and a packet that comes a second time has no ACK"
+             while it runs; there a NAK measures an RTT, too, and a packet that comes a second time has no ACK unless a \
+             timeout sent it"
             from "NICs with a rate limiter for each flow" => config.nic;
         window: WindowKey = ["none"]
             "payload in flight, beside what the law says: a size, or `\"path\"` for the bandwidth-delay product of \

@@ -26,6 +26,7 @@ pub mod sender;
 mod show;
 mod slow;
 mod state;
+mod stuck;
 mod tcp;
 mod tcp_receive;
 mod tcp_send;
@@ -269,8 +270,7 @@ impl NodeModel for Host {
                 log.flows.push(receiver.end(None));
             }
         }
-        log.senders
-            .extend(self.senders.iter().filter_map(|(_, sender)| sender.end()));
+        self.end_senders(now, plan, log);
         self.tcp.finish(now, log);
         for class in 0..self.classes.len() as u8 {
             let place = self.place(class, plan);

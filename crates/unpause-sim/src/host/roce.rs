@@ -32,13 +32,14 @@ impl Host {
         let expected = receiver.recovery.expected();
         let errors = &mut window.log.counts.sequence_errors;
         let answer = match reception {
-            Reception::InOrder => packet.is(ACK_REQUEST).then_some(Kind::Ack),
+            Reception::InOrder => packet.is(ACK_REQUEST | MEASURE).then_some(Kind::Ack),
             Reception::Complete => {
                 self.end_receiver(now, slot, window.log);
                 return self.acknowledge_whole(now, packet, window);
             }
-            // There, a host answers only what it has not seen.
-            Reception::Duplicate => (!self.hpcc_nic).then_some(Kind::Ack),
+            // There, a host answers only what it has not seen. After a timeout, of which there is none there, the sender
+            // would never hear that it has all.
+            Reception::Duplicate => (!self.hpcc_nic || packet.is_retry()).then_some(Kind::Ack),
             Reception::Gap => {
                 *errors += 1;
                 Some(Kind::Nak)
@@ -269,6 +270,6 @@ impl Host {
 
     pub(super) fn forget(&mut self, slot: u32, log: &mut Log) {
         let sender = self.senders.remove(slot as usize);
-        log.senders.extend(sender.end());
+        log.senders.extend(sender.end(None));
     }
 }

@@ -8,11 +8,10 @@ use unpause_protocols::units::{Fraction, Rate, Time};
 
 use super::layout::Layout;
 use super::window::{HostWindow, path_of};
-use crate::config::RateChange;
+use crate::config::{NicModel, RateChange};
 use crate::engine::mail::FlowStart;
 use crate::engine::telemetry::Telemetry;
 use crate::fabric::NodeId;
-use crate::log::SenderEnd;
 use crate::packet::{ACK_REQUEST, ECT, INT, Kind, MEASURE, Packet};
 use crate::plan::Plan;
 
@@ -251,7 +250,10 @@ impl Sender {
         if measured {
             flags |= MEASURE;
         }
-        if measured || on_the_count {
+        let is_retry = again && self.is_silent() && host.nic == NicModel::Hpcc;
+        if is_retry {
+            flags |= MEASURE;
+        } else if measured || on_the_count {
             flags |= ACK_REQUEST;
         }
 
@@ -274,6 +276,12 @@ impl Sender {
             source_port: self.source_port,
             ..Packet::new(Kind::Data, self.priority, flags, bytes)
         }
+    }
+
+    /// Nothing has been acknowledged since it last timed out.
+    #[inline]
+    fn is_silent(&self) -> bool {
+        self.silent_since == self.recovery.unacknowledged() + 1
     }
 
     /// Counts a packet to its burst, or as the first of the next; answers its stamp.
@@ -430,20 +438,6 @@ impl Sender {
         self.acknowledged_at = self.acknowledged_at.min(now);
     }
 
-    /// What is to be said of it at the end, if anything.
-    pub fn end(&self) -> Option<SenderEnd> {
-        let happened = self.retransmitted + self.timeouts + self.notifications > 0;
-        let acknowledged = Some(self.acknowledged_at).filter(|at| !at.is_never());
-        (happened || acknowledged.is_some()).then_some(SenderEnd {
-            flow: self.flow,
-            retransmitted: self.retransmitted,
-            timeouts: self.timeouts,
-            gave_up: false,
-            notifications: self.notifications,
-            acknowledged,
-        })
-    }
-
     /// A congestion notification has arrived.
     pub fn on_notification<R: Rng>(&mut self, now: Time, notification: &Notification, rng: &mut R) {
         self.notifications += 1;
@@ -468,7 +462,7 @@ impl Sender {
             self.burst_over = true;
             self.timeouts += 1;
             let loss = Loss::Timeout {
-                again: self.silent_since == self.recovery.unacknowledged() + 1,
+                again: self.is_silent(),
                 window: self.law.window().unwrap_or(u64::MAX),
             };
             self.silent_since = self.recovery.unacknowledged() + 1;

@@ -3,6 +3,7 @@
 use unpause_protocols::congestion_control::{self, Path};
 use unpause_protocols::units::{Rate, Time};
 
+use crate::fabric::NodeId;
 use crate::plan::Plan;
 use crate::routing::Direction;
 use crate::traffic::FlowSpec;
@@ -57,10 +58,15 @@ pub struct PathOf {
 impl PathOf {
     /// The way of a flow; `None` if there is none.
     pub fn flow(spec: &FlowSpec, plan: &Plan<'_>) -> Option<Self> {
+        Self::between(spec.src, spec.dst, spec.source_port, plan)
+    }
+
+    /// The way of a flow of this source port; `None` if there is none.
+    pub fn between(src: NodeId, dst: NodeId, source_port: u16, plan: &Plan<'_>) -> Option<Self> {
         let way = Direction {
-            src: spec.src,
-            dst: spec.dst,
-            source_port: spec.source_port,
+            src,
+            dst,
+            source_port,
             flow: None,
             is_feedback: false,
         };

@@ -1,8 +1,8 @@
 //! The host: turns, pacing, retransmission.
 
 use unpause_protocols::units::{Rate, Time};
-use unpause_sim::config::Config;
-use unpause_sim::traffic::FlowSpec;
+use unpause_sim::config::{Config, NicModel, WindowConfig};
+use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 
 use crate::common::*;
 
@@ -186,5 +186,38 @@ fn nothing_is_sent_again_where_nothing_is_lost() {
             results.flows[0].retransmitted_packets, 0,
             "acknowledged every {ack_every}"
         );
+    }
+}
+
+/// Where its window is used up by packets that have arrived, and their ACKs are lost, a flow has only its timeout, which
+/// must be answered by who has those packets already.
+#[test]
+fn a_window_whose_acknowledgements_are_lost_opens_after_the_timeout() {
+    for nic in [NicModel::Own, NicModel::Hpcc] {
+        let mut waited = 0;
+        for start_ns in 0..40 {
+            let victim = FlowSpec {
+                start: us(20) + Time::from_ns(start_ns * 53),
+                ..sized(2, 1, 20_000)
+            };
+            let mut config = overflow(victim, 7, 2);
+            config.host.nic = nic;
+            config.host.window = Some(WindowConfig {
+                bytes: Some(1000),
+                by_rate: false,
+            });
+            // One flow with such a window fills no link.
+            let TrafficSpec::Flows(flows) = &mut config.traffic[0] else {
+                unreachable!("it is a list");
+            };
+            let noise = flows.split_off(1);
+            flows.extend(noise.iter().flat_map(|flow| [*flow; 30]));
+            let results = run(&config);
+            let flow = results.flows.iter().find(|f| f.dst == 1).unwrap();
+            assert!(flow.fct.is_some_and(|fct| fct < ms(3)), "{flow:?}");
+            assert!(flow.timeouts <= 1 && flow.retransmitted_packets <= 1);
+            waited += u64::from(flow.timeouts > 0);
+        }
+        assert!((5..40).contains(&waited), "{nic:?}: {waited} of 40 waited");
     }
 }

@@ -311,6 +311,7 @@ fn writes_completed_flows_as_hpcc_does() {
         gave_up: false,
         notifications: 0,
         acknowledged: None,
+        stuck: None,
         source_port: 0,
         destination_port: 100,
     };

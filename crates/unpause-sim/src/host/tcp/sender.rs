@@ -320,6 +320,7 @@ impl Sender {
         let gave_up = self.has_given_up();
         (self.retransmitted > 0 || self.timeouts > 0 || gave_up).then_some(SenderEnd {
             acknowledged: None,
+            stuck: None,
             flow: self.flow,
             retransmitted: self.retransmitted,
             timeouts: self.timeouts,
