@@ -10,7 +10,7 @@ use unpause_scenario::{
 use unpause_sim::config::Link;
 use unpause_sim::post::{GlobalPort, Ports};
 use unpause_sim::results::Results;
-use unpause_sim::{Samples, Watch, run_over};
+use unpause_sim::{Invalid, Samples, Watch, run_over};
 #[cfg(target_os = "linux")]
 use unpause_sim::{post::Worker, run_apart};
 #[cfg(target_os = "linux")]
@@ -32,24 +32,48 @@ pub fn run(args: &Testbed, package: &dyn Package) -> Result<u8, Errors> {
     one(args, &scenario, package).map_err(|error| vec![error])
 }
 
-/// Nodes can be taken apart, and frames between them come whole where they do in reality.
-fn can_be_split(run: &Run, args: &Testbed) -> Result<(), Error> {
+/// Why a run cannot be a testbed, whatever links are wires: frames come whole where they do in reality, and what
+/// leaves a node is in a frame.
+fn refused(run: &Run, args: &Testbed) -> Option<Invalid> {
     if args.wall_clock && run.config.switch.cut_through_bytes.is_some() {
-        return Err(Error::Other {
-            message: format!("{}: in real time no switch cuts through", run.scheme),
-            help: Some("remove switch.cut_through, or --wall-clock: simulated time has it".into()),
-        });
+        let message = format!("{}: in real time no switch cuts through", run.scheme);
+        return Some(
+            Invalid::new("switch.cut_through_bytes", message)
+                .label("with --wall-clock, expected store-and-forward")
+                .help("remove it, or --wall-clock: in simulated time switches cut through"),
+        );
     }
-    split(run, &args.wires).map(|_| ())
+    let error = Split::new(&run.config, None).err()?;
+    let (field, label) = match error {
+        SplitError::Cioq => ("switch.model", "expected switches that are nodes each"),
+        SplitError::Telemetry => (
+            "scheme.congestion_control",
+            "expected one that frames can carry",
+        ),
+        // Wires that are chosen may mend these.
+        SplitError::Joined { .. } | SplitError::TooMany { .. } => return None,
+    };
+    let message = format!("{}: {error}", run.scheme);
+    let invalid = Invalid::new(field, message).label(label);
+    Some(invalid.help("`unpause run` simulates it"))
+}
+
+/// Refuses runs that cannot be a testbed, before any of them starts.
+fn check(args: &Testbed, scenario: &Scenario) -> Result<(), Error> {
+    for run in scenario.runs() {
+        if let Some(invalid) = refused(run, args) {
+            return Err(scenario.refuse(run, &invalid));
+        }
+        split(run, &args.wires)?;
+    }
+    match args.links {
+        Links::Veth => try_veth(&scenario.runs()[0], &args.wires),
+        Links::Memory => Ok(()),
+    }
 }
 
 fn one(args: &Testbed, scenario: &Scenario, package: &dyn Package) -> Result<u8, Error> {
-    for run in scenario.runs() {
-        can_be_split(run, args)?;
-    }
-    if args.links == Links::Veth {
-        try_veth(&scenario.runs()[0], &args.wires)?;
-    }
+    check(args, scenario)?;
     let place = place_of(args)?;
     let options = options(args);
     let all = Mutex::new(Vec::new());
@@ -169,7 +193,7 @@ fn split(run: &Run, wires: &[String]) -> Result<Split, Error> {
             other => format!("{}: {other}", run.scheme),
         },
         help: match error {
-            SplitError::Cioq | SplitError::Telemetry => Some("`unpause run` simulates it".into()),
+            SplitError::Cioq | SplitError::Telemetry => None,
             SplitError::Joined { .. } => Some("name those links with --wire, too".into()),
             SplitError::TooMany { .. } => Some("name some of the links with --wire".into()),
         },

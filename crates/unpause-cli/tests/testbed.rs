@@ -118,10 +118,12 @@ fn tables_over_memory_are_those_of_run() {
 fn what_cannot_be_a_testbed_is_refused() {
     let mut texts = String::new();
     let hpcc = SCENARIO.replace("\"dcqcn\"", "\"hpcc\"");
+    let cut = SCENARIO.replace("[pfc]", "[switch]\ncut_through = \"64B\"\n\n[pfc]");
     for (scenario, args) in [
         (SCENARIO, &["--wire", "S0-S2"][..]),
         (CIOQ, &[]),
         (&hpcc, &[]),
+        (&cut, &["--wall-clock"]),
         (SCENARIO, &["--links", "rope"]),
     ] {
         let place = workplace(scenario);

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_spanned::Spanned;
+use toml::de::DeValue;
 use unpause_protocols::units::Time;
+use unpause_sim::Invalid;
 use unpause_sim::config::{Config, Fabric, HostConfig, Probes, Skipping, SwitchConfig};
 use unpause_sim::traffic::TrafficSpec;
 
@@ -69,6 +71,22 @@ pub(crate) fn scenario(source: &str, directory: &Path) -> Checked<Compiled> {
     }
     unused::check(&root, &compiled.runs)?;
     Ok(compiled)
+}
+
+/// What somebody refuses of `run`, which is of the file `source`, at its place there.
+pub(crate) fn refused(source: &str, run: &Run, invalid: &Invalid) -> Checked<Box<Problem>> {
+    let mut root = document::parse(source)?;
+    let sweep = sweep::read_all(take_tables(&mut root, "sweep")?)?;
+    let point = &sweep.points[run.index as usize % sweep.points.len()];
+    let schemes = root.get_ref().get_key_value("scheme");
+    let key = schemes.map(|(key, _)| key.clone());
+    let scheme = take_scheme(&mut root, &run.scheme, point)?;
+    if let Some(key) = key {
+        let scheme = Spanned::new(scheme.span(), DeValue::Table(scheme.into_inner()));
+        root.get_mut().insert(key, scheme);
+    }
+    let problem = refusal::problem(invalid, &run.config, &root, &run.names);
+    Ok(problem)
 }
 
 /// Names of the schemes, all different, and where the last one is.

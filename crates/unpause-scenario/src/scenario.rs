@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use unpause_sim::Invalid;
+
 use crate::compile;
 use crate::limits;
 use crate::mistakes;
@@ -107,6 +109,14 @@ impl Scenario {
     pub fn digest(&self) -> Option<String> {
         let keys: Option<String> = self.runs.iter().map(key).collect();
         Some(sha256((self.source.to_string() + &keys?).as_bytes()))
+    }
+    /// What somebody who runs it refuses of `run`, one of its runs, at the place of that field in the file.
+    pub fn refuse(&self, run: &Run, invalid: &Invalid) -> Error {
+        let problem = compile::refused(&self.source, run, invalid);
+        let name = self.origin.display().to_string();
+        problem
+            .unwrap_or_else(|problem| problem)
+            .in_file(&name, &self.source)
     }
     /// What its reader should know before it is run.
     pub fn warnings(&self) -> Vec<Warning> {

@@ -33,7 +33,8 @@ pub enum Subject {
 }
 
 impl Invalid {
-    pub(crate) fn new(field: &'static str, message: impl Into<String>) -> Self {
+    /// This field is at fault, in these words.
+    pub fn new(field: &'static str, message: impl Into<String>) -> Self {
         Self {
             field,
             subject: None,
@@ -57,7 +58,8 @@ impl Invalid {
             .and(high.0, bytes(high.1))
     }
 
-    pub(crate) fn label(self, label: impl Into<Box<str>>) -> Self {
+    /// Says what holds at the field.
+    pub fn label(self, label: impl Into<Box<str>>) -> Self {
         let label = label.into();
         Self { label, ..self }
     }
@@ -67,7 +69,8 @@ impl Invalid {
         self
     }
 
-    pub(crate) fn help(self, help: impl Into<Box<str>>) -> Self {
+    /// Says what to do.
+    pub fn help(self, help: impl Into<Box<str>>) -> Self {
         let help = Some(help.into());
         Self { help, ..self }
     }
