@@ -45,7 +45,7 @@ pub(crate) const FLOWS: u64 = 1 << 24;
 /// Memory of a flow in the results of a run, about.
 pub(crate) const FLOW_BYTES: u64 = 250;
 
-/// Rows of a series of a run.
+/// Samples of ports in a run, and of flows: those of flows are all in memory.
 pub(crate) const SAMPLES: u64 = 1 << 26;
 
 /// Memory of a row of a series, about.

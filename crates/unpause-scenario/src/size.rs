@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, Fabric, NodeKind};
-use unpause_sim::traffic::{Arrivals, BurstFlows, Interval, TrafficSpec};
+use unpause_sim::traffic::{Arrivals, BurstFlows, FlowSpec, Interval, TrafficSpec};
 
 use crate::limits::{self, show_count, show_memory};
 use crate::sections::sweep::{MANY_POINTS, Sweep};
@@ -184,8 +184,13 @@ fn expected_flows(spec: &TrafficSpec, end: Time) -> f64 {
     (events(arrivals) * flows).min(most)
 }
 
-/// `Err` if the probed ports have too many samples.
+/// `Err` if the probed ports have too many samples, or recorded flows.
 pub(crate) fn check_samples(config: &Config, place: Range<usize>) -> Checked<()> {
+    check_port_samples(config, place.clone())?;
+    check_flow_samples(config, place)
+}
+
+fn check_port_samples(config: &Config, place: Range<usize>) -> Checked<()> {
     let probes = &config.probes;
     let time = (config.stop - probes.start.min(config.stop)).as_secs_f64();
     let each = time / probes.interval.as_secs_f64();
@@ -202,5 +207,36 @@ pub(crate) fn check_samples(config: &Config, place: Range<usize>) -> Checked<()>
     ))
     .at(place, format!("at most {} are possible", limits::SAMPLES))
     .help("a longer `interval`, fewer `ports`, or a shorter `duration`")
+    .err()
+}
+
+/// Flows with a size are left out: when they are over, nobody knows before the run.
+fn check_flow_samples(config: &Config, place: Range<usize>) -> Checked<()> {
+    let probes = &config.probes;
+    let interval = probes.flow_interval.unwrap_or(probes.interval);
+    let lasts = |flow: &FlowSpec| {
+        let stop = flow.stop.min(config.stop);
+        stop.saturating_sub(flow.start.max(probes.start))
+            .as_secs_f64()
+    };
+    let listed = config.traffic.iter().flat_map(|spec| match spec {
+        TrafficSpec::Flows(flows) => flows.as_slice(),
+        _ => &[],
+    });
+    let endless = listed.filter(|flow| flow.recorded && flow.size_bytes.is_none());
+    let (flows, time) = endless.fold((0, 0.0), |(flows, time), flow| {
+        (flows + 1, time + lasts(flow))
+    });
+    let samples = time / interval.as_secs_f64();
+    if samples <= limits::SAMPLES as f64 {
+        return Ok(());
+    }
+    Problem::new(format!(
+        "{} samples of {flows} recorded flows, one each {interval}, would take {}",
+        show_count(samples),
+        show_memory((samples * limits::SAMPLE_BYTES as f64) as u64)
+    ))
+    .at(place, format!("at most {} are possible", limits::SAMPLES))
+    .help("a longer `flow_interval`, fewer flows with `record`, or a shorter `duration`")
     .err()
 }
