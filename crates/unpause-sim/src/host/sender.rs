@@ -232,9 +232,6 @@ impl Sender {
             self.full_bytes
         };
         let wire_bytes = u64::from(bytes) + plan.ports.framing_bytes;
-        if again {
-            self.retransmitted += 1;
-        }
         self.sent_bytes += wire_bytes;
         let stamp = self.count(now, wire_bytes);
         let burst = self.burst_limit;
@@ -250,11 +247,11 @@ impl Sender {
         if measured {
             flags |= MEASURE;
         }
-        let is_retry = again && self.is_silent() && host.nic == NicModel::Hpcc;
-        if is_retry {
-            flags |= MEASURE;
-        } else if measured || on_the_count {
+        if measured || on_the_count {
             flags |= ACK_REQUEST;
+        }
+        if again {
+            flags = self.sent_again(flags, host.nic);
         }
 
         if self.hears_sent {
@@ -275,6 +272,16 @@ impl Sender {
             aux: slot,
             source_port: self.source_port,
             ..Packet::new(Kind::Data, self.priority, flags, bytes)
+        }
+    }
+
+    /// Counts a packet sent again; answers its flags, if they would be these: whether it [is a retry](Packet::is_retry).
+    #[cold]
+    fn sent_again(&mut self, flags: u8, nic: NicModel) -> u8 {
+        self.retransmitted += 1;
+        match self.is_silent() && nic == NicModel::Hpcc {
+            true => flags & !ACK_REQUEST | MEASURE,
+            false => flags,
         }
     }
 
