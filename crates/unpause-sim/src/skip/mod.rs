@@ -145,7 +145,7 @@ impl Skipper {
         let states = self.earlier.as_ref().map_or(2, |_| 1);
         self.looks = self.budget.allows(states);
         if !self.looks {
-            self.earlier = None;
+            self.forget();
             return false;
         }
         if !looked {
@@ -153,7 +153,9 @@ impl Skipper {
             return false;
         }
         let start = status.due.earliest();
-        self.earlier.take_if(|earlier| earlier.until != until);
+        if self.earlier.as_ref().is_some_and(|it| it.until != until) {
+            self.forget();
+        }
         let Some(earlier) = &mut self.earlier else {
             self.take_down(shard, plan);
             self.begin(shard, status, until);
@@ -161,7 +163,7 @@ impl Skipper {
         };
         if status.pattern != earlier.pattern || start == earlier.start {
             if self.windows - earlier.windows >= self.patience * WINDOWS_PER_COMPARISON {
-                self.earlier = None;
+                self.forget();
                 self.wait_longer();
             }
             return false;
@@ -209,6 +211,7 @@ impl Skipper {
         }
         if earlier.comparisons >= self.patience {
             self.begin(shard, status, earlier.until);
+            self.now = earlier.state;
             self.wait_longer();
         } else {
             self.earlier = Some(earlier);
@@ -222,6 +225,13 @@ impl Skipper {
             true => self.patience * 2,
             false => 1,
         };
+    }
+
+    /// Nothing is compared with what has been taken down any more; its room is used again.
+    fn forget(&mut self) {
+        if let Some(earlier) = self.earlier.take() {
+            self.now = earlier.state;
+        }
     }
 
     /// The next states are compared with this one.
