@@ -13,7 +13,7 @@ import pytest
 
 from test_reproduce import SMALL
 
-LONG = SMALL.replace('"1ms"', '"400s"')
+LONG = SMALL.replace('"1ms"', '"400s"').replace('"10us"', '"20us"')
 
 
 def start(arguments: list[str], place: Path, before: str = "") -> subprocess.Popen[str]:
