@@ -290,6 +290,16 @@ impl Shard {
     }
 }
 
+impl Shard {
+    /// Asks the memory for host `id`, if it is in this shard.
+    #[inline]
+    pub fn prefetch_host(&self, id: NodeId) {
+        if let Some(Node::Host(host)) = &self.nodes[id as usize] {
+            host.prefetch();
+        }
+    }
+}
+
 /// Asks for what those hosts need whose turn comes.
 #[inline(never)]
 fn look_ahead(group: &[NodeId], nodes: &[Option<Node>], window: &Window<'_, '_>) {

@@ -303,6 +303,9 @@ impl<'p> Worker<'p> {
                 break;
             }
             self.traffic.next();
+            if let Some(next) = self.traffic.peek() {
+                self.shard.prefetch_host(next.dst);
+            }
             injected += 1;
             let id = self.next_id;
             self.next_id += 1;

@@ -14,13 +14,18 @@ pub type Round = fn(&Host, &Window<'_, '_>);
 
 /// All of them, in order.
 pub const ROUNDS: [Round; 4] = [
-    |host, _| prefetch_front::<{ offset_of!(Host, pending_pauses) }, _>(host),
+    |host, _| host.prefetch(),
     Host::prefetch_link,
     Host::prefetch_packets,
     Host::prefetch_flows,
 ];
 
 impl Host {
+    /// Asks for what packets touch of it.
+    pub fn prefetch(&self) {
+        prefetch_front::<{ offset_of!(Self, pending_pauses) }, _>(self);
+    }
+
     /// Asks for its link, and for what is first in its heaps and queues.
     fn prefetch_link(&self, window: &Window<'_, '_>) {
         window.inboxes.prefetch(self.id);
