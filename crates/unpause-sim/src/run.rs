@@ -19,8 +19,11 @@ use crate::shard::ShardEnd;
 use crate::worker::Worker;
 use crate::{Error, Progress, report};
 
-/// Windows between two calls of the watcher; those of a large fabric are long, and it is called sooner at first.
+/// Windows between two calls of the watcher; it is called sooner at first.
 const WINDOWS_PER_WATCH: u64 = 256;
+/// Windows of large fabrics, or of sites far apart, are long: it is called after so many packets in any case, about a tenth
+/// of a second.
+const HOPS_PER_WATCH: u64 = 1 << 20;
 
 /// Who watches a run; an answer of `Break` ends it.
 pub type Watch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
@@ -266,6 +269,8 @@ fn windows(
     mut watch: Option<&mut Watch<'_>>,
 ) -> Result<End, Error> {
     let mut windows = 0;
+    // Packets that had gone over links when the watcher was last called.
+    let mut watched = 0;
     let (at, deadlock) = loop {
         let status = carry(workers, post)?;
         let start = status.due.earliest();
@@ -291,11 +296,13 @@ fn windows(
                 series.put(windows, worker.take_port_series(start));
             }
         }
+        let packet_hops: u64 = workers.iter().map(Worker::packet_hops).sum();
         if let Some(watch) = &mut watch
             && (windows % WINDOWS_PER_WATCH == 0
-                || windows < WINDOWS_PER_WATCH && windows.is_power_of_two())
+                || windows < WINDOWS_PER_WATCH && windows.is_power_of_two()
+                || packet_hops >= watched + HOPS_PER_WATCH)
         {
-            let packet_hops = workers.iter().map(Worker::packet_hops).sum();
+            watched = packet_hops;
             if watch(Progress {
                 now: start,
                 packet_hops,
