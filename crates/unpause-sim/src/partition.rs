@@ -16,6 +16,9 @@ use crate::turns::{Turns, islands, shorter};
 /// rate, would wait at barriers rather than work.
 const MIN_PACKETS_PER_WINDOW: u64 = 100;
 
+/// So many lengths of links are tried as those between regions, the longest first: fabrics have links of a few kinds.
+const MOST_LENGTHS: usize = 16;
+
 /// The thread of each node, on so many threads.
 ///
 /// # Errors
@@ -58,7 +61,7 @@ fn by_regions(
     };
     match shards {
         1 => None,
-        _ => times.iter().rev().find_map(shared_out),
+        _ => times.iter().rev().take(MOST_LENGTHS).find_map(shared_out),
     }
 }
 
