@@ -182,7 +182,7 @@ pub fn run_in_turn(
 
 /// Runs `config` on this thread, each node in the shard that `shard_of` says; `post` carries what shards
 /// send one another, every packet of it. The results are those of [`run`] if it hands over what it was given, but
-/// for the number of windows, which is larger if nodes with short links between them are parted.
+/// for the number of windows.
 ///
 /// # Errors
 ///

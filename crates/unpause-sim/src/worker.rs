@@ -24,7 +24,7 @@ const FLOWS_AHEAD: usize = 64;
 /// A shard, and the traffic stream as it reads it.
 ///
 /// Before each window its mail is carried ([`Worker::send`], [`Worker::receive`]); the window is the turn of one half
-/// of the fabric, which follows from when shards have something to do.
+/// of the fabric, which follows from when shards have something to do, or, of shards far apart, several of the shard's own.
 pub struct Worker<'p> {
     /// Every shard reads the whole stream, and keeps what is its own.
     traffic: Peekable<Traffic<'p>>,
