@@ -119,8 +119,13 @@ class Explored:
         ]
         return shown, [_label(values, runs) for (values, _), runs in places.items()]
 
-    def about(self, claims: Sequence[Claim] = (), **more: Any) -> dict[str, Any]:
-        """What a page has before any run is looked at."""
+    def about(
+        self,
+        claims: Sequence[Claim] = (),
+        told: Sequence[tuple[str, str]] | None = None,
+        **more: Any,
+    ) -> dict[str, Any]:
+        """What a page has before any run is looked at; `told` are its sentences, if known."""
         results = list(self.results.values())
         several = len(results) > 1
         if self.differences is not None:
@@ -128,7 +133,10 @@ class Explored:
         else:
             summary, said = summarise(grouped.Runs.of_result(results[0])), []
         # Of several what differs is enough.
-        told = [] if several else sentences.of_result(results[0])
+        if several:
+            told = []
+        elif told is None:
+            told = sentences.of_result(results[0])
         title = " / ".join(dict.fromkeys(result.title for result in results))
         return {
             "title": f"{title}: {', '.join(self.results)}" if several else title,
@@ -174,12 +182,17 @@ def _claim(claim: Claim) -> dict[str, str]:
     }
 
 
-def page(result: Result, claims: Sequence[Claim] | None = None) -> str:
+def page(
+    result: Result,
+    claims: Sequence[Claim] | None = None,
+    told: Sequence[tuple[str, str]] | None = None,
+) -> str:
     """The page of a result, with its runs in it.
 
     Args:
         result: The result.
         claims: Its claims, judged, if that has been done.
+        told: Its sentences, if they have been written.
 
     Raises:
         ResultError: it has too many nodes.
@@ -189,13 +202,18 @@ def page(result: Result, claims: Sequence[Claim] | None = None) -> str:
             claims = result.claims()
         except ClaimsError:
             claims = ()  # the report says so
-    return in_one_file(Explored({"": result}), claims)
+    return in_one_file(Explored({"": result}), claims, told=told)
 
 
-def in_one_file(explored_: Explored, claims: Sequence[Claim] = (), report: bool = True) -> str:
+def in_one_file(
+    explored_: Explored,
+    claims: Sequence[Claim] = (),
+    report: bool = True,
+    told: Sequence[tuple[str, str]] | None = None,
+) -> str:
     """The page with its runs in it, as much of them as fits; `report` if that lies beside it."""
     frames = _frames(explored_)
-    about = explored_.about(claims, report=report)
+    about = explored_.about(claims, told, report=report)
     about["runs"] = about["runs"][: len(frames)]
     return html(about, frames)
 

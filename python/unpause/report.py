@@ -17,7 +17,7 @@ import os
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,6 +62,7 @@ class Report:
         drawn: Names of the figures drawn.
         files: Their files, relative to the result directory.
         skipped: Names of figures with nothing to show, and why.
+        undrawn: Names of figures that failed, and why.
         problems: What could not be done at all, one sentence each.
         sentences: Scheme and what it came to.
         notices: What the runs found odd.
@@ -72,6 +73,7 @@ class Report:
     drawn: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
+    undrawn: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     sentences: list[tuple[str, str]] = field(default_factory=list)
     notices: Notices = field(default_factory=Notices)
@@ -84,12 +86,18 @@ class _Picture:
     uri: str
 
 
-def build(directory: str | Path, *, png: bool = False) -> Report:
+def build(
+    directory: str | Path,
+    *,
+    png: bool = False,
+    first: Callable[[Sequence[tuple[str, str]]], None] | None = None,
+) -> Report:
     """Write the report of a result directory.
 
     Args:
         directory: The result directory.
         png: Whether all figures are written as PNG, too, not only the first and the scenario's.
+        first: Called with the sentences before anything is drawn.
 
     Raises:
         ResultError: `directory` holds no complete result.
@@ -104,12 +112,14 @@ def build(directory: str | Path, *, png: bool = False) -> Report:
         report.problems.append(f"Claims were not judged: {error}.")
     verdicts.write(report.claims, path)
     report.sentences = sentences.of_result(result)
+    if first is not None:
+        first(report.sentences)
     report.notices = notices.of_result(result)
     own = wanted.get("figures", [])
     names = [*dict.fromkeys([*own, *figures.GENERIC])]
     pictures = _draw(result, names, report, names if png else own)
     try:
-        explore.write(path / "explore.html", explore.page(result, report.claims))
+        explore.write(path / "explore.html", explore.page(result, report.claims, report.sentences))
         report.files.append("explore.html")
     except ResultError as error:
         report.problems.append(f"No page to move about in: {error}.")
@@ -167,10 +177,27 @@ def _draw(
             except KeyError as error:
                 report.problems.append(f"Figure not drawn: {error.args[0]}.")
                 continue
+            except OSError:
+                raise
+            except Exception as error:
+                _failed(report, name, error)
+                continue
             wanted = not report.drawn or name in as_png
-            pictures.append(_save(figure, folder, name, report, png=wanted))
+            try:
+                pictures.append(_save(figure, folder, name, report, png=wanted))
+            except OSError:
+                raise
+            except Exception as error:
+                _failed(report, name, error)
     _progress("")
     return pictures
+
+
+def _failed(report: Report, name: str, error: Exception) -> None:
+    """One figure that fails costs nobody the report; a full disk, an OSError, does."""
+    why = " ".join(f"{type(error).__name__}: {error}".split())
+    report.undrawn[name] = why
+    report.problems.append(f"not drawn: {name}: {why}")
 
 
 def _save(figure: Figure, folder: Path, name: str, report: Report, *, png: bool) -> _Picture:
@@ -276,13 +303,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--width", type=int, help="columns of what is printed")
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
     options = parser.parse_args(arguments)
+    columns = textual.width(options.width)
+    quiet = options.quiet or options.claims
+
+    def first(sentences: Sequence[tuple[str, str]]) -> None:
+        if sentences and not quiet:
+            print(f"{textual.said(sentences, columns)}\n", flush=True)
+
     # It gives memory back where Arrow's own allocators keep it: half as much for long series.
     pa.set_memory_pool(pa.system_memory_pool())
     try:
         if grouped.is_sweep(Path(options.directory)):
             built = build_sweep(options.directory)
         else:
-            built = build(options.directory, png=options.png)
+            built = build(options.directory, png=options.png, first=first)
     except OSError as error:
         # A full disk has no name of its own.
         where = "" if error.filename else f"{options.directory}: "
@@ -296,7 +330,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     if options.quiet:
         return 0
-    columns = textual.width(options.width)
     if options.claims:
         print(claims_text(built.claims, columns) or "The scenario names no claims.")
         return 0
@@ -305,12 +338,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def closing(built: Report, columns: int) -> list[str]:
-    """What a command says at the end: sentences, then where to look."""
-    lines = []
-    if built.sentences:
-        lines += [textual.said(built.sentences, columns), ""]
-    for problem in built.problems:
-        lines.append(f"warning: {problem}")
+    """What a command says at the end: what could not be done, then where to look."""
+    lines = [f"warning: {problem}" for problem in built.problems]
     folder = built.path.parent
     if built.drawn:
         lines.append(f"picture: {folder / 'figures' / built.drawn[0]}.png")
@@ -343,6 +372,10 @@ def build_sweep(directory: str | Path) -> Report:
             pictures.append(_save(figure, path / "figures", "sweep", report, png=True))
         except figures.NothingToDraw as error:
             report.skipped[figures.FIGURES["sweep"].title] = str(error)
+        except OSError:
+            raise
+        except Exception as error:
+            _failed(report, "sweep", error)
     failed = [f"{label}: {why}" for label, why in (about.get("failed") or {}).items()]
     report.notices.warnings = failed
     _write(path / "sweep.csv", sweep_csv.text(table))

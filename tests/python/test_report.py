@@ -11,11 +11,13 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import unpause
 from conftest import MS, Builder, sweep
 from unpause import notices, report
+from unpause.figures import pause
 from unpause.summary import by_priority
 
 
@@ -143,6 +145,41 @@ def test_report_names_what_it_does_not_know(builder: Builder, tmp_path: Path) ->
     built = report.build(builder.write(tmp_path / "odd"))
     assert len(built.problems) == 2
     assert "no figure 'pcn-f22'; did you mean 'pcn-f2'?" in built.problems[1]
+
+
+def test_a_stretch_that_is_all_pause_is_no_darker_than_dark() -> None:
+    # One long PAUSE, of which bins come to 1.0000000001 by rounding, and many short ones.
+    short = 4e6 + 7_001.3 * np.arange(400)[:, None] + np.array([0.0, 333.3])
+    every = np.concatenate([[[1_234_567.8, 3.9e6]], short])
+    shades = [shade for shade, _ in pause._lane(0, every, (1_234_567.8, 6_777_777.7), 1e6)]
+    assert max(shades) == 1.0
+
+
+def test_a_figure_that_fails_costs_only_itself(
+    builder: Builder,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = builder.run("PFC")
+    for fct_ms in (1.0, 2.0):
+        builder.flow(run, "x", size_bytes=1000, fct_ns=fct_ms * MS)
+    path = builder.write(tmp_path / "odd")
+    said: list[str] = []
+
+    def fails(*_: object) -> None:
+        said.append(capsys.readouterr().out)
+        raise ValueError("alpha (1.0375) is outside 0-1 range")
+
+    monkeypatch.setattr(report.figures, "draw", fails)
+    assert report.main([str(path), "--width", "100"]) == 0
+    assert said[0].startswith("PFC: ")  # before anything was drawn
+    out = capsys.readouterr().out
+    assert "PFC: " not in out
+    why = "ValueError: alpha (1.0375) is outside 0-1 range"
+    assert f"warning: not drawn: throughput: {why}" in out
+    assert f"report: {path / 'report.html'}" in out
+    assert f"throughput failed: {why}" in (path / "report.html").read_text("utf-8")
 
 
 def test_main_prints_claims_and_path(

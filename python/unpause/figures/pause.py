@@ -106,7 +106,8 @@ def _lane(
         return
     edges = np.linspace(*span, _BINS + 1)
     share = np.diff(series.time_within(merged, edges)) / np.diff(edges)
-    shade = np.ceil(share * _SHADES).astype(int)
+    # A stretch that is all PAUSE comes to a little more than 1 by rounding.
+    shade = np.ceil(np.clip(share, 0, 1) * _SHADES).astype(int)
     first = np.flatnonzero(np.append(True, shade[1:] != shade[:-1]))
     ends = np.column_stack([edges[first], edges[np.append(first[1:], _BINS)]]) / size
     for level in set(shade[first]) - {0}:
