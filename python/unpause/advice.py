@@ -1,58 +1,320 @@
-"""What could be changed about a congestion tree: the first rule of docs/explain.md that applies."""
+"""What could be changed about a congestion tree: the first rule of docs/explain.md that applies.
+
+Every rule looks at what the scenario sets and at what the run measured: nothing is advised that is
+there already, or that names a key as set which is not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
-from unpause.causes import Tree
-from unpause.text import rate
+from unpause import equal_links
+from unpause.causes import Tree, every_stop
+from unpause.result import Result, Run
+from unpause.setting import Setting, at_rate, in_bytes
+from unpause.text import rate, size
+
+#: Laws and markings with a threshold below which nothing is marked, key `kmin` of their table.
+_WITH_KMIN = ("dcqcn", "dctcp-rate", "red")
+#: More equal links than this are not gone through for each of many receivers.
+_MOST_RECEIVERS = 64
 
 
-def of_tree(tree: Tree, scheme: Mapping[str, Any], rate_bps: int, is_host: bool) -> str:
-    """One sentence.
+class _Port(NamedTuple):
+    node: str
+    port: int
+    peer: str
+    priority: int
+    rate_bps: int
+    tx_bytes: int
+    marked: int
+    queue: int
 
-    Args:
-        tree: The tree.
-        scheme: The scheme's table in the scenario.
-        rate_bps: Of the root's link; 0 if it has none.
-        is_host: Whether the root's link leads to a host.
-    """
-    if tree.kind == "cycle":
-        return (
-            "break the cycle: let no route go up again after it has come down, or give what "
-            "turns a corner another lossless priority"
+
+def of_run(result: Result, run: Run) -> Callable[[Tree], str]:
+    """What says of trees of a run, in one sentence each, what could help."""
+    adviser = _Adviser(result, run)
+    return adviser.of_tree
+
+
+class _Adviser:
+    def __init__(self, result: Result, run: Run) -> None:
+        self.run = run
+        self.set = Setting(result, run)
+        names = ["node", "port", "peer", "priority", "rate_bps", "tx_bytes"]
+        table = run.columns("ports", [*names, "marked_packets", "max_queue_bytes"])
+        columns = [table.column(name).to_pylist() for name in table.column_names]
+        self.ports = [_Port(*row) for row in zip(*columns, strict=True)]
+        flows = run.columns("flows", ["traffic", "src", "dst"])
+        self.flows = set(
+            zip(*(flows.column(name).to_pylist() for name in flows.column_names), strict=True)
         )
-    if tree.lost:
-        return (
-            "give every lossless ingress the headroom that its link needs: leave [pfc] headroom "
-            "out, and it follows from rate, length and frame size"
+        self.hosts = {it for _, *ends in self.flows for it in ends}
+        self.law = str(self.set.scheme.get("congestion_control", "none"))
+        self.lossless = self.set.get("switch.lossless", [3])
+
+    def of_tree(self, tree: Tree) -> str:
+        rules = (
+            self._cycle,
+            self._lost,
+            self._slower_part,
+            self._pool,
+            self._slow_link,
+            self._busy,
+            self._collision,
+            self._no_control,
+            self._uncontrolled,
+            self._kmin,
         )
-    if tree.kind == "nic":
-        return f"look at {tree.root.node}: its NIC does not take what is sent to it"
-    if tree.kind == "switch":
+        for rule in rules:
+            if (advice := rule(tree)) is not None:
+                return advice
+        return self._too_many(tree)
+
+    def _cycle(self, tree: Tree) -> str | None:
+        break_it = (
+            "let no route go up again after it has come down, or give what turns a corner another "
+            "lossless priority"
+        )
+        if tree.kind == "cycle":
+            return f"break the cycle: {break_it}"
+        if self.run.row.get("deadlock_began_ns") is not None:
+            return f"break the deadlock that ended this run first: {break_it}"
+        return None
+
+    def _lost(self, tree: Tree) -> str | None:
+        if not tree.lost:
+            return None
+        model = self.set.get("switch.model", "shared-buffer")
+        if tree.kind == "nic" and self.set.get("slow_receiver.buffer") is not None:
+            return f"{self._now('slow_receiver.buffer')} is too small: raise it, or leave it out"
+        if self.set.get("pfc.mode") == "once" and self._ran_out(tree):
+            return (
+                'each PAUSE ran out before its ingress had drained: set [pfc] mode = "standard", '
+                "which repeats it"
+            )
+        if model == "pipeline":
+            return "raise ingress_max of [switch.pipeline], or lower its ingress_xoff"
+        if model in ("cioq", "input-queued"):
+            table = model.replace("-", "_")
+            return f"raise input_buffer of [switch.{table}], or lower [pfc] xoff"
+        for key in ("pfc.headroom", "pfc.headroom_delays"):
+            if self.set.get(key) is not None:
+                return (
+                    f"{self._now(key)} is too small: leave it out, and headroom follows from each "
+                    "link's rate, length and frame size"
+                )
+        if self.set.get("switch.buffer") is not None:
+            return (
+                f"{self._now('switch.buffer')} does not hold the headroom of all ports beyond "
+                "XOFF: raise it, or lower the threshold"
+            )
+        return "headroom_dropped_packets in table ports names the ports that lost frames"
+
+    def _ran_out(self, tree: Tree) -> bool:
+        """Whether a link was XOFF for longer than one PAUSE lasts, on average."""
+        longest = max((it.time_ns / it.pauses for it in every_stop(tree.stops)), default=0.0)
+        rates = {(it.node, it.peer): it.rate_bps for it in self.ports}
+        slowest = min(rates.values(), default=0)
+        quanta = self.set.get("pfc.pause_quanta", 65535)
+        if self.set.get("pfc.pause_time") is not None or not slowest:
+            return True
+        return longest > quanta * 512 / slowest * 1e9
+
+    def _slower_part(self, tree: Tree) -> str | None:
+        if tree.kind == "nic":
+            return f"look at {tree.root.node}: its NIC takes less than its link brings"
+        if tree.kind != "switch":
+            return None
+        model = self.set.get("switch.model")
+        if model == "pipeline":
+            return (
+                f"a faster processor in {tree.root.node} (packets_per_second of "
+                "[switch.pipeline]), or larger input buffers there"
+            )
+        if model in ("cioq", "input-queued"):
+            table = model.replace("-", "_")
+            return f"a higher speedup of [switch.{table}], or larger input buffers there"
         return f"a faster processor in {tree.root.node}, or larger input buffers there"
-    if tree.kind == "slow-link":
+
+    def _pool(self, tree: Tree) -> str | None:
+        """A lossy queue has taken the memory on which the threshold depends."""
+        if self.set.get("pfc.dynamic_shift") is None or tree.kind in ("nic", "switch"):
+            return None
+        lossy = [
+            it
+            for it in self.ports
+            if it.node == tree.root.node and it.priority not in self.lossless
+        ]
+        largest = max(lossy, key=lambda it: it.queue, default=None)
+        if largest is None or largest.queue < 4 * max(1, tree.queue_bytes):
+            return None
+        where = f"{largest.node}->{largest.peer}"
+        remedy = "lower [switch] lossy_queue"
+        if self.set.get("switch.lossy_queue") is not None:
+            remedy = f"lower {self._now('switch.lossy_queue')}"
+        if self.set.get("pfc.reserve") is None:
+            remedy += ", or give each lossless ingress memory of its own ([pfc] reserve)"
         return (
-            f"one sender on a faster link is enough to fill {tree.root}: limit its rate to "
-            f"{rate(rate_bps)}, or let a congestion control do so"
+            f"the dynamic threshold fell because lossy priority {largest.priority} held "
+            f"{size(largest.queue)} of the shared buffer at {where}: {remedy}"
         )
-    if tree.kind == "busy":
+
+    def _slow_link(self, tree: Tree) -> str | None:
+        if tree.kind != "slow-link":
+            return None
+        here = f"one sender on a faster link is enough to fill {tree.root}: limit its rate to "
+        limit = rate(self._rate(tree))
+        if self._has_control():
+            return f"{here}{limit} (rate_limit of its [[traffic]])"
+        return f"{here}{limit} (rate_limit of its [[traffic]]), or add a congestion_control"
+
+    def _busy(self, tree: Tree) -> str | None:
+        if tree.kind != "busy":
+            return None
+        here = [it for it in self.ports if (it.node, it.peer) == tree.root]
+        own = sum(it.tx_bytes for it in here if it.priority == tree.priority)
+        control = self.set.get("host.control_priority", 7)
+        others = [
+            it
+            for it in here
+            if it.priority not in (tree.priority, control) and it.tx_bytes * 20 > own
+        ]
+        if not others:
+            # Nobody else has this link: what follows is about the flows themselves.
+            return None
+        higher = sorted({it.priority for it in others} - set(range(tree.priority)))
+        together = _listed(sorted({tree.priority, *(it.priority for it in others)}))
+        want = f"{together} together want more than {tree.root} carries"
+        scheduler = self.set.get("switch.scheduler", {})
+        if scheduler.get("kind") == "dwrr":
+            shares = scheduler.get("quanta") or scheduler.get("weights") or {}
+            key = "quanta" if scheduler.get("quanta") else "weights"
+            if str(tree.priority) in shares:
+                return (
+                    f"{want}: raise the "
+                    f"share of priority {tree.priority} ({key} of [switch.scheduler], now "
+                    f"{shares[str(tree.priority)]}), or send less of it"
+                )
+            return f"{want}: send less"
+        if higher:
+            return (
+                f"{_listed(higher)} filled {tree.root}, where priorities are served strictly: "
+                'let them take turns ([switch.scheduler] kind = "dwrr")'
+            )
+        return f"{want}: send less"
+
+    def _collision(self, tree: Tree) -> str | None:
+        """Flows hashed onto one of several equal links, of which others had room."""
+        root = tree.root
+        if root.peer is None or root.peer in self.hosts or root.node in self.hosts:
+            return None
+        wanted = {it.traffic for it in tree.culprits}
+        receivers = sorted({dst for traffic, _, dst in self.flows if traffic in wanted})
+        topology = self.set.get("topology", {})
+        links = equal_links.count(topology, root.node, root.peer, receivers[:_MOST_RECEIVERS])
+        if links < 2:
+            return None
+        level = equal_links.level(root.peer)
+        carried: dict[tuple[str, int], int] = {}
+        for it in self.ports:
+            if it.node == root.node and equal_links.level(it.peer) == level:
+                at = (it.peer, it.port)
+                carried[at] = carried.get(at, 0) + it.tx_bytes
+        ours = max((sent for (peer, _), sent in carried.items() if peer == root.peer), default=0)
+        rest = (sum(carried.values()) - ours) / (links - 1)
+        if rest > 2 / 3 * ours:
+            return None
         return (
-            f"other priorities fill {tree.root}: give this one a share of it ([switch] scheduler)"
+            f"{root} is one of {links} equal links, and the hash put more of these flows on it "
+            f"than on the others, which carried {100 * rest / max(1, ours):.0f} % as much each: "
+            "spread them over more flows, or see whether it is so with other seeds (--seeds)"
         )
-    if scheme.get("congestion_control", "none") == "none":
+
+    def _no_control(self, tree: Tree) -> str | None:
+        if self._has_control():
+            return None
+        marked = sum(it.marked for it in self._here(tree))
+        if marked:
+            return (
+                f"{marked:,} packets were marked at {tree.root}, and no sender reacts to marks: "
+                "set a congestion_control in the scheme that does (dcqcn)"
+            )
         return (
-            "nothing tells senders to slow down: PAUSE alone holds them, and whoever shares a link "
-            "with them; add a congestion_control to the scheme"
+            "add a congestion_control to the scheme: under PFC alone nothing slows the senders, so "
+            "PAUSE also stops whoever shares a link with them"
         )
-    if not is_host:
+
+    def _uncontrolled(self, tree: Tree) -> str | None:
+        entries = self.set.traffic([it.traffic for it in tree.culprits])
+        free = [str(it["name"]) for it in entries if it.get("controlled") is False]
+        share = sum(it.share for it in tree.culprits if it.traffic in free)
+        if share < 0.5:
+            return None
         return (
-            f"{tree.root} is a link between switches: spread these flows over more equal paths, "
-            "or give the fabric more capacity than hosts can send"
+            f"{', '.join(free)} ({100 * share:.0f} % of the queue) does not obey {self.law}: "
+            "remove controlled = false, or limit its rate"
         )
-    *_, senders = tree.inputs
-    return (
-        f"{senders} hosts sent to one, more than {scheme['congestion_control']} had slowed them by "
-        "then: start fewer at a time or below line rate, or raise XOFF where the buffer has room"
-    )
+
+    def _kmin(self, tree: Tree) -> str | None:
+        """Marking begins at a queue that PAUSE never lets grow."""
+        which = str(self.set.scheme.get("marking", self.law))
+        if which not in _WITH_KMIN or any(it.marked for it in self._here(tree)):
+            return None
+        written = at_rate(self.set.scheme.get(which, {}).get("kmin"), self._rate(tree))
+        kmin = in_bytes(written)
+        if kmin is None or kmin <= tree.queue_bytes:
+            return None
+        ports, _, _ = tree.inputs
+        return (
+            f"{self.law} had no part in this: PAUSE held {ports} ingress ports when the queue was "
+            f"{size(tree.queue_bytes)} long, and marking begins at kmin = {size(kmin)}; lower kmin "
+            f"below {size(tree.queue_bytes)}"
+        )
+
+    def _too_many(self, tree: Tree) -> str:
+        if tree.root.peer not in self.hosts:
+            return (
+                f"{tree.root} carried all that it can: give the fabric more capacity here, or let "
+                "fewer hosts send over it at a time"
+            )
+        *_, senders = tree.inputs
+        who = f"{senders} hosts" if senders > 1 else "the flows of this priority"
+        raised = ""
+        if self.set.get("pfc.dynamic_shift") is None and self.set.get("switch.model") is None:
+            buffer = " and [switch] buffer" if self.set.get("switch.buffer") is not None else ""
+            raised = f", or raise [pfc] xoff{buffer}"
+        return (
+            f"{who} sent to one faster than {self.law} could slow them: start fewer at a time or "
+            f"below line rate{raised}"
+        )
+
+    def _has_control(self) -> bool:
+        return self.law != "none" or self.set.scheme.get("tcp") is not None
+
+    def _here(self, tree: Tree) -> list[_Port]:
+        return [
+            it
+            for it in self.ports
+            if (it.node, it.peer) == tree.root and it.priority == tree.priority
+        ]
+
+    def _rate(self, tree: Tree) -> int:
+        return next((it.rate_bps for it in self.ports if (it.node, it.peer) == tree.root), 0)
+
+    def _now(self, key: str) -> str:
+        """A key with its value as the scenario writes it."""
+        table, _, name = key.rpartition(".")
+        return f"[{table}] {name} ({_written(self.set.get(key))})"
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {it}" for key, it in value.items())
+    return str(value)
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    *first, last = map(str, numbers)
+    return f"priorities {', '.join(first)} and {last}" if first else f"priority {last}"

@@ -23,7 +23,6 @@ import pyarrow.parquet as pq
 from unpause import _native, advice, causes, schema, series, textual
 from unpause.causes import Egress, Stop, Tree
 from unpause.errors import ResultError
-from unpause.fabric import senders_and_receivers
 from unpause.result import Result, Run, load
 from unpause.summary import Summary
 from unpause.text import rate, size, time
@@ -171,12 +170,7 @@ def _tree(
 
 def _adviser(result: Result, run: Run) -> Callable[[Tree], str]:
     """Says of trees of a run what could help."""
-    tables = result.scenario.get("scheme", [])
-    scheme = next((it for it in tables if it.get("name") == run.scheme), {})
-    rates, hosts = _rates(run), senders_and_receivers(run.columns("flows", ["src", "dst"]))
-    return lambda tree: advice.of_tree(
-        tree, scheme, rates.get(tree.root, 0), tree.root.peer in hosts
-    )
+    return advice.of_run(result, run)
 
 
 def _when(tree: Tree) -> str:

@@ -1,0 +1,251 @@
+"""Advice about congestion trees has read the scenario, and helps when it is followed."""
+
+from __future__ import annotations
+
+import pytest
+
+import unpause
+from unpause import advice, causes
+from unpause.causes import Tree
+from unpause.result import Result
+
+
+def single_switch(hosts: int, *parts: str, duration: str = "1ms") -> str:
+    return f"""
+duration = "{duration}"
+[topology]
+builder = "single-switch"
+hosts = {hosts}
+rate = "100Gbps"
+delay = "1us"
+[probes]
+causes = true
+""" + "\n".join(parts)
+
+
+def scheme(name: str = "PFC", **keys: str) -> str:
+    lines = [f"{key} = {value}" for key, value in keys.items()]
+    return "\n".join(["[[scheme]]", f'name = "{name}"', *lines])
+
+
+def flow(name: str, source: str, to: str, *keys: str) -> str:
+    table = f'[[traffic]]\nname = "{name}"\nkind = "flow"\nfrom = "{source}"\nto = "{to}"'
+    return "\n".join([table, *keys])
+
+
+TWO = flow("two", "H1..H2", "H0")
+
+
+def told(source: str) -> tuple[Result, str, Tree]:
+    """The result, the advice about its worst tree, and that tree."""
+    result = unpause.run(source, progress=False)
+    run = result.runs_of(result.schemes[0])[0]
+    worst = causes.of_run(run)[0]
+    return result, advice.of_run(result, run)(worst), worst
+
+
+def harm(source: str) -> tuple[int, int]:
+    """PAUSEs that were sent, and frames that were dropped."""
+    runs = unpause.run(source, progress=False).runs.to_pylist()
+    return runs[0]["pause_frames"], runs[0]["dropped_packets"]
+
+
+def test_headroom_is_named_where_it_is_set() -> None:
+    small = single_switch(3, '[pfc]\nxoff = "100KB"\nheadroom = "2KB"', scheme(), TWO)
+    _, text, tree = told(small)
+    assert tree.lost
+    assert text.startswith("[pfc] headroom (2KB) is too small: leave it out")
+    assert harm(small)[1] > 0
+    assert harm(small.replace('headroom = "2KB"', ""))[1] == 0
+
+
+def test_headroom_that_a_scheme_sets_by_rate_is_named() -> None:
+    by_rate = scheme(set='{ "pfc.headroom" = { "100Gbps" = "2KB" } }')
+    _, text, _ = told(single_switch(3, '[pfc]\nxoff = "100KB"', by_rate, TWO))
+    assert text.startswith("[pfc] headroom (100Gbps: 2KB) is too small")
+
+
+def test_headroom_by_delays_is_named() -> None:
+    delays = '[pfc]\nxoff = "100KB"\nheadroom_delays = 1'
+    _, text, _ = told(single_switch(3, delays, scheme(), TWO))
+    assert text.startswith("[pfc] headroom_delays (1) is too small")
+
+
+def test_without_losses_headroom_is_not_spoken_of() -> None:
+    _, text, tree = told(single_switch(3, '[pfc]\nxoff = "100KB"', scheme(), TWO))
+    assert not tree.lost
+    assert "headroom" not in text
+    assert text.startswith("add a congestion_control")
+
+
+def test_a_congestion_control_helps() -> None:
+    alone = single_switch(3, '[pfc]\nxoff = "100KB"', scheme(), TWO, duration="3ms")
+    followed = alone.replace(scheme(), scheme(congestion_control='"dcqcn"'))
+    assert harm(followed)[0] < harm(alone)[0] / 2
+
+
+MARKED = scheme(marking='"red"') + '\n[scheme.red]\nkmin = "100KB"\nkmax = "400KB"\npmax = 0.2'
+
+
+def test_marks_that_nobody_answers() -> None:
+    source = single_switch(9, MARKED, flow("incast", "H1..H8", "H0"), duration="2ms")
+    result, text, _ = told(source)
+    assert result.runs.to_pylist()[0]["marked_packets"] > 0
+    assert "no sender reacts to marks" in text
+    own = '\n[scheme.dcqcn]\nkmin = "100KB"\nkmax = "400KB"\npmax = 0.2'
+    followed = source.replace(MARKED, scheme(congestion_control='"dcqcn"') + own)
+    assert harm(followed)[0] < harm(source)[0]
+
+
+def with_kmin(kmin: str, kmax: str) -> str:
+    law = scheme(congestion_control='"dcqcn"')
+    table = f'[scheme.dcqcn]\nkmin = "{kmin}"\nkmax = "{kmax}"\npmax = 0.2'
+    return single_switch(3, '[pfc]\nxoff = "100KB"', law, table, TWO, duration="2ms")
+
+
+def test_marking_that_begins_beyond_pause() -> None:
+    _, text, tree = told(with_kmin("1MB", "4MB"))
+    assert text.startswith("dcqcn had no part in this: PAUSE held 2 ingress ports")
+    assert "kmin = 1.00 MB; lower kmin below 200 KB" in text
+    assert 200_000 <= tree.queue_bytes < 202_000
+    assert harm(with_kmin("50KB", "100KB"))[0] < harm(with_kmin("1MB", "4MB"))[0]
+
+
+def test_marking_that_acts_is_not_called_out_of_reach() -> None:
+    _, text, _ = told(with_kmin("190KB", "400KB"))
+    assert "no part" not in text
+    assert "faster than dcqcn could slow them" in text
+
+
+def overload(scheduler: str) -> str:
+    flows = [
+        flow("low", "H1", "H0", "priority = 3", 'rate_limit = "60Gbps"'),
+        flow("high", "H2", "H0", "priority = 4", 'rate_limit = "80Gbps"'),
+    ]
+    return single_switch(
+        3, f"[switch]\nlossless = [3, 4]\n{scheduler}", '[pfc]\nxoff = "50KB"', scheme(), *flows
+    )
+
+
+DWRR = '[switch.scheduler]\nkind = "dwrr"\nweights = { 3 = 1, 4 = 1 }'
+
+
+def advice_of_priority(source: str, priority: int) -> str:
+    result = unpause.run(source, progress=False)
+    run = result.runs_of("PFC")[0]
+    tree = next(it for it in causes.of_run(run) if it.priority == priority)
+    return advice.of_run(result, run)(tree)
+
+
+def test_turns_are_advised_where_priorities_are_strict() -> None:
+    text = advice_of_priority(overload(""), 3)
+    assert text.startswith("priority 4 filled S0->H0, where priorities are served strictly")
+
+
+def test_turns_that_are_there_are_not_advised() -> None:
+    text = advice_of_priority(overload(DWRR), 4)
+    assert "priorities 3 and 4 together want more than S0->H0 carries" in text
+    assert "raise the share of priority 4 (weights of [switch.scheduler], now 1)" in text
+
+
+POOL = single_switch(
+    8,
+    '[switch]\nlossless = [3]\nbuffer = "2MB"\nlossy_queue = "2MB"',
+    '[pfc]\nheadroom = "20KB"\ndynamic_shift = 0',
+    scheme(),
+    flow("lossy", "H3..H5", "H1", "priority = 0"),
+    flow("lossless", "H6..H7", "H0", "priority = 3", 'start = "500us"'),
+    duration="2ms",
+)
+
+
+def test_a_lossy_queue_that_took_the_pool() -> None:
+    _, text, _ = told(POOL)
+    assert "dynamic threshold fell because lossy priority 0 held 1.8" in text
+    assert "at S0->H1: lower [switch] lossy_queue (2MB)" in text
+    assert harm(POOL.replace('lossy_queue = "2MB"', 'lossy_queue = "200KB"'))[0] < harm(POOL)[0]
+
+
+def test_a_dynamic_threshold_without_a_lossy_queue() -> None:
+    quiet = POOL.replace("H3..H5", "H3")
+    _, text, _ = told(quiet)
+    assert "lossy" not in text
+
+
+def two_paths(seed: int) -> str:
+    flows = flow("pair", "H0", "H2") + "\n" + flow("other", "H1", "H3")
+    return f"""
+seed = {seed}
+duration = "500us"
+[topology]
+builder = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+host_rate = "100Gbps"
+delay = "1us"
+[probes]
+causes = true
+[pfc]
+xoff = "50KB"
+{scheme()}
+{flows}
+"""
+
+
+def test_flows_hashed_onto_one_of_two_links() -> None:
+    pauses = {seed: harm(two_paths(seed))[0] for seed in range(1, 9)}
+    collided = next(seed for seed, number in pauses.items() if number)
+    assert 0 in pauses.values(), "another seed helps"
+    _, text, tree = told(two_paths(collided))
+    assert text.startswith(f"{tree.root} is one of 2 equal links")
+    assert "congestion_control" not in text
+
+
+def test_an_only_link_is_not_one_of_several() -> None:
+    source = single_switch(3, '[pfc]\nxoff = "100KB"', scheme(), TWO)
+    _, text, _ = told(source)
+    assert "equal links" not in text
+
+
+def test_flows_without_control() -> None:
+    free = flow("free", "H1..H2", "H0", "controlled = false")
+    law = scheme(congestion_control='"dcqcn"')
+    source = single_switch(3, '[pfc]\nxoff = "100KB"', law, free, TWO.replace("H0", "H2"))
+    source = source.replace('H1..H2"\nto = "H2', 'H0"\nto = "H2')
+    _, text, _ = told(source)
+    assert text.startswith("free (100 % of the queue) does not obey dcqcn")
+    assert harm(source.replace("controlled = false", ""))[0] < harm(source)[0]
+
+
+@pytest.mark.parametrize("law", ["", 'congestion_control = "dcqcn"'])
+def test_a_slow_link_is_advised_no_control_that_is_there(law: str) -> None:
+    source = f"""
+duration = "300us"
+[topology]
+builder = "explicit"
+hosts = ["A", "B"]
+switches = ["S0"]
+rate = "100Gbps"
+delay = "1us"
+[[topology.link]]
+a = "A"
+b = "S0"
+[[topology.link]]
+a = "B"
+b = "S0"
+rate = "50Gbps"
+[probes]
+causes = true
+[pfc]
+xoff = "20KB"
+{scheme()}
+{law}
+{flow("t", "A", "B")}
+"""
+    _, text, tree = told(source)
+    assert tree.kind == "slow-link"
+    assert "limit its rate to 50 Gb/s (rate_limit" in text
+    assert ("congestion_control" in text) == (not law)
+    limited = source + 'rate_limit = "50Gbps"'
+    assert harm(limited)[0] == 0
