@@ -328,6 +328,20 @@ mod tests {
     }
 
     #[test]
+    fn a_nak_of_a_packet_that_was_never_sent_changes_nothing() {
+        let mut sender = Sender::new(4);
+        sent(&mut sender, 0);
+        sent(&mut sender, 0);
+        // The first packet that has not been sent: nothing before it is missing, so it is no NAK but nonsense.
+        assert!(!sender.on_nak(at(10), 2, TIMEOUT));
+        assert_eq!((sender.unacknowledged(), sender.next()), (0, 2));
+        assert_eq!(sender.next_timer(), TIMEOUT);
+        // The last one that was sent can be missing.
+        assert!(sender.on_nak(at(10), 1, TIMEOUT));
+        assert_eq!((sender.unacknowledged(), sender.next()), (1, 1));
+    }
+
+    #[test]
     fn a_gap_after_a_repaired_one_is_reported_again() {
         let mut receiver = Receiver::new(u32::MAX);
         assert_eq!(receiver.on_data(at(0), 1, None), Reception::Gap);

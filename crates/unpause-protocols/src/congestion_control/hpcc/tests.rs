@@ -94,6 +94,21 @@ fn a_queue_of_half_a_window_on_a_full_link_cuts_by_its_use() {
     assert_rate(&sender, (reference / (0.5 / 0.95) + 50e6).min(LINE as f64));
 }
 
+/// Algorithm 1: a round trip ends with the ACK of more than had been sent at its start (`ack.seq >
+/// lastUpdateSeq`), not of as much.
+#[test]
+fn a_round_trip_ends_beyond_what_was_sent_at_its_start() {
+    let reference = |acknowledged: u64| {
+        let mut sender = sender(params());
+        ack(&mut sender, 1000, 100_000, &[hop(1_000, 0, 62_500)]);
+        let hops = &[hop(11_000, 125_000, 62_500)];
+        ack(&mut sender, acknowledged, 200_000, hops);
+        sender.references[0].rate
+    };
+    assert_eq!(reference(100_000), LINE);
+    assert!(reference(100_001) < LINE);
+}
+
 #[test]
 fn below_the_target_it_adds_a_step_for_some_round_trips_first() {
     let mut sender = sender(Params {
