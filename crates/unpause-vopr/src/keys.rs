@@ -229,7 +229,7 @@ fn other_values(case: &Case, donor: &Case, path: &[String]) -> Vec<Value> {
     }
 }
 
-/// Other values of the same kind; none for texts that are no quantities.
+/// Other values of the same kind, of a table with one key changed; none for texts that are no quantities.
 fn alike(value: &Value) -> Vec<Value> {
     match value {
         Value::Boolean(value) => vec![(!value).into()],
@@ -250,6 +250,15 @@ fn alike(value: &Value) -> Vec<Value> {
                     .into(),
                 _ => Vec::new(),
             }
+        }
+        Value::Table(table) => {
+            let with = |(key, value): (&String, Value)| {
+                let mut other = table.clone();
+                other.insert(key.clone(), value);
+                other.into()
+            };
+            let others = |(key, value)| alike(value).into_iter().map(move |other| (key, other));
+            table.iter().flat_map(others).map(with).collect()
         }
         _ => Vec::new(),
     }
@@ -357,6 +366,13 @@ fn is_default(section: &str, key: &str, value: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_of_defaults_has_other_values() {
+        let table: Table = "cell = '256B'".parse().unwrap();
+        let other = |value: &Value| value["cell"].as_str() == Some("513B");
+        assert!(alike(&table.into()).iter().any(other));
+    }
 
     #[test]
     fn every_value_has_a_path() {
