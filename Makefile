@@ -8,13 +8,16 @@ BIN := $(VENV)/bin
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
 PYTHON_SOURCES := $(shell find python papers -type f -not -path '*/__pycache__/*' -not -path '*/report/*' -not -name '*.md') pyproject.toml
 
+# An MPI, its mpirun, and what its bindings are made with.
+MPI_PACKAGES := libopenmpi-dev openmpi-bin clang libclang-dev
+
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Cargo and the build of the extension share one configuration, so nothing is compiled twice.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .PHONY: help demo test test-rust test-python lint install install-mpi mpi-packages format docs clean
-.PHONY: test-mpi bench bench-mechanisms bench-peers bench-linear bench-gate bench-gate-update
+.PHONY: test-all install-all test-mpi bench bench-mechanisms bench-peers bench-linear bench-gate bench-gate-update
 .PHONY: vopr vopr-kill vopr-mutations soak loom tsan mutants validate-ns3 validate-ns3-update
 .PHONY: fuzz fuzz-ci fuzz-build site dataplane testbed-dpdk wheel wheel-pgo wheel-test
 .DEFAULT_GOAL := help
@@ -22,6 +25,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 help:
 	@echo "make demo      run the five-scheme comparison, judge the paper's claims, write a report"
 	@echo "make test      run all tests (Rust and Python); test-rust and test-python one half"
+	@echo "make test-all  these and everything that takes long or needs more (make install-all): hours"
 	@echo "make test-mpi  what mpirun starts (after make install-mpi)"
 	@echo "make lint      check formatting, lints, rustdoc, builds without default features"
 	@echo "make docs      write what documents say of tables and parameters"
@@ -30,6 +34,7 @@ help:
 	@echo "make wheel-pgo the wheel with a profile-guided build (docs/performance.md)"
 	@echo "make format    reformat Rust and Python"
 	@echo "make install   build the package in release mode into $(VENV)"
+	@echo "make install-all        what test-all needs, from Debian's packages and rustup"
 	@echo "make install-mpi        the same with MPI (from Debian's packages): one run on many machines"
 	@echo "make bench     measure the engine; CASES=\"fig1-pcn clos-pcn\" REPEAT=3 choose"
 	@echo "make bench-mechanisms   nanoseconds per decision of each mechanism"
@@ -59,12 +64,43 @@ install-mpi: $(VENV)/.installed-mpi
 
 test: test-rust test-python
 
+# A test that never ends fails instead. Many times what they take on two cores, so that load decides nothing.
+TEST_LIMIT ?= 4000
+LIMITED := $(if $(shell command -v timeout),timeout --kill-after=30 $(TEST_LIMIT))
+
 # Needs no Python, and builds nothing in release mode.
 test-rust:
-	cargo test --workspace --exclude unpause-python
+	$(LIMITED) cargo test --workspace --exclude unpause-python
 
 test-python: $(VENV)/.installed
-	$(BIN)/python -m pytest
+	$(LIMITED) $(BIN)/python -m pytest
+
+# Everything that there is, the slowest last; nothing of it is skipped after install-all.
+test-all: install-all
+	$(MAKE) lint test
+	$(MAKE) test-mpi
+	$(MAKE) wheel-test
+	$(MAKE) bench-gate
+	$(MAKE) dataplane
+	$(MAKE) testbed-dpdk
+	$(MAKE) validate-ns3
+	$(MAKE) loom
+	$(MAKE) tsan
+	$(MAKE) fuzz-ci
+	$(MAKE) vopr
+	$(MAKE) vopr-kill
+	$(MAKE) vopr-mutations
+
+# What these need and `make test` can do without: a browser, Wireshark, MPI, DPDK, ns-3, valgrind, the source of
+# Rust's library for ThreadSanitizer.
+ALL_PACKAGES := gcc make pkg-config chromium tshark valgrind libns3-dev libdpdk-dev libpcap-dev iproute2 $(MPI_PACKAGES)
+install-all:
+	@command -v apt-get > /dev/null || { echo "error: no apt-get here to install $(ALL_PACKAGES) with"; exit 1; }
+	@dpkg --status $(ALL_PACKAGES) > /dev/null 2>&1 || { \
+	  sudo=$$(test "$$(id -u)" = 0 || echo sudo); \
+	  $$sudo apt-get -qq update && \
+	  $$sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends $(ALL_PACKAGES) > /dev/null; }
+	rustup component add rust-src
 
 # What `mpirun` starts, with the lints of what is compiled for it alone.
 MPI_BUILD := --workspace --exclude unpause-python --features unpause-cli/mpi
@@ -252,8 +288,7 @@ $(VENV)/.installed-mpi: $(VENV)/.tools $(RUST_SOURCES) $(PYTHON_SOURCES) | mpi-p
 	MATURIN_PEP517_ARGS="--features mpi" $(INSTALL)
 	@touch $(VENV)/.installed $@
 
-# What that needs, if it is not there: an MPI, its mpirun, and what its bindings are made with.
-MPI_PACKAGES := libopenmpi-dev openmpi-bin clang libclang-dev
+# What that needs, if it is not there.
 mpi-packages:
 	@if ! command -v mpicc > /dev/null || ! command -v mpirun > /dev/null || ! command -v clang > /dev/null; then \
 	  command -v apt-get > /dev/null || { \

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -32,6 +33,15 @@ def interruptible() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Names what was skipped, and the command that installs what it needs."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(str(it.longrepr[2]).removeprefix("Skipped: ") for it in skipped)
+    if reasons:
+        each = "; ".join(f"{count} × {reason}" for reason, count in sorted(reasons.items()))
+        terminalreporter.write_line(f"skipped: {each}. All of it: make install-all, make test-all")
 
 
 #: Opens a page in Chromium; answers it and the list of what it asks for.
