@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from unpause import equal_links
-from unpause.causes import Tree, every_stop
 from unpause.result import Result, Run
 from unpause.setting import Setting, at_rate, in_bytes
 from unpause.text import rate, size
+from unpause.trees import Tree, every_stop
 
 #: Laws and markings with a threshold below which nothing is marked, key `kmin` of their table.
 _WITH_KMIN = ("dcqcn", "dctcp-rate", "red")

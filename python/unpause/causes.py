@@ -8,135 +8,18 @@ that most of its PAUSEs followed from.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause import schema, series
+from unpause import expiry, schema, series
 from unpause.result import Result, Run
+from unpause.trees import Culprit, Egress, Stop, Tree, Victim, every_stop
 
-#: A root is certain if that part of the bytes leads there, and that part for one reason.
-CERTAIN = 0.9
-#: Below this it is one of several places.
-LIKELY = 0.6
 #: PAUSEs of a root further apart than this are of another episode.
 APART_NS = 250_000.0
-
-
-class Egress(NamedTuple):
-    """An egress port: node and the node at the other end; None for a host or whole switch."""
-
-    node: str
-    peer: str | None
-
-    def __str__(self) -> str:
-        return f"{self.node}->{self.peer}" if self.peer else self.node
-
-
-@dataclass
-class Stop:
-    """All PAUSEs of a tree from one switch to one neighbour.
-
-    Attributes:
-        pauser: Who sent them.
-        stopped: Who was stopped.
-        pauses: How many.
-        time_ns: XOFF to XON, added up.
-        below: The stops that followed from these, longest first.
-    """
-
-    pauser: str
-    stopped: str
-    pauses: int
-    time_ns: float
-    below: list[Stop] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Culprit:
-    """Flows of a traffic entry that filled the root: which part of its queue was theirs."""
-
-    traffic: str
-    flows: int
-    share: float
-    sources: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Victim:
-    """A flow that waited for a root that is not on its way."""
-
-    flow_id: int
-    traffic: str
-    src: str
-    dst: str
-    waited_ns: float
-    unsent_bytes: int
-
-
-@dataclass(frozen=True)
-class Tree:
-    """All PAUSEs of one root.
-
-    Attributes:
-        root: Where they began.
-        kind: What was there, as `root_kind` of the table.
-        share: Which part of the bytes leads there.
-        sure: Which part of the PAUSEs says that the root is of this kind.
-        priority: That was stopped.
-        episodes: From when until when, ns.
-        pauses: Transitions to XOFF.
-        stopped_ns: XOFF to XON, added up over all links.
-        hosts: Hosts that were stopped.
-        links: Links that were stopped.
-        stops: What the root stopped, with what followed.
-        lost: Frames that found no headroom meanwhile.
-        inputs: Most ports that filled the root at once, their rate in bit/s, hosts behind them.
-        queue_bytes: Longest queue seen there.
-        culprits: Largest share first.
-        others: The part of the queue that is of flows that are not told of by name.
-        victims: Longest waits first.
-        cycle: The egresses that wait for one another, if that is the root.
-    """
-
-    root: Egress
-    kind: str
-    share: float
-    sure: float
-    priority: int
-    episodes: list[tuple[float, float]]
-    pauses: int
-    stopped_ns: float
-    hosts: int
-    links: int
-    stops: list[Stop]
-    lost: int
-    inputs: tuple[int, float, int]
-    queue_bytes: int
-    culprits: list[Culprit]
-    others: float
-    victims: list[Victim]
-    cycle: list[Egress]
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether nearly all that was seen says so."""
-        return self.share >= CERTAIN and self.sure >= CERTAIN
-
-    @property
-    def is_likely(self) -> bool:
-        """Whether most of what was seen says so."""
-        return self.share >= LIKELY and self.sure >= LIKELY
-
-    @property
-    def harm(self) -> tuple[bool, float, float]:
-        """By what trees are ordered: deadlocks first, then waits of victims, then standstill."""
-        waited = sum(victim.waited_ns for victim in self.victims)
-        return self.kind == "cycle", waited, self.stopped_ns
 
 
 _NAMES = ("node", "peer", "root_kind", "root_node", "root_peer", "egress_peer")
@@ -174,7 +57,7 @@ class Causes:
         self.codes: dict[str, np.ndarray] = {}
         self.names: dict[str, list[Any]] = {}
         for name in _NAMES:
-            self.codes[name], self.names[name] = coded(table, name)
+            self.codes[name], self.names[name] = series.coded(table, name)
         ids = self.numbers["cause_id"]
         #: The first row of each PAUSE.
         self.first = (
@@ -199,19 +82,6 @@ class Causes:
         return node[self.codes["node"]] & peer[self.codes["egress_peer"]]
 
 
-def coded(table: pa.Table, name: str) -> tuple[np.ndarray, list[Any]]:
-    """A column of names as numbers, and the name of each; None is one of them."""
-    values = table.column(name)
-    if not pa.types.is_dictionary(values.type):
-        values = values.dictionary_encode()
-    array = values.unify_dictionaries().combine_chunks()
-    if isinstance(array, pa.ChunkedArray):
-        array = array.chunk(0)
-    names = array.dictionary.to_pylist()
-    indices = series.with_nan(array.indices.cast(pa.float64()))
-    return np.nan_to_num(indices, nan=len(names)).astype(int), [*names, None]
-
-
 def are_there(result: Result) -> bool:
     """Whether the result was asked to say why."""
     return bool(result.scenario.get("probes", {}).get("causes"))
@@ -232,20 +102,24 @@ def of_run(run: Run, at_ns: float | None = None) -> list[Tree]:
     if at_ns is not None:
         in_force = causes.numbers["time_ns"][first] <= at_ns
         first = first[in_force & (at_ns < causes.numbers["until_ns"][first])]
-    known = [
-        [causes.codes["root_node"][first], causes.codes["root_peer"][first]],
-        [causes.numbers["priority"][first]],
-    ]
-    keys = np.column_stack([*known[0], *known[1]]) if len(first) else np.empty((0, 3))
+    # What waits in a circle is a tree of its own, whatever else its egress has been root of.
+    in_cycle = np.array([kind == "cycle" for kind in causes.names["root_kind"]], dtype=bool)
+    keys = np.column_stack(
+        [
+            causes.codes["root_node"][first],
+            causes.codes["root_peer"][first],
+            causes.numbers["priority"][first],
+            in_cycle[causes.codes["root_kind"][first]],
+        ]
+    )
     flows = _Flows(run)
-    waits = _victims(run, flows)
-    hosts = flows.hosts
+    waits = _victims(run, flows, _deadlocks(causes, in_cycle))
     found = []
     for key in np.unique(keys, axis=0):
         rows = first[np.all(keys == key, axis=1)]
         if causes.name("root_node", rows[0]) is None:
             continue
-        found.append(_tree(causes, rows, flows, hosts, waits))
+        found.append(_tree(causes, rows, flows, waits))
     return sorted(found, key=lambda tree: tree.harm, reverse=True)
 
 
@@ -253,8 +127,7 @@ def _tree(
     causes: Causes,
     first: np.ndarray,
     flows: _Flows,
-    hosts: set[str],
-    waits: dict[tuple[Egress, int], list[Victim]],
+    waits: dict[tuple[Egress, int, bool], list[Victim]],
 ) -> Tree:
     root = Egress(causes.name("root_node", first[0]), causes.name("root_peer", first[0]))
     priority = int(causes.numbers["priority"][first[0]])
@@ -271,16 +144,17 @@ def _tree(
     largest = int(np.argmax(numbers["egress_senders"])) if len(at_root) else -1
     return Tree(
         root=root,
-        kind=causes.names["root_kind"][kind],
+        kind=(name := causes.names["root_kind"][kind]),
         share=share,
         sure=float(kinds[kind] / np.sum(kinds)),
         priority=priority,
         episodes=_episodes(start, until),
         pauses=len(first),
         stopped_ns=float(np.sum(until - start)),
-        hosts=len({stop.stopped for stop in every} & hosts),
+        hosts=len({stop.stopped for stop in every} & flows.hosts),
         links=len(every),
         stops=stops,
+        expired=_expired(causes, first),
         lost=int(np.sum(causes.numbers["dropped_packets"][first])),
         inputs=(
             (
@@ -294,8 +168,21 @@ def _tree(
         queue_bytes=int(np.max(numbers["egress_queue_bytes"], initial=0)),
         culprits=culprits,
         others=others,
-        victims=waits.get((root, priority), []),
-        cycle=_cycle(causes, first, root) if causes.names["root_kind"][kind] == "cycle" else [],
+        victims=waits.get((root, priority, name == "cycle"), []),
+        cycle=_cycle(causes, first, root) if name == "cycle" else [],
+    )
+
+
+def _expired(causes: Causes, first: np.ndarray) -> int:
+    """How many PAUSEs were longer than what was asked for, where that is asked for once."""
+    life = expiry.by_link(causes.run)
+    if not life:
+        return 0
+    until, time = (causes.numbers[name] for name in ("until_ns", "time_ns"))
+    return sum(
+        until[row] - time[row]
+        >= life.get((causes.name("node", row), causes.name("peer", row)), np.inf)
+        for row in first
     )
 
 
@@ -358,13 +245,6 @@ def _leads_back(above_of: dict[tuple[str, str], Any], link: tuple[str, str]) -> 
     return above is not None and link == min(seen[seen.index(above) :])
 
 
-def every_stop(stops: Iterable[Stop]) -> Iterator[Stop]:
-    """All of them, and all below."""
-    for stop in stops:
-        yield stop
-        yield from every_stop(stop.below)
-
-
 def _at_root(causes: Causes, first: np.ndarray, root: Egress) -> np.ndarray:
     """Of these PAUSEs, the rows of the root's own egress queue."""
     ids = causes.numbers["cause_id"]
@@ -378,7 +258,7 @@ class _Flows:
     def __init__(self, run: Run) -> None:
         names = ("traffic", "src", "dst")
         table = run.columns("flows", ["flow_id", *names, "start_ns", "fct_ns", "priority"])
-        self.coded = {name: coded(table, name) for name in names}
+        self.coded = {name: series.coded(table, name) for name in names}
         ids = series.column(table, "flow_id")
         assert np.array_equal(ids, np.arange(len(ids))), "flows are in order of their numbers"
         self.start = series.column(table, "start_ns")
@@ -438,10 +318,24 @@ def _culprits(
     return found, float(unnamed[entries]) / total
 
 
-def _victims(run: Run, flows: _Flows) -> dict[tuple[Egress, int], list[Victim]]:
+def _deadlocks(causes: Causes, in_cycle: np.ndarray) -> dict[tuple[Egress, int], float]:
+    """By root and priority when the last of the PAUSEs that wait in a circle was sent."""
+    ours = causes.first[in_cycle[causes.codes["root_kind"][causes.first]]]
+    found: dict[tuple[Egress, int], float] = {}
+    for row in ours:
+        root = Egress(causes.name("root_node", row), causes.name("root_peer", row))
+        key = root, int(causes.numbers["priority"][row])
+        found[key] = max(found.get(key, 0.0), float(causes.numbers["time_ns"][row]))
+    return found
+
+
+def _victims(
+    run: Run, flows: _Flows, deadlocks: dict[tuple[Egress, int], float]
+) -> dict[tuple[Egress, int, bool], list[Victim]]:
+    """By root, priority, and whether that is a deadlock; who waits in one does until the end."""
     names = ["flow_id", "priority", "root_node", "root_peer", "waited_ns", "unsent_bytes"]
-    found: dict[tuple[Egress, int], list[Victim]] = {}
-    for row in run.columns("victims", names).to_pylist():
+    found: dict[tuple[Egress, int, bool], list[Victim]] = {}
+    for row in run.columns("victims", [*names, "last_ns"]).to_pylist():
         flow = row["flow_id"]
         victim = Victim(
             flow,
@@ -450,7 +344,9 @@ def _victims(run: Run, flows: _Flows) -> dict[tuple[Egress, int], list[Victim]]:
             row["unsent_bytes"],
         )
         root = Egress(row["root_node"], row["root_peer"])
-        found.setdefault((root, row["priority"]), []).append(victim)
+        since = deadlocks.get((root, row["priority"]), np.inf)
+        key = root, row["priority"], row["last_ns"] > since
+        found.setdefault(key, []).append(victim)
     for victims in found.values():
         victims.sort(key=lambda it: (-it.waited_ns, it.flow_id))
     return found
@@ -475,7 +371,7 @@ def _cycle(causes: Causes, first: np.ndarray, root: Egress) -> list[Egress]:
     while at is not None:
         egress = Egress(causes.name("node", at), causes.name("egress_peer", at))
         if egress in found:
-            break
+            return found[found.index(egress) :]
         found.append(egress)
         by = causes.numbers["paused_by"][at]
         following = [] if np.isnan(by) else by_cause.get(int(by), [])

@@ -20,25 +20,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from unpause import _native, advice, causes, schema, series, textual
-from unpause.causes import Egress, Stop, Tree
+from unpause import _native, account, advice, causes, schema, series, textual
 from unpause.errors import ResultError
 from unpause.result import Result, Run, load
 from unpause.summary import Summary
 from unpause.text import rate, size, time
+from unpause.trees import CERTAIN, Egress, Stop, Tree, every_stop
 
 _MOST_TREES = 3
 _MOST_STOPS = 6
 _MOST_FLOWS = 3
-
-_KINDS = {
-    "incast": "Incast at {root}",
-    "slow-link": "Slow link {root}",
-    "busy": "Busy link {root}",
-    "switch": "{root} does not forward fast enough",
-    "nic": "PAUSE from the NIC of {root}",
-    "cycle": "Deadlock through {root}",
-}
 
 
 def needed(result: Result) -> None:
@@ -99,7 +90,7 @@ def the_runs(result: Result, scheme: str | None = None) -> list[Run]:
 
 def lines(result: Result, runs: Sequence[Run], columns: int, at_ns: float | None) -> Iterator[str]:
     """The whole text: trees of the first run with any, and what became of them in the others."""
-    every = {run.scheme: causes.of_run(run, at_ns) for run in runs}
+    every = {run.scheme: account.trees(run, at_ns) for run in runs}
     told = next((run for run in runs if every[run.scheme]), None)
     if told is None:
         when = f" at {time(at_ns)}" if at_ns is not None else ""
@@ -107,21 +98,22 @@ def lines(result: Result, runs: Sequence[Run], columns: int, at_ns: float | None
         return
     trees = every[told.scheme]
     yield textual.wrapped(_head(result, told, trees, at_ns), columns)
-    for number, tree in enumerate(trees[:_MOST_TREES], 1):
+    titles = account.titles(told, trees)
+    for number, (tree, title) in enumerate(zip(trees[:_MOST_TREES], titles, strict=False), 1):
         yield ""
-        yield from _tree(result, told, tree, number, columns, at_ns)
+        yield from _tree(result, told, tree, f"{number}. {title}", columns, at_ns)
     if len(trees) > _MOST_TREES:
         rest = trees[_MOST_TREES:]
         yield ""
         yield textual.wrapped(
             f"{len(rest)} more, from {sum(t.pauses for t in rest):,} PAUSEs and "
-            f"{time(sum(t.stopped_ns for t in rest))} of standstill: --json has them all.",
+            f"{time(sum(t.stopped_ns for t in rest))} of pause: --json has them all.",
             columns,
         )
     if len(runs) > 1 and at_ns is None:
         yield ""
         yield "Under each scheme"
-        yield textual.table(_schemes(trees[:_MOST_TREES], every), columns)
+        yield textual.table(_schemes(told, trees[:_MOST_TREES], every), columns)
 
 
 def _head(result: Result, run: Run, trees: list[Tree], at_ns: float | None) -> str:
@@ -130,36 +122,40 @@ def _head(result: Result, run: Run, trees: list[Tree], at_ns: float | None) -> s
         len(result.runs_of(run.scheme)) > 1
     )
     when = f" in force at {time(at_ns)}" if at_ns is not None else ""
-    ended = ""
-    if run.row.get("deadlock_began_ns") is not None:
-        ended = f"; a deadlock ended the run at {time(run.row['simulated_ns'])}"
-    return (
+    victims = len({victim.flow_id for tree in trees for victim in tree.victims})
+    hurt = f", {_count(victims, 'victim flow')}" if at_ns is None else ""
+    text = (
         f"{run.scheme} (seed {run.row['seed']}{several}): {_count(pauses, 'PAUSE')}{when}, "
-        f"{_count(len(trees), 'congestion tree')}{ended}"
+        f"{_count(len(trees), 'congestion tree')}{hurt}"
     )
+    if (since := run.row.get("deadlock_began_ns")) is not None:
+        text += f"; a deadlock ended the run at {time(run.row['simulated_ns'])}"
+    if cycle := account.deadlock(trees):
+        began = f" since {time(since)}" if since is not None else ""
+        return f"Deadlock {cycle}{began}. {text}"
+    return text
 
 
 def _tree(
-    result: Result, run: Run, tree: Tree, number: int, columns: int, at_ns: float | None
+    result: Result, run: Run, tree: Tree, title: str, columns: int, at_ns: float | None
 ) -> Iterator[str]:
-    root = _KINDS[tree.kind].format(root=tree.root)
     link = _rates(run).get(tree.root, 0)
     speed = f", {rate(link)}" if link else ""
-    yield textual.wrapped(f"{number}. {root}{speed}: {_when(tree)}", columns)
+    yield textual.wrapped(f"{title}{speed}: {_when(tree)}", columns)
     body = [
-        f"{_count(tree.pauses, 'PAUSE')}, {time(tree.stopped_ns)} of standstill on "
-        f"{_count(tree.links, 'link')}, {_count(tree.hosts, 'host')} stopped. {_sure(tree)}"
+        f"{_count(tree.pauses, 'PAUSE')}, {time(tree.stopped_ns)} in total on "
+        f"{_count(tree.links, 'link')}, {_count(tree.hosts, 'host')} paused. {_sure(tree)}"
     ]
     if tree.inputs[0] and tree.kind != "cycle":
         body.append(
-            f"Filled by {_count(tree.inputs[2], 'host')} through {_count(tree.inputs[0], 'port')} "
-            f"of {rate(tree.inputs[1])} together; "
+            f"Filled by {_count(tree.inputs[2], 'host')} over {_count(tree.inputs[0], 'port')} "
+            f"({rate(tree.inputs[1])} combined); "
             f"{size(tree.queue_bytes)} in the queue."
         )
     if tree.cycle:
         body.append("Each waits for the next: " + ", ".join(map(str, [*tree.cycle, tree.cycle[0]])))
     if tree.lost:
-        body.append(f"Headroom too small: {tree.lost:,} frames were lost after XOFF.")
+        body.append(_lost(tree))
     for text in body:
         yield _indented(text, columns)
     yield from _stops(tree.stops, columns)
@@ -179,9 +175,19 @@ def _when(tree: Tree) -> str:
     return f"{time(start)} to {time(end)}{several}"
 
 
+def _lost(tree: Tree) -> str:
+    lost = f"{tree.lost:,} frame{'s were' if tree.lost > 1 else ' was'} lost after XOFF"
+    if tree.expired:
+        ran_out = _count(tree.expired, "PAUSE")
+        return (
+            f"{ran_out} ran out while the ingress was still full, and were not sent again: {lost}."
+        )
+    return f"Headroom too small: {lost}."
+
+
 def _sure(tree: Tree) -> str:
     there = f"{100 * tree.share:.0f} % of the bytes lead there"
-    if tree.sure < causes.CERTAIN:
+    if tree.sure < CERTAIN:
         there += f", {100 * tree.sure:.0f} % of them for this reason"
     if tree.is_certain:
         return f"Certain: {there}."
@@ -194,15 +200,15 @@ def _stops(stops: Sequence[Stop], columns: int, before: str = "   ") -> Iterator
     for at, stop in enumerate(shown):
         last = at == len(shown) - 1 and not rest
         what = f"{_count(stop.pauses, 'time')}, {time(stop.time_ns)}"
-        text = f"{stop.pauser} stopped {stop.stopped} {what}"
+        text = f"{stop.pauser} paused {stop.stopped} {what}"
         yield f"{before}{'└─' if last else '├─'} {text}"[:columns]
         yield from _stops(stop.below, columns, before + ("   " if last else "│  "))
     if rest:
         pausers = sorted({stop.pauser for stop in rest})
         who = pausers[0] if len(pausers) == 1 else f"{len(pausers)} switches"
         longest = time(max(stop.time_ns for stop in rest))
-        total = sum(1 for _ in causes.every_stop(rest))
-        text = f"{who} stopped {len(rest)} more, up to {longest} each"
+        total = sum(1 for _ in every_stop(rest))
+        text = f"{who} paused {len(rest)} more, up to {longest} each"
         further = f", {total - len(rest)} below them" if total > len(rest) else ""
         yield f"{before}└─ {text}{further}"[:columns]
 
@@ -220,7 +226,7 @@ def _culprits(tree: Tree) -> Iterator[str]:
         parts.append(f"{who} {100 * it.share:.0f} %")
     more = sum(it.share for it in tree.culprits[_MOST_FLOWS:]) + tree.others
     if more >= 0.005:
-        parts.append(f"flows not told of by name {100 * more:.0f} %")
+        parts.append(f"other flows {100 * more:.0f} %")
     yield f"In its queue: {', '.join(parts)}."
 
 
@@ -234,21 +240,21 @@ def _victims(tree: Tree, at_ns: float | None) -> Iterator[str]:
     ]
     rest = tree.victims[_MOST_FLOWS:]
     if rest:
-        parts.append(f"{len(rest)} more waited {time(sum(it.waited_ns for it in rest))} together")
+        parts.append(f"{len(rest)} more waited {time(sum(it.waited_ns for it in rest))} in total")
     whole = " in the whole run" if at_ns is not None else ""
     yield f"{_count(len(tree.victims), 'victim')}{whole}: {'; '.join(parts)}."
 
 
-def _schemes(trees: Sequence[Tree], every: Mapping[str, list[Tree]]) -> Summary:
+def _schemes(run: Run, trees: Sequence[Tree], every: Mapping[str, list[Tree]]) -> Summary:
     """A row for each scheme: of each tree of the one told of, what it became."""
     heads = ["scheme", "PAUSEs"]
-    for tree in trees:
-        heads += [f"{tree.root}: stopped", "victims' wait"]
+    for where in account.places(run, trees):
+        heads += [f"{where}: paused", "victims' wait"]
     rows = []
     for scheme, found in every.items():
         row = [scheme, f"{sum(tree.pauses for tree in found):,}"]
         for tree in trees:
-            same = [it for it in found if (it.root, it.priority) == (tree.root, tree.priority)]
+            same = [it for it in found if account.same(it, tree)]
             waited = sum(victim.waited_ns for it in same for victim in it.victims)
             stopped = sum(it.stopped_ns for it in same)
             row += [time(stopped), time(waited)]
@@ -268,21 +274,21 @@ def of_port(run: Run, egress: Egress, columns: int, at_ns: float | None) -> Iter
         hint = f"; {egress.node} sends by {', '.join(near[:8])}" if near else ""
         raise ResultError(f"{egress} sent nothing{hint}")
     found = []
-    for tree in causes.of_run(run, at_ns):
+    trees = account.trees(run, at_ns)
+    for tree, title in zip(trees, account.titles(run, trees), strict=True):
         way = _way(tree.stops, egress)
         if way:
-            found.append((tree, way))
+            found.append((tree, title, way))
     when = f" at {time(at_ns)}" if at_ns is not None else ""
     if not found:
-        yield f"{run.scheme}: {egress} was not stopped{when}."
+        yield f"{run.scheme}: {egress} was never paused{when}."
         return
-    for tree, way in found:
+    for tree, root, way in found:
         stop = way[-1]
-        chain = " because ".join(f"{it.pauser} stopped {it.stopped}" for it in reversed(way))
-        root = _KINDS[tree.kind].format(root=tree.root)
+        chain = " because ".join(f"{it.pauser} paused {it.stopped}" for it in reversed(way))
         root = root[0].lower() + root[1:] if tree.kind != "switch" else root
         yield textual.wrapped(
-            f"{run.scheme}: {egress} was stopped{when} {_count(stop.pauses, 'time')} for "
+            f"{run.scheme}: {egress} was paused{when} {_count(stop.pauses, 'time')} for "
             f"{time(stop.time_ns)}, {_when(tree)}: {chain}; root: {root}. {_sure(tree)}",
             columns,
         )
@@ -316,16 +322,17 @@ def of_flow(run: Run, name: str, columns: int, at_ns: float | None) -> Iterator[
         f"{traffic} ({flows.column('src')[0].as_py()} -> {flows.column('dst')[0].as_py()})"
     )  # fmt: skip
     innocent = True
-    for tree in causes.of_run(run, at_ns):
-        root = _KINDS[tree.kind].format(root=tree.root)
+    trees = account.trees(run, at_ns)
+    for tree, root in zip(trees, account.titles(run, trees), strict=True):
         waits = [victim for victim in tree.victims if victim.flow_id in ours]
         if waits:
             innocent = False
             many = f"{len(waits)} of them " if len(ours) > 1 else ""
+            whose = "their" if len(waits) > 1 else "its"
             yield textual.wrapped(
-                f"{run.scheme}: {who}: {many}waited {time(sum(it.waited_ns for it in waits))} and "
-                f"did not send {size(sum(it.unsent_bytes for it in waits))} meanwhile for what was "
-                f"not on the way: {root}, {_when(tree)}. {_sure(tree)}",
+                f"{run.scheme}: {who}: {many}lost {time(sum(it.waited_ns for it in waits))} "
+                f"({size(sum(it.unsent_bytes for it in waits))}) to congestion that is not on "
+                f"{whose} path: {root}, {_when(tree)}. {_sure(tree)}",
                 columns,
             )
         part = sum(it.share for it in tree.culprits if it.traffic == traffic)
@@ -353,8 +360,10 @@ def as_json(result: Result, runs: Sequence[Run], at_ns: float | None) -> dict[st
 def trees_as_json(result: Result, run: Run, at_ns: float | None) -> list[dict[str, Any]]:
     """The trees of a run."""
     trees, advised = [], _adviser(result, run)
-    for tree in causes.of_run(run, at_ns):
-        table = asdict(tree)
+    found = account.trees(run, at_ns)
+    names = zip(account.titles(run, found), account.places(run, found), strict=True)
+    for tree, (title, place) in zip(found, names, strict=True):
+        table = {"title": title, "place": place, **asdict(tree)}
         table["root"], table["cycle"] = str(tree.root), [str(it) for it in tree.cycle]
         table["certain"], table["likely"] = tree.is_certain, tree.is_likely
         table["advice"] = advised(tree)

@@ -229,7 +229,7 @@ class _Events:
         self.start, self.end = start[wanted], end[wanted]
         self._names = {
             name: (codes[wanted], values[:-1])
-            for name, (codes, values) in ((name, causes.coded(table, name)) for name in names)
+            for name, (codes, values) in ((name, series.coded(table, name)) for name in names)
         }
 
     def told(self, pack: Pack, span: Span) -> dict[str, Any] | None:
@@ -272,7 +272,7 @@ def why_no_trees(result: Result) -> str:
         version = result.manifest.get("unpause", "before")
         return f"This result is of version {version}, which did not record causes of PAUSE."
     if result.source and not causes.are_there(result):
-        return "With causes = true in [probes], the trees of PAUSE stand here."
+        return "Add causes = true under [probes] to see congestion trees here."
     return ""
 
 

@@ -43,13 +43,14 @@ class Port(NamedTuple):
 
 @dataclass
 class Totals:
-    """What an egress did in a run, priorities added up."""
+    """What an egress did in a run, priorities added up; the longest queue also by priority."""
 
     rate_bps: int = 0
     tx_bytes: int = 0
     max_queue_bytes: int = 0
     pause_events: int = 0
     paused_ns: float = 0.0
+    queues: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -63,14 +64,16 @@ class Fabric:
     @classmethod
     def of(cls, run: Run) -> Fabric:
         """Of the totals of a run."""
-        names = ["node", "port", "peer", "rate_bps", "tx_bytes", "max_queue_bytes"]
-        table = run.table("ports").select([*names, "pause_events", "paused_ns"])
+        names = ["node", "port", "peer", "rate_bps", "priority", "tx_bytes"]
+        names += ["max_queue_bytes", "pause_events", "paused_ns"]
+        table = run.table("ports").select(names)
         ports: dict[Port, Totals] = {}
         for row in table.to_pylist():
             found = ports.setdefault(Port(row["node"], row["port"], row["peer"]), Totals())
             found.rate_bps = row["rate_bps"]
             found.tx_bytes += row["tx_bytes"]
             found.max_queue_bytes = max(found.max_queue_bytes, row["max_queue_bytes"])
+            found.queues[row["priority"]] = row["max_queue_bytes"]
             found.pause_events += row["pause_events"]
             found.paused_ns += row["paused_ns"]
         return cls(ports)

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from unpause import series
-from unpause.causes import coded
 from unpause.result import Run
 
 
@@ -24,7 +23,7 @@ class Names:
     @classmethod
     def of(cls, table: pa.Table, name: str) -> Names:
         """A column of strings; what is missing is the empty name."""
-        codes, names = coded(table, name)
+        codes, names = series.coded(table, name)
         return cls(codes, ["" if it is None else str(it) for it in names])
 
     def to(self, other: Names) -> Names:

@@ -34,8 +34,9 @@ def of_result(result: Result) -> list[tuple[str, str]]:
 def of_run(told: Story, base: Story | None = None) -> str:
     """The sentence of one run, beside that of the first scheme."""
     parts = [
+        _of_deadlock(told),
         _paused(told, base),
-        _of_failures(told),
+        _of_drops(told),
         _of_victims(told),
         _of_link(told.carried),
         _of_past(told, base),
@@ -52,22 +53,38 @@ def of_runs(stories: Sequence[Story], axes: Sequence[str]) -> str:
     parts = [f"{_range(pauses)} PAUSEs" if any(pauses) else "no PAUSE"]
     if any(pauses):
         paused = [sum(sum(p.stopped.values()) for p in told.pausers) for told in stories]
-        parts[0] += f", {_time_range(paused)} of standstill in all"
-    if all(told.victims is not None for told in stories) and any(pauses):
-        victims = [len(told.victims or ()) for told in stories]
-        noun = "victim" if max(victims) == 1 else "victims"
-        parts.append(f"{_range(victims)} {noun}" if any(victims) else "no victim")
+        parts[0] += f"; links were paused for {_time_range(paused)} in total"
+    if deadlocked := sum(_is_deadlocked(told) for told in stories):
+        parts.insert(0, f"PFC deadlocked in {deadlocked:,} of them")
+    if any(pauses) and (text := _victims_of_all(stories)):
+        parts.append(text)
     if all(told.carried for told in stories):
         shares = [100 * told.carried.share for told in stories if told.carried]
         first = stories[0].carried
         assert first is not None
-        parts.append(f"{first.port} carried {_range(shares)} % of its {rate(first.rate_bps)}")
+        parts.append(f"{first.port} was {_range(shares)} % utilised ({rate(first.rate_bps)})")
     ends = [told.last_ns for told in stories if told.last_ns is not None]
     if len(ends) == len(stories):
         parts.append(f"all flows were done after {_time_range(ends)}")
     elif unfinished := [told.unfinished for told in stories if told.sized]:
         parts.append(f"{_range(unfinished)} flows were not done at the end")
     return f"In {over}: {'; '.join(parts)}."
+
+
+def _victims_of_all(stories: Sequence[Story]) -> str:
+    """How many victims the runs had, as far as all of them can tell."""
+    if any(told.victims is None for told in stories):
+        return ""
+    victims = [len(told.victims or ()) for told in stories]
+    least = "at least " if any(told.maybe_more for told in stories) else ""
+    if not any(victims):
+        return "" if least else "no victim"
+    noun = "victim flow" if max(victims) == 1 else "victim flows"
+    return f"{least}{_range(victims)} {noun}"
+
+
+def _is_deadlocked(told: Story) -> bool:
+    return bool(told.deadlock) or told.run.row.get("deadlock_began_ns") is not None
 
 
 def _paused(told: Story, base: Story | None) -> str:
@@ -78,32 +95,43 @@ def _paused(told: Story, base: Story | None) -> str:
     shown = [_of_pauser(pauser) for pauser in told.pausers[:_MOST_PAUSERS]]
     rest = told.pausers[_MOST_PAUSERS:]
     if rest:
-        count = f"{len(rest)} more node{'s' if len(rest) > 1 else ''}"
-        shown.append(f"{count} stopped others {sum(p.events for p in rest):,} times")
+        nodes = f"{len(rest)} other node{'s' if len(rest) > 1 else ''}"
+        shown.append(f"{nodes} sent another {_pauses(sum(p.events for p in rest))}")
     return ", ".join(shown)
 
 
 def _of_pauser(pauser: Pauser) -> str:
-    """Such as "S1 stopped S0 for 2.8 ms (51 PAUSEs)"."""
+    """Such as "S1 paused S0 for 2.8 ms (51 PAUSEs)"."""
     who = f"the NIC of {pauser.node}" if pauser.is_host else pauser.node
     stopped = list(pauser.stopped.items())
-    count = f"{pauser.events:,} PAUSE{'s' if pauser.events != 1 else ''}"
+    count = _pauses(pauser.events)
     if len(stopped) > 2:
         names = f"{len(stopped)} neighbours"
-        return f"{who} stopped {names} for up to {time(stopped[0][1])} ({count})"
+        return f"{who} paused {names} for up to {time(stopped[0][1])} each ({count})"
     times = " and ".join(f"{peer} for {time(paused)}" for peer, paused in stopped)
-    return f"{who} stopped {times} ({count})"
+    return f"{who} paused {times} ({count})"
 
 
-def _of_failures(told: Story) -> str:
-    """A deadlock, and packets lost."""
-    row = told.run.row
-    parts = []
-    if (began := row.get("deadlock_began_ns")) is not None:
-        parts.append(f"PFC deadlocked after {time(began)}, which ended the run")
-    if dropped := row.get("dropped_packets"):
-        parts.append(f"{dropped:,} packets were dropped")
-    return "; ".join(parts)
+def _pauses(count: int) -> str:
+    return f"{count:,} PAUSE{'s' if count != 1 else ''}"
+
+
+def _of_deadlock(told: Story) -> str:
+    """Which nodes waited for one another, and since when."""
+    if not _is_deadlocked(told):
+        return ""
+    cycle = f" {told.deadlock}" if told.deadlock else ""
+    began = told.run.row.get("deadlock_began_ns")
+    if began is None:
+        return f"PFC deadlock{cycle} at the end of the run"
+    return f"PFC deadlock{cycle} after {time(began)}, which ended the run"
+
+
+def _of_drops(told: Story) -> str:
+    dropped = told.run.row.get("dropped_packets")
+    if not dropped:
+        return ""
+    return "1 packet was dropped" if dropped == 1 else f"{dropped:,} packets were dropped"
 
 
 def _of_victims(told: Story) -> str:
@@ -113,14 +141,20 @@ def _of_victims(told: Story) -> str:
         return "no victim" if known else ""
     worst = victims[0]
     least = "at least " if told.maybe_more else ""
-    stood = f"whose way was stopped for {time(worst.stopped_ns)} of its {time(worst.life_ns)}"
+    life = f"{time(worst.stopped_ns)} of its {time(worst.life_ns)}"
+    if told.exact:
+        waited, stood = "waited", f"which waited for {life} because of congestion off its path"
+    else:
+        waited, stood = "paused", f"whose path was paused for {life}"
     slowed = "" if worst.slowdown is None else f" (slowdown {worst.slowdown:.3g})"
     if len(victims) == 1:
-        return f"{least}1 victim: {worst.flow}, {stood}{slowed}"
+        return f"{least}1 victim flow: {worst.flow}, {stood}{slowed}"
     together = time(sum(victim.stopped_ns for victim in victims))
+    if told.exact:
+        stood = f"which waited for {life}"
     return (
-        f"{least}{len(victims):,} victims, stopped for {together} together; "
-        f"worst {worst.flow}, {stood}{slowed}"
+        f"{least}{len(victims):,} victim flows, which {waited if told.exact else 'were paused'} "
+        f"for {together} in total; worst hit: {worst.flow}, {stood}{slowed}"
     )
 
 
@@ -128,8 +162,8 @@ def _of_link(carried: Carried | None) -> str:
     if carried is None:
         return ""
     return (
-        f"{carried.port} carried {_percent(carried.share)} of its {rate(carried.rate_bps)} while "
-        f"flows wanted it, longest queue {size(carried.longest_queue_bytes)}"
+        f"{carried.port} was {_percent(carried.share)} utilised while traffic was waiting for it "
+        f"({rate(carried.rate_bps)}), longest queue {size(carried.longest_queue_bytes)}"
     )
 
 
@@ -138,10 +172,13 @@ def _of_past(told: Story, base: Story | None) -> str:
     if not told.past or told.carried is None:
         return ""
     mean = _mean_bps(told)
-    who = told.past[0].flow if len(told.past) == 1 else f"{len(told.past):,} flows"
-    text = f"{who} past it got {rate(mean)}{'' if len(told.past) == 1 else ' on average'}"
+    if len(told.past) == 1:
+        text = f"{told.past[0].flow}, which does not use that link, averaged {rate(mean)}"
+    else:
+        text = f"{len(told.past):,} flows that do not use that link averaged {rate(mean)}"
     if base is not None and base.past and _mean_bps(base):
-        text += f", {_as(mean / _mean_bps(base), 'as much as')} with {base.run.scheme}"
+        than = _beside(mean / _mean_bps(base), "more", "less", "as much")
+        text += f", {than} under {base.run.scheme}"
     return text
 
 
@@ -159,35 +196,40 @@ def _of_end(told: Story, base: Story | None) -> str:
         text = f"{flows} had a p99 FCT of {time(told.fct_p99_ns)}"
         if base is not None and base.fct_p99_ns:
             ratio = told.fct_p99_ns / base.fct_p99_ns
-            text += f", {_as(ratio, 'that')} with {base.run.scheme}"
+            text += f", {_beside(ratio, 'more', 'less', 'as much')} under {base.run.scheme}"
         return text
     text = f"all {flows} done after {time(told.last_ns)}" if told.sized > 1 else (
         f"the flow was done after {time(told.last_ns)}"
     )  # fmt: skip
     if base is not None and base.last_ns:
-        text += f", {_as(told.last_ns / base.last_ns, 'as long as')} with {base.run.scheme}"
+        than = _beside(told.last_ns / base.last_ns, "longer", "shorter", "as long")
+        text += f", {than} under {base.run.scheme}"
     return text
 
 
 def _of_shares(told: Story) -> str:
     if told.fair is not None:
-        flows = f"the {told.fair.flows} recorded flows that share a link"
+        flows = f"the {told.fair.flows} recorded flows"
         if told.fair.after_ns is None:
-            return f"{flows} had no equal shares within {time(told.fair.within_ns)}"
+            within = time(told.fair.within_ns)
+            return f"{flows} did not converge to fair shares of their link within {within}"
         if told.fair.after_ns == 0:
-            return f"{flows} had equal shares at once"
-        return f"{flows} had equal shares after {time(told.fair.after_ns)}"
+            return f"{flows} shared their link fairly from the start (Jain >= 0.95)"
+        return f"{flows} shared their link fairly after {time(told.fair.after_ns)} (Jain >= 0.95)"
     if told.slowest is not None and told.slowest[1] > 1.1:
         count, times = told.slowest
-        return f"the slowest of {count:,} equal flows took {times:.3g} times the fastest's time"
+        slowest = f"the slowest took {times:.3g} times as long as the fastest"
+        return f"among {count:,} identical flows {slowest}"
     return ""
 
 
-def _as(ratio: float, what: str) -> str:
-    """Such as "4.3 times as long as", or without the times if there is no difference."""
+def _beside(ratio: float, more: str, less: str, same: str) -> str:
+    """Such as "20 % more than", "4.3 times as long as"; within 5 % it is the same."""
     if 0.95 <= ratio < 1.05:
-        return {"that": "the same as"}.get(what, what)
-    return f"{ratio:.3g} times {what}" if ratio >= 10 else f"{ratio:.2g} times {what}"
+        return f"{same} as"
+    if ratio >= 2:
+        return f"{ratio:.3g} times {same} as" if ratio >= 10 else f"{ratio:.2g} times {same} as"
+    return f"{abs(100 * (ratio - 1)):.2g} % {more if ratio > 1 else less} than"
 
 
 def _range(values: Sequence[float]) -> str:

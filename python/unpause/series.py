@@ -73,6 +73,19 @@ def with_nan(values: pa.DoubleArray) -> np.ndarray:
     return found
 
 
+def coded(table: pa.Table, name: str) -> tuple[np.ndarray, list[Any]]:
+    """A column of names as numbers, and the name of each; None is one of them."""
+    values = table.column(name)
+    if not pa.types.is_dictionary(values.type):
+        values = values.dictionary_encode()
+    array = values.unify_dictionaries().combine_chunks()
+    if isinstance(array, pa.ChunkedArray):
+        array = array.chunk(0)
+    names = array.dictionary.to_pylist()
+    indices = with_nan(array.indices.cast(pa.float64()))
+    return np.nan_to_num(indices, nan=len(names)).astype(int), [*names, None]
+
+
 def flow_starts_ns(run: Run, traffic: str) -> np.ndarray:
     """Start times of the flows of one traffic entry, sorted."""
     rows = run.table("flows").filter(pc.field("traffic") == traffic)

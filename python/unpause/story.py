@@ -1,12 +1,10 @@
-"""What a run comes to, from the tables that every run has: pauses, ports, flows.
+"""What a run comes to.
 
-- *Where PAUSE began*: at a node whose ingress filled up although, since it last released that
-  neighbour, none of its own egresses had been stopped. The congested ports are its egresses with
-  the longest queue, or one at least half as long.
-- *A victim* is a flow whose paths all avoid the congested ports, and that was stopped all the same:
-  for how long any link that it had to cross was stopped while it was under way. Where equal paths
-  leave open which links a flow took, only those count that are on all of them, so that there may be
-  more.
+- *Where PAUSE began* and *who was a victim* is that of ``explain`` (:mod:`unpause.account`), if
+  causes were recorded. Else it began at a node whose ingress filled up although, since it last
+  released that neighbour, none of its own egresses had been stopped; the congested ports are its
+  egresses with the longest queue of that priority, or one at least half as long. Of victims some
+  can be told then (:mod:`unpause.victims`).
 - *What a link carried*: the bytes that it sent, over its rate, while flows for it were under way.
 - *Fair*: Jain's index of the goodputs of recorded flows that share a link is at least 0.95 from
   then on; counted from the last start or end of any flow.
@@ -21,29 +19,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause import series
+from unpause import account, series, victims
 from unpause.fabric import Fabric, Port, Stops, senders_and_receivers
 from unpause.percentiles import percentile
 from unpause.result import Result, Run
+from unpause.victims import LEAST_QUEUE, Victim
 
-#: A queue of less is no congestion.
-_LEAST_QUEUE = 15_000
-#: More pairs of hosts and stopped ports than this are not looked at one by one.
-_MOST_QUESTIONS = 300_000
-#: With more pairs of hosts nobody is looked for.
-_MOST_PAIRS = 200_000
 _FAIR = 0.95
 _FAIR_BINS = 100
-
-
-@dataclass(frozen=True)
-class Victim:
-    """A flow that waited for the congestion of others."""
-
-    flow: str
-    stopped_ns: float
-    life_ns: float
-    slowdown: float | None
 
 
 @dataclass(frozen=True)
@@ -98,7 +81,10 @@ class Story:
         pausers: Those that sent PAUSE, where it began first, then by time.
         began: The congested ports that PAUSE began at.
         victims: Longest stopped first; None if that cannot be told.
-        maybe_more: Whether equal paths leave open if there were more.
+        maybe_more: Whether there may be more.
+        exact: Whether they are those that the run recorded.
+        deadlock: The nodes that waited for one another, such as "S0->S1->S0"; empty if none did,
+            or if that was not recorded.
         carried: Of the port that is asked for.
         last_ns: From the first start to the end of the last flow with a size; None if one did not.
         sized: Flows with a size, and how many of them did not end.
@@ -115,6 +101,8 @@ class Story:
     began: list[Port]
     victims: list[Victim] | None
     maybe_more: bool
+    exact: bool
+    deadlock: str
     carried: Carried | None
     last_ns: float | None
     sized: int
@@ -156,8 +144,14 @@ def tell(run: Run, port: Port | None = None) -> Story:
     """The story of a run; `port` is the one whose load is asked for, else its most congested."""
     fabric, stops = Fabric.of(run), Stops.of(run)
     flows = run.columns("flows", _FLOW_COLUMNS)
-    began = _began(fabric, stops)
-    victims, maybe_more = _victims(run, fabric, stops, flows, began)
+    began, exact = _began(run, fabric, stops)
+    if exact:
+        hurt, maybe_more = victims.recorded(run, flows), not account.all_led_somewhere(run)
+        deadlock = account.deadlock(account.trees(run))
+    else:
+        where = victims.began(fabric, stops)
+        hurt, maybe_more = victims.estimated(run, fabric, stops, flows, where)
+        deadlock = ""
     ends = series.column(flows, "start_ns") + series.column(flows, "fct_ns")
     sized = np.asarray(pc.is_valid(flows.column("size_bytes")).to_numpy())
     unfinished = int(np.sum(np.isnan(ends) & sized))
@@ -169,8 +163,10 @@ def tell(run: Run, port: Port | None = None) -> Story:
         run,
         _pausers(fabric, began, senders_and_receivers(flows)),
         began,
-        victims,
+        hurt,
         maybe_more,
+        exact,
+        deadlock,
         _carried(run, fabric, flows, port) if port in fabric.ports else None,
         last,
         int(sized.sum()),
@@ -187,7 +183,7 @@ def _common_port(runs: Sequence[Run]) -> Port | None:
     fullest: tuple[int, Port] | None = None
     for run in runs:
         fabric = Fabric.of(run)
-        if began := _began(fabric, Stops.of(run)):
+        if began := _began(run, fabric, Stops.of(run))[0]:
             return most_congested(fabric, began)
         port = most_congested(fabric, [])
         if port is not None:
@@ -198,38 +194,19 @@ def _common_port(runs: Sequence[Run]) -> Port | None:
 
 
 def most_congested(fabric: Fabric, began: Sequence[Port]) -> Port | None:
-    """Of the ports that PAUSE began at, else of all, the one with the longest queue."""
-    ports = [port for port in began or fabric.ports if port in fabric.ports]
+    """The first port that PAUSE began at; without any, of all the one with the longest queue."""
+    ports = [port for port in began if port in fabric.ports][:1] or fabric.ports
     longest = max(ports, key=lambda port: fabric.ports[port].max_queue_bytes, default=None)
-    if longest is None or fabric.ports[longest].max_queue_bytes < _LEAST_QUEUE:
+    if longest is None or fabric.ports[longest].max_queue_bytes < LEAST_QUEUE:
         return None
     return longest
 
 
-def _began(fabric: Fabric, stops: dict[int, Stops]) -> list[Port]:
-    """The congested ports of nodes where PAUSE began, the longest queue first."""
-    found: dict[Port, int] = {}
-    for in_priority in stops.values():
-        for node in dict.fromkeys(port.peer for port in in_priority.by_port):
-            own = in_priority.of_node(node)
-            stopped = [every for port, every in in_priority.by_port.items() if port.peer == node]
-            if not any(_filled_by_itself(every, own) for every in stopped):
-                continue
-            queues = {p: t.max_queue_bytes for p, t in fabric.ports.items() if p.node == node}
-            longest = max(queues.values(), default=0)
-            found |= {p: queue for p, queue in queues.items() if longest and 2 * queue >= longest}
-    return sorted(found, key=lambda port: -found[port])
-
-
-def _filled_by_itself(stopped: np.ndarray, own: np.ndarray) -> bool:
-    """Whether any of the PAUSEs began without one of its sender's `own` since the last."""
-    released = np.concatenate([[-np.inf], stopped[:-1, 1]])
-    if not len(own):
-        return True
-    # The last of its own stops that began before; did it reach into the time since the release?
-    before = np.searchsorted(own[:, 0], stopped[:, 0], side="left") - 1
-    reached = (before >= 0) & (own[np.maximum(before, 0), 1] > released)
-    return not bool(np.all(reached))
+def _began(run: Run, fabric: Fabric, stops: dict[int, Stops]) -> tuple[list[Port], bool]:
+    """The congested ports that PAUSE began at, and whether the run recorded that."""
+    if account.is_recorded(run):
+        return account.roots(fabric, account.trees(run)), True
+    return victims.congested(fabric, victims.began(fabric, stops)), False
 
 
 def _pausers(fabric: Fabric, began: Sequence[Port], hosts: set[str]) -> list[Pauser]:
@@ -256,52 +233,6 @@ def _pausers(fabric: Fabric, began: Sequence[Port], hosts: set[str]) -> list[Pau
         return not pauser.is_host, pauser.node not in first, -sum(pauser.stopped.values())
 
     return sorted(found, key=order)
-
-
-def _victims(
-    run: Run,
-    fabric: Fabric,
-    stops: dict[int, Stops],
-    flows: pa.Table,
-    began: Sequence[Port],
-) -> tuple[list[Victim] | None, bool]:
-    """Flows that were stopped without a part in the congestion; whether there may be more."""
-    if not fabric.searchable or (not began and any(t.paused_ns for t in fabric.ports.values())):
-        return None, False
-    start = series.column(flows, "start_ns")
-    end = start + series.column(flows, "fct_ns")
-    end = np.where(np.isnan(end), run.row["simulated_ns"], end)
-    found: dict[int, float] = {}
-    maybe_more = False
-    pairs = list(series.groups(flows, ["src", "dst", "priority"]))
-    if len(pairs) > _MOST_PAIRS and stops:
-        return None, False
-    for (src, dst, priority), rows in pairs:
-        if priority not in stops or any(fabric.must_cross(src, dst, port) for port in began):
-            continue
-        if any(fabric.may_cross(src, dst, port) for port in began):
-            maybe_more = True
-            continue
-        ports = list(stops[priority].by_port)
-        if len(ports) * len(pairs) > _MOST_QUESTIONS:
-            ports, maybe_more = [port for port in ports if port.node == src], True
-        must = [port for port in ports if fabric.must_cross(src, dst, port)]
-        may = sum(fabric.may_cross(src, dst, port) for port in ports)
-        maybe_more |= may > len(must)
-        union = stops[priority].union(must)
-        if len(union):
-            waited = series.time_within(union, end[rows]) - series.time_within(union, start[rows])
-            found |= {int(row): float(w) for row, w in zip(rows, waited, strict=True) if w > 0}
-    life = end - start
-    shown = flows.select(["traffic", "src", "dst", "slowdown"])
-    told = shown.take(pa.array(found, pa.int64())).to_pylist()
-    victims = [
-        Victim(
-            f"{f['traffic']} ({f['src']} -> {f['dst']})", waited, float(life[row]), f["slowdown"]
-        )
-        for f, (row, waited) in zip(told, found.items(), strict=True)
-    ]
-    return sorted(victims, key=lambda victim: -victim.stopped_ns), maybe_more
 
 
 def _carried(run: Run, fabric: Fabric, flows: pa.Table, port: Port) -> Carried | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import unpause
 from unpause import causes
-from unpause.causes import Tree
+from unpause.trees import Tree
 
 PLANTS = ("incast", "fabric", "slow-link", "headroom", "cycle", "slow-nic", "storm")
 

@@ -6,8 +6,8 @@ import pytest
 
 import unpause
 from unpause import advice, causes
-from unpause.causes import Tree
 from unpause.result import Result
+from unpause.trees import Tree
 
 
 def single_switch(hosts: int, *parts: str, duration: str = "1ms") -> str:

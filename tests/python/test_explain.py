@@ -13,8 +13,8 @@ import pytest
 import unpause
 from planted import PLANTS, ask, plant
 from unpause import causes, explain
-from unpause.causes import Egress
 from unpause.result import Result
+from unpause.trees import Egress, every_stop
 
 #: PCN's F2, smaller: F0 shares the trunk S0->S1 with F1, which goes where ten hosts send a burst.
 SHARED = """
@@ -102,7 +102,7 @@ def test_the_tree_is_that_of_the_tables(result: Result) -> None:
     assert (tree.kind, tree.root, tree.is_certain) == ("incast", Egress("S1", "R1"), True)
     ports = run.table("ports").to_pylist()
     assert tree.pauses == sum(row["pause_events"] for row in ports)
-    stops = {(stop.pauser, stop.stopped): stop for stop in causes.every_stop(tree.stops)}
+    stops = {(stop.pauser, stop.stopped): stop for stop in every_stop(tree.stops)}
     for row in ports:
         if row["pause_events"]:
             assert stops[row["node"], row["peer"]].pauses == row["pause_events"]
@@ -142,14 +142,14 @@ def test_everything_fits_eighty_columns(directory: Path) -> None:
 def test_the_words(directory: Path) -> None:
     said = _said(directory)
     assert "1. Incast at S1->R1, 40 Gb/s" in said
-    assert "S1 stopped S0" in said
-    assert "│  └─ S0 stopped H" in said
+    assert "S1 paused S0" in said
+    assert "│  └─ S0 paused H" in said
     assert "1 victim: F0 (H0 -> R0) waited" in said
     assert "Under each scheme" in said
     port = _said(directory, "--scheme", "PFC", "--port", "H0->S0")
-    assert "S0 stopped H0 because S1" in " ".join(port.split())
+    assert "S0 paused H0 because S1" in " ".join(port.split())
     flow = " ".join(_said(directory, "--scheme", "PFC", "--flow", "F0").split())
-    assert "not on the way: Incast at S1->R1" in flow
+    assert "not on its path: Incast at S1->R1" in flow
 
 
 def test_who_stops_reading_gets_no_complaint(directory: Path) -> None:

@@ -112,7 +112,7 @@ def test_recorded_flows_are_those_of_the_table(page: Any, directory: Path) -> No
 def test_trees_are_those_of_explain(page: Any) -> None:
     said = page.locator("#trees").inner_text()
     assert "Incast at S1->R1" in said
-    assert "S1 stopped S0" in said
+    assert "S1 paused S0" in said
     assert "Victims: F0 (H0 -> R0)" in said
     page.get_by_role("button", name="S0 stopped H0").click()
     assert page.locator("#chosen").inner_text() == "H0->S0"
@@ -292,4 +292,4 @@ def test_without_causes_it_says_how_to_get_trees(tmp_path: Path) -> None:
     quiet = tmp_path / "quiet"
     scenario = SHARED.replace("causes = true", "")
     unpause.run(scenario, duration="50us", progress=False).write(quiet)
-    assert "With causes = true in [probes]" in explore.page(unpause.load(quiet))
+    assert "Add causes = true under [probes]" in explore.page(unpause.load(quiet))

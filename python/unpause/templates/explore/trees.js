@@ -1,11 +1,10 @@
 // The trees of `unpause explain`.
-const KINDS = { incast: "Incast at", "slow-link": "Slow link", busy: "Busy link", switch: "Switch", nic: "NIC of", cycle: "Deadlock through" };
 const FIRST_TREES = 6;
 const roots = new Set();
 
 function stopList(stops) {
   return element("ul", "", ...stops.map((stop) => element("li", "",
-    named(`${stop.stopped}->${stop.pauser}`, `${stop.pauser} stopped ${stop.stopped}`),
+    named(`${stop.stopped}->${stop.pauser}`, `${stop.pauser} paused ${stop.stopped}`),
     ` ${counted(stop.pauses, "time")}, ${asTime(stop.time_ns)}`,
     ...(stop.below.length ? [stopList(stop.below)] : []))));
 }
@@ -33,8 +32,8 @@ function showTrees() {
 
 function tree(it, n) {
   const sure = it.certain ? "certain" : it.likely ? "likely" : "perhaps";
-  const head = element("summary", "", element("b", `${KINDS[it.kind]} ${it.root}`),
-    ` ${counted(it.pauses, "PAUSE")}, ${asTime(it.stopped_ns)} of standstill on ${counted(it.links, "link")} (${sure})`);
+  const head = element("summary", "", element("b", it.title),
+    ` ${counted(it.pauses, "PAUSE")}, ${asTime(it.stopped_ns)} in total on ${counted(it.links, "link")} (${sure})`);
   const box = element("details", "", head);
   box.open = n === 0;
   const when = element("p", "From ");
@@ -53,8 +52,8 @@ function tree(it, n) {
   box.append(stopList(it.stops));
   if (it.victims.length) {
     const told = it.victims.slice(0, 4).map((v) => `${v.traffic} (${v.src} -> ${v.dst}) ${asTime(v.waited_ns)}`).join("; ");
-    const more = it.victim_count > 4 ? `; ${(it.victim_count - 4).toLocaleString("en")} more, ${asTime(it.waited_ns)} in all` : "";
-    box.append(element("p", `Victims: ${told}${more}`));
+    const more = it.victim_count > 4 ? `; ${(it.victim_count - 4).toLocaleString("en")} more, ${asTime(it.waited_ns)} in total` : "";
+    box.append(element("p", `${counted(it.victim_count, "victim")}: ${told}${more}`));
   }
   box.append(element("p", `Could help: ${it.advice}.`));
   return box;
@@ -64,13 +63,14 @@ function tree(it, n) {
 function schemesTable() {
   const trees = (run().trees || []).slice(0, 4);
   const heads = [["scheme", "name"], ["PAUSEs", "count"]];
-  for (const { root } of trees) heads.push([`${root}: stopped`, "time"], ["victims' wait", "time"]);
+  for (const { place } of trees) heads.push([`${place}: paused`, "time"], ["victims' wait", "time"]);
   const columns = heads.map(() => []);
   current.forEach((frame, line) => {
     if (!frame) return;
     const row = [about.lines[line].label, frame.pauses];
-    for (const { root, priority } of trees) {
-      const same = frame.trees.filter((it) => it.root === root && it.priority === priority);
+    for (const { root, priority, kind } of trees) {
+      const same = frame.trees.filter((it) => it.priority === priority
+        && (kind === "cycle" ? it.kind === kind : it.root === root && it.kind !== "cycle"));
       row.push(same.reduce((sum, it) => sum + it.stopped_ns, 0), same.reduce((sum, it) => sum + it.waited_ns, 0));
     }
     row.forEach((cell, n) => columns[n].push(cell));

@@ -1,0 +1,106 @@
+"""The one account of why a run paused: sentences, ``explain``, page and notebook are all of it.
+
+With ``[probes] causes = true`` trees, deadlock and victims are those of tables `causes` and
+`victims`. Else :mod:`unpause.victims` says what can be told from the totals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow.compute as pc
+
+from unpause import causes
+from unpause.fabric import Fabric, Port
+from unpause.result import Run
+from unpause.trees import Egress, Tree
+
+#: Runs whose trees are kept for the next question.
+_KEPT_RUNS = 12
+
+_KINDS = {
+    "incast": "Incast at {root}",
+    "slow-link": "Slow link {root}",
+    "busy": "Busy link {root}",
+    "switch": "{root} does not forward fast enough",
+    "nic": "PAUSE from the NIC of {root}",
+    "cycle": "Deadlock {root}",
+}
+
+
+def is_recorded(run: Run) -> bool:
+    """Whether the run has written why it paused."""
+    if causes.is_older(run.result):
+        return False
+    return causes.are_there(run.result) or run.columns("causes", ["cause_id"]).num_rows > 0
+
+
+def trees(run: Run, at_ns: float | None = None) -> list[Tree]:
+    """As :func:`unpause.causes.of_run`; those of whole runs are put together once."""
+    if at_ns is not None:
+        return causes.of_run(run, at_ns)
+    cache = run.result.__dict__.setdefault("_trees_by_run", {})
+    if run.run not in cache:
+        while len(cache) >= _KEPT_RUNS:
+            del cache[next(iter(cache))]
+        cache[run.run] = causes.of_run(run)
+    return list(cache[run.run])
+
+
+def ring(cycle: Sequence[Egress]) -> str:
+    """Such as "L2->S0->L3->S1->L2"; empty for an empty cycle."""
+    return "->".join([*(egress.node for egress in cycle), cycle[0].node]) if cycle else ""
+
+
+def deadlock(trees: Sequence[Tree]) -> str:
+    """The cycle of the first tree that is one, as :func:`ring`; empty if there is none."""
+    return next((ring(tree.cycle) or f"through {tree.root}" for tree in trees
+                 if tree.kind == "cycle"), "")  # fmt: skip
+
+
+def titles(run: Run, trees: Sequence[Tree]) -> list[str]:
+    """What each tree is, such as "Incast at S0->H0"; with its priority if there are several."""
+    found = []
+    for tree, where in zip(trees, places(run, trees), strict=True):
+        _, comma, priority = where.partition(",")
+        root = deadlock([tree]) or tree.root
+        found.append(_KINDS[tree.kind].format(root=root) + comma + priority)
+    return found
+
+
+def places(run: Run, trees: Sequence[Tree]) -> list[str]:
+    """The root of each tree, or that it is a deadlock; with its priority if there are several."""
+    lossless = run.result.scenario.get("switch", {}).get("lossless", [])
+    several = len(lossless) > 1 or len({tree.priority for tree in trees}) > 1
+    return [
+        ("deadlock" if tree.kind == "cycle" else str(tree.root))
+        + (f", priority {tree.priority}" if several else "")
+        for tree in trees
+    ]
+
+
+def same(one: Tree, other: Tree) -> bool:
+    """Whether trees of two runs are of one kind and place; deadlocks are, whatever their cycle."""
+    is_cycle = one.kind == "cycle"
+    if is_cycle != (other.kind == "cycle") or one.priority != other.priority:
+        return False
+    return is_cycle or one.root == other.root
+
+
+def roots(fabric: Fabric, trees: Sequence[Tree]) -> list[Port]:
+    """The egresses where trees began, most harm first; of a NIC, the egress that leads to it."""
+    found: dict[Port, None] = {}
+    for tree in trees:
+        for port in fabric.ports:
+            if tree.kind == "nic":
+                is_root = port.peer == tree.root.node
+            else:
+                is_root = port.node == tree.root.node and port.peer == tree.root.peer
+            if is_root:
+                found[port] = None
+    return list(found)
+
+
+def all_led_somewhere(run: Run) -> bool:
+    """Whether every PAUSE was followed to a root; else there may be more victims than are told."""
+    return not pc.any(pc.is_null(run.columns("causes", ["root_kind"]).column("root_kind"))).as_py()

@@ -1,0 +1,320 @@
+"""Sentences, ``explain`` and the page tell one story: same victims, same root, deadlock first."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import unpause
+from unpause import account, explain, explored, sentences, story
+from unpause.result import Result, Run
+
+MIXED = """
+title = "A slow receiver holds up the flow to a fast one"
+duration = "5ms"
+[topology]
+builder = "explicit"
+hosts = ["A", "B", "slow", "fast"]
+switches = ["S0", "S1"]
+rate = "100Gbps"
+delay = "500ns"
+link = [
+  { a = "A", b = "S0" },
+  { a = "B", b = "S0" },
+  { a = "S0", b = "S1" },
+  { a = "slow", b = "S1", rate = "25Gbps" },
+  { a = "fast", b = "S1" },
+]
+[[scheme]]
+name = "PFC"
+[[traffic]]
+name = "to-slow"
+kind = "flow"
+from = "A"
+to = "slow"
+[[traffic]]
+name = "to-fast"
+kind = "flow"
+from = "B"
+to = "fast"
+[probes]
+causes = true
+"""
+
+LOSSY = """
+title = "A lossy queue is the longest, PAUSE is of another priority"
+duration = "2ms"
+[topology]
+builder = "single-switch"
+hosts = 8
+rate = "100Gbps"
+delay = "200ns"
+[switch]
+lossless = [3]
+lossy_queue = "2MB"
+[pfc]
+xoff = "100KB"
+[[scheme]]
+name = "PFC"
+[[traffic]]
+name = "lossy"
+kind = "flow"
+from = "H3..H5"
+to = "H1"
+priority = 0
+[[traffic]]
+name = "lossless"
+kind = "flow"
+from = "H6..H7"
+to = "H0"
+priority = 3
+[probes]
+causes = true
+"""
+
+TWO_PRIORITIES = """
+duration = "3ms"
+[topology]
+builder = "single-switch"
+hosts = 5
+rate = "100Gbps"
+delay = "200ns"
+[switch]
+lossless = [3, 4]
+[pfc]
+xoff = "100KB"
+[[scheme]]
+name = "PFC"
+[[traffic]]
+name = "three"
+kind = "flow"
+from = "H1..H2"
+to = "H0"
+priority = 3
+[[traffic]]
+name = "four"
+kind = "flow"
+from = "H3..H4"
+to = "H0"
+priority = 4
+[probes]
+causes = true
+"""
+
+#: A Clos that has lost two links: some routes go up again after they came down.
+DEADLOCK = """
+title = "Deadlock after two link failures"
+duration = "20ms"
+[topology]
+builder = "explicit"
+hosts = "H0..H15"
+switches = ["L0", "L1", "L2", "L3", "S0", "S1"]
+rate = "100Gbps"
+delay = "500ns"
+link = [
+  LINKS
+]
+[pfc]
+xoff = "100KB"
+[[scheme]]
+name = "PFC"
+[[traffic]]
+name = "L0-L1"
+kind = "flow"
+from = "H0..H3"
+to = ["H4", "H5"]
+[[traffic]]
+name = "L1-L0"
+kind = "flow"
+from = "H4..H7"
+to = ["H0", "H1"]
+[[traffic]]
+name = "L2-L3"
+kind = "flow"
+from = "H8..H11"
+to = ["H12", "H13"]
+[[traffic]]
+name = "L3-L2"
+kind = "flow"
+from = "H12..H15"
+to = ["H8", "H9"]
+[probes]
+causes = true
+deadlock = "1ms"
+""".replace(
+    "LINKS",
+    ",\n  ".join(
+        f'{{ a = "{a}", b = "{b}" }}'
+        for a, b in [
+            *((f"H{host}", f"L{host // 4}") for host in range(16)),
+            *(("L0", "S1"), ("L1", "S0"), ("L2", "S0"), ("L2", "S1"), ("L3", "S0"), ("L3", "S1")),
+        ]
+    ),
+)
+
+SIXTY_FOUR = """
+title = "Web search and an incast on 64 hosts"
+duration = "1ms"
+[topology]
+builder = "leaf-spine"
+leaves = 4
+spines = 4
+hosts_per_leaf = 16
+host_rate = "100Gbps"
+fabric_rate = "400Gbps"
+delay = "500ns"
+[pfc]
+xoff = "128KB"
+[[scheme]]
+name = "PFC"
+[[scheme]]
+name = "PFC+DCQCN"
+congestion_control = "dcqcn"
+[[scheme]]
+name = "PFC+PCN"
+congestion_control = "pcn"
+[[traffic]]
+name = "background"
+kind = "poisson"
+cdf = "websearch"
+load = 0.5
+[[traffic]]
+name = "incast"
+kind = "burst"
+from = "H16..H47"
+to = "H0"
+size = "100KB"
+start = "300us"
+[probes]
+causes = true
+"""
+
+ONCE = """
+duration = "4ms"
+[topology]
+builder = "single-switch"
+hosts = 5
+rate = "100Gbps"
+delay = "200ns"
+[pfc]
+mode = "MODE"
+pause_quanta = 100
+[slow_receiver]
+hosts = "H0"
+drain_rate = "1Gbps"
+start = "0s"
+[[scheme]]
+name = "PFC"
+[[traffic]]
+name = "in"
+kind = "flow"
+from = "H1..H4"
+to = "H0"
+[probes]
+causes = true
+"""
+
+
+def _run(scenario: str, **options: Any) -> Result:
+    return unpause.run(scenario, progress=False, **options)
+
+
+def _agree(result: Result, run: Run) -> int:
+    """That sentence, `explain` and page tell of the same victims and root; how many victims."""
+    trees = explain.trees_as_json(result, run, None)
+    there = {row["flow_id"] for row in run.table("victims").to_pylist()}
+    assert {victim["flow_id"] for tree in trees for victim in tree["victims"]} == there
+    (told,) = story.of_result(result)[run.scheme]
+    assert told.victims is not None
+    assert len(told.victims) == len(there)
+    sentence = dict(sentences.of_result(result))[run.scheme]
+    if there:
+        at_least = "at least " if told.maybe_more else ""
+        assert re.search(rf"; {at_least}{len(there):,} victim flows?[:,]", sentence), sentence
+    elif told.pauses:
+        assert ("no victim" in sentence) == (not told.maybe_more)
+    said = "\n".join(explain.lines(result, [run], 1_000, None))
+    if trees:
+        assert f", {len(there):,} victim flow" in said
+        assert str(told.began[0]) == trees[0]["root"] or trees[0]["kind"] in ("nic", "switch")
+    shown = explored._trees(run, [])
+    assert [tree["title"] for tree in shown] == [tree["title"] for tree in trees[: len(shown)]]
+    assert [it["victim_count"] for it in shown] == [len(it["victims"]) for it in trees[:30]]
+    return len(there)
+
+
+def test_a_flow_that_a_slow_receiver_holds_up() -> None:
+    result = _run(MIXED)
+    (run,) = result.runs_of("PFC")
+    assert _agree(result, run) == 1
+    (told,) = story.of_result(result)["PFC"]
+    (victim,) = told.victims or []
+    assert victim.flow == "to-fast (B -> fast)"
+    assert 0.5 < victim.stopped_ns / victim.life_ns < 0.8
+    assert str(told.began[0]) == "S1->slow"
+    (sentence,) = dict(sentences.of_result(result)).values()
+    assert "because of congestion off its path" in sentence
+
+
+def test_without_causes_nobody_says_that_there_was_no_victim() -> None:
+    result = _run(MIXED.replace("causes = true", "pauses = true"))
+    (sentence,) = dict(sentences.of_result(result)).values()
+    assert "no victim" not in sentence
+
+
+@pytest.mark.parametrize("causes", ["causes = true", "pauses = true"])
+def test_a_lossy_queue_is_not_what_another_priority_paused_for(causes: str) -> None:
+    result = _run(LOSSY.replace("causes = true", causes))
+    (told,) = story.of_result(result)["PFC"]
+    assert [str(port) for port in told.began] == ["S0->H0"]
+    assert told.victims == []
+    assert told.maybe_more == (causes != "causes = true")
+
+
+def test_the_priority_is_named_where_there_are_several() -> None:
+    result = _run(TWO_PRIORITIES)
+    (run,) = result.runs_of("PFC")
+    titles = account.titles(run, account.trees(run))
+    assert sorted(titles) == ["Incast at S0->H0, priority 3", "Incast at S0->H0, priority 4"]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("xoff", ["50KB", "100KB", "200KB", "400KB"])
+def test_a_deadlock_comes_first(xoff: str, seed: int) -> None:
+    result = _run(DEADLOCK.replace('xoff = "100KB"', f'xoff = "{xoff}"'), seed=seed)
+    (run,) = result.runs_of("PFC")
+    ended = run.row["deadlock_began_ns"] is not None
+    assert ended == any(tree.kind == "cycle" for tree in account.trees(run))
+    if not ended:
+        return
+    _agree(result, run)
+    first, *others = explain.trees_as_json(result, run, None)
+    nodes = [egress.split("->")[0] for egress in first["cycle"]]
+    assert sorted(nodes) == ["L2", "L3", "S0", "S1"]
+    ring = "->".join([*nodes, nodes[0]])
+    assert ring in ("L2->S0->L3->S1->L2", "L2->S1->L3->S0->L2")
+    assert first["title"] == f"Deadlock {ring}"
+    assert all(tree["kind"] != "cycle" for tree in others)
+    said = list(explain.lines(result, [run], 200, None))
+    assert said[0].startswith(f"Deadlock {ring} since ")
+    sentence = dict(sentences.of_result(result))["PFC"]
+    assert sentence.startswith(f"PFC deadlock {ring} after ")
+
+
+def test_64_hosts_have_one_account() -> None:
+    result = _run(SIXTY_FOUR)
+    counts = {scheme: _agree(result, result.runs_of(scheme)[0]) for scheme in result.schemes}
+    assert counts["PFC"] > 0
+
+
+def test_a_pause_that_ran_out_is_not_too_little_headroom() -> None:
+    for mode in ("once", "standard"):
+        result = _run(ONCE.replace("MODE", mode))
+        (run,) = result.runs_of("PFC")
+        trees = account.trees(run)
+        said = " ".join(" ".join(explain.lines(result, [run], 200, None)).split())
+        assert any(tree.expired for tree in trees) == (mode == "once")
+        assert ("ran out while the ingress was still full" in said) == (mode == "once")
+        assert "Headroom too small" not in said
