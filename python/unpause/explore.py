@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import base64
 import json
-import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import unpause
-from unpause import explored, grouped, schemes, sentences
+from unpause import beneath, explored, grouped, schemes, sentences
 from unpause.claims import Claim, ClaimsError
 from unpause.errors import ResultError
 from unpause.explored import Detail
@@ -269,9 +268,7 @@ def html(about: dict[str, Any], frames: Sequence[str] = ()) -> str:
 
 def write(file: Path, text: str) -> None:
     """A page, which is there whole or not at all."""
-    unfinished = file.with_name(f"{file.name}.tmp")
-    unfinished.write_text(text, "utf-8")
-    os.replace(unfinished, file)
+    beneath.write(file, text)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from unpause import schema
+from unpause import beneath, schema
 from unpause.errors import ResultError
 
 #: By column the least and the largest value that is asked for.
@@ -39,15 +41,16 @@ class TableFiles(Mapping[str, pa.Table]):
         self._read: dict[str, pa.Table] = {}
         self._files: dict[str, Path] = {}
         self._rows: dict[str, int] = {}
+        #: What tells each file from another that takes its place later.
+        self._identities: dict[str, tuple[int, ...]] = {}
         for name in schema.TABLES:
             file = directory / f"{name}.parquet"
             if name in schema.LATER and file.name not in digests and not file.is_file():
                 self._read[name] = schema.arrow_schema(name).empty_table()
                 self._rows[name] = 0
                 continue
-            if not file.is_file():
-                raise ResultError(f"{file}: missing; run the scenario again")
-            _check_digest(file, digests)
+            with written(directory, file.name, digests) as found:
+                self._identities[name] = _identity(found)
             self._files[name] = file
             with self._open(name) as opened:
                 self._rows[name] = opened.metadata.num_rows
@@ -125,16 +128,34 @@ class TableFiles(Mapping[str, pa.Table]):
 
     def _open(self, name: str, strings: Sequence[str] = ()) -> pq.ParquetFile:
         file = self._files[name]
+        opened = self._again(name)
         try:
             return pq.ParquetFile(
-                file,
+                opened,
                 read_dictionary=list(strings),
                 memory_map=False,
                 buffer_size=1 << 16,
                 pre_buffer=False,
             )
         except (pa.ArrowException, OSError) as error:
+            opened.close()
             raise _unreadable(file, error) from error
+
+    def _again(self, name: str) -> pa.PythonFile:
+        """The file that was there when the object was made."""
+        file = self._files[name]
+        match = None
+        for found in beneath.places(file.parent, file.name):
+            if match is None and _identity(found) == self._identities[name]:
+                match = found
+            else:
+                found.close()
+        if match is None:
+            raise ResultError(
+                f"{file}: another result has taken the place of the one that was loaded; "
+                "load it again"
+            )
+        return pa.PythonFile(match, "r")
 
 
 def _of_run(batch: pa.RecordBatch, run: int) -> pa.RecordBatch:
@@ -167,17 +188,33 @@ def _is_outside(file: pq.ParquetFile, group: int, bounds: Bounds) -> bool:
     return False
 
 
-def _check_digest(file: Path, digests: Mapping[str, str]) -> None:
-    expected = digests.get(file.name)
-    if expected is None:
-        return
-    with file.open("rb") as contents:
-        found = hashlib.file_digest(contents, "sha256").hexdigest()
-    if found != expected:
+def written(directory: Path, name: str, digests: Mapping[str, str]) -> BinaryIO:
+    """The file that the run has written, at its start; any of that name if no digest is known.
+
+    Raises:
+        ResultError: it is missing, damaged, or a link.
+    """
+    expected = digests.get(name)
+    match = None
+    for file in beneath.places(directory, name):
+        if match is None and (
+            expected is None or hashlib.file_digest(file, "sha256").hexdigest() == expected
+        ):
+            file.seek(0)
+            match = file
+        else:
+            file.close()
+    if match is None:
         raise ResultError(
-            f"{file}: damaged: it is not what the run wrote (its SHA-256 is another than the "
-            "manifest's); run the scenario again"
+            f"{directory / name}: damaged: it is not what the run wrote (its SHA-256 is another "
+            "than the manifest's); run the scenario again"
         )
+    return match
+
+
+def _identity(file: BinaryIO) -> tuple[int, ...]:
+    about = os.fstat(file.fileno())
+    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
 
 
 def _unreadable(file: Path, error: Exception) -> ResultError:

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unpause import points, schema, schemes, text
+from unpause import beneath, points, schema, schemes, text
 from unpause.errors import ResultError
 from unpause.intervals import Difference, Interval, difference, mean_interval
 from unpause.result import Result, load
@@ -199,9 +199,12 @@ def read_sweep(path: Path) -> Runs:
 def sweep_table(path: Path) -> tuple[dict[str, Any], pa.Table]:
     """What ``sweep.json`` says, and the table."""
     try:
-        about = json.loads((path / "sweep.json").read_text("utf-8"))
-    except (OSError, ValueError) as error:
+        with beneath.open_file(path, "sweep.json") as opened:
+            about = json.loads(opened.read())
+    except (OSError, ValueError, RecursionError) as error:
         raise ResultError(f"{path / 'sweep.json'}: {error}") from error
+    if not isinstance(about, dict):
+        raise ResultError(f"{path / 'sweep.json'}: damaged: not what a sweep writes")
     file = path / "sweep.parquet"
     if not file.is_file():
         raise ResultError(f"{file}: not there yet: the same `unpause sweep` goes on with it")

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import base64
 import json
-import os
 import sys
 import textwrap
 import warnings
@@ -28,6 +27,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import unpause
 from unpause import (
+    beneath,
     explore,
     figures,
     grouped,
@@ -153,9 +153,7 @@ def _note_files(report: Report) -> None:
 
 def _write(path: Path, text: str) -> None:
     """Writes a file so that it is there whole or not at all."""
-    unfinished = path.with_name(f"{path.name}.tmp")
-    unfinished.write_text(text, "utf-8")
-    os.replace(unfinished, path)
+    beneath.write(path, text)
 
 
 def _draw(
@@ -163,7 +161,7 @@ def _draw(
 ) -> list[_Picture]:
     """Draws `names`, the first of them and `as_png` as PNG, too."""
     assert result.directory is not None
-    folder = result.directory / "figures"
+    folder = beneath.own(result.directory / "figures")
     folder.mkdir(exist_ok=True)
     pictures = []
     with _fonts(report):
@@ -202,6 +200,8 @@ def _failed(report: Report, name: str, error: Exception) -> None:
 
 def _save(figure: Figure, folder: Path, name: str, report: Report, *, png: bool) -> _Picture:
     """Writes a figure's files, and embeds it: as PNG if the SVG is too large."""
+    for kind in ("svg", "png"):
+        beneath.own(folder / f"{name}.{kind}")
     svg = figures.save(figure, folder, name, png=png)
     small = svg.stat().st_size <= _LARGEST_SVG
     as_png = svg.with_suffix(".png")
@@ -368,7 +368,7 @@ def build_sweep(directory: str | Path) -> Report:
         try:
             with style():
                 figure = draw_runs(runs)
-            (path / "figures").mkdir(exist_ok=True)
+            beneath.own(path / "figures").mkdir(exist_ok=True)
             pictures.append(_save(figure, path / "figures", "sweep", report, png=True))
         except figures.NothingToDraw as error:
             report.skipped[figures.FIGURES["sweep"].title] = str(error)

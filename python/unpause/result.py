@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause import schema, schemes
-from unpause.errors import ResultError, ScenarioError
-from unpause.files import BATCH, NO_BOUNDS, Bounds, TableFiles
+from unpause import beneath, schema, schemes
+from unpause.errors import ResultError
+from unpause.files import BATCH, NO_BOUNDS, Bounds, TableFiles, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -249,35 +249,64 @@ def load(directory: str | Path) -> Result:
     path = Path(directory)
     if not path.is_dir():
         raise ResultError(f"{path}: no such directory")
-    _settle(path)
-    manifest = _read_manifest(path)
-    tables = TableFiles(path, manifest.get("files", {}))
-    scenario = path / "scenario.toml"
-    source = scenario.read_text("utf-8") if scenario.is_file() else ""
+    while True:
+        text = _manifest_text(path)
+        try:
+            return _load(path, _parsed(text, path))
+        except ResultError:
+            # Unless another result has come, what was found is so.
+            if _manifest_text(path) == text:
+                raise
+
+
+def _load(path: Path, manifest: dict[str, Any]) -> Result:
+    digests = manifest.get("files", {})
+    tables = TableFiles(path, digests)
+    name = "scenario.toml"
+    source = ""
+    if name in digests or (path / name).is_file():
+        with written(path, name, digests) as file:
+            source = _utf8(file.read(), path / name)
     return Result(tables, source=source, manifest=manifest, directory=path)
 
 
-def _settle(path: Path) -> None:
-    """Ends what a run that was killed while it put its result in its place had begun."""
-    from unpause import _native
-
+def _utf8(text: bytes, file: Path) -> str:
     try:
-        _native.settle(path)
-    except (ScenarioError, OSError) as error:
-        raise ResultError(str(error)) from error
+        return text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ResultError(f"{file}: damaged: no UTF-8: {error}") from error
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
+    return _parsed(_manifest_text(path), path)
+
+
+def _manifest_text(path: Path) -> str:
+    """The manifest, of the new result if that is on its way to its names."""
+    name = "manifest.json"
+    for folders in (beneath.COMMIT, ()):
+        try:
+            with beneath.open_file(path, *folders, name) as file:
+                return _utf8(file.read(), path / name)
+        except FileNotFoundError:
+            continue
+        except ResultError:
+            if not folders:
+                raise
+    raise ResultError(
+        f"{path}: no manifest.json: not a result directory, or the run that wrote it "
+        "was stopped; run the scenario again"
+    )
+
+
+def _parsed(text: str, path: Path) -> dict[str, Any]:
     file = path / "manifest.json"
-    if not file.is_file():
-        raise ResultError(
-            f"{path}: no manifest.json: not a result directory, or the run that wrote it "
-            "was stopped; run the scenario again"
-        )
     try:
-        manifest = json.loads(file.read_text("utf-8"))
-    except ValueError as error:
-        raise ResultError(f"{file}: not JSON: {error}") from error
+        manifest = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ResultError(f"{file}: damaged: not JSON: {error}") from error
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("files", {}), dict):
+        raise ResultError(f"{file}: damaged: not what a run writes; run the scenario again")
     if manifest.get("complete") is False:
         raise ResultError(f"{path}: the run did not finish; run the scenario again")
     return manifest

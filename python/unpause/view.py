@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import hmac
+import math
 import secrets
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -37,6 +38,7 @@ _HOST = "127.0.0.1"
 _DETAIL = Detail(0, 100_000)
 _MOST_ROWS = 10_000
 _MOST_PIXELS = 10_000
+_MOST_DIGITS = 18
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline'; "
@@ -111,14 +113,18 @@ class Answers:
 
 def _number(asked: Mapping[str, str], name: str) -> float:
     try:
-        return float(asked[name])
+        number = float(asked[name])
     except (KeyError, ValueError):
-        raise Bad(f"{name} is {asked.get(name, 'missing')}, not a number") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise Bad(f"{name} is {asked.get(name, 'missing')}, not a number")
+    return number
 
 
 def _whole(asked: Mapping[str, str], name: str, least: int, most: int) -> int:
     text = asked.get(name, "")
-    if not (text.isascii() and text.isdigit()) or not least <= int(text) <= most:
+    fits = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+    if not fits or not least <= int(text) <= most:
         raise Bad(f"{name} is {text or 'missing'}, not a number from {least} to {most}")
     return int(text)
 
