@@ -5,17 +5,19 @@ use std::io::{self, Read, Write};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use etherparse::{LaxNetSlice, LaxSlicedPacket, TransportSlice};
 use pcap_file::pcap::PcapReader;
 use pcap_file::pcapng::PcapNgReader;
 use pcap_file::pcapng::blocks::Block;
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
-use pcap_file::{DataLink, PcapError};
-use unpause_wire::{Aeth, Bth, Opcode, ROCE_PORT};
+use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 
 use crate::error::Error;
+use crate::link::is_known;
+use crate::priority::{Class, HIGHEST, PriorityFrom};
+use crate::seen::{Identity, Key, seen};
+use crate::views::{View, Views};
 
 /// A flow of a capture: packets of one direction of one connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,11 +26,11 @@ pub struct CapturedFlow {
     pub src: usize,
     /// Number of the receiving host.
     pub dst: usize,
-    /// Class of the DSCP, 0 to 7.
+    /// 0 to 6: 7 is the priority of control frames.
     pub priority: u8,
     /// Destination port.
     pub destination_port: u16,
-    /// Payload, bytes; retransmissions of TCP count once.
+    /// Payload, bytes; retransmissions of TCP count once, and so does a packet seen at several interfaces.
     pub size_bytes: u64,
     /// First packet, since the first packet of the capture.
     pub start: Duration,
@@ -45,32 +47,35 @@ pub struct Flows {
     pub packets: usize,
     /// Packets that are part of no flow: other protocols, acknowledgements without data.
     pub skipped: usize,
+    /// Further views of packets that another interface had shown.
+    pub seen_again: usize,
+    /// Packets of interfaces of other kinds of link than are read.
+    pub other_links: usize,
+    /// The file ends within a packet, which is not among those read.
+    pub cut_off: bool,
+    /// How priorities were found; never `Auto`.
+    pub priority: PriorityFrom,
+    /// Flows of priority 7, which have 6 here.
+    pub lowered: usize,
 }
 
-/// What packets of one flow have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    src: IpAddr,
-    dst: IpAddr,
-    protocol: u8,
-    ports: (u16, u16),
-    /// RoCEv2's destination queue pair; 0 of others.
-    qp: u32,
+/// How a capture is read.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    /// A pause longer than this ends a flow; what follows on the same connection is another. A packet seen at
+    /// another interface within this time is the same.
+    pub idle: Duration,
+    /// Where priorities come from.
+    pub priority: PriorityFrom,
 }
 
-/// A packet with data, or TCP's SYN.
-struct Seen {
-    key: Key,
-    priority: u8,
-    payload: u64,
-    /// First sequence number of TCP.
-    sequence: Option<u32>,
-}
+/// Of a packet in a pcap file, bytes: what libpcap takes for damage is longer.
+const LONGEST: u32 = 262_144;
 
 #[derive(Debug)]
 struct Open {
     key: Key,
-    priority: u8,
+    class: Class,
     start: Duration,
     last: Duration,
     bytes: u64,
@@ -94,103 +99,177 @@ impl Open {
     }
 }
 
-/// Reads a pcap or pcapng file. A pause longer than `idle` ends a flow; what follows on the same
-/// connection is another.
-///
-/// # Errors
-/// [`Error::Capture`] with the number of the packet where the file is damaged or of another link type
-/// than Ethernet; [`Error::NoFlows`]; [`Error::Io`].
-pub fn read_flows(mut input: impl Read, idle: Duration) -> Result<Flows, Error> {
-    let mut magic = [0; 4];
-    input.read_exact(&mut magic)?;
-    let input = magic.chain(input);
-    let mut reading = Reading {
-        idle,
-        ..Reading::default()
-    };
-    // A section header block opens pcapng.
-    if magic == [0x0a, 0x0d, 0x0d, 0x0a] {
-        reading.pcapng(input)?;
-    } else {
-        reading.pcap(input)?;
+impl Reader {
+    /// Reads a pcap or pcapng file. Of a file that ends within a packet, those before it count.
+    ///
+    /// # Errors
+    /// [`Error::Capture`] with the number of the packet where the file is damaged, or of a link that is not
+    /// read; [`Error::NoFlows`]; [`Error::Io`].
+    pub fn read(&self, mut input: impl Read) -> Result<Flows, Error> {
+        let mut magic = [0; 4];
+        input.read_exact(&mut magic)?;
+        let input = magic.chain(input);
+        let mut reading = Reading {
+            idle: self.idle,
+            read: Flows::default(),
+            first: None,
+            open: HashMap::new(),
+            flows: Vec::new(),
+            views: Views::new(self.idle),
+        };
+        // A section header block opens pcapng.
+        let done = if magic == [0x0a, 0x0d, 0x0d, 0x0a] {
+            reading.pcapng(input)
+        } else {
+            reading.pcap(input)
+        };
+        match done {
+            Err(Stop::CutOff) => reading.read.cut_off = true,
+            Err(Stop::Failed(error)) => return Err(error),
+            Ok(()) => {}
+        }
+        reading.finish(&self.priority)
     }
-    reading.finish()
 }
 
-#[derive(Default)]
+/// Why reading ends before the end of the file.
+enum Stop {
+    CutOff,
+    Failed(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
 struct Reading {
     idle: Duration,
-    packets: usize,
-    skipped: usize,
+    read: Flows,
     first: Option<Duration>,
     open: HashMap<Key, usize>,
     flows: Vec<Open>,
+    views: Views<Identity>,
 }
 
 impl Reading {
-    fn damaged(&self, error: &PcapError) -> Error {
-        Error::Capture {
-            packet: self.packets + 1,
-            reason: error.to_string(),
-        }
-    }
-
-    fn ethernet(&self, link: DataLink) -> Result<(), Error> {
-        if link == DataLink::ETHERNET {
-            return Ok(());
-        }
-        Err(Error::Capture {
-            packet: self.packets + 1,
-            reason: format!("link type {link:?}, expected Ethernet"),
+    fn refused(&self, reason: String) -> Stop {
+        Stop::Failed(Error::Capture {
+            packet: self.read.packets + 1,
+            reason,
         })
     }
 
-    fn pcap(&mut self, input: impl Read) -> Result<(), Error> {
-        let mut reader = PcapReader::new(input).map_err(|error| self.damaged(&error))?;
-        self.ethernet(reader.header().datalink)?;
-        while let Some(packet) = reader.next_packet() {
-            let packet = packet.map_err(|error| self.damaged(&error))?;
-            self.packet(packet.timestamp, &packet.data);
+    fn stopped(&self, error: PcapError) -> Stop {
+        match error {
+            PcapError::IncompleteBuffer => Stop::CutOff,
+            PcapError::IoError(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                Stop::CutOff
+            }
+            PcapError::IoError(error) => Stop::Failed(Error::Io(error)),
+            other => self.refused(other.to_string()),
+        }
+    }
+
+    fn pcap(&mut self, input: impl Read) -> Result<(), Stop> {
+        let mut reader = PcapReader::new(input).map_err(|error| self.refused(error.to_string()))?;
+        let header = reader.header();
+        if !is_known(header.datalink) {
+            return Err(self.refused(format!(
+                "link type {:?}, expected Ethernet, Linux-cooked (SLL, SLL2), NULL, LOOP or raw IP",
+                header.datalink
+            )));
+        }
+        let ns = match header.ts_resolution {
+            TsResolution::MicroSecond => 1000,
+            TsResolution::NanoSecond => 1,
+        };
+        // Raw: the library refuses packets that are longer than what is kept of them.
+        while let Some(packet) = reader.next_raw_packet() {
+            let packet = packet.map_err(|error| self.stopped(error))?;
+            if packet.incl_len > LONGEST {
+                return Err(self.refused(format!("a packet of {} bytes", packet.incl_len)));
+            }
+            let part = Duration::from_nanos(u64::from(packet.ts_frac) * ns);
+            let time = Duration::from_secs(packet.ts_sec.into()) + part;
+            self.packet(time, 0, header.datalink, &packet.data);
         }
         Ok(())
     }
 
-    fn pcapng(&mut self, input: impl Read) -> Result<(), Error> {
-        let mut reader = PcapNgReader::new(input).map_err(|error| self.damaged(&error))?;
-        let mut clocks: Vec<(DataLink, u128)> = Vec::new();
-        while let Some(block) = reader.next_block() {
-            let block = block.map_err(|error| self.damaged(&error))?;
-            match block {
-                Block::SectionHeader(_) => clocks.clear(),
-                Block::InterfaceDescription(interface) => {
-                    clocks.push((interface.linktype, units_per_second(&interface)));
-                }
+    fn pcapng(&mut self, input: impl Read) -> Result<(), Stop> {
+        let mut reader = PcapNgReader::new(input).map_err(|error| self.stopped(error))?;
+        let mut interfaces = Interfaces::default();
+        interfaces.next_section(reader.section().endianness);
+        let mut last = Duration::ZERO;
+        loop {
+            let Some(block) = reader.next_block() else {
+                return Ok(());
+            };
+            match block.map_err(|error| self.stopped(error))? {
+                Block::SectionHeader(section) => interfaces.next_section(section.endianness),
+                Block::InterfaceDescription(interface) => interfaces.add(&interface),
                 Block::EnhancedPacket(packet) => {
-                    let clock = clocks.get(packet.interface_id as usize).copied();
-                    let (link, units) = clock.ok_or_else(|| Error::Capture {
-                        packet: self.packets + 1,
-                        reason: format!("interface {} is not described", packet.interface_id),
-                    })?;
-                    self.ethernet(link)?;
                     // The reader takes every timestamp for nanoseconds.
-                    let ns = packet.timestamp.as_nanos() * 1_000_000_000 / units;
-                    let time = Duration::from_nanos(ns.try_into().unwrap_or(u64::MAX));
-                    self.packet(time, &packet.data);
+                    let time = packet.timestamp.as_nanos();
+                    let id = packet.interface_id;
+                    last = self.of_interface(&interfaces, id, Some(time), last, &packet.data)?;
+                }
+                Block::Packet(packet) => {
+                    let time = interfaces.obsolete_time(packet.timestamp);
+                    let id = packet.interface_id.into();
+                    last = self.of_interface(&interfaces, id, Some(time), last, &packet.data)?;
+                }
+                // Has no time of its own; what fills up its block is beyond the length that IP states.
+                Block::SimplePacket(packet) => {
+                    last = self.of_interface(&interfaces, 0, None, last, &packet.data)?;
                 }
                 _ => {}
             }
         }
-        Ok(())
     }
 
-    fn packet(&mut self, time: Duration, data: &[u8]) {
-        self.packets += 1;
+    /// Takes a packet; answers when it was seen, which is at `last` if it does not say.
+    fn of_interface(
+        &mut self,
+        interfaces: &Interfaces,
+        id: u32,
+        units: Option<u128>,
+        last: Duration,
+        data: &[u8],
+    ) -> Result<Duration, Stop> {
+        let known = interfaces.known.get(id as usize).copied();
+        let (link, per_second) =
+            known.ok_or_else(|| self.refused(format!("interface {id} is not described")))?;
+        let time = units.map_or(last, |units| {
+            let ns = units.saturating_mul(1_000_000_000) / per_second;
+            Duration::from_nanos(ns.try_into().unwrap_or(u64::MAX))
+        });
+        if is_known(link) {
+            self.packet(time, interfaces.number(id), link, data);
+        } else {
+            self.read.packets += 1;
+            self.read.other_links += 1;
+        }
+        Ok(time)
+    }
+
+    fn packet(&mut self, time: Duration, interface: u32, link: DataLink, data: &[u8]) {
+        self.read.packets += 1;
         let first = *self.first.get_or_insert(time);
-        let Some(seen) = seen(data) else {
-            self.skipped += 1;
+        let Some(seen) = seen(link, data) else {
+            self.read.skipped += 1;
             return;
         };
         let time = time.saturating_sub(first);
+        let view = View {
+            interface: (interface, seen.interface),
+            hops_left: seen.hops_left,
+        };
+        // TCP's bytes have numbers; of others every packet counts.
+        let is_new =
+            seen.sequence.is_some() || self.views.is_first((seen.key, seen.number), view, time);
         let going_on = self.open.get(&seen.key).copied();
         let going_on = going_on.filter(|&at| time.saturating_sub(self.flows[at].last) <= self.idle);
         let at = going_on.unwrap_or(self.flows.len());
@@ -198,7 +277,7 @@ impl Reading {
             self.open.insert(seen.key, at);
             self.flows.push(Open {
                 key: seen.key,
-                priority: seen.priority,
+                class: seen.class,
                 start: time,
                 last: time,
                 bytes: 0,
@@ -207,18 +286,23 @@ impl Reading {
         }
         let flow = &mut self.flows[at];
         flow.last = time;
+        if !is_new {
+            self.read.seen_again += 1;
+            return;
+        }
         flow.bytes += match seen.sequence {
             None => seen.payload,
             Some(sequence) => flow.new_bytes(sequence, seen.payload),
         };
     }
 
-    fn finish(self) -> Result<Flows, Error> {
+    fn finish(self, priority: &PriorityFrom) -> Result<Flows, Error> {
+        let mut read = self.read;
         let mut open = self.flows;
         open.retain(|flow| flow.bytes > 0);
         if open.is_empty() {
             return Err(Error::NoFlows {
-                packets: self.packets,
+                packets: read.packets,
             });
         }
         let addresses = open.iter().flat_map(|flow| [flow.key.src, flow.key.dst]);
@@ -226,24 +310,60 @@ impl Reading {
         hosts.sort_unstable();
         hosts.dedup();
         let number = |address: &IpAddr| hosts.binary_search(address).expect("a host of a flow");
-        let mut flows: Vec<CapturedFlow> = open
+        let priority = priority.settled(open.iter().map(|flow| flow.class));
+        let given = |flow: &&Open| priority.of(flow.class) > HIGHEST;
+        read.lowered = open.iter().filter(given).count();
+        read.flows = open
             .iter()
             .map(|flow| CapturedFlow {
                 src: number(&flow.key.src),
                 dst: number(&flow.key.dst),
-                priority: flow.priority,
+                priority: priority.of(flow.class).min(HIGHEST),
                 destination_port: flow.key.ports.1,
                 size_bytes: flow.bytes,
                 start: flow.start,
             })
             .collect();
-        flows.sort_by_key(|flow| flow.start);
-        Ok(Flows {
-            hosts,
-            flows,
-            packets: self.packets,
-            skipped: self.skipped,
-        })
+        read.flows.sort_by_key(|flow| flow.start);
+        read.hosts = hosts;
+        read.priority = priority;
+        Ok(read)
+    }
+}
+
+/// Interfaces of the sections of a pcapng file.
+#[derive(Default)]
+struct Interfaces {
+    /// Of this section: link and units of time per second.
+    known: Vec<(DataLink, u128)>,
+    /// Those of the sections before.
+    before: u32,
+    is_little: bool,
+}
+
+impl Interfaces {
+    fn next_section(&mut self, endianness: Endianness) {
+        self.before = self.before.saturating_add(self.known.len() as u32);
+        self.known.clear();
+        self.is_little = endianness == Endianness::Little;
+    }
+
+    fn add(&mut self, interface: &InterfaceDescriptionBlock<'_>) {
+        self.known
+            .push((interface.linktype, units_per_second(interface)));
+    }
+
+    fn number(&self, id: u32) -> u32 {
+        self.before.saturating_add(id)
+    }
+
+    /// Obsolete blocks have the time in two halves, the high one first, as enhanced ones do; the library reads them
+    /// as one number.
+    fn obsolete_time(&self, timestamp: u64) -> u128 {
+        match self.is_little {
+            true => timestamp.rotate_left(32).into(),
+            false => timestamp.into(),
+        }
     }
 }
 
@@ -257,93 +377,6 @@ fn units_per_second(interface: &InterfaceDescriptionBlock<'_>) -> u128 {
     let exponent = u32::from(resolution & 0x7f);
     let base: u128 = if resolution & 0x80 == 0 { 10 } else { 2 };
     base.checked_pow(exponent).unwrap_or(u128::MAX)
-}
-
-/// What a frame has to do with a flow; none if it carries no data of one. Frames may be cut off: lengths are
-/// those that headers state.
-fn seen(data: &[u8]) -> Option<Seen> {
-    let packet = LaxSlicedPacket::from_ethernet(data).ok()?;
-    let (src, dst, class, length) = match packet.net.as_ref()? {
-        LaxNetSlice::Ipv4(ip) => {
-            let header = ip.header();
-            let length = header
-                .total_len()
-                .checked_sub(u16::from(header.ihl()) * 4)?;
-            let addresses = (
-                header.source_addr().into(),
-                header.destination_addr().into(),
-            );
-            (addresses.0, addresses.1, header.dcp().value() >> 3, length)
-        }
-        LaxNetSlice::Ipv6(ip) => {
-            let header = ip.header();
-            let addresses = (
-                header.source_addr().into(),
-                header.destination_addr().into(),
-            );
-            let class = header.traffic_class() >> 5;
-            (addresses.0, addresses.1, class, header.payload_length())
-        }
-        _ => return None,
-    };
-    let priority = match packet.vlan() {
-        Some(etherparse::VlanSlice::SingleVlan(tag)) => tag.priority_code_point().value(),
-        _ => class,
-    };
-    let length = u64::from(length);
-    let key = |protocol, ports, qp| Key {
-        src,
-        dst,
-        protocol,
-        ports,
-        qp,
-    };
-    let mut opens = false;
-    let (key, payload, sequence) = match packet.transport.as_ref()? {
-        TransportSlice::Tcp(tcp) => {
-            opens = tcp.syn() && !tcp.ack();
-            let payload = length.checked_sub(tcp.header_slice().len() as u64)?;
-            let ports = (tcp.source_port(), tcp.destination_port());
-            let first = tcp.sequence_number().wrapping_add(opens.into());
-            (key(6, ports, 0), payload, Some(first))
-        }
-        TransportSlice::Udp(udp) => {
-            let ports = (udp.source_port(), udp.destination_port());
-            let payload = length.checked_sub(8)?;
-            if ports.1 == ROCE_PORT {
-                let (qp, payload) = roce(udp.payload(), payload)?;
-                (key(17, ports, qp), payload, None)
-            } else {
-                (key(17, ports, 0), payload, None)
-            }
-        }
-        _ => return None,
-    };
-    (payload > 0 || opens).then_some(Seen {
-        key,
-        priority,
-        payload,
-        sequence,
-    })
-}
-
-/// Queue pair and data of a RoCEv2 packet whose UDP payload has `length` bytes; none of an
-/// acknowledgement or a CNP.
-fn roce(payload: &[u8], length: u64) -> Option<(u32, u64)> {
-    const ICRC: u64 = 4;
-    let (bth, opcode, padding, _) = Bth::parse(payload).ok()?;
-    if matches!(opcode, Opcode::ACKNOWLEDGE | Opcode::CNP) {
-        return None;
-    }
-    let extension = match opcode.0 {
-        // Of RDMA WRITE first and only, READ request: address, key, length (16 B).
-        0x06 | 0x0a | 0x0c => 16,
-        // Of RDMA READ response but the middle: AETH.
-        0x0d | 0x0f | 0x10 => Aeth::LENGTH as u64,
-        _ => 0,
-    };
-    let data = length.checked_sub(Bth::LENGTH as u64 + extension + padding as u64 + ICRC)?;
-    Some((bth.destination_qp, data))
 }
 
 /// Writes flows as HPCC's simulator reads them: a line with their number, then for each source,

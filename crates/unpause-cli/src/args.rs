@@ -8,6 +8,7 @@ use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use unpause_capture::PriorityFrom;
 use unpause_protocols::units::{Rate, Time};
 
 pub use compare::Compare;
@@ -302,7 +303,7 @@ pub struct Export {
 
 #[derive(Subcommand)]
 pub enum Import {
-    /// Flows of a pcap or pcapng file, as `kind = "hpcc"` reads them.
+    /// Flows of a pcap or pcapng file, for `[[traffic]]` of `kind = "file"`.
     Pcap(ImportPcap),
     /// A scenario that does what a `config.txt` of HPCC's simulator says (docs/hpcc.md).
     Hpcc(ImportHpcc),
@@ -322,7 +323,7 @@ pub struct ImportHpcc {
 
 #[derive(clap::Args)]
 pub struct ImportPcap {
-    /// Capture of Ethernet frames: RoCEv2, other UDP, TCP.
+    /// Capture of Ethernet, Linux-cooked, loopback or raw IP packets: RoCEv2, other UDP, TCP.
     pub file: PathBuf,
     /// Flow file to write.
     #[arg(long, short)]
@@ -330,6 +331,10 @@ pub struct ImportPcap {
     /// Pause after which what follows on the same connection is another flow.
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = duration)]
     pub idle: Time,
+    /// Priority of a flow: `pcp` of the VLAN tag; `dscp`, divided by 8; `sonic`, the same but for DSCP 3 and 4, which
+    /// are priorities 3 and 4; a map such as `26=3,48=6`, others 0; `auto` chooses by what the capture shows.
+    #[arg(long, value_name = "RULE", default_value = "auto")]
+    pub priority: PriorityFrom,
     /// Replace the file if it is there.
     #[arg(long)]
     pub force: bool,

@@ -6,7 +6,7 @@ use std::num::NonZero;
 use std::path::Path;
 use std::time::Duration;
 
-use unpause_capture::{Error as CaptureError, read_flows, write_flow_file, write_pcapng};
+use unpause_capture::{Error as CaptureError, Flows, Reader, write_flow_file, write_pcapng};
 use unpause_scenario::{Error, Saved, Summary, file_name};
 
 use crate::args::{Export, ImportPcap};
@@ -71,8 +71,12 @@ fn failed(path: &Path, action: &'static str, error: CaptureError) -> Error {
 /// `unpause import pcap`
 pub fn import(args: &ImportPcap) -> Result<(), Error> {
     let file = fs::File::open(&args.file).map_err(|error| Error::io("read", &args.file, error))?;
-    let idle = Duration::from_nanos(args.idle.as_ps() / 1000);
-    let flows = read_flows(BufReader::new(file), idle)
+    let reader = Reader {
+        idle: Duration::from_nanos(args.idle.as_ps() / 1000),
+        priority: args.priority.clone(),
+    };
+    let flows = reader
+        .read(BufReader::new(file))
         .map_err(|error| failed(&args.file, "read", error))?;
     target::write_whole(&args.out, args.force, |file| {
         let mut file = BufWriter::new(file);
@@ -87,6 +91,7 @@ pub fn import(args: &ImportPcap) -> Result<(), Error> {
         flows.packets,
         flows.skipped
     );
+    text += &notes(&flows);
     for (number, address) in flows.hosts.iter().enumerate().take(SHOWN_HOSTS) {
         text += &format!("host {number} is {address}\n");
     }
@@ -95,4 +100,35 @@ pub fn import(args: &ImportPcap) -> Result<(), Error> {
     }
     show(&text);
     Ok(())
+}
+
+/// How a capture was understood, a line for each thing that may surprise.
+fn notes(flows: &Flows) -> String {
+    let mut text = format!("priority: {}\n", flows.priority.describe());
+    if flows.lowered > 0 {
+        text += &format!(
+            "{} flows of priority 7, which carries control frames, were given 6\n",
+            flows.lowered
+        );
+    }
+    if flows.seen_again > 0 {
+        text += &format!(
+            "{} packets had been seen at another interface and were counted once\n",
+            flows.seen_again
+        );
+    }
+    if flows.other_links > 0 {
+        text += &format!(
+            "{} packets of interfaces with an unknown link type were skipped\n",
+            flows.other_links
+        );
+    }
+    if flows.cut_off {
+        text += &format!(
+            "the file ends within packet {}; the {} before it were read\n",
+            flows.packets + 1,
+            flows.packets
+        );
+    }
+    text
 }

@@ -2,17 +2,20 @@
 
 use std::time::Duration;
 
-use unpause_capture::{read_flows, write_flow_file};
+use unpause_capture::{PriorityFrom, Reader, write_flow_file};
 
 /// Reads flows.
 pub fn check(data: &[u8]) {
-    let idle = Duration::from_millis(10);
-    match read_flows(data, idle) {
+    let reader = Reader {
+        idle: Duration::from_millis(10),
+        priority: PriorityFrom::Auto,
+    };
+    match reader.read(data) {
         Ok(read) => {
             assert!(!read.flows.is_empty());
             assert!(read.flows.is_sorted_by_key(|flow| flow.start));
             for flow in &read.flows {
-                assert!(flow.size_bytes > 0 && flow.priority < 8, "{flow:?}");
+                assert!(flow.size_bytes > 0 && flow.priority < 7, "{flow:?}");
                 assert!(flow.src.max(flow.dst) < read.hosts.len(), "{flow:?}");
             }
             let mut text = Vec::new();
