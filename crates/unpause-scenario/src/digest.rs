@@ -13,8 +13,13 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
 
 /// The same of a file, however large.
 pub(crate) fn sha256_of_file(path: &Path) -> io::Result<String> {
+    sha256_of(&mut File::open(path)?)
+}
+
+/// The same of the rest of an open file.
+pub(crate) fn sha256_of(file: &mut File) -> io::Result<String> {
     let mut hash = Sha256::new();
-    io::copy(&mut File::open(path)?, &mut hash)?;
+    io::copy(file, &mut hash)?;
     Ok(digits(&hash.finalize()))
 }
 

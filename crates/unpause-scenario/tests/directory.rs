@@ -130,7 +130,7 @@ fn a_move_cut_short_is_ended() {
     let place = tempfile::tempdir().unwrap();
     let out = place.path().join("out");
     outcome(1).write(&out).unwrap();
-    fs::write(out.join("old.txt"), "").unwrap();
+    fs::write(out.join("fct-old.txt"), "").unwrap();
     let new = place.path().join("new");
     outcome(2).write(&new).unwrap();
     let files = names(&new);
@@ -143,16 +143,21 @@ fn a_move_cut_short_is_ended() {
             fs::copy(out.join(&file), trial.join(&file)).unwrap();
         }
         fs::write(trial.join(".unpause/lock"), "1 0\n").unwrap();
-        fs::write(commit.join("remove.json"), r#"["old.txt"]"#).unwrap();
+        fs::write(commit.join("remove.json"), r#"["fct-old.txt"]"#).unwrap();
         let is_last = |file: &&String| *file == "manifest.json";
         let (last, first): (Vec<_>, Vec<_>) = files.iter().partition(is_last);
         for (index, file) in [first, last].concat().into_iter().enumerate() {
             let to = if index < moved { &trial } else { &commit };
             fs::copy(new.join(file), to.join(file)).unwrap();
         }
+        // Who reads gets the new result, and changes nothing.
+        let before = names(&trial);
+        assert_eq!(seeds(&trial), [2], "{moved}");
+        assert_eq!(names(&trial), before, "{moved}");
+        assert!(commit.exists() && trial.join("fct-old.txt").exists());
+        settle(&trial).unwrap();
         assert_eq!(seeds(&trial), [2], "{moved}");
         assert_eq!(names(&trial), files, "{moved}");
-        settle(&trial).unwrap();
     }
 }
 

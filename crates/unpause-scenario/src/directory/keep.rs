@@ -4,13 +4,14 @@
 //! program included. It goes when the result is complete.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::place::Place;
-use crate::digest::{sha256, sha256_of_file};
+use super::beneath::Folder;
+use super::place::{Place, RUNS};
+use crate::digest::{sha256, sha256_of, sha256_of_file};
 use crate::hpcc_files::HpccFiles;
 use crate::outcome::{FlowTimes, Part, Timing};
 use crate::run::Run;
@@ -19,8 +20,6 @@ use crate::tables::Tables;
 use crate::text::error::Error;
 use crate::warnings::Warning;
 
-/// In the room of a directory.
-const RUNS: &str = "runs";
 /// The table that may be too large for memory.
 const SERIES: &str = "port_series";
 /// In a run's folder; written last.
@@ -70,7 +69,14 @@ impl Keeper {
     /// The run, if it is kept whole.
     pub fn load(&self, key: &str, run: &Run, streamed: bool) -> Option<Part> {
         let folder = self.folder.join(key);
-        let about: About = serde_json::from_slice(&fs::read(folder.join(ABOUT)).ok()?).ok()?;
+        // Nothing is read by a link.
+        let inside = Folder::open(&self.folder).ok()?.folder(key).ok()?;
+        let read = |name: &str| {
+            let mut bytes = Vec::new();
+            inside.file(name).ok()?.read_to_end(&mut bytes).ok()?;
+            Some(bytes)
+        };
+        let about: About = serde_json::from_slice(&read(ABOUT)?).ok()?;
         if about.streamed != streamed {
             return None;
         }
@@ -79,15 +85,16 @@ impl Keeper {
         let mut series = None;
         for ((name, empty), digest) in sound.all().zip(&about.digests) {
             if name == SERIES && about.streamed {
-                let path = folder.join(format!("{name}.parquet"));
-                if sha256_of_file(&path).ok()? != *digest {
+                let file = format!("{name}.parquet");
+                let path = folder.join(&file);
+                if sha256_of(&mut inside.file(&file).ok()?).ok()? != *digest {
                     return None;
                 }
                 series = Some(path);
                 tables.push(empty.clone());
                 continue;
             }
-            let bytes = fs::read(folder.join(format!("{name}.parquet"))).ok()?;
+            let bytes = read(&format!("{name}.parquet"))?;
             if sha256(&bytes) != *digest {
                 return None;
             }
@@ -95,7 +102,7 @@ impl Keeper {
         }
         let mut hpcc = HpccFiles::new();
         for (name, digest) in about.hpcc {
-            let bytes = fs::read(folder.join(of_hpcc(&name))).ok()?;
+            let bytes = read(&of_hpcc(&name))?;
             if sha256(&bytes) != digest {
                 return None;
             }
@@ -116,7 +123,12 @@ impl Keeper {
     pub fn save(&self, key: &str, part: &Part) -> Result<(), Error> {
         let folder = self.folder.join(key);
         let fail = |error| Error::io("write", &folder, error);
-        fs::create_dir_all(&folder).map_err(fail)?;
+        // A folder of its own: what had its name may be a link, or have links in it.
+        if folder.symlink_metadata().is_ok() {
+            fs::remove_dir_all(&folder).map_err(fail)?;
+        }
+        fs::create_dir_all(&self.folder).map_err(fail)?;
+        fs::create_dir(&folder).map_err(fail)?;
         let mut about = About {
             timing: part.timing,
             warnings: part.warnings.clone(),

@@ -2,26 +2,30 @@
 //!
 //! Whatever goes wrong, no directory looks complete that is not: [`place`] says how.
 
+mod beneath;
 #[cfg(feature = "parquet")]
 mod keep;
+mod lock;
 mod place;
+mod reader;
 
-#[cfg(feature = "parquet")]
-use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::fs;
+use std::io::BufReader;
 #[cfg(feature = "parquet")]
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 use serde::Deserialize;
 
+use self::beneath::Folder;
 #[cfg(feature = "parquet")]
 pub(crate) use self::keep::Keeper;
-pub use self::place::{Lock, Place, settle};
-use self::place::{MANIFEST, others};
+pub use self::lock::Lock;
+use self::place::{MANIFEST, is_own, others};
+pub use self::place::{Place, settle};
+use self::reader::Reader;
 #[cfg(feature = "parquet")]
-use crate::digest::{sha256, sha256_of_file};
+use crate::digest::sha256_of;
 use crate::outcome::{Manifest, Outcome};
 use crate::table_files::encode;
 use crate::text::error::Error;
@@ -156,7 +160,7 @@ impl Place {
 
 /// The manifest of the result in `directory`, if there is one.
 pub fn saved_manifest(directory: &Path) -> Option<Manifest> {
-    let text = fs::read(directory.join(MANIFEST)).ok()?;
+    let text = Reader::open(directory).ok()?.manifest().ok()?;
     serde_json::from_slice(&text).ok()
 }
 
@@ -169,12 +173,15 @@ fn files_of(directory: &Path, manifest: Option<&Manifest>) -> Vec<String> {
     let Some(manifest) = manifest else {
         return Vec::new();
     };
-    let report = fs::read(directory.join(REPORT_FILES)).ok();
+    let report = Folder::open(directory).and_then(|folder| folder.file(REPORT_FILES));
     let report: Report = report
-        .and_then(|text| serde_json::from_slice(&text).ok())
+        .ok()
+        .and_then(|file| serde_json::from_reader(BufReader::new(file)).ok())
         .unwrap_or_default();
     let own = manifest.files.keys().cloned();
-    own.chain(report.files).collect()
+    own.chain(report.files)
+        .filter(|name| is_own(name))
+        .collect()
 }
 
 /// A label, such as the name of a scheme, as a part of a file's name.
@@ -223,61 +230,96 @@ impl Saved {
         Self::read(directory, &SERIES)
     }
 
+    /// Whoever replaces the result meanwhile is waited for: what is read is one result, whole.
     fn read(directory: &Path, without: &[&str]) -> Result<Self, Error> {
-        settle(directory)?;
+        loop {
+            let reader =
+                Reader::open(directory).map_err(|error| Error::io("read", directory, error))?;
+            let text = manifest_of(directory, &reader)?;
+            let read = Self::read_once(directory, &reader, &text, without);
+            let now = || Reader::open(directory)?.manifest();
+            // Unless another result has come, what was found is so.
+            if read.is_ok() || now().is_ok_and(|now| now == text) {
+                return read;
+            }
+        }
+    }
+
+    fn read_once(
+        directory: &Path,
+        reader: &Reader,
+        text: &[u8],
+        without: &[&str],
+    ) -> Result<Self, Error> {
         let path = directory.join(MANIFEST);
-        let text = fs::read(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => Error::Other {
-                message: format!("{} is not a complete result directory", directory.display()),
-                help: Some("it has no manifest.json; `unpause run` writes one at the end".into()),
-            },
-            _ => Error::io("read", &path, error),
-        })?;
-        let manifest: Manifest = serde_json::from_slice(&text).map_err(|error| Error::Other {
+        let manifest: Manifest = serde_json::from_slice(text).map_err(|error| Error::Other {
             message: format!("{}: {}", path.display(), shorten(&error.to_string())),
             help: Some("run the scenario again: this manifest is of another version".into()),
         })?;
+        let scenario = "scenario.toml";
+        if let Some(digest) = manifest.files.get(scenario) {
+            find(directory, reader, scenario, Some(digest))?;
+        }
         // What tables of no run look like is what all of them look like.
         let sound = Tables::new(&[], &[]);
         let mut tables = Vec::new();
         for (name, sound) in sound.all() {
             let file = format!("{name}.parquet");
-            let path = directory.join(&file);
-            let unread = |error| Error::io("read", &path, error);
-            let damaged = |why: String| Error::Other {
-                message: format!("{} is damaged: {}", path.display(), shorten(&why)),
-                help: Some("run the scenario again".into()),
-            };
-            let later = LATER.contains(&name) && !manifest.files.contains_key(&file);
-            if later && !path.exists() {
+            let digest = manifest.files.get(&file).map(String::as_str);
+            if LATER.contains(&name) && digest.is_none() && !directory.join(&file).exists() {
                 tables.push(sound.clone());
                 continue;
             }
+            let mut opened = find(directory, reader, &file, digest)?;
             if without.contains(&name) {
-                let digest = sha256_of_file(&path).map_err(unread)?;
-                check_digest(&manifest.files, &file, &digest).map_err(damaged)?;
                 tables.push(sound.clone());
                 continue;
             }
-            let bytes = fs::read(&path).map_err(unread)?;
-            check_digest(&manifest.files, &file, &sha256(&bytes)).map_err(damaged)?;
-            let table = decode(bytes).map_err(damaged)?;
-            check_columns(&table, sound).map_err(damaged)?;
-            tables.push(table);
+            let mut bytes = Vec::new();
+            let read = opened.read_to_end(&mut bytes);
+            read.map_err(|error| Error::io("read", &directory.join(&file), error))?;
+            let table = decode(bytes).and_then(|table| {
+                check_columns(&table, sound)?;
+                Ok(table)
+            });
+            tables.push(table.map_err(|why| damaged(directory, &file, &why))?);
         }
         let tables = Tables::from_list(tables).expect("one for each name");
         Ok(Self { tables, manifest })
     }
 }
 
-/// `Err` if the digest of a file is not that of what was written. Results of before have no digests.
 #[cfg(feature = "parquet")]
-fn check_digest(digests: &BTreeMap<String, String>, file: &str, found: &str) -> Result<(), String> {
-    match digests.get(file) {
-        Some(digest) if digest != found => {
-            Err("it is not what this run wrote (its SHA-256 is another than the manifest's)".into())
-        }
-        _ => Ok(()),
+fn manifest_of(directory: &Path, reader: &Reader) -> Result<Vec<u8>, Error> {
+    reader.manifest().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Error::Other {
+            message: format!("{} is not a complete result directory", directory.display()),
+            help: Some("it has no manifest.json; `unpause run` writes one at the end".into()),
+        },
+        _ => Error::io("read", &directory.join(MANIFEST), error),
+    })
+}
+
+/// The file of a result, which is what was written if its digest is known. Results of before have no digests.
+#[cfg(feature = "parquet")]
+fn find(
+    directory: &Path,
+    reader: &Reader,
+    file: &str,
+    digest: Option<&str>,
+) -> Result<std::fs::File, Error> {
+    let found = reader.file(file, digest, sha256_of);
+    let found = found.map_err(|error| Error::io("read", &directory.join(file), error))?;
+    let why = "it is not what this run wrote (its SHA-256 is another than the manifest's)";
+    found.ok_or_else(|| damaged(directory, file, why))
+}
+
+#[cfg(feature = "parquet")]
+fn damaged(directory: &Path, file: &str, why: &str) -> Error {
+    let path = directory.join(file);
+    Error::Other {
+        message: format!("{} is damaged: {}", path.display(), shorten(why)),
+        help: Some("run the scenario again".into()),
     }
 }
 

@@ -6,69 +6,38 @@
 //! move that is cut short is ended by who comes next ([`settle`]). Nothing else in the directory is touched.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Component, Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::fs::{self, File};
+use std::io::{self, BufReader, Write};
+use std::path::{Path, PathBuf};
 
-use fs4::fs_std::FileExt;
 use tempfile::TempDir;
 
+use super::beneath::{Folder, Kind, strange};
+use super::lock::{Lock, ROOM};
 use crate::digest::sha256;
 #[cfg(feature = "parquet")]
 use crate::digest::sha256_of_file;
 use crate::text::error::Error;
 
-/// The folder of a directory that is written to.
-const ROOM: &str = ".unpause";
-/// In it: who holds it.
-const LOCK: &str = "lock";
 /// In it: a complete result on its way to its names.
-const COMMIT: &str = "commit";
+pub(super) const COMMIT: &str = "commit";
 /// In that: names of the result before that go.
 const REMOVE: &str = "remove.json";
 /// In the room: how folders of files under construction begin.
 const NEW: &str = "new-";
 /// What makes a directory a result; the last file to get its name.
 pub(super) const MANIFEST: &str = "manifest.json";
-
-/// A directory that only this process writes to, as long as this lives.
-#[derive(Debug)]
-pub struct Lock {
-    directory: PathBuf,
-    file: File,
-    /// Directories that were not there, from the outermost.
-    made: Vec<PathBuf>,
-}
-
-impl Lock {
-    /// Takes a directory, which is made if it is not there.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written, or another process has it.
-    pub fn take(directory: &Path) -> Result<Self, Error> {
-        let made = make(directory).map_err(|error| Error::io("write", directory, error))?;
-        match lock(directory) {
-            Ok(file) => Ok(Self {
-                directory: directory.to_owned(),
-                file,
-                made,
-            }),
-            Err(error) => {
-                unmake(&made);
-                Err(error)
-            }
-        }
-    }
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        release(&self.directory, &self.file);
-        unmake(&self.made);
-    }
-}
+/// In the room: finished runs.
+pub(super) const RUNS: &str = "runs";
+/// Files of a result and of its report beside tables.
+const OWN: [&str; 6] = [
+    "scenario.toml",
+    MANIFEST,
+    "report.html",
+    "report.json",
+    "claims.json",
+    "explore.html",
+];
 
 /// A directory that a result is going to be written to.
 #[derive(Debug)]
@@ -85,8 +54,9 @@ impl Place {
     pub fn take(directory: &Path) -> Result<Self, Error> {
         check_destination(directory)?;
         let lock = Lock::take(directory)?;
-        settle_held(directory)?;
-        clear(&directory.join(ROOM));
+        settle_held(&lock)?;
+        let cleared = clear(&lock.folder, &directory.join(ROOM));
+        cleared.map_err(|error| Error::io("write", directory, error))?;
         check_destination(directory)?;
         Ok(Self { lock })
     }
@@ -169,81 +139,123 @@ impl Staging<'_> {
             .collect();
         let remove = serde_json::to_vec(&old).expect("names are plain data");
         self.write(REMOVE, &remove)?;
-        let room = self.place.room();
-        let move_in = || {
-            sync(self.folder.path())?;
-            fs::rename(self.folder.path(), room.join(COMMIT))?;
-            sync(&room)
+        let give = || {
+            Folder::open(self.folder.path())?.sync()?;
+            let room = self.place.lock.folder.folder(ROOM)?;
+            let name = self.folder.path().file_name().unwrap_or_default();
+            room.rename(&name.to_string_lossy(), &room, COMMIT)?;
+            room.sync()
         };
-        move_in().map_err(|error| Error::io("write", self.place.directory(), error))?;
+        give().map_err(|error| Error::io("write", self.place.directory(), error))?;
         // It has another name now: there is nothing left to clean up.
         let _ = self.folder.keep();
-        settle_held(self.place.directory())
+        settle_held(&self.place.lock)
     }
 }
 
-/// Ends what a process that is gone had begun to move to its names in `directory`.
+/// Ends what a process that is gone had begun to move to its names in `directory`. Only for who is going to write
+/// there: readers do without.
 ///
 /// # Errors
 ///
-/// If a process is still about it, or files cannot be moved.
+/// If a process is still about it, files cannot be moved, or what is there is of no result.
 pub fn settle(directory: &Path) -> Result<(), Error> {
     if !directory.join(ROOM).join(COMMIT).exists() {
         return Ok(());
     }
-    let _lock = Lock::take(directory)?;
-    settle_held(directory)
+    settle_held(&Lock::take(directory)?)
 }
 
 /// The same with the lock held. It may be cut short at any point and begun again.
-fn settle_held(directory: &Path) -> Result<(), Error> {
-    let commit = directory.join(ROOM).join(COMMIT);
-    if !commit.exists() {
-        return Ok(());
-    }
-    let fail = |error| Error::io("write", directory, error);
-    let old: Vec<String> = fs::read(commit.join(REMOVE))
-        .ok()
-        .and_then(|text| serde_json::from_slice(&text).ok())
-        .unwrap_or_default();
-    for name in old.iter().filter(|name| is_inside(name)) {
-        let path = directory.join(name);
-        if path.symlink_metadata().is_ok_and(|about| about.is_file()) {
-            fs::remove_file(&path).map_err(fail)?;
-        }
-        // Folders of the report and of other formats, if nothing else is in them.
-        let folders = path.ancestors().skip(1);
-        for folder in folders.take_while(|folder| *folder != directory) {
-            let _ = fs::remove_dir(folder);
-        }
-    }
-    let names = files_below(&commit).map_err(fail)?;
-    let tables = names
-        .iter()
-        .filter(|name| !name.ends_with(MANIFEST) && !name.ends_with(REMOVE));
-    for name in tables.chain(names.iter().filter(|name| name.ends_with(MANIFEST))) {
-        let to = directory.join(name);
-        if let Some(folder) = to.parent() {
-            fs::create_dir_all(folder).map_err(fail)?;
-        }
-        fs::rename(commit.join(name), to).map_err(fail)?;
-    }
-    // A directory cannot be synced everywhere; the files have their names.
-    let _ = sync(directory);
-    fs::remove_dir_all(&commit).map_err(fail)
+fn settle_held(lock: &Lock) -> Result<(), Error> {
+    move_in(&lock.folder).map_err(|error| Error::io("write", &lock.directory, error))
 }
 
-/// Files in a folder and in folders in it, by their paths from there.
-fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+fn move_in(folder: &Folder) -> io::Result<()> {
+    let room = folder.folder(ROOM)?;
+    if room.kind_of(COMMIT)?.is_none() {
+        return Ok(());
+    }
+    let commit = room.folder(COMMIT)?;
+    let names = files_below(&commit)?;
+    if let Some(name) = names.iter().find(|name| *name != REMOVE && !is_own(name)) {
+        return Err(strange(&format!("{ROOM}/{COMMIT}/{name}"), "of a result"));
+    }
+    let old: Vec<String> = match commit.kind_of(REMOVE)? {
+        None => Vec::new(),
+        Some(_) => {
+            let file = BufReader::new(commit.file(REMOVE)?);
+            serde_json::from_reader(file).unwrap_or_default()
+        }
+    };
+    for name in old.iter().filter(|name| is_own(name)) {
+        remove(folder, name)?;
+    }
+    let is_last = |name: &&String| *name == MANIFEST;
+    let files = names.iter().filter(|name| *name != REMOVE);
+    let (last, first): (Vec<&String>, Vec<&String>) = files.partition(is_last);
+    for name in first.into_iter().chain(last) {
+        let (from, file) = commit.holder(name)?;
+        let (to, _) = folder.holder_made(name)?;
+        from.rename(file, &to, file)?;
+    }
+    // A directory cannot be synced everywhere; the files have their names.
+    let _ = folder.sync();
+    remove_all(&room, COMMIT)
+}
+
+/// Removes a plain file of the result before, and the folder that it was in, if nothing else is in it.
+fn remove(folder: &Folder, name: &str) -> io::Result<()> {
+    let (holder, file) = match folder.holder(name) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if holder.kind_of(file)? == Some(Kind::File) {
+        holder.remove_file(file)?;
+    }
+    let mut path = name;
+    while let Some((above, _)) = path.rsplit_once('/') {
+        let (holder, last) = folder.holder(above)?;
+        if holder.remove_folder(last).is_err() {
+            break;
+        }
+        path = above;
+    }
+    Ok(())
+}
+
+/// Removes a folder and what is in it.
+fn remove_all(holder: &Folder, name: &str) -> io::Result<()> {
+    let folder = holder.folder(name)?;
+    for inner in folder.names()? {
+        let inner = inner.to_string_lossy();
+        match folder.kind(&inner)? {
+            Kind::Folder => remove_all(&folder, &inner)?,
+            _ => folder.remove_file(&inner)?,
+        }
+    }
+    holder.remove_folder(name)
+}
+
+/// Plain files in a folder and in folders in it, by their names from there.
+fn files_below(folder: &Folder) -> io::Result<Vec<String>> {
+    /// Of files in the formats of HPCC's simulator.
+    const DEEPEST: usize = 2;
     let mut files = Vec::new();
-    let mut folders = vec![PathBuf::new()];
-    while let Some(below) = folders.pop() {
-        for entry in fs::read_dir(folder.join(&below))? {
-            let entry = entry?;
-            let path = below.join(entry.file_name());
-            match entry.file_type()?.is_dir() {
-                true => folders.push(path),
-                false => files.push(path),
+    let mut folders = vec![(folder.again()?, String::new(), 0)];
+    while let Some((folder, below, depth)) = folders.pop() {
+        for name in folder.names()? {
+            let name = name
+                .into_string()
+                .map_err(|name| strange(&name.to_string_lossy(), "of a result"))?;
+            let path = format!("{below}{name}");
+            match folder.kind(&name)? {
+                Kind::Folder if depth < DEEPEST => {
+                    folders.push((folder.folder(&name)?, format!("{path}/"), depth + 1));
+                }
+                Kind::File => files.push(path),
+                _ => return Err(strange(&path, "a plain file")),
             }
         }
     }
@@ -258,7 +270,10 @@ fn check_destination(directory: &Path) -> Result<(), Error> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(fail(error)),
     };
-    let is_free = directory.join(MANIFEST).is_file()
+    let is_free = directory
+        .join(MANIFEST)
+        .symlink_metadata()
+        .is_ok_and(|about| about.is_file())
         || entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == ROOM));
     if is_free {
         return Ok(());
@@ -291,154 +306,35 @@ pub(super) fn others(directory: &Path, known: &[String]) -> Vec<String> {
     names
 }
 
-/// Makes a directory, and answers those that were not there.
-fn make(directory: &Path) -> io::Result<Vec<PathBuf>> {
-    let missing = directory
-        .ancestors()
-        .take_while(|path| !path.as_os_str().is_empty() && path.symlink_metadata().is_err());
-    let mut missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
-    missing.reverse();
-    let mut made = Vec::new();
-    for path in missing {
-        match fs::create_dir(&path) {
-            Ok(()) => made.push(path),
-            // Another process was quicker.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => {
-                unmake(&made);
-                return Err(error);
-            }
-        }
-    }
-    Ok(made)
-}
-
-/// Removes directories if they are empty.
-fn unmake(made: &[PathBuf]) {
-    for path in made.iter().rev() {
-        let _ = fs::remove_dir(path);
-    }
-}
-
-/// Takes the lock of a directory.
-fn lock(directory: &Path) -> Result<File, Error> {
-    let room = directory.join(ROOM);
-    let fail = |error| Error::io("write", directory, error);
-    loop {
-        match fs::create_dir(&room) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(fail(error)),
-            _ => {}
-        }
-        let path = room.join(LOCK);
-        let opened = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(&path);
-        let mut file = match opened {
-            Ok(file) => file,
-            // Its holder has just gone, and the room with it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && !room.exists() => continue,
-            Err(error) => return Err(fail(error)),
-        };
-        if !FileExt::try_lock_exclusive(&file).map_err(fail)? {
-            return Err(busy(directory, &mut file));
-        }
-        // The lock of a file that its last holder has removed is nobody's.
-        if !is_at(&file, &path) {
-            continue;
-        }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let text = format!(
-            "{} {}\n",
-            std::process::id(),
-            now.unwrap_or_default().as_secs()
-        );
-        let tell = |file: &mut File| {
-            file.set_len(0)?;
-            file.seek(SeekFrom::Start(0))?;
-            file.write_all(text.as_bytes())
-        };
-        if let Err(error) = tell(&mut file) {
-            release(directory, &file);
-            return Err(fail(error));
-        }
-        return Ok(file);
-    }
-}
-
-/// Removes the lock while it is held, and the room if there is nothing else in it.
-fn release(directory: &Path, file: &File) {
-    let room = directory.join(ROOM);
-    let path = room.join(LOCK);
-    if is_at(file, &path) {
-        let _ = fs::remove_file(path);
-    }
-    let _ = FileExt::unlock(file);
-    let _ = fs::remove_dir(room);
-}
-
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let (Ok(file), Ok(path)) = (file.metadata(), path.metadata()) else {
-        return false;
-    };
-    (file.dev(), file.ino()) == (path.dev(), path.ino())
-}
-
-#[cfg(not(unix))]
-fn is_at(_file: &File, path: &Path) -> bool {
-    path.exists()
-}
-
-/// Who has the lock, and for how long.
-fn busy(directory: &Path, lock: &mut File) -> Error {
-    let mut text = String::new();
-    let _ = lock.read_to_string(&mut text);
-    let mut numbers = text.split_whitespace();
-    let process = numbers.next().map_or(String::new(), |id| {
-        let began = numbers.next().and_then(|seconds| seconds.parse().ok());
-        let began = began.map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds));
-        let since = began.and_then(|began| SystemTime::now().duration_since(began).ok());
-        let since = since.map_or(String::new(), |since| {
-            format!(", since {} s", since.as_secs())
-        });
-        format!(" (process {id}{since})")
-    });
-    Error::Other {
-        message: format!(
-            "another unpause{process} is writing to {}",
-            directory.display()
-        ),
-        help: Some(
-            "wait for it, or choose another directory with --out; nothing was changed".into(),
-        ),
-    }
-}
-
 /// Removes files that a process that was killed had under construction.
-fn clear(room: &Path) {
-    for entry in fs::read_dir(room).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(NEW) {
-            let _ = fs::remove_dir_all(entry.path());
+fn clear(folder: &Folder, path: &Path) -> io::Result<()> {
+    let room = folder.folder(ROOM)?;
+    if !matches!(room.kind_of(RUNS)?, None | Some(Kind::Folder)) {
+        return Err(strange(RUNS, "a folder"));
+    }
+    for name in room.names()? {
+        if name.to_string_lossy().starts_with(NEW) {
+            // It follows no link.
+            let _ = fs::remove_dir_all(path.join(name));
         }
     }
+    Ok(())
 }
 
-/// True for the name of a file in the directory or in a folder of it.
-fn is_inside(name: &str) -> bool {
-    !name.is_empty()
-        && Path::new(name)
-            .components()
-            .all(|part| matches!(part, Component::Normal(part) if part != ROOM))
-}
-
-fn sync(directory: &Path) -> io::Result<()> {
-    match File::open(directory).and_then(|directory| directory.sync_all()) {
-        // Not every file system can.
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-        done => done,
-    }
+/// True for the name of a file that a result can have: of a table, the scenario, a report, or in another format.
+pub(super) fn is_own(name: &str) -> bool {
+    let plain =
+        |part: &&str| !["", ".", "..", ROOM].contains(part) && !part.contains(['\\', ':', '\0']);
+    let parts: Vec<&str> = name.split('/').collect();
+    parts.iter().all(plain)
+        && match parts[..] {
+            [file] => {
+                file.ends_with(".parquet")
+                    || (file.starts_with("fct-") && file.ends_with(".txt"))
+                    || OWN.contains(&file)
+            }
+            [folder, _] => folder == "figures" || folder == "hpcc",
+            [folder, _, _] => folder == "hpcc",
+            _ => false,
+        }
 }
