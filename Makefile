@@ -18,7 +18,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .PHONY: help demo test test-rust test-python lint install install-mpi mpi-packages format docs clean
 .PHONY: test-all install-all test-mpi bench bench-mechanisms bench-peers bench-linear bench-gate bench-gate-update
-.PHONY: vopr vopr-kill vopr-mutations soak loom tsan mutants validate-ns3 validate-ns3-update
+.PHONY: vopr pipeline vopr-kill vopr-mutations soak loom tsan mutants validate-ns3 validate-ns3-update
 .PHONY: fuzz fuzz-ci fuzz-build site dataplane testbed-dpdk wheel wheel-pgo wheel-test
 .DEFAULT_GOAL := help
 
@@ -43,9 +43,10 @@ help:
 	@echo "make bench-linear       run time against packets, drawn into docs/img/linear.png"
 	@echo "make bench-gate         instruction counts against the record; bench-gate-update renews it"
 	@echo "make vopr      random scenarios through everything; SEED=1 COUNT=300 choose (docs/vopr.md)"
+	@echo "make pipeline  random and planted scenarios drawn, written, explained, and what is said judged"
 	@echo "make vopr-kill kill runs and sweeps at random moments, and look at what they leave"
 	@echo "make vopr-mutations  break the engine on purpose: which check notices, and how soon"
-	@echo "make soak      the same on all cores until Ctrl-C, or for SECONDS=3600"
+	@echo "make soak      both on all cores, vopr until Ctrl-C, or for SECONDS=3600"
 	@echo "make loom      what threads share, in every interleaving"
 	@echo "make tsan      runs on several threads under ThreadSanitizer"
 	@echo "make mutants   share of mutants of the mechanisms that tests catch; SHARD=0/8"
@@ -198,10 +199,17 @@ bench-gate-update:
 SEED ?= $(shell printf '%d' 0x$$(git rev-parse HEAD 2>/dev/null | cut -c1-8 | grep . || echo 1))
 COUNT ?= 300
 SECONDS ?=
+SOAK_COUNT ?= 5000
 VOPR := cargo run --release --quiet --package unpause-vopr --
 
 vopr:
 	$(VOPR) run --seed $(SEED) --count $(COUNT)
+
+# The same and scenarios with a planted cause, drawn, written and explained, and what is said judged.
+PIPELINE = $(BIN)/python -m tests.pipeline
+pipeline: $(VENV)/.installed
+	$(PIPELINE) random --seed $(SEED) --count $(COUNT)
+	$(PIPELINE) planted --seed $(SEED) --count $(COUNT)
 
 vopr-kill:
 	cargo build --release --quiet --package unpause-cli
@@ -211,6 +219,7 @@ vopr-mutations:
 	$(VOPR) mutations
 
 soak:
+	$(MAKE) --no-print-directory pipeline COUNT=$(SOAK_COUNT)
 	$(VOPR) run --seed $(SEED) $(if $(SECONDS),--seconds $(SECONDS))
 
 # Barrier and mail of the engine under loom.

@@ -89,7 +89,7 @@ def draw_s6(result: Result) -> Figure:
     seed = min(result.runs.column("seed").to_pylist())
     figure = Figure(figsize=(WIDTH, 4.2), layout="constrained")
     rows = figure.subfigures(2, 1)
-    axes = list(rows[0].subplots(1, len(result.schemes), sharey=True))
+    axes = rows[0].subplots(1, len(result.schemes), sharey=True, squeeze=False)[0]
     colour = schemes.colours(result.schemes)
     below = rows[1].subplots(1, 1)
     for ax, scheme in zip(axes, result.schemes, strict=True):

@@ -16,6 +16,7 @@ import argparse
 import os
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -158,26 +159,40 @@ def _write_run(trace: _Trace, run: Run, name: str) -> None:
 def _write_ports(trace: _Trace, run: Run, parent: int) -> None:
     pauses = run.table("pauses")
     sampled = run.table("port_series")
-    of_port: dict[tuple[str, str], int] = {}
+    link = ["node", "peer", "port"]
+    samples, stops = (series.groups(table, [*link, "priority"]) for table in (sampled, pauses))
+    samples, stops = (sorted(it, key=lambda group: group[0]) for it in (samples, stops))
+    names = _port_names([key[:3] for key, _ in (*samples, *stops)])
+    of_port: dict[tuple[Any, ...], int] = {}
 
-    def track(node: str, peer: str) -> int:
-        if (node, peer) not in of_port:
-            of_port[node, peer] = trace.track(f"{node}->{peer}", parent, order=len(of_port))
-        return of_port[node, peer]
+    def track(key: tuple[Any, ...]) -> int:
+        if key not in of_port:
+            of_port[key] = trace.track(names[key], parent, order=len(of_port))
+        return of_port[key]
 
-    groups = sorted(series.groups(sampled, ["node", "peer", "priority"]), key=lambda it: it[0])
-    priorities = {priority for (_, _, priority), _ in groups}
-    for (node, peer, priority), rows in groups:
+    priorities = {priority for (*_, priority), _ in samples}
+    for (*key, priority), rows in samples:
         of = f" of priority {priority}" if len(priorities) > 1 else ""
-        _write_samples(trace, sampled.take(pa.array(rows)), track(node, peer), of)
+        _write_samples(trace, sampled.take(pa.array(rows)), track(tuple(key)), of)
     told = _Told(run, pauses)
     arrows = _numbered(told.pairs if told.rows else _meanwhile(pauses), trace.number)
-    for (node, peer, priority), rows in series.groups(pauses, ["node", "peer", "priority"]):
-        lane = trace.track(f"PAUSE of priority {priority}", track(node, peer))
+    for (*key, priority), rows in stops:
+        lane = trace.track(f"PAUSE of priority {priority}", track(tuple(key)))
         start, end = (series.column(pauses, name)[rows] for name in ("start_ns", "end_ns"))
         for row, begin, until in zip(rows, start, end, strict=True):
             notes = told.notes(int(row))
-            trace.slice(lane, f"stopped by {peer}", begin, until, notes, arrows.get(row, ((), ())))
+            what = f"stopped by {key[1]}"
+            trace.slice(lane, what, begin, until, notes, arrows.get(row, ((), ())))
+
+
+def _port_names(ports: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
+    """Of node, peer and port number; those of links in parallel say which port it is."""
+    every = set(ports)
+    links = Counter((node, peer) for node, peer, _ in every)
+    return {
+        (node, peer, port): f"{node}->{peer}" + f" port {port}" * (links[node, peer] > 1)
+        for node, peer, port in every
+    }
 
 
 def _write_samples(trace: _Trace, samples: pa.Table, track: int, of: str) -> None:

@@ -55,6 +55,18 @@ enum Command {
         #[arg(long)]
         output: Option<PathBuf>,
     },
+    /// Write the scenarios of some seeds, each with its files into a directory named by its seed.
+    Write {
+        /// First seed.
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+        /// How many seeds.
+        #[arg(long, default_value_t = 100)]
+        count: u64,
+        /// Where these directories go.
+        #[arg(long)]
+        output: PathBuf,
+    },
     /// Judge one seed and, if it fails, write a small scenario that fails in the same way.
     Shrink {
         /// The seed.
@@ -129,6 +141,11 @@ fn main() -> ExitCode {
             Ok(run(&plan, coverage))
         }
         Command::Show { seed, output } => show(seed, output),
+        Command::Write {
+            seed,
+            count,
+            output,
+        } => write_seeds(seed, count, &output),
         Command::Shrink { seed, output } => shrink_seed(seed, &output),
         Command::Kill {
             seed,
@@ -223,6 +240,13 @@ fn show(seed: u64, output: Option<PathBuf>) -> std::io::Result<ExitCode> {
                 text.lines().for_each(|line| println!("# {line}"));
             }
         }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_seeds(seed: u64, count: u64, output: &std::path::Path) -> std::io::Result<ExitCode> {
+    for seed in (0..count).map(|number| seed.wrapping_add(number)) {
+        generate(seed).save(&output.join(seed.to_string()), &format!("seed {seed}"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from unpause import series
 from unpause.figures.registry import kind
-from unpause.figures.style import DASHES, LINES, at_least, grid, legend, note
+from unpause.figures.style import DASHES, LINES, NothingToDraw, at_least, grid, legend, note
 from unpause.result import Result
 
 
@@ -23,6 +23,8 @@ def draw(
     raw, bin_ns = frame_bytes / payload_bytes, bin_ms * 1e6
     runs = [result.runs_of(scheme)[0] for scheme in result.schemes]
     names = sorted({name for run in runs for name in series.recorded(run)})
+    if not names:
+        raise NothingToDraw("No flow is recorded (record = true in its [[traffic]]).")
     figure, axes = grid(len(runs), 2, sharey=True)
     for ax, run in zip(axes, runs, strict=True):
         ax.set_title(run.scheme, fontweight="bold")

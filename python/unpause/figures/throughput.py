@@ -22,15 +22,20 @@ def draw(result: Result) -> Figure:
     flows = list(dict.fromkeys(name for flows in recorded.values() for name in flows))
     if not flows:
         raise NothingToDraw("No flow was recorded; set record = true in a [[traffic]] entry.")
+    lines = {
+        (name, scheme): line
+        for scheme, of_scheme in recorded.items()
+        for name, data in of_scheme.items()
+        if (line := _line(data)) is not None
+    }
+    flows = [name for name in flows if any(name == of for of, _ in lines)]
+    if not flows:
+        raise NothingToDraw(
+            "No recorded flow has two samples; a shorter probes.interval gives more of them."
+        )
     panels = flows[:MOST_PANELS]
-    lines = {}
-    bins = set()
-    for run in shown.runs:
-        for name in panels:
-            data = recorded[run.scheme].get(name)
-            if data is not None and (line := _line(data)) is not None:
-                lines[name, run.scheme] = line
-                bins.add(line[2])
+    lines = {key: line for key, line in lines.items() if key[0] in panels}
+    bins = {line[2] for line in lines.values()}
     spans = [overtime.span_of(time, rate > 0) for time, rate, _ in lines.values()]
     size = overtime.unit_of(shown.runs, spans)
     figure, axes = grid(len(panels), 1 if len(panels) <= 4 else 2, sharey=True)
@@ -70,4 +75,6 @@ def _line(data: drawn.Flow) -> tuple[np.ndarray, np.ndarray, float] | None:
     bin_ns = step * max(1, round(span / _POINTS / step))
     start = float(data.time_ns[0])
     time, rate = series.binned_per_ms(data.time_ns, data.delivered_bytes, start, bin_ns)
+    if not len(time):
+        return None
     return time + bin_ns / 2, rate * series.GBPS, bin_ns
