@@ -2,17 +2,18 @@
 
 mod compare;
 mod explain;
+mod import;
 mod view;
 
 use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use unpause_capture::PriorityFrom;
 use unpause_protocols::units::{Rate, Time};
 
 pub use compare::Compare;
 pub use explain::Explain;
+pub use import::{Import, ImportHpcc, ImportPcap};
 pub use view::View;
 
 use crate::values::{dask_address, duration, rate, share_above_zero};
@@ -299,45 +300,6 @@ pub struct Export {
     pub force: bool,
     #[command(flatten)]
     pub say: Say,
-}
-
-#[derive(Subcommand)]
-pub enum Import {
-    /// Flows of a pcap or pcapng file, for `[[traffic]]` of `kind = "file"`.
-    Pcap(ImportPcap),
-    /// A scenario that does what a `config.txt` of HPCC's simulator says (docs/hpcc.md).
-    Hpcc(ImportHpcc),
-}
-
-#[derive(clap::Args)]
-pub struct ImportHpcc {
-    /// The configuration; the files that it names are looked for beside it, and one folder above.
-    pub file: PathBuf,
-    /// Scenario file to write.
-    #[arg(long, short)]
-    pub out: PathBuf,
-    /// Replace the file if it is there.
-    #[arg(long)]
-    pub force: bool,
-}
-
-#[derive(clap::Args)]
-pub struct ImportPcap {
-    /// Capture of Ethernet, Linux-cooked, loopback or raw IP packets: RoCEv2, other UDP, TCP.
-    pub file: PathBuf,
-    /// Flow file to write.
-    #[arg(long, short)]
-    pub out: PathBuf,
-    /// Pause after which what follows on the same connection is another flow.
-    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = duration)]
-    pub idle: Time,
-    /// Priority of a flow: `pcp` of the VLAN tag; `dscp`, divided by 8; `sonic`, the same but for DSCP 3 and 4, which
-    /// are priorities 3 and 4; a map such as `26=3,48=6`, others 0; `auto` chooses by what the capture shows.
-    #[arg(long, value_name = "RULE", default_value = "auto")]
-    pub priority: PriorityFrom,
-    /// Replace the file if it is there.
-    #[arg(long)]
-    pub force: bool,
 }
 
 #[derive(Subcommand)]

@@ -4,27 +4,35 @@ use std::io::Write;
 use std::path::Path;
 
 use unpause_scenario::import::FileError;
-use unpause_scenario::import::hpcc_config;
+use unpause_scenario::import::hpcc_config::{self, Wish};
 use unpause_scenario::{Error, Scenario};
 
 use crate::args::ImportHpcc;
 use crate::output::show;
 use crate::target;
 
-/// Makes a scenario of a configuration, and says what of it is not in there.
+/// Makes a scenario of a configuration, and says what was read, and what of it is not in there. Nothing is written
+/// unless the scenario can be run.
 pub fn import(args: &ImportHpcc) -> Result<(), Error> {
     let folder = args.out.parent().unwrap_or(Path::new(""));
-    let imported = hpcc_config::import(&args.file, folder).map_err(failed)?;
+    let wish = Wish {
+        base: args.base.as_deref(),
+        parallel: args.parallel,
+    };
+    let imported = hpcc_config::import(&args.file, folder, wish).map_err(failed)?;
+    Scenario::of_import(&imported, &args.out).map_err(failed)?;
     target::write_whole(&args.out, args.force, |file| {
         file.write_all(imported.text.as_bytes())
     })?;
-    let scenario = Scenario::load(&args.out)?;
-    let flows = scenario.runs().len();
-    debug_assert_eq!(flows, 1, "a configuration is one run");
     let mut text = format!("{}: `unpause run` runs it\n", args.out.display());
-    if !imported.left_out.is_empty() {
-        text += "not carried over:\n";
-        for line in &imported.left_out {
+    for (heading, lines) in [
+        ("read:", &imported.notes),
+        ("not carried over:", &imported.left_out),
+    ] {
+        if !lines.is_empty() {
+            text += &format!("{heading}\n");
+        }
+        for line in lines {
             text += &format!("  {line}\n");
         }
     }

@@ -4,17 +4,19 @@ use std::path::Path;
 
 use unpause_scenario::import::hpcc;
 
-/// Links between two nodes that are allowed.
-const PARALLEL: u32 = 2;
-
-/// Reads a topology.
+/// Reads a topology, with parallel links and without.
 pub fn check(data: &[u8]) {
+    check_with(data, Some(2));
+    check_with(data, None);
+}
+
+fn check_with(data: &[u8], parallel: Option<u32>) {
     let path = Path::new("topology.txt");
-    match hpcc::parse_topology(data, path, PARALLEL) {
+    match hpcc::parse_topology(data, path, parallel) {
         Ok(topology) => {
             let mut text = Vec::new();
             hpcc::write_topology(&mut text, &topology).expect("memory can be written");
-            let again = hpcc::parse_topology(&*text, path, PARALLEL)
+            let again = hpcc::parse_topology(&*text, path, parallel)
                 .unwrap_or_else(|error| panic!("{error} in {}", String::from_utf8_lossy(&text)));
             assert_eq!(again.names, topology.names);
             assert_eq!(again.fabric.nodes, topology.fabric.nodes);

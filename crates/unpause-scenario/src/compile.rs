@@ -231,8 +231,7 @@ fn compile_run<'i>(
     files: &Files,
 ) -> Checked<(File, Run)> {
     let parts = take_apart(root, scheme, point)?;
-    let (file, sections) = (parts.rest, parts.sections);
-    let place = parts.topology.span();
+    let (file, sections, place) = (parts.rest, parts.sections, parts.topology.span());
     let built = topology::topology(parts.topology, files)?;
     size::check_routes(&built.fabric, place)?;
     let mut fabric = built.fabric.clone();
@@ -250,6 +249,7 @@ fn compile_run<'i>(
     let longest_rtt = |key: &str| Ok(base_rtt(&fabric, &place, key)? + delays.longest_of_host());
     let (chosen, marking) = controls(parts.scheme, &longest_rtt)?;
     tag(&file, &queues, &mut host)?;
+    let noted = switch::note(&fabric, &switch, &host);
     let context = traffic::Context {
         topology: &built,
         names: &names,
@@ -261,7 +261,7 @@ fn compile_run<'i>(
         has_tcp: chosen.has_tcp,
         first_priority: first_priority(&host),
         delays: &delays,
-        notes: RefCell::new(Vec::from_iter(switch::note(&fabric, &switch, &host))),
+        notes: RefCell::new(built.notes.iter().cloned().chain(noted).collect()),
     };
     let (traffic_names, traffic) = traffic(parts.traffic, &file, &queues, &fabric, &context)?;
     let notes = context.notes.into_inner();

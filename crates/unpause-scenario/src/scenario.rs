@@ -6,6 +6,8 @@ use std::sync::Arc;
 use unpause_sim::Invalid;
 
 use crate::compile;
+use crate::import::FileError;
+use crate::import::hpcc_config::Imported;
 use crate::limits;
 use crate::mistakes;
 use crate::run::{Heading, Run};
@@ -66,6 +68,21 @@ impl Scenario {
             all.into_iter()
                 .map(|it| it.in_file(&name, &source))
                 .collect()
+        })
+    }
+
+    /// Reads what was made of a configuration of HPCC's simulator, as the file `origin` that it is to become.
+    ///
+    /// # Errors
+    ///
+    /// The first mistake, at the place of the configuration or of the file it names that it comes from.
+    pub fn of_import(imported: &Imported, origin: &Path) -> Result<Self, FileError> {
+        Self::parse(&imported.text, origin).map_err(|error| {
+            let line = match error.location() {
+                Some((file, line, _)) if Path::new(&file) == origin => Some(line),
+                _ => None,
+            };
+            imported.mistake(line, error.to_string())
         })
     }
 

@@ -1,6 +1,6 @@
 //! A fabric whose nodes have names, and what every fabric has to keep.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{Fabric, Link, NodeId, NodeKind, PortId};
@@ -18,6 +18,8 @@ pub struct Topology {
     pub names: Vec<String>,
     /// Nodes and links. Framing is left at zero: it is not the topology's.
     pub fabric: Fabric,
+    /// What is worth saying of the file that it was read from.
+    pub notes: Vec<String>,
 }
 
 /// Why a topology cannot be built.
@@ -222,16 +224,5 @@ impl Topology {
                 Err(Invalid::new("links", message))
             }
         }
-    }
-
-    /// The first link that goes beyond `parallel` links between its two nodes.
-    pub(crate) fn surplus_link(&self, parallel: u32) -> Option<usize> {
-        let mut counts = HashMap::new();
-        self.fabric.links.iter().position(|link| {
-            let pair = (link.a.min(link.b), link.a.max(link.b));
-            let count = counts.entry(pair).or_insert(0u32);
-            *count += 1;
-            *count > parallel
-        })
     }
 }

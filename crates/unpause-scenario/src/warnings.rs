@@ -61,7 +61,15 @@ pub(crate) fn of_scenario(runs: &[Run]) -> Vec<Warning> {
             help: Some(help.into()),
             note: false,
         });
-        let new = cycles.warning(run).into_iter().chain(of_scheme);
+        let of_input = run.notes.iter().map(|note| Warning {
+            run: run.index,
+            scheme: run.scheme.clone(),
+            kind: "input".into(),
+            message: note.clone(),
+            help: None,
+            note: false,
+        });
+        let new = of_input.chain(cycles.warning(run)).chain(of_scheme);
         let new: Vec<Warning> = new.filter(|new| !said(new)).collect();
         warnings.extend(new);
     }

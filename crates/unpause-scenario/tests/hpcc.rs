@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
-use unpause_scenario::import::hpcc_config;
+use unpause_scenario::import::hpcc_config::{self, Wish};
 use unpause_scenario::{NoProgress, Options, Scenario, execute};
 
 const FLOWS: &str = "6
@@ -75,7 +75,7 @@ fn run_of(topology: &str, flows: &str, own: &str) -> TempDir {
     fs::write(folder.path().join("trace.txt"), "4\n0 3 5 6\n").unwrap();
     let config = folder.path().join("config.txt");
     fs::write(&config, format!("{CONFIG}{own}\n")).unwrap();
-    let imported = hpcc_config::import(&config, folder.path()).unwrap();
+    let imported = hpcc_config::import(&config, folder.path(), Wish::default()).unwrap();
     let file = folder.path().join("run.toml");
     fs::write(&file, &imported.text).unwrap();
     let scenario = Scenario::load(&file).unwrap();
@@ -366,7 +366,7 @@ fn what_cannot_be_run_is_refused_or_named() {
     let config = folder.path().join("config.txt");
     let import = |own: &str| {
         fs::write(&config, format!("{CONFIG}{own}\n")).unwrap();
-        hpcc_config::import(&config, folder.path())
+        hpcc_config::import(&config, folder.path(), Wish::default())
     };
     for (own, why) in [
         ("CC_MODE 10 RATE_AI 1Mb/s PINT_LOG_BASE 1", "a base from"),
@@ -392,16 +392,9 @@ fn what_cannot_be_run_is_refused_or_named() {
         let error = import(own).unwrap_err().to_string();
         assert!(error.contains(why), "{own}: {error}");
     }
-    let named = import(&format!(
-        "{DCQCN} LINK_DOWN 5 4 6 ERROR_RATE_PER_LINK 0.1 STOP_WHEN_DONE 1"
-    ));
+    let named = import(&format!("{DCQCN} STOP_WHEN_DONE 1"));
     let left_out = named.unwrap().left_out.join("\n");
-    for key in [
-        "LINK_DOWN",
-        "ERROR_RATE_PER_LINK",
-        "STOP_WHEN_DONE",
-        "TRACE_FILE: it cannot be read",
-    ] {
+    for key in ["STOP_WHEN_DONE", "TRACE_FILE: it cannot be read"] {
         assert!(left_out.contains(key), "{key}: {left_out}");
     }
 }

@@ -65,7 +65,7 @@ pub fn load(name: &str, base: &Path) -> Result<Cdf, FileError> {
 fn as_text(bytes: Vec<u8>, path: &Path) -> Result<String, FileError> {
     limits::utf8(bytes, 0).map_err(|not| {
         let line = not.line;
-        Place { path, line }.error(not.found, limits::EXPECTED_TEXT)
+        Place::of_line(path, line).error(not.found, limits::EXPECTED_TEXT)
     })
 }
 
@@ -111,10 +111,7 @@ fn points(
     let mut lines = Vec::new();
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (index, line) in text.lines().enumerate() {
-        let place = Place {
-            path,
-            line: index + 1,
-        };
+        let place = Place::of_line(path, index + 1);
         let content = line.split('#').next().unwrap_or("").trim();
         if content.is_empty() {
             continue;
@@ -145,10 +142,7 @@ fn points(
     }
     // The line of each point, without that of the header.
     let lines = &lines[lines.len() - points.len()..];
-    let place = |index: usize| Place {
-        path,
-        line: lines.get(index).copied().unwrap_or(1),
-    };
+    let place = |index: usize| Place::of_line(path, lines.get(index).copied().unwrap_or(1));
     if points.last().is_some_and(|(_, last)| *last == 100.0) {
         for (_, percent) in &mut points {
             *percent /= 100.0;

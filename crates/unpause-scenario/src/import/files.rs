@@ -54,8 +54,9 @@ impl Files {
         cdf::load_times(file, &self.directory).map_err(|error| problem(error, &named))
     }
 
-    /// The topology of an HPCC/ns-3 file.
-    pub fn topology(&self, file: &Spanned<String>, parallel: u32) -> Checked<Topology> {
+    /// The topology of an HPCC/ns-3 file, with at most `parallel` links between two nodes; if none is given, the last
+    /// counts.
+    pub fn topology(&self, file: &Spanned<String>, parallel: Option<u32>) -> Checked<Topology> {
         hpcc::read_topology(&self.directory.join(file.get_ref()), parallel)
             .map_err(|error| problem(error, file))
     }
@@ -83,10 +84,11 @@ fn problem(error: FileError, named: &Spanned<String>) -> Box<Problem> {
         FileError::Line {
             path,
             line,
+            column,
             found,
             expected,
         } => {
-            let (text, place) = around(&path, line);
+            let (text, place) = around(&path, line, column);
             let problem = Problem::new(format!("found {found}"))
                 .at(place, format!("expected {expected}"))
                 .of_file(path.display().to_string(), text);
@@ -98,9 +100,9 @@ fn problem(error: FileError, named: &Spanned<String>) -> Box<Problem> {
 /// Bytes of a line that are kept to be shown.
 const SHOWN: usize = 1000;
 
-/// A file's text up to the line after `line`, and where that line is. Lines further up are left
-/// empty: they are not shown.
-fn around(path: &Path, line: usize) -> (String, Range<usize>) {
+/// A file's text up to the line after `line`, and where that line is, or the word of it at `column`.
+/// Lines further up are left empty: they are not shown.
+fn around(path: &Path, line: usize, column: usize) -> (String, Range<usize>) {
     let mut text = String::new();
     let mut place = 0..0;
     let Ok(file) = std::fs::File::open(path) else {
@@ -124,11 +126,31 @@ fn around(path: &Path, line: usize) -> (String, Range<usize>) {
             false => text += &String::from_utf8_lossy(&bytes).replace('\0', "␀"),
         }
         if number == line {
-            place = start..start + text[start..].trim_end_matches(['\r', '\n']).len();
+            place = word(&text, start, column);
         }
         if !ends {
             break;
         }
     }
     (text, place)
+}
+
+/// Where the line of `text` from `start` is, or its word at `column`, a character from 1.
+fn word(text: &str, start: usize, column: usize) -> Range<usize> {
+    let line = text[start..].trim_end_matches(['\r', '\n']);
+    let mark = match line.starts_with('\u{feff}') {
+        true => 1,
+        false => 0,
+    };
+    let at = column
+        .checked_sub(1)
+        .and_then(|column| line.char_indices().nth(column + mark));
+    match at {
+        None => start..start + line.len(),
+        Some((at, _)) => {
+            let length = line[at..].find(char::is_whitespace);
+            let end = length.map_or(line.len(), |length| at + length);
+            start + at..start + end
+        }
+    }
 }

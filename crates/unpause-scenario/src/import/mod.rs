@@ -22,12 +22,14 @@ pub enum FileError {
         reason: std::io::Error,
     },
     /// A line has something else than it should.
-    #[error("{}:{line}: found {found}, expected {expected}", path.display())]
+    #[error("{}:{line}{}: found {found}, expected {expected}", path.display(), of_column(*column))]
     Line {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
+        /// The column, in characters from 1; 0 if it is the whole line.
+        column: usize,
         /// What is there.
         found: String,
         /// What should be.
@@ -35,18 +37,36 @@ pub enum FileError {
     },
 }
 
-/// Place of a mistake: a file and a line of it.
+fn of_column(column: usize) -> String {
+    match column {
+        0 => String::new(),
+        column => format!(":{column}"),
+    }
+}
+
+/// Place of a mistake: a file, a line of it, and a column, which is 0 for the whole line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
     pub path: &'a Path,
     pub line: usize,
+    pub column: usize,
 }
 
-impl Place<'_> {
+impl<'a> Place<'a> {
+    /// A line of a file.
+    pub(crate) fn of_line(path: &'a Path, line: usize) -> Self {
+        Self {
+            path,
+            line,
+            column: 0,
+        }
+    }
+
     pub(crate) fn error(self, found: impl Into<String>, expected: impl Into<String>) -> FileError {
         FileError::Line {
             path: self.path.to_owned(),
             line: self.line,
+            column: self.column,
             found: limits::shorten_to(limits::MESSAGE / 2, &found.into()),
             expected: expected.into(),
         }

@@ -20,7 +20,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
     pub fn new(reader: R, path: &'a Path) -> Self {
         Self {
             reader,
-            place: Place { path, line: 0 },
+            place: Place::of_line(path, 0),
             read: 0,
         }
     }
@@ -81,17 +81,32 @@ pub(super) struct Row<'a> {
     pub place: Place<'a>,
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
+    /// The place of a word of this line.
+    pub fn at(&self, word: &str) -> Place<'a> {
+        let before = (word.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize);
+        let before = before.and_then(|bytes| self.text.get(..bytes));
+        Place {
+            column: before.map_or(0, |before| before.chars().count() + 1),
+            ..self.place
+        }
+    }
+
+    pub fn words(&self) -> Vec<&str> {
+        self.text.split_whitespace().collect()
+    }
+
     /// Its columns, separated by blanks.
     pub fn columns<const N: usize>(&self, expected: &str) -> Result<[&str; N], FileError> {
-        let columns: Vec<&str> = self.text.split_whitespace().collect();
-        let found = columns.len();
-        columns.try_into().map_err(|_| {
-            self.place.error(
-                format!("`{}` ({found} columns)", self.text.trim()),
-                expected,
-            )
-        })
+        let columns = self.words();
+        columns
+            .try_into()
+            .map_err(|_| self.place.error(self.shown(), expected))
+    }
+
+    /// What it says, and in how many columns.
+    pub fn shown(&self) -> String {
+        format!("`{}` ({} columns)", self.text.trim(), self.width())
     }
 
     pub fn width(&self) -> usize {
@@ -101,34 +116,31 @@ impl Row<'_> {
     /// Checks that it has as many columns as the first line of its kind: one that lacks a column would be read
     /// as another format.
     pub fn like(&self, (line, columns): (usize, usize)) -> Result<(), FileError> {
-        let found = self.width();
-        if found == columns {
+        if self.width() == columns {
             return Ok(());
         }
-        let found = format!("`{}` ({found} columns)", self.text.trim());
-        Err(self
-            .place
-            .error(found, format!("{columns} columns, as in line {line}")))
+        let expected = format!("{columns} columns, as in line {line}");
+        Err(self.place.error(self.shown(), expected))
     }
 
-    pub fn at_most(&self, found: u64, most: u64, what: &str) -> Result<(), FileError> {
-        if found > most {
-            let found = format!("{found} {what}");
-            return Err(self.place.error(found, format!("at most {most}")));
+    pub fn at_most(&self, word: &str, most: u64, what: &str) -> Result<(), FileError> {
+        if word.parse().is_ok_and(|found: u64| found > most) {
+            let found = format!("{word} {what}");
+            return Err(self.at(word).error(found, format!("at most {most}")));
         }
         Ok(())
     }
 
     pub fn number<T: std::str::FromStr>(&self, text: &str, expected: &str) -> Result<T, FileError> {
         text.parse()
-            .map_err(|_| self.place.error(format!("`{text}`"), expected))
+            .map_err(|_| self.at(text).error(format!("`{text}`"), expected))
     }
 
     pub fn node(&self, text: &str, nodes: NodeId) -> Result<NodeId, FileError> {
         let id = text.parse().ok().filter(|id| *id < nodes);
         id.ok_or_else(|| {
             let expected = format!("the id of a node, below {nodes}");
-            self.place.error(format!("`{text}`"), expected)
+            self.at(text).error(format!("`{text}`"), expected)
         })
     }
 }

@@ -1,11 +1,12 @@
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use unpause_protocols::units::Rate;
+use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::Link;
 use unpause_sim::traffic::Transport;
 
 use super::*;
+use crate::limits;
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -14,7 +15,7 @@ fn data(name: &str) -> PathBuf {
 }
 
 fn sample() -> Topology {
-    read_topology(&data("topology.txt"), 1).unwrap()
+    read_topology(&data("topology.txt"), None).unwrap()
 }
 
 fn flows_of(text: &str) -> Result<Flows, FileError> {
@@ -93,7 +94,7 @@ fn reads_a_byte_order_mark() {
 #[test]
 fn says_which_byte_is_no_text_and_what_is_too_much() {
     let topology = |bytes: &[u8]| {
-        let error = parse_topology(bytes, Path::new("t.txt"), 1).unwrap_err();
+        let error = parse_topology(bytes, Path::new("t.txt"), None).unwrap_err();
         error.to_string()
     };
     assert_eq!(
@@ -102,14 +103,14 @@ fn says_which_byte_is_no_text_and_what_is_too_much() {
     );
     assert_eq!(
         topology(b"2 0 99999999\n"),
-        "t.txt:1: found 99999999 links, expected at most 2097152"
+        "t.txt:1:5: found 99999999 links, expected at most 2097152"
     );
     let long = " ".repeat(limits::LINE_BYTES as usize + 1);
     assert_eq!(
         topology(long.as_bytes()),
         "t.txt:1: found a line of more than 8 MiB, expected lines of text"
     );
-    assert!(topology(b"3 1 1\n2\n1 1 1Gbps 1us 0\n").starts_with("t.txt:3: found a link from"));
+    assert!(topology(b"3 1 1\n2\n1 1 1Gbps 1us 0\n").starts_with("t.txt:3:3: found a link from"));
 }
 
 #[test]
@@ -159,8 +160,15 @@ fn times_are_read_to_the_nearest_picosecond() {
         ("18446744.0", Some(18_446_744_000_000_000_000)),
         ("18446745", None),
         ("-1", None),
-        ("1e-5", None),
-        (".5", None),
+        ("1e-5", Some(10_000_000)),
+        ("2E+0", Some(2_000_000_000_000)),
+        ("1.25e-11", Some(13)),
+        ("1e-13", Some(0)),
+        ("1e99999", None),
+        ("0e99999999", Some(0)),
+        ("1e", None),
+        (".5", Some(500_000_000_000)),
+        (".", None),
         ("1.x", None),
         ("", None),
         ("inf", None),
@@ -175,7 +183,7 @@ fn refused(from: &str, to: &str, expected: &str) {
     let good = std::fs::read_to_string(data("topology.txt")).unwrap();
     let text = good.replacen(from, to, 1);
     assert_ne!(text, good);
-    let result = parse_topology(text.as_bytes(), Path::new("t.txt"), 1);
+    let result = parse_topology(text.as_bytes(), Path::new("t.txt"), Some(1));
     assert_eq!(result.unwrap_err().to_string(), expected);
 }
 
@@ -184,22 +192,22 @@ fn mistakes_in_the_nodes_of_a_topology_are_explained() {
     refused(
         "7 3 6\n",
         "7 3\n",
-        "t.txt:1: found `7 3` (2 columns), expected the numbers of nodes, switches and links",
+        "t.txt:1: found `7 3` (2 columns), expected the numbers of nodes, switches and links (also four numbers as of ns3-datacenter, or six as of Reverie)",
     );
     refused(
         "7 3 6",
         "x 3 6",
-        "t.txt:1: found `x`, expected a number of nodes",
+        "t.txt:1:1: found `x`, expected a number of nodes",
     );
     refused(
         "4 5\n",
         "4 7\n",
-        "t.txt:2: found `7`, expected the id of a node, below 7",
+        "t.txt:2:3: found `7`, expected the id of a node, below 7",
     );
     refused(
         "\n6\n",
         "\n5\n",
-        "t.txt:3: found `5`, expected 3 different ids of switches",
+        "t.txt:3:1: found `5`, expected 3 different ids of switches",
     );
 }
 
@@ -213,17 +221,17 @@ fn mistakes_in_the_links_of_a_topology_are_explained() {
     refused(
         "1000ns 0.000000",
         "1000ns 0.01",
-        "t.txt:5: found `0.01`, expected an error rate of 0: links here lose nothing",
+        "t.txt:5:20: found `0.01`, expected an error rate of 0: links that lose packets by chance are not supported yet",
     );
     refused(
         "25Gbps",
         "3Gbps",
-        "t.txt:7: found `3Gbps`, expected a rate at which a byte lasts whole picoseconds",
+        "t.txt:7:5: found `3Gbps`, expected a rate at which a byte lasts whole picoseconds",
     );
     refused(
         "0.5us",
         "0us",
-        "t.txt:7: found `0us`, expected a delay above zero",
+        "t.txt:7:12: found `0us`, expected a delay above zero",
     );
     refused(
         "5 6 400Gbps",
@@ -233,7 +241,7 @@ fn mistakes_in_the_links_of_a_topology_are_explained() {
     refused(
         "7 3 6",
         "7 3 60",
-        "t.txt:11: found `First line: total node #, switch node #, link #` (10 columns), expected a link: src dst rate delay error_rate",
+        "t.txt:11: found `First line: total node #, switch node #, link #` (10 columns), expected a link: src dst rate delay error_rate, each on a line of its own",
     );
 }
 
@@ -242,13 +250,13 @@ fn a_topology_that_ends_early_or_is_not_there_is_explained() {
     let error = parse_topology(
         "3 1 2\n2\n0 2 1Gbps 1us 0\n".as_bytes(),
         Path::new("t.txt"),
-        1,
+        None,
     );
     assert_eq!(
         error.unwrap_err().to_string(),
         "t.txt:3: found the end of the file, expected a link: src dst rate delay error_rate (1 of 2 read)"
     );
-    let error = read_topology(Path::new("/nowhere/t.txt"), 1)
+    let error = read_topology(Path::new("/nowhere/t.txt"), None)
         .unwrap_err()
         .to_string();
     assert!(error.starts_with("cannot read /nowhere/t.txt: "), "{error}");
@@ -256,39 +264,75 @@ fn a_topology_that_ends_early_or_is_not_there_is_explained() {
 
 #[test]
 fn flow_mistakes_are_explained() {
-    let refused = |line: &str, expected: &str| {
+    let refused = |line: &str, column: usize, expected: &str| {
         let error = flows_of(&format!("1\n{line}\n")).unwrap_err();
-        assert_eq!(error.to_string(), format!("flow.txt:2: found {expected}"));
+        let place = match column {
+            0 => "flow.txt:2".into(),
+            column => format!("flow.txt:2:{column}"),
+        };
+        assert_eq!(error.to_string(), format!("{place}: found {expected}"));
     };
-    refused("9 1 3 100 1 1", "`9`, expected the id of a node, below 7");
-    refused("0 4 3 100 1 1", "`4`, a switch, expected the id of a host");
-    refused(
-        "1 1 3 100 1 1",
-        "a flow from host 1 to itself, expected two hosts",
-    );
-    refused("0 1 8 100 1 1", "`8`, expected a priority from 0 to 7");
-    refused(
-        "0 1 3 100 0 1",
-        "a flow of 0 bytes, expected at least 1 byte",
-    );
-    refused(
-        "0 1 3 100 1 1e-5",
-        "`1e-5`, expected a time in seconds such as `2.000001`",
-    );
+    let id = "`9`, expected the id of a node, below 7";
+    refused("9 1 3 100 1 1", 1, id);
+    refused("0  9 3 100 1 1", 4, id);
+    let switch = "`4`, a switch, expected the id of a host";
+    refused("0 4 3 100 1 1", 3, switch);
+    let priority = "`8`, expected a priority from 0 to 7";
+    refused("0 1 8 100 1 1", 5, priority);
+    let time = "`1x`, expected a time in seconds such as `2.000001` or `2e-05`";
+    refused("0 1 3 100 1 1x", 13, time);
     // ns3-rdma: src dst pg packets start stop.
-    refused(
-        "0 1 3 100 2.0 3",
-        "`2.0`, expected a whole number of bytes (src dst pg dport bytes start_s)",
-    );
-    refused(
-        "0 1 3 100",
-        "`0 1 3 100` (4 columns), expected a flow: src dst pg dport bytes start_s",
-    );
+    let bytes = "`2.0`, expected a whole number of bytes (src dst pg dport bytes start_s)";
+    refused("0 1 3 100 2.0 3", 11, bytes);
+    for line in ["0 1 3 100", "0 1 3 100 500 0 500 9"] {
+        let columns = line.split(' ').count();
+        let widths = "src dst pg dport bytes start_s, the same with stop_s, or without dport (6, 7 or 5 columns)";
+        refused(
+            line,
+            0,
+            &format!("`{line}` ({columns} columns), expected a flow: {widths}"),
+        );
+    }
     let error = flows_of("").unwrap_err().to_string();
     assert_eq!(
         error,
         "flow.txt:0: found the end of the file, expected the number of flows"
     );
+}
+
+#[test]
+fn what_of_a_flow_file_is_not_done_as_it_stands_there_is_told() {
+    let text = "6\n0 1 3 100 500 2e-05\n1 1 3 100 500 3e-05\n0 1 3 65636 0 1E-5\n0 2 3 131172 9 1\n2 0 3 65535 9 1\n2 1 3 100 9 1\n0 1 3 100 1 1\n";
+    let read = flows_of(text).unwrap();
+    let flows: Vec<_> = read
+        .flows
+        .iter()
+        .map(|it| (it.start.as_ps(), it.size_bytes, it.destination_port))
+        .collect();
+    let second = 1_000_000_000_000;
+    assert_eq!(
+        flows,
+        [
+            (10_000_000, Some(1), 100),
+            (20_000_000, Some(500), 100),
+            (second, Some(9), 100),
+            (second, Some(9), 65_535),
+            (second, Some(9), 100),
+        ]
+    );
+    let notes = read.notes();
+    let starts = [
+        "1 flow of 0 bytes",
+        "1 flow from a host to itself",
+        "2 flows with a destination port above 65535",
+        "flows are not in order of start",
+        "1 lines like flows follow the 6",
+    ];
+    assert_eq!(notes.len(), starts.len(), "{notes:?}");
+    for (note, start) in notes.iter().zip(starts) {
+        assert!(note.starts_with(start), "{note}");
+    }
+    assert!(flows_of("1\n0 1 3 100 500 2\n").unwrap().notes().is_empty());
 }
 
 #[test]
@@ -358,7 +402,7 @@ proptest! {
     fn a_topology_survives_writing_and_reading(topology in fabrics()) {
         let mut text = Vec::new();
         write_topology(&mut text, &topology).unwrap();
-        let read = parse_topology(text.as_slice(), Path::new("t.txt"), 1).unwrap();
+        let read = parse_topology(text.as_slice(), Path::new("t.txt"), None).unwrap();
         prop_assert_eq!(read.names, topology.names);
         prop_assert_eq!(read.fabric.nodes, topology.fabric.nodes);
         prop_assert_eq!(read.fabric.links, topology.fabric.links);
@@ -388,9 +432,29 @@ proptest! {
 
     #[test]
     fn never_panics(text in "[0-9GbpsmuH. \n-]{0,80}") {
-        let _ = parse_topology(text.as_bytes(), Path::new("t.txt"), 1);
+        let _ = parse_topology(text.as_bytes(), Path::new("t.txt"), None);
         let _ = flows_of(&text);
-        let _ = parse_topology(format!("3 1 2\n2\n{text}").as_bytes(), Path::new("t.txt"), 1);
+        let _ = parse_topology(format!("3 1 2\n2\n{text}").as_bytes(), Path::new("t.txt"), None);
         let _ = flows_of(&format!("3\n{text}"));
     }
+}
+
+#[test]
+fn flows_of_forks_are_read_with_notes() {
+    let read = read_flows(&data("flow_forks.txt"), &sample(), &FlowSettings::default()).unwrap();
+    assert_eq!(
+        (read.flows.len(), read.ignored, read.notes().len()),
+        (3, 1, 4)
+    );
+}
+
+#[test]
+fn flows_of_other_simulators_are_named() {
+    let error = flows_of("Nodes 8\nConnections 4\n")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.starts_with("flow.txt:1: found flows of htsim (.cm)"),
+        "{error}"
+    );
 }

@@ -1,117 +1,249 @@
 //! `topology.txt`.
 
+use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
-use unpause_protocols::units::{Rate, Time};
-use unpause_sim::config::{NodeId, NodeKind};
+use unpause_sim::config::{Link, NodeId, NodeKind};
 
+use super::foreign;
+use super::header::{Header, Kind};
+use super::numbers;
 use super::rows::{Row, Rows};
 use crate::import::{FileError, Place};
-use crate::limits;
-use crate::text::quantity::{parse_duration, parse_rate};
 use crate::topology::{Topology, positive_delay, whole_rate};
 
+const LINK: &str = "a link: src dst rate delay error_rate";
+
 /// Reads a topology. Node n is named `Hn` if it is a host, `Sn` if it is a switch, and keeps its
-/// number. More than `parallel` links between two nodes are an error. `path` is for messages.
+/// number. More than `parallel` links between two nodes are an error; if none is given, the last of them
+/// counts, as in HPCC's simulator, and a note says so. `path` is for messages.
 pub fn parse_topology(
     reader: impl BufRead,
     path: &Path,
-    parallel: u32,
+    parallel: Option<u32>,
 ) -> Result<Topology, FileError> {
-    let mut rows = Rows::new(reader, path);
-    const HEADER: &str = "the numbers of nodes, switches and links";
-    let header = rows.next(|| HEADER.into())?;
-    let [nodes, switches, links] = header.columns(HEADER)?;
-    let nodes: NodeId = header.number(nodes, "a number of nodes")?;
-    header.at_most(nodes.into(), limits::NODES, "nodes")?;
-    let switches: usize = header.number(switches, "a number of switches")?;
-    let links: usize = header.number(links, "a number of links")?;
-    header.at_most(links as u64, limits::LINKS, "links")?;
+    read(reader, path, parallel).map(|(topology, _)| topology)
+}
 
+/// The same, and the kind of its header.
+pub(crate) fn read(
+    reader: impl BufRead,
+    path: &Path,
+    parallel: Option<u32>,
+) -> Result<(Topology, Kind), FileError> {
+    let mut rows = Rows::new(reader, path);
+    let first = rows.next(|| "the numbers of nodes, switches and links".into())?;
+    foreign::refuse(&first, || rows.try_next())?;
+    let header = Header::of(&first)?;
     let mut topology = Topology::default();
-    for (id, kind) in kinds(&mut rows, nodes, switches)?.iter().enumerate() {
+    let (kinds, mut held) = kinds(&mut rows, &header)?;
+    for (id, kind) in kinds.iter().enumerate() {
         match kind {
             NodeKind::Host => topology.add_host(format!("H{id}")),
             NodeKind::Switch => topology.add_switch(format!("S{id}")),
         };
     }
     let mut lines = Vec::new();
-    for index in 0..links {
-        const LINK: &str = "a link: src dst rate delay error_rate";
-        let row = rows.next(|| format!("{LINK} ({index} of {links} read)"))?;
-        let (a, b, rate, delay) = row.link(LINK, nodes)?;
-        topology.connect(a, b, rate, delay);
+    for index in 0..header.links {
+        let row = match held.take() {
+            Some(row) => row,
+            None => rows.next(|| format!("{LINK} ({index} of {} read)", header.links))?,
+        };
+        let link = row.link(header.nodes)?;
+        topology.fabric.links.push(link);
         lines.push(row.place.line);
     }
-    if let Some(index) = topology.surplus_link(parallel) {
-        let link = topology.fabric.links[index];
-        let line = lines[index];
-        return Err(Place { path, line }.error(
-            format!("another link between nodes {} and {}", link.a, link.b),
-            format!("at most {parallel} (`parallel` of the topology)"),
-        ));
-    }
-    let line = lines.last().copied().unwrap_or(1);
-    topology.validate().map_err(|error| {
-        let expected = "a connected fabric whose hosts have one link each";
-        Place { path, line }.error(error.message, expected)
-    })
+    let links = Links { path, lines };
+    let links = links.without_surplus(&mut topology, parallel)?;
+    links.check_hosts(&topology)?;
+    check_nodes(&topology, &first)?;
+    let topology = topology.validate().map_err(|error| {
+        let expected = "a fabric in which every node reaches every other";
+        first.place.error(error.message, expected)
+    })?;
+    Ok((topology, header.kind))
 }
 
-/// What each node is. The ids of switches may stand on several lines.
-fn kinds(
-    rows: &mut Rows<'_, impl BufRead>,
-    nodes: NodeId,
-    switches: usize,
-) -> Result<Vec<NodeKind>, FileError> {
-    let mut kinds = vec![NodeKind::Host; nodes as usize];
+/// What each node is. The ids of switches may stand on several lines. Where the header leaves open how many there are,
+/// also the first link.
+fn kinds<'a>(
+    rows: &mut Rows<'a, impl BufRead>,
+    header: &Header,
+) -> Result<(Vec<NodeKind>, Option<Row<'a>>), FileError> {
+    let mut kinds = vec![NodeKind::Host; header.nodes as usize];
     let mut found = 0;
-    while found < switches {
-        let row = rows.next(|| format!("{} more ids of switches", switches - found))?;
-        for text in row.text.split_whitespace() {
-            let id = row.node(text, nodes)?;
-            if found == switches || kinds[id as usize] == NodeKind::Switch {
-                let expected = format!("{switches} different ids of switches");
-                return Err(row.place.error(format!("`{text}`"), expected));
+    while found < header.most_switches {
+        let row = rows.next(|| format!("{} more ids of switches", header.switches - found))?;
+        if found == header.switches && row.is_link() {
+            return Ok((kinds, Some(row)));
+        }
+        for text in row.words() {
+            let id = row.node(text, header.nodes)?;
+            if found == header.most_switches || kinds[id as usize] == NodeKind::Switch {
+                let expected = format!("{} different ids of switches", header.switches);
+                return Err(row.at(text).error(format!("`{text}`"), expected));
             }
             kinds[id as usize] = NodeKind::Switch;
             found += 1;
         }
     }
-    Ok(kinds)
+    Ok((kinds, None))
 }
 
 impl Row<'_> {
-    /// A link: its ends, rate and delay.
-    fn link(
-        &self,
-        expected: &str,
-        nodes: NodeId,
-    ) -> Result<(NodeId, NodeId, Rate, Time), FileError> {
-        let [a, b, rate, delay, error_rate] = self.columns(expected)?;
-        let (a, b) = (self.node(a, nodes)?, self.node(b, nodes)?);
-        let wrong = |found: String, expected: &str| self.place.error(found, expected);
-        let quoted = |text: &str| format!("`{text}`");
-        if a == b {
-            return Err(wrong(
-                format!("a link from node {a} to itself"),
-                "two nodes",
-            ));
+    /// It has the columns of a link, the third of which is a rate.
+    fn is_link(&self) -> bool {
+        match self.words()[..] {
+            [_, _, rate, delay, _] => {
+                numbers::rate(rate).is_some() && delay.parse::<NodeId>().is_err()
+            }
+            _ => false,
         }
-        let link_rate = parse_rate(rate)
-            .map_err(|error| wrong(format!("`{rate}` ({error})"), "a rate such as `100Gbps`"))?;
-        let link_delay = parse_duration(delay)
-            .map_err(|error| wrong(format!("`{delay}` ({error})"), "a delay such as `0.001ms`"))?;
+    }
+
+    fn link(&self, nodes: NodeId) -> Result<Link, FileError> {
+        let expected = match self.width() {
+            0..=5 => LINK.to_owned(),
+            _ => format!("{LINK}, each on a line of its own"),
+        };
+        let [a, b, rate, delay, error_rate] = self.columns(&expected)?;
+        let ends = (self.node(a, nodes)?, self.node(b, nodes)?);
+        let wrong = |text: &str, expected: &str| self.at(text).error(format!("`{text}`"), expected);
+        if ends.0 == ends.1 {
+            let found = format!("a link from node {a} to itself");
+            return Err(self.at(b).error(found, "two nodes"));
+        }
+        let link_rate = numbers::rate(rate)
+            .ok_or_else(|| wrong(rate, "a rate such as `100Gbps`, or in bit/s without a unit"))?;
+        let link_delay = numbers::delay(delay).ok_or_else(|| {
+            wrong(
+                delay,
+                "a delay such as `0.001ms`, or in seconds without a unit",
+            )
+        })?;
         if error_rate.parse::<f64>() != Ok(0.0) {
-            let expected = "an error rate of 0: links here lose nothing";
-            return Err(wrong(quoted(error_rate), expected));
+            let expected =
+                "an error rate of 0: links that lose packets by chance are not supported yet";
+            return Err(wrong(error_rate, expected));
         }
         let whole = "a rate at which a byte lasts whole picoseconds";
-        whole_rate("rate", link_rate).map_err(|_| wrong(quoted(rate), whole))?;
-        positive_delay("delay", link_delay)
-            .map_err(|_| wrong(quoted(delay), "a delay above zero"))?;
-        Ok((a, b, link_rate, link_delay))
+        whole_rate("rate", link_rate).map_err(|_| wrong(rate, whole))?;
+        positive_delay("delay", link_delay).map_err(|_| wrong(delay, "a delay above zero"))?;
+        Ok(Link {
+            a: ends.0,
+            b: ends.1,
+            rate: link_rate,
+            delay: link_delay,
+        })
+    }
+}
+
+/// Where the links of a topology stand.
+struct Links<'a> {
+    path: &'a Path,
+    lines: Vec<usize>,
+}
+
+impl Links<'_> {
+    /// Takes out, or refuses, what is more than `parallel` links between two nodes.
+    fn without_surplus(
+        mut self,
+        topology: &mut Topology,
+        parallel: Option<u32>,
+    ) -> Result<Self, FileError> {
+        let pair = |link: &Link| (link.a.min(link.b), link.a.max(link.b));
+        let links = &mut topology.fabric.links;
+        if let Some(most) = parallel {
+            let mut counts = HashMap::new();
+            for (link, line) in links.iter().zip(&self.lines) {
+                let count = counts.entry(pair(link)).or_insert(0_u32);
+                *count += 1;
+                if *count > most {
+                    let expected = format!("at most {most} (`parallel` of the topology)");
+                    let found = format!("another link between nodes {} and {}", link.a, link.b);
+                    return Err(Place::of_line(self.path, *line).error(found, expected));
+                }
+            }
+            return Ok(self);
+        }
+        let last: HashMap<_, _> = links.iter().map(pair).zip(0_usize..).collect();
+        let kept = |(index, link): &(usize, &Link)| last[&pair(link)] == *index;
+        let (all, first) = (links.len(), links.iter().enumerate().find(|it| !kept(it)));
+        let Some((first, link)) = first else {
+            return Ok(self);
+        };
+        let (a, b, line) = (link.a, link.b, self.lines[first]);
+        let kept: Vec<usize> = links
+            .iter()
+            .enumerate()
+            .filter(kept)
+            .map(|it| it.0)
+            .collect();
+        *links = kept.iter().map(|index| links[*index]).collect();
+        self.lines = kept.iter().map(|index| self.lines[*index]).collect();
+        let (less, all) = (all - kept.len(), all);
+        topology.notes.push(format!(
+            "{}: {less} of {all} links carry nothing, as in HPCC's simulator: of links between the same two nodes the \
+             last counts (line {line}: nodes {a} and {b}); for parallel links set `parallel` in [topology]",
+            self.path.display(),
+        ));
+        Ok(self)
+    }
+
+    /// Each host has one link, to a switch.
+    fn check_hosts(&self, topology: &Topology) -> Result<(), FileError> {
+        let kinds = &topology.fabric.nodes;
+        let is_host = |node: NodeId| kinds[node as usize] == NodeKind::Host;
+        let mut first: HashMap<NodeId, usize> = HashMap::new();
+        for (index, link) in topology.fabric.links.iter().enumerate() {
+            for node in [link.a, link.b].into_iter().filter(|node| is_host(*node)) {
+                let Some(before) = first.insert(node, index) else {
+                    continue;
+                };
+                let found = format!(
+                    "a second link of host {node}, whose first is in line {}",
+                    self.lines[before]
+                );
+                let between_hosts = [before, index].into_iter().any(|index| {
+                    let link = &topology.fabric.links[index];
+                    is_host(link.a) && is_host(link.b)
+                });
+                let expected = match between_hosts {
+                    true => {
+                        "hosts linked to a switch: hosts do not forward packets, here as in ns-3, so that hosts linked \
+                         to one another reach their neighbours only"
+                    }
+                    false => "one link of each host: several NICs of a host are not supported yet",
+                };
+                return Err(Place::of_line(self.path, self.lines[index]).error(found, expected));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Each node has a link.
+fn check_nodes(topology: &Topology, header: &Row<'_>) -> Result<(), FileError> {
+    let mut linked = vec![false; topology.names.len()];
+    for link in &topology.fabric.links {
+        linked[link.a as usize] = true;
+        linked[link.b as usize] = true;
+    }
+    match linked.iter().position(|linked| !linked) {
+        Some(node) if linked.len() > 1 => {
+            let kind = match topology.fabric.nodes[node] {
+                NodeKind::Host => "host",
+                NodeKind::Switch => "switch",
+            };
+            let found = format!(
+                "{kind} {node} without a link, one of {} nodes",
+                linked.len()
+            );
+            let expected = "a link of every node: remove it, or link it to a switch";
+            Err(header.place.error(found, expected))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -147,3 +279,6 @@ pub fn write_topology(out: &mut impl Write, topology: &Topology) -> io::Result<(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,9 +2,10 @@
 
 use unpause_protocols::units::Rate;
 
-use super::rates::{ns3_rate, written};
+use super::rates::written;
 use super::writer::Writer;
 use crate::import::FileError;
+use crate::import::hpcc::ns3_rate;
 
 impl Writer<'_> {
     pub(super) fn dcqcn(&mut self) -> Result<(), FileError> {
@@ -65,7 +66,7 @@ impl Writer<'_> {
         let config = self.config;
         if !config.has_win {
             let expected = "1: HPCC divides by the window";
-            return Err(self.place.error("HAS_WIN 0 with CC_MODE 3", expected));
+            return Err(self.wrong("HAS_WIN", "HAS_WIN 0 with CC_MODE 3", expected));
         }
         if config.global_t {
             let (rtt, bdp) = self.ways().largest();
@@ -131,11 +132,11 @@ impl Writer<'_> {
         let (base, share) = (config.pint_log_base, config.pint_prob);
         if !(1.0002..=2.0).contains(&base) {
             let found = format!("PINT_LOG_BASE {base}");
-            return Err(self.place.error(found, "a base from 1.0002 to 2"));
+            return Err(self.wrong("PINT_LOG_BASE", found, "a base from 1.0002 to 2"));
         }
         if !(0.0..=1.0).contains(&share) {
             let found = format!("PINT_PROB {share}");
-            return Err(self.place.error(found, "a share of packets from 0 to 1"));
+            return Err(self.wrong("PINT_PROB", found, "a share of packets from 0 to 1"));
         }
         let (rtt, _) = self.ways().largest();
         self.key(
@@ -171,9 +172,8 @@ impl Writer<'_> {
                 let of_rate = map.iter().rev().find(|(bps, _)| *bps == rate.as_bps());
                 let Some((_, value)) = of_rate else {
                     let found = format!("{name} without {}", rate.as_bps());
-                    return Err(self
-                        .place
-                        .error(found, "a threshold for each link rate of the topology"));
+                    let expected = "a threshold for each link rate of the topology";
+                    return Err(self.wrong(name, found, expected));
                 };
                 let value = match key {
                     "pmax" => value.to_string(),
@@ -191,9 +191,21 @@ impl Writer<'_> {
         self.key(key, format!("\"{}us\"", us as u64), of);
     }
 
-    /// The gain, a power of a half.
+    /// The gain, a power of a half. None, which is 0 there, is the least there is.
     fn gain(&mut self, key: &str) {
         let gain = self.config.ewma_gain;
+        if gain == 0.0 {
+            self.key(key, format!("\"1/{}\"", 1_u64 << 31), "EWMA_GAIN");
+            let why = match self.config.has("EWMA_GAIN") {
+                true => "0 keeps alpha as it is; here it is 1/2147483648, the nearest",
+                false => {
+                    "it is not set, and then 0 there (its 1/16 is a whole number), which keeps alpha as it is; here it \
+                     is 1/2147483648, the nearest"
+                }
+            };
+            self.leave_out("EWMA_GAIN", why);
+            return;
+        }
         let log2 = (0..=31).min_by(|a, b| {
             let distance = |log2: i32| (gain * 2_f64.powi(log2)).ln().abs();
             distance(*a).total_cmp(&distance(*b))
@@ -201,13 +213,11 @@ impl Writer<'_> {
         let log2 = log2.unwrap_or(8);
         self.key(key, format!("\"1/{}\"", 1_u64 << log2), "EWMA_GAIN");
         if gain * 2_f64.powi(log2) != 1.0 {
-            self.leave_out(
-                "EWMA_GAIN",
-                &format!(
-                    "{gain} is no power of a half; here it is 1/{}",
-                    1_u64 << log2
-                ),
+            let why = format!(
+                "{gain} is no power of a half; here it is 1/{}",
+                1_u64 << log2
             );
+            self.leave_out("EWMA_GAIN", &why);
         }
     }
 
@@ -217,9 +227,16 @@ impl Writer<'_> {
                 self.key(key, format!("\"{}\"", written(rate)), of);
                 Ok(())
             }
-            _ => Err(self
-                .place
-                .error(format!("`{of} {text}`"), "a rate such as `50Mb/s`")),
+            Some(_) => {
+                self.key(key, "\"1bps\"", of);
+                self.leave_out(of, "a rate of 0 is 1 bit/s here, the least there is");
+                Ok(())
+            }
+            None if text.is_empty() => {
+                let expected = format!("one: CC_MODE {} needs it", self.config.cc_mode);
+                Err(self.wrong("CC_MODE", format!("no {of}"), &expected))
+            }
+            None => Err(self.wrong(of, format!("`{of} {text}`"), "a rate such as `50Mb/s`")),
         }
     }
 }

@@ -1,7 +1,10 @@
 //! What a `config.txt` says.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::forks;
+use super::words::Words;
 use crate::import::{FileError, Place};
 
 /// What a `config.txt` says, with the values that `third.cc` has where it says nothing.
@@ -13,7 +16,8 @@ pub(super) struct HpccConfig {
     pub payload: u32,
     pub ack_interval: u32,
     pub pause_time: f64,
-    pub stop: String,
+    /// Seconds, as written.
+    pub stop: Option<String>,
     pub topology: Option<String>,
     pub flows: Option<String>,
     pub alpha_resume: f64,
@@ -42,8 +46,8 @@ pub(super) struct HpccConfig {
     pub pint_prob: f64,
     pub ack_high_prio: bool,
     pub link_down: [u64; 3],
-    /// Mebibytes.
-    pub buffer: u64,
+    /// Mebibytes, or kibibytes in Hawkeye.
+    pub buffer: f64,
     /// Nodes whose packets are traced stand in this file.
     pub trace: Option<String>,
     pub enable_trace: bool,
@@ -56,6 +60,12 @@ pub(super) struct HpccConfig {
     pub pmax: Vec<(u64, f64)>,
     /// Keys that are written, as they are, but for those above.
     pub others: Vec<String>,
+    /// Keys of known forks, and what is written behind them.
+    pub of_forks: BTreeMap<String, String>,
+    /// Line and column of the value of each key, the last of it.
+    places: BTreeMap<String, (usize, usize)>,
+    /// Numbers that are not read as they are written.
+    pub notes: Vec<String>,
 }
 
 impl HpccConfig {
@@ -67,7 +77,7 @@ impl HpccConfig {
             payload: 1000,
             ack_interval: 0,
             pause_time: 5.0,
-            stop: "3.01".into(),
+            stop: None,
             topology: None,
             flows: None,
             alpha_resume: 55.0,
@@ -96,7 +106,7 @@ impl HpccConfig {
             pint_prob: 1.0,
             ack_high_prio: false,
             link_down: [0; 3],
-            buffer: 16,
+            buffer: 16.0,
             trace: None,
             enable_trace: true,
             qlen: false,
@@ -105,72 +115,24 @@ impl HpccConfig {
             kmax: Vec::new(),
             pmax: Vec::new(),
             others: Vec::new(),
-        }
-    }
-}
-
-/// Words, with the lines they stand in.
-struct Words<'a> {
-    words: Vec<(usize, &'a str)>,
-    at: usize,
-    path: &'a Path,
-}
-
-impl<'a> Words<'a> {
-    fn new(text: &'a str, path: &'a Path) -> Self {
-        let lines = text.lines().zip(1..);
-        let words = lines.flat_map(|(line, number)| {
-            let words = line.split_whitespace();
-            words.map(move |word| (number, word))
-        });
-        Self {
-            words: words.collect(),
-            at: 0,
-            path,
+            of_forks: BTreeMap::new(),
+            places: BTreeMap::new(),
+            notes: Vec::new(),
         }
     }
 
-    fn next(&mut self) -> Option<(usize, &'a str)> {
-        let word = self.words.get(self.at).copied();
-        self.at += 1;
-        word
+    /// Where the value of `key` stands; the first line if it is not there.
+    pub fn place(&self, key: &str) -> Place<'_> {
+        let (line, column) = self.places.get(key).copied().unwrap_or((1, 0));
+        Place {
+            path: &self.path,
+            line,
+            column,
+        }
     }
 
-    /// The value of `key`.
-    fn text(&mut self, key: &str) -> Result<&'a str, FileError> {
-        let line = self.words.last().map_or(1, |(line, _)| *line);
-        let found = self.next();
-        found.map(|(_, word)| word).ok_or_else(|| {
-            let place = Place {
-                path: self.path,
-                line,
-            };
-            place.error("the end of the file", format!("a value of {key}"))
-        })
-    }
-
-    fn number<T: std::str::FromStr>(&mut self, key: &str) -> Result<T, FileError> {
-        let line = self.words.get(self.at).map_or(1, |(line, _)| *line);
-        let text = self.text(key)?;
-        text.parse().map_err(|_| {
-            let place = Place {
-                path: self.path,
-                line,
-            };
-            place.error(format!("`{text}`"), format!("a number, the value of {key}"))
-        })
-    }
-
-    fn flag(&mut self, key: &str) -> Result<bool, FileError> {
-        self.number::<u32>(key).map(|number| number != 0)
-    }
-
-    /// How many there are, then pairs of a rate and a value.
-    fn map(&mut self, key: &str) -> Result<Vec<(u64, f64)>, FileError> {
-        let count: usize = self.number(key)?;
-        (0..count)
-            .map(|_| Ok((self.number(key)?, self.number(key)?)))
-            .collect()
+    pub fn has(&self, key: &str) -> bool {
+        self.places.contains_key(key)
     }
 }
 
@@ -189,9 +151,15 @@ const UNUSED: [&str; 7] = [
 pub(super) fn parse(text: &str, path: &Path) -> Result<HpccConfig, FileError> {
     let mut words = Words::new(text, path);
     let mut config = HpccConfig::new(path);
-    while let Some((_, key)) = words.next() {
+    while let Some(key) = words.next() {
+        let value = words.place();
+        let others = config.others.len();
         read_key(key, &mut words, &mut config)?;
+        if words.place() != value || config.others.len() > others {
+            config.places.insert(key.to_owned(), value);
+        }
     }
+    config.notes.append(&mut words.notes);
     Ok(config)
 }
 
@@ -203,14 +171,14 @@ fn read_key(key: &str, words: &mut Words<'_>, config: &mut HpccConfig) -> Result
         "PACKET_PAYLOAD_SIZE" => config.payload = words.number(key)?,
         "L2_ACK_INTERVAL" => config.ack_interval = words.number(key)?,
         "L2_BACK_TO_ZERO" => config.back_to_zero = words.flag(key)?,
-        "PAUSE_TIME" => config.pause_time = words.number(key)?,
-        "SIMULATOR_STOP_TIME" => config.stop = words.text(key)?.to_owned(),
+        "PAUSE_TIME" => config.pause_time = words.real(key)?,
+        "SIMULATOR_STOP_TIME" => config.stop = Some(words.text(key)?.to_owned()),
         "TOPOLOGY_FILE" => config.topology = Some(words.text(key)?.to_owned()),
         "FLOW_FILE" => config.flows = Some(words.text(key)?.to_owned()),
-        "ALPHA_RESUME_INTERVAL" => config.alpha_resume = words.number(key)?,
-        "RP_TIMER" => config.rp_timer = words.number(key)?,
-        "EWMA_GAIN" => config.ewma_gain = words.number(key)?,
-        "RATE_DECREASE_INTERVAL" => config.rate_decrease = words.number(key)?,
+        "ALPHA_RESUME_INTERVAL" => config.alpha_resume = words.real(key)?,
+        "RP_TIMER" => config.rp_timer = words.real(key)?,
+        "EWMA_GAIN" => config.ewma_gain = words.real(key)?,
+        "RATE_DECREASE_INTERVAL" => config.rate_decrease = words.real(key)?,
         "FAST_RECOVERY_TIMES" => config.fast_recovery = words.number(key)?,
         "CLAMP_TARGET_RATE" => config.clamp_target = words.flag(key)?,
         "RATE_AI" => config.rate_ai = words.text(key)?.to_owned(),
@@ -220,9 +188,9 @@ fn read_key(key: &str, words: &mut Words<'_>, config: &mut HpccConfig) -> Result
         "KMIN_MAP" => config.kmin = words.map(key)?,
         "KMAX_MAP" => config.kmax = words.map(key)?,
         "PMAX_MAP" => config.pmax = words.map(key)?,
-        "BUFFER_SIZE" => config.buffer = words.number(key)?,
+        "BUFFER_SIZE" => config.buffer = words.real(key)?,
         "ACK_HIGH_PRIO" => config.ack_high_prio = words.flag(key)?,
-        "ERROR_RATE_PER_LINK" => config.error_rate = words.number(key)?,
+        "ERROR_RATE_PER_LINK" => config.error_rate = words.real(key)?,
         "LINK_DOWN" => {
             for value in &mut config.link_down {
                 *value = words.number(key)?;
@@ -245,7 +213,7 @@ fn read_law_key(
         "VAR_WIN" => config.var_win = words.flag(key)?,
         "FAST_REACT" => config.fast_react = words.flag(key)?,
         "MI_THRESH" => config.mi_thresh = words.number(key)?,
-        "U_TARGET" => config.u_target = words.number(key)?,
+        "U_TARGET" => config.u_target = words.real(key)?,
         "INT_MULTI" => config.int_multi = words.number(key)?,
         "MULTI_RATE" => config.multi_rate = words.flag(key)?,
         "SAMPLE_FEEDBACK" => config.sample_feedback = words.flag(key)?,
@@ -259,7 +227,7 @@ fn read_law_key(
         "QLEN_MON_START" => config.qlen_mon[0] = words.number(key)?,
         "QLEN_MON_END" => config.qlen_mon[1] = words.number(key)?,
         "PINT_LOG_BASE" | "PINT_PROB" => {
-            let value = words.number(key)?;
+            let value = words.real(key)?;
             match key {
                 "PINT_PROB" => config.pint_prob = value,
                 _ => config.pint_log_base = value,
@@ -269,6 +237,11 @@ fn read_law_key(
         _ if UNUSED.contains(&key) => {
             words.text(key)?;
             config.others.push(key.to_owned());
+        }
+        _ if let Some(fork) = forks::key(key) => {
+            config
+                .of_forks
+                .insert(key.to_owned(), fork.take(key, words)?);
         }
         _ => {
             let is_key = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';

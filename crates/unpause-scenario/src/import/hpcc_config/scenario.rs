@@ -1,24 +1,57 @@
 //! The scenario that does what a `config.txt` says.
 
-use std::path::{Path, PathBuf};
+use std::io::Read;
+use std::path::Path;
 
-use unpause_protocols::units::Rate;
+use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::NodeKind;
 use unpause_sim::traffic::FlowSettings;
 
-use super::parse::parse;
+use super::find::{Finder, relative};
+use super::forks;
+use super::of_forks;
+use super::parse::{HpccConfig, parse};
 use super::rates::written;
 use super::writer::Writer;
-use crate::import::hpcc::{self, read_topology};
+use crate::import::hpcc::{self, Flows, TopologyKind};
 use crate::import::{FileError, Place};
+use crate::limits;
 
 /// A scenario made of a `config.txt`.
 #[derive(Clone, Debug)]
 pub struct Imported {
     /// Its text.
     pub text: String,
+    /// What was read, and what of it is read in another way than it says; one line each.
+    pub notes: Vec<String>,
     /// What of the configuration it does not do, and why; one line each.
     pub left_out: Vec<String>,
+    config: HpccConfig,
+}
+
+/// What is not said by a `config.txt`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wish<'a> {
+    /// Where the simulator is started: files are named from there. If none is given, they are looked for in the
+    /// folder of the configuration and in all above.
+    pub base: Option<&'a Path>,
+    /// How many links between two nodes are parallel ones. If none is given, the last of them counts, as there.
+    pub parallel: Option<u32>,
+}
+
+impl Imported {
+    /// What is wrong with a line of the text, by its number, said of the key that the line comes from.
+    pub(crate) fn mistake(&self, line: Option<usize>, found: String) -> FileError {
+        // The comment of a line begins with that key.
+        let line = line.and_then(|line| self.text.lines().nth(line.saturating_sub(1)));
+        let comment = line.and_then(|line| line.rsplit_once("# "));
+        let words = comment.into_iter().flat_map(|(_, comment)| {
+            comment.split(|c: char| c != '_' && !c.is_ascii_alphanumeric())
+        });
+        let key = words.into_iter().find(|word| self.config.has(word));
+        let place = self.config.place(key.unwrap_or(""));
+        place.error(found, "what can be simulated")
+    }
 }
 
 /// Reads the `config.txt` at `path` and the files that it names, and makes a scenario of it that is to lie
@@ -26,15 +59,19 @@ pub struct Imported {
 ///
 /// # Errors
 ///
-/// If a file cannot be read, or something in it cannot be simulated at all.
-pub fn import(path: &Path, to: &Path) -> Result<Imported, FileError> {
-    let text =
-        std::fs::read_to_string(path).map_err(|reason| Place { path, line: 0 }.io(reason))?;
+/// If a file cannot be read, or something in it cannot be simulated, or would be another experiment here.
+pub fn import(path: &Path, to: &Path, wish: Wish<'_>) -> Result<Imported, FileError> {
+    let text = read_text(path)?;
     let config = parse(&text, path)?;
-    let place = Place { path, line: 1 };
-    let topology_file = find(&config.topology, "TOPOLOGY_FILE", place)?;
-    let flow_file = find(&config.flows, "FLOW_FILE", place)?;
-    let topology = read_topology(&topology_file, 1)?;
+    if config.topology.is_none() {
+        hpcc::refuse_text(&text, path)?;
+    }
+    let files = Finder::new(path, wish.base);
+    let topology_file = files.find(&config, "TOPOLOGY_FILE", &config.topology)?;
+    of_forks::check(&config)?;
+    check(&config)?;
+    let flow_file = files.find(&config, "FLOW_FILE", &config.flows)?;
+    let (topology, header) = hpcc::read_topology_kind(&topology_file, wish.parallel)?;
     let flows = hpcc::read_flows(&flow_file, &topology, &FlowSettings::default())?;
     let mut priorities: Vec<u8> = flows.flows.iter().map(|flow| flow.priority).collect();
     priorities.sort_unstable();
@@ -42,67 +79,99 @@ pub fn import(path: &Path, to: &Path) -> Result<Imported, FileError> {
     let mut writer = Writer {
         config: &config,
         topology: &topology,
-        place,
         text: String::new(),
         left_out: Vec::new(),
+        notes: Vec::new(),
     };
-    writer.head(&relative(to, &topology_file));
+    writer.read(&topology_file, header, &flow_file, &flows);
+    writer.head(&relative(to, &topology_file), &flows, wish.parallel)?;
     writer.hosts(&priorities)?;
     writer.switches(&priorities)?;
     writer.scheme()?;
-    writer.traffic(&relative(to, &flow_file));
+    if header == TopologyKind::Four && config.cc_mode == 3 {
+        let note = "CC_MODE 3: HPCC here; ns3-datacenter has PowerTCP in its place if its command line says so";
+        writer.notes.push(note.into());
+    }
+    writer.traffic(&relative(to, &flow_file), &files);
     writer.rest();
+    let (text, notes, left_out) = (writer.text, writer.notes, writer.left_out);
     Ok(Imported {
-        text: writer.text,
-        left_out: writer.left_out,
+        text,
+        notes,
+        left_out,
+        config,
     })
 }
 
-/// A file that the configuration names: from its folder, or from the one above, where HPCC's simulator is
-/// started with `mix/config.txt`.
-fn find(named: &Option<String>, key: &str, place: Place<'_>) -> Result<PathBuf, FileError> {
-    let Some(named) = named else {
-        return Err(place.error(
-            format!("no {key}"),
-            "one: there is nothing to simulate without",
-        ));
-    };
-    let folder = place.path.parent().unwrap_or(Path::new(""));
-    let here = folder.join(named);
-    if here.exists() {
-        return Ok(here);
+/// Refuses what HPCC's own keys say that would be another experiment here.
+fn check(config: &HpccConfig) -> Result<(), FileError> {
+    let wrong =
+        |key: &str, found: String, expected: &str| Err(config.place(key).error(found, expected));
+    let [at, a, b] = config.link_down;
+    if at > 0 {
+        let found = format!("LINK_DOWN {at} {a} {b}");
+        let expected = "0 0 0: links that fail during a run are not supported yet";
+        return wrong("LINK_DOWN", found, expected);
     }
-    let above = std::path::absolute(folder).unwrap_or_default();
-    match above.parent().map(|above| above.join(named)) {
-        Some(above) if above.exists() => Ok(above),
-        _ => Ok(here),
+    if config.error_rate > 0.0 {
+        let found = format!("ERROR_RATE_PER_LINK {}", config.error_rate);
+        let expected = "0: links that lose packets by chance are not supported yet";
+        return wrong("ERROR_RATE_PER_LINK", found, expected);
     }
+    if !config.rate_bound {
+        return wrong(
+            "RATE_BOUND",
+            "RATE_BOUND 0".into(),
+            "1: rates pace flows here",
+        );
+    }
+    Ok(())
 }
 
-/// The path of `file` from the folder `to`.
-fn relative(to: &Path, file: &Path) -> String {
-    let whole = |path: &Path| {
-        let path = if path.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            path
-        };
-        path.canonicalize().unwrap_or_else(|_| path.to_owned())
-    };
-    let (to, file) = (whole(to), whole(file));
-    let shared = to.components().zip(file.components());
-    let shared = shared.take_while(|(a, b)| a == b).count();
-    let up = to.components().skip(shared).map(|_| "..");
-    let mut path: PathBuf = up.collect();
-    path.extend(file.components().skip(shared));
-    path.display().to_string()
+/// What the file says; no more than a configuration has.
+fn read_text(path: &Path) -> Result<String, FileError> {
+    let io = |reason| Place::of_line(path, 0).io(reason);
+    let file = std::fs::File::open(path).map_err(io)?;
+    let mut bytes = Vec::new();
+    let most = limits::SCENARIO_BYTES;
+    file.take(most + 1).read_to_end(&mut bytes).map_err(io)?;
+    if bytes.len() as u64 > most {
+        return Err(io(limits::too_large(most)));
+    }
+    limits::utf8(bytes, 0)
+        .map_err(|not| Place::of_line(path, not.line).error(not.found, limits::EXPECTED_TEXT))
 }
 
 /// Bytes of headers of data packets without telemetry: Ethernet 14, IPv4 20, UDP 8, number and priority 6.
 const HEADERS: u32 = 48;
 
 impl Writer<'_> {
-    fn head(&mut self, topology: &str) {
+    /// Says what the files hold.
+    fn read(&mut self, topology_file: &Path, kind: TopologyKind, flow_file: &Path, flows: &Flows) {
+        self.notes.extend(self.config.notes.iter().cloned());
+        let hosts = self.topology.hosts().count();
+        self.notes.push(format!(
+            "{}: hosts: {hosts}, switches: {}, links: {}; header of {}",
+            topology_file.display(),
+            self.topology.names.len() - hosts,
+            self.topology.fabric.links.len(),
+            kind.named()
+        ));
+        self.notes.extend(self.topology.notes.iter().cloned());
+        let file = flow_file.display();
+        self.notes
+            .push(format!("{file}: {} flows", flows.flows.len()));
+        for note in flows.notes() {
+            self.notes.push(format!("{file}: {note}"));
+        }
+    }
+
+    fn head(
+        &mut self,
+        topology: &str,
+        flows: &Flows,
+        parallel: Option<u32>,
+    ) -> Result<(), FileError> {
         let name = self.config.path.display().to_string();
         self.line(format!(
             "# Made by `unpause import hpcc` of {name}; docs/hpcc.md says what each key is there."
@@ -112,13 +181,80 @@ impl Writer<'_> {
             "title = {:?}",
             format!("HPCC's simulator, {}", file.to_string_lossy())
         ));
-        let stop = self.config.stop.clone();
-        self.key("duration", format!("\"{stop}s\""), "SIMULATOR_STOP_TIME");
+        let (stop, of) = self.stop(flows)?;
+        self.key("duration", format!("\"{stop}\""), of);
         self.line("");
         self.line("[topology]");
         self.key("file", format!("{topology:?}"), "TOPOLOGY_FILE");
+        if let Some(parallel) = parallel {
+            self.key("parallel", parallel.to_string(), "as the import was told");
+        }
         self.key("ecmp", "\"hpcc\"", "its hash, its order of next hops");
         self.line("");
+        Ok(())
+    }
+
+    /// When the run ends, and which key says so.
+    fn stop(&mut self, flows: &Flows) -> Result<(Time, &'static str), FileError> {
+        const GRACE: Time = Time::from_ps(10_000_000_000_000);
+        /// Beyond this, an end means that there is none: 4e13 s are longer than a time can be.
+        const NO_END: Time = Time::from_ps(1_000_000_000_000_000_000);
+        let config = self.config;
+        let starts = flows.flows.iter().map(|flow| flow.start);
+        let last = starts.max().unwrap_or(Time::ZERO);
+        let read = |key: &str, text: &str| {
+            hpcc::seconds(text).ok_or_else(|| {
+                let is_long = text
+                    .parse::<f64>()
+                    .is_ok_and(|it| it > 1e6 && it.is_finite());
+                match is_long {
+                    true => None,
+                    false => Some(self.wrong(key, format!("`{text}`"), "a time in seconds")),
+                }
+            })
+        };
+        let long = |found: Result<Time, Option<FileError>>| match found {
+            Ok(time) => Ok(time),
+            Err(None) => Ok(NO_END),
+            Err(Some(error)) => Err(error),
+        };
+        if let Some(text) = &config.stop {
+            const KEY: &str = "SIMULATOR_STOP_TIME";
+            let stop = long(read(KEY, text))?;
+            if stop >= NO_END {
+                let stop = last + GRACE;
+                self.notes.push(format!(
+                    "{KEY} {text}: no end; the run ends {GRACE} after the last flow starts, at {stop}"
+                ));
+                return Ok((stop, KEY));
+            }
+            let late = flows.flows.iter().filter(|flow| flow.start >= stop).count();
+            if late > 0 {
+                self.notes.push(format!(
+                    "{KEY} {text}: {late} of {} flows start later, and are not sent, as in HPCC's simulator; the last \
+                     starts at {last}: set `duration`",
+                    flows.flows.len()
+                ));
+            }
+            return Ok((stop, KEY));
+        }
+        if let Some(text) = config.of_forks.get("FLOWGEN_STOP_TIME") {
+            const KEY: &str = "FLOWGEN_STOP_TIME";
+            let stop = (long(read(KEY, text))?.min(NO_END) + GRACE).max(last + GRACE);
+            self.notes.push(format!(
+                "no SIMULATOR_STOP_TIME; the run ends at {stop}, {GRACE} after {KEY} or after the last flow starts, as \
+                 ConWeave does at the latest"
+            ));
+            return Ok((stop, KEY));
+        }
+        let stop = Time::from_ms(3010).max(last + GRACE * u64::from(last >= Time::from_ms(3010)));
+        let why = match last >= Time::from_ms(3010) {
+            true => "that HPCC's simulator would end at 3.01 s, before the last flow starts",
+            false => "as HPCC's simulator has it where nothing is set",
+        };
+        let note = format!("no SIMULATOR_STOP_TIME: the run ends at {stop}, {why}");
+        self.notes.push(note);
+        Ok((stop, "SIMULATOR_STOP_TIME is not set"))
     }
 
     /// Bytes of telemetry in data packets and ACKs.
@@ -138,9 +274,8 @@ impl Writer<'_> {
         let config = self.config;
         if config.ack_interval == 0 {
             let found = "L2_ACK_INTERVAL 0";
-            return Err(self
-                .place
-                .error(found, "1: without ACKs no flow is ever over"));
+            let expected = "1: without ACKs no flow is ever over";
+            return Err(self.wrong("L2_ACK_INTERVAL", found, expected));
         }
         self.line("[host]");
         self.key(
@@ -200,6 +335,7 @@ impl Writer<'_> {
 
     fn switches(&mut self, priorities: &[u8]) -> Result<(), FileError> {
         let config = self.config;
+        let buffer = self.buffer()?;
         self.line("[switch]");
         self.key(
             "lossless",
@@ -208,7 +344,7 @@ impl Writer<'_> {
         );
         self.key(
             "buffer",
-            format!("\"{}MiB\"", config.buffer),
+            format!("\"{buffer}\""),
             "BUFFER_SIZE, headroom and reserves included",
         );
         self.line("");
@@ -263,9 +399,6 @@ impl Writer<'_> {
                 "here a loss goes back to the packet lost; it matters only where packets are lost",
             );
         }
-        if !config.rate_bound {
-            self.leave_out("RATE_BOUND", "0 is not possible here: rates pace flows");
-        }
     }
 
     /// `dynamic_shift` by link rate.
@@ -298,14 +431,29 @@ impl Writer<'_> {
 
     fn scheme(&mut self) -> Result<(), FileError> {
         let (name, control) = match self.config.cc_mode {
+            12 => {
+                self.line("[[scheme]]");
+                self.key(
+                    "name",
+                    "\"PFC\"",
+                    "CC_MODE 12: no congestion control (astra-sim, saberfeng)",
+                );
+                self.line("");
+                return Ok(());
+            }
             1 => ("DCQCN", "dcqcn"),
             3 => ("HPCC", "hpcc"),
             7 => ("TIMELY", "timely"),
             8 => ("DCTCP", "dctcp-rate"),
             10 => ("HPCC-PINT", "pint"),
             other => {
-                let expected = "1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP) or 10 (HPCC-PINT)";
-                return Err(self.place.error(format!("CC_MODE {other}"), expected));
+                let expected =
+                    "1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP), 10 (HPCC-PINT) or 12 (none)";
+                let found = match forks::law(other) {
+                    Some(law) => format!("CC_MODE {other} ({law})"),
+                    None => format!("CC_MODE {other}"),
+                };
+                return Err(self.wrong("CC_MODE", found, expected));
             }
         };
         self.line("[[scheme]]");
@@ -326,101 +474,5 @@ impl Writer<'_> {
         }
         self.line("");
         Ok(())
-    }
-
-    fn traffic(&mut self, flows: &str) {
-        self.line("[[traffic]]");
-        self.line("name = \"flows\"");
-        self.line("kind = \"file\"");
-        self.key("file", format!("{flows:?}"), "FLOW_FILE");
-        self.line("");
-        self.line("[hpcc]");
-        self.key("fct", "true", "FCT_OUTPUT_FILE: hpcc/fct.txt of the result");
-        self.key("pfc", "true", "PFC_OUTPUT_FILE: hpcc/pfc.txt");
-        let nodes: Vec<String> = self.traced().iter().map(|it| format!("{it:?}")).collect();
-        if !nodes.is_empty() {
-            let list = format!("[{}]", nodes.join(", "));
-            self.key("trace", list, "TRACE_FILE, TRACE_OUTPUT_FILE: hpcc/mix.tr");
-        }
-        if self.config.qlen {
-            self.key("qlen", "true", "QLEN_MON_FILE: hpcc/qlen.txt");
-            let [start, end] = self.config.qlen_mon.map(|ns| format!("\"{ns}ns\""));
-            self.key("qlen_start", start, "QLEN_MON_START");
-            self.key("qlen_end", end, "QLEN_MON_END");
-        }
-    }
-
-    /// Names of the nodes whose packets are traced.
-    fn traced(&mut self) -> Vec<String> {
-        let file = match &self.config.trace {
-            Some(named) if self.config.enable_trace => {
-                find(&Some(named.clone()), "TRACE_FILE", self.place)
-            }
-            _ => return Vec::new(),
-        };
-        let text = file
-            .ok()
-            .and_then(|file| std::fs::read_to_string(file).ok());
-        let Some(text) = text else {
-            self.leave_out("TRACE_FILE", "it cannot be read; nothing is traced");
-            return Vec::new();
-        };
-        let mut numbers = text
-            .split_whitespace()
-            .map_while(|word| word.parse::<usize>().ok());
-        let count = numbers.next().unwrap_or(0);
-        let names = &self.topology.names;
-        numbers
-            .take(count)
-            .filter_map(|node| names.get(node).cloned())
-            .collect()
-    }
-
-    fn rest(&mut self) {
-        let config = self.config;
-        let [at, a, b] = config.link_down;
-        if at > 0 {
-            self.leave_out(
-                "LINK_DOWN",
-                &format!("the link between {a} and {b} stays up: links do not fail here"),
-            );
-        }
-        if config.error_rate > 0.0 {
-            self.leave_out("ERROR_RATE_PER_LINK", "links lose nothing here");
-        }
-        for key in &config.others {
-            let why = match key.as_str() {
-                "FCT_OUTPUT_FILE" | "PFC_OUTPUT_FILE" | "TRACE_OUTPUT_FILE" => continue,
-                "USE_DYNAMIC_PFC_THRESHOLD" => {
-                    "thresholds are dynamic there whatever it says, and here"
-                }
-                "L2_CHUNK_SIZE" => {
-                    "it matters only with L2_BACK_TO_ZERO 1 or L2_ACK_INTERVAL above a packet"
-                }
-                "DATA_RATE" | "LINK_DELAY" => {
-                    "read and not used there; the topology has rates and delays"
-                }
-                "PINT_LOG_BASE" | "PINT_PROB" if config.cc_mode == 10 => continue,
-                "PINT_LOG_BASE" | "PINT_PROB" => "of CC_MODE 10 only",
-                _ => "HPCC's simulator does not know it either",
-            };
-            self.left_out.push(format!("{key}: {why}"));
-        }
-        let read: &[&str] = match config.cc_mode {
-            1 | 8 => &[],
-            3 | 7 | 10 if config.enable_qcn => &["KMIN_MAP, KMAX_MAP, PMAX_MAP"],
-            _ => &[],
-        };
-        for key in read {
-            self.leave_out(key, "nobody reads marks with this CC_MODE");
-        }
-        if self.left_out.is_empty() {
-            return;
-        }
-        self.line("");
-        self.line("# Not carried over:");
-        for line in self.left_out.clone() {
-            self.line(format!("# {line}"));
-        }
     }
 }

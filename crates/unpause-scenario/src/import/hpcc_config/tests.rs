@@ -17,7 +17,7 @@ fn mistakes_have_their_line() {
     let refused = |text: &str| parse(text, Path::new("c.txt")).unwrap_err().to_string();
     assert_eq!(
         refused("\nCC_MODE x"),
-        "c.txt:2: found `x`, expected a number, the value of CC_MODE"
+        "c.txt:2:9: found `x`, expected a whole number, the value of CC_MODE"
     );
     assert_eq!(
         refused("RATE_AI"),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use unpause_protocols::units::Rate;
 
 use super::parse::HpccConfig;
-use crate::import::Place;
+use crate::import::FileError;
 use crate::import::hpcc_ways::Ways;
 use crate::topology::Topology;
 
@@ -13,9 +13,10 @@ use crate::topology::Topology;
 pub(super) struct Writer<'a> {
     pub(super) config: &'a HpccConfig,
     pub(super) topology: &'a Topology,
-    pub(super) place: Place<'a>,
     pub(super) text: String,
     pub(super) left_out: Vec<String>,
+    /// What was read as something else than it says, or in one of several ways.
+    pub(super) notes: Vec<String>,
 }
 
 impl Writer<'_> {
@@ -28,6 +29,11 @@ impl Writer<'_> {
     pub(super) fn key(&mut self, key: &str, value: impl AsRef<str>, of: &str) {
         let assignment = format!("{key} = {}", value.as_ref());
         let _ = writeln!(self.text, "{assignment:<43} # {of}");
+    }
+
+    /// An error at the value of a key of the configuration.
+    pub(super) fn wrong(&self, key: &str, found: impl Into<String>, expected: &str) -> FileError {
+        self.config.place(key).error(found, expected)
     }
 
     pub(super) fn leave_out(&mut self, key: &str, why: &str) {

@@ -19,7 +19,7 @@ names! {
 keys! {
     /// `[topology]` with a `file`.
     pub(crate) FileKeys at "topology" for () {
-        parallel: u32 = ["`1`"] "links there may be between two nodes";
+        parallel: u32 = ["the last link counts"] "links there may be between two nodes";
         ecmp: EcmpKey = ["`\"own\"`"]
             "how switches choose among equal next hops: by our hash with seeds of the run's, or `\"hpcc\"`, by that of \
              HPCC's simulator, which also reads destination ports of flow files";
@@ -41,8 +41,7 @@ pub(crate) fn topology(mut table: Table<'_>, files: &Files) -> Checked<Topology>
     let name = match (file, builder) {
         (Some(file), None) => {
             let keys: FileKeys = read(table, &["file"])?;
-            let parallel = keys.parallel.value().copied().unwrap_or(1);
-            let mut topology = files.topology(&file, parallel)?;
+            let mut topology = files.topology(&file, keys.parallel.value().copied())?;
             if keys.ecmp.value() == Some(&EcmpKey::Hpcc) {
                 topology.fabric.ecmp = Ecmp::Hpcc;
             }

@@ -30,13 +30,8 @@ impl Kind for File {
         _entry: Range<usize>,
     ) -> Checked<TrafficSpec> {
         let read = context.files.flows(&self.file, &flow, context.topology)?;
-        if read.ignored > 0 {
-            context.note(format!(
-                "{} has {} lines like flows after the number of flows that its first line says; \
-                 they were not read",
-                self.file.get_ref(),
-                read.ignored
-            ));
+        for note in read.notes() {
+            context.note(format!("{}: {note}", self.file.get_ref()));
         }
         Ok(TrafficSpec::Flows(read.flows))
     }

@@ -1,0 +1,102 @@
+//! The end of the scenario: flows, files of results, and what is not carried over.
+
+use super::find::Finder;
+use super::of_forks;
+use super::writer::Writer;
+
+impl Writer<'_> {
+    /// Flows, and the files of results.
+    pub(super) fn traffic(&mut self, flows: &str, files: &Finder<'_>) {
+        self.line("[[traffic]]");
+        self.line("name = \"flows\"");
+        self.line("kind = \"file\"");
+        self.key("file", format!("{flows:?}"), "FLOW_FILE");
+        self.line("");
+        self.line("[hpcc]");
+        self.key("fct", "true", "FCT_OUTPUT_FILE: hpcc/fct.txt of the result");
+        self.key("pfc", "true", "PFC_OUTPUT_FILE: hpcc/pfc.txt");
+        let nodes: Vec<String> = self
+            .traced(files)
+            .iter()
+            .map(|it| format!("{it:?}"))
+            .collect();
+        if !nodes.is_empty() {
+            let list = format!("[{}]", nodes.join(", "));
+            self.key("trace", list, "TRACE_FILE, TRACE_OUTPUT_FILE: hpcc/mix.tr");
+        }
+        if self.config.qlen {
+            self.key("qlen", "true", "QLEN_MON_FILE: hpcc/qlen.txt");
+            let [start, end] = self.config.qlen_mon.map(|ns| format!("\"{ns}ns\""));
+            self.key("qlen_start", start, "QLEN_MON_START");
+            self.key("qlen_end", end, "QLEN_MON_END");
+        }
+    }
+
+    /// Names of the nodes whose packets are traced.
+    fn traced(&mut self, files: &Finder<'_>) -> Vec<String> {
+        let file = match &self.config.trace {
+            Some(named) if self.config.enable_trace => {
+                files.find(self.config, "TRACE_FILE", &Some(named.clone()))
+            }
+            _ => return Vec::new(),
+        };
+        let text = file
+            .ok()
+            .and_then(|file| std::fs::read_to_string(file).ok());
+        let Some(text) = text else {
+            self.leave_out("TRACE_FILE", "it cannot be read; nothing is traced");
+            return Vec::new();
+        };
+        let mut numbers = text
+            .split_whitespace()
+            .map_while(|word| word.parse::<usize>().ok());
+        let count = numbers.next().unwrap_or(0);
+        let names = &self.topology.names;
+        numbers
+            .take(count)
+            .filter_map(|node| names.get(node).cloned())
+            .collect()
+    }
+
+    /// What is not carried over.
+    pub(super) fn rest(&mut self) {
+        let config = self.config;
+        for key in &config.others {
+            let why = match key.as_str() {
+                "FCT_OUTPUT_FILE" | "PFC_OUTPUT_FILE" | "TRACE_OUTPUT_FILE" => continue,
+                "USE_DYNAMIC_PFC_THRESHOLD" => {
+                    "thresholds are dynamic there whatever it says, and here"
+                }
+                "L2_CHUNK_SIZE" => {
+                    "it matters only with L2_BACK_TO_ZERO 1 or L2_ACK_INTERVAL above a packet"
+                }
+                "DATA_RATE" | "LINK_DELAY" => {
+                    "read and not used there; the topology has rates and delays"
+                }
+                "PINT_LOG_BASE" | "PINT_PROB" if config.cc_mode == 10 => continue,
+                "PINT_LOG_BASE" | "PINT_PROB" => "of CC_MODE 10 only",
+                _ => {
+                    "not a key of HPCC's simulator, nor of the forks known here; it is not read: check that nothing depends on it"
+                }
+            };
+            self.left_out.push(format!("{key}: {why}"));
+        }
+        self.left_out.extend(of_forks::notes(config));
+        let read: &[&str] = match config.cc_mode {
+            1 | 8 => &[],
+            3 | 7 | 10 | 12 if config.enable_qcn => &["KMIN_MAP, KMAX_MAP, PMAX_MAP"],
+            _ => &[],
+        };
+        for key in read {
+            self.leave_out(key, "nobody reads marks with this CC_MODE");
+        }
+        if self.left_out.is_empty() {
+            return;
+        }
+        self.line("");
+        self.line("# Not carried over:");
+        for line in self.left_out.clone() {
+            self.line(format!("# {line}"));
+        }
+    }
+}
