@@ -256,7 +256,7 @@ class _Told:
 
     def _matched(self, pauses: pa.Table, ids: np.ndarray) -> dict[int, int]:
         sent = series.column(self._first, "time_ns")
-        start, end = (series.column(pauses, name) for name in ("start_ns", "end_ns"))
+        start, end = (series.column(pauses, name) for name in ("obeyed_ns", "end_ns"))
         there = _by_link(pauses, "node", "peer")
         found = {}
         for link, of_causes in _by_link(self._first, "peer", "node").items():

@@ -225,14 +225,15 @@ def codes_of(values: pa.Array) -> tuple[np.ndarray, list[Any]]:
 def pauses_ns(run: Run, links: list[str] | tuple[str, ...], since_ns: float = 0.0) -> np.ndarray:
     """PAUSE intervals on any of `links` that end after `since_ns`: array (n, 2), by start.
 
-    Intervals begin no earlier than `since_ns`.
+    An interval begins when PAUSE takes effect, which may be before it holds its port, and no
+    earlier than `since_ns`.
     """
     table = run.table("pauses")
     found = []
     for link in links:
         sender, stopped = ends(link)
         rows = table.filter((pc.field("node") == stopped) & (pc.field("peer") == sender))
-        found.append(np.column_stack([column(rows, "start_ns"), column(rows, "end_ns")]))
+        found.append(np.column_stack([column(rows, "obeyed_ns"), column(rows, "end_ns")]))
     every = np.concatenate(found) if found else np.empty((0, 2))
     every = every[every[:, 1] > since_ns]
     every[:, 0] = np.maximum(every[:, 0], since_ns)

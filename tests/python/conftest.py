@@ -112,6 +112,7 @@ class Builder:
             node=stopped,
             peer=sender,
             priority=3,
+            obeyed_ns=start_ms * MS,
             start_ns=start_ms * MS,
             end_ns=end_ms * MS,
         )

@@ -109,7 +109,9 @@ columns! {
     "max_ingress_bytes" "bytes" "most bytes held at one time that came in by this port";
     "pause_frames" "frames" "XOFF frames that `node` sent to `peer`, refreshes included";
     "pause_events" "events" "times that `node`'s ingress went to XOFF";
-    "paused_ns" "ns" "how long `node`'s egress was stopped by `peer`";
+    "paused_ns" "ns"
+        "how long `peer` held `node`'s egress, without the frames under way when PAUSE took effect: with the time \
+         that `tx_bytes` took, no more than the run";
     "stalls" "times"
         "how often this queue was full and stopped the pipeline of its switch (`flow_control = \
          \"pfc-wstop\"`)";
@@ -119,8 +121,11 @@ columns! {
 columns! {
     /// After [`PORT`]: one row for each PAUSE.
     PAUSES:
-    "start_ns" "ns" "from when";
-    "end_ns" "ns" "until when; the end of the run if it was still stopped";
+    "obeyed_ns" "ns" "when PAUSE took effect at `node`'s egress";
+    "start_ns" "ns"
+        "from when it held the egress: `obeyed_ns` or, if a frame, of any priority, was under way then, the end of \
+         that frame; `end_ns` if PAUSE was over before";
+    "end_ns" "ns" "until when; the end of the run if it was still paused";
 }
 
 columns! {
@@ -136,7 +141,7 @@ columns! {
     "tx_bytes" "bytes" "bytes sent since the start of the run, with preamble and gap";
     "dropped_packets" "packets" "frames dropped since the start, as in table `ports`";
     "pause_frames" "frames" "XOFF frames that `node` sent to `peer` since the start";
-    "paused_ns" "ns" "time that `node`'s egress was stopped by `peer` since the start";
+    "paused_ns" "ns" "time that `peer` held `node`'s egress since the start, as in `ports`";
 }
 
 columns! {
@@ -199,9 +204,15 @@ columns! {
     CAUSES:
     "cause_id" "" "number of the PAUSE within the run, by time, from 0";
     "time_ns" "ns" "when the ingress went to XOFF";
-    "until_ns" "ns" "when it went to XON again; the end of the run if it did not";
+    "until_ns" "ns"
+        "when it went to XON again; when its PAUSE ran out at `peer` if that was earlier and no other followed until \
+         then; the end of the run if neither came";
+    "expired" ""
+        "1 if PAUSE ran out at `peer`, which then sent on although the ingress was still XOFF, else 0";
     "held_bytes" "bytes" "held at the ingress at `time_ns`";
-    "dropped_packets" "packets" "frames that found no headroom while it was XOFF";
+    "dropped_packets" "packets"
+        "frames that found no headroom while it was XOFF; if `expired` is 1, headroom may have sufficed for the \
+         frames under way, and these came after PAUSE had run out";
     "root_kind" ""
         "what is where most of it began: `incast`, `slow-link`, `busy`, `switch`, `nic` or `cycle`; \
          null if that cannot be told";
@@ -210,8 +221,8 @@ columns! {
     "root_peer" "" "node at the other end; null as before";
     "root_share" "" "which part of the bytes leads there, up to 1; null as before";
     "seen_ns" "ns"
-        "of when the rest of this row speaks: `time_ns`, or the end of the run for a PAUSE that was \
-         in force then";
+        "of when the rest of this row speaks: `time_ns`, or the end of the run for an ingress that was \
+         XOFF then";
     "egress_port" "" "egress of `node` that held the bytes; null if the switch itself did";
     "egress_peer" "" "node at its other end; null as before";
     "egress_bytes" "bytes" "held bytes of the ingress that waited for this egress";

@@ -76,7 +76,7 @@ fn pfc(fabric: &Fabric, pauses: &[PauseRecord], end: Time) -> String {
     let mut lines: Vec<(u64, NodeId, u16, u8)> = Vec::new();
     for pause in pauses {
         let of = |time: Time, kind| (time.as_ps() / 1000, pause.node, pause.port, kind);
-        lines.push(of(pause.start, 1));
+        lines.push(of(pause.obeyed, 1));
         if pause.end < end {
             lines.push(of(pause.end, 0));
         }

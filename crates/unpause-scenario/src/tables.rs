@@ -203,6 +203,7 @@ fn pauses(measured: &[Measured]) -> RecordBatch {
         m.results.pauses.iter().collect()
     })
     .port(|p| (p.node, p.port, p.priority))
+    .column("obeyed_ns", |_, p| p.obeyed)
     .column("start_ns", |_, p| p.start)
     .column("end_ns", |_, p| p.end)
     .build()

@@ -16,11 +16,14 @@ pub struct CauseRecord {
     pub priority: u8,
     /// When the ingress went to XOFF.
     pub time: Time,
-    /// When it went to XON again; the end of the run if it did not.
+    /// When it went to XON again; when its PAUSE ran out at the peer if that was earlier and no other followed until
+    /// then; the end of the run if neither came.
     pub until: Time,
+    /// PAUSE ran out at the peer, which then sent on although this ingress was still XOFF.
+    pub expired: bool,
     /// Bytes that the ingress held at `time`.
     pub held_bytes: u64,
-    /// Frames that found no headroom from `time` to `until`.
+    /// Frames that found no headroom from `time` until it went to XON again, or to the end of the run.
     pub dropped_packets: u64,
     /// What held them at `time`, most bytes first, and after those what held them at the end of the run if
     /// it was still XOFF.
@@ -143,6 +146,23 @@ pub struct VictimRecord {
     pub unsent_bytes: u64,
     /// Pauses that it waited in.
     pub pauses: u32,
+}
+
+/// A PAUSE that ran out at the transmitter that obeyed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expiry {
+    /// When.
+    pub time: Time,
+    /// Node that went on.
+    pub node: NodeId,
+    /// Its egress port.
+    pub port: PortId,
+    /// Priority.
+    pub priority: u8,
+    /// When that PAUSE had left the peer.
+    pub sent: Time,
+    /// When the next one that stopped it left the peer.
+    pub next_sent: Option<Time>,
 }
 
 /// Of a flow, what an egress held back while it was paused.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::{Rate, Time};
 
-use crate::causes::{CauseRecord, Wait};
+use crate::causes::{CauseRecord, Expiry, Wait};
 use crate::fabric::NodeId;
 use crate::results::{PacketRecord, PauseRecord, PortRecord, PortSample, QueueHistogram, Stuck};
 use crate::traffic::Transport;
@@ -22,6 +22,8 @@ pub struct Log {
     pub causes: Vec<CauseRecord>,
     /// What flows waited for.
     pub waits: Vec<Wait>,
+    /// PAUSEs that ran out, if it is recorded why switches sent PAUSE.
+    pub expiries: Vec<Expiry>,
     /// Totals of ports, reported by [`crate::engine::window::NodeModel::finish`].
     pub ports: Vec<PortRecord>,
     /// Samples of ports.
@@ -46,6 +48,7 @@ impl Log {
         join(&mut self.pauses, other.pauses);
         join(&mut self.causes, other.causes);
         join(&mut self.waits, other.waits);
+        join(&mut self.expiries, other.expiries);
         join(&mut self.ports, other.ports);
         join(&mut self.port_series, other.port_series);
         join(&mut self.histograms, other.histograms);
@@ -63,6 +66,7 @@ impl Log {
             pauses: _,
             causes,
             waits,
+            expiries,
             ports,
             port_series,
             histograms,
@@ -76,6 +80,7 @@ impl Log {
             senders.len(),
             causes.len(),
             waits.len(),
+            expiries.len(),
             ports.len(),
             port_series.len(),
             histograms.len(),
@@ -97,6 +102,7 @@ impl Log {
             for at in since..pauses {
                 let pause = self.pauses[at];
                 self.pauses.push(PauseRecord {
+                    obeyed: pause.obeyed + by,
                     start: pause.start + by,
                     end: pause.end + by,
                     ..pause

@@ -1,4 +1,8 @@
-//! PFC at a transmitter: which of its classes are paused, since when and for how long in all.
+//! PFC at a transmitter: which of its classes are paused, since when and for how long in total.
+//!
+//! A class obeys PAUSE at once, but PAUSE holds nothing before the frame under way at that moment, of whichever
+//! class, has left: until then the port could not have sent anyway. Paused time counts from there, so what a class
+//! sends and what it is held add up to no more than the time.
 
 use std::collections::VecDeque;
 
@@ -14,6 +18,9 @@ use crate::results::PauseRecord;
 #[derive(Clone, Debug)]
 pub struct PausedTransmitter {
     pfc: Egress,
+    /// When the pause in force, or the last one, took effect.
+    obeyed: Time,
+    /// From when it holds: when the frame under way had left.
     since: Time,
     total: Time,
     /// Of its entries among the timers, the one due then counts.
@@ -24,6 +31,7 @@ impl Default for PausedTransmitter {
     fn default() -> Self {
         Self {
             pfc: Egress::new(),
+            obeyed: Time::ZERO,
             since: Time::ZERO,
             total: Time::ZERO,
             timer_at: Time::NEVER,
@@ -45,16 +53,27 @@ pub struct Place {
 }
 
 impl PausedTransmitter {
-    /// A PFC frame takes effect; `pause` is zero for XON.
-    pub fn on_frame(&mut self, now: Time, pause: Time, place: Place, log: &mut Log) -> Change {
+    /// A PFC frame takes effect at a port that is busy until `busy`; `pause` is zero for XON.
+    pub fn on_frame(
+        &mut self,
+        now: Time,
+        pause: Time,
+        busy: Time,
+        place: Place,
+        log: &mut Log,
+    ) -> Change {
         let change = self.pfc.on_frame(now, pause);
-        self.note(now, &change, place, log);
+        if change == Change::Paused {
+            self.obeyed = now;
+            self.since = now.max(busy);
+        }
+        self.note(now, change, place, log);
         change
     }
     /// The pause time may have run out.
     pub fn on_timer(&mut self, now: Time, place: Place, log: &mut Log) -> Change {
         let change = self.pfc.on_timer(now);
-        self.note(now, &change, place, log);
+        self.note(now, change, place, log);
         change
     }
     /// When a timer is to be set for the pause time to run out, if none is that runs out earlier.
@@ -84,19 +103,26 @@ impl PausedTransmitter {
     pub fn is_paused(&self) -> bool {
         self.pfc.is_paused()
     }
-    /// Start of the pause in force.
-    pub fn paused_since(&self) -> Option<Time> {
+    /// From when the pause in force holds the class: past `now` while the frame under way when it took effect still
+    /// leaves.
+    pub fn held_since(&self) -> Option<Time> {
         self.pfc.is_paused().then_some(self.since)
+    }
+    /// When the pause in force took effect.
+    pub fn obeyed_since(&self) -> Option<Time> {
+        self.pfc.is_paused().then_some(self.obeyed)
     }
     /// Shows its state.
     pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
         let Self {
             pfc,
+            obeyed,
             since,
             total,
             timer_at,
         } = self;
         pfc.show(ledger);
+        ledger.time(obeyed);
         ledger.time(since);
         ledger.time(timer_at);
         let mut sum = total.as_ps();
@@ -106,34 +132,25 @@ impl PausedTransmitter {
     /// Records a PAUSE that is still in force at the end of the run.
     pub fn finish(&mut self, now: Time, place: Place, log: &mut Log) {
         if self.pfc.is_paused() {
-            self.note(now, &Change::Resumed, place, log);
+            self.note(now, Change::Resumed, place, log);
             self.since = now;
         }
     }
 
-    fn note(&mut self, now: Time, change: &Change, place: Place, log: &mut Log) {
-        match change {
-            Change::None => {}
-            Change::Paused => self.since = now,
-            Change::Resumed => {
-                self.total += now.saturating_sub(self.since);
-                if place.record {
-                    let Place {
-                        node,
-                        port,
-                        priority,
-                        ..
-                    } = place;
-                    let start = self.since;
-                    log.pauses.push(PauseRecord {
-                        node,
-                        port,
-                        priority,
-                        start,
-                        end: now,
-                    });
-                }
-            }
+    fn note(&mut self, now: Time, change: Change, place: Place, log: &mut Log) {
+        if change != Change::Resumed {
+            return;
+        }
+        self.total += now.saturating_sub(self.since);
+        if place.record {
+            log.pauses.push(PauseRecord {
+                node: place.node,
+                port: place.port,
+                priority: place.priority,
+                obeyed: self.obeyed,
+                start: self.since.min(now),
+                end: now,
+            });
         }
     }
 }

@@ -46,12 +46,13 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         ports,
         causes,
         waits,
+        expiries,
         port_series,
         mut histograms,
         mut packets,
         ..
     } = log;
-    let (causes, victims) = provenance::told(plan, causes, waits, &flows);
+    let (causes, victims) = provenance::told(plan, causes, waits, &expiries, &flows);
     flows.sort_unstable_by_key(|flow| flow.id);
     senders.sort_unstable_by_key(|sender| sender.flow);
     let mut senders = senders.iter().peekable();

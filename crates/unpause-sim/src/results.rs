@@ -165,7 +165,10 @@ pub struct PauseRecord {
     pub port: PortId,
     /// Priority stopped.
     pub priority: u8,
-    /// From when.
+    /// When it took effect.
+    pub obeyed: Time,
+    /// From when it held the transmitter: later than `obeyed` if a frame, of any priority, was under way then. No
+    /// later than `end`, which it equals if PAUSE was over before that frame was.
     pub start: Time,
     /// Until when; the end of the run if it was still paused.
     pub end: Time,

@@ -134,7 +134,7 @@ fn series(fnv: &mut Fnv, results: &Results) {
     fnv.number(results.pauses.len() as u64);
     for p in &results.pauses {
         fnv.row([p.node, p.port.into(), p.priority.into()].map(u64::from));
-        fnv.row([p.start.as_ps(), p.end.as_ps()]);
+        fnv.row([p.obeyed.as_ps(), p.start.as_ps(), p.end.as_ps()]);
     }
     fnv.number(results.port_series.len() as u64);
     for s in &results.port_series {

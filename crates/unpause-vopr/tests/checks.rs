@@ -120,6 +120,17 @@ fn wrong_totals_and_series_fail_their_checks() {
             let again = PauseRecord { ..r.pauses[0] };
             r.pauses.insert(0, again);
         }),
+        ("pauses", |_, r| {
+            // All that the link carries, and it was held, too.
+            let held = r.ports.iter_mut().find(|p| p.paused > Time::ZERO);
+            held.unwrap().tx_bytes =
+                10_000_000_000 / 8 / 1000 * r.totals.simulated.as_ps() / 1_000_000_000;
+        }),
+        ("packets", |_, r| {
+            let late = r.pauses.iter_mut().find(|p| p.start > p.obeyed);
+            let late = late.unwrap();
+            late.start = late.obeyed;
+        }),
         ("rates", |_, r| r.ports[0].tx_bytes += 300_000),
         ("buffers", |_, r| {
             let of_switch = r.ports.iter_mut().find(|p| p.node == 4 && p.priority == 7);

@@ -190,7 +190,7 @@ fn history<'a>(
         .pauses
         .iter()
         .filter(|it| (it.node, it.port, it.priority) == (node, egress, priority));
-    let pauses = here.flat_map(|it| [(it.start, Event::Pause), (it.end, Event::Resume)]);
+    let pauses = here.flat_map(|it| [(it.obeyed, Event::Pause), (it.end, Event::Resume)]);
     Ok(Some(Priority {
         place: (egress, priority),
         until: arrivals[departures.len().min(arrivals.len()) - 1].at,

@@ -276,7 +276,7 @@ impl NodeModel for Host {
             let place = self.place(class, plan);
             let transmitter = &mut self.classes[class as usize].transmitter;
             let paused = transmitter.total(now);
-            let since = transmitter.paused_since();
+            let since = transmitter.held_since();
             transmitter.finish(now, place, log);
             if !self.stopped_by.is_empty() {
                 self.note_go(now, class, since, plan);
@@ -305,6 +305,7 @@ impl NodeModel for Host {
             }
         }
         log.waits.append(&mut self.waits);
+        log.expiries.append(&mut self.expiries);
         if let Some(buffer) = &mut self.buffer {
             buffer.record_causes(now, log);
         }

@@ -14,9 +14,10 @@ impl Host {
         for class in 0..self.classes.len() as u8 {
             if reaction.priorities >> window.plan.classes.priority(class) & 1 == 1 {
                 let place = self.place(class, window.plan);
+                let busy = self.busy_until;
                 let transmitter = &mut self.classes[class as usize].transmitter;
-                let since = transmitter.paused_since();
-                transmitter.on_frame(now, reaction.pause, place, window.log);
+                let since = transmitter.held_since();
+                transmitter.on_frame(now, reaction.pause, busy, place, window.log);
                 if !self.stopped_by.is_empty() {
                     self.note_frame(now, class, reaction.pause, since, window.plan);
                 }
@@ -32,10 +33,11 @@ impl Host {
         if !transmitter.takes_timer(now) {
             return;
         }
-        let since = transmitter.paused_since();
+        let since = transmitter.held_since();
         match transmitter.on_timer(now, place, window.log) {
             Change::Resumed => {
                 if !self.stopped_by.is_empty() {
+                    self.note_expiry(now, class, window.plan);
                     self.note_go(now, class, since, window.plan);
                 }
                 self.after_pause_change(now, class);

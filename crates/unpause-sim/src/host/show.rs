@@ -48,6 +48,7 @@ impl Host {
             stopped_by,
             // It grows only where `stopped_by` is kept.
             waits: _,
+            expiries: _,
         } = self;
         let known = !*hpcc_nic && buffer.is_none() && delayed.is_empty() && stopped_by.is_empty();
         if !known || !tcp.is_idle() {

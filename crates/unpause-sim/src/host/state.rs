@@ -10,7 +10,7 @@ use super::receive_buffer::ReceiveBuffer;
 use super::receiver::Receiver;
 use super::sender::Sender;
 use super::tcp::Tcp;
-use crate::causes::Wait;
+use crate::causes::{Expiry, Wait};
 use crate::config::NicModel;
 use crate::engine::heap::{Entry, Heap};
 use crate::engine::mail::FlowStart;
@@ -79,6 +79,8 @@ pub struct Host {
     pub(super) stopped_by: Vec<Time>,
     /// What its flows have waited for.
     pub(super) waits: Vec<Wait>,
+    /// PAUSEs that ran out, if the same.
+    pub(super) expiries: Vec<Expiry>,
 }
 
 /// What there is of each class.
@@ -199,6 +201,7 @@ impl Host {
                 false => Vec::new(),
             },
             waits: Vec::new(),
+            expiries: Vec::new(),
         }
     }
 

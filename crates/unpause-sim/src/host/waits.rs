@@ -4,7 +4,7 @@ use unpause_protocols::units::{Rate, Time};
 
 use super::state::Host;
 use super::tcp::TCP;
-use crate::causes::Wait;
+use crate::causes::{Expiry, Wait};
 use crate::plan::Plan;
 
 impl Host {
@@ -20,10 +20,30 @@ impl Host {
         plan: &Plan<'_>,
     ) {
         if pause > Time::ZERO {
-            self.stopped_by[usize::from(class)] = plan.pause_sent(now, self.id, 0);
+            let sent = plan.pause_sent(now, self.id, 0);
+            self.stopped_by[usize::from(class)] = sent;
+            let priority = plan.classes.priority(class);
+            let last = self.expiries.iter_mut().rfind(|it| it.priority == priority);
+            if let Some(last) = last {
+                last.next_sent.get_or_insert(sent);
+            }
         } else {
             self.note_go(now, class, since, plan);
         }
+    }
+
+    /// The PAUSE that stopped `class` has run out.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_expiry(&mut self, now: Time, class: u8, plan: &Plan<'_>) {
+        self.expiries.push(Expiry {
+            time: now,
+            node: self.id,
+            port: 0,
+            priority: plan.classes.priority(class),
+            sent: self.stopped_by[usize::from(class)],
+            next_sent: None,
+        });
     }
 
     /// `class` has been paused since `since` and may go on. Flows that are in turn would have shared the link;

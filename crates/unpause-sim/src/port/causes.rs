@@ -6,7 +6,7 @@ use super::chassis::{Chassis, Model};
 use super::discipline::Discipline;
 use super::mirror::Part;
 use super::recorder::{Link, Paused, Recorder};
-use crate::causes::{CauseRecord, Held, Holder, Wait};
+use crate::causes::{CauseRecord, Expiry, Held, Holder, Wait};
 use crate::fabric::{NodeId, PortId};
 use crate::log::Log;
 use crate::packet::Packet;
@@ -53,6 +53,7 @@ impl<M: Model> Chassis<M> {
             priority: plan.classes.priority(class),
             time: now,
             until: now,
+            expired: false,
             held_bytes: holders.iter().map(|it| it.bytes).sum(),
             dropped_packets: 0,
             holders,
@@ -79,8 +80,27 @@ impl<M: Model> Chassis<M> {
     pub(super) fn note_stop(&mut self, now: Time, port: PortId, class: u8, plan: &Plan<'_>) {
         let sent = plan.pause_sent(now, self.id, port);
         let index = self.index(port, class);
+        let from = self.egress[index].transmitter.held_since();
         if let Some(causes) = &mut self.causes {
-            causes.on_stop(index, now, sent);
+            causes.on_stop(index, from.unwrap_or(now), sent);
+        }
+    }
+
+    /// The PAUSE that stopped the egress (`port`, `class`) has run out.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_expiry(&mut self, now: Time, port: PortId, class: u8, plan: &Plan<'_>) {
+        let index = self.index(port, class);
+        let (node, priority) = (self.id, plan.classes.priority(class));
+        if let Some(causes) = &mut self.causes {
+            causes.on_expiry(index, |sent| Expiry {
+                time: now,
+                node,
+                port,
+                priority,
+                sent,
+                next_sent: None,
+            });
         }
     }
 
@@ -156,15 +176,13 @@ impl<M: Model> Chassis<M> {
         }
         self.causes = Some(causes);
         for index in 0..self.queues.len() {
-            if self.egress[index].transmitter.paused_since().is_some() {
+            if self.egress[index].transmitter.held_since().is_some() {
                 let (port, class) = (index / self.classes, (index % self.classes) as u8);
                 self.note_go(now, port as PortId, class, plan);
             }
         }
         if let Some(causes) = self.causes.take() {
-            let (causes, waits) = causes.into_records();
-            log.causes.extend(causes);
-            log.waits.extend(waits);
+            causes.into_log(log);
         }
     }
 

@@ -137,8 +137,9 @@ impl<M: Model> Chassis<M> {
             if reaction.priorities >> window.plan.classes.priority(class) & 1 == 1 {
                 let place = place(self.id, reaction.port, class, window.plan);
                 let index = reaction.port as usize * classes + class as usize;
+                let busy = self.ports[reaction.port as usize].busy_until;
                 let transmitter = &mut self.egress[index].transmitter;
-                let change = transmitter.on_frame(now, reaction.pause, place, window.log);
+                let change = transmitter.on_frame(now, reaction.pause, busy, place, window.log);
                 self.arm_expiry(index);
                 if self.causes.is_some() && reaction.pause > Time::ZERO {
                     self.note_stop(now, reaction.port, class, window.plan);
@@ -214,6 +215,9 @@ impl<M: Model> Chassis<M> {
             if transmitter.takes_timer(now) {
                 let change = transmitter.on_timer(now, place, window.log);
                 self.arm_expiry(index);
+                if change == Change::Resumed && self.causes.is_some() {
+                    self.note_expiry(now, port, class, window.plan);
+                }
                 self.after_pause_change(now, port, class, change, window);
             }
         }

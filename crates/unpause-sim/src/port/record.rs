@@ -117,7 +117,7 @@ impl<M: Model> Chassis<M> {
             for class in (0..self.classes as u8).filter(|class| waiting >> class & 1 == 1) {
                 let index = self.index(number as PortId, class);
                 let queue = &self.queues[index];
-                let paused = self.egress[index].transmitter.paused_since();
+                let paused = self.egress[index].transmitter.obeyed_since();
                 let (Some(paused), Some(waiting)) = (paused, queue.packets.since()) else {
                     continue;
                 };

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use unpause_protocols::units::Time;
 
 use super::mirror::Mirror;
-use crate::causes::{CauseRecord, Wait};
+use crate::causes::{CauseRecord, Expiry, Wait};
+use crate::log::Log;
 
 /// What a switch keeps.
 #[derive(Debug)]
@@ -16,6 +17,7 @@ pub struct Recorder {
     queues: Vec<Watched>,
     causes: Vec<CauseRecord>,
     waits: Vec<Wait>,
+    expiries: Vec<Expiry>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +33,8 @@ struct Watched {
     stops: VecDeque<Stop>,
     /// What came until then has been counted as held back.
     counted: Time,
+    /// The last PAUSE that ran out, among all, as long as no other has stopped it.
+    expired: Option<usize>,
 }
 
 /// A time for which an egress was paused.
@@ -74,6 +78,7 @@ impl Recorder {
             queues: vec![Watched::default(); places],
             causes: Vec::new(),
             waits: Vec::new(),
+            expiries: Vec::new(),
         }
     }
 
@@ -98,17 +103,30 @@ impl Recorder {
         Some(cause)
     }
 
-    /// A PAUSE that left the peer at `sent` stops egress `index`, or goes on to do so.
-    pub fn on_stop(&mut self, index: usize, now: Time, sent: Time) {
-        let stops = &mut self.queues[index].stops;
+    /// A PAUSE that left the peer at `sent` holds egress `index` from `start`, or goes on to do so.
+    pub fn on_stop(&mut self, index: usize, start: Time, sent: Time) {
+        let queue = &mut self.queues[index];
+        if let Some(expired) = queue.expired.take() {
+            self.expiries[expired].next_sent = Some(sent);
+        }
+        let stops = &mut queue.stops;
         match stops.back_mut() {
             Some(stop) if stop.end.is_never() => stop.sent = sent,
             _ => stops.push_back(Stop {
-                start: now,
+                start,
                 end: Time::NEVER,
                 sent,
                 tx_bytes: 0,
             }),
+        }
+    }
+
+    /// The PAUSE that stops egress `index` has run out; `expiry` is made of when it left the peer.
+    pub fn on_expiry(&mut self, index: usize, expiry: impl FnOnce(Time) -> Expiry) {
+        let queue = &mut self.queues[index];
+        if let Some(stop) = queue.stops.back() {
+            queue.expired = Some(self.expiries.len());
+            self.expiries.push(expiry(stop.sent));
         }
     }
 
@@ -119,6 +137,7 @@ impl Recorder {
             stops.pop_front();
         }
         let stop = stops.back_mut().filter(|stop| stop.end.is_never())?;
+        stop.start = stop.start.min(now);
         stop.end = now;
         stop.tx_bytes = tx_bytes;
         Some(*stop)
@@ -161,9 +180,11 @@ impl Recorder {
         self.waits.push(wait);
     }
 
-    /// What it has recorded.
-    pub fn into_records(self) -> (Vec<CauseRecord>, Vec<Wait>) {
-        (self.causes, self.waits)
+    /// Hands over what it has recorded.
+    pub fn into_log(self, log: &mut Log) {
+        log.causes.extend(self.causes);
+        log.waits.extend(self.waits);
+        log.expiries.extend(self.expiries);
     }
 }
 
@@ -189,5 +210,19 @@ mod tests {
         assert_eq!(paused(12), (true, us(12), Some(us(29))));
         assert_eq!(paused(20), (true, us(4), Some(us(29))));
         assert_eq!(paused(33), (true, us(1), Some(us(29))));
+    }
+
+    #[test]
+    fn a_pause_that_ends_before_the_frame_under_way_held_nothing() {
+        let us = Time::from_us;
+        let mut recorder = Recorder::new(1);
+        // In force from 10 us; the frame leaves until 13 us.
+        recorder.on_stop(0, us(13), us(9));
+        let paused = recorder.paused(0, us(5), us(11));
+        assert_eq!((paused.now, paused.time), (true, us(0)));
+        let stop = recorder.on_go(0, us(12), us(5), 0).expect("it was paused");
+        assert_eq!(stop.start, us(12));
+        let paused = recorder.paused(0, us(5), us(14));
+        assert_eq!((paused.now, paused.time), (false, us(0)));
     }
 }

@@ -8,7 +8,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::causes::{CauseRecord, Holder, Root, RootKind};
+use crate::causes::{CauseRecord, Expiry, Holder, Root, RootKind};
 use crate::fabric::{NodeId, PortId};
 use crate::graph::shortest_cycle;
 use crate::plan::Plan;
@@ -29,8 +29,8 @@ pub struct Graph<'p> {
 }
 
 impl<'p> Graph<'p> {
-    /// Of a run's PAUSEs, in any order.
-    pub fn new(plan: &'p Plan<'p>, mut causes: Vec<CauseRecord>) -> Self {
+    /// Of a run's PAUSEs and those of them that ran out, each in any order.
+    pub fn new(plan: &'p Plan<'p>, mut causes: Vec<CauseRecord>, expiries: &[Expiry]) -> Self {
         causes.sort_by_key(|it| (it.time, it.node, it.port, it.priority));
         let mut by_ingress: HashMap<_, Vec<u32>> = HashMap::new();
         for (number, it) in causes.iter().enumerate() {
@@ -46,6 +46,7 @@ impl<'p> Graph<'p> {
         graph.link();
         graph.find_roots();
         graph.find_cycle();
+        graph.expire(expiries);
         graph
     }
 
@@ -93,6 +94,26 @@ impl<'p> Graph<'p> {
             }
         }
         self.causes = causes;
+    }
+
+    /// Says which PAUSEs ran out before their ingress went to XON. The last time that one does, with none after it,
+    /// is its end.
+    fn expire(&mut self, expiries: &[Expiry]) {
+        for expiry in expiries {
+            let egress = (expiry.node, expiry.port, expiry.priority);
+            let Some(number) = self.number(egress, expiry.sent) else {
+                continue;
+            };
+            let next = expiry.next_sent.and_then(|sent| self.number(egress, sent));
+            let cause = &mut self.causes[number as usize];
+            if expiry.time >= cause.until {
+                continue;
+            }
+            cause.expired = true;
+            if next != Some(number) {
+                cause.until = expiry.time;
+            }
+        }
     }
 
     /// Follows each PAUSE to where it began; those before it are done.

@@ -8,7 +8,7 @@
 mod graph;
 mod victims;
 
-use crate::causes::{CauseRecord, VictimRecord, Wait};
+use crate::causes::{CauseRecord, Expiry, VictimRecord, Wait};
 use crate::log::FlowEnd;
 use crate::plan::Plan;
 
@@ -17,9 +17,10 @@ pub fn told(
     plan: &Plan<'_>,
     causes: Vec<CauseRecord>,
     waits: Vec<Wait>,
+    expiries: &[Expiry],
     flows: &[FlowEnd],
 ) -> (Vec<CauseRecord>, Vec<VictimRecord>) {
-    let graph = graph::Graph::new(plan, causes);
+    let graph = graph::Graph::new(plan, causes, expiries);
     let victims = victims::of_waits(plan, &graph, waits, flows);
     (graph.into_causes(), victims)
 }

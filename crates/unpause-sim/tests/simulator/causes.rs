@@ -70,7 +70,7 @@ fn every_pause_that_took_effect_has_its_cause() {
     assert!(!results.pauses.is_empty());
     for pause in &results.pauses {
         let began = |cause: &&CauseRecord| {
-            let sent = pause.start - travel;
+            let sent = pause.obeyed - travel;
             NodeId::from(cause.port) + 1 == pause.node
                 && cause.time <= sent
                 && sent <= cause.time + frame

@@ -123,7 +123,7 @@ fn a_deadlock_is_found_and_ends_the_run() {
     for &(node, number, _) in &deadlock.cycle {
         let of_port = |p: &&PauseRecord| (p.node, p.port) == (node, number);
         let last = results.pauses.iter().rfind(of_port).expect("it is paused");
-        assert!(last.start <= deadlock.began && last.end == ended);
+        assert!(last.obeyed <= deadlock.began && last.end == ended);
     }
     assert_lossless(&results);
 

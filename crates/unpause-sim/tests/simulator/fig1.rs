@@ -132,7 +132,7 @@ fn a_burst_grows_a_congestion_tree() {
     assert_within("S1 pauses S0, us", first_at_s0, 237.0, 0.08);
     // Then F0 and F1 back up alike into S0's two ingress ports.
     for pauses in [at_h0, at_h1] {
-        let later = (pauses[0].start - at_s0[0].start).as_ns_f64() / 1e3;
+        let later = (pauses[0].obeyed - at_s0[0].obeyed).as_ns_f64() / 1e3;
         assert_within("S0 pauses its hosts, us later", later, filling_us, 0.01);
     }
 }

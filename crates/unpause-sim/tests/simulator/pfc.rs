@@ -60,7 +60,7 @@ fn a_pause_that_is_too_short_expires() {
     let of_host = |p: &&PauseRecord| p.node == 2;
     let pauses: Vec<_> = results.pauses.iter().filter(of_host).collect();
     assert!(pauses.len() > 100, "{} pauses", pauses.len());
-    assert!(pauses.iter().any(|p| p.end - p.start == pause));
+    assert!(pauses.iter().any(|p| p.end - p.obeyed == pause));
     assert!(port(&results, 0, 1, LOSSLESS).headroom_dropped_packets > 0);
 
     // Twice a frame and the PFC frame itself is long enough.

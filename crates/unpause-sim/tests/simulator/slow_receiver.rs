@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{Config, SlowReceiver};
 use unpause_sim::results::{PortRecord, Results, RootKind};
@@ -62,6 +63,7 @@ fn a_slow_nic_sends_pause_and_loses_nothing() {
     );
     let events: u64 = results.ports.iter().map(|port| port.pause_events).sum();
     assert_eq!(results.causes.len() as u64, events);
+    assert!(results.causes.iter().all(|cause| !cause.expired));
 }
 
 /// What nothing stops has its own share of the buffer, and fills no headroom.
@@ -153,4 +155,46 @@ fn threads_do_not_matter() {
         let together = unpause_sim::run_threads(&config, threads, go_on);
         assert_eq!(alone, together.expect("the run is valid"));
     }
+}
+
+/// The switch always has something to send: what the link carries and what it is held make up the time.
+#[test]
+fn held_and_carried_make_up_the_time() {
+    let mut config = one_flow(gbps(5), Time::ZERO, Time::NEVER);
+    config.traffic = vec![TrafficSpec::Flows(vec![flow(2, 1)])];
+    let results = run(&config);
+    let link = port(&results, 0, 0, LOSSLESS);
+    assert!(results.pauses.len() > 50);
+    let sent = gbps(10).time_for(link.tx_bytes);
+    // All but the way of the first packet, an XON and a frame under way at the end.
+    let all = link.paused + sent;
+    assert!(all > ms(10) - us(8) && all < ms(10) + us(2), "{all}");
+    // Half, but for what filled the buffer.
+    let held = link.paused;
+    assert!(held > ms(5) - us(200) && held < ms(5), "{held}");
+}
+
+/// A PAUSE that nobody repeats runs out; what comes then finds no room.
+#[test]
+fn a_cause_ends_when_its_pause_runs_out() {
+    let mut config = one_flow(Rate::ZERO, us(200), Time::NEVER);
+    config.switch.pfc.params = pfc::Params {
+        pause_time: pfc::PauseTime::Absolute(us(100)),
+        mode: pfc::PauseMode::Once,
+    };
+    let results = run(&config);
+    let pause = results.pauses.iter().find(|it| it.node == 0).expect("one");
+    assert_eq!(pause.end - pause.obeyed, us(100));
+    let mut of_nic = results.causes.iter().filter(|it| it.node == 1);
+    let cause = of_nic.next().expect("one");
+    assert!(cause.expired && cause.dropped_packets > 0, "{cause:?}");
+    assert_eq!(cause.until, pause.end);
+    assert!(of_nic.next().is_none());
+
+    // Repeated in time, it never does.
+    config.switch.pfc.params.mode = pfc::PauseMode::Standard;
+    let results = run(&config);
+    let cause = results.causes.iter().find(|it| it.node == 1).expect("one");
+    assert!(!cause.expired && cause.until == results.totals.simulated);
+    assert_eq!(cause.dropped_packets, 0);
 }

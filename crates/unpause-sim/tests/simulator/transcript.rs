@@ -282,7 +282,7 @@ fn pauses(results: &Results) -> Vec<Line> {
     let both = |pause: &unpause_sim::results::PauseRecord| {
         let (who, priority) = (name(pause.node), pause.priority);
         [
-            Line::new(pause.start, format!("{who} stops p{priority}")),
+            Line::new(pause.obeyed, format!("{who} stops p{priority}")),
             Line::new(pause.end, format!("{who} goes on with p{priority}")),
         ]
     };

@@ -12,11 +12,13 @@ use unpause_sim::traffic::Transport;
 
 use super::facts::{Answer, is_host, is_slow, largest, ports};
 
-/// PAUSEs of one queue follow one another, end with the run, and add up to its paused time.
+/// PAUSEs of one queue follow one another, end with the run, and add up to its paused time. What a priority sends
+/// and what it is held take no more than the run; a frame under way at the end counts in full.
 pub fn pauses(config: &Config, results: &Results) -> Answer {
     if config.switch.lossless == 0 && results.ports.iter().any(|p| p.pause_events > 0) {
         return Err("a PAUSE where no priority is lossless".into());
     }
+    held_and_sent(config, results)?;
     if !config.probes.pauses {
         return match results.pauses.first() {
             Some(pause) => Err(format!("{pause:?} although no PAUSE is recorded")),
@@ -26,14 +28,15 @@ pub fn pauses(config: &Config, results: &Results) -> Answer {
     let mut queues: BTreeMap<_, (Time, u64)> = BTreeMap::new();
     for pause in &results.pauses {
         let place = (pause.node, pause.port, pause.priority);
-        if pause.start > pause.end || pause.end > results.totals.simulated {
+        let in_order = pause.obeyed <= pause.start && pause.start <= pause.end;
+        if !in_order || pause.end > results.totals.simulated {
             return Err(format!("{pause:?} ends before it starts or after the run"));
         }
         if config.switch.lossless >> pause.priority & 1 == 0 {
             return Err(format!("{pause:?} of a priority that is not lossless"));
         }
         let queue = queues.entry(place).or_insert((Time::ZERO, 0));
-        if pause.start < queue.0 {
+        if pause.obeyed < queue.0 {
             return Err(format!("{pause:?} starts before the one before ends"));
         }
         queue.0 = pause.end;
@@ -43,7 +46,7 @@ pub fn pauses(config: &Config, results: &Results) -> Answer {
     for port in &results.ports {
         let place = (port.node, port.port, port.priority);
         let recorded = queues.get(&place).map_or(0, |queue| queue.1);
-        matched += usize::from(queues.contains_key(&place));
+        matched += usize::from(recorded > 0);
         if port.paused.as_ps() != recorded {
             return Err(format!(
                 "{place:?} was paused for {}, its records say {recorded} ps",
@@ -51,10 +54,32 @@ pub fn pauses(config: &Config, results: &Results) -> Answer {
             ));
         }
     }
-    match queues.len() == matched {
+    match queues.values().filter(|queue| queue.1 > 0).count() == matched {
         true => Ok(()),
         false => Err("a queue was paused that has no row in ports".into()),
     }
+}
+
+fn held_and_sent(config: &Config, results: &Results) -> Answer {
+    let links: BTreeMap<_, u64> = ports(config)
+        .iter()
+        .map(|port| ((port.node, port.number), port.ps_per_byte))
+        .collect();
+    let simulated = results.totals.simulated.as_ps();
+    for row in &results.ports {
+        // ACKs that no PAUSE stops leave during a pause.
+        if row.paused == Time::ZERO || is_host(config, row.node) && !config.host.pause_acks {
+            continue;
+        }
+        let sent = row.tx_bytes.saturating_sub(largest(config)) * links[&(row.node, row.port)];
+        if row.paused.as_ps() + sent > simulated {
+            return Err(format!(
+                "({}, {}) of priority {} was held for {} and sent for {sent} ps, of {simulated} ps",
+                row.node, row.port, row.priority, row.paused
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// A port sends no more than its link carries; a frame under way at the end counts in full.

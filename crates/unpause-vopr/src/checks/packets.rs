@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, NodeId, PortId};
-use unpause_sim::results::{PacketKind, PacketRecord, Results};
+use unpause_sim::results::{PacketKind, PacketRecord, PauseRecord, Results};
 
 use super::cut_through;
 use super::facts::{Answer, Port, is_host, ports, sprays};
@@ -21,8 +21,8 @@ fn by_port(results: &Results) -> BTreeMap<Place, Vec<&PacketRecord>> {
     all
 }
 
-/// Transmissions take their time and do not overlap, none starts under PAUSE, only ECT packets are
-/// marked; where everything is recorded, records are as many as are counted.
+/// Transmissions take their time and do not overlap, none starts under PAUSE, which holds from when the one under
+/// way has ended, only ECT packets are marked; where everything is recorded, records are as many as are counted.
 pub fn packets(config: &Config, results: &Results) -> Answer {
     let recorded = by_port(results);
     let all = ports(config);
@@ -30,6 +30,7 @@ pub fn packets(config: &Config, results: &Results) -> Answer {
         if let Some(packets) = recorded.get(&(port.node, port.number)) {
             link(port, packets, config)?;
             paused(packets, results, config)?;
+            held(port, packets, results, config)?;
         }
     }
     for packet in &results.packets {
@@ -87,13 +88,43 @@ fn paused(packets: &[&PacketRecord], results: &Results, config: &Config) -> Answ
             (packet.node, packet.port, packet.priority) == (pause.node, pause.port, pause.priority)
                 && packet.kind != PacketKind::Pfc
                 && !(own && is_ack(packet.kind))
-                && packet.time > pause.start
+                && packet.time > pause.obeyed
                 && packet.time < pause.end
         });
         if let Some(packet) = within.filter(|_| config.probes.pauses) {
             return Err(format!(
                 "a {:?} leaves ({}, {}) at {}, paused from {} to {}",
-                packet.kind, packet.node, packet.port, packet.time, pause.start, pause.end
+                packet.kind, packet.node, packet.port, packet.time, pause.obeyed, pause.end
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A PAUSE holds its priority from when it takes effect, or from the end of the frame under way then.
+fn held(port: &Port, packets: &[&PacketRecord], results: &Results, config: &Config) -> Answer {
+    // Frames of other flows may have been under way.
+    if !config.probes.packet_flows.is_empty() {
+        return Ok(());
+    }
+    let place = (port.node, port.number);
+    let of_port = |pause: &&PauseRecord| (pause.node, pause.port) == place;
+    for pause in results.pauses.iter().filter(of_port) {
+        let end = |packet: &&&PacketRecord| {
+            let bytes = u64::from(packet.bytes) + u64::from(config.fabric.framing_bytes);
+            packet.time + Time::from_ps(bytes * port.ps_per_byte)
+        };
+        let of = |until: fn(Time, Time) -> bool| {
+            let started = packets.partition_point(|packet| until(packet.time, pause.obeyed));
+            let busy = packets[..started].last().as_ref().map(end);
+            busy.map_or(pause.obeyed, |end| end.max(pause.obeyed))
+                .min(pause.end)
+        };
+        // One that starts as PAUSE takes effect may have started before or after that.
+        let (least, most) = (of(|at, obeyed| at < obeyed), of(|at, obeyed| at <= obeyed));
+        if pause.start != least && pause.start != most {
+            return Err(format!(
+                "{pause:?} does not hold from the end of the frame under way, {least} or {most}"
             ));
         }
     }

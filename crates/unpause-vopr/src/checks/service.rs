@@ -215,7 +215,7 @@ impl Port<'_> {
     fn pauses(&self) -> impl Iterator<Item = (Time, Time, u8)> {
         let pauses = self.results.pauses.iter();
         let own = pauses.filter(|pause| (pause.node, pause.port) == self.place);
-        own.map(|pause| (pause.start, pause.end, pause.priority))
+        own.map(|pause| (pause.obeyed, pause.end, pause.priority))
     }
 
     fn is_paused(&self, priority: u8, at: Time) -> bool {
