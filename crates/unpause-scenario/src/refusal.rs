@@ -8,7 +8,7 @@ use unpause_sim::config::Config;
 use unpause_sim::{Invalid, Subject};
 
 use crate::names::Names;
-use crate::text::document::Table;
+use crate::text::document::{self, Table};
 use crate::text::error::Problem;
 
 /// Fields of a configuration that stand elsewhere in the file: how they begin, and where they are.
@@ -51,6 +51,46 @@ fn place(root: &DeTable<'_>, path: &str) -> (Option<Range<usize>>, bool) {
         }
     }
     (found, false)
+}
+
+/// Where the file has the key of a path, whose entries of arrays of tables are found by their names: in `set` of
+/// the scheme, or in its own table, else the nearest table that there is.
+pub(crate) fn written_at(source: &str, path: &[String], scheme: &str) -> Option<usize> {
+    let root = document::parse(source).ok()?;
+    let named = |value: &Spanned<DeValue<'_>>, name: &str| {
+        let table = value.get_ref().as_table()?;
+        let own = table.get("name")?.get_ref().as_str()?;
+        (own == name).then_some(())
+    };
+    let schemes = root.get_ref().get("scheme")?.get_ref().as_array()?;
+    let scheme = schemes.iter().find(|it| named(it, scheme).is_some())?;
+    if let Some(set) = scheme.get_ref().as_table()?.get("set") {
+        let set = set.get_ref().as_table()?;
+        let wanted = path.join(".");
+        if let Some((key, _)) = set.iter().find(|(key, _)| *key.get_ref() == wanted) {
+            return Some(key.span().start);
+        }
+    }
+    let mut found = None;
+    let mut steps = path.iter();
+    let mut table = root.get_ref();
+    while let Some(step) = steps.next() {
+        let Some((key, value)) = table.get_key_value(step.as_str()) else {
+            break;
+        };
+        found = Some(key.span().start);
+        table = match value.get_ref() {
+            DeValue::Table(inner) => inner,
+            DeValue::Array(entries) => {
+                let name = steps.next()?;
+                let entry = entries.iter().find(|it| named(it, name).is_some())?;
+                found = Some(entry.span().start);
+                entry.get_ref().as_table()?
+            }
+            _ => break,
+        };
+    }
+    found
 }
 
 /// What is wrong with `config`, whose file is `root`.

@@ -10,6 +10,7 @@ use crate::import::FileError;
 use crate::import::hpcc_config::Imported;
 use crate::limits;
 use crate::mistakes;
+use crate::refusal;
 use crate::run::{Heading, Run};
 use crate::text::error::{Checked, Error, Problem};
 use crate::warnings::{self, Warning};
@@ -137,7 +138,12 @@ impl Scenario {
     }
     /// What its reader should know before it is run.
     pub fn warnings(&self) -> Vec<Warning> {
-        warnings::of_scenario(&self.runs)
+        let file = self.origin.display();
+        warnings::of_scenario(&self.runs, |path, scheme| {
+            let at = refusal::written_at(&self.source, path, scheme)?;
+            let line = self.source[..at].matches('\n').count() + 1;
+            Some(format!("{file}:{line}"))
+        })
     }
 }
 

@@ -1,18 +1,17 @@
 //! What the reader of a result should know: drops, silence, knobs that did nothing.
 
 use serde::{Deserialize, Serialize};
-use unpause_protocols::flow_control::pfc;
 use unpause_protocols::notification_point;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{NodeId, NodeKind, PfcThreshold, PortId, SwitchModel};
-use unpause_sim::dependency::buffer_dependency_cycle;
+use unpause_sim::config::{NodeId, NodeKind, PfcThreshold, SwitchModel};
 use unpause_sim::results::{Awaits, FlowRecord, PortRecord};
 
-use crate::limits;
+use crate::cycles::{Cycles, ring};
+use crate::foreseen::{self, needed_headroom};
 use crate::measured::Measured;
 use crate::run::Run;
 use crate::sections::marking::Marking;
-use crate::size::cycle_steps;
+use crate::starved;
 use crate::text::setting::size;
 
 /// Something to look at.
@@ -24,7 +23,8 @@ pub struct Warning {
     pub scheme: String,
     /// For programs: `input`, `headroom-drops`, `lossless-drops`, `empty-probe`, `silent-traffic`,
     /// `never-triggered`, `unfinished-flows`, `stuck-flows`, `cyclic-buffers`,
-    /// `deadlock`, `gave-up`.
+    /// `deadlock`, `gave-up`, `late-traffic`, `lossy-roce`, `small-buffer`, `unreachable-kmin`, `low-xon`,
+    /// `starved-priority`.
     pub kind: String,
     /// What happened.
     pub message: String,
@@ -40,14 +40,32 @@ pub(crate) fn of_parts<'a>(parts: impl Iterator<Item = (&'a Run, &'a [Warning])>
     let mut cycles = Cycles::default();
     let of_part = |(run, own): (&'a Run, &[Warning])| {
         let mut warnings = own.to_vec();
-        warnings.extend(cycles.warning(run));
+        warnings.extend(cycles.of(run).map(|cycle| cyclic(run, &cycle)));
         warnings
     };
     parts.flat_map(of_part).collect()
 }
 
+fn cyclic(run: &Run, cycle: &str) -> Warning {
+    Warning {
+        run: run.index,
+        scheme: run.scheme.clone(),
+        kind: "cyclic-buffers".into(),
+        message: format!("PFC can deadlock: buffers wait for one another in a cycle: {cycle}"),
+        help: Some(
+            "routes that go up and then down, as in an undamaged Clos, have no such cycle".into(),
+        ),
+        note: false,
+    }
+}
+
 /// What is worth saying before anything runs; once for all the runs that it is true of.
-pub(crate) fn of_scenario(runs: &[Run]) -> Vec<Warning> {
+///
+/// `place` answers where a key of a scheme is written, as `file:line`.
+pub(crate) fn of_scenario(
+    runs: &[Run],
+    place: impl Fn(&[String], &str) -> Option<String>,
+) -> Vec<Warning> {
     let mut cycles = Cycles::default();
     let mut warnings: Vec<Warning> = Vec::new();
     for run in runs {
@@ -61,6 +79,7 @@ pub(crate) fn of_scenario(runs: &[Run]) -> Vec<Warning> {
             help: Some(help.into()),
             note: false,
         });
+        let cycle = cycles.of(run).map(|cycle| cyclic(run, &cycle));
         let of_input = run.notes.iter().map(|note| Warning {
             run: run.index,
             scheme: run.scheme.clone(),
@@ -69,68 +88,23 @@ pub(crate) fn of_scenario(runs: &[Run]) -> Vec<Warning> {
             help: None,
             note: false,
         });
-        let new = of_input.chain(cycles.warning(run)).chain(of_scheme);
+        let foreseen = foreseen::of(run).into_iter();
+        let foreseen = foreseen.map(|it| Warning {
+            run: run.index,
+            scheme: run.scheme.clone(),
+            kind: it.kind.into(),
+            message: match place(&it.key, &run.scheme) {
+                Some(place) => format!("{place}: {}", it.message),
+                None => it.message,
+            },
+            help: Some(it.help),
+            note: false,
+        });
+        let new = of_input.chain(cycle).chain(of_scheme).chain(foreseen);
         let new: Vec<Warning> = new.filter(|new| !said(new)).collect();
         warnings.extend(new);
     }
     warnings
-}
-
-/// Finds cyclic buffer dependencies. The fabric of a run is mostly that of the run before.
-#[derive(Default)]
-struct Cycles<'a> {
-    last: Option<(&'a Run, Option<String>)>,
-}
-
-impl<'a> Cycles<'a> {
-    fn warning(&mut self, run: &'a Run) -> Option<Warning> {
-        let known = self.last.take().filter(|(last, _)| same_routes(last, run));
-        let cycle = known.map_or_else(|| cycle_of(run), |(_, cycle)| cycle);
-        self.last = Some((run, cycle.clone()));
-        cycle.map(|cycle| Warning {
-            run: run.index,
-            scheme: run.scheme.clone(),
-            kind: "cyclic-buffers".into(),
-            message: format!("PFC can deadlock: buffers wait for one another in a cycle: {cycle}"),
-            help: Some(
-                "routes that go up and then down, as in an undamaged Clos, have no such cycle"
-                    .into(),
-            ),
-            note: false,
-        })
-    }
-}
-
-fn cycle_of(run: &Run) -> Option<String> {
-    if cycle_steps(&run.config.fabric) > limits::CYCLE_STEPS {
-        return None;
-    }
-    // What is wrong with a configuration is said when it is run.
-    let cycle = buffer_dependency_cycle(&run.config).ok()??;
-    Some(ring(run, cycle.iter().copied()))
-}
-
-fn same_routes(a: &Run, b: &Run) -> bool {
-    let lossless = |run: &Run| run.config.switch.lossless & run.config.data_priorities();
-    (&a.config.fabric.nodes, &a.config.fabric.links)
-        == (&b.config.fabric.nodes, &b.config.fabric.links)
-        && lossless(a) == lossless(b)
-}
-
-/// `S0->S1 -> S1->S2 -> S2->S0 -> S0->S1`, with the port's number where links are parallel.
-fn ring(run: &Run, ports: impl Iterator<Item = (NodeId, PortId)>) -> String {
-    let name = |(node, port): (NodeId, PortId)| {
-        let peers = &run.names.peers[node as usize];
-        let peer = peers[usize::from(port)];
-        let (from, to) = (run.names.name(node), run.names.name(peer));
-        match peers.iter().filter(|other| **other == peer).count() {
-            1 => format!("{from}->{to}"),
-            _ => format!("{from}->{to} (port {port})"),
-        }
-    };
-    let mut names: Vec<String> = ports.map(name).collect();
-    names.extend(names.first().cloned());
-    names.join(" -> ")
 }
 
 /// What is worth saying about a run alone.
@@ -149,6 +123,10 @@ pub(crate) fn of_run(measured: &Measured) -> Vec<Warning> {
     found.stuck();
     found.mechanism();
     found.scheme();
+    found.starved();
+    for it in foreseen::of(&measured.run) {
+        found.add(it.kind, it.message, Some(it.help));
+    }
     found.warnings
 }
 
@@ -267,9 +245,21 @@ impl Found<'_> {
                 queue_full,
                 "raise switch.input_queued.input_buffer, or lower pfc.xoff",
             ),
+            (SwitchModel::SharedBuffer, _) if !switch.pfc.headrooms.is_empty() => (
+                format!("its headroom is too small, this link needs {needed}"),
+                "raise pfc.headroom of this link's rate, or remove it: the formula of 802.1Q is the default",
+            ),
+            (SwitchModel::SharedBuffer, _) if switch.pfc.headroom_delays.is_some() => (
+                format!("its headroom is too small, this link needs {needed}"),
+                "raise pfc.headroom_delays, or remove it: the formula of 802.1Q is the default",
+            ),
             (SwitchModel::SharedBuffer, Some(set)) => (
                 format!("headroom {set} is too small, this link needs {needed}"),
                 "set pfc.headroom to that, or remove it: the formula of 802.1Q is the default",
+            ),
+            (SwitchModel::SharedBuffer, None) if switch.buffer_bytes.is_none() => (
+                format!("its headroom is full; this link needs {needed}"),
+                "see max_ingress_bytes in table ports",
             ),
             (SwitchModel::SharedBuffer, None) => (
                 format!("the buffer is full beyond XOFF; this link needs {needed} of headroom"),
@@ -297,10 +287,7 @@ impl Found<'_> {
         let Some(link) = at_node.into_iter().nth(usize::from(port.port)) else {
             return 0;
         };
-        let framing = u64::from(config.fabric.framing_bytes);
-        let mtu = u64::from(config.largest_frame_bytes());
-        let reaction = config.switch.pfc.reaction;
-        pfc::headroom(link.rate, link.delay, mtu + framing, 64 + framing, reaction)
+        needed_headroom(config, link)
     }
 
     /// Probes that saw nothing.
@@ -356,7 +343,8 @@ impl Found<'_> {
             }
         }
         for (group, name) in run.names.traffic.iter().enumerate() {
-            if started[group] == 0 && !run.is_left_out(group) {
+            let starts = foreseen::first_of(&run.config.traffic[group]);
+            if started[group] == 0 && !run.is_left_out(group) && starts < run.config.stop {
                 self.add(
                     "silent-traffic",
                     format!("traffic `{name}` started no flow"),
@@ -440,6 +428,13 @@ impl Found<'_> {
             flow.id
         );
         self.add("stuck-flows", message, Some(help));
+    }
+
+    /// Hosts that never served one of their priorities.
+    fn starved(&mut self) {
+        for (message, help) in starved::of(self.measured) {
+            self.add("starved-priority", message, Some(help.into()));
+        }
     }
 
     /// What the congestion control itself finds odd.

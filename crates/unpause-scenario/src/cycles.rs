@@ -1,0 +1,56 @@
+//! Cycles of buffers that may wait for one another, with the names of their ports.
+
+use unpause_sim::config::{NodeId, PortId};
+use unpause_sim::dependency::buffer_dependency_cycle;
+
+use crate::limits;
+use crate::run::Run;
+use crate::size::cycle_steps;
+
+/// Finds cyclic buffer dependencies. The fabric of a run is mostly that of the run before.
+#[derive(Default)]
+pub(crate) struct Cycles<'a> {
+    last: Option<(&'a Run, Option<String>)>,
+}
+
+impl<'a> Cycles<'a> {
+    /// The cycle of this run, as [`ring`] writes it.
+    pub fn of(&mut self, run: &'a Run) -> Option<String> {
+        let known = self.last.take().filter(|(last, _)| same_routes(last, run));
+        let cycle = known.map_or_else(|| cycle_of(run), |(_, cycle)| cycle);
+        self.last = Some((run, cycle.clone()));
+        cycle
+    }
+}
+
+fn cycle_of(run: &Run) -> Option<String> {
+    if cycle_steps(&run.config.fabric) > limits::CYCLE_STEPS {
+        return None;
+    }
+    // What is wrong with a configuration is reported when it is run.
+    let cycle = buffer_dependency_cycle(&run.config).ok()??;
+    Some(ring(run, cycle.iter().copied()))
+}
+
+fn same_routes(a: &Run, b: &Run) -> bool {
+    let lossless = |run: &Run| run.config.switch.lossless & run.config.data_priorities();
+    (&a.config.fabric.nodes, &a.config.fabric.links)
+        == (&b.config.fabric.nodes, &b.config.fabric.links)
+        && lossless(a) == lossless(b)
+}
+
+/// `S0->S1 -> S1->S2 -> S2->S0 -> S0->S1`, with the port's number where links are parallel.
+pub(crate) fn ring(run: &Run, ports: impl Iterator<Item = (NodeId, PortId)>) -> String {
+    let name = |(node, port): (NodeId, PortId)| {
+        let peers = &run.names.peers[node as usize];
+        let peer = peers[usize::from(port)];
+        let (from, to) = (run.names.name(node), run.names.name(peer));
+        match peers.iter().filter(|other| **other == peer).count() {
+            1 => format!("{from}->{to}"),
+            _ => format!("{from}->{to} (port {port})"),
+        }
+    };
+    let mut names: Vec<String> = ports.map(name).collect();
+    names.extend(names.first().cloned());
+    names.join(" -> ")
+}

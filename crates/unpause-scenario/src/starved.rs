@@ -1,0 +1,47 @@
+//! Priorities of a host that never sent, behind another that did: hosts serve priorities strictly.
+
+use unpause_protocols::units::Time;
+use unpause_sim::config::NodeId;
+
+use crate::measured::Measured;
+
+/// A message and what to do, for each such host and priority.
+pub(crate) fn of(measured: &Measured) -> Vec<(String, &'static str)> {
+    let Measured { run, results } = measured;
+    let stop = run.config.stop;
+    // By node the priorities in which it has sent.
+    let mut sent = vec![0u8; run.config.fabric.nodes.len()];
+    for port in results.ports.iter().filter(|port| port.tx_packets > 0) {
+        sent[port.node as usize] |= 1 << port.priority;
+    }
+    let control = 1 << run.config.host.control_priority;
+    let mut told: Vec<(NodeId, u8)> = Vec::new();
+    let mut found = Vec::new();
+    for flow in &results.flows {
+        let (host, priority) = (flow.src, flow.priority);
+        let waited = stop.saturating_sub(flow.start);
+        let own = sent[host as usize] & 1 << priority;
+        let higher = (sent[host as usize] & !control).checked_shr(u32::from(priority) + 1);
+        if waited < Time::from_ps(stop.as_ps() / 10)
+            || flow.delivered_bytes > 0
+            || own != 0
+            || higher.unwrap_or(0) == 0
+            || told.contains(&(host, priority))
+        {
+            continue;
+        }
+        told.push((host, priority));
+        let (name, entry) = (
+            run.names.name(host),
+            &run.names.traffic[usize::from(flow.group)],
+        );
+        let message = format!(
+            "{name} sent nothing of priority {priority} (traffic `{entry}`) in {waited}: hosts serve priorities \
+             strictly, and a higher one always had something to send"
+        );
+        let help = "limit the rate of the higher priority (rate_limit), or send from different hosts; \
+                    [switch.scheduler] is of switches only";
+        found.push((message, help));
+    }
+    found
+}

@@ -1,0 +1,176 @@
+//! What `validate` warns of before anything runs: settings that cannot act, each beside one that can.
+
+use std::path::Path;
+
+use unpause_scenario::{NoProgress, Options, Scenario, execute};
+
+/// Two switches, `DELAY` apart; H0 and H1 send to H2 behind a link of half the rate.
+const FABRIC: &str = r#"
+duration = "1ms"
+
+[topology]
+builder = "explicit"
+hosts = ["H0", "H1", "H2"]
+switches = ["S0", "S1"]
+rate = "100Gbps"
+delay = "200ns"
+link = [
+    { a = "H0", b = "S0" },
+    { a = "H1", b = "S0" },
+    { a = "S0", b = "S1", delay = "DELAY" },
+    { a = "H2", b = "S1", rate = "50Gbps" },
+]
+
+[switch]
+lossless = [3]
+SWITCH
+
+[pfc]
+PFC
+
+[[scheme]]
+name = "DCQCN"
+congestion_control = "dcqcn"
+SCHEME
+
+[[traffic]]
+name = "t"
+kind = "burst"
+from = "H0..H1"
+to = "H2"
+size = "10KB"
+TRAFFIC
+"#;
+
+/// The fabric with some lines filled in; those that are not stay empty.
+fn scenario(filled: &[(&str, &str)]) -> Scenario {
+    let mut source = FABRIC.to_owned();
+    for (name, text) in filled.iter().chain(&[("DELAY", "1us")]) {
+        source = source.replace(name, text);
+    }
+    for name in ["SWITCH", "PFC", "SCHEME", "TRAFFIC"] {
+        source = source.replace(&format!("\n{name}\n"), "\n\n");
+    }
+    Scenario::parse(&source, Path::new("test.toml")).unwrap_or_else(|it| panic!("{}", it.explain()))
+}
+
+/// Kinds and messages of what is reported before the run.
+fn warnings(filled: &[(&str, &str)]) -> Vec<(String, String)> {
+    let warnings = scenario(filled).warnings().into_iter();
+    warnings.map(|it| (it.kind, it.message)).collect()
+}
+
+fn only(filled: &[(&str, &str)], kind: &str) -> String {
+    let mut all = warnings(filled);
+    assert_eq!(all.len(), 1, "{all:?}");
+    let (found, message) = all.remove(0);
+    assert_eq!(found, kind);
+    message
+}
+
+#[test]
+fn nothing_is_reported_of_the_defaults() {
+    assert_eq!(warnings(&[]), []);
+}
+
+#[test]
+fn a_kmin_that_pause_never_lets_a_queue_reach() {
+    let scheme = |kmin: &str| format!("dcqcn = {{ kmin = \"{kmin}\", kmax = \"4MB\" }}");
+    let pfc = "xoff = \"100KB\"\nxon = \"90KB\"";
+    let message = only(
+        &[("PFC", pfc), ("SCHEME", &scheme("1MB"))],
+        "unreachable-kmin",
+    );
+    assert!(
+        message
+            .starts_with("test.toml:28: no queue reaches kmin 1MB: with all 3 ingress ports of S0"),
+        "{message}"
+    );
+    assert_eq!(warnings(&[("PFC", pfc), ("SCHEME", &scheme("150KB"))]), []);
+}
+
+/// 40 km at 50 Gb/s: 400 us there and back are 2.5 MB, with what is under way while a PAUSE is obeyed.
+#[test]
+fn an_xon_that_runs_dry_over_a_long_link() {
+    let pfc = |xon: &str| format!("xoff = \"3MB\"\nxon = \"{xon}\"");
+    let message = only(&[("DELAY", "200us"), ("PFC", &pfc("1MB"))], "low-xon");
+    assert!(
+        message.contains("pfc.xon 1MB is too low for the link S0 to S1: its ingress drains 2.5MB"),
+        "{message}"
+    );
+    assert_eq!(warnings(&[("DELAY", "200us"), ("PFC", &pfc("2600KB"))]), []);
+    assert_eq!(warnings(&[("PFC", &pfc("1MB"))]), []);
+}
+
+#[test]
+fn a_buffer_that_is_full_before_every_port_has_sent_pause() {
+    let switch = |buffer: &str| format!("buffer = \"{buffer}\"");
+    let message = only(&[("SWITCH", &switch("1MB"))], "small-buffer");
+    assert!(
+        message.contains("may hold pfc.xoff 512KB in each of 1 lossless priorities"),
+        "{message}"
+    );
+    let message = only(
+        &[("SWITCH", &switch("600KB")), ("PFC", "xoff = \"560KB\"")],
+        "small-buffer",
+    );
+    assert!(
+        message.contains("pfc.xoff 560KB is more than the"),
+        "{message}"
+    );
+    assert_eq!(warnings(&[("SWITCH", &switch("4MB"))]), []);
+}
+
+#[test]
+fn roce_in_a_lossy_class_beside_a_lossless_one() {
+    let message = only(&[("TRAFFIC", "priority = 0")], "lossy-roce");
+    assert!(
+        message.contains("`t` has priority 0, which is not in switch.lossless [3]"),
+        "{message}"
+    );
+    // Loss that is intended, and a priority that others use.
+    let lossy = [
+        ("TRAFFIC", "priority = 0"),
+        ("lossless = [3]", "lossless = []"),
+    ];
+    assert_eq!(warnings(&lossy), []);
+}
+
+#[test]
+fn flows_that_start_after_the_end() {
+    let message = only(&[("TRAFFIC", "start = \"2s\"")], "late-traffic");
+    assert!(message.contains("at 2s, the run ends at 1ms"), "{message}");
+    assert_eq!(warnings(&[("TRAFFIC", "start = \"900us\"")]), []);
+}
+
+/// Hosts serve priorities strictly, whatever `[switch.scheduler]` does.
+#[test]
+fn a_priority_that_its_own_host_starves() {
+    let starved = |traffic: &str| {
+        let scenario = scenario(&[
+            ("TRAFFIC", traffic),
+            ("size = \"10KB\"", "size = \"100MB\""),
+            // Nothing is congested, so that no PAUSE lets the other priority send.
+            ("H0..H1", "H0"),
+            (", rate = \"50Gbps\"", ""),
+        ]);
+        let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
+        let kinds = outcome.warnings.into_iter();
+        let found = kinds.filter(|it| it.kind == "starved-priority");
+        found.map(|it| it.message).collect::<Vec<_>>()
+    };
+    let low = |priority: u8| {
+        format!(
+            "priority = 3\n[[traffic]]\nname = \"low\"\nkind = \"flow\"\nfrom = \"H0\"\nto = \"H1\"\n\
+             priority = {priority}\nsize = \"1MB\""
+        )
+    };
+    let [message] = &starved(&low(1))[..] else {
+        panic!("one host, one priority")
+    };
+    assert!(
+        message.starts_with("H0 sent nothing of priority 1 (traffic `low`)"),
+        "{message}"
+    );
+    assert_eq!(starved(&low(4)), Vec::<String>::new());
+}
