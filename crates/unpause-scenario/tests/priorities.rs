@@ -69,3 +69,35 @@ fn priorities_by_size_reach_pfc_and_the_tables() {
     assert!(sum(1) > 0);
     assert_eq!(sum(4), 0);
 }
+
+#[test]
+fn a_flow_file_cannot_use_the_priority_of_control_frames_either() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("flow.txt"), "1\n0 1 7 100 1000 0.001\n").expect("a file");
+    let text = r#"
+duration = "1ms"
+[topology]
+builder = "single-switch"
+hosts = 3
+rate = "10Gbps"
+delay = "1us"
+[[scheme]]
+name = "PFC"
+congestion_control = "none"
+[[traffic]]
+name = "f"
+kind = "file"
+file = "flow.txt"
+"#;
+    let parse = |text: &str| {
+        let scenario = Scenario::parse(text, &folder.path().join("s.toml"));
+        scenario.map(|_| ()).map_err(|error| error.to_string())
+    };
+    let refused = parse(text).expect_err("priority 7");
+    assert!(
+        refused.contains("priority 7 carries control frames"),
+        "{refused}"
+    );
+    let other = text.replace("[[scheme]]", "[host]\ncontrol_priority = 6\n[[scheme]]");
+    assert_eq!(parse(&other), Ok(()));
+}

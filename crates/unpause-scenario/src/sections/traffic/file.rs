@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use serde::Deserialize;
 use serde_spanned::Spanned;
-use unpause_sim::traffic::{FlowSettings, TrafficSpec};
+use unpause_sim::traffic::{FlowSettings, FlowSpec, TrafficSpec};
 
 use super::context::Context;
 use super::kind::Kind;
-use crate::text::error::Checked;
+use crate::text::error::{Checked, Problem};
 
 /// Its keys.
 #[derive(Deserialize)]
@@ -30,6 +30,18 @@ impl Kind for File {
         _entry: Range<usize>,
     ) -> Checked<TrafficSpec> {
         let read = context.files.flows(&self.file, &flow, context.topology)?;
+        let control = context.control_priority;
+        let is_control = |flow: &&FlowSpec| flow.priority == control;
+        if let Some(flow) = read.flows.iter().find(is_control) {
+            let all = read.flows.iter().filter(is_control).count();
+            return Problem::new(format!(
+                "priority {control} carries control frames, and {all} flows have it in {}",
+                self.file.get_ref()
+            ))
+            .at(self.file.span(), format!("one starts at {}", flow.start))
+            .help("give them another priority in the file, or set host.control_priority")
+            .err();
+        }
         for note in read.notes() {
             context.note(format!("{}: {note}", self.file.get_ref()));
         }
