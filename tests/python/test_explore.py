@@ -113,8 +113,8 @@ def test_trees_are_those_of_explain(page: Any) -> None:
     said = page.locator("#trees").inner_text()
     assert "Incast at S1->R1" in said
     assert "S1 paused S0" in said
-    assert "Victims: F0 (H0 -> R0)" in said
-    page.get_by_role("button", name="S0 stopped H0").click()
+    assert "1 victim: F0 (H0 -> R0)" in said
+    page.get_by_role("button", name="S0 paused H0").click()
     assert page.locator("#chosen").inner_text() == "H0->S0"
 
 

@@ -21,10 +21,7 @@ fn mistakes_have_exit_code_1_and_leave_nothing() {
             vec!["run", "two.toml", "--scheme", "PCN"],
             "there is no scheme `PCN`",
         ),
-        (
-            vec!["compare", "nowhere"],
-            "is not a complete result directory",
-        ),
+        (vec!["compare", "nowhere"], "cannot read nowhere"),
         (
             vec!["run", "two.toml", "--out", "two.toml"],
             "cannot write two.toml",
