@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO
@@ -126,22 +127,22 @@ class TableFiles(Mapping[str, pa.Table]):
             except (pa.ArrowException, OSError) as error:
                 raise _unreadable(self._files[name], error) from error
 
-    def _open(self, name: str, strings: Sequence[str] = ()) -> pq.ParquetFile:
-        file = self._files[name]
-        opened = self._again(name)
-        try:
-            return pq.ParquetFile(
-                opened,
-                read_dictionary=list(strings),
-                memory_map=False,
-                buffer_size=1 << 16,
-                pre_buffer=False,
-            )
-        except (pa.ArrowException, OSError) as error:
-            opened.close()
-            raise _unreadable(file, error) from error
+    @contextmanager
+    def _open(self, name: str, strings: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
+        with self._again(name) as opened:
+            try:
+                file = pq.ParquetFile(
+                    pa.PythonFile(opened, "r"),
+                    read_dictionary=list(strings),
+                    memory_map=False,
+                    buffer_size=1 << 16,
+                    pre_buffer=False,
+                )
+            except (pa.ArrowException, OSError) as error:
+                raise _unreadable(self._files[name], error) from error
+            yield file
 
-    def _again(self, name: str) -> pa.PythonFile:
+    def _again(self, name: str) -> BinaryIO:
         """The file that was there when the object was made."""
         file = self._files[name]
         match = None
@@ -155,7 +156,7 @@ class TableFiles(Mapping[str, pa.Table]):
                 f"{file}: another result has taken the place of the one that was loaded; "
                 "load it again"
             )
-        return pa.PythonFile(match, "r")
+        return match
 
 
 def _of_run(batch: pa.RecordBatch, run: int) -> pa.RecordBatch:
