@@ -52,34 +52,57 @@ class Causes:
     def __init__(self, run: Run) -> None:
         table = run.columns("causes", [*_NAMES, *_NUMBERS])
         self.run = run
-        self.rows = table.num_rows
-        self.numbers = {name: series.column(table, name) for name in _NUMBERS}
+        self.numbers = _Columns(table)
         self.codes: dict[str, np.ndarray] = {}
         self.names: dict[str, list[Any]] = {}
         for name in _NAMES:
             self.codes[name], self.names[name] = series.coded(table, name)
-        ids = self.numbers["cause_id"]
-        #: The first row of each PAUSE.
-        self.first = (
-            np.flatnonzero(np.diff(ids, prepend=-1.0) != 0) if self.rows else np.empty(0, int)
-        )
+        new = np.diff(self.numbers["cause_id"], prepend=-1.0) != 0
+        #: The first row of each PAUSE, whose rows lie together, and by row which PAUSE it is of.
+        self.first = np.flatnonzero(new)
+        self.pause = np.cumsum(new) - 1
         self.is_seen = self.numbers["seen_ns"] == self.numbers["time_ns"]
-        order = np.lexsort([self.codes["egress_peer"], ids])
-        #: One row for each egress that a PAUSE tells of, at the time of XOFF.
-        keys = np.column_stack([ids, self.codes["egress_peer"], ~self.is_seen])[order]
-        new = np.any(np.diff(keys, axis=0, prepend=-1.0) != 0, axis=1) if self.rows else []
-        holders = np.sort(order[np.asarray(new, dtype=bool)]) if self.rows else np.empty(0, int)
-        self.holders = holders[self.is_seen[holders]] if self.rows else holders
+        egress = self.pause * len(self.names["egress_peer"]) + self.codes["egress_peer"]
+        order = np.argsort(egress, kind="stable")
+        keys = (2 * egress + ~self.is_seen)[order]
+        #: Whether a row is the one of an egress that a PAUSE tells of, at the time of XOFF.
+        self.is_holder = np.zeros(table.num_rows, dtype=bool)
+        self.is_holder[order[np.diff(keys, prepend=-1) != 0]] = True
+        self.is_holder &= self.is_seen
+
+    def rows_of(self, first: np.ndarray) -> np.ndarray:
+        """All rows of the PAUSEs that begin at these rows, which are in order."""
+        ends = np.append(self.first[1:], len(self.pause))
+        lengths = ends[self.pause[first]] - first
+        starts = np.repeat(first - np.cumsum(lengths) + lengths, lengths)
+        return starts + np.arange(len(starts))
+
+    def holders_of(self, first: np.ndarray) -> np.ndarray:
+        """Those of them with what an egress held at the time of XOFF."""
+        rows = self.rows_of(first)
+        return rows[self.is_holder[rows]]
 
     def name(self, column: str, row: int) -> Any:
         """The value of a column of names."""
         return self.names[column][self.codes[column][row]]
 
-    def is_at(self, egress: Egress) -> np.ndarray:
-        """By row whether it tells of this egress."""
+    def at(self, egress: Egress, rows: np.ndarray) -> np.ndarray:
+        """Those of `rows` that tell of this egress."""
         node = np.array([name == egress.node for name in self.names["node"]], dtype=bool)
         peer = np.array([name == egress.peer for name in self.names["egress_peer"]], dtype=bool)
-        return node[self.codes["node"]] & peer[self.codes["egress_peer"]]
+        return rows[node[self.codes["node"][rows]] & peer[self.codes["egress_peer"][rows]]]
+
+
+class _Columns(dict[str, np.ndarray]):
+    """Columns of a table as numbers, each read when it is asked for."""
+
+    def __init__(self, table: pa.Table) -> None:
+        super().__init__()
+        self._table = table
+
+    def __missing__(self, name: str) -> np.ndarray:
+        self[name] = found = series.column(self._table, name)
+        return found
 
 
 def are_there(result: Result) -> bool:
@@ -115,8 +138,9 @@ def of_run(run: Run, at_ns: float | None = None) -> list[Tree]:
     flows = _Flows(run)
     waits = _victims(run, flows, _deadlocks(causes, in_cycle))
     found = []
-    for key in np.unique(keys, axis=0):
-        rows = first[np.all(keys == key, axis=1)]
+    _, tree = np.unique(keys, axis=0, return_inverse=True)
+    in_order = np.argsort(tree.ravel(), kind="stable")
+    for rows in np.split(first[in_order], np.cumsum(np.bincount(tree.ravel()))[:-1]):
         if causes.name("root_node", rows[0]) is None:
             continue
         found.append(_tree(causes, rows, flows, waits))
@@ -138,10 +162,8 @@ def _tree(
     kind = int(np.argmax(kinds))
     stops = _stops(causes, first)
     every = list(every_stop(stops))
-    at_root = _at_root(causes, first, root)
+    at_root = causes.at(root, causes.holders_of(first))
     culprits, others = _culprits(causes, at_root, flows, root)
-    numbers = {name: causes.numbers[name][at_root] for name in causes.numbers}
-    largest = int(np.argmax(numbers["egress_senders"])) if len(at_root) else -1
     return Tree(
         root=root,
         kind=(name := causes.names["root_kind"][kind]),
@@ -156,21 +178,25 @@ def _tree(
         stops=stops,
         expired=_expired(causes, first),
         lost=int(np.sum(causes.numbers["dropped_packets"][first])),
-        inputs=(
-            (
-                int(numbers["egress_inputs"][largest]),
-                float(numbers["egress_input_bps"][largest]),
-                int(numbers["egress_senders"][largest]),
-            )
-            if largest >= 0
-            else (0, 0.0, 0)
-        ),
-        queue_bytes=int(np.max(numbers["egress_queue_bytes"], initial=0)),
+        inputs=_inputs(causes, at_root),
+        queue_bytes=int(np.max(causes.numbers["egress_queue_bytes"][at_root], initial=0)),
         culprits=culprits,
         others=others,
         victims=waits.get((root, priority, name == "cycle"), []),
         cycle=_cycle(causes, first, root) if name == "cycle" else [],
     )
+
+
+def _inputs(causes: Causes, at_root: np.ndarray) -> tuple[int, float, int]:
+    """Ports that filled the root, their rate, hosts behind them, when these were most."""
+    if not len(at_root):
+        return 0, 0.0, 0
+    largest = at_root[int(np.argmax(causes.numbers["egress_senders"][at_root]))]
+    inputs, rate, senders = (
+        causes.numbers[name][largest]
+        for name in ("egress_inputs", "egress_input_bps", "egress_senders")
+    )
+    return int(inputs), float(rate), int(senders)
 
 
 def _expired(causes: Causes, first: np.ndarray) -> int:
@@ -198,24 +224,29 @@ def _episodes(start: np.ndarray, until: np.ndarray) -> list[tuple[float, float]]
 
 def _stops(causes: Causes, first: np.ndarray) -> list[Stop]:
     """Who stopped whom, each below the one that most of its PAUSEs followed from."""
-    ids = causes.numbers["cause_id"]
-    link_of: dict[int, tuple[str, str]] = {}
-    found: dict[tuple[str, str], Stop] = {}
-    lasted = causes.numbers["until_ns"] - causes.numbers["time_ns"]
-    for row in first:
-        link = (causes.name("node", row), causes.name("peer", row))
-        link_of[int(ids[row])] = link
-        stop = found.setdefault(link, Stop(*link, 0, 0.0))
-        stop.pauses += 1
-        stop.time_ns += float(lasted[row])
+    ids = causes.numbers["cause_id"][first]
+    codes = causes.codes["node"][first] * len(causes.names["peer"]) + causes.codes["peer"][first]
+    _, at, link = np.unique(codes, return_index=True, return_inverse=True)
+    names = [(causes.name("node", row), causes.name("peer", row)) for row in first[at]]
+    lasted = (causes.numbers["until_ns"] - causes.numbers["time_ns"])[first]
+    pauses, times = np.bincount(link), np.bincount(link, weights=lasted)
+    found = {
+        names[it]: Stop(*names[it], int(pauses[it]), float(times[it])) for it in np.argsort(at)
+    }
+    # Of each egress that held bytes: its link, and the link of the PAUSE that stopped it, if any.
+    ours = causes.holders_of(first)
+    own = link[np.searchsorted(first, causes.first[causes.pause[ours]])]
+    by = causes.numbers["paused_by"][ours]
+    place = np.minimum(np.searchsorted(ids, by), len(ids) - 1)
+    above = np.where(ids[place] == by, link[place], len(names))
+    votes_of = np.bincount(
+        own * (len(names) + 1) + above, weights=causes.numbers["egress_bytes"][ours]
+    )
     followed: dict[tuple[str, str], Counter[tuple[str, str] | None]] = {}
-    ours = causes.holders[np.isin(ids[causes.holders], ids[first])]
-    for row in ours:
-        link = link_of[int(ids[row])]
-        by = causes.numbers["paused_by"][row]
-        above = None if np.isnan(by) else link_of.get(int(by))
-        votes = followed.setdefault(link, Counter())
-        votes[above] += int(causes.numbers["egress_bytes"][row])
+    for vote in np.unique(own * (len(names) + 1) + above):
+        below, top_of = divmod(int(vote), len(names) + 1)
+        votes = followed.setdefault(names[below], Counter())
+        votes[None if top_of == len(names) else names[top_of]] = int(votes_of[vote])
     above_of = {link: _most(votes, link) for link, votes in followed.items()}
     top = []
     for link, stop in found.items():
@@ -243,13 +274,6 @@ def _leads_back(above_of: dict[tuple[str, str], Any], link: tuple[str, str]) -> 
         seen.append(above)
         above = above_of.get(above)
     return above is not None and link == min(seen[seen.index(above) :])
-
-
-def _at_root(causes: Causes, first: np.ndarray, root: Egress) -> np.ndarray:
-    """Of these PAUSEs, the rows of the root's own egress queue."""
-    ids = causes.numbers["cause_id"]
-    ours = causes.holders[np.isin(ids[causes.holders], ids[first])]
-    return ours[causes.is_at(root)[ours]]
 
 
 class _Flows:
@@ -287,8 +311,8 @@ def _culprits(
 ) -> tuple[list[Culprit], float]:
     """By traffic entry whose bytes were in the queue of the root; what part nobody is named for."""
     ids = causes.numbers["cause_id"]
-    wanted = np.isin(ids, ids[at_root]) & causes.is_seen & causes.is_at(root)
-    wanted = np.flatnonzero(wanted)
+    wanted = causes.rows_of(causes.first[np.unique(causes.pause[at_root])])
+    wanted = causes.at(root, wanted[causes.is_seen[wanted]])
     bytes_of = causes.numbers["flow_queue_bytes"][wanted]
     total = float(np.sum(bytes_of))
     if not total:
@@ -311,7 +335,8 @@ def _culprits(
     found = []
     for number in np.flatnonzero(of_entry > 0):
         ours = np.flatnonzero((codes == number) & (of_flow > 0))
-        sources = sorted({flows.name("src", it) for it in ours})
+        hosts, sources_of = flows.coded["src"]
+        sources = sorted(str(sources_of[it]) for it in np.unique(hosts[ours]))
         part = float(of_entry[number]) / total
         found.append(Culprit(str(names[number]), len(ours), part, tuple(sources)))
     found.sort(key=lambda it: -it.share)
@@ -355,7 +380,8 @@ def _victims(
 def _cycle(causes: Causes, first: np.ndarray, root: Egress) -> list[Egress]:
     """From the root along what stopped each, until it is there again."""
     ids = causes.numbers["cause_id"]
-    last = np.flatnonzero(~causes.is_seen & np.isin(ids, ids[first]))
+    last = causes.rows_of(first)
+    last = last[~causes.is_seen[last]]
     by_cause: dict[int, list[int]] = {}
     for row in last:
         by_cause.setdefault(int(ids[row]), []).append(int(row))

@@ -9,7 +9,7 @@ possible only.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -112,6 +112,35 @@ class Fabric:
         _, here = self._search(src)
         _, there = self._search_back(dst)
         return here[port.node] * there[port.peer] == here[dst]
+
+    def crossed(
+        self, sources: Sequence[str], destinations: Sequence[str], port: Port
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """:meth:`may_cross` and :meth:`must_cross` of many pairs at once: a row for each source."""
+        far = np.inf
+        here = [self._search(src) for src in sources]
+        there = [self._search_back(dst) for dst in destinations]
+        before = np.array([found.get(port.node, far) for found, _ in here])[:, None]
+        after = np.array([found.get(port.peer, far) for found, _ in there])[None, :]
+        whole, ways = self._between(tuple(sources), tuple(destinations))
+        may = np.isfinite(whole) & (before + 1 + after == whole)
+        to = np.array([float(found.get(port.node, 0)) for _, found in here])[:, None]
+        on = np.array([float(found.get(port.peer, 0)) for _, found in there])[None, :]
+        return may, may & (to * on == ways)
+
+    def _between(
+        self, sources: tuple[str, ...], destinations: tuple[str, ...]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Links between each pair, and the number of shortest paths."""
+        known = self.__dict__.setdefault("_pairs", {})
+        if (sources, destinations) not in known:
+            here = [self._search(src) for src in sources]
+            known.clear()
+            known[sources, destinations] = (
+                np.array([[found.get(dst, np.inf) for dst in destinations] for found, _ in here]),
+                np.array([[float(n.get(dst, 0)) for dst in destinations] for _, n in here]),
+            )
+        return known[sources, destinations]
 
     def _search(self, src: str) -> tuple[dict[str, int], dict[str, int]]:
         if src not in self._from:

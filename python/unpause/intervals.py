@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unpause import student
+
 #: Probability that an interval holds the mean; a difference is noise if its p is above the rest.
 CONFIDENCE = 0.95
 
@@ -45,9 +47,7 @@ def mean_interval(values: Sequence[float]) -> Interval:
 
 def _quantile(degrees: int) -> float:
     """Student's quantile of the interval."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(degrees, 0.5 + CONFIDENCE / 2))
+    return student.quantile(degrees, 0.5 + CONFIDENCE / 2)
 
 
 @dataclass(frozen=True)
@@ -103,15 +103,13 @@ def _p_welch(a: Sequence[float], b: Sequence[float]) -> float:
         return math.nan
     if np.var(a) == np.var(b) == 0:
         return _p(float(np.mean(a) - np.mean(b)), 0.0, 1)
-    from scipy import stats
+    of_a, of_b = (float(np.var(values, ddof=1)) / len(values) for values in (a, b))
+    degrees = (of_a + of_b) ** 2 / (of_a**2 / (len(a) - 1) + of_b**2 / (len(b) - 1))
+    return _p(float(np.mean(a) - np.mean(b)), math.sqrt(of_a + of_b), degrees)
 
-    return float(stats.ttest_ind(a, b, equal_var=False).pvalue)
 
-
-def _p(mean: float, spread: float, degrees: int) -> float:
+def _p(mean: float, spread: float, degrees: float) -> float:
     """The p of a mean difference with a standard error of `spread`; without any, no chance."""
     if spread <= 1e-12 * abs(mean):
         return 1.0 if mean == 0 else 0.0
-    from scipy.special import stdtr
-
-    return float(2 * stdtr(degrees, -abs(mean) / spread))
+    return 2 * student.below(degrees, -abs(mean) / spread)

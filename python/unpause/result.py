@@ -155,7 +155,8 @@ class Result:
         whole = self.tables[table]
         starts = self._starts.get(table)
         if starts is None:
-            runs = whole.column("run").to_numpy()
+            chunks = whole.column("run").chunks  # the column's own to_numpy would import pandas
+            runs = np.concatenate([np.empty(0, np.uint32), *map(np.from_dlpack, chunks)])
             in_order = bool(np.all(runs[1:] >= runs[:-1]))
             starts = self._starts[table] = runs if in_order else np.empty(0)
         if len(starts) != whole.num_rows:

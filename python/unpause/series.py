@@ -7,7 +7,7 @@ S0, which stops S0's egress toward S1: it counts in the row (node S1, peer S0) o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,8 @@ from unpause.result import Run
 
 #: Gb/s in one byte per ms.
 GBPS = 8e-6
+#: Samples of whole runs that are kept for the next question.
+_KEPT_SAMPLES = 1_000_000
 
 
 class Unavailable(Exception):
@@ -88,6 +90,20 @@ def coded(table: pa.Table, name: str) -> tuple[np.ndarray, list[Any]]:
 
 def flow_starts_ns(run: Run, traffic: str) -> np.ndarray:
     """Start times of the flows of one traffic entry, sorted."""
+    return _kept("_starts_by_run", run, traffic, _flow_starts_ns, len)
+
+
+def _kept(name: str, run: Run, key: str, read: Callable[[Run, str], Any], size: Callable) -> Any:
+    """What `read` answers, kept for the next question while it is not too much."""
+    cache = run.result.__dict__.setdefault(name, {})
+    found = cache.pop((run.run, key), None)
+    cache[run.run, key] = found = read(run, key) if found is None else found
+    while len(cache) > 1 and sum(map(size, cache.values())) > _KEPT_SAMPLES:
+        cache.pop(next(iter(cache)))  # the latest used is the last to go
+    return found
+
+
+def _flow_starts_ns(run: Run, traffic: str) -> np.ndarray:
     rows = run.table("flows").filter(pc.field("traffic") == traffic)
     if rows.num_rows == 0:
         raise Unavailable(f"No flow of traffic '{traffic}' started under {run.scheme}.")
@@ -102,6 +118,10 @@ def recorded(run: Run) -> list[str]:
 
 def flow(run: Run, traffic: str) -> FlowSeries:
     """The recorded flow of traffic entry `traffic` (its first one, should there be more)."""
+    return _kept("_flows_by_run", run, traffic, _flow, lambda it: len(it.time_ns))
+
+
+def _flow(run: Run, traffic: str) -> FlowSeries:
     rows = run.table("flow_series").filter(pc.field("traffic") == traffic)
     if rows.num_rows == 0:
         raise Unavailable(
@@ -127,21 +147,9 @@ def port(run: Run, link: str) -> PortSeries:
     return found
 
 
-#: Samples of whole runs that are kept for the next question.
-_KEPT_SAMPLES = 1_000_000
-
-
 def _ports(run: Run) -> dict[str, PortSeries]:
     """By link the probed ports of a run, whose table is gone through once."""
-    cache = run.result.__dict__.setdefault("_ports_by_run", {})
-    if run.run in cache:
-        cache[run.run] = found = cache.pop(run.run)  # the latest used is the last to go
-        return found
-    found = _grouped(run)
-    cache[run.run] = found
-    while len(cache) > 1 and sum(map(_samples, cache.values())) > _KEPT_SAMPLES:
-        cache.pop(next(iter(cache)))
-    return found
+    return _kept("_ports_by_run", run, "", lambda run, _: _grouped(run), _samples)
 
 
 def _samples(ports: dict[str, PortSeries]) -> int:

@@ -119,24 +119,76 @@ def estimated(
         return None, False
     hosts = {host for (src, dst, _), _ in pairs for host in (src, dst)}
     suspects = {it: _suspects(fabric, began.get(it, ()), it, hosts) for it in stops}
-    for (src, dst, priority), rows in pairs:
-        if priority not in stops:
-            continue
-        if any(fabric.may_cross(src, dst, port) for port in suspects[priority]):
-            # What it waited for may have been another's all the same.
-            maybe_more = True
-            continue
-        ports = list(stops[priority].by_port)
-        if len(ports) * len(pairs) > _MOST_QUESTIONS:
-            ports, maybe_more = [port for port in ports if port.node == src], True
-        must = [port for port in ports if fabric.must_cross(src, dst, port)]
-        may = sum(fabric.may_cross(src, dst, port) for port in ports)
-        maybe_more |= may > len(must)
-        union = stops[priority].union(must)
-        if len(union):
-            waited = series.time_within(union, end[rows]) - series.time_within(union, start[rows])
-            found |= {int(row): float(w) for row, w in zip(rows, waited, strict=True) if w > 0}
-    return _told(flows, found, life), maybe_more
+    for priority, stopped in stops.items():
+        ours = [(src, dst, rows) for (src, dst, it), rows in pairs if it == priority]
+        near = _Pairs(fabric, [(src, dst) for src, dst, _ in ours])
+        may_be_own = near.may_cross_any(suspects[priority])
+        # What it waited for may have been another's all the same.
+        maybe_more |= bool(may_be_own.any())
+        others = np.flatnonzero(~may_be_own)
+        ports = list(stopped.by_port)
+        one_by_one = len(ports) * len(pairs) <= _MOST_QUESTIONS
+        maybe_more |= not one_by_one and len(others) > 0
+        must, unsure = near.must_cross(ports, others, own_only=not one_by_one)
+        maybe_more |= unsure
+        for links, of in must.items():
+            union = stopped.union([ports[it] for it in links])
+            if len(union):
+                rows = np.concatenate([ours[it][2] for it in of])
+                waited = series.time_within(union, end[rows])
+                waited -= series.time_within(union, start[rows])
+                found |= {int(row): float(w) for row, w in zip(rows, waited, strict=True) if w > 0}
+    in_order = (int(row) for _, rows in pairs for row in rows)
+    return _told(flows, {row: found[row] for row in in_order if row in found}, life), maybe_more
+
+
+class _Pairs:
+    """Senders with their receivers, and the links between them."""
+
+    def __init__(self, fabric: Fabric, pairs: Sequence[tuple[str, str]]) -> None:
+        self._fabric = fabric
+        self._sources = list(dict.fromkeys(src for src, _ in pairs))
+        self._destinations = list(dict.fromkeys(dst for _, dst in pairs))
+        row = {src: at for at, src in enumerate(self._sources)}
+        column = {dst: at for at, dst in enumerate(self._destinations)}
+        self._row = np.array([row[src] for src, _ in pairs], dtype=int)
+        self._column = np.array([column[dst] for _, dst in pairs], dtype=int)
+
+    def _crossed(self, port: Port) -> tuple[np.ndarray, np.ndarray]:
+        both = self._fabric.crossed(self._sources, self._destinations, port)
+        may, must = (every[self._row, self._column] for every in both)
+        return may, must
+
+    def may_cross_any(self, ports: Sequence[Port]) -> np.ndarray:
+        """By pair whether one of its shortest paths leads over any of `ports`."""
+        found = np.zeros(len(self._row), dtype=bool)
+        for port in ports:
+            found |= self._crossed(port)[0]
+        return found
+
+    def must_cross(
+        self, ports: Sequence[Port], pairs: np.ndarray, *, own_only: bool
+    ) -> tuple[dict[tuple[int, ...], list[int]], bool]:
+        """Which of `pairs` have to cross the same ones of `ports`; whether any only may cross one.
+
+        With `own_only`, of the ports those of the sender count only.
+        """
+        links: dict[int, list[int]] = {int(pair): [] for pair in pairs}
+        unsure = False
+        senders = np.array(self._sources)[self._row[pairs]] if len(pairs) else np.empty(0, str)
+        for number, port in enumerate(ports if len(pairs) else ()):
+            if own_only and port.node not in self._sources:
+                continue
+            may, must = (every[pairs] for every in self._crossed(port))
+            if own_only:
+                may, must = may & (senders == port.node), must & (senders == port.node)
+            unsure |= bool(np.any(may & ~must))
+            for pair in pairs[must]:
+                links[int(pair)].append(number)
+        found: dict[tuple[int, ...], list[int]] = {}
+        for pair, crossed in links.items():
+            found.setdefault(tuple(crossed), []).append(pair)
+        return found, unsure
 
 
 def _life(run: Run, flows: pa.Table) -> tuple[np.ndarray, np.ndarray]:

@@ -13,7 +13,7 @@ from scipy import stats
 
 import unpause
 from conftest import MS, Builder, Opened
-from unpause import ResultError, compare, report, sweep_command, sweep_csv, textual
+from unpause import ResultError, compare, report, student, sweep_command, sweep_csv, textual
 from unpause.grouped import MEASURES, Runs, read
 from unpause.intervals import difference, mean_interval
 from unpause.summary import Summary, summarise
@@ -46,6 +46,23 @@ def test_the_same_seeds_are_compared_pair_by_pair() -> None:
     expected = stats.ttest_ind(list(ours.values()), list(theirs.values()), equal_var=False)
     assert welch.p == pytest.approx(expected.pvalue)
     assert welch.noise
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 4.7, 9, 30, 99, 1000, 1e5])
+def test_students_distribution_is_scipys(degrees: float) -> None:
+    for t in (-50, -8, -3, -1, -0.1, 0, 0.5, 2, 40):
+        expected = stats.t.cdf(t, degrees)
+        assert student.below(degrees, t) == pytest.approx(expected, rel=1e-9, abs=1e-14)
+    for share in (0.6, 0.95, 0.975, 0.999):
+        expected = stats.t.ppf(share, degrees)
+        assert student.quantile(degrees, share) == pytest.approx(expected, rel=1e-9)
+
+
+def test_welchs_test_is_scipys() -> None:
+    a, b = [3.0, 3.5, 4.1, 2.9], [3.9, 4.4, 5.0, 4.2, 9.0]
+    found = difference(dict(enumerate(a)), dict(enumerate(b)))
+    assert found.test.startswith("Welch")
+    assert found.p == pytest.approx(stats.ttest_ind(a, b, equal_var=False).pvalue, rel=1e-9)
 
 
 def test_equal_runs_are_the_same_and_one_seed_is_unknown() -> None:

@@ -247,3 +247,23 @@ def test_a_nic_that_sends_pause_is_told_of_first() -> None:
     assert (told.pausers[0].node, told.pausers[0].is_host) == ("H4", True)
     assert not any(pauser.is_host for pauser in told.pausers[1:])
     assert sentences.of_run(told).startswith("the NIC of H4 paused leaf1 for ")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_many_pairs_at_once_are_what_each_is_by_itself(builder: Builder, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    run = builder.run("PFC")
+    names = [f"N{number}" for number in range(9)]
+    for at, node in enumerate(names):
+        for peer in names[at + 1 :]:
+            if rng.random() < 0.3:
+                link(builder, run, f"{node}->{peer}")
+    fabric = Fabric.of(builder.only_run())
+    if not fabric.ports:
+        pytest.skip("no links")
+    for port in fabric.ports:
+        may, must = fabric.crossed(names[:5], names[2:], port)
+        for row, src in enumerate(names[:5]):
+            for column, dst in enumerate(names[2:]):
+                assert may[row, column] == fabric.may_cross(src, dst, port)
+                assert must[row, column] == fabric.must_cross(src, dst, port)
