@@ -125,6 +125,8 @@ def of_run(run: Run, at_ns: float | None = None) -> list[Tree]:
     if at_ns is not None:
         in_force = causes.numbers["time_ns"][first] <= at_ns
         first = first[in_force & (at_ns < causes.numbers["until_ns"][first])]
+    if not len(first):
+        return []
     # What waits in a circle is a tree of its own, whatever else its egress has been root of.
     in_cycle = np.array([kind == "cycle" for kind in causes.names["root_kind"]], dtype=bool)
     keys = np.column_stack(
