@@ -135,6 +135,12 @@ impl Topology {
         &self.names[node as usize]
     }
 
+    /// True if a link ends at `node`.
+    pub(crate) fn is_linked(&self, node: NodeId) -> bool {
+        let links = &self.fabric.links;
+        links.iter().any(|link| link.a == node || link.b == node)
+    }
+
     /// Indices of the hosts.
     pub fn hosts(&self) -> impl Iterator<Item = NodeId> {
         let nodes = self.fabric.nodes.iter().zip(0..);
@@ -147,6 +153,11 @@ impl Topology {
     /// exist, whole picoseconds per byte, delays above zero, exactly one link at each host, and a
     /// path between any two nodes.
     pub fn validate(self) -> Result<Self, Invalid> {
+        self.validate_with(false)
+    }
+
+    /// The same; switches without any link are possible if `unlinked`.
+    pub(crate) fn validate_with(self, unlinked: bool) -> Result<Self, Invalid> {
         if self.hosts().next().is_none() {
             return Err(Invalid::new("hosts", "there is no host"));
         }
@@ -165,7 +176,7 @@ impl Topology {
             }
         }
         self.check_links()?;
-        self.check_connected()?;
+        self.check_connected(unlinked)?;
         Ok(self)
     }
 
@@ -201,14 +212,18 @@ impl Topology {
         Ok(())
     }
 
-    fn check_connected(&self) -> Result<(), Invalid> {
+    fn check_connected(&self, unlinked: bool) -> Result<(), Invalid> {
         let mut neighbours = vec![Vec::new(); self.names.len()];
         for link in &self.fabric.links {
             neighbours[link.a as usize].push(link.b as usize);
             neighbours[link.b as usize].push(link.a as usize);
         }
-        let mut reached = vec![false; self.names.len()];
-        let mut pending = vec![0];
+        let left_out = |node: usize| {
+            unlinked && neighbours[node].is_empty() && self.fabric.nodes[node] == NodeKind::Switch
+        };
+        let mut reached: Vec<bool> = (0..self.names.len()).map(left_out).collect();
+        let first = reached.iter().position(|reached| !reached).unwrap_or(0);
+        let mut pending = vec![first];
         while let Some(node) = pending.pop() {
             if !std::mem::replace(&mut reached[node], true) {
                 pending.extend(&neighbours[node]);
@@ -219,7 +234,7 @@ impl Topology {
             Some(node) => {
                 let message = format!(
                     "no path leads from `{}` to `{}`",
-                    self.names[0], self.names[node]
+                    self.names[first], self.names[node]
                 );
                 Err(Invalid::new("links", message))
             }

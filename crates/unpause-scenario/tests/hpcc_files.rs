@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
-use unpause_scenario::Scenario;
 use unpause_scenario::import::hpcc_config::{self, Imported, Wish};
+use unpause_scenario::{NoProgress, Options, Scenario, execute};
 
 const CONFIG: &str = "TOPOLOGY_FILE star.txt
 FLOW_FILE four.txt
@@ -178,6 +178,12 @@ fn keys_of_forks_are_done_or_refused() {
             &[key],
         );
     }
+    let unknown = "SIZE 12\nENABLE_OURS 1";
+    refused("SIZE 12", unknown, "19:13", &["a fork not known here"]);
+    let off = "SIZE 12\nENABLE_OURS 0\nENABLE_QP_TRACE 1";
+    accepted("SIZE 12", off, "buffer", "ENABLE_OURS 0 (of a fork");
+    let pull = "SIZE 12\nRX_PULL_MODE_NODE 2 0";
+    refused("SIZE 12", pull, "19:19", &["HPCC-Plus", "[slow_receiver]"]);
     let unknown = "SIZE 12\nMY_OWN_KEY 1";
     accepted(
         "SIZE 12",
@@ -292,4 +298,31 @@ fn what_is_read_is_told() {
         error.starts_with("star.txt:3:20: found `0.0001`"),
         "{error}"
     );
+}
+
+#[test]
+fn a_host_without_a_link_takes_no_part_in_a_run() {
+    // The last node, and one between.
+    for (topology, node) in [
+        (STAR.replace("4 1 3", "5 1 3"), "H4"),
+        (
+            "5 1 3\n4\n0 4 50Gbps 3us 0\n1 4 50Gbps 3us 0\n2 4 50Gbps 3us 0\n".into(),
+            "H3",
+        ),
+    ] {
+        let folder = folder(CONFIG, &topology, FLOWS);
+        let path = folder.path().join("config.txt");
+        let imported = hpcc_config::import(&path, folder.path(), Wish::default()).unwrap();
+        let told = imported.notes.join("\n");
+        assert!(told.contains("hosts: 3, switches: 1, links: 3"), "{told}");
+        assert!(told.contains(&format!("{node} has no link")), "{told}");
+        let scenario = Scenario::of_import(&imported, &folder.path().join("run.toml")).unwrap();
+        let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
+        outcome.write(&folder.path().join("result")).unwrap();
+        let done = fs::read_to_string(folder.path().join("result/hpcc/fct.txt")).unwrap();
+        assert_eq!(done.lines().count(), 2, "{done}");
+        let flows = FLOWS.replace("1 2 3 200", &format!("{} 2 3 200", &node[1..]));
+        let error = import_of(CONFIG, &topology, &flows).unwrap_err();
+        assert!(error.contains("a node without a link"), "{error}");
+    }
 }

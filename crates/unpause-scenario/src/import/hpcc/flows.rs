@@ -86,7 +86,15 @@ pub fn parse_flows(
     let mut rows = Rows::new(reader, path);
     let header = rows.next(|| "the number of flows".into())?;
     foreign::refuse(&header, || rows.try_next())?;
+    let (header, rest) = match header.width() {
+        0..=2 => (header, None),
+        _ => {
+            let (head, rest) = header.split(1);
+            (head, Some(rest))
+        }
+    };
     let count = header.count()?;
+    rest.into_iter().for_each(|row| rows.put_back(row));
     let mut read = Flows {
         flows: Vec::new(),
         ignored: 0,
@@ -98,9 +106,11 @@ pub fn parse_flows(
     };
     let mut first = None;
     for index in 0..count {
-        let row = rows.next(|| format!("{FLOW} ({index} of {count} read)"))?;
+        let row = rows.flow(first, count - index, || {
+            format!("{FLOW} ({index} of {count} read)")
+        })?;
         let (flow, wide_port) = row.flow(topology, settings)?;
-        row.like(*first.get_or_insert((row.place.line, row.width())))?;
+        first.get_or_insert((row.place.line, row.width()));
         read.add(flow, wide_port);
     }
     while let Some(row) = rows.try_next()? {
@@ -132,7 +142,61 @@ impl Flows {
     }
 }
 
+/// Words of a flow where HPCC's simulator reads it, which takes them wherever lines end.
+const WORDS: usize = 6;
+
+impl<'a, R: BufRead> Rows<'a, R> {
+    /// The next flow of `left`, as wide as the `first`, whose line is given. Where lines differ, words are taken across
+    /// them, if they are as many as these flows have.
+    fn flow(
+        &mut self,
+        first: Option<(usize, usize)>,
+        left: usize,
+        expected: impl FnOnce() -> String,
+    ) -> Result<Row<'a>, FileError> {
+        let row = self.next(expected)?;
+        let error = match first {
+            Some((_, width)) if row.width() == width => return Ok(row),
+            Some((line, width)) => {
+                let error = row.unlike((line, width));
+                if width != WORDS {
+                    return Err(error);
+                }
+                error
+            }
+            None if row.width() == WORDS => return Ok(row),
+            None if row.width() == WORDS - 1 || row.width() == WORDS + 1 => {
+                // A line of another format, or part of a flow.
+                let Some(next) = self.try_next()? else {
+                    return Ok(row);
+                };
+                let is_alike = match left {
+                    0 | 1 => next.words()[..] != [next.text.trim()] || !next.starts_with_time(),
+                    _ => next.width() == row.width(),
+                };
+                let error = next.unlike((row.place.line, row.width()));
+                self.put_back(next);
+                if is_alike {
+                    return Ok(row);
+                }
+                error
+            }
+            None => row.place.error(row.shown(), FLOW),
+        };
+        match self.rewrap(&row, WORDS, left)? {
+            true => self.next(String::new),
+            false => Err(error),
+        }
+    }
+}
+
 impl Row<'_> {
+    fn starts_with_time(&self) -> bool {
+        self.words()
+            .first()
+            .is_some_and(|word| numbers::seconds(word).is_some())
+    }
+
     /// The number of flows.
     fn count(&self) -> Result<usize, FileError> {
         if let [flows, qps] = self.words()[..]
@@ -195,7 +259,10 @@ impl Row<'_> {
         match topology.fabric.nodes[id as usize] {
             NodeKind::Host => Ok(id),
             NodeKind::Switch => {
-                let found = format!("`{text}`, a switch");
+                let found = match topology.is_linked(id) {
+                    true => format!("`{text}`, a switch"),
+                    false => format!("`{text}`, a node without a link"),
+                };
                 Err(self.at(text).error(found, "the id of a host"))
             }
         }

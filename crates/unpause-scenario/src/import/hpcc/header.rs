@@ -6,6 +6,9 @@ use super::rows::Row;
 use crate::import::FileError;
 use crate::limits;
 
+pub(super) const EXPECTED: &str = "the numbers of nodes, switches and links (also four numbers as of ns3-datacenter, or \
+                                   six as of Reverie)";
+
 /// Who writes such a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -41,8 +44,6 @@ pub(super) struct Header {
 
 impl Header {
     pub fn of(row: &Row<'_>) -> Result<Self, FileError> {
-        const EXPECTED: &str = "the numbers of nodes, switches and links (also four numbers as of ns3-datacenter, \
-                                or six as of Reverie)";
         let (kind, nodes, switches, more, links) = match row.words()[..] {
             [nodes, switches, links] => (Kind::Hpcc, nodes, switches, None, links),
             [nodes, switches, more, links] => (Kind::Four, nodes, switches, Some(more), links),

@@ -1,5 +1,6 @@
 //! Lines of these files, and their columns.
 
+use std::collections::VecDeque;
 use std::io::{BufRead, Read};
 use std::path::Path;
 
@@ -14,6 +15,8 @@ pub(super) struct Rows<'a, R> {
     place: Place<'a>,
     /// Bytes read.
     read: u64,
+    /// What comes before the next line.
+    back: VecDeque<Row<'a>>,
 }
 
 impl<'a, R: BufRead> Rows<'a, R> {
@@ -22,6 +25,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
             reader,
             place: Place::of_line(path, 0),
             read: 0,
+            back: VecDeque::new(),
         }
     }
 
@@ -58,11 +62,15 @@ impl<'a, R: BufRead> Rows<'a, R> {
     }
 
     pub fn try_next(&mut self) -> Result<Option<Row<'a>>, FileError> {
+        if let Some(row) = self.back.pop_front() {
+            return Ok(Some(row));
+        }
         while let Some(text) = self.line()? {
             if !text.trim().is_empty() {
                 return Ok(Some(Row {
                     text,
                     place: self.place,
+                    places: Vec::new(),
                 }));
             }
         }
@@ -73,23 +81,89 @@ impl<'a, R: BufRead> Rows<'a, R> {
         let row = self.try_next()?;
         row.ok_or_else(|| self.place.error("the end of the file", expected()))
     }
+
+    /// Lets `row` come next.
+    pub fn put_back(&mut self, row: Row<'a>) {
+        self.back.push_front(row);
+    }
+
+    /// Lets the words of `row` and of what follows come next as `count` rows of `width`, wherever lines end, as the
+    /// simulators read them. `false` if the last of these words does not end a line: then a line lacks a word, or
+    /// has one too many. Nothing comes after that.
+    pub fn rewrap(&mut self, row: &Row<'a>, width: usize, count: usize) -> Result<bool, FileError> {
+        let most = width.saturating_mul(count);
+        let mut words = row.placed();
+        while words.len() < most {
+            let Some(row) = self.try_next()? else {
+                break;
+            };
+            words.extend(row.placed());
+        }
+        let fits = words.len() == most;
+        if fits {
+            let rows = words.chunks(width.max(1));
+            self.back
+                .extend(rows.map(|words| Row::of(words, row.place)));
+        }
+        Ok(fits)
+    }
 }
 
-/// One line.
+/// One line, or what takes its place where words go on in the next.
 pub(super) struct Row<'a> {
     pub text: String,
     pub place: Place<'a>,
+    /// Lines and columns of its words; empty if they are those of `text`.
+    places: Vec<(usize, usize)>,
 }
+
+/// A word, with its line and column.
+type Placed = (String, (usize, usize));
 
 impl<'a> Row<'a> {
     /// The place of a word of this line.
     pub fn at(&self, word: &str) -> Place<'a> {
         let before = (word.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize);
         let before = before.and_then(|bytes| self.text.get(..bytes));
+        let index = before.map_or(0, |before| before.split_whitespace().count());
+        if let Some(&(line, column)) = self.places.get(index) {
+            return Place {
+                line,
+                column,
+                ..self.place
+            };
+        }
         Place {
             column: before.map_or(0, |before| before.chars().count() + 1),
             ..self.place
         }
+    }
+
+    /// Words of a file as one row.
+    fn of(words: &[Placed], place: Place<'a>) -> Self {
+        let texts: Vec<&str> = words.iter().map(|(word, _)| word.as_str()).collect();
+        let places: Vec<(usize, usize)> = words.iter().map(|(_, place)| *place).collect();
+        let line = places.first().map_or(place.line, |(line, _)| *line);
+        Self {
+            text: texts.join(" "),
+            place: Place { line, ..place },
+            places,
+        }
+    }
+
+    fn placed(&self) -> Vec<Placed> {
+        let place = |word: &str| {
+            let place = self.at(word);
+            (word.to_owned(), (place.line, place.column))
+        };
+        self.words().into_iter().map(place).collect()
+    }
+
+    /// Its first `width` words, and the rest.
+    pub fn split(&self, width: usize) -> (Self, Self) {
+        let words = self.placed();
+        let (head, tail) = words.split_at(width.min(words.len()));
+        (Self::of(head, self.place), Self::of(tail, self.place))
     }
 
     pub fn words(&self) -> Vec<&str> {
@@ -113,14 +187,11 @@ impl<'a> Row<'a> {
         self.text.split_whitespace().count()
     }
 
-    /// Checks that it has as many columns as the first line of its kind: one that lacks a column would be read
-    /// as another format.
-    pub fn like(&self, (line, columns): (usize, usize)) -> Result<(), FileError> {
-        if self.width() == columns {
-            return Ok(());
-        }
+    /// That it has other columns than the first line of its kind: one that lacks a column would be read as another
+    /// format.
+    pub fn unlike(&self, (line, columns): (usize, usize)) -> FileError {
         let expected = format!("{columns} columns, as in line {line}");
-        Err(self.place.error(self.shown(), expected))
+        self.place.error(self.shown(), expected)
     }
 
     pub fn at_most(&self, word: &str, most: u64, what: &str) -> Result<(), FileError> {

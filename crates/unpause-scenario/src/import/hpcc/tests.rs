@@ -458,3 +458,36 @@ fn flows_of_other_simulators_are_named() {
         "{error}"
     );
 }
+
+#[test]
+fn words_of_flows_count_and_not_lines() {
+    let whole = flows_of("2\n1 2 3 100 1000 0.1\n2 1 3 100 2000 0.2\n").unwrap();
+    for text in [
+        "2 1 2 3 100 1000 0.1 2 1 3 100 2000 0.2\n",
+        "2\n1 2 3 100\n1000 0.1\n2 1 3 100 2000 0.2",
+        "2\n1 2 3 100 1000\n0.1 2 1 3 100 2000 0.2\n",
+        "2\n1 2 3 100 1000 0.1\n2\n1 3\n100 2000\n0.2\n",
+        "2\n1 2 3 100 1000 0.1 2\n1 3 100 2000 0.2\nwhat follows is no flow\n",
+    ] {
+        assert_eq!(flows_of(text).unwrap().flows, whole.flows, "{text}");
+    }
+    assert_eq!(flows_of("1\n1 2 3 100 1000\n0.1\n").unwrap().flows.len(), 1);
+    assert_eq!(flows_of("1\n1 2 3 1000 0.1\nend\n").unwrap().flows.len(), 1);
+    for (text, error) in [
+        (
+            "3\n1 2 3 100 1000 0.1\n1 2 3 1000 0.1\n1 2 3 100 1000 0.1\n",
+            "flow.txt:3: found `1 2 3 1000 0.1` (5 columns), expected 6 columns, as in line 2",
+        ),
+        (
+            "2\n1 2 3 100 1000 0.1 0 0\n1 2 3 100 1000 0.1 0 0\n",
+            "flow.txt:2: found `1 2 3 100 1000 0.1 0 0` (8 columns)",
+        ),
+        (
+            "2\n1 2 3 100\n1000 0.1 1 2 3 100 10k 0.1\n",
+            "flow.txt:3:20: found `10k`, expected a whole number of bytes",
+        ),
+    ] {
+        let refused = flows_of(text).unwrap_err().to_string();
+        assert!(refused.starts_with(error), "{refused}");
+    }
+}

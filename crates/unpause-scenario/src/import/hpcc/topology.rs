@@ -7,13 +7,15 @@ use std::path::Path;
 use unpause_sim::config::{Link, NodeId, NodeKind};
 
 use super::foreign;
-use super::header::{Header, Kind};
+use super::header::{EXPECTED as HEADER, Header, Kind};
 use super::numbers;
 use super::rows::{Row, Rows};
 use crate::import::{FileError, Place};
 use crate::topology::{Topology, positive_delay, whole_rate};
 
 const LINK: &str = "a link: src dst rate delay error_rate";
+/// How many words that is.
+const LINK_WORDS: usize = 5;
 
 /// Reads a topology. Node n is named `Hn` if it is a host, `Sn` if it is a switch, and keeps its
 /// number. More than `parallel` links between two nodes are an error; if none is given, the last of them
@@ -35,10 +37,10 @@ pub(crate) fn read(
     let mut rows = Rows::new(reader, path);
     let first = rows.next(|| "the numbers of nodes, switches and links".into())?;
     foreign::refuse(&first, || rows.try_next())?;
+    let first = header_words(&mut rows, first)?;
     let header = Header::of(&first)?;
     let mut topology = Topology::default();
-    let (kinds, mut held) = kinds(&mut rows, &header)?;
-    for (id, kind) in kinds.iter().enumerate() {
+    for (id, kind) in kinds(&mut rows, &header)?.iter().enumerate() {
         match kind {
             NodeKind::Host => topology.add_host(format!("H{id}")),
             NodeKind::Switch => topology.add_switch(format!("S{id}")),
@@ -46,10 +48,7 @@ pub(crate) fn read(
     }
     let mut lines = Vec::new();
     for index in 0..header.links {
-        let row = match held.take() {
-            Some(row) => row,
-            None => rows.next(|| format!("{LINK} ({index} of {} read)", header.links))?,
-        };
+        let row = rows.link(index, header.links)?;
         let link = row.link(header.nodes)?;
         topology.fabric.links.push(link);
         lines.push(row.place.line);
@@ -57,38 +56,96 @@ pub(crate) fn read(
     let links = Links { path, lines };
     let links = links.without_surplus(&mut topology, parallel)?;
     links.check_hosts(&topology)?;
-    check_nodes(&topology, &first)?;
-    let topology = topology.validate().map_err(|error| {
+    leave_out_unlinked(&mut topology, path);
+    let topology = topology.validate_with(true).map_err(|error| {
         let expected = "a fabric in which every node reaches every other";
         first.place.error(error.message, expected)
     })?;
     Ok((topology, header.kind))
 }
 
-/// What each node is. The ids of switches may stand on several lines. Where the header leaves open how many there are,
-/// also the first link.
+/// The words of the header that begins in `first`; words behind those of HPCC come next.
+fn header_words<'a>(
+    rows: &mut Rows<'a, impl BufRead>,
+    first: Row<'a>,
+) -> Result<Row<'a>, FileError> {
+    let numbers = first.words();
+    let is_numbers = numbers.iter().take(4).all(|it| it.parse::<u64>().is_ok());
+    let is_whole = match first.width() {
+        3 => return Ok(first),
+        1 | 2 if is_numbers => {
+            let refused = first.place.error(first.shown(), HEADER);
+            return match rows.rewrap(&first, 3, 1)? {
+                true => rows.next(String::new),
+                false => Err(refused),
+            };
+        }
+        // Of four or six numbers some are ids of switches, if links follow.
+        4 | 6 => match rows.try_next()? {
+            Some(next) => {
+                let is_link = next.is_link();
+                rows.put_back(next);
+                !is_link
+            }
+            None => true,
+        },
+        _ => !is_numbers,
+    };
+    if is_whole || !is_numbers {
+        return Ok(first);
+    }
+    let (head, tail) = first.split(3);
+    rows.put_back(tail);
+    Ok(head)
+}
+
+/// What each node is. The ids of switches may stand on several lines, and links behind them.
 fn kinds<'a>(
     rows: &mut Rows<'a, impl BufRead>,
     header: &Header,
-) -> Result<(Vec<NodeKind>, Option<Row<'a>>), FileError> {
+) -> Result<Vec<NodeKind>, FileError> {
     let mut kinds = vec![NodeKind::Host; header.nodes as usize];
     let mut found = 0;
     while found < header.most_switches {
         let row = rows.next(|| format!("{} more ids of switches", header.switches - found))?;
         if found == header.switches && row.is_link() {
-            return Ok((kinds, Some(row)));
+            rows.put_back(row);
+            break;
         }
-        for text in row.words() {
+        for (index, text) in row.words().into_iter().enumerate() {
+            let expected = || format!("{} different ids of switches", header.switches);
+            if found == header.most_switches {
+                let refused = row.at(text).error(format!("`{text}`"), expected());
+                return match rows.rewrap(&row.split(index).1, LINK_WORDS, header.links)? {
+                    true => Ok(kinds),
+                    false => Err(refused),
+                };
+            }
             let id = row.node(text, header.nodes)?;
-            if found == header.most_switches || kinds[id as usize] == NodeKind::Switch {
-                let expected = format!("{} different ids of switches", header.switches);
-                return Err(row.at(text).error(format!("`{text}`"), expected));
+            if kinds[id as usize] == NodeKind::Switch {
+                return Err(row.at(text).error(format!("`{text}`"), expected()));
             }
             kinds[id as usize] = NodeKind::Switch;
             found += 1;
         }
     }
-    Ok((kinds, None))
+    Ok(kinds)
+}
+
+impl<'a, R: BufRead> Rows<'a, R> {
+    /// The row of link `index` of `links`. Where a line is no link, words are taken across lines, if they are as many
+    /// as the links have.
+    fn link(&mut self, index: usize, links: usize) -> Result<Row<'a>, FileError> {
+        let row = self.next(|| format!("{LINK} ({index} of {links} read)"))?;
+        if row.width() == LINK_WORDS {
+            return Ok(row);
+        }
+        let refused = row.place.error(row.shown(), row.expected());
+        match self.rewrap(&row, LINK_WORDS, links - index)? {
+            true => self.next(String::new),
+            false => Err(refused),
+        }
+    }
 }
 
 impl Row<'_> {
@@ -102,12 +159,16 @@ impl Row<'_> {
         }
     }
 
-    fn link(&self, nodes: NodeId) -> Result<Link, FileError> {
-        let expected = match self.width() {
-            0..=5 => LINK.to_owned(),
+    /// What should be in place of a row that is no link.
+    fn expected(&self) -> String {
+        match self.width() {
+            0..=LINK_WORDS => LINK.to_owned(),
             _ => format!("{LINK}, each on a line of its own"),
-        };
-        let [a, b, rate, delay, error_rate] = self.columns(&expected)?;
+        }
+    }
+
+    fn link(&self, nodes: NodeId) -> Result<Link, FileError> {
+        let [a, b, rate, delay, error_rate] = self.columns(LINK)?;
         let ends = (self.node(a, nodes)?, self.node(b, nodes)?);
         let wrong = |text: &str, expected: &str| self.at(text).error(format!("`{text}`"), expected);
         if ends.0 == ends.1 {
@@ -223,27 +284,35 @@ impl Links<'_> {
     }
 }
 
-/// Each node has a link.
-fn check_nodes(topology: &Topology, header: &Row<'_>) -> Result<(), FileError> {
-    let mut linked = vec![false; topology.names.len()];
-    for link in &topology.fabric.links {
-        linked[link.a as usize] = true;
-        linked[link.b as usize] = true;
+/// Makes of hosts without a link, which HPCC's simulator accepts, nodes without ports that take no part.
+fn leave_out_unlinked(topology: &mut Topology, path: &Path) {
+    if topology.names.len() == 1 {
+        return;
     }
-    match linked.iter().position(|linked| !linked) {
-        Some(node) if linked.len() > 1 => {
-            let kind = match topology.fabric.nodes[node] {
-                NodeKind::Host => "host",
-                NodeKind::Switch => "switch",
-            };
-            let found = format!(
-                "{kind} {node} without a link, one of {} nodes",
-                linked.len()
-            );
-            let expected = "a link of every node: remove it, or link it to a switch";
-            Err(header.place.error(found, expected))
+    let mut unlinked = vec![true; topology.names.len()];
+    for link in &topology.fabric.links {
+        unlinked[link.a as usize] = false;
+        unlinked[link.b as usize] = false;
+    }
+    let nodes: Vec<&str> = (0..)
+        .zip(&unlinked)
+        .filter(|(_, unlinked)| **unlinked)
+        .map(|(node, _)| topology.name(node))
+        .collect();
+    let Some(first) = nodes.first() else {
+        return;
+    };
+    topology.notes.push(match nodes.len() {
+        1 => format!("{}: {first} has no link: it takes no part", path.display()),
+        count => format!(
+            "{}: {count} nodes have no link, the first is {first}: they take no part",
+            path.display()
+        ),
+    });
+    for (kind, unlinked) in topology.fabric.nodes.iter_mut().zip(unlinked) {
+        if unlinked {
+            *kind = NodeKind::Switch;
         }
-        _ => Ok(()),
     }
 }
 

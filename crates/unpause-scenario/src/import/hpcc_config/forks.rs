@@ -58,6 +58,8 @@ const OF_CONWEAVE: &str = "of LB_MODE 9 only";
 const DRAWN: &str = "its simulator draws the flows itself and reads no FLOW_FILE";
 const DUMBBELL: &str = "its simulator builds the fabric itself";
 const OF_LAW: &str = "of its own congestion control only, a CC_MODE that is refused here";
+const PULL: &str = "receivers that take packets out of their NIC at a rate of their own; [slow_receiver] is the nearest";
+const OF_PULL: &str = "of RX_PULL_MODE 1 only";
 /// Those who have ENABLE_PFC and ENABLE_IRN.
 const IRN: &str = "ConWeave, TLT";
 /// A number that no key has: whatever it is, it is refused.
@@ -221,6 +223,25 @@ static KEYS: &[ForkKey] = &[
     word("QP_MON_INTERVAL", "SimAI", Nothing(MONITOR)),
     word("QLEN_MON_INTERVAL", "SimAI", Nothing(MONITOR)),
     word("BW_MON_INTERVAL", "SimAI", Nothing(MONITOR)),
+    word("RX_PULL_MODE", "HPCC-Plus", Only("0", PULL)),
+    word("RX_PULL_MODE_NODE", "HPCC-Plus", Only(NEVER, PULL)),
+    word("RX_PULL_RATE*", "HPCC-Plus", Nothing(OF_PULL)),
+    word("RX_BUFFER_*", "HPCC-Plus", Nothing(OF_PULL)),
+    word(
+        "CREATE_INCAST",
+        "preeyshah",
+        Only("0", "flows beside those of FLOW_FILE"),
+    ),
+    // What no fork named here has; the last two, since the first that fits counts.
+    word("ENABLE_*_TRACE", "a fork not known here", Nothing(MONITOR)),
+    word(
+        "ENABLE_*",
+        "a fork not known here",
+        Only(
+            "0",
+            "what it turns on is not here; take the line out if it changes no packet",
+        ),
+    ),
 ];
 
 /// A key that a known fork has added.

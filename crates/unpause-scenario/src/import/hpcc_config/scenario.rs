@@ -1,5 +1,6 @@
 //! The scenario that does what a `config.txt` says.
 
+use std::collections::HashSet;
 use std::io::Read;
 use std::path::Path;
 
@@ -150,10 +151,17 @@ impl Writer<'_> {
     fn read(&mut self, topology_file: &Path, kind: TopologyKind, flow_file: &Path, flows: &Flows) {
         self.notes.extend(self.config.notes.iter().cloned());
         let hosts = self.topology.hosts().count();
+        let ends = self
+            .topology
+            .fabric
+            .links
+            .iter()
+            .flat_map(|it| [it.a, it.b]);
+        let linked: HashSet<_> = ends.collect();
         self.notes.push(format!(
             "{}: hosts: {hosts}, switches: {}, links: {}; header of {}",
             topology_file.display(),
-            self.topology.names.len() - hosts,
+            linked.len().saturating_sub(hosts),
             self.topology.fabric.links.len(),
             kind.named()
         ));

@@ -112,9 +112,54 @@ fn hosts_that_cannot_be_are_refused_at_their_lines() {
         "{ring}"
     );
     assert!(ring.contains("hosts do not forward"), "{ring}");
-    let alone = refused("4 1 2\n3\n0 3 1Gbps 1us 0\n1 3 1Gbps 1us 0\n");
-    assert!(
-        alone.starts_with("t.txt:1: found host 2 without a link"),
-        "{alone}"
+}
+
+#[test]
+fn hosts_without_a_link_take_no_part() {
+    let text = "5 1 2\n4\n0 4 1Gbps 1us 0\n2 4 1Gbps 1us 0\n";
+    let read = parse_topology(text.as_bytes(), Path::new("t.txt"), None).unwrap();
+    assert_eq!(read.names, ["H0", "H1", "H2", "H3", "S4"]);
+    assert_eq!(read.hosts().collect::<Vec<_>>(), [0, 2]);
+    assert_eq!(
+        read.notes,
+        ["t.txt: 2 nodes have no link, the first is H1: they take no part"]
     );
+}
+
+#[test]
+fn words_count_and_not_lines() {
+    let lines = "4 1 3\n3\n0 3 50Gbps 3us 0\n1 3 50Gbps 3us 0\n2 3 100Gbps 3us 0\n";
+    let whole = parse_topology(lines.as_bytes(), Path::new("t.txt"), None).unwrap();
+    for text in [
+        "4 1 3 3 0 3 50Gbps 3us 0 1 3 50Gbps 3us 0 2 3 100Gbps 3us 0\n",
+        "4\n1\n3\n3\n0\n3\n50Gbps\n3us\n0\n1 3 50Gbps 3us 0\n2 3 100Gbps 3us 0",
+        "4 1\n3\n3 0 3 50Gbps 3us 0\n1 3 50Gbps 3us 0\n2 3 100Gbps 3us 0\n",
+        "4 1 3 3\n0 3 50Gbps 3us 0\n1 3 50Gbps 3us 0\n2 3 100Gbps 3us 0\n",
+        "4 1 3\n3\n0 3 50Gbps 3us 0 1 3 50Gbps 3us 0\n2 3 100Gbps\n3us 0\nwhat follows is no link\n",
+    ] {
+        let read = parse_topology(text.as_bytes(), Path::new("t.txt"), None).unwrap();
+        assert_eq!(read.fabric.nodes, whole.fabric.nodes, "{text}");
+        assert_eq!(read.fabric.links, whole.fabric.links, "{text}");
+    }
+    for (text, error) in [
+        (
+            "4 1 3\n3\n0 3 50Gbps 3us\n1 3 50Gbps 3us 0\n2 3 50Gbps 3us 0\n",
+            "t.txt:3: found `0 3 50Gbps 3us` (4 columns)",
+        ),
+        (
+            "4 1 3\n3 2\n0 3 50Gbps 3us 0\n1 3 50Gbps 3us 0\n2 3 50Gbps 3us 0\n",
+            "t.txt:2:3: found `2`, expected 1 different ids",
+        ),
+        (
+            "4 1 3\n3\n0 3 50Gbps 3us 0 1 3 50Gbps\n3us 7 2 3\n50Gbps 3us 0\n",
+            "t.txt:4:5: found `7`, expected an error rate of 0",
+        ),
+        (
+            "4 1\nx\n",
+            "t.txt:2:1: found `x`, expected a number of links",
+        ),
+    ] {
+        let refused = parse_topology(text.as_bytes(), Path::new("t.txt"), None).unwrap_err();
+        assert!(refused.to_string().starts_with(error), "{refused}");
+    }
 }
