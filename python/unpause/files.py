@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -24,6 +24,8 @@ NO_BOUNDS: Bounds = MappingProxyType({})
 
 #: Rows of a table that are read at once.
 BATCH = 1 << 16
+#: Bytes of row groups with several runs that are kept for the next run.
+_MOST_KEPT = 1 << 26
 
 
 class TableFiles(Mapping[str, pa.Table]):
@@ -42,6 +44,7 @@ class TableFiles(Mapping[str, pa.Table]):
         self._read: dict[str, pa.Table] = {}
         self._files: dict[str, Path] = {}
         self._rows: dict[str, int] = {}
+        self._shared: dict[tuple[str | int, ...], list[pa.RecordBatch]] = {}
         #: What tells each file from another that takes its place later.
         self._identities: dict[str, tuple[int, ...]] = {}
         for name in schema.TABLES:
@@ -119,13 +122,28 @@ class TableFiles(Mapping[str, pa.Table]):
                         continue
                     if _is_outside(file, group, bounds):
                         continue
-                    for batch in file.iter_batches(BATCH, [group], wanted, use_threads=False):
+                    for batch in self._batches(file, name, group, wanted, alone=runs == (run, run)):
                         if runs != (run, run):
                             batch = _of_run(batch, run)
                         if batch.num_rows:
                             yield batch.select(list(columns))
             except (pa.ArrowException, OSError) as error:
                 raise _unreadable(self._files[name], error) from error
+
+    def _batches(
+        self, file: pq.ParquetFile, name: str, group: int, columns: list[str], *, alone: bool
+    ) -> Iterable[pa.RecordBatch]:
+        """A row group in parts; a small one with several runs is kept for the next of them."""
+        key = name, group, *columns
+        if key in self._shared:
+            return self._shared[key]
+        batches = file.iter_batches(BATCH, [group], columns, use_threads=False)
+        if alone or file.metadata.row_group(group).total_byte_size > _MOST_KEPT / 4:
+            return batches
+        self._shared[key] = kept = list(batches)
+        while sum(batch.nbytes for each in self._shared.values() for batch in each) > _MOST_KEPT:
+            self._shared.pop(next(iter(self._shared)))
+        return kept
 
     @contextmanager
     def _open(self, name: str, strings: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:

@@ -36,4 +36,4 @@ class Pack:
         text += b" " * (-len(text) % 4)
         numbers = np.concatenate([*self.parts, np.empty(0, np.int32)]).astype("<i4")
         whole = len(text).to_bytes(4, "little") + text + numbers.tobytes()
-        return zlib.compress(whole, 9)
+        return zlib.compress(whole, 6)

@@ -11,16 +11,13 @@ the claims. The first figure and those that the scenario names are written as PN
 from __future__ import annotations
 
 import argparse
-import base64
 import json
 import sys
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -28,6 +25,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 import unpause
 from unpause import (
     beneath,
+    drawing,
     explore,
     figures,
     grouped,
@@ -45,11 +43,6 @@ from unpause.notices import Notices
 from unpause.result import Result, ResultError, load
 from unpause.summary import by_priority, summarise
 from unpause.verdicts import counts_text
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-_LARGEST_SVG = 1_500_000  # bytes; larger drawings are embedded as PNG
 
 
 @dataclass
@@ -118,11 +111,6 @@ def build(
     own = wanted.get("figures", [])
     names = [*dict.fromkeys([*own, *figures.GENERIC])]
     pictures = _draw(result, names, report, names if png else own)
-    try:
-        explore.write(path / "explore.html", explore.page(result, report.claims, report.sentences))
-        report.files.append("explore.html")
-    except ResultError as error:
-        report.problems.append(f"No page to move about in: {error}.")
     runs = grouped.Runs.of_result(result)
     html = (
         _environment()
@@ -159,84 +147,48 @@ def _write(path: Path, text: str) -> None:
 def _draw(
     result: Result, names: Sequence[str], report: Report, as_png: Sequence[str]
 ) -> list[_Picture]:
-    """Draws `names`, the first of them and `as_png` as PNG, too."""
-    assert result.directory is not None
-    folder = beneath.own(result.directory / "figures")
-    folder.mkdir(exist_ok=True)
-    pictures = []
-    with _fonts(report):
-        for number, name in enumerate(names, start=1):
-            _progress(f"drawing {number} of {len(names)}: {name}")
-            try:
-                figure = figures.draw(result, name)
-            except figures.NothingToDraw as error:
-                report.skipped[figures.FIGURES[name].title] = str(error)
-                continue
-            except KeyError as error:
-                report.problems.append(f"Figure not drawn: {error.args[0]}.")
-                continue
-            except OSError:
-                raise
-            except Exception as error:
-                _failed(report, name, error)
-                continue
-            wanted = not report.drawn or name in as_png
-            try:
-                pictures.append(_save(figure, folder, name, report, png=wanted))
-            except OSError:
-                raise
-            except Exception as error:
-                _failed(report, name, error)
-    _progress("")
-    return pictures
+    """Draws `names`, the first of them and `as_png` as PNG, too, and the page to move about in."""
 
+    def page() -> str:
+        try:
+            explore.write(
+                report.path.with_name("explore.html"),
+                explore.page(result, report.claims, report.sentences),
+            )
+        except ResultError as error:
+            return f"No page to move about in: {error}."
+        return ""
 
-def _failed(report: Report, name: str, error: Exception) -> None:
-    """One figure that fails costs nobody the report; a full disk, an OSError, does."""
-    why = " ".join(f"{type(error).__name__}: {error}".split())
-    report.undrawn[name] = why
-    report.problems.append(f"not drawn: {name}: {why}")
-
-
-def _save(figure: Figure, folder: Path, name: str, report: Report, *, png: bool) -> _Picture:
-    """Writes a figure's files, and embeds it: as PNG if the SVG is too large."""
-    for kind in ("svg", "png"):
-        beneath.own(folder / f"{name}.{kind}")
-    svg = figures.save(figure, folder, name, png=png)
-    small = svg.stat().st_size <= _LARGEST_SVG
-    as_png = svg.with_suffix(".png")
-    if not png and small:
-        as_png.unlink(missing_ok=True)  # of an earlier report
-    elif not png:
-        figures.save_png(figure, svg)
-    report.drawn.append(name)
-    report.files += [f"figures/{file.name}" for file in (svg, as_png) if file.exists()]
-    kind = "image/svg+xml" if small else "image/png"
-    data = base64.b64encode((svg if small else as_png).read_bytes()).decode()
-    return _Picture(name, figures.FIGURES[name].title, f"data:{kind};base64,{data}")
-
-
-@contextmanager
-def _fonts(report: Report) -> Iterator[None]:
-    """Says once, and to the reader, that a name has characters without a font."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    missing = [w for w in caught if "missing from" in str(w.message)]
-    if missing:
+    drawn, [no_page] = drawing.of_report(result, names, as_png, [page])
+    for it in drawn:
+        if it.nothing:
+            report.skipped[it.title] = it.nothing
+        elif it.unknown:
+            report.problems.append(f"Figure not drawn: {it.unknown}.")
+        else:
+            _note(report, it)
+        for warned in it.warned:
+            warnings.warn_explicit(*warned)
+    if any(it.boxes for it in drawn):
         report.problems.append(
             "Some names have characters that no font on this machine has; figures show boxes. "
             "Fonts such as Noto Sans CJK help."
         )
-    for other in (w for w in caught if w not in missing):
-        warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
+    if no_page:
+        report.problems.append(no_page)
+    else:
+        report.files.append("explore.html")
+    return [_Picture(it.name, it.title, it.uri) for it in drawn if it.uri]
 
 
-def _progress(text: str) -> None:
-    """What is being done, on one line of a terminal."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[2K{text[: textual.width() - 1]}")
-        sys.stderr.flush()
+def _note(report: Report, drawn: drawing.Drawn) -> None:
+    """One figure that fails costs nobody the report."""
+    if drawn.failed:
+        report.undrawn[drawn.name] = drawn.failed
+        report.problems.append(f"not drawn: {drawn.name}: {drawn.failed}")
+    else:
+        report.drawn.append(drawn.name)
+        report.files += drawn.files
 
 
 def _environment() -> Environment:
@@ -371,13 +323,16 @@ def build_sweep(directory: str | Path) -> Report:
             with style():
                 figure = draw_runs(runs)
             beneath.own(path / "figures").mkdir(exist_ok=True)
-            pictures.append(_save(figure, path / "figures", "sweep", report, png=True))
+            drawn = drawing.save(figure, path / "figures", "sweep", png=True)
+            _note(report, drawn)
+            if drawn.uri:
+                pictures.append(_Picture(drawn.name, drawn.title, drawn.uri))
         except figures.NothingToDraw as error:
             report.skipped[figures.FIGURES["sweep"].title] = str(error)
         except OSError:
             raise
         except Exception as error:
-            _failed(report, "sweep", error)
+            _note(report, drawing.Drawn("sweep", failed=drawing.why(error)))
     failed = [f"{label}: {why}" for label, why in (about.get("failed") or {}).items()]
     report.notices.warnings = failed
     _write(path / "sweep.csv", sweep_csv.text(table))

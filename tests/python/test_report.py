@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
+import time
 import tomllib
 import warnings
 from collections.abc import Callable
@@ -16,7 +18,7 @@ import pytest
 
 import unpause
 from conftest import MS, Builder, sweep
-from unpause import notices, report
+from unpause import drawing, notices, report
 from unpause.figures import pause
 from unpause.summary import by_priority
 
@@ -229,3 +231,45 @@ def test_priorities_have_rows_of_their_own_where_there_are_several() -> None:
     # 5 frames by the host, and again by the switch.
     assert [row["frames sent"] for row in rows][1:] == ["10", "400"]
     assert [row["FCT p50"] for row in rows][1:] == ["7.03 us", "173 us"]
+
+
+def test_several_processes_draw_what_one_does(
+    pcn_f2: Callable[[], Builder], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = pcn_f2().write(tmp_path / "f2")
+    found = {}
+    for cores in (1, 3):
+        monkeypatch.setattr(drawing, "_cores", lambda cores=cores: cores)
+        built = report.build(directory)
+        names = ["report.html", *built.files]
+        found[cores] = built, {name: (directory / name).read_bytes() for name in names}
+    assert found[1][0] == found[3][0]
+    assert found[1][1] == found[3][1]
+    assert len(found[1][0].drawn) > 2
+    assert f"figures/{found[1][0].drawn[0]}.png" in found[1][1]
+
+
+def test_what_a_process_leaves_undone_is_done(tmp_path: Path) -> None:
+    first = os.getpid()
+
+    def ends() -> int:
+        if os.getpid() != first:
+            os._exit(9)
+        time.sleep(0.01)
+        return first
+
+    job = drawing._Job(None, tmp_path, [], set(), [ends] * 20)
+    assert drawing._all_of(job, 20, 3) == [first] * 20
+
+
+def test_an_error_of_a_process_is_the_report_s(tmp_path: Path) -> None:
+    def full() -> None:
+        raise OSError(28, "No space left on device")
+
+    def slow() -> None:
+        time.sleep(0.05)
+
+    job = drawing._Job(None, tmp_path, [], set(), [slow, full, slow, full])
+    for cores in (1, 2, 4):
+        with pytest.raises(OSError, match="No space"):
+            drawing._all_of(job, 4, cores)
