@@ -22,6 +22,7 @@ _KINDS = {
     "incast": "Incast at {root}",
     "slow-link": "Slow link {root}",
     "busy": "Busy link {root}",
+    "pool": "Shared buffer taken at {root}",
     "switch": "{root} does not forward fast enough",
     "nic": "PAUSE from the NIC of {root}",
     "cycle": "Deadlock {root}",

@@ -148,8 +148,10 @@ class _Adviser:
             if it.node == tree.root.node and it.priority not in self.lossless
         ]
         largest = max(lossy, key=lambda it: it.queue, default=None)
-        if largest is None or largest.queue < 4 * max(1, tree.queue_bytes):
-            return None
+        if largest is None or (
+            tree.kind != "pool" and largest.queue < 4 * max(1, tree.queue_bytes)
+        ):
+            return self._lossless_pool(tree)
         where = f"{largest.node}->{largest.peer}"
         remedy = "lower [switch] lossy_queue"
         if self.set.get("switch.lossy_queue") is not None:
@@ -159,6 +161,14 @@ class _Adviser:
         return (
             f"the dynamic threshold fell because lossy priority {largest.priority} held "
             f"{size(largest.queue)} of the shared buffer at {where}: {remedy}"
+        )
+
+    def _lossless_pool(self, tree: Tree) -> str | None:
+        if tree.kind != "pool":
+            return None
+        return (
+            f"the dynamic threshold fell because {tree.root} held {size(tree.queue_bytes)} of the "
+            "shared buffer: raise [switch] buffer or dynamic_shift"
         )
 
     def _slow_link(self, tree: Tree) -> str | None:

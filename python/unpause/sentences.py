@@ -51,7 +51,7 @@ def of_runs(stories: Sequence[Story], axes: Sequence[str]) -> str:
     over = f"{len(stories)} {'runs over ' + ', '.join(axes) if axes else 'seeds'}"
     pauses = [told.pauses for told in stories]
     parts = [f"{_range(pauses)} PAUSEs" if any(pauses) else "no PAUSE"]
-    if any(pauses):
+    if any(told.pausers for told in stories):
         paused = [sum(sum(p.stopped.values()) for p in told.pausers) for told in stories]
         parts[0] += f"; links were paused for {_time_range(paused)} in total"
     if deadlocked := sum(_is_deadlocked(told) for told in stories):
@@ -88,10 +88,12 @@ def _is_deadlocked(told: Story) -> bool:
 
 
 def _paused(told: Story, base: Story | None) -> str:
-    if not told.pausers and not told.pauses:
+    if not told.pauses and not told.pausers:
         if base is not None and base.pauses:
             return f"avoids all {base.pauses:,} PAUSEs of {base.run.scheme}"
         return "no PAUSE"
+    if not told.pausers:
+        return f"{_pauses(told.pauses)}, which held no frame back"
     shown = [_of_pauser(pauser) for pauser in told.pausers[:_MOST_PAUSERS]]
     rest = told.pausers[_MOST_PAUSERS:]
     if rest:
@@ -191,7 +193,10 @@ def _of_end(told: Story, base: Story | None) -> str:
         return ""
     flows = f"{told.sized:,} flows" if told.sized > 1 else "the flow"
     if told.last_ns is None:
-        return f"{told.unfinished:,} of {flows} were not done at the end"
+        if told.sized == 1:
+            return "the flow was not done at the end"
+        were = "was" if told.unfinished == 1 else "were"
+        return f"{told.unfinished:,} of {flows} {were} not done at the end"
     if not (base or told).at_once and told.fct_p99_ns is not None:
         text = f"{flows} had a p99 FCT of {time(told.fct_p99_ns)}"
         if base is not None and base.fct_p99_ns:

@@ -78,7 +78,8 @@ class Story:
     """The facts of one run.
 
     Attributes:
-        pausers: Those that sent PAUSE, where it began first, then by time.
+        pausers: Those whose PAUSE held others back, where it began first, then by time.
+        pauses: How often any ingress went to XOFF.
         began: The congested ports that PAUSE began at.
         victims: Longest stopped first; None if that cannot be told.
         maybe_more: Whether there may be more.
@@ -98,6 +99,7 @@ class Story:
 
     run: Run
     pausers: list[Pauser]
+    pauses: int
     began: list[Port]
     victims: list[Victim] | None
     maybe_more: bool
@@ -112,11 +114,6 @@ class Story:
     past: list[Past]
     fct_p99_ns: float | None
     at_once: bool
-
-    @property
-    def pauses(self) -> int:
-        """How often any ingress went to XOFF."""
-        return sum(pauser.events for pauser in self.pausers)
 
 
 _FLOW_COLUMNS = (
@@ -162,6 +159,7 @@ def tell(run: Run, port: Port | None = None) -> Story:
     return Story(
         run,
         _pausers(fabric, began, senders_and_receivers(flows)),
+        sum(totals.pause_events for totals in fabric.ports.values()),
         began,
         hurt,
         maybe_more,

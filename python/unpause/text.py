@@ -8,7 +8,9 @@ def time(ns: float) -> str:
     for factor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
         if ns >= factor:
             return f"{_digits(ns / factor)} {unit}"
-    return f"{ns:.0f} ns" if ns else "0"
+    if ns >= 1:
+        return f"{_digits(ns)} ns"
+    return f"{ns * 1e3:.0f} ps" if ns else "0"
 
 
 def size(number: float) -> str:

@@ -16,6 +16,7 @@ _TITLES = {
     "incast": "Incast",
     "slow-link": "Slow link",
     "busy": "Busy link",
+    "pool": "Shared buffer taken at",
     "nic": "PAUSE from the NIC",
     "cycle": "Deadlock",
 }

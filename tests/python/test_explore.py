@@ -58,7 +58,7 @@ def test_a_link_shows_its_pauses(page: Any, directory: Path) -> None:
     assert float(found[2]) == pytest.approx(together / 1e3, rel=1e-2)
     assert page.evaluate('stoppedFor(run(), "S0->S1")') == pytest.approx(together, rel=1e-3)
     titles = page.locator("#charts .u-title").all_inner_texts()
-    assert titles == ["S0->S1: stopped by PAUSE", "S0->S1: queue", "S0->S1: sent"]
+    assert titles == ["S0->S1: paused", "S0->S1: queue", "S0->S1: sent"]
     assert page.locator("#list tr.chosen").inner_text().startswith("S0->S1")
 
 

@@ -370,3 +370,13 @@ def test_unknown_figure(builder: Builder) -> None:
     builder.run("PFC")
     with pytest.raises(KeyError, match="did you mean 'pcn-f2'"):
         figures.draw(builder.result(), "pcn-f22")
+
+
+def test_a_mean_without_an_end_is_written_not_drawn(builder: Builder) -> None:
+    from unpause.figures import groups
+
+    builder.run("PFC")
+    made = builder.result()
+    axes = Figure().add_subplot()
+    groups._dots(axes, made, {"some": lambda _: 2.0, "never": lambda _: np.inf})
+    assert [it.get_text() for it in axes.texts] == ["\N{INFINITY}"] * len(made.schemes)

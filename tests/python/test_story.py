@@ -11,6 +11,7 @@ import unpause
 from conftest import MS, Builder
 from unpause import sentences, story, victims
 from unpause.fabric import Fabric, Port
+from unpause.text import time
 
 GBPS_40 = 40_000_000_000
 
@@ -267,3 +268,17 @@ def test_many_pairs_at_once_are_what_each_is_by_itself(builder: Builder, seed: i
             for column, dst in enumerate(names[2:]):
                 assert may[row, column] == fabric.may_cross(src, dst, port)
                 assert must[row, column] == fabric.must_cross(src, dst, port)
+
+
+def test_a_pause_that_held_nothing_back_is_no_absence_of_pause(builder: Builder) -> None:
+    run = two_switches(builder, paused=False)
+    next(it for it in builder.rows["ports"] if it["run"] == run)["pause_events"] = 3
+    [(_, text)] = sentences.of_result(builder.result())
+    assert text.startswith("3 PAUSEs, which held no frame back; ")
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"), [(0, "0"), (0.308, "308 ps"), (10.24, "10.2 ns"), (328, "328 ns")]
+)
+def test_short_times_keep_three_digits(ns: float, text: str) -> None:
+    assert time(ns) == text

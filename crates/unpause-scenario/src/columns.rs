@@ -214,7 +214,8 @@ columns! {
         "frames that found no headroom while it was XOFF; if `expired` is 1, headroom may have sufficed for the \
          frames under way, and these came after PAUSE had run out";
     "root_kind" ""
-        "what is where most of it began: `incast`, `slow-link`, `busy`, `switch`, `nic` or `cycle`; \
+        "what is where most of it began: `incast`, `slow-link`, `busy`, `pool`, `switch`, `nic` or \
+         `cycle`; \
          null if that cannot be told";
     "root_node" "" "switch there, or host whose NIC sent PAUSE; null as before";
     "root_port" "" "its egress port; null as before, for a host, and for a switch as a whole";
@@ -223,9 +224,11 @@ columns! {
     "seen_ns" "ns"
         "of when the rest of this row speaks: `time_ns`, or the end of the run for an ingress that was \
          XOFF then";
-    "egress_port" "" "egress of `node` that held the bytes; null if the switch itself did";
+    "egress_port" ""
+        "egress of `node` that held the bytes, or for `pool` the memory; null if the switch itself did";
     "egress_peer" "" "node at its other end; null as before";
-    "egress_bytes" "bytes" "held bytes of the ingress that waited for this egress";
+    "egress_bytes" "bytes"
+        "held bytes of the ingress that waited for this egress; 0 for the one that took the memory (`pool`)";
     "egress_queue_bytes" "bytes" "all that was in its queue";
     "egress_inputs" "ports" "ports by which that had come";
     "egress_input_bps" "bit/s" "rates of their links, added up";

@@ -28,8 +28,19 @@ pub struct CauseRecord {
     /// What held them at `time`, most bytes first, and after those what held them at the end of the run if
     /// it was still XOFF.
     pub holders: Vec<Holder>,
+    /// Who had the memory that XOFF depends on, if that rather than `holders` was why.
+    pub taken: Option<Taken>,
     /// Where most of it began; none if that cannot be told.
     pub root: Option<Root>,
+}
+
+/// An egress of the same switch whose queue holds the memory that a threshold depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Taken {
+    /// The egress port.
+    pub port: PortId,
+    /// Which part of the threshold that there would be without others' queues was missing.
+    pub share: f64,
 }
 
 /// An egress queue that held bytes of an ingress.
@@ -50,6 +61,10 @@ pub struct Holder {
     /// Rates of the links of these ports, added up, in bit/s; of these hosts, if that is less and what is in the
     /// queue is left from a pause.
     pub input_bps: u64,
+    /// Whether these hosts cannot send more than the link carries.
+    pub hosts_fit: bool,
+    /// Whether, if so, other priorities had part of the link.
+    pub is_shared: bool,
     /// Whether the egress was paused at that moment.
     pub is_paused: bool,
     /// How long the egress was paused since the oldest packet in it had come.
@@ -73,6 +88,8 @@ impl Holder {
             inputs: 0,
             senders: 0,
             input_bps: 0,
+            hosts_fit: false,
+            is_shared: false,
             is_paused: false,
             paused: Time::ZERO,
             sent: None,
@@ -123,6 +140,8 @@ pub enum RootKind {
     Nic,
     /// Queues wait for one another for ever.
     Cycle,
+    /// The memory that a threshold depends on was taken, most of it by the queue of this egress.
+    Pool,
 }
 
 /// A flow that waited behind paused ports for a root that is not on its way.

@@ -58,25 +58,31 @@ def _dots(ax: Axes, result: Result, measures: Mapping[str, Callable[[Run], float
         found = [spread(result.runs_of(scheme), m) for m in measures.values()]
         median, low, high = np.array(found).T
         x = np.arange(len(found)) + (i - (len(result.schemes) - 1) / 2) * width
-        seen = median > 0
+        seen = (median > 0) & np.isfinite(median)
+        # A bar that reaches down to zero, or up without an end, ends at the median.
+        low, high = (
+            np.where(low > 0, low, median)[seen],
+            np.where(np.isinf(high), median, high)[seen],
+        )
         ax.errorbar(
             x[seen],
             median[seen],
-            # A bar that reaches down to zero has no end on a log axis: it ends at the median.
-            [(median - np.where(low > 0, low, median))[seen], (high - median)[seen]],
+            [median[seen] - low, high - median[seen]],
             color=colour[scheme],
             linestyle="none",
             marker=_MARKERS.get(schemes.canonical(scheme), "P"),
             markersize=4,
             label=scheme,
         )
-        for none in x[~seen]:
+        for at, value in zip(x[~seen], median[~seen], strict=True):
+            endless = np.isinf(value)
             ax.text(
-                none,
-                0.02,
-                "0",
+                at,
+                0.98 if endless else 0.02,
+                "\N{INFINITY}" if endless else "0",
                 color=colour[scheme],
                 ha="center",
+                va="top" if endless else "baseline",
                 transform=ax.get_xaxis_transform(),
             )
     ax.set_xticks(range(len(measures)), list(measures))

@@ -112,5 +112,6 @@ fn kind(kind: RootKind) -> &'static str {
         RootKind::Switch => "switch",
         RootKind::Nic => "nic",
         RootKind::Cycle => "cycle",
+        RootKind::Pool => "pool",
     }
 }

@@ -139,6 +139,7 @@ impl ReceiveBuffer {
                 flows: flows.into_shares(),
                 ..Holder::empty(now)
             }],
+            taken: None,
             root: None,
         });
     }

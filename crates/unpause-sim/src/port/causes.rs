@@ -47,6 +47,13 @@ impl<M: Model> Chassis<M> {
                 ..Holder::empty(now)
             });
         }
+        let taken = match counted {
+            Counted::Queues(_) => self.taken(&mut causes, now, (from, class), &holders, plan),
+            Counted::Queue(..) | Counted::Before(_) => None,
+        };
+        let held_bytes = holders.iter().map(|it| it.bytes).sum();
+        let (taken, taker) = taken.unzip();
+        holders.extend(taker);
         let cause = CauseRecord {
             node: self.id,
             port: from,
@@ -54,9 +61,10 @@ impl<M: Model> Chassis<M> {
             time: now,
             until: now,
             expired: false,
-            held_bytes: holders.iter().map(|it| it.bytes).sum(),
+            held_bytes,
             dropped_packets: 0,
             holders,
+            taken,
             root: None,
         };
         causes.on_xoff(index, cause, self.ingress_totals[index].dropped_packets);
@@ -224,7 +232,7 @@ impl<M: Model> Chassis<M> {
     }
 
     /// What is in egress queue `index`, with a packet that is about to join it.
-    fn parts<'c>(
+    pub(super) fn parts<'c>(
         &self,
         causes: &'c mut Recorder,
         now: Time,
@@ -288,7 +296,7 @@ impl<M: Model> Chassis<M> {
         let there = parts.iter().map(|part| part.src);
         let senders = distinct(there.chain(going.map(|(_, packet)| packet.src)));
         let mut paused = causes.paused(index, queue.packets.since().unwrap_or(now), now);
-        let input_bps = self.came(
+        let (input_bps, is_shared) = self.came(
             &mut paused,
             causes,
             now,
@@ -304,6 +312,8 @@ impl<M: Model> Chassis<M> {
             inputs: inputs.len() as u32,
             senders: senders.len() as u32,
             input_bps,
+            hosts_fit: is_shared.is_some(),
+            is_shared: is_shared == Some(true),
             is_paused: paused.now,
             paused: paused.time,
             sent: paused.sent,
@@ -313,16 +323,17 @@ impl<M: Model> Chassis<M> {
     }
 
     /// How fast packets could come into egress queue `index` of port `to`, in bit/s: by these ports or, if they are
-    /// left from a pause before, which is then told of, from these hosts.
+    /// left from a pause before, which is then told of, from these hosts. And, if these hosts cannot send more than the
+    /// link carries, whether other priorities had part of it.
     fn came(
         &self,
         paused: &mut Paused,
-        causes: &Recorder,
+        causes: &mut Recorder,
         now: Time,
         (to, index): (PortId, usize),
         (inputs, senders): (&[PortId], &[NodeId]),
         plan: &Plan<'_>,
-    ) -> u64 {
+    ) -> (u64, Option<bool>) {
         let transmitters = plan.ports.transmitters_of(self.id);
         let by_ports = rates(inputs.iter().map(|port| &transmitters[usize::from(*port)]));
         let of_host = |host: &NodeId| &plan.ports.transmitters_of(*host)[0];
@@ -331,26 +342,39 @@ impl<M: Model> Chassis<M> {
             ps_per_byte: transmitters[usize::from(to)].ps_per_byte,
             slack_bytes: 2 * plan.mtu_wire_bytes(),
         };
-        if paused.sent.is_some() || by_hosts * link.ps_per_byte > 8_000_000_000_000 {
-            return by_ports;
+        if by_hosts * link.ps_per_byte > 8_000_000_000_000 {
+            return (by_ports, None);
+        }
+        let is_shared = Some(self.is_shared(causes, to, index));
+        if paused.sent.is_some() {
+            return (by_ports, is_shared);
         }
         paused.sent = causes.left_from(index, now, self.queues[index].tx_bytes, link);
         match paused.sent {
-            Some(_) => by_hosts,
-            None => by_ports,
+            Some(_) => (by_hosts, is_shared),
+            None => (by_ports, is_shared),
         }
+    }
+
+    /// Whether other classes had part of the link while what is in egress queue `index` of port `to` came together.
+    fn is_shared(&self, causes: &mut Recorder, to: PortId, index: usize) -> bool {
+        let first = self.index(to, 0);
+        let of_port = &self.queues[first..first + self.classes];
+        let all: u64 = of_port.iter().map(|queue| queue.tx_bytes).sum();
+        let own = &self.queues[index];
+        causes.is_shared(index, (own.tx_bytes, all), own.bytes)
     }
 }
 
 /// Rates of links, added up, in bit/s.
-fn rates<'p>(transmitters: impl Iterator<Item = &'p Transmitter>) -> u64 {
+pub(super) fn rates<'p>(transmitters: impl Iterator<Item = &'p Transmitter>) -> u64 {
     transmitters
         .map(|it| 8_000_000_000_000 / it.ps_per_byte)
         .sum()
 }
 
 /// Each of them once, in order.
-fn distinct<T: Ord>(all: impl Iterator<Item = T>) -> Vec<T> {
+pub(super) fn distinct<T: Ord>(all: impl Iterator<Item = T>) -> Vec<T> {
     let mut all: Vec<T> = all.collect();
     all.sort_unstable();
     all.dedup();

@@ -207,6 +207,11 @@ pub trait Model: Debug + Sized {
         _found: &mut Vec<(Option<PortId>, Packet)>,
     ) {
     }
+    /// XOFF of the (ingress port, class) with this index if so many bytes more of the memory were free; none where
+    /// that makes no difference.
+    fn xoff_with(_switch: &Chassis<Self>, _index: usize, _free: u64) -> Option<u64> {
+        None
+    }
     /// Whether an ingress counts packets that are in egress queues.
     const COUNTS_QUEUES: bool = false;
     /// Adds the (ingress port, priority) of packets that wait for egress queue `index` outside it.

@@ -20,6 +20,7 @@ mod record;
 mod recorder;
 mod scheduler;
 mod show;
+mod taken;
 mod transmit;
 
 pub use causes::Counted;

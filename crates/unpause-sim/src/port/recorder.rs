@@ -8,6 +8,9 @@ use super::mirror::Mirror;
 use crate::causes::{CauseRecord, Expiry, Wait};
 use crate::log::Log;
 
+/// Other priorities that have less of a link than this are not why a queue grows there.
+const LEAST_SHARE: f64 = 0.05;
+
 /// What a switch keeps.
 #[derive(Debug)]
 pub struct Recorder {
@@ -33,6 +36,9 @@ struct Watched {
     stops: VecDeque<Stop>,
     /// What came until then has been counted as held back.
     counted: Time,
+    /// What it and its port had sent when that was last looked at, and whether others had part of it since before.
+    sent: (u64, u64),
+    is_shared: bool,
     /// The last PAUSE that ran out, among all, as long as no other has stopped it.
     expired: Option<usize>,
 }
@@ -163,6 +169,19 @@ impl Recorder {
         let stop = self.queues[index].stops.back()?;
         let idle = now.saturating_sub(stop.end).as_ps() / link.ps_per_byte;
         (tx_bytes - stop.tx_bytes + link.slack_bytes >= idle).then_some(stop.sent)
+    }
+
+    /// Whether other classes had part of the link of egress queue `index`, which holds `bytes`: of what has been sent
+    /// since it was last asked, if that is more than is in the queue. It has sent `sent.0` in all, its port `sent.1`.
+    pub fn is_shared(&mut self, index: usize, sent: (u64, u64), bytes: u64) -> bool {
+        let queue = &mut self.queues[index];
+        let all = sent.1 - queue.sent.1;
+        if all > bytes {
+            let others = all - (sent.0 - queue.sent.0);
+            queue.is_shared = others as f64 >= LEAST_SHARE * all as f64;
+            queue.sent = sent;
+        }
+        queue.is_shared
     }
 
     /// What egress queue `index` holds.

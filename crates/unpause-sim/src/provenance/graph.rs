@@ -3,12 +3,14 @@
 //! An egress that held bytes was congested itself, or it had been paused. Which of the two: while its
 //! oldest packet waited, a pause kept it from sending `rate x time paused`. If the ports that filled it
 //! cannot send more than it carries, the pause alone is to blame; else it is for that part of the queue.
-//! The rest is the egress's own: a root. The part that a pause is to blame for goes where the bytes were
+//! The rest is the egress's own: a root, unless the hosts that filled it cannot send more than it carries and their
+//! packets had been held up by a PAUSE before, which let them come at once ([`super::late`]). The part that a pause is to blame for goes where the bytes were
 //! that had brought about that PAUSE, which was earlier, and so on.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::causes::{CauseRecord, Expiry, Holder, Root, RootKind};
+use super::late::Late;
+use crate::causes::{CauseRecord, Expiry, Holder, Root, RootKind, Taken, Wait};
 use crate::fabric::{NodeId, PortId};
 use crate::graph::shortest_cycle;
 use crate::plan::Plan;
@@ -29,8 +31,13 @@ pub struct Graph<'p> {
 }
 
 impl<'p> Graph<'p> {
-    /// Of a run's PAUSEs and those of them that ran out, each in any order.
-    pub fn new(plan: &'p Plan<'p>, mut causes: Vec<CauseRecord>, expiries: &[Expiry]) -> Self {
+    /// Of a run's PAUSEs, what flows waited for, and those PAUSEs that ran out, each in any order.
+    pub fn new(
+        plan: &'p Plan<'p>,
+        mut causes: Vec<CauseRecord>,
+        waits: &[Wait],
+        expiries: &[Expiry],
+    ) -> Self {
         causes.sort_by_key(|it| (it.time, it.node, it.port, it.priority));
         let mut by_ingress: HashMap<_, Vec<u32>> = HashMap::new();
         for (number, it) in causes.iter().enumerate() {
@@ -44,14 +51,18 @@ impl<'p> Graph<'p> {
             cycle: Vec::new(),
         };
         graph.link();
-        graph.find_roots();
+        graph.find_roots(&Late::new(plan, waits));
         graph.find_cycle();
         graph.expire(expiries);
         graph
     }
 
     /// The PAUSE that stopped egress (`node`, `port`) and had left the peer at `sent`.
-    fn number(&self, (node, port, priority): (NodeId, PortId, u8), sent: Time) -> Option<u32> {
+    pub(super) fn number(
+        &self,
+        (node, port, priority): (NodeId, PortId, u8),
+        sent: Time,
+    ) -> Option<u32> {
         let out = &self.plan.ports.transmitters_of(node)[usize::from(port)];
         let ingress = self.plan.ports.local(out.peer, out.peer_port);
         let of_ingress = self.by_ingress.get(&(out.peer, ingress, priority))?;
@@ -117,7 +128,7 @@ impl<'p> Graph<'p> {
     }
 
     /// Follows each PAUSE to where it began; those before it are done.
-    fn find_roots(&mut self) {
+    fn find_roots(&mut self, late: &Late) {
         let mut all: Vec<Vec<(Place, f64)>> = Vec::with_capacity(self.causes.len());
         for cause in &self.causes {
             let mut blamed: Vec<(Place, f64)> = Vec::new();
@@ -126,7 +137,7 @@ impl<'p> Graph<'p> {
             for holder in first {
                 let weight = holder.bytes as f64 / total.max(1) as f64;
                 let (own, paused) = self.split(cause.node, holder);
-                add(&mut blamed, self.place(cause.node, holder), weight * own);
+                self.blame(&mut blamed, cause, holder, (weight * own, late), &all);
                 let before = holder.paused_by.and_then(|by| all.get(by as usize));
                 for &(place, share) in before.into_iter().flatten() {
                     add(&mut blamed, place, weight * paused * share);
@@ -138,6 +149,43 @@ impl<'p> Graph<'p> {
         }
         for (cause, blamed) in self.causes.iter_mut().zip(all) {
             cause.root = main(&blamed);
+        }
+    }
+
+    /// Adds who is to blame for the part `weight` that is the egress's own: others who have the memory, what had held
+    /// up the packets before, or the egress.
+    fn blame(
+        &self,
+        blamed: &mut Vec<(Place, f64)>,
+        cause: &CauseRecord,
+        holder: &Holder,
+        (weight, late): (f64, &Late),
+        all: &[Vec<(Place, f64)>],
+    ) {
+        let place = self.place(cause.node, holder);
+        if let Some(taken) = taken(cause, holder, place.2) {
+            let pool = (cause.node, Some(taken.port), RootKind::Pool);
+            add(blamed, pool, weight * taken.share);
+            return add(blamed, place, weight * (1.0 - taken.share));
+        }
+        let came_late = holder.hosts_fit && place.2 != RootKind::Busy;
+        let named = holder.flows.iter().filter(|it| it.flow.is_some());
+        let total: u64 = named.clone().map(|it| it.queue_bytes).sum();
+        if !came_late || total == 0 {
+            return add(blamed, place, weight);
+        }
+        for share in named {
+            let weight = weight * share.queue_bytes as f64 / total as f64;
+            let wait = share.flow.and_then(|flow| late.last(flow, holder.at));
+            let number = wait.and_then(|(egress, sent)| self.number(egress, sent));
+            match number.and_then(|it| all.get(it as usize)) {
+                Some(before) if !before.is_empty() => {
+                    for &(place, part) in before {
+                        add(blamed, place, weight * part);
+                    }
+                }
+                _ => add(blamed, place, weight),
+            }
         }
     }
 
@@ -168,7 +216,7 @@ impl<'p> Graph<'p> {
         let out = &self.plan.ports.transmitters_of(node)[usize::from(egress)];
         let overloaded = holder.input_bps * out.ps_per_byte > 8_000_000_000_000;
         let kind = match holder.senders {
-            _ if !overloaded => RootKind::Busy,
+            _ if !overloaded || holder.is_shared => RootKind::Busy,
             0 | 1 => RootKind::SlowLink,
             _ => RootKind::Incast,
         };
@@ -236,6 +284,12 @@ impl<'p> Graph<'p> {
             });
         }
     }
+}
+
+/// Who had the memory, if nothing else is why there was a PAUSE: the egress itself could send all that came.
+fn taken(cause: &CauseRecord, holder: &Holder, kind: RootKind) -> Option<Taken> {
+    let is_why = kind == RootKind::Busy && !holder.is_shared;
+    cause.taken.filter(|_| is_why)
 }
 
 /// The egress with the largest share, and what it mostly was.

@@ -6,6 +6,7 @@
 //! PAUSE to PAUSE to the root, and [`victims`] tells the flows that had no part in it.
 
 mod graph;
+mod late;
 mod victims;
 
 use crate::causes::{CauseRecord, Expiry, VictimRecord, Wait};
@@ -20,7 +21,7 @@ pub fn told(
     expiries: &[Expiry],
     flows: &[FlowEnd],
 ) -> (Vec<CauseRecord>, Vec<VictimRecord>) {
-    let graph = graph::Graph::new(plan, causes, expiries);
+    let graph = graph::Graph::new(plan, causes, &waits, expiries);
     let victims = victims::of_waits(plan, &graph, waits, flows);
     (graph.into_causes(), victims)
 }

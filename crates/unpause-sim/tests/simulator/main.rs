@@ -19,6 +19,7 @@ mod properties;
 mod queueing;
 mod random;
 mod ranks;
+mod roots;
 mod skipping;
 mod slow_receiver;
 mod tcp;

@@ -230,6 +230,6 @@ function stopChart(name, there, events) {
     bars(plot, start, end, (n + 0.15) / rows, (n + 0.85) / rows, colourOf(line), 1);
   });
   const series = there.map(([, line]) => ({ label: about.lines[line].label, width: 0, points: { show: false } }));
-  chart(`${name}: stopped by PAUSE`, [[0, state.end / 1e6], ...there.map(() => [0, 0])], series, "",
+  chart(`${name}: paused`, [[0, state.end / 1e6], ...there.map(() => [0, 0])], series, "",
     { under: [draw], over: [events], y: { range: [0, 1] }, noScale: true, height: 70 + 22 * rows });
 }

@@ -162,6 +162,6 @@ function showMoment() {
     fill.setAttribute("height", part);
     fill.setAttribute("y", bottom - part);
   }
-  $("now").title = `${counted(stops, "link")} stopped`;
+  $("now").title = `${counted(stops, "link")} paused`;
   for (const plot of plots) plot.redraw(false, false);
 }

@@ -14,8 +14,8 @@ function choose(name) {
   $("detail").replaceChildren(...current.map((frame, line) => {
     if (!frame) return "";
     const it = frame.ports[name];
-    const text = it && it.start ? `stopped ${counted(it.pauses, "time")}, ${asTime(stoppedFor(frame, name))}`
-      : frame.flows[name] ? "" : "not stopped";
+    const text = it && it.start ? `paused ${counted(it.pauses, "time")}, ${asTime(stoppedFor(frame, name))}`
+      : frame.flows[name] ? "" : "never paused";
     if (!text) return "";
     const swatch = element("span");
     swatch.className = "swatch";

@@ -166,14 +166,14 @@ function showTabs() {
 }
 
 // Ports and recorded flows of the scheme chosen.
-let listed = { head: "stopped", down: true };
+let listed = { head: "paused", down: true };
 function showList() {
   const frame = run();
   const wanted = $("find").value.trim().toLowerCase();
   const rows = Object.keys(frame.ports).map((name) => [name, frame.ports[name].pauses || 0, stoppedFor(frame, name)]);
   rows.push(...Object.keys(frame.flows).map((name) => [name, 0, 0]));
   const found = rows.filter(([name]) => name.toLowerCase().includes(wanted));
-  const place = { name: 0, PAUSEs: 1, stopped: 2 }[listed.head];
+  const place = { name: 0, PAUSEs: 1, paused: 2 }[listed.head];
   const natural = new Intl.Collator("en", { numeric: true });
   const compare = (a, b) => (place ? a[place] - b[place] : natural.compare(a[0], b[0]));
   found.sort((a, b) => compare(a, b) * (listed.down ? -1 : 1));
@@ -185,7 +185,7 @@ function showList() {
     if (name === state.chosen) line.className = "chosen";
     return line;
   }));
-  const heads = ["name", "PAUSEs", "stopped"].map((head, n) => {
+  const heads = ["name", "PAUSEs", "paused"].map((head, n) => {
     const click = element("button", head);
     click.type = "button";
     click.addEventListener("click", () => { listed = { head, down: listed.head === head ? !listed.down : n > 0 }; showList(); });

@@ -195,6 +195,13 @@ impl Account {
         }
     }
 
+    /// A dynamic threshold as it would be with `free` bytes more in the pool.
+    pub fn xoff_with(&self, pool: &Pool, threshold: PfcThreshold, free: u64) -> Option<u64> {
+        let moves = !matches!(threshold, PfcThreshold::Static { .. });
+        let used = pool.used.saturating_sub(free);
+        moves.then(|| self.xoff(&Pool { used, ..*pool }))
+    }
+
     fn outside_headroom(&self) -> u64 {
         self.pfc.bytes() - self.headroom_used
     }

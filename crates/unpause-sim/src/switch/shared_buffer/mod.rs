@@ -221,6 +221,14 @@ impl Model for SharedBuffer {
             && ingress[index].passes(size, lossy_bytes, pool, &self.threshold)
     }
 
+    fn xoff_with(switch: &Chassis<Self>, index: usize, free: u64) -> Option<u64> {
+        let SharedBuffer {
+            pool, threshold, ..
+        } = &switch.model;
+        let source = &switch.ingress[index].source;
+        source.xoff_with(pool, *threshold, free)
+    }
+
     fn show<L: Ledger>(&mut self, ledger: &mut L) {
         let Self {
             pool,
