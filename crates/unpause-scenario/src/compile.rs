@@ -10,7 +10,7 @@ use toml::de::DeValue;
 use unpause_protocols::units::Time;
 use unpause_sim::Invalid;
 use unpause_sim::config::{Config, Fabric, HostConfig, Probes, Skipping, SwitchConfig};
-use unpause_sim::traffic::TrafficSpec;
+use unpause_sim::traffic::{Following, TrafficSpec};
 
 use crate::import::files::Files;
 use crate::limits;
@@ -30,6 +30,7 @@ use crate::size;
 use crate::text::document::{self, Table, read, take_string, take_table, take_tables};
 use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Keys as _, Written};
+use crate::topology::Topology;
 use crate::unused;
 
 /// Everything a file says.
@@ -249,7 +250,6 @@ fn compile_run<'i>(
     let longest_rtt = |key: &str| Ok(base_rtt(&fabric, &place, key)? + delays.longest_of_host());
     let (chosen, marking) = controls(parts.scheme, &longest_rtt)?;
     tag(&file, &queues, &mut host)?;
-    let noted = switch::note(&fabric, &switch, &host);
     let context = traffic::Context {
         topology: &built,
         names: &names,
@@ -261,11 +261,11 @@ fn compile_run<'i>(
         has_tcp: chosen.has_tcp,
         first_priority: first_priority(&host),
         delays: &delays,
-        notes: RefCell::new(built.notes.iter().cloned().chain(noted).collect()),
+        notes: notes(&built, switch::note(&fabric, &switch, &host)),
     };
-    let (traffic_names, traffic) = traffic(parts.traffic, &file, &queues, &fabric, &context)?;
+    let flows = traffic(parts.traffic, &file, &queues, &fabric, &context)?;
     let notes = context.notes.into_inner();
-    names.traffic = traffic_names;
+    names.traffic = flows.names;
     switch.scheduler = queues.scheduled.scheduler;
     host.extra_delays = delays.into_distributions();
     let config = Config {
@@ -273,13 +273,14 @@ fn compile_run<'i>(
         host,
         switch,
         scheme: chosen.config,
-        traffic,
+        traffic: flows.specs,
+        following: flows.following,
         probes,
         seed: file.seed.value().copied().unwrap_or(1),
         stop: file.duration.get_ref().0,
         skipping: Skipping::default(),
     };
-    size::check_samples(&config, parts.probes)?;
+    check_whole(&config, parts.probes, &names, &flows.places)?;
     let run = Run {
         index: 0,
         scheme: scheme.to_owned(),
@@ -292,6 +293,22 @@ fn compile_run<'i>(
         notes,
     };
     Ok((file, run))
+}
+
+/// What topology and switches have to say to the reader of a result.
+fn notes(built: &Topology, of_switch: Option<String>) -> RefCell<Vec<String>> {
+    RefCell::new(built.notes.iter().cloned().chain(of_switch).collect())
+}
+
+/// Flows that follow others can start, and samples fit into memory; `probes` and `following` are where they are asked for.
+fn check_whole(
+    config: &Config,
+    probes: Range<usize>,
+    names: &Names,
+    following: &[(u16, Range<usize>)],
+) -> Checked<()> {
+    traffic::check(config, following, names)?;
+    size::check_samples(config, probes)
 }
 
 /// What is recorded, and which files in formats of HPCC's simulator are made of it.
@@ -357,17 +374,27 @@ fn controls(mut table: Table<'_>, base_rtt: BaseRtt<'_>) -> Checked<(Chosen, Opt
     Ok((chosen, marking))
 }
 
-/// Names of the entries, and what they send.
+/// The entries of `[[traffic]]`.
+struct Flows {
+    names: Vec<String>,
+    specs: Vec<TrafficSpec>,
+    following: Vec<Following>,
+    /// Where those that follow say so.
+    places: Vec<(u16, Range<usize>)>,
+}
+
+/// Names of the entries, what they send, and which follow which.
 fn traffic(
     entries: Vec<traffic::Written>,
     file: &File,
     queues: &Queues<'_>,
     fabric: &Fabric,
     context: &traffic::Context<'_>,
-) -> Checked<(Vec<String>, Vec<TrafficSpec>)> {
+) -> Checked<Flows> {
     let load_scale = load_scale(file)?;
     let mut names = Vec::new();
-    let mut traffic = Vec::new();
+    let mut specs = Vec::new();
+    let mut after = Vec::new();
     for entry in entries {
         let span = entry.place.clone();
         let mut entry = traffic::entry(entry, context)?;
@@ -380,10 +407,18 @@ fn traffic(
         size::check_flows(&entry.spec, file.duration.get_ref().0, span.clone())?;
         queues.check(entry.spec.priorities(), span)?;
         unique(&mut names, entry.name, "traffic")?;
-        traffic.push(entry.spec);
+        after.extend(entry.after.map(|after| (specs.len() as u16, after)));
+        specs.push(entry.spec);
     }
-    let names = names.into_iter().map(Spanned::into_inner).collect();
-    Ok((names, traffic))
+    Ok(Flows {
+        following: traffic::following(&after, &names)?,
+        names: names.into_iter().map(Spanned::into_inner).collect(),
+        specs,
+        places: after
+            .iter()
+            .map(|(entry, after)| (*entry, after.place()))
+            .collect(),
+    })
 }
 
 fn first_priority(host: &HostConfig) -> Option<u8> {

@@ -10,6 +10,7 @@ use crate::run::Run;
 use crate::text::setting::size;
 
 /// A setting to look at.
+#[derive(Clone)]
 pub(crate) struct Foreseen {
     /// For programs, as in [`crate::Warning`].
     pub kind: &'static str,
@@ -39,7 +40,10 @@ fn path(steps: &[&str]) -> Vec<String> {
 /// Flows that start when the run is over.
 fn late(run: &Run) -> Vec<Foreseen> {
     let stop = run.config.stop;
-    let of_entry = |(spec, name): (&TrafficSpec, &String)| {
+    let of_entry = |(entry, (spec, name)): (usize, (&TrafficSpec, &String))| {
+        if run.follows(entry) {
+            return None;
+        }
         let (first, late, all) = match spec {
             TrafficSpec::Flows(flows) => {
                 let late = flows.iter().filter(|flow| flow.start >= stop);
@@ -74,6 +78,7 @@ fn late(run: &Run) -> Vec<Foreseen> {
         .traffic
         .iter()
         .zip(&run.names.traffic)
+        .enumerate()
         .filter_map(of_entry)
         .collect()
 }

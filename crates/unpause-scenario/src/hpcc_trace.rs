@@ -6,7 +6,7 @@ use unpause_protocols::congestion_control;
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, NodeId, NodeKind, PortId};
 use unpause_sim::fabric::hpcc_address as address;
-use unpause_sim::results::{FlowRecord, PacketKind, PacketRecord};
+use unpause_sim::results::{self, FlowRecord, PacketKind, PacketRecord};
 
 use crate::import::hpcc_ways::Ways;
 
@@ -196,7 +196,7 @@ impl<'a> Trace<'a> {
         bytes.extend([protocol, step.event as u8]);
         bytes.extend([if step.ce { 3 } else { 0 }, u8::from(is_switch)]);
         bytes.extend([0; 2]);
-        match (packet.pfc, self.flows.get(packet.flow as usize)) {
+        match (packet.pfc, results::flow(self.flows, packet.flow)) {
             (Some(pfc), _) => {
                 let priority = pfc.priorities.trailing_zeros().min(7) as u8;
                 let pause = if pfc.pause == Time::ZERO { 0 } else { PAUSE_US };

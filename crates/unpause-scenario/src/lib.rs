@@ -46,6 +46,7 @@ mod tables;
 mod text;
 pub mod topology;
 mod unused;
+mod waiting;
 mod warnings;
 
 pub use cost::{Beginning, Cost, beginning};

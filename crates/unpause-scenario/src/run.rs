@@ -67,6 +67,12 @@ impl Run {
         self.config.traffic[entry] == TrafficSpec::Flows(Vec::new())
     }
 
+    /// True if flows of this entry of the traffic start when others have ended.
+    pub(crate) fn follows(&self, entry: usize) -> bool {
+        let mut following = self.config.following.iter();
+        following.any(|it| usize::from(it.entry) == entry)
+    }
+
     /// True if no flow obeys the congestion control.
     pub(crate) fn controls_nothing(&self) -> bool {
         let transport = self.congestion_control.transport();

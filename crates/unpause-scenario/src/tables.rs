@@ -11,7 +11,7 @@ use arrow_array::RecordBatch;
 use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::units::Rate;
 use unpause_sim::config::MIN_FRAME_BYTES;
-use unpause_sim::results::{PacketKind, PacketRecord, PortRecord};
+use unpause_sim::results::{self, PacketKind, PacketRecord, PortRecord};
 use unpause_sim::traffic::Transport;
 
 use crate::columns;
@@ -257,7 +257,7 @@ fn flow_series(measured: &[Measured]) -> RecordBatch {
 
 fn packets(measured: &[Measured]) -> RecordBatch {
     let rows = |m: &'_ Measured| -> Vec<_> {
-        let size = |flow: u32| m.results.flows.get(flow as usize)?.size_bytes;
+        let size = |flow: u32| results::flow(&m.results.flows, flow)?.size_bytes;
         let packets = m.results.packets.iter();
         packets.map(|packet| (*packet, size(packet.flow))).collect()
     };

@@ -13,6 +13,7 @@ use crate::run::Run;
 use crate::sections::marking::Marking;
 use crate::starved;
 use crate::text::setting::size;
+use crate::waiting;
 
 /// Something to look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +25,7 @@ pub struct Warning {
     /// For programs: `input`, `headroom-drops`, `lossless-drops`, `empty-probe`, `silent-traffic`,
     /// `never-triggered`, `unfinished-flows`, `stuck-flows`, `cyclic-buffers`,
     /// `deadlock`, `gave-up`, `late-traffic`, `lossy-roce`, `small-buffer`, `unreachable-kmin`, `low-xon`,
-    /// `starved-priority`.
+    /// `starved-priority`, `waiting-flows`.
     pub kind: String,
     /// What happened.
     pub message: String,
@@ -124,7 +125,7 @@ pub(crate) fn of_run(measured: &Measured) -> Vec<Warning> {
     found.mechanism();
     found.scheme();
     found.starved();
-    for it in foreseen::of(&measured.run) {
+    for it in [foreseen::of(&measured.run), waiting::of(measured)].concat() {
         found.add(it.kind, it.message, Some(it.help));
     }
     found.warnings
@@ -344,7 +345,8 @@ impl Found<'_> {
         }
         for (group, name) in run.names.traffic.iter().enumerate() {
             let starts = foreseen::first_of(&run.config.traffic[group]);
-            if started[group] == 0 && !run.is_left_out(group) && starts < run.config.stop {
+            let has_none = started[group] == 0 && !run.is_left_out(group);
+            if has_none && !run.follows(group) && starts < run.config.stop {
                 self.add(
                     "silent-traffic",
                     format!("traffic `{name}` started no flow"),

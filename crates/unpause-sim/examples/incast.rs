@@ -48,6 +48,7 @@ fn main() -> Result<(), unpause_sim::Error> {
         probes: Probes::default(),
         seed: 1,
         stop: Time::from_ms(10),
+        following: Vec::new(),
         skipping: Skipping::default(),
     };
     let results = unpause_sim::run(&config, &mut |_| ControlFlow::Continue(()))?;

@@ -11,7 +11,7 @@ use unpause_protocols::{
 };
 
 use crate::packet::{Kind, LARGEST_CONTROL_BYTES};
-use crate::traffic::{Delays, TrafficSpec, Transport};
+use crate::traffic::{Delays, Following, TrafficSpec, Transport};
 
 pub use crate::fabric::{Ecmp, Fabric, Link, NodeId, NodeKind, PRIORITIES, PortId};
 pub use crate::packet::MIN_FRAME_BYTES;
@@ -45,6 +45,8 @@ pub struct Config {
     pub scheme: SchemeConfig,
     /// What is sent; generators are read as a stream while the run goes on.
     pub traffic: Vec<TrafficSpec>,
+    /// The entries of it whose flows start when others have ended.
+    pub following: Vec<Following>,
     /// What is recorded over time.
     pub probes: Probes,
     /// Root of every random stream of the run.

@@ -9,6 +9,7 @@ pub mod config;
 pub mod dependency;
 mod engine;
 pub mod fabric;
+pub mod followers;
 mod graph;
 mod host;
 pub mod ideal;

@@ -16,6 +16,8 @@ pub struct Log {
     pub flows: Vec<FlowEnd>,
     /// What senders had to say at their end.
     pub senders: Vec<SenderEnd>,
+    /// Flows that have waited for others to end, and when they start.
+    pub released: Vec<(u32, Time)>,
     /// PAUSEs.
     pub pauses: Vec<PauseRecord>,
     /// Why switches sent PAUSE.
@@ -45,6 +47,7 @@ impl Log {
     pub fn merge(&mut self, other: Self) {
         join(&mut self.flows, other.flows);
         join(&mut self.senders, other.senders);
+        join(&mut self.released, other.released);
         join(&mut self.pauses, other.pauses);
         join(&mut self.causes, other.causes);
         join(&mut self.waits, other.waits);
@@ -63,6 +66,7 @@ impl Log {
         let Self {
             flows,
             senders,
+            released,
             pauses: _,
             causes,
             waits,
@@ -78,6 +82,7 @@ impl Log {
         for length in [
             flows.len(),
             senders.len(),
+            released.len(),
             causes.len(),
             waits.len(),
             expiries.len(),

@@ -39,11 +39,12 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
     let counts = log.counts;
     check(plan, &counts, held, end.lost_data_packets);
     let flow_series = flow_series(&log);
+    let waiting = place_followers(&mut log, plan, end.at);
     let Log {
         mut flows,
         mut senders,
         mut pauses,
-        ports,
+        mut ports,
         causes,
         waits,
         expiries,
@@ -81,8 +82,8 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         pause_frames: ports.iter().map(|port| port.pause_frames).sum(),
         flows_started: counts.flows_started,
         flows_completed: flows.iter().filter(|flow| flow.fct.is_some()).count() as u64,
+        flows_waiting: waiting,
     };
-    let mut ports = ports;
     ports.sort_unstable_by_key(|port| (port.node, port.port, port.priority));
     Results {
         flows,
@@ -97,6 +98,27 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         deadlock: end.deadlock,
         totals,
     }
+}
+
+/// Gives flows that waited for others the start that they had; the ends of their waits are known to their senders
+/// alone. Those that still wait are left out; answers how many.
+fn place_followers(log: &mut Log, plan: &Plan<'_>, end: Time) -> u64 {
+    let waiting = plan.followers.flows.len() - log.released.len();
+    let released: HashMap<u32, Time> = log.released.drain(..).collect();
+    log.flows.retain_mut(|flow| {
+        if !plan.followers.has(flow.id) {
+            return true;
+        }
+        let Some(start) = released.get(&flow.id).filter(|start| **start < end) else {
+            return false;
+        };
+        // Until here it counted from the start of the run.
+        let completed = flow.fct.map(|fct| flow.start + fct);
+        flow.fct = completed.map(|at| at - *start);
+        flow.start = *start;
+        true
+    });
+    waiting as u64
 }
 
 /// What both ends know of a flow.

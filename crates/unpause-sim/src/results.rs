@@ -41,6 +41,15 @@ pub struct Results {
     pub totals: Totals,
 }
 
+/// Flow `id` of `flows`, which are sorted by id; numbers of flows that never started are left out.
+pub fn flow(flows: &[FlowRecord], id: u32) -> Option<&FlowRecord> {
+    let at_place = flows.get(id as usize).filter(|flow| flow.id == id);
+    at_place.or_else(|| {
+        let at = flows.binary_search_by_key(&id, |flow| flow.id).ok()?;
+        flows.get(at)
+    })
+}
+
 /// Egress queues that wait for one another for ever.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
@@ -54,7 +63,7 @@ pub struct Deadlock {
 /// One flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowRecord {
-    /// Order of start, from 0.
+    /// Order of start, from 0; flows that start when others have ended come after all others, by entry.
     pub id: u32,
     /// Index of its entry in [`crate::config::Config::traffic`].
     pub group: u16,
@@ -402,4 +411,6 @@ pub struct Totals {
     pub flows_started: u64,
     /// Flows completed.
     pub flows_completed: u64,
+    /// Flows that never started, since others that they follow have not ended.
+    pub flows_waiting: u64,
 }

@@ -106,10 +106,15 @@ impl Shard {
         std::mem::replace(&mut self.mailed, Due::NEVER)
     }
 
-    /// Hands a flow to its sender, in this shard or another.
+    /// Hands a flow to its sender, in this shard or another, with its start or to wait for others.
     pub fn start_flow(&mut self, plan: &Plan<'_>, start: FlowStart) {
         let to = self.shard_of[start.spec.src as usize];
-        if to == self.index {
+        if plan.followers.has(start.id) {
+            match to == self.index {
+                true => self.host(start.spec.src).wait_for(start, plan),
+                false => self.outboxes[to as usize].starts.push(start),
+            }
+        } else if to == self.index {
             self.host(start.spec.src).schedule(start);
             self.calendar.wake(start.spec.src, start.spec.start);
         } else {

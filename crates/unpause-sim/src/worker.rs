@@ -10,12 +10,13 @@ use crate::engine::arrivals::LONGEST_WINDOW;
 use crate::engine::deadlock::{self, Blocked};
 use crate::engine::mail::FlowStart;
 use crate::engine::post::{Post, Status};
+use crate::followers;
 use crate::invalid::Invalid;
 use crate::plan::Plan;
 use crate::results::{Deadlock, PortSample};
 use crate::shard::{Shard, ShardEnd};
 use crate::skip::Skipper;
-use crate::traffic::{Connections, ExtraDelay, Traffic};
+use crate::traffic::{Connections, ExtraDelay, FlowSpec, Traffic};
 use crate::turns::{BOTH, Due, Half};
 
 /// Flows are read from the traffic stream at least so many at a time.
@@ -64,9 +65,9 @@ impl<'p> Worker<'p> {
         shards: usize,
     ) -> Result<Self, Error> {
         let config = plan.config;
-        let traffic = Traffic::new(&config.traffic, &config.fabric, config.seed);
+        let traffic = followers::leaders(config);
         let probe = config.probes.deadlock;
-        Ok(Self {
+        let mut worker = Self {
             traffic: traffic
                 .map_err(|why| Invalid::new("traffic", why))?
                 .peekable(),
@@ -78,7 +79,11 @@ impl<'p> Worker<'p> {
             shard: Shard::new(plan, shard_of, index as u16, shards),
             skipper: Skipper::of(plan),
             plan,
-        })
+        };
+        for (id, (spec, _)) in (plan.followers.first..).zip(&plan.followers.flows) {
+            worker.announce(id, *spec)?;
+        }
+        Ok(worker)
     }
 
     /// Sends what it has for other shards.
@@ -297,7 +302,7 @@ impl<'p> Worker<'p> {
     /// the first that was left. They are known to their senders after the next barrier.
     fn inject(&mut self, until: Time) -> Result<Time, Error> {
         let mut injected = 0;
-        while let Some(mut spec) = self.traffic.peek().copied() {
+        while let Some(spec) = self.traffic.peek().copied() {
             let start = spec.start;
             if start >= self.plan.config.stop || (start >= until && injected >= FLOWS_AHEAD) {
                 break;
@@ -307,37 +312,41 @@ impl<'p> Worker<'p> {
                 self.shard.prefetch_host(next.dst);
             }
             injected += 1;
-            let id = self.next_id;
             self.next_id += 1;
-            if !self
-                .plan
-                .routing
-                .reaches(&self.plan.ports, spec.src, spec.dst)
-            {
-                let (src, dst) = (spec.src, spec.dst);
-                let message = format!("there is no way from host {src} to {dst}");
-                return Err(Invalid::new("fabric.links", message).into());
-            }
-            let number = &mut self.flows_of[usize::from(spec.group)];
-            if let ExtraDelay::Drawn(from) = spec.extra_delay {
-                let config = self.plan.config;
-                let delays = &config.host.extra_delays[usize::from(from)];
-                spec.extra_delay = ExtraDelay::Fixed(delays.draw(config.seed, spec.group, *number));
-                if let Connections::Pool(pool) = &mut spec.connections {
-                    pool.delays = Some(from);
-                }
-            }
-            *number += 1;
-            if self.shard.owns(spec.dst) {
-                let receiver_slot = self.shard.host(spec.dst).expect(id, &spec, self.plan);
-                let start = FlowStart {
-                    id,
-                    spec,
-                    receiver_slot,
-                };
-                self.shard.start_flow(self.plan, start);
-            }
+            self.announce(self.next_id - 1, spec)?;
         }
         Ok(self.next_flow())
+    }
+
+    /// Tells the ends of flow `id` of it, those in this shard.
+    fn announce(&mut self, id: u32, mut spec: FlowSpec) -> Result<(), Error> {
+        let plan = self.plan;
+        if !plan.routing.reaches(&plan.ports, spec.src, spec.dst) {
+            let (src, dst) = (spec.src, spec.dst);
+            let message = format!("there is no way from host {src} to {dst}");
+            return Err(Invalid::new("fabric.links", message).into());
+        }
+        let number = self.flows_of[usize::from(spec.group)];
+        self.flows_of[usize::from(spec.group)] += 1;
+        if let ExtraDelay::Drawn(from) = spec.extra_delay {
+            let config = plan.config;
+            let delays = &config.host.extra_delays[usize::from(from)];
+            spec.extra_delay = ExtraDelay::Fixed(delays.draw(config.seed, spec.group, number));
+            if let Connections::Pool(pool) = &mut spec.connections {
+                pool.delays = Some(from);
+            }
+        }
+        if self.shard.owns(spec.dst) {
+            let number = number as u32;
+            let receiver_slot = self.shard.host(spec.dst).expect(id, number, &spec, plan);
+            let start = FlowStart {
+                id,
+                spec,
+                receiver_slot,
+                number,
+            };
+            self.shard.start_flow(plan, start);
+        }
+        Ok(())
     }
 }

@@ -4,7 +4,8 @@ use std::iter::Peekable;
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, NodeId};
-use unpause_sim::traffic::{Traffic, Transport};
+use unpause_sim::followers::{self, Followers};
+use unpause_sim::traffic::{FlowSpec, Traffic, Transport};
 
 /// What a frame of a flow must agree with.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +26,19 @@ pub struct Directory<'c> {
     /// End of the run. Traffic may go on for ever, and a frame may say that it comes much later.
     stop: Time,
     flows: Vec<Flow>,
+    /// Flows that start when others have ended.
+    followers: Followers,
+}
+
+impl From<&FlowSpec> for Flow {
+    fn from(spec: &FlowSpec) -> Self {
+        Self {
+            src: spec.src,
+            dst: spec.dst,
+            source_port: spec.source_port,
+            transport: spec.transport,
+        }
+    }
 }
 
 impl<'c> Directory<'c> {
@@ -34,25 +48,24 @@ impl<'c> Directory<'c> {
     ///
     /// There is no such traffic.
     pub fn new(config: &'c Config) -> Result<Self, String> {
-        let traffic = Traffic::new(&config.traffic, &config.fabric, config.seed)?;
         Ok(Self {
-            traffic: traffic.peekable(),
+            traffic: followers::leaders(config)?.peekable(),
             stop: config.stop,
             flows: Vec::new(),
+            followers: Followers::of(config).map_err(|why| why.to_string())?,
         })
     }
 
-    /// Flow `id`, if it has started by `now`. Flows are numbered in the order of their starts.
+    /// Flow `id`, if it has started by `now`. Flows are numbered in the order of their starts; those that start when
+    /// others have ended come after all of them, and are known from the beginning.
     pub fn get(&mut self, id: u32, now: Time) -> Option<Flow> {
+        if self.followers.has(id) {
+            return self.followers.get(id).map(Flow::from);
+        }
         let now = now.min(self.stop);
         while self.flows.len() <= id as usize {
             let next = self.traffic.next_if(|flow| flow.start <= now)?;
-            self.flows.push(Flow {
-                src: next.src,
-                dst: next.dst,
-                source_port: next.source_port,
-                transport: next.transport,
-            });
+            self.flows.push(Flow::from(&next));
         }
         Some(self.flows[id as usize])
     }

@@ -10,7 +10,8 @@ use crate::case::Case;
 pub type Coverage = BTreeMap<String, u64>;
 
 /// Keys whose values are names, numbers of them, or files: of these only the key counts.
-const FREE: [&str; 19] = [
+const FREE: [&str; 20] = [
+    "after",
     "name",
     "from",
     "to",

@@ -49,6 +49,7 @@ pub fn run(
         },
         seed: 1,
         stop,
+        following: Vec::new(),
         skipping: Skipping::default(),
     }
 }

@@ -18,6 +18,8 @@ pub struct FlowStart {
     pub spec: FlowSpec,
     /// Its place in the receiver's table.
     pub receiver_slot: u32,
+    /// Its place among the flows of its entry.
+    pub number: u32,
 }
 
 /// What one shard sends another between windows.

@@ -12,9 +12,11 @@ use crate::packet::{INT, Kind, Packet};
 use crate::paused::PendingPause;
 use crate::plan::Plan;
 use crate::results::{PortRecord, PortSample};
-use crate::traffic::Transport;
+use crate::traffic::{Ending, Transport};
 
 mod delay;
+mod following;
+mod gates;
 pub mod layout;
 pub mod look_ahead;
 mod nic;
@@ -80,6 +82,8 @@ impl Host {
         let start = self.starts.pop_front().expect("a start is due");
         self.start_at = first_start(&self.starts);
         window.log.counts.flows_started += 1;
+        let flow = (start.id, start.number);
+        self.watch(flow, &start.spec, Ending::Acknowledged, window.plan);
         if start.spec.transport == Transport::Tcp {
             return self.connect(now, &start, window);
         }

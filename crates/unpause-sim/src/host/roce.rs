@@ -12,6 +12,7 @@ use crate::engine::heap::Entry;
 use crate::engine::window::Window;
 use crate::log::Log;
 use crate::packet::{ACK_REQUEST, CE, ECE, INT, Kind, MEASURE, Packet};
+use crate::traffic::Ending;
 
 impl Host {
     #[inline(always)]
@@ -68,6 +69,7 @@ impl Host {
             let delivered = receiver.delivered_bytes();
             log.receiver_series.push((now, receiver.flow, delivered));
         }
+        self.ended(now, receiver.flow, Ending::Delivered, log);
     }
 
     /// The last packet of a flow that has arrived as a whole, or one that comes again.
@@ -194,7 +196,9 @@ impl Host {
                         sender.note_end(now);
                     }
                     // In the round-robin or a list, it is forgotten when its turn comes.
-                    if sender.pace != Pace::Ready && !self.hpcc_nic {
+                    let is_over = sender.pace != Pace::Ready && !self.hpcc_nic;
+                    self.ended(now, packet.flow, Ending::Acknowledged, window.log);
+                    if is_over {
                         return self.forget(slot, window.log);
                     }
                 }

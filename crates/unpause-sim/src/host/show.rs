@@ -49,6 +49,7 @@ impl Host {
             // It grows only where `stopped_by` is kept.
             waits: _,
             expiries: _,
+            waiting,
         } = self;
         let known = !*hpcc_nic && buffer.is_none() && delayed.is_empty() && stopped_by.is_empty();
         if !known || !tcp.is_idle() {
@@ -67,6 +68,7 @@ impl Host {
         ledger.deadline(sampling.at);
         acks.iter_mut().for_each(|ring| ring.show(ledger));
         ledger.same(starts.len() as u64);
+        ledger.same(waiting.as_ref().map_or(0, |it| it.left()));
         ledger.deadline(*start_at);
         ledger.same(notified.len() as u64);
         notified.iter_mut().for_each(|it| it.show(ledger));

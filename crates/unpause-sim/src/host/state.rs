@@ -6,6 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use slab::Slab;
 use unpause_protocols::units::Time;
 
+use super::gates::Waiting;
 use super::receive_buffer::ReceiveBuffer;
 use super::receiver::Receiver;
 use super::sender::Sender;
@@ -22,7 +23,7 @@ use crate::plan::Plan;
 use crate::ports::{GlobalPort, Transmitter};
 use crate::rng;
 use crate::sampling::{Sampling, grid_after};
-use crate::traffic::{Connections, FlowSpec, Transport};
+use crate::traffic::{Connections, Ending, FlowSpec, Transport};
 
 /// A host.
 #[derive(Debug)]
@@ -81,6 +82,8 @@ pub struct Host {
     pub(super) waits: Vec<Wait>,
     /// PAUSEs that ran out, if the same.
     pub(super) expiries: Vec<Expiry>,
+    /// Flows that start when others have ended here, if there are such.
+    pub(super) waiting: Option<Box<Waiting>>,
 }
 
 /// What there is of each class.
@@ -202,12 +205,14 @@ impl Host {
             },
             waits: Vec::new(),
             expiries: Vec::new(),
+            waiting: None,
         }
     }
 
-    /// Makes place for a flow that this host will receive.
-    pub fn expect(&mut self, flow: u32, spec: &FlowSpec, plan: &Plan<'_>) -> u32 {
+    /// Makes place for a flow that this host will receive, the one at place `number` of its entry.
+    pub fn expect(&mut self, flow: u32, number: u32, spec: &FlowSpec, plan: &Plan<'_>) -> u32 {
         self.sample_from(spec);
+        self.watch((flow, number), spec, Ending::Delivered, plan);
         self.delays |= spec.extra_delay.time() > Time::ZERO;
         self.delays |= matches!(spec.connections, Connections::Pool(pool) if pool.delays.is_some());
         match spec.transport {

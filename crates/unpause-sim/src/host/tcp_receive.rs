@@ -5,6 +5,7 @@ use unpause_protocols::units::Time;
 use super::state::Host;
 use crate::engine::window::Window;
 use crate::packet::{ALL, FORWARD, Kind, Packet};
+use crate::traffic::Ending;
 
 impl Host {
     /// A packet of TCP has arrived.
@@ -47,6 +48,7 @@ impl Host {
         } else {
             self.acknowledge_receiver(now, packet, window);
             if self.tcp.sender(slot, packet.flow).is_some() {
+                self.tcp_ended(now, slot, window.log);
                 self.forget_tcp(now, slot, window.log);
             }
         }
@@ -108,5 +110,6 @@ impl Host {
             let delivered = receiver.delivered_bytes();
             log.receiver_series.push((now, receiver.flow, delivered));
         }
+        self.ended(now, receiver.flow, Ending::Delivered, log);
     }
 }

@@ -18,6 +18,7 @@ use crate::engine::window::Window;
 use crate::log::Log;
 use crate::packet::{ECE, Kind, Packet};
 use crate::plan::Plan;
+use crate::traffic::Ending;
 
 impl Host {
     /// A flow starts: its SYN, or over a connection that is open its first segments.
@@ -259,12 +260,24 @@ impl Host {
     /// An ACK or a timeout may let a connection send, or end it.
     pub(super) fn after_tcp_change(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) {
         let sender = &self.tcp.senders[slot as usize];
-        // In the round-robin, it is forgotten when its turn comes.
-        if sender.is_done() && !sender.queued {
-            return self.forget_tcp(now, slot, window.log);
+        if sender.is_done() {
+            let is_queued = sender.queued;
+            self.tcp_ended(now, slot, window.log);
+            // In the round-robin, it is forgotten when its turn comes.
+            if !is_queued {
+                return self.forget_tcp(now, slot, window.log);
+            }
         }
         self.enqueue_tcp(now, slot, window);
         self.arm_tcp_sender(slot);
+    }
+
+    /// A connection is done: all is acknowledged, unless it has given up.
+    pub(super) fn tcp_ended(&mut self, now: Time, slot: u32, log: &mut Log) {
+        let sender = &self.tcp.senders[slot as usize];
+        if !sender.has_given_up() {
+            self.ended(now, sender.flow, Ending::Acknowledged, log);
+        }
     }
 
     pub(super) fn forget_tcp(&mut self, now: Time, slot: u32, log: &mut Log) {

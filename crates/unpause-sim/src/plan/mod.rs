@@ -5,6 +5,7 @@ use unpause_protocols::units::{Rate, Time};
 
 use crate::config::{Config, PfcThreshold, SwitchModel};
 use crate::fabric::{NodeId, NodeKind, PRIORITIES, PortId};
+use crate::followers::Followers;
 use crate::invalid::{Invalid, Subject, bytes};
 use crate::packet::{Kind, MIN_FRAME_BYTES};
 use crate::ports::{Ports, Transmitter};
@@ -33,6 +34,8 @@ pub struct Plan<'a> {
     pub turns: Turns,
     /// What all TCP connections have in common.
     pub tcp: TcpPlan,
+    /// Flows that start when others have ended.
+    pub followers: Followers,
 }
 
 /// The priorities in use, densely numbered: a higher class is more urgent.
@@ -166,6 +169,8 @@ impl<'a> Plan<'a> {
             classes,
             turns,
             tcp: TcpPlan::new(config),
+            followers: Followers::of(config)
+                .map_err(|why| Invalid::new("traffic", why.to_string()))?,
         };
         if config.switch.model == SwitchModel::SharedBuffer {
             plan.check_buffers()?;

@@ -8,11 +8,12 @@ use unpause_protocols::units::Time;
 
 use crate::config::Config;
 use crate::fabric::{Ecmp, Fabric, NodeId, NodeKind, PortId, hpcc_address};
+use crate::followers::{self, Followers};
 use crate::packet::{Kind, Packet};
 use crate::ports::Ports;
 use crate::prefetch::prefetch;
 use crate::rng::mix;
-use crate::traffic::{DESTINATION_PORT, Traffic, TrafficSpec};
+use crate::traffic::{DESTINATION_PORT, TrafficSpec};
 
 pub mod search;
 
@@ -121,9 +122,12 @@ impl HpccEcmp {
         let mut all = config.traffic.iter().flat_map(named);
         let same = all.next().unwrap_or(DESTINATION_PORT);
         if all.any(|port| port != same)
-            && let Ok(flows) = Traffic::new(&config.traffic, &config.fabric, config.seed)
+            && let Ok(flows) = followers::leaders(config)
+            && let Ok(followers) = Followers::of(config)
         {
             let flows = flows.take_while(|flow| flow.start < config.stop);
+            let followers = followers.flows.iter().map(|(flow, _)| *flow);
+            let flows = flows.chain(followers);
             ports = flows.map(|flow| flow.destination_port).collect();
         }
         Self { ports, same }

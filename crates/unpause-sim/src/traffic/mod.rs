@@ -7,6 +7,7 @@
 mod by_size;
 mod cdf;
 mod delay;
+mod following;
 mod random;
 mod spec;
 mod stream;
@@ -17,5 +18,6 @@ mod validate;
 pub use by_size::PriorityBySize;
 pub use cdf::{Cdf, CdfError};
 pub use delay::{Delays, ExtraDelay};
+pub use following::{Ending, Following, Matching};
 pub use spec::*;
 pub use stream::Traffic;

@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use unpause_protocols::units::Time;
 
+use super::following::Following;
 use super::random::Stream;
 use super::spec::{
     Arrivals, BurstFlows, FlowSettings, FlowSpec, Interval, Poisson, Receivers, Size, TrafficSpec,
@@ -26,6 +27,20 @@ impl<'a> Traffic<'a> {
     /// The flows of `specs` in `fabric`, for a run seeded with `seed`. `Err` says which entry cannot
     /// be generated, and why.
     pub fn new(specs: &'a [TrafficSpec], fabric: &Fabric, seed: u64) -> Result<Self, String> {
+        Self::without(specs, fabric, seed, &[])
+    }
+
+    /// The same without the flows of entries that follow others: those that have a start of their own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Traffic::new`].
+    pub fn without(
+        specs: &'a [TrafficSpec],
+        fabric: &Fabric,
+        seed: u64,
+        following: &[Following],
+    ) -> Result<Self, String> {
         let mut traffic = Self {
             sources: Vec::with_capacity(specs.len()),
             heads: vec![None; specs.len()],
@@ -36,7 +51,9 @@ impl<'a> Traffic<'a> {
             spec.validate(fabric)
                 .map_err(|reason| format!("traffic entry {index}: {reason}"))?;
             traffic.sources.push(Source::new(spec, group, seed));
-            traffic.advance(group);
+            if following.iter().all(|it| it.entry != group) {
+                traffic.advance(group);
+            }
         }
         Ok(traffic)
     }

@@ -141,6 +141,7 @@ pub fn config(fabric: Fabric, flows: Vec<FlowSpec>, stop: Time) -> Config {
         probes: Probes::default(),
         seed: 1,
         stop,
+        following: Vec::new(),
         skipping: Skipping::default(),
     }
 }

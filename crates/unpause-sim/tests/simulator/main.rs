@@ -8,6 +8,7 @@ mod deadlock;
 mod egress_queues;
 mod exactness;
 mod fig1;
+mod following;
 mod headroom;
 mod input_queued;
 mod mechanisms;

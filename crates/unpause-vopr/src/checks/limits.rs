@@ -7,7 +7,7 @@ use unpause_protocols::congestion_point;
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{Config, FullQueue, Memory, PfcThreshold, SwitchModel};
-use unpause_sim::results::Results;
+use unpause_sim::results::{Results, flow};
 use unpause_sim::traffic::Transport;
 
 use super::facts::{Answer, is_host, is_slow, largest, ports};
@@ -248,7 +248,7 @@ pub fn series(config: &Config, results: &Results) -> Answer {
     let least = least_rate(config);
     let mut before: BTreeMap<u32, (u64, u64, u64)> = BTreeMap::new();
     for sample in &results.flow_series {
-        let Some(flow) = results.flows.get(sample.flow as usize) else {
+        let Some(flow) = flow(&results.flows, sample.flow) else {
             return Err(format!(
                 "a sample of flow {}, which did not start",
                 sample.flow

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use unpause_protocols::congestion_control;
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{Config, NodeId};
-use unpause_sim::results::{FlowRecord, PacketKind, PacketRecord, Results};
+use unpause_sim::results::{FlowRecord, PacketKind, PacketRecord, Results, flow};
 use unpause_sim::traffic::{TrafficSpec, Transport};
 
 use super::facts::{Answer, is_host, is_slow, ports, records_all};
@@ -170,7 +170,7 @@ pub fn again(config: &Config, results: &Results) -> Answer {
             let nak = naks
                 .get(&packet.flow)
                 .is_some_and(|nak| *nak <= packet.time);
-            nak || results.flows[packet.flow as usize].timeouts > 0
+            nak || flow(&results.flows, packet.flow).is_some_and(|it| it.timeouts > 0)
         };
         if packet.seq < *next && !may() {
             return Err(format!(
@@ -194,7 +194,12 @@ pub fn limits(config: &Config, results: &Results) -> Answer {
         if packet.kind != PacketKind::Data || packet.node != packet.src {
             continue;
         }
-        let flow = &results.flows[packet.flow as usize];
+        let Some(flow) = flow(&results.flows, packet.flow) else {
+            return Err(format!(
+                "a packet of flow {}, which did not start",
+                packet.flow
+            ));
+        };
         let Some(rate) = slowest(config, flow.group) else {
             continue;
         };

@@ -69,10 +69,15 @@ pub fn conservation(config: &Config, results: &Results) -> Answer {
 pub fn flows(config: &Config, results: &Results) -> Answer {
     let mut completed = 0;
     let mut packets = 0;
-    for (flow, id) in results.flows.iter().zip(0..) {
-        if flow.id != id {
-            return Err(format!("flow {} in the row of flow {id}", flow.id));
+    let mut next = 0;
+    let mut missing = 0;
+    for flow in &results.flows {
+        let id = flow.id;
+        if id < next {
+            return Err(format!("flow {id} in the row of flow {next}"));
         }
+        missing += u64::from(id - next);
+        next = id + 1;
         completed += u64::from(flow.fct.is_some());
         packets += flow.retransmitted_packets;
         if let Some(size) = flow.size_bytes {
@@ -97,6 +102,12 @@ pub fn flows(config: &Config, results: &Results) -> Answer {
         if over || flow.start >= results.totals.simulated {
             return Err(format!("flow {id} starts or ends after the run"));
         }
+    }
+    if missing > results.totals.flows_waiting {
+        return Err(format!(
+            "{missing} flows have no row, and {} wait for others",
+            results.totals.flows_waiting
+        ));
     }
     if completed != results.totals.flows_completed {
         return Err(format!(

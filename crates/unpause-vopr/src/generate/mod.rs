@@ -1,6 +1,7 @@
 //! From a seed to a scenario: every key of the scenario file comes, with values from its whole range,
 //! in a scenario small enough to run in milliseconds.
 
+mod following;
 mod host;
 mod links;
 mod probes;
@@ -57,6 +58,7 @@ pub fn generate(seed: u64) -> Case {
         put(&mut sketch.document, "source", "vopr");
     }
     slow_receiver::slow_receiver(&mut sketch);
+    following::following(&mut sketch, &mut Dice::new(!seed));
     sketch.into_case(seed)
 }
 

@@ -27,6 +27,14 @@ keys! {
         offered: DataRate = ["always a frame"]
             "of RoCE flows: rate at which the source makes frames, headers, preamble and gap included; a frame that \
              could not be sent in time waits for the next one, no longer";
+        after: NameList = ["own start"]
+            "starts when flows of these entries have ended that end at its sender; `start` and other times count from \
+             then";
+        after_end: EndName = ["`\"delivered\"`"]
+            "`\"delivered\"`: a flow ends when its receiver has all of it, `\"acknowledged\"`: when its sender knows that";
+        after_match: MatchName = ["`\"all\"`"]
+            "`\"all\"`: a flow waits for all flows that end at its sender, `\"each\"`: the n-th flow of the entry waits \
+             for the n-th of the one in `after`";
         controlled: bool = ["`true`"] "obeys the scheme's congestion control; if not, PFC only (and RoCE)";
         transport: TransportName = ["by the scheme"] "TCP needs a window law in the scheme";
         extra_delay: ExtraDelayKey = ["that of `[host]`"] "delay of its data packets at the receiving host";
@@ -51,9 +59,12 @@ pub(crate) struct SizeClass {
     pub priority: Spanned<u8>,
 }
 
-pub(super) const COMMON_KEYS: [&str; 12] = [
+pub(super) const COMMON_KEYS: [&str; 15] = [
     "name",
     "schemes",
+    "after",
+    "after_end",
+    "after_match",
     "priority",
     "priority_by_size",
     "rate_limit",
@@ -69,6 +80,16 @@ pub(super) const COMMON_KEYS: [&str; 12] = [
 names! {
     /// Over which connections the flows of an entry go.
     pub(crate) ConnectionsName { New = "new", Pool = "pool" }
+}
+
+names! {
+    /// What ends a flow that others wait for.
+    pub(crate) EndName { Delivered = "delivered", Acknowledged = "acknowledged" }
+}
+
+names! {
+    /// Which flows wait for which.
+    pub(crate) MatchName { All = "all", Each = "each" }
 }
 
 names! {

@@ -8,6 +8,7 @@ use unpause_sim::traffic::TrafficSpec;
 
 use super::common::{COMMON_KEYS, Common, settings, without_priorities};
 use super::context::Context;
+use super::following::{After, after};
 use super::kind::Spec;
 use super::{TRAFFIC_KINDS, TrafficKind};
 use crate::text::document::{Table, index_of, read, split_off, split_path, take_string};
@@ -17,6 +18,8 @@ use crate::text::error::{Checked, Problem, nearest};
 pub(crate) struct Entry {
     pub name: Spanned<String>,
     pub spec: TrafficSpec,
+    /// What it follows, if it has no start of its own.
+    pub after: Option<After>,
 }
 
 /// One entry whose keys are known.
@@ -70,6 +73,7 @@ pub(crate) fn entry(written: Written, context: &Context<'_>) -> Checked<Entry> {
         TrafficSpec::Flows(Vec::new())
     };
     Ok(Entry {
+        after: after(&common)?,
         name: common.name,
         spec,
     })

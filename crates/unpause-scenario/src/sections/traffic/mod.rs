@@ -7,6 +7,7 @@ mod context;
 mod entry;
 mod file;
 mod flow;
+mod following;
 mod incast;
 mod kind;
 mod on_off;
@@ -16,6 +17,7 @@ mod poisson;
 pub(crate) use common::Common;
 pub(crate) use context::Context;
 pub(crate) use entry::{Written, entry, read_entry, set_has_effect};
+pub(crate) use following::{check, following};
 pub use kind::TrafficKind;
 
 /// Every value of `kind`, in the order of a list of them.
