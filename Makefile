@@ -17,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .PHONY: help demo test test-rust test-python lint install install-mpi mpi-packages format docs clean
-.PHONY: test-all install-all test-mpi bench bench-mechanisms bench-peers bench-linear bench-gate bench-gate-update
+.PHONY: test-all install-all test-mpi bench bench-mechanisms bench-peers bench-linear bench-cost bench-gate bench-gate-update
 .PHONY: vopr pipeline vopr-kill vopr-mutations soak loom tsan mutants validate-ns3 validate-ns3-update
 .PHONY: fuzz fuzz-ci fuzz-build site dataplane testbed-dpdk wheel wheel-pgo wheel-test
 .DEFAULT_GOAL := help
@@ -41,6 +41,7 @@ help:
 	@echo "make bench-peers        the same fabric and flows in ns-3 (installed from Debian's packages)"
 	@echo "make validate-ns3       results beside ns-3's, case by case; validate-ns3-update renews the record"
 	@echo "make bench-linear       run time against packets, drawn into docs/img/linear.png"
+	@echo "make bench-cost         what validate --cost says against what runs take"
 	@echo "make bench-gate         instruction counts against the record; bench-gate-update renews it"
 	@echo "make vopr      random scenarios through everything; SEED=1 COUNT=300 choose (docs/vopr.md)"
 	@echo "make pipeline  random and planted scenarios drawn, written, explained, and what is said judged"
@@ -149,6 +150,10 @@ validate-ns3-update: $(VENV)/.installed
 bench-linear: $(VENV)/.tools
 	cargo build --release --quiet --package unpause-bench
 	$(BIN)/python benches/linear.py
+
+bench-cost:
+	cargo build --release --quiet --package unpause-cli
+	$(PYTHON) benches/cost.py
 
 bench-gate:
 	$(PYTHON) benches/gate.py
