@@ -98,12 +98,15 @@ def own(path: Path) -> Path:
     return path
 
 
-def write(file: Path, text: str) -> None:
+def write(file: Path, content: str | bytes) -> None:
     """Writes a file, which is there whole or not at all; a link of its name is replaced."""
+    written = content if isinstance(content, bytes) else content.encode("utf-8")
     handle, name = tempfile.mkstemp(prefix=f".{file.name[:60]}-", suffix=".tmp", dir=file.parent)
     try:
         with os.fdopen(handle, "wb") as unfinished:
-            unfinished.write(text.encode("utf-8"))
+            unfinished.write(written)
+            unfinished.flush()
+            os.fsync(unfinished.fileno())
         os.chmod(name, 0o644)
         os.replace(name, file)
     except BaseException:

@@ -87,17 +87,15 @@ class _Job:
 
 def of_report(
     result: Result,
+    folder: Path,
     names: Sequence[str],
     as_png: Iterable[str],
     others: Sequence[Callable[[], Any]] = (),
 ) -> tuple[list[Drawn], list[Any]]:
-    """Draws `names`, the first of them that shows anything and `as_png` as PNG, too.
+    """Draws `names` into `folder`, the first that shows anything and `as_png` as PNG, too.
 
     `others` are called beside that; what they answer comes second.
     """
-    assert result.directory is not None
-    folder = beneath.own(result.directory / "figures")
-    folder.mkdir(exist_ok=True)
     job = _Job(result, folder, names, set(as_png), others)
     done: list[Drawn] = []
     with _heard() as heard:

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from unpause import _native, account, advice, causes, schema, series, textual
+from unpause import _native, account, advice, beneath, causes, schema, series, textual
 from unpause.errors import ResultError
 from unpause.result import Result, Run, load
 from unpause.summary import Summary
@@ -65,7 +65,7 @@ def stopped(directory: Path) -> Result | None:
         return None
     tables = {}
     for name in schema.TABLES:
-        parts = [pq.ParquetFile(it.parent / f"{name}.parquet").read() for it in kept]
+        parts = [_kept(directory, it.parent.name, name) for it in kept]
         tables[name] = pa.concat_tables(parts).sort_by("run")
     done = [f"{row['scheme']} (run {row['run']})" for row in tables["runs"].to_pylist()]
     print(
@@ -74,6 +74,19 @@ def stopped(directory: Path) -> Result | None:
         file=sys.stderr,
     )
     return Result(tables, directory=directory)
+
+
+def _kept(directory: Path, run: str, name: str) -> pa.Table:
+    """A table of a run that is kept, which a run that goes on may take away meanwhile."""
+    where = (".unpause", "runs", run, f"{name}.parquet")
+    file = directory.joinpath(*where)
+    try:
+        with beneath.open_file(directory, *where) as opened:
+            return pq.ParquetFile(opened).read()
+    except FileNotFoundError as error:
+        raise ResultError(f"{file}: gone: another run goes on from there") from error
+    except (pa.ArrowException, OSError) as error:
+        raise ResultError(f"{file}: not a readable Parquet file: {error}") from error
 
 
 def the_runs(result: Result, scheme: str | None = None) -> list[Run]:

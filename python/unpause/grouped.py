@@ -6,6 +6,8 @@ What is grouped is the table of a sweep, or a result as one: a row for each run,
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import math
 from collections.abc import Callable, Mapping
@@ -203,16 +205,37 @@ def sweep_table(path: Path) -> tuple[dict[str, Any], pa.Table]:
             about = json.loads(opened.read())
     except (OSError, ValueError, RecursionError) as error:
         raise ResultError(f"{path / 'sweep.json'}: {error}") from error
-    if not isinstance(about, dict):
+    if not _is_sound(about):
         raise ResultError(f"{path / 'sweep.json'}: damaged: not what a sweep writes")
     file = path / "sweep.parquet"
-    if not file.is_file():
-        raise ResultError(f"{file}: not there yet: the same `unpause sweep` goes on with it")
     try:
-        with pq.ParquetFile(file) as opened:
-            return about, opened.read()
+        with beneath.open_file(path, file.name) as opened:
+            written = opened.read()
+    except FileNotFoundError:
+        told = f"{file}: not there yet: the same `unpause sweep` goes on with it"
+        raise ResultError(told) from None
+    expected = about.get("files", {}).get(file.name)
+    if expected is not None and hashlib.sha256(written).hexdigest() != expected:
+        raise ResultError(
+            f"{file}: damaged: it is not what the sweep wrote (its SHA-256 is another than that "
+            "in sweep.json); the same `unpause sweep` writes it again from its points"
+        )
+    try:
+        table = pq.ParquetFile(io.BytesIO(written)).read()
     except (pa.ArrowException, OSError) as error:
         raise ResultError(f"{file}: not a readable Parquet file: {error}") from error
+    for column in (*schema.TABLES["runs"], *schema.STATISTICS):
+        if column.name not in table.column_names:
+            raise ResultError(f"{file}: no column {column.name!r}: not the table of a sweep")
+    return about, table
+
+
+def _is_sound(about: Any) -> bool:
+    """Whether ``sweep.json`` has the shape that a sweep gives it."""
+    if not isinstance(about, dict):
+        return False
+    tables = [about.get(name) for name in ("scenario", "axes", "failed", "files")]
+    return all(table is None or isinstance(table, dict) for table in tables)
 
 
 def cell(group: Group, measure: Measure) -> str:

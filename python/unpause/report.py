@@ -11,13 +11,13 @@ the claims. The first figure and those that the scenario names are written as PN
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -41,6 +41,7 @@ from unpause.figures.style import style
 from unpause.figures.sweep import draw_runs
 from unpause.notices import Notices
 from unpause.result import Result, ResultError, load
+from unpause.staged import RESULT_PAGES, SWEEP_PAGES, Staged, alone
 from unpause.summary import by_priority, summarise
 from unpause.verdicts import counts_text
 
@@ -84,33 +85,52 @@ def build(
     *,
     png: bool = False,
     first: Callable[[Sequence[tuple[str, str]]], None] | None = None,
+    held: bool = False,
 ) -> Report:
-    """Write the report of a result directory.
+    """Write the report of a result directory: whole, or nothing of it.
 
     Args:
         directory: The result directory.
         png: Whether all figures are written as PNG, too, not only the first and the scenario's.
         first: Called with the sentences before anything is drawn.
+        held: Whether the caller holds the directory's lock.
 
     Raises:
-        ResultError: `directory` holds no complete result.
+        ResultError: `directory` holds no complete result, or files that are not the report's have
+            the names of the report's.
+        OSError: the directory cannot be written, or another process writes to it.
     """
     path = Path(directory)
     result = load(path)
-    report = Report(path / "report.html")
+    with alone(path, held), Staged(path) as staged:
+        staged.check(RESULT_PAGES)
+        if not held:
+            result = load(path)  # nobody replaces it any more
+        report = _build(result, staged, png, first)
+        staged.commit()
+    return report
+
+
+def _build(
+    result: Result,
+    staged: Staged,
+    png: bool,
+    first: Callable[[Sequence[tuple[str, str]]], None] | None,
+) -> Report:
+    report = Report(staged.directory / "report.html")
     wanted = result.scenario.get("report", {})
     try:
         report.claims = result.claims()
     except ClaimsError as error:
         report.problems.append(f"Claims were not judged: {error}.")
-    verdicts.write(report.claims, path)
+    verdicts.write(report.claims, staged.folder)
     report.sentences = sentences.of_result(result)
     if first is not None:
         first(report.sentences)
     report.notices = notices.of_result(result)
     own = wanted.get("figures", [])
     names = [*dict.fromkeys([*own, *figures.GENERIC])]
-    pictures = _draw(result, names, report, names if png else own)
+    pictures = _draw(result, names, report, names if png else own, staged.folder)
     runs = grouped.Runs.of_result(result)
     html = (
         _environment()
@@ -128,38 +148,34 @@ def build(
             version=unpause.__version__,
         )
     )
-    _write(report.path, html)
-    _note_files(report)
+    beneath.write(staged.folder / "report.html", html)
     return report
 
 
-def _note_files(report: Report) -> None:
-    """Says which files are the report's: they go when another result takes this one's place."""
-    names = [report.path.name, "report.json", "claims.json", "claims.parquet", *report.files]
-    _write(report.path.with_name("report.json"), json.dumps({"files": names}, indent=2) + "\n")
-
-
-def _write(path: Path, text: str) -> None:
-    """Writes a file so that it is there whole or not at all."""
-    beneath.write(path, text)
-
-
 def _draw(
-    result: Result, names: Sequence[str], report: Report, as_png: Sequence[str]
+    result: Result,
+    names: Sequence[str],
+    report: Report,
+    as_png: Sequence[str],
+    place: Path,
 ) -> list[_Picture]:
-    """Draws `names`, the first of them and `as_png` as PNG, too, and the page to move about in."""
+    """Draws `names` into a folder in `place`, the first of them and `as_png` as PNG, too.
+
+    The page to move about in is made beside that.
+    """
 
     def page() -> str:
         try:
             explore.write(
-                report.path.with_name("explore.html"),
-                explore.page(result, report.claims, report.sentences),
+                place / "explore.html", explore.page(result, report.claims, report.sentences)
             )
         except ResultError as error:
             return f"No page to move about in: {error}."
         return ""
 
-    drawn, [no_page] = drawing.of_report(result, names, as_png, [page])
+    folder = place / "figures"
+    folder.mkdir()
+    drawn, [no_page] = drawing.of_report(result, folder, names, as_png, [page])
     for it in drawn:
         if it.nothing:
             report.skipped[it.title] = it.nothing
@@ -254,6 +270,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--png", action="store_true", help="write all figures as PNG, too")
     parser.add_argument("--width", type=int, help="columns of what is printed")
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
+    # By `unpause run`, which holds the directory's lock until its report is there.
+    parser.add_argument("--held", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     columns = textual.width(options.width)
     quiet = options.quiet or options.claims
@@ -266,9 +284,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     pa.set_memory_pool(pa.system_memory_pool())
     try:
         if grouped.is_sweep(Path(options.directory)):
-            built = build_sweep(options.directory)
+            built = build_sweep(options.directory, held=options.held)
         else:
-            built = build(options.directory, png=options.png, first=first)
+            built = build(options.directory, png=options.png, first=first, held=options.held)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -306,24 +324,39 @@ def closing(built: Report, columns: int) -> list[str]:
     return lines
 
 
-def build_sweep(directory: str | Path) -> Report:
-    """Write the report of a sweep's directory: table, chart, CSV.
+def build_sweep(directory: str | Path, *, held: bool = False) -> Report:
+    """Write the report of a sweep's directory: table, chart, CSV; whole, or nothing of it.
+
+    Args:
+        directory: Of the sweep.
+        held: Whether the caller holds the directory's lock.
 
     Raises:
-        ResultError: `directory` holds no table of a sweep.
+        ResultError: `directory` holds no table of a sweep, or files that are not the report's have
+            the names of the report's.
+        OSError: the directory cannot be written, or another process writes to it.
     """
     path = Path(directory)
     about, table = grouped.sweep_table(path)
+    with alone(path, held, result=False), Staged(path) as staged:
+        staged.check(SWEEP_PAGES)
+        report = _build_sweep(about, table, staged)
+        staged.commit()
+    return report
+
+
+def _build_sweep(about: dict[str, Any], table: pa.Table, staged: Staged) -> Report:
     title = (about.get("scenario") or {}).get("title") or "Sweep"
     runs = grouped.Runs.of_sweep(table, title)
-    report = Report(path / "report.html")
+    report = Report(staged.directory / "report.html")
     pictures = []
     if runs.rows:
         try:
             with style():
                 figure = draw_runs(runs)
-            beneath.own(path / "figures").mkdir(exist_ok=True)
-            drawn = drawing.save(figure, path / "figures", "sweep", png=True)
+            folder = staged.folder / "figures"
+            folder.mkdir()
+            drawn = drawing.save(figure, folder, "sweep", png=True)
             _note(report, drawn)
             if drawn.uri:
                 pictures.append(_Picture(drawn.name, drawn.title, drawn.uri))
@@ -335,7 +368,7 @@ def build_sweep(directory: str | Path) -> Report:
             _note(report, drawing.Drawn("sweep", failed=drawing.why(error)))
     failed = [f"{label}: {why}" for label, why in (about.get("failed") or {}).items()]
     report.notices.warnings = failed
-    _write(path / "sweep.csv", sweep_csv.text(table))
+    beneath.write(staged.folder / "sweep.csv", sweep_csv.text(table))
     html = (
         _environment()
         .get_template("sweep.html")
@@ -351,7 +384,7 @@ def build_sweep(directory: str | Path) -> Report:
             version=unpause.__version__,
         )
     )
-    _write(report.path, html)
+    beneath.write(staged.folder / "report.html", html)
     return report
 
 

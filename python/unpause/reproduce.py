@@ -26,7 +26,7 @@ import tomli_w
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import unpause
-from unpause import api, figures, headlines, notices, report, textual, verdicts
+from unpause import api, beneath, figures, headlines, notices, report, staged, textual, verdicts
 from unpause import papers as rooms
 from unpause.claims import Claim, Verdict
 from unpause.errors import ScenarioError
@@ -194,25 +194,37 @@ def reproduce(
         threads: As for :func:`unpause.run`.
 
     Raises:
-        ReproduceError: there is no such paper or figure.
+        ReproduceError: there is no such paper or figure, or the directory holds something else.
         ScenarioError: a scenario cannot be run.
     """
-    from unpause import _native
-
     paper, experiments = select(what)
     place = Path(directory) if directory else Path("results") / f"reproduce-{paper}"
-    place.mkdir(parents=True, exist_ok=True)
-    lock = _native.Lock(place)
-    try:
+    _check(place, experiments)
+    with staged.alone(place, held=False, result=False):
         return place / "index.html", _run_all(paper, experiments, place, full, threads)
-    finally:
-        lock.release()
+
+
+def _check(place: Path, experiments: Sequence[Experiment]) -> None:
+    """Refuses a directory in which a reproduction would take the place of something else."""
+    if not (place / staged.NAMES).is_file() and not staged.is_free(place):
+        raise ReproduceError(
+            f"{place} exists and is not of a reproduction\n"
+            "hint: choose another directory with --out; nothing was changed"
+        )
+    if place.is_dir():
+        staged.check(place, staged.REPRODUCTION_PAGES)
+    for experiment in experiments:
+        folder = beneath.own(place / experiment.id.lower())
+        if not (folder / "manifest.json").is_file() and not staged.is_free(folder):
+            raise ReproduceError(
+                f"{folder} exists and is not a result directory\n"
+                "hint: choose another directory with --out; nothing was changed"
+            )
 
 
 def _run_all(
     paper: str, experiments: Sequence[Experiment], place: Path, full: bool, threads: int | None
 ) -> list[Done]:
-    page = place / "index.html"
     if full:
         told = estimate(experiments, threads or os.cpu_count() or 1)
         print(textual.shown(told), flush=True)
@@ -224,17 +236,18 @@ def _run_all(
         told = f"    {done[-1].runs} runs, {took} of one core. {done[-1].counts}"
         print(textual.shown(told.rstrip()), flush=True)
         # After each, so that an interruption leaves a page of what is done.
-        page.write_text(_page(paper, done, full), "utf-8")
-        verdicts.write_json(
-            {
-                "counts": verdicts.counts(_claims(done)),
-                "claims": [
-                    {"experiment": d.experiment.id, **asdict(c)} for d in done for c in d.claims
-                ],
-            },
-            place / "claims.json",
-        )
+        _write(paper, done, place, full)
     return done
+
+
+def _write(paper: str, done: Sequence[Done], place: Path, full: bool) -> None:
+    """The page, and the claims of all experiments."""
+    claims = [{"experiment": d.experiment.id, **asdict(c)} for d in done for c in d.claims]
+    with staged.Staged(place) as pages:
+        (pages.folder / "index.html").write_text(_page(paper, done, full), "utf-8")
+        counts = verdicts.counts(_claims(done))
+        verdicts.write_json({"counts": counts, "claims": claims}, pages.folder / "claims.json")
+        pages.commit()
 
 
 def _claims(done: Sequence[Done]) -> list[Claim]:
@@ -419,7 +432,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.markdown:
             paper = options.what.partition("/")[0]
             write_markdown(options.markdown, page.parent, paper, done, options.full)
-    except (ReproduceError, ScenarioError, OSError) as error:
+    except (ReproduceError, ResultError, ScenarioError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

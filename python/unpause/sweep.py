@@ -8,29 +8,27 @@ exactly when its result could be another one.
 
 from __future__ import annotations
 
-import json
 import os
 import queue
-import tempfile
+import sys
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from unpause import axes as axes_module
-from unpause import schema
 from unpause.api import Scenario
 from unpause.errors import SweepError
 from unpause.finished import Finished
 from unpause.points import Failure, Plan, Point, measure
+from unpause.store import Store
 
 _LOST = "the connection to the Dask scheduler was lost"
 _ASK_EVERY_S = 5
@@ -114,7 +112,7 @@ def sweep(
     if jobs is not None and jobs < 1:
         raise SweepError("jobs: at least one point has to run at a time")
     plan = Plan.of(path, axes_module.read(vary or {}), list(schemes or []))
-    store = _Store(None if out is None else Path(out), plan)
+    store = Store(None if out is None else Path(out), plan)
     store.open()
     try:
         return _fill(store, plan, client, jobs, progress)
@@ -122,8 +120,14 @@ def sweep(
         store.close()
 
 
+def _damaged(store: Store) -> None:
+    """Says what an earlier sweep has left that is not what it wrote."""
+    for file in store.damaged:
+        print(f"note: {file}: damaged; the point is run again", file=sys.stderr)
+
+
 def _fill(
-    store: _Store,
+    store: Store,
     plan: Plan,
     client: Any,
     jobs: int | None,
@@ -135,6 +139,7 @@ def _fill(
     for digest, point in wanted.items():
         if (table := store.load(point)) is not None:
             done.add(digest, table)
+    _damaged(store)
     kept = len(done)
     missing = [point for digest, point in wanted.items() if digest not in done]
     started = time.monotonic()
@@ -284,82 +289,6 @@ class _Dask(AbstractContextManager["_Dask"]):
 
 def _first_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".partition("\n")[0]
-
-
-@dataclass
-class _Store:
-    """The directory of a sweep: ``points/``, ``sweep.json``, ``sweep.parquet``."""
-
-    directory: Path | None
-    plan: Plan
-    _columns: set[str] = field(default_factory=set)
-    _lock: Any = None
-
-    def open(self) -> None:
-        self._columns = {c.name for c in (*schema.TABLES["runs"], *schema.STATISTICS)} - {"run"}
-        if self.directory is None:
-            return
-        if (self.directory / "manifest.json").exists():
-            raise SweepError(f"{self.directory} is the result of a run; choose another directory")
-        from unpause import _native
-
-        self._lock = _native.Lock(self.directory)
-        self._points.mkdir(exist_ok=True)
-        self._tell({"complete": False})
-
-    def close(self) -> None:
-        if self._lock is not None:
-            self._lock.release()
-
-    @property
-    def _points(self) -> Path:
-        assert self.directory is not None
-        return self.directory / "points"
-
-    def load(self, point: Point) -> pa.Table | None:
-        if self.directory is None:
-            return None
-        file = self._points / f"{point.digest}.parquet"
-        if not file.is_file():
-            return None
-        try:
-            table = pq.read_table(file, partitioning=None)
-        except (pa.ArrowException, OSError):
-            return None  # damaged: the point is run again
-        return table if self._columns <= set(table.column_names) else None
-
-    def save(self, point: Point, table: pa.Table) -> None:
-        if self.directory is not None:
-            _replace(
-                self._points / f"{point.digest}.parquet", lambda file: pq.write_table(table, file)
-            )
-
-    def finish(self, table: pa.Table, failed: dict[str, str]) -> None:
-        if self.directory is None:
-            return
-        _replace(self.directory / "sweep.parquet", lambda file: pq.write_table(table, file))
-        self._tell({"rows": table.num_rows, "failed": failed, "complete": not failed})
-
-    def _tell(self, more: dict[str, Any]) -> None:
-        assert self.directory is not None
-        about = {**self.plan.about(), **more}
-        text = json.dumps(about, indent=2, ensure_ascii=False, default=str) + "\n"
-        _replace(self.directory / "sweep.json", lambda file: file.write(text.encode()))
-
-
-def _replace(path: Path, write: Callable[[Any], object]) -> None:
-    """Writes a file so that it is there whole or not at all."""
-    handle, name = tempfile.mkstemp(prefix=".", suffix=".incomplete", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import argparse
 import hashlib
 import json
 import logging
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -18,8 +19,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from unpause import axes, grouped, report, textual
-from unpause.errors import ScenarioError, SweepError
+from unpause import axes, beneath, grouped, report, textual
+from unpause.errors import ResultError, ScenarioError, SweepError
 from unpause.summary import Summary, summarise
 from unpause.sweep import PointsFailed, SweepProgress, shown, sweep
 
@@ -59,6 +60,8 @@ def _parser() -> argparse.ArgumentParser:
         help="directory of the table and of finished points [default: results/<name of the "
         "file>-sweep]",
     )
+    # By `unpause sweep` without --out.
+    parser.add_argument("--default", type=Path, help=argparse.SUPPRESS)
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--jobs",
@@ -85,11 +88,14 @@ def _positive(text: str) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of ``unpause sweep``; answers the exit code."""
     options = _parser().parse_args(arguments)
-    out: Path = options.out or Path("results") / f"{options.file.stem}-sweep"
+    named = options.default or Path("results") / f"{options.file.stem}-sweep"
+    out: Path = options.out or named
     last: list[SweepProgress] = []
     started = time.monotonic()
     try:
         vary = axes.parse_all(options.vary)
+        if options.out is None:
+            _check_default(options.file, out)
         _note_changes(options.file, out)
         client = None if options.dask is None else _connect(options.dask)
         try:
@@ -161,7 +167,7 @@ def _show(table: pa.Table, out: Path) -> None:
     print(f"{table.num_rows} rows: {out / 'sweep.parquet'}, {out / 'sweep.csv'}")
     try:
         built = report.build_sweep(out)
-    except OSError as error:
+    except (ResultError, OSError) as error:
         print(f"warning: the report was not written: {error}", file=sys.stderr)
         return
     print("\n".join(report.closing(built, columns)))
@@ -175,14 +181,34 @@ def _say_how_to_go_on(done: SweepProgress, out: Path) -> None:
     )
 
 
+def _before(out: Path) -> dict[str, Any]:
+    """The scenario of the last sweep into a directory; nothing if there was none."""
+    try:
+        with beneath.open_file(out, "sweep.json") as file:
+            about = json.loads(file.read())["scenario"]
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, ResultError):
+        return {}
+    return about if isinstance(about, dict) else {}
+
+
+def _check_default(file: Path, out: Path) -> None:
+    """An error if the directory, which nobody has asked for, has the sweep of another file."""
+    before = _before(out).get("file")
+    if isinstance(before, str) and os.path.realpath(before) != os.path.realpath(file):
+        raise SweepError(
+            f"{out} has the sweep of another scenario, {before}\n"
+            "hint: say with --out where this one goes; nothing was changed"
+        )
+
+
 def _note_changes(file: Path, out: Path) -> None:
     """Says so if the directory was made from another text of the scenario."""
+    before = _before(out)
     try:
-        before = json.loads((out / "sweep.json").read_text("utf-8"))["scenario"]["sha256"]
         now = hashlib.sha256(file.read_bytes()).hexdigest()
-    except (OSError, ValueError, KeyError, TypeError):
+    except OSError:
         return
-    if before != now:
+    if before.get("sha256", now) != now:
         print(
             f"note: {file} is not what it was at the last sweep into {out}: points that the "
             "change concerns are run again, and those of before stay apart",

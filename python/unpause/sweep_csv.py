@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 
-from unpause import grouped
+from unpause import beneath, grouped
 from unpause.errors import ResultError
 
 
@@ -34,11 +35,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     file = (options.out or options.directory / "csv") / "sweep.csv"
     try:
         _, table = grouped.sweep_table(options.directory)
-        if file.exists() and not options.force:
+        if options.out is None:
+            beneath.own(file.parent)
+        if os.path.lexists(file) and not options.force:
             print(f"error: {file} exists\nhint: --force replaces it", file=sys.stderr)
             return 1
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text(table), "utf-8")
+        beneath.write(file, text(table))
     except (ResultError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unpause import beneath
 from unpause.claims import Claim, Counted
 from unpause.judges import Verdict
 
@@ -114,9 +113,9 @@ def to_table(claims: Sequence[Claim]) -> pa.Table:
 
 
 def write(claims: Sequence[Claim], directory: Path) -> None:
-    """Write ``claims.json`` and ``claims.parquet`` into a result directory."""
-    write_json([asdict(c) for c in claims], beneath.own(directory / "claims.json"))
-    pq.write_table(to_table(claims), beneath.own(directory / "claims.parquet"))
+    """Write ``claims.json`` and ``claims.parquet`` into a folder."""
+    write_json([asdict(c) for c in claims], directory / "claims.json")
+    pq.write_table(to_table(claims), directory / "claims.parquet")
 
 
 def write_json(data: Any, file: Path) -> None:

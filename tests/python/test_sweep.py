@@ -61,7 +61,7 @@ def file(tmp_path: Path) -> Path:
 
 def points(directory: Path) -> dict[str, int]:
     """Finished points and when each was written."""
-    found = (directory / "points").glob("*")
+    found = (directory / "points").glob("*.parquet")
     return {p.name: p.stat().st_mtime_ns for p in found}
 
 

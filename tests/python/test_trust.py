@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import tomli_w
 
 import unpause
 from unpause.errors import ResultError
@@ -111,15 +112,15 @@ def test_a_report_is_not_written_through_links(out: Path, tmp_path: Path) -> Non
 
     canary = tmp_path / "canary"
     canary.write_text("alive")
-    for name in ("explore.html.tmp", "report.html.tmp", "report.html", "explore.html"):
+    for name in ("explore.html.tmp", "report.html.tmp"):
         (out / name).symlink_to(canary)
     report.build(out)
-    assert not (out / "report.html").is_symlink()
-    (out / "claims.json").unlink()
-    (out / "claims.json").symlink_to(canary)
-    with pytest.raises(ResultError, match=r"claims\.json: a link"):
-        report.build(out)
-    (out / "claims.json").unlink()
+    for name in ("report.html", "explore.html", "claims.json"):
+        (out / name).unlink()
+        (out / name).symlink_to(canary)
+        with pytest.raises(ResultError, match=f"{name}: a link"):
+            report.build(out)
+        (out / name).unlink()
     shutil.rmtree(out / "figures")
     (out / "figures").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "elsewhere").mkdir()
@@ -136,3 +137,118 @@ def test_a_damaged_sweep_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "sweep.json").write_text(text)
     with pytest.raises(ResultError, match=r"sweep\.json"):
         grouped.sweep_table(tmp_path)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(it): it.read_bytes() for it in folder.rglob("*") if it.is_file()}
+
+
+@pytest.mark.parametrize("name", ["report.html", "sweep.csv", "notes.txt"])
+def test_a_sweep_replaces_nothing_that_is_not_its_own(tmp_path: Path, name: str, capsys) -> None:
+    from unpause import sweep_command
+
+    file = tmp_path / "one.toml"
+    file.write_text(tomli_w.dumps(SCENARIO))
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / name).write_text("mine")
+    before = files(out)
+    assert sweep_command.main([str(file), "--out", str(out)]) == 1
+    assert "exists and is not of a sweep" in capsys.readouterr().err
+    assert files(out) == before
+    # Nor beside the table of one.
+    (out / name).unlink()
+    unpause.sweep(file, out=out, progress=False)
+    (out / name).write_text("mine")
+    before = files(out)
+    code = sweep_command.main([str(file), "--out", str(out)])
+    if name == "notes.txt":
+        assert code == 0
+        assert sweep_command.main([str(file), "--out", str(out)]) == 0
+    else:
+        assert code == 1
+        assert f"{out / name} is there, and no command of unpause" in capsys.readouterr().err
+        assert files(out) == before
+    assert (out / name).read_text() == "mine"
+
+
+def test_a_reproduction_replaces_nothing_that_is_not_its_own(tmp_path: Path, capsys) -> None:
+    from unpause import reproduce
+
+    (tmp_path / "index.html").write_text("mine")
+    assert reproduce.main(["pcn/F2", "--out", str(tmp_path)]) == 1
+    assert "exists and is not of a reproduction" in capsys.readouterr().err
+    assert [it.name for it in tmp_path.iterdir()] == ["index.html"]
+    assert (tmp_path / "index.html").read_text() == "mine"
+
+
+def test_sweeps_of_two_files_do_not_share_a_default_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    from unpause import sweep_command
+
+    monkeypatch.chdir(tmp_path)
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "one.toml").write_text(tomli_w.dumps(SCENARIO))
+    assert sweep_command.main(["a/one.toml"]) == 0
+    assert sweep_command.main(["a/one.toml"]) == 0
+    before = files(tmp_path)
+    assert sweep_command.main(["b/one.toml"]) == 1
+    assert "has the sweep of another scenario, a/one.toml" in capsys.readouterr().err
+    assert files(tmp_path) == before
+
+
+def test_a_damaged_point_is_run_again_and_a_damaged_table_is_refused(
+    tmp_path: Path, capsys
+) -> None:
+    from unpause import grouped
+
+    out = tmp_path / "out"
+    vary = {"seed": [1, 2]}
+    whole = unpause.sweep(SCENARIO, vary, out=out, progress=False)
+    point = sorted((out / "points").glob("*.parquet"))[0]
+    sound = point.read_bytes()
+    for at in range(0, len(sound), 1 + len(sound) // 9):
+        flipped = bytearray(sound)
+        flipped[at] ^= 1
+        point.write_bytes(flipped)
+        assert unpause.sweep(SCENARIO, vary, out=out, progress=False).num_rows == whole.num_rows
+        assert f"{point}: damaged; the point is run again" in capsys.readouterr().err
+        table = unpause.sweep(SCENARIO, vary, out=out, progress=False)
+        assert table.column("seed").to_pylist() == [1, 2]
+        assert capsys.readouterr().err == ""
+    table = out / "sweep.parquet"
+    sound = table.read_bytes()
+    for at in range(0, len(sound), 1 + len(sound) // 9):
+        flipped = bytearray(sound)
+        flipped[at] ^= 1
+        table.write_bytes(flipped)
+        with pytest.raises(ResultError, match=r"sweep\.parquet: damaged"):
+            grouped.read(out)
+
+
+def test_a_report_that_fails_leaves_nothing(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from unpause import explore, report
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = files(out)
+    monkeypatch.setattr(explore, "write", full)
+    with pytest.raises(OSError, match="No space left"):
+        report.build(out)
+    assert files(out) == before
+    assert not (out / ".unpause").exists()
+
+
+def test_a_report_waits_for_nobody_who_writes(out: Path) -> None:
+    from unpause import _native, report
+
+    lock = _native.Lock(out, result=True)
+    before = files(out)
+    with pytest.raises(ResultError, match="another unpause"):
+        report.build(out)
+    lock.release()
+    assert {k: v for k, v in before.items() if ".unpause" not in k} == files(out)
+    report.build(out)

@@ -28,7 +28,7 @@ pub enum Missing {
 
 /// Draws the report of a result, or says how to get one. Returns the exit code.
 pub fn render(package: &dyn Package, directory: &Path, say: Say) -> u8 {
-    let mut arguments = vec![directory.into()];
+    let mut arguments = vec![directory.into(), "--held".into()];
     if say.quiet || say.is_json() {
         arguments.push("--quiet".into());
     }
@@ -55,9 +55,13 @@ const SIGTERM: u8 = 143;
 
 /// Runs a sweep. Returns the exit code.
 pub fn sweep(package: &dyn Package, args: &Sweep) -> u8 {
-    let out = args.out.clone();
-    let out = out.unwrap_or_else(|| target::default_directory(&args.file, None, "-sweep"));
-    let mut arguments: Vec<OsString> = vec!["--out".into(), out.into()];
+    let mut arguments: Vec<OsString> = match &args.out {
+        Some(out) => vec!["--out".into(), out.into()],
+        None => {
+            let out = target::default_directory(&args.file, None, "-sweep");
+            vec!["--default".into(), out.into()]
+        }
+    };
     for vary in &args.vary {
         arguments.extend(["--vary".into(), vary.into()]);
     }

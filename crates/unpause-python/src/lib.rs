@@ -23,7 +23,7 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::{
-        Outcome, Scenario, keys::in_base_unit, keys::split_path, lock::Lock, lock::settle, main,
+        Outcome, Scenario, keys::in_base_unit, keys::split_path, lock::Lock, main,
         mechanisms::pcn_reaction, mechanisms::tofino_division, percentiles::percentiles,
         table::Table,
     };

@@ -10,14 +10,28 @@ use crate::errors;
 /// A directory that only this process writes to, until it is released.
 #[pyclass(frozen)]
 pub(crate) struct Lock {
-    inner: Mutex<Option<unpause_scenario::Lock>>,
+    inner: Mutex<Option<Held>>,
+}
+
+/// What is held goes when this is dropped.
+enum Held {
+    Directory { _lock: unpause_scenario::Lock },
+    Result { _place: unpause_scenario::Place },
 }
 
 #[pymethods]
 impl Lock {
+    /// Takes a directory; with `result`, one that has a result or may get one.
     #[new]
-    fn new(py: Python<'_>, directory: PathBuf) -> PyResult<Self> {
-        let lock = unpause_scenario::Lock::take(&directory);
+    #[pyo3(signature = (directory, *, result=false))]
+    fn new(py: Python<'_>, directory: PathBuf, result: bool) -> PyResult<Self> {
+        let lock = match result {
+            true => unpause_scenario::Place::take(&directory)
+                .map(|place| Held::Result { _place: place }),
+            false => {
+                unpause_scenario::Lock::take(&directory).map(|lock| Held::Directory { _lock: lock })
+            }
+        };
         let lock = lock.map_err(|error| errors::to_python(py, &error))?;
         Ok(Self {
             inner: Mutex::new(Some(lock)),
@@ -28,10 +42,4 @@ impl Lock {
         let mut lock = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         lock.take();
     }
-}
-
-/// Ends what a process that is gone had begun to move to its names in a result directory.
-#[pyfunction]
-pub(crate) fn settle(py: Python<'_>, directory: PathBuf) -> PyResult<()> {
-    unpause_scenario::settle(&directory).map_err(|error| errors::to_python(py, &error))
 }

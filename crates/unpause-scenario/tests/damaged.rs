@@ -3,33 +3,17 @@
 #![cfg(feature = "parquet")]
 
 use std::fs;
-use std::path::Path;
 
-use unpause_scenario::{NoProgress, Options, Saved, Scenario, execute};
+use unpause_scenario::{Options, Saved};
 
-const SCENARIO: &str = r#"
-duration = "100us"
-[topology]
-builder = "single-switch"
-hosts = 2
-rate = "40Gbps"
-delay = "1us"
-[[scheme]]
-name = "PFC"
-[[traffic]]
-name = "F"
-kind = "flow"
-from = "H0"
-to = "H1"
-size = "10KB"
-"#;
+#[path = "common/small.rs"]
+mod small;
 
 #[test]
 fn a_damaged_table_is_named() {
     let place = tempfile::tempdir().unwrap();
     let result = place.path().join("result");
-    let scenario = Scenario::parse(SCENARIO, Path::new("one.toml")).unwrap();
-    let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
+    let outcome = small::outcome(&["PFC"], &Options::default());
     outcome.write(&result).unwrap();
     let table = result.join("flows.parquet");
     let sound = fs::read(&table).unwrap();
@@ -45,8 +29,7 @@ fn a_damaged_table_is_named() {
         duration: Some(unpause_protocols::units::Time::from_us(1)),
         ..Options::default()
     };
-    let outcome = execute(&scenario, &options, &NoProgress).unwrap();
-    outcome.write(&other).unwrap();
+    small::outcome(&["PFC"], &options).write(&other).unwrap();
     let of_other = fs::read(other.join("flows.parquet")).unwrap();
     let said = said_of(&of_other).expect("it is of another run");
     assert!(said.contains("it is not what this run wrote"), "{said}");

@@ -5,36 +5,17 @@
 use std::fs;
 use std::path::Path;
 
-use unpause_scenario::{NoProgress, Options, Outcome, Place, Saved, Scenario, execute, settle};
+use unpause_scenario::{Options, Outcome, Place, Saved};
 
-const SCENARIO: &str = r#"
-duration = "50us"
-[topology]
-builder = "single-switch"
-hosts = 2
-rate = "40Gbps"
-delay = "1us"
-[[scheme]]
-name = "A b"
-[[scheme]]
-name = "A-b"
-[[scheme]]
-name = "a-B"
-[[traffic]]
-name = "F"
-kind = "flow"
-from = "H0"
-to = "H1"
-size = "10KB"
-"#;
+#[path = "common/small.rs"]
+mod small;
 
 fn outcome(seed: u64) -> Outcome {
-    let scenario = Scenario::parse(SCENARIO, Path::new("one.toml")).unwrap();
     let options = Options {
         seed: Some(seed),
         ..Options::default()
     };
-    execute(&scenario, &options, &NoProgress).unwrap()
+    small::outcome(&["A b", "A-b", "a-B"], &options)
 }
 
 fn names(directory: &Path) -> Vec<String> {
@@ -155,7 +136,7 @@ fn a_move_cut_short_is_ended() {
         assert_eq!(seeds(&trial), [2], "{moved}");
         assert_eq!(names(&trial), before, "{moved}");
         assert!(commit.exists() && trial.join("fct-old.txt").exists());
-        settle(&trial).unwrap();
+        drop(Place::take(&trial).unwrap());
         assert_eq!(seeds(&trial), [2], "{moved}");
         assert_eq!(names(&trial), files, "{moved}");
     }

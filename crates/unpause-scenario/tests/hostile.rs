@@ -7,30 +7,13 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use unpause_scenario::{
-    NoProgress, Options, Outcome, Place, Saved, Scenario, execute, saved_manifest, settle,
-};
+use unpause_scenario::{Options, Outcome, Place, Saved, saved_manifest};
 
-const SCENARIO: &str = r#"
-duration = "50us"
-[topology]
-builder = "single-switch"
-hosts = 2
-rate = "40Gbps"
-delay = "1us"
-[[scheme]]
-name = "PFC"
-[[traffic]]
-name = "F"
-kind = "flow"
-from = "H0"
-to = "H1"
-size = "10KB"
-"#;
+#[path = "common/small.rs"]
+mod small;
 
 fn outcome() -> Outcome {
-    let scenario = Scenario::parse(SCENARIO, Path::new("one.toml")).unwrap();
-    execute(&scenario, &Options::default(), &NoProgress).unwrap()
+    small::outcome(&["PFC"], &Options::default())
 }
 
 /// Files and what is in them, links and where they lead, of everything below.
@@ -159,14 +142,9 @@ fn nothing_outside_is_touched() {
             );
         }
         // Who writes changes nothing outside.
-        let settled = settle(&out).err();
+        let taken = Place::take(&out).map(|place| place.kept_runs());
         let written = outcome.write(&out).err();
-        let kept = Place::take(&out).map(|place| place.kept_runs());
-        assert_eq!(
-            seen(&outside),
-            around,
-            "{name}: {settled:?} {written:?} {kept:?}"
-        );
+        assert_eq!(seen(&outside), around, "{name}: {taken:?} {written:?}");
         assert!(out.join("mine").exists(), "{name}");
     }
 }

@@ -269,9 +269,22 @@ fn what_is_left(
     before: Option<&Undisturbed>,
     summary: &mut Summary,
 ) -> Result<(), String> {
-    // As whoever reads the result does.
-    unpause_scenario::settle(out)
-        .map_err(|error| format!("what a killed run left cannot be settled: {error}"))?;
+    // Who reads gets one result, whole, and changes nothing.
+    let read = unpause_scenario::Saved::load(out).ok();
+    if read.is_none() && before.is_some() {
+        return Err("the result of before can no longer be read".to_owned());
+    }
+    // Who writes ends what was begun.
+    let place = unpause_scenario::Place::take(out)
+        .map_err(|error| format!("what a killed run left cannot be ended: {error}"))?;
+    drop(place);
+    let seeds = read.map(|read| read.manifest.seeds);
+    let ended = unpause_scenario::saved_manifest(out).map(|manifest| manifest.seeds);
+    if seeds != ended {
+        return Err(format!(
+            "a reader got seeds {seeds:?}, and they are {ended:?}"
+        ));
+    }
     if !out.join("manifest.json").exists() {
         summary.absent += 1;
         return match before {

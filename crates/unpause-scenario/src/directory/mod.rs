@@ -21,8 +21,8 @@ use self::beneath::Folder;
 #[cfg(feature = "parquet")]
 pub(crate) use self::keep::Keeper;
 pub use self::lock::Lock;
+pub use self::place::Place;
 use self::place::{MANIFEST, is_own, others};
-pub use self::place::{Place, settle};
 use self::reader::Reader;
 #[cfg(feature = "parquet")]
 use crate::digest::sha256_of;

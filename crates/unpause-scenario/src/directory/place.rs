@@ -54,7 +54,7 @@ impl Place {
     pub fn take(directory: &Path) -> Result<Self, Error> {
         check_destination(directory)?;
         let lock = Lock::take(directory)?;
-        settle_held(&lock)?;
+        settle(&lock)?;
         let cleared = clear(&lock.folder, &directory.join(ROOM));
         cleared.map_err(|error| Error::io("write", directory, error))?;
         check_destination(directory)?;
@@ -149,25 +149,13 @@ impl Staging<'_> {
         give().map_err(|error| Error::io("write", self.place.directory(), error))?;
         // It has another name now: there is nothing left to clean up.
         let _ = self.folder.keep();
-        settle_held(&self.place.lock)
+        settle(&self.place.lock)
     }
 }
 
-/// Ends what a process that is gone had begun to move to its names in `directory`. Only for who is going to write
-/// there: readers do without.
-///
-/// # Errors
-///
-/// If a process is still about it, files cannot be moved, or what is there is of no result.
-pub fn settle(directory: &Path) -> Result<(), Error> {
-    if !directory.join(ROOM).join(COMMIT).exists() {
-        return Ok(());
-    }
-    settle_held(&Lock::take(directory)?)
-}
-
-/// The same with the lock held. It may be cut short at any point and begun again.
-fn settle_held(lock: &Lock) -> Result<(), Error> {
+/// Ends what a process that is gone had begun to move to its names. It may be cut short at any point and begun again.
+/// Only for who is going to write there: readers do without.
+fn settle(lock: &Lock) -> Result<(), Error> {
     move_in(&lock.folder).map_err(|error| Error::io("write", &lock.directory, error))
 }
 

@@ -1,0 +1,25 @@
+//! A small result, for tests of what becomes of its directory.
+
+use std::path::Path;
+
+use unpause_scenario::{NoProgress, Options, Outcome, Scenario, execute};
+
+/// One flow over one switch, by each of these schemes.
+pub fn scenario(schemes: &[&str]) -> Scenario {
+    let schemes = schemes.iter();
+    let schemes: String = schemes
+        .map(|name| format!("[[scheme]]\nname = \"{name}\"\n"))
+        .collect();
+    let text = format!(
+        "duration = \"50us\"\n\
+         [topology]\nbuilder = \"single-switch\"\nhosts = 2\nrate = \"40Gbps\"\ndelay = \"1us\"\n\
+         {schemes}\
+         [[traffic]]\nname = \"F\"\nkind = \"flow\"\nfrom = \"H0\"\nto = \"H1\"\nsize = \"10KB\"\n"
+    );
+    Scenario::parse(&text, Path::new("one.toml")).expect("it is sound")
+}
+
+/// What it measures.
+pub fn outcome(schemes: &[&str], options: &Options) -> Outcome {
+    execute(&scenario(schemes), options, &NoProgress).expect("it can be run")
+}
