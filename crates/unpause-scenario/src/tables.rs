@@ -227,12 +227,7 @@ pub(crate) fn port_series(measured: &[Measured]) -> RecordBatch {
 
 fn flow_series(measured: &[Measured]) -> RecordBatch {
     let rows = |m: &'_ Measured| -> Vec<_> {
-        let group = |flow: u32| {
-            m.results
-                .flows
-                .get(flow as usize)
-                .map_or(0, |flow| flow.group)
-        };
+        let group = |id: u32| results::flow(&m.results.flows, id).map_or(0, |flow| flow.group);
         m.results
             .flow_series
             .iter()
