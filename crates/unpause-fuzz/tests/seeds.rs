@@ -16,3 +16,9 @@ fn targets_hold_for_their_seeds() {
     }
     unpause_fuzz::results::clean();
 }
+
+#[test]
+fn a_topology_with_an_unlinked_node_is_written_as_it_was_read() {
+    let check = target("hpcc_topology").expect("there is such a target");
+    check(b"4 1 2\n3\n0 3 50Gbps 2us 0\n2 3 50Gbps 2us 0\n");
+}

@@ -309,10 +309,10 @@ fn leave_out_unlinked(topology: &mut Topology, path: &Path) {
             path.display()
         ),
     });
-    for (kind, unlinked) in topology.fabric.nodes.iter_mut().zip(unlinked) {
-        if unlinked {
-            *kind = NodeKind::Switch;
-        }
+    // Named as switches are, so that the file which is written of it reads the same.
+    for id in (0..unlinked.len()).filter(|id| unlinked[*id]) {
+        topology.fabric.nodes[id] = NodeKind::Switch;
+        topology.names[id] = format!("S{id}");
     }
 }
 

@@ -118,7 +118,7 @@ fn hosts_that_cannot_be_are_refused_at_their_lines() {
 fn hosts_without_a_link_take_no_part() {
     let text = "5 1 2\n4\n0 4 1Gbps 1us 0\n2 4 1Gbps 1us 0\n";
     let read = parse_topology(text.as_bytes(), Path::new("t.txt"), None).unwrap();
-    assert_eq!(read.names, ["H0", "H1", "H2", "H3", "S4"]);
+    assert_eq!(read.names, ["H0", "S1", "H2", "S3", "S4"]);
     assert_eq!(read.hosts().collect::<Vec<_>>(), [0, 2]);
     assert_eq!(
         read.notes,
