@@ -13,7 +13,7 @@ pub struct Followers {
     /// Number of the first of them: flows with a start of their own have smaller ones.
     pub first: u32,
     /// All of them by number, that is by entry and by their order there, each with its place in the entry. Times
-    /// count from the start of the wait's end.
+    /// count from the end of what they wait for.
     pub flows: Vec<(FlowSpec, u32)>,
     /// Flows of an entry that end at a host.
     ends: BTreeMap<(u16, Ending, NodeId), u32>,
@@ -41,7 +41,7 @@ impl Followers {
         };
         found.watched = config.following.iter().flat_map(after).collect();
         let awaited: BTreeSet<u16> = found.watched.iter().map(|(entry, _)| *entry).collect();
-        // Ends of the flows of entries that somebody waits for flow by flow, in order.
+        // Flows of entries that others wait for, in order.
         let mut order: BTreeMap<u16, Vec<FlowSpec>> = BTreeMap::new();
         let follows = |entry| config.following.iter().any(|it| it.entry == entry);
         let all = Traffic::new(&config.traffic, &config.fabric, config.seed);

@@ -8,9 +8,8 @@ use crate::traffic::{Ending, Following, Matching};
 
 /// The flows of a host that wait, and those that they wait for.
 ///
-/// [`Host::wait_for`] adds a flow before the run begins. [`Host::watch`] tells of a flow that others wait for: at its
-/// receiver before its first packet, at its sender when it starts. [`Host::ended`] starts what has waited for the last
-/// flow to end.
+/// `Host::wait_for` adds a flow before the run begins. `Host::watch` tells of a flow that others wait for: at its receiver
+/// before its first packet, at its sender when it starts. `Host::ended` starts what has waited for the last flow to end.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     gates: Vec<Gate>,
