@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from unpause import equal_links
 from unpause.result import Result, Run
 from unpause.setting import Setting, at_rate, in_bytes
-from unpause.text import rate, size
+from unpause.text import rate, size, time
 from unpause.trees import Tree, every_stop
 
 #: Laws and markings with a threshold below which nothing is marked, key `kmin` of their table.
@@ -30,6 +30,7 @@ class _Port(NamedTuple):
     tx_bytes: int
     marked: int
     queue: int
+    paused_ns: float
 
 
 def of_run(result: Result, run: Run) -> Callable[[Tree], str]:
@@ -43,7 +44,8 @@ class _Adviser:
         self.run = run
         self.set = Setting(result, run)
         names = ["node", "port", "peer", "priority", "rate_bps", "tx_bytes"]
-        table = run.columns("ports", [*names, "marked_packets", "max_queue_bytes"])
+        names += ["marked_packets", "max_queue_bytes", "paused_ns"]
+        table = run.columns("ports", names)
         columns = [table.column(name).to_pylist() for name in table.column_names]
         self.ports = [_Port(*row) for row in zip(*columns, strict=True)]
         flows = run.columns("flows", ["traffic", "src", "dst"])
@@ -59,6 +61,7 @@ class _Adviser:
             self._cycle,
             self._lost,
             self._slower_part,
+            self._held_by_a_nic,
             self._pool,
             self._slow_link,
             self._busy,
@@ -137,6 +140,20 @@ class _Adviser:
             table = model.replace("-", "_")
             return f"a higher speedup of [switch.{table}], or larger input buffers there"
         return f"a faster processor in {tree.root.node}, or larger input buffers there"
+
+    def _held_by_a_nic(self, tree: Tree) -> str | None:
+        """The receiver kept the root paused for most of the time that others waited for it."""
+        host = tree.root.peer
+        if host not in self.hosts:
+            return None
+        longest = max((it.time_ns for it in every_stop(tree.stops)), default=0.0)
+        paused = sum(it.paused_ns for it in self._here(tree))
+        if not longest or paused < longest / 2:
+            return None
+        return (
+            f"look at {host} first: its NIC kept {tree.root} paused for {time(paused)} of the run, "
+            "which keeps the senders paused"
+        )
 
     def _pool(self, tree: Tree) -> str | None:
         """A lossy queue has taken the memory on which the threshold depends."""

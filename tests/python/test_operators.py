@@ -1,0 +1,400 @@
+"""Questions of operators, with answers computed by hand: tables, warnings and words give them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import unpause
+from unpause import account, advice, explain, sentences
+from unpause.result import Result, Run
+from unpause.trees import Tree
+
+#: A frame of the defaults on the wire: 1000 B of payload, 48 B of headers.
+FRAME = 1_048
+PAYLOAD = 1_000
+
+
+def star(hosts: int, *parts: str, rate: int = 100, delay: str = "200ns", duration: str) -> str:
+    """Hosts at one switch."""
+    return f"""
+duration = "{duration}"
+[topology]
+builder = "single-switch"
+hosts = {hosts}
+rate = "{rate}Gbps"
+delay = "{delay}"
+[probes]
+causes = true
+""" + "\n".join(parts)
+
+
+def flow(name: str, source: str, to: str, *keys: str) -> str:
+    table = f'[[traffic]]\nname = "{name}"\nkind = "flow"\nfrom = "{source}"\nto = "{to}"'
+    return "\n".join([table, *keys])
+
+
+PFC = '[[scheme]]\nname = "PFC"'
+
+
+def run_of(scenario: str) -> tuple[Result, Run]:
+    result = unpause.run(scenario, progress=False)
+    return result, result.runs_of(result.schemes[0])[0]
+
+
+def rows(run: Run, table: str, **wanted: Any) -> list[dict[str, Any]]:
+    """The rows of a table that have these values."""
+    every = run.table(table).to_pylist()
+    return [row for row in every if all(row[key] == value for key, value in wanted.items())]
+
+
+def port(run: Run, node: str, peer: str, priority: int = 3) -> dict[str, Any]:
+    [row] = rows(run, "ports", node=node, peer=peer, priority=priority)
+    return row
+
+
+def gbps(number: float, ns: float) -> float:
+    return 8 * number / ns
+
+
+def warned(result: Result) -> str:
+    return "\n".join(f"{it['message']} ({it['help']})" for it in result.manifest["warnings"])
+
+
+def advised(result: Result, run: Run, tree: Tree) -> str:
+    return advice.of_run(result, run)(tree)
+
+
+def told(result: Result, run: Run) -> str:
+    return " ".join(" ".join(explain.lines(result, [run], 1_000, None)).split())
+
+
+def sentence(result: Result) -> str:
+    return dict(sentences.of_result(result))[result.schemes[0]]
+
+
+@pytest.mark.parametrize("headroom", ["0B", "7160B"])
+def test_how_much_headroom_a_short_link_needs(headroom: str) -> None:
+    # Two frames, a PFC frame, and 12.5 B/ns for 400 ns there and back: 2 x 1048 + 64 + 5000.
+    assert 2 * FRAME + 64 + 12.5 * 400 == 7_160
+    pfc = f'[pfc]\nxoff = "100KB"\nheadroom = "{headroom}"'
+    result, run = run_of(star(3, pfc, PFC, flow("in", "H1..H2", "H0"), duration="1ms"))
+    lost = sum(row["headroom_dropped_packets"] for row in rows(run, "ports"))
+    if headroom == "0B":
+        assert lost > 0
+        assert "headroom 0B is too small" in warned(result)
+        assert "7.2KB" in warned(result)
+        assert "Headroom too small" in told(result, run)
+    else:
+        assert lost == 0
+        assert "headroom" not in warned(result)
+        assert "Headroom too small" not in told(result, run)
+
+
+@pytest.mark.parametrize("shift", [0, 1, 4])
+def test_where_dynamic_thresholds_stop_four_ports(shift: int) -> None:
+    # Each of n ports stops at alpha x B / (1 + n alpha), with B what headroom leaves.
+    alpha, shared = 2.0**-shift, 4_164_000 - 9 * 20_000
+    threshold = alpha * shared / (1 + 4 * alpha)
+    blocked = '[slow_receiver]\nhosts = "H0"\ndrain_rate = "0Gbps"\nstart = "0s"'
+    scenario = star(
+        9,
+        '[switch]\nbuffer = "4164KB"',
+        f'[pfc]\ndynamic_shift = {shift}\nheadroom = "20KB"',
+        blocked,
+        PFC,
+        flow("in", "H1..H4", "H0"),
+        duration="1ms",
+    )
+    result, run = run_of(scenario)
+    for host in ("H1", "H2", "H3", "H4"):
+        held = port(run, "S0", host)["max_ingress_bytes"]
+        # What was under way, and a frame that was started.
+        assert threshold < held < threshold + 7_160, host
+    assert all(row["dropped_packets"] == 0 for row in rows(run, "ports"))
+    assert 4 * threshold < port(run, "S0", "H0")["max_queue_bytes"] < 4 * (threshold + 7_160)
+    for tree in account.trees(run):
+        assert advised(result, run, tree).startswith("look at H0")
+
+
+def test_a_receiver_that_takes_all_is_not_looked_at() -> None:
+    pfc = '[pfc]\ndynamic_shift = 0\nheadroom = "20KB"'
+    scenario = star(
+        9, '[switch]\nbuffer = "4164KB"', pfc, PFC, flow("in", "H1..H4", "H0"), duration="1ms"
+    )
+    result, run = run_of(scenario)
+    [tree] = account.trees(run)
+    assert tree.kind == "incast"
+    assert "look at" not in advised(result, run, tree)
+
+
+def long_haul(*parts: str) -> str:
+    """100 Gb/s over 40 km, a receiver behind 50 Gb/s."""
+    link = ['{ a = "A", b = "S0" }', '{ a = "S0", b = "S1", delay = "200us" }']
+    link.append('{ a = "B", b = "S1", rate = "50Gbps" }')
+    return "\n".join(
+        [
+            'duration = "20ms"\n[topology]\nbuilder = "explicit"\nhosts = ["A", "B"]',
+            'switches = ["S0", "S1"]\nrate = "100Gbps"\ndelay = "200ns"',
+            f"link = [{', '.join(link)}]",
+            '[host]\nretransmit_timeout = "10ms"\n[probes]\ncauses = true',
+            *parts,
+            flow("t", "A", "B"),
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("xoff", "xon", "use"), [("512KB", None, 0.75), ("3MB", "2600KB", 0.99), ("3MB", "2MB", 0.9)]
+)
+def test_what_pfc_carries_over_40_km(xoff: str, xon: str | None, use: float) -> None:
+    # In a round trip of 400 us S0 sends 5 MB after XOFF, at half of which S1->B drains the first
+    # 2.5 MB; after XON it drains 2.5 MB before anything comes. A cycle of 1.28 ms carries 0.96 ms.
+    pfc = f'[pfc]\nxoff = "{xoff}"' + (f'\nxon = "{xon}"' if xon else "")
+    result, run = run_of(long_haul(pfc, PFC))
+    assert port(run, "S1", "S0")["headroom_dropped_packets"] == 0
+    share = gbps(port(run, "S1", "B")["tx_bytes"], 20e6) / 50
+    if use == 0.9:
+        assert 0.85 < share < 0.99
+    else:
+        assert share == pytest.approx(use, abs=0.01)
+    assert ("set pfc.xon to 2.5MB or more" in warned(result)) == (use < 0.99)
+
+
+def test_the_key_of_the_headroom_of_a_rate_is_named() -> None:
+    pfc = '[pfc]\nheadroom = { "100Gbps" = "1MB", "50Gbps" = "10KB" }'
+    result, run = run_of(long_haul(pfc, PFC))
+    assert port(run, "S1", "S0")["headroom_dropped_packets"] > 20_000
+    assert "5MB" in warned(result)
+    assert "raise pfc.headroom of this link's rate" in warned(result)
+    assert "buffer" not in warned(result)
+    [tree] = account.trees(run)
+    assert advised(result, run, tree).startswith("[pfc] headroom (100Gbps: 1MB, 50Gbps: 10KB)")
+
+
+def test_which_of_four_priorities_are_paused_where_120_meet_100() -> None:
+    sends = [("H1", 3), ("H1", 0), ("H2", 4), ("H2", 1)]
+    flows = [
+        flow(f"p{priority}", host, "H0", f"priority = {priority}", 'rate_limit = "30Gbps"')
+        for host, priority in sends
+    ]
+    turns = '[switch.scheduler]\nkind = "dwrr"\nweights = { 0 = 1, 1 = 1, 3 = 1, 4 = 1 }'
+    scenario = star(
+        3,
+        '[host]\nretransmit_timeout = "1ms"',
+        f"[switch]\nlossless = [3, 4]\n{turns}",
+        PFC,
+        *flows,
+        duration="10ms",
+    )
+    result, run = run_of(scenario)
+    paused = {row["priority"] for row in rows(run, "ports") if row["pause_events"]}
+    assert paused == {3, 4}
+    for priority in (0, 1, 3, 4):
+        row = port(run, "S0", "H0", priority)
+        # Equal shares of 100 Gb/s, but for the first ms, in which queues fill.
+        assert gbps(row["tx_bytes"], 10e6) == pytest.approx(25, abs=0.3), priority
+        assert (row["dropped_packets"] > 0) == (priority < 3)
+    trees = account.trees(run)
+    assert {tree.priority for tree in trees} == {3, 4}
+    for tree in trees:
+        said = advised(result, run, tree)
+        assert f"raise the share of priority {tree.priority} (weights of [switch.scheduler]" in said
+        assert 'kind = "dwrr"' not in said
+
+
+@pytest.mark.parametrize("lossless", ["", "3"])
+def test_two_writers_into_one_port_with_and_without_pfc(lossless: str) -> None:
+    scenario = star(
+        3,
+        f'[switch]\nlossless = [{lossless}]\nlossy_queue = "200KB"',
+        '[host]\nretransmit_timeout = "4194us"',
+        PFC,
+        flow("write", "H1..H2", "H0", "record = true"),
+        rate=25,
+        delay="500ns",
+        duration="20ms",
+    )
+    result, run = run_of(scenario)
+    got = [row["delivered_bytes"] for row in rows(run, "flows")]
+    if lossless:
+        half = 25 * PAYLOAD / FRAME / 2
+        assert [gbps(it, 20e6) for it in got] == pytest.approx([half, half], rel=0.01)
+        assert "shared their link fairly from the start" in sentence(result)
+        assert "phase" not in warned(result)
+    else:
+        # Nobody slows down: every other packet is lost, and what follows a loss is sent again.
+        assert port(run, "S0", "H0")["dropped_packets"] > 20_000
+        assert max(got) > 20 * min(got)
+        assert "did not converge to fair shares" in sentence(result)
+
+
+BURST = """
+duration = "{duration}"
+[topology]
+builder = "explicit"
+hosts = ["in", "out"]
+switches = ["S0"]
+rate = "100Gbps"
+delay = "500ns"
+link = [{{ a = "in", b = "S0" }}, {{ a = "out", b = "S0", rate = "10Gbps" }}]
+[switch]
+lossless = [{lossless}]
+lossy_queue = "300KB"
+[host]
+retransmit_timeout = "1s"
+[[scheme]]
+name = "RoCE"
+[[traffic]]
+name = "burst"
+kind = "burst"
+from = "in"
+to = "out"
+size = "1MB"
+"""
+
+
+def test_what_a_burst_loses_at_a_slower_port() -> None:
+    # 1000 frames come in 83.84 us, in which 10 Gb/s send 100 of them and 300 KB wait. The first gap
+    # reaches the receiver behind 240 us of queue: at 200 us nothing has been sent again.
+    _, run = run_of(BURST.format(duration="200us", lossless=""))
+    lost = 1_000 - 100 - 300_000 / FRAME
+    assert port(run, "S0", "out")["dropped_packets"] == pytest.approx(lost, abs=2)
+    # With PFC all of them pass at 10 Gb/s: 1000 x 838.4 ns, the first over 100 Gb/s, two links.
+    result, run = run_of(BURST.format(duration="2ms", lossless="3"))
+    [done] = rows(run, "flows")
+    assert done["fct_ns"] == pytest.approx(1_000 * 838.4 + 83.84 + 2 * 500)
+    assert "dropped" not in sentence(result)
+
+
+def test_a_lossy_class_takes_what_a_lossless_one_leaves() -> None:
+    # DWRR 1:1 is a guarantee on demand: DCQCN asks for less than its half, TCP takes the rest.
+    dcqcn = '[scheme.dcqcn]\nkmin = "150000B"\nkmax = "1501500B"\npmax = 1'
+    scenario = star(
+        9,
+        "[host]\ncontrol_priority = 6",
+        '[switch]\nlossy_queue = "2MB"',
+        '[switch.scheduler]\nkind = "dwrr"\nweights = { 0 = 1, 3 = 1 }',
+        f'{PFC}\ncongestion_control = "dcqcn"\ntcp = "cubic"\n{dcqcn}',
+        flow("storage", "H1..H4", "H0", "priority = 3"),
+        flow("tcp", "H5..H8", "H0", "priority = 0", 'transport = "tcp"'),
+        delay="500ns",
+        duration="20ms",
+    )
+    _, run = run_of(scenario)
+    roce, tcp = (port(run, "S0", "H0", priority)["tx_bytes"] for priority in (3, 0))
+    assert gbps(roce + tcp, 20e6) == pytest.approx(100, rel=0.03)
+    assert gbps(roce, 20e6) < 45
+    assert gbps(tcp, 20e6) > 55
+    assert port(run, "S0", "H0", 3)["dropped_packets"] == 0
+
+
+def test_how_long_eight_targets_take_to_answer_one_initiator() -> None:
+    slow = '{ a = "H0", b = "S0", rate = "25Gbps" }'
+    links = ", ".join([slow, *(f'{{ a = "H{host}", b = "S0" }}' for host in range(1, 9))])
+    scenario = f"""
+duration = "2ms"
+[topology]
+builder = "explicit"
+hosts = "H0..H8"
+switches = ["S0"]
+rate = "100Gbps"
+delay = "500ns"
+link = [{links}]
+{PFC}
+[[traffic]]
+name = "read"
+kind = "burst"
+from = "H1..H8"
+to = "H0"
+size = "128KB"
+{flow("bystander", "H2", "H3")}
+"""
+    result, run = run_of(scenario)
+    # 8 x 128 frames at 25 Gb/s: 343.4 us; two links and the first frame of 100 Gb/s come before.
+    last = max(row["fct_ns"] for row in rows(run, "flows", traffic="read"))
+    assert last == pytest.approx(8 * 128 * FRAME * 8 / 25 + 1_000 + 84, rel=0.005)
+    # No ingress holds more than its own 128 frames: nobody is paused, and the bystander has all of
+    # its link that these leave.
+    assert "no PAUSE" in sentence(result)
+    [beside] = rows(run, "flows", traffic="bystander")
+    sent = 128 * FRAME + beside["delivered_bytes"] * FRAME / PAYLOAD
+    assert gbps(sent, 2e6) == pytest.approx(100, rel=0.01)
+
+
+def test_a_lossless_incast_beside_a_longer_lossy_queue() -> None:
+    scenario = star(
+        8,
+        '[switch]\nlossy_queue = "2MB"',
+        '[pfc]\nxoff = "100KB"',
+        PFC,
+        flow("lossy", "H3..H5", "H1", "priority = 0"),
+        flow("lossless", "H6..H7", "H0"),
+        duration="2ms",
+    )
+    result, run = run_of(scenario)
+    assert (
+        port(run, "S0", "H1", 0)["max_queue_bytes"] > 9 * port(run, "S0", "H0")["max_queue_bytes"]
+    )
+    said = told(result, run)
+    assert "Incast at S0->H0" in said
+    assert "S0->H1" not in said
+    assert "0 victim flows" in said
+    assert "no victim" in sentence(result)
+    assert "S0->H0 was 100 % utilised" in sentence(result)
+
+
+def test_a_slow_receiver_and_what_is_left_to_a_flow_beside_it() -> None:
+    links = ['{ a = "A", b = "S0" }', '{ a = "B", b = "S0" }', '{ a = "S0", b = "S1" }']
+    links += ['{ a = "slow", b = "S1", rate = "25Gbps" }', '{ a = "fast", b = "S1" }']
+    scenario = f"""
+duration = "10ms"
+[topology]
+builder = "explicit"
+hosts = ["A", "B", "slow", "fast"]
+switches = ["S0", "S1"]
+rate = "100Gbps"
+delay = "500ns"
+link = [{", ".join(links)}]
+[probes]
+causes = true
+{PFC}
+{flow("to-slow", "A", "slow")}
+{flow("to-fast", "B", "fast")}
+"""
+    result, run = run_of(scenario)
+    # A and B take turns at S0->S1: to-fast gets as much as to-slow, 25 Gb/s where 75 are left.
+    for name in ("to-slow", "to-fast"):
+        [row] = rows(run, "flows", traffic=name)
+        assert gbps(row["delivered_bytes"], 10e6) == pytest.approx(25 * PAYLOAD / FRAME, rel=0.03)
+    assert "1 victim flow: to-fast (B -> fast)" in sentence(result)
+    assert "to-fast, which does not use that link, averaged 24" in sentence(result)
+    said = told(result, run)
+    assert "Slow link S1->slow" in said
+    assert "1 victim: to-fast (B -> fast)" in said
+
+
+def test_a_lossy_queue_that_takes_the_memory_of_a_lossless_one() -> None:
+    scenario = star(
+        8,
+        '[switch]\nbuffer = "2MB"\nlossy_queue = "2MB"',
+        '[host]\nretransmit_timeout = "500us"',
+        '[pfc]\nheadroom = "20KB"\ndynamic_shift = 0',
+        PFC,
+        flow("lossy", "H3..H5", "H1", "priority = 0"),
+        flow("lossless", "H6..H7", "H0", 'start = "500us"'),
+        duration="2ms",
+    )
+    result, run = run_of(scenario)
+    # 2 MB less headroom of 8 ports are 1.84 MB: the lossy queue leaves a threshold of a few frames.
+    assert port(run, "S0", "H1", 0)["max_queue_bytes"] == pytest.approx(1_840_000, rel=0.01)
+    for host in ("H6", "H7"):
+        row = port(run, "S0", host)
+        assert row["max_ingress_bytes"] < 10_000
+        assert row["pause_events"] > 500
+    said = told(result, run)
+    assert "Shared buffer taken at S0->H1" in said
+    assert "lossy priority 0 held 1.8" in said
+    for tree in account.trees(run):
+        assert "other priorities" not in advised(result, run, tree)
