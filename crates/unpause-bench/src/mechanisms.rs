@@ -169,15 +169,9 @@ fn laws() {
     let mut point = CongestionControl::new(&Config::Timely(Default::default()), &PATH);
     time("TIMELY RP, RTT", &rtts, |now, &rtt| {
         point.on_ack(&Ack {
-            now,
             rtt: Some(rtt),
             bytes: u64::from(PACKET_BYTES),
-            ce: false,
-            acknowledged: 0,
-            sent: 0,
-            may_grow: true,
-            telemetry: &[],
-            digest: None,
+            ..Ack::at(now)
         });
         black_box(point.rate());
     });

@@ -209,7 +209,6 @@ pub unsafe extern "C" fn unpause_congestion_control_on_ack(
             let count = hops(ack, &mut telemetry)?;
             let rtt = Time::from_ps(ack.rtt_ps);
             law.on_ack(&Ack {
-                now: Time::from_ps(ack.now_ps),
                 rtt: (!rtt.is_never()).then_some(rtt),
                 bytes: ack.bytes,
                 ce: ack.ce,
@@ -217,7 +216,7 @@ pub unsafe extern "C" fn unpause_congestion_control_on_ack(
                 sent: ack.sent,
                 may_grow: ack.may_grow,
                 telemetry: &telemetry[..count],
-                digest: None,
+                ..Ack::at(Time::from_ps(ack.now_ps))
             });
             Ok(())
         })

@@ -1,8 +1,8 @@
 //! The one list per kind of mechanism from which its enums and their dispatch are made.
 
-/// Declares `Config` and the state enum of one kind of mechanism, and two macros for its `impl`:
+/// Declares `Config` and the state enum of one kind of mechanism, and macros for their `impl`s:
 /// `build!(config, off, args…)` makes the state, `dispatch!(self, it => call)` calls the mechanism in
-/// use. A new mechanism is one line in the list.
+/// use, `ask!(config, off, it => call)` its parameters. A new mechanism is one line in the list.
 ///
 /// A kind that may do without a mechanism lists `None` with the state that stands for it, and `None` is
 /// its default; any other kind says `always` in its place, chooses a default itself and passes no
@@ -38,6 +38,16 @@ macro_rules! mechanisms {
                     $(Config::$Variant(params) => {
                         Self::$Variant($module::$State::new(params $d (, $d arg)*))
                     })+
+                }
+            };
+        }
+
+        #[allow(unused_macros, reason = "not every kind is asked before there is a state")]
+        macro_rules! ask {
+            ($d config:expr, $d off:expr, $d it:ident => $d call:expr) => {
+                match $d config {
+                    Config::None => $d off,
+                    $(Config::$Variant($d it) => $d call,)+
                 }
             };
         }

@@ -1,6 +1,6 @@
 //! Which nodes are apart, and so which links are wires.
 
-use unpause_protocols::congestion_control;
+use unpause_protocols::congestion_control::Settings as _;
 use unpause_sim::config::{Config, Fabric, NodeId, SwitchModel};
 
 /// Nodes in a share of their own at most: each is a network namespace.
@@ -12,8 +12,8 @@ pub enum SplitError {
     /// A CIOQ fabric is one node.
     #[error("a CIOQ fabric is one node: what crosses it never leaves the simulator")]
     Cioq,
-    /// What switches write into packets for HPCC and PINT travels beside them.
-    #[error("what switches write into packets for HPCC and PINT is in no frame")]
+    /// What switches write into packets for the congestion control travels beside them.
+    #[error("what switches write into packets for the congestion control is in no frame")]
     Telemetry,
     /// Link `link` has the same nodes at both ends by another way.
     #[error(
@@ -52,10 +52,7 @@ impl Split {
         if matches!(config.switch.model, SwitchModel::Cioq(_)) {
             return Err(SplitError::Cioq);
         }
-        if matches!(
-            config.scheme.roce,
-            congestion_control::Config::Hpcc(_) | congestion_control::Config::Pint(_)
-        ) {
+        if config.scheme.roce.reads_telemetry() {
             return Err(SplitError::Telemetry);
         }
         Self::of(&config.fabric, named)

@@ -30,7 +30,7 @@
 //! - Reno's window never lowers the present one.
 //! - No HyStart++, and nothing is taken back after a spurious loss.
 
-use super::{Ack, Loss, Mechanism, Path};
+use super::{Ack, Loss, Mechanism, Path, Settings};
 use crate::units::{Fraction, Rate, Time};
 
 /// Parameters of CUBIC.
@@ -229,6 +229,12 @@ fn cube_root(of: u128) -> u64 {
         }
     }
     root as u64
+}
+
+impl Settings for Params {
+    fn least_rate(&self) -> Option<Rate> {
+        None
+    }
 }
 
 impl Mechanism for Cubic {

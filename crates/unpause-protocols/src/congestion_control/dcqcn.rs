@@ -41,7 +41,7 @@
 use rand_core::Rng;
 
 use super::mechanism::half_way;
-use super::{Ack, Mechanism, Path};
+use super::{Ack, Mechanism, Path, Settings};
 use crate::notification::Notification;
 use crate::timer::{MOST_PERIODS_LATE, SHORTEST_PERIOD};
 use crate::units::{Fraction, Rate, Time};
@@ -219,6 +219,12 @@ impl Dcqcn {
         self.byte_stage = self.byte_stage.saturating_add(1);
         self.bytes_left = self.params.byte_counter.unwrap_or(u64::MAX);
         self.increase();
+    }
+}
+
+impl Settings for Params {
+    fn least_rate(&self) -> Option<Rate> {
+        Some(self.min_rate)
     }
 }
 

@@ -39,7 +39,7 @@
 use rand_core::Rng;
 
 use super::mechanism::half_way;
-use super::{Ack, Mechanism, Path};
+use super::{Ack, Mechanism, Path, Settings};
 use crate::notification::Notification;
 use crate::timer::{MOST_PERIODS_LATE, SHORTEST_PERIOD, next_on_grid};
 use crate::units::{Fraction, Rate, Time};
@@ -231,6 +231,12 @@ fn faded(alpha: u64, g_log2: u8, times: u64) -> u64 {
     product(alpha, power)
 }
 
+impl Settings for Params {
+    fn least_rate(&self) -> Option<Rate> {
+        Some(self.min_rate)
+    }
+}
+
 impl Mechanism for DcqcnNic {
     #[inline]
     fn rate(&self) -> Rate {
@@ -420,15 +426,11 @@ mod tests {
     #[test]
     fn marks_on_acks_are_cnps_only_if_told_so() {
         let ack = Ack {
-            now: Time::from_us(1),
-            rtt: None,
             bytes: 1000,
             ce: true,
             acknowledged: 1000,
             sent: 2000,
-            may_grow: true,
-            telemetry: &[],
-            digest: None,
+            ..Ack::at(Time::from_us(1))
         };
         for cnp_on_ack in [false, true] {
             let mut rp = rp(Params {

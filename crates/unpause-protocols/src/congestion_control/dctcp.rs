@@ -24,7 +24,7 @@
 //! - Alpha is updated before the same ACK's ECE cuts the window, as in Linux.
 
 use super::newreno::{self, NewReno};
-use super::{Ack, Loss, Mechanism, Path};
+use super::{Ack, Loss, Mechanism, Path, Settings};
 use crate::units::{Fraction, Rate, Time};
 
 /// Parameters of DCTCP.
@@ -96,6 +96,12 @@ impl Dctcp {
     fn reduced(&self, window: u64) -> u64 {
         let cut = (u128::from(window) * u128::from(self.alpha)) >> 33;
         window - cut as u64
+    }
+}
+
+impl Settings for Params {
+    fn least_rate(&self) -> Option<Rate> {
+        None
     }
 }
 
@@ -204,15 +210,12 @@ mod tests {
     fn alpha_converges_to_the_share() {
         let mut law = Dctcp::new(&Params::default(), &Path::new(Rate::from_gbps(10), 1400));
         let ack = |acknowledged, bytes, ce, sent| Ack {
-            now: Time::ZERO,
-            rtt: None,
             bytes,
             ce,
             acknowledged,
             sent,
             may_grow: false,
-            telemetry: &[],
-            digest: None,
+            ..Ack::at(Time::ZERO)
         };
         for window in 1..=400 {
             law.on_ack(&ack(100 * window - 50, 3 * MSS, false, 100 * window));

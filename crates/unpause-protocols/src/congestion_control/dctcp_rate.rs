@@ -22,7 +22,7 @@
 //!
 //! None known.
 
-use super::{Ack, Mechanism, Path};
+use super::{Ack, Mechanism, Path, Settings};
 use crate::units::{Fraction, Rate};
 
 /// Parameters of DCTCP by rate.
@@ -93,6 +93,12 @@ impl DctcpRate {
     }
 }
 
+impl Settings for Params {
+    fn least_rate(&self) -> Option<Rate> {
+        Some(self.min_rate)
+    }
+}
+
 impl Mechanism for DctcpRate {
     #[inline]
     fn rate(&self) -> Rate {
@@ -135,15 +141,11 @@ mod tests {
 
     fn ack(law: &mut DctcpRate, acknowledged: u64, sent: u64, ce: bool) {
         law.on_ack(&Ack {
-            now: Time::ZERO,
-            rtt: None,
             bytes: 1000,
             ce,
             acknowledged: 1000 * acknowledged,
             sent: 1000 * sent,
-            may_grow: true,
-            telemetry: &[],
-            digest: None,
+            ..Ack::at(Time::ZERO)
         });
     }
 

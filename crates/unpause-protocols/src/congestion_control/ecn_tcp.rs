@@ -19,7 +19,7 @@
 //! The cut has the form of [`super::dctcp`]'s at alpha = 1, so that the two differ in alpha only.
 
 use super::newreno::{self, NewReno};
-use super::{Ack, Loss, Mechanism, Path};
+use super::{Ack, Loss, Mechanism, Path, Settings};
 use crate::units::{Rate, Time};
 
 /// ECN TCP has no parameters.
@@ -34,6 +34,12 @@ impl EcnTcp {
     /// A flow that starts.
     pub fn new(_params: &Params, path: &Path) -> Self {
         Self(NewReno::new(&newreno::Params {}, path))
+    }
+}
+
+impl Settings for Params {
+    fn least_rate(&self) -> Option<Rate> {
+        None
     }
 }
 

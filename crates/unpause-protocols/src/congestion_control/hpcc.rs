@@ -41,7 +41,7 @@
 //!   bytes and queues after 2^32 units.
 //! - Two records of a hop from one nanosecond say nothing of it.
 
-use super::{Ack, Hop, Mechanism, Path};
+use super::{Ack, Hop, Mechanism, Path, Settings};
 use crate::units::{Fraction, Rate, Time};
 
 /// Hops that a packet has room for.
@@ -296,6 +296,18 @@ impl Hpcc {
     }
 }
 
+impl Settings for Params {
+    fn reads_telemetry(&self) -> bool {
+        true
+    }
+    fn reads_path(&self) -> bool {
+        self.per_path
+    }
+    fn least_rate(&self) -> Option<Rate> {
+        Some(self.min_rate)
+    }
+}
+
 impl Mechanism for Hpcc {
     #[inline]
     fn rate(&self) -> Rate {
@@ -312,10 +324,6 @@ impl Mechanism for Hpcc {
             }
         };
         Some(bytes.max(1).div_ceil(self.payload_bytes) * self.packet_bytes)
-    }
-
-    fn reads_telemetry(&self) -> bool {
-        true
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {

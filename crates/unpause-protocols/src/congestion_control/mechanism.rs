@@ -75,6 +75,24 @@ pub struct Ack<'a> {
     pub digest: Option<u16>,
 }
 
+impl Ack<'_> {
+    /// An ACK that has come at `now` and says nothing: it acknowledges no bytes, measures no round trip, tells of no
+    /// mark, and brings nothing that switches have written. The window may grow.
+    pub const fn at(now: Time) -> Self {
+        Self {
+            now,
+            rtt: None,
+            bytes: 0,
+            ce: false,
+            acknowledged: 0,
+            sent: 0,
+            may_grow: true,
+            telemetry: &[],
+            digest: None,
+        }
+    }
+}
+
 /// How the network said that it is overloaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
@@ -89,6 +107,22 @@ pub enum Loss {
         /// The window in force until then, in bytes, with what the repair of a loss had added to the law's.
         window: u64,
     },
+}
+
+/// What the parameters of a law say of it before there is a flow.
+pub trait Settings {
+    /// True if packets are to carry what switches write into them ([`Ack::telemetry`], [`Ack::digest`]), and ACKs to
+    /// bring that back.
+    fn reads_telemetry(&self) -> bool {
+        false
+    }
+    /// True if it reads [`Path::base_rtt`] and [`Path::bandwidth_delay`] of each flow.
+    fn reads_path(&self) -> bool {
+        false
+    }
+    /// The least rate that [`Mechanism::rate`] answers for a flow on a faster port; `None` if it always answers the
+    /// port's rate.
+    fn least_rate(&self) -> Option<Rate>;
 }
 
 /// A law of congestion control: everything but its construction and its rate has a default that does
@@ -117,12 +151,8 @@ pub trait Mechanism {
     fn burst_bytes(&self) -> Option<u32> {
         None
     }
-    /// True if its packets are to carry what switches write into them, and ACKs to bring that back.
-    #[inline]
-    fn reads_telemetry(&self) -> bool {
-        false
-    }
-    /// If so, this share of those packets, drawn at random, carry PINT's code instead, and the others nothing.
+    /// Of a law that [reads telemetry](Settings::reads_telemetry): this share of its packets, drawn at random, carry
+    /// PINT's code instead, and the others nothing.
     #[inline]
     fn digests(&self) -> Option<Fraction> {
         None

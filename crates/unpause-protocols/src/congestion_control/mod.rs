@@ -26,7 +26,7 @@ pub mod qcn;
 pub mod swift;
 pub mod timely;
 
-pub use mechanism::{Ack, Hop, LineRate, Loss, Mechanism, Path};
+pub use mechanism::{Ack, Hop, LineRate, Loss, Mechanism, Path, Settings};
 
 mechanisms! {
     ($)
@@ -62,6 +62,18 @@ mechanisms! {
     Dctcp(dctcp::Dctcp),
 }
 
+impl Settings for Config {
+    fn reads_telemetry(&self) -> bool {
+        ask!(self, false, it => it.reads_telemetry())
+    }
+    fn reads_path(&self) -> bool {
+        ask!(self, false, it => it.reads_path())
+    }
+    fn least_rate(&self) -> Option<Rate> {
+        ask!(self, None, it => it.least_rate())
+    }
+}
+
 impl CongestionControl {
     /// A flow that starts on `path`.
     pub fn new(config: &Config, path: &Path) -> Self {
@@ -89,10 +101,6 @@ impl Mechanism for CongestionControl {
     #[inline]
     fn burst_bytes(&self) -> Option<u32> {
         dispatch!(self, it => it.burst_bytes())
-    }
-    #[inline]
-    fn reads_telemetry(&self) -> bool {
-        dispatch!(self, it => it.reads_telemetry())
     }
     #[inline]
     fn digests(&self) -> Option<Fraction> {

@@ -24,7 +24,7 @@
 //!   600 segments.
 //! - Repeated timeouts leave the threshold alone, as RFC 5681 has it.
 
-use super::{Ack, Loss, Mechanism, Path};
+use super::{Ack, Loss, Mechanism, Path, Settings};
 use crate::units::{Rate, Time};
 
 /// NewReno has no parameters.
@@ -79,6 +79,12 @@ impl NewReno {
             self.ssthresh = least.max(in_flight / 2).max(2 * self.packet_bytes);
         }
         self.cwnd = self.packet_bytes;
+    }
+}
+
+impl Settings for Params {
+    fn least_rate(&self) -> Option<Rate> {
+        None
     }
 }
 

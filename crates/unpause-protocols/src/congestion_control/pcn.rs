@@ -29,7 +29,7 @@
 
 use rand_core::Rng;
 
-use super::{Mechanism, Path};
+use super::{Mechanism, Path, Settings};
 use crate::notification::Notification;
 use crate::units::{Fraction, Rate, Time};
 
@@ -99,6 +99,12 @@ impl Pcn {
         let w = self.weight.as_q32();
         let growth = self.weight.of_value(self.params.w_max.as_q32() - w);
         self.weight = Fraction::from_q32(w + growth);
+    }
+}
+
+impl Settings for Params {
+    fn least_rate(&self) -> Option<Rate> {
+        Some(self.min_rate)
     }
 }
 

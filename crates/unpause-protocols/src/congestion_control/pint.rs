@@ -30,7 +30,7 @@
 //! Which packets carry a code is drawn when they are sent; the simulator draws which ACKs are read, which comes to the
 //! same but for packets that are lost.
 
-use super::{Ack, Mechanism, Path};
+use super::{Ack, Mechanism, Path, Settings};
 use crate::pint::LogCode;
 use crate::units::{Fraction, Rate};
 
@@ -111,14 +111,19 @@ impl Pint {
     }
 }
 
+impl Settings for Params {
+    fn reads_telemetry(&self) -> bool {
+        true
+    }
+    fn least_rate(&self) -> Option<Rate> {
+        Some(self.min_rate)
+    }
+}
+
 impl Mechanism for Pint {
     #[inline]
     fn rate(&self) -> Rate {
         Rate::from_bps(self.rate)
-    }
-
-    fn reads_telemetry(&self) -> bool {
-        true
     }
 
     fn digests(&self) -> Option<Fraction> {
@@ -159,15 +164,11 @@ mod tests {
 
     fn ack(sender: &mut Pint, acknowledged: u64, sent: u64, digest: u16) -> u64 {
         sender.on_ack(&Ack {
-            now: Time::ZERO,
-            rtt: None,
             bytes: 1000,
-            ce: false,
             acknowledged,
             sent,
-            may_grow: true,
-            telemetry: &[],
             digest: Some(digest),
+            ..Ack::at(Time::ZERO)
         });
         sender.rate
     }

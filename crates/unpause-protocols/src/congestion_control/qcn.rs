@@ -37,7 +37,7 @@
 use rand_core::Rng;
 
 use super::mechanism::half_way;
-use super::{Mechanism, Path};
+use super::{Mechanism, Path, Settings};
 use crate::jitter::jittered;
 use crate::notification::{Notification, QcnFeedback};
 use crate::timer::{MOST_PERIODS_LATE, SHORTEST_PERIOD};
@@ -215,6 +215,12 @@ impl Qcn {
 
 fn signed(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+impl Settings for Params {
+    fn least_rate(&self) -> Option<Rate> {
+        Some(self.min_rate)
+    }
 }
 
 impl Mechanism for Qcn {

@@ -38,7 +38,7 @@
 //! - A window is capped by the path and not by a `max_cwnd`.
 //! - Integers throughout: windows count 2^-32 packets.
 
-use super::{Ack, Loss, Mechanism, Path};
+use super::{Ack, Loss, Mechanism, Path, Settings};
 use crate::units::{Fraction, Rate, Time};
 
 /// A number of packets, in steps of 2^-32.
@@ -230,6 +230,13 @@ fn inverse_root(packets: u64) -> u64 {
     u64::try_from((1_u128 << 64) / u128::from(root.max(1))).unwrap_or(u64::MAX)
 }
 
+impl Settings for Params {
+    // Windows below a packet are paced over round trips of any length.
+    fn least_rate(&self) -> Option<Rate> {
+        Some(Rate::from_bps(1))
+    }
+}
+
 impl Mechanism for Swift {
     #[inline]
     fn rate(&self) -> Rate {
@@ -297,15 +304,9 @@ mod tests {
 
     fn ack(now: Time, delay: Time) -> Ack<'static> {
         Ack {
-            now,
             rtt: Some(delay),
             bytes: PACKET,
-            ce: false,
-            acknowledged: 0,
-            sent: 0,
-            may_grow: true,
-            telemetry: &[],
-            digest: None,
+            ..Ack::at(now)
         }
     }
 

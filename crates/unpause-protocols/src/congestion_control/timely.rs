@@ -42,7 +42,7 @@
 //! - The patched law's extras in eRPC (steps scaled by the time passed, no update at line rate) are left
 //!   out.
 
-use super::{Ack, Mechanism, Path};
+use super::{Ack, Mechanism, Path, Settings};
 use crate::units::{Fraction, Rate, Time};
 
 /// Which TIMELY.
@@ -321,6 +321,12 @@ impl Timely {
             next = next.max(self.rate / 2);
         }
         self.rate = next.max(self.params.min_rate.as_bps()).min(self.line_rate);
+    }
+}
+
+impl Settings for Params {
+    fn least_rate(&self) -> Option<Rate> {
+        Some(self.min_rate)
     }
 }
 

@@ -332,15 +332,13 @@ impl<L: Mechanism> Sender<L> {
     /// Tells the law of an ACK of so many bytes.
     fn tell(&mut self, now: Time, ack: &Ack, bytes: u64, may_grow: bool) {
         self.law.on_ack(&congestion_control::Ack {
-            now,
             rtt: ack.rtt,
             bytes,
             ce: ack.ece,
             acknowledged: ack.number,
             sent: self.sent,
             may_grow,
-            telemetry: &[],
-            digest: None,
+            ..congestion_control::Ack::at(now)
         });
     }
 

@@ -227,15 +227,11 @@ fn config() -> impl Strategy<Value = (Config, Rate)> {
 
 fn ack(now: Time, rtt: Time) -> Ack<'static> {
     Ack {
-        now,
         rtt: Some(rtt),
         bytes: 1000,
-        ce: false,
         acknowledged: 1000,
         sent: 1000,
-        may_grow: true,
-        telemetry: &[],
-        digest: None,
+        ..Ack::at(now)
     }
 }
 

@@ -1,7 +1,9 @@
 //! A flow at its sender: what is to be sent, and when the next packet may go.
 
 use rand_core::Rng;
-use unpause_protocols::congestion_control::{Ack, CongestionControl, Hop, Loss, Mechanism};
+use unpause_protocols::congestion_control::{
+    Ack, CongestionControl, Hop, Loss, Mechanism, Settings as _,
+};
 use unpause_protocols::loss_recovery::go_back_n;
 use unpause_protocols::notification::Notification;
 use unpause_protocols::units::{Fraction, Rate, Time};
@@ -111,6 +113,7 @@ impl Sender {
             &uncontrolled
         };
         let framing = plan.ports.framing_bytes as u32;
+        let telemetry = if law.reads_telemetry() { INT } else { 0 };
         let path = path_of(law, spec, line_rate, layout.full_bytes + framing, plan);
         let law = CongestionControl::new(law, &path);
         let mut sender = Self {
@@ -141,7 +144,7 @@ impl Sender {
             spacing: Time::ZERO,
             window: HostWindow::new(spec, plan),
             rate_change: plan.config.host.rate_change,
-            telemetry: if law.reads_telemetry() { INT } else { 0 },
+            telemetry,
             acknowledged_at: Time::NEVER,
             silent_since: 0,
             stop: spec.stop,
@@ -387,15 +390,14 @@ impl Sender {
     fn tell(&mut self, now: Time, packets: u32, said: &Said<'_>) {
         let bytes_of = |packets: u32| u64::from(packets) * u64::from(self.packet_bytes);
         self.law.on_ack(&Ack {
-            now,
             rtt: said.rtt,
             bytes: bytes_of(packets),
             ce: said.ce,
             acknowledged: bytes_of(self.recovery.unacknowledged()),
             sent: bytes_of(self.recovery.next()),
-            may_grow: true,
             telemetry: said.hops,
             digest: said.digest,
+            ..Ack::at(now)
         });
         self.hear();
     }

@@ -1,6 +1,6 @@
 //! The window that a host gives its flows, whatever their law.
 
-use unpause_protocols::congestion_control::{self, Path};
+use unpause_protocols::congestion_control::{self, Path, Settings as _};
 use unpause_protocols::units::{Rate, Time};
 
 use crate::fabric::NodeId;
@@ -101,7 +101,7 @@ pub fn path_of(
 ) -> Path {
     let mut path = Path::new(line_rate, packet_bytes);
     path.payload_bytes = plan.config.host.payload_bytes;
-    if matches!(law, congestion_control::Config::Hpcc(it) if it.per_path)
+    if law.reads_path()
         && let Some(way) = PathOf::flow(spec, plan)
     {
         path.base_rtt = way.rtt;

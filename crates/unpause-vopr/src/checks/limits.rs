@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use unpause_protocols::congestion_control;
+use unpause_protocols::congestion_control::Settings as _;
 use unpause_protocols::congestion_point;
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{Rate, Time};
@@ -296,20 +296,8 @@ pub fn series(config: &Config, results: &Results) -> Answer {
 
 /// The least rate of any controller, the line rate of the slowest link included.
 fn least_rate(config: &Config) -> Rate {
-    use congestion_control::Config as Point;
-    let least = match &config.scheme.roce {
-        Point::Qcn(params) => params.min_rate,
-        Point::Dcqcn(params) => params.min_rate,
-        Point::DcqcnNic(params) => params.min_rate,
-        Point::Timely(params) => params.min_rate,
-        Point::Hpcc(params) => params.min_rate,
-        Point::Pint(params) => params.min_rate,
-        Point::DctcpRate(params) => params.min_rate,
-        Point::Pcn(params) => params.min_rate,
-        // Paces windows below a packet, over round trips of any length.
-        Point::Swift(_) => Rate::from_bps(1),
-        _ => Rate::from_bps(u64::MAX),
-    };
+    let fastest = Rate::from_bps(u64::MAX);
+    let least = config.scheme.roce.least_rate().unwrap_or(fastest);
     let slowest = config.fabric.links.iter().map(|link| link.rate).min();
     slowest.map_or(least, |rate| rate.min(least))
 }

@@ -17,15 +17,9 @@ fn cubic(params: Params) -> Cubic {
 
 fn ack(now: Time, rtt: Time) -> Ack<'static> {
     Ack {
-        now,
         rtt: Some(rtt),
         bytes: MSS,
-        ce: false,
-        acknowledged: 0,
-        sent: 0,
-        may_grow: true,
-        telemetry: &[],
-        digest: None,
+        ..Ack::at(now)
     }
 }
 

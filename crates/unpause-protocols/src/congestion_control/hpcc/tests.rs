@@ -27,15 +27,11 @@ fn hop(ns: u64, tx_bytes: u64, queue_bytes: u64) -> Hop {
 
 fn ack(sender: &mut Hpcc, acknowledged: u64, sent: u64, hops: &[Hop]) {
     sender.on_ack(&Ack {
-        now: Time::ZERO,
-        rtt: None,
         bytes: 1000,
-        ce: false,
         acknowledged,
         sent,
-        may_grow: true,
         telemetry: hops,
-        digest: None,
+        ..Ack::at(Time::ZERO)
     });
 }
 

@@ -35,15 +35,11 @@ fn hpcc_updates_once_a_round_trip_and_counts_increases_of_either_kind() {
     let ack = |rp: &mut Timely, acknowledged, sent, us| {
         let before = rp.rate;
         rp.on_ack(&Ack {
-            now: at_us(acknowledged),
             rtt: Some(at_us(us)),
             bytes: 1,
-            ce: false,
             acknowledged,
             sent,
-            may_grow: true,
-            telemetry: &[],
-            digest: None,
+            ..Ack::at(at_us(acknowledged))
         });
         rp.rate as i64 - before as i64
     };

@@ -218,3 +218,31 @@ fn find(
         Box::new(problem)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sections::marking::{MARKINGS, Marking};
+    use crate::text::keys::Keys as _;
+
+    /// The names that the description of a key mentions, in their order.
+    fn named(key: &str) -> Vec<&'static str> {
+        let keys = SchemeKeys::keys(&());
+        let key = keys.iter().find(|it| it.name == key).expect("a key");
+        let names = key.description.split("`\"").skip(1);
+        names.filter_map(|rest| rest.split('"').next()).collect()
+    }
+
+    #[test]
+    fn descriptions_name_every_value_and_no_other() {
+        let sorted = |names: &[&'static str]| {
+            let mut names = names.to_vec();
+            names.sort_unstable();
+            names
+        };
+        let controls = CONGESTION_CONTROLS.map(CongestionControl::name);
+        assert_eq!(sorted(&named("congestion_control")), sorted(&controls));
+        let markings = MARKINGS.map(Marking::name);
+        assert_eq!(sorted(&named("marking")), sorted(&markings));
+    }
+}
