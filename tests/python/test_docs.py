@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -140,6 +141,13 @@ def test_the_readme_shows_what_a_run_ends_with() -> None:
     said = " ".join(" ".join(blocks("README.md", "text")).split())
     for scheme, text in told:
         assert f"{scheme}: {text}" in said
+
+
+def test_the_citation_names_this_version() -> None:
+    version = tomllib.loads((ROOT / "Cargo.toml").read_text("utf-8"))["workspace"]["package"][
+        "version"
+    ]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
 
 
 def test_the_site_has_every_document() -> None:
