@@ -50,7 +50,7 @@ def main(wheel: Path) -> None:
         shutil.copy(DEMO, place)
         said = run("unpause", "run", "f2.toml")
         print(said)
-        told = re.findall(r"^(?:picture|report|to move about in): (\S+)$", said, re.MULTILINE)
+        told = re.findall(r"^(?:picture|report|interactive): (\S+)$", said, re.MULTILINE)
         if len(told) != 3:
             sys.exit(f"it tells of {told or 'nothing'} to look at, not of a picture and two pages")
         for file in ("results/f2/manifest.json", *told):

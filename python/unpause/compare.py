@@ -118,7 +118,7 @@ def _percent(apart: Difference) -> str:
 
 
 def page(names: Sequence[str], directories: Sequence[Path]) -> str:
-    """A page with the runs of all results to move about in, and how they differ.
+    """An interactive page with the runs of all results, and how they differ.
 
     Raises:
         ResultError: one of them is no result of `unpause run`, or they cannot be compared.
@@ -126,8 +126,8 @@ def page(names: Sequence[str], directories: Sequence[Path]) -> str:
     for directory in directories:
         if is_sweep(directory):
             raise ResultError(
-                f"{directory} is of a sweep: it has a row for each run, and nothing of a run to "
-                "move about in\nhint: without --out it is compared all the same"
+                f"{directory} is a sweep: it has one row per run, too little for an interactive "
+                "page\nhint: without --out it can be compared"
             )
     loaded = {name: load(at) for name, at in zip(names, directories, strict=True)}
     results = [Runs.of_result(result) for result in loaded.values()]
@@ -151,7 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.out is not None:
             explore.write(options.out, page(names, options.directories))
             if not options.quiet:
-                print(f"to move about in: {options.out}")
+                print(f"interactive: {options.out}")
     except (ResultError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -188,7 +188,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--differences", action="store_true", help="only say what differs, without the table"
     )
-    parser.add_argument("--out", type=Path, help="also write a page to move about in all of them")
+    parser.add_argument("--out", type=Path, help="also write an interactive page with all of them")
     parser.add_argument("--force", action="store_true", help="replace a file that is there")
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
     parser.add_argument("--width", type=int, help="columns of what is printed")

@@ -1,4 +1,4 @@
-"""A page to move about in runs: fabric, PAUSE as it spreads, series, congestion trees, tables.
+"""The interactive page of runs: fabric, spreading of PAUSE, series, congestion trees, tables.
 
 ``python -m unpause.explore DIR`` writes ``explore.html`` into a result directory: one file that
 opens without a network. Runs are kept whole as long as they fit into :data:`MOST_BYTES`; then
@@ -274,7 +274,7 @@ def write(file: Path, text: str) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of ``python -m unpause.explore``; answers the exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m unpause.explore", description="Write a page to move about in a run."
+        prog="python -m unpause.explore", description="Write the interactive page of a result."
     )
     parser.add_argument("directory", type=Path, help="of a result")
     options = parser.parse_args(arguments)

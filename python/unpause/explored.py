@@ -1,4 +1,4 @@
-"""One run as a page to move about in gets it (:mod:`unpause.packed`), and the fabric it is of."""
+"""One run as the interactive page gets it (:mod:`unpause.packed`), and the fabric it is of."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def _draw(
 ) -> list[_Picture]:
     """Draws `names` into a folder in `place`, the first of them and `as_png` as PNG, too.
 
-    The page to move about in is made beside that.
+    The interactive page is written at the same time.
     """
 
     def page() -> str:
@@ -170,7 +170,7 @@ def _draw(
                 place / "explore.html", explore.page(result, report.claims, report.sentences)
             )
         except ResultError as error:
-            return f"No page to move about in: {error}."
+            return f"No interactive page: {error}."
         return ""
 
     folder = place / "figures"
@@ -317,7 +317,7 @@ def closing(built: Report, columns: int) -> list[str]:
         lines.append(f"picture: {folder / 'figures' / built.drawn[0]}.png")
     lines.append(f"report: {built.path}")
     if "explore.html" in built.files:
-        lines.append(f"to move about in: {folder / 'explore.html'}")
+        lines.append(f"interactive: {folder / 'explore.html'}")
     if built.claims:
         lines.append(textual.wrapped(counts_text(built.claims).removesuffix("."), columns))
         lines.append(f"        see them: python -m unpause.report {folder} --claims")

@@ -1,4 +1,4 @@
-"""``unpause view``: a page to move about in a result that is too large for one file.
+"""``unpause view``: the interactive page of a result that is too large for one file.
 
 ``python -m unpause.view DIR`` serves the page of :mod:`unpause.explore` on this machine alone, at
 an address with a token that nobody can guess, until Ctrl-C. Of a run the page first gets what a
@@ -194,7 +194,7 @@ async def _serve(answers: Answers, directory: Path, port: int) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of ``python -m unpause.view``; answers the exit code."""
     parser = argparse.ArgumentParser(
-        prog="unpause view", description="Serve a page to move about in a result."
+        prog="unpause view", description="Browse a result in the browser, however large it is."
     )
     parser.add_argument("directory", type=Path, help="of a result")
     parser.add_argument("--port", type=int, default=0, help="to listen at [default: a free one]")
@@ -202,8 +202,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if grouped.is_sweep(options.directory):
             raise ResultError(
-                f"{options.directory} is of a sweep: it has a row for each run, and nothing of a "
-                f"run to move about in\nhint: {options.directory / 'report.html'} has its charts"
+                f"{options.directory} is a sweep: it has one row per run, too little for an "
+                f"interactive page\nhint: {options.directory / 'report.html'} has its charts"
             )
         result = explain.stopped(options.directory) or load(options.directory)
         asyncio.run(_serve(Answers(result), options.directory, options.port))

@@ -136,7 +136,7 @@ def test_a_page_marks_what_seeds_do_not_explain(
         _with_ports(directory)
     page = tmp_path / "page.html"
     assert compare.main([str(a), str(b), str(c), "--out", str(page)]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == f"to move about in: {page}"
+    assert capsys.readouterr().out.splitlines()[-1] == f"interactive: {page}"
     with opened(page.as_uri()) as (it, asked):
         assert asked == [page.as_uri()]
         assert it.locator("h1").inner_text() == "Made by hand: a, b, c"
@@ -249,7 +249,7 @@ def test_a_sweep_can_be_compared_and_reported(
     other = out.parent / "other"
     shutil.copytree(out, other)
     assert compare.main([str(out), str(other), "--out", str(out.parent / "page.html")]) == 1
-    assert "is of a sweep" in capsys.readouterr().err
+    assert "is a sweep" in capsys.readouterr().err
     assert sweep_csv.main([str(out)]) == 0
     assert (out / "csv" / "sweep.csv").read_bytes() == (out / "sweep.csv").read_bytes()
     assert sweep_csv.main([str(out)]) == 1

@@ -1,4 +1,4 @@
-"""The page to move about in a run, in a real browser where there is one."""
+"""The interactive page of a run, in a real browser where there is one."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ def test_what_cannot_be_viewed_is_said(tmp_path: Path, capsys: pytest.CaptureFix
     assert "no such directory" in capsys.readouterr().err
     (tmp_path / "sweep.json").write_text("{}")
     assert view.main([str(tmp_path)]) == 1
-    assert "is of a sweep" in capsys.readouterr().err
+    assert "is a sweep" in capsys.readouterr().err
 
 
 def test_a_stopped_run_is_shown_as_far_as_it_came(served: Served, tmp_path: Path) -> None:

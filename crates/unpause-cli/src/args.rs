@@ -26,8 +26,8 @@ use crate::values::{dask_address, duration, rate, share_above_zero};
     after_help = "\
 Examples:
   unpause init mine.toml                 a commented scenario to start from
-  unpause run mine.toml                  every scheme of it, and a report
-  unpause open results/mine              that report, in a browser
+  unpause run mine.toml                  run every scheme and write a report
+  unpause open results/mine              open that report in a browser
   unpause sweep mine.toml --vary pfc.xoff=64KB,512KB --vary seed=1..10
 
 Exit codes: 0 success, 1 an error, 2 a wrong command line, 130 Ctrl-C, 143 SIGTERM"
@@ -37,16 +37,16 @@ pub struct Args {
     pub command: Command,
 }
 
-/// How much is said, and in which form.
+/// How much to print, and in which format.
 #[derive(clap::Args, Clone, Copy, Default)]
 pub struct Say {
-    /// Say errors only.
+    /// Print errors only.
     #[arg(long, short)]
     pub quiet: bool,
-    /// Say more: every column, how fast it ran, every warning.
+    /// Print more: every column, every warning, the speed of the simulation.
     #[arg(long, short, conflicts_with = "quiet")]
     pub verbose: bool,
-    /// Form of what is said on standard output.
+    /// Output format.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub output: Form,
 }
@@ -64,38 +64,38 @@ pub enum Command {
     Run(Run),
     /// Run a scenario at every combination of values, on all cores or on a Dask cluster.
     Sweep(Sweep),
-    /// Run a scenario with real Ethernet frames between its nodes (docs/testbed.md).
+    /// Run a scenario with real Ethernet frames between nodes (docs/testbed.md).
     Testbed(Testbed),
     /// Check scenarios without running them.
     Validate(Validate),
-    /// Show congestion controls with their parameters, topologies, traffic, workloads, scenarios.
+    /// List congestion controls with their parameters, topologies, traffic, workloads and scenarios.
     List(List),
     /// Show the summaries of several results side by side.
     Compare(Compare),
-    /// Say who was stopped by PAUSE, by whom, and where that began.
+    /// Explain who was paused, by whom, and why.
     Explain(Explain),
-    /// Serve a page to move about in a result that is too large for one file.
+    /// Browse a result in the browser, however large it is.
     View(View),
     /// Write the tables of a result in another format.
     Export(Export),
-    /// Make flows of a capture, or a scenario of another simulator's configuration.
+    /// Import a capture as traffic, or an HPCC configuration as a scenario.
     #[command(subcommand)]
     Import(Import),
-    /// Suggest settings from what is known of a fabric.
+    /// Suggest settings for a fabric.
     #[command(subcommand)]
     Suggest(Suggest),
-    /// Congestion points as programs of a switch pipeline (docs/dataplane.md).
+    /// Compile marking into programs for a switch pipeline (docs/dataplane.md).
     #[command(subcommand)]
     Dataplane(Dataplane),
-    /// Run a paper's experiments, draw its figures and judge its claims on one page.
+    /// Run a paper's experiments, draw its figures and check its claims.
     Reproduce(Reproduce),
     /// Write a commented scenario to start from.
     Init(Init),
-    /// Print the JSON Schema of scenario files, by which editors complete and check keys.
+    /// Print the JSON Schema of scenario files, for completion and checks in editors.
     Schema,
     /// Open the report of a result in a browser.
     Open(Open),
-    /// Print what makes a shell complete commands and options.
+    /// Print a shell completion script.
     Completions(Completions),
     /// Print the manual page.
     Man,
@@ -106,32 +106,32 @@ pub enum Command {
 Examples:
   unpause run scenarios/incast.toml
   unpause run mine.toml --scheme PFC --duration 1ms --out results/short
-  unpause run mine.toml --seeds 5         intervals instead of single values
+  unpause run mine.toml --seeds 5         means with intervals instead of single values
   sed s/100Gbps/25Gbps/ mine.toml | unpause run - --out results/slow
-  mpirun -n 2 unpause run mine.toml       on many machines (docs/mpi.md)")]
+  mpirun -n 2 unpause run mine.toml       one run on several machines (docs/mpi.md)")]
 pub struct Run {
     /// Scenario files, or directories of them; - reads standard input.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Result directory [default: results/<folder>-<name of the file>, with the --seed].
+    /// Result directory [default: results/<folder>-<file name>, plus the seed if --seed is given].
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Seed, instead of the file's.
+    /// Override the scenario's seed.
     #[arg(long)]
     pub seed: Option<u64>,
-    /// Run everything with so many seeds, from the file's on.
+    /// Run N consecutive seeds, starting with the scenario's.
     #[arg(long, value_name = "N", conflicts_with = "seed", value_parser = clap::value_parser!(u32).range(1..))]
     pub seeds: Option<u32>,
     /// Run only this scheme; may be given several times.
     #[arg(long = "scheme", value_name = "NAME")]
     pub schemes: Vec<String>,
-    /// Duration such as 20ms, instead of the file's.
+    /// Override the duration, such as 20ms.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub duration: Option<Time>,
     /// Threads, shared among the runs [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
-    /// Simulate every packet; else what repeats itself is skipped, with the same results.
+    /// Simulate every packet instead of fast-forwarding repeating patterns; results are identical.
     #[arg(long)]
     pub exact_packets: bool,
     /// Do not draw figures and the HTML report.
@@ -140,7 +140,7 @@ pub struct Run {
     /// Also write flow completion times in the text format of the HPCC simulator.
     #[arg(long)]
     pub fct_hpcc: bool,
-    /// Run it even if it takes more memory or disk than there is.
+    /// Run even if the estimate exceeds the free memory or disk space.
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]
@@ -151,28 +151,28 @@ pub struct Run {
 pub struct Testbed {
     /// Scenario file.
     pub file: PathBuf,
-    /// Result directory [default: results/<folder>-<name of the file>-testbed, with the --seed].
+    /// Result directory [default: results/<folder>-<file name>-testbed, plus the seed if --seed is given].
     #[arg(long, short)]
     pub out: Option<PathBuf>,
-    /// Seed, instead of the file's.
+    /// Override the scenario's seed.
     #[arg(long)]
     pub seed: Option<u64>,
-    /// Run everything with so many seeds, from the file's on.
+    /// Run N consecutive seeds, starting with the scenario's.
     #[arg(long, value_name = "N", conflicts_with = "seed", value_parser = clap::value_parser!(u32).range(1..))]
     pub seeds: Option<u32>,
     /// Run only this scheme; may be given several times.
     #[arg(long = "scheme", value_name = "NAME")]
     pub schemes: Vec<String>,
-    /// Duration such as 20ms, instead of the file's.
+    /// Override the duration, such as 20ms.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub duration: Option<Time>,
-    /// What frames travel over.
+    /// What carries the frames.
     #[arg(long, value_enum, default_value = "veth")]
     pub links: Links,
-    /// In real time, each node a thread, instead of lock step in simulated time.
+    /// Run in real time with a thread per node, instead of in lock step in simulated time.
     #[arg(long, conflicts_with = "links")]
     pub wall_clock: bool,
-    /// Only this link is a wire, such as S0-S1; may be given several times [default: every link].
+    /// Use a real link only here, such as S0-S1; may be given several times [default: every link].
     #[arg(long = "wire", value_name = "NODE-NODE")]
     pub wires: Vec<String>,
     /// Do not draw figures and the HTML report.
@@ -186,13 +186,13 @@ pub struct Testbed {
 pub enum Links {
     /// Pairs of virtual Ethernet devices between network namespaces: Linux, as root.
     Veth,
-    /// Memory of this process: anywhere, by anybody.
+    /// Memory of this process; needs no privileges.
     Memory,
 }
 
 #[derive(clap::Args)]
 #[command(after_help = "\
-What is finished is kept: the same command goes on where it was stopped.
+Finished points are kept; rerun the same command to resume.
 
 Examples:
   unpause sweep mine.toml --vary pfc.xoff=64KB,128KB,512KB --vary seed=1..100
@@ -208,13 +208,13 @@ pub struct Sweep {
     /// Run only this scheme; may be given several times.
     #[arg(long = "scheme", value_name = "NAME")]
     pub schemes: Vec<String>,
-    /// Directory of the table and of finished points [default: that of run, with -sweep].
+    /// Directory of the table and of finished points [default: results/<folder>-<file name>-sweep].
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Points at the same time on this machine [default: one per core].
+    /// Points to run in parallel on this machine [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "dask")]
     pub jobs: Option<u16>,
-    /// Scheduler of a Dask cluster, such as tcp://host:8786.
+    /// Run on the Dask cluster of this scheduler, such as tcp://host:8786.
     #[arg(long, value_name = "ADDRESS", value_parser = dask_address)]
     pub dask: Option<String>,
 }
@@ -223,13 +223,13 @@ pub struct Sweep {
 #[command(after_help = "\
 Examples:
   unpause validate mine.toml
-  unpause validate --cost scenarios/      how long everything there would take
+  unpause validate --cost scenarios/      estimate time, memory and disk of every scenario there
   unpause validate --output json mine.toml")]
 pub struct Validate {
     /// Scenario files, or directories of them; - reads standard input.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Also say what each would take: packet-hops, time, memory, size on disk.
+    /// Also estimate packet-hops, time, memory and disk space.
     #[arg(long)]
     pub cost: bool,
     #[command(flatten)]
@@ -239,7 +239,7 @@ pub struct Validate {
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  unpause list\n  unpause list --output json")]
 pub struct List {
-    /// Form of what is said.
+    /// Output format.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub output: Form,
 }
@@ -252,7 +252,7 @@ Examples:
 pub struct Init {
     /// File to write [default: standard output].
     pub file: Option<PathBuf>,
-    /// Replace the file if it is there.
+    /// Replace an existing file.
     #[arg(long, requires = "file")]
     pub force: bool,
 }
@@ -283,19 +283,19 @@ pub struct Export {
     /// Write each table as CSV [default].
     #[arg(long)]
     pub csv: bool,
-    /// Write the packets at the ports of `probes.packets` for Wireshark, a file for each run.
+    /// Write the packets recorded at the ports of `probes.packets` for Wireshark, one file per run.
     #[arg(long, conflicts_with = "csv")]
     pub pcapng: bool,
-    /// Write all runs as a trace for <https://ui.perfetto.dev>: ports with their PAUSEs and samples, flows.
+    /// Write all runs as one trace for <https://ui.perfetto.dev>: PAUSEs and samples of ports, and flows.
     #[arg(long, conflicts_with_all = ["csv", "pcapng"])]
     pub perfetto: bool,
-    /// Bytes kept of each frame [default: all; Wireshark calls RoCEv2 data malformed that is cut].
+    /// Keep this many bytes of each frame [default: all; Wireshark calls truncated RoCEv2 data malformed].
     #[arg(long, value_name = "BYTES", requires = "pcapng")]
     pub snap: Option<NonZero<u32>>,
-    /// Where to [default: csv/, pcapng/ or trace.pftrace in the result directory].
+    /// Where to write [default: csv/, pcapng/ or trace.pftrace in the result directory].
     #[arg(long, short)]
     pub out: Option<PathBuf>,
-    /// Replace files that are there.
+    /// Replace existing files.
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]
@@ -321,10 +321,10 @@ pub struct SuggestEcn {
     /// Base RTTs by percentile, such as 0:80us,50:120us,90:220us,100:240us.
     #[arg(long, value_name = "PERCENTILES", required_unless_present = "rtt_file")]
     pub rtt: Option<String>,
-    /// File of measured base RTTs: one a line (82us), or with cumulative probabilities (82us,0.15).
+    /// File of measured base RTTs, one per line (82us), or with cumulative probabilities (82us,0.15).
     #[arg(long, value_name = "FILE", conflicts_with = "rtt")]
     pub rtt_file: Option<PathBuf>,
-    /// Average base RTT, if not that of the percentiles.
+    /// Average base RTT [default: that of the percentiles].
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub average: Option<Time>,
     /// Share of C x RTT that a queue must hold for full throughput.
@@ -333,7 +333,7 @@ pub struct SuggestEcn {
     /// Write a scenario that compares them with DCTCP senders.
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,
-    /// Replace the file if it is there.
+    /// Replace an existing file.
     #[arg(long, requires = "write")]
     pub force: bool,
     #[command(flatten)]
@@ -342,7 +342,7 @@ pub struct SuggestEcn {
 
 #[derive(clap::Args)]
 pub struct EcnScenario {
-    /// Its flow sizes: a name that `unpause list` shows, or a file of bytes and probabilities.
+    /// Flow sizes of the scenario: a name from `unpause list`, or a file of bytes and probabilities.
     #[arg(
         long,
         value_name = "NAME|FILE",
@@ -350,13 +350,13 @@ pub struct EcnScenario {
         requires = "write"
     )]
     pub cdf: String,
-    /// Its fabric: 32 hosts on 4 leaves and 4 spines, or 16 senders and a receiver on a switch.
+    /// Fabric of the scenario: 32 hosts on 4 leaves and 4 spines, or 16 senders and a receiver on one switch.
     #[arg(long, value_enum, default_value = "leaf-spine", requires = "write")]
     pub fabric: EcnFabric,
-    /// Its load, of the links from leaves to spines or of the receiver's.
+    /// Load of the scenario, on the links from leaves to spines or on the receiver's link.
     #[arg(long, default_value_t = 0.6, value_parser = share_above_zero, requires = "write")]
     pub load: f64,
-    /// Delay of each of its links; hosts add the rest of the RTTs.
+    /// Delay of each link of the scenario; hosts add the rest of the RTTs.
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = duration, requires = "write")]
     pub delay: Time,
 }
@@ -370,13 +370,13 @@ pub enum EcnFabric {
 
 #[derive(Subcommand)]
 pub enum Dataplane {
-    /// Write a scheme's marking as a program: its text, what the control plane writes into it, a manifest.
+    /// Write a scheme's marking as a program: its source, its table entries and a manifest.
     Build(DataplaneBuild),
-    /// Simulate a scheme and write what happened at one egress port, with the marks.
+    /// Simulate a scheme and write the packets and marks of one egress port.
     Record(DataplaneRecord),
-    /// Write a random sequence for a scheme's marking, with the marks.
+    /// Write a random sequence of packets for a scheme's marking, with the marks.
     Random(DataplaneRandom),
-    /// Compare ECN# with a switch's arithmetic and exactly on sequences, over a span of parameters.
+    /// Compare ECN# in a switch's arithmetic with exact ECN# on sequences, over a range of parameters.
     Accuracy(DataplaneAccuracy),
 }
 
@@ -402,7 +402,7 @@ pub struct DataplaneRecord {
     /// Egress port, such as S0->H0.
     #[arg(long, value_name = "SWITCH->PEER")]
     pub port: String,
-    /// What the clock shows when the simulation begins, such as 4398s, instead of 0.
+    /// Clock value at the start of the simulation, such as 4398s [default: 0].
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub start_at: Option<Time>,
     /// File to write.
@@ -412,12 +412,12 @@ pub struct DataplaneRecord {
 
 #[derive(clap::Args)]
 pub struct DataplaneRandom {
-    /// Scenario file: of it, only the marking and its parameters.
+    /// Scenario file; only its marking and the parameters of it are used.
     pub file: PathBuf,
     /// Scheme, if several have a program.
     #[arg(long, value_name = "NAME")]
     pub scheme: Option<String>,
-    /// Packets.
+    /// Number of packets.
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     pub packets: u64,
     /// Seed.
@@ -430,7 +430,7 @@ pub struct DataplaneRandom {
 
 #[derive(clap::Args)]
 pub struct DataplaneAccuracy {
-    /// Sequences that `record` or `random` has written.
+    /// Sequences written by `record` or `random`.
     #[arg(required = true)]
     pub sequences: Vec<PathBuf>,
     /// CSV file to write.
@@ -444,12 +444,12 @@ Examples:
   unpause reproduce pcn
   unpause reproduce pcn/F11 --full")]
 pub struct Reproduce {
-    /// Paper, or one of its figures: pcn, pcn/F11.
+    /// A paper or one of its figures: pcn, pcn/F11.
     pub what: String,
-    /// The reduced version, in minutes; the page says what is reduced [default].
+    /// Run the reduced version, which takes minutes; the page says what is reduced [default].
     #[arg(long, conflicts_with = "full")]
     pub quick: bool,
-    /// The scenarios as they are written.
+    /// Run the scenarios at full size.
     #[arg(long)]
     pub full: bool,
     /// Directory [default: results/reproduce-<paper>].

@@ -139,7 +139,7 @@ pub fn explain(package: &dyn Package, args: &Explain) -> u8 {
     needed("explanations", package.main("unpause.explain", &arguments))
 }
 
-/// Serves a page to move about in a result, until Ctrl-C. Returns the exit code.
+/// Serves the interactive page of a result until Ctrl-C. Returns the exit code.
 pub fn view(package: &dyn Package, args: &View) -> u8 {
     let mut arguments = vec![OsString::from(&args.directory)];
     if let Some(port) = args.port {

@@ -46,7 +46,7 @@ columns! {
 columns! {
     /// One row for each run.
     RUNS:
-    "seed" "" "root of every random stream";
+    "seed" "" "seed of all random streams";
     "simulated_ns" "ns" "simulated time; less than the duration if a deadlock ended the run";
     "packet_hops" "packets" "packets that went over one link, data and control";
     "events" "" "events that the engine executed";
@@ -83,7 +83,7 @@ columns! {
     "delivered_bytes" "bytes" "payload delivered in order by the end";
     "retransmitted_packets" "packets" "data packets sent again";
     "transport" "" "what carried it: `roce` or `tcp`";
-    "extra_delay_ns" "ns" "delay of its data packets at the receiving host";
+    "extra_delay_ns" "ns" "delay of the flow's data packets at the receiving host";
     "timeouts" ""
         "times that its sender started over because nothing came back, SYNs sent again included";
     "gave_up" "" "1 if its sender ended it after too many timeouts in a row, else 0";

@@ -13,10 +13,10 @@ pub struct Compare {
     /// Result directories.
     #[arg(required = true)]
     pub directories: Vec<PathBuf>,
-    /// Also write a page with all of them to move about in, and how they differ.
+    /// Also write an interactive page with all results and their differences.
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Replace that file if it is there.
+    /// Replace an existing file.
     #[arg(long, requires = "out")]
     pub force: bool,
     #[command(flatten)]

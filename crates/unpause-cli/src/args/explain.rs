@@ -10,26 +10,26 @@ use crate::values::duration;
 #[command(after_help = "\
 Examples:
   unpause explain results/mine
-  unpause explain results/mine --at 3.2ms --port S0->H1
+  unpause explain results/mine --at 3.2ms --port 'S0->H1'
   unpause explain results/mine --flow F0
 
-The scenario needs causes = true in its [probes] (docs/explain.md).")]
+The scenario needs causes = true under [probes] (docs/explain.md).")]
 pub struct Explain {
     /// Result directory.
     pub directory: PathBuf,
-    /// Only PAUSEs that were in force then, such as 3.2ms.
+    /// Only PAUSEs in force at this time, such as 3.2ms.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub at: Option<Time>,
-    /// Why this egress port was stopped.
+    /// Explain why this egress port was paused, such as 'S0->H1'.
     #[arg(long, value_name = "NODE->PEER", conflicts_with = "flow")]
     pub port: Option<String>,
-    /// What these flows waited for and filled: a flow's number, or a traffic entry.
+    /// Explain what these flows waited for and which queues they filled: a flow's number or a traffic entry.
     #[arg(long, value_name = "FLOW")]
     pub flow: Option<String>,
     /// Only this scheme.
     #[arg(long, value_name = "NAME")]
     pub scheme: Option<String>,
-    /// Everything that is known, as JSON.
+    /// Print everything as JSON.
     #[arg(long, conflicts_with_all = ["port", "flow"])]
     pub json: bool,
 }

@@ -10,45 +10,45 @@ use crate::values::duration;
 
 #[derive(Subcommand)]
 pub enum Import {
-    /// Flows of a pcap or pcapng file, for `[[traffic]]` of `kind = "file"`.
+    /// Import the flows of a pcap or pcapng file, for `[[traffic]]` of `kind = "file"`.
     Pcap(ImportPcap),
-    /// A scenario that does what a `config.txt` of HPCC's simulator says (docs/hpcc.md).
+    /// Import a `config.txt` of HPCC's simulator as a scenario (docs/hpcc.md).
     Hpcc(ImportHpcc),
 }
 
 #[derive(clap::Args)]
 pub struct ImportHpcc {
-    /// The configuration; the files that it names are looked for beside it, and in every folder above.
+    /// The configuration. The files that it names are searched for beside it and in every folder above.
     pub file: PathBuf,
     /// Scenario file to write.
     #[arg(long, short)]
     pub out: PathBuf,
-    /// Folder in which the simulator is started, from which the configuration names its files.
+    /// Folder to which the configuration's file names are relative (where the simulator is started).
     #[arg(long, value_name = "DIR")]
     pub base: Option<PathBuf>,
-    /// Take up to N links between two nodes as parallel ones [default: the last counts, as there].
+    /// Accept up to N parallel links between two nodes [default: the last counts, as in HPCC's simulator].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub parallel: Option<u32>,
-    /// Replace the file if it is there.
+    /// Replace an existing file.
     #[arg(long)]
     pub force: bool,
 }
 
 #[derive(clap::Args)]
 pub struct ImportPcap {
-    /// Capture of Ethernet, Linux-cooked, loopback or raw IP packets: RoCEv2, other UDP, TCP.
+    /// Capture of Ethernet, Linux-cooked, loopback or raw IP packets with RoCEv2, other UDP or TCP.
     pub file: PathBuf,
     /// Flow file to write.
     #[arg(long, short)]
     pub out: PathBuf,
-    /// Pause after which what follows on the same connection is another flow.
+    /// Idle time after which packets of the same connection start a new flow.
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = duration)]
     pub idle: Time,
-    /// Priority of a flow: `pcp` of the VLAN tag; `dscp`, divided by 8; `sonic`, the same but for DSCP 3 and 4, which
-    /// are priorities 3 and 4; a map such as `26=3,48=6`, others 0; `auto` chooses by what the capture shows.
+    /// Priority of a flow: `pcp` of the VLAN tag; `dscp` divided by 8; `sonic`, like `dscp` but DSCP 3 and 4 are
+    /// priorities 3 and 4; a map such as `26=3,48=6` (all others 0); `auto` decides from the capture.
     #[arg(long, value_name = "RULE", default_value = "auto")]
     pub priority: PriorityFrom,
-    /// Replace the file if it is there.
+    /// Replace an existing file.
     #[arg(long)]
     pub force: bool,
 }

@@ -8,8 +8,8 @@ Examples:
   unpause view results/mine
   unpause view results/mine --port 8000
 
-The page is explore.html's, with everything that is in the tables. It is served on this
-machine alone, at an address that nobody can guess, until Ctrl-C. From elsewhere:
+The page is that of explore.html, with all rows of all tables. It is served on this machine
+only, at an address with a secret token, until Ctrl-C. To use it from another machine:
 ssh -L 8000:127.0.0.1:8000 HOST.")]
 pub struct View {
     /// Result directory.

@@ -18,12 +18,11 @@ keys! {
     /// What is left of the file when topology, schemes, traffic and sweeps are taken out.
     pub(crate) File at "" for () {
         ! duration: Duration "simulated time";
-        title: String = ["none"] "for summary and report";
-        source: String = ["none"] "what it reproduces: paper, section, figure";
-        seed: u64 = ["`1`"] "root of every random stream";
+        title: String = ["none"] "title of summary and report";
+        source: String = ["none"] "what the scenario reproduces: paper, section, figure";
+        seed: u64 = ["`1`"] "seed of all random streams";
         load_scale: Ratio = ["`1`"]
-            "random traffic (`mean_interval`, `rate`, `load`) comes so many times as often as its entries say; what has \
-             an `interval` does not";
+            "multiplies the arrival rate of random traffic (`mean_interval`, `rate`, `load`); periodic traffic (`interval`) is unchanged";
         host: Host = ["-"] "[below](#host)";
         tcp: Tcp = ["-"] "[below](#tcp)";
         pias: Pias = ["-"] "[below](#pias)";
@@ -47,10 +46,10 @@ keys! {
     /// `[report]`; only its shape is checked here. Who renders the report reads it from the copy of the scenario.
     #[derive(Default)]
     pub(crate) Report at "report" for () {
-        figures: Names = ["none"] "figures to draw besides the generic ones, by name: `unpause.figures.FIGURES`";
-        claims: Names = ["none"] "sets of claims to judge, such as `\"PCN-F2\"`: [claims.md](claims.md)";
+        figures: Names = ["none"] "additional figures to draw, by name: `unpause.figures.FIGURES`";
+        claims: Names = ["none"] "sets of claims to check, such as `\"PCN-F2\"`: [claims.md](claims.md)";
         other_reading: bool = ["`false`"]
-            "the scenario reads its paper otherwise than the one that is judged first: its verdicts are counted apart";
+            "the scenario is a second reading of its paper: its verdicts are counted separately";
     }
 }
 

@@ -34,38 +34,32 @@ keys! {
             from "PCN's evaluation, as read" => config.header_bytes;
         preamble_and_gap: Size "preamble and gap, bytes on the wire beyond the frame: `\"20B\"` on real Ethernet"
             from "ns-3, which counts none" => framing_bytes;
-        min_frame: Size "RoCE's data packets are padded to so much: `\"0B\"` in HPCC's simulator, which pads ACKs only"
+        min_frame: Size "smallest size of RoCE data packets, which are padded to it; `\"0B\"` in HPCC's simulator, which pads only ACKs"
             from "IEEE 802.3" => config.min_frame_bytes;
-        ack_every: u32 "an ACK for every so many data packets, and for the last of a flow or of a window"
+        ack_every: u32 "data packets per ACK; the last packet of a flow or of a window is always acknowledged"
             from "PCN's evaluation, as read" => config.ack_every;
         retransmit_timeout: Duration
-            "without progress for so long, go back to the oldest unacknowledged packet"
+            "time without progress after which a sender goes back to the oldest unacknowledged packet"
             from "IBTA's local ACK timeout 14" => config.retransmit_timeout;
-        ack_priority: AckPriorityKey "of RoCE's ACKs and NAKs: `\"control\"`, or that of the `\"flow\"`, behind whose data \
-             they queue in switches, pausable, and counted by PFC and marking; at hosts they go first"
+        ack_priority: AckPriorityKey "priority of RoCE's ACKs and NAKs: `\"control\"`, or that of the `\"flow\"`: then they queue behind its data in switches, can be paused, and count for PFC and marking; hosts send them first"
             => config.ack_priority;
         pause_acks: bool = ["`true`"] "with `ack_priority` `\"flow\"`: PAUSE at a host stops its ACKs, too"
             idle ("no PAUSE stops them", "set ack_priority = \"flow\", or remove it");
         ack_size: Size "frame size of ACKs and NAKs"
             from "RoCEv2 over Ethernet with FCS" => config.ack_bytes;
-        rate_change: RateChange "a new rate counts from now on, since the last packet, or from the `\"next-packet\"` on, \
-             as in HPCC's simulator for all laws but HPCC"
+        rate_change: RateChange "a new rate applies at once, to the gap since the last packet, or from the `\"next-packet\"` on, as in HPCC's simulator for all laws but HPCC"
             from "NICs that schedule anew" => config.rate_change;
-        nic: NicModel "how flows of a host take turns, and who wakes its NIC: `\"own\"`, or `\"hpcc\"` as in HPCC's simulator: \
-             in the order of their starts, the one after the last served first, and one timer, which nobody sets anew \
-             while it runs; there a NAK measures an RTT, too, and a packet that comes a second time has no ACK unless a \
-             timeout sent it"
+        nic: NicModel "how the NIC schedules flows: `\"own\"`, or `\"hpcc\"` as in HPCC's simulator: round-robin in start order, with a single wake-up timer that is never rearmed while pending; there a NAK is also an RTT sample, and a duplicate packet is not acknowledged unless a timeout sent it"
             from "NICs with a rate limiter for each flow" => config.nic;
         window: WindowKey = ["none"]
-            "payload in flight, beside what the law says: a size, or `\"path\"` for the bandwidth-delay product of \
-             each flow's path";
-        window_by_rate: bool = ["`false`"] "it shrinks with the flow's rate"
+            "limit of payload in flight, in addition to that of the congestion control: a size, or `\"path\"` for the bandwidth-delay product of each flow's path";
+        window_by_rate: bool = ["`false`"] "the window shrinks with the flow's rate"
             idle ("there is no window", "set window = \"path\", or a size");
-        nak_interval: Duration "a gap that stays is reported again after so long"
+        nak_interval: Duration "interval at which a gap that remains is reported again"
             from "once a gap; HPCC's simulator 500 us" => config.nak_interval;
         control_priority: u8 "priority of CNP, CNM and, unless it is the flow's, of ACK and NAK; never paused, must not be lossless"
             => config.control_priority;
-        notification_reaction: Duration "a CNP or CNM takes effect so long after it has arrived"
+        notification_reaction: Duration "delay from the arrival of a CNP or CNM until it takes effect"
             => config.notification_reaction;
         extra_delay: ExtraDelayKey = ["`\"0s\"`"]
             "delay of a flow's data packets at the receiving host, before its transport sees them";

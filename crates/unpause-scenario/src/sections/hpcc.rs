@@ -38,15 +38,13 @@ keys! {
     /// `[hpcc]`
     #[derive(Default)]
     pub(crate) HpccKeys at "hpcc" for Hpcc {
-        fct: bool "write `hpcc/fct.txt`: completed flows, with FCTs until the last ACK is at the sender" => fct;
+        fct: bool "write `hpcc/fct.txt`: completed flows, with FCTs up to the last ACK at the sender" => fct;
         pfc: bool "write `hpcc/pfc.txt`: PAUSEs and their ends where they arrive" => pfc;
-        qlen: bool "write `hpcc/qlen.txt`: how long the queues of each port of switches were, counted every 100 ns, \
-            written at each 100 ms of the run that `qlen_start` and `qlen_end` hold" => qlen;
-        qlen_start: Duration = [QLEN.start] "the first instant that counts" from "`third.cc`"
+        qlen: bool "write `hpcc/qlen.txt`: queue lengths of all switch ports, sampled every 100 ns and written every 100 ms between `qlen_start` and `qlen_end`" => qlen;
+        qlen_start: Duration = [QLEN.start] "first time that is sampled" from "`third.cc`"
             idle ("queues are not counted", "add qlen = true");
-        trace: Nodes = ["none"] "write `hpcc/mix.tr`: every packet that these nodes (`[\"S5\", \"H0\"]`) receive, queue or \
-            send, for HPCC's `trace_reader`; table `packets` has them, too";
-        qlen_end: Duration = [QLEN.end] "the last one" from "`third.cc`"
+        trace: Nodes = ["none"] "write `hpcc/mix.tr`: every packet that these nodes (`[\"S5\", \"H0\"]`) receive, queue or send, for HPCC's `trace_reader`; also in table `packets`";
+        qlen_end: Duration = [QLEN.end] "last time that is sampled" from "`third.cc`"
             idle ("queues are not counted", "add qlen = true");
     }
 }

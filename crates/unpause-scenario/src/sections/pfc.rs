@@ -24,23 +24,23 @@ keys! {
             idle ("the buffers of this switch model are not shared",
                 "remove it, or choose model = \"shared-buffer\"; `xoff` and `xon` are thresholds of each input buffer");
         reserve: Size = ["-"]
-            "beside `dynamic_shift`: what each lossless (port, priority) has to itself before it takes shared memory; \
-             with it, switches count as HPCC's simulator: PAUSE at the threshold, not above, and headroom takes \
-             whatever would exceed it, PAUSE sent or not"
+            "beside `dynamic_shift`: memory reserved for each lossless (port, priority) before it uses shared memory. With it, \
+             switches count like HPCC's simulator: PAUSE at the threshold, not above it, and headroom takes whatever \
+             would exceed it, whether PAUSE was sent or not"
             idle ("only a threshold on shared memory has it", "set `dynamic_shift`, or remove it");
         headroom: SizeByRate = ["by the formula of 802.1Q for each link"]
             "bytes for what arrives after XOFF, for each port or by link rate"
             idle ("what an input buffer of this switch model has beyond XOFF is its headroom",
                 "remove it, or choose model = \"shared-buffer\"");
         headroom_delays: u32 = ["-"]
-            "instead of `headroom`: what the link carries in so many times its delay; 3 in HPCC's simulator"
+            "instead of `headroom`: what the link carries in this many link delays; 3 in HPCC's simulator"
             idle ("what an input buffer of this switch model has beyond XOFF is its headroom",
                 "remove it, or choose model = \"shared-buffer\"");
-        reaction: Duration "a transmitter obeys so long after a PAUSE has arrived" => reaction;
+        reaction: Duration "delay from the arrival of a PAUSE until the transmitter obeys it" => reaction;
         mode: PfcMode = ["`\"standard\"`"]
-            "how PAUSE is repeated and counted: [three ways](mechanisms.md#pause-three-ways-to-count)";
+            "how PAUSE is repeated and counted, [explained here](mechanisms.md#pause-three-ways-to-count)";
         pause_quanta: u16 = ["65535; with `\"ns3-rdma\"` `pause_time` = `\"5us\"`"]
-            "what a PAUSE asks for, in 512 bit times" from "the most that a frame can ask for; ns3-rdma" idle FOR_EVER;
+            "duration that a PAUSE requests, in units of 512 bit times" from "the most that a frame can request; ns3-rdma" idle FOR_EVER;
         pause_time: Duration = ["-"] "the same as a time; only one of the two" idle FOR_EVER;
     }
 }

@@ -17,9 +17,9 @@ keys! {
     /// `[pias]`
     pub(crate) Pias at "pias" for () {
         ! priorities: Priorities
-            "one for each level, and so one more than thresholds; the first is also that of SYNs and ACKs";
+            "priority of each level, one more than there are thresholds; the first is also that of SYNs and ACKs";
         thresholds: Sizes = ["`[\"140KB\", \"280KB\", \"420KB\"]`"]
-            "bytes from the start of a flow; past each, segments are a level lower";
+            "bytes sent by a flow; beyond each threshold its segments move to the next level";
     }
 }
 

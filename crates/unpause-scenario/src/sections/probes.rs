@@ -19,18 +19,18 @@ keys! {
     pub(crate) ProbeKeys at "probes" for Probes {
         interval: Duration "sampling interval of `port_series` and `flow_series`" => interval;
         flow_interval: Duration = ["`interval`"] "another interval for `flow_series`, a multiple of `interval`";
-        start: Duration "no sample up to this time" => start;
+        start: Duration "no samples up to this time" => start;
         ports: Ports = ["none"] "egress ports sampled: `[\"S0->S1\", \"*->R1\"]`";
         pauses: bool "record each PAUSE as an interval, table `pauses`" => pauses;
-        causes: bool "record what held the bytes at each PAUSE, and whom it held up, tables `causes` and `victims`; `unpause explain` needs it" => causes;
+        causes: bool "record what held the bytes at each PAUSE and which flows it held up (tables `causes` and `victims`); `unpause explain` needs this" => causes;
         packets: Ports = ["none"] "egress ports whose packets are recorded one by one, table `packets`: `[\"H0->S0\"]`";
         packet_flows: FlowIds = ["all"] "only packets of these flows, by `flow_id`"
             idle ("no packets are recorded", "add packets = [\"H0->S0\"]: record those that leave by this port");
-        deadlock: Duration = ["off"] "look for a deadlock so often (`\"1ms\"`), and end the run at the first"
+        deadlock: Duration = ["off"] "interval at which to look for a deadlock (`\"1ms\"`); the first one ends the run"
             idle ("one such switch is a whole fabric: nothing can wait in a cycle",
                 "remove it, or choose model = \"shared-buffer\"");
         deadlock_hold: Duration = [DeadlockProbe::default().hold]
-            "a queue that is paused and has sent nothing for so long is blocked" from "our reading of PCN, B.5"
+            "a queue that has been paused and has sent nothing for this long is blocked" from "our reading of PCN, B.5"
             idle ("nobody looks for a deadlock", "add deadlock = \"1ms\": look for one every 1 ms");
     }
 }

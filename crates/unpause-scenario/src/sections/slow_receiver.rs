@@ -18,20 +18,20 @@ keys! {
     pub(crate) SlowReceiverKeys at "slow_receiver" for () {
         hosts: NameList = ["none"] "hosts whose NIC is slow: `\"H3\"`, `[\"H0..H3\", \"H9\"]`";
         drain_rate: DataRate = ["`\"0Gbps\"`"]
-            "so fast it takes data packets out of its receive buffer; at 0 none: a NIC PAUSE storm"
+            "rate at which the NIC takes data packets out of its receive buffer; 0 is a NIC PAUSE storm"
             from "both symptoms: Guo et al., RDMA over Commodity Ethernet at Scale, SIGCOMM 2016"
             idle ("no NIC is slow", "add hosts = [\"H0\"]: those whose NIC is");
-        start: Duration = ["`\"0s\"`"] "from then on it is slow"
+        start: Duration = ["`\"0s\"`"] "time from which the host is slow"
             idle ("no NIC is slow", "add hosts = [\"H0\"]: those whose NIC is");
-        stop: Duration = ["the end"] "until then; after that it takes packets as fast as its link brings them"
+        stop: Duration = ["the end"] "time from which it takes packets at the rate of its link again"
             idle ("no NIC is slow", "add hosts = [\"H0\"]: those whose NIC is");
-        xoff: Size = ["`\"256KB\"`"] "it sends PAUSE above so many bytes of a lossless priority"
+        xoff: Size = ["`\"256KB\"`"] "the host sends PAUSE above this many bytes of a lossless priority"
             from "ours: no source says"
             idle ("no NIC is slow", "add hosts = [\"H0\"]: those whose NIC is");
-        xon: Size = ["`xoff`"] "it lets its peer go at or below so many"
+        xon: Size = ["`xoff`"] "the host sends XON at or below this"
             idle ("no NIC is slow", "add hosts = [\"H0\"]: those whose NIC is");
-        buffer: Size = ["XOFF, a frame beyond it and headroom by IEEE 802.1Q for each lossless priority, and as much for all others, which hold no more"]
-            "room of the receive buffer; what finds none is dropped"
+        buffer: Size = ["for each lossless priority XOFF, one frame and headroom by IEEE 802.1Q; the same for all others together, which hold no more"]
+            "size of the receive buffer; packets that find no room are dropped"
             idle ("no NIC is slow", "add hosts = [\"H0\"]: those whose NIC is");
     }
 }

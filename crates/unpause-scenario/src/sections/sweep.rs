@@ -31,14 +31,13 @@ keys! {
             "path of the key that is swept: `\"traffic.F1.rate_limit\"`, `\"pfc.xoff\"`, `\"scheme.PCN.pcn.w_max\"`";
         also: Paths = ["none"] "further keys that get the same value";
         with: Withs = ["none"]
-            "further keys that get a value of their own for each: \
-             `[{ key = \"scheme.PCN.pcn.w_min\", values = [\"1/40\", \"1/80\"] }]`";
-        prefix: String = ["none"] "put before each value";
-        unit: String = ["none"] "put after each value";
+            "further keys with their own value at each point: `[{ key = \"scheme.PCN.pcn.w_min\", values = [\"1/40\", \"1/80\"] }]`";
+        prefix: String = ["none"] "text before each value";
+        unit: String = ["none"] "text after each value";
         values: Values = ["-"] "numbers, or texts such as `\"1/128\"`";
-        from: f64 = ["-"] "instead of `values`: the first";
-        to: f64 = ["-"] "instead of `values`: the last";
-        step: f64 = ["-"] "instead of `values`: from each to the next";
+        from: f64 = ["-"] "instead of `values`: first value";
+        to: f64 = ["-"] "instead of `values`: last value";
+        step: f64 = ["-"] "instead of `values`: difference of successive values";
     }
 }
 

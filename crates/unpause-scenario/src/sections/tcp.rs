@@ -22,48 +22,45 @@ keys! {
             from "the ECN♯ authors' simulator" => header_bytes;
         initial_window: u32 "segments" from "the ECN♯ authors' simulator" => recovery.initial_window;
         max_burst: CountOrNone
-            "segments released by one ACK, timeout or the handshake; `\"none\"`: no limit"
+            "largest number of segments released by one ACK, timeout or the handshake; `\"none\"`: no limit"
             from "the ECN♯ authors' simulator" => recovery.max_burst;
         tso: CountOrNone
-            "segments that leave together, as one that the network card cuts: new ones wait for so many, for a third \
-             of the window, or for all that is left; `\"none\"`: each leaves by itself" from "ours; Linux has up to 44 of 1448 bytes"
+            "segments that the network card cuts from one large send: new data wait until there are this many, a third of the window, or all that is left; `\"none\"`: each segment is sent by itself" from "ours; Linux has up to 44 of 1448 bytes"
             => recovery.tso;
         dupack_threshold: CountOrNone = [CountOrNone(Some(TcpConfig::default().recovery.duplicate_threshold)).0]
-            "so many duplicate ACKs are a loss; `\"none\"`: only timeouts repair losses, whatever the order in which \
-             segments come" from "RFC 5681";
+            "number of duplicate ACKs that signal a loss; `\"none\"`: only timeouts repair losses, so reordering does no harm" from "RFC 5681";
         limited_transmit: bool = ["`true`, with `dupack_threshold` `\"none\"` `false`"]
             "the first two duplicate ACKs release a segment each" from "the ECN♯ authors' simulator";
-        delayed_ack: CountOrNone = ["`\"none\"`"] "an ACK for so many segments; `\"none\"`: for each"
+        delayed_ack: CountOrNone = ["`\"none\"`"] "segments per ACK; `\"none\"`: one ACK per segment"
             from "the ECN♯ authors' simulator";
-        delayed_ack_timeout: Duration = [DELAYED_ACK_TIMEOUT] "or after so long" from "Linux's shortest"
+        delayed_ack_timeout: Duration = [DELAYED_ACK_TIMEOUT] "longest delay of a delayed ACK" from "Linux's shortest"
             idle ("no ACK is delayed", "add delayed_ack = 2: an ACK for every second segment");
-        min_rto: Duration = [TcpConfig::default().recovery.rto.min] "the least retransmission timeout"
+        min_rto: Duration = [TcpConfig::default().recovery.rto.min] "shortest retransmission timeout"
             from "the ECN♯ authors' simulator";
-        max_rto: Duration = [TcpConfig::default().recovery.rto.max] "the longest retransmission timeout"
+        max_rto: Duration = [TcpConfig::default().recovery.rto.max] "longest retransmission timeout"
             from "RFC 6298, ns-3";
-        rto_granularity: Duration "the least that deviations of the RTT count for in the timeout"
+        rto_granularity: Duration "smallest contribution of the RTT's deviation to the timeout"
             from "the ECN♯ authors' simulator" => recovery.rto.granularity;
-        initial_rtt: Duration "RTT before one has been measured" from "the ECN♯ authors' simulator"
+        initial_rtt: Duration "RTT assumed until one has been measured" from "the ECN♯ authors' simulator"
             => recovery.rto.initial_rtt;
-        retries: u32 "timeouts in a row after which one more ends the connection"
+        retries: u32 "consecutive timeouts that a connection survives; one more ends it"
             from "the ECN♯ authors' `queue-track`" => recovery.retries;
-        syn_timeout: Duration "a SYN without an answer is sent again; the wait doubles each time"
+        syn_timeout: Duration "timeout of the first SYN; it doubles with each retry"
             from "the ECN♯ authors' simulator" => syn_timeout;
         syn_tries: u32 "SYNs before the sender gives up" from "the ECN♯ authors' simulator" => syn_tries;
         ack_priority: AckPriority "SYNs and ACKs have the priority of the flow, or with `\"control\"` that of `[host]`"
             => ack_priority;
         grow_only_if_limiting: bool
-            "the window grows only while it is what holds the sender back; else it grows with each ACK, also while the \
-             network card or the application does"
+            "the window grows only while it limits the sender; if false, it grows with each ACK, even while the network card or the application is the limit"
             from "RFC 7661, 4.3; not so in the ECN♯ authors' simulator" => recovery.grow_only_if_limiting;
         qdisc: Qdisc
             "where segments wait for the network card: in their connections, which take turns (`\"fq\"`), or, as soon as \
              their window allows them, in one FIFO for each priority (`\"pfifo\"`, as in the ECN♯ authors' simulator)"
             from "ours" => qdisc;
         fin: bool
-            "the receiver closes a connection whose flow is over by a FIN, which the sender acknowledges"
+            "the receiver closes the connection of a finished flow with a FIN, which the sender acknowledges"
             from "ours; so it is in the ECN♯ authors' simulator" => fin;
-        buffer: Size "bytes that may be under way, whatever the window" from "the ECN♯ authors' simulator"
+        buffer: Size "upper limit of bytes in flight" from "the ECN♯ authors' simulator"
             => buffer_bytes;
     }
 }

@@ -11,9 +11,9 @@ use crate::text::quantity::{Duration, Size};
 keys! {
     #[derive(Default)]
     pub(super) Keys at "scheme" for Codel {
-        target: Duration "the waiting time that a queue may keep for good"
+        target: Duration "waiting time that a queue may keep permanently"
             from "ECN♯ paper: testbed, simulation" => target;
-        interval: Duration "how long it may exceed the target"
+        interval: Duration "how long the waiting time may exceed the target"
             from "ECN♯ paper: testbed, simulation" => interval;
         spared: Size "a packet that leaves less behind counts as below the target"
             from "the authors' code: one MTU" => spared_bytes;

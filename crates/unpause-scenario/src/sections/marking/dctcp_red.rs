@@ -13,9 +13,9 @@ use crate::text::setting::Packets;
 keys! {
     #[derive(Default)]
     pub(super) Keys at "scheme" for DctcpRed {
-        threshold: Size "a packet that finds so much in the queue is marked"
+        threshold: Size "mark packets that arrive to a queue at least this long"
             from "ECN♯ paper, testbed: K from the 90th percentile RTT and from the average" => threshold;
-        threshold_packets: Packets "instead of `threshold`: the same in packets" => threshold;
+        threshold_packets: Packets "threshold in packets, instead of `threshold`" => threshold;
     }
 }
 

@@ -37,18 +37,17 @@ impl Default for EcnSharp {
 keys! {
     #[derive(Default)]
     pub(super) Keys at "scheme" for EcnSharp {
-        ins_target: Duration "a packet that waited longer is marked"
+        ins_target: Duration "mark packets that waited longer"
             from "paper: testbed; 90th percentile of the simulated RTTs" => ins_target;
-        ins_min: Duration "instead of `ins_target`: no such marks up to this waiting time (for DCQCN)" => ins_min;
-        ins_max: Duration "with `ins_min`: all are marked above it, between them with a probability that grows from 0 to 1" => ins_max;
-        pst_target: Duration "from this waiting time on a queue may be persistent"
+        ins_min: Duration "no instantaneous marks up to this waiting time, instead of `ins_target` (for DCQCN)" => ins_min;
+        ins_max: Duration "with `ins_min`: mark every packet above it, and between them with a probability that grows from 0 to 1" => ins_max;
+        pst_target: Duration "waiting time above which a queue may be persistent"
             from "paper: testbed; its CoDel setting" => rest.pst_target;
-        pst_interval: Duration "how long it must last; distance of the first two marks"
+        pst_interval: Duration "how long a queue must persist; interval between the first two marks"
             from "paper: testbed; its CoDel setting" => rest.pst_interval;
-        variant: EcnSharpVariant "law of the persistent marks: interval over the square root of their count; or `\"paper\"`, \
-             over their count"
+        variant: EcnSharpVariant "law of the persistent marks: interval divided by the square root of their count; or `\"paper\"`: by their count"
             from "the simulations come from that code" => rest.variant;
-        signal: SojournSignal "what stands for the waiting time; or `\"queue-length\"`: bytes left behind, at the link's rate"
+        signal: SojournSignal "measure of the waiting time; or `\"queue-length\"`: bytes left behind, at the link's rate"
             from "paper" => rest.signal;
     }
 }

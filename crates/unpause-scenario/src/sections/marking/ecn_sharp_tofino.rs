@@ -12,13 +12,13 @@ use crate::text::setting::TofinoLoad;
 keys! {
     #[derive(Default)]
     pub(super) Keys at "scheme" for EcnSharpTofino {
-        ins_target: Duration "a packet that waited longer is marked"
+        ins_target: Duration "mark packets that waited longer"
             from "paper, testbed" => ins_target;
-        pst_target: Duration "from this waiting time on a queue may be persistent"
+        pst_target: Duration "waiting time above which a queue may be persistent"
             from "paper, testbed" => pst_target;
-        pst_interval: Duration "how long it must last; distance of the first two marks"
+        pst_interval: Duration "how long a queue must persist; interval between the first two marks"
             from "paper, testbed" => pst_interval;
-        load: TofinoLoad "how times become ticks of 1.024 us; or `\"unscaled\"`: one for each us"
+        load: TofinoLoad "conversion of times to ticks of 1.024 us; or `\"unscaled\"`: one tick per us"
             from "ours: Unscaled loads microseconds as ticks, which are 2.4 % longer" => load;
     }
 }

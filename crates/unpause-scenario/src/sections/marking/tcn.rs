@@ -10,7 +10,7 @@ use crate::text::quantity::Duration;
 keys! {
     #[derive(Default)]
     pub(super) Keys at "scheme" for Tcn {
-        threshold: Duration "a packet that waited longer is marked"
+        threshold: Duration "mark packets that waited longer"
             from "ECN♯ paper, scheduler experiment" => threshold;
     }
 }

@@ -22,16 +22,16 @@ keys! {
     /// `[[scheme]]` without its mechanisms' tables; what is in it has been taken out before.
     #[expect(dead_code, reason = "every key is taken out where it is needed")]
     pub(crate) SchemeKeys at "scheme" for () {
-        ! name: String "what results call it";
+        ! name: String "name of the scheme in results";
         congestion_control: String = ["`\"none\"`"]
             "`\"none\"`, `\"qcn\"`, `\"dcqcn\"`, `\"timely\"`, `\"pcn\"`, `\"swift\"`, `\"hpcc\"`, `\"pint\"`, `\"dctcp-rate\"`; \
              window laws of TCP: \
              `\"newreno\"`, `\"ecn-tcp\"`, `\"dctcp\"`, `\"cubic\"`";
-        tcp: String = ["none"] "a window law for TCP flows beside a congestion control of RoCE flows";
+        tcp: String = ["none"] "window law of TCP flows, in addition to a congestion control of RoCE flows";
         marking: String = ["what `congestion_control` brings"]
             "congestion point of every data queue: `\"none\"`, `\"red\"`, `\"dctcp-red\"`, `\"codel\"`, `\"tcn\"`, \
              `\"ecn-sharp\"`, `\"ecn-sharp-tofino\"`, `\"np-ecn\"`";
-        set: Set = ["none"] "other keys of the file that differ in this scheme, by path";
+        set: Set = ["none"] "other keys of the file that differ under this scheme, by path";
     }
 }
 

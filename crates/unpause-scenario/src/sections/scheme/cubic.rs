@@ -22,9 +22,9 @@ keys! {
     pub(super) Keys at "scheme" for Cubic {
         c: Ratio "packets/s³; how fast the window grows"
             from "RFC 9438, 5" => law.c;
-        beta: Ratio "what a loss leaves of the window"
+        beta: Ratio "share of the window that remains after a loss"
             from "RFC 9438, 4.6" => law.beta;
-        fast_convergence: bool "a flow whose window shrinks leaves some of it to others"
+        fast_convergence: bool "a flow whose window shrinks releases capacity to others"
             from "RFC 9438, 4.7: should be" => law.fast_convergence;
         ecn: bool "segments are ECN-capable, and a mark is answered like a loss"
             from "RFC 9438, 4.6: a mark is answered like a loss, if ECN is in use" => law.ecn;

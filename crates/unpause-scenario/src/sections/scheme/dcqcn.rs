@@ -64,17 +64,17 @@ keys! {
             from "DCQCN paper, 40 Gb/s" => cp.kmax;
         pmax: RatioByRate "marking probability at `kmax`"
             from "DCQCN paper" => cp.pmax;
-        cnp_interval: Duration "least time between two CNPs of a flow"
+        cnp_interval: Duration "shortest time between two CNPs of a flow"
             from "DCQCN paper" => np.cnp_interval;
-        np_poll: bool "look for marks at every interval's end instead of answering the first"
+        np_poll: bool "check for marks at the end of every interval instead of answering the first mark"
             from "paper: at once; true is ns3-rdma's polling" => np.np_poll;
-        cnp_on_ack: bool "an ACK tells of its packet's mark instead of CNPs, as in HPCC's simulator"
+        cnp_on_ack: bool "ACKs carry the mark of their packet, and there are no CNPs, as in HPCC's simulator"
             from "DCQCN paper: CNPs are packets" => rp.cnp_on_ack;
         clocks: Clocks
             "a CNP cuts at once, and alpha follows CNPs; or `\"separate\"`, as NICs do: alpha and cuts at the ends of \
              intervals of their own in which a CNP came, and increases by the timer alone, counted from the cut on"
             from "DCQCN paper; HPCC's simulator separate" => clocks;
-        cut_interval: Duration "with separate clocks: at most one cut in so long"
+        cut_interval: Duration "with separate clocks: shortest time between two cuts"
             from "HPCC's simulator" => cut_interval;
         g: PowerOfHalf "gain of alpha"
             from "DCQCN paper: g = 1/256" => rp.g_log2;
@@ -82,7 +82,7 @@ keys! {
             from "DCQCN paper; ns3-rdma 1/2" => rp.alpha_init;
         alpha_order: AlphaOrder "on a CNP; or `\"update-first\"`"
             from "DCQCN paper; UpdateFirst is ns3-rdma's" => rp.alpha_order;
-        alpha_timer: Duration "alpha decays once in so long without a CNP"
+        alpha_timer: Duration "alpha decays after each such time without a CNP"
             from "DCQCN paper" => rp.alpha_timer;
         increase_timer: Duration "duration of one cycle of the increase timer"
             from "DCQCN paper; ns3-rdma 60 us" => rp.increase_timer;

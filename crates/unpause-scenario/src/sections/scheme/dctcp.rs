@@ -20,7 +20,7 @@ pub(super) struct Dctcp {
 keys! {
     #[derive(Default)]
     pub(super) Keys at "scheme" for Dctcp {
-        k: Size "a packet that finds so much in its egress queue is marked"
+        k: Size "mark packets that arrive to an egress queue at least this long"
             from "ECN♯ paper, testbed: K from the 90th percentile RTT and from the average" => cp.threshold;
         g: PowerOfHalf "gain of alpha"
             from "DCTCP paper: g = 1/16" => law.g_log2;

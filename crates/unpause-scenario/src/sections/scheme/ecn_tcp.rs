@@ -18,7 +18,7 @@ pub(super) struct EcnTcp {
 keys! {
     #[derive(Default)]
     pub(super) Keys at "scheme" for EcnTcp {
-        k: Size "a packet that finds so much in its egress queue is marked"
+        k: Size "mark packets that arrive to an egress queue at least this long"
             from "ECN♯ paper, testbed: K from the 90th percentile RTT and from the average" => cp.threshold;
     }
 }

@@ -16,30 +16,29 @@ keys! {
     #[derive(Default)]
     pub(super) Keys at "scheme" for Hpcc {
         base_rtt: Duration = ["base RTT of the topology"]
-            "T: what a link can carry in this time is what a window is measured by"
+            "T: windows are measured by what a link can carry in this time"
             => base_rtt;
         window: Size = ["line rate x `base_rtt`"] "payload in flight at line rate" from "HPCC paper" => window;
         per_path: bool "base RTT and window of each flow's own path instead"
             from "HPCC's simulator: GLOBAL_T 0" => per_path;
         fixed_window: bool "the window does not shrink with the rate"
             from "HPCC's simulator: VAR_WIN 0" => fixed_window;
-        u_target: Ratio "use of the busiest link that is aimed at"
+        u_target: Ratio "target utilisation of the busiest link"
             from "HPCC paper: eta" => u_target;
         mi_thresh: u32 "round trips of additive increase before a multiplicative one"
             from "HPCC paper: maxStage" => mi_thresh;
         fast_react: bool "reacts to every ACK, not only once a round trip"
             from "HPCC paper" => fast_react;
-        multi_rate: bool "a rate for each hop, of which the lowest counts"
+        multi_rate: bool "one rate per hop, the lowest applies"
             from "HPCC's simulator" => multi_rate;
         sample_feedback: bool "between round trips only hops with a queue count"
             from "HPCC's simulator" => sample_feedback;
-        tx_unit: Size "switches tell bytes sent in multiples of this"
+        tx_unit: Size "unit in which switches report bytes sent"
             from "HPCC's simulator: INT header" => tx_unit;
-        queue_unit: Size "and queues in multiples of this"
+        queue_unit: Size "unit in which switches report queue lengths"
             from "HPCC's simulator: INT header" => queue_unit;
         unknown_rate: DataRate = ["-"]
-            "what switches tell of a rate other than 25, 50, 100, 200 and 400 Gb/s, for which HPCC's simulator has no \
-             code: it tells 25 Gb/s"
+            "rate that switches report for links other than 25, 50, 100, 200 and 400 Gb/s, for which HPCC's simulator has no code: it reports 25 Gb/s"
             => unknown_rate;
         rate_ai: DataRate "step of additive increase"
             from "HPCC paper: W_AI of 80 B at T = 13 us" => rate_ai;

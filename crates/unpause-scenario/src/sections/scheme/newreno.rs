@@ -19,8 +19,7 @@ pub(super) struct NewReno {
 keys! {
     #[derive(Default)]
     pub(super) Keys at "scheme" for NewReno {
-        drop_probability: Ratio "every egress queue of a switch drops each packet with this probability, those of the control \
-             priority excepted" => cp.drop_probability;
+        drop_probability: Ratio "every egress queue of a switch drops each packet with this probability, except for the control priority" => cp.drop_probability;
     }
 }
 

@@ -21,12 +21,12 @@ keys! {
     #[derive(Default)]
     pub(super) Keys at "scheme" for Pint {
         base_rtt: Duration = ["base RTT of the topology"]
-            "T: switches count what is in use over this time" => base_rtt;
-        log_step: Ratio "a code stands for so much more than the one below it"
+            "T: switches measure utilisation over this time" => base_rtt;
+        log_step: Ratio "ratio of a code's value to the next lower one, minus 1"
             from "HPCC's simulator: PINT_LOG_BASE 1.05" => rp.log_step;
-        share: Ratio "packets that carry a code, drawn at random"
+        share: Ratio "share of packets that carry a code, chosen at random"
             from "HPCC's simulator: PINT_PROB" => rp.share;
-        u_target: Ratio "use of the busiest link that is aimed at"
+        u_target: Ratio "target utilisation of the busiest link"
             from "HPCC paper: eta" => rp.u_target;
         mi_thresh: u32 "round trips of additive increase before a multiplicative one"
             from "HPCC paper: maxStage" => rp.mi_thresh;

@@ -25,7 +25,7 @@ keys! {
             from "IEEE8021-CN-MIB (log2 = 1)" => cp.weight;
         sample_base: Size "bytes between samples of an uncongested queue"
             from "IEEE8021-CN-MIB" => cp.sample_base;
-        quantisation: Quantisation "of the feedback; or `\"top-bits\"`"
+        quantisation: Quantisation "quantisation of the feedback; or `\"top-bits\"`"
             from "the standard; TopBits is found in implementations" => cp.quantisation;
         mode: QcnMode "the buffer sampled and the flow notified: the output queue and the flow of the sampled packet \
              (802.1Qau), or `\"input-arrival\"`, `\"input-occupancy-det\"` (who holds most of the input \

@@ -16,7 +16,7 @@ keys! {
     pub(super) Keys at "scheme" for Swift {
         base_target: Duration = ["1.5 x base RTT of the topology"] "target RTT of a flow with a large window"
             => base_target;
-        fs_range: Duration = ["5 x base_target"] "what the target of a flow with a small window has more"
+        fs_range: Duration = ["5 x base_target"] "additional target of a flow with a small window"
             from "htsim" => fs_range;
         fs_min_cwnd: Ratio "packets; windows up to this have the largest target"
             from "htsim" => fs_min_cwnd;
@@ -26,11 +26,11 @@ keys! {
             from "htsim" => ai;
         beta: Ratio "gain of a decrease"
             from "htsim" => beta;
-        max_mdf: Ratio "the most that is cut of a window at once"
+        max_mdf: Ratio "largest cut of a window at once"
             from "htsim" => max_mdf;
         min_cwnd: Ratio "packets; the window never falls below this"
             from "ours: a packet a second at 1 ms; htsim has 10 bytes" => min_cwnd;
-        retx_reset_threshold: u32 "timeouts in a row after which the window is the least"
+        retx_reset_threshold: u32 "consecutive timeouts after which the window becomes `min_cwnd`"
             from "htsim" => retx_reset_threshold;
     }
 }

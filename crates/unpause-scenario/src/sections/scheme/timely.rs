@@ -24,20 +24,19 @@ keys! {
         t_high: Duration "above this RTT the rate always falls"
             from "snippet; TIMELY paper" => t_high;
         min_rtt: Duration = ["base RTT of the topology"]
-            "what the gradient is normalised by; propagation there and back over the longest path, and \
-             the longest `extra_delay` of `[host]`"
+            "RTT that normalises the gradient: propagation there and back over the longest path, plus the longest `extra_delay` of `[host]`"
             => min_rtt;
         delta: DataRate "additive step"
             from "TIMELY paper" => delta;
         beta: Ratio "gain of a decrease"
             from "TIMELY paper; CoNEXT 2016" => beta;
-        hai_after: u32 "falls in a row after which steps are larger; not if patched"
+        hai_after: u32 "consecutive falls of the RTT after which steps are larger; not if patched"
             from "TIMELY paper" => hai_after;
-        hai_factor: u32 "how many times larger; not if patched"
+        hai_factor: u32 "factor of the larger steps; not if patched"
             from "TIMELY paper" => hai_factor;
         hai_delta: DataRate = ["-"] "instead of `hai_factor`: the larger step itself; not if patched"
             => hai_delta;
-        segment: Size "size of a segment; of no effect per packet"
+        segment: Size "size of a segment; no effect with `per-packet`"
             from "TIMELY paper, ns3-rdma" => segment_bytes;
         min_rate: DataRate "the rate never falls below this"
             from "ours: that of PCN; the paper states none" => min_rate;

@@ -21,15 +21,15 @@ keys! {
             from "QCN at inputs" => input_buffer_bytes;
         output_buffer: Size "of each (port, priority)" from "QCN at inputs" => output_buffer_bytes;
         cell: Size "size of a cell, and of a unit of input memory" from "QCN at inputs" => cell_bytes;
-        latency: Duration "of a cell through the empty fabric; a request or a grant takes half of it"
+        latency: Duration "latency of a cell through the empty fabric; a request or a grant takes half of it"
             from "QCN at inputs" => latency;
-        speedup: Speedup "an arbiter grants at most so many times the rate of its output's link"
+        speedup: Speedup "an arbiter grants at most this many times the rate of its output's link"
             from "QCN at inputs" => speedup_percent;
-        spines: u16 = ["`0`"] "0: the fabric is a pipe without limit of rate; else cells cross so many spines"
+        spines: u16 = ["`0`"] "number of spines that cells cross; 0: the fabric is a pipe without a rate limit"
             from "32 in QCN at inputs";
-        hosts_per_leaf: u16 = [SpinesConfig::default().hosts_per_leaf] "hosts of a leaf, in order of their ports"
+        hosts_per_leaf: u16 = [SpinesConfig::default().hosts_per_leaf] "hosts per leaf, in order of their ports"
             from "QCN at inputs" idle PIPE;
-        spine_rate: DataRate = [SpinesConfig::default().rate] "of the link between each leaf and each spine"
+        spine_rate: DataRate = [SpinesConfig::default().rate] "rate of the link between each leaf and each spine"
             from "QCN at inputs" idle PIPE;
         spine_cells: u16 = [SpinesConfig::default().buffer_cells]
             "cells held for each input and each output of a spine" from "QCN at inputs" idle PIPE;

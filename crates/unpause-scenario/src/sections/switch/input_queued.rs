@@ -13,7 +13,7 @@ keys! {
     pub(crate) InputQueued at "switch.input_queued" for InputQueuedConfig {
         queues: Queues = ["`\"voq\"`"]
             "a queue for each output at each input; `\"fifo\"`: one for all, where a frame holds up those behind it";
-        iterations: u32 = [ITERATIONS] "of iSLIP in a slot; only with `\"voq\"`"
+        iterations: u32 = [ITERATIONS] "iterations of iSLIP per slot; only with `\"voq\"`"
             from "McKeown 1999: log2 of 16 ports"
             idle ("every FIFO asks for one output only", "remove it, or set queues = \"voq\"");
         input_buffer: Size "of each (port, priority)" => input_buffer_bytes;
@@ -21,7 +21,7 @@ keys! {
             => output_buffer_bytes;
         cell: Size "a slot is as long as a cell of this size takes on the switch's fastest link"
             from "Tiny Tera, IEEE Micro 1997" => cell_bytes;
-        speedup: Speedup "slots are so many times shorter" => speedup_percent;
+        speedup: Speedup "slots are this many times shorter" => speedup_percent;
     }
 }
 

@@ -30,19 +30,18 @@ keys! {
     /// `[switch]`
     #[derive(Default)]
     pub(crate) Switch at "switch" for SwitchConfig {
-        model: ModelKey = ["`\"shared-buffer\"`"] "how switches are built, [below](#switchpipeline)";
+        model: ModelKey = ["`\"shared-buffer\"`"] "switch architecture, [below](#switchpipeline)";
         cut_through: Size = ["store-and-forward"]
-            "switches send a frame on when so many of its bytes are there, [below](#cut-through)";
+            "bytes of a frame after which a switch forwards it, [below](#cut-through)";
         lossless: Priorities = ["`[3]`"] "priorities under PFC";
-        buffer: Size = ["what PFC of every port can need"]
+        buffer: Size = ["enough for PFC on every port at once"]
             "packet memory of the whole switch, headroom included" idle SHARED;
         lossy_queue: Size = [SwitchConfig::default().lossy_queue_bytes]
-            "an egress queue of a lossy priority grows up to this" idle SHARED;
-        lossy_queue_packets: u32 = ["no limit"] "and up to this many packets; set alone, bytes have no limit"
+            "largest egress queue of a lossy priority" idle SHARED;
+        lossy_queue_packets: u32 = ["no limit"] "largest number of packets in such a queue; if only this is set, bytes are not limited"
             idle OUTPUTS;
         queueing: Queueing = [SwitchConfig::default().queueing]
-            "in which order the packets of one priority leave a port: `\"fifo\"` as they came, `\"voq\"` from virtual \
-             output queues, a packet of each ingress port in turn" idle OUTPUTS;
+            "order in which packets of one priority leave a port: `\"fifo\"`, or `\"voq\"`: virtual output queues, one packet per ingress port in turn" idle OUTPUTS;
         scheduler: Scheduler = ["strict priority"] "[below](#switchscheduler)" idle OUTPUTS;
         pipeline: Pipeline = ["-"] "[below](#switchpipeline)"
             idle ("", "set switch.model = \"pipeline\", or remove the table");

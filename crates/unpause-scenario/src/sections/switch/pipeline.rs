@@ -58,17 +58,17 @@ keys! {
         latency: Duration "from the end of processing to the egress queue" from "CaPFC, IV" => pipeline.latency;
         ingress_max: Size = [Params::default().ingress_max]
             "largest ingress queue of a priority, packets in the processor included" from "CaPFC, Table II" idle SHARED;
-        ingress_xoff: Size "PAUSE from here on" from "CaPFC, Table II" => pipeline.ingress.xoff;
+        ingress_xoff: Size "PAUSE at or above this" from "CaPFC, Table II" => pipeline.ingress.xoff;
         ingress_xon: Size "resume at or below" from "CaPFC, Table II" => pipeline.ingress.xon;
-        egress_max: Size = [Params::default().egress_max] "an egress queue of a priority stays below: a packet that would reach it finds no room"
+        egress_max: Size = [Params::default().egress_max] "limit of an egress queue of a priority: a packet that would reach it finds no room"
             from "CaPFC, Table II" idle SHARED;
         egress_xoff: Size "CaPFC marks inputs above" from "CaPFC, Table II" => capfc.xoff;
         egress_xon: Size "CaPFC clears all marks at or below" from "CaPFC, Table II" => capfc.xon;
-        egress_warn: Size "CaPFC counts packets by input from this on" from "CaPFC, Table II" => capfc.warn;
+        egress_warn: Size "CaPFC counts packets by input at or above this" from "CaPFC, Table II" => capfc.warn;
         cut: Ratio "`\"capfc-calibrate\"` marks the fewest inputs with this share of the packets"
             from "CaPFC, Table II" => cut;
         balancing: Balancing = ["`\"ecmp\"`"]
-            "a flow keeps its way; `\"adaptive\"`: each packet takes one of the least loaded next hops";
+            "`\"ecmp\"`: a flow keeps its path; `\"adaptive\"`: each packet takes one of the least loaded next hops";
         balancing_min: Size = [AdaptiveBalancing::default().min_bytes]
             "next hops with fewer bytes of as urgent or more urgent priorities are of the best class" from "DeTail"
             idle HASHED;
@@ -120,8 +120,8 @@ keys! {
     pub(crate) SharedMemory at "switch.pipeline.shared" for Pool {
         queue: Size "memory of each (port, priority)" => queue;
         pool: Size "memory that all share; a packet is stored once and counts by its ingress until it leaves" => pool;
-        queue_share: Size "what an egress queue may have of the pool" => queue_share;
-        port_share: Size "what all egress queues of a port may have of the pool" => port_share;
+        queue_share: Size "limit of an egress queue's share of the pool" => queue_share;
+        port_share: Size "limit of the share of all egress queues of a port" => port_share;
     }
 }
 

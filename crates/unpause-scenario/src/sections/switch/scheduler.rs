@@ -26,11 +26,11 @@ keys! {
     /// `[switch.scheduler]`
     pub(crate) Scheduler at "switch.scheduler" for () {
         ! kind: SchedulerKind "`\"strict\"` priority, or `\"dwrr\"`: deficit weighted round robin";
-        weights: Weights = ["-"] "share of each priority that takes turns: `{ 0 = 2, 1 = 1, 2 = 1 }`" idle SHARES;
-        quantum: Size = [QUANTUM] "bytes of a turn for each unit of weight" from "the ECN♯ authors' code" idle SHARES;
-        quanta: Quanta = ["-"] "instead of weights, bytes of a turn: `{ 0 = \"3000B\", 1 = \"1500B\" }`" idle SHARES;
+        weights: Weights = ["-"] "weight of each priority: `{ 0 = 2, 1 = 1, 2 = 1 }`" idle SHARES;
+        quantum: Size = [QUANTUM] "bytes per round for each unit of weight" from "the ECN♯ authors' code" idle SHARES;
+        quanta: Quanta = ["-"] "instead of weights, bytes per round: `{ 0 = \"3000B\", 1 = \"1500B\" }`" idle SHARES;
         strict: Priorities = ["none"]
-            "priorities served before those that take turns, the higher number first: `[4, 5]`" idle SHARES;
+            "priorities served strictly before those with weights, higher numbers first: `[4, 5]`" idle SHARES;
     }
 }
 

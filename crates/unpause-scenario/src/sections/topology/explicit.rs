@@ -122,7 +122,7 @@ keys! {
     /// `[[topology.link]]`
     pub(crate) LinkKeys at "topology.link" for () {
         ! a: String "name of one end";
-        ! b: String "name of the other";
+        ! b: String "name of the other end";
         rate: DataRate = ["that of `[topology]`"] "of each direction";
         delay: Duration = ["that of `[topology]`"] "one way";
         parallel: u32 = ["`1`"] "number of such links";

@@ -19,10 +19,9 @@ names! {
 keys! {
     /// `[topology]` with a `file`.
     pub(crate) FileKeys at "topology" for () {
-        parallel: u32 = ["the last link counts"] "links there may be between two nodes";
+        parallel: u32 = ["the last link counts"] "largest number of parallel links between two nodes";
         ecmp: EcmpKey = ["`\"own\"`"]
-            "how switches choose among equal next hops: by our hash with seeds of the run's, or `\"hpcc\"`, by that of \
-             HPCC's simulator, which also reads destination ports of flow files";
+            "ECMP hash: `\"own\"`, seeded per run, or `\"hpcc\"`, that of HPCC's simulator, which also uses the destination ports of flow files";
     }
 }
 

@@ -18,34 +18,29 @@ type SizeClasses = Vec<SizeClass>;
 keys! {
     /// Keys of every kind.
     pub(crate) Common at "traffic" for () {
-        ! name: String "what results call it";
-        schemes: NameList = ["all"] "only in these schemes";
-        priority: u8 = [FlowSettings::default().priority] "priority of its data packets";
+        ! name: String "name of the entry in results";
+        schemes: NameList = ["all"] "run only under these schemes";
+        priority: u8 = [FlowSettings::default().priority] "priority of the data packets";
         priority_by_size: SizeClasses = ["none"] "other priorities for smaller flows, see below";
         rate_limit: DataRate = ["line rate"]
-            "upper limit of a flow's sending rate, headers, preamble and gap included";
+            "upper limit of a flow's sending rate, including headers, preamble and gap";
         offered: DataRate = ["always a frame"]
-            "of RoCE flows: rate at which the source makes frames, headers, preamble and gap included; a frame that \
-             could not be sent in time waits for the next one, no longer";
+            "RoCE flows: rate at which the application offers frames, including headers, preamble and gap; if a frame cannot be sent in time, it is sent when the next one is due at the latest";
         after: NameList = ["own start"]
-            "starts when flows of these entries have ended that end at its sender; `start` and other times count from \
-             then";
+            "start when the flows of these entries that end at this flow's sender have ended; `start` and other times count from then";
         after_end: EndName = ["`\"delivered\"`"]
             "`\"delivered\"`: a flow ends when its receiver has all of it, `\"acknowledged\"`: when its sender knows that";
         after_match: MatchName = ["`\"all\"`"]
             "`\"all\"`: a flow waits for all flows that end at its sender, `\"each\"`: the n-th flow of the entry waits \
              for the n-th of the one in `after`";
-        controlled: bool = ["`true`"] "obeys the scheme's congestion control; if not, PFC only (and RoCE)";
+        controlled: bool = ["`true`"] "whether flows obey the scheme's congestion control; if not, they obey PFC only (and use RoCE)";
         transport: TransportName = ["by the scheme"] "TCP needs a window law in the scheme";
-        extra_delay: ExtraDelayKey = ["that of `[host]`"] "delay of its data packets at the receiving host";
+        extra_delay: ExtraDelayKey = ["that of `[host]`"] "delay of the data packets at the receiving host";
         connections: ConnectionsName = ["`\"new\"`"]
-            "TCP: `\"new\"`: each flow opens one; `\"pool\"`: it goes over the oldest idle one that the entry has \
-             between the two hosts, or one more that is open already; a connection keeps window, RTT estimate, \
-             source port and extra delay" from "`\"pool\"`: HKUST-SING's TrafficGenerator";
+            "TCP: `\"new\"`: each flow opens a connection; `\"pool\"`: it uses the entry's oldest idle connection between the two hosts, or a further one that is already open; a connection keeps window, RTT estimate, source port and extra delay" from "`\"pool\"`: HKUST-SING's TrafficGenerator";
         slow_start_after_idle: bool = ["`true`"]
-            "a connection of a pool that has been idle for longer than its retransmission timeout starts with the \
-             initial window at most" from "RFC 5681, Linux";
-        record: bool = [FlowSettings::default().recorded] "sample its flows into `flow_series`";
+            "a pooled connection that has been idle for longer than its retransmission timeout restarts with at most the initial window" from "RFC 5681, Linux";
+        record: bool = [FlowSettings::default().recorded] "sample these flows into `flow_series`";
     }
 }
 

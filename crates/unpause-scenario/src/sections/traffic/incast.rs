@@ -36,7 +36,7 @@ impl Kind for Incast {
     const KEYS: &'static str = "`from` = all, `to` = all, `senders`, `max_senders` = `senders`, `size` or \
         `cdf`, `start`, `stop`, `interval` or `mean_interval`, `events`";
     const WHAT: &'static str =
-        "at each event, so many random hosts of `from` send to one random host of `to`";
+        "at each event, `senders` random hosts of `from` send to one random host of `to`";
 
     fn spec(
         &self,
