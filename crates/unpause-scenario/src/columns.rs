@@ -48,19 +48,18 @@ columns! {
     RUNS:
     "seed" "" "seed of all random streams";
     "simulated_ns" "ns" "simulated time; less than the duration if a deadlock ended the run";
-    "packet_hops" "packets" "packets that went over one link, data and control";
+    "packet_hops" "packets" "links crossed by all packets, data and control";
     "events" "" "events that the engine executed";
-    "data_packets" "packets" "data packets that hosts sent, retransmissions included";
+    "data_packets" "packets" "data packets sent by hosts, including retransmissions";
     "delivered_packets" "packets" "data packets that reached their receiver, in order or not";
     "dropped_packets" "packets" "data packets dropped in switches";
     "marked_packets" "packets" "packets set to CE";
     "notifications" "packets" "CNPs and CNMs sent";
-    "pause_frames" "frames" "XOFF frames sent, refreshes included";
+    "pause_frames" "frames" "XOFF frames sent, including refreshes";
     "flows_started" "flows" "flows started";
     "flows_completed" "flows" "flows whose last byte arrived";
     "deadlock_began_ns" "ns"
-        "when the deadlock began that ended the run; null if there was none, or \
-         `probes.deadlock` is not set";
+        "when the deadlock that ended the run began; null without a deadlock or without `probes.deadlock`";
 }
 
 columns! {
@@ -71,51 +70,47 @@ columns! {
     "src" "" "sending host";
     "dst" "" "receiving host";
     "priority" "" "priority of its data packets; with PIAS, of the first";
-    "size_bytes" "bytes" "payload to send; null if it never ends by itself";
+    "size_bytes" "bytes" "payload to send; null if the flow has no size";
     "start_ns" "ns" "start at the sender";
     "fct_ns" "ns"
         "flow completion time: from start to the arrival of the last byte; null if it did not \
          complete";
     "ideal_fct_ns" "ns"
-        "FCT of the same flow alone in the fabric at line rate, with its extra delay and with \
-         TCP's handshake; slow start does not count";
+        "FCT of the same flow alone in the fabric at line rate, including its extra delay and TCP's handshake, but not slow start";
     "slowdown" "" "`fct_ns / ideal_fct_ns`";
     "delivered_bytes" "bytes" "payload delivered in order by the end";
     "retransmitted_packets" "packets" "data packets sent again";
-    "transport" "" "what carried it: `roce` or `tcp`";
+    "transport" "" "transport: `roce` or `tcp`";
     "extra_delay_ns" "ns" "delay of the flow's data packets at the receiving host";
     "timeouts" ""
-        "times that its sender started over because nothing came back, SYNs sent again included";
-    "gave_up" "" "1 if its sender ended it after too many timeouts in a row, else 0";
-    "notifications" "packets" "CNPs and CNMs that reached its sender";
+        "timeouts of the sender, including those of SYNs";
+    "gave_up" "" "1 if the sender gave up after too many consecutive timeouts, else 0";
+    "notifications" "packets" "CNPs and CNMs that reached the sender";
 }
 
 columns! {
     /// After [`PORT`]: one row for each (egress port, priority).
     PORTS:
     "rate_bps" "bit/s" "rate of its link";
-    "tx_packets" "packets" "frames sent to `peer`; PFC frames are not among them";
-    "tx_bytes" "bytes" "bytes sent, with preamble and gap";
+    "tx_packets" "packets" "frames sent to `peer`, without PFC frames";
+    "tx_bytes" "bytes" "bytes sent, including preamble and gap";
     "marked_packets" "packets" "frames that this queue set to CE";
     "cnm_packets" "packets" "CNMs that this queue's congestion point sent";
     "dropped_packets" "packets"
-        "frames dropped on their way into this queue; of a pipelined switch, also those \
-         dropped at the ingress of this port; of a slow receiver, those \
-         not of a lossless priority that found its buffer full";
+        "frames dropped at this queue; in a pipelined switch, also those dropped at the ingress of this port; at a slow receiver, frames of lossy priorities that found its buffer full";
     "dropped_bytes" "bytes" "their bytes";
     "headroom_dropped_packets" "packets"
-        "frames of a lossless priority that came in by this port and found no headroom";
+        "frames of a lossless priority that arrived on this port and found no headroom";
     "max_queue_bytes" "bytes" "largest backlog of this egress queue";
-    "max_ingress_bytes" "bytes" "most bytes held at one time that came in by this port";
-    "pause_frames" "frames" "XOFF frames that `node` sent to `peer`, refreshes included";
+    "max_ingress_bytes" "bytes" "largest number of bytes held that arrived on this port";
+    "pause_frames" "frames" "XOFF frames that `node` sent to `peer`, including refreshes";
     "pause_events" "events" "times that `node`'s ingress went to XOFF";
     "paused_ns" "ns"
-        "how long `peer` held `node`'s egress, without the frames under way when PAUSE took effect: with the time \
-         that `tx_bytes` took, no more than the run";
+        "how long `peer` paused `node`'s egress, without the rest of frames in transmission when PAUSE took effect: this time and that of sending `tx_bytes` add up to at most the run";
     "stalls" "times"
         "how often this queue was full and stopped the pipeline of its switch (`flow_control = \
          \"pfc-wstop\"`)";
-    "stalled_ns" "ns" "for how long in all";
+    "stalled_ns" "ns" "total duration of these stops";
 }
 
 columns! {
@@ -123,9 +118,8 @@ columns! {
     PAUSES:
     "obeyed_ns" "ns" "when PAUSE took effect at `node`'s egress";
     "start_ns" "ns"
-        "from when it held the egress: `obeyed_ns` or, if a frame, of any priority, was under way then, the end of \
-         that frame; `end_ns` if PAUSE was over before";
-    "end_ns" "ns" "until when; the end of the run if it was still paused";
+        "from when PAUSE held the egress: `obeyed_ns` or, if a frame of any priority was in transmission, the end of that frame; `end_ns` if PAUSE ended before that";
+    "end_ns" "ns" "end of the PAUSE; the end of the run if it was still in force";
 }
 
 columns! {
@@ -133,15 +127,14 @@ columns! {
     PORT_SERIES:
     "time_ns" "ns" "sampling instant";
     "queue_bytes" "bytes"
-        "backlog now; of hosts what TCP has in its FIFO (`tcp.qdisc = \"pfifo\"`), and 0 of all that waits in its flow";
+        "backlog; at hosts, TCP segments in the FIFO (`tcp.qdisc = \"pfifo\"`), not data that wait in their flow";
     "queue_packets" "packets" "the same in packets";
     "ingress_bytes" "bytes"
-        "held now of what came in by this port: of a lossless priority, or in the input buffer \
-         of a cioq switch; 0 for hosts";
-    "tx_bytes" "bytes" "bytes sent since the start of the run, with preamble and gap";
+        "bytes held that arrived on this port: of a lossless priority, or in the input buffer of a cioq switch; 0 for hosts";
+    "tx_bytes" "bytes" "bytes sent since the start of the run, including preamble and gap";
     "dropped_packets" "packets" "frames dropped since the start, as in table `ports`";
     "pause_frames" "frames" "XOFF frames that `node` sent to `peer` since the start";
-    "paused_ns" "ns" "time that `peer` held `node`'s egress since the start, as in `ports`";
+    "paused_ns" "ns" "time that `peer` has paused `node`'s egress since the start, as in `ports`";
 }
 
 columns! {
@@ -151,12 +144,11 @@ columns! {
     "flow_id" "" "as in `flows`";
     "traffic" "" "name of its `[[traffic]]` entry";
     "controller_rate_bps" "bit/s"
-        "rate that congestion control allows now, or `rate_limit` if that is lower; null for TCP";
+        "rate that congestion control allows, or `rate_limit` if that is lower; null for TCP";
     "sent_bytes" "bytes"
-        "put on the wire since the start of the flow, with headers, preamble and gap, \
-         retransmissions included";
+        "bytes sent since the start of the flow, including headers, preamble, gap and retransmissions";
     "delivered_bytes" "bytes" "payload delivered in order since the start of the flow";
-    "cwnd_bytes" "bytes" "congestion window now; null for a RoCE flow whose law sets none";
+    "cwnd_bytes" "bytes" "congestion window; null for RoCE flows whose congestion control sets none";
     "notifications" "packets" "CNPs and CNMs that have reached its sender";
 }
 
@@ -164,28 +156,25 @@ columns! {
     /// Around [`PORT`]: packets one by one.
     PACKETS:
     "time_ns" "ns" "start of transmission";
-    "arrival_ns" "ns" "when its last bit is at `peer`, or a switch that cuts through takes it";
+    "arrival_ns" "ns" "when its last bit arrives at `peer` or, with cut-through, when the switch accepts it";
     "kind" ""
         "`data`, `ack`, `nak` of RoCE; `tcp-data`, `tcp-ack`, `syn`, `syn-ack`, `fin`; `cnp`, `pcn- \
          decrease`, `pcn-increase`, `cnm`; `pfc`";
     "flow_id" "" "as in `flows`; 0 for PFC frames";
-    "src" "" "host that it comes from";
-    "dst" "" "host that it goes to";
+    "src" "" "source host";
+    "dst" "" "destination host";
     "frame_bytes" "bytes" "size without preamble and gap";
-    "payload_bytes" "bytes" "bytes of its flow that it carries; 0 if it is not data";
+    "payload_bytes" "bytes" "payload; 0 if it is not data";
     "seq" ""
-        "number of the packet, with TCP of its first byte modulo 2^32; of an acknowledgement \
-         the next one expected. An ACK after the end of a TCP flow acknowledges all of it, \
-         whatever its number";
-    "ect" "" "1 if it may be marked";
-    "ce" "" "1 if it is marked, Congestion Experienced";
-    "cwr" "" "1 if a TCP sender says that it has cut its window";
-    "ece" "" "1 if a receiver says that it has seen a mark: a TCP one, or one whose ACKs are CNPs";
+        "number of the packet; with TCP, of its first byte modulo 2^32; in an acknowledgement, the next one expected. An ACK after the end of a TCP flow acknowledges all of it, whatever its number";
+    "ect" "" "1 if it is ECN-capable";
+    "ce" "" "1 if it is marked (Congestion Experienced)";
+    "cwr" "" "1 if a TCP sender signals that it has cut its window";
+    "ece" "" "1 if a receiver echoes a mark: a TCP receiver, or one whose ACKs replace CNPs";
     "source_port" "" "source port of UDP or TCP: entropy of ECMP; 0 for CNMs and PFC frames";
     "sojourn_ns" "ns"
-        "how long it was in this egress queue; null at hosts, whose packets wait in their flows, \
-         and for PFC frames, which do not wait";
-    "queue_bytes" "bytes" "what it left behind in this egress queue; 0 at hosts";
+        "time in this egress queue; null at hosts, whose packets wait in their flows, and for PFC frames, which do not wait";
+    "queue_bytes" "bytes" "length of this egress queue behind it; 0 at hosts";
     "rec_rate" ""
         "receive rate in a `pcn-decrease`, in the scheme's `rec_rate_unit`; null for others";
     "cnm_feedback" "" "quantised feedback of a `cnm`, 1 to 63; null for others";
@@ -193,9 +182,9 @@ columns! {
         "queue offset of a `cnm`, negative if the queue is too long; null for others";
     "cnm_delta_bytes" "bytes" "growth of the queue in a `cnm`; null for others";
     "pause_priorities" ""
-        "priorities that a `pfc` frame is about, bit n for priority n; null for others";
+        "priorities that a `pfc` frame addresses, bit n for priority n; null for others";
     "pause_quanta" "512 bit times"
-        "for how long a `pfc` frame stops them; 0 lets them go on; null for others";
+        "pause time of a `pfc` frame, 0 for XON; null for others";
 }
 
 columns! {
@@ -205,53 +194,48 @@ columns! {
     "cause_id" "" "number of the PAUSE within the run, by time, from 0";
     "time_ns" "ns" "when the ingress went to XOFF";
     "until_ns" "ns"
-        "when it went to XON again; when its PAUSE ran out at `peer` if that was earlier and no other followed until \
-         then; the end of the run if neither came";
+        "when it went to XON again, or when its PAUSE expired at `peer` if that was earlier and no other followed until then; the end of the run if neither happened";
     "expired" ""
-        "1 if PAUSE ran out at `peer`, which then sent on although the ingress was still XOFF, else 0";
+        "1 if PAUSE expired at `peer`, which then resumed although the ingress was still at XOFF, else 0";
     "held_bytes" "bytes" "held at the ingress at `time_ns`";
     "dropped_packets" "packets"
-        "frames that found no headroom while it was XOFF; if `expired` is 1, headroom may have sufficed for the \
-         frames under way, and these came after PAUSE had run out";
+        "frames that found no headroom while it was at XOFF; if `expired` is 1, headroom may have sufficed for the frames in flight, and these arrived after PAUSE had expired";
     "root_kind" ""
-        "what is where most of it began: `incast`, `slow-link`, `busy`, `pool`, `switch`, `nic` or \
-         `cycle`; \
-         null if that cannot be told";
+        "kind of the root from which most of it came: `incast`, `slow-link`, `busy`, `pool`, `switch`, `nic` or `cycle`; null if unknown";
     "root_node" "" "switch there, or host whose NIC sent PAUSE; null as before";
     "root_port" "" "its egress port; null as before, for a host, and for a switch as a whole";
     "root_peer" "" "node at the other end; null as before";
-    "root_share" "" "which part of the bytes leads there, up to 1; null as before";
+    "root_share" "" "share of the bytes that leads there, up to 1; null as before";
     "seen_ns" "ns"
-        "of when the rest of this row speaks: `time_ns`, or the end of the run for an ingress that was \
-         XOFF then";
+        "time to which the rest of this row refers: `time_ns`, or the end of the run for an ingress that was at XOFF then";
     "egress_port" ""
         "egress of `node` that held the bytes, or for `pool` the memory; null if the switch itself did";
     "egress_peer" "" "node at its other end; null as before";
     "egress_bytes" "bytes"
         "held bytes of the ingress that waited for this egress; 0 for the one that took the memory (`pool`)";
     "egress_queue_bytes" "bytes" "all that was in its queue";
-    "egress_inputs" "ports" "ports by which that had come";
-    "egress_input_bps" "bit/s" "rates of their links, added up";
-    "egress_senders" "hosts" "hosts that it had come from";
-    "egress_is_paused" "" "1 if the egress was itself stopped at that moment, else 0";
-    "egress_paused_ns" "ns" "how long it had been stopped since the oldest packet in it came";
-    "paused_by" "" "`cause_id` of the PAUSE that last did so; null if none did, or a host";
-    "flow_id" "" "as in `flows`; null for all that are not told of one by one";
-    "flows" "flows" "how many flows that are";
+    "egress_inputs" "ports" "ports on which these bytes had arrived";
+    "egress_input_bps" "bit/s" "sum of the rates of their links";
+    "egress_senders" "hosts" "hosts that had sent them";
+    "egress_is_paused" "" "1 if the egress was itself paused at that moment, else 0";
+    "egress_paused_ns" "ns" "how long it had been paused since its oldest packet arrived";
+    "paused_by" "" "`cause_id` of the PAUSE that last paused it; null if none did, or a host";
+    "flow_id" "" "as in `flows`; null for the flows that are not listed individually";
+    "flows" "flows" "number of these flows";
     "flow_bytes" "bytes" "held bytes of the ingress of these flows, in this egress queue";
-    "flow_queue_bytes" "bytes" "bytes of these flows in this egress queue, by whichever port they came";
+    "flow_queue_bytes" "bytes" "bytes of these flows in this egress queue, from any port";
 }
 
 columns! {
     /// Flows that waited behind stopped ports for a root that is not on their way.
     VICTIMS:
     "flow_id" "" "as in `flows`";
-    "priority" "" "priority that was stopped";
+    "priority" "" "priority that was paused";
     "root_node" "" "node of the root, as in `causes`";
     "root_port" "" "its egress port; null for a host, and for a switch as a whole";
     "root_peer" "" "node at the other end; null as before";
     "first_ns" "ns" "when the flow first waited";
-    "last_ns" "ns" "when it last did";
+    "last_ns" "ns" "when the flow last waited";
     "waited_ns" "ns" "how long in all, anywhere on its way";
     "unsent_bytes" "bytes"
         "bytes of it that the port would have sent meanwhile, of its ports that which held back most";
