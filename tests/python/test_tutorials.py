@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TUTORIALS = sorted((ROOT / "docs" / "tutorial").glob("*.md"))
+TUTORIALS = sorted(
+    page for at in ("tutorial", "cookbook") for page in (ROOT / "docs" / at).glob("*.md")
+)
 
 pytestmark = pytest.mark.skipif(not TUTORIALS, reason="the documents are not here")
 
