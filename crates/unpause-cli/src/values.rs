@@ -2,6 +2,7 @@
 
 use unpause_protocols::units::{Rate, Time};
 use unpause_scenario::quantity::{parse_duration, parse_rate};
+use unpause_sim::config::check_rate;
 
 pub fn dask_address(text: &str) -> Result<String, String> {
     let address = text.split_once("://").map_or(text, |(_, address)| address);
@@ -19,9 +20,7 @@ pub fn dask_address(text: &str) -> Result<String, String> {
 
 pub fn rate(text: &str) -> Result<Rate, String> {
     let rate = parse_rate(text).map_err(|error| format!("{error}; {}", error.help))?;
-    if rate.ps_per_byte().is_none() {
-        return Err("a byte must last a whole number of picoseconds, as at 10Gbps".into());
-    }
+    check_rate(rate)?;
     Ok(rate)
 }
 

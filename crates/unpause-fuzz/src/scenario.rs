@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use unpause_scenario::{Error, Run, Scenario};
+use unpause_sim::config::check_rate;
 
 /// Reads and compiles a scenario.
 pub fn check(data: &[u8]) {
@@ -35,7 +36,7 @@ fn is_consistent(run: &Run) {
     assert!(nodes <= 2 << 20 && config.fabric.links.len() <= 2 << 20);
     for link in &config.fabric.links {
         assert!(link.a != link.b && (link.a.max(link.b) as usize) < nodes);
-        assert!(link.rate.ps_per_byte().is_some() && link.delay.as_ps() > 0);
+        assert!(check_rate(link.rate).is_ok() && link.delay.as_ps() > 0);
     }
     for spec in &config.traffic {
         if let Err(why) = spec.validate(&config.fabric) {

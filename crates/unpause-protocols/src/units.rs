@@ -1,10 +1,15 @@
 //! Time, data rate and fractions as integer newtypes.
 //!
 //! Time is counted in picoseconds: at 10, 25, 40, 100, 200, 400 and 800 Gb/s one byte lasts a whole
-//! number of them, so no clock in the project ever rounds. `u64` picoseconds last 213 days.
+//! number of them. At other rates the time of a frame is rounded up, by less than one. `u64`
+//! picoseconds last 213 days.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Mul, Sub};
+
+mod link_speed;
+
+pub use link_speed::LinkSpeed;
 
 /// An instant since the start of a run, or a span, in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -129,7 +134,7 @@ impl fmt::Display for Time {
 pub struct Rate(u64);
 
 /// Picoseconds x bits per second in one byte: 8 x 10^12.
-const PS_BITS_PER_BYTE: u64 = 8_000_000_000_000;
+pub(crate) const PS_BITS_PER_BYTE: u64 = 8_000_000_000_000;
 
 impl Rate {
     /// Nothing moves.
@@ -167,6 +172,14 @@ impl Rate {
             None
         }
     }
+    /// Time that one byte lasts, as a fraction of picoseconds; of the smallest rate, when it is 0.
+    pub(crate) const fn ps_of_byte(self) -> (u64, u64) {
+        match self.ps_per_byte() {
+            Some(ps) => (ps, 1),
+            None if self.0 == 0 => (PS_BITS_PER_BYTE, 1),
+            None => (PS_BITS_PER_BYTE, self.0),
+        }
+    }
     /// How long `bytes` last at this rate, rounded up to a picosecond; [`Time::NEVER`] at rate 0.
     pub const fn time_for(self, bytes: u64) -> Time {
         if self.0 == 0 {
@@ -182,6 +195,32 @@ impl Rate {
                     ps as u64
                 })
             }
+        }
+    }
+    /// How long `bytes` last at this rate in whole nanoseconds, rounded down, as HPCC's simulator counts; 0 at
+    /// rate 0.
+    pub const fn whole_ns_for(self, bytes: u64) -> u64 {
+        if self.0 == 0 {
+            return 0;
+        }
+        (bytes as u128 * (PS_BITS_PER_BYTE as u128 / 1000) / self.0 as u128) as u64
+    }
+    /// Whole bytes that this rate carries in `span`.
+    pub const fn bytes_in(self, span: Time) -> u64 {
+        let bytes = self.0 as u128 * span.0 as u128 / PS_BITS_PER_BYTE as u128;
+        if bytes > u64::MAX as u128 {
+            u64::MAX
+        } else {
+            bytes as u64
+        }
+    }
+    /// Bytes that pass at this rate in `span`, a part of one counted as whole.
+    pub const fn bytes_begun_in(self, span: Time) -> u64 {
+        let bytes = (self.0 as u128 * span.0 as u128).div_ceil(PS_BITS_PER_BYTE as u128);
+        if bytes > u64::MAX as u128 {
+            u64::MAX
+        } else {
+            bytes as u64
         }
     }
     /// The rate of `bytes` in `span`, rounded down; rate 0 when `span` is zero.

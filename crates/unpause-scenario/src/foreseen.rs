@@ -367,8 +367,7 @@ fn senders(config: &Config) -> Vec<bool> {
 fn headroom(config: &Config, link: &Link) -> u64 {
     let pfc = &config.switch.pfc;
     if let Some(delays) = pfc.headroom_delays {
-        let ps_per_byte = link.rate.ps_per_byte().unwrap_or(1).max(1);
-        return link.delay.as_ps() / ps_per_byte * u64::from(delays);
+        return link.rate.bytes_in(link.delay) * u64::from(delays);
     }
     let by_rate = pfc.headrooms.iter().find(|(rate, _)| *rate == link.rate);
     let set = by_rate.map(|(_, bytes)| *bytes).or(pfc.headroom_bytes);

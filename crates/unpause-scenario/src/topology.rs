@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use unpause_protocols::units::{Rate, Time};
-use unpause_sim::config::{Fabric, Link, NodeId, NodeKind, PortId};
+use unpause_sim::config::{Fabric, Link, NodeId, NodeKind, PortId, check_rate};
 
 use crate::limits;
 pub use crate::sections::topology::{
@@ -77,15 +77,9 @@ pub(crate) fn at_most(
     Ok(product as u64)
 }
 
-/// `Err` if a byte does not last whole picoseconds at `rate`.
-pub(crate) fn whole_rate(field: &str, rate: Rate) -> Result<(), Invalid> {
-    if rate.ps_per_byte().is_none() {
-        return Err(Invalid::new(
-            field,
-            format!("{rate} is no rate at which a byte lasts whole picoseconds"),
-        ));
-    }
-    Ok(())
+/// `Err` if no link can have this rate.
+pub(crate) fn possible_rate(field: &str, rate: Rate) -> Result<(), Invalid> {
+    check_rate(rate).map_err(|why| Invalid::new(field, why))
 }
 
 /// `Err` if `delay` is zero or never ends.
@@ -150,7 +144,7 @@ impl Topology {
     }
 
     /// Checks what every fabric has to keep: distinct names, links between two different nodes that
-    /// exist, whole picoseconds per byte, delays above zero, exactly one link at each host, and a
+    /// exist, rates that links can have, delays above zero, exactly one link at each host, and a
     /// path between any two nodes.
     pub fn validate(self) -> Result<Self, Invalid> {
         self.validate_with(false)
@@ -193,7 +187,7 @@ impl Topology {
                 let message = format!("`{}` is linked to itself", self.name(link.a));
                 return Err(Invalid::new(field, message));
             }
-            whole_rate(&field, link.rate)?;
+            possible_rate(&field, link.rate)?;
             positive_delay(&field, link.delay)?;
         }
         for (node, &degree) in degree.iter().enumerate() {

@@ -13,7 +13,7 @@ use unpause_protocols::{
 use crate::packet::{Kind, LARGEST_CONTROL_BYTES};
 use crate::traffic::{Delays, Following, TrafficSpec, Transport};
 
-pub use crate::fabric::{Ecmp, Fabric, Link, NodeId, NodeKind, PRIORITIES, PortId};
+pub use crate::fabric::{Ecmp, Fabric, Link, NodeId, NodeKind, PRIORITIES, PortId, check_rate};
 pub use crate::packet::MIN_FRAME_BYTES;
 
 mod cioq;

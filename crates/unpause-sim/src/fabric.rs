@@ -1,6 +1,6 @@
 //! Nodes, ports and links: what everything else is placed on.
 
-use unpause_protocols::units::{Rate, Time};
+use unpause_protocols::units::{LinkSpeed, Rate, Time};
 
 /// Index of a node in [`Fabric::nodes`].
 pub type NodeId = u32;
@@ -69,10 +69,26 @@ pub struct Link {
     pub a: NodeId,
     /// The other end.
     pub b: NodeId,
-    /// Data rate of each direction; a byte must last whole picoseconds ([`Rate::ps_per_byte`]).
+    /// Data rate of each direction, up to [`LinkSpeed::MAX`].
     pub rate: Rate,
     /// Propagation delay, above zero.
     pub delay: Time,
+}
+
+/// Checks that a link can have this rate.
+///
+/// # Errors
+///
+/// Why it cannot.
+pub fn check_rate(rate: Rate) -> Result<(), String> {
+    match LinkSpeed::of(rate) {
+        Some(_) => Ok(()),
+        None if rate == Rate::ZERO => Err("a link needs a rate above zero".into()),
+        None => Err(format!(
+            "a link has at most {}, at which a byte lasts a picosecond",
+            LinkSpeed::MAX
+        )),
+    }
 }
 
 /// IPv4 address of a host in HPCC's simulator: 11.x.y.1 with x and y the high and the low byte of its number.

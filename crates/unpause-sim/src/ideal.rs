@@ -1,6 +1,6 @@
 //! The flow completion time of a flow that is alone in the fabric.
 
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{LinkSpeed, Time};
 
 /// Frame sizes of a flow on the wire, with framing.
 #[derive(Clone, Copy, Debug)]
@@ -24,13 +24,17 @@ impl Frames {
     }
 }
 
-/// From the first bit at the sender to the last bit at the receiver, sent at line rate over hops of (time of a byte
-/// in ps, propagation delay). `early` says how long before its last bit a frame is taken at the end of a link, by its
-/// bytes and the time of a byte there and on the next link; zero for store-and-forward.
+/// From the first bit at the sender to the last bit at the receiver, sent at line rate over hops of (speed,
+/// propagation delay). `early` says how long before its last bit a frame is taken at the end of a link, by its
+/// bytes and the speed of that link and of the next; zero for store-and-forward.
 ///
 /// Full frame k starts on hop i `(k-1) x the longest serialisation up to i` after the first; the last, shorter
 /// frame starts when both it has been taken there and its predecessor is gone.
-pub fn fct(path: &[(u64, Time)], frames: Frames, early: impl Fn(u64, u64, u64) -> Time) -> Time {
+pub fn fct(
+    path: &[(LinkSpeed, Time)],
+    frames: Frames,
+    early: impl Fn(u64, LinkSpeed, LinkSpeed) -> Time,
+) -> Time {
     let Frames {
         full,
         full_bytes,
@@ -39,15 +43,15 @@ pub fn fct(path: &[(u64, Time)], frames: Frames, early: impl Fn(u64, u64, u64) -
     let mut slowest = 0;
     // On the link at hand: when the first full frame starts, when the last frame could, and when it is over.
     let (mut first, mut last, mut end) = (0, 0, 0);
-    for (hop, &(ps_per_byte, delay)) in path.iter().enumerate() {
-        let serialisation = full_bytes * ps_per_byte;
+    for (hop, &(speed, delay)) in path.iter().enumerate() {
+        let serialisation = speed.time_for(full_bytes).as_ps();
         slowest = slowest.max(serialisation);
         if full > 0 {
             last = last.max(first + (full - 1) * slowest + serialisation);
         }
-        end = last + last_bytes * ps_per_byte + delay.as_ps();
+        end = last + speed.time_for(last_bytes).as_ps() + delay.as_ps();
         if let Some(&(next, _)) = path.get(hop + 1) {
-            let early = |bytes| early(bytes, ps_per_byte, next).as_ps();
+            let early = |bytes| early(bytes, speed, next).as_ps();
             first += serialisation + delay.as_ps() - early(full_bytes);
             last = end - early(last_bytes);
         }
@@ -57,12 +61,14 @@ pub fn fct(path: &[(u64, Time)], frames: Frames, early: impl Fn(u64, u64, u64) -
 
 #[cfg(test)]
 mod tests {
+    use unpause_protocols::units::Rate;
+
     use super::*;
 
-    type Early = fn(u64, u64, u64) -> Time;
+    type Early = fn(u64, LinkSpeed, LinkSpeed) -> Time;
 
     /// The recurrence itself, frame by frame.
-    fn simulated(path: &[(u64, Time)], frames: Frames, early: Early) -> u64 {
+    fn simulated(path: &[(LinkSpeed, Time)], frames: Frames, early: Early) -> u64 {
         let mut free = vec![0u64; path.len()];
         let mut arrival = 0;
         for k in 0..=frames.full {
@@ -72,11 +78,11 @@ mod tests {
                 frames.full_bytes
             };
             let mut taken = 0;
-            for (hop, &(ps, delay)) in path.iter().enumerate() {
-                free[hop] = free[hop].max(taken) + bytes * ps;
+            for (hop, &(speed, delay)) in path.iter().enumerate() {
+                free[hop] = free[hop].max(taken) + speed.time_for(bytes).as_ps();
                 arrival = free[hop] + delay.as_ps();
-                let next = path.get(hop + 1).map_or(ps, |next| next.0);
-                taken = arrival - early(bytes, ps, next).as_ps();
+                let next = path.get(hop + 1).map_or(speed, |next| next.0);
+                taken = arrival - early(bytes, speed, next).as_ps();
             }
         }
         arrival
@@ -85,11 +91,20 @@ mod tests {
     #[test]
     fn equals_the_recurrence() {
         let us = Time::from_us;
-        let paths: [&[(u64, Time)]; 4] = [
-            &[(200, us(5)), (200, us(5)), (200, us(5))],
-            &[(800, us(5)), (200, us(1)), (200, us(2)), (800, us(5))],
-            &[(80, us(1)), (800, us(3)), (80, us(1))],
-            &[(800, us(1))],
+        let speed = |gbps| LinkSpeed::of(Rate::from_gbps(gbps)).expect("a rate of a link");
+        let (slow, usual, fast) = (speed(10), speed(40), speed(100));
+        let (third, ninth) = (speed(2_400), speed(2_880));
+        let paths: [&[(LinkSpeed, Time)]; 5] = [
+            &[(usual, us(5)), (usual, us(5)), (usual, us(5))],
+            &[(slow, us(5)), (usual, us(1)), (usual, us(2)), (slow, us(5))],
+            &[(fast, us(1)), (slow, us(3)), (fast, us(1))],
+            &[(slow, us(1))],
+            &[
+                (ninth, us(1)),
+                (third, us(1)),
+                (fast, us(1)),
+                (ninth, us(2)),
+            ],
         ];
         for path in paths {
             for (full, last_bytes) in [
@@ -105,8 +120,10 @@ mod tests {
                     full_bytes: 1048,
                     last_bytes,
                 };
-                for early in [(|_, _, _| Time::ZERO) as Early, |bytes, ps, next| {
-                    Time::from_ps((bytes.saturating_sub(84) * ps).min(bytes * next))
+                for early in [(|_, _, _| Time::ZERO) as Early, |bytes, speed, next| {
+                    speed
+                        .time_for(bytes.saturating_sub(84))
+                        .min(next.time_for(bytes))
                 }] {
                     assert_eq!(
                         fct(path, frames, early).as_ps(),

@@ -1,6 +1,6 @@
 //! Ports of all nodes, numbered, and what transmits at each.
 
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{LinkSpeed, Time};
 
 use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
 use crate::packet::Packet;
@@ -11,8 +11,8 @@ pub type GlobalPort = u32;
 /// The transmitting side of a port.
 #[derive(Clone, Copy, Debug)]
 pub struct Transmitter {
-    /// Time that a byte lasts.
-    pub ps_per_byte: u64,
+    /// Speed of the link.
+    pub speed: LinkSpeed,
     /// Propagation delay.
     pub delay: Time,
     /// Port at the far end.
@@ -43,6 +43,12 @@ impl Transmitter {
 
 /// Stands for the shard behind a port at which more is to be done than to pass packets on.
 pub const APART: u16 = u16::MAX;
+
+/// Stands where there is no link.
+const ANY: LinkSpeed = match LinkSpeed::of(LinkSpeed::MAX) {
+    Some(speed) => speed,
+    None => panic!("that is a speed"),
+};
 
 /// Ports of all nodes.
 #[derive(Clone, Debug)]
@@ -76,7 +82,7 @@ impl Ports {
             port
         };
         let blank = Transmitter {
-            ps_per_byte: 0,
+            speed: ANY,
             delay: Time::ZERO,
             peer_port: 0,
             peer_local: 0,
@@ -90,10 +96,10 @@ impl Ports {
         let mut transmitters = vec![blank; 2 * fabric.links.len()];
         for link in &fabric.links {
             let (a, b) = (take(link.a), take(link.b));
-            let ps_per_byte = link.rate.ps_per_byte().expect("link rates are checked");
+            let speed = LinkSpeed::of(link.rate).expect("link rates are checked");
             let delay = link.delay;
             transmitters[a as usize] = Transmitter {
-                ps_per_byte,
+                speed,
                 delay,
                 peer_port: b,
                 peer_local: (b - first[link.b as usize]) as PortId,
@@ -101,7 +107,7 @@ impl Ports {
                 ..blank
             };
             transmitters[b as usize] = Transmitter {
-                ps_per_byte,
+                speed,
                 delay,
                 peer_port: a,
                 peer_local: (a - first[link.a as usize]) as PortId,
@@ -120,13 +126,13 @@ impl Ports {
     }
     /// All switches cut through.
     pub fn cut_through(&mut self, fabric: &Fabric) {
-        let fastest: Vec<u64> = (0..fabric.nodes.len() as NodeId)
+        let fastest: Vec<LinkSpeed> = (0..fabric.nodes.len() as NodeId)
             .map(|node| self.fastest(node))
             .collect();
         for transmitter in &mut self.transmitters {
             let peer = transmitter.peer as usize;
             transmitter.cuts_through = fabric.nodes[peer] == NodeKind::Switch;
-            transmitter.feeds_faster = fastest[peer] < transmitter.ps_per_byte;
+            transmitter.feeds_faster = fastest[peer] > transmitter.speed;
         }
     }
     /// Says which node is in which shard, and the packets of which ports are recorded.
@@ -156,12 +162,12 @@ impl Ports {
     pub fn rate(&self, node: NodeId) -> u64 {
         let ports = self.transmitters_of(node).iter();
         // Bytes per microsecond and up: exact enough.
-        ports.map(|it| 1_000_000 / it.ps_per_byte.max(1)).sum()
+        ports.map(|it| it.speed.bytes_in(Time::from_us(1))).sum()
     }
-    /// Time that a byte lasts at the fastest port of `node`.
-    pub fn fastest(&self, node: NodeId) -> u64 {
+    /// Speed of the fastest port of `node`.
+    pub fn fastest(&self, node: NodeId) -> LinkSpeed {
         let ports = self.transmitters_of(node).iter();
-        ports.map(|port| port.ps_per_byte).min().unwrap_or_default()
+        ports.map(|port| port.speed).max().unwrap_or(ANY)
     }
     /// The transmitting sides of `node`'s ports.
     pub fn transmitters_of(&self, node: NodeId) -> &[Transmitter] {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{LinkSpeed, Time};
 
 use crate::host::layout::Layout;
 use crate::ideal::{self, Frames};
@@ -194,9 +194,9 @@ fn flow_series(log: &Log) -> Vec<FlowSample> {
 #[derive(Default)]
 struct IdealFct {
     of: Option<Direction>,
-    path: Vec<(u64, Time)>,
+    path: Vec<(LinkSpeed, Time)>,
     /// From the receiver to the sender, when it is needed.
-    back: Option<Vec<(u64, Time)>>,
+    back: Option<Vec<(LinkSpeed, Time)>>,
 }
 
 impl IdealFct {
@@ -215,7 +215,7 @@ impl IdealFct {
         }
         let size = flow.size_bytes?;
         let framing = plan.ports.framing_bytes;
-        let early = |bytes, in_ps, out_ps| plan.early(bytes - framing, in_ps, out_ps);
+        let early = |bytes, came, goes| plan.early(bytes - framing, came, goes);
         if flow.transport == Transport::Roce {
             let frames = Layout::of(flow.size_bytes, plan).frames(framing);
             return Some(ideal::fct(&self.path, frames, early) + flow.extra_delay);
@@ -255,7 +255,7 @@ impl IdealFct {
 
 /// The links of a way; what a switch adds to the time of a packet counts as delay of the
 /// link before it.
-fn path(plan: &Plan<'_>, way: &Direction) -> Option<Vec<(u64, Time)>> {
+fn path(plan: &Plan<'_>, way: &Direction) -> Option<Vec<(LinkSpeed, Time)>> {
     let mut path = plan.routing.path(&plan.ports, way)?;
     if let Some((_, to_switches)) = path.split_last_mut() {
         for (_, delay) in to_switches {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use unpause_protocols::notification::Notification;
-use unpause_protocols::units::{Rate, Time};
+use unpause_protocols::units::{LinkSpeed, Rate, Time};
 
 use crate::fabric::{NodeId, PortId};
 use crate::packet::{ALL, CE, CWR, ECE, ECT, INT, Packet};
@@ -313,12 +313,17 @@ pub struct PfcFrame {
 
 /// Bytes that a link sends in a quantum of PAUSE, 512 bit times (IEEE 802.3, Annex 31B.2).
 const QUANTUM_BYTES: u64 = 64;
+/// The longest pause of a frame, quanta.
+const MOST_QUANTA: u64 = 65_535;
 
-/// A pause in quanta of a link whose bytes last `ps_per_byte`, as a PFC frame says it: rounded up, at most
+/// A pause in quanta of a link of this speed, as a PFC frame says it: the fewest that last as long, at most
 /// 65,535.
-pub fn pause_quanta(pause: Time, ps_per_byte: u64) -> u16 {
-    let quanta = pause.as_ps().div_ceil((QUANTUM_BYTES * ps_per_byte).max(1));
-    quanta.min(u64::from(u16::MAX)) as u16
+pub fn pause_quanta(pause: Time, speed: LinkSpeed) -> u16 {
+    let whole = speed.bytes_in(pause) / QUANTUM_BYTES;
+    // The time of quanta is rounded up, so as many may last as long as it is, or one more.
+    let lasts = |quanta: u64| speed.time_for(quanta.saturating_mul(QUANTUM_BYTES));
+    let quanta = whole.min(MOST_QUANTA);
+    (quanta + u64::from(lasts(quanta) < pause)).min(MOST_QUANTA) as u16
 }
 
 impl PacketRecord {
@@ -328,7 +333,7 @@ impl PacketRecord {
         port: PortId,
         packet: &Packet,
         queued: Queued,
-        ps_per_byte: u64,
+        speed: LinkSpeed,
     ) -> Self {
         let ack = packet.kind == PacketKind::TcpAck;
         let is_roce = matches!(
@@ -356,7 +361,7 @@ impl PacketRecord {
             pfc: (packet.kind == PacketKind::Pfc).then_some(PfcFrame {
                 priorities: packet.aux as u8,
                 pause: Time::from_ps(packet.stamp),
-                quanta: pause_quanta(Time::from_ps(packet.stamp), ps_per_byte),
+                quanta: pause_quanta(Time::from_ps(packet.stamp), speed),
             }),
             source_port: packet.source_port,
             sent: (is_roce && !packet.is(INT)).then(|| Time::from_ps(packet.stamp)),

@@ -88,7 +88,7 @@ impl<'c> Codec<'c> {
             Kind::Segment => payload(self.config.host.tcp.header_bytes),
             _ => 0,
         };
-        let pause = || pause_quanta(Time::from_ps(packet.stamp), to.ps_per_byte);
+        let pause = || pause_quanta(Time::from_ps(packet.stamp), to.speed);
         Described {
             kind: packet.kind,
             priority: packet.priority(),
@@ -183,7 +183,7 @@ impl<'c> Codec<'c> {
         if pfc.enabled & !self.config.switch.lossless != 0 {
             return Err(Refusal::Pfc("about a priority that is not lossless"));
         }
-        let quanta = pause_quanta(Time::from_ps(trailer.stamp), link.ps_per_byte);
+        let quanta = pause_quanta(Time::from_ps(trailer.stamp), link.speed);
         let stated = (0..8).map(|priority| match pfc.enabled >> priority & 1 {
             1 => quanta,
             _ => 0,

@@ -42,7 +42,7 @@
 //! - Two records of a hop from one nanosecond say nothing of it.
 
 use super::{Ack, Hop, Mechanism, Path, Settings};
-use crate::units::{Fraction, Rate, Time};
+use crate::units::{Fraction, PS_BITS_PER_BYTE, Rate, Time};
 
 /// Hops that a packet has room for.
 pub const MOST_HOPS: usize = 5;
@@ -187,8 +187,8 @@ impl Hpcc {
         }
     }
 
-    /// Picoseconds that a byte lasts at a hop, as far as the header says.
-    fn ps_per_byte(&self, hop: &Hop) -> u64 {
+    /// Picoseconds that a byte lasts at a hop, as far as the header says, as a fraction.
+    fn ps_per_byte(&self, hop: &Hop) -> (u64, u64) {
         const CODES: [u64; 5] = [25, 50, 100, 200, 400];
         let rate = match self.params.unknown_rate {
             Some(instead) if !CODES.iter().any(|gbps| Rate::from_gbps(*gbps) == hop.rate) => {
@@ -196,7 +196,7 @@ impl Hpcc {
             }
             _ => hop.rate,
         };
-        8_000_000_000_000 / rate.as_bps().max(1)
+        rate.ps_of_byte()
     }
 
     /// The use of a hop between two records of it, and the nanoseconds between them.
@@ -205,16 +205,17 @@ impl Hpcc {
         if passed == 0 {
             return None;
         }
-        let ps_per_byte = self.ps_per_byte(hop);
+        let (ps, per) = self.ps_per_byte(hop);
+        let (ps, per) = (u128::from(ps), u128::from(per));
         let bytes = |units: u32, unit: u32| u128::from(units) * u128::from(unit);
         let sent = now.tx_units.wrapping_sub(before.tx_units);
-        let busy = bytes(sent, self.params.tx_unit) * u128::from(ps_per_byte);
-        let busy = (busy.min(1 << 100) << 24) / (u128::from(passed) * 1000);
+        let busy = bytes(sent, self.params.tx_unit) * ps;
+        let busy = (busy.min(1 << 100) << 24) / (u128::from(passed) * 1000 * per);
         let queue = now.queue_units.min(before.queue_units);
         let waits = bytes(queue, self.params.queue_unit) << 24;
-        let share = u128::from(self.line_rate) * u128::from(ps_per_byte);
-        let waits =
-            waits.min(1 << 60) * share.min(1 << 60) / (8_000_000_000_000 * u128::from(self.window));
+        let share = u128::from(self.line_rate) * ps / per;
+        let waits = waits.min(1 << 60) * share.min(1 << 60)
+            / (u128::from(PS_BITS_PER_BYTE) * u128::from(self.window));
         Some(((busy + waits).min(u32::MAX.into()) as u32, passed))
     }
 

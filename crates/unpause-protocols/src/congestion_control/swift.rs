@@ -136,9 +136,7 @@ impl Swift {
         params.fs_max_cwnd = params.fs_max_cwnd.max(params.fs_min_cwnd);
         let packet_bytes = u64::from(path.packet_bytes.max(1));
         let sent_in = |span: Time| {
-            let bytes =
-                u128::from(path.line_rate.as_bps()) * u128::from(span.as_ps()) / 8_000_000_000_000;
-            let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+            let bytes = path.line_rate.bytes_in(span);
             Packets::of(bytes, packet_bytes).0
         };
         let largest_target = params.base_target.saturating_add(params.fs_range);

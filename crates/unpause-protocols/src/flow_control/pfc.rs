@@ -359,18 +359,11 @@ pub fn headroom(
     let delay = propagation
         .saturating_add(propagation)
         .saturating_add(reaction);
-    let in_flight = bytes_in(rate, delay);
+    let in_flight = rate.bytes_begun_in(delay);
     mtu_wire
         .saturating_mul(2)
         .saturating_add(pfc_frame_wire)
         .saturating_add(in_flight)
-}
-
-/// Bytes that pass in `span`, rounded up.
-fn bytes_in(rate: Rate, span: Time) -> u64 {
-    const PS_BITS_PER_BYTE: u128 = 8_000_000_000_000;
-    let product = u128::from(rate.as_bps()) * u128::from(span.as_ps());
-    u64::try_from(product.div_ceil(PS_BITS_PER_BYTE)).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

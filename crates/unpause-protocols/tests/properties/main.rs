@@ -4,6 +4,7 @@ mod capfc;
 mod congestion;
 mod flow_control;
 mod laws;
+mod links;
 mod notifications;
 mod scheduling;
 mod windows;

@@ -39,7 +39,7 @@ impl CioqConfig {
 pub struct SpinesConfig {
     /// Spines; each leaf has a link to each.
     pub count: u16,
-    /// Rate of these links; a byte must last whole picoseconds.
+    /// Rate of these links, up to `LinkSpeed::MAX`.
     pub rate: Rate,
     /// Hosts of a leaf.
     pub hosts_per_leaf: u16,

@@ -1,6 +1,6 @@
 //! An input-queued switch with a crossbar.
 
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{LinkSpeed, Time};
 
 /// An input-queued switch: frames wait at their inputs until a scheduler of the crossbar has matched input
 /// and output, at the beginning of a slot. Then the frame crosses, a cell a slot, and joins the egress queue
@@ -39,9 +39,9 @@ pub enum InputQueues {
 }
 
 impl InputQueuedConfig {
-    /// How long a cell takes to cross, where a byte lasts `ps_per_byte` on the fastest link.
-    pub fn slot(&self, ps_per_byte: u64) -> Time {
-        let on_link = u64::from(self.cell_bytes) * ps_per_byte;
+    /// How long a cell takes to cross, where `speed` is that of the fastest link.
+    pub fn slot(&self, speed: LinkSpeed) -> Time {
+        let on_link = speed.time_for(self.cell_bytes.into()).as_ps();
         Time::from_ps(on_link * 100 / u64::from(self.speedup_percent))
     }
 }

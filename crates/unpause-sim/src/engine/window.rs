@@ -72,7 +72,7 @@ impl Window<'_, '_> {
         queued: Queued,
     ) -> Time {
         let bytes = self.ports.wire_bytes(packet);
-        let free = now + Time::from_ps(bytes * transmitter.ps_per_byte);
+        let free = now + transmitter.speed.time_for(bytes);
         let arrival = free + transmitter.delay;
         self.log.counts.packet_hops += 1;
         if transmitter.shard != self.shard {
@@ -104,7 +104,7 @@ impl Window<'_, '_> {
         place: u32,
         wire_bytes: u64,
     ) -> Time {
-        let free = now + Time::from_ps(wire_bytes * transmitter.ps_per_byte);
+        let free = now + transmitter.speed.time_for(wire_bytes);
         let arrival = free + transmitter.delay;
         self.log.counts.packet_hops += 1;
         if transmitter.shard != self.shard {
@@ -189,9 +189,9 @@ impl Window<'_, '_> {
         }
         let back = &self.ports.transmitters[transmitter.peer_port as usize];
         let (node, port) = (back.peer, back.peer_port);
-        let ps_per_byte = transmitter.ps_per_byte;
+        let speed = transmitter.speed;
         let port = self.ports.local(node, port);
-        let record = PacketRecord::new(now, node, port, packet, queued, ps_per_byte);
+        let record = PacketRecord::new(now, node, port, packet, queued, speed);
         self.log.packets.push(record);
     }
 }

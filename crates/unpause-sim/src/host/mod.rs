@@ -87,7 +87,7 @@ impl Host {
         if start.spec.transport == Transport::Tcp {
             return self.connect(now, &start, window);
         }
-        let sender = Sender::new(&start, self.transmitter.ps_per_byte, window.plan, now);
+        let sender = Sender::new(&start, self.transmitter.speed, window.plan, now);
         reserve_first(&mut self.senders);
         let slot = self.senders.insert(sender) as u32;
         self.busy_until = self.busy_until.max(now);

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use unpause_protocols::flow_control::pfc::Ingress;
-use unpause_protocols::units::{Rate, Time};
+use unpause_protocols::units::{LinkSpeed, Rate, Time};
 
 use crate::causes::{CauseRecord, Held, Holder};
 use crate::config::SlowReceiver;
@@ -57,9 +57,9 @@ impl ReceiveBuffer {
         }
         let link = &plan.ports.transmitters[port as usize];
         let frame = u64::from(plan.config.largest_frame_bytes());
-        let headroom = plan.headroom(link.ps_per_byte, link.delay);
+        let headroom = plan.headroom(link.speed, link.delay);
         let each = config.xoff_bytes + frame + headroom;
-        let rate = Rate::from_bps(8_000_000_000_000 / link.ps_per_byte);
+        let rate = link.speed.rate();
         let pools = u64::from(plan.config.switch.lossless.count_ones()) + 1;
         Some(Box::new(Self {
             config: config.clone(),
@@ -166,9 +166,9 @@ impl ReceiveBuffer {
     }
 
     /// When a packet that begins to leave now has left.
-    pub fn taken(&self, now: Time, bytes: u64, link_ps_per_byte: u64) -> Time {
+    pub fn taken(&self, now: Time, bytes: u64, speed: LinkSpeed) -> Time {
         if !self.is_slow(now) {
-            return now + Time::from_ps(bytes * link_ps_per_byte);
+            return now + speed.time_for(bytes);
         }
         let taken = match self.config.drain_rate {
             Rate::ZERO => Time::NEVER,

@@ -176,8 +176,11 @@ impl Host {
         let measures = packet.bits & (MEASURE | INT) == MEASURE;
         let framing = window.ports.framing_bytes;
         let rtt = || {
-            let own = (u64::from(packet.aux) + framing) * self.transmitter.ps_per_byte;
-            now.saturating_sub(Time::from_ps(packet.stamp + own))
+            let own = self
+                .transmitter
+                .speed
+                .time_for(u64::from(packet.aux) + framing);
+            now.saturating_sub(Time::from_ps(packet.stamp) + own)
         };
         match packet.kind {
             Kind::Nak => {

@@ -6,7 +6,7 @@ use unpause_protocols::congestion_control::{
 };
 use unpause_protocols::loss_recovery::go_back_n;
 use unpause_protocols::notification::Notification;
-use unpause_protocols::units::{Fraction, Rate, Time};
+use unpause_protocols::units::{Fraction, LinkSpeed, Rate, Time};
 
 use super::layout::Layout;
 use super::window::{HostWindow, path_of};
@@ -83,7 +83,7 @@ pub struct Sender {
     /// That of its law, or the flow's limit if that is less.
     pub(super) rate: Rate,
     pub(super) limit: Rate,
-    pub(super) ps_per_byte: u64,
+    pub(super) speed: LinkSpeed,
     pub(super) law: CongestionControl,
     // What few packets touch.
     /// Packets sent again.
@@ -101,10 +101,10 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A flow that starts at `now` on a link where a byte lasts `ps_per_byte`.
-    pub fn new(start: &FlowStart, ps_per_byte: u64, plan: &Plan<'_>, now: Time) -> Self {
+    /// A flow that starts at `now` on a link of this speed.
+    pub fn new(start: &FlowStart, speed: LinkSpeed, plan: &Plan<'_>, now: Time) -> Self {
         let spec = &start.spec;
-        let line_rate = Rate::from_bps(8_000_000_000_000 / ps_per_byte);
+        let line_rate = speed.rate();
         let layout = Layout::of(spec.size_bytes, plan);
         let uncontrolled = Default::default();
         let law = if spec.controlled {
@@ -151,7 +151,7 @@ impl Sender {
             limit: spec.rate_limit.unwrap_or(line_rate).min(line_rate),
             offered: spec.offered,
             available: now,
-            ps_per_byte,
+            speed,
             law,
             burst_start: now,
             burst_bytes: 0,
@@ -303,7 +303,7 @@ impl Sender {
             return now.as_ps();
         }
         // A burst is measured as if its last packet ended it unbroken.
-        let before = self.burst_bytes * self.ps_per_byte;
+        let before = self.speed.time_for(self.burst_bytes).as_ps();
         self.burst_bytes += wire_bytes;
         self.burst_start.as_ps() + before
     }
@@ -365,8 +365,8 @@ impl Sender {
     #[inline(never)]
     fn space(&mut self) {
         self.spaced_bytes = self.burst_bytes;
-        self.spacing = if self.rate.as_bps() * self.ps_per_byte >= 8_000_000_000_000 {
-            Time::from_ps(self.burst_bytes * self.ps_per_byte)
+        self.spacing = if self.rate >= self.speed.rate() {
+            self.speed.time_for(self.burst_bytes)
         } else {
             self.rate.time_for(self.burst_bytes)
         };

@@ -176,7 +176,7 @@ impl Sender {
             spacing,
             rate,
             limit: _,
-            ps_per_byte: _,
+            speed: _,
             law,
             retransmitted,
             timeouts,

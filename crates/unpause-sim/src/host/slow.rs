@@ -63,7 +63,7 @@ impl Host {
     fn take_next(&mut self, now: Time) {
         let Some(buffer) = &self.buffer else { return };
         if let Some(packet) = buffer.packets.front() {
-            let at = buffer.taken(now, packet.bytes.into(), self.transmitter.ps_per_byte);
+            let at = buffer.taken(now, packet.bytes.into(), self.transmitter.speed);
             self.set_buffer_timer(at, TAKEN);
         }
     }

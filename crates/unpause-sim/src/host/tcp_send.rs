@@ -24,7 +24,7 @@ impl Host {
     /// A flow starts: its SYN, or over a connection that is open its first segments.
     pub(super) fn connect(&mut self, now: Time, start: &FlowStart, window: &mut Window<'_, '_>) {
         let spec = &start.spec;
-        let sender = Sender::new(start, self.transmitter.ps_per_byte, window.plan, now);
+        let sender = Sender::new(start, self.transmitter.speed, window.plan, now);
         if spec.is_pooled() {
             let taken = self.tcp.pool.take(spec);
             let sender = sender.over(taken, window.plan, now);

@@ -56,7 +56,7 @@ impl Host {
         };
         let sent = self.stopped_by[usize::from(class)];
         let ready = &self.classes[usize::from(class)].ready;
-        let each = (now - since).as_ps() / self.transmitter.ps_per_byte / ready.len().max(1) as u64;
+        let each = self.transmitter.speed.bytes_in(now - since) / ready.len().max(1) as u64;
         for &slot in ready {
             let (flow, start, bytes) = if slot & TCP != 0 {
                 let Some(flow) = self.tcp.flow_of(slot & !TCP) else {

@@ -1,7 +1,7 @@
 //! The window that a host gives its flows, whatever their law.
 
 use unpause_protocols::congestion_control::{self, Path, Settings as _};
-use unpause_protocols::units::{Rate, Time};
+use unpause_protocols::units::{LinkSpeed, Rate, Time};
 
 use crate::fabric::NodeId;
 use crate::plan::Plan;
@@ -26,9 +26,7 @@ impl HostWindow {
         Some(Self {
             bytes: config.bytes.or_else(of_path)?,
             payload_bytes: u64::from(plan.config.host.payload_bytes),
-            line_rate: config
-                .by_rate
-                .then(|| Rate::from_bps(8_000_000_000_000 / line.ps_per_byte)),
+            line_rate: config.by_rate.then(|| line.speed.rate()),
         })
     }
 
@@ -73,21 +71,20 @@ impl PathOf {
         let path = plan.routing.path(&plan.ports, &way)?;
         let payload = u64::from(plan.config.host.payload_bytes);
         let mut rtt = 0;
-        let mut slowest = 1;
-        for (ps_per_byte, delay) in path {
-            rtt += 2 * (delay.as_ps() / 1000) + payload * ps_per_byte / 1000;
-            slowest = slowest.max(ps_per_byte);
+        let mut slowest = LinkSpeed::MAX;
+        for (speed, delay) in path {
+            rtt += 2 * (delay.as_ps() / 1000) + speed.rate().whole_ns_for(payload);
+            slowest = slowest.min(speed.rate());
         }
         Some(Self {
             rtt: Time::from_ns(rtt),
-            rate: Rate::from_bps(8_000_000_000_000 / slowest),
+            rate: slowest,
         })
     }
 
     /// Bytes that its slowest link carries in a round trip.
     pub fn window_bytes(&self) -> u64 {
-        let bits = u128::from(self.rtt.as_ps()) * u128::from(self.rate.as_bps());
-        (bits / 8_000_000_000_000) as u64
+        self.rate.bytes_in(self.rtt)
     }
 }
 

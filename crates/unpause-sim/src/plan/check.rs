@@ -7,7 +7,7 @@ use super::model;
 use crate::config::{
     Config, DelayedAck, MIN_FRAME_BYTES, PfcConfig, PfcThreshold, Probes, TcpConfig,
 };
-use crate::fabric::{Link, NodeKind, PRIORITIES};
+use crate::fabric::{Link, NodeKind, PRIORITIES, check_rate};
 use crate::invalid::{Invalid, Subject, bytes};
 use crate::traffic::{ExtraDelay, TrafficSpec, Transport};
 
@@ -266,10 +266,8 @@ fn check_links(config: &Config) -> Result<Vec<u32>, Invalid> {
         if ends.iter().any(|node| *node >= kinds.len()) || link.a == link.b {
             return invalid(subject, "does not join two nodes");
         }
-        if link.rate.ps_per_byte().is_none() {
-            let rate = link.rate;
-            let message = format!("has {rate}, at which a byte lasts no whole number of ps");
-            return invalid(subject, &message);
+        if let Err(why) = check_rate(link.rate) {
+            return invalid(subject, &format!("has {}: {why}", link.rate));
         }
         if link.delay == Time::ZERO {
             return invalid(subject, "has no delay");

@@ -1,6 +1,6 @@
 //! When switches that cut through take a frame.
 
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{LinkSpeed, Time};
 
 use super::Plan;
 use crate::config::SwitchModel;
@@ -8,17 +8,17 @@ use crate::packet::{Kind, Packet};
 use crate::ports::Transmitter;
 
 impl Plan<'_> {
-    /// How long before its last bit a frame of `bytes` is taken by a switch, to which it comes by a link where a
-    /// byte lasts `in_ps` and from which it goes by one where it lasts `out_ps`: when its header is there, and not
+    /// How long before its last bit a frame of `bytes` is taken by a switch, to which it comes by a link of
+    /// speed `came` and from which it goes by one of speed `goes`: when its header is there, and not
     /// so soon that it could run dry on its way out.
     ///
     /// Preamble and gap come before the header, as before the frame.
-    pub fn early(&self, bytes: u64, in_ps: u64, out_ps: u64) -> Time {
+    pub fn early(&self, bytes: u64, came: LinkSpeed, goes: LinkSpeed) -> Time {
         let Some(header) = self.config.switch.cut_through_bytes else {
             return Time::ZERO;
         };
-        let behind_header = Time::from_ps(bytes.saturating_sub(header.into()) * in_ps);
-        let sending = || Time::from_ps((bytes + self.ports.framing_bytes) * out_ps);
+        let behind_header = came.time_for(bytes.saturating_sub(header.into()));
+        let sending = || goes.time_for(bytes + self.ports.framing_bytes);
         let last_needed = match &self.config.switch.model {
             SwitchModel::SharedBuffer => sending(),
             SwitchModel::Pipeline(pipeline) => sending() + pipeline.service() + pipeline.latency,
@@ -35,21 +35,21 @@ impl Plan<'_> {
         if !transmitter.cuts_through || packet.kind == Kind::Pfc {
             return Time::ZERO;
         }
-        let in_ps = transmitter.ps_per_byte;
-        let out_ps = match transmitter.feeds_faster {
-            true => self.out_ps(transmitter, packet),
-            false => in_ps,
+        let came = transmitter.speed;
+        let goes = match transmitter.feeds_faster {
+            true => self.goes_at(transmitter, packet),
+            false => came,
         };
-        self.early(packet.bytes.into(), in_ps, out_ps)
+        self.early(packet.bytes.into(), came, goes)
     }
 
-    /// Time that a byte of `packet` lasts on the link after that of `transmitter`, or on the fastest if that is not
+    /// Speed of the link on which `packet` goes after that of `transmitter`, or on the fastest if that is not
     /// known yet.
-    fn out_ps(&self, transmitter: &Transmitter, packet: &Packet) -> u64 {
+    fn goes_at(&self, transmitter: &Transmitter, packet: &Packet) -> LinkSpeed {
         let node = transmitter.peer;
         let ports = self.ports.transmitters_of(node);
         match self.routing.way(node, packet) {
-            Some(way) if !self.sprays() => ports[usize::from(way)].ps_per_byte,
+            Some(way) if !self.sprays() => ports[usize::from(way)].speed,
             _ => self.ports.fastest(node),
         }
     }

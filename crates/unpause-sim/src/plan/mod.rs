@@ -1,7 +1,7 @@
 //! What every node of a run reads and none writes.
 
 use unpause_protocols::flow_control::pfc;
-use unpause_protocols::units::{Rate, Time};
+use unpause_protocols::units::{LinkSpeed, Rate, Time};
 
 use crate::config::{Config, PfcThreshold, SwitchModel};
 use crate::fabric::{NodeId, NodeKind, PRIORITIES, PortId};
@@ -117,7 +117,7 @@ pub fn least_time(config: &Config, ports: &Ports) -> impl Fn(&Transmitter) -> Ti
     let bytes = u64::from(smallest) + ports.framing_bytes;
     move |link| match link.cuts_through {
         true => link.delay,
-        false => link.delay + Time::from_ps(bytes * link.ps_per_byte),
+        false => link.delay + link.speed.time_for(bytes),
     }
 }
 
@@ -199,7 +199,7 @@ impl<'a> Plan<'a> {
     pub fn set_apart(&self, node: NodeId) -> u64 {
         let lossless = u64::from(self.classes.lossless.count_ones());
         let ports = self.ports.transmitters_of(node).iter();
-        let headrooms = ports.map(|port| self.headroom(port.ps_per_byte, port.delay));
+        let headrooms = ports.map(|port| self.headroom(port.speed, port.delay));
         match self.config.switch.pfc.threshold {
             PfcThreshold::Reserved { reserve_bytes, .. } if lossless > 0 => {
                 headrooms.map(|headroom| headroom + reserve_bytes).sum()
@@ -236,10 +236,10 @@ impl<'a> Plan<'a> {
             // The cells of the smallest frame, in the fastest switch.
             SwitchModel::InputQueued(config) => {
                 let links = self.ports.transmitters.iter();
-                let fastest = links.map(|it| it.ps_per_byte).min().unwrap_or_default();
+                let fastest = links.map(|it| it.speed).max();
                 let smallest = MIN_FRAME_BYTES.min(self.frame_bytes(1));
                 let cells = smallest.div_ceil(config.cell_bytes);
-                config.slot(fastest) * u64::from(cells)
+                fastest.map_or(Time::ZERO, |speed| config.slot(speed) * u64::from(cells))
             }
         }
     }
@@ -248,7 +248,7 @@ impl<'a> Plan<'a> {
     pub fn pause_sent(&self, now: Time, node: NodeId, port: PortId) -> Time {
         let link = &self.ports.transmitters_of(node)[usize::from(port)];
         let frame = u64::from(Kind::Pfc.control_bytes()) + self.ports.framing_bytes;
-        let travel = Time::from_ps(frame * link.ps_per_byte) + link.delay;
+        let travel = link.speed.time_for(frame) + link.delay;
         now.saturating_sub(travel + self.config.switch.pfc.reaction)
     }
 
@@ -260,11 +260,11 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The shift of the dynamic threshold of ports whose links have a byte last `ps_per_byte`; 0 if
+    /// The shift of the dynamic threshold of ports whose links have this speed; 0 if
     /// thresholds are fixed.
-    pub fn pfc_shift(&self, ps_per_byte: u64) -> u32 {
+    pub fn pfc_shift(&self, speed: LinkSpeed) -> u32 {
         let pfc = &self.config.switch.pfc;
-        let rate = Rate::from_bps(8_000_000_000_000 / ps_per_byte);
+        let rate = speed.rate();
         let same = match pfc.threshold {
             PfcThreshold::Static { .. } => return 0,
             PfcThreshold::Dynamic { shift, .. } | PfcThreshold::Reserved { shift, .. } => shift,
@@ -277,10 +277,10 @@ impl<'a> Plan<'a> {
         u64::from(self.config.largest_frame_bytes()) + self.ports.framing_bytes
     }
 
-    /// Headroom of one lossless (ingress port, priority) whose link's far end is `ps_per_byte` and
-    /// `delay` away. With a dynamic threshold it has room for one more frame: the one that crosses
+    /// Headroom of one lossless (ingress port, priority) whose link has this speed and
+    /// delay. With a dynamic threshold it has room for one more frame: the one that crosses
     /// the threshold may find shared memory full.
-    pub fn headroom(&self, ps_per_byte: u64, delay: Time) -> u64 {
+    pub fn headroom(&self, speed: LinkSpeed, delay: Time) -> u64 {
         let pfc = &self.config.switch.pfc;
         let crossing = match pfc.threshold {
             PfcThreshold::Static { .. } => 0,
@@ -288,9 +288,9 @@ impl<'a> Plan<'a> {
             // Whoever sets headroom so, means it to the byte.
             PfcThreshold::Reserved { .. } => 0,
         };
-        let rate = Rate::from_bps(8_000_000_000_000 / ps_per_byte);
+        let rate = speed.rate();
         if let Some(delays) = pfc.headroom_delays {
-            return crossing + delay.as_ps() / ps_per_byte * u64::from(delays);
+            return crossing + speed.bytes_in(delay) * u64::from(delays);
         }
         let set = at_rate(&pfc.headrooms, rate).or(pfc.headroom_bytes);
         let after_xoff = set.unwrap_or_else(|| {

@@ -1,13 +1,13 @@
 //! What switch models must keep to be run.
 
 use unpause_protocols::flow_control::capfc::Stop;
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{LinkSpeed, Time};
 
 use crate::config::{
     CioqConfig, Config, FullQueue, InputQueuedConfig, InputQueues, MOST_CROSSBAR_PORTS, Memory,
     PfcThreshold, PipelineConfig, SpinesConfig, SwitchModel,
 };
-use crate::fabric::{Link, NodeId, NodeKind};
+use crate::fabric::{Link, NodeId, NodeKind, check_rate};
 use crate::invalid::{Invalid, Subject, bytes};
 
 /// Checks what the switch model needs of a configuration.
@@ -221,8 +221,8 @@ fn input_queued(
     };
     cells.check(config)?;
     let links = config.fabric.links.iter();
-    let fastest = links.filter_map(|link| link.rate.ps_per_byte()).min();
-    if fastest.is_some_and(|ps_per_byte| model.slot(ps_per_byte) == Time::ZERO) {
+    let fastest = links.filter_map(|link| LinkSpeed::of(link.rate)).max();
+    if fastest.is_some_and(|speed| model.slot(speed) == Time::ZERO) {
         let invalid = Invalid::new(cells.speedup.0, "a slot is shorter than a picosecond");
         return Err(invalid.and(cells.cell.0, "a cell takes a slot"));
     }
@@ -269,12 +269,9 @@ fn spines(model: &SpinesConfig) -> Result<(), Invalid> {
             return Err(Invalid::zero(field).label("must be 1 or more"));
         }
     }
-    if model.rate.ps_per_byte().is_none() {
-        let message = format!("a byte at {} is no whole number of ps", model.rate);
-        let invalid = Invalid::new("switch.cioq.spine_rate", message);
-        return Err(invalid
-            .label("links inside the fabric")
-            .help("25Gbps, 40Gbps, 50Gbps and 100Gbps are"));
+    if let Err(why) = check_rate(model.rate) {
+        let invalid = Invalid::new("switch.cioq.spine_rate", why);
+        return Err(invalid.label("links inside the fabric"));
     }
     Ok(())
 }

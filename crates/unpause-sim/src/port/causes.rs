@@ -125,8 +125,8 @@ impl<M: Model> Chassis<M> {
         let Some(stop) = causes.on_go(index, now, oldest, queue.tx_bytes) else {
             return;
         };
-        let ps_per_byte = plan.ports.transmitters_of(self.id)[usize::from(port)].ps_per_byte;
-        let could_send = (now - stop.start).as_ps() / ps_per_byte;
+        let speed = plan.ports.transmitters_of(self.id)[usize::from(port)].speed;
+        let could_send = speed.bytes_in(now - stop.start);
         let known = *causes.counted(index);
         let mut sent = 0;
         let mut flows: Vec<(u32, Time, u64)> = Vec::new();
@@ -339,10 +339,10 @@ impl<M: Model> Chassis<M> {
         let of_host = |host: &NodeId| &plan.ports.transmitters_of(*host)[0];
         let by_hosts = rates(senders.iter().map(of_host)).min(by_ports);
         let link = Link {
-            ps_per_byte: transmitters[usize::from(to)].ps_per_byte,
+            speed: transmitters[usize::from(to)].speed,
             slack_bytes: 2 * plan.mtu_wire_bytes(),
         };
-        if by_hosts * link.ps_per_byte > 8_000_000_000_000 {
+        if by_hosts > link.speed.rate().as_bps() {
             return (by_ports, None);
         }
         let is_shared = Some(self.is_shared(causes, to, index));
@@ -368,9 +368,7 @@ impl<M: Model> Chassis<M> {
 
 /// Rates of links, added up, in bit/s.
 pub(super) fn rates<'p>(transmitters: impl Iterator<Item = &'p Transmitter>) -> u64 {
-    transmitters
-        .map(|it| 8_000_000_000_000 / it.ps_per_byte)
-        .sum()
+    transmitters.map(|it| it.speed.rate().as_bps()).sum()
 }
 
 /// Each of them once, in order.

@@ -8,7 +8,7 @@ use unpause_protocols::congestion_point::pint::Meter;
 use unpause_protocols::congestion_point::{self, CongestionPoint};
 use unpause_protocols::ledger::Ledger;
 use unpause_protocols::scheduler::Scheduler;
-use unpause_protocols::units::{Rate, Time};
+use unpause_protocols::units::Time;
 
 use super::egress::{Egress, Port, Queue, watches_inputs};
 use super::histogram::Histogram;
@@ -242,7 +242,7 @@ impl<M: Model> Chassis<M> {
         let mut egress = Vec::with_capacity(ports * classes);
         let mut ingress = Vec::with_capacity(ports * classes);
         for transmitter in transmitters {
-            let rate = Rate::from_bps(8_000_000_000_000 / transmitter.ps_per_byte);
+            let rate = transmitter.speed.rate();
             let pause = plan.config.switch.pfc.params.pause_duration(rate);
             for class in 0..classes as u8 {
                 let rest = Egress::new(class, rate, plan, &mut rng);
@@ -319,8 +319,7 @@ fn meters(transmitters: &[Transmitter], plan: &Plan<'_>) -> Vec<Meter> {
     let congestion_point::Config::Pint(params) = &plan.config.scheme.congestion_point else {
         return Vec::new();
     };
-    let meter =
-        |it: &Transmitter| Meter::new(params, Rate::from_bps(8_000_000_000_000 / it.ps_per_byte));
+    let meter = |it: &Transmitter| Meter::new(params, it.speed.rate());
     transmitters.iter().map(meter).collect()
 }
 

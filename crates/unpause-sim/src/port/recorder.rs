@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{LinkSpeed, Time};
 
 use super::mirror::Mirror;
 use crate::causes::{CauseRecord, Expiry, Wait};
@@ -70,8 +70,8 @@ pub struct Paused {
 /// The link of an egress.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
-    /// Picoseconds of a byte.
-    pub ps_per_byte: u64,
+    /// Its speed.
+    pub speed: LinkSpeed,
     /// So many bytes may be counted too late.
     pub slack_bytes: u64,
 }
@@ -167,7 +167,7 @@ impl Recorder {
     /// had something to send ever since: what is in the queue is left from then.
     pub fn left_from(&self, index: usize, now: Time, tx_bytes: u64, link: Link) -> Option<Time> {
         let stop = self.queues[index].stops.back()?;
-        let idle = now.saturating_sub(stop.end).as_ps() / link.ps_per_byte;
+        let idle = link.speed.bytes_in(now.saturating_sub(stop.end));
         (tx_bytes - stop.tx_bytes + link.slack_bytes >= idle).then_some(stop.sent)
     }
 

@@ -2,7 +2,7 @@
 
 use unpause_protocols::congestion_control::Hop;
 use unpause_protocols::congestion_point::Verdict;
-use unpause_protocols::units::{Rate, Time};
+use unpause_protocols::units::Time;
 
 use super::chassis::{Chassis, Coming, Model, Way};
 use super::egress::{Port, Queue, view};
@@ -269,12 +269,12 @@ impl<M: Model> Chassis<M> {
         }
         let first = self.index(to, 0);
         let queues = &self.queues[first..first + self.classes];
-        let ps_per_byte = self.ports[to as usize].transmitter.ps_per_byte;
+        let speed = self.ports[to as usize].transmitter.speed;
         let hop = Hop {
             time: now,
             tx_bytes: queues.iter().map(|queue| queue.tx_bytes).sum(),
             queue_bytes: queues.iter().map(|queue| queue.bytes).sum(),
-            rate: Rate::from_bps(8_000_000_000_000 / ps_per_byte),
+            rate: speed.rate(),
         };
         window.telemetry.write(packet, hop);
     }

@@ -194,11 +194,11 @@ impl<'p> Graph<'p> {
         let (Some(egress), Some(_)) = (holder.egress, holder.sent) else {
             return (1.0, 0.0);
         };
-        let ps_per_byte = self.plan.ports.transmitters_of(node)[usize::from(egress)].ps_per_byte;
-        if holder.input_bps * ps_per_byte <= 8_000_000_000_000 {
+        let speed = self.plan.ports.transmitters_of(node)[usize::from(egress)].speed;
+        if holder.input_bps <= speed.rate().as_bps() {
             return (0.0, 1.0);
         }
-        let unsent = holder.paused.as_ps() / ps_per_byte;
+        let unsent = speed.bytes_in(holder.paused);
         let paused = unsent as f64 / holder.queue_bytes.max(1) as f64;
         let paused = paused.min(1.0);
         (1.0 - paused, paused)
@@ -214,7 +214,7 @@ impl<'p> Graph<'p> {
             return (node, None, kind);
         };
         let out = &self.plan.ports.transmitters_of(node)[usize::from(egress)];
-        let overloaded = holder.input_bps * out.ps_per_byte > 8_000_000_000_000;
+        let overloaded = holder.input_bps > out.speed.rate().as_bps();
         let kind = match holder.senders {
             _ if !overloaded || holder.is_shared => RootKind::Busy,
             0 | 1 => RootKind::SlowLink,

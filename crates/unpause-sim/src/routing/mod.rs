@@ -4,7 +4,7 @@
 //! hosts, not one a host. Among equal next hops a flow's is chosen by a hash of its addresses and
 //! source port with a seed of each switch.
 
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{LinkSpeed, Time};
 
 use crate::config::Config;
 use crate::fabric::{Ecmp, Fabric, NodeId, NodeKind, PortId, hpcc_address};
@@ -440,17 +440,17 @@ impl Routing {
         uplink.is_some_and(|uplink| self.port(uplink.peer, src, dst, &any).is_some())
     }
 
-    /// The links of a way, as (time of a byte in ps, delay); `None` if there is none.
-    pub fn path(&self, ports: &Ports, way: &Direction) -> Option<Vec<(u64, Time)>> {
+    /// The links of a way, as (speed, delay); `None` if there is none.
+    pub fn path(&self, ports: &Ports, way: &Direction) -> Option<Vec<(LinkSpeed, Time)>> {
         let Direction { src, dst, .. } = *way;
         const USUAL: usize = 6;
         let mut link = *ports.transmitters_of(src).first()?;
         let mut path = Vec::with_capacity(USUAL);
-        path.push((link.ps_per_byte, link.delay));
+        path.push((link.speed, link.delay));
         while link.peer != dst {
             let port = self.port(link.peer, src, dst, way)?;
             link = ports.transmitters_of(link.peer)[port as usize];
-            path.push((link.ps_per_byte, link.delay));
+            path.push((link.speed, link.delay));
         }
         Some(path)
     }

@@ -18,8 +18,7 @@ fn recurrence(path: &[(Rate, Time)], size: u64, config: &Config) -> Time {
         let bytes = (carried + u64::from(header)).max(64) + u64::from(config.fabric.framing_bytes);
         arrival = 0;
         for (hop, (rate, delay)) in path.iter().enumerate() {
-            let ps_per_byte = 8_000_000_000_000 / rate.as_bps();
-            free[hop] = free[hop].max(arrival) + bytes * ps_per_byte;
+            free[hop] = free[hop].max(arrival) + rate.time_for(bytes).as_ps();
             arrival = free[hop] + delay.as_ps();
         }
     }
@@ -47,7 +46,7 @@ fn alone(fabric: Fabric, framing_bytes: u32, size: u64) -> (Config, Time) {
 
 #[test]
 fn fct_is_the_closed_form() {
-    let paths: [&[(u64, u64)]; 6] = [
+    let paths: [&[(u64, u64)]; 8] = [
         &[(40, 5_000_000), (40, 5_000_000)],
         &[(10, 1_000_000), (100, 2_000_000)],
         &[(100, 2_000_000), (10, 1_000_000)],
@@ -60,6 +59,9 @@ fn fct_is_the_closed_form() {
             (50, 4_000),
             (25, 1),
         ],
+        // Bytes of 25/9, 10/3 and 8000/1481 ps.
+        &[(2_880, 1_000), (2_400, 20_000), (1_481, 300), (100, 1)],
+        &[(2_400, 1), (2_400, 500_000)],
     ];
     for path in paths {
         let path: Vec<(Rate, Time)> = path.iter().map(|&(g, d)| (gbps(g), ps(d))).collect();
@@ -87,6 +89,8 @@ fn fct_has_its_golden_values() {
         (same(40), 0, 1001, 10_419_200 + 12_800),
         // 64 frames at 10 Gb/s: 65 x 838.4 ns.
         (same(10), 0, 64_000, 10_000_000 + 65 * 838_400),
+        // 1048 B of 10/3 ps: 3,493.3 ps, and 64 B: 213.3 ps, each rounded up.
+        (same(2_400), 0, 2001, 10_000_000 + 3 * 3_494 + 214),
         // 1000 full frames and one of 64 B.
         (same(400), 0, 1_000_001, 10_000_000 + 1001 * 20_960 + 1_280),
     ];
@@ -195,7 +199,7 @@ fn ties_are_broken_by_port() {
 fn impossible_configurations_are_refused() {
     let good = || config(star(&[gbps(40); 3], us(1)), vec![sized(1, 2, 1000)], ms(1));
     type Spoil = fn(&mut Config);
-    let cases: [(&str, Spoil); 18] = [
+    let cases: [(&str, Spoil); 19] = [
         ("`cut_through` is zero", |c| {
             c.switch.cut_through_bytes = Some(0)
         }),
@@ -212,7 +216,8 @@ fn impossible_configurations_are_refused() {
         ("end above zero", |c| c.stop = Time::ZERO),
         ("end above zero", |c| c.stop = Time::NEVER),
         ("no delay", |c| c.fabric.links[0].delay = Time::ZERO),
-        ("whole number of ps", |c| c.fabric.links[0].rate = gbps(3)),
+        ("at most 8000Gbps", |c| c.fabric.links[0].rate = gbps(8001)),
+        ("above zero", |c| c.fabric.links[0].rate = Rate::ZERO),
         ("does not join two nodes", |c| c.fabric.links[0].b = 9),
         ("does not join two nodes", |c| c.fabric.links[0].b = 0),
         ("0 links, expected 1", |c| {

@@ -302,7 +302,7 @@ impl<'s> Station<'s> {
         self.data_came += u64::from(packet.kind.is_data());
         let ports = self.codec.ports();
         let link = &ports.transmitters[port as usize];
-        let lasts = Time::from_ps(ports.wire_bytes(&packet) * link.ps_per_byte);
+        let lasts = link.speed.time_for(ports.wire_bytes(&packet));
         // The line takes one frame after the other, and each for as long as its bytes last.
         let free = &mut self.line_free[port as usize];
         *free = since(self.origin_ns, at_ns).max(*free) + lasts;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{LinkSpeed, Time};
 use unpause_sim::config::{Config, NodeId, PortId};
 use unpause_sim::results::{PacketKind, PacketRecord, Results};
 
@@ -10,9 +10,9 @@ use super::facts::{Answer, Port, is_host, ports, records_all};
 use super::service::{Name, name};
 
 /// How long the bytes last that come behind the header that switches ask for; nothing if they ask for all.
-pub(super) fn behind_header(config: &Config, packet: &PacketRecord, ps_per_byte: u64) -> Time {
+pub(super) fn behind_header(config: &Config, packet: &PacketRecord, speed: LinkSpeed) -> Time {
     let header = config.switch.cut_through_bytes.unwrap_or(u32::MAX);
-    Time::from_ps(u64::from(packet.bytes).saturating_sub(header.into()) * ps_per_byte)
+    speed.time_for(u64::from(packet.bytes).saturating_sub(header.into()))
 }
 
 /// A frame that has come to a switch.
@@ -33,7 +33,7 @@ pub fn cut_through(config: &Config, results: &Results) -> Answer {
         .collect();
     let lasts = |packet: &PacketRecord, port: &Port| {
         let bytes = u64::from(packet.bytes) + u64::from(config.fabric.framing_bytes);
-        Time::from_ps(bytes * port.ps_per_byte)
+        port.speed.time_for(bytes)
     };
     // Nothing of what comes or leaves twice under the same name.
     let mut came: BTreeMap<(NodeId, Name), Option<Come>> = BTreeMap::new();

@@ -1,5 +1,6 @@
 //! What checks ask of a configuration.
 
+use unpause_protocols::units::LinkSpeed;
 use unpause_sim::config::{Config, NodeId, NodeKind, PortId, SwitchModel};
 
 /// A check's answer: what broke, if something did.
@@ -11,7 +12,7 @@ pub(super) struct Port {
     pub(super) node: NodeId,
     pub(super) number: PortId,
     pub(super) peer: NodeId,
-    pub(super) ps_per_byte: u64,
+    pub(super) speed: LinkSpeed,
     pub(super) delay_ps: u64,
 }
 
@@ -27,7 +28,7 @@ pub(super) fn ports(config: &Config) -> Vec<Port> {
                 node,
                 number,
                 peer,
-                ps_per_byte: link.rate.ps_per_byte().unwrap_or(1),
+                speed: LinkSpeed::of(link.rate).expect("checked by the run"),
                 delay_ps: link.delay.as_ps(),
             });
         }

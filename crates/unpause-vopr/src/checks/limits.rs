@@ -61,9 +61,9 @@ pub fn pauses(config: &Config, results: &Results) -> Answer {
 }
 
 fn held_and_sent(config: &Config, results: &Results) -> Answer {
-    let links: BTreeMap<_, u64> = ports(config)
+    let links: BTreeMap<_, _> = ports(config)
         .iter()
-        .map(|port| ((port.node, port.number), port.ps_per_byte))
+        .map(|port| ((port.node, port.number), port.speed))
         .collect();
     let simulated = results.totals.simulated.as_ps();
     for row in &results.ports {
@@ -71,7 +71,8 @@ fn held_and_sent(config: &Config, results: &Results) -> Answer {
         if row.paused == Time::ZERO || is_host(config, row.node) && !config.host.pause_acks {
             continue;
         }
-        let sent = row.tx_bytes.saturating_sub(largest(config)) * links[&(row.node, row.port)];
+        let bytes = row.tx_bytes.saturating_sub(largest(config));
+        let sent = links[&(row.node, row.port)].time_for(bytes).as_ps();
         if row.paused.as_ps() + sent > simulated {
             return Err(format!(
                 "({}, {}) of priority {} was held for {} and sent for {sent} ps, of {simulated} ps",
@@ -92,10 +93,11 @@ pub fn rates(config: &Config, results: &Results) -> Answer {
     for port in ports(config) {
         let place = (port.node, port.number);
         let bytes = sent.get(&place).copied().unwrap_or(0);
-        if bytes.saturating_sub(largest(config)) * port.ps_per_byte > simulated {
+        let least = port.speed.time_for(bytes.saturating_sub(largest(config)));
+        if least.as_ps() > simulated {
             return Err(format!(
-                "{place:?} sent {bytes} B in {simulated} ps, a byte lasts {} ps",
-                port.ps_per_byte
+                "{place:?} sent {bytes} B in {simulated} ps at {:?}",
+                port.speed
             ));
         }
     }

@@ -54,7 +54,7 @@ fn link(port: &Port, packets: &[&PacketRecord], config: &Config) -> Answer {
     let mut free = 0;
     for packet in packets {
         let bytes = u64::from(packet.bytes) + u64::from(config.fabric.framing_bytes);
-        let lasts = bytes * port.ps_per_byte;
+        let lasts = port.speed.time_for(bytes).as_ps();
         let start = packet.time.as_ps();
         if start < free {
             return Err(format!(
@@ -66,7 +66,7 @@ fn link(port: &Port, packets: &[&PacketRecord], config: &Config) -> Answer {
         let last_bit = Time::from_ps(free + port.delay_ps);
         let earliest = match is_host(config, port.peer) || packet.kind == PacketKind::Pfc {
             true => last_bit,
-            false => last_bit - cut_through::behind_header(config, packet, port.ps_per_byte),
+            false => last_bit - cut_through::behind_header(config, packet, port.speed),
         };
         if !(earliest..=last_bit).contains(&packet.arrival) {
             return Err(format!(
@@ -112,7 +112,7 @@ fn held(port: &Port, packets: &[&PacketRecord], results: &Results, config: &Conf
     for pause in results.pauses.iter().filter(of_port) {
         let end = |packet: &&&PacketRecord| {
             let bytes = u64::from(packet.bytes) + u64::from(config.fabric.framing_bytes);
-            packet.time + Time::from_ps(bytes * port.ps_per_byte)
+            packet.time + port.speed.time_for(bytes)
         };
         let of = |until: fn(Time, Time) -> bool| {
             let started = packets.partition_point(|packet| until(packet.time, pause.obeyed));

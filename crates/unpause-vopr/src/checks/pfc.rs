@@ -122,7 +122,7 @@ pub fn refresh(config: &Config, results: &Results) -> Answer {
                 let repeated = packet
                     .time
                     .saturating_add(pfc.params.refresh_interval(frame.pause));
-                let behind = Time::from_ps(frames * port.ps_per_byte);
+                let behind = port.speed.time_for(frames);
                 due.insert(queue, repeated.saturating_add(behind));
             }
         }
@@ -161,7 +161,7 @@ pub fn xon(config: &Config, results: &Results) -> Answer {
         for (asks, obeys) in [(a, b), (b, a)] {
             // Behind a frame, and PFC frames for other priorities.
             let frames = largest(config) + 16 * (64 + u64::from(config.fabric.framing_bytes));
-            let within = frames * asks.ps_per_byte + asks.delay_ps;
+            let within = asks.speed.time_for(frames).as_ps() + asks.delay_ps;
             let within = within + config.switch.pfc.reaction.as_ps() + 1;
             for priority in 0..8 {
                 let samples = series.get(&(asks.node, asks.number, priority));
@@ -233,10 +233,7 @@ pub fn beyond_xoff(config: &Config, results: &Results) -> Answer {
                 switch.pfc.reaction,
             )
         };
-        let bytes = |delays: u32| {
-            let in_delay = u128::from(link.rate.as_bps()) * u128::from(link.delay.as_ps());
-            (in_delay / 8_000_000_000_000) as u64 * u64::from(delays)
-        };
+        let bytes = |delays: u32| link.rate.bytes_in(link.delay) * u64::from(delays);
         let headroom = switch.pfc.headroom_bytes.unwrap_or_else(formula);
         let headroom = switch.pfc.headroom_delays.map_or(headroom, bytes);
         let most = xoff_bytes + frame + headroom;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
 use toml::Table;
+use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{Config, NodeId, NodeKind};
 
 use crate::case::{Case, push, put};
@@ -152,7 +153,7 @@ impl Sketch {
             if !self.rates.contains(&link.rate.as_bps()) {
                 self.rates.push(link.rate.as_bps());
             }
-            let ps = link.rate.ps_per_byte().unwrap_or(80);
+            let ps = link.rate.time_for(1).as_ps();
             if is_host(link.a) || is_host(link.b) {
                 fastest = fastest.min(ps);
             }
@@ -172,7 +173,7 @@ impl Sketch {
             .max()
             .unwrap_or(2);
         self.ps_per_byte = (fastest, slowest);
-        self.slowest_bps = 8_000_000_000_000 / slowest;
+        self.slowest_bps = Rate::of(1, Time::from_ps(slowest)).as_bps();
         self.payload = u64::from(config.host.payload_bytes);
         self.frame = self.payload + u64::from(config.host.header_bytes + fabric.framing_bytes);
         self.control = config.host.control_priority;

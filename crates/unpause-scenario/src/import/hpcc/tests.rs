@@ -225,8 +225,8 @@ fn mistakes_in_the_links_of_a_topology_are_explained() {
     );
     refused(
         "25Gbps",
-        "3Gbps",
-        "t.txt:7:5: found `3Gbps`, expected a rate at which a byte lasts whole picoseconds",
+        "9000Gbps",
+        "t.txt:7:5: found `9000Gbps`, expected a rate above zero and up to 8000Gbps",
     );
     refused(
         "0.5us",

@@ -11,7 +11,7 @@ use super::header::{EXPECTED as HEADER, Header, Kind};
 use super::numbers;
 use super::rows::{Row, Rows};
 use crate::import::{FileError, Place};
-use crate::topology::{Topology, positive_delay, whole_rate};
+use crate::topology::{Topology, positive_delay, possible_rate};
 
 const LINK: &str = "a link: src dst rate delay error_rate";
 /// How many words that is.
@@ -188,8 +188,8 @@ impl Row<'_> {
                 "an error rate of 0: links that lose packets by chance are not supported yet";
             return Err(wrong(error_rate, expected));
         }
-        let whole = "a rate at which a byte lasts whole picoseconds";
-        whole_rate("rate", link_rate).map_err(|_| wrong(rate, whole))?;
+        let possible = "a rate above zero and up to 8000Gbps";
+        possible_rate("rate", link_rate).map_err(|_| wrong(rate, possible))?;
         positive_delay("delay", link_delay).map_err(|_| wrong(delay, "a delay above zero"))?;
         Ok(Link {
             a: ends.0,

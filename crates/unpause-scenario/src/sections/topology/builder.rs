@@ -89,13 +89,6 @@ impl Places {
             field if field.starts_with("links[") => "this link",
             _ => "here",
         };
-        with_rates(Problem::new(&*invalid.message).at(place, label))
+        Box::new(Problem::new(&*invalid.message).at(place, label))
     }
-}
-
-/// Says which rates there are, if that is the problem.
-pub(super) fn with_rates(problem: Problem) -> Box<Problem> {
-    let is_rate = problem.message.contains("picoseconds");
-    let help = "1, 2.5, 5, 10, 25, 40, 50, 100, 200, 400 and 800 Gb/s are such rates";
-    Box::new(problem.help_if(is_rate.then(|| help.to_owned())))
 }

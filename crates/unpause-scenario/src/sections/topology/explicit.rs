@@ -7,14 +7,14 @@ use serde::Deserialize;
 use serde_spanned::Spanned;
 use unpause_protocols::units::{Rate, Time};
 
-use super::builder::{Builder, Places, with_rates};
+use super::builder::{Builder, Places};
 use crate::limits;
 use crate::text::document::{self, Table, take_tables};
 use crate::text::error::{Checked, Problem, nearest};
 use crate::text::keys::keys;
 use crate::text::name_list::{Expanded, expanded};
 use crate::text::quantity::{DataRate, Duration};
-use crate::topology::{Invalid, Topology, at_most, positive, positive_delay, whole_rate};
+use crate::topology::{Invalid, Topology, at_most, positive, positive_delay, possible_rate};
 
 /// Named nodes and their links.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -72,7 +72,7 @@ impl Explicit {
             let (a, b) = (node(&link.a)?, node(&link.b)?);
             positive(&field, link.parallel)
                 .map_err(|error| Invalid::new(error.field, "`parallel` must be at least 1"))?;
-            whole_rate(&field, link.rate)?;
+            possible_rate(&field, link.rate)?;
             positive_delay(&field, link.delay)?;
             if let Some(first) = seen.insert((a.min(b), a.max(b)), index) {
                 let message = format!(
@@ -161,7 +161,7 @@ fn read(mut table: Table<'_>, places: &mut Places) -> Checked<Explicit> {
         };
         let rate: Rate = match link.rate.get() {
             Some(rate) => {
-                whole_rate("rate", rate.get_ref().0).map_err(|e| at_link(&e, rate.span()))?;
+                possible_rate("rate", rate.get_ref().0).map_err(|e| at_link(&e, rate.span()))?;
                 rate.get_ref().0
             }
             None => k.rate.ok_or_else(|| missing("rate"))?.0,
@@ -202,5 +202,5 @@ fn read(mut table: Table<'_>, places: &mut Places) -> Checked<Explicit> {
 }
 
 fn at_link(invalid: &Invalid, place: Range<usize>) -> Box<Problem> {
-    with_rates(Problem::new(&*invalid.message).at(place, "of this link"))
+    Box::new(Problem::new(&*invalid.message).at(place, "of this link"))
 }

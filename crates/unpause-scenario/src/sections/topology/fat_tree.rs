@@ -8,7 +8,7 @@ use super::links::Links;
 use crate::text::document::Table;
 use crate::text::error::Checked;
 use crate::text::quantity::{duration, duration_if_set, rate, rate_if_set};
-use crate::topology::{Invalid, Topology, whole_rate};
+use crate::topology::{Invalid, Topology, possible_rate};
 
 /// The k-ary fat-tree of Al-Fares et al. (SIGCOMM 2008): k pods of k/2 edge and k/2 aggregation
 /// switches, (k/2)^2 core switches, k^3/4 hosts. Hosts `H0`, … fill `edge0` first; `edge0`, … and
@@ -65,7 +65,7 @@ impl FatTree {
             (self.host_rate, self.host_delay.unwrap_or(self.delay)),
             (fabric_rate, self.delay),
         )?;
-        whole_rate("core_rate", core_rate)?;
+        possible_rate("core_rate", core_rate)?;
         let mut topology = Topology::default();
         let hosts = topology.add_hosts(self.k * half * half);
         let edges = topology.add_switches("edge", self.k * half);

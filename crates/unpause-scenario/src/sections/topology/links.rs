@@ -2,7 +2,7 @@
 
 use unpause_protocols::units::{Rate, Time};
 
-use crate::topology::{Invalid, Topology, positive_delay, whole_rate};
+use crate::topology::{Invalid, Topology, positive_delay, possible_rate};
 
 /// The two kinds of links of a Clos network, with the rate and the delay of each.
 pub(super) struct Links {
@@ -12,8 +12,8 @@ pub(super) struct Links {
 
 impl Links {
     pub fn new(host: (Rate, Time), fabric: (Rate, Time)) -> Result<Self, Invalid> {
-        whole_rate("host_rate", host.0)?;
-        whole_rate("fabric_rate", fabric.0)?;
+        possible_rate("host_rate", host.0)?;
+        possible_rate("fabric_rate", fabric.0)?;
         positive_delay("delay", fabric.1)?;
         positive_delay("host_delay", host.1)?;
         Ok(Self { host, fabric })

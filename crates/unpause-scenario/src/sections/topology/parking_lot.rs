@@ -7,7 +7,7 @@ use super::builder::{Builder, Places, keys};
 use crate::text::document::Table;
 use crate::text::error::Checked;
 use crate::text::quantity::{duration, rate};
-use crate::topology::{Invalid, Topology, nodes, positive, positive_delay, whole_rate};
+use crate::topology::{Invalid, Topology, nodes, positive, positive_delay, possible_rate};
 
 /// Switches `X0`, `X1`, … `XN` in a line. Host `A0` is on `X0` and `B0` on `XN`; for each of the
 /// links i = 1 … N between switches, `Ai` is on `X(i-1)` and `Bi` on `Xi`. So a flow `A0` to `B0`
@@ -29,7 +29,7 @@ impl ParkingLot {
     /// Builds it.
     pub fn build(&self) -> Result<Topology, Invalid> {
         positive("bottlenecks", self.bottlenecks)?;
-        whole_rate("rate", self.rate)?;
+        possible_rate("rate", self.rate)?;
         positive_delay("delay", self.delay)?;
         let n = nodes("bottlenecks", &[self.bottlenecks])? as usize;
         let mut topology = Topology::default();

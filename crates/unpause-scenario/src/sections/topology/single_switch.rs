@@ -7,7 +7,7 @@ use super::builder::{Builder, Places, keys};
 use crate::text::document::Table;
 use crate::text::error::Checked;
 use crate::text::quantity::{duration, rate};
-use crate::topology::{Invalid, Topology, nodes, positive, positive_delay, whole_rate};
+use crate::topology::{Invalid, Topology, nodes, positive, positive_delay, possible_rate};
 
 /// Hosts `H0`, `H1`, … on switch `S0`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -27,7 +27,7 @@ impl SingleSwitch {
     /// Builds it.
     pub fn build(&self) -> Result<Topology, Invalid> {
         positive("hosts", self.hosts)?;
-        whole_rate("rate", self.rate)?;
+        possible_rate("rate", self.rate)?;
         positive_delay("delay", self.delay)?;
         let mut topology = Topology::default();
         let hosts = topology.add_hosts(nodes("hosts", &[self.hosts])?);

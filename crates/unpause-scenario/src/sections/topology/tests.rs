@@ -328,8 +328,8 @@ fn explicit_mistakes_are_explained() {
         "links[1]: a link needs a delay above zero",
     );
     refused(
-        &|e| e.links[0].rate = gbps(3),
-        "links[0]: 3Gbps is no rate at which a byte lasts whole picoseconds",
+        &|e| e.links[0].rate = gbps(8_001),
+        "links[0]: a link has at most 8000Gbps, at which a byte lasts a picosecond",
     );
     refused(
         &|e| drop(e.links.remove(1)),

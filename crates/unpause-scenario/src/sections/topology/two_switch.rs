@@ -8,7 +8,7 @@ use crate::text::document::Table;
 use crate::text::error::Checked;
 use crate::text::name_list::expanded;
 use crate::text::quantity::{duration, rate, rate_if_set};
-use crate::topology::{Invalid, Topology, positive_delay, whole_rate};
+use crate::topology::{Invalid, Topology, positive_delay, possible_rate};
 
 /// Named hosts on switch `S0` (left) and on switch `S1` (right), and one link between the two: the
 /// basic scenario of PCN (Fig. 1). `S0` and `S1` have the ports of their hosts in the order given;
@@ -37,8 +37,8 @@ impl TwoSwitch {
     /// Builds it.
     pub fn build(&self) -> Result<Topology, Invalid> {
         let bottleneck_rate = self.bottleneck_rate.unwrap_or(self.rate);
-        whole_rate("rate", self.rate)?;
-        whole_rate("bottleneck_rate", bottleneck_rate)?;
+        possible_rate("rate", self.rate)?;
+        possible_rate("bottleneck_rate", bottleneck_rate)?;
         positive_delay("delay", self.delay)?;
         for (field, hosts) in [("left", &self.left), ("right", &self.right)] {
             if hosts.is_empty() {

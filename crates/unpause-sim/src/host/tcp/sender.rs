@@ -7,7 +7,7 @@
 use rand_core::Rng;
 use unpause_protocols::congestion_control::{CongestionControl, Mechanism as _};
 use unpause_protocols::loss_recovery::newreno::{self, Ack};
-use unpause_protocols::units::{Rate, Time};
+use unpause_protocols::units::{LinkSpeed, Rate, Time};
 
 use super::number::unwrap;
 use super::pool::{Idle, Taken};
@@ -66,9 +66,9 @@ pub struct Sender {
 
 impl Sender {
     /// A flow that starts at `now`, and its SYN.
-    pub fn new(start: &FlowStart, ps_per_byte: u64, plan: &Plan<'_>, now: Time) -> Self {
+    pub fn new(start: &FlowStart, speed: LinkSpeed, plan: &Plan<'_>, now: Time) -> Self {
         let spec = &start.spec;
-        let line_rate = Rate::from_bps(8_000_000_000_000 / ps_per_byte);
+        let line_rate = speed.rate();
         let recovery = &plan.config.host.tcp.recovery;
         let law = CongestionControl::new(&plan.config.scheme.tcp, &recovery.path(line_rate));
         Self {

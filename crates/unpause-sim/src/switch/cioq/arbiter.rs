@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{LinkSpeed, Time};
 
 use crate::fabric::PortId;
 
@@ -16,20 +16,20 @@ pub struct Arbiter {
     pub next_at: Time,
     /// An event is pending for that.
     pub armed: bool,
-    ps_per_byte: u64,
+    speed: LinkSpeed,
     speedup_percent: u64,
     /// Requests of each input that has any, the next to be served first.
     turns: VecDeque<(PortId, u32)>,
 }
 
 impl Arbiter {
-    /// An arbiter of an output of which a byte lasts `ps_per_byte`.
-    pub fn new(ps_per_byte: u64, speedup_percent: u32) -> Self {
+    /// An arbiter of an output of this speed.
+    pub fn new(speed: LinkSpeed, speedup_percent: u32) -> Self {
         Self {
             used: 0,
             next_at: Time::ZERO,
             armed: false,
-            ps_per_byte,
+            speed,
             speedup_percent: u64::from(speedup_percent),
             turns: VecDeque::new(),
         }
@@ -51,7 +51,8 @@ impl Arbiter {
     /// Grants a frame of so many bytes to the input whose turn it is.
     pub fn grant(&mut self, now: Time, bytes: u64) {
         self.used += bytes;
-        self.next_at = now + Time::from_ps(bytes * self.ps_per_byte * 100 / self.speedup_percent);
+        let at_line_rate = self.speed.time_for(bytes * 100).as_ps();
+        self.next_at = now + Time::from_ps(at_line_rate / self.speedup_percent);
         if let Some((input, requests)) = self.turns.pop_front()
             && requests > 1
         {
@@ -62,11 +63,13 @@ impl Arbiter {
 
 #[cfg(test)]
 mod tests {
+    use unpause_protocols::units::Rate;
+
     use super::*;
 
     #[test]
     fn inputs_are_served_in_turn_at_the_speedup() {
-        let mut arbiter = Arbiter::new(800, 160);
+        let mut arbiter = Arbiter::new(LinkSpeed::of(Rate::from_gbps(10)).unwrap(), 160);
         for input in [4, 4, 4, 2, 7, 2] {
             arbiter.request(input);
         }

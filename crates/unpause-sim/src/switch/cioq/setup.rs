@@ -30,7 +30,7 @@ impl Cioq {
         let voqs = shape.ports * shape.classes;
         let memory = |_| Memory::new(units, config.cell_bytes, voqs, culprits);
         let arbiters = transmitters.iter().flat_map(|transmitter| {
-            let arbiter = || Arbiter::new(transmitter.ps_per_byte, config.speedup_percent);
+            let arbiter = || Arbiter::new(transmitter.speed, config.speedup_percent);
             (0..shape.classes).map(move |_| arbiter())
         });
         let model = Self {

@@ -60,7 +60,7 @@ impl InputQueued {
     pub fn switch(id: NodeId, config: &InputQueuedConfig, plan: &Plan<'_>) -> Chassis<Self> {
         let transmitters = plan.ports.transmitters_of(id);
         let (ports, classes) = (transmitters.len(), plan.classes.count());
-        let fastest = transmitters.iter().map(|it| it.ps_per_byte).min();
+        let fastest = transmitters.iter().map(|it| it.speed).max();
         let (voq, iterations) = match config.queues {
             // Every input asks for one output only.
             InputQueues::Fifo => (false, 1),
@@ -72,7 +72,7 @@ impl InputQueued {
             buffer: InputBuffer::new(config.input_buffer_bytes, plan),
             full_bytes: config.output_buffer_bytes - frame,
             cell_bytes: config.cell_bytes,
-            slot: config.slot(fastest.unwrap_or_default()),
+            slot: fastest.map_or(Time::ZERO, |speed| config.slot(speed)),
             lanes: Lanes::new(ports, classes, voq),
             islip: Islip::new(ports, classes, iterations),
             crossing: vec![None; ports],

@@ -39,7 +39,7 @@ impl SharedBuffer {
     pub fn switch(id: NodeId, plan: &Plan<'_>) -> Chassis<Self> {
         let config = &plan.config.switch;
         let source = |transmitter: &Transmitter, class| {
-            let shift = plan.pfc_shift(transmitter.ps_per_byte);
+            let shift = plan.pfc_shift(transmitter.speed);
             Account::new(headroom(transmitter, class, plan), shift)
         };
         let model = Self {
@@ -61,7 +61,7 @@ impl SharedBuffer {
 /// Headroom of `class` at the port of `transmitter`.
 fn headroom(transmitter: &Transmitter, class: u8, plan: &Plan<'_>) -> u64 {
     if plan.classes.is_lossless(class) {
-        plan.headroom(transmitter.ps_per_byte, transmitter.delay)
+        plan.headroom(transmitter.speed, transmitter.delay)
     } else {
         0
     }
