@@ -3,10 +3,10 @@
 use crate::case::{rate, time};
 use crate::dice::Dice;
 
-/// Rates at which a byte lasts whole picoseconds, Mb/s.
-const RATES: [u64; 13] = [
+/// Rates of links, Mb/s; at the last three a byte lasts a fraction of a picosecond more than whole ones.
+const RATES: [u64; 16] = [
     1_000, 2_000, 2_500, 5_000, 10_000, 20_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000,
-    800_000,
+    800_000, 2_880_000, 1_481_000, 100_300,
 ];
 
 /// A rate that links can have, as the file has it.
