@@ -13,6 +13,9 @@ MPI_PACKAGES := libopenmpi-dev openmpi-bin clang libclang-dev
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# What is tested or measured here is simulated, not taken from a cache; the demo takes it like anybody.
+export UNPAUSE_CACHE := off
+demo: export UNPAUSE_CACHE :=
 # Cargo and the build of the extension share one configuration, so nothing is compiled twice.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from unpause import explore, text, textual
+from unpause import explore, overview, text, textual
 from unpause.errors import ResultError
 from unpause.grouped import Group, Measure, Runs, is_sweep, read, value_text
 from unpause.intervals import Difference
@@ -169,7 +169,15 @@ def _refuse(names: Sequence[str], out: Path, force: bool) -> None:
 def _lines(names: Sequence[str], options: argparse.Namespace, columns: int) -> Iterator[str]:
     results = [read(directory) for directory in options.directories]
     summary = compared(names, results)
+    if len(results) > 1:
+        found = overview.of_compared(names, results)
+    elif is_sweep(options.directories[0]):
+        found = overview.of_sweep(results[0])
+    else:
+        found = overview.of_result(load(options.directories[0]))
+    yield textual.overview(found, columns)
     if not options.differences:
+        yield ""
         yield textual.table(summary, columns)
     if len(results) > 1:
         yield ""
@@ -186,7 +194,7 @@ def _parser() -> argparse.ArgumentParser:
         "directories", nargs="+", type=Path, help="of `unpause run` or `unpause sweep`"
     )
     parser.add_argument(
-        "--differences", action="store_true", help="only say what differs, without the table"
+        "--differences", action="store_true", help="overview and differences, no table of means"
     )
     parser.add_argument("--out", type=Path, help="also write an interactive page with all of them")
     parser.add_argument("--force", action="store_true", help="replace a file that is there")

@@ -23,10 +23,11 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import unpause
-from unpause import beneath, explored, grouped, schemes, sentences
+from unpause import beneath, explored, grouped, markup, overview, schemes, sentences
 from unpause.claims import Claim, ClaimsError
 from unpause.errors import ResultError
 from unpause.explored import Detail
+from unpause.overview import Overview
 from unpause.result import Result, Run, load
 from unpause.summary import Summary, summarise
 
@@ -144,6 +145,7 @@ class Explored:
             "points": self.points,
             "runs": [{"line": it.line, "point": it.point} for it in self.runs],
             "sentences": told,
+            "overview": markup.overview(self._overview()),
             "summary": _as_json(summary),
             "differences": said,
             "claims": [_claim(claim) for claim in claims],
@@ -151,6 +153,13 @@ class Explored:
             "leftOut": list(dict.fromkeys(self.left_out)),
             **more,
         }
+
+    def _overview(self) -> Overview:
+        results = list(self.results.values())
+        if len(results) == 1:
+            return overview.of_result(results[0])
+        every = [grouped.Runs.of_result(result) for result in results]
+        return overview.of_compared(list(self.results), every)
 
 
 def _label(values: Sequence[tuple[str, Any]], runs: Sequence[tuple[Run, int]]) -> str:
@@ -252,6 +261,7 @@ def html(about: dict[str, Any], frames: Sequence[str] = ()) -> str:
         loader=PackageLoader("unpause"), autoescape=True, undefined=StrictUndefined
     )
     files = resources.files("unpause")
+    in_script = {name: value for name, value in about.items() if name != "overview"}
     here = files.joinpath("templates/explore")
     return environment.get_template("explore/page.html").render(
         title=about["title"],
@@ -260,9 +270,10 @@ def html(about: dict[str, Any], frames: Sequence[str] = ()) -> str:
         uplot_style=files.joinpath("vendor/uplot/uPlot.min.css").read_text("utf-8"),
         script="\n".join(here.joinpath(f"{it}.js").read_text("utf-8") for it in _SCRIPTS),
         style=here.joinpath("style.css").read_text("utf-8"),
-        about=json.dumps(about, separators=(",", ":")).replace("<", "\\u003c"),
+        about=json.dumps(in_script, separators=(",", ":")).replace("<", "\\u003c"),
         frames=frames,
         reported=about["report"],
+        overview=about["overview"],
     )
 
 

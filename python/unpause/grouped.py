@@ -57,6 +57,12 @@ def _done(row: Mapping[str, Any]) -> str:
     return f"{row['flows_completed']:,} of {row['flows_sized']:,}" if row["flows_sized"] else "-"
 
 
+def _victims(row: Mapping[str, Any]) -> str:
+    if row["victim_flows"] is None:
+        return "-"
+    return f"{'' if row['victims_complete'] else '>= '}{row['victim_flows']:,}"
+
+
 def _goodput_bps(row: Mapping[str, Any]) -> float | None:
     return row["delivered_bytes"] * 8e9 / row["simulated_ns"] if row["simulated_ns"] else None
 
@@ -74,6 +80,7 @@ MEASURES = (
     Measure("slowdown p99", _column("slowdown_p99"), lambda v: f"{v:.3g}", _plain),
     Measure("PAUSEs", _column("pause_events"), text.count, _plain),
     Measure("time paused", _column("paused_ns"), text.time, text.time_unit),
+    Measure("victims", _column("victim_flows"), text.count, _plain, _victims),
     Measure("longest queue", _column("max_queue_bytes"), text.size, text.byte_unit),
     Measure("marked", _column("marked_packets"), text.count, _plain),
     Measure("notified", _column("notifications"), text.count, _plain),
@@ -225,7 +232,12 @@ def sweep_table(path: Path) -> tuple[dict[str, Any], pa.Table]:
     except (pa.ArrowException, OSError) as error:
         raise ResultError(f"{file}: not a readable Parquet file: {error}") from error
     for column in (*schema.TABLES["runs"], *schema.STATISTICS):
-        if column.name not in table.column_names:
+        if column.name in table.column_names:
+            continue
+        if column.name in schema.LATER_STATISTICS:
+            field = pa.field(column.name, column.type, column.nullable)
+            table = table.append_column(field, pa.nulls(table.num_rows, column.type))
+        else:
             raise ResultError(f"{file}: no column {column.name!r}: not the table of a sweep")
     return about, table
 

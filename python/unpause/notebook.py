@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from unpause import notices, sentences
+from unpause import markup, notices, overview, sentences
 from unpause.grouped import Runs
 from unpause.result import Result
 from unpause.summary import summarise
@@ -14,7 +14,7 @@ _MOST_ROWS = 30
 
 
 def html(result: Result) -> str:
-    """The title, a sentence for each scheme, the table of the summary, warnings."""
+    """The title, the overview, a sentence for each scheme, the table of the summary, warnings."""
     runs = Runs.of_result(result)
     summary = summarise(runs)
     heads = "".join(f"<th>{escape(head)}</th>" for head in summary.heads)
@@ -31,6 +31,7 @@ def html(result: Result) -> str:
     return "".join(
         [
             f"<h4>{escape(result.title)}</h4>",
+            markup.overview(overview.of_result(result)),
             f"<ul>{''.join(said)}</ul>" if said else "",
             f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>",
             f"<p>and {more} rows more</p>" if more else "",

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import tomli_w
 
-from unpause import schema, series
+from unpause import schema, series, story
 from unpause.api import Scenario, run_native
 from unpause.axes import Axis, points, split_key
 from unpause.errors import ScenarioError, SweepError
@@ -252,14 +252,14 @@ def row_of(result: Result) -> pa.Table:
     return table.drop_columns(["run"])
 
 
-def statistics(run: Run) -> dict[str, float | int | None]:
+def statistics(run: Run) -> dict[str, Any]:
     """:data:`unpause.schema.STATISTICS` of one run. Percentiles interpolate linearly."""
     flows, ports = run.table("flows"), run.table("ports")
 
     def total(table: pa.Table, name: str) -> int:
         return int(pc.sum(table.column(name)).as_py() or 0)
 
-    found: dict[str, float | int | None] = {
+    found: dict[str, Any] = {
         "flows_sized": flows.num_rows - flows.column("size_bytes").null_count,
         "delivered_bytes": total(flows, "delivered_bytes"),
         "retransmitted_packets": total(flows, "retransmitted_packets"),
@@ -275,6 +275,35 @@ def statistics(run: Run) -> dict[str, float | int | None]:
         shares = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
         at = percentiles(values, [*shares.values()]) if some else [None] * len(shares)
         found |= {pattern.format(label): value for label, value in zip(shares, at, strict=True)}
+    return found | told(run)
+
+
+def told(run: Run) -> dict[str, Any]:
+    """Those of the statistics that the run's story has; none of results with very many runs."""
+    found: dict[str, Any] = dict.fromkeys(schema.LATER_STATISTICS)
+    if run.result.runs.num_rows > story.MOST_RUNS:
+        return found
+    its = next(it for it in story.of_result(run.result)[run.scheme] if it.run == run)
+    if its.victims is not None:
+        found["victim_flows"] = len(its.victims)
+        found["victims_complete"] = not its.maybe_more
+        found["victim_wait_ns"] = float(sum(victim.stopped_ns for victim in its.victims))
+    if its.carried is not None:
+        found["congested_link"] = str(its.carried.port)
+        found["congested_share"] = its.carried.share
+    endless = [it for it in its.watched if it.sized < it.flows]
+    if endless:
+        found["watched_bps"] = sum(
+            it.around.during_bps if it.around else it.goodput_bps for it in endless
+        )
+    looked = [it.around for it in endless if it.around and it.around.looked_ns is not None]
+    if looked:
+        found["recovered"] = all(it.recovery_ns is not None for it in looked)
+        found["recovery_ns"] = max(
+            it.looked_ns if it.recovery_ns is None else it.recovery_ns
+            for it in looked
+            if found["recovered"] or it.recovery_ns is None
+        )
     return found
 
 

@@ -29,7 +29,9 @@ from unpause import (
     explore,
     figures,
     grouped,
+    markup,
     notices,
+    overview,
     schema,
     sentences,
     sweep_csv,
@@ -40,6 +42,7 @@ from unpause.claims import Claim, ClaimsError, Verdict
 from unpause.figures.style import style
 from unpause.figures.sweep import draw_runs
 from unpause.notices import Notices
+from unpause.overview import Overview
 from unpause.result import Result, ResultError, load
 from unpause.staged import RESULT_PAGES, SWEEP_PAGES, Staged, alone
 from unpause.summary import by_priority, summarise
@@ -58,6 +61,7 @@ class Report:
         skipped: Names of figures with nothing to show, and why.
         undrawn: Names of figures that failed, and why.
         problems: What could not be done at all, one sentence each.
+        overview: The table that it opens with; None of a sweep whose points all failed.
         sentences: Scheme and what it came to.
         notices: What the runs found odd.
     """
@@ -69,6 +73,7 @@ class Report:
     skipped: dict[str, str] = field(default_factory=dict)
     undrawn: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    overview: Overview | None = None
     sentences: list[tuple[str, str]] = field(default_factory=list)
     notices: Notices = field(default_factory=Notices)
 
@@ -84,7 +89,7 @@ def build(
     directory: str | Path,
     *,
     png: bool = False,
-    first: Callable[[Sequence[tuple[str, str]]], None] | None = None,
+    first: Callable[[Report], None] | None = None,
     held: bool = False,
 ) -> Report:
     """Write the report of a result directory: whole, or nothing of it.
@@ -92,7 +97,7 @@ def build(
     Args:
         directory: The result directory.
         png: Whether all figures are written as PNG, too, not only the first and the scenario's.
-        first: Called with the sentences before anything is drawn.
+        first: Called with the overview and the sentences before anything is drawn.
         held: Whether the caller holds the directory's lock.
 
     Raises:
@@ -115,7 +120,7 @@ def _build(
     result: Result,
     staged: Staged,
     png: bool,
-    first: Callable[[Sequence[tuple[str, str]]], None] | None,
+    first: Callable[[Report], None] | None,
 ) -> Report:
     report = Report(staged.directory / "report.html")
     wanted = result.scenario.get("report", {})
@@ -124,9 +129,10 @@ def _build(
     except ClaimsError as error:
         report.problems.append(f"Claims were not judged: {error}.")
     verdicts.write(report.claims, staged.folder)
+    report.overview = overview.of_result(result)
     report.sentences = sentences.of_result(result)
     if first is not None:
-        first(report.sentences)
+        first(report)
     report.notices = notices.of_result(result)
     own = wanted.get("figures", [])
     names = [*dict.fromkeys([*own, *figures.GENERIC])]
@@ -138,6 +144,7 @@ def _build(
         .render(
             result=result,
             report=report,
+            overview=markup.overview(report.overview),
             warnings=[*report.notices.warnings, *report.problems],
             pictures=pictures,
             summary=summarise(runs),
@@ -276,9 +283,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     columns = textual.width(options.width)
     quiet = options.quiet or options.claims
 
-    def first(sentences: Sequence[tuple[str, str]]) -> None:
-        if sentences and not quiet:
-            print(f"{textual.said(sentences, columns)}\n", flush=True)
+    def first(report: Report) -> None:
+        if not quiet and report.overview is not None:
+            print(report.overview.title)
+            print(f"{textual.overview(report.overview, columns)}\n", flush=True)
+        if report.sentences and not quiet:
+            print(f"{textual.said(report.sentences, columns)}\n", flush=True)
 
     # It gives memory back where Arrow's own allocators keep it: half as much for long series.
     pa.set_memory_pool(pa.system_memory_pool())
@@ -320,7 +330,7 @@ def closing(built: Report, columns: int) -> list[str]:
         lines.append(f"interactive: {folder / 'explore.html'}")
     if built.claims:
         lines.append(textual.wrapped(counts_text(built.claims).removesuffix("."), columns))
-        lines.append(f"        see them: python -m unpause.report {folder} --claims")
+        lines.append(f"        details: python -m unpause.report {folder} --claims")
     return lines
 
 
@@ -368,6 +378,7 @@ def _build_sweep(about: dict[str, Any], table: pa.Table, staged: Staged) -> Repo
             _note(report, drawing.Drawn("sweep", failed=drawing.why(error)))
     failed = [f"{label}: {why}" for label, why in (about.get("failed") or {}).items()]
     report.notices.warnings = failed
+    report.overview = overview.of_sweep(runs) if runs.rows else None
     beneath.write(staged.folder / "sweep.csv", sweep_csv.text(table))
     html = (
         _environment()
@@ -377,6 +388,7 @@ def _build_sweep(about: dict[str, Any], table: pa.Table, staged: Staged) -> Repo
             about=about,
             runs=runs,
             report=report,
+            overview=markup.overview(report.overview) if report.overview else "",
             warnings=failed,
             pictures=pictures,
             summary=summarise(runs) if runs.rows else None,

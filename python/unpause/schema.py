@@ -75,6 +75,26 @@ STATISTICS: tuple[Column, ...] = (
     Column("pause_events", _U64, "events", "times that any ingress went to XOFF"),
     Column("paused_ns", _F64, "ns", "time that egresses were stopped, all ports and priorities"),
     Column("max_queue_bytes", _U64, "bytes", "largest backlog of any egress queue"),
+    Column("victim_flows", _U64, "flows", "flows that waited for congestion off their path", True),
+    Column("victims_complete", pa.bool_(), "", "whether there are no more of them", True),
+    Column("victim_wait_ns", _F64, "ns", "time that they waited, added up", True),
+    Column("congested_link", pa.string(), "", "most congested link", True),
+    Column("congested_share", _F64, "", "part of its rate used while flows for it ran", True),
+    Column("watched_bps", _F64, "bit/s", "goodput of watched flows in a burst, else mean", True),
+    Column("recovery_ns", _F64, "ns", "until watched flows recovered, or looked for", True),
+    Column("recovered", pa.bool_(), "", "whether they did", True),
+)
+
+#: Of these, what sweeps of versions before do not have.
+LATER_STATISTICS = (
+    "victim_flows",
+    "victims_complete",
+    "victim_wait_ns",
+    "congested_link",
+    "congested_share",
+    "watched_bps",
+    "recovery_ns",
+    "recovered",
 )
 
 

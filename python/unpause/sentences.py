@@ -10,13 +10,12 @@ from unpause.story import Carried, Pauser, Story
 from unpause.text import rate, size, time
 
 _MOST_PAUSERS = 2
-_MOST_RUNS = 60
 _MOST_SCHEMES = 24
 
 
 def of_result(result: Result) -> list[tuple[str, str]]:
     """Scheme and what it comes to, the first scheme first; nothing for very many runs."""
-    if result.runs.num_rows > _MOST_RUNS or len(result.schemes) > _MOST_SCHEMES:
+    if result.runs.num_rows > story.MOST_RUNS or len(result.schemes) > _MOST_SCHEMES:
         return []
     told = story.of_result(result)
     base = told[result.schemes[0]]

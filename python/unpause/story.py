@@ -19,12 +19,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause import account, series, victims
+from unpause import account, series, victims, watched
 from unpause.fabric import Fabric, Port, Stops, senders_and_receivers
 from unpause.percentiles import percentile
 from unpause.result import Result, Run
 from unpause.victims import LEAST_QUEUE, Victim
+from unpause.watched import Watched
 
+#: Of results with more runs no story is told.
+MOST_RUNS = 60
 _FAIR = 0.95
 _FAIR_BINS = 100
 
@@ -93,6 +96,7 @@ class Story:
         past: Flows without a size that avoid that port.
         fct_p99_ns: Of the flows with a size that ended.
         at_once: Whether these all started in the first half of the time until the last one ended.
+        watched: The entries that the scenario asks about.
         slowest: Of the most flows of one size, start and receiver: how many, and the FCT of the
             slowest over that of the fastest; None if there are no such flows.
     """
@@ -114,6 +118,7 @@ class Story:
     past: list[Past]
     fct_p99_ns: float | None
     at_once: bool
+    watched: list[Watched]
 
 
 _FLOW_COLUMNS = (
@@ -131,7 +136,16 @@ _FLOW_COLUMNS = (
 
 
 def of_result(result: Result) -> dict[str, list[Story]]:
-    """The story of every run, by scheme; what links carried is said of one port in all of them."""
+    """The story of every run, by scheme; what links carried is said of one port in all of them.
+
+    It is told once, and kept.
+    """
+    if "_stories" not in result.__dict__:
+        result.__dict__["_stories"] = _told(result)
+    return result.__dict__["_stories"]
+
+
+def _told(result: Result) -> dict[str, list[Story]]:
     every = {scheme: result.runs_of(scheme) for scheme in result.schemes}
     port = _common_port([run for runs in every.values() for run in runs])
     return {scheme: [tell(run, port) for run in runs] for scheme, runs in every.items()}
@@ -173,6 +187,7 @@ def tell(run: Run, port: Port | None = None) -> Story:
         _slowest(flows),
         _past(run, fabric, flows, port) if port in fabric.ports else [],
         *_fct(flows, last),
+        watched.of_run(run, fabric, flows, hurt, maybe_more),
     )
 
 

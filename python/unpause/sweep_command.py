@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from unpause import axes, beneath, grouped, report, textual
+from unpause import axes, beneath, grouped, overview, report, textual
 from unpause.errors import ResultError, ScenarioError, SweepError
 from unpause.summary import Summary, summarise
 from unpause.sweep import PointsFailed, SweepProgress, shown, sweep
@@ -151,6 +151,7 @@ def _show(table: pa.Table, out: Path) -> None:
     """The table of means on the terminal; chart, report and CSV in the directory."""
     columns = textual.width()
     runs = grouped.Runs.of_sweep(table)
+    print(f"{textual.overview(overview.of_sweep(runs), columns, _MOST_ROWS)}\n")
     summary = summarise(runs)
     if len(summary.rows) > _MOST_ROWS:
         rest = len(summary.rows) - _MOST_ROWS

@@ -9,6 +9,7 @@ import textwrap
 import unicodedata
 from collections.abc import Sequence
 
+from unpause.overview import Cell, Overview
 from unpause.summary import Summary
 
 
@@ -41,6 +42,78 @@ def table(summary: Summary, columns: int) -> str:
         blocks[-1].append(i)
         room -= wide[i] + 2
     return "\n\n".join(_block(summary.heads, rows, wide, names, block) for block in blocks)
+
+
+def overview(found: Overview, columns: int, most_rows: int = 40) -> str:
+    """The table that runs open with, of at most so many columns, and the lines below it."""
+    rows = found.rows[:most_rows]
+    names = _aligned([tuple(found.name_heads), *found.names[:most_rows]], columns // 2)
+    left = _wide(names[0])
+    wide = [_column_width(found, rows, i) for i in range(len(found.heads))]
+    blocks: list[list[int]] = [[]]
+    room = columns - left
+    for i, width in enumerate(wide):
+        if blocks[-1] and room < width + 2:
+            blocks.append([])
+            room = columns - left
+        blocks[-1].append(i)
+        room -= width + 2
+    tables = [_overview_block(found, rows, names, left, wide, block) for block in blocks]
+    parts = ["\n\n".join(tables) if rows and wide else ""]
+    if len(found.rows) > len(rows):
+        parts.append(f"... {len(found.rows) - len(rows):,} more rows: in the report")
+    parts += [
+        wrapped(line, columns) for line in (*found.watched, found.legend, found.scope) if line
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _aligned(names: Sequence[tuple[str, ...]], most: int) -> list[str]:
+    """Names in columns, of at most so many characters together."""
+    wide = [max(map(_wide, column)) for column in zip(*names, strict=True)]
+    each = max(3, (most - 2 * len(wide)) // len(wide))
+    if sum(wide) + 2 * (len(wide) - 1) > most:
+        wide = [min(width, each) for width in wide]
+    rows = [
+        "  ".join(_pad(_cut(name, to), to, right=at > 0) for at, (name, to) in
+                  enumerate(zip(row, wide, strict=True)))
+        for row in names
+    ]  # fmt: skip
+    return rows
+
+
+def _cut(name: str, most: int) -> str:
+    return name if _wide(name) <= most else name[: max(0, most - 3)] + "..."
+
+
+def _column_width(found: Overview, rows: Sequence[Sequence[Cell]], column: int) -> int:
+    cells = [text for row in rows for text in (row[column].value, row[column].half)]
+    return max(_wide(text) for text in (*found.heads[column], *cells))
+
+
+def _overview_block(
+    found: Overview,
+    rows: Sequence[Sequence[Cell]],
+    names: Sequence[str],
+    left: int,
+    wide: Sequence[int],
+    block: Sequence[int],
+) -> str:
+    def line(name: str, texts: Sequence[tuple[str, str]]) -> str:
+        cells = [_pad(text, wide[i], right=True) + (mark or " ") for i, (text, mark) in
+                 zip(block, texts, strict=True)]  # fmt: skip
+        return (_pad(name, left, right=False) + " " + " ".join(cells)).rstrip()
+
+    lines = [
+        line(names[0] if part == 2 else "", [(found.heads[i][part], "") for i in block])
+        for part in range(3)
+    ]
+    lines.append("─" * max(map(_wide, lines)))
+    for name, row in zip(names[1:], rows, strict=True):
+        lines.append(line(name, [(row[i].value, row[i].mark) for i in block]))
+        if any(row[i].half for i in block):
+            lines.append(line("", [(row[i].half, "") for i in block]))
+    return "\n".join(lines)
 
 
 def _with_noise(summary: Summary) -> list[tuple[list[str], set[int]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 from collections import Counter
@@ -21,6 +22,9 @@ from unpause import schema
 from unpause.result import Result, Run
 
 MS = 1e6
+
+# No test is answered by a run of another one.
+os.environ["UNPAUSE_CACHE"] = "off"
 
 # How long an example takes says nothing about the code on a busy machine.
 settings.register_profile("untimed", deadline=None)

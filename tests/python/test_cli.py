@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -45,8 +46,32 @@ def test_a_run_draws_its_report_in_its_own_process(tmp_path: Path) -> None:
     lines = out.splitlines()
     assert lines[0] == "Two flows into one port"
     # In order, although Rust writes the one and Python the other.
-    assert lines.index("tables: results/small") < lines.index("report: results/small/report.html")
+    assert lines.index("report: results/small/report.html") < lines.index("tables: results/small")
     assert (tmp_path / "results" / "small" / "report.html").is_file()
+
+
+def test_a_run_is_simulated_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNPAUSE_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "small.toml").write_text(SMALL, "utf-8")
+
+    def said(*words: str) -> str:
+        code, out, err = finish(start([*words], tmp_path))
+        assert (code, err) == (0, "")
+        return out
+
+    run = ["run", "small.toml", "--no-report", "--out"]
+    assert "reused" not in said(*run, "a")
+    assert "reused: 3 of 3 runs" in said(*run, "b")
+    assert "reused" not in said(*run, "c", "--fresh")
+    assert json.loads(said(*run, "d", "--output", "json"))["reused"] == 3
+    tables = [(tmp_path / name / "flows.parquet").read_bytes() for name in "abcd"]
+    assert len(set(tables)) == 1
+    assert said("cache").startswith("3 finished runs, ")
+    assert said("cache", "--clear").startswith("removed 3 finished runs, ")
+    assert said("cache").startswith("0 finished runs, 0.0 MB of at most 2000.0 MB: ")
+    monkeypatch.setenv("UNPAUSE_CACHE", "off")
+    assert "reused" not in said(*run, "e")
+    assert said("cache").startswith("no cache: ")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -224,7 +224,7 @@ def test_a_sweep_prints_a_table_and_writes_chart_report_and_csv(
     said = capsys.readouterr().out
     assert all(len(line) <= 80 for line in said.splitlines())
     rows = [line.split() for line in said.splitlines() if line.startswith("PFC")]
-    assert rows[0][:4] == ["PFC", "64", "KB", "2"]
+    assert rows[0][:3] == ["PFC", "64", "KB"]
     assert "Means over 2 seeds" in said
     assert {"sweep.csv", "report.html", "figures"} <= {file.name for file in out.iterdir()}
     csv = (out / "sweep.csv").read_text("utf-8").splitlines()
@@ -276,7 +276,7 @@ def test_points_that_fail_are_named_and_the_others_shown(
     assert code == 1
     said = capsys.readouterr()
     assert "PFC, pfc.xoff=64KB, pfc.xon=100KB" in said.err
-    assert "PFC+DCQCN  " in said.out
+    assert "\nPFC+DCQCN " in said.out
     assert "PFC, pfc.xoff=64KB, pfc.xon=100KB" in (out / "report.html").read_text("utf-8")
 
 

@@ -175,7 +175,8 @@ def test_a_figure_that_fails_costs_only_itself(
 
     monkeypatch.setattr(report.figures, "draw", fails)
     assert report.main([str(path), "--width", "100"]) == 0
-    assert said[0].startswith("PFC: ")  # before anything was drawn
+    assert said[0].startswith("Made by hand\n")  # before anything was drawn
+    assert "\nPFC: " in said[0]
     out = capsys.readouterr().out
     assert "PFC: " not in out
     why = "ValueError: alpha (1.0375) is outside 0-1 range"

@@ -35,7 +35,8 @@ def test_a_notebook_shows_a_summary(pcn_f2: Callable[[], Builder]) -> None:
     result = made.result()
     html = result._repr_html_()
     assert "<h4>Made-up PCN Fig. 2</h4>" in html
-    assert html.count("<tr>") == 1 + len(result.schemes)
+    # The overview and the table of means.
+    assert html.count("<tr>") == 2 * (1 + len(result.schemes))
     assert "1 &lt; 2" in html
     assert len(repr(result)) < 200
 

@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod cache;
 mod compare;
 mod explain;
 mod import;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use unpause_protocols::units::{Rate, Time};
 
+pub use cache::Cache;
 pub use compare::Compare;
 pub use explain::Explain;
 pub use import::{Import, ImportHpcc, ImportPcap};
@@ -72,6 +74,8 @@ pub enum Command {
     List(List),
     /// Show the summaries of several results side by side.
     Compare(Compare),
+    /// Show how much the cache of finished runs holds, or clear it.
+    Cache(Cache),
     /// Explain who was paused, by whom, and why.
     Explain(Explain),
     /// Browse a result in the browser, however large it is.
@@ -137,6 +141,9 @@ pub struct Run {
     /// Do not draw figures and the HTML report.
     #[arg(long)]
     pub no_report: bool,
+    /// Simulate all runs, even those that the cache has (unpause cache).
+    #[arg(long)]
+    pub fresh: bool,
     /// Also write flow completion times in the text format of the HPCC simulator.
     #[arg(long)]
     pub fct_hpcc: bool,
@@ -178,6 +185,9 @@ pub struct Testbed {
     /// Do not draw figures and the HTML report.
     #[arg(long)]
     pub no_report: bool,
+    /// Simulate all runs, even those that the cache has (unpause cache).
+    #[arg(long)]
+    pub fresh: bool,
     #[command(flatten)]
     pub say: Say,
 }

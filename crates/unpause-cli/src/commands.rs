@@ -8,7 +8,8 @@ use unpause_scenario::{Cost, Error, Options, Saved, Scenario, Summary, costs, wr
 
 use crate::args::{Compare, Export, Open, Validate};
 use crate::output::{Errors, show, show_json};
-use crate::{complaint, cost, files, target, text, warnings};
+use crate::report::Package;
+use crate::{complaint, cost, files, report, target, text, warnings};
 
 /// `unpause validate`
 pub fn validate(args: &Validate) -> Result<u8, Errors> {
@@ -120,7 +121,7 @@ fn newest() -> Result<PathBuf, Error> {
 }
 
 /// `unpause compare`
-pub fn compare(args: &Compare) -> Result<(), Error> {
+pub fn compare(args: &Compare, package: &dyn Package) -> Result<u8, Error> {
     let say = args.say;
     let mut results = Vec::new();
     for directory in &args.directories {
@@ -153,7 +154,10 @@ pub fn compare(args: &Compare) -> Result<(), Error> {
         };
         show_json(&results.iter().map(one).collect());
     }
-    say.tell(&text::summary_table(&rows, text::columns(), say.verbose));
+    let code = report::differences(package, args);
+    if say.verbose || code.is_none() {
+        say.tell(&text::summary_table(&rows, text::columns(), say.verbose));
+    }
     for (name, runs, manifest) in &results {
         let said = warnings::text(&manifest.warnings, runs, say.verbose);
         if !said.is_empty() {
@@ -161,7 +165,7 @@ pub fn compare(args: &Compare) -> Result<(), Error> {
             say.tell(&format!("{name}:\n{said}"));
         }
     }
-    Ok(())
+    Ok(code.unwrap_or(0))
 }
 
 /// `unpause export`

@@ -4,6 +4,7 @@
 //! for an error, 2 for a wrong command line, 130 after Ctrl-C, 143 after SIGTERM.
 
 mod args;
+mod cache;
 mod captures;
 mod commands;
 mod complaint;
@@ -131,13 +132,11 @@ fn execute(command: &Command, package: &dyn Package) -> Result<u8, Errors> {
             show(&listing::everything(list.output));
             Ok(0)
         }
+        Command::Cache(it) => done(cache::cache(it)),
         Command::Compare(it) if it.directories.iter().any(|it| report::is_sweep(it)) => {
             Ok(report::compare_sweeps(package, it))
         }
-        Command::Compare(compare) => match commands::compare(compare) {
-            Ok(()) => Ok(report::differences(package, compare)),
-            Err(error) => Err(vec![error]),
-        },
+        Command::Compare(it) => commands::compare(it, package).map_err(|error| vec![error]),
         Command::Explain(explain) => Ok(report::explain(package, explain)),
         Command::View(view) => Ok(report::view(package, view)),
         Command::Export(export) if export.pcapng => done(captures::export(export)),

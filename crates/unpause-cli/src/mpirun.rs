@@ -132,7 +132,7 @@ fn ordered<'r>(
         .iter()
         .map(|(_, run)| run)
         .find(|run| run.index == order.run);
-    run.filter(|run| key(run) == order.key).ok_or_else(|| {
+    run.filter(|run| key(run, &[]) == order.key).ok_or_else(|| {
         at(format!(
             "{} or unpause is not the same as at rank 0",
             order.file.display()

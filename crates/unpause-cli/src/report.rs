@@ -26,8 +26,9 @@ pub enum Missing {
     Interpreter(String),
 }
 
-/// Draws the report of a result, or says how to get one. Returns the exit code.
-pub fn render(package: &dyn Package, directory: &Path, say: Say) -> u8 {
+/// Shows what a result comes to and draws its report, or says how to get one. Returns the exit code. `otherwise` shows
+/// it where the package does not.
+pub fn render(package: &dyn Package, directory: &Path, say: Say, otherwise: impl FnOnce()) -> u8 {
     let mut arguments = vec![directory.into(), "--held".into()];
     if say.quiet || say.is_json() {
         arguments.push("--quiet".into());
@@ -35,17 +36,24 @@ pub fn render(package: &dyn Package, directory: &Path, say: Say) -> u8 {
     match package.main("unpause.report", &arguments) {
         Ok(code @ (0 | CTRL_C | SIGTERM)) => return code,
         Ok(code) => {
+            otherwise();
             eprintln!(
                 "warning: the report was not drawn (exit code {code}); the tables are complete"
             );
             return code;
         }
-        Err(Missing::Interpreter(why)) => eprintln!("warning: the report was not drawn: {why}"),
-        Err(Missing::Package) => eprintln!(
-            "hint: no report was drawn: no Python with the package `unpause` was found; \
+        Err(Missing::Interpreter(why)) => {
+            otherwise();
+            eprintln!("warning: the report was not drawn: {why}");
+        }
+        Err(Missing::Package) => {
+            otherwise();
+            eprintln!(
+                "hint: no report was drawn: no Python with the package `unpause` was found; \
              `pip install .` in the repository gets it, UNPAUSE_PYTHON names another interpreter, \
              --no-report leaves it out"
-        ),
+            );
+        }
     }
     0
 }
@@ -88,9 +96,9 @@ pub fn compare_sweeps(package: &dyn Package, args: &Compare) -> u8 {
     needed("sweeps", package.main("unpause.compare", &compared(args)))
 }
 
-/// Says by how much results differ and what of that is noise, where the package is there, and writes a page of
-/// them. Returns the exit code.
-pub fn differences(package: &dyn Package, args: &Compare) -> u8 {
+/// Shows the overview of results, by how much they differ and what of that is noise, and writes a page of them.
+/// Returns the exit code; none if there is no package and nothing that needs it.
+pub fn differences(package: &dyn Package, args: &Compare) -> Option<u8> {
     let mut arguments = compared(args);
     if args.say.quiet || args.say.is_json() {
         arguments.push("--quiet".into());
@@ -98,13 +106,12 @@ pub fn differences(package: &dyn Package, args: &Compare) -> u8 {
         arguments.push("--differences".into());
     }
     if args.out.is_some() {
-        return needed("pages", package.main("unpause.compare", &arguments));
+        return Some(needed("pages", package.main("unpause.compare", &arguments)));
     }
-    if args.directories.len() > 1 && !args.say.quiet && !args.say.is_json() {
-        // Without the package the table has to do.
-        let _ = package.main("unpause.compare", &arguments);
+    if args.say.quiet || args.say.is_json() {
+        return Some(0);
     }
-    0
+    package.main("unpause.compare", &arguments).ok()
 }
 
 fn compared(args: &Compare) -> Vec<OsString> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use unpause_scenario::{
-    self as scenario, Cost, Error, Options, Outcome, Place, Scenario, Simulator, Summary,
+    self as scenario, Cache, Cost, Error, Options, Outcome, Place, Scenario, Simulator, Summary,
     WriteOptions, costs, execute_at, selected,
 };
 use unpause_sim::{Samples, Watch};
@@ -15,7 +15,7 @@ use crate::output::{Errors, show_json};
 use crate::progress::Bars;
 use crate::ranks::Team;
 use crate::report::Package;
-use crate::{complaint, cost, files, interrupt, report, target, text, warnings};
+use crate::{cache, complaint, cost, files, interrupt, report, target, text, warnings};
 
 /// Runs scenarios one after the other, with a team if there is one. Answers the exit code.
 pub fn run(args: &Run, package: &dyn Package, team: Option<&Team>) -> Result<u8, Errors> {
@@ -104,20 +104,16 @@ fn one(
     if let Some(team) = team.filter(|_| !say.quiet) {
         tell(&team.speed(&selected(scenario, &options)?[0]));
     }
-    let simulate = team.map(|team| {
-        |run: &scenario::Run, watch: &mut Watch<'_>, samples: Option<&Samples<'_>>| {
-            team.simulate(file, run, watch, samples)
-        }
-    });
-    let simulator = team
-        .zip(simulate.as_ref())
-        .map(|(team, simulate)| Simulator {
-            simulate,
-            threads: team.all_threads(),
-        });
     interrupt::end_in_order();
+    let cache = cache_for(args, team)?;
     let bars = Bars::new(&costs, say, team.is_some());
-    let outcome = match execute_at(&place, scenario, &options, &bars, true, simulator) {
+    let outcome = match simulated(
+        scenario,
+        &options,
+        (&place, cache.as_ref()),
+        &bars,
+        (file, team),
+    ) {
         Err(Error::Interrupted) => return Err(Stop::Code(interrupted(&place, costs.len()))),
         outcome => outcome?,
     };
@@ -131,7 +127,13 @@ fn one(
         before => before?,
     };
     let summaries = Summary::of(&outcome.tables);
-    say.tell(&summary(scenario, &outcome, &summaries, say));
+    let title = scenario.title();
+    // Until the report is drawn, too, nobody else writes there.
+    let code = shown(args, package, &place, || {
+        runs_of(title, &outcome, &summaries, say)
+    });
+    say.tell(&warned(&outcome, &summaries, say));
+    say.tell(&cache::reused(cache.as_ref(), costs.len()));
     say.tell(&format!("tables: {}\n", place.directory().display()));
     say.tell(&target::replaced(&before));
     let value = json!({
@@ -140,15 +142,57 @@ fn one(
         "runs": summaries,
         "timings": outcome.timings,
         "warnings": outcome.warnings,
+        "reused": cache.as_ref().map_or(0, Cache::reused),
         "replaced": before.replaced.map(|old| old.scenario.file),
         "kept": before.kept,
     });
-    // Until the report is drawn, too, nobody else writes there.
-    let code = match args.no_report {
-        true => 0,
-        false => report::render(package, place.directory(), say),
-    };
     Ok((code, value))
+}
+
+/// The cache; none for a team, whose other processes would wait for a run that is taken from it.
+fn cache_for(args: &Run, team: Option<&Team>) -> Result<Option<Cache>, Error> {
+    match team {
+        Some(_) => Ok(None),
+        None => cache::of_user(args.fresh),
+    }
+}
+
+/// Runs a scenario in this process, or with a team from `file`.
+fn simulated(
+    scenario: &Scenario,
+    options: &Options,
+    (place, cache): (&Place, Option<&Cache>),
+    bars: &Bars,
+    (file, team): (&Path, Option<&Team>),
+) -> Result<Outcome, Error> {
+    let simulate = team.map(|team| {
+        |run: &scenario::Run, watch: &mut Watch<'_>, samples: Option<&Samples<'_>>| {
+            team.simulate(file, run, watch, samples)
+        }
+    });
+    let simulator = team
+        .zip(simulate.as_ref())
+        .map(|(team, simulate)| Simulator {
+            simulate,
+            threads: team.all_threads(),
+        });
+    execute_at(place, scenario, options, bars, true, cache, simulator)
+}
+
+/// Shows what a result comes to: in its report, or else as a `table`. Returns the exit code.
+fn shown(args: &Run, package: &dyn Package, place: &Place, table: impl Fn() -> String) -> u8 {
+    let say = args.say;
+    if args.no_report || say.verbose {
+        say.tell(&table());
+    }
+    if args.no_report {
+        return 0;
+    }
+    report::render(package, place.directory(), say, || {
+        if !say.verbose {
+            say.tell(&table());
+        }
+    })
 }
 
 /// Says on standard error what is expected.
@@ -181,15 +225,20 @@ fn place_of(args: &Run, file: &Path) -> Result<Place, Error> {
 
 /// What a result comes to, as text.
 pub fn summary(scenario: &Scenario, outcome: &Outcome, runs: &[Summary], say: Say) -> String {
-    let mut shown = String::new();
-    if let Some(title) = scenario.title() {
-        shown += &format!("{title}\n");
-    }
+    runs_of(scenario.title(), outcome, runs, say) + &warned(outcome, runs, say)
+}
+
+/// The table of runs, under the title of their scenario.
+fn runs_of(title: Option<&str>, outcome: &Outcome, runs: &[Summary], say: Say) -> String {
+    let title = title.map(|title| format!("{title}\n")).unwrap_or_default();
     let part = (None, runs, &*outcome.timings);
-    shown += &text::summary_table(&[part], text::columns(), say.verbose);
+    title + &text::summary_table(&[part], text::columns(), say.verbose)
+}
+
+/// What is odd about them.
+fn warned(outcome: &Outcome, runs: &[Summary], say: Say) -> String {
     let said = warnings::text(&outcome.warnings, runs, say.verbose);
-    shown += &text::wrapped(&said, text::columns());
-    shown
+    text::wrapped(&said, text::columns())
 }
 
 /// Says what is left of a run that was stopped; answers the exit code.

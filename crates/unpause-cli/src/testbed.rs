@@ -134,7 +134,8 @@ fn one(args: &Testbed, scenario: &Scenario, package: &dyn Package) -> Result<u8,
     }
     Ok(match args.no_report {
         true => 0,
-        false => report::render(package, place.directory(), say),
+        // The table has been shown.
+        false => report::render(package, place.directory(), say, || ()),
     })
 }
 

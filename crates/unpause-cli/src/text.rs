@@ -26,13 +26,13 @@ const MEASURES: [&str; 12] = [
     "longest\nqueue",
 ];
 
-/// Columns that standard output has; none if it is no terminal.
+/// Columns that standard output has: those of the variable `COLUMNS`, else of the terminal; none if it is none.
 pub fn columns() -> Option<usize> {
-    if !std::io::stdout().is_terminal() {
-        return None;
+    let set = std::env::var("COLUMNS").ok().and_then(|it| it.parse().ok());
+    if set.is_some_and(|columns| columns > 0) || !std::io::stdout().is_terminal() {
+        return set.filter(|columns| *columns > 0);
     }
-    let said = std::env::var("COLUMNS").ok().and_then(|it| it.parse().ok());
-    said.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
+    terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
 }
 
 /// Sentences so that no line has more than `width` columns; what goes on is indented.

@@ -26,7 +26,7 @@ pub(crate) fn run(
     let outcome = std::thread::scope(|scope| {
         let worker = scope.spawn(|| {
             let outcome = match place {
-                Some(place) => execute_at(place, scenario, options, &board, false, None),
+                Some(place) => execute_at(place, scenario, options, &board, false, None, None),
                 None => execute(scenario, options, &board),
             };
             board.end();

@@ -52,24 +52,35 @@ mod place {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::directory::{Keeper, Place};
+    use crate::directory::{Cache, Keeper, Place};
     use crate::key::key;
 
     /// Runs that end sooner after the start are as soon run again.
     const SOON: Duration = Duration::from_secs(2);
 
-    /// In a result's directory.
-    pub(crate) struct AtPlace {
+    /// In a result's directory, and in the cache if there is one.
+    pub(crate) struct AtPlace<'a> {
         pub keeper: Keeper,
         pub began: Instant,
         /// For series, if they are long.
         pub scratch: Option<TempDir>,
+        /// Names of the swept values.
+        pub columns: Vec<String>,
+        pub cache: Option<&'a Cache>,
     }
 
-    impl AtPlace {
+    impl<'a> AtPlace<'a> {
         /// `streams`: the series are long.
-        pub fn new(place: &Place, streams: bool) -> Result<Self, Error> {
+        pub fn new(
+            place: &Place,
+            columns: &[String],
+            cache: Option<&'a Cache>,
+            streams: bool,
+        ) -> Result<Self, Error> {
             Ok(Self {
+                columns: columns.to_vec(),
+                // Long series are written once.
+                cache: cache.filter(|_| !streams),
                 keeper: Keeper::at(place),
                 began: Instant::now(),
                 scratch: streams.then(|| place.scratch()).transpose()?,
@@ -82,18 +93,34 @@ mod place {
         }
     }
 
-    impl Keep for AtPlace {
+    impl Keep for AtPlace<'_> {
         fn load(&self, run: &Run) -> Option<Part> {
             // Mostly there is nothing, and no need for keys.
             let some = self.keeper.count() > 0;
-            some.then(|| self.keeper.load(&key(run)?, run, self.scratch.is_some()))?
+            if !some && self.cache.is_none() {
+                return None;
+            }
+            let key = key(run, &self.columns)?;
+            let kept = || self.keeper.load(&key, run, self.scratch.is_some());
+            let kept = some.then(kept).flatten();
+            kept.or_else(|| self.cache?.load(&key, run))
         }
 
         fn save(&self, run: &Run, part: &Part) -> Result<(), Error> {
-            if self.began.elapsed() < SOON {
+            let soon = self.began.elapsed() < SOON;
+            if soon && self.cache.is_none() {
                 return Ok(());
             }
-            key(run).map_or(Ok(()), |key| self.keeper.save(&key, part))
+            let Some(key) = key(run, &self.columns) else {
+                return Ok(());
+            };
+            if let Some(cache) = self.cache {
+                cache.save(&key, part);
+            }
+            if soon {
+                return Ok(());
+            }
+            self.keeper.save(&key, part)
         }
 
         fn series(&self, run: &Run) -> Result<Option<SeriesFile>, Error> {

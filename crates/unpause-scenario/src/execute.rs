@@ -25,7 +25,7 @@ use crate::tables::Tables;
 use crate::text::error::{Error, nearest};
 use crate::warnings;
 #[cfg(feature = "parquet")]
-use crate::{at_place::AtPlace, directory::Place};
+use crate::{at_place::AtPlace, directory::Cache, directory::Place};
 
 /// What to run, other than the file says.
 #[derive(Clone, Debug, Default)]
@@ -88,7 +88,7 @@ pub fn execute_by(
 /// The same, on the way to a result in `place`: finished runs are kept there if this process is stopped,
 /// and those that an earlier one has left are not run again. With `streams`, long series of ports go to the
 /// disk while they are sampled, and are not in the outcome's table; [`Outcome::write_with`] writes them. With
-/// `simulator`, by that.
+/// `simulator`, by that. Runs that `cache` has are taken from it, others go into it.
 ///
 /// # Errors
 ///
@@ -100,15 +100,20 @@ pub fn execute_at(
     options: &Options,
     progress: &(dyn Progress + Sync),
     streams: bool,
+    cache: Option<&Cache>,
     simulator: Option<Simulator<'_>>,
 ) -> Result<Outcome, Error> {
     use crate::cost::{STREAMED, port_samples};
     let runs = selected(scenario, options)?;
     let samples: u64 = runs.iter().map(|run| port_samples(&run.config)).sum();
-    let keep = AtPlace::new(place, streams && samples > STREAMED)?;
+    let streams = streams && samples > STREAMED;
+    let keep = AtPlace::new(place, scenario.sweep_columns(), cache, streams)?;
     let mut outcome = all(scenario, options, progress, &keep, simulator)?;
     if let Some(scratch) = keep.scratch {
         outcome.hold(scratch);
+    }
+    if let Some(cache) = keep.cache {
+        cache.trim();
     }
     Ok(outcome)
 }
@@ -397,7 +402,7 @@ values = [1, 2, 3]
                 threads: Some(threads),
                 ..Options::default()
             };
-            let mut keep = AtPlace::new(&place, true).unwrap();
+            let mut keep = AtPlace::new(&place, &[], None, true).unwrap();
             keep.began = began;
             // The second time, runs that were kept.
             let first = all(&scenario, &options, &NoProgress, &keep, None).unwrap();
@@ -435,6 +440,8 @@ values = [1, 2, 3]
         let keep = AtPlace {
             keeper: Keeper::at(&place),
             scratch: None,
+            columns: scenario.sweep_columns().to_vec(),
+            cache: None,
             began: Instant::now().checked_sub(Duration::from_secs(60)).unwrap(),
         };
         let one_by_one = Options {
@@ -468,7 +475,7 @@ values = [1, 2, 3]
             fct_hpcc: true,
             ..WriteOptions::default()
         };
-        let outcome = execute_at(&place, &scenario, &one_by_one, &NoProgress, false, None).unwrap();
+        let outcome = all(&scenario, &one_by_one, &NoProgress, &keep, None).unwrap();
         outcome.write_with(&place, &write).unwrap();
         assert_eq!(place.kept_runs(), 0);
         let undisturbed = tempfile::tempdir().unwrap();

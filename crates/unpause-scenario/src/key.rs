@@ -10,9 +10,9 @@ use sha2::{Digest, Sha256};
 use crate::digest::sha256;
 use crate::run::Run;
 
-/// Digest of everything that the results of a run depend on; none if this program cannot be told from
-/// another one.
-pub fn key(run: &Run) -> Option<String> {
+/// Digest of everything that the results of a run depend on, names of its tables' columns and rows included; none if
+/// this program cannot be told from another one. `columns` are the names of the swept values.
+pub fn key(run: &Run, columns: &[String]) -> Option<String> {
     struct Hash(Sha256);
     impl fmt::Write for Hash {
         fn write_str(&mut self, text: &str) -> fmt::Result {
@@ -29,6 +29,9 @@ pub fn key(run: &Run) -> Option<String> {
     )
     .ok()?;
     write!(hash, " {:?} {:?} {:?}", run.notes, run.hpcc, run.config).ok()?;
+    let mechanisms = (run.congestion_control, run.marking);
+    let names = (columns, &run.names.nodes, &run.names.traffic);
+    write!(hash, " {mechanisms:?} {names:?}").ok()?;
     Some(
         hash.0
             .finalize()

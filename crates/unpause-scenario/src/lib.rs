@@ -50,9 +50,9 @@ mod waiting;
 mod warnings;
 
 pub use cost::{Beginning, Cost, beginning};
-#[cfg(feature = "parquet")]
-pub use directory::Saved;
 pub use directory::{Before, Lock, Place, WriteOptions, file_name, saved_manifest};
+#[cfg(feature = "parquet")]
+pub use directory::{Cache, Cached, Saved};
 #[cfg(feature = "parquet")]
 pub use execute::execute_at;
 pub use execute::{Options, Simulate, Simulator, costs, execute, execute_by, selected};

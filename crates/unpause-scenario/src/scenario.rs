@@ -125,7 +125,11 @@ impl Scenario {
     /// cannot be told from others.
     #[cfg(feature = "parquet")]
     pub fn digest(&self) -> Option<String> {
-        let keys: Option<String> = self.runs.iter().map(key).collect();
+        let keys: Option<String> = self
+            .runs
+            .iter()
+            .map(|run| key(run, self.sweep_columns()))
+            .collect();
         Some(sha256((self.source.to_string() + &keys?).as_bytes()))
     }
     /// What somebody who runs it refuses of `run`, one of its runs, at the place of that field in the file.

@@ -57,7 +57,7 @@ impl Team {
         self.world.order(&Some(Order {
             file: file.to_owned(),
             run: run.index,
-            key: key(run),
+            key: key(run, &[]),
             streams: samples.is_some(),
         }));
         agree(&self.world, None).map_err(unpause_sim::Error::Post)?;

@@ -23,12 +23,14 @@ use crate::warnings::Warning;
 /// The table that may be too large for memory.
 const SERIES: &str = "port_series";
 /// In a run's folder; written last.
-const ABOUT: &str = "run.json";
+pub(super) const ABOUT: &str = "run.json";
 
 /// Where finished runs are kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Keeper {
     folder: PathBuf,
+    /// Whether what it has written outlives a power cut.
+    durable: bool,
 }
 
 /// What is kept beside the tables.
@@ -50,7 +52,21 @@ impl Keeper {
     pub fn at(place: &Place) -> Self {
         Self {
             folder: place.room().join(RUNS),
+            durable: true,
         }
+    }
+
+    /// In a folder where nothing is missed that a power cut takes.
+    pub fn loose(folder: PathBuf) -> Self {
+        Self {
+            folder,
+            durable: false,
+        }
+    }
+
+    /// Where they are kept.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// How many runs are kept.
@@ -150,27 +166,32 @@ impl Keeper {
             }
             let (file, bytes) = encode(name, table)?;
             about.digests.push(sha256(&bytes));
-            write(&folder.join(file), &bytes).map_err(fail)?;
+            self.write(&folder.join(file), &bytes).map_err(fail)?;
         }
         for (name, bytes) in &part.hpcc {
             about.hpcc.push((name.clone(), sha256(bytes)));
-            write(&folder.join(of_hpcc(name)), bytes).map_err(fail)?;
+            self.write(&folder.join(of_hpcc(name)), bytes)
+                .map_err(fail)?;
         }
         let about = serde_json::to_vec(&about).expect("it is plain data");
         // Under another name first: the file is there whole or not at all.
         let unfinished = folder.join("run.json.new");
-        write(&unfinished, &about).map_err(fail)?;
+        self.write(&unfinished, &about).map_err(fail)?;
         fs::rename(&unfinished, folder.join(ABOUT)).map_err(fail)
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let mut file = File::create(path)?;
+        file.write_all(bytes)?;
+        if self.durable {
+            file.sync_all()
+        } else {
+            Ok(())
+        }
     }
 }
 
 /// The file in which a file in a format of HPCC's simulator is kept.
 fn of_hpcc(name: &str) -> String {
     format!("hpcc-{name}")
-}
-
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }

@@ -4,6 +4,8 @@
 
 mod beneath;
 #[cfg(feature = "parquet")]
+mod cache;
+#[cfg(feature = "parquet")]
 mod keep;
 mod lock;
 mod place;
@@ -18,6 +20,8 @@ use std::path::Path;
 use serde::Deserialize;
 
 use self::beneath::Folder;
+#[cfg(feature = "parquet")]
+pub use self::cache::{Cache, Cached};
 #[cfg(feature = "parquet")]
 pub(crate) use self::keep::Keeper;
 pub use self::lock::Lock;

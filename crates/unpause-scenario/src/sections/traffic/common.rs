@@ -41,6 +41,8 @@ keys! {
         slow_start_after_idle: bool = ["`true`"]
             "a pooled connection that has been idle for longer than its retransmission timeout restarts with at most the initial window" from "RFC 5681, Linux";
         record: bool = [FlowSettings::default().recorded] "sample these flows into `flow_series`";
+        watch: bool = ["`false`"]
+            "put these flows first in every summary: their goodput during a burst of other traffic and the time to recover, or their slowdown if they have a size; flows without a size are also sampled, as by `record`";
     }
 }
 
@@ -54,7 +56,7 @@ pub(crate) struct SizeClass {
     pub priority: Spanned<u8>,
 }
 
-pub(super) const COMMON_KEYS: [&str; 15] = [
+pub(super) const COMMON_KEYS: [&str; 16] = [
     "name",
     "schemes",
     "after",
@@ -66,6 +68,7 @@ pub(super) const COMMON_KEYS: [&str; 15] = [
     "offered",
     "controlled",
     "record",
+    "watch",
     "transport",
     "extra_delay",
     "connections",
@@ -93,10 +96,11 @@ names! {
 }
 
 /// What the flows of an entry have in common. What depends on the scheme is checked if the entry takes
-/// `part` in it.
+/// `part` in it. Flows that are `endless` have no size.
 pub(super) fn settings(
     common: &Common,
     part: bool,
+    endless: bool,
     context: &Context<'_>,
 ) -> Checked<FlowSettings> {
     let mut settings = FlowSettings::default();
@@ -137,6 +141,8 @@ pub(super) fn settings(
     }
     settings.controlled = common.controlled.value().is_none_or(|it| *it);
     settings.recorded = common.record.value().copied().unwrap_or(settings.recorded);
+    let watched = common.watch.value().copied().unwrap_or_default();
+    settings.recorded |= watched && endless;
     Ok(settings)
 }
 

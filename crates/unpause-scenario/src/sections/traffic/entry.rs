@@ -27,6 +27,8 @@ pub(crate) struct Written {
     /// Where it stands.
     pub place: Range<usize>,
     common: Common,
+    /// Whether its flows have no size.
+    endless: bool,
     spec: Spec,
 }
 
@@ -57,6 +59,7 @@ pub(crate) fn read_entry(mut table: Table<'_>) -> Checked<Written> {
     Ok(Written {
         place: span,
         common,
+        endless: !sized && !found.has_priorities(),
         spec: found.read(table)?,
     })
 }
@@ -65,7 +68,7 @@ pub(crate) fn read_entry(mut table: Table<'_>) -> Checked<Written> {
 pub(crate) fn entry(written: Written, context: &Context<'_>) -> Checked<Entry> {
     let common = written.common;
     let part = takes_part(&common, context)?;
-    let settings = settings(&common, part, context)?;
+    let settings = settings(&common, part, written.endless, context)?;
     let spec = (written.spec)(settings, context)?;
     let spec = if part {
         spec

@@ -1,0 +1,22 @@
+//! `unpause cache`
+
+use super::Form;
+
+/// What can be typed after it.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  unpause cache
+  unpause cache --clear
+
+unpause run keeps finished runs and takes them from there if the scenario, the seed and the program are the same.
+UNPAUSE_CACHE names the directory; UNPAUSE_CACHE=off uses none. UNPAUSE_CACHE_SIZE is its limit, such as 500MB: what
+was not used for the longest time goes first.")]
+pub struct Cache {
+    /// Remove everything in it.
+    #[arg(long)]
+    pub clear: bool,
+    /// Output format.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub output: Form,
+}

@@ -1,0 +1,181 @@
+"""Flows that the scenario watches, around a burst: one row for each scheme, with the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from unpause import overview, series, story
+from unpause.figures.registry import draws
+from unpause.figures.style import MOST_PANELS, WIDTH, NothingToDraw, from_zero, legend, note
+from unpause.result import Result
+from unpause.story import Story
+from unpause.watched import Around, Watched
+
+_WATCHED = ("#7A4FBF", "#0072B2", "#8C6D1F")
+_OTHERS = ("#000000", "#777777")
+#: Points of a line at most.
+_POINTS = 400
+#: Shown after the burst if all have recovered: so many times its length at least.
+_AFTER = 4
+
+
+@draws("watched", "Watched flows around the burst", place=-1)
+def draw(result: Result) -> Figure:
+    """Goodput (Gb/s) of watched and of other recorded flows: during the burst, and afterwards."""
+    told = _told(result)
+    seed = typical_seed(told)
+    shown = list(told)[:MOST_PANELS]
+    runs = {scheme: next(it for it in told[scheme] if it.run.row["seed"] == seed)
+            for scheme in shown}  # fmt: skip
+    figure = Figure(figsize=(WIDTH, 1.05 * len(runs) + 0.9), layout="constrained")
+    axes = figure.subplots(
+        len(runs), 2, sharex="col", sharey=True, squeeze=False, width_ratios=[3, 4]
+    )
+    until = max(_shown_until(it) for it in runs.values())
+    length = max((_first(it).end_ns - _first(it).start_ns) / 1e6 for it in runs.values())
+    who = overview.who(told)
+    for (left, right), (scheme, it) in zip(axes, runs.items(), strict=True):
+        first = _first(it)
+        left.set_title(scheme, fontweight="bold")
+        for ax in (left, right):
+            ax.axvspan(0, (first.end_ns - first.start_ns) / 1e6, color="#F0E6D6", label="burst")
+            _lines(ax, it, 2 if ax is left else until / length, who)
+            ax.margins(x=0)
+        _paused(left, it)
+        each = _of_each(told[scheme])
+        left.set_title(", ".join(overview.got(it.name, ours) for it, ours in each), loc="right")
+        back = [overview.recovered(ours) for _, ours in each]
+        right.set_title(", ".join(filter(None, back)), loc="right")
+    axes[0, 0].set_xlim(-0.3 * length, 1.4 * length)
+    axes[0, 1].set_xlim(-length, until)
+    from_zero(axes[0, 0])
+    axes[len(runs) // 2, 0].set_ylabel("goodput (Gb/s)")
+    for ax in axes[-1]:
+        ax.set_xlabel("ms from the start of the burst")
+    legend(figure, list(axes.flat))
+    note(figure, *_notes(told, seed, len(told) - len(shown)))
+    return figure
+
+
+def _told(result: Result) -> dict[str, list[Story]]:
+    """By scheme the runs, in which every watched entry has a burst to be looked at."""
+    if result.axes or result.runs.num_rows > story.MOST_RUNS:
+        raise NothingToDraw("This result sweeps values; this figure shows one workload.")
+    told = story.of_result(result)
+    every = [it for stories in told.values() for it in stories]
+    if not any(it.watched for it in every):
+        raise NothingToDraw("No flow is watched; set watch = true in a [[traffic]] entry.")
+    if not all(it.watched and all(w.around for w in it.watched) for it in every):
+        raise NothingToDraw(
+            "No watched flow without a size ran before, during and after a burst of other flows."
+        )
+    return told
+
+
+def typical_seed(told: Mapping[str, Sequence[Story]]) -> int:
+    """The seed whose goodput in the burst is nearest to the mean: summed over schemes, relative."""
+    far: dict[int, float] = {}
+    for stories in told.values():
+        got = {it.run.row["seed"]: _during_bps(it) for it in stories}
+        mean = sum(got.values()) / len(got)
+        for seed, value in got.items():
+            far[seed] = far.get(seed, 0.0) + abs(value - mean) / max(mean, 1.0)
+    common = [
+        seed
+        for seed in far
+        if all(any(it.run.row["seed"] == seed for it in stories) for stories in told.values())
+    ]
+    if not common:
+        raise NothingToDraw("No seed ran under all schemes.")
+    return min(common, key=lambda seed: (round(far[seed], 9), seed))
+
+
+def _during_bps(told: Story) -> float:
+    return sum(it.around.during_bps for it in told.watched if it.around)
+
+
+def _first(told: Story) -> Around:
+    around = told.watched[0].around
+    assert around is not None
+    return around
+
+
+def _of_each(stories: Sequence[Story]) -> list[tuple[Watched, list[Watched]]]:
+    """Each watched entry, and what became of it in all seeds."""
+    return [
+        (it, [w for each in stories for w in each.watched if w.name == it.name])
+        for it in stories[0].watched
+    ]
+
+
+def _shown_until(told: Story) -> float:
+    """The end of the right panel, ms from the start of the burst."""
+    found = 0.0
+    for it in told.watched:
+        around = it.around
+        assert around is not None
+        length = around.end_ns - around.start_ns
+        after = around.looked_ns or length
+        if around.recovery_ns is not None:
+            after = min(after, max(1.2 * around.recovery_ns, _AFTER * length))
+        found = max(found, (length + after) / 1e6)
+    return found
+
+
+def _lines(ax: Axes, told: Story, lengths: float, who: Mapping[str, str]) -> None:
+    """The recorded flows; `lengths` of the burst are seen, `who` they are is in the legend."""
+    run = told.run
+    names = [it.name for it in told.watched]
+    origin = _first(told).start_ns
+    others = [name for name in series.recorded(run) if name not in names]
+    styles = [(name, _WATCHED[i % 3], "-", 1.6, "watched") for i, name in enumerate(names)]
+    styles += [(name, _OTHERS[i % 2], "--", 0.9, "") for i, name in enumerate(others[:2])]
+    for name, colour, dash, width, kind in styles:
+        data = series.flow(run, name)
+        if len(data.time_ns) < 2:
+            continue
+        step = float(np.median(np.diff(data.time_ns)))
+        length = _first(told).end_ns - origin
+        wide = step * max(1, round(lengths * length / _POINTS / step))
+        start = max(float(data.time_ns[0]), origin - length)
+        time, rate = series.binned_per_ms(data.time_ns, data.delivered_bytes, start, wide)
+        middle = (time + wide / 2 - origin) / 1e6
+        label = f"{name} ({', '.join(filter(None, [kind, who.get(name)]))})" if kind else name
+        ax.plot(middle, rate * series.GBPS, color=colour, linestyle=dash, linewidth=width,
+                label=label)  # fmt: skip
+
+
+def _paused(ax: Axes, told: Story) -> None:
+    """Below the lines, when the senders of watched flows were paused."""
+    flows = told.run.columns("flows", ["traffic", "src"])
+    names = [it.name for it in told.watched]
+    ours = flows.filter(pc.is_in(flows.column("traffic"), pa.array(names)))
+    senders = set(pc.unique(ours.column("src")).to_pylist())
+    origin = _first(told).start_ns
+    spans = [
+        (float(start - origin) / 1e6, float(end - start) / 1e6)
+        for link, every in series.pauses_by_link(told.run).items()
+        if link.partition("->")[2] in senders
+        for start, end in every
+    ]
+    ax.broken_barh(spans, (0, 0.05), transform=ax.get_xaxis_transform(), facecolor="#D55E00",
+                   linewidth=0, label="its sender paused")  # fmt: skip
+
+
+def _notes(told: Mapping[str, Sequence[Story]], seed: int, left_out: int) -> list[str]:
+    seeds = max(len(stories) for stories in told.values())
+    notes = []
+    if seeds > 1:
+        notes.append(
+            f"Numbers: means over {seeds} seeds. Lines: seed {seed}, in which watched flows got "
+            "what is nearest to the mean."
+        )
+    if left_out > 0:
+        notes.append(f"{left_out} more schemes are not drawn.")
+    return notes
