@@ -247,8 +247,16 @@ pub struct Validate {
 }
 
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  unpause list\n  unpause list --output json")]
+#[command(after_help = "\
+Examples:
+  unpause list
+  unpause list dcqcn
+  unpause list xoff
+  unpause list --output json")]
 pub struct List {
+    /// Show only what has this in its name, its keys or their descriptions.
+    #[arg(value_name = "PATTERN", conflicts_with = "output")]
+    pub pattern: Option<String>,
     /// Output format.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub output: Form,

@@ -128,10 +128,7 @@ fn execute(command: &Command, package: &dyn Package) -> Result<u8, Errors> {
         Command::Testbed(it) => testbed::run(it, package),
         Command::Sweep(sweep) => Ok(report::sweep(package, sweep)),
         Command::Validate(validate) => commands::validate(validate),
-        Command::List(list) => {
-            show(&listing::everything(list.output));
-            Ok(0)
-        }
+        Command::List(list) => done(listing::list(list)),
         Command::Cache(it) => done(cache::cache(it)),
         Command::Compare(it) if it.directories.iter().any(|it| report::is_sweep(it)) => {
             Ok(report::compare_sweeps(package, it))

@@ -5,72 +5,188 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use unpause_scenario::{
-    BUILDERS, CONGESTION_CONTROLS, Key, KeyDefault, MARKINGS, TRAFFIC_KINDS, cdf, plain, sections,
+    BUILDERS, CONGESTION_CONTROLS, Error, Key, KeyDefault, MARKINGS, TRAFFIC_KINDS, cdf, plain,
+    sections,
 };
 
-use crate::args::Form;
+use crate::args::{Form, List};
+use crate::output::show;
 use crate::text::{beside, columns, wrapped};
 
-/// Everything that a scenario can name, and the scenarios below `scenarios/` and `papers/`.
-pub fn everything(form: Form) -> String {
+/// Columns of what is listed by a pattern, where standard output has none of its own.
+const WIDTH: usize = 80;
+
+/// A heading, and what stands below it.
+struct Group {
+    head: String,
+    items: Vec<Item>,
+}
+
+/// Something that a scenario can name, with its keys.
+struct Item {
+    line: Line,
+    keys: Vec<Line>,
+}
+
+/// What is said of `name`, from a column on.
+struct Line {
+    name: String,
+    column: usize,
+    text: String,
+}
+
+impl Line {
+    fn has(&self, pattern: &str) -> bool {
+        [&self.name, &self.text]
+            .iter()
+            .any(|it| it.to_lowercase().contains(pattern))
+    }
+
+    fn shown(&self, width: Option<usize>) -> String {
+        match self.column {
+            0 => wrapped(&(self.name.clone() + &self.text), width),
+            column => beside(&self.name, column, &self.text, width),
+        }
+    }
+}
+
+/// `unpause list`
+pub fn list(args: &List) -> Result<(), Error> {
+    let pattern = args.pattern.as_deref();
+    let text = everything(args.output, pattern);
+    match pattern.filter(|_| text.is_empty()) {
+        None => {
+            show(&text);
+            Ok(())
+        }
+        Some(pattern) => Err(Error::Other {
+            message: format!("nothing has `{pattern}` in its name, its keys or their descriptions"),
+            help: Some("`unpause list` shows everything".into()),
+        }),
+    }
+}
+
+/// Everything that a scenario can name, and the scenarios below `scenarios/` and `papers/`; with a pattern, what has it
+/// in its name, its keys or their descriptions, in any case of letters. Empty if nothing has.
+fn everything(form: Form, pattern: Option<&str>) -> String {
     if form == Form::Json {
         return programs();
     }
-    let mut text =
-        String::from("Congestion controls (congestion_control = …), and the keys of [scheme.…]:\n");
-    for control in CONGESTION_CONTROLS {
-        text += &named(control.name(), control.summary());
-        text += &keys(&control.keys());
+    let width = columns().or(pattern.map(|_| WIDTH));
+    let pattern = pattern.unwrap_or_default().to_lowercase();
+    let mut shown = Vec::new();
+    for group in groups() {
+        let mut text = String::new();
+        for item in group.items {
+            // By its name, all of it; else the keys that have the pattern.
+            let whole = item.line.has(&pattern);
+            let keys = item.keys.iter().filter(|key| whole || key.has(&pattern));
+            let keys: String = keys.map(|key| key.shown(width)).collect();
+            if whole || !keys.is_empty() {
+                text += &item.line.shown(width);
+                text += &keys;
+            }
+        }
+        if !text.is_empty() {
+            shown.push(wrapped(&group.head, width) + &text);
+        }
     }
-    text += "\nMarking in switches (marking = …), and the keys of [scheme.…]:\n";
-    for marking in MARKINGS {
-        text += &named(marking.name(), marking.summary());
-        text += &keys(&marking.keys());
+    shown.join("\n")
+}
+
+fn groups() -> Vec<Group> {
+    let keyed = |name: &str, what: &str, of: &[Key]| Item {
+        line: named(name, what),
+        keys: keys(of),
+    };
+    let titled = |name: &str, what: &str, of: &str| Item {
+        line: named(name, what),
+        keys: vec![Line {
+            name: "    ".into(),
+            column: 0,
+            text: plain(of),
+        }],
+    };
+    let alone = |line: Line| Item {
+        line,
+        keys: Vec::new(),
+    };
+    let group = |head: &str, items: Vec<Item>| Group {
+        head: head.to_owned(),
+        items,
+    };
+    let controls = CONGESTION_CONTROLS.iter();
+    let controls = controls.map(|it| keyed(it.name(), it.summary(), &it.keys()));
+    let markings = MARKINGS.iter();
+    let markings = markings.map(|it| keyed(it.name(), it.summary(), &it.keys()));
+    let builders = BUILDERS.iter();
+    let builders = builders.map(|it| titled(it.name(), it.nodes(), it.keys()));
+    let traffic = TRAFFIC_KINDS.iter();
+    let traffic = traffic.map(|it| titled(it.name(), it.what(), it.keys()));
+    let tables = sections();
+    let tables = tables.iter().map(|(path, table)| Item {
+        line: Line {
+            name: of_table(path),
+            column: 0,
+            text: String::new(),
+        },
+        keys: keys(table),
+    });
+    let distributions = cdf::BUILTIN.iter().map(|(name, csv)| {
+        let about = csv.lines().next().unwrap_or_default();
+        alone(named(name, about.trim_start_matches(['#', ' '])))
+    });
+    vec![
+        group(
+            "Congestion controls (congestion_control = …), and the keys of [scheme.…]:",
+            controls.collect(),
+        ),
+        group(
+            "Marking in switches (marking = …), and the keys of [scheme.…]:",
+            markings.collect(),
+        ),
+        group(
+            "Topologies ([topology] builder = …; file = … reads an HPCC/ns-3 topology):",
+            builders.collect(),
+        ),
+        group("Traffic ([[traffic]] kind = …):", traffic.collect()),
+        group("Keys of the other tables:", tables.collect()),
+        group(
+            "Flow-size distributions (cdf = …; a file's name reads a CSV of bytes, probability):",
+            distributions.collect(),
+        ),
+        group("Scenarios:", scenarios().into_iter().map(alone).collect()),
+    ]
+}
+
+fn of_table(path: &str) -> String {
+    match path {
+        "" => "  the file itself".to_owned(),
+        "scheme" | "traffic" | "sweep" | "topology.link" => format!("  [[{path}]]"),
+        _ => format!("  [{path}]"),
     }
-    text += "\nTopologies ([topology] builder = …; file = … reads an HPCC/ns-3 topology):\n";
-    for builder in BUILDERS {
-        text += &named(builder.name(), builder.nodes());
-        text += &wrapped(&format!("    {}", plain(builder.keys())), columns());
-    }
-    text += "\nTraffic ([[traffic]] kind = …):\n";
-    for kind in TRAFFIC_KINDS {
-        text += &named(kind.name(), kind.what());
-        text += &wrapped(&format!("    {}", plain(kind.keys())), columns());
-    }
-    text += "\nKeys of the other tables:\n";
-    for (path, table) in sections() {
-        text += &match path {
-            "" => "  the file itself\n".to_owned(),
-            "scheme" | "traffic" | "sweep" | "topology.link" => format!("  [[{path}]]\n"),
-            _ => format!("  [{path}]\n"),
-        };
-        text += &keys(&table);
-    }
-    let distributions =
-        "\nFlow-size distributions (cdf = …; a file's name reads a CSV of bytes, probability):";
-    text += &wrapped(distributions, columns());
-    for (name, csv) in cdf::BUILTIN {
-        let about = csv
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .trim_start_matches(['#', ' ']);
-        text += &named(name, about);
-    }
+}
+
+/// The scenarios here, with their titles.
+fn scenarios() -> Vec<Line> {
     let mut files = Vec::new();
     find(Path::new("scenarios"), &mut files);
     for paper in sorted(Path::new("papers")) {
         find(&paper.join("scenarios"), &mut files);
     }
-    text += "\nScenarios:\n";
-    if files.is_empty() {
-        text += "  none below ./scenarios and ./papers\n";
+    let line = |file: &PathBuf| Line {
+        name: format!("  {}", file.display()),
+        column: 49,
+        text: title(file),
+    };
+    match files.is_empty() {
+        false => files.iter().map(line).collect(),
+        true => vec![Line {
+            name: "  none below ./scenarios and ./papers".into(),
+            column: 0,
+            text: String::new(),
+        }],
     }
-    for file in files {
-        let name = format!("  {}", file.display());
-        text += &beside(&name, 49, &title(&file), columns());
-    }
-    text
 }
 
 /// All but the scenarios, for programs.
@@ -117,16 +233,18 @@ fn described(keys: &[Key]) -> Value {
     keys.iter().map(one).collect()
 }
 
-fn keys(keys: &[Key]) -> String {
+fn keys(keys: &[Key]) -> Vec<Line> {
     let line = |key: &Key| {
         let origin = match key.origin {
             "" => String::new(),
             origin => format!(" (default from {origin})"),
         };
         let default = plain(&key.default.to_string());
-        let text = plain(key.description) + &plain(&origin);
-        let name = format!("    {:21} {default:14}", key.name);
-        beside(&name, 41, &text, columns())
+        Line {
+            name: format!("    {:21} {default:14}", key.name),
+            column: 41,
+            text: plain(key.description) + &plain(&origin),
+        }
     };
     let lines = keys
         .iter()
@@ -135,8 +253,12 @@ fn keys(keys: &[Key]) -> String {
 }
 
 /// A name, and what it is.
-fn named(name: &str, what: &str) -> String {
-    beside(&format!("  {name:14}"), 17, &plain(what), columns())
+fn named(name: &str, what: &str) -> Line {
+    Line {
+        name: format!("  {name:14}"),
+        column: 17,
+        text: plain(what),
+    }
 }
 
 fn find(directory: &Path, files: &mut Vec<PathBuf>) {

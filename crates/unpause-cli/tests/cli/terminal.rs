@@ -47,6 +47,42 @@ fn mistakes_have_exit_code_1_and_leave_nothing() {
 }
 
 #[test]
+fn a_pattern_lists_what_has_it_within_80_columns() {
+    let place = workplace();
+    let of = |pattern: &str| unpause(place.path(), &["list", pattern]);
+    let list = text(&of("DCQCN").stdout);
+    assert!(
+        list.lines().all(|line| line.chars().count() <= 80),
+        "{list}"
+    );
+    // By its name, with all its keys; of another table the keys that speak of it.
+    assert!(
+        list.contains("  dcqcn") && list.contains("    alpha_init"),
+        "{list}"
+    );
+    assert!(!list.contains("Topologies"), "{list}");
+    let xoff = text(&of("xoff").stdout);
+    assert!(
+        xoff.contains("  [pfc]") && !xoff.contains("alpha_init"),
+        "{xoff}"
+    );
+    let none = of("no such thing");
+    assert_eq!(none.status.code(), Some(1));
+    assert!(text(&none.stderr).contains("nothing has `no such thing`"));
+    let wide = Command::new(env!("CARGO_BIN_EXE_unpause"))
+        .args(["list", "dcqcn"])
+        .current_dir(place.path())
+        .env("COLUMNS", "60")
+        .output()
+        .unwrap();
+    let wide = text(&wide.stdout);
+    assert!(
+        wide.lines().all(|line| line.chars().count() <= 60),
+        "{wide}"
+    );
+}
+
+#[test]
 fn list_and_validate_answer_on_standard_output() {
     let place = workplace();
     let list = text(&unpause(place.path(), &["list"]).stdout);
