@@ -17,8 +17,10 @@ pub struct Followers {
     pub flows: Vec<(FlowSpec, u32)>,
     /// Flows of an entry that end at a host.
     ends: BTreeMap<(u16, Ending, NodeId), u32>,
-    /// Ends of flows of an entry that others wait for.
+    /// Ends of flows of an entry that others wait for, or whoever drives the run.
     watched: BTreeSet<(u16, Ending)>,
+    /// The entry whose flows come from whoever drives the run.
+    driven: Option<u16>,
 }
 
 impl Followers {
@@ -134,6 +136,17 @@ impl Followers {
     /// True if some flow waits for flows of `entry` to end so.
     pub fn watches(&self, entry: u16, ending: Ending) -> bool {
         !self.watched.is_empty() && self.watched.contains(&(entry, ending))
+    }
+
+    /// Whoever drives the run adds flows to `entry`, and is told when they end so.
+    pub fn drive(&mut self, entry: u16, endings: impl Iterator<Item = Ending>) {
+        self.driven = Some(entry);
+        self.watched.extend(endings.map(|ending| (entry, ending)));
+    }
+
+    /// The entry whose flows come from whoever drives the run.
+    pub fn driven(&self) -> Option<u16> {
+        self.driven
     }
 
     /// True if flow `id` is one of them.

@@ -32,6 +32,7 @@ mod routing;
 mod run;
 mod sampling;
 mod series;
+pub mod session;
 mod shard;
 mod skip;
 mod switch;

@@ -7,7 +7,7 @@ use unpause_protocols::units::{Rate, Time};
 use crate::causes::{CauseRecord, Expiry, Wait};
 use crate::fabric::NodeId;
 use crate::results::{PacketRecord, PauseRecord, PortRecord, PortSample, QueueHistogram, Stuck};
-use crate::traffic::Transport;
+use crate::traffic::{Ending, Transport};
 
 /// What nodes have recorded.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -18,6 +18,9 @@ pub struct Log {
     pub senders: Vec<SenderEnd>,
     /// Flows that have waited for others to end, and when they start.
     pub released: Vec<(u32, Time)>,
+    /// Flows of a driven run that have ended since this was last taken.
+    #[serde(skip)]
+    pub ended: Vec<Ended>,
     /// PAUSEs.
     pub pauses: Vec<PauseRecord>,
     /// Why switches sent PAUSE.
@@ -67,6 +70,7 @@ impl Log {
             flows,
             senders,
             released,
+            ended: _,
             pauses: _,
             causes,
             waits,
@@ -178,6 +182,15 @@ pub struct Counts {
     pub sequence_errors: u64,
     /// Flows started by their senders.
     pub flows_started: u64,
+}
+
+/// A flow of a driven run has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ended {
+    /// Flow.
+    pub flow: u32,
+    /// How.
+    pub ending: Ending,
 }
 
 /// A flow as its receiver knew it at completion, or at the end of the run.

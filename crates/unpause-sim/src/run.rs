@@ -254,7 +254,7 @@ fn in_turn(
 }
 
 /// Says in the plan which shard each node belongs to.
-fn share_out(plan: &mut Plan<'_>, shard_of: &[u16]) {
+pub(crate) fn share_out(plan: &mut Plan<'_>, shard_of: &[u16]) {
     plan.turns.keep_whole(&plan.ports, shard_of);
     plan.find_far_wires();
     let traced = &plan.config.probes.packets;

@@ -21,6 +21,8 @@ use crate::plan::Plan;
 use crate::prefetch::FROM_PORTS;
 use crate::turns::{Due, Half};
 
+mod driven;
+
 /// A share of the nodes.
 #[derive(Debug)]
 pub struct Shard {
@@ -213,7 +215,37 @@ impl Shard {
         end: Time,
     ) {
         let mut mailed = Time::NEVER;
-        let mut window = Window {
+        let (all, mut window) = self.open(plan, (start, end), &mut mailed);
+        for at in 0..groups {
+            let group = &mut window.calendar.groups[half][at];
+            if group.next >= end {
+                continue;
+            }
+            let nodes = std::mem::take(&mut group.nodes);
+            if window.looks_ahead {
+                look_ahead(&nodes, all, &window);
+            }
+            let place = (half, at);
+            let next = match window.calendar.groups[half][at].first_half {
+                None => run_nodes(&nodes, all, place, &mut window).earliest(),
+                Some(first) => run_island(nodes.split_at(first), all, place, &mut window),
+            };
+            let group = &mut window.calendar.groups[half][at];
+            group.next = next;
+            group.nodes = nodes;
+        }
+        self.mailed.add(plan.turns.outer.beyond(half), mailed);
+    }
+
+    /// The nodes, and what they see from `start` to `end`.
+    #[inline(always)]
+    fn open<'w, 'p>(
+        &'w mut self,
+        plan: &'w Plan<'p>,
+        (start, end): (Time, Time),
+        mailed: &'w mut Time,
+    ) -> (&'w mut [Option<Node>], Window<'w, 'p>) {
+        let window = Window {
             start,
             end,
             plan,
@@ -225,31 +257,11 @@ impl Shard {
             shard: self.index,
             shard_of: &self.shard_of,
             outboxes: &mut self.outboxes,
-            mailed: &mut mailed,
+            mailed,
             log: &mut self.log,
             telemetry: &mut self.telemetry,
         };
-        for at in 0..groups {
-            let group = &mut window.calendar.groups[half][at];
-            if group.next >= end {
-                continue;
-            }
-            let nodes = std::mem::take(&mut group.nodes);
-            if window.looks_ahead {
-                look_ahead(&nodes, &self.nodes, &window);
-            }
-            let place = (half, at);
-            let next = match window.calendar.groups[half][at].first_half {
-                None => run_nodes(&nodes, &mut self.nodes, place, &mut window).earliest(),
-                Some(first) => {
-                    run_island(nodes.split_at(first), &mut self.nodes, place, &mut window)
-                }
-            };
-            let group = &mut window.calendar.groups[half][at];
-            group.next = next;
-            group.nodes = nodes;
-        }
-        self.mailed.add(plan.turns.outer.beyond(half), mailed);
+        (&mut self.nodes, window)
     }
 
     /// Shows its state between two windows, when mail has been carried.

@@ -19,6 +19,8 @@ use unpause_protocols::units::Time;
 use crate::fabric::NodeId;
 use crate::ports::{Ports, Transmitter};
 
+mod driven;
+
 /// One of the two halves: 0 or 1.
 pub type Half = usize;
 

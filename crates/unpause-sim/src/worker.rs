@@ -19,6 +19,8 @@ use crate::skip::Skipper;
 use crate::traffic::{Connections, ExtraDelay, FlowSpec, Traffic};
 use crate::turns::{BOTH, Due, Half};
 
+pub mod driven;
+
 /// Flows are read from the traffic stream at least so many at a time.
 const FLOWS_AHEAD: usize = 64;
 

@@ -88,6 +88,11 @@ impl Sender {
         self.next < self.packets
     }
 
+    /// True if an acknowledgement of all packets before `number` acknowledges the whole flow.
+    pub fn ends_at(&self, number: u32) -> bool {
+        number >= self.packets
+    }
+
     /// True when all that it will ever send has been acknowledged.
     #[inline]
     pub fn is_done(&self) -> bool {
@@ -233,6 +238,11 @@ impl Receiver {
             nak_sent: false,
             nak_at: Time::ZERO,
         }
+    }
+
+    /// True if the flow cannot be complete before packet `number`, or a later one, has arrived.
+    pub fn ends_with(&self, number: u32) -> bool {
+        number.saturating_add(1) >= self.packets
     }
 
     /// Number of the packet expected next.

@@ -181,6 +181,12 @@ impl Inboxes {
         inbox.packets.get(inbox.first as usize)
     }
 
+    /// The packets on their way to host `node`, in order.
+    pub fn waiting(&self, node: NodeId) -> &[Packet] {
+        let inbox = &self.of[node as usize];
+        &inbox.packets[inbox.first as usize..]
+    }
+
     /// When the next packet to host `node` arrives; [`Time::NEVER`] if there is none.
     #[inline(always)]
     pub fn head(&self, node: NodeId) -> Time {

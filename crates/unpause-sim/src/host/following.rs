@@ -4,7 +4,7 @@ use unpause_protocols::units::Time;
 
 use super::state::Host;
 use crate::engine::mail::FlowStart;
-use crate::log::Log;
+use crate::log::{Ended, Log};
 use crate::plan::Plan;
 use crate::traffic::{Ending, FlowSpec};
 
@@ -28,6 +28,7 @@ impl Host {
     ) {
         if plan.followers.watches(spec.group, ending) {
             let waiting = self.waiting.get_or_insert_default();
+            waiting.driven = plan.followers.driven();
             waiting.watched.insert((flow, ending), (spec.group, number));
         }
     }
@@ -38,7 +39,13 @@ impl Host {
         let Some(waiting) = &mut self.waiting else {
             return;
         };
-        for mut start in waiting.end(flow, ending) {
+        let Some((entry, number)) = waiting.watched.remove(&(flow, ending)) else {
+            return;
+        };
+        if waiting.driven == Some(entry) {
+            log.ended.push(Ended { flow, ending });
+        }
+        for mut start in waiting.end((entry, number), ending) {
             let spec = &mut start.spec;
             spec.start = now.saturating_add(spec.start);
             // Time::NEVER stays.

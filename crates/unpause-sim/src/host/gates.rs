@@ -19,6 +19,8 @@ pub(super) struct Waiting {
     after: BTreeMap<(u16, Ending, Option<u32>), Vec<usize>>,
     /// Flows under way that others wait for: their entry, and place in it.
     pub watched: BTreeMap<(u32, Ending), (u16, u32)>,
+    /// Whoever drives the run waits for flows of this entry.
+    pub driven: Option<u16>,
 }
 
 /// Flows that start together.
@@ -56,11 +58,8 @@ impl Waiting {
         &mut self.gates[gate]
     }
 
-    /// The flows that waited for nothing but the end of this one.
-    pub fn end(&mut self, flow: u32, ending: Ending) -> Vec<FlowStart> {
-        let Some((entry, number)) = self.watched.remove(&(flow, ending)) else {
-            return Vec::new();
-        };
+    /// The flows that waited for nothing but the end of this one, the one at that place of its entry.
+    pub fn end(&mut self, (entry, number): (u16, u32), ending: Ending) -> Vec<FlowStart> {
         let mut released = Vec::new();
         for number in [None, Some(number)] {
             let gates = self.after.get(&(entry, ending, number));

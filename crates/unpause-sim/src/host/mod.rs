@@ -15,6 +15,7 @@ use crate::results::{PortRecord, PortSample};
 use crate::traffic::{Ending, Transport};
 
 mod delay;
+mod driven;
 mod following;
 mod gates;
 pub mod layout;

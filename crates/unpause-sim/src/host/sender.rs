@@ -207,6 +207,11 @@ impl Sender {
         self.recovery.has_left()
     }
 
+    /// True if an acknowledgement of all packets before `seq` acknowledges the whole flow.
+    pub fn ends_at(&self, seq: u32) -> bool {
+        self.recovery.ends_at(seq)
+    }
+
     /// True when all that it will ever send has been acknowledged.
     #[inline]
     pub fn is_done(&self) -> bool {

@@ -96,7 +96,7 @@ fn each_flow_waits_for_its_own() {
 }
 
 /// A ring of so many hosts: in each step every host sends `bytes` to the next, when it has the step before.
-fn ring(hosts: usize, steps: u16, bytes: u64) -> Config {
+pub fn ring(hosts: usize, steps: u16, bytes: u64) -> Config {
     let next = |host: usize| (host % hosts + 1) as u32;
     let step = || (1..=hosts).map(|host| sized(host as u32, next(host), bytes));
     let entries = (0..steps).map(|_| step().collect()).collect();

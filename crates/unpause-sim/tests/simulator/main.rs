@@ -21,6 +21,7 @@ mod queueing;
 mod random;
 mod ranks;
 mod roots;
+mod session;
 mod skipping;
 mod slow_receiver;
 mod tcp;

@@ -130,6 +130,11 @@ impl Sender {
         self.recovery.acknowledged() - self.base
     }
 
+    /// True if an acknowledgement with this number on the wire acknowledges the whole flow.
+    pub fn ends_at(&self, seq: u32) -> bool {
+        unwrap(seq, self.acknowledged()) >= self.size
+    }
+
     /// Its SYN; `slot` is this flow's place in the tables here.
     pub fn syn(&self, now: Time, slot: u32, plan: &Plan<'_>) -> Packet {
         let bytes = plan.tcp.control_bytes;

@@ -1,0 +1,100 @@
+//! A host of a run that is driven: when flows may end here, and an instant of it up to where flows start.
+//!
+//! Flows end when a packet arrives, or when one does that was held back, as a timer: before flows start that start at the
+//! same instant. So whoever drives the run can be told of the end of a flow, and start another one there and then.
+
+use unpause_protocols::units::Time;
+
+use super::gates::Waiting;
+use super::state::Host;
+use crate::engine::window::Window;
+use crate::fabric::NodeId;
+use crate::packet::{ALL, Kind, Packet};
+use crate::traffic::Ending;
+
+impl Host {
+    /// Adds to `found` when flows may end here before `until`, for which whoever drives the run waits: with `arriving`,
+    /// all that comes before then. Answers up to which time that is all.
+    pub fn ends(&self, arriving: &[Packet], until: Time, found: &mut Vec<(Time, NodeId)>) -> Time {
+        let Some(waiting) = &self.waiting else {
+            return until;
+        };
+        if waiting.watched.is_empty() {
+            return until;
+        }
+        if self.delays {
+            // What is held back, and for how long, is known when it arrives: from instant to instant.
+            let first = arriving.first().map_or(Time::NEVER, |packet| packet.time);
+            let next = self.timers.next_time().min(first);
+            if next >= until {
+                return until;
+            }
+            found.push((next, self.id));
+            return next + Time::from_ps(1);
+        }
+        let due = arriving.partition_point(|packet| packet.time < until);
+        let arriving = &arriving[..due];
+        let segments = arriving.iter().filter(|it| it.kind == Kind::Segment);
+        let bytes = segments.map(|packet| u64::from(packet.bytes)).sum();
+        let may_end = |packet: &&Packet| self.may_end(packet, bytes, waiting);
+        let ends = arriving.iter().filter(may_end);
+        found.extend(ends.map(|packet| (packet.time, self.id)));
+        until
+    }
+
+    /// True if the flow of `packet` may end when that arrives, with so many bytes of segments that arrive about then.
+    fn may_end(&self, packet: &Packet, bytes: u64, waiting: &Waiting) -> bool {
+        let (flow, slot) = (packet.flow, packet.slot as usize);
+        let (may, ending) = match packet.kind {
+            Kind::Data => {
+                let receiver = self.receivers.get(slot).filter(|it| it.flow == flow);
+                let ends = receiver.is_some_and(|it| it.recovery.ends_with(packet.seq));
+                (ends, Ending::Delivered)
+            }
+            Kind::Ack => {
+                let sender = self.senders.get(slot).filter(|it| it.flow == flow);
+                let ends = sender.is_some_and(|it| it.ends_at(packet.seq));
+                (ends, Ending::Acknowledged)
+            }
+            Kind::Segment => {
+                let receiver = self.tcp.receivers.get(slot).filter(|it| it.flow == flow);
+                let ends = receiver.is_some_and(|it| it.may_complete(bytes));
+                (ends, Ending::Delivered)
+            }
+            Kind::SynAck => (true, Ending::Acknowledged),
+            Kind::TcpAck => {
+                let receiver = self.tcp.receivers.get(slot).filter(|it| it.flow == flow);
+                if receiver.is_some_and(|it| it.is_complete()) {
+                    return waiting.watched.contains_key(&(flow, Ending::Delivered));
+                }
+                let sender = self.tcp.senders.get(slot).filter(|it| it.flow == flow);
+                let ends = sender.is_some_and(|it| packet.is(ALL) || it.ends_at(packet.seq));
+                (ends, Ending::Acknowledged)
+            }
+            _ => return false,
+        };
+        may && waiting.watched.contains_key(&(flow, ending))
+    }
+
+    /// Executes what is due at `now` before flows start: timers and arrivals. There is nothing before.
+    pub fn run_instant(&mut self, now: Time, window: &mut Window<'_, '_>) {
+        loop {
+            let timer = self.timers.next_time();
+            debug_assert!(
+                timer >= now && window.inboxes.head(self.id) >= now,
+                "host {} was to be here before",
+                self.id
+            );
+            if timer == now {
+                window.log.counts.events += 1;
+                self.on_timer(now, window);
+            } else if window.inboxes.head(self.id) == now {
+                window.log.counts.events += 1;
+                let packet = window.inboxes.pop(self.id);
+                self.on_arrival(now, &packet, window);
+            } else {
+                return window.inboxes.close(self.id);
+            }
+        }
+    }
+}
