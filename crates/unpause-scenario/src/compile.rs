@@ -41,6 +41,19 @@ pub(crate) struct Compiled {
 
 /// Compiles every scheme at every sweep point. Relative paths start at `directory`.
 pub(crate) fn scenario(source: &str, directory: &Path) -> Checked<Compiled> {
+    compile(source, directory, None)
+}
+
+/// The same of a scenario that somebody drives: its last entry of traffic stands for what will be sent.
+pub(crate) fn driven(
+    source: &str,
+    directory: &Path,
+    driver: &traffic::Driver,
+) -> Checked<Compiled> {
+    compile(source, directory, Some(driver))
+}
+
+fn compile(source: &str, directory: &Path, driver: Option<&traffic::Driver>) -> Checked<Compiled> {
     let mut root = document::parse(source)?;
     let sweep = sweep::read_all(take_tables(&mut root, "sweep")?)?;
     let (schemes, last) = scheme_names(&root)?;
@@ -57,7 +70,7 @@ pub(crate) fn scenario(source: &str, directory: &Path) -> Checked<Compiled> {
         for point in &sweep.points {
             // Each run has a document of its own, in which `set` and the sweep replace keys.
             let root = document::parse(source)?;
-            let (file, mut run) = compile_run(root, scheme, &schemes, point, &files)?;
+            let (file, mut run) = compile_run(root, (scheme, &schemes), point, &files, driver)?;
             runs.add(&run.config)?;
             if let Err(invalid) = unpause_sim::check(&run.config) {
                 let mut root = document::parse(source)?;
@@ -175,11 +188,17 @@ fn take_scheme<'i>(root: &mut Table<'i>, scheme: &str, point: &'i Point) -> Chec
     Ok(table)
 }
 
+/// The entries of `[[traffic]]`, and who drives the run, if somebody does, with where the file stands.
+struct Entries<'i> {
+    written: Vec<traffic::Written>,
+    driver: Option<(&'i traffic::Driver, Range<usize>)>,
+}
+
 /// A file taken apart.
 struct Parts<'i> {
     scheme: Table<'i>,
     topology: Table<'i>,
-    traffic: Vec<traffic::Written>,
+    traffic: Entries<'i>,
     /// Where `[probes]` stands, or the whole file.
     probes: Range<usize>,
     rest: File,
@@ -188,7 +207,12 @@ struct Parts<'i> {
 
 /// Takes the file apart as it is for `scheme` at `point`. A mistake in a key is found here, before a
 /// large fabric is built.
-fn take_apart<'i>(mut root: Table<'i>, scheme: &str, point: &'i Point) -> Checked<Parts<'i>> {
+fn take_apart<'i>(
+    mut root: Table<'i>,
+    scheme: &str,
+    point: &'i Point,
+    driver: Option<&'i traffic::Driver>,
+) -> Checked<Parts<'i>> {
     root.get_mut().remove("sweep");
     let scheme = take_scheme(&mut root, scheme, point)?;
     let topology = take_table(&mut root, "topology")?;
@@ -205,7 +229,7 @@ fn take_apart<'i>(mut root: Table<'i>, scheme: &str, point: &'i Point) -> Checke
             .absent("[topology]\nbuilder = \"single-switch\"\nhosts = 2\nrate = \"1Gbps\"\ndelay = \"1us\"\n")
             .err();
     };
-    if traffic.is_empty() {
+    if traffic.is_empty() && driver.is_none() {
         return Problem::new("no traffic")
             .at(whole, "this file has no [[traffic]]")
             .help("add [[traffic]] with a `kind`; `unpause list` shows the kinds")
@@ -217,7 +241,10 @@ fn take_apart<'i>(mut root: Table<'i>, scheme: &str, point: &'i Point) -> Checke
     Ok(Parts {
         scheme,
         topology,
-        traffic: traffic.collect::<Checked<_>>()?,
+        traffic: Entries {
+            written: traffic.collect::<Checked<_>>()?,
+            driver: driver.map(|driver| (driver, whole)),
+        },
         probes,
         sections: Sections::of(&mut rest),
         rest,
@@ -226,12 +253,12 @@ fn take_apart<'i>(mut root: Table<'i>, scheme: &str, point: &'i Point) -> Checke
 
 fn compile_run<'i>(
     root: Table<'i>,
-    scheme: &str,
-    schemes: &[String],
+    (scheme, schemes): (&str, &[String]),
     point: &'i Point,
     files: &Files,
+    driver: Option<&'i traffic::Driver>,
 ) -> Checked<(File, Run)> {
-    let parts = take_apart(root, scheme, point)?;
+    let parts = take_apart(root, scheme, point, driver)?;
     let (file, sections, place) = (parts.rest, parts.sections, parts.topology.span());
     let built = topology::topology(parts.topology, files)?;
     size::check_routes(&built.fabric, place)?;
@@ -385,7 +412,7 @@ struct Flows {
 
 /// Names of the entries, what they send, and which follow which.
 fn traffic(
-    entries: Vec<traffic::Written>,
+    entries: Entries<'_>,
     file: &File,
     queues: &Queues<'_>,
     fabric: &Fabric,
@@ -395,7 +422,7 @@ fn traffic(
     let mut names = Vec::new();
     let mut specs = Vec::new();
     let mut after = Vec::new();
-    for entry in entries {
+    for entry in entries.written {
         let span = entry.place.clone();
         let mut entry = traffic::entry(entry, context)?;
         if let Some(factor) = load_scale {
@@ -410,9 +437,17 @@ fn traffic(
         after.extend(entry.after.map(|after| (specs.len() as u16, after)));
         specs.push(entry.spec);
     }
+    let following = traffic::following(&after, &names)?;
+    let mut names: Vec<String> = names.into_iter().map(Spanned::into_inner).collect();
+    if let Some((driver, whole)) = entries.driver {
+        let (name, spec) = driver.entry(&names, whole.clone(), context)?;
+        queues.check(spec.priorities(), whole)?;
+        names.push(name);
+        specs.push(spec);
+    }
     Ok(Flows {
-        following: traffic::following(&after, &names)?,
-        names: names.into_iter().map(Spanned::into_inner).collect(),
+        following,
+        names,
         specs,
         places: after
             .iter()

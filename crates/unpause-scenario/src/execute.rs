@@ -202,7 +202,12 @@ fn all(
 }
 
 /// Tables of a run, and what is worth saying of it.
-fn part(columns: &[String], measured: Measured, timing: Timing, series: Option<PathBuf>) -> Part {
+pub(crate) fn part(
+    columns: &[String],
+    measured: Measured,
+    timing: Timing,
+    series: Option<PathBuf>,
+) -> Part {
     let warnings = warnings::of_run(&measured);
     let hpcc = hpcc_files::of(&measured);
     let measured = [measured];

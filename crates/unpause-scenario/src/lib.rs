@@ -38,6 +38,7 @@ mod schema;
 mod sections;
 #[cfg_attr(not(feature = "parquet"), path = "no_series.rs")]
 mod series;
+pub mod session;
 mod size;
 mod starved;
 mod summary;
@@ -70,6 +71,7 @@ pub use sections::scheme::{CONGESTION_CONTROLS, CongestionControl};
 pub use sections::sections;
 pub use sections::topology::{BUILDERS, TopologyBuilder};
 pub use sections::traffic::{TRAFFIC_KINDS, TrafficKind};
+pub use session::{Sending, Session, SessionOptions};
 pub use summary::{Summary, percentile};
 pub use table_files::write_csv;
 pub use tables::{TABLES, Tables};

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use unpause_sim::Invalid;
 
-use crate::compile;
+use crate::compile::{self, Compiled};
 use crate::import::FileError;
 use crate::import::hpcc_config::Imported;
 use crate::limits;
 use crate::mistakes;
 use crate::refusal;
 use crate::run::{Heading, Run};
+use crate::sections::traffic::Driver;
 use crate::text::error::{Checked, Error, Problem};
 use crate::warnings::{self, Warning};
 #[cfg(feature = "parquet")]
@@ -87,14 +88,36 @@ impl Scenario {
         })
     }
 
+    /// Reads a file that somebody drives, which need not have any traffic.
+    pub(crate) fn load_driven(path: &Path, driver: &Driver) -> Result<Self, Error> {
+        Self::parse_driven(&read(path)?, path, driver)
+    }
+
+    /// The same of a text.
+    pub(crate) fn parse_driven(
+        source: &str,
+        origin: &Path,
+        driver: &Driver,
+    ) -> Result<Self, Error> {
+        let source: Arc<str> = source.into();
+        let compiled = compile::driven(&source, directory_of(origin), driver);
+        compiled
+            .map(|compiled| Self::of(compiled, &source, origin))
+            .map_err(|problem| problem.in_file(&origin.display().to_string(), &source))
+    }
+
     fn compile(source: &Arc<str>, origin: &Path) -> Checked<Self> {
         let compiled = compile::scenario(source, directory_of(origin))?;
-        Ok(Self {
+        Ok(Self::of(compiled, source, origin))
+    }
+
+    fn of(compiled: Compiled, source: &Arc<str>, origin: &Path) -> Self {
+        Self {
             origin: origin.to_owned(),
             heading: compiled.heading,
             runs: compiled.runs,
             source: source.clone(),
-        })
+        }
     }
 
     /// The file it came from.

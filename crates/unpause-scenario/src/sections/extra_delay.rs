@@ -71,6 +71,11 @@ impl Delays {
         Ok(delays)
     }
 
+    /// What `[host]` gives to flows.
+    pub fn of_host(&self) -> ExtraDelay {
+        self.of_host
+    }
+
     /// What an entry says, or `[host]` if it says nothing.
     pub fn of_entry(&self, said: &Written<ExtraDelayKey>, files: &Files) -> Checked<ExtraDelay> {
         let Some(said) = said.get() else {

@@ -4,6 +4,7 @@ mod arrivals;
 mod burst;
 mod common;
 mod context;
+mod driver;
 mod entry;
 mod file;
 mod flow;
@@ -16,6 +17,7 @@ mod poisson;
 
 pub(crate) use common::Common;
 pub(crate) use context::Context;
+pub(crate) use driver::Driver;
 pub(crate) use entry::{Written, entry, read_entry, set_has_effect};
 pub(crate) use following::{check, following};
 pub use kind::TrafficKind;
