@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from unpause.errors import ScenarioError, SweepError
     from unpause.figures import NothingToDraw
     from unpause.result import Result, ResultError, Run, load
+    from unpause.session import Completion, Message, Session, SessionError
     from unpause.sweep import PointsFailed, SweepProgress, sweep
 
     __version__: str
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 _WHERE = {
     "Claim": "claims",
     "ClaimsError": "claims",
+    "Completion": "session",
+    "Message": "session",
     "NothingToDraw": "figures",
     "PointsFailed": "sweep",
     "Progress": "api",
@@ -37,6 +40,8 @@ _WHERE = {
     "ResultError": "result",
     "Run": "result",
     "ScenarioError": "errors",
+    "Session": "session",
+    "SessionError": "session",
     "SweepError": "errors",
     "SweepProgress": "sweep",
     "Verdict": "claims",
@@ -49,6 +54,8 @@ _WHERE = {
 __all__ = [
     "Claim",
     "ClaimsError",
+    "Completion",
+    "Message",
     "NothingToDraw",
     "PointsFailed",
     "Progress",
@@ -56,6 +63,8 @@ __all__ = [
     "ResultError",
     "Run",
     "ScenarioError",
+    "Session",
+    "SessionError",
     "SweepError",
     "SweepProgress",
     "Verdict",

@@ -8,9 +8,11 @@ mod errors;
 mod keys;
 mod lock;
 mod mechanisms;
+mod outcome;
 mod package;
 mod percentiles;
 mod progress;
+mod session;
 mod table;
 
 use std::ffi::OsString;
@@ -18,13 +20,15 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
+use outcome::Outcome;
+
 /// Native part of the package `unpause`.
 #[pymodule]
 mod _native {
     #[pymodule_export]
     use super::{
-        Outcome, Scenario, keys::in_base_unit, keys::split_path, lock::Lock, main,
-        mechanisms::pcn_reaction, mechanisms::tofino_division, percentiles::percentiles,
+        Scenario, keys::in_base_unit, keys::split_path, lock::Lock, main, mechanisms::pcn_reaction,
+        mechanisms::tofino_division, outcome::Outcome, percentiles::percentiles, session::Session,
         table::Table,
     };
 }
@@ -112,35 +116,6 @@ impl Scenario {
             inner.note_digest(py.detach(|| self.inner.digest()));
         }
         Ok(Outcome { inner })
-    }
-}
-
-/// What a scenario measured.
-#[pyclass(frozen)]
-struct Outcome {
-    inner: unpause_scenario::Outcome,
-}
-
-#[pymethods]
-impl Outcome {
-    /// A table by name.
-    fn table(&self, name: &str) -> PyResult<table::Table> {
-        let batch = self.inner.tables.get(name);
-        let batch = batch.ok_or_else(|| pyo3::exceptions::PyKeyError::new_err(name.to_owned()))?;
-        Ok(table::Table::new(batch.clone()))
-    }
-
-    /// What `manifest.json` says, as JSON.
-    #[getter]
-    fn manifest(&self) -> PyResult<String> {
-        let manifest = serde_json::to_string(&self.inner.manifest());
-        manifest.map_err(|e| pyo3::exceptions::PyValueError::new_err(e.to_string()))
-    }
-
-    /// Writes tables, manifest and scenario into `directory`.
-    fn write(&self, py: Python<'_>, directory: PathBuf) -> PyResult<()> {
-        let written = py.detach(|| self.inner.write(&directory));
-        written.map(drop).map_err(|e| errors::to_python(py, &e))
     }
 }
 

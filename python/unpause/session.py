@@ -1,0 +1,402 @@
+"""Driving a fabric from Python: send messages, and go on to where they have arrived."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Coroutine, Generator, Iterator, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from unpause import schema
+from unpause.result import Result
+
+Kind = Literal["sent", "delivered", "timer"]
+
+
+class SessionError(RuntimeError):
+    """A program waits for what will never happen, or asks for what cannot be."""
+
+
+@dataclass(eq=False)
+class Message:
+    """A message of a session.
+
+    Attributes:
+        number: That of its flow in table ``flows``.
+        src: Name of the sender.
+        dst: Name of the receiver.
+        bytes: Payload.
+        tag: The caller's own.
+        start_ns: When it was sent.
+        delivered_ns: When its last byte arrived; None before.
+        sent_ns: When its sender knew that; None before.
+    """
+
+    number: int
+    src: str
+    dst: str
+    bytes: int
+    tag: Any
+    start_ns: float
+    delivered_ns: float | None = None
+    sent_ns: float | None = None
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What has happened, and when.
+
+    Attributes:
+        kind: ``"delivered"``: the last byte of the message has arrived; ``"sent"``: its sender has
+            the acknowledgement of all of it; ``"timer"``: a timer is due.
+        time_ns: When, in nanoseconds, exact to the picosecond.
+        message: The message; None for a timer.
+        timer: What :meth:`Session.schedule` answered; None for a message.
+        tag: The caller's own.
+    """
+
+    kind: Kind
+    time_ns: float
+    message: Message | None
+    timer: int | None
+    tag: Any
+
+
+class Session:
+    """A fabric that a program drives.
+
+    A completion is told at its very instant: what is sent then starts then. The tables are those
+    of a scenario that lists the same messages as flows. One session runs on the thread that calls
+    it; use several processes for several sessions.
+
+        >>> with unpause.Session("fabric.toml") as session:
+        ...     session.send("H0", "H1", 1_000_000)
+        ...     for completion in session:
+        ...         print(completion.kind, completion.time_ns)
+        >>> session.result.flows
+
+    Args:
+        scenario: Path of a scenario file, or TOML text (anything with a line break), or a mapping
+            with the same keys. It has a topology and schemes, and need not have traffic; what it
+            has goes on beside the messages.
+        scheme: Which of its schemes; can be left out if there is one.
+        seed: Instead of the scenario's seed.
+        duration: Instead of the scenario's duration, at which the session ends at the latest.
+        priority: Of all messages; 3 by default.
+        record: Sample messages into table ``flow_series``.
+        tell: Which completions of messages are told. Each costs time.
+
+    Raises:
+        ScenarioError: a mistake in the scenario, with file, line and what to do about it.
+    """
+
+    def __init__(
+        self,
+        scenario: str | PathLike[str] | Mapping[str, Any],
+        *,
+        scheme: str | None = None,
+        seed: int | None = None,
+        duration: str | None = None,
+        priority: int | None = None,
+        record: bool = False,
+        tell: tuple[Literal["sent", "delivered"], ...] = ("delivered", "sent"),
+    ) -> None:
+        from unpause import _native
+
+        if unknown := set(tell) - {"sent", "delivered"}:
+            raise ValueError(f"tell: {sorted(unknown)}; 'sent' and 'delivered' are possible")
+        path, source = _read(scenario)
+        self._native = _native.Session(
+            path,
+            source=source,
+            scheme=scheme,
+            seed=seed,
+            duration=duration,
+            priority=priority,
+            record=record,
+            sent="sent" in tell,
+            delivered="delivered" in tell,
+        )
+        self._tell = tell
+        self.hosts: list[str] = self._native.hosts
+        self._numbers = {name: number for number, name in enumerate(self.hosts)}
+        self._messages: dict[int, tuple[Message, int]] = {}
+        self._timers: dict[int, Any] = {}
+        self._tasks = _Tasks()
+        self._result: Result | None = None
+
+    @property
+    def now_ns(self) -> float:
+        """Where the run is, in nanoseconds."""
+        return self._native.now_ps / 1000
+
+    @property
+    def over(self) -> bool:
+        """True when the run has come to the scenario's duration, or to a deadlock."""
+        return self._native.over
+
+    @property
+    def result(self) -> Result:
+        """What was measured, once the session is closed."""
+        if self._result is None:
+            raise SessionError("the session is open: its result is there when it is closed")
+        return self._result
+
+    def send(
+        self,
+        src: str | int,
+        dst: str | int,
+        size: int,
+        *,
+        tag: Any = None,
+        connection: int | None = 0,
+    ) -> Message:
+        """Send `size` bytes from one host to another, now.
+
+        Args:
+            src: Sender, by name or by its place in :attr:`hosts`.
+            dst: Receiver.
+            size: Payload bytes.
+            tag: The caller's own; completions have it.
+            connection: Messages of one connection take one path where there are several. None:
+                the path is drawn anew for each message. Congestion control starts anew with each.
+
+        Raises:
+            ScenarioError: it cannot be sent; the session goes on.
+        """
+        ends = self._number(src), self._number(dst)
+        start = self.now_ns
+        number = self._native.send(*ends, size, connection)
+        names = (self.hosts[end] for end in ends)
+        message = Message(number, *names, size, tag, start)
+        if self._tell:
+            self._messages[number] = (message, len(self._tell))
+        return message
+
+    def schedule(self, delay_ns: float, tag: Any = None) -> int:
+        """Set a timer, for `delay_ns` from now; zero is possible. Answers its number."""
+        timer = self._native.schedule(_ps(delay_ns, "delay_ns"))
+        self._timers[timer] = tag
+        return timer
+
+    def advance(self, until_ns: float | None = None) -> Completion | None:
+        """Go on to the next completion.
+
+        Answers None at `until_ns` if there is none up to then, that instant included; and where
+        there is nothing left to wait for, or the run is :attr:`over`.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C; the session can go on.
+        """
+        until = None if until_ns is None else _ps(until_ns, "until_ns")
+        told = self._native.advance(until)
+        if told is None:
+            return None
+        kind, time_ps, number, _ = told
+        if kind == "timer":
+            return Completion(kind, time_ps / 1000, None, number, self._timers.pop(number))
+        message, left = self._messages.pop(number)
+        if left > 1:
+            self._messages[number] = (message, left - 1)
+        if kind == "sent":
+            message.sent_ns = time_ps / 1000
+        else:
+            message.delivered_ns = time_ps / 1000
+        return Completion(kind, time_ps / 1000, message, None, message.tag)
+
+    def __iter__(self) -> Iterator[Completion]:
+        """All completions, to where there is nothing left to wait for."""
+        while (completion := self.advance()) is not None:
+            yield completion
+
+    def run(self, *programs: Coroutine[_Wait, None, Any]) -> list[Any]:
+        """Run coroutines that await what the session tells; answers what they return.
+
+        They may await :meth:`sleep`, :meth:`delivered`, :meth:`sent` and :meth:`receive`. Those
+        that are woken at one instant go on in the order in which they began to wait.
+
+        Raises:
+            SessionError: some of them wait for what will not happen.
+        """
+        return self._tasks.run(self, programs)
+
+    def sleep(self, delay_ns: float) -> _Wait:
+        """To be awaited: a time from now."""
+        return _Wait(("timer", self.schedule(delay_ns)), None)
+
+    def delivered(self, message: Message) -> _Wait:
+        """To be awaited: the last byte of the message has arrived."""
+        self._must_tell("delivered")
+        return _Wait(("delivered", message.number), message if message.delivered_ns else None)
+
+    def sent(self, message: Message) -> _Wait:
+        """To be awaited: the sender of the message has the acknowledgement of all of it."""
+        self._must_tell("sent")
+        return _Wait(("sent", message.number), message if message.sent_ns else None)
+
+    def receive(self, dst: str | int, src: str | int, tag: Any = None) -> _Wait:
+        """To be awaited: the next message of that tag from `src` to `dst`, which it answers.
+
+        Messages of the same hosts and tag are received in the order in which they arrive, each
+        once, whether somebody has waited for them or not.
+        """
+        self._must_tell("delivered")
+        key = (self.hosts[self._number(src)], self.hosts[self._number(dst)], tag)
+        return _Wait(("receive", *key), self._tasks.take(key))
+
+    def close(self, at_ns: float | None = None) -> Result:
+        """Close the run at `at_ns`, or as soon as possible; answers what was measured.
+
+        That soon is one link beyond :attr:`now_ns`, with the frames that are on their way:
+        ``simulated_ns`` of table ``runs`` says when. Up to then nothing is told any more.
+        """
+        if self._result is None:
+            source = self._native.source
+            at = None if at_ns is None else _ps(at_ns, "at_ns")
+            outcome = self._native.finish(at)
+            tables = {name: pa.table(outcome.table(name)) for name in schema.TABLES}
+            manifest = json.loads(outcome.manifest)
+            self._result = Result(tables, source=source, manifest=manifest, _native=outcome)
+        return self._result
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+
+    def _number(self, host: str | int) -> int:
+        if isinstance(host, int):
+            if not 0 <= host < len(self.hosts):
+                raise SessionError(f"there is no host {host}: {len(self.hosts)} from 0 on")
+            return host
+        if host not in self._numbers:
+            raise SessionError(f"there is no host {host!r}: {_some(self.hosts)}")
+        return self._numbers[host]
+
+    def _must_tell(self, kind: Literal["sent", "delivered"]) -> None:
+        if kind not in self._tell:
+            raise SessionError(f"this session was opened without {kind!r} in `tell`")
+
+
+def _some(names: list[str]) -> str:
+    if len(names) <= 8:
+        return ", ".join(names)
+    return f"{', '.join(names[:3])} to {names[-1]}"
+
+
+def _ps(time_ns: float, name: str) -> int:
+    """Whole picoseconds; an integer of nanoseconds stays exact whatever its size."""
+    if time_ns < 0:
+        raise ValueError(f"{name} is {time_ns}; times are not negative")
+    return time_ns * 1000 if isinstance(time_ns, int) else round(time_ns * 1000)
+
+
+def _read(
+    scenario: str | PathLike[str] | Mapping[str, Any],
+) -> tuple[Path, str | None]:
+    if isinstance(scenario, Mapping):
+        import tomli_w
+
+        return Path("<mapping>"), tomli_w.dumps(scenario)
+    if isinstance(scenario, str) and "\n" in scenario:
+        return Path("<string>"), scenario
+    return Path(scenario), None
+
+
+@dataclass(frozen=True)
+class _Wait:
+    """What a coroutine awaits; `done` is the answer if it has happened already."""
+
+    key: tuple[Any, ...]
+    done: Message | None
+
+    def __await__(self) -> Generator[_Wait, Message | None, Message | None]:
+        if self.done is not None:
+            return self.done
+        return (yield self)
+
+
+@dataclass
+class _Tasks:
+    """Coroutines, and what they wait for."""
+
+    waiting: dict[tuple[Any, ...], deque[tuple[int, Any]]] = field(default_factory=dict)
+    #: Messages delivered that nobody has received yet.
+    arrived: dict[tuple[Any, ...], deque[Message]] = field(default_factory=dict)
+    answers: list[Any] = field(default_factory=list)
+    running: bool = False
+
+    def take(self, key: tuple[Any, ...]) -> Message | None:
+        """A message that has arrived."""
+        messages = self.arrived.get(key)
+        if not messages:
+            return None
+        message = messages.popleft()
+        if not messages:
+            del self.arrived[key]
+        return message
+
+    def run(self, session: Session, programs: tuple[Any, ...]) -> list[Any]:
+        if self.running:
+            raise SessionError("the coroutines of a session are running already")
+        self.running = True
+        self.answers = [None] * len(programs)
+        try:
+            for number, program in enumerate(programs):
+                self.step(number, program, None)
+            while self.waiting:
+                if (completion := session.advance()) is None:
+                    raise SessionError(self.stuck(session))
+                self.wake(completion)
+        finally:
+            self.running = False
+            for program in programs:
+                program.close()
+            self.waiting.clear()
+        return self.answers
+
+    def step(self, number: int, program: Any, answer: Message | None) -> None:
+        try:
+            wait = program.send(answer)
+        except StopIteration as end:
+            self.answers[number] = end.value
+            return
+        if not isinstance(wait, _Wait):
+            raise SessionError(f"a coroutine awaits {wait!r}, which no session tells")
+        self.waiting.setdefault(wait.key, deque()).append((number, program))
+
+    def wake(self, completion: Completion) -> None:
+        message = completion.message
+        number = completion.timer if message is None else message.number
+        for task in self.waiting.pop((completion.kind, number), ()):
+            self.step(*task, message)
+        if message is None or completion.kind != "delivered":
+            return
+        key = (message.src, message.dst, message.tag)
+        if tasks := self.waiting.get(("receive", *key)):
+            task = tasks.popleft()
+            if not tasks:
+                del self.waiting[("receive", *key)]
+            self.step(*task, message)
+        else:
+            self.arrived.setdefault(key, deque()).append(message)
+
+    def stuck(self, session: Session) -> str:
+        keys = list(self.waiting)
+        what = ", ".join(" ".join(str(part) for part in key) for key in keys[:3])
+        more = f" and {len(keys) - 3} more" if len(keys) > 3 else ""
+        why = "the run is over" if session.over else "nothing is under way"
+        return f"coroutines wait for {what}{more}, and {why} at {session.now_ns:.0f} ns"
