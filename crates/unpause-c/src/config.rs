@@ -176,6 +176,7 @@ unsafe fn text<'a>(string: *const c_char) -> Result<&'a CStr, unpause_status> {
     if string.is_null() {
         return Err(unpause_status::NullPointer);
     }
+    // SAFETY: it is not null, and ends with a zero, as the crate asks for.
     Ok(unsafe { CStr::from_ptr(string) })
 }
 
@@ -198,9 +199,11 @@ pub unsafe extern "C" fn unpause_config_create(
     mechanism: *const c_char,
 ) -> unpause_status {
     let state = || {
+        // SAFETY: `mechanism` is as the crate requires; `text` requires no more.
         let mechanism = unsafe { text(mechanism)? };
         Config::find(kind, |name| name == mechanism).map(|(_, config)| config)
     };
+    // SAFETY: `config` is as the crate requires; `create` requires no more.
     unsafe { create(config, state) }
 }
 
@@ -211,6 +214,7 @@ pub unsafe extern "C" fn unpause_config_set(
     parameter: *const c_char,
     value: u64,
 ) -> unpause_status {
+    // SAFETY: `config` and `parameter` are as the crate requires; `change` and `text` require no more.
     unsafe {
         change(config, |config| {
             let wanted = text(parameter)?;
@@ -231,6 +235,7 @@ pub unsafe extern "C" fn unpause_config_choose(
     parameter: *const c_char,
     choice: *const c_char,
 ) -> unpause_status {
+    // SAFETY: `config`, `parameter` and `choice` are as the crate requires; `change` and `text` require no more.
     unsafe {
         change(config, |config| {
             let (wanted, choice) = (text(parameter)?, text(choice)?);
@@ -253,6 +258,7 @@ pub unsafe extern "C" fn unpause_config_parameter(
     parameter: *mut unpause_parameter,
 ) -> unpause_status {
     guard(|| {
+        // SAFETY: `config` and `parameter` are as the crate requires; `look` and `room` require no more.
         let (mut config, out) = unsafe { (look(config)?.clone(), room(parameter)?) };
         let found = config.parameter(nth(index), |it| {
             Ok(unpause_parameter {
@@ -278,6 +284,7 @@ pub unsafe extern "C" fn unpause_config_choice_name(
     let mut found = null();
     // What went wrong is the null already.
     let _ = guard(|| {
+        // SAFETY: `config` is as the crate requires; `look` requires no more.
         let mut config = unsafe { look(config)? }.clone();
         found = config.parameter(nth(index), |it| {
             Ok(it

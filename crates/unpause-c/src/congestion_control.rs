@@ -114,6 +114,7 @@ pub unsafe extern "C" fn unpause_congestion_control_create(
     initial_window: u64,
     seed: u64,
 ) -> unpause_status {
+    // SAFETY: `config` is as the crate requires; `look` requires no more.
     let state = || match unsafe { look(config)? } {
         Config::CongestionControl(config) => {
             let path = Path {
@@ -127,6 +128,7 @@ pub unsafe extern "C" fn unpause_congestion_control_create(
         }
         _ => Err(unpause_status::WrongKind),
     };
+    // SAFETY: `control` is as the crate requires; `create` requires no more.
     unsafe { create(control, state) }
 }
 
@@ -137,6 +139,7 @@ pub unsafe extern "C" fn unpause_congestion_control_allowance(
     allowance: *mut unpause_allowance,
 ) -> unpause_status {
     guard(|| {
+        // SAFETY: `control` and `allowance` are as the crate requires; `look` and `room` require no more.
         let (State { law, .. }, out) = unsafe { (look(control)?, room(allowance)?) };
         out.write(unpause_allowance {
             rate_bps: law.rate().as_bps(),
@@ -157,6 +160,7 @@ pub unsafe extern "C" fn unpause_congestion_control_on_notification(
     now_ps: u64,
     notification: *const unpause_notification,
 ) -> unpause_status {
+    // SAFETY: `control` and `notification` are as the crate requires; `change` and `read` require no more.
     unsafe {
         change(control, |State { law, rng }| {
             if let Some(message) = read(notification)?.message()? {
@@ -176,7 +180,9 @@ unsafe fn hops(
     let count = ack.hop_count;
     let room = room.get_mut(..count).ok_or(unpause_status::OutOfRange)?;
     if count > 0 {
+        // SAFETY: `ack.hops` is as the crate requires; `read` requires no more.
         unsafe { read(ack.hops)? };
+        // SAFETY: it is aligned and not null, and leads to so many hops, as the crate asks for.
         let hops = unsafe { std::slice::from_raw_parts(ack.hops, count) };
         for (room, hop) in room.iter_mut().zip(hops) {
             *room = Hop {
@@ -197,6 +203,7 @@ pub unsafe extern "C" fn unpause_congestion_control_on_ack(
     control: *mut unpause_congestion_control,
     ack: *const unpause_ack,
 ) -> unpause_status {
+    // SAFETY: `control` and `ack` are as the crate requires; `change`, `read` and `hops` require no more.
     unsafe {
         change(control, |State { law, .. }| {
             let ack = read(ack)?;
@@ -237,6 +244,7 @@ pub unsafe extern "C" fn unpause_congestion_control_on_loss(
     const PACKET: u32 = unpause_loss::Packet as u32;
     const TIMEOUT: u32 = unpause_loss::Timeout as u32;
     const AGAIN: u32 = unpause_loss::TimeoutAgain as u32;
+    // SAFETY: `control` is as the crate requires; `change` requires no more.
     unsafe {
         change(control, |State { law, .. }| {
             let loss = match loss {
@@ -260,6 +268,7 @@ pub unsafe extern "C" fn unpause_congestion_control_on_recovered(
     control: *mut unpause_congestion_control,
     at_most: u64,
 ) -> unpause_status {
+    // SAFETY: `control` is as the crate requires; `change` requires no more.
     unsafe {
         change(control, |State { law, .. }| {
             law.on_recovered(at_most);
@@ -276,6 +285,7 @@ pub unsafe extern "C" fn unpause_congestion_control_on_sent(
     bytes: u32,
     backlogged: bool,
 ) -> unpause_status {
+    // SAFETY: `control` is as the crate requires; `change` requires no more.
     unsafe {
         change(control, |State { law, rng }| {
             law.on_sent(Time::from_ps(now_ps), bytes, backlogged, rng);
@@ -290,6 +300,7 @@ pub unsafe extern "C" fn unpause_congestion_control_on_timer(
     control: *mut unpause_congestion_control,
     now_ps: u64,
 ) -> unpause_status {
+    // SAFETY: `control` is as the crate requires; `change` requires no more.
     unsafe {
         change(control, |State { law, rng }| {
             law.on_timer(Time::from_ps(now_ps), rng);

@@ -119,6 +119,7 @@ pub unsafe extern "C" fn unpause_congestion_point_create(
     config: *const unpause_config,
     seed: u64,
 ) -> unpause_status {
+    // SAFETY: `config` is as the crate requires; `look` requires no more.
     let state = || match unsafe { look(config)? } {
         Config::CongestionPoint(config) => {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -127,6 +128,7 @@ pub unsafe extern "C" fn unpause_congestion_point_create(
         }
         _ => Err(unpause_status::WrongKind),
     };
+    // SAFETY: `point` is as the crate requires; `create` requires no more.
     unsafe { create(point, state) }
 }
 
@@ -139,6 +141,7 @@ pub unsafe extern "C" fn unpause_congestion_point_on_enqueue(
     queue: unpause_queue,
     verdict: *mut unpause_verdict,
 ) -> unpause_status {
+    // SAFETY: `point`, `packet` and `verdict` are as the crate requires; `change`, `read` and `room` require no more.
     unsafe {
         change(point, |State { point, rng }| {
             let (packet, out) = (read(packet)?.into(), room(verdict)?);
@@ -158,6 +161,7 @@ pub unsafe extern "C" fn unpause_congestion_point_on_dequeue(
     queue: unpause_queue,
     verdict: *mut unpause_verdict,
 ) -> unpause_status {
+    // SAFETY: `point`, `packet` and `verdict` are as the crate requires; `change`, `read` and `room` require no more.
     unsafe {
         change(point, |State { point, rng }| {
             let (packet, out) = (read(packet)?.into(), room(verdict)?);
@@ -174,6 +178,7 @@ pub unsafe extern "C" fn unpause_congestion_point_on_pause(
     point: *mut unpause_congestion_point,
     now_ps: u64,
 ) -> unpause_status {
+    // SAFETY: `point` is as the crate requires; `change` requires no more.
     unsafe {
         change(point, |state| {
             state.point.on_pause(Time::from_ps(now_ps));
@@ -189,6 +194,7 @@ pub unsafe extern "C" fn unpause_congestion_point_on_resume(
     now_ps: u64,
     queue: unpause_queue,
 ) -> unpause_status {
+    // SAFETY: `point` is as the crate requires; `change` requires no more.
     unsafe {
         change(point, |state| {
             state.point.on_resume(Time::from_ps(now_ps), queue.into());

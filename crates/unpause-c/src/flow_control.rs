@@ -118,6 +118,7 @@ pub unsafe extern "C" fn unpause_pfc_ingress_create(
     config: *const unpause_config,
     link_rate_bps: u64,
 ) -> unpause_status {
+    // SAFETY: `config` is as the crate requires; `look` requires no more.
     let state = || match unsafe { look(config)? } {
         Config::FlowControl(params) => {
             let rate = Rate::from_bps(link_rate_bps);
@@ -132,6 +133,7 @@ pub unsafe extern "C" fn unpause_pfc_ingress_create(
         }
         _ => Err(unpause_status::WrongKind),
     };
+    // SAFETY: `ingress` is as the crate requires; `create` requires no more.
     unsafe { create(ingress, state) }
 }
 
@@ -144,6 +146,7 @@ pub unsafe extern "C" fn unpause_pfc_ingress_on_admit(
     xoff_bytes: u64,
     action: *mut unpause_pfc_action,
 ) -> unpause_status {
+    // SAFETY: `ingress` and `action` are as the crate requires; `change` and `room` require no more.
     unsafe {
         change(ingress, |it| {
             let out = room(action)?;
@@ -167,6 +170,7 @@ pub unsafe extern "C" fn unpause_pfc_ingress_on_release(
     xon_bytes: u64,
     action: *mut unpause_pfc_action,
 ) -> unpause_status {
+    // SAFETY: `ingress` and `action` are as the crate requires; `change` and `room` require no more.
     unsafe {
         change(ingress, |it| {
             let out = room(action)?;
@@ -184,6 +188,7 @@ pub unsafe extern "C" fn unpause_pfc_ingress_on_timer(
     now_ps: u64,
     action: *mut unpause_pfc_action,
 ) -> unpause_status {
+    // SAFETY: `ingress` and `action` are as the crate requires; `change` and `room` require no more.
     unsafe {
         change(ingress, |it| {
             let out = room(action)?;
@@ -204,6 +209,7 @@ pub unsafe extern "C" fn unpause_pfc_ingress_ask(
     state: *mut unpause_pfc_ingress_state,
 ) -> unpause_status {
     guard(|| {
+        // SAFETY: `ingress` and `state` are as the crate requires; `look` and `room` require no more.
         let (it, out) = unsafe { (look(ingress)?, room(state)?) };
         out.write(unpause_pfc_ingress_state {
             bytes: it.ingress.bytes(),
@@ -227,6 +233,7 @@ pub unsafe extern "C" fn unpause_pfc_egress_create(
             quantum: pfc::quantum(Rate::from_bps(link_rate_bps)),
         })
     };
+    // SAFETY: `egress` is as the crate requires; `create` requires no more.
     unsafe { create(egress, state) }
 }
 
@@ -238,6 +245,7 @@ pub unsafe extern "C" fn unpause_pfc_egress_on_frame(
     quanta: u16,
     result: *mut unpause_pfc_change,
 ) -> unpause_status {
+    // SAFETY: `egress` and `result` are as the crate requires; `change` and `room` require no more.
     unsafe {
         change(egress, |it| {
             let out = room(result)?;
@@ -256,6 +264,7 @@ pub unsafe extern "C" fn unpause_pfc_egress_on_timer(
     now_ps: u64,
     result: *mut unpause_pfc_change,
 ) -> unpause_status {
+    // SAFETY: `egress` and `result` are as the crate requires; `change` and `room` require no more.
     unsafe {
         change(egress, |it| {
             let out = room(result)?;
@@ -272,6 +281,7 @@ pub unsafe extern "C" fn unpause_pfc_egress_ask(
     state: *mut unpause_pfc_egress_state,
 ) -> unpause_status {
     guard(|| {
+        // SAFETY: `egress` and `state` are as the crate requires; `look` and `room` require no more.
         let (it, out) = unsafe { (look(egress)?, room(state)?) };
         out.write(unpause_pfc_egress_state {
             timer_ps: it.egress.next_timer().as_ps(),

@@ -193,6 +193,7 @@ unsafe fn body(frame: &unpause_frame) -> Result<Body<'_>, unpause_status> {
             return Ok(Body::Pfc(Pfc { enabled, quanta }));
         }
         DATA => {
+            // SAFETY: `frame.payload` is as the crate requires; `bytes` requires no more.
             let payload = unsafe { bytes(frame.payload, frame.payload_bytes)? };
             let opcode = Opcode(frame.opcode);
             RoceBody::Data { opcode, payload }
@@ -232,6 +233,7 @@ unsafe fn bytes<'a>(pointer: *const u8, count: usize) -> Result<&'a [u8], unpaus
     match count {
         0 => Ok(&[]),
         _ if pointer.is_null() => Err(unpause_status::NullPointer),
+        // SAFETY: it is not null, and leads to so many bytes, as this function asks for.
         _ => Ok(unsafe { slice::from_raw_parts(pointer, count) }),
     }
 }
@@ -242,6 +244,7 @@ unsafe fn bytes_mut<'a>(pointer: *mut u8, count: usize) -> Result<&'a mut [u8], 
     match count {
         0 => Ok(&mut []),
         _ if pointer.is_null() => Err(unpause_status::NullPointer),
+        // SAFETY: it is not null, and leads to so many bytes that nobody else uses, as this function asks for.
         _ => Ok(unsafe { slice::from_raw_parts_mut(pointer, count) }),
     }
 }
@@ -255,6 +258,7 @@ pub unsafe extern "C" fn unpause_frame_parse(
     frame: *mut unpause_frame,
 ) -> unpause_status {
     guard(|| {
+        // SAFETY: `frame_bytes` and `frame` are as the crate requires; `bytes` and `room` require no more.
         let (bytes, out) = unsafe { (bytes(frame_bytes, length)?, room(frame)?) };
         out.write(parse(bytes)?);
         Ok(())
@@ -271,8 +275,11 @@ pub unsafe extern "C" fn unpause_frame_build(
     length: *mut usize,
 ) -> unpause_status {
     guard(|| {
+        // SAFETY: `frame` and `buffer` are as the crate requires; `read` and `bytes_mut` require no more.
         let (frame, buffer) = unsafe { (read(frame)?, bytes_mut(buffer, capacity)?) };
+        // SAFETY: `length` is as the crate requires; `room` requires no more.
         let out = unsafe { room(length)? };
+        // SAFETY: `frame` is as the crate requires; `body` requires no more.
         let body = unsafe { body(frame)? };
         let destination = match body {
             Body::Pause(_) | Body::Pfc(_) => MacAddress::MAC_CONTROL,
@@ -308,6 +315,7 @@ pub unsafe extern "C" fn unpause_frame_mark_ce(
     length: usize,
 ) -> unpause_status {
     guard(|| {
+        // SAFETY: `frame_bytes` is as the crate requires; `bytes_mut` requires no more.
         let bytes = unsafe { bytes_mut(frame_bytes, length)? };
         let (ethernet, ether_type, packet) = Ethernet::parse(bytes).map_err(refusal)?;
         if ether_type != EtherType::IPV4 {

@@ -134,10 +134,12 @@ pub unsafe extern "C" fn unpause_notification_point_create(
     point: *mut unpause_notification_point,
     config: *const unpause_config,
 ) -> unpause_status {
+    // SAFETY: `config` is as the crate requires; `look` requires no more.
     let state = || match unsafe { look(config)? } {
         Config::NotificationPoint(config) => Ok(NotificationPoint::new(config)),
         _ => Err(unpause_status::WrongKind),
     };
+    // SAFETY: `point` is as the crate requires; `create` requires no more.
     unsafe { create(point, state) }
 }
 
@@ -151,6 +153,7 @@ pub unsafe extern "C" fn unpause_notification_point_on_data(
     ce: bool,
     notification: *mut unpause_notification,
 ) -> unpause_status {
+    // SAFETY: `point` and `notification` are as the crate requires; `change` and `room` require no more.
     unsafe {
         change(point, |point| {
             let out = room(notification)?;
@@ -167,6 +170,7 @@ pub unsafe extern "C" fn unpause_notification_point_on_timer(
     now_ps: u64,
     notification: *mut unpause_notification,
 ) -> unpause_status {
+    // SAFETY: `point` and `notification` are as the crate requires; `change` and `room` require no more.
     unsafe {
         change(point, |point| {
             let out = room(notification)?;
@@ -183,6 +187,7 @@ pub unsafe extern "C" fn unpause_notification_point_next_timer(
     timer_ps: *mut u64,
 ) -> unpause_status {
     guard(|| {
+        // SAFETY: `point` and `timer_ps` are as the crate requires; `look` and `room` require no more.
         let (point, out) = unsafe { (look(point)?, room(timer_ps)?) };
         out.write(point.next_timer().as_ps());
         Ok(())

@@ -96,6 +96,7 @@ pub(crate) unsafe fn read<'a, T>(pointer: *const T) -> Result<&'a T, unpause_sta
     if !pointer.is_aligned() {
         return Err(unpause_status::Unaligned);
     }
+    // SAFETY: it is aligned; null is answered, and else it leads to a value of its type, as the crate asks for.
     unsafe { pointer.as_ref() }.ok_or(unpause_status::NullPointer)
 }
 
@@ -109,6 +110,7 @@ pub(crate) unsafe fn room<'a, T>(
     if !pointer.is_aligned() {
         return Err(unpause_status::Unaligned);
     }
+    // SAFETY: it is aligned; null is answered, and else it leads to room for a value, which nobody else uses.
     unsafe { pointer.cast::<std::mem::MaybeUninit<T>>().as_mut() }
         .ok_or(unpause_status::NullPointer)
 }

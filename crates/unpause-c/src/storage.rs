@@ -36,6 +36,7 @@ pub(crate) unsafe fn create<S: Storage>(
         check(place)?;
         let magic = S::MAGIC;
         let state = state()?;
+        // SAFETY: `place` is aligned and not null, has room for a `Held` (asserted above), and is the caller's alone.
         unsafe { place.cast::<Held<S::State>>().write(Held { magic, state }) };
         Ok(())
     })
@@ -50,11 +51,15 @@ pub(crate) unsafe fn change<S: Storage>(
     call: impl FnOnce(&mut S::State) -> Result<(), unpause_status>,
 ) -> unpause_status {
     let status = guard(|| {
+        // SAFETY: what this function asks for is what `held` asks for.
         let held = unsafe { held(place)? }.cast_mut();
+        // SAFETY: `held` has found the magic number that `create` wrote with a state of this type; nobody else
+        // uses it.
         let held = unsafe { &mut *held };
         call(&mut held.state)
     });
     if status == unpause_status::Panic {
+        // SAFETY: `call` has run, so `held` has found `place` aligned, not null and created.
         unsafe { place.cast::<u64>().write(0) };
     }
     status
@@ -65,6 +70,7 @@ pub(crate) unsafe fn change<S: Storage>(
 /// # Safety
 /// As the crate says.
 pub(crate) unsafe fn look<'a, S: Storage>(place: *const S) -> Result<&'a S::State, unpause_status> {
+    // SAFETY: `held` has found the magic number that `create` wrote with a state of this type.
     Ok(unsafe { &(*held(place)?).state })
 }
 
@@ -82,6 +88,7 @@ fn check<S>(place: *const S) -> Result<(), unpause_status> {
 /// As the crate says.
 unsafe fn held<S: Storage>(place: *const S) -> Result<*const Held<S::State>, unpause_status> {
     check(place)?;
+    // SAFETY: `place` is aligned and not null, and leads to memory that `create` or C has written.
     if unsafe { place.cast::<u64>().read() } != S::MAGIC {
         return Err(unpause_status::NotCreated);
     }

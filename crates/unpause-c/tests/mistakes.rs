@@ -10,8 +10,10 @@ use unpause_status::*;
 
 fn config(kind: unpause_kind, name: &CStr) -> unpause_config {
     let mut config = MaybeUninit::zeroed();
+    // SAFETY: there is room for a configuration, and the name ends with a zero.
     let status = unsafe { unpause_config_create(config.as_mut_ptr(), kind as u32, name.as_ptr()) };
     assert_eq!(status, Ok);
+    // SAFETY: it began as zeros, and was created.
     unsafe { config.assume_init() }
 }
 
@@ -20,6 +22,7 @@ fn names_and_values_that_are_not_there() {
     let mut room = MaybeUninit::<unpause_config>::zeroed();
     let place = room.as_mut_ptr();
     let kind = unpause_kind::CongestionPoint as u32;
+    // SAFETY: pointers are null or of variables of this function, of which each is used once at a time.
     unsafe {
         assert_eq!(
             unpause_config_create(null_mut(), kind, c"pcn".as_ptr()),
@@ -82,6 +85,7 @@ fn states_of_another_kind() {
     let mut allowance = MaybeUninit::uninit();
     let (point, state) = (point.as_mut_ptr(), state.as_mut_ptr());
     let (rate, window) = (10_000_000_000, UNPAUSE_NO_WINDOW);
+    // SAFETY: pointers are null or of variables of this function, of which each is used once at a time.
     unsafe {
         assert_eq!(
             unpause_congestion_point_create(point, &control, 1),
@@ -123,6 +127,7 @@ fn a_panic_inside_is_answered_and_ends_the_state() {
     let mut point = MaybeUninit::<unpause_notification_point>::zeroed();
     let point = point.as_mut_ptr();
     let (mut timer, mut out) = (0, MaybeUninit::uninit());
+    // SAFETY: pointers are null or of variables of this function, of which each is used once at a time.
     unsafe {
         assert_eq!(unpause_notification_point_create(point, &receiver), Ok);
         // The largest times: whatever comes of it comes as a status.
@@ -141,6 +146,7 @@ fn frames_of_any_origin() {
     let out = frame.as_mut_ptr();
     let mut bytes = [0u8; 60];
     let (mut buffer, mut length) = ([0u8; 100], 0);
+    // SAFETY: pointers are null or of variables of this function, of which each is used once at a time.
     unsafe {
         assert_eq!(unpause_frame_parse(null(), 60, out), NullPointer);
         assert_eq!(unpause_frame_parse(bytes.as_ptr(), 3, out), Malformed);
