@@ -98,6 +98,17 @@ def own(path: Path) -> Path:
     return path
 
 
+def own_file(path: Path) -> Path:
+    """The same of a plain file, which is going to be read or replaced, if anything is there.
+
+    Raises:
+        ResultError: it is a link, a folder or another special file.
+    """
+    if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
+        raise _special(path)
+    return path
+
+
 def write(file: Path, content: str | bytes) -> None:
     """Writes a file, which is there whole or not at all; a link of its name is replaced."""
     written = content if isinstance(content, bytes) else content.encode("utf-8")

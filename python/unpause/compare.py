@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -162,7 +163,7 @@ def _refuse(names: Sequence[str], out: Path, force: bool) -> None:
     """What cannot be written is said before anything is read."""
     if len(names) < 2 or len(set(names)) < len(names):
         raise ResultError("a page of differences needs two results or more, each named once")
-    if out.exists() and not force:
+    if os.path.lexists(out) and not force:
         raise ResultError(f"{out} exists\nhint: --force replaces it")
 
 
@@ -204,4 +205,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from unpause import signals
+
+    sys.exit(signals.run(main))

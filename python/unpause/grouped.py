@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unpause import beneath, points, schema, schemes, text
+from unpause import beneath, points, schema, schemes, seals, text
 from unpause.errors import ResultError
 from unpause.intervals import Difference, Interval, difference, mean_interval
 from unpause.result import Result, load
@@ -189,14 +190,14 @@ def read(directory: str | Path) -> Runs:
         ResultError: it is neither.
     """
     path = Path(directory)
-    if (path / "sweep.json").is_file():
+    if is_sweep(path):
         return read_sweep(path)
     return Runs.of_result(load(path))
 
 
 def is_sweep(directory: Path) -> bool:
-    """Whether `unpause sweep` has written there."""
-    return (directory / "sweep.json").is_file()
+    """Whether it is of `unpause sweep`; who reads it says what is wrong with it."""
+    return os.path.lexists(directory / "sweep.json")
 
 
 def read_sweep(path: Path) -> Runs:
@@ -209,9 +210,15 @@ def sweep_table(path: Path) -> tuple[dict[str, Any], pa.Table]:
     """What ``sweep.json`` says, and the table."""
     try:
         with beneath.open_file(path, "sweep.json") as opened:
-            about = json.loads(opened.read())
+            told = opened.read()
+        about = json.loads(told)
     except (OSError, ValueError, RecursionError) as error:
         raise ResultError(f"{path / 'sweep.json'}: {error}") from error
+    if seals.is_broken(told):
+        raise ResultError(
+            f"{path / 'sweep.json'}: damaged: its text is another than its field sha256 says; the "
+            "same `unpause sweep` writes it again"
+        )
     if not _is_sound(about):
         raise ResultError(f"{path / 'sweep.json'}: damaged: not what a sweep writes")
     file = path / "sweep.parquet"

@@ -80,8 +80,8 @@ def _sentence(alike: Sequence[Mapping[str, Any]], labels: Mapping[int, str]) -> 
     names = list(dict.fromkeys(_name(warning, labels) for warning in alike))
     shown = "; ".join(names[:_MOST_NAMES])
     more = f"; and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    message = first["message"]
-    same = all(warning["message"] == message for warning in alike)
+    message = first.get("message", "")
+    same = all(warning.get("message", "") == message for warning in alike)
     remedy = f" ({first['help']})" if first.get("help") else ""
     return f"{message if same else message.partition(':')[0]}{remedy}: {shown}{more}."
 

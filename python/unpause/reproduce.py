@@ -13,7 +13,6 @@ import copy
 import datetime
 import difflib
 import os
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -206,7 +205,8 @@ def reproduce(
 
 def _check(place: Path, experiments: Sequence[Experiment]) -> None:
     """Refuses a directory in which a reproduction would take the place of something else."""
-    if not (place / staged.NAMES).is_file() and not staged.is_free(place):
+    other = any(os.path.lexists(place / name) for name in ("manifest.json", "sweep.json"))
+    if other or (not (place / staged.NAMES).is_file() and not staged.is_free(place)):
         raise ReproduceError(
             f"{place} exists and is not of a reproduction\n"
             "hint: choose another directory with --out; nothing was changed"
@@ -367,7 +367,7 @@ def write_markdown(
         moved = []
         for title, path in d.pictures:
             name = f"{d.directory}-{Path(path).name}"
-            shutil.copyfile(place / path, folder / name)
+            beneath.write(folder / name, (place / path).read_bytes())
             moved.append((title, f"{folder.name}/{name}"))
         d.pictures = moved
     environment = Environment(
@@ -394,7 +394,17 @@ def write_markdown(
         reproduced=Verdict.REPRODUCED,
         version=unpause.__version__,
     )
-    page.write_text(text, "utf-8")
+    beneath.write(page, text)
+
+
+def _check_markdown(page: Path) -> None:
+    """Refuses to replace a page, or files of a folder of its name."""
+    for path in (page, page.with_suffix("")):
+        if os.path.lexists(path):
+            raise ReproduceError(
+                f"{path} exists\nhint: --force replaces the page and its figures; nothing was "
+                "changed"
+            )
 
 
 def _duration(seconds: float) -> str:
@@ -423,9 +433,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     size.add_argument("--full", action="store_true", help="at full size; says how long it takes")
     parser.add_argument("--out", help="directory [default: results/reproduce-<paper>]")
     parser.add_argument("--markdown", metavar="FILE", help="write the page as Markdown, too")
+    parser.add_argument("--force", action="store_true", help="replace that file if it is there")
     parser.add_argument("--threads", type=int, help="threads [default: one per core]")
     options = parser.parse_args(arguments)
     try:
+        if options.markdown and not options.force:
+            _check_markdown(Path(options.markdown))
         page, done = reproduce(
             options.what, options.out, full=options.full, threads=options.threads
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause import beneath, schema, schemes
+from unpause import beneath, manifests, schema, schemes
 from unpause.errors import ResultError
 from unpause.files import BATCH, NO_BOUNDS, Bounds, TableFiles, written
 
@@ -99,7 +98,11 @@ class Result:
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The scenario as parsed TOML."""
-        return tomllib.loads(self.source) if self.source else {}
+        try:
+            return tomllib.loads(self.source)
+        except (ValueError, RecursionError) as error:
+            file = (self.directory or Path()) / "scenario.toml"
+            raise ResultError(f"{file}: damaged: not TOML: {error}") from error
 
     @property
     def title(self) -> str:
@@ -253,7 +256,7 @@ def load(directory: str | Path) -> Result:
     while True:
         text = _manifest_text(path)
         try:
-            return _load(path, _parsed(text, path))
+            return _load(path, manifests.parsed(text, path))
         except ResultError:
             # Unless another result has come, what was found is so.
             if _manifest_text(path) == text:
@@ -279,7 +282,7 @@ def _utf8(text: bytes, file: Path) -> str:
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
-    return _parsed(_manifest_text(path), path)
+    return manifests.parsed(_manifest_text(path), path)
 
 
 def _manifest_text(path: Path) -> str:
@@ -298,19 +301,6 @@ def _manifest_text(path: Path) -> str:
         f"{path}: no manifest.json: not a result directory, or the run that wrote it "
         "was stopped; run the scenario again"
     )
-
-
-def _parsed(text: str, path: Path) -> dict[str, Any]:
-    file = path / "manifest.json"
-    try:
-        manifest = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ResultError(f"{file}: damaged: not JSON: {error}") from error
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("files", {}), dict):
-        raise ResultError(f"{file}: damaged: not what a run writes; run the scenario again")
-    if manifest.get("complete") is False:
-        raise ResultError(f"{path}: the run did not finish; run the scenario again")
-    return manifest
 
 
 def warning_text(warning: Any) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unpause import beneath, schema, staged
+from unpause import beneath, schema, seals, staged
 from unpause.errors import ResultError, SweepError
 from unpause.points import Plan, Point
 
@@ -129,8 +129,8 @@ class Store:
     def _tell(self, more: dict[str, Any]) -> None:
         assert self.directory is not None
         about = {**self.plan.about(), **more}
-        text = json.dumps(about, indent=2, ensure_ascii=False, default=str) + "\n"
-        beneath.write(self.directory / "sweep.json", text)
+        text = json.dumps(about, indent=2, ensure_ascii=False, default=str)
+        beneath.write(self.directory / "sweep.json", seals.seal(text))
 
 
 def check(directory: Path) -> None:
@@ -142,11 +142,12 @@ def check(directory: Path) -> None:
     told = "hint: choose another directory with --out; nothing was changed"
     if (directory / "manifest.json").exists():
         raise SweepError(f"{directory} is the result of a run\n{told}")
-    if not (directory / "sweep.json").is_file() and not staged.is_free(directory):
-        raise SweepError(f"{directory} exists and is not of a sweep\n{told}")
     try:
-        for name in ("sweep.json", "sweep.parquet", _POINTS, f"{_POINTS}/{_SUMS}"):
-            beneath.own(directory / name)
+        beneath.own(directory / _POINTS)
+        for name in ("sweep.json", "sweep.parquet", f"{_POINTS}/{_SUMS}"):
+            beneath.own_file(directory / name)
+        if not (directory / "sweep.json").is_file() and not staged.is_free(directory):
+            raise SweepError(f"{directory} exists and is not of a sweep\n{told}")
         staged.check(directory, staged.SWEEP_PAGES)
     except ResultError as error:
         raise SweepError(str(error)) from error

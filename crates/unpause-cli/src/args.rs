@@ -476,6 +476,9 @@ pub struct Reproduce {
     /// Write the page as Markdown, too, and its figures into a folder beside it.
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
+    /// Replace that file and figures in its folder.
+    #[arg(long, requires = "markdown")]
+    pub force: bool,
     /// Threads, shared among the runs [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,

@@ -19,13 +19,12 @@ const SHOWN_HOSTS: usize = 16;
 /// `unpause export --pcapng`
 pub fn export(args: &Export) -> Result<(), Error> {
     let saved = Saved::load(&args.directory)?;
-    let out = args.out.clone();
-    let out = out.unwrap_or_else(|| args.directory.join("pcapng"));
-    fs::create_dir_all(&out).map_err(|error| Error::io("write", &out, error))?;
+    let out = target::folder(args.out.as_deref(), &args.directory, "pcapng")?;
     let snap = args.snap.map_or(0, NonZero::get);
     let mut written = 0;
     for (run, summary) in Summary::of(&saved.tables).iter().enumerate() {
-        let path = out.join(format!("{run}-{}.pcapng", file_name(&summary.scheme)));
+        let name = format!("{run}-{}.pcapng", file_name(&summary.scheme));
+        let path = out.path_of(&name);
         let mut packets = Ok(0);
         let write = |file: &mut fs::File| {
             let mut file = BufWriter::new(file);
@@ -35,7 +34,7 @@ pub fn export(args: &Export) -> Result<(), Error> {
                 Err(_) => Err(io::Error::other("not written")),
             }
         };
-        let done = target::write_whole(&path, args.force, write);
+        let done = target::write_in(&out, &name, args.force, write);
         match packets {
             // Another run of the same result may have some.
             Err(CaptureError::NoPackets { .. }) => continue,

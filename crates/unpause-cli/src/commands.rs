@@ -24,7 +24,7 @@ pub fn validate(args: &Validate) -> Result<u8, Errors> {
                 let cost = cost.transpose().map_err(|error| vec![error])?;
                 let cost = cost.map(|runs| Cost::of_all(&runs));
                 told.push(json!({
-                    "file": file,
+                    "file": file.display().to_string(),
                     "ok": true,
                     "runs": scenario.runs().len(),
                     "warnings": scenario.warnings(),
@@ -42,7 +42,7 @@ pub fn validate(args: &Validate) -> Result<u8, Errors> {
             Err(errors) => {
                 failed += 1;
                 told.push(json!({
-                    "file": file,
+                    "file": file.display().to_string(),
                     "ok": false,
                     "errors": complaint::as_json(&errors),
                 }));
@@ -172,28 +172,30 @@ pub fn compare(args: &Compare, package: &dyn Package) -> Result<u8, Error> {
 pub fn export(args: &Export) -> Result<(), Error> {
     let say = args.say;
     let saved = Saved::load(&args.directory)?;
-    let out = args
-        .out
-        .clone()
-        .unwrap_or_else(|| args.directory.join("csv"));
-    fs::create_dir_all(&out).map_err(|error| Error::io("write", &out, error))?;
-    let path_of = |name: &str| out.join(format!("{name}.csv"));
-    let there = saved.tables.all().map(|(name, _)| path_of(name));
-    if let Some(path) = there.into_iter().find(|path| path.exists() && !args.force) {
-        return Err(target::exists(&path));
+    let out = target::folder(args.out.as_deref(), &args.directory, "csv")?;
+    let tables: Vec<_> = saved.tables.all().collect();
+    let names: Vec<String> = tables
+        .iter()
+        .map(|(name, _)| format!("{name}.csv"))
+        .collect();
+    for name in names.iter().filter(|_| !args.force) {
+        let path = out.path_of(name);
+        match out.has(name) {
+            Ok(false) => {}
+            Ok(true) => return Err(target::exists(&path)),
+            Err(error) => return Err(Error::io("read", &path, error)),
+        }
     }
-    for (name, table) in saved.tables.all() {
-        let path = path_of(name);
+    for (name, (_, table)) in names.iter().zip(tables) {
         let write = |file: &mut fs::File| write_csv(table, file).map_err(io::Error::from);
-        target::write_whole(&path, args.force, write)?;
-        say.tell(&format!("{}\n", path.display()));
+        target::write_in(&out, name, args.force, write)?;
+        say.tell(&format!("{}\n", out.path_of(name).display()));
     }
     if say.is_json() {
         show_json(
-            &saved
-                .tables
-                .all()
-                .map(|(name, _)| json!(path_of(name)))
+            &names
+                .iter()
+                .map(|name| json!(out.path_of(name).display().to_string()))
                 .collect(),
         );
     }

@@ -86,9 +86,9 @@ pub fn sweep(package: &dyn Package, args: &Sweep) -> u8 {
     needed("sweeps", package.main("unpause.sweep_command", &arguments))
 }
 
-/// Whether `unpause sweep` has written a directory.
+/// Whether a directory is of `unpause sweep`; whoever reads it says what is wrong with it.
 pub fn is_sweep(directory: &Path) -> bool {
-    directory.join("sweep.json").is_file()
+    directory.join("sweep.json").symlink_metadata().is_ok()
 }
 
 /// Compares sweeps. Returns the exit code.
@@ -187,6 +187,9 @@ pub fn reproduce(package: &dyn Package, args: &Reproduce) -> u8 {
     }
     if let Some(markdown) = &args.markdown {
         arguments.extend(["--markdown".into(), markdown.into()]);
+    }
+    if args.force {
+        arguments.push("--force".into());
     }
     if let Some(threads) = args.threads {
         arguments.extend(["--threads".into(), threads.to_string().into()]);

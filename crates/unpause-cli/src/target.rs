@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
-use unpause_scenario::{Before, Error, saved_manifest};
+use unpause_scenario::{Before, Error, OutFolder, saved_manifest};
 
 /// Folders whose names say nothing of a scenario.
 const COMMON_FOLDERS: [&str; 2] = ["papers", "scenarios"];
@@ -92,7 +92,7 @@ pub fn write_whole(
     if path.symlink_metadata().is_ok() && !force {
         return Err(exists(path));
     }
-    // A link is written through.
+    // The user has named it: a link is written through.
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = real
         .parent()
@@ -116,6 +116,29 @@ pub fn write_whole(
         Ok(())
     };
     written().map_err(|error| Error::io("write", path, error))
+}
+
+/// The folder for what is made of the result in `directory`: `out` if the user has named one, else `name` in it.
+pub fn folder(out: Option<&Path>, directory: &Path, name: &str) -> Result<OutFolder, Error> {
+    match out {
+        Some(out) => OutFolder::named(out).map_err(|error| Error::io("write", out, error)),
+        None => OutFolder::inside(directory, name)
+            .map_err(|error| Error::io("write", &directory.join(name), error)),
+    }
+}
+
+/// Writes a file into such a folder, whole or not at all. What is there is replaced by `force` only.
+pub fn write_in(
+    folder: &OutFolder,
+    name: &str,
+    force: bool,
+    write: impl FnOnce(&mut fs::File) -> io::Result<()>,
+) -> Result<(), Error> {
+    let path = folder.path_of(name);
+    match folder.write(name, force, write) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(exists(&path)),
+        written => written.map_err(|error| Error::io("write", &path, error)),
+    }
 }
 
 /// A file that is not replaced without being asked to.

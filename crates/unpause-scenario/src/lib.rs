@@ -51,7 +51,7 @@ mod waiting;
 mod warnings;
 
 pub use cost::{Beginning, Cost, beginning};
-pub use directory::{Before, Lock, Place, WriteOptions, file_name, saved_manifest};
+pub use directory::{Before, Lock, OutFolder, Place, WriteOptions, file_name, saved_manifest};
 #[cfg(feature = "parquet")]
 pub use directory::{Cache, Cached, Saved};
 #[cfg(feature = "parquet")]

@@ -74,6 +74,7 @@ mod parquet_file {
 
     use arrow_array::RecordBatch;
     use arrow_schema::SchemaRef;
+    use arrow_select::concat::concat_batches;
     use parquet::arrow::ArrowWriter;
     use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
     use parquet::basic::{Compression, ZstdLevel};
@@ -81,6 +82,9 @@ mod parquet_file {
     use parquet::file::properties::WriterProperties;
 
     use crate::text::error::Error;
+
+    /// Rows of one piece of memory.
+    const MOST_AT_ONCE: usize = 1 << 22;
 
     /// The same bytes for the same table, whenever and wherever.
     pub fn encode(table: &RecordBatch) -> Result<Vec<u8>> {
@@ -192,11 +196,23 @@ mod parquet_file {
     fn read(bytes: Vec<u8>) -> Result<RecordBatch> {
         let reader = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes))?;
         let schema = reader.schema().clone();
-        let rows = reader.metadata().file_metadata().num_rows().max(1) as usize;
-        let mut reader = reader.with_batch_size(rows).build()?;
-        match reader.next() {
-            Some(batch) => Ok(batch?),
-            None => Ok(RecordBatch::new_empty(schema)),
+        let claimed = reader.metadata().file_metadata().num_rows();
+        // Memory is asked for as rows come, whatever number of them the file claims.
+        let at_once = usize::try_from(claimed).map_or(1, |rows| rows.clamp(1, MOST_AT_ONCE));
+        let parts: Vec<RecordBatch> = reader
+            .with_batch_size(at_once)
+            .build()?
+            .collect::<std::result::Result<_, _>>()?;
+        let table = match parts.as_slice() {
+            [whole] => whole.clone(),
+            parts => concat_batches(&schema, parts)?,
+        };
+        match i64::try_from(table.num_rows()) {
+            Ok(rows) if rows == claimed => Ok(table),
+            _ => Err(ParquetError::General(format!(
+                "it claims {claimed} rows and has {}",
+                table.num_rows()
+            ))),
         }
     }
 }

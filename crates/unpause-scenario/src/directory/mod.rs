@@ -8,6 +8,7 @@ mod cache;
 #[cfg(feature = "parquet")]
 mod keep;
 mod lock;
+mod out_folder;
 mod place;
 mod reader;
 
@@ -25,11 +26,13 @@ pub use self::cache::{Cache, Cached};
 #[cfg(feature = "parquet")]
 pub(crate) use self::keep::Keeper;
 pub use self::lock::Lock;
+pub use self::out_folder::OutFolder;
 pub use self::place::Place;
 use self::place::{MANIFEST, is_own, others};
 use self::reader::Reader;
+use crate::digest::seal;
 #[cfg(feature = "parquet")]
-use crate::digest::sha256_of;
+use crate::digest::{is_broken, sha256_of};
 use crate::outcome::{Manifest, Outcome};
 use crate::table_files::encode;
 use crate::text::error::Error;
@@ -119,7 +122,7 @@ impl Outcome {
             ..self.manifest()
         };
         let text = serde_json::to_vec_pretty(&manifest).expect("a manifest is plain data");
-        staging.write(MANIFEST, &text)?;
+        staging.write(MANIFEST, &seal(text))?;
         go_on()?;
         let replaced = saved_manifest(place.directory());
         let old = files_of(place.directory(), replaced.as_ref());
@@ -188,13 +191,19 @@ fn files_of(directory: &Path, manifest: Option<&Manifest>) -> Vec<String> {
         .collect()
 }
 
-/// A label, such as the name of a scheme, as a part of a file's name.
+/// A label, such as the name of a scheme, as a part of a file's name; of a long one its beginning.
 pub fn file_name(label: &str) -> String {
+    // File systems have room for 255 bytes, of which what stands around this takes some.
+    const MOST: usize = 200;
     let fits = |c: char| c.is_alphanumeric() || "+-.=_".contains(c);
-    label
-        .chars()
-        .map(|c| if fits(c) { c } else { '-' })
-        .collect()
+    let mut name = String::new();
+    for c in label.chars().map(|c| if fits(c) { c } else { '-' }) {
+        if name.len() + c.len_utf8() > MOST {
+            break;
+        }
+        name.push(c);
+    }
+    name
 }
 
 /// The name of a run's file. Labels that look alike as names are told apart by the run.
@@ -255,6 +264,13 @@ impl Saved {
         text: &[u8],
         without: &[&str],
     ) -> Result<Self, Error> {
+        if is_broken(text) {
+            return Err(damaged(
+                directory,
+                MANIFEST,
+                "its text is another than its field sha256 says",
+            ));
+        }
         let path = directory.join(MANIFEST);
         let manifest: Manifest = serde_json::from_slice(text).map_err(|error| Error::Other {
             message: format!("{}: {}", path.display(), shorten(&error.to_string())),

@@ -17,6 +17,7 @@ use super::lock::{Lock, ROOM};
 use crate::digest::sha256;
 #[cfg(feature = "parquet")]
 use crate::digest::sha256_of_file;
+use crate::tables::TABLES;
 use crate::text::error::Error;
 
 /// In it: a complete result on its way to its names.
@@ -58,6 +59,8 @@ impl Place {
         let cleared = clear(&lock.folder, &directory.join(ROOM));
         cleared.map_err(|error| Error::io("write", directory, error))?;
         check_destination(directory)?;
+        let tables = TABLES.map(|table| format!("{table}.parquet"));
+        check_names(&lock, tables.iter().map(String::as_str).chain(OWN))?;
         Ok(Self { lock })
     }
 
@@ -139,6 +142,7 @@ impl Staging<'_> {
             .collect();
         let remove = serde_json::to_vec(&old).expect("names are plain data");
         self.write(REMOVE, &remove)?;
+        check_names(&self.place.lock, self.digests.keys().map(String::as_str))?;
         let give = || {
             Folder::open(self.folder.path())?.sync()?;
             let room = self.place.lock.folder.folder(ROOM)?;
@@ -185,7 +189,8 @@ fn move_in(folder: &Folder) -> io::Result<()> {
     for name in first.into_iter().chain(last) {
         let (from, file) = commit.holder(name)?;
         let (to, _) = folder.holder_made(name)?;
-        from.rename(file, &to, file)?;
+        let named = from.rename(file, &to, file);
+        named.map_err(|error| io::Error::new(error.kind(), format!("`{name}` in it: {error}")))?;
     }
     // A directory cannot be synced everywhere; the files have their names.
     let _ = folder.sync();
@@ -273,6 +278,25 @@ fn check_destination(directory: &Path) -> Result<(), Error> {
         ),
         help: Some("choose another with --out; nothing was changed".into()),
     })
+}
+
+/// An error if a name of the result, or of a file on its way there, cannot be given.
+fn check_names<'a>(lock: &Lock, names: impl IntoIterator<Item = &'a str>) -> Result<(), Error> {
+    for name in names {
+        let kind = match lock.folder.holder(name) {
+            Ok((holder, file)) => holder.kind_of(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        };
+        let path = lock.directory.join(name);
+        if kind.map_err(|error| Error::io("write", &path, error))? == Some(Kind::Folder) {
+            return Err(Error::Other {
+                message: format!("{} is a folder, where a result has a file", path.display()),
+                help: Some("move it away; nothing was changed".into()),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// What of a directory is neither of the result, of which `known` are the files, nor the room.

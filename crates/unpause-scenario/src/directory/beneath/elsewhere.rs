@@ -76,6 +76,12 @@ impl Folder {
         }
     }
 
+    /// Makes a plain file in it, to be written. Nothing may have its name, not even a link.
+    pub fn file_new(&self, name: &str) -> io::Result<File> {
+        let path = self.path.join(name);
+        OpenOptions::new().write(true).create_new(true).open(path)
+    }
+
     /// Removes a name in it that is no folder.
     pub fn remove_file(&self, name: &str) -> io::Result<()> {
         fs::remove_file(self.path.join(name))

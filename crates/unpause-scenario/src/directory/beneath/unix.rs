@@ -83,6 +83,11 @@ impl Folder {
         }
     }
 
+    /// Makes a plain file in it, to be written. Nothing may have its name, not even a link.
+    pub fn file_new(&self, name: &str) -> io::Result<File> {
+        self.plain(name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)
+    }
+
     fn plain(&self, name: &str, flags: OFlags) -> io::Result<File> {
         let mode = Mode::from_bits_truncate(0o666);
         match fs::openat(&self.handle, name, flags | SAFE, mode) {
