@@ -153,9 +153,10 @@ def _read(scenario: Scenario) -> Any:
         except ScenarioError as error:
             if error.file != "<mapping>" or error.line is None:
                 raise
-            # Nobody has this text: the line itself says where the mistake is.
-            line = text.splitlines()[error.line - 1].strip()
-            raise ScenarioError(f"{error.message}: {line}", help=error.help) from None
+            # Nobody has this text: the line itself, if there is one, says where the mistake is.
+            line = "".join(text.splitlines()[error.line - 1 : error.line]).strip()
+            message = f"{error.message}: {line}" if line else error.message
+            raise ScenarioError(message, help=error.help) from None
     if isinstance(scenario, str) and "\n" in scenario:
         return _native.Scenario.parse(scenario, "<string>")
     return _native.Scenario.load(Path(scenario))

@@ -467,4 +467,6 @@ def plain(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from unpause import signals
+
+    sys.exit(signals.run(main))

@@ -300,4 +300,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from unpause import signals
+
+    sys.exit(signals.run(main))

@@ -366,7 +366,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--force", action="store_true", help="replace a file that is there")
     options = parser.parse_args(arguments)
     file = options.out or options.directory / "trace.pftrace"
-    if file.exists() and not options.force:
+    if os.path.lexists(file) and not options.force:
         print(f"error: {file} exists\nhint: --force replaces it", file=sys.stderr)
         return 1
     try:
@@ -396,4 +396,6 @@ def _write_whole(result: Result, file: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from unpause import signals
+
+    sys.exit(signals.run(main))

@@ -205,7 +205,7 @@ class Rows:
                 if isinstance(values, Names):
                     named = [word in name.lower() for name in values.names]
                     has |= np.array(named, dtype=bool)[values.codes]
-                elif column.kind == "flow" and word.isdigit():
+                elif column.kind == "flow" and word.isdecimal():
                     has |= values == float(word)
             found &= has
         return np.flatnonzero(found)

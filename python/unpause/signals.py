@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Sequence
 from types import FrameType
 
+from unpause import printed
+
 _INTERRUPTED = 130
 
 #: The signal that came, if one did.
@@ -29,16 +31,35 @@ def ignore() -> None:
 def run(main: Callable[[Sequence[str] | None], int], arguments: Sequence[str] | None = None) -> int:
     """Calls `main`; answers its exit code, or after a signal 130 or 143."""
     listen()
+    printed.use()
     try:
-        code = main(arguments)
+        code = _flushed(main(arguments))
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         code = _INTERRUPTED
     except BrokenPipeError:
-        # Who reads has seen enough, as `head`: the interpreter has nothing to write at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Who reads has seen enough, as `head`.
+        _drop_output()
         code = 128 + signal.SIGPIPE
     return 128 + caught if code == _INTERRUPTED and caught else code
+
+
+def _flushed(code: int) -> int:
+    """The exit code, once all that was printed is written."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        print(f"error: {error}", file=sys.stderr)
+        _drop_output()
+        return max(code, 1)
+    return code
+
+
+def _drop_output() -> None:
+    """The interpreter has nothing to write at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _answer(number: int, frame: FrameType | None) -> None:

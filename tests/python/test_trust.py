@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
-from collections.abc import Callable
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import tomli_w
 
 import unpause
-from unpause.errors import ResultError
+from unpause import printed, seals
+from unpause.errors import ResultError, ScenarioError
 from unpause.view import Bad, _number, _whole
 
 SCENARIO = {
@@ -53,9 +60,12 @@ def test_readers_get_the_new_result_and_change_nothing(
 def test_a_loaded_result_does_not_mix_two_runs(out: Path) -> None:
     result = unpause.load(out)
     assert result.runs.column("seed").to_pylist() == [1]
-    unpause.run(SCENARIO, seed=2).write(out)
+    longer = {**SCENARIO, "traffic": [{**SCENARIO["traffic"][0], "size": "20KB"}]}
+    unpause.run(longer, seed=2).write(out)
     with pytest.raises(ResultError, match="another result has taken the place"):
         _ = result.flows
+    # A table that is the same in both is of either.
+    assert result.tables["packets"].num_rows == 0
     assert unpause.load(out).runs.column("seed").to_pylist() == [2]
 
 
@@ -252,3 +262,205 @@ def test_a_report_waits_for_nobody_who_writes(out: Path) -> None:
     lock.release()
     assert {k: v for k, v in before.items() if ".unpause" not in k} == files(out)
     report.build(out)
+
+
+def flips(sound: bytes) -> list[tuple[int, bytes]]:
+    """Texts of which one byte is another, and where."""
+    return [
+        (at, sound[:at] + bytes([sound[at] ^ 1 << at % 8]) + sound[at + 1 :])
+        for at in range(len(sound))
+    ]
+
+
+def test_a_flipped_byte_of_a_manifest_is_noticed(out: Path) -> None:
+    file = out / "manifest.json"
+    sound = file.read_bytes()
+    end = sound.rindex(b',\n  "sha256": "')
+    digits = range(end + len(b',\n  "sha256": "'), len(sound) - len(b'"\n}'))
+    without = without_digest(out)
+    assert without is not None
+    assert set(KEYS) <= {*without}
+    for at, flipped in flips(sound):
+        file.write_bytes(flipped)
+        if at < end or at in digits:
+            with pytest.raises(ResultError, match=r"manifest\.json: damaged"):
+                unpause.load(out)
+        else:
+            # What hides the digest changes nothing else.
+            assert without_digest(out) in (None, without)
+
+
+def without_digest(out: Path) -> dict[str, object] | None:
+    """The manifest but for its digest, whatever that is called; None if it is refused."""
+    try:
+        found = unpause.load(out).manifest
+    except ResultError as error:
+        if "manifest.json: damaged" not in str(error):
+            raise
+        return None
+    return {key: value for key, value in found.items() if key in KEYS}
+
+
+KEYS = ("unpause", "scenario", "seeds", "host", "runs", "warnings", "files", "complete")
+
+
+def test_a_manifest_without_a_digest_is_read(out: Path) -> None:
+    file = out / "manifest.json"
+    manifest = json.loads(file.read_text())
+    digest = manifest.pop("sha256")
+    file.write_text(json.dumps(manifest, indent=2))
+    assert unpause.load(out).manifest == manifest
+    assert json.loads(seals.seal(json.dumps(manifest, indent=2)))["sha256"] != digest
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("seeds", 3, "seeds is 3, not a list"),
+        ("seeds", ["a"], r'seeds\[0\] is "a", not a whole number'),
+        ("seeds", [True], r"seeds\[0\] is true, not a whole number"),
+        ("scenario", [], r"scenario is \[\], not a table"),
+        ("scenario", {"file": 1}, r"scenario\.file is 1, not a string"),
+        ("warnings", {}, r"warnings is \{\}, not a list"),
+        ("warnings", [{"kind": 3}], r"warnings\[0\]\.kind is 3, not a string"),
+        ("warnings", [3], r"warnings\[0\] is 3, not a string"),
+        ("runs", [{"cpu_s": "x"}], r'runs\[0\]\.cpu_s is "x", not a number'),
+        ("files", {"flows.parquet": 1}, r"files\.flows\.parquet is 1, not a string"),
+        ("complete", 1, "complete is 1, not true or false"),
+        ("unpause", {"a": 1}, "unpause is .*, not a string"),
+    ],
+)
+def test_a_manifest_of_other_types_is_refused(
+    out: Path, key: str, value: object, told: str
+) -> None:
+    file = out / "manifest.json"
+    manifest = json.loads(file.read_text())
+    manifest.pop("sha256", None)
+    file.write_text(json.dumps({**manifest, key: value}))
+    with pytest.raises(ResultError, match=rf"manifest\.json: damaged: .*{told}"):
+        unpause.load(out)
+
+
+def test_a_flipped_byte_of_a_sweep_is_noticed(tmp_path: Path) -> None:
+    from unpause import grouped
+
+    out = tmp_path / "out"
+    unpause.sweep(SCENARIO, {"seed": [1, 2]}, out=out, progress=False)
+    file = out / "sweep.json"
+    sound = file.read_bytes()
+    end = sound.rindex(b',\n  "sha256": "')
+    for at, flipped in flips(sound)[:end]:
+        file.write_bytes(flipped)
+        with pytest.raises(ResultError, match=r"sweep\.json: "):
+            grouped.sweep_table(out)
+        assert at < end
+    # One of before has no digest.
+    about = json.loads(sound)
+    del about["sha256"]
+    file.write_text(json.dumps(about, indent=2))
+    assert grouped.sweep_table(out)[1].num_rows == 2
+
+
+@contextmanager
+def unless_replaced() -> Iterator[None]:
+    """For tables of a loaded result, whose files may be gone."""
+    try:
+        yield
+    except ResultError as error:
+        if "another result has taken the place" not in str(error):
+            raise
+
+
+def test_a_result_may_be_replaced_while_it_is_read(tmp_path: Path) -> None:
+    names = ("runs", "flows", "ports")
+    of_seed = {seed: unpause.run(SCENARIO, seed=seed) for seed in (1, 2)}
+    rows = {seed: {name: it.tables[name] for name in names} for seed, it in of_seed.items()}
+    assert rows[1]["runs"] != rows[2]["runs"]
+    out = of_seed[1].write(tmp_path / "out")
+    writes = 40
+
+    def write() -> None:
+        for number in range(writes):
+            unpause.run(SCENARIO, seed=1 + number % 2).write(out)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    read = 0
+    while writer.is_alive() or not read:
+        result = unpause.load(out)
+        [seed] = result.manifest["seeds"]
+        for name in names:
+            with unless_replaced():
+                assert result.tables[name] == rows[seed][name]
+        read += 1
+    writer.join()
+    assert unpause.load(out).manifest["seeds"] == [2]
+
+
+def test_an_empty_scenario_is_refused_in_words() -> None:
+    for nothing in ({}, {"title": "T"}):
+        with pytest.raises(ScenarioError, match=r"duration|topology|scheme"):
+            unpause.run(nothing)
+
+
+def python(words: list[str], folder: Path, **more: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *words], cwd=folder, text=True, stderr=subprocess.PIPE, check=False, **more
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-m", "unpause.report", "out"],
+        ["-m", "unpause.compare", "out", "out"],
+        ["-m", "unpause", "explain", "out"],
+        ["-m", "unpause", "list"],
+    ],
+)
+def test_output_that_cannot_be_written_is_an_error(tmp_path: Path, words: list[str]) -> None:
+    unpause.run({**SCENARIO, "probes": {"causes": True}}).write(tmp_path / "out")
+    with open("/dev/full", "w") as full:
+        done = python(words, tmp_path, stdout=full)
+    assert done.returncode == 1, done.stderr
+    assert re.fullmatch(
+        "error: .*(No space left on device: 'standard output'|standard output: No space left .*)\n",
+        done.stderr,
+    )
+    assert "Traceback" not in done.stderr
+
+
+def test_a_terminal_that_lacks_characters_gets_others(tmp_path: Path) -> None:
+    title = "Größe \u202e\x1b[2J"
+    unpause.run({**SCENARIO, "scheme": [{"name": "PFC ü"}]}).write(tmp_path / "out")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
+    for words in (["-m", "unpause.report", "out"], ["-m", "unpause", "compare", "out", "out"]):
+        done = python(words, tmp_path, stdout=subprocess.PIPE, env=environment)
+        assert done.returncode == 0, done.stderr
+        assert "Traceback" not in done.stderr
+    assert printed.printable(title) == "Größe \ufffd\ufffd[2J"
+    assert printed.printable("\x1b[1mbold\x1b[0m\ta\n") == "\x1b[1mbold\x1b[0m\ta\n"
+
+
+def test_a_reproduction_replaces_no_markdown_unasked(tmp_path: Path, capsys) -> None:
+    from unpause import reproduce
+
+    for name, folder in (("pcn.md", False), ("pcn", True)):
+        there = tmp_path / name
+        there.mkdir() if folder else there.write_text("mine")
+        arguments = ["--out", str(tmp_path / "out"), "--markdown", str(tmp_path / "pcn.md")]
+        assert reproduce.main(["pcn/F2", *arguments]) == 1
+        assert re.search(rf"{there} exists\nhint: --force", capsys.readouterr().err)
+        assert not (tmp_path / "out").exists()
+        there.rmdir() if folder else there.unlink()
+
+
+def test_a_result_is_not_the_place_of_a_reproduction(out: Path, capsys) -> None:
+    from unpause import report, reproduce
+
+    report.build(out)
+    before = files(out)
+    assert reproduce.main(["pcn/F2", "--out", str(out)]) == 1
+    assert "exists and is not of a reproduction" in capsys.readouterr().err
+    assert files(out) == before

@@ -68,8 +68,34 @@ pub fn check(cost: &Cost, directory: &Path) -> Result<(), Error> {
     }
 }
 
-/// Memory of the machine, or of the control group that this process is in.
+/// Memory of the machine, of the control group that this process is in, or as its limits allow.
 fn memory() -> u64 {
+    match limit() {
+        Some(limit) => limit.min(installed()),
+        None => installed(),
+    }
+}
+
+/// Addresses that this process may still use (`ulimit -v`).
+#[cfg(unix)]
+fn limit() -> Option<u64> {
+    use rustix::process::{Resource, getrlimit};
+    let limit = getrlimit(Resource::As).current?;
+    let mut system = System::new();
+    let own = sysinfo::get_current_pid().ok()?;
+    system.refresh_processes(sysinfo::ProcessesToUpdate::Some(&[own]), false);
+    let used = system
+        .process(own)
+        .map_or(0, sysinfo::Process::virtual_memory);
+    Some(limit.saturating_sub(used).max(1))
+}
+
+#[cfg(not(unix))]
+fn limit() -> Option<u64> {
+    None
+}
+
+fn installed() -> u64 {
     let what = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
     let system = System::new_with_specifics(what);
     let of_group = system.cgroup_limits().map(|limits| limits.total_memory);

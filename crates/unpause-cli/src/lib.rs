@@ -57,13 +57,17 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// The same inside of Python, whose `package` does them.
 pub fn main_with(args: impl IntoIterator<Item = OsString>, package: &dyn Package) -> u8 {
+    output::finished(command(args, package))
+}
+
+fn command(args: impl IntoIterator<Item = OsString>, package: &dyn Package) -> u8 {
     interrupt::listen();
     let args = match Args::try_parse_from(args) {
         Ok(args) => args,
         Err(mut error) => {
             suggest_command(&mut error);
             // Help and version go to standard output and are no error.
-            let _ = error.print();
+            output::note(error.print());
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };

@@ -137,8 +137,8 @@ fn one(
     say.tell(&format!("tables: {}\n", place.directory().display()));
     say.tell(&target::replaced(&before));
     let value = json!({
-        "file": file,
-        "directory": place.directory(),
+        "file": file.display().to_string(),
+        "directory": place.directory().display().to_string(),
         "runs": summaries,
         "timings": outcome.timings,
         "warnings": outcome.warnings,

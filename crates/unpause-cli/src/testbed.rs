@@ -123,8 +123,8 @@ fn one(args: &Testbed, scenario: &Scenario, package: &dyn Package) -> Result<u8,
     if say.is_json() {
         let faults: String = all.iter().map(|(_, _, faults)| faults.as_str()).collect();
         show_json(&json!({
-            "file": args.file,
-            "directory": place.directory(),
+            "file": args.file.display().to_string(),
+            "directory": place.directory().display().to_string(),
             "runs": summaries,
             "frames": sum.frames,
             "frames_lost": sum.lost,

@@ -1,5 +1,7 @@
 //! The program as users see it: exit codes, messages, and what is left on the disk.
 
+#[cfg(unix)]
+mod output;
 mod terminal;
 #[cfg(unix)]
 mod unix;

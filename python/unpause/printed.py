@@ -1,0 +1,59 @@
+"""What is printed: text of files that anybody may have written, on a terminal of any kind."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from typing import Any, TextIO
+
+#: What moves a cursor or turns the direction of text (UAX #9, 2.1 to 2.6), but not what makes
+#: letters bold and plain again, which is this package's.
+_ODD = re.compile(
+    r"(\x1b\[[0-9;]*m|\x1b\[2K)"
+    r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
+
+
+def printable(text: str) -> str:
+    """The text with what is not for a terminal replaced."""
+    return _ODD.sub(lambda found: found[1] or "\ufffd", text)
+
+
+class Printed:
+    """A stream that writes what is printable; characters that its encoding lacks as "?".
+
+    What goes wrong names the stream, as errors of files name them.
+    """
+
+    def __init__(self, stream: TextIO, name: str) -> None:
+        self._stream = stream
+        self._name = name
+
+    def write(self, text: str) -> int:
+        """Writes a text; answers its length."""
+        clean = printable(text)
+        encoding = self._stream.encoding or "utf-8"
+        self._named(self._stream.write, clean.encode(encoding, "replace").decode(encoding))
+        return len(text)
+
+    def flush(self) -> None:
+        """Writes what is held back."""
+        self._named(self._stream.flush)
+
+    def _named(self, call: Callable[..., Any], *arguments: str) -> None:
+        try:
+            call(*arguments)
+        except OSError as error:
+            raise type(error)(error.errno, error.strerror, self._name) from error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def use() -> None:
+    """From now on, standard output and standard error are such streams."""
+    for name, said in (("stdout", "standard output"), ("stderr", "standard error")):
+        stream = getattr(sys, name)
+        if stream is not None and not isinstance(stream, Printed):
+            setattr(sys, name, Printed(stream, said))
