@@ -4,6 +4,7 @@
 pub mod capture;
 pub mod cdf;
 pub mod delays;
+pub mod directories;
 pub mod frame;
 pub mod hpcc_flows;
 pub mod hpcc_topology;
@@ -18,7 +19,7 @@ pub mod testbed;
 pub type Target = fn(&[u8]);
 
 /// The targets by their names.
-pub const TARGETS: [(&str, Target); 10] = [
+pub const TARGETS: [(&str, Target); 11] = [
     ("quantity", quantity::check),
     ("cdf", cdf::check),
     ("delays", delays::check),
@@ -26,6 +27,7 @@ pub const TARGETS: [(&str, Target); 10] = [
     ("hpcc_flows", hpcc_flows::check),
     ("scenario", scenario::check),
     ("results", results::check),
+    ("directories", directories::check),
     ("frame", frame::check),
     ("capture", capture::check),
     ("testbed", testbed::check),

@@ -27,6 +27,7 @@ pub fn inputs(root: &Path) -> io::Result<Vec<Inputs>> {
         ("hpcc_flows", texts),
         ("scenario", scenarios),
         ("results", crate::results::seeds()),
+        ("directories", crate::directories::seeds()),
         ("frame", frames(root)?),
         ("capture", captures(root)?),
         ("testbed", crate::testbed::seeds()),
@@ -67,6 +68,7 @@ pub fn write(root: &Path, directory: &Path) -> io::Result<()> {
         fs::write(corpus.with_extension("dict"), dictionary(&inputs))?;
     }
     crate::results::clean();
+    crate::directories::clean();
     Ok(())
 }
 

@@ -15,6 +15,7 @@ fn targets_hold_for_their_seeds() {
         inputs.iter().for_each(|input| check(input));
     }
     unpause_fuzz::results::clean();
+    unpause_fuzz::directories::clean();
 }
 
 #[test]
