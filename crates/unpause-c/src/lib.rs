@@ -10,6 +10,7 @@
 //!
 //! What every function asks for: a pointer is null, which is answered, or leads to a value of its type (for
 //! results, to room for one) that nobody else uses during the call; a string ends with a zero.
+#![deny(clippy::undocumented_unsafe_blocks)]
 #![allow(non_camel_case_types, reason = "the names are C's")]
 #![allow(clippy::missing_safety_doc, reason = "it is the same for all, above")]
 
