@@ -92,7 +92,7 @@ class _Adviser:
         model = self.set.get("switch.model", "shared-buffer")
         if tree.kind == "nic" and self.set.get("slow_receiver.buffer") is not None:
             return f"{self._now('slow_receiver.buffer')} is too small: raise it, or leave it out"
-        if self.set.get("pfc.mode") == "once" and self._ran_out(tree):
+        if self.set.get("pfc.mode") == "once" and tree.expired:
             return (
                 'each PAUSE ran out before its ingress had drained: set [pfc] mode = "standard", '
                 "which repeats it"
@@ -115,16 +115,6 @@ class _Adviser:
             )
         return "headroom_dropped_packets in table ports names the ports that lost frames"
 
-    def _ran_out(self, tree: Tree) -> bool:
-        """Whether a link was XOFF for longer than one PAUSE lasts, on average."""
-        longest = max((it.time_ns / it.pauses for it in every_stop(tree.stops)), default=0.0)
-        rates = {(it.node, it.peer): it.rate_bps for it in self.ports}
-        slowest = min(rates.values(), default=0)
-        quanta = self.set.get("pfc.pause_quanta", 65535)
-        if self.set.get("pfc.pause_time") is not None or not slowest:
-            return True
-        return longest > quanta * 512 / slowest * 1e9
-
     def _slower_part(self, tree: Tree) -> str | None:
         if tree.kind == "nic":
             return f"look at {tree.root.node}: its NIC takes less than its link brings"
@@ -146,7 +136,7 @@ class _Adviser:
         host = tree.root.peer
         if host not in self.hosts:
             return None
-        longest = max((it.time_ns for it in every_stop(tree.stops)), default=0.0)
+        longest = max((it.paused_ns for it in every_stop(tree.stops)), default=0.0)
         paused = sum(it.paused_ns for it in self._here(tree))
         if not longest or paused < longest / 2:
             return None

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause import expiry, schema, series
+from unpause import schema, series
 from unpause.result import Result, Run
 from unpause.trees import Culprit, Egress, Stop, Tree, Victim, every_stop
 
@@ -28,6 +28,8 @@ _NUMBERS = (
     "priority",
     "time_ns",
     "until_ns",
+    "paused_ns",
+    "expired",
     "held_bytes",
     "dropped_packets",
     "root_share",
@@ -174,11 +176,11 @@ def _tree(
         priority=priority,
         episodes=_episodes(start, until),
         pauses=len(first),
-        stopped_ns=float(np.sum(until - start)),
+        paused_ns=float(np.sum(causes.numbers["paused_ns"][first])),
         hosts=len({stop.stopped for stop in every} & flows.hosts),
         links=len(every),
         stops=stops,
-        expired=_expired(causes, first),
+        expired=int(np.sum(causes.numbers["expired"][first])),
         lost=int(np.sum(causes.numbers["dropped_packets"][first])),
         inputs=_inputs(causes, at_root),
         queue_bytes=int(np.max(causes.numbers["egress_queue_bytes"][at_root], initial=0)),
@@ -201,19 +203,6 @@ def _inputs(causes: Causes, at_root: np.ndarray) -> tuple[int, float, int]:
     return int(inputs), float(rate), int(senders)
 
 
-def _expired(causes: Causes, first: np.ndarray) -> int:
-    """How many PAUSEs were longer than what was asked for, where that is asked for once."""
-    life = expiry.by_link(causes.run)
-    if not life:
-        return 0
-    until, time = (causes.numbers[name] for name in ("until_ns", "time_ns"))
-    return sum(
-        until[row] - time[row]
-        >= life.get((causes.name("node", row), causes.name("peer", row)), np.inf)
-        for row in first
-    )
-
-
 def _episodes(start: np.ndarray, until: np.ndarray) -> list[tuple[float, float]]:
     """From when until when, PAUSEs less than :data:`APART_NS` apart together."""
     order = np.argsort(start, kind="stable")
@@ -230,8 +219,8 @@ def _stops(causes: Causes, first: np.ndarray) -> list[Stop]:
     codes = causes.codes["node"][first] * len(causes.names["peer"]) + causes.codes["peer"][first]
     _, at, link = np.unique(codes, return_index=True, return_inverse=True)
     names = [(causes.name("node", row), causes.name("peer", row)) for row in first[at]]
-    lasted = (causes.numbers["until_ns"] - causes.numbers["time_ns"])[first]
-    pauses, times = np.bincount(link), np.bincount(link, weights=lasted)
+    held = causes.numbers["paused_ns"][first]
+    pauses, times = np.bincount(link), np.bincount(link, weights=held)
     found = {
         names[it]: Stop(*names[it], int(pauses[it]), float(times[it])) for it in np.argsort(at)
     }
@@ -258,8 +247,8 @@ def _stops(causes: Causes, first: np.ndarray) -> list[Stop]:
         else:
             found[above].below.append(stop)
     for stop in found.values():
-        stop.below.sort(key=lambda it: -it.time_ns)
-    return sorted(top, key=lambda it: (-it.time_ns, -len(it.below)))
+        stop.below.sort(key=lambda it: -it.paused_ns)
+    return sorted(top, key=lambda it: (-it.paused_ns, -len(it.below)))
 
 
 def _most(votes: Counter[tuple[str, str] | None], own: tuple[str, str]) -> tuple[str, str] | None:

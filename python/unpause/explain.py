@@ -25,7 +25,7 @@ from unpause.errors import ResultError
 from unpause.result import Result, Run, load
 from unpause.summary import Summary
 from unpause.text import rate, size, time
-from unpause.trees import CERTAIN, Egress, Stop, Tree, every_stop
+from unpause.trees import CERTAIN, Egress, Stop, Tree, Victim, every_stop
 
 _MOST_TREES = 3
 _MOST_STOPS = 6
@@ -120,7 +120,7 @@ def lines(result: Result, runs: Sequence[Run], columns: int, at_ns: float | None
         yield ""
         yield textual.wrapped(
             f"{len(rest)} more, from {sum(t.pauses for t in rest):,} PAUSEs and "
-            f"{time(sum(t.stopped_ns for t in rest))} of pause: --json has them all.",
+            f"{time(sum(t.paused_ns for t in rest))} of pause: --json has them all.",
             columns,
         )
     if len(runs) > 1 and at_ns is None:
@@ -156,7 +156,7 @@ def _tree(
     speed = f", {rate(link)}" if link else ""
     yield textual.wrapped(f"{title}{speed}: {_when(tree)}", columns)
     body = [
-        f"{_count(tree.pauses, 'PAUSE')}, {time(tree.stopped_ns)} in total on "
+        f"{_count(tree.pauses, 'PAUSE')}, {time(tree.paused_ns)} in total on "
         f"{_count(tree.links, 'link')}, {_count(tree.hosts, 'host')} paused. {_sure(tree)}"
     ]
     if tree.inputs[0] and tree.kind != "cycle":
@@ -212,14 +212,14 @@ def _stops(stops: Sequence[Stop], columns: int, before: str = "   ") -> Iterator
     rest = stops[len(shown) :]
     for at, stop in enumerate(shown):
         last = at == len(shown) - 1 and not rest
-        what = f"{_count(stop.pauses, 'time')}, {time(stop.time_ns)}"
+        what = f"{_count(stop.pauses, 'time')}, {time(stop.paused_ns)}"
         text = f"{stop.pauser} paused {stop.stopped} {what}"
         yield f"{before}{'└─' if last else '├─'} {text}"[:columns]
         yield from _stops(stop.below, columns, before + ("   " if last else "│  "))
     if rest:
         pausers = sorted({stop.pauser for stop in rest})
         who = pausers[0] if len(pausers) == 1 else f"{len(pausers)} switches"
-        longest = time(max(stop.time_ns for stop in rest))
+        longest = time(max(stop.paused_ns for stop in rest))
         total = sum(1 for _ in every_stop(rest))
         text = f"{who} paused {len(rest)} more, up to {longest} each"
         further = f", {total - len(rest)} below them" if total > len(rest) else ""
@@ -247,8 +247,7 @@ def _victims(tree: Tree, at_ns: float | None) -> Iterator[str]:
     if not tree.victims:
         return
     parts = [
-        f"{it.traffic} ({it.src} -> {it.dst}) waited {time(it.waited_ns)}, "
-        f"{size(it.unsent_bytes)} not sent"
+        f"{it.traffic} ({it.src} -> {it.dst}) {_waited([it], ', {} not sent')}"
         for it in tree.victims[:_MOST_FLOWS]
     ]
     rest = tree.victims[_MOST_FLOWS:]
@@ -256,6 +255,13 @@ def _victims(tree: Tree, at_ns: float | None) -> Iterator[str]:
         parts.append(f"{len(rest)} more waited {time(sum(it.waited_ns for it in rest))} in total")
     whole = " in the whole run" if at_ns is not None else ""
     yield f"{_count(len(tree.victims), 'victim')}{whole}: {'; '.join(parts)}."
+
+
+def _waited(victims: Sequence[Victim], unsent: str) -> str:
+    """For how long they waited, and what their hosts did not send, if they were paused."""
+    text = f"waited {time(sum(it.waited_ns for it in victims))}"
+    total = sum(it.unsent_bytes for it in victims)
+    return text + (unsent.format(size(total)) if total else "")
 
 
 def _schemes(run: Run, trees: Sequence[Tree], every: Mapping[str, list[Tree]]) -> Summary:
@@ -269,7 +275,7 @@ def _schemes(run: Run, trees: Sequence[Tree], every: Mapping[str, list[Tree]]) -
         for tree in trees:
             same = [it for it in found if account.same(it, tree)]
             waited = sum(victim.waited_ns for it in same for victim in it.victims)
-            stopped = sum(it.stopped_ns for it in same)
+            stopped = sum(it.paused_ns for it in same)
             row += [time(stopped), time(waited)]
         rows.append(row)
     return Summary(heads, rows)
@@ -302,7 +308,7 @@ def of_port(run: Run, egress: Egress, columns: int, at_ns: float | None) -> Iter
         root = root[0].lower() + root[1:] if tree.kind != "switch" else root
         yield textual.wrapped(
             f"{run.scheme}: {egress} was paused{when} {_count(stop.pauses, 'time')} for "
-            f"{time(stop.time_ns)}, {_when(tree)}: {chain}; root: {root}. {_sure(tree)}",
+            f"{time(stop.paused_ns)}, {_when(tree)}: {chain}; root: {root}. {_sure(tree)}",
             columns,
         )
         for text in _culprits(tree):
@@ -343,9 +349,8 @@ def of_flow(run: Run, name: str, columns: int, at_ns: float | None) -> Iterator[
             many = f"{len(waits)} of them " if len(ours) > 1 else ""
             whose = "their" if len(waits) > 1 else "its"
             yield textual.wrapped(
-                f"{run.scheme}: {who}: {many}lost {time(sum(it.waited_ns for it in waits))} "
-                f"({size(sum(it.unsent_bytes for it in waits))}) to congestion that is not on "
-                f"{whose} path: {root}, {_when(tree)}. {_sure(tree)}",
+                f"{run.scheme}: {who}: {many}{_waited(waits, ' ({} not sent)')} because of "
+                f"congestion that is not on {whose} path: {root}, {_when(tree)}. {_sure(tree)}",
                 columns,
             )
         part = sum(it.share for it in tree.culprits if it.traffic == traffic)

@@ -142,12 +142,12 @@ SHOWN = {
         "longest",
     ),
     "causes": Shown(
-        "cause_id time_ns until_ns node peer priority held_bytes dropped_packets root_kind"
+        "cause_id time_ns paused_ns node peer priority held_bytes dropped_packets root_kind"
         " root_node root_peer root_share",
         (
             _number("PAUSE", "cause_id"),
             _number("XOFF", "time_ns", "time"),
-            _lasted("time_ns", "until_ns"),
+            _number("paused", "paused_ns", "time"),
             _link("stopped", "peer", "node"),
             _number("priority", "priority"),
             _number("held", "held_bytes", "bytes"),
@@ -156,7 +156,7 @@ SHOWN = {
             _link("root", "root_node", "root_peer"),
             _number("share", "root_share", "share"),
         ),
-        "lasted",
+        "paused",
         "longest",
         "cause_id",
     ),

@@ -30,14 +30,14 @@ class Stop:
         pauser: Who sent them.
         stopped: Who was stopped.
         pauses: How many.
-        time_ns: XOFF to XON, added up.
+        paused_ns: How long they held its port, as table `ports` counts it.
         below: The stops that followed from these, longest first.
     """
 
     pauser: str
     stopped: str
     pauses: int
-    time_ns: float
+    paused_ns: float
     below: list[Stop] = field(default_factory=list)
 
 
@@ -75,7 +75,7 @@ class Tree:
         priority: That was stopped.
         episodes: From when until when, ns.
         pauses: Transitions to XOFF.
-        stopped_ns: XOFF to XON, added up over all links.
+        paused_ns: How long links were paused, as table `ports` counts it, added up over all.
         hosts: Hosts that were stopped.
         links: Links that were stopped.
         stops: What the root stopped, with what followed.
@@ -96,7 +96,7 @@ class Tree:
     priority: int
     episodes: list[tuple[float, float]]
     pauses: int
-    stopped_ns: float
+    paused_ns: float
     hosts: int
     links: int
     stops: list[Stop]
@@ -123,7 +123,7 @@ class Tree:
     def harm(self) -> tuple[bool, float, float]:
         """By what trees are ordered: deadlocks first, then waits of victims, then standstill."""
         waited = sum(victim.waited_ns for victim in self.victims)
-        return self.kind == "cycle", waited, self.stopped_ns
+        return self.kind == "cycle", waited, self.paused_ns
 
 
 def every_stop(stops: Iterable[Stop]) -> Iterator[Stop]:

@@ -22,6 +22,7 @@ class Pause:
     stopped: str
     start: float
     until: float
+    paused: float
     dropped: int
     kind: str | None
     root: Place | None
@@ -53,6 +54,7 @@ class Facts:
                     row["peer"],
                     row["time_ns"],
                     row["until_ns"],
+                    row["paused_ns"],
                     row["dropped_packets"],
                     row["root_kind"],
                     (row["root_node"], row["root_peer"]),
@@ -74,6 +76,19 @@ class Facts:
         for row in self.ports:
             found[row["peer"], row["node"]] += row["paused_ns"]
         return dict(found)
+
+    def paused_of(self, priority: int, link: tuple[str, str] | None = None) -> float:
+        """For how long a priority was paused, on all links or one, ns."""
+        return sum(
+            row["paused_ns"]
+            for row in self.ports
+            if row["priority"] == priority and link in (None, (row["peer"], row["node"]))
+        )
+
+    @cached_property
+    def all_led_somewhere(self) -> bool:
+        """Whether the root of each PAUSE is known."""
+        return all(row["root_node"] is not None for row in self.causes)
 
     @property
     def is_deadlocked(self) -> bool:

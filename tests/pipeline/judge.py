@@ -50,9 +50,13 @@ def _of_trees(facts: Facts, trees: list[dict[str, Any]]) -> Iterator[str]:
         theirs = [it for it in trees if it["priority"] == priority]
         if len(ours) != sum(it["pauses"] for it in theirs):
             yield f"{len(ours)} PAUSEs of priority {priority}, {[t['pauses'] for t in theirs]} told"
-        stopped = sum(it.until - it.start for it in ours)
-        if not _same(stopped, sum(it["stopped_ns"] for it in theirs)):
-            yield f"priority {priority} was stopped for {stopped} ns, not as told"
+        paused = sum(it.paused for it in ours)
+        if not _same(paused, sum(it["paused_ns"] for it in theirs)):
+            yield f"priority {priority} was paused for {paused} ns, not as told"
+        ports = facts.paused_of(priority)
+        if facts.all_led_somewhere and not _same(paused, ports):
+            yield f"priority {priority} was paused for {ports} ns, {paused} ns have causes"
+        yield from _of_links(facts, priority, theirs)
     if facts.is_deadlocked and (not trees or trees[0]["kind"] != "cycle"):
         yield f"a deadlock, but the first tree is {[(t['kind'], t['root']) for t in trees[:1]]}"
     if facts.run.row["deadlock_began_ns"] is not None and not facts.is_deadlocked:
@@ -64,6 +68,17 @@ def _of_trees(facts: Facts, trees: list[dict[str, Any]]) -> Iterator[str]:
         yield from _of_cycle(facts, tree)
         yield from _of_numbers(facts, tree)
     yield from _of_victims(facts, trees)
+
+
+def _of_links(facts: Facts, priority: int, trees: list[dict[str, Any]]) -> Iterator[str]:
+    """Of each link, trees say together for how long it was paused."""
+    told: dict[tuple[str, str], float] = {}
+    for stop in (it for tree in trees for it in _every(tree["stops"])):
+        link = stop["pauser"], stop["stopped"]
+        told[link] = told.get(link, 0.0) + stop["paused_ns"]
+    for link, paused in told.items():
+        if facts.all_led_somewhere and not _same(paused, facts.paused_of(priority, link)):
+            yield f"{link} was paused for {facts.paused_of(priority, link)} ns, told {paused}"
 
 
 def _of_cycle(facts: Facts, tree: dict[str, Any]) -> Iterator[str]:

@@ -113,8 +113,8 @@ def test_the_tree_is_that_of_the_tables(result: Result) -> None:
     }
     stopped = {(row["peer"], row["node"]): row["paused_ns"] for row in ports if row["paused_ns"]}
     for link, time in stopped.items():
-        # XOFF and XON travel alike, but for a frame that a port is sending.
-        assert stops[link].time_ns == pytest.approx(time, rel=0.05, abs=2_000)
+        assert stops[link].paused_ns == pytest.approx(time, abs=1e-3)
+    assert tree.paused_ns == pytest.approx(sum(stopped.values()), abs=1e-3)
     shares = {it.traffic: it.share for it in tree.culprits}
     assert set(shares) == {"burst", "F1"}
     assert sum(shares.values()) == pytest.approx(1)

@@ -195,6 +195,8 @@ columns! {
     "time_ns" "ns" "when the ingress went to XOFF";
     "until_ns" "ns"
         "when it went to XON again, or when its PAUSE expired at `peer` if that was earlier and no other followed until then; the end of the run if neither happened";
+    "paused_ns" "ns"
+        "how long it held `peer`, as `ports` counts it; of PAUSEs that follow each other without a break the last one has all of it";
     "expired" ""
         "1 if PAUSE expired at `peer`, which then resumed although the ingress was still at XOFF, else 0";
     "held_bytes" "bytes" "held at the ingress at `time_ns`";
@@ -236,8 +238,7 @@ columns! {
     "root_peer" "" "node at the other end; null as before";
     "first_ns" "ns" "when the flow first waited";
     "last_ns" "ns" "when the flow last waited";
-    "waited_ns" "ns" "how long in all, anywhere on its way";
-    "unsent_bytes" "bytes"
-        "bytes of it that the port would have sent meanwhile, of its ports that which held back most";
+    "waited_ns" "ns" "how long in all its packets stood still, anywhere on its way";
+    "unsent_bytes" "bytes" "bytes of it that its host would have sent while it was paused for this root";
     "pauses" "times" "pauses in which it waited";
 }

@@ -204,15 +204,14 @@ fn all(
 /// Tables of a run, and what is worth saying of it.
 pub(crate) fn part(
     columns: &[String],
-    measured: Measured,
+    mut measured: Measured,
     timing: Timing,
     series: Option<PathBuf>,
 ) -> Part {
     let warnings = warnings::of_run(&measured);
     let hpcc = hpcc_files::of(&measured);
-    let measured = [measured];
-    let tables = Tables::new(columns, &measured);
-    let [Measured { run, results }] = measured;
+    let tables = Tables::taken(columns, &mut measured);
+    let Measured { run, results } = measured;
     Part {
         run,
         tables,

@@ -34,7 +34,8 @@ impl Tables {
         })
     }
 
-    /// The rows of several, one after the other.
+    /// The rows of several, one after the other. Those of one are not copied, and parts of a table go when it is
+    /// joined.
     pub(crate) fn joined(parts: Vec<Self>) -> Result<Self, Error> {
         let mut lists: Vec<Vec<RecordBatch>> = vec![Vec::new(); TABLES.len()];
         for part in parts {
@@ -42,9 +43,10 @@ impl Tables {
                 list.push(table.clone());
             }
         }
-        let join = |list: Vec<RecordBatch>| match list.first() {
-            Some(first) => concat_batches(&first.schema(), &list),
-            None => Err(ArrowError::InvalidArgumentError("no runs".into())),
+        let join = |mut list: Vec<RecordBatch>| match (list.len(), list.first()) {
+            (1, _) => Ok(list.remove(0)),
+            (_, Some(first)) => concat_batches(&first.schema(), &list),
+            (_, None) => Err(ArrowError::InvalidArgumentError("no runs".into())),
         };
         let joined: Result<Vec<_>, _> = lists.into_iter().map(join).collect();
         let joined = joined.map_err(|error| Error::Other {

@@ -11,7 +11,9 @@ use arrow_array::RecordBatch;
 use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::units::Rate;
 use unpause_sim::config::MIN_FRAME_BYTES;
-use unpause_sim::results::{self, PacketKind, PacketRecord, PortRecord};
+use unpause_sim::results::{
+    self, FlowRecord, FlowSample, PacketKind, PacketRecord, PortRecord, Results,
+};
 use unpause_sim::traffic::Transport;
 
 use crate::columns;
@@ -84,6 +86,33 @@ impl Tables {
         TABLES
             .into_iter()
             .filter_map(|name| Some((name, self.get(name)?)))
+    }
+
+    /// Of one run, whose records go as soon as they are rows: both at once take twice the memory. Flows stay.
+    pub(crate) fn taken(sweep_columns: &[String], measured: &mut Measured) -> Self {
+        let mut table = |of: fn(&[Measured]) -> RecordBatch, rid: fn(&mut Results)| {
+            let batch = of(std::slice::from_ref(measured));
+            rid(&mut measured.results);
+            batch
+        };
+        let packets = table(packets, |r| r.packets = Vec::new());
+        let causes = table(causes::causes, |r| r.causes = Vec::new());
+        let port_series = table(port_series, |r| r.port_series = Vec::new());
+        let flow_series = table(flow_series, |r| r.flow_series = Vec::new());
+        let pauses = table(pauses, |r| r.pauses = Vec::new());
+        let victims = table(causes::victims, |r| r.victims = Vec::new());
+        let measured = std::slice::from_ref(measured);
+        Self {
+            runs: runs(sweep_columns, measured),
+            flows: flows(measured),
+            ports: ports(measured),
+            pauses,
+            port_series,
+            flow_series,
+            packets,
+            causes,
+            victims,
+        }
     }
 
     pub(crate) fn new(sweep_columns: &[String], measured: &[Measured]) -> Self {
@@ -225,16 +254,18 @@ pub(crate) fn port_series(measured: &[Measured]) -> RecordBatch {
     .build()
 }
 
+/// Samples of flows, each with its entry of traffic.
+fn with_groups(measured: &Measured) -> Vec<(&FlowSample, u16)> {
+    let Results {
+        flows, flow_series, ..
+    } = &measured.results;
+    let group = |flow: u32| results::flow(flows, flow).map_or(0, |flow| flow.group);
+    let samples = flow_series.iter();
+    samples.map(|sample| (sample, group(sample.flow))).collect()
+}
+
 fn flow_series(measured: &[Measured]) -> RecordBatch {
-    let rows = |m: &'_ Measured| -> Vec<_> {
-        let group = |id: u32| results::flow(&m.results.flows, id).map_or(0, |flow| flow.group);
-        m.results
-            .flow_series
-            .iter()
-            .map(|sample| (*sample, group(sample.flow)))
-            .collect()
-    };
-    Builder::new(&[columns::FLOW_SERIES], measured, rows)
+    Builder::new(&[columns::FLOW_SERIES], measured, with_groups)
         .column("time_ns", |_, (s, _)| s.time)
         .column("flow_id", |_, (s, _)| s.flow)
         .column("traffic", |run, (_, group)| {
@@ -250,13 +281,15 @@ fn flow_series(measured: &[Measured]) -> RecordBatch {
         .build()
 }
 
+/// Packets, each with its flow.
+fn with_flows(measured: &Measured) -> Vec<(&PacketRecord, Option<&FlowRecord>)> {
+    let Results { flows, packets, .. } = &measured.results;
+    let flow = |packet: &PacketRecord| results::flow(flows, packet.flow);
+    packets.iter().map(|it| (it, flow(it))).collect()
+}
+
 fn packets(measured: &[Measured]) -> RecordBatch {
-    let rows = |m: &'_ Measured| -> Vec<_> {
-        let size = |flow: u32| results::flow(&m.results.flows, flow)?.size_bytes;
-        let packets = m.results.packets.iter();
-        packets.map(|packet| (*packet, size(packet.flow))).collect()
-    };
-    Builder::new(&[columns::PORT, columns::PACKETS], measured, rows)
+    Builder::new(&[columns::PORT, columns::PACKETS], measured, with_flows)
         .column("time_ns", |_, (p, _)| p.time)
         .column("arrival_ns", |_, (p, _)| p.arrival)
         .port(|(p, _)| (p.node, p.port, p.priority))
@@ -265,7 +298,9 @@ fn packets(measured: &[Measured]) -> RecordBatch {
         .column("src", |run, (p, _)| run.names.name(p.src))
         .column("dst", |run, (p, _)| run.names.name(p.dst))
         .column("frame_bytes", |_, (p, _)| p.bytes)
-        .column("payload_bytes", |run, (p, size)| payload(run, &p, size))
+        .column("payload_bytes", |run, (p, flow)| {
+            payload(run, p, flow.and_then(|flow| flow.size_bytes))
+        })
         .column("seq", |_, (p, _)| p.seq)
         .column("ect", |_, (p, _)| p.ect)
         .column("ce", |_, (p, _)| p.ce)
@@ -274,13 +309,13 @@ fn packets(measured: &[Measured]) -> RecordBatch {
         .column("source_port", |_, (p, _)| p.source_port)
         .column("sojourn_ns", |_, (p, _)| p.queued.sojourn)
         .column("queue_bytes", |_, (p, _)| p.queued.queue_bytes)
-        .column("rec_rate", |_, (p, _)| rec_rate(&p))
-        .column("cnm_feedback", |_, (p, _)| feedback(&p).map(|f| f.qfb))
+        .column("rec_rate", |_, (p, _)| rec_rate(p))
+        .column("cnm_feedback", |_, (p, _)| feedback(p).map(|f| f.qfb))
         .column("cnm_offset_bytes", |_, (p, _)| {
-            feedback(&p).map(|f| f.q_offset)
+            feedback(p).map(|f| f.q_offset)
         })
         .column("cnm_delta_bytes", |_, (p, _)| {
-            feedback(&p).map(|f| f.q_delta)
+            feedback(p).map(|f| f.q_delta)
         })
         .column("pause_priorities", |_, (p, _)| {
             p.pfc.map(|pfc| pfc.priorities)

@@ -19,6 +19,9 @@ pub struct CauseRecord {
     /// When it went to XON again; when its PAUSE ran out at the peer if that was earlier and no other followed until
     /// then; the end of the run if neither came.
     pub until: Time,
+    /// For how long it held the neighbour's transmitter, counted like [`crate::results::PortRecord::paused`]. A pause
+    /// of several PAUSEs that followed each other without a break counts with the last.
+    pub paused: Time,
     /// PAUSE ran out at the peer, which then sent on although this ingress was still XOFF.
     pub expired: bool,
     /// Bytes that the ingress held at `time`.
@@ -159,9 +162,9 @@ pub struct VictimRecord {
     pub first: Time,
     /// When it last did.
     pub last: Time,
-    /// For how long in all, anywhere on its way.
+    /// For how long in all its packets stood still, anywhere on its way.
     pub waited: Time,
-    /// Bytes that it would have sent meanwhile, at the port that held back most.
+    /// Bytes of it that its host would have sent while it was paused for that.
     pub unsent_bytes: u64,
     /// Pauses that it waited in.
     pub pauses: u32,
@@ -185,7 +188,7 @@ pub struct Expiry {
 }
 
 /// Of a flow, what an egress held back while it was paused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wait {
     /// From when the flow could have sent.
     pub start: Time,
@@ -199,7 +202,7 @@ pub struct Wait {
     pub priority: u8,
     /// The flow.
     pub flow: u32,
-    /// Bytes of it that would have left meanwhile.
+    /// Bytes of it that a host would have sent meanwhile; 0 at a switch.
     pub bytes: u64,
     /// When the PAUSE that was in force last left the peer.
     pub sent: Time,

@@ -11,6 +11,7 @@ mod engine;
 pub mod fabric;
 pub mod followers;
 mod graph;
+mod held_back;
 mod host;
 pub mod ideal;
 mod invalid;

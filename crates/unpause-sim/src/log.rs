@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::{Rate, Time};
 
-use crate::causes::{CauseRecord, Expiry, Wait};
+use crate::causes::{CauseRecord, Expiry};
 use crate::fabric::NodeId;
+use crate::held_back::Egress;
 use crate::results::{PacketRecord, PauseRecord, PortRecord, PortSample, QueueHistogram, Stuck};
 use crate::traffic::{Ending, Transport};
 
@@ -26,7 +27,7 @@ pub struct Log {
     /// Why switches sent PAUSE.
     pub causes: Vec<CauseRecord>,
     /// What flows waited for.
-    pub waits: Vec<Wait>,
+    pub waits: Vec<Egress>,
     /// PAUSEs that ran out, if it is recorded why switches sent PAUSE.
     pub expiries: Vec<Expiry>,
     /// Totals of ports, reported by [`crate::engine::window::NodeModel::finish`].

@@ -17,6 +17,7 @@ pub fn causes(measured: &[Measured]) -> RecordBatch {
         .column("cause_id", |_, (number, ..): Row<'_>| number)
         .column("time_ns", |_, (_, cause, ..)| cause.time)
         .column("until_ns", |_, (_, cause, ..)| cause.until)
+        .column("paused_ns", |_, (_, cause, ..)| cause.paused)
         .column("expired", |_, (_, cause, ..)| cause.expired)
         .port(|(_, cause, ..)| (cause.node, cause.port, cause.priority))
         .column("held_bytes", |_, (_, cause, ..)| cause.held_bytes)

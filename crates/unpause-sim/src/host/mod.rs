@@ -284,7 +284,7 @@ impl NodeModel for Host {
             let since = transmitter.held_since();
             transmitter.finish(now, place, log);
             if !self.stopped_by.is_empty() {
-                self.note_go(now, class, since, plan);
+                self.note_go(now, class, since);
             }
             let Counters {
                 tx_packets,
@@ -309,7 +309,7 @@ impl NodeModel for Host {
                 log.ports.push(record);
             }
         }
-        log.waits.append(&mut self.waits);
+        log.waits.extend(self.take_waits(plan));
         log.expiries.append(&mut self.expiries);
         if let Some(buffer) = &mut self.buffer {
             buffer.record_causes(now, log);

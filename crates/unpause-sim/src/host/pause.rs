@@ -38,7 +38,7 @@ impl Host {
             Change::Resumed => {
                 if !self.stopped_by.is_empty() {
                     self.note_expiry(now, class, window.plan);
-                    self.note_go(now, class, since, window.plan);
+                    self.note_go(now, class, since);
                 }
                 self.after_pause_change(now, class);
             }

@@ -130,6 +130,7 @@ impl ReceiveBuffer {
             priority: plan.classes.priority(class),
             time: now,
             until: now,
+            paused: Time::ZERO,
             expired: false,
             held_bytes: flows.bytes(),
             dropped_packets: 0,

@@ -361,20 +361,20 @@ impl Sender {
             return;
         }
         if self.spaced_bytes != self.burst_bytes {
-            self.space();
+            (self.spaced_bytes, self.spacing) = (self.burst_bytes, self.spacing());
         }
         let allowed = self.burst_start.saturating_add(self.spacing);
         self.next_start = allowed.max(self.available).max(now);
     }
 
+    /// How long the last burst takes at the present rate.
     #[inline(never)]
-    fn space(&mut self) {
-        self.spaced_bytes = self.burst_bytes;
-        self.spacing = if self.rate >= self.speed.rate() {
+    pub(super) fn spacing(&self) -> Time {
+        if self.rate >= self.speed.rate() {
             self.speed.time_for(self.burst_bytes)
         } else {
             self.rate.time_for(self.burst_bytes)
-        };
+        }
     }
 
     /// Packets before `seq` have arrived, of which its law need not hear.

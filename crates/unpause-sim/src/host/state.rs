@@ -11,12 +11,13 @@ use super::receive_buffer::ReceiveBuffer;
 use super::receiver::Receiver;
 use super::sender::Sender;
 use super::tcp::Tcp;
-use crate::causes::{Expiry, Wait};
+use crate::causes::Expiry;
 use crate::config::NicModel;
 use crate::engine::heap::{Entry, Heap};
 use crate::engine::mail::FlowStart;
 use crate::engine::ring::Ring;
 use crate::fabric::NodeId;
+use crate::held_back::HeldBack;
 use crate::packet::Packet;
 use crate::paused::{PausedTransmitter, PendingPauses};
 use crate::plan::Plan;
@@ -79,7 +80,7 @@ pub struct Host {
     /// By class, when the PAUSE that last stopped it had left the switch; nothing if nobody asks.
     pub(super) stopped_by: Vec<Time>,
     /// What its flows have waited for.
-    pub(super) waits: Vec<Wait>,
+    pub(super) waits: Vec<HeldBack>,
     /// PAUSEs that ran out, if the same.
     pub(super) expiries: Vec<Expiry>,
     /// Flows that start when others have ended here, if there are such.

@@ -1,10 +1,12 @@
 //! What flows of a host wait for while its NIC is paused. Nothing here runs unless it is asked for.
 
-use unpause_protocols::units::{Rate, Time};
+use unpause_protocols::units::Time;
 
+use super::sender::Sender;
 use super::state::Host;
 use super::tcp::TCP;
-use crate::causes::{Expiry, Wait};
+use crate::causes::Expiry;
+use crate::held_back::{Egress, HeldBack, Pause, bytes_in};
 use crate::plan::Plan;
 
 impl Host {
@@ -28,7 +30,7 @@ impl Host {
                 last.next_sent.get_or_insert(sent);
             }
         } else {
-            self.note_go(now, class, since, plan);
+            self.note_go(now, class, since);
         }
     }
 
@@ -50,43 +52,62 @@ impl Host {
     /// none is counted for more than its own rate allows.
     #[cold]
     #[inline(never)]
-    pub(super) fn note_go(&mut self, now: Time, class: u8, since: Option<Time>, plan: &Plan<'_>) {
+    pub(super) fn note_go(&mut self, now: Time, class: u8, since: Option<Time>) {
         let Some(since) = since.filter(|since| *since < now) else {
             return;
         };
         let sent = self.stopped_by[usize::from(class)];
         let ready = &self.classes[usize::from(class)].ready;
         let each = self.transmitter.speed.bytes_in(now - since) / ready.len().max(1) as u64;
-        for &slot in ready {
-            let (flow, start, bytes) = if slot & TCP != 0 {
-                let Some(flow) = self.tcp.flow_of(slot & !TCP) else {
-                    continue;
-                };
-                (flow, since, each)
-            } else {
-                let Some(sender) = self.senders.get(slot as usize) else {
-                    continue;
-                };
-                let start = sender.next_start.max(since).min(now);
-                let allowed = bytes_in(sender.rate(), now - start);
-                (sender.flow, start, each.min(allowed))
-            };
-            self.waits.push(Wait {
-                start,
-                end: now,
-                node: self.id,
-                port: 0,
-                priority: plan.classes.priority(class),
-                flow,
-                bytes,
-                sent,
-            });
+        if self.waits.is_empty() {
+            self.waits
+                .resize_with(self.classes.len(), HeldBack::default);
         }
+        let held = &mut self.waits[usize::from(class)];
+        held.on_go(Pause {
+            start: since,
+            end: now,
+            sent,
+            each,
+        });
+        for &slot in ready {
+            let place = 2 * (slot & !TCP) as usize;
+            if slot & TCP != 0 {
+                if let Some(flow) = self.tcp.flow_of(slot & !TCP) {
+                    held.whole(place + 1, flow, None);
+                }
+                continue;
+            }
+            let Some(sender) = self.senders.get(slot as usize) else {
+                continue;
+            };
+            let start = allowed_since(sender);
+            if start <= since {
+                held.whole(place, sender.flow, Some(sender.rate()));
+            } else if start < now {
+                let allowed = bytes_in(sender.rate(), now - start);
+                held.part(sender.flow, start, each.min(allowed));
+            }
+        }
+    }
+
+    /// What flows have waited for.
+    pub(super) fn take_waits(&mut self, plan: &Plan<'_>) -> impl Iterator<Item = Egress> {
+        let (node, classes) = (self.id, &plan.classes);
+        let held = std::mem::take(&mut self.waits).into_iter().zip(0..);
+        held.filter_map(move |(held, class)| held.of(node, 0, classes.priority(class)))
     }
 }
 
-/// Bytes that go in `span` at `rate`.
-fn bytes_in(rate: Rate, span: Time) -> u64 {
-    let bits = u128::from(rate.as_bps()) * u128::from(span.as_ps()) / 1_000_000_000_000;
-    (bits / 8) as u64
+/// Since when the rate limiter has allowed a flow's next packet. Each ACK moves [`Sender::next_start`] on to when it
+/// came, which counts here only if it may have opened a window.
+fn allowed_since(sender: &Sender) -> Time {
+    if sender.windowed {
+        return sender.next_start;
+    }
+    let paced = match sender.burst_over && sender.burst_bytes > 0 {
+        true => sender.burst_start.saturating_add(sender.spacing()),
+        false => Time::ZERO,
+    };
+    paced.max(sender.available)
 }

@@ -6,8 +6,9 @@ use super::chassis::{Chassis, Model};
 use super::discipline::Discipline;
 use super::mirror::Part;
 use super::recorder::{Link, Paused, Recorder};
-use crate::causes::{CauseRecord, Expiry, Held, Holder, Wait};
+use crate::causes::{CauseRecord, Expiry, Held, Holder};
 use crate::fabric::{NodeId, PortId};
+use crate::held_back::Pause;
 use crate::log::Log;
 use crate::packet::Packet;
 use crate::plan::Plan;
@@ -60,6 +61,7 @@ impl<M: Model> Chassis<M> {
             priority: plan.classes.priority(class),
             time: now,
             until: now,
+            paused: Time::ZERO,
             expired: false,
             held_bytes,
             dropped_packets: 0,
@@ -122,43 +124,30 @@ impl<M: Model> Chassis<M> {
         let Some(causes) = &mut self.causes else {
             return;
         };
-        let Some(stop) = causes.on_go(index, now, oldest, queue.tx_bytes) else {
+        let stop = causes.on_go(index, now, oldest, queue.tx_bytes);
+        let Some(stop) = stop.filter(|stop| stop.start < now) else {
             return;
         };
+        let held = causes.held(index);
+        held.on_go(Pause {
+            start: stop.start,
+            end: now,
+            sent: stop.sent,
+            each: 0,
+        });
         let speed = plan.ports.transmitters_of(self.id)[usize::from(port)].speed;
         let could_send = speed.bytes_in(now - stop.start);
-        let known = *causes.counted(index);
         let mut sent = 0;
-        let mut flows: Vec<(u32, Time, u64)> = Vec::new();
+        let mut flows: Vec<u32> = Vec::new();
         for packet in queue.packets.iter() {
             if sent >= could_send {
                 break;
             }
             sent += plan.ports.wire_bytes(packet);
-            if !packet.kind.is_data() {
-                continue;
+            if packet.kind.is_data() && !flows.contains(&packet.flow) && packet.time < now {
+                flows.push(packet.flow);
+                held.part(packet.flow, packet.time.max(stop.start), 0);
             }
-            // A packet that is held back twice is not sent once.
-            let is_new = packet.time > known;
-            let bytes = u64::from(packet.bytes) * u64::from(is_new);
-            let counted = causes.counted(index);
-            *counted = packet.time.max(*counted);
-            match flows.iter_mut().find(|(flow, _, _)| *flow == packet.flow) {
-                Some((_, _, known)) => *known += bytes,
-                None => flows.push((packet.flow, packet.time.max(stop.start), bytes)),
-            }
-        }
-        for (flow, start, bytes) in flows {
-            causes.on_wait(Wait {
-                start,
-                end: now,
-                node: self.id,
-                port,
-                priority: plan.classes.priority(class),
-                flow,
-                bytes,
-                sent: stop.sent,
-            });
         }
     }
 
@@ -190,7 +179,13 @@ impl<M: Model> Chassis<M> {
             }
         }
         if let Some(causes) = self.causes.take() {
-            causes.into_log(log);
+            let (node, classes) = (self.id, self.classes);
+            let place = |index: usize| {
+                let class = (index % classes) as u8;
+                let port = (index / classes) as PortId;
+                (node, port, plan.classes.priority(class))
+            };
+            causes.into_log(place, log);
         }
     }
 

@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use unpause_protocols::units::{LinkSpeed, Time};
 
 use super::mirror::Mirror;
-use crate::causes::{CauseRecord, Expiry, Wait};
+use crate::causes::{CauseRecord, Expiry};
+use crate::fabric::{NodeId, PortId};
+use crate::held_back::{Egress, HeldBack};
 use crate::log::Log;
 
 /// Other priorities that have less of a link than this are not why a queue grows there.
@@ -19,7 +21,6 @@ pub struct Recorder {
     /// By (egress port, class).
     queues: Vec<Watched>,
     causes: Vec<CauseRecord>,
-    waits: Vec<Wait>,
     expiries: Vec<Expiry>,
 }
 
@@ -34,8 +35,8 @@ struct Open {
 struct Watched {
     mirror: Mirror,
     stops: VecDeque<Stop>,
-    /// What came until then has been counted as held back.
-    counted: Time,
+    /// What it has held back.
+    held: HeldBack,
     /// What it and its port had sent when that was last looked at, and whether others had part of it since before.
     sent: (u64, u64),
     is_shared: bool,
@@ -83,7 +84,6 @@ impl Recorder {
             open: vec![None; places],
             queues: vec![Watched::default(); places],
             causes: Vec::new(),
-            waits: Vec::new(),
             expiries: Vec::new(),
         }
     }
@@ -189,20 +189,20 @@ impl Recorder {
         &mut self.queues[index].mirror
     }
 
-    /// Until when what came into egress queue `index` has been counted as held back.
-    pub fn counted(&mut self, index: usize) -> &mut Time {
-        &mut self.queues[index].counted
+    /// What egress `index` has held back.
+    pub fn held(&mut self, index: usize) -> &mut HeldBack {
+        &mut self.queues[index].held
     }
 
-    /// A flow has waited.
-    pub fn on_wait(&mut self, wait: Wait) {
-        self.waits.push(wait);
-    }
-
-    /// Hands over what it has recorded.
-    pub fn into_log(self, log: &mut Log) {
+    /// Hands over what it has recorded; `place` names the egress of an index.
+    pub fn into_log(self, place: impl Fn(usize) -> (NodeId, PortId, u8), log: &mut Log) {
         log.causes.extend(self.causes);
-        log.waits.extend(self.waits);
+        let held = self.queues.into_iter().map(|queue| queue.held).enumerate();
+        let of = |(index, held): (usize, HeldBack)| -> Option<Egress> {
+            let (node, port, priority) = place(index);
+            held.of(node, port, priority)
+        };
+        log.waits.extend(held.filter_map(of));
         log.expiries.extend(self.expiries);
     }
 }

@@ -10,9 +10,10 @@
 use std::collections::{HashMap, HashSet};
 
 use super::late::Late;
-use crate::causes::{CauseRecord, Expiry, Holder, Root, RootKind, Taken, Wait};
+use crate::causes::{CauseRecord, Expiry, Holder, Root, RootKind, Taken};
 use crate::fabric::{NodeId, PortId};
 use crate::graph::shortest_cycle;
+use crate::held_back::{self, Egress};
 use crate::plan::Plan;
 use unpause_protocols::units::Time;
 
@@ -28,14 +29,18 @@ pub struct Graph<'p> {
     causes: Vec<CauseRecord>,
     by_ingress: HashMap<(NodeId, PortId, u8), Vec<u32>>,
     cycle: Vec<(NodeId, PortId)>,
+    /// By PAUSE where the queues stand that it followed from, whatever had let them pile up.
+    queues: Vec<Option<Root>>,
 }
 
 impl<'p> Graph<'p> {
-    /// Of a run's PAUSEs, what flows waited for, and those PAUSEs that ran out, each in any order.
+    /// Of a run's PAUSEs, what paused egresses held back, flow by flow, and those PAUSEs that ran out, each in any
+    /// order.
     pub fn new(
         plan: &'p Plan<'p>,
         mut causes: Vec<CauseRecord>,
-        waits: &[Wait],
+        egresses: &[Egress],
+        places: &[held_back::Place],
         expiries: &[Expiry],
     ) -> Self {
         causes.sort_by_key(|it| (it.time, it.node, it.port, it.priority));
@@ -49,9 +54,15 @@ impl<'p> Graph<'p> {
             causes,
             by_ingress,
             cycle: Vec::new(),
+            queues: Vec::new(),
         };
         graph.link();
-        graph.find_roots(&Late::new(plan, waits));
+        let late = Late::new(plan, egresses, places, &graph.causes);
+        graph.queues = graph.followed(None);
+        let roots = graph.followed(Some(&late));
+        for (cause, root) in graph.causes.iter_mut().zip(roots) {
+            cause.root = root;
+        }
         graph.find_cycle();
         graph.expire(expiries);
         graph
@@ -70,9 +81,32 @@ impl<'p> Graph<'p> {
         until.checked_sub(1).map(|at| of_ingress[at])
     }
 
-    /// The root of what stopped egress `of` by a PAUSE that left its peer at `sent`.
-    pub fn root_of(&self, of: (NodeId, PortId, u8), sent: Time) -> Option<Root> {
-        self.causes[self.number(of, sent)? as usize].root
+    /// The root of the PAUSE with this number.
+    pub fn root(&self, number: u32) -> Option<&Root> {
+        self.causes[number as usize].root.as_ref()
+    }
+
+    /// Where the queues stand that it followed from: at its root, or where what the root had held up piled up again.
+    pub fn queues(&self, number: u32) -> Option<&Root> {
+        self.queues[number as usize].as_ref()
+    }
+
+    /// By egress and pause the PAUSE that held it, which learns for how long.
+    pub fn hold(&mut self, egresses: &[Egress]) -> Vec<Vec<Option<u32>>> {
+        let mut numbers = Vec::with_capacity(egresses.len());
+        for it in egresses {
+            let place = (it.node, it.port, it.priority);
+            let mut of_egress = Vec::with_capacity(it.pauses().len());
+            for pause in it.pauses() {
+                let number = self.number(place, pause.sent);
+                if let Some(number) = number {
+                    self.causes[number as usize].paused += pause.end - pause.start;
+                }
+                of_egress.push(number);
+            }
+            numbers.push(of_egress);
+        }
+        numbers
     }
 
     /// Egresses of the cycle, if there is one.
@@ -127,8 +161,9 @@ impl<'p> Graph<'p> {
         }
     }
 
-    /// Follows each PAUSE to where it began; those before it are done.
-    fn find_roots(&mut self, late: &Late) {
+    /// Follows each PAUSE to where it began, of which those before it are done; without `late` to the queues that
+    /// stood there.
+    fn followed(&self, late: Option<&Late>) -> Vec<Option<Root>> {
         let mut all: Vec<Vec<(Place, f64)>> = Vec::with_capacity(self.causes.len());
         for cause in &self.causes {
             let mut blamed: Vec<(Place, f64)> = Vec::new();
@@ -147,9 +182,7 @@ impl<'p> Graph<'p> {
             blamed.truncate(MOST_ROOTS);
             all.push(blamed);
         }
-        for (cause, blamed) in self.causes.iter_mut().zip(all) {
-            cause.root = main(&blamed);
-        }
+        all.iter().map(|blamed| main(blamed)).collect()
     }
 
     /// Adds who is to blame for the part `weight` that is the egress's own: others who have the memory, what had held
@@ -159,7 +192,7 @@ impl<'p> Graph<'p> {
         blamed: &mut Vec<(Place, f64)>,
         cause: &CauseRecord,
         holder: &Holder,
-        (weight, late): (f64, &Late),
+        (weight, late): (f64, Option<&Late>),
         all: &[Vec<(Place, f64)>],
     ) {
         let place = self.place(cause.node, holder);
@@ -168,12 +201,12 @@ impl<'p> Graph<'p> {
             add(blamed, pool, weight * taken.share);
             return add(blamed, place, weight * (1.0 - taken.share));
         }
-        let came_late = holder.hosts_fit && place.2 != RootKind::Busy;
+        let late = late.filter(|_| holder.hosts_fit && place.2 != RootKind::Busy);
         let named = holder.flows.iter().filter(|it| it.flow.is_some());
         let total: u64 = named.clone().map(|it| it.queue_bytes).sum();
-        if !came_late || total == 0 {
+        let Some(late) = late.filter(|_| total > 0) else {
             return add(blamed, place, weight);
-        }
+        };
         for share in named {
             let weight = weight * share.queue_bytes as f64 / total as f64;
             let wait = share.flow.and_then(|flow| late.last(flow, holder.at));
@@ -275,13 +308,15 @@ impl<'p> Graph<'p> {
         let Some(&(node, port)) = self.cycle.iter().min() else {
             return;
         };
+        let root = Some(Root {
+            kind: RootKind::Cycle,
+            node,
+            port: Some(port),
+            share: 1.0,
+        });
         for number in numbers {
-            self.causes[number as usize].root = Some(Root {
-                kind: RootKind::Cycle,
-                node,
-                port: Some(port),
-                share: 1.0,
-            });
+            self.causes[number as usize].root = root;
+            self.queues[number as usize] = root;
         }
     }
 }

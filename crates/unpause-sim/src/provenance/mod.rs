@@ -2,26 +2,29 @@
 //! ([`crate::config::Probes::causes`]).
 //!
 //! At each transition to XOFF a switch has looked through what the ingress holds, and at the end of each pause
-//! transmitters have said which flows it held back ([`crate::causes`]). When the run is over, [`graph`] follows
+//! transmitters have said which flows it held back ([`crate::held_back`]). When the run is over, [`graph`] follows
 //! PAUSE to PAUSE to the root, and [`victims`] tells the flows that had no part in it.
 
 mod graph;
 mod late;
 mod victims;
 
-use crate::causes::{CauseRecord, Expiry, VictimRecord, Wait};
+use crate::causes::{CauseRecord, Expiry, VictimRecord};
+use crate::held_back::{self, Egress};
 use crate::log::FlowEnd;
 use crate::plan::Plan;
 
-/// PAUSEs by time, each with its root, and their victims.
+/// PAUSEs by time, each with its root and for how long it held its neighbour, and their victims.
 pub fn told(
     plan: &Plan<'_>,
     causes: Vec<CauseRecord>,
-    waits: Vec<Wait>,
+    egresses: &[Egress],
     expiries: &[Expiry],
     flows: &[FlowEnd],
 ) -> (Vec<CauseRecord>, Vec<VictimRecord>) {
-    let graph = graph::Graph::new(plan, causes, &waits, expiries);
-    let victims = victims::of_waits(plan, &graph, waits, flows);
+    let places = held_back::by_flow(egresses);
+    let mut graph = graph::Graph::new(plan, causes, egresses, &places, expiries);
+    let held_by = graph.hold(egresses);
+    let victims = victims::of_waits(plan, &graph, (egresses, &places, &held_by), flows);
     (graph.into_causes(), victims)
 }

@@ -7,44 +7,51 @@ use unpause_protocols::units::Time;
 use super::graph::Graph;
 use crate::causes::{Root, RootKind, VictimRecord, Wait};
 use crate::fabric::{NodeId, PortId};
+use crate::held_back::{self, Egress};
 use crate::log::FlowEnd;
 use crate::packet::{Kind, Packet};
 use crate::plan::Plan;
 
-/// Root, as far as it tells victims apart.
-type Place = (NodeId, Option<PortId>, RootKind);
+/// A root, as far as it tells victims apart, and a wait for it.
+type Blamed = ((NodeId, Option<PortId>, RootKind), Wait);
 
-/// What each flow lost to roots that are not on its way, by flow, then root.
+/// What each flow lost to roots that are not on its way, by flow, then root. Of `egresses` are known where the waits of
+/// each flow are, and by pause the PAUSE that held it.
+///
+/// A wait is no loss to others where the flow passes the root, nor where it passes the queue that the PAUSE followed
+/// from: that link is full meanwhile, whoever let the queue pile up.
 pub fn of_waits(
     plan: &Plan<'_>,
     graph: &Graph<'_>,
-    waits: Vec<Wait>,
+    (egresses, places, held_by): (&[Egress], &[held_back::Place], &[Vec<Option<u32>>]),
     flows: &[FlowEnd],
 ) -> Vec<VictimRecord> {
     let flows: HashMap<u32, &FlowEnd> = flows.iter().map(|flow| (flow.id, flow)).collect();
-    let mut ways: HashMap<u32, Vec<(NodeId, PortId)>> = HashMap::new();
-    let mut found: Vec<(u32, Place, Wait)> = Vec::new();
-    for wait in waits {
-        let Some(flow) = flows.get(&wait.flow).filter(|_| wait.end > wait.start) else {
+    let mut victims = Vec::new();
+    // Of one flow at a time: there can be many more waits than pauses.
+    let mut found: Vec<Blamed> = Vec::new();
+    for places in places.chunk_by(|a, b| a.flow() == b.flow()) {
+        let Some(flow) = flows.get(&places[0].flow()) else {
             continue;
         };
-        let place = (wait.node, wait.port, wait.priority);
-        let Some(root) = graph.root_of(place, wait.sent) else {
-            continue;
-        };
-        let way = ways.entry(flow.id).or_insert_with(|| way(plan, flow));
-        if !has_part(&root, graph.cycle(), way, flow) {
-            found.push((flow.id, (root.node, root.port, root.kind), wait));
+        let way = way(plan, flow);
+        found.clear();
+        for place in places {
+            for (pause, wait) in egresses[place.egress()].waits(place) {
+                let number = held_by[place.egress()][pause];
+                let both = number.and_then(|it| Some((graph.root(it)?, graph.queues(it)?)));
+                let is_off = |it: &Root| !has_part(it, graph.cycle(), &way, flow);
+                if let Some((root, _)) = both.filter(|(a, b)| is_off(a) && is_off(b)) {
+                    found.push(((root.node, root.port, root.kind), wait));
+                }
+            }
         }
+        let key = |((node, port, _), wait): &Blamed| (*node, *port, wait.priority);
+        found.sort_unstable_by_key(|it| (key(it), it.1.start, it.1.end, it.0.2, it.1));
+        let of_root = found.chunk_by(|a, b| key(a) == key(b));
+        victims.extend(of_root.map(|waits| summed(plan, waits)));
     }
-    let same = |a: &(u32, Place, Wait), b: &(u32, Place, Wait)| {
-        (a.0, a.1.0, a.1.1, a.2.priority) == (b.0, b.1.0, b.1.1, b.2.priority)
-    };
-    found.sort_unstable_by_key(|&(flow, (node, port, kind), wait)| {
-        let of = (flow, node, port, wait.priority);
-        (of, wait.start, wait.end, kind, wait)
-    });
-    found.chunk_by(same).map(summed).collect()
+    victims
 }
 
 /// Whether the root is on the way of a flow.
@@ -93,25 +100,27 @@ fn way(plan: &Plan<'_>, flow: &FlowEnd) -> Vec<(NodeId, PortId)> {
     found
 }
 
-/// The waits of one flow for one root, by start.
-fn summed(waits: &[(u32, Place, Wait)]) -> VictimRecord {
-    let (flow, (node, port, _), first) = waits[0];
-    let (mut waited, mut last) = (Time::ZERO, Time::ZERO);
-    let mut unsent: HashMap<(NodeId, PortId), u64> = HashMap::new();
-    for (_, _, wait) in waits {
+/// The waits of one flow for one root, by start. What its host did not send counts as not sent: what waits in a switch
+/// has left it, and comes as soon as the switch may go on.
+fn summed(plan: &Plan<'_>, waits: &[Blamed]) -> VictimRecord {
+    let ((node, port, _), first) = waits[0];
+    let (mut waited, mut last, mut unsent_bytes) = (Time::ZERO, Time::ZERO, 0);
+    for (_, wait) in waits {
         waited += wait.end.max(last) - wait.start.max(last).min(wait.end.max(last));
         last = last.max(wait.end);
-        *unsent.entry((wait.node, wait.port)).or_default() += wait.bytes;
+        if plan.is_host(wait.node) {
+            unsent_bytes += wait.bytes;
+        }
     }
     VictimRecord {
-        flow,
+        flow: first.flow,
         node,
         port,
         priority: first.priority,
         first: first.start,
         last,
         waited,
-        unsent_bytes: unsent.into_values().max().unwrap_or(0),
+        unsent_bytes,
         pauses: waits.len() as u32,
     }
 }

@@ -28,4 +28,5 @@ mod tcp;
 mod threads;
 mod transcript;
 mod transcripts;
+mod victims;
 mod windows;

@@ -5,7 +5,7 @@ const roots = new Set();
 function stopList(stops) {
   return element("ul", "", ...stops.map((stop) => element("li", "",
     named(`${stop.stopped}->${stop.pauser}`, `${stop.pauser} paused ${stop.stopped}`),
-    ` ${counted(stop.pauses, "time")}, ${asTime(stop.time_ns)}`,
+    ` ${counted(stop.pauses, "time")}, ${asTime(stop.paused_ns)}`,
     ...(stop.below.length ? [stopList(stop.below)] : []))));
 }
 
@@ -33,7 +33,7 @@ function showTrees() {
 function tree(it, n) {
   const sure = it.certain ? "certain" : it.likely ? "likely" : "perhaps";
   const head = element("summary", "", element("b", it.title),
-    ` ${counted(it.pauses, "PAUSE")}, ${asTime(it.stopped_ns)} in total on ${counted(it.links, "link")} (${sure})`);
+    ` ${counted(it.pauses, "PAUSE")}, ${asTime(it.paused_ns)} in total on ${counted(it.links, "link")} (${sure})`);
   const box = element("details", "", head);
   box.open = n === 0;
   const when = element("p", "From ");
@@ -71,7 +71,7 @@ function schemesTable() {
     for (const { root, priority, kind } of trees) {
       const same = frame.trees.filter((it) => it.priority === priority
         && (kind === "cycle" ? it.kind === kind : it.root === root && it.kind !== "cycle"));
-      row.push(same.reduce((sum, it) => sum + it.stopped_ns, 0), same.reduce((sum, it) => sum + it.waited_ns, 0));
+      row.push(same.reduce((sum, it) => sum + it.paused_ns, 0), same.reduce((sum, it) => sum + it.waited_ns, 0));
     }
     row.forEach((cell, n) => columns[n].push(cell));
   });
