@@ -64,7 +64,8 @@ def of_runs(stories: Sequence[Story], axes: Sequence[str]) -> str:
         parts.append(f"{first.port} was {_range(shares)} % utilised ({rate(first.rate_bps)})")
     ends = [told.last_ns for told in stories if told.last_ns is not None]
     if len(ends) == len(stories):
-        parts.append(f"all flows were done after {_time_range(ends)}")
+        of_a_size = " of a size" if any(told.endless for told in stories) else ""
+        parts.append(f"all flows{of_a_size} were done after {_time_range(ends)}")
     elif unfinished := [told.unfinished for told in stories if told.sized]:
         parts.append(f"{_range(unfinished)} flows were not done at the end")
     return f"In {over}: {'; '.join(parts)}."

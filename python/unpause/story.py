@@ -92,6 +92,7 @@ class Story:
         carried: Of the port that is asked for.
         last_ns: From the first start to the end of the last flow with a size; None if one did not.
         sized: Flows with a size, and how many of them did not end.
+        endless: Flows without one.
         fair: Of recorded flows; None if there are not two that share a link.
         past: Flows without a size that avoid that port.
         fct_p99_ns: Of the flows with a size that ended.
@@ -113,6 +114,7 @@ class Story:
     last_ns: float | None
     sized: int
     unfinished: int
+    endless: int
     fair: Fairness | None
     slowest: tuple[int, float] | None
     past: list[Past]
@@ -183,6 +185,7 @@ def tell(run: Run, port: Port | None = None) -> Story:
         last,
         int(sized.sum()),
         unfinished,
+        int(np.sum(~sized)),
         _fairness(run, fabric, flows),
         _slowest(flows),
         _past(run, fabric, flows, port) if port in fabric.ports else [],

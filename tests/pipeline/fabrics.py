@@ -35,10 +35,14 @@ class Net:
 def random_net(
     rng: random.Random, *, single: bool = False, tiers: bool = False, even: bool = False
 ) -> Net:
-    """One of the first three; `even`: links between switches are no faster than those of hosts."""
+    """One of the first three, or a fat-tree without some links.
+
+    `even`: links between switches are no faster than those of hosts, and none is missing.
+    """
     gbps, fast = rng.choice([(10, 100), (25, 200), (40, 400)])
     fabric = gbps if even else fast
-    shape = "switch" if single else rng.choice(["leaves", "fat-tree"] + ["switch"] * (not tiers))
+    shapes = ["leaves", "fat-tree"] + ["switch"] * (not tiers) + ["holes"] * (not even)
+    shape = "switch" if single else rng.choice(shapes)
     if shape == "switch":
         edges, each, links = ["S0"], rng.randint(7, 16), []
     elif shape == "leaves":
@@ -48,6 +52,8 @@ def random_net(
     else:
         edges, each, links = _fat_tree(4)
         each = 3 if even else each
+        if shape == "holes":
+            links = _with_holes(rng, links)
     hosts = [f"H{n}" for n in range(len(edges) * each)]
     edge = {host: edges[n // each] for n, host in enumerate(hosts)}
     return _net(rng, gbps, fabric, edge, links)
@@ -63,6 +69,23 @@ def _fat_tree(k: int) -> tuple[list[str], int, list[tuple[str, str]]]:
             links += [(f"edge{pod * half + n}", agg) for n in range(half)]
             links += [(agg, f"core{up * half + n}") for n in range(half)]
     return edges, half, links
+
+
+def _with_holes(rng: random.Random, links: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Without some of them, of which none is the only way to somewhere."""
+    left = list(links)
+    for link in rng.sample(links, rng.randint(2, 6)):
+        without = [other for other in left if other != link]
+        if _reached(link[0], without) == _reached(link[0], links):
+            left = without
+    return left
+
+
+def _reached(start: str, links: list[tuple[str, str]]) -> set[str]:
+    found = {start}
+    while more := {end for link in links for end in link if found & set(link)} - found:
+        found |= more
+    return found
 
 
 def _net(

@@ -20,12 +20,13 @@ def of_planted(seed: int) -> tuple[str, list[str]]:
     said = outputs.told(result)
     problems = [*said.problems, *judged(result, said)]
     became, wrong = named(planted, result, said)
-    return f"{planted.plant}: {became}", [*problems, *wrong]
+    return f"{planted.plant}, {result.schemes[0]}: {became}", [*problems, *wrong]
 
 
 def named(planted: Planted, result: Result, said: outputs.Said) -> tuple[str, list[str]]:
     """Named right, uncertain, wrong, or nothing to speak of; and sentences on the latter."""
-    [run] = result.runs_of("PFC")
+    [scheme] = result.schemes
+    [run] = result.runs_of(scheme)
     trees = said.trees.get(run.run, [])
     roots = _roots(planted, run)
     if _is_silent(planted, run, trees, roots):
@@ -77,7 +78,7 @@ def _is_silent(
 
 def _words(planted: Planted, top: dict[str, Any], said: outputs.Said) -> Iterator[str]:
     """Sentence and explain name it, too, and keep apart what is alike in the tables."""
-    text, sentence = "\n".join(said.lines), said.sentences["PFC"]
+    text, sentence = "\n".join(said.lines), said.sentences[next(iter(said.sentences))]
     node = top["root"].split("->")[0]
     if planted.plant == "deadlock":
         if "deadlock" not in sentence.lower():

@@ -22,6 +22,13 @@ KINDS = (
     "headroom",
 )
 
+#: What the schemes of plants add to PFC, by turns.
+SCHEMES: dict[str, dict[str, Any]] = {
+    "PFC": {},
+    "PFC+DCQCN": {"congestion_control": "dcqcn"},
+    "PFC+PCN": {"congestion_control": "pcn"},
+}
+
 
 @dataclass
 class Planted:
@@ -61,6 +68,8 @@ def plant(seed: int) -> Planted:
     }
     planted = makers.get(what, _incast)(rng, what)
     planted.scenario["seed"] = seed
+    name = list(SCHEMES)[seed // len(KINDS) % len(SCHEMES)]
+    planted.scenario["scheme"] = [{"name": name, **SCHEMES[name]}]
     return planted
 
 

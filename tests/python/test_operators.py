@@ -9,6 +9,7 @@ import pytest
 import unpause
 from unpause import account, advice, explain, sentences
 from unpause.result import Result, Run
+from unpause.text import time
 from unpause.trees import Tree
 
 #: A frame of the defaults on the wire: 1000 B of payload, 48 B of headers.
@@ -398,3 +399,30 @@ def test_a_lossy_queue_that_takes_the_memory_of_a_lossless_one() -> None:
     assert "lossy priority 0 held 1.8" in said
     for tree in account.trees(run):
         assert "other priorities" not in advised(result, run, tree)
+
+
+@pytest.mark.parametrize(
+    ("rate", "taken", "keys"),
+    [
+        (400, 313, ""),
+        (100, 50, '[host]\npayload = "9000B"'),
+        (100, 50, '[host]\npayload = "9000B"\n[slow_receiver]\nxon = "196KB"'),
+    ],
+)
+def test_paused_and_carried_are_all_of_the_time(rate: int, taken: int, keys: str) -> None:
+    """A NIC takes a part of what its link brings; the sender always has something for it."""
+    receiver = f'[slow_receiver]\nhosts = "H0"\ndrain_rate = "{taken}Gbps"\nstart = "0s"'
+    head, _, more = keys.partition("[slow_receiver]")
+    long = flow("t", "H1", "H0")
+    scenario = star(2, head, receiver + more, PFC, long, rate=rate, duration="10ms")
+    result, run = run_of(scenario)
+    out = port(run, "S0", "H0")
+    carried = gbps(out["tx_bytes"], 10e6) / rate
+    paused = out["paused_ns"] / 10e6
+    assert carried == pytest.approx(taken / rate, abs=0.01)
+    assert carried + paused == pytest.approx(1, abs=0.01)
+    [tree] = [tree for tree in account.trees(run) if tree.root.node == "H0"]
+    [stop] = [stop for stop in tree.stops if stop.stopped == "S0"]
+    assert stop.paused_ns == pytest.approx(out["paused_ns"], abs=1e-3)
+    [told] = [line for line in explain.lines(result, [run], 80, None) if "H0 paused S0" in line]
+    assert f", {time(out['paused_ns'])}" in told

@@ -282,3 +282,31 @@ def test_a_pause_that_held_nothing_back_is_no_absence_of_pause(builder: Builder)
 )
 def test_short_times_keep_three_digits(ns: float, text: str) -> None:
     assert time(ns) == text
+
+
+def test_flows_without_a_size_are_not_said_to_be_done() -> None:
+    scenario = """
+duration = "500us"
+topology = { builder = "single-switch", hosts = 3, rate = "10Gbps", delay = "500ns" }
+[[scheme]]
+name = "PFC"
+[[traffic]]
+name = "short"
+kind = "flow"
+from = "H0"
+to = "H2"
+size = "10KB"
+[[sweep]]
+name = "repetition"
+key = "seed"
+from = 1
+to = 2
+step = 1
+"""
+    endless = '[[traffic]]\nname = "long"\nkind = "flow"\nfrom = "H1"\nto = "H2"\n'
+    for text, said in (
+        (scenario, "all flows were done after"),
+        (scenario + endless, "all flows of a size were done after"),
+    ):
+        [(_, sentence)] = sentences.of_result(unpause.run(text, progress=False))
+        assert said in sentence

@@ -25,6 +25,11 @@ pub fn told(
     let places = held_back::by_flow(egresses);
     let mut graph = graph::Graph::new(plan, causes, egresses, &places, expiries);
     let held_by = graph.hold(egresses);
-    let victims = victims::of_waits(plan, &graph, (egresses, &places, &held_by), flows);
+    let waits = victims::Waits {
+        egresses,
+        places: &places,
+        held_by: &held_by,
+    };
+    let victims = victims::of_waits(plan, &graph, &waits, flows);
     (graph.into_causes(), victims)
 }

@@ -15,30 +15,39 @@ use crate::plan::Plan;
 /// A root, as far as it tells victims apart, and a wait for it.
 type Blamed = ((NodeId, Option<PortId>, RootKind), Wait);
 
-/// What each flow lost to roots that are not on its way, by flow, then root. Of `egresses` are known where the waits of
-/// each flow are, and by pause the PAUSE that held it.
+/// What paused egresses held back.
+pub struct Waits<'a> {
+    /// The egresses.
+    pub egresses: &'a [Egress],
+    /// Where the waits of each flow are.
+    pub places: &'a [held_back::Place],
+    /// By egress and pause the PAUSE that held it.
+    pub held_by: &'a [Vec<Option<u32>>],
+}
+
+/// What each flow lost to roots that are not on its way, by flow, then root.
 ///
 /// A wait is no loss to others where the flow passes the root, nor where it passes the queue that the PAUSE followed
 /// from: that link is full meanwhile, whoever let the queue pile up.
 pub fn of_waits(
     plan: &Plan<'_>,
     graph: &Graph<'_>,
-    (egresses, places, held_by): (&[Egress], &[held_back::Place], &[Vec<Option<u32>>]),
+    waits: &Waits<'_>,
     flows: &[FlowEnd],
 ) -> Vec<VictimRecord> {
     let flows: HashMap<u32, &FlowEnd> = flows.iter().map(|flow| (flow.id, flow)).collect();
     let mut victims = Vec::new();
     // Of one flow at a time: there can be many more waits than pauses.
     let mut found: Vec<Blamed> = Vec::new();
-    for places in places.chunk_by(|a, b| a.flow() == b.flow()) {
+    for places in waits.places.chunk_by(|a, b| a.flow() == b.flow()) {
         let Some(flow) = flows.get(&places[0].flow()) else {
             continue;
         };
         let way = way(plan, flow);
         found.clear();
         for place in places {
-            for (pause, wait) in egresses[place.egress()].waits(place) {
-                let number = held_by[place.egress()][pause];
+            for (pause, wait) in waits.egresses[place.egress()].waits(place) {
+                let number = waits.held_by[place.egress()][pause];
                 let both = number.and_then(|it| Some((graph.root(it)?, graph.queues(it)?)));
                 let is_off = |it: &Root| !has_part(it, graph.cycle(), &way, flow);
                 if let Some((root, _)) = both.filter(|(a, b)| is_off(a) && is_off(b)) {
