@@ -22,10 +22,10 @@ def test_planted_causes_are_named() -> None:
         assert not problems, f"seed {seed}: {what}: {problems}"
     for plant in plants.KINDS:
         right = (f"{plant}, {scheme}: named right" for scheme in plants.SCHEMES)
-        assert sum(became[it] for it in right) >= 4, became
+        assert sum(became[it] for it in right) >= 2, became
     for scheme in plants.SCHEMES:
         right = (f"{plant}, {scheme}: named right" for plant in plants.KINDS)
-        assert sum(became[it] for it in right) >= 3, became
+        assert sum(became[it] for it in right) >= 10, became
 
 
 def test_nothing_wrong_is_said_of_random_scenarios() -> None:

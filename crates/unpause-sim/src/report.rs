@@ -6,7 +6,7 @@ use unpause_protocols::units::{LinkSpeed, Time};
 
 use crate::host::layout::Layout;
 use crate::ideal::{self, Frames};
-use crate::log::{Counts, FlowEnd, Log, SenderEnd, SenderSample};
+use crate::log::{Counts, FlowEnd, Log, SenderEnd};
 use crate::plan::Plan;
 use crate::provenance;
 use crate::results::{Deadlock, FlowRecord, FlowSample, Results, Totals, Windows};
@@ -38,6 +38,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
     }
     let counts = log.counts;
     check(plan, &counts, held, end.lost_data_packets);
+    let flow_series = flow_series(&mut log);
     let waiting = place_followers(&mut log, plan, end.at);
     let Log {
         mut flows,
@@ -49,13 +50,9 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         expiries,
         port_series,
         mut histograms,
-        sender_series,
-        receiver_series,
         mut packets,
-        counts: _,
-        released: _,
+        ..
     } = log;
-    let flow_series = flow_series(sender_series, receiver_series);
     let (causes, victims) = provenance::told(plan, causes, &waits, &expiries, &flows);
     flows.sort_unstable_by_key(|flow| flow.id);
     senders.sort_unstable_by_key(|sender| sender.flow);
@@ -164,11 +161,10 @@ fn check(plan: &Plan<'_>, counts: &Counts, held: u64, lost: u64) {
 }
 
 /// Joins what senders and receivers sampled. A receiver that has completed keeps its last value.
-fn flow_series(
-    mut senders: Vec<SenderSample>,
-    mut delivered: Vec<(Time, u32, u64)>,
-) -> Vec<FlowSample> {
+fn flow_series(log: &mut Log) -> Vec<FlowSample> {
+    let mut delivered = std::mem::take(&mut log.receiver_series);
     delivered.sort_unstable();
+    let mut senders = std::mem::take(&mut log.sender_series);
     senders.sort_unstable_by_key(|sample| (sample.time, sample.flow));
     let mut latest: HashMap<u32, u64> = HashMap::new();
     let mut at = 0;
