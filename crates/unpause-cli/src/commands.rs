@@ -67,13 +67,18 @@ fn sound(file: &str, scenario: &Scenario) -> String {
     let first = &runs[0];
     let mut schemes: Vec<&str> = runs.iter().map(|run| run.scheme.as_str()).collect();
     schemes.dedup();
+    let (of_runs, entries) = (runs.len(), first.names.traffic.len());
     format!(
-        "{file}: ok: {} runs of {}; {} nodes, {} links, {} traffic entries, {} simulated\n",
-        runs.len(),
+        "{file}: ok: {of_runs} {} ({}); {} nodes, {} links, {entries} {}; {} simulated\n",
+        if of_runs == 1 { "run" } else { "runs" },
         schemes.join(", "),
         first.config.fabric.nodes.len(),
         first.config.fabric.links.len(),
-        first.names.traffic.len(),
+        if entries == 1 {
+            "traffic entry"
+        } else {
+            "traffic entries"
+        },
         first.config.stop,
     )
 }
@@ -84,6 +89,15 @@ pub fn open(args: &Open) -> Result<(), Error> {
         Some(directory) => directory.clone(),
         None => newest()?,
     };
+    if !directory.is_dir() {
+        return Err(Error::Other {
+            message: match directory.exists() {
+                true => format!("{} is no result: it is a file", directory.display()),
+                false => format!("{}: no such directory", directory.display()),
+            },
+            help: Some("name the directory of a result, as `unpause run FILE` makes it".into()),
+        });
+    }
     let pages = ["report.html", "index.html"].map(|page| directory.join(page));
     let Some(page) = pages.into_iter().find(|page| page.is_file()) else {
         return Err(Error::Other {
@@ -96,7 +110,7 @@ pub fn open(args: &Open) -> Result<(), Error> {
     };
     show(&format!("{}\n", page.display()));
     open::that_detached(&page).map_err(|_| Error::Other {
-        message: "no program here shows web pages".into(),
+        message: "no web browser found".into(),
         help: Some("open that file in a browser".into()),
     })
 }

@@ -97,7 +97,7 @@ fn command(args: impl IntoIterator<Item = OsString>, package: &dyn Package) -> u
     }
 }
 
-/// Names the command that is nearest to one that there is not, where clap sees none.
+/// Names the command that is nearest to one that there is not; clap's own choice may be far away.
 fn suggest_command(error: &mut clap::Error) {
     let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidSubcommand) else {
         return;
@@ -105,9 +105,7 @@ fn suggest_command(error: &mut clap::Error) {
     let program = Args::command();
     let names = program.get_subcommands().map(clap::Command::get_name);
     let near = names.map(|name| (strsim::damerau_levenshtein(found, name), name));
-    if let Some((1, name)) = near.min()
-        && error.get(ContextKind::SuggestedSubcommand).is_none()
-    {
+    if let Some((1 | 2, name)) = near.min() {
         let names = ContextValue::Strings(vec![name.to_owned()]);
         error.insert(ContextKind::SuggestedSubcommand, names);
     }

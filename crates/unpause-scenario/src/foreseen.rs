@@ -6,6 +6,7 @@ use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{Config, Link, NodeId, NodeKind, PfcThreshold, SwitchModel};
 use unpause_sim::traffic::{FlowSpec, TrafficSpec, Transport};
 
+use crate::headroom;
 use crate::run::Run;
 use crate::text::setting::size;
 
@@ -371,13 +372,5 @@ fn headroom(config: &Config, link: &Link) -> u64 {
     }
     let by_rate = pfc.headrooms.iter().find(|(rate, _)| *rate == link.rate);
     let set = by_rate.map(|(_, bytes)| *bytes).or(pfc.headroom_bytes);
-    set.unwrap_or_else(|| needed_headroom(config, link))
-}
-
-/// What the formula of 802.1Q gives for a link.
-pub(crate) fn needed_headroom(config: &Config, link: &Link) -> u64 {
-    let framing = u64::from(config.fabric.framing_bytes);
-    let mtu = u64::from(config.largest_frame_bytes());
-    let reaction = config.switch.pfc.reaction;
-    pfc::headroom(link.rate, link.delay, mtu + framing, 64 + framing, reaction)
+    set.unwrap_or_else(|| headroom::needed(config, link))
 }

@@ -10,6 +10,7 @@
 )]
 
 mod at_place;
+mod chance;
 mod columns;
 mod compile;
 mod cost;
@@ -18,6 +19,7 @@ mod digest;
 mod directory;
 mod execute;
 mod foreseen;
+mod headroom;
 mod hpcc_files;
 mod hpcc_trace;
 pub mod import;

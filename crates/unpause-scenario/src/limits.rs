@@ -54,6 +54,10 @@ pub(crate) const SAMPLE_BYTES: u64 = 300;
 /// Entries of `[[traffic]]`: as many as fit their number in a flow.
 pub(crate) const TRAFFIC_ENTRIES: usize = 1 << 16;
 
+/// Load of random traffic: queues of open-loop traffic grow to the end from 1 on, and percentages that are written as
+/// numbers are above this.
+pub(crate) const LOAD: u64 = 4;
+
 /// Steps of a search for the longest of the shortest paths: some seconds. A fat-tree of k = 80, 128,000 hosts, takes
 /// 2 × 10⁹.
 pub(crate) const PATH_STEPS: u64 = 1 << 31;

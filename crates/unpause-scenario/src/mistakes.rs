@@ -141,8 +141,10 @@ impl Search<'_> {
             return true;
         }
         if let Some(least) = problem.absent {
+            // Also where one kind of brackets was written for the other.
             let header = least.lines().next().unwrap_or_default();
-            let held = |it: &Range<usize>| self.source[it.clone()].contains(header);
+            let header = format!("[{}]", header.trim_matches(['[', ']']));
+            let held = |it: &Range<usize>| self.source[it.clone()].contains(&header);
             return !self.taken.iter().any(held);
         }
         let hosts = |it: &Range<usize>| self.rest[it.clone()].contains("[topology]");

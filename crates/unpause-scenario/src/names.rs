@@ -68,9 +68,13 @@ impl Names {
     pub(crate) fn node(&self, name: &str, span: &Range<usize>) -> Checked<NodeId> {
         self.index(name).ok_or_else(|| {
             let names: Vec<&str> = self.nodes.iter().map(String::as_str).collect();
+            // `S1` is more like `S0` than like `H1`.
+            let alike = names.iter().filter(|other| stem(other) == stem(name));
+            let alike: Vec<&str> = alike.copied().collect();
+            let near = if alike.is_empty() { names } else { alike };
             let problem = Problem::new(format!("there is no node `{name}`"))
                 .at(span.clone(), "not a node of this topology")
-                .help_if(nearest(name, &names));
+                .help_if(nearest(name, &near));
             Box::new(problem)
         })
     }
@@ -91,11 +95,23 @@ impl Names {
             None => Problem::new(format!("there is no host `{name}`"))
                 .at(span.clone(), "not a host of this topology")
                 .help_if(
-                    self.beyond_the_last(name)
+                    self.range(name)
+                        .or_else(|| self.beyond_the_last(name))
                         .or_else(|| nearest(name, &hosts())),
                 )
                 .err(),
         }
+    }
+
+    /// How `H1-H8` is written.
+    fn range(&self, name: &str) -> Option<String> {
+        let (first, last) = name.split_once(['-', ':', ','])?;
+        let (first, last) = (first.trim(), last.trim());
+        let are_hosts = [first, last].iter().all(|it| self.index(it).is_some());
+        are_hosts.then(|| match name.contains(',') {
+            true => format!("several hosts are a list: [\"{first}\", \"{last}\"]"),
+            false => format!("a range of hosts is written \"{first}..{last}\""),
+        })
     }
 
     /// "hosts are H0 to H8", if hosts are numbered so and `name` is one more such name.

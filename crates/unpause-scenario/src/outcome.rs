@@ -145,9 +145,12 @@ impl FlowTimes {
 
 impl Outcome {
     pub(crate) fn new(scenario: &Scenario, parts: Vec<Part>) -> Result<Self, Error> {
-        let warnings = warnings::of_parts(parts.iter().map(|part| (&part.run, &*part.warnings)));
-        let timings = parts.iter().map(|part| part.timing).collect();
         let columns = scenario.sweep_columns();
+        let own = parts.iter().map(|part| (&part.run, &*part.warnings));
+        let mut warnings = warnings::of_parts(own);
+        let results: Vec<_> = parts.iter().map(|it| (&it.run, &it.tables)).collect();
+        warnings.extend(warnings::of_seeds(&results));
+        let timings = parts.iter().map(|part| part.timing).collect();
         let series = parts
             .iter()
             .filter_map(|part| part.series.clone())

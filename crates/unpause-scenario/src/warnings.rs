@@ -3,15 +3,18 @@
 use serde::{Deserialize, Serialize};
 use unpause_protocols::notification_point;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{NodeId, NodeKind, PfcThreshold, SwitchModel};
+use unpause_sim::config::{NodeKind, PfcThreshold, SwitchModel};
 use unpause_sim::results::{Awaits, FlowRecord, PortRecord};
 
+use crate::chance;
 use crate::cycles::{Cycles, ring};
-use crate::foreseen::{self, needed_headroom};
+use crate::foreseen;
+use crate::headroom;
 use crate::measured::Measured;
 use crate::run::Run;
 use crate::sections::marking::Marking;
 use crate::starved;
+use crate::tables::Tables;
 use crate::text::setting::size;
 use crate::waiting;
 
@@ -25,7 +28,7 @@ pub struct Warning {
     /// For programs: `input`, `headroom-drops`, `lossless-drops`, `empty-probe`, `silent-traffic`,
     /// `never-triggered`, `unfinished-flows`, `stuck-flows`, `cyclic-buffers`,
     /// `deadlock`, `gave-up`, `late-traffic`, `lossy-roce`, `small-buffer`, `unreachable-kmin`, `low-xon`,
-    /// `starved-priority`, `waiting-flows`.
+    /// `starved-priority`, `waiting-flows`, `phase`, `same-seeds`.
     pub kind: String,
     /// What happened.
     pub message: String,
@@ -58,6 +61,24 @@ fn cyclic(run: &Run, cycle: &str) -> Warning {
         ),
         note: false,
     }
+}
+
+/// A warning for each run whose seed changed nothing, of runs with their tables.
+pub(crate) fn of_seeds(parts: &[(&Run, &Tables)]) -> Vec<Warning> {
+    let of_run = |run: &Run| {
+        Warning {
+        run: run.index,
+        scheme: run.scheme.clone(),
+        kind: "same-seeds".into(),
+        message: "the seed changes nothing: every seed gives the same result, as nothing is drawn at random".into(),
+        help: Some(
+            "run one seed; random traffic (mean_interval, load, a cdf), ECMP and marks by probability depend on it"
+                .into(),
+        ),
+        note: false,
+    }
+    };
+    chance::same_seeds(parts).into_iter().map(of_run).collect()
 }
 
 /// What is worth saying before anything runs; once for all the runs that it is true of.
@@ -125,7 +146,12 @@ pub(crate) fn of_run(measured: &Measured) -> Vec<Warning> {
     found.mechanism();
     found.scheme();
     found.starved();
-    for it in [foreseen::of(&measured.run), waiting::of(measured)].concat() {
+    let others = [
+        chance::phase(measured),
+        foreseen::of(&measured.run),
+        waiting::of(measured),
+    ];
+    for it in others.concat() {
         found.add(it.kind, it.message, Some(it.help));
     }
     found.warnings
@@ -188,13 +214,12 @@ impl Found<'_> {
             let (node, peer) = (run.names.name(port.node), self.peer(port));
             let at = format!("{node} port {} (to {peer})", port.port);
             if port.headroom_dropped_packets > 0 {
-                let needed = size(self.needed_headroom(port));
-                let (cause, help) = self.why_headroom_drops(port.node, &needed);
+                let (cause, help) = headroom::why_dropped(&run.config, port);
                 let message = format!(
                     "{at} dropped {} packets of lossless priority {}: {cause}",
                     port.headroom_dropped_packets, port.priority
                 );
-                self.add("headroom-drops", message, Some(help.into()));
+                self.add("headroom-drops", message, Some(help));
             }
         }
         // Headroom drops count at their ingress and at the queue that they did not reach.
@@ -221,74 +246,12 @@ impl Found<'_> {
         }
     }
 
-    /// Why an ingress of `node` dropped packets whose link needs `needed` beyond XOFF, and what helps.
-    fn why_headroom_drops(&self, node: NodeId, needed: &str) -> (String, &'static str) {
-        let config = &self.measured.run.config;
-        let switch = &config.switch;
-        if config.fabric.nodes[node as usize] == NodeKind::Host {
-            return (
-                format!("its receive buffer is full; this link needs {needed} beyond XOFF"),
-                "raise slow_receiver.buffer, or remove it: enough for all priorities is the default",
-            );
-        }
-        let queue_full = format!("its ingress queue is full; this link needs {needed} beyond XOFF");
-        let set = switch.pfc.headroom_bytes.map(size);
-        match (&switch.model, set) {
-            (SwitchModel::Pipeline(_), _) => (
-                queue_full,
-                "raise switch.pipeline.ingress_max, or lower ingress_xoff",
-            ),
-            (SwitchModel::Cioq(_), _) => (
-                queue_full,
-                "raise switch.cioq.input_buffer, or lower pfc.xoff",
-            ),
-            (SwitchModel::InputQueued(_), _) => (
-                queue_full,
-                "raise switch.input_queued.input_buffer, or lower pfc.xoff",
-            ),
-            (SwitchModel::SharedBuffer, _) if !switch.pfc.headrooms.is_empty() => (
-                format!("its headroom is too small, this link needs {needed}"),
-                "raise pfc.headroom of this link's rate, or remove it: the formula of 802.1Q is the default",
-            ),
-            (SwitchModel::SharedBuffer, _) if switch.pfc.headroom_delays.is_some() => (
-                format!("its headroom is too small, this link needs {needed}"),
-                "raise pfc.headroom_delays, or remove it: the formula of 802.1Q is the default",
-            ),
-            (SwitchModel::SharedBuffer, Some(set)) => (
-                format!("headroom {set} is too small, this link needs {needed}"),
-                "set pfc.headroom to that, or remove it: the formula of 802.1Q is the default",
-            ),
-            (SwitchModel::SharedBuffer, None) if switch.buffer_bytes.is_none() => (
-                format!("its headroom is full; this link needs {needed}"),
-                "see max_ingress_bytes in table ports",
-            ),
-            (SwitchModel::SharedBuffer, None) => (
-                format!("the buffer is full beyond XOFF; this link needs {needed} of headroom"),
-                "raise switch.buffer, or remove it: enough for every port is the default",
-            ),
-        }
-    }
-
     fn peer(&self, port: &PortRecord) -> &str {
         let names = &self.measured.run.names;
         let peers = &names.peers[port.node as usize];
         peers
             .get(usize::from(port.port))
             .map_or("?", |peer| names.name(*peer))
-    }
-
-    /// What `pfc::headroom` gives for the link of this port.
-    fn needed_headroom(&self, port: &PortRecord) -> u64 {
-        let config = &self.measured.run.config;
-        let at_node = config
-            .fabric
-            .links
-            .iter()
-            .filter(|l| l.a == port.node || l.b == port.node);
-        let Some(link) = at_node.into_iter().nth(usize::from(port.port)) else {
-            return 0;
-        };
-        needed_headroom(config, link)
     }
 
     /// Probes that saw nothing.
@@ -305,7 +268,7 @@ impl Found<'_> {
                 .name(run.names.peers[*node as usize][usize::from(*port)]);
             self.add(
                 "empty-probe",
-                format!("probe {name}->{peer} recorded nothing: no packet left by this port"),
+                format!("probe {name}->{peer} recorded nothing: no packet was sent on this port"),
                 None,
             );
         }
@@ -405,28 +368,29 @@ impl Found<'_> {
         let (src, dst) = (run.names.name(flow.src), run.names.name(flow.dst));
         let others = match others {
             0 => String::new(),
-            1 => "; so does 1 other of them".to_owned(),
-            others => format!("; so do {others} others of them"),
+            1 => "; so has 1 other".to_owned(),
+            others => format!("; so have {others} others"),
         };
-        let (what, help) = match awaits {
+        let (what, how, help) = match awaits {
             Awaits::Ack => (
-                "an ACK, with all sent that it may send",
+                "an ACK",
+                "all that it may send is sent",
                 format!(
-                    "of a lost ACK, or a lost last packet, only the timeout tells: set \
-                     host.retransmit_timeout, {}, shorter than the run",
+                    "only the timeout recovers from a lost ACK or a lost last packet: set host.retransmit_timeout \
+                     (now {}) shorter than the run",
                     run.config.host.retransmit_timeout
                 ),
             ),
             Awaits::Nic => (
-                "its NIC, which has let its timer run out for a flow that waits for an ACK",
-                "so does HPCC's simulator, whose NIC this is: set a shorter \
-                 host.retransmit_timeout, or nic = \"own\""
+                "its NIC",
+                "whose timer ran out for another flow that waits for an ACK",
+                "HPCC's simulator, whose NIC this is, does the same: set a shorter host.retransmit_timeout, or nic = \
+                 \"own\""
                     .to_owned(),
             ),
         };
         let message = format!(
-            "flow {} of traffic `{name}` ({src}->{dst}) waits for {what}, since \
-             {since}{others}",
+            "flow {} of traffic `{name}` ({src}->{dst}) has been waiting for {what} since {since}, {how}{others}",
             flow.id
         );
         self.add("stuck-flows", message, Some(help));
@@ -470,7 +434,10 @@ impl Found<'_> {
                 (_, PfcThreshold::Dynamic { .. } | PfcThreshold::Reserved { .. }) => None,
             };
             let xoff = xoff.map_or(String::new(), |xoff| format!(", XOFF is {}", size(xoff)));
-            let message = format!("no PAUSE was sent: no ingress held more than {largest}{xoff}");
+            let message = match switch.lossless & run.config.data_priorities() {
+                0 => "no PAUSE was sent: no traffic has a lossless priority".to_owned(),
+                _ => format!("no PAUSE was sent: no ingress held more than {largest}{xoff}"),
+            };
             self.add(never, message, None);
             self.is_note();
         }

@@ -96,3 +96,24 @@ fn what_is_not_there_hides_no_other_mistake() {
         ]
     );
 }
+
+#[test]
+fn single_brackets_are_one_mistake() {
+    let source = r#"
+duration = "1ms"
+[topology]
+builder = "single-switch"
+hosts = 2
+rate = "40Gbps"
+delay = "1us"
+[[scheme]]
+name = "PFC"
+[traffic]
+name = "all"
+kind = "permutation"
+"#;
+    let all = Scenario::parse_all(source, Path::new("test.toml")).expect_err("it is a table");
+    let told: Vec<String> = all.iter().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("`traffic` is a table"), "{told:?}");
+}

@@ -55,7 +55,7 @@ fn right_headroom_drops_nothing() {
     assert_eq!(
         messages(&outcome),
         [
-            "empty-probe: probe S0->H4 recorded nothing: no packet left by this port",
+            "empty-probe: probe S0->H4 recorded nothing: no packet was sent on this port",
             "late-traffic: traffic `late` starts at 3ms, the run ends at 2ms: no flow of it runs",
         ]
     );
@@ -73,7 +73,8 @@ fn small_headroom_names_port_and_remedy() {
         first.starts_with("headroom-drops: S0 port 0 (to H0) dropped "),
         "{first}"
     );
-    let rest = "of lossless priority 3: headroom 10KB is too small, this link needs 52.2KB";
+    let rest = "of lossless priority 3: headroom 10KB is too small; by IEEE 802.1Q this link needs 52.2KB beyond XOFF \
+                (cable 5us, frames 1048B, reaction 0ps)";
     assert!(first.ends_with(rest), "{first}");
     assert!(
         outcome.warnings[0]
@@ -333,11 +334,11 @@ fn a_flow_that_waits_for_ever_is_named() {
     let [out, ..] = &*stuck else {
         panic!("{:?}", messages(&outcome))
     };
-    let expected = "flow 2 of traffic `out` (H0->H1) waits for an ACK, with all sent that it may \
-                    send, since 49.0296us";
+    let expected = "flow 2 of traffic `out` (H0->H1) has been waiting for an ACK since 49.0296us, all that it may \
+                    send is sent";
     assert_eq!(out.message, expected);
-    let expected = "of a lost ACK, or a lost last packet, only the timeout tells: set \
-                    host.retransmit_timeout, 1000s, shorter than the run";
+    let expected = "only the timeout recovers from a lost ACK or a lost last packet: set host.retransmit_timeout \
+                    (now 1000s) shorter than the run";
     assert_eq!(out.help.as_deref(), Some(expected));
 }
 
@@ -349,8 +350,8 @@ fn a_flow_whose_nic_sleeps_is_named() {
     let outcome = run(&(LOST_ACKS.replace("TIMEOUT", "1000s") + paced));
     let said = messages(&outcome);
     let named = said.iter().find(|it| it.contains("traffic `paced`"));
-    let expected = "stuck-flows: flow 1 of traffic `paced` (H0->H1) waits for its NIC, which has let \
-                    its timer run out for a flow that waits for an ACK, since 83.84us";
+    let expected = "stuck-flows: flow 1 of traffic `paced` (H0->H1) has been waiting for its NIC since \
+                    83.84us, whose timer ran out for another flow that waits for an ACK";
     assert_eq!(named.map(String::as_str), Some(expected));
 }
 

@@ -102,7 +102,7 @@ fn list_and_validate_answer_on_standard_output() {
         "{validate}"
     );
     assert!(
-        validate.contains("two.toml: ok: 2 runs of PFC, PFC+PCN; 4 nodes"),
+        validate.contains("two.toml: ok: 2 runs (PFC, PFC+PCN); 4 nodes"),
         "{validate}"
     );
 }

@@ -23,8 +23,13 @@ pub(crate) fn parse(source: &str) -> Checked<Table<'_>> {
 /// Reads a table as `T`. `more_keys` are keys that were taken out of it before.
 pub(crate) fn read<'i, T: Deserialize<'i>>(table: Table<'i>, more_keys: &[&str]) -> Checked<T> {
     let span = table.span();
+    let own: Vec<Range<usize>> = table.get_ref().keys().map(Spanned::span).collect();
     let value = Spanned::new(span, DeValue::Table(table.into_inner()));
-    T::deserialize(ValueDeserializer::from(value)).map_err(|error| from_toml(&error, more_keys))
+    T::deserialize(ValueDeserializer::from(value)).map_err(|error| {
+        // A table inside of this one has none of them.
+        let is_own = error.span().is_some_and(|span| own.contains(&span));
+        from_toml(&error, if is_own { more_keys } else { &[] })
+    })
 }
 
 /// Takes a key's table out of `table`.

@@ -249,6 +249,16 @@ pub(crate) fn from_toml(error: &toml::de::Error, more_keys: &[&str]) -> Box<Prob
 /// Keys by the names that they had.
 const RENAMED: [(&str, &str); 1] = [("framing", "preamble_and_gap")];
 
+/// Keys by what they are called elsewhere.
+const ALSO_CALLED: [(&str, &str); 6] = [
+    ("cc", "congestion_control"),
+    ("bandwidth", "rate"),
+    ("latency", "delay"),
+    ("mtu", "payload"),
+    ("src", "from"),
+    ("dst", "to"),
+];
+
 /// "did you mean …?" if one of `valid` is near, else the list of them.
 pub(crate) fn nearest(found: &str, valid: &[&str]) -> Option<String> {
     let renamed = RENAMED.iter().find(|(old, _)| *old == found);
@@ -256,6 +266,10 @@ pub(crate) fn nearest(found: &str, valid: &[&str]) -> Option<String> {
         return Some(format!("it is called `{new}` now"));
     }
     let lower = found.to_lowercase();
+    let alias = ALSO_CALLED.iter().find(|(other, _)| *other == lower);
+    if let Some((_, name)) = alias.filter(|(_, name)| valid.contains(name)) {
+        return Some(format!("did you mean `{name}`?"));
+    }
     let best = valid
         .iter()
         // A name much longer than all that is valid is near to none.

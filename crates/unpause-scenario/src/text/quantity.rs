@@ -172,6 +172,9 @@ fn parse(text: &str, kind: &Kind) -> Result<u64, QuantityError> {
     if trimmed.starts_with('-') {
         return Err(bad("it is negative".into()));
     }
+    if trimmed.contains("..") {
+        return Err(bad("it is a range, and this is one value".into()));
+    }
     let end = trimmed
         .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
         .unwrap_or(trimmed.len());

@@ -11,6 +11,7 @@ use unpause_sim::traffic::{self, Arrivals, FlowSettings, Receivers, TrafficSpec}
 use super::arrivals::{stops_after_start, time};
 use super::context::{Context, LoadOf};
 use super::kind::Kind;
+use crate::limits;
 use crate::text::checks::{both, positive};
 use crate::text::error::{Checked, Problem};
 use crate::text::name_list::NameList;
@@ -149,6 +150,7 @@ impl Poisson {
                         .at(load.span(), "nothing would be sent")
                         .err();
                 }
+                within_limit(load)?;
                 let capacity = context.capacity(&self.load_of, from, receivers)?;
                 load.get_ref().as_f64() * capacity / bits_per_event
             }
@@ -174,4 +176,22 @@ impl Poisson {
             }
         })
     }
+}
+
+/// Refuses a load that can only have been meant in percent.
+fn within_limit(load: &Spanned<Ratio>) -> Checked<()> {
+    let said = load.get_ref();
+    if u128::from(said.num) <= u128::from(limits::LOAD) * u128::from(said.den) {
+        return Ok(());
+    }
+    let percent = said.as_f64();
+    Problem::new(format!(
+        "`load` {percent} is {percent} times what the links carry"
+    ))
+    .at(load.span(), format!("at most {}", limits::LOAD))
+    .help(format!(
+        "for {percent} % write load = \"{percent} %\" or load = {}",
+        percent / 100.0
+    ))
+    .err()
 }
