@@ -168,7 +168,7 @@ def test_the_key_of_the_headroom_of_a_rate_is_named() -> None:
     result, run = run_of(long_haul(pfc, PFC))
     assert port(run, "S1", "S0")["headroom_dropped_packets"] > 20_000
     assert "5MB" in warned(result)
-    assert "raise pfc.headroom of this link's rate" in warned(result)
+    assert 'raise pfc.headroom."' in warned(result)
     assert "buffer" not in warned(result)
     [tree] = account.trees(run)
     assert advised(result, run, tree).startswith("[pfc] headroom (100Gbps: 1MB, 50Gbps: 10KB)")
