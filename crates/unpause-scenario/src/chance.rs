@@ -11,7 +11,8 @@ use crate::measured::Measured;
 use crate::run::Run;
 use crate::tables::Tables;
 
-/// The runs of a scheme at one point of which all seeds gave the same flows and ports, by number.
+/// All runs of several seeds, by number, if at no point any scheme has other flows or ports with another seed. Where
+/// one has, the comparison needs its seeds.
 pub(crate) fn same_seeds<'a>(parts: &[(&'a Run, &Tables)]) -> Vec<&'a Run> {
     // A sweep over seeds has them as values.
     let is_seed = |at: usize| {
@@ -31,8 +32,11 @@ pub(crate) fn same_seeds<'a>(parts: &[(&'a Run, &Tables)]) -> Vec<&'a Run> {
             left.into_iter().partition(|it| is_alike(it.0, first.0));
         left = rest;
         let seeds: BTreeSet<u64> = group.iter().map(|it| it.0.config.seed).collect();
-        if seeds.len() < 2 || !group.iter().all(|it| has_same_results(first.1, it.1)) {
+        if seeds.len() < 2 {
             continue;
+        }
+        if !group.iter().all(|it| has_same_results(first.1, it.1)) {
+            return Vec::new();
         }
         found.extend(group.iter().map(|it| it.0));
     }

@@ -67,6 +67,9 @@ fn seeds_that_change_nothing_are_told_of() {
         "congestion_control = \"dcqcn\"\ndcqcn = { kmin = \"20KB\", kmax = \"400KB\", pmax = 0.2 }";
     assert_eq!(runs_of(&run("3", marks, SIZE, 2), "same-seeds"), [0; 0]);
     assert_eq!(runs_of(&run("3", "", SIZE, 1), "same-seeds"), [0; 0]);
+    // PFC beside it draws nothing, but the comparison needs the seeds.
+    let both = format!("[[scheme]]\nname = \"DCQCN\"\n{marks}");
+    assert_eq!(runs_of(&run("3", &both, SIZE, 2), "same-seeds"), [0; 0]);
 }
 
 /// Of a swept seed it is told, too, for each value of what else is swept.
