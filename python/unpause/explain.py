@@ -305,7 +305,8 @@ def of_port(run: Run, egress: Egress, columns: int, at_ns: float | None) -> Iter
     for tree, root, way in found:
         stop = way[-1]
         chain = " because ".join(f"{it.pauser} paused {it.stopped}" for it in reversed(way))
-        root = root[0].lower() + root[1:] if tree.kind != "switch" else root
+        # A root that opens with PAUSE or with a switch's name keeps its capital.
+        root = root if root[:2].isupper() or tree.kind == "switch" else root[0].lower() + root[1:]
         yield textual.wrapped(
             f"{run.scheme}: {egress} was paused{when} {_count(stop.pauses, 'time')} for "
             f"{time(stop.paused_ns)}, {_when(tree)}: {chain}; root: {root}. {_sure(tree)}",
@@ -340,6 +341,8 @@ def of_flow(run: Run, name: str, columns: int, at_ns: float | None) -> Iterator[
     who = f"{name} ({_count(len(ours), 'flow')})" if len(ours) > 1 else (
         f"{traffic} ({flows.column('src')[0].as_py()} -> {flows.column('dst')[0].as_py()})"
     )  # fmt: skip
+    # Trees know the shares of entries, not of each flow.
+    entry = traffic if name == traffic else f"all of {traffic}"
     innocent = True
     trees = account.trees(run, at_ns)
     for tree, root in zip(trees, account.titles(run, trees), strict=True):
@@ -357,7 +360,7 @@ def of_flow(run: Run, name: str, columns: int, at_ns: float | None) -> Iterator[
         if part:
             innocent = False
             yield textual.wrapped(
-                f"{run.scheme}: {traffic} was {100 * part:.0f} % of the queue at {tree.root} "
+                f"{run.scheme}: {entry} was {100 * part:.0f} % of the queue at {tree.root} "
                 f"({root}), {_when(tree)}.",
                 columns,
             )
