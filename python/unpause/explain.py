@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from unpause import _native, account, advice, beneath, causes, schema, series, textual
 from unpause.errors import ResultError
+from unpause.files import parquet, whole
 from unpause.result import Result, Run, load
 from unpause.summary import Summary
 from unpause.text import rate, size, time
@@ -82,7 +82,7 @@ def _kept(directory: Path, run: str, name: str) -> pa.Table:
     file = directory.joinpath(*where)
     try:
         with beneath.open_file(directory, *where) as opened:
-            return pq.ParquetFile(opened).read()
+            return whole(parquet(opened))
     except FileNotFoundError as error:
         raise ResultError(f"{file}: gone: another run goes on from there") from error
     except (pa.ArrowException, OSError) as error:

@@ -68,7 +68,7 @@ class TableFiles(Mapping[str, pa.Table]):
             # Not pq.read_table, which imports all of pyarrow.dataset and pandas.
             with self._open(name) as file:
                 try:
-                    self._read[name] = file.read()
+                    self._read[name] = whole(file)
                 except (pa.ArrowException, OSError) as error:
                     raise _unreadable(self._files[name], error) from error
         return self._read[name]
@@ -150,13 +150,7 @@ class TableFiles(Mapping[str, pa.Table]):
     def _open(self, name: str, strings: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
         with self._again(name) as opened:
             try:
-                file = pq.ParquetFile(
-                    pa.PythonFile(opened, "r"),
-                    read_dictionary=list(strings),
-                    memory_map=False,
-                    buffer_size=1 << 16,
-                    pre_buffer=False,
-                )
+                file = parquet(opened, strings)
             except (pa.ArrowException, OSError) as error:
                 raise _unreadable(self._files[name], error) from error
             yield file
@@ -185,6 +179,26 @@ class TableFiles(Mapping[str, pa.Table]):
         raise ResultError(
             f"{file}: another result has taken the place of the one that was loaded; load it again"
         )
+
+
+def parquet(opened: BinaryIO, strings: Sequence[str] = ()) -> pq.ParquetFile:
+    """A file to read by :func:`whole` or in batches, with these columns dictionary-encoded."""
+    return pq.ParquetFile(
+        pa.PythonFile(opened, "r"),
+        read_dictionary=list(strings),
+        memory_map=False,
+        buffer_size=1 << 16,
+        pre_buffer=False,
+    )
+
+
+def whole(file: pq.ParquetFile) -> pa.Table:
+    """All rows, read by the thread that calls.
+
+    Arrow's threads would let go of the Python file some time after the answer; where Python ends
+    meanwhile, the process aborts.
+    """
+    return file.read(use_threads=False)
 
 
 def _of_run(batch: pa.RecordBatch, run: int) -> pa.RecordBatch:

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from unpause import beneath, points, schema, schemes, seals, text
 from unpause.errors import ResultError
+from unpause.files import parquet, whole
 from unpause.intervals import Difference, Interval, difference, mean_interval
 from unpause.result import Result, load
 
@@ -235,7 +235,7 @@ def sweep_table(path: Path) -> tuple[dict[str, Any], pa.Table]:
             "in sweep.json); the same `unpause sweep` writes it again from its points"
         )
     try:
-        table = pq.ParquetFile(io.BytesIO(written)).read()
+        table = whole(parquet(io.BytesIO(written)))
     except (pa.ArrowException, OSError) as error:
         raise ResultError(f"{file}: not a readable Parquet file: {error}") from error
     for column in (*schema.TABLES["runs"], *schema.STATISTICS):

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from unpause import beneath, schema, seals, staged
 from unpause.errors import ResultError, SweepError
+from unpause.files import parquet, whole
 from unpause.points import Plan, Point
 
 _POINTS = "points"
@@ -95,7 +96,7 @@ class Store:
                 written = file.read()
             if hashlib.sha256(written).hexdigest() != self._sums.get(name):
                 raise ResultError(f"{name}: damaged")
-            table = pq.ParquetFile(io.BytesIO(written)).read()
+            table = whole(parquet(io.BytesIO(written)))
         except FileNotFoundError:
             return None
         except (ResultError, pa.ArrowException, OSError):

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Callable
+import os
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import unpause
 from conftest import Builder
-from unpause import ResultError, schemes
+from unpause import ResultError, files, schemes
 
 
 def test_load_reads_what_was_written(pcn_f2: Callable[[], Builder], tmp_path: Path) -> None:
@@ -27,6 +33,32 @@ def test_load_reads_what_was_written(pcn_f2: Callable[[], Builder], tmp_path: Pa
     assert [run.scheme for run in result.runs_of("PCN")] == ["PCN"]
     assert result.runs_of("PCN")[0].table("flows").num_rows == 6
     assert result.runs_of("QCN") == []
+
+
+def test_the_thread_that_asks_reads_a_table(
+    pcn_f2: Callable[[], Builder], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another one would hold the file still where Python ends, and then the process aborts."""
+    readers: set[int] = set()
+
+    class Watched(io.BufferedReader):
+        def read(self, size: int | None = -1) -> bytes:
+            readers.add(threading.get_ident())
+            return super().read(size)
+
+    def parquet(opened: BinaryIO, strings: Sequence[str] = ()) -> pq.ParquetFile:
+        return original(Watched(io.FileIO(os.dup(opened.fileno()))), strings)
+
+    original = files.parquet
+    monkeypatch.setattr(files, "parquet", parquet)
+    before = pa.cpu_count()
+    pa.set_cpu_count(4)
+    try:
+        result = unpause.load(pcn_f2().write(tmp_path / "f2"))
+        assert result.flows.num_rows == 12
+    finally:
+        pa.set_cpu_count(before)
+    assert readers == {threading.get_ident()}
 
 
 def test_a_notebook_shows_a_summary(pcn_f2: Callable[[], Builder]) -> None:
