@@ -317,32 +317,38 @@ impl Egress {
     }
 }
 
-/// 512 bits.
-const QUANTUM_BYTES: u64 = 64;
+/// Bytes of a quantum, the unit of pause times: 512 bits.
+pub const QUANTUM_BYTES: u64 = 64;
 
 /// 512 bit times: the unit of pause times on the wire.
 pub fn quantum(rate: Rate) -> Time {
     rate.time_for(QUANTUM_BYTES)
 }
 
-/// Speeds up to which so many quanta may pass between a PAUSE and its effect: 802.3's maxima.
-const REACTION_QUANTA: [(Rate, u64); 6] = [
+/// Speeds up to which so many quanta may pass between a PAUSE and its effect: 802.3's maxima (31B.3.7).
+const REACTION_QUANTA: [(Rate, u64); 8] = [
     (Rate::from_gbps(1), 2),
     (Rate::from_gbps(10), 60),
     (Rate::from_gbps(25), 80),
     (Rate::from_gbps(40), 118),
+    (Rate::from_gbps(50), 147),
     (Rate::from_gbps(100), 394),
+    (Rate::from_gbps(200), 453),
     (Rate::from_gbps(400), 905),
 ];
 
-/// The longest that 802.3 lets a peer take to react to a PAUSE.
-pub fn reaction_time(rate: Rate) -> Time {
-    let quanta = REACTION_QUANTA
+/// The most quanta that 802.3 lets a peer take to react to a PAUSE.
+pub fn reaction_quanta(rate: Rate) -> u64 {
+    REACTION_QUANTA
         .iter()
         .find(|(speed, _)| rate <= *speed)
         .unwrap_or(&REACTION_QUANTA[REACTION_QUANTA.len() - 1])
-        .1;
-    rate.time_for(quanta * QUANTUM_BYTES)
+        .1
+}
+
+/// The longest that 802.3 lets a peer take to react to a PAUSE.
+pub fn reaction_time(rate: Rate) -> Time {
+    rate.time_for(reaction_quanta(rate) * QUANTUM_BYTES)
 }
 
 /// Bytes that can still arrive once XOFF has been decided, over a cable of so much `propagation` delay.
