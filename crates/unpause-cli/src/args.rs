@@ -4,21 +4,25 @@ mod cache;
 mod compare;
 mod explain;
 mod import;
+mod suggest;
 mod view;
 
 use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use unpause_protocols::units::{Rate, Time};
+use unpause_protocols::units::Time;
 
 pub use cache::Cache;
 pub use compare::Compare;
 pub use explain::Explain;
 pub use import::{Import, ImportHpcc, ImportPcap};
+pub use suggest::{
+    EcnFabric, EcnScenario, HeadroomProfile, SonicOptions, Suggest, SuggestEcn, SuggestHeadroom,
+};
 pub use view::View;
 
-use crate::values::{dask_address, duration, rate, share_above_zero};
+use crate::values::{dask_address, duration};
 
 /// Compares congestion management schemes in Ethernet fabrics, packet by packet.
 #[derive(Parser)]
@@ -318,72 +322,6 @@ pub struct Export {
     pub force: bool,
     #[command(flatten)]
     pub say: Say,
-}
-
-#[derive(Subcommand)]
-pub enum Suggest {
-    /// ECN thresholds from base RTTs and link rate, with their formulas: RED-AVG, RED-Tail, CoDel,
-    /// TCN, ECN#.
-    Ecn(SuggestEcn),
-}
-
-#[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  unpause suggest ecn --rate 10Gbps --rtt 0:80us,50:120us,90:220us,100:240us
-  unpause suggest ecn --rate 25Gbps --rtt-file rtts.csv --write thresholds.toml")]
-pub struct SuggestEcn {
-    /// Rate of the links, such as 10Gbps.
-    #[arg(long, value_parser = rate)]
-    pub rate: Rate,
-    /// Base RTTs by percentile, such as 0:80us,50:120us,90:220us,100:240us.
-    #[arg(long, value_name = "PERCENTILES", required_unless_present = "rtt_file")]
-    pub rtt: Option<String>,
-    /// File of measured base RTTs, one per line (82us), or with cumulative probabilities (82us,0.15).
-    #[arg(long, value_name = "FILE", conflicts_with = "rtt")]
-    pub rtt_file: Option<PathBuf>,
-    /// Average base RTT [default: that of the percentiles].
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub average: Option<Time>,
-    /// Share of C x RTT that a queue must hold for full throughput.
-    #[arg(long, default_value_t = 1.0, value_parser = share_above_zero)]
-    pub lambda: f64,
-    /// Write a scenario that compares them with DCTCP senders.
-    #[arg(long, value_name = "FILE")]
-    pub write: Option<PathBuf>,
-    /// Replace an existing file.
-    #[arg(long, requires = "write")]
-    pub force: bool,
-    #[command(flatten)]
-    pub scenario: EcnScenario,
-}
-
-#[derive(clap::Args)]
-pub struct EcnScenario {
-    /// Flow sizes of the scenario: a name from `unpause list`, or a file of bytes and probabilities.
-    #[arg(
-        long,
-        value_name = "NAME|FILE",
-        default_value = "websearch",
-        requires = "write"
-    )]
-    pub cdf: String,
-    /// Fabric of the scenario: 32 hosts on 4 leaves and 4 spines, or 16 senders and a receiver on one switch.
-    #[arg(long, value_enum, default_value = "leaf-spine", requires = "write")]
-    pub fabric: EcnFabric,
-    /// Load of the scenario, on the links from leaves to spines or on the receiver's link.
-    #[arg(long, default_value_t = 0.6, value_parser = share_above_zero, requires = "write")]
-    pub load: f64,
-    /// Delay of each link of the scenario; hosts add the rest of the RTTs.
-    #[arg(long, value_name = "TIME", default_value = "1us", value_parser = duration, requires = "write")]
-    pub delay: Time,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-pub enum EcnFabric {
-    #[value(name = "n-to-1")]
-    NToOne,
-    LeafSpine,
 }
 
 #[derive(Subcommand)]

@@ -147,7 +147,8 @@ fn execute(command: &Command, package: &dyn Package) -> Result<u8, Errors> {
         Command::Import(Import::Pcap(pcap)) => done(captures::import(pcap)),
         Command::Import(Import::Hpcc(config)) => done(hpcc::import(config)),
         Command::Dataplane(it) => done(dataplane::dataplane(it)),
-        Command::Suggest(Suggest::Ecn(ecn)) => done(suggest::ecn(ecn)),
+        Command::Suggest(Suggest::Ecn(it)) => done(suggest::ecn(it)),
+        Command::Suggest(Suggest::Headroom(it)) => done(suggest::headroom(it)),
         Command::Reproduce(reproduce) => Ok(report::reproduce(package, reproduce)),
         Command::Init(init) => done(init::init(init)),
         Command::Schema => {

@@ -1,5 +1,7 @@
 //! `unpause suggest`: settings from what an operator knows of a fabric.
 
+mod headroom;
+mod lines;
 mod rtts;
 mod scenario;
 mod thresholds;
@@ -8,7 +10,7 @@ use std::io::Write;
 
 use unpause_scenario::Error;
 
-use crate::args::SuggestEcn;
+use crate::args::{SuggestEcn, SuggestHeadroom};
 use crate::output::show;
 use crate::target;
 use rtts::{Rtts, wrong};
@@ -35,5 +37,11 @@ pub fn ecn(args: &SuggestEcn) -> Result<(), Error> {
         None => String::new(),
     };
     show(&(setting.text() + &written));
+    Ok(())
+}
+
+/// `unpause suggest headroom`
+pub fn headroom(args: &SuggestHeadroom) -> Result<(), Error> {
+    show(&headroom::suggest(args)?.text());
     Ok(())
 }

@@ -1,0 +1,58 @@
+//! What headroom depends on, and what it consists of.
+
+use unpause_protocols::units::{Rate, Time};
+use unpause_scenario::Error;
+
+use crate::suggest::lines::{Line, wrong};
+
+/// A link and its peer.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// Of the link.
+    pub rate: Rate,
+    /// Length of the cable, metres.
+    pub metres: f64,
+    /// Largest frame, bytes.
+    pub mtu: u64,
+    /// How long the peer takes to obey a PAUSE; by the profile if not given.
+    pub peer_response: Option<Time>,
+    /// Bytes that arrive during the delays of MAC and PHY; by the profile if not given.
+    pub mac_phy: Option<u64>,
+    /// Size of a buffer cell, bytes.
+    pub cell: Option<u64>,
+}
+
+/// The sum, and what it consists of.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// Term by term.
+    pub lines: Vec<Line>,
+    /// The headroom, bytes.
+    pub bytes: u64,
+    /// What else is to know.
+    pub note: String,
+}
+
+impl Link {
+    /// Refuses frames and cells that there are not.
+    pub fn check(&self) -> Result<(), Error> {
+        if !(64..=65_535).contains(&self.mtu) {
+            let message = format!(
+                "--mtu {}: the largest frame has 64 to 65535 bytes",
+                self.mtu
+            );
+            return Err(wrong(
+                message,
+                "Ethernet has 1518, jumbo frames 9000 to 9216",
+            ));
+        }
+        if self.cell.is_some_and(|cell| cell == 0 || cell > 65_536) {
+            let message = format!(
+                "--cell {}: a cell has 1 to 65536 bytes",
+                self.cell.unwrap_or(0)
+            );
+            return Err(wrong(message, "Spectrum has cells of 96 to 192 bytes"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,99 @@
+//! Headroom: what arrives of a lossless priority after its ingress has decided to send PAUSE.
+
+mod ieee;
+mod link;
+mod mlx5;
+mod sonic;
+
+use unpause_scenario::Error;
+
+use super::lines::{table, wrong};
+use crate::args::{HeadroomProfile, SonicOptions, SuggestHeadroom};
+use link::{Link, Terms};
+
+/// What is suggested, and why.
+#[derive(Clone, Debug)]
+pub struct Headroom {
+    link: Link,
+    profile: &'static str,
+    terms: Terms,
+}
+
+/// Whose formula gives what for a link.
+pub fn suggest(args: &SuggestHeadroom) -> Result<Headroom, Error> {
+    let link = Link {
+        rate: args.rate,
+        metres: args.cable,
+        mtu: args.mtu,
+        peer_response: args.peer_response,
+        mac_phy: args.mac_phy,
+        cell: args.cell,
+    };
+    link.check()?;
+    if args.profile != HeadroomProfile::SonicMellanox {
+        refuse(
+            &of_sonic(&args.sonic),
+            "only --profile sonic-mellanox reads it",
+        )?;
+    }
+    let (profile, terms) = match args.profile {
+        HeadroomProfile::Ieee => ("ieee", ieee::terms(&link)),
+        HeadroomProfile::SonicMellanox => {
+            let sonic = sonic::Sonic::of(&link, &args.sonic)?;
+            ("sonic-mellanox", sonic.terms())
+        }
+        HeadroomProfile::Mlx5 => {
+            let others = [
+                ("--peer-response", args.peer_response.is_some()),
+                ("--mac-phy", args.mac_phy.is_some()),
+                ("--cell", args.cell.is_some()),
+            ];
+            refuse(&others, "the formula of --profile mlx5 is fixed")?;
+            ("mlx5", mlx5::terms(&link))
+        }
+    };
+    Ok(Headroom {
+        link,
+        profile,
+        terms,
+    })
+}
+
+impl Headroom {
+    /// What the terminal shows.
+    pub fn text(&self) -> String {
+        let Link {
+            rate, metres, mtu, ..
+        } = self.link;
+        let Terms { lines, bytes, note } = &self.terms;
+        format!(
+            "link: {rate}, {metres}m of cable, frames of at most {mtu}B\nheadroom: {bytes}B, profile {}\n\n{}\n{note}",
+            self.profile,
+            table(lines),
+        )
+    }
+}
+
+/// Options of SONiC's calculation, and whether they are given.
+fn of_sonic(it: &SonicOptions) -> [(&'static str, bool); 7] {
+    [
+        ("--spectrum", it.spectrum.is_some()),
+        ("--lossless-mtu", it.lossless_mtu.is_some()),
+        ("--small-packets", it.small_packets.is_some()),
+        ("--pipeline", it.pipeline.is_some()),
+        ("--gearbox", it.gearbox.is_some()),
+        ("--eight-lanes", it.eight_lanes),
+        ("--shared-headroom", it.shared_headroom),
+    ]
+}
+
+/// Refuses what the profile does not read.
+fn refuse(options: &[(&str, bool)], why: &str) -> Result<(), Error> {
+    match options.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((name, _)) => Err(wrong(
+            format!("{name} has no effect: {why}"),
+            "remove it, or choose another profile",
+        )),
+    }
+}

@@ -1,0 +1,95 @@
+//! `unpause suggest headroom` and what builds on it, as users see them.
+
+use std::path::Path;
+use std::process::Command;
+
+/// What it said, on both outputs, and its exit code.
+fn suggest(directory: &Path, line: &str) -> (String, i32) {
+    let output = Command::new(env!("CARGO_BIN_EXE_unpause"))
+        .arg("suggest")
+        .args(line.split(' '))
+        .current_dir(directory)
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("the program runs");
+    let said = [output.stdout, output.stderr].concat();
+    let code = output.status.code().expect("it has ended");
+    (String::from_utf8_lossy(&said).into_owned(), code)
+}
+
+/// What is said of each line, one below the other; each must end with `code`.
+fn transcript(lines: &[&str], code: i32) -> String {
+    let place = tempfile::tempdir().unwrap();
+    let mut all = String::new();
+    for line in lines {
+        let (said, found) = suggest(place.path(), line);
+        assert_eq!(found, code, "{line}\n{said}");
+        all += &format!("$ unpause suggest {line}\n{said}\n");
+    }
+    let left = place.path().read_dir().unwrap().count();
+    assert_eq!(left, 0, "files were written");
+    all
+}
+
+#[test]
+fn every_term_of_the_headroom_has_its_formula_and_source() {
+    insta::assert_snapshot!(transcript(
+        &[
+            "headroom --rate 100Gbps --cable 100m --mtu 9216",
+            "headroom --rate 400Gbps --cable 40km --peer-response 2us --mac-phy 10KB --cell 254",
+            "headroom --rate 100Gbps --cable 40m --profile sonic-mellanox",
+            "headroom --rate 800Gbps --cable 40m --profile sonic-mellanox --spectrum 6 --eight-lanes --small-packets 50 \
+             --gearbox 300ns",
+            "headroom --rate 400Gbps --cable 5m --profile sonic-mellanox --spectrum 4 --shared-headroom",
+            "headroom --rate 100Gbps --cable 100m --mtu 9216 --profile mlx5",
+        ],
+        0
+    ));
+}
+
+#[test]
+fn a_headroom_without_a_link_is_refused() {
+    let wrong_command = transcript(
+        &[
+            "headroom --rate 100 --cable 100m",
+            "headroom --rate 0Gbps --cable 100m",
+            "headroom --rate 100Gbps --cable 100",
+            "headroom --rate 100Gbps --cable 100ft",
+            "headroom --rate 100Gbps --cable 100m --mtu 9kilo",
+            "headroom --rate 100Gbps --cable 100m --profile sonic-mellanox --spectrum 7",
+        ],
+        2,
+    );
+    let wrong_link = transcript(
+        &[
+            "headroom --rate 100Gbps --cable 100m --mtu 20",
+            "headroom --rate 100Gbps --cable 100m --cell 0",
+            "headroom --rate 100Gbps --cable 100m --eight-lanes",
+            "headroom --rate 100Gbps --cable 100m --profile mlx5 --cell 144",
+            "headroom --rate 60Gbps --cable 100m --profile sonic-mellanox",
+        ],
+        1,
+    );
+    insta::assert_snapshot!(wrong_command + &wrong_link);
+}
+
+/// Each command of docs/pfc-thresholds.md that has its output below it.
+#[test]
+fn the_document_shows_what_is_said() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let document = std::fs::read_to_string(root.join("docs/pfc-thresholds.md")).unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let mut shown = 0;
+    for part in document.split("```sh\nunpause suggest ").skip(1) {
+        let (line, rest) = part.split_once("\n```\n\n").unwrap();
+        let Some(rest) = rest.strip_prefix("```text\n") else {
+            continue;
+        };
+        let (text, _) = rest.split_once("```").unwrap();
+        let (said, code) = suggest(place.path(), line);
+        assert_eq!(code, 0, "{said}");
+        assert!(said.contains(text), "{line}\n{said}");
+        shown += 1;
+    }
+    assert!(shown > 0);
+}
