@@ -17,6 +17,8 @@ from unpause.trees import Tree, every_stop
 
 #: Laws and markings with a threshold below which nothing is marked, key `kmin` of their table.
 _WITH_KMIN = ("dcqcn", "dctcp-rate", "red")
+#: Models of switches with a key `speedup`.
+_WITH_SPEEDUP = ("cioq", "input-queued")
 #: More equal links than this are not gone through for each of many receivers.
 _MOST_RECEIVERS = 64
 
@@ -62,6 +64,7 @@ class _Adviser:
             self._lost,
             self._slower_part,
             self._held_by_a_nic,
+            self._slow_switch,
             self._pool,
             self._slow_link,
             self._busy,
@@ -99,7 +102,7 @@ class _Adviser:
             )
         if model == "pipeline":
             return "raise ingress_max of [switch.pipeline], or lower its ingress_xoff"
-        if model in ("cioq", "input-queued"):
+        if model in _WITH_SPEEDUP:
             table = model.replace("-", "_")
             return f"raise input_buffer of [switch.{table}], or lower [pfc] xoff"
         for key in ("pfc.headroom", "pfc.headroom_delays"):
@@ -118,18 +121,25 @@ class _Adviser:
     def _slower_part(self, tree: Tree) -> str | None:
         if tree.kind == "nic":
             return f"look at {tree.root.node}: its NIC takes less than its link brings"
-        if tree.kind != "switch":
-            return None
+        return self._faster_switch(tree) if tree.kind == "switch" else None
+
+    def _faster_switch(self, tree: Tree) -> str:
         model = self.set.get("switch.model")
-        if model == "pipeline":
-            return (
-                f"a faster processor in {tree.root.node} (packets_per_second of "
-                "[switch.pipeline]), or larger input buffers there"
-            )
-        if model in ("cioq", "input-queued"):
+        if model in _WITH_SPEEDUP:
             table = model.replace("-", "_")
             return f"a higher speedup of [switch.{table}], or larger input buffers there"
-        return f"a faster processor in {tree.root.node}, or larger input buffers there"
+        key = " (packets_per_second of [switch.pipeline])" if model == "pipeline" else ""
+        return f"a faster processor in {tree.root.node}{key}, or larger input buffers there"
+
+    def _slow_switch(self, tree: Tree) -> str | None:
+        """What waited at the inputs of a switch for a link that had time left."""
+        if tree.kind != "busy" or self.set.get("switch.model") not in (*_WITH_SPEEDUP, "pipeline"):
+            return None
+        bits = 8 * sum(it.tx_bytes for it in self.ports if (it.node, it.peer) == tree.root)
+        lasted = sum(end - start for start, end in tree.episodes)
+        if bits * 1e9 > 0.9 * self._rate(tree) * lasted:
+            return None
+        return self._faster_switch(tree)
 
     def _held_by_a_nic(self, tree: Tree) -> str | None:
         """The receiver kept the root paused for most of the time that others waited for it."""
@@ -146,36 +156,31 @@ class _Adviser:
         )
 
     def _pool(self, tree: Tree) -> str | None:
-        """A lossy queue has taken the memory on which the threshold depends."""
+        """Another queue has taken the memory on which the threshold depends."""
         if self.set.get("pfc.dynamic_shift") is None or tree.kind in ("nic", "switch"):
             return None
-        lossy = [
+        taken = tree.kind == "pool"
+        queues = [
             it
             for it in self.ports
-            if it.node == tree.root.node and it.priority not in self.lossless
+            if ((it.node, it.peer) == tree.root if taken else it.node == tree.root.node)
+            and (taken or it.priority not in self.lossless)
         ]
-        largest = max(lossy, key=lambda it: it.queue, default=None)
-        if largest is None or (
-            tree.kind != "pool" and largest.queue < 4 * max(1, tree.queue_bytes)
-        ):
-            return self._lossless_pool(tree)
-        where = f"{largest.node}->{largest.peer}"
-        remedy = "lower [switch] lossy_queue"
-        if self.set.get("switch.lossy_queue") is not None:
-            remedy = f"lower {self._now('switch.lossy_queue')}"
+        largest = max(queues, key=lambda it: it.queue, default=None)
+        if largest is None or not (taken or largest.queue >= 4 * max(1, tree.queue_bytes)):
+            return None
+        is_lossy = largest.priority not in self.lossless
+        key, remedy = "switch.buffer", "raise"
+        if is_lossy:
+            key, remedy = "switch.lossy_queue", "lower"
+        table, _, name = key.partition(".")
+        remedy += f" {self._now(key) if self.set.get(key) is not None else f'[{table}] {name}'}"
         if self.set.get("pfc.reserve") is None:
             remedy += ", or give each lossless ingress memory of its own ([pfc] reserve)"
         return (
-            f"the dynamic threshold fell because lossy priority {largest.priority} held "
-            f"{size(largest.queue)} of the shared buffer at {where}: {remedy}"
-        )
-
-    def _lossless_pool(self, tree: Tree) -> str | None:
-        if tree.kind != "pool":
-            return None
-        return (
-            f"the dynamic threshold fell because {tree.root} held {size(tree.queue_bytes)} of the "
-            "shared buffer: raise [switch] buffer or dynamic_shift"
+            f"the dynamic threshold fell because {'lossy ' * is_lossy}priority {largest.priority} "
+            f"held {size(largest.queue)} of the shared buffer at {largest.node}->{largest.peer}: "
+            f"{remedy}"
         )
 
     def _slow_link(self, tree: Tree) -> str | None:

@@ -1,0 +1,290 @@
+"""Each piece of advice: a scenario where it is given, which does better when it is followed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import unpause
+from test_advice import DWRR, POOL, TWO, flow, harm, overload, scheme, single_switch
+from unpause import advice, causes
+from unpause.result import Run
+
+
+def of_run(source: str) -> tuple[Run, str]:
+    """The run of a scenario, and all that is advised about it."""
+    result = unpause.run(source, progress=False)
+    run = result.runs_of(result.schemes[0])[0]
+    return run, "\n".join(map(advice.of_run(result, run), causes.of_run(run)))
+
+
+def lost(source: str) -> int:
+    """Frames that were lost after XOFF."""
+    run, _ = of_run(source)
+    return sum(row["headroom_dropped_packets"] for row in run.table("ports").to_pylist())
+
+
+def pauses(source: str) -> int:
+    return harm(source)[0]
+
+
+def paused_ns(source: str) -> float:
+    """How long all links together were held."""
+    run, _ = of_run(source)
+    return sum(row["paused_ns"] for row in run.table("ports").to_pylist())
+
+
+def slow(*keys: str, rate: str = "50Gbps") -> str:
+    return "\n".join(['[slow_receiver]\nhosts = "H0"', f'drain_rate = "{rate}"', *keys])
+
+
+ONE = flow("t", "H1", "H0")
+FOUR = flow("t", "H1..H4", "H0")
+EIGHT = flow("t", "H1..H8", "H0")
+XOFF = '[pfc]\nxoff = "100KB"'
+DCQCN = scheme(congestion_control='"dcqcn"')
+RECEIVER = slow('xoff = "100KB"', 'buffer = "105KB"')
+ONCE = '[pfc]\nxoff = "100KB"\nmode = "once"\npause_quanta = 200'
+
+
+def model(name: str, *keys: str) -> str:
+    table = name.replace("-", "_")
+    return "\n".join([f'[switch]\nmodel = "{name}"\n[switch.{table}]', *keys])
+
+
+def pipeline(packets_per_second: int, ingress_max: str) -> str:
+    return model(
+        "pipeline",
+        f"packets_per_second = {packets_per_second}",
+        f'ingress_max = "{ingress_max}"',
+        'egress_max = "1MB"',
+    )
+
+
+def crossbar(name: str, input_buffer: str) -> str:
+    return model(name, f'input_buffer = "{input_buffer}"') + '\n[pfc]\nxoff = "50KB"'
+
+
+#: What is advised, where it is, what changes when it is followed, and what that makes less.
+LOSSES = [
+    (
+        "[pfc] headroom_delays (1) is too small: leave it out",
+        single_switch(3, f"{XOFF}\nheadroom_delays = 1", scheme(), TWO),
+        ("headroom_delays = 1", ""),
+    ),
+    (
+        "[slow_receiver] buffer (105KB) is too small: raise it, or leave it out",
+        single_switch(2, RECEIVER, scheme(), ONE),
+        ('buffer = "105KB"', ""),
+    ),
+    (
+        'set [pfc] mode = "standard", which repeats it',
+        single_switch(9, ONCE, scheme(), EIGHT),
+        ('mode = "once"', 'mode = "standard"'),
+    ),
+    (
+        "raise ingress_max of [switch.pipeline], or lower its ingress_xoff",
+        single_switch(3, pipeline(10_000_000, "60KB"), scheme(), TWO),
+        ('ingress_max = "60KB"', 'ingress_max = "150KB"'),
+    ),
+    (
+        "raise input_buffer of [switch.cioq], or lower [pfc] xoff",
+        single_switch(5, crossbar("cioq", "60KB"), scheme(), FOUR),
+        ('input_buffer = "60KB"', 'input_buffer = "200KB"'),
+    ),
+    (
+        "raise input_buffer of [switch.input_queued], or lower [pfc] xoff",
+        single_switch(5, crossbar("input-queued", "60KB"), scheme(), FOUR),
+        ('xoff = "50KB"', 'xoff = "20KB"'),
+    ),
+    (
+        "[switch] buffer (250KB) does not hold the headroom of all ports beyond XOFF",
+        single_switch(3, '[switch]\nbuffer = "250KB"', XOFF, scheme(), TWO),
+        ('buffer = "250KB"', 'buffer = "1MB"'),
+    ),
+]
+
+
+@pytest.mark.parametrize(("advised", "source", "change"), LOSSES)
+def test_a_key_that_limits_what_xoff_leaves_room_for(
+    advised: str, source: str, change: tuple[str, str]
+) -> None:
+    assert lost(source) > 0
+    assert advised in of_run(source)[1]
+    assert change[0] in source
+    followed = source.replace(*change)
+    assert lost(followed) == 0
+    # Nor is anything more said of it.
+    assert advised not in of_run(followed)[1]
+
+
+LOSSLESS_POOL = single_switch(
+    34,
+    '[switch]\nlossless = [3, 4]\nbuffer = "2MB"',
+    "[pfc]\ndynamic_shift = 0",
+    scheme(),
+    flow("many", "H3..H32", "H1", "priority = 4"),
+    flow("one", "H33", "H0", 'start = "300us"'),
+    duration="600us",
+)
+
+
+def fabric(spines: int, *keys: str) -> str:
+    head = f"""
+duration = "1ms"
+[topology]
+builder = "leaf-spine"
+leaves = 2
+spines = {spines}
+hosts_per_leaf = 4
+host_rate = "100Gbps"
+delay = "1us"
+"""
+    flows = [flow(f"f{host}", f"H{host}", f"H{host + 4}") for host in range(4)]
+    rest = ['[probes]\ncauses = true\n[pfc]\nxoff = "50KB"', DCQCN, *flows]
+    return head + "\n".join([*keys, *rest])
+
+
+def of_priority(source: str, priority: int) -> float:
+    """How long the senders of a priority were held."""
+    run, _ = of_run(source)
+    rows = run.table("ports").to_pylist()
+    return sum(row["paused_ns"] for row in rows if row["priority"] == priority)
+
+
+SLOW_PROCESSOR = single_switch(2, pipeline(60_000, "60KB"), scheme(), ONE, duration="20ms").replace(
+    "100Gbps", "1Gbps"
+)
+#: A frame of 1048 B takes three slots of 512 B each: the crossbar carries 68 of 100 Gb/s.
+CELLS = single_switch(
+    5, model("input-queued", 'cell = "512B"'), '[pfc]\nxoff = "50KB"', scheme(), ONE
+)
+Harm = Callable[[str], float]
+MORE: list[tuple[str, str, tuple[str, str], Harm]] = [
+    (
+        "look at H0: its NIC takes less than its link brings",
+        single_switch(2, slow(), scheme(), ONE),
+        (slow(), ""),
+        pauses,
+    ),
+    (
+        "look at H0 first: its NIC kept S0->H0 paused for",
+        single_switch(3, XOFF, slow(rate="10Gbps"), scheme(), TWO),
+        (slow(rate="10Gbps"), ""),
+        paused_ns,
+    ),
+    (
+        "a faster processor in S0 (packets_per_second of [switch.pipeline])",
+        SLOW_PROCESSOR,
+        ("packets_per_second = 60000", "packets_per_second = 1000000"),
+        pauses,
+    ),
+    (
+        "a higher speedup of [switch.input_queued], or larger input buffers there",
+        CELLS,
+        ('cell = "512B"', 'cell = "512B"\nspeedup = 2'),
+        pauses,
+    ),
+    (
+        "or give each lossless ingress memory of its own ([pfc] reserve)",
+        POOL,
+        ("dynamic_shift = 0", 'dynamic_shift = 0\nreserve = "50KB"'),
+        pauses,
+    ),
+    (
+        "priority 4 held 838 KB of the shared buffer at S0->H1: raise [switch] buffer (2MB)",
+        LOSSLESS_POOL,
+        ('buffer = "2MB"', 'buffer = "3MB"'),
+        pauses,
+    ),
+    (
+        'let them take turns ([switch.scheduler] kind = "dwrr")',
+        overload(""),
+        ("lossless = [3, 4]\n", f"lossless = [3, 4]\n{DWRR}"),
+        lambda source: of_priority(source, 3),
+    ),
+    (
+        "raise the share of priority 4 (weights of [switch.scheduler], now 1)",
+        overload(DWRR),
+        ("4 = 1", "4 = 4"),
+        lambda source: of_priority(source, 4),
+    ),
+    (
+        "set a congestion_control in the scheme that does (dcqcn)",
+        single_switch(
+            9,
+            scheme(marking='"red"'),
+            '[scheme.red]\nkmin = "5KB"\nkmax = "200KB"\npmax = 1',
+            EIGHT,
+        ),
+        ('marking = "red"\n[scheme.red]', 'congestion_control = "dcqcn"\n[scheme.dcqcn]'),
+        pauses,
+    ),
+    ("give the fabric more capacity here", fabric(1), ("spines = 1", "spines = 4"), pauses),
+    (
+        "give the fabric more capacity here",
+        fabric(1),
+        ("spines = 1", 'spines = 1\nfabric_rate = "400Gbps"'),
+        pauses,
+    ),
+    (
+        "8 hosts sent to one faster than dcqcn could slow them: start fewer at a time",
+        single_switch(9, '[pfc]\nxoff = "20KB"', DCQCN, EIGHT),
+        ("H1..H8", "H1..H2"),
+        pauses,
+    ),
+    (
+        "or raise [pfc] xoff",
+        single_switch(9, '[pfc]\nxoff = "20KB"', DCQCN, EIGHT),
+        ('xoff = "20KB"', 'xoff = "200KB"'),
+        pauses,
+    ),
+]
+
+
+@pytest.mark.parametrize(("advised", "source", "change", "of"), MORE)
+def test_advice_that_is_followed_helps(
+    advised: str, source: str, change: tuple[str, str], of: Harm
+) -> None:
+    assert advised in of_run(source)[1]
+    assert change[0] in source
+    followed = source.replace(*change)
+    assert of(followed) < of(source) / 2
+
+
+def test_a_switch_that_fills_its_link_is_not_called_slow() -> None:
+    for source in (
+        SLOW_PROCESSOR.replace("packets_per_second = 60000", "packets_per_second = 1000000"),
+        CELLS.replace('cell = "512B"', "").replace("H1", "H1..H4"),
+        single_switch(5, crossbar("cioq", "200KB"), scheme(), FOUR),
+    ):
+        _, text = of_run(source)
+        assert "speedup" not in text
+        assert "processor" not in text
+
+
+def test_a_plain_incast_is_told_of_its_law_only() -> None:
+    """Nothing that any other rule would say is there."""
+    plain = single_switch(3, XOFF, scheme(), TWO)
+    assert of_run(plain)[1] == (
+        "add a congestion_control to the scheme: under PFC alone nothing slows the senders, so "
+        "PAUSE also stops whoever shares a link with them"
+    )
+    slowed = single_switch(9, '[pfc]\nxoff = "20KB"', DCQCN, EIGHT)
+    assert of_run(slowed)[1] == (
+        "8 hosts sent to one faster than dcqcn could slow them: start fewer at a time or below "
+        "line rate, or raise [pfc] xoff"
+    )
+
+
+def test_flows_without_control_that_are_the_smaller_part_are_not_blamed() -> None:
+    free = flow("free", "H1", "H0", "controlled = false", 'rate_limit = "10Gbps"')
+    source = single_switch(9, '[pfc]\nxoff = "20KB"', DCQCN, free, flow("t", "H2..H8", "H0"))
+    assert "controlled" not in of_run(source)[1]
+    assert "controlled" in of_run(source.replace("H2..H8", "H2").replace("10Gbps", "90Gbps"))[1]
+
+
+def test_a_dynamic_threshold_with_memory_left_is_not_blamed() -> None:
+    assert "dynamic threshold" not in of_run(LOSSLESS_POOL.replace("2MB", "3MB"))[1]
+    assert "lossy" not in of_run(LOSSLESS_POOL)[1]
