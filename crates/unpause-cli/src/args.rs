@@ -18,7 +18,8 @@ pub use compare::Compare;
 pub use explain::Explain;
 pub use import::{Import, ImportHpcc, ImportPcap};
 pub use suggest::{
-    EcnFabric, EcnScenario, HeadroomProfile, SonicOptions, Suggest, SuggestEcn, SuggestHeadroom,
+    EcnFabric, EcnScenario, HeadroomProfile, LinkOptions, SonicOptions, Suggest, SuggestEcn,
+    SuggestHeadroom, SuggestPfc, Write,
 };
 pub use view::View;
 

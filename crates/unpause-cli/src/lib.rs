@@ -149,6 +149,7 @@ fn execute(command: &Command, package: &dyn Package) -> Result<u8, Errors> {
         Command::Dataplane(it) => done(dataplane::dataplane(it)),
         Command::Suggest(Suggest::Ecn(it)) => done(suggest::ecn(it)),
         Command::Suggest(Suggest::Headroom(it)) => done(suggest::headroom(it)),
+        Command::Suggest(Suggest::Pfc(it)) => done(suggest::pfc(it)),
         Command::Reproduce(reproduce) => Ok(report::reproduce(package, reproduce)),
         Command::Init(init) => done(init::init(init)),
         Command::Schema => {

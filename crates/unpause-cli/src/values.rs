@@ -45,8 +45,15 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         true => format!("{text}B"),
         false => text.to_owned(),
     };
-    parse_size(&with_unit).map_err(|error| format!("{error}; {}", error.help))
+    let bytes = parse_size(&with_unit).map_err(|error| format!("{error}; {}", error.help))?;
+    match bytes > MOST_BYTES {
+        true => Err("more than 1 TB".into()),
+        false => Ok(bytes),
+    }
 }
+
+/// More than any buffer or frame has.
+const MOST_BYTES: u64 = 1_000_000_000_000;
 
 /// A whole number from 0 to 100, with or without its sign.
 pub fn percent(text: &str) -> Result<u8, String> {
@@ -117,6 +124,7 @@ mod tests {
     fn bytes_need_no_unit_and_may_have_one() {
         assert_eq!(bytes("9216"), Ok(9216));
         assert_eq!(bytes("9KB"), Ok(9000));
+        assert_eq!(bytes("1.5TB"), Err("more than 1 TB".into()));
         assert!(bytes("").is_err() && bytes("9bananas").is_err() && bytes("-1").is_err());
         assert_eq!((percent("50%"), percent("7")), (Ok(50), Ok(7)));
         assert!(percent("101").is_err() && percent("1.5").is_err());

@@ -67,10 +67,69 @@ fn a_headroom_without_a_link_is_refused() {
             "headroom --rate 100Gbps --cable 100m --eight-lanes",
             "headroom --rate 100Gbps --cable 100m --profile mlx5 --cell 144",
             "headroom --rate 60Gbps --cable 100m --profile sonic-mellanox",
+            "headroom --rate 100Gbps --cable 100m --profile sonic-mellanox --lossless-mtu 0",
         ],
         1,
     );
     insta::assert_snapshot!(wrong_command + &wrong_link);
+}
+
+#[test]
+fn pfc_thresholds_have_their_formulas() {
+    insta::assert_snapshot!(transcript(
+        &[
+            "pfc --rate 100Gbps --cable 100m --mtu 9216 --buffer 32MB --ports 32",
+            "pfc --rate 100Gbps --cable 40km --buffer 400MB --ports 32 --headroom 12MB",
+        ],
+        0
+    ));
+}
+
+#[test]
+fn a_buffer_that_cannot_hold_the_headroom_is_refused() {
+    insta::assert_snapshot!(transcript(
+        &[
+            "pfc --rate 100Gbps --cable 100m --mtu 9216 --buffer 2MB --ports 32",
+            "pfc --rate 100Gbps --cable 10km --buffer 1MB --ports 32 --priorities 2",
+            "pfc --rate 100Gbps --cable 100m --mtu 9216 --buffer 2800KB --ports 32",
+            "pfc --rate 400Gbps --cable 300m --buffer 2MB --ports 9 --headroom 200KB --write it.toml",
+        ],
+        1
+    ));
+}
+
+/// What is written can be run, and no scheme loses what the suggestion keeps.
+#[test]
+fn a_comparison_is_written_that_runs() {
+    for (name, line) in [(
+        "pfc",
+        "pfc --rate 100Gbps --cable 100m --mtu 9216 --buffer 32MB --ports 32",
+    )] {
+        let place = tempfile::tempdir().unwrap();
+        let (said, code) = suggest(place.path(), &format!("{line} --write it.toml"));
+        assert_eq!(code, 0, "{said}");
+        assert!(said.ends_with("scenario: it.toml\nrun it: unpause run it.toml\n"));
+        let written = std::fs::read_to_string(place.path().join("it.toml")).unwrap();
+        insta::assert_snapshot!(name, written);
+        let unpause = |args: &[&str]| {
+            let output = Command::new(env!("CARGO_BIN_EXE_unpause"))
+                .args(args)
+                .current_dir(place.path())
+                .output()
+                .expect("the program runs");
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.success(), "{said}");
+        };
+        unpause(&["validate", "it.toml"]);
+        unpause(&[
+            "run",
+            "it.toml",
+            "--duration",
+            "500us",
+            "--no-report",
+            "--fresh",
+        ]);
+    }
 }
 
 /// Each command of docs/pfc-thresholds.md that has its output below it.

@@ -14,6 +14,8 @@ pub enum Suggest {
     Ecn(SuggestEcn),
     /// Headroom of a lossless priority from rate, cable and frame size, term by term.
     Headroom(SuggestHeadroom),
+    /// XOFF, XON and headroom from buffer, ports, rate and cable, with their formulas.
+    Pfc(SuggestPfc),
 }
 
 #[derive(clap::Args)]
@@ -82,6 +84,18 @@ Examples:
   unpause suggest headroom --rate 400Gbps --cable 40m --profile sonic-mellanox --spectrum 4
   unpause suggest headroom --rate 100Gbps --cable 5m --profile mlx5")]
 pub struct SuggestHeadroom {
+    #[command(flatten)]
+    pub link: LinkOptions,
+    /// Whose formula.
+    #[arg(long, value_enum, default_value = "ieee")]
+    pub profile: HeadroomProfile,
+    #[command(flatten)]
+    pub sonic: SonicOptions,
+}
+
+/// A link and its peer.
+#[derive(clap::Args)]
+pub struct LinkOptions {
     /// Rate of the link, such as 100Gbps.
     #[arg(long, value_parser = rate)]
     pub rate: Rate,
@@ -91,9 +105,6 @@ pub struct SuggestHeadroom {
     /// Largest frame of the port, bytes.
     #[arg(long, value_name = "BYTES", default_value = "9100", value_parser = bytes)]
     pub mtu: u64,
-    /// Whose formula.
-    #[arg(long, value_enum, default_value = "ieee")]
-    pub profile: HeadroomProfile,
     /// How long the peer may take to obey a PAUSE [default: IEEE 802.3, 31B.3.7].
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub peer_response: Option<Time>,
@@ -104,8 +115,6 @@ pub struct SuggestHeadroom {
     /// Size of a buffer cell, bytes: frames take whole cells [default: none; in SONiC that of the ASIC].
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub cell: Option<u64>,
-    #[command(flatten)]
-    pub sonic: SonicOptions,
 }
 
 /// What only SONiC's calculation has.
@@ -143,4 +152,39 @@ pub enum HeadroomProfile {
     SonicMellanox,
     /// The receive buffer of ConnectX NICs: Linux's mlx5 driver.
     Mlx5,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  unpause suggest pfc --rate 100Gbps --cable 100m --mtu 9216 --buffer 32MB --ports 32
+  unpause suggest pfc --rate 100Gbps --cable 40m --buffer 32MB --ports 32 --priorities 2 --write pfc.toml")]
+pub struct SuggestPfc {
+    #[command(flatten)]
+    pub link: LinkOptions,
+    /// Packet memory of the switch that lossless traffic may take, headroom included.
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub buffer: u64,
+    /// Ports of the switch, all with such links.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub ports: u16,
+    /// Lossless priorities.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=8))]
+    pub priorities: u8,
+    /// Headroom of each port and priority [default: what `unpause suggest headroom` says].
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub headroom: Option<u64>,
+    #[command(flatten)]
+    pub write: Write,
+}
+
+/// Where a scenario goes that compares the suggestion with the defaults.
+#[derive(clap::Args)]
+pub struct Write {
+    /// Write a scenario that compares the suggestion with the defaults.
+    #[arg(long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
+    /// Replace an existing file.
+    #[arg(long, requires = "write")]
+    pub force: bool,
 }

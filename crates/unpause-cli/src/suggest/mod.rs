@@ -1,18 +1,22 @@
 //! `unpause suggest`: settings from what an operator knows of a fabric.
 
+mod comparison;
 mod headroom;
 mod lines;
+mod pfc;
 mod rtts;
 mod scenario;
 mod thresholds;
 
 use std::io::Write;
+use std::path::Path;
 
 use unpause_scenario::Error;
 
-use crate::args::{SuggestEcn, SuggestHeadroom};
+use crate::args::{SuggestEcn, SuggestHeadroom, SuggestPfc, Write as Written};
 use crate::output::show;
 use crate::target;
+use comparison::Comparison;
 use rtts::{Rtts, wrong};
 use thresholds::Setting;
 
@@ -29,14 +33,35 @@ pub fn ecn(args: &SuggestEcn) -> Result<(), Error> {
         lambda: args.lambda,
     };
     let written = match &args.write {
-        Some(path) => {
-            let text = scenario::text(&setting, &args.scenario, path)?;
-            target::write_whole(path, args.force, |file| file.write_all(text.as_bytes()))?;
-            format!("\nscenario: {0}\nrun it: unpause run {0}\n", path.display())
-        }
+        Some(path) => write(
+            path,
+            args.force,
+            &scenario::text(&setting, &args.scenario, path)?,
+        )?,
         None => String::new(),
     };
     show(&(setting.text() + &written));
+    Ok(())
+}
+
+/// Writes a scenario; answers how to run it.
+fn write(path: &Path, force: bool, text: &str) -> Result<String, Error> {
+    target::write_whole(path, force, |file| file.write_all(text.as_bytes()))?;
+    let path = path.display();
+    Ok(format!("\nscenario: {path}\nrun it: unpause run {path}\n"))
+}
+
+/// Shows `text`, and writes the comparison if somebody wants it.
+fn show_and_compare(
+    text: &str,
+    args: &Written,
+    comparison: impl FnOnce() -> Result<Comparison, Error>,
+) -> Result<(), Error> {
+    let written = match &args.write {
+        Some(path) => write(path, args.force, &comparison()?.text(path)?)?,
+        None => String::new(),
+    };
+    show(&(text.to_owned() + &written));
     Ok(())
 }
 
@@ -44,4 +69,10 @@ pub fn ecn(args: &SuggestEcn) -> Result<(), Error> {
 pub fn headroom(args: &SuggestHeadroom) -> Result<(), Error> {
     show(&headroom::suggest(args)?.text());
     Ok(())
+}
+
+/// `unpause suggest pfc`
+pub fn pfc(args: &SuggestPfc) -> Result<(), Error> {
+    let thresholds = pfc::suggest(args)?;
+    show_and_compare(&thresholds.text(), &args.write, || thresholds.comparison())
 }

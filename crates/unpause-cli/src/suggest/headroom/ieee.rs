@@ -86,7 +86,14 @@ pub fn terms(link: &Link) -> Terms {
          Sources: IEEE 802.1Q, annex on buffer requirements for PFC; IEEE 802.3, annex 31B; Cisco's guides to PFC.\n",
         rate = link.rate,
     );
-    Terms { lines, bytes, note }
+    Terms {
+        lines,
+        bytes,
+        note,
+        interfaces,
+        response,
+        cable,
+    }
 }
 
 fn interfaces(link: &Link) -> (u64, Line) {

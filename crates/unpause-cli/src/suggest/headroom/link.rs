@@ -3,6 +3,7 @@
 use unpause_protocols::units::{Rate, Time};
 use unpause_scenario::Error;
 
+use crate::args::LinkOptions;
 use crate::suggest::lines::{Line, wrong};
 
 /// A link and its peer.
@@ -23,7 +24,7 @@ pub struct Link {
 }
 
 /// The sum, and what it consists of.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Terms {
     /// Term by term.
     pub lines: Vec<Line>,
@@ -31,11 +32,28 @@ pub struct Terms {
     pub bytes: u64,
     /// What else is to know.
     pub note: String,
+    /// Delays of MAC and PHY and of the peer, as bytes that arrive in them; only of IEEE's terms.
+    pub interfaces: u64,
+    pub response: u64,
+    /// Bytes on the cable, both ways; only of IEEE's terms.
+    pub cable: u64,
 }
 
 impl Link {
-    /// Refuses frames and cells that there are not.
-    pub fn check(&self) -> Result<(), Error> {
+    /// As given; frames and cells that there are not are refused.
+    pub fn of(options: &LinkOptions) -> Result<Self, Error> {
+        let link = Self {
+            rate: options.rate,
+            metres: options.cable,
+            mtu: options.mtu,
+            peer_response: options.peer_response,
+            mac_phy: options.mac_phy,
+            cell: options.cell,
+        };
+        link.check().map(|()| link)
+    }
+
+    fn check(&self) -> Result<(), Error> {
         if !(64..=65_535).contains(&self.mtu) {
             let message = format!(
                 "--mtu {}: the largest frame has 64 to 65535 bytes",

@@ -46,6 +46,7 @@ pub fn terms(link: &Link) -> Terms {
         lines,
         bytes: delays + frame,
         note: NOTE.to_owned(),
+        ..Terms::default()
     }
 }
 

@@ -9,7 +9,8 @@ use unpause_scenario::Error;
 
 use super::lines::{table, wrong};
 use crate::args::{HeadroomProfile, SonicOptions, SuggestHeadroom};
-use link::{Link, Terms};
+pub use ieee::terms;
+pub use link::{Link, Terms};
 
 /// What is suggested, and why.
 #[derive(Clone, Debug)]
@@ -21,15 +22,7 @@ pub struct Headroom {
 
 /// Whose formula gives what for a link.
 pub fn suggest(args: &SuggestHeadroom) -> Result<Headroom, Error> {
-    let link = Link {
-        rate: args.rate,
-        metres: args.cable,
-        mtu: args.mtu,
-        peer_response: args.peer_response,
-        mac_phy: args.mac_phy,
-        cell: args.cell,
-    };
-    link.check()?;
+    let link = Link::of(&args.link)?;
     if args.profile != HeadroomProfile::SonicMellanox {
         refuse(
             &of_sonic(&args.sonic),
@@ -37,16 +30,16 @@ pub fn suggest(args: &SuggestHeadroom) -> Result<Headroom, Error> {
         )?;
     }
     let (profile, terms) = match args.profile {
-        HeadroomProfile::Ieee => ("ieee", ieee::terms(&link)),
+        HeadroomProfile::Ieee => ("ieee", terms(&link)),
         HeadroomProfile::SonicMellanox => {
             let sonic = sonic::Sonic::of(&link, &args.sonic)?;
             ("sonic-mellanox", sonic.terms())
         }
         HeadroomProfile::Mlx5 => {
             let others = [
-                ("--peer-response", args.peer_response.is_some()),
-                ("--mac-phy", args.mac_phy.is_some()),
-                ("--cell", args.cell.is_some()),
+                ("--peer-response", args.link.peer_response.is_some()),
+                ("--mac-phy", args.link.mac_phy.is_some()),
+                ("--cell", args.link.cell.is_some()),
             ];
             refuse(&others, "the formula of --profile mlx5 is fixed")?;
             ("mlx5", mlx5::terms(&link))
@@ -65,7 +58,9 @@ impl Headroom {
         let Link {
             rate, metres, mtu, ..
         } = self.link;
-        let Terms { lines, bytes, note } = &self.terms;
+        let Terms {
+            lines, bytes, note, ..
+        } = &self.terms;
         format!(
             "link: {rate}, {metres}m of cable, frames of at most {mtu}B\nheadroom: {bytes}B, profile {}\n\n{}\n{note}",
             self.profile,

@@ -77,6 +77,11 @@ impl Sonic {
     /// With the script's defaults, and those of its ASIC tables.
     pub fn of(link: &Link, options: &SonicOptions) -> Result<Self, Error> {
         let mbps = link.rate.as_bps() as f64 / 1e6;
+        let lossless_mtu = options.lossless_mtu.unwrap_or(1024);
+        if !(64..=65_535).contains(&lossless_mtu) {
+            let message = format!("--lossless-mtu {lossless_mtu}: a frame has 64 to 65535 bytes");
+            return Err(wrong(message, "SONiC's default is 1024"));
+        }
         let spectrum = options.spectrum.unwrap_or(3);
         let cell = match (link.cell, spectrum) {
             (Some(cell), _) => cell,
@@ -109,7 +114,7 @@ impl Sonic {
             mac_phy: link.mac_phy.map_or(0.8 * KIB, |bytes| bytes as f64),
             cell: cell as f64,
             spectrum,
-            lossless_mtu: options.lossless_mtu.unwrap_or(1024) as f64,
+            lossless_mtu: lossless_mtu as f64,
             small_percent: f64::from(options.small_packets.unwrap_or(100)),
             pipeline: options.pipeline.map_or(19.0 * KIB, |bytes| bytes as f64),
             gearbox_ns: options.gearbox.map_or(0.0, |time| time.as_ns_f64()),
@@ -180,6 +185,7 @@ impl Sonic {
             lines: self.lines(&steps),
             bytes: steps.answer.xoff as u64,
             note: self.note(),
+            ..Terms::default()
         }
     }
 
