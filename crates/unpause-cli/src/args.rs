@@ -18,8 +18,8 @@ pub use compare::Compare;
 pub use explain::Explain;
 pub use import::{Import, ImportHpcc, ImportPcap};
 pub use suggest::{
-    EcnFabric, EcnScenario, HeadroomProfile, LinkOptions, SonicOptions, Suggest, SuggestEcn,
-    SuggestHeadroom, SuggestPfc, Write,
+    EcnFabric, EcnScenario, HeadroomProfile, LinkOptions, SonicOptions, Suggest, SuggestDcqcn,
+    SuggestEcn, SuggestHeadroom, SuggestPcn, SuggestPfc, Write,
 };
 pub use view::View;
 

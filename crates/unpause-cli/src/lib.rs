@@ -150,6 +150,8 @@ fn execute(command: &Command, package: &dyn Package) -> Result<u8, Errors> {
         Command::Suggest(Suggest::Ecn(it)) => done(suggest::ecn(it)),
         Command::Suggest(Suggest::Headroom(it)) => done(suggest::headroom(it)),
         Command::Suggest(Suggest::Pfc(it)) => done(suggest::pfc(it)),
+        Command::Suggest(Suggest::Dcqcn(it)) => done(suggest::dcqcn(it)),
+        Command::Suggest(Suggest::Pcn(it)) => done(suggest::pcn(it)),
         Command::Reproduce(reproduce) => Ok(report::reproduce(package, reproduce)),
         Command::Init(init) => done(init::init(init)),
         Command::Schema => {

@@ -86,6 +86,31 @@ fn pfc_thresholds_have_their_formulas() {
 }
 
 #[test]
+fn dcqcn_and_pcn_have_their_formulas() {
+    insta::assert_snapshot!(transcript(
+        &[
+            "dcqcn --rate 100Gbps",
+            "dcqcn --rate 10Gbps",
+            "pcn --rate 100Gbps --rtt 20us --flows 16",
+            "pcn --rate 1Gbps --rtt 500us --flows 1000",
+        ],
+        0
+    ));
+}
+
+#[test]
+fn an_rtt_that_pcn_cannot_use_is_refused() {
+    insta::assert_snapshot!(transcript(
+        &[
+            "pcn --rate 1Gbps --rtt 5us --flows 16",
+            "pcn --rate 1Gbps --rtt 1s --flows 16",
+            "pcn --rate 1Gbps --rtt 20us --flows 16 --write it.toml",
+        ],
+        1
+    ));
+}
+
+#[test]
 fn a_buffer_that_cannot_hold_the_headroom_is_refused() {
     insta::assert_snapshot!(transcript(
         &[
@@ -98,13 +123,17 @@ fn a_buffer_that_cannot_hold_the_headroom_is_refused() {
     ));
 }
 
-/// What is written can be run, and no scheme loses what the suggestion keeps.
+/// What is written can be run.
 #[test]
 fn a_comparison_is_written_that_runs() {
-    for (name, line) in [(
-        "pfc",
-        "pfc --rate 100Gbps --cable 100m --mtu 9216 --buffer 32MB --ports 32",
-    )] {
+    for (name, line) in [
+        (
+            "pfc",
+            "pfc --rate 100Gbps --cable 100m --mtu 9216 --buffer 32MB --ports 32",
+        ),
+        ("dcqcn", "dcqcn --rate 100Gbps"),
+        ("pcn", "pcn --rate 100Gbps --rtt 20us --flows 16"),
+    ] {
         let place = tempfile::tempdir().unwrap();
         let (said, code) = suggest(place.path(), &format!("{line} --write it.toml"));
         assert_eq!(code, 0, "{said}");
@@ -132,23 +161,25 @@ fn a_comparison_is_written_that_runs() {
     }
 }
 
-/// Each command of docs/pfc-thresholds.md that has its output below it.
+/// Each command that has its output below it.
 #[test]
-fn the_document_shows_what_is_said() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let document = std::fs::read_to_string(root.join("docs/pfc-thresholds.md")).unwrap();
+fn the_documents_show_what_is_said() {
+    let documents = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let place = tempfile::tempdir().unwrap();
-    let mut shown = 0;
-    for part in document.split("```sh\nunpause suggest ").skip(1) {
-        let (line, rest) = part.split_once("\n```\n\n").unwrap();
-        let Some(rest) = rest.strip_prefix("```text\n") else {
-            continue;
-        };
-        let (text, _) = rest.split_once("```").unwrap();
-        let (said, code) = suggest(place.path(), line);
-        assert_eq!(code, 0, "{said}");
-        assert!(said.contains(text), "{line}\n{said}");
-        shown += 1;
+    for (name, expected) in [("pfc-thresholds.md", 2), ("rate-parameters.md", 2)] {
+        let document = std::fs::read_to_string(documents.join(name)).unwrap();
+        let mut shown = 0;
+        for part in document.split("```sh\nunpause suggest ").skip(1) {
+            let (line, rest) = part.split_once("\n```\n").unwrap();
+            let Some(rest) = rest.strip_prefix("\n```text\n") else {
+                continue;
+            };
+            let (text, _) = rest.split_once("```").unwrap();
+            let (said, code) = suggest(place.path(), line);
+            assert_eq!(code, 0, "{said}");
+            assert!(said.contains(text), "{line}\n{said}");
+            shown += 1;
+        }
+        assert_eq!(shown, expected, "{name}");
     }
-    assert!(shown > 0);
 }

@@ -16,6 +16,10 @@ pub enum Suggest {
     Headroom(SuggestHeadroom),
     /// XOFF, XON and headroom from buffer, ports, rate and cable, with their formulas.
     Pfc(SuggestPfc),
+    /// Marking thresholds and rate steps of DCQCN for a link rate, by source.
+    Dcqcn(SuggestDcqcn),
+    /// Parameters of PCN from RTT and number of flows, and what they come to at a link rate.
+    Pcn(SuggestPcn),
 }
 
 #[derive(clap::Args)]
@@ -174,6 +178,38 @@ pub struct SuggestPfc {
     /// Headroom of each port and priority [default: what `unpause suggest headroom` says].
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub headroom: Option<u64>,
+    #[command(flatten)]
+    pub write: Write,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  unpause suggest dcqcn --rate 100Gbps
+  unpause suggest dcqcn --rate 400Gbps --write dcqcn.toml")]
+pub struct SuggestDcqcn {
+    /// Rate of the links, such as 100Gbps.
+    #[arg(long, value_parser = rate)]
+    pub rate: Rate,
+    #[command(flatten)]
+    pub write: Write,
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  unpause suggest pcn --rate 100Gbps --rtt 20us --flows 16
+  unpause suggest pcn --rate 40Gbps --rtt 50us --flows 64 --write pcn.toml")]
+pub struct SuggestPcn {
+    /// Rate of the links, such as 100Gbps.
+    #[arg(long, value_parser = rate)]
+    pub rate: Rate,
+    /// Largest RTT of the network.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub rtt: Time,
+    /// Flows that share a bottleneck.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub flows: u16,
     #[command(flatten)]
     pub write: Write,
 }

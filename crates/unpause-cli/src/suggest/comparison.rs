@@ -22,6 +22,8 @@ pub struct Comparison {
     pub frame: Option<u64>,
     /// Hosts that send to one, at least two.
     pub senders: u16,
+    /// When the run ends.
+    pub duration: Time,
     /// Tables `[switch]` and `[pfc]`, and `[[scheme]]`.
     pub switches: String,
     pub schemes: String,
@@ -29,10 +31,10 @@ pub struct Comparison {
 
 /// The incast lasts so long at the receiver's rate,
 const BURST: Time = Time::from_ms(1);
-/// starts here,
+/// and starts here.
 const START: Time = Time::from_us(200);
-/// and the run ends here.
-const DURATION: Time = Time::from_ms(5);
+/// Enough for it, its recovery and a few hundred round trips of a data centre.
+pub const DURATION: Time = Time::from_ms(5);
 
 impl Comparison {
     /// The scenario, to be written to `path`; it can be run.
@@ -41,7 +43,7 @@ impl Comparison {
             "# Written by `unpause suggest {command}`: a0 and {local} neighbours of b0 send to b0 at once. The bystander\n\
              # shares the link between the switches with a0, but not the congested one to b0.\n\
              title = \"{title}\"\n\
-             duration = \"{DURATION}\"\n\
+             duration = \"{duration}\"\n\
              \n\
              [topology]\n\
              builder = \"two-switch\"\n\
@@ -72,6 +74,7 @@ impl Comparison {
             senders = self.senders,
             local = self.senders - 1,
             title = self.title,
+            duration = self.duration,
             rate = self.rate,
             delay = self.delay,
             payload = self.payload(),

@@ -1,8 +1,10 @@
 //! `unpause suggest`: settings from what an operator knows of a fabric.
 
 mod comparison;
+mod dcqcn;
 mod headroom;
 mod lines;
+mod pcn;
 mod pfc;
 mod rtts;
 mod scenario;
@@ -13,7 +15,9 @@ use std::path::Path;
 
 use unpause_scenario::Error;
 
-use crate::args::{SuggestEcn, SuggestHeadroom, SuggestPfc, Write as Written};
+use crate::args::{
+    SuggestDcqcn, SuggestEcn, SuggestHeadroom, SuggestPcn, SuggestPfc, Write as Written,
+};
 use crate::output::show;
 use crate::target;
 use comparison::Comparison;
@@ -75,4 +79,16 @@ pub fn headroom(args: &SuggestHeadroom) -> Result<(), Error> {
 pub fn pfc(args: &SuggestPfc) -> Result<(), Error> {
     let thresholds = pfc::suggest(args)?;
     show_and_compare(&thresholds.text(), &args.write, || thresholds.comparison())
+}
+
+/// `unpause suggest dcqcn`
+pub fn dcqcn(args: &SuggestDcqcn) -> Result<(), Error> {
+    let text = dcqcn::text(args.rate);
+    show_and_compare(&text, &args.write, || Ok(dcqcn::comparison(args.rate)))
+}
+
+/// `unpause suggest pcn`
+pub fn pcn(args: &SuggestPcn) -> Result<(), Error> {
+    let setting = pcn::Setting::of(args)?;
+    show_and_compare(&setting.text(), &args.write, || setting.comparison())
 }

@@ -3,7 +3,7 @@
 use unpause_protocols::units::{Rate, Time};
 use unpause_scenario::Error;
 
-use super::comparison::Comparison;
+use super::comparison::{Comparison, DURATION};
 use super::headroom::{self, Link};
 use super::lines::{Line, table, wrong};
 use crate::args::SuggestPfc;
@@ -226,6 +226,7 @@ impl Thresholds {
             frame: Some(self.link.mtu),
             // The switch behind the link has two ports more.
             senders: self.ports.saturating_sub(2).clamp(2, 8) as u16,
+            duration: DURATION,
             switches,
             schemes,
         })
