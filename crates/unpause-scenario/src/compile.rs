@@ -302,6 +302,7 @@ fn compile_run<'i>(
         scheme: chosen.config,
         traffic: flows.specs,
         following: flows.following,
+            events: unpause_sim::config::Events::default(),
         probes,
         seed: file.seed.value().copied().unwrap_or(1),
         stop: file.duration.get_ref().0,

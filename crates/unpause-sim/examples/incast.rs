@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use unpause_protocols::units::{Rate, Time};
 use unpause_protocols::{congestion_control, congestion_point, notification_point};
 use unpause_sim::config::{
-    Config, Fabric, HostConfig, Link, NodeKind, Probes, SchemeConfig, Skipping, SwitchConfig,
+    Config, Events, Fabric, HostConfig, Link, NodeKind, Probes, SchemeConfig, Skipping, SwitchConfig,
 };
 use unpause_sim::traffic::{Arrivals, Burst, BurstFlows, FlowSettings, Size, TrafficSpec};
 
@@ -49,6 +49,7 @@ fn main() -> Result<(), unpause_sim::Error> {
         seed: 1,
         stop: Time::from_ms(10),
         following: Vec::new(),
+        events: Events::default(),
         skipping: Skipping::default(),
     };
     let results = unpause_sim::run(&config, &mut |_| ControlFlow::Continue(()))?;

@@ -17,6 +17,7 @@ pub use crate::fabric::{Ecmp, Fabric, Link, NodeId, NodeKind, PRIORITIES, PortId
 pub use crate::packet::MIN_FRAME_BYTES;
 
 mod cioq;
+mod events;
 mod histogram;
 mod input_queued;
 mod pipeline;
@@ -25,6 +26,7 @@ mod skipping;
 mod slow_receiver;
 
 pub use cioq::{CioqConfig, SpinesConfig};
+pub use events::{Direction, Events, LinkEvent};
 pub use histogram::HistogramProbe;
 pub use input_queued::{InputQueuedConfig, InputQueues, MOST_CROSSBAR_PORTS};
 pub use pipeline::{AdaptiveBalancing, FullQueue, Memory, PipelineConfig};
@@ -51,6 +53,8 @@ pub struct Config {
     pub probes: Probes,
     /// Root of every random stream of the run.
     pub seed: u64,
+    /// Links that fail and return.
+    pub events: Events,
     /// The run ends here.
     pub stop: Time,
     /// Whether what repeats itself is skipped; results are the same.

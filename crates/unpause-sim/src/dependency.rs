@@ -83,7 +83,7 @@ fn graph(fabric: &Fabric, ports: &Ports) -> (Vec<Vec<u32>>, Vec<bool>) {
     // Switches that packets to a destination come by.
     let mut passed = vec![false; ports.nodes()];
     let mut ways = Ways::default();
-    let mut search = Search::new(fabric, ports);
+    let mut search = Search::new(fabric, ports, |_| false);
     for &destination in &with_hosts {
         search.run(destination);
         ways.find(&search, destination, ports.nodes());

@@ -16,6 +16,7 @@ mod host;
 pub mod ideal;
 mod invalid;
 mod log;
+mod losses;
 mod node;
 mod packet;
 mod partition;

@@ -7,6 +7,7 @@ use unpause_protocols::units::{Rate, Time};
 use crate::causes::{CauseRecord, Expiry};
 use crate::fabric::NodeId;
 use crate::held_back::Egress;
+use crate::losses::Losses;
 use crate::results::{PacketRecord, PauseRecord, PortRecord, PortSample, QueueHistogram, Stuck};
 use crate::traffic::{Ending, Transport};
 
@@ -42,6 +43,8 @@ pub struct Log {
     pub receiver_series: Vec<(Time, u32, u64)>,
     /// Packets at the ports traced.
     pub packets: Vec<PacketRecord>,
+    /// Packets lost to links that are down and routes that lead nowhere.
+    pub losses: Losses,
     /// Sums over nodes.
     pub counts: Counts,
 }
@@ -62,6 +65,7 @@ impl Log {
         join(&mut self.sender_series, other.sender_series);
         join(&mut self.receiver_series, other.receiver_series);
         join(&mut self.packets, other.packets);
+        self.losses.merge(other.losses);
         self.counts.merge(&other.counts);
     }
 
@@ -82,8 +86,10 @@ impl Log {
             sender_series,
             receiver_series,
             packets,
+            losses,
             counts,
         } = self;
+        losses.show(ledger);
         for length in [
             flows.len(),
             senders.len(),
@@ -175,7 +181,7 @@ pub struct Counts {
     pub data_packets: u64,
     /// Data packets that reached their host.
     pub delivered_packets: u64,
-    /// Data packets dropped.
+    /// Data packets dropped or lost.
     pub dropped_packets: u64,
     /// CNPs and CNMs sent.
     pub notifications: u64,

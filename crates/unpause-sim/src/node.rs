@@ -5,7 +5,7 @@ use unpause_protocols::units::Time;
 
 use crate::config::SwitchModel;
 use crate::engine::window::{NodeModel, Window};
-use crate::fabric::NodeId;
+use crate::fabric::{NodeId, PortId};
 use crate::host::Host;
 use crate::plan::Plan;
 use crate::port::Chassis;
@@ -68,6 +68,35 @@ impl Node {
             Self::Pipeline(switch) => switch.as_mut(),
             Self::Cioq(switch) => switch.as_mut(),
             Self::InputQueued(switch) => switch.as_mut(),
+        }
+    }
+
+    /// The wire behind port `local` fails or returns; what follows from that, [`Self::on_link`] does.
+    pub fn set_link(&mut self, now: Time, local: PortId, up: bool) {
+        match self {
+            Self::Host(host) => host.set_link(now, up),
+            Self::SharedBuffer(switch) => switch.set_link(local, up),
+            Self::Pipeline(switch) => switch.set_link(local, up),
+            Self::Cioq(switch) => switch.set_link(local, up),
+            Self::InputQueued(switch) => switch.set_link(local, up),
+        }
+    }
+
+    /// A direction of the link of port `local` has failed or returned, the one in which this node sends if there is a
+    /// `wire`, which says which.
+    pub fn on_link(
+        &mut self,
+        now: Time,
+        local: PortId,
+        wire: Option<bool>,
+        window: &mut Window<'_, '_>,
+    ) {
+        match self {
+            Self::Host(host) => host.restart_pfc(now, window),
+            Self::SharedBuffer(switch) => switch.on_link(now, local, wire, window),
+            Self::Pipeline(switch) => switch.on_link(now, local, wire, window),
+            Self::Cioq(switch) => switch.on_link(now, local, wire, window),
+            Self::InputQueued(switch) => switch.on_link(now, local, wire, window),
         }
     }
 

@@ -190,6 +190,12 @@ impl PendingPauses {
         self.next = self.next.min(reaction.time);
         self.waiting.push_back(reaction);
     }
+    /// Forgets those of a port.
+    pub fn forget(&mut self, port: PortId) {
+        self.waiting.retain(|frame| frame.port != port);
+        let next = self.waiting.front();
+        self.next = next.map_or(Time::NEVER, |reaction| reaction.time);
+    }
     /// When to obey the next one.
     #[inline]
     pub fn next_time(&self) -> Time {

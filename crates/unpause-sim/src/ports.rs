@@ -124,6 +124,16 @@ impl Ports {
             framing_bytes: u64::from(fabric.framing_bytes),
         }
     }
+    /// The ports at both ends of each link, as they are numbered here.
+    pub fn ends(&self, fabric: &Fabric) -> Vec<[GlobalPort; 2]> {
+        let mut next = self.first.clone();
+        let mut take = |node: NodeId| {
+            next[node as usize] += 1;
+            next[node as usize] - 1
+        };
+        let links = fabric.links.iter();
+        links.map(|link| [take(link.a), take(link.b)]).collect()
+    }
     /// All switches cut through.
     pub fn cut_through(&mut self, fabric: &Fabric) {
         let fastest: Vec<LinkSpeed> = (0..fabric.nodes.len() as NodeId)

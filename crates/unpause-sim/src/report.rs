@@ -1,15 +1,18 @@
 //! From what nodes recorded to sorted results.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use unpause_protocols::units::{LinkSpeed, Time};
 
 use crate::host::layout::Layout;
 use crate::ideal::{self, Frames};
 use crate::log::{Counts, FlowEnd, Log, SenderEnd};
+use crate::losses::{LossKey, Losses};
 use crate::plan::Plan;
 use crate::provenance;
-use crate::results::{Deadlock, FlowRecord, FlowSample, Results, Totals, Windows};
+use crate::results::{
+    Deadlock, FlowRecord, FlowSample, LossPlace, LossRecord, Results, Totals, Windows,
+};
 use crate::routing::Direction;
 use crate::series::in_order;
 use crate::shard::ShardEnd;
@@ -51,6 +54,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         port_series,
         mut histograms,
         mut packets,
+        losses,
         ..
     } = log;
     let (causes, victims) = provenance::told(plan, causes, &waits, &expiries, &flows);
@@ -95,9 +99,49 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         histograms,
         flow_series,
         packets,
+        losses: lost(plan, losses),
+        link_changes: plan.epochs.told(&plan.ports),
         deadlock: end.deadlock,
         totals,
     }
+}
+
+/// Losses, each with the change that they began with.
+fn lost(plan: &Plan<'_>, losses: Losses) -> Vec<LossRecord> {
+    let mut all: BTreeMap<_, LossRecord> = BTreeMap::new();
+    for (key, lost) in losses.0 {
+        let LossKey {
+            changes,
+            node,
+            port,
+            priority,
+            place,
+        } = key;
+        let of_link = match place {
+            LossPlace::Wire | LossPlace::Queue | LossPlace::Port => {
+                Some(plan.ports.of(node).start + u32::from(port))
+            }
+            LossPlace::Switch => None,
+        };
+        let since = plan.epochs.since(changes, of_link);
+        let record = LossRecord {
+            since,
+            node,
+            port,
+            priority,
+            place,
+            packets: 0,
+            bytes: 0,
+            data_packets: 0,
+        };
+        let sum = all
+            .entry((since, node, port, priority, place))
+            .or_insert(record);
+        sum.packets += lost.packets;
+        sum.bytes += lost.bytes;
+        sum.data_packets += lost.data_packets;
+    }
+    all.into_values().collect()
 }
 
 /// Gives flows that waited for others the start that they had; the ends of their waits are known to their senders
@@ -155,7 +199,10 @@ fn check(plan: &Plan<'_>, counts: &Counts, held: u64, lost: u64) {
         "every data packet is delivered, dropped or under way"
     );
     debug_assert!(
-        counts.dropped_packets + lost > 0 || counts.sequence_errors == 0 || plan.sprays(),
+        counts.dropped_packets + lost > 0
+            || counts.sequence_errors == 0
+            || plan.sprays()
+            || !plan.epochs.is_empty(),
         "packets of a flow stay in order on one path"
     );
 }

@@ -274,8 +274,13 @@ fn windows(
     let (at, deadlock) = loop {
         let status = carry(workers, post)?;
         let start = status.due.earliest();
-        if let Some((at, found)) = look(workers, post, start)? {
+        let next_change = workers.first().map_or(Time::NEVER, Worker::next_change);
+        if let Some((at, found)) = look(workers, post, start.min(next_change))? {
             break (at, Some(found));
+        }
+        if next_change <= start && !next_change.is_never() {
+            workers.iter_mut().for_each(Worker::change);
+            continue;
         }
         if start >= stop {
             break (stop, None);

@@ -1,5 +1,7 @@
 //! A share of the nodes, with what is under way to them and what they have recorded.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::Time;
@@ -12,13 +14,14 @@ use crate::engine::mail::{FlowStart, Mail};
 use crate::engine::repeat::Repeat;
 use crate::engine::telemetry::Telemetry;
 use crate::engine::window::Window;
-use crate::fabric::NodeId;
+use crate::fabric::{NodeId, PortId};
 use crate::host::Host;
 use crate::host::look_ahead::ROUNDS;
 use crate::log::Log;
 use crate::node::Node;
 use crate::plan::Plan;
 use crate::prefetch::FROM_PORTS;
+use crate::results::LossPlace;
 use crate::turns::{Due, Half};
 
 mod driven;
@@ -47,6 +50,9 @@ pub struct Shard {
     telemetry: Telemetry,
     arrivals: Arrivals,
     looks_ahead: bool,
+    /// How many changes of links and routes there have been, and the place of the routes in force.
+    changes: usize,
+    routes: usize,
 }
 
 /// What a shard leaves at the end of a run.
@@ -90,7 +96,15 @@ impl Shard {
             telemetry: Telemetry::default(),
             looks_ahead: plan.ports.transmitters.len() >= FROM_PORTS,
             arrivals: Arrivals::default(),
+            changes: 0,
+            routes: 0,
         }
+    }
+
+    /// When links or routes change next.
+    pub fn next_change(&self, plan: &Plan<'_>) -> Time {
+        let next = plan.epochs.changes.get(self.changes);
+        next.map_or(Time::NEVER, |change| change.at)
     }
 
     /// True if `node` is in this shard.
@@ -237,7 +251,59 @@ impl Shard {
         self.mailed.add(plan.turns.outer.beyond(half), mailed);
     }
 
-    /// The nodes, and what they see from `start` to `end`.
+    /// Changes links and routes as is due next; every node has come to that time, and no further.
+    pub fn change(&mut self, plan: &Plan<'_>) {
+        let change = &plan.epochs.changes[self.changes];
+        self.changes += 1;
+        self.routes = change.routes.unwrap_or(self.routes);
+        // All that is under way, and who sends no more, before anybody sends anything.
+        let mut ends = BTreeMap::new();
+        for &(port, up) in &change.wires {
+            let (node, local) = plan.ports.place(port);
+            let transmitter = &plan.ports.transmitters[port as usize];
+            ends.insert(port, Some(up));
+            ends.entry(transmitter.peer_port).or_insert(None);
+            if !up && self.owns(transmitter.peer) {
+                let lost = self.inboxes.lose(transmitter.far_end());
+                let mut mailed = Time::NEVER;
+                let (_, mut window) = self.open(plan, (change.at, change.at), &mut mailed);
+                for packet in lost {
+                    window.lose((node, local), LossPlace::Wire, &packet);
+                }
+            }
+            if let Some(node) = &mut self.nodes[node as usize] {
+                node.set_link(change.at, local, up);
+            }
+        }
+        for (port, wire) in ends {
+            let (node, local) = plan.ports.place(port);
+            if self.owns(node) {
+                self.follow(plan, (node, local), change.at, wire);
+            }
+        }
+    }
+
+    /// Has a node do what follows for it from a change of its link, `wire` being the new state of the direction in which it
+    /// sends if that is another.
+    fn follow(
+        &mut self,
+        plan: &Plan<'_>,
+        (node, port): (NodeId, PortId),
+        now: Time,
+        wire: Option<bool>,
+    ) {
+        let mut mailed = Time::NEVER;
+        let (nodes, mut window) = self.open(plan, (now, now), &mut mailed);
+        if let Some(changed) = &mut nodes[node as usize] {
+            changed.on_link(now, port, wire, &mut window);
+            let next = changed.run(&mut window);
+            window.calendar.wake(node, next);
+        }
+        let half = plan.turns.outer.of(node);
+        self.mailed.add(plan.turns.outer.beyond(half), mailed);
+    }
+
+    /// A window of time, as nodes see it, and the nodes.
     #[inline(always)]
     fn open<'w, 'p>(
         &'w mut self,
@@ -250,6 +316,8 @@ impl Shard {
             end,
             plan,
             ports: &plan.ports,
+            routing: plan.routes(self.routes),
+            changes: self.changes as u32,
             inboxes: &mut self.inboxes,
             arrivals: &mut self.arrivals,
             looks_ahead: self.looks_ahead,
@@ -281,6 +349,9 @@ impl Shard {
             telemetry,
             arrivals: _,
             looks_ahead: _,
+            // What was before one of them is not compared with what is after it.
+            changes: _,
+            routes: _,
         } = self;
         if !telemetry.is_empty() {
             return ledger.refuse();

@@ -235,7 +235,22 @@ impl<'p> Worker<'p> {
 
     /// No window goes beyond.
     fn limit(&self) -> Time {
-        self.plan.config.stop.min(self.next_look)
+        let until = self.plan.config.stop.min(self.next_look);
+        until.min(self.shard.next_change(self.plan))
+    }
+
+    /// When links or routes change next, if that is before the end of the run.
+    pub fn next_change(&self) -> Time {
+        self.shard.next_change(self.plan)
+    }
+
+    /// Changes links and routes as is due next, where nothing is left to do before.
+    pub fn change(&mut self) {
+        self.shard.change(self.plan);
+        self.last = None;
+        if let Some(skipper) = &mut self.skipper {
+            skipper.forget();
+        }
     }
 
     /// Windows may go so far before something is done between them.

@@ -10,6 +10,9 @@ const ORDER_BITS: u32 = PORT_BITS + PLACE_BITS;
 const PORT_BITS: u32 = 10;
 const PLACE_BITS: u32 = 18;
 
+/// Stands where a packet goes out by no port.
+pub const NO_WAY: PortId = PortId::MAX;
+
 /// No window lasts longer, so that a time within it fits a key.
 pub const LONGEST_WINDOW: Time = Time::from_ps(1 << (u64::BITS - ORDER_BITS));
 
@@ -197,10 +200,10 @@ impl Arrivals {
         keys.iter().map(move |key| *key as u32 & mask).zip(ways)
     }
 
-    /// What has been noted for number `at`.
+    /// What has been noted for number `at`, if that is a way.
     #[inline(always)]
     pub fn way(&self, at: usize) -> Option<PortId> {
-        self.ways.get(at).copied()
+        self.ways.get(at).copied().filter(|to| *to != NO_WAY)
     }
 }
 

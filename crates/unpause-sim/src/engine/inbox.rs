@@ -222,6 +222,23 @@ impl Inboxes {
         }
     }
 
+    /// Takes everything off the wire into port `local` of `node`.
+    pub fn lose(&mut self, (node, local): (NodeId, PortId)) -> Vec<Packet> {
+        let inbox = &mut self.of[node as usize];
+        inbox.packets.drain(..inbox.first as usize);
+        inbox.first = 0;
+        let on_wire = |packet: &mut Packet| packet.ingress == local;
+        let mut lost: Vec<Packet> = inbox.packets.extract_if(.., on_wire).collect();
+        let far = self.far.get_mut(inbox.far as usize);
+        if let Some(wire) = far.and_then(|far| far.into(local)) {
+            while !wire.packets.is_empty() {
+                lost.push(wire.packets.pop());
+            }
+            wire.set_head();
+        }
+        lost
+    }
+
     /// Asks the memory for the inbox of `node`.
     #[inline]
     pub fn prefetch(&self, node: NodeId) {

@@ -8,11 +8,14 @@ use crate::engine::deadlock::Blocked;
 use crate::engine::inbox::Inboxes;
 use crate::engine::mail::Mail;
 use crate::engine::telemetry::Telemetry;
+use crate::fabric::{NodeId, PortId};
 use crate::log::Log;
+use crate::losses::LossKey;
 use crate::packet::Packet;
 use crate::plan::Plan;
 use crate::ports::{APART, GlobalPort, Ports, Transmitter};
-use crate::results::{PacketRecord, Queued};
+use crate::results::{LossPlace, PacketRecord, Queued};
+use crate::routing::Routing;
 
 /// What a node must be able to do.
 pub trait NodeModel {
@@ -37,6 +40,10 @@ pub struct Window<'w, 'p> {
     pub plan: &'w Plan<'p>,
     /// Ports of all nodes.
     pub ports: &'w Ports,
+    /// The routes in force.
+    pub routing: &'w Routing,
+    /// How many changes of links and routes there have been.
+    pub(crate) changes: u32,
     /// What is under way; a node reads only its own.
     pub inboxes: &'w mut Inboxes,
     /// Nodes ask the memory for what they will touch.
@@ -120,6 +127,21 @@ impl Window<'_, '_> {
         free
     }
 
+    /// Counts a packet that is lost at a port of a node.
+    #[cold]
+    #[inline(never)]
+    pub fn lose(&mut self, (node, port): (NodeId, PortId), place: LossPlace, packet: &Packet) {
+        let key = LossKey {
+            changes: self.changes,
+            node,
+            port,
+            priority: packet.priority(),
+            place,
+        };
+        self.telemetry.take(packet);
+        self.log.counts.dropped_packets += self.log.losses.add(key, packet);
+    }
+
     /// Puts a packet onto a wire to another shard, or one at which there is more to do.
     #[inline(never)]
     fn send_out(
@@ -147,7 +169,7 @@ impl Window<'_, '_> {
         queue_bytes: u64,
     ) {
         let mut packet = *packet;
-        packet.time = packet.time - self.plan.taken_early(transmitter, &packet);
+        packet.time = packet.time - self.plan.taken_early(self.routing, transmitter, &packet);
         if transmitter.traced {
             let queued = Queued {
                 sojourn,

@@ -19,6 +19,7 @@ mod driven;
 mod following;
 mod gates;
 pub mod layout;
+mod link_state;
 pub mod look_ahead;
 mod nic;
 mod pause;

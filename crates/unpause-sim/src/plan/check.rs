@@ -319,6 +319,22 @@ fn check_rates(config: &Config) -> Result<(), Invalid> {
     Ok(())
 }
 
+/// Refuses changes of links that are not there, and those of hosts that send PAUSE.
+fn check_events(config: &Config) -> Result<(), Invalid> {
+    let events = &config.events;
+    let links = config.fabric.links.len();
+    if let Some(event) = events.links.iter().find(|event| event.link >= links) {
+        let message = format!("there is no link {}", event.link);
+        return Err(Invalid::new("events.links", message));
+    }
+    if !events.is_empty() && config.host.slow_receiver.is_some() {
+        let message = "a slow receiver cannot be simulated where links fail";
+        let invalid = Invalid::new("host.slow_receiver", message);
+        return Err(invalid.and("events.links", "links fail or return here"));
+    }
+    Ok(())
+}
+
 /// What the engine relies on.
 ///
 /// # Errors
@@ -331,6 +347,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
     }
     let links_of = check_links(config)?;
     check_slow_receiver(config)?;
+    check_events(config)?;
     let host = &config.host;
     check_frame(
         ("host.payload_bytes", host.payload_bytes),

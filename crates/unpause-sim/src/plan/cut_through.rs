@@ -6,6 +6,7 @@ use super::Plan;
 use crate::config::SwitchModel;
 use crate::packet::{Kind, Packet};
 use crate::ports::Transmitter;
+use crate::routing::Routing;
 
 impl Plan<'_> {
     /// How long before its last bit a frame of `bytes` is taken by a switch, to which it comes by a link of
@@ -31,13 +32,13 @@ impl Plan<'_> {
 
     /// How long before its last bit a packet is taken at the far end of `transmitter`. PAUSE is the port's, not the
     /// switch's: it is obeyed when it is whole.
-    pub fn taken_early(&self, transmitter: &Transmitter, packet: &Packet) -> Time {
+    pub fn taken_early(&self, routing: &Routing, transmitter: &Transmitter, packet: &Packet) -> Time {
         if !transmitter.cuts_through || packet.kind == Kind::Pfc {
             return Time::ZERO;
         }
         let came = transmitter.speed;
         let goes = match transmitter.feeds_faster {
-            true => self.goes_at(transmitter, packet),
+            true => self.goes_at(routing, transmitter, packet),
             false => came,
         };
         self.early(packet.bytes.into(), came, goes)
@@ -45,10 +46,15 @@ impl Plan<'_> {
 
     /// Speed of the link on which `packet` goes after that of `transmitter`, or on the fastest if that is not
     /// known yet.
-    fn goes_at(&self, transmitter: &Transmitter, packet: &Packet) -> LinkSpeed {
+    fn goes_at(
+        &self,
+        routing: &Routing,
+        transmitter: &Transmitter,
+        packet: &Packet,
+    ) -> LinkSpeed {
         let node = transmitter.peer;
         let ports = self.ports.transmitters_of(node);
-        match self.routing.way(node, packet) {
+        match routing.way(node, packet) {
             Some(way) if !self.sprays() => ports[usize::from(way)].speed,
             _ => self.ports.fastest(node),
         }

@@ -14,9 +14,11 @@ use crate::turns::Turns;
 
 mod check;
 mod cut_through;
+mod epochs;
 mod model;
 mod tcp;
 
+pub use epochs::Epochs;
 pub use tcp::TcpPlan;
 
 /// A configuration that has been checked, with what follows from it.
@@ -26,8 +28,10 @@ pub struct Plan<'a> {
     pub config: &'a Config,
     /// Ports of all nodes.
     pub ports: Ports,
-    /// Routes.
+    /// Routes of the fabric with all its links.
     pub routing: Routing,
+    /// Links that fail and return, and the routes that follow.
+    pub epochs: Epochs,
     /// The priorities in use.
     pub classes: Classes,
     /// Who runs while others wait.
@@ -131,7 +135,15 @@ impl<'a> Plan<'a> {
         let mut plan = Self::without_routes(config)?;
         plan.routing = Routing::new(&config.fabric, &plan.ports, config.seed);
         plan.routing.choose_as(config);
+        if !config.events.is_empty() {
+            plan.epochs = Epochs::of(config, &plan.ports, &plan.routing);
+        }
         Ok(plan)
+    }
+
+    /// The routes at a place of those that there are in the run: 0 are those of the fabric with all its links.
+    pub fn routes(&self, place: usize) -> &Routing {
+        self.epochs.routes(place).unwrap_or(&self.routing)
     }
 
     /// Says which wires are far: packets are on them for so many turns of the switch behind that to look at each of them
@@ -166,6 +178,7 @@ impl<'a> Plan<'a> {
             config,
             ports,
             routing: Routing::default(),
+            epochs: Epochs::default(),
             classes,
             turns,
             tcp: TcpPlan::new(config),

@@ -23,6 +23,7 @@ use crate::packet::Packet;
 use crate::paused::PendingPauses;
 use crate::plan::Plan;
 use crate::ports::Transmitter;
+use crate::results::LossPlace;
 use crate::rng;
 use crate::sampling::{self, Sampling};
 
@@ -290,11 +291,11 @@ impl<M: Model> Chassis<M> {
         self.sampling.at
     }
 
-    /// The way of a packet that has come in by `from`; none if there is none, which no run allows.
+    /// The way of a packet that has come in by `from`; if there is none, it is lost.
     #[inline(always)]
-    pub fn way(&self, packet: &Packet, from: PortId, window: &Window<'_, '_>) -> Option<Way> {
-        let Some(to) = window.plan.routing.way(self.id, packet) else {
-            debug_assert!(false, "traffic without a way is rejected before the run");
+    pub fn way(&self, packet: &Packet, from: PortId, window: &mut Window<'_, '_>) -> Option<Way> {
+        let Some(to) = window.routing.way(self.id, packet) else {
+            window.lose((self.id, from), LossPlace::Switch, packet);
             return None;
         };
         let class = window.plan.classes.of(packet.priority());

@@ -31,6 +31,8 @@ pub struct Port {
     pub xoff: u8,
     /// Classes for which an XON is to be sent to the peer.
     pub xon: u8,
+    /// Its wire has failed.
+    pub down: bool,
 }
 
 impl Port {
@@ -44,6 +46,7 @@ impl Port {
             paused: 0,
             xoff: 0,
             xon: 0,
+            down: false,
         }
     }
     /// Shows its state.
@@ -56,6 +59,8 @@ impl Port {
             paused,
             xoff,
             xon,
+            // Between two changes of it nothing is compared.
+            down: _,
         } = self;
         ledger.time(busy_until);
         let flags = [u8::from(*ready), *backlog, *paused, *xoff, *xon, 0, 0, 0];
@@ -205,24 +210,35 @@ impl Egress {
 impl Queue {
     /// An empty queue at a switch of `ports` ports, with this congestion point.
     pub fn new(ports: usize, point: &CongestionPoint, plan: &Plan<'_>) -> Self {
+        let watches_inputs = watches_inputs(&plan.config.scheme.congestion_point);
+        let mut queue = Self {
+            packets: Discipline::new(plan.config.switch.queueing, ports),
+            bytes: 0,
+            max_bytes: 0,
+            tx_packets: 0,
+            tx_bytes: 0,
+            indifferent_below: 0,
+            indifferent_to_alone: false,
+            indifferent_to_enqueue: false,
+            indifferent_behind: false,
+        };
+        queue.let_join(true, point, watches_inputs);
+        queue
+    }
+
+    /// Lets packets join, and asks its congestion point where that may answer; or lets none join without a question.
+    pub fn let_join(&mut self, up: bool, point: &CongestionPoint, watches_inputs: bool) {
         let Indifference {
             to_alone,
             to_enqueue,
             to_enqueue_behind,
             to_dequeue_below,
         } = point.indifference();
-        Self {
-            packets: Discipline::new(plan.config.switch.queueing, ports),
-            bytes: 0,
-            max_bytes: 0,
-            tx_packets: 0,
-            tx_bytes: 0,
-            indifferent_below: u32::try_from(to_dequeue_below).unwrap_or(u32::MAX),
-            // A congestion point at the input is asked about every packet.
-            indifferent_to_alone: to_alone && !watches_inputs(&plan.config.scheme.congestion_point),
-            indifferent_to_enqueue: to_enqueue,
-            indifferent_behind: to_enqueue || to_enqueue_behind,
-        }
+        self.indifferent_below = u32::try_from(to_dequeue_below).unwrap_or(u32::MAX);
+        // A congestion point at the input is asked about every packet.
+        self.indifferent_to_alone = up && to_alone && !watches_inputs;
+        self.indifferent_to_enqueue = up && to_enqueue;
+        self.indifferent_behind = up && (to_enqueue || to_enqueue_behind);
     }
 
     /// Shows its state, but for what waited at most, which does not grow where things repeat themselves.

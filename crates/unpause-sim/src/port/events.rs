@@ -11,6 +11,7 @@ use crate::engine::window::{NodeModel, Window};
 use crate::log::Log;
 use crate::packet::Kind;
 use crate::plan::Plan;
+use crate::results::LossPlace;
 use crate::routing::WayOn;
 
 impl<M: Model> Chassis<M> {
@@ -72,6 +73,8 @@ impl<M: Model> Chassis<M> {
                 return true;
             }
             let Some(to) = to.or_else(|| way_on.of(packet)) else {
+                let packet = *packet;
+                window.lose((self.id, port), LossPlace::Switch, &packet);
                 continue;
             };
             debug_assert_eq!(Some(to), way_on.of(packet));
@@ -100,7 +103,7 @@ impl<M: Model> Chassis<M> {
         if LOOKS_AHEAD {
             self.look_ahead_first(window);
         }
-        let way_on = window.plan.routing.from(self.id);
+        let way_on = window.routing.from(self.id);
         let mut at = 0;
         loop {
             let ready = self.ready.first_time();

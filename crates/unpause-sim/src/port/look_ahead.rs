@@ -3,6 +3,7 @@
 
 use super::chassis::{Chassis, Model};
 use super::egress::Queue;
+use crate::engine::arrivals::NO_WAY;
 use crate::engine::window::Window;
 use crate::packet::Kind;
 use crate::prefetch::prefetch;
@@ -43,14 +44,14 @@ impl<M: Model> Chassis<M> {
         let plan = window.plan;
         for (place, _) in window.arrivals.block(first, BLOCK) {
             let packet = window.inboxes.at(place);
-            plan.routing.prefetch(packet);
+            window.routing.prefetch(packet);
             let class = plan.classes.of(packet.priority());
             prefetch(&self.ingress[self.index(packet.ingress, class)]);
         }
-        let way_on = plan.routing.from(self.id);
+        let way_on = window.routing.from(self.id);
         for (place, way) in window.arrivals.block(first, BLOCK) {
             let packet = window.inboxes.at(place);
-            *way = packet.ingress;
+            *way = NO_WAY;
             if let Some(to) = way_on.of(packet).filter(|_| packet.kind != Kind::Pfc) {
                 let class = plan.classes.of(packet.priority());
                 prefetch(&self.ports[usize::from(to)]);
@@ -59,13 +60,15 @@ impl<M: Model> Chassis<M> {
             }
         }
         for (_, way) in window.arrivals.block(first, BLOCK) {
-            let transmitter = &self.ports[usize::from(*way)].transmitter;
-            window.inboxes.prefetch(transmitter.peer);
-            window.calendar.prefetch(transmitter.peer);
+            if let Some(port) = self.ports.get(usize::from(*way)) {
+                window.inboxes.prefetch(port.transmitter.peer);
+                window.calendar.prefetch(port.transmitter.peer);
+            }
         }
         for (_, way) in window.arrivals.block(first, BLOCK) {
-            let transmitter = &self.ports[usize::from(*way)].transmitter;
-            window.inboxes.prefetch_push(transmitter.peer);
+            if let Some(port) = self.ports.get(usize::from(*way)) {
+                window.inboxes.prefetch_push(port.transmitter.peer);
+            }
         }
     }
 

@@ -11,6 +11,7 @@ mod events;
 mod histogram;
 mod ingress;
 mod input_buffer;
+mod link_state;
 mod look_ahead;
 mod mirror;
 mod notify;

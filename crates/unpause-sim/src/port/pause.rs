@@ -49,8 +49,10 @@ impl<M: Model> Chassis<M> {
                 }
             }
         }
-        let port = &self.ports[port_id as usize];
-        if port.busy_until <= now && !port.ready {
+        let port = &mut self.ports[port_id as usize];
+        if port.down {
+            (port.xoff, port.xon) = (0, 0);
+        } else if port.busy_until <= now && !port.ready {
             self.send_pfc(now, port_id, window);
         } else {
             self.ports[port_id as usize].schedule(port_id, &mut self.ready);

@@ -4,13 +4,15 @@
 //! hosts, not one a host. Among equal next hops a flow's is chosen by a hash of its addresses and
 //! source port with a seed of each switch.
 
+use std::sync::Arc;
+
 use unpause_protocols::units::{LinkSpeed, Time};
 
 use crate::config::Config;
 use crate::fabric::{Ecmp, Fabric, NodeId, NodeKind, PortId, hpcc_address};
 use crate::followers::{self, Followers};
 use crate::packet::{Kind, Packet};
-use crate::ports::Ports;
+use crate::ports::{GlobalPort, Ports};
 use crate::prefetch::prefetch;
 use crate::rng::mix;
 use crate::traffic::{DESTINATION_PORT, TrafficSpec};
@@ -34,7 +36,7 @@ pub struct Routing {
     /// For each node: its next hops.
     switch: Vec<SwitchRoutes>,
     /// How HPCC's simulator chooses, if that is asked for.
-    ecmp: Option<Box<HpccEcmp>>,
+    ecmp: Option<Arc<HpccEcmp>>,
     /// There is a way between any two hosts, which spares asking for each flow.
     complete: bool,
 }
@@ -78,6 +80,17 @@ impl SwitchRoutes {
         }) as u16;
         debug_assert!(set < SET, "a fabric with so many sets of ports is refused");
         set | SET
+    }
+
+    /// Takes a port out of every set, and out of use where it is the only one.
+    fn cut(&mut self, port: PortId) {
+        for edge in 0..self.next_hops.len() {
+            let ports = self.towards(edge);
+            if ports.contains(&port) {
+                let left: Vec<PortId> = ports.iter().copied().filter(|it| *it != port).collect();
+                self.next_hops[edge] = self.entry(&left);
+            }
+        }
     }
 
     /// One port of a set, by a hash.
@@ -307,6 +320,12 @@ fn fill(switch: &mut [SwitchRoutes], edges: &[NodeId], search: &mut Search<'_>) 
 impl Routing {
     /// Breadth-first search from every switch that has hosts.
     pub fn new(fabric: &Fabric, ports: &Ports, seed: u64) -> Self {
+        Self::without(fabric, ports, seed, &[])
+    }
+
+    /// The same without the links whose ports, at both ends, are marked in `dead`, if any are.
+    pub fn without(fabric: &Fabric, ports: &Ports, seed: u64, dead: &[bool]) -> Self {
+        let is_dead = |port: GlobalPort| dead.get(port as usize).is_some_and(|dead| *dead);
         let nodes = fabric.nodes.len();
         let is_host = |node: usize| fabric.nodes[node] == NodeKind::Host;
         let mut host = vec![
@@ -322,7 +341,7 @@ impl Routing {
             let Some(uplink) = ports.transmitters_of(node as NodeId).first() else {
                 continue;
             };
-            if is_host(uplink.peer as usize) {
+            if is_host(uplink.peer as usize) || is_dead(uplink.peer_port) {
                 continue;
             }
             let edge = &mut edge_of_switch[uplink.peer as usize];
@@ -350,7 +369,7 @@ impl Routing {
                 }
             })
             .collect();
-        fill(&mut switch, &edges, &mut Search::new(fabric, ports));
+        fill(&mut switch, &edges, &mut Search::new(fabric, ports, is_dead));
         let attached = |node: usize| !is_host(node) || host[node].edge != UNATTACHED;
         let reaches_all = |&edge: &NodeId| {
             let routes = &switch[edge as usize];
@@ -381,8 +400,19 @@ impl Routing {
     /// Lets switches choose among next hops as [`Fabric::ecmp`] says.
     pub fn choose_as(&mut self, config: &Config) {
         if config.fabric.ecmp == Ecmp::Hpcc {
-            self.ecmp = Some(Box::new(HpccEcmp::new(config)));
+            self.ecmp = Some(Arc::new(HpccEcmp::new(config)));
         }
+    }
+
+    /// Lets switches choose as with `other` routes.
+    pub fn choose_like(&mut self, other: &Self) {
+        self.ecmp.clone_from(&other.ecmp);
+    }
+
+    /// The switch of `port` sends nothing more by it, but by those that lead equally far.
+    pub fn cut(&mut self, ports: &Ports, port: GlobalPort) {
+        let (node, local) = ports.place(port);
+        self.switch[node as usize].cut(local);
     }
 
     /// True if the way of a flow depends on more than its addresses and its source port.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::fabric::{Ecmp, Fabric, NodeId, NodeKind, PortId};
-use crate::ports::Ports;
+use crate::ports::{GlobalPort, Ports};
 
 /// No number or distance: a host has none, nor has a switch that is not found.
 const UNKNOWN: u32 = u32::MAX;
@@ -27,8 +27,12 @@ pub struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Links between the switches of a fabric.
-    pub fn new(fabric: &'a Fabric, ports: &'a Ports) -> Self {
+    /// Links between the switches of a fabric, but for those whose ports `is_dead` says it of.
+    pub fn new(
+        fabric: &'a Fabric,
+        ports: &'a Ports,
+        is_dead: impl Fn(GlobalPort) -> bool,
+    ) -> Self {
         let is_switch = |node: NodeId| fabric.nodes[node as usize] == NodeKind::Switch;
         let nodes = 0..fabric.nodes.len() as NodeId;
         let switches: Vec<NodeId> = nodes.filter(|node| is_switch(*node)).collect();
@@ -39,7 +43,9 @@ impl<'a> Search<'a> {
         let (mut first, mut links) = (vec![0], Vec::new());
         for &node in &switches {
             let transmitters = ports.transmitters_of(node).iter().zip(0..);
-            let others = transmitters.filter(|(t, _)| is_switch(t.peer));
+            let first_port = ports.of(node).start;
+            let others = transmitters
+                .filter(|(t, port)| is_switch(t.peer) && !is_dead(first_port + u32::from(*port)));
             links.extend(others.map(|(t, port)| (port, number[t.peer as usize])));
             first.push(links.len() as u32);
         }
@@ -198,7 +204,7 @@ mod tests {
             let fabric = fabric(leaves, [one, other], &choice, &across);
             let ports = Ports::new(&fabric);
             let routing = Routing::new(&fabric, &ports, 1);
-            let mut search = Search::new(&fabric, &ports);
+            let mut search = Search::new(&fabric, &ports, |_| false);
             let mut set = Vec::new();
             for host in 0..leaves {
                 let root = leaves + host;

@@ -228,7 +228,7 @@ impl Skipper {
     }
 
     /// Nothing is compared with what has been taken down any more; its room is used again.
-    fn forget(&mut self) {
+    pub fn forget(&mut self) {
         if let Some(earlier) = self.earlier.take() {
             self.now = earlier.state;
         }

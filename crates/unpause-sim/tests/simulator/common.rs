@@ -6,7 +6,7 @@ use unpause_protocols::congestion_control::timely;
 use unpause_protocols::units::{Rate, Time};
 use unpause_protocols::{congestion_control, congestion_point, notification_point};
 use unpause_sim::config::{
-    Config, Fabric, HostConfig, Link, NodeId, NodeKind, PfcThreshold, PortId, Probes, SchemeConfig,
+    Config, Events, Fabric, HostConfig, Link, NodeId, NodeKind, PfcThreshold, PortId, Probes, SchemeConfig,
     Skipping, SwitchConfig,
 };
 use unpause_sim::results::{FlowRecord, PortRecord, Results};
@@ -142,6 +142,7 @@ pub fn config(fabric: Fabric, flows: Vec<FlowSpec>, stop: Time) -> Config {
         seed: 1,
         stop,
         following: Vec::new(),
+        events: Events::default(),
         skipping: Skipping::default(),
     }
 }

@@ -39,7 +39,7 @@ fn a_watcher_ends_a_run_on_any_number_of_threads() {
     }
 }
 
-fn assert_threads_do_not_matter(what: &str, config: &unpause_sim::config::Config) {
+pub fn assert_threads_do_not_matter(what: &str, config: &unpause_sim::config::Config) {
     let one = run(config);
     for threads in [2, 3, 7] {
         let go_on = &mut |_| ControlFlow::Continue(());

@@ -241,9 +241,9 @@ impl Model for Cioq {
             switch.model.arbiters[index].armed = false;
             switch.arbitrate(now, output as PortId, class as u8);
         } else if let Some(cnm) = switch.model.cnms.pop_front()
-            && let Some(to) = window.plan.routing.way(switch.id, &cnm)
+            && let Some(way) = switch.way(&cnm, cnm.ingress, window)
         {
-            switch.deliver(now, &cnm, to, window);
+            switch.deliver(now, &cnm, way.to, window);
         }
     }
 

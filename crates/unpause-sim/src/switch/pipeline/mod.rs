@@ -21,6 +21,7 @@ use crate::fabric::{NodeId, PortId};
 use crate::packet::Packet;
 use crate::plan::Plan;
 use crate::port::{Chassis, Counted, Model, Way};
+use crate::results::LossPlace;
 
 use balance::Balancer;
 use memory::Memory;
@@ -102,7 +103,7 @@ impl Chassis<Pipeline> {
     /// The processor takes a packet and finds its way out.
     fn serve(&mut self, now: Time, window: &mut Window<'_, '_>) {
         let packet = self.model.processor.serve();
-        let routing = &window.plan.routing;
+        let routing = window.routing;
         let to = match &self.model.balancer {
             Some(balancer) => {
                 let class = window.plan.classes.of(packet.priority());
@@ -111,7 +112,14 @@ impl Chassis<Pipeline> {
             }
             None => routing.way(self.id, &packet),
         };
-        let to = to.expect("traffic without a way is rejected before the run");
+        let Some(to) = to else {
+            self.model.processor.discard(now);
+            let class = window.plan.classes.of(packet.priority());
+            self.release(now, &packet, class, window);
+            let index = self.index(packet.ingress, class);
+            self.model.memory.free(index, u64::from(packet.bytes));
+            return window.lose((self.id, packet.ingress), LossPlace::Switch, &packet);
+        };
         self.model.processor.process(now, packet, to);
     }
 

@@ -74,9 +74,14 @@ impl Processor {
     /// The packet just taken goes out by `to`.
     #[inline]
     pub fn process(&mut self, now: Time, packet: Packet, to: PortId) {
-        self.busy_until = now - self.behind + self.service;
+        self.discard(now);
         let exit = self.busy_until + self.latency;
         self.processed.push_back(Processed { exit, to, packet });
+    }
+
+    /// The packet just taken goes nowhere.
+    pub fn discard(&mut self, now: Time) {
+        self.busy_until = now - self.behind + self.service;
     }
 
     /// When the next packet is at its egress queue.

@@ -17,6 +17,7 @@ use crate::packet::Packet;
 use crate::plan::Plan;
 use crate::port::{Chassis, Coming, Counted, Ingress, Model, PauseSource, Way, culprit};
 use crate::ports::Transmitter;
+use crate::results::LossPlace;
 
 use memory::{Account, Pool};
 
@@ -127,7 +128,9 @@ impl Chassis<SharedBuffer> {
     /// Puts the packet into its queue, if there is room.
     #[inline(never)]
     fn take_in(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
-        if self.admit(now, packet, way, window) {
+        if self.is_down(way.to) {
+            window.lose((self.id, way.to), LossPlace::Port, packet);
+        } else if self.admit(now, packet, way, window) {
             if self.watches_inputs() {
                 self.accuse_at_input(now, packet, way, window);
             }

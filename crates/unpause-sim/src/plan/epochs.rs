@@ -1,0 +1,218 @@
+//! What changes in a run, and when: links that fail and return, and the routes that follow them.
+//!
+//! All of it is known before the run. Windows end where something changes, so that every node has come to that time and no
+//! further, whoever runs it: what happens then cannot depend on threads or processes.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use unpause_protocols::units::Time;
+
+use crate::config::{Config, Direction, Events};
+use crate::ports::{GlobalPort, Ports};
+use crate::results::LinkChange;
+use crate::routing::Routing;
+
+/// What changes between two windows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// When.
+    pub at: Time,
+    /// Transmitters whose wire fails or (true) returns, in order.
+    pub wires: Vec<(GlobalPort, bool)>,
+    /// The place of the routes from now on, if there are others.
+    pub routes: Option<usize>,
+}
+
+/// All changes of a run.
+#[derive(Debug, Default)]
+pub struct Epochs {
+    /// In order of time, each at another.
+    pub changes: Vec<Change>,
+    /// Routes by their places, from 1 on; at place 0 are those of the fabric with all its links, which the plan has.
+    others: Vec<Routing>,
+}
+
+/// Links that are down, as switches know it, by index.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Known {
+    /// All switches have routes without them.
+    by_all: BTreeSet<usize>,
+    /// Those at their ends do not use them, others count on them.
+    at_ends: BTreeSet<usize>,
+}
+
+/// Of each link that changes, by index: when it comes to be up or not.
+type Steps = BTreeMap<usize, Vec<(Time, bool)>>;
+
+impl Epochs {
+    /// What changes before the run ends; `routing` is that of the fabric with all its links.
+    pub fn of(config: &Config, ports: &Ports, routing: &Routing) -> Self {
+        let events = &config.events;
+        let mut changes: BTreeMap<Time, Change> = BTreeMap::new();
+        let ends = ports.ends(&config.fabric);
+        let steps = wires(events, &ends, &mut changes);
+        let local = noticed(&steps, events.detection);
+        let places = places(&local, events.convergence, &mut changes);
+        let others = places.iter().map(|known| {
+            let both_ends = |links: &BTreeSet<usize>| -> Vec<GlobalPort> {
+                links.iter().flat_map(|link| ends[*link]).collect()
+            };
+            let mut dead = vec![false; ports.transmitters.len()];
+            for port in both_ends(&known.by_all) {
+                dead[port as usize] = true;
+            }
+            let mut routes = Routing::without(&config.fabric, ports, config.seed, &dead);
+            routes.choose_like(routing);
+            for port in both_ends(&known.at_ends) {
+                routes.cut(ports, port);
+            }
+            routes
+        });
+        let others = others.collect();
+        let in_run = |change: &Change| {
+            change.at < config.stop && !(change.wires.is_empty() && change.routes.is_none())
+        };
+        let changes = changes.into_iter().map(|(at, it)| Change { at, ..it });
+        Self {
+            changes: changes.filter(in_run).collect(),
+            others,
+        }
+    }
+
+    /// The routes at `place`, if they are not those of the fabric with all its links.
+    pub fn routes(&self, place: usize) -> Option<&Routing> {
+        self.others.get(place.checked_sub(1)?)
+    }
+
+    /// True if nothing changes.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// The changes as results tell them.
+    pub fn told(&self, ports: &Ports) -> Vec<LinkChange> {
+        let of = |change: &Change| {
+            let at = change.at;
+            let wires = change.wires.iter().map(move |&(port, up)| {
+                let (node, port) = ports.place(port);
+                LinkChange::Wire { at, node, port, up }
+            });
+            let routes = change.routes.map(|_| LinkChange::Routes { at });
+            wires.chain(routes).collect::<Vec<_>>()
+        };
+        self.changes.iter().flat_map(of).collect()
+    }
+
+    /// When the wire of transmitter `port` failed for the last time, if these were the first changes; when the routes in
+    /// force then came, if there is no port.
+    pub fn since(&self, changes: u32, port: Option<GlobalPort>) -> Time {
+        let happened = self.changes[..changes as usize].iter().rev();
+        let mut at = happened.filter(|change| match port {
+            Some(port) => change.wires.contains(&(port, false)),
+            None => change.routes.is_some(),
+        });
+        at.next().map_or(Time::ZERO, |change| change.at)
+    }
+}
+
+/// Adds what happens to wires; answers what that is for links, which are up if both directions are.
+fn wires(
+    events: &Events,
+    ends: &[[GlobalPort; 2]],
+    changes: &mut BTreeMap<Time, Change>,
+) -> Steps {
+    let mut at: BTreeMap<Time, BTreeMap<(usize, usize), bool>> = BTreeMap::new();
+    for event in &events.links {
+        let both = match event.direction {
+            Direction::Both => 0..2,
+            Direction::Forward => 0..1,
+            Direction::Backward => 1..2,
+        };
+        for end in both {
+            let now = at.entry(event.at).or_default();
+            now.insert((event.link, end), event.up);
+        }
+    }
+    let mut steps = Steps::new();
+    let mut up: BTreeMap<usize, [bool; 2]> = BTreeMap::new();
+    for (at, states) in at {
+        let mut changed = BTreeMap::new();
+        for ((link, end), is_up) in states {
+            let of_link = up.entry(link).or_insert([true; 2]);
+            changed.entry(link).or_insert(*of_link == [true; 2]);
+            if of_link[end] != is_up {
+                of_link[end] = is_up;
+                let change = changes.entry(at).or_default();
+                change.wires.push((ends[link][end], is_up));
+            }
+        }
+        for (link, was_up) in changed {
+            let is_up = up[&link] == [true; 2];
+            if is_up != was_up {
+                steps.entry(link).or_default().push((at, is_up));
+            }
+        }
+    }
+    for change in changes.values_mut() {
+        change.wires.sort_unstable();
+    }
+    steps
+}
+
+/// When the ends of a link come to know that it is up or not: it has been so for the time of `detection`.
+fn noticed(steps: &Steps, detection: Time) -> BTreeMap<Time, Vec<(usize, bool)>> {
+    let mut noticed: BTreeMap<Time, Vec<(usize, bool)>> = BTreeMap::new();
+    for (&link, steps) in steps {
+        for (number, &(at, up)) in steps.iter().enumerate() {
+            let when = at.saturating_add(detection);
+            let next = steps.get(number + 1);
+            if next.is_none_or(|(next, _)| *next > when) {
+                noticed.entry(when).or_default().push((link, up));
+            }
+        }
+    }
+    noticed
+}
+
+/// Adds when routes change; answers what switches know then, by the places of routes, from 1 on.
+fn places(
+    local: &BTreeMap<Time, Vec<(usize, bool)>>,
+    convergence: Time,
+    changes: &mut BTreeMap<Time, Change>,
+) -> Vec<Known> {
+    let later = |at: &Time| at.saturating_add(convergence);
+    let times: BTreeSet<Time> = local.keys().flat_map(|at| [*at, later(at)]).collect();
+    let mut remote = local.iter().map(|(at, links)| (later(at), links)).peekable();
+    let (mut at_ends, mut by_all) = (BTreeSet::new(), BTreeSet::new());
+    let set = |of: &mut BTreeSet<usize>, links: &[(usize, bool)]| {
+        for &(link, up) in links {
+            match up {
+                true => of.remove(&link),
+                false => of.insert(link),
+            };
+        }
+    };
+    let mut place_of = HashMap::from([(Known::default(), 0)]);
+    let (mut all, mut now) = (Vec::new(), 0);
+    for at in times {
+        if let Some(links) = local.get(&at) {
+            set(&mut at_ends, links);
+        }
+        while let Some((_, links)) = remote.next_if(|(when, _)| *when == at) {
+            set(&mut by_all, links);
+        }
+        let known = Known {
+            at_ends: at_ends.difference(&by_all).copied().collect(),
+            by_all: by_all.clone(),
+        };
+        let place = *place_of.entry(known.clone()).or_insert_with(|| {
+            all.push(known);
+            all.len()
+        });
+        if place != now {
+            now = place;
+            changes.entry(at).or_default().routes = Some(place);
+        }
+    }
+    all
+}
