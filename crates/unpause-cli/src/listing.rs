@@ -162,7 +162,7 @@ fn groups() -> Vec<Group> {
 fn of_table(path: &str) -> String {
     match path {
         "" => "  the file itself".to_owned(),
-        "scheme" | "traffic" | "sweep" | "topology.link" => format!("  [[{path}]]"),
+        "scheme" | "traffic" | "sweep" | "event" | "topology.link" => format!("  [[{path}]]"),
         _ => format!("  [{path}]"),
     }
 }

@@ -25,7 +25,7 @@ use crate::sections::marking::{Marking, marking, take_marking};
 use crate::sections::scheme::{BaseRtt, Chosen, SchemeKeys, congestion_control};
 use crate::sections::sweep::{self, Point};
 use crate::sections::switch::scheduler::{Scheduled, Scheduler, check_queues, scheduler};
-use crate::sections::{host, pias, probes, slow_receiver, switch, tcp, topology, traffic};
+use crate::sections::{event, host, pias, probes, slow_receiver, switch, tcp, topology, traffic};
 use crate::size;
 use crate::text::document::{self, Table, read, take_string, take_table, take_tables};
 use crate::text::error::{Checked, Problem};
@@ -198,6 +198,7 @@ struct Entries<'i> {
 struct Parts<'i> {
     scheme: Table<'i>,
     topology: Table<'i>,
+    events: Vec<Table<'i>>,
     traffic: Entries<'i>,
     /// Where `[probes]` stands, or the whole file.
     probes: Range<usize>,
@@ -218,6 +219,8 @@ fn take_apart<'i>(
     let topology = take_table(&mut root, "topology")?;
     let traffic = take_tables(&mut root, "traffic")?;
     at_most("traffic", &traffic, limits::TRAFFIC_ENTRIES)?;
+    let events = take_tables(&mut root, "event")?;
+    at_most("event", &events, limits::LINK_EVENTS)?;
     let whole = root.span();
     let probes = root.get_ref().get("probes").map(Spanned::span);
     let probes = probes.unwrap_or(whole.clone());
@@ -241,6 +244,7 @@ fn take_apart<'i>(
     Ok(Parts {
         scheme,
         topology,
+        events,
         traffic: Entries {
             written: traffic.collect::<Checked<_>>()?,
             driver: driver.map(|driver| (driver, whole)),
@@ -272,6 +276,8 @@ fn compile_run<'i>(
     let (probes, hpcc) = recorded(&sections, &names, &switch)?;
     let is_paused = switch.lossless != 0;
     host.slow_receiver = slow_receiver::slow_receiver(&sections.slow_receiver, &names, is_paused)?;
+    let stop = file.duration.get_ref().0;
+    let events = event::events(parts.events, &sections.routing, (&names, &fabric), stop)?;
     sections.check_read(&switch)?;
     let place = parts.scheme.span();
     let longest_rtt = |key: &str| Ok(base_rtt(&fabric, &place, key)? + delays.longest_of_host());
@@ -302,10 +308,10 @@ fn compile_run<'i>(
         scheme: chosen.config,
         traffic: flows.specs,
         following: flows.following,
-            events: unpause_sim::config::Events::default(),
+        events,
         probes,
         seed: file.seed.value().copied().unwrap_or(1),
-        stop: file.duration.get_ref().0,
+        stop,
         skipping: Skipping::default(),
     };
     check_whole(&config, parts.probes, &names, &flows.places)?;

@@ -27,6 +27,7 @@ mod join;
 #[cfg(feature = "parquet")]
 mod key;
 mod limits;
+mod link_failures;
 mod measured;
 mod mistakes;
 mod names;

@@ -12,7 +12,8 @@ use crate::text::document::{self, Table};
 use crate::text::error::Problem;
 
 /// Fields of a configuration that stand elsewhere in the file: how they begin, and where they are.
-const PLACES: [(&str, &str); 8] = [
+const PLACES: [(&str, &str); 9] = [
+    ("events.links", "event"),
     ("fabric.framing", "host.preamble_and_gap"),
     ("host.tcp.tags.", "pias."),
     ("host.extra_delays", "host.extra_delay"),

@@ -21,6 +21,7 @@ pub fn json_schema() -> Value {
     properties["scheme"] = list(scheme());
     properties["traffic"] = list(traffic());
     properties["sweep"] = list(table("sweep"));
+    properties["event"] = list(table("event"));
     file["required"] = json!(["duration", "topology", "scheme", "traffic"]);
     file["$schema"] = json!("http://json-schema.org/draft-07/schema#");
     file["title"] = json!("Scenario of unpause");

@@ -13,10 +13,9 @@ use crate::headroom;
 use crate::measured::Measured;
 use crate::run::Run;
 use crate::sections::marking::Marking;
-use crate::starved;
 use crate::tables::Tables;
 use crate::text::setting::size;
-use crate::waiting;
+use crate::{link_failures, starved, waiting};
 
 /// Something to look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +27,7 @@ pub struct Warning {
     /// For programs: `input`, `headroom-drops`, `lossless-drops`, `empty-probe`, `silent-traffic`,
     /// `never-triggered`, `unfinished-flows`, `stuck-flows`, `cyclic-buffers`,
     /// `deadlock`, `gave-up`, `late-traffic`, `lossy-roce`, `small-buffer`, `unreachable-kmin`, `low-xon`,
-    /// `starved-priority`, `waiting-flows`, `phase`, `same-seeds`.
+    /// `starved-priority`, `waiting-flows`, `phase`, `same-seeds`, `link-down`.
     pub kind: String,
     /// What happened.
     pub message: String,
@@ -150,6 +149,7 @@ pub(crate) fn of_run(measured: &Measured) -> Vec<Warning> {
         chance::phase(measured),
         foreseen::of(&measured.run),
         waiting::of(measured),
+        link_failures::of(measured),
     ];
     for it in others.concat() {
         found.add(it.kind, it.message, Some(it.help));
@@ -172,7 +172,7 @@ impl Found<'_> {
             kind: kind.to_owned(),
             message,
             help,
-            note: false,
+            note: kind == link_failures::KIND,
         });
     }
 

@@ -7,7 +7,8 @@ use std::ops::ControlFlow;
 use unpause_protocols::units::{Rate, Time};
 use unpause_protocols::{congestion_control, congestion_point, notification_point};
 use unpause_sim::config::{
-    Config, Events, Fabric, HostConfig, Link, NodeKind, Probes, SchemeConfig, Skipping, SwitchConfig,
+    Config, Events, Fabric, HostConfig, Link, NodeKind, Probes, SchemeConfig, Skipping,
+    SwitchConfig,
 };
 use unpause_sim::traffic::{Arrivals, Burst, BurstFlows, FlowSettings, Size, TrafficSpec};
 

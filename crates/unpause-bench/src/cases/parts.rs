@@ -6,7 +6,9 @@ use unpause_protocols::units::{Rate, Time};
 use unpause_protocols::{congestion_control, congestion_point, notification_point};
 use unpause_scenario::cdf;
 use unpause_scenario::topology::{ClosPods, Topology};
-use unpause_sim::config::{Config, Events, HostConfig, Probes, SchemeConfig, Skipping, SwitchConfig};
+use unpause_sim::config::{
+    Config, Events, HostConfig, Probes, SchemeConfig, Skipping, SwitchConfig,
+};
 use unpause_sim::traffic::{Size, TrafficSpec};
 
 /// PCN with its defaults.

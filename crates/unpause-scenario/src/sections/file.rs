@@ -2,6 +2,7 @@
 
 use unpause_sim::config::SwitchConfig;
 
+use super::event::RoutingKeys;
 use super::host::Host;
 use super::hpcc::HpccKeys;
 use super::pfc::Pfc;
@@ -28,6 +29,7 @@ keys! {
         pias: Pias = ["-"] "[below](#pias)";
         switch: Switch = ["-"] "[below](#switch)";
         pfc: Pfc = ["-"] "[below](#pfc)";
+        routing: RoutingKeys = ["-"] "[below](#routing)";
         slow_receiver: SlowReceiverKeys = ["-"] "[below](#slow_receiver)";
         probes: ProbeKeys = ["-"] "[below](#probes)";
         hpcc: HpccKeys = ["-"] "[below](#hpcc)";
@@ -37,7 +39,7 @@ keys! {
 
 kinds! {
     Host = TABLE, Tcp = TABLE, Pias = TABLE, Switch = TABLE, Pfc = TABLE, ProbeKeys = TABLE, HpccKeys = TABLE,
-    SlowReceiverKeys = TABLE, Report = TABLE,
+    RoutingKeys = TABLE, SlowReceiverKeys = TABLE, Report = TABLE,
 }
 
 type Names = Vec<String>;
@@ -54,7 +56,7 @@ keys! {
 }
 
 /// Keys of [`File`] that are read elsewhere.
-pub(crate) const FILE_KEYS: [&str; 4] = ["topology", "scheme", "traffic", "sweep"];
+pub(crate) const FILE_KEYS: [&str; 5] = ["topology", "scheme", "traffic", "sweep", "event"];
 
 /// The tables of a file.
 pub(crate) struct Sections {
@@ -62,6 +64,7 @@ pub(crate) struct Sections {
     pub tcp: Tcp,
     pub switch: Switch,
     pub pfc: Pfc,
+    pub routing: RoutingKeys,
     pub slow_receiver: SlowReceiverKeys,
     pub probes: ProbeKeys,
     pub hpcc: HpccKeys,
@@ -75,6 +78,7 @@ impl Sections {
             tcp: file.tcp.take(),
             switch: file.switch.take(),
             pfc: file.pfc.take(),
+            routing: file.routing.take(),
             slow_receiver: file.slow_receiver.take(),
             probes: file.probes.take(),
             hpcc: file.hpcc.take(),
@@ -98,6 +102,7 @@ impl Sections {
         unread.extend(self.host.unread());
         unread.extend(self.slow_receiver.unread());
         unread.extend(self.tcp.unread());
+        unread.extend(self.routing.unread());
         refuse(unread)
     }
 }

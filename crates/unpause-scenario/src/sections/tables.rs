@@ -1,5 +1,6 @@
 //! What is said of the keys of each table that has no file for each value of one of its keys.
 
+use super::event::{EventKeys, RoutingKeys};
 use super::file::{File, Report};
 use super::host::Host;
 use super::hpcc::HpccKeys;
@@ -34,6 +35,8 @@ pub fn sections() -> Vec<(&'static str, Vec<Key>)> {
         ("switch.cioq", keys::<_, Cioq>()),
         ("switch.input_queued", keys::<_, InputQueued>()),
         ("pfc", keys::<_, Pfc>()),
+        ("routing", keys::<_, RoutingKeys>()),
+        ("event", keys::<_, EventKeys>()),
         ("slow_receiver", keys::<_, SlowReceiverKeys>()),
         ("scheme", keys::<_, SchemeKeys>()),
         ("traffic", keys::<_, Common>()),

@@ -329,7 +329,7 @@ fn check_events(config: &Config) -> Result<(), Invalid> {
     }
     if !events.is_empty() && config.host.slow_receiver.is_some() {
         let message = "a slow receiver cannot be simulated where links fail";
-        let invalid = Invalid::new("host.slow_receiver", message);
+        let invalid = Invalid::new("slow_receiver.hosts", message);
         return Err(invalid.and("events.links", "links fail or return here"));
     }
     Ok(())

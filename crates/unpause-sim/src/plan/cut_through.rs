@@ -32,7 +32,12 @@ impl Plan<'_> {
 
     /// How long before its last bit a packet is taken at the far end of `transmitter`. PAUSE is the port's, not the
     /// switch's: it is obeyed when it is whole.
-    pub fn taken_early(&self, routing: &Routing, transmitter: &Transmitter, packet: &Packet) -> Time {
+    pub fn taken_early(
+        &self,
+        routing: &Routing,
+        transmitter: &Transmitter,
+        packet: &Packet,
+    ) -> Time {
         if !transmitter.cuts_through || packet.kind == Kind::Pfc {
             return Time::ZERO;
         }

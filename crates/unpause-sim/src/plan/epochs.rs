@@ -116,11 +116,7 @@ impl Epochs {
 }
 
 /// Adds what happens to wires; answers what that is for links, which are up if both directions are.
-fn wires(
-    events: &Events,
-    ends: &[[GlobalPort; 2]],
-    changes: &mut BTreeMap<Time, Change>,
-) -> Steps {
+fn wires(events: &Events, ends: &[[GlobalPort; 2]], changes: &mut BTreeMap<Time, Change>) -> Steps {
     let mut at: BTreeMap<Time, BTreeMap<(usize, usize), bool>> = BTreeMap::new();
     for event in &events.links {
         let both = match event.direction {
@@ -182,7 +178,10 @@ fn places(
 ) -> Vec<Known> {
     let later = |at: &Time| at.saturating_add(convergence);
     let times: BTreeSet<Time> = local.keys().flat_map(|at| [*at, later(at)]).collect();
-    let mut remote = local.iter().map(|(at, links)| (later(at), links)).peekable();
+    let mut remote = local
+        .iter()
+        .map(|(at, links)| (later(at), links))
+        .peekable();
     let (mut at_ends, mut by_all) = (BTreeSet::new(), BTreeSet::new());
     let set = |of: &mut BTreeSet<usize>, links: &[(usize, bool)]| {
         for &(link, up) in links {
@@ -215,4 +214,125 @@ fn places(
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{HostConfig, LinkEvent, Probes, SchemeConfig, Skipping, SwitchConfig};
+    use crate::fabric::{Fabric, NodeId, NodeKind};
+    use proptest::prelude::*;
+
+    const HOSTS: u32 = 4;
+    const SWITCHES: u32 = 5;
+
+    /// Hosts on the first switches, and links between switches, some of them parallel.
+    fn fabric(across: &[(u32, u32)]) -> Fabric {
+        let mut nodes = vec![NodeKind::Host; HOSTS as usize];
+        nodes.resize((HOSTS + SWITCHES) as usize, NodeKind::Switch);
+        let mut links: Vec<_> = (0..HOSTS).map(|host| (host, HOSTS + host % 3, 1)).collect();
+        let switch = |at: u32| HOSTS + at % SWITCHES;
+        let across = across.iter().map(|&(a, b)| (switch(a), switch(b), 1));
+        links.extend(across.filter(|(a, b, _)| a != b));
+        Fabric::of(nodes, &links)
+    }
+
+    fn nothing() -> Config {
+        Config {
+            fabric: Fabric::default(),
+            host: HostConfig::default(),
+            switch: SwitchConfig::default(),
+            scheme: SchemeConfig::default(),
+            traffic: Vec::new(),
+            following: Vec::new(),
+            events: Events::default(),
+            probes: Probes::default(),
+            seed: 1,
+            stop: Time::from_ms(1),
+            skipping: Skipping::default(),
+        }
+    }
+
+    /// The links by which a switch sends to a host, in the order in which they are chosen among; `of` says which link a port
+    /// is at.
+    fn links(
+        routing: &Routing,
+        ports: &Ports,
+        of: &[usize],
+        switch: NodeId,
+        host: NodeId,
+    ) -> Vec<usize> {
+        let first = ports.of(switch).start;
+        let choices = routing.choices(switch, host).iter();
+        choices
+            .map(|port| of[(first + u32::from(*port)) as usize])
+            .collect()
+    }
+
+    /// The link of each port, if `numbers` are those of the links of the fabric.
+    fn link_of(ports: &Ports, fabric: &Fabric, numbers: &[usize]) -> Vec<usize> {
+        let mut of = vec![0; ports.transmitters.len()];
+        for (ends, number) in ports.ends(fabric).into_iter().zip(numbers) {
+            ends.map(|port| of[port as usize] = *number);
+        }
+        of
+    }
+
+    proptest! {
+        /// Whatever fails and returns, when all know of it routes are those of a fabric that was built without what is
+        /// down, and chosen in the same way.
+        #[test]
+        fn routes_are_those_of_a_fabric_without_the_links(
+            across in prop::collection::vec((0_u32..5, 0_u32..5), 0..10),
+            flips in prop::collection::vec(0_usize..14, 1..12),
+            convergence in prop::bool::ANY,
+        ) {
+            let fabric = fabric(&across);
+            let mut up = vec![true; fabric.links.len()];
+            let mut events = Events {
+                convergence: Time::from_us(u64::from(convergence)),
+                ..Events::default()
+            };
+            let mut states = Vec::new();
+            for (flip, at) in flips.iter().zip(1..) {
+                let link = flip % up.len();
+                up[link] = !up[link];
+                let at = Time::from_us(10 * at);
+                events.links.push(LinkEvent { at, link, direction: Direction::Both, up: up[link] });
+                states.push((at + Time::from_us(5), up.clone()));
+            }
+            let config = Config {
+                fabric: fabric.clone(),
+                events,
+                ..nothing()
+            };
+            let ports = Ports::new(&fabric);
+            let routing = Routing::new(&fabric, &ports, config.seed);
+            let epochs = Epochs::of(&config, &ports, &routing);
+            for (at, up) in states {
+                let all: Vec<usize> = (0..up.len()).collect();
+                let left: Vec<usize> = all.iter().copied().filter(|link| up[*link]).collect();
+                let built = Fabric {
+                    links: left.iter().map(|link| fabric.links[*link]).collect(),
+                    ..fabric.clone()
+                };
+                let built_ports = Ports::new(&built);
+                let expected = Routing::new(&built, &built_ports, config.seed);
+                let before = epochs.changes.iter().rev().filter(|change| change.at <= at);
+                let place = before.filter_map(|change| change.routes).next().unwrap_or(0);
+                let found = epochs.routes(place).unwrap_or(&routing);
+                let of = link_of(&ports, &fabric, &all);
+                let of_built = link_of(&built_ports, &built, &left);
+                for switch in HOSTS..HOSTS + SWITCHES {
+                    for host in 0..HOSTS {
+                        prop_assert_eq!(
+                            links(found, &ports, &of, switch, host),
+                            links(&expected, &built_ports, &of_built, switch, host),
+                            "switch {} to host {} at {}", switch, host, at
+                        );
+                    }
+                }
+            }
+        }
+    }
 }

@@ -369,7 +369,11 @@ impl Routing {
                 }
             })
             .collect();
-        fill(&mut switch, &edges, &mut Search::new(fabric, ports, is_dead));
+        fill(
+            &mut switch,
+            &edges,
+            &mut Search::new(fabric, ports, is_dead),
+        );
         let attached = |node: usize| !is_host(node) || host[node].edge != UNATTACHED;
         let reaches_all = |&edge: &NodeId| {
             let routes = &switch[edge as usize];

@@ -28,11 +28,7 @@ pub struct Search<'a> {
 
 impl<'a> Search<'a> {
     /// Links between the switches of a fabric, but for those whose ports `is_dead` says it of.
-    pub fn new(
-        fabric: &'a Fabric,
-        ports: &'a Ports,
-        is_dead: impl Fn(GlobalPort) -> bool,
-    ) -> Self {
+    pub fn new(fabric: &'a Fabric, ports: &'a Ports, is_dead: impl Fn(GlobalPort) -> bool) -> Self {
         let is_switch = |node: NodeId| fabric.nodes[node as usize] == NodeKind::Switch;
         let nodes = 0..fabric.nodes.len() as NodeId;
         let switches: Vec<NodeId> = nodes.filter(|node| is_switch(*node)).collect();

@@ -6,8 +6,8 @@ use unpause_protocols::congestion_control::timely;
 use unpause_protocols::units::{Rate, Time};
 use unpause_protocols::{congestion_control, congestion_point, notification_point};
 use unpause_sim::config::{
-    Config, Events, Fabric, HostConfig, Link, NodeId, NodeKind, PfcThreshold, PortId, Probes, SchemeConfig,
-    Skipping, SwitchConfig,
+    Config, Events, Fabric, HostConfig, Link, NodeId, NodeKind, PfcThreshold, PortId, Probes,
+    SchemeConfig, Skipping, SwitchConfig,
 };
 use unpause_sim::results::{FlowRecord, PortRecord, Results};
 use unpause_sim::traffic::{FlowSpec, TrafficSpec};

@@ -87,7 +87,10 @@ fn a_link_fails_and_returns_under_load() {
     for loss in &results.losses {
         assert_eq!(loss.since, us(100));
         let end = (loss.node, loss.port);
-        assert!([(LEAF[0], CUT_PORT), (SPINE[1], 0)].contains(&end), "{end:?}");
+        assert!(
+            [(LEAF[0], CUT_PORT), (SPINE[1], 0)].contains(&end),
+            "{end:?}"
+        );
     }
     let sent_at = |from: Time, to: Time| {
         let packets = results.packets.iter();
@@ -120,7 +123,9 @@ fn what_is_on_the_wire_is_lost() {
     config.events.detection = ms(1);
     let results = run(&config);
     let on_wire = results.packets.iter();
-    let on_wire = on_wire.filter(|it| it.time < at && it.arrival >= at).count();
+    let on_wire = on_wire
+        .filter(|it| it.time < at && it.arrival >= at)
+        .count();
     assert!(on_wire > 40);
     let losses = results.losses.iter().filter(|it| it.node == 0);
     let of_wire = losses.filter(|it| it.place == LossPlace::Wire && it.priority == LOSSLESS);
@@ -181,7 +186,11 @@ fn packets_without_a_route_are_counted() {
 /// the link is and the switch still holds what it held.
 #[test]
 fn pause_begins_anew() {
-    let mut config = config(star(&[gbps(40), gbps(10)], us(1)), vec![flow(1, 2)], us(600));
+    let mut config = config(
+        star(&[gbps(40), gbps(10)], us(1)),
+        vec![flow(1, 2)],
+        us(600),
+    );
     config.switch.pfc.threshold = static_threshold(100_000);
     config.probes.pauses = true;
     config.host.retransmit_timeout = ms(5);
@@ -200,7 +209,11 @@ fn pause_begins_anew() {
     let ports = results.ports.iter();
     assert_eq!(ports.map(|it| it.headroom_dropped_packets).sum::<u64>(), 0);
     let ended = results.pauses.iter().any(|it| it.end == middle);
-    assert!(ended, "PAUSE ends when the link fails: {:?}", results.pauses);
+    assert!(
+        ended,
+        "PAUSE ends when the link fails: {:?}",
+        results.pauses
+    );
     // The PAUSE that is sent when the link returns takes a wire to come.
     let again = results.pauses.iter().find(|it| it.obeyed > later);
     let again = again.expect("PAUSE is told again");

@@ -1,0 +1,186 @@
+//! What links that failed cost, in sentences.
+
+use std::collections::BTreeMap;
+
+use unpause_protocols::units::Time;
+use unpause_sim::config::{NodeId, PortId};
+use unpause_sim::results::{LinkChange, LossPlace, LossRecord, Results};
+
+use crate::foreseen::Foreseen;
+use crate::measured::Measured;
+use crate::run::Run;
+
+/// The kind of these messages, which tell of what the scenario asks for.
+pub(crate) const KIND: &str = "link-down";
+
+/// So many failures are told one by one.
+const MOST: usize = 6;
+
+/// An egress port.
+type Port = (NodeId, PortId);
+
+/// A message for each failure, and for what had no route.
+pub(crate) fn of(measured: &Measured) -> Vec<Foreseen> {
+    let Measured { run, results } = measured;
+    let failures = failures(results);
+    let mut found: Vec<Foreseen> = failures
+        .iter()
+        .take(MOST)
+        .map(|(at, wires)| told(failure(run, results, *at, wires)))
+        .collect();
+    if failures.len() > MOST {
+        let rest = &failures[MOST..];
+        let packets: u64 = rest
+            .iter()
+            .map(|(at, wires)| lost(results, *at, wires, None))
+            .sum();
+        found.push(told(format!(
+            "{} more failures of links: {packets} packets lost",
+            rest.len()
+        )));
+    }
+    found.extend(without_route(run, results).map(told));
+    found
+}
+
+fn told(message: String) -> Foreseen {
+    Foreseen {
+        kind: KIND,
+        message,
+        help: "table losses says where packets were lost; what a RoCE flow loses it sends again after host.retransmit_timeout, \
+               or a NAK"
+            .to_owned(),
+        key: Vec::new(),
+    }
+}
+
+/// Each time at which wires failed, and the ports that send by them: those of a link together.
+fn failures(results: &Results) -> Vec<(Time, Vec<Port>)> {
+    let mut found: BTreeMap<Time, Vec<Port>> = BTreeMap::new();
+    for change in &results.link_changes {
+        if let LinkChange::Wire {
+            at,
+            node,
+            port,
+            up: false,
+        } = *change
+        {
+            found.entry(at).or_default().push((node, port));
+        }
+    }
+    found.into_iter().collect()
+}
+
+fn lost(results: &Results, at: Time, wires: &[Port], place: Option<LossPlace>) -> u64 {
+    let own = |it: &&LossRecord| {
+        it.place != LossPlace::Switch
+            && it.since == at
+            && wires.contains(&(it.node, it.port))
+            && place.is_none_or(|place| it.place == place)
+    };
+    results.losses.iter().filter(own).map(|it| it.packets).sum()
+}
+
+fn failure(run: &Run, results: &Results, at: Time, wires: &[Port]) -> String {
+    let packets = lost(results, at, wires, None);
+    let of = |place| lost(results, at, wires, Some(place));
+    let (wire, queue, port) = (
+        of(LossPlace::Wire),
+        of(LossPlace::Queue),
+        of(LossPlace::Port),
+    );
+    let parts = [
+        (wire, "on the wire"),
+        (queue, "in queues"),
+        (port, "sent to dead ports"),
+    ];
+    let parts = parts.iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    let detail = match parts.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", parts.join(", ")),
+    };
+    format!(
+        "{} down at {at}: {packets} packets lost{detail}, {}",
+        links(run, wires),
+        what_followed(results, at, wires)
+    )
+}
+
+/// When routes moved, and when the links returned.
+fn what_followed(results: &Results, at: Time, wires: &[Port]) -> String {
+    let returned = results
+        .link_changes
+        .iter()
+        .find_map(|change| match *change {
+            LinkChange::Wire {
+                at: when,
+                node,
+                port,
+                up: true,
+            } if when > at && wires.contains(&(node, port)) => Some(when),
+            _ => None,
+        });
+    let moved = results
+        .link_changes
+        .iter()
+        .find_map(|change| match *change {
+            LinkChange::Routes { at: when } if when >= at => Some(when),
+            _ => None,
+        });
+    let moved = moved.filter(|moved| returned.is_none_or(|returned| *moved <= returned));
+    let moved = match moved {
+        Some(moved) => format!("routes moved at {moved}"),
+        None => "routes did not move".to_owned(),
+    };
+    match returned {
+        Some(returned) => format!("{moved}, up again at {returned}"),
+        None => format!("{moved}, not up again"),
+    }
+}
+
+/// Names of the links of these ports: `S0-S1`, or `S0->S1` if only one direction failed.
+fn links(run: &Run, wires: &[Port]) -> String {
+    let peer = |(node, port): Port| run.names.peers[node as usize][usize::from(port)];
+    let mut pairs: Vec<(NodeId, NodeId)> = wires.iter().map(|wire| (wire.0, peer(*wire))).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    let both = |(a, b): &(NodeId, NodeId)| pairs.contains(&(*b, *a));
+    let told = pairs.iter().filter(|(a, b)| a < b || !both(&(*a, *b)));
+    let told: Vec<String> = told
+        .map(|pair| {
+            let (a, b) = (run.names.name(pair.0), run.names.name(pair.1));
+            match both(pair) {
+                true => format!("{a}-{b}"),
+                false => format!("{a}->{b}"),
+            }
+        })
+        .collect();
+    match told.len() {
+        0..=4 => told.join(", "),
+        count => format!("{} and {} more links", told[..3].join(", "), count - 3),
+    }
+}
+
+/// What switches dropped that had no route.
+fn without_route(run: &Run, results: &Results) -> Option<String> {
+    let lost: Vec<&LossRecord> = results
+        .losses
+        .iter()
+        .filter(|it| it.place == LossPlace::Switch)
+        .collect();
+    let packets: u64 = lost.iter().map(|it| it.packets).sum();
+    let first = lost.iter().map(|it| it.since).min()?;
+    let mut nodes: Vec<NodeId> = lost.iter().map(|it| it.node).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let at = match nodes[..] {
+        [node] => run.names.name(node).to_owned(),
+        _ => format!("{} switches", nodes.len()),
+    };
+    Some(format!(
+        "{packets} packets had no route at {at}, from {first} on"
+    ))
+}
