@@ -115,7 +115,7 @@ def are_there(result: Result) -> bool:
 def is_older(result: Result) -> bool:
     """Whether the version that wrote the result could not."""
     there = getattr(result.tables, "is_there", None)
-    return there is not None and not all(there(name) for name in schema.LATER)
+    return there is not None and not all(there(name) for name in ("causes", "victims"))
 
 
 def of_run(run: Run, at_ns: float | None = None) -> list[Tree]:

@@ -50,6 +50,7 @@ fn refused(run: &Run, args: &Testbed) -> Option<Invalid> {
             "scheme.congestion_control",
             "expected one that frames can carry",
         ),
+        SplitError::Events => ("events.links", "expected no [[event]]"),
         // Wires that are chosen may mend these.
         SplitError::Joined { .. } | SplitError::TooMany { .. } => return None,
     };
@@ -194,7 +195,7 @@ fn split(run: &Run, wires: &[String]) -> Result<Split, Error> {
             other => format!("{}: {other}", run.scheme),
         },
         help: match error {
-            SplitError::Cioq | SplitError::Telemetry => None,
+            SplitError::Cioq | SplitError::Telemetry | SplitError::Events => None,
             SplitError::Joined { .. } => Some("name those links with --wire, too".into()),
             SplitError::TooMany { .. } => Some("name some of the links with --wire".into()),
         },

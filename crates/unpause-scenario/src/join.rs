@@ -20,6 +20,7 @@ impl Tables {
             packets,
             causes,
             victims,
+            losses,
         ] = tables.try_into().ok()?;
         Some(Self {
             runs,
@@ -31,6 +32,7 @@ impl Tables {
             packets,
             causes,
             victims,
+            losses,
         })
     }
 

@@ -12,7 +12,7 @@ use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::units::Rate;
 use unpause_sim::config::MIN_FRAME_BYTES;
 use unpause_sim::results::{
-    self, FlowRecord, FlowSample, PacketKind, PacketRecord, PortRecord, Results,
+    self, FlowRecord, FlowSample, LossPlace, PacketKind, PacketRecord, PortRecord, Results,
 };
 use unpause_sim::traffic::Transport;
 
@@ -42,6 +42,8 @@ pub struct Tables {
     pub causes: RecordBatch,
     /// Flows that waited for what others had filled, with the same.
     pub victims: RecordBatch,
+    /// Packets lost to links that were down and to routes that led nowhere.
+    pub losses: RecordBatch,
 }
 
 /// The columns alone, without a row.
@@ -52,7 +54,7 @@ impl Default for Tables {
 }
 
 /// Names of the tables.
-pub const TABLES: [&str; 9] = [
+pub const TABLES: [&str; 10] = [
     "runs",
     "flows",
     "ports",
@@ -62,6 +64,7 @@ pub const TABLES: [&str; 9] = [
     "packets",
     "causes",
     "victims",
+    "losses",
 ];
 
 impl Tables {
@@ -77,6 +80,7 @@ impl Tables {
             "packets" => Some(&self.packets),
             "causes" => Some(&self.causes),
             "victims" => Some(&self.victims),
+            "losses" => Some(&self.losses),
             _ => None,
         }
     }
@@ -126,8 +130,31 @@ impl Tables {
             packets: packets(measured),
             causes: causes::causes(measured),
             victims: causes::victims(measured),
+            losses: losses(measured),
         }
     }
+}
+
+fn losses(measured: &[Measured]) -> RecordBatch {
+    Builder::new(&[columns::PORT, columns::LOSSES], measured, |m| {
+        m.results.losses.iter().collect()
+    })
+    .port(|it| (it.node, it.port, it.priority))
+    .column("reason", |_, it| match it.place {
+        LossPlace::Switch => "no-route",
+        LossPlace::Wire | LossPlace::Queue | LossPlace::Port => "link-down",
+    })
+    .column("place", |_, it| match it.place {
+        LossPlace::Wire => "wire",
+        LossPlace::Queue => "queue",
+        LossPlace::Port => "port",
+        LossPlace::Switch => "switch",
+    })
+    .column("since_ns", |_, it| it.since)
+    .column("packets", |_, it| it.packets)
+    .column("bytes", |_, it| it.bytes)
+    .column("data_packets", |_, it| it.data_packets)
+    .build()
 }
 
 fn runs(sweep_columns: &[String], measured: &[Measured]) -> RecordBatch {

@@ -166,7 +166,7 @@ fn keys_of_forks_are_done_or_refused() {
     refused("CC_MODE 1", "CC_MODE 15", "4:9", &["srnic"]);
     accepted("CC_MODE 1", "CC_MODE 12", "name = \"PFC\"", "");
     for (key, value) in [
-        ("LINK_DOWN", "5 0 3"),
+        ("LINK_DOWN", "5 0 1"),
         ("ERROR_RATE_PER_LINK", "0.1"),
         ("RATE_BOUND", "0"),
     ] {
@@ -191,6 +191,18 @@ fn keys_of_forks_are_done_or_refused() {
         "buffer",
         "MY_OWN_KEY: not a key of HPCC's simulator, nor of the forks known here",
     );
+}
+
+/// `LINK_DOWN` counts from 2 s on.
+#[test]
+fn a_link_that_fails_becomes_an_event() {
+    let late = "SIZE 12\nLINK_DOWN 5 0 3";
+    accepted("SIZE 12", late, "buffer", "LINK_DOWN: the link would fail at 2.000005s");
+    let stop = "SIMULATOR_STOP_TIME 0.02";
+    let longer = "SIMULATOR_STOP_TIME 2.02\nLINK_DOWN 5 3 1";
+    for line in ["detection = \"0s\"", "[[event]]", "at = \"2.000005s\"", "kind = \"down\""] {
+        accepted(stop, longer, line, "");
+    }
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn line(name: &str, duration: Time, outcome: &Outcome) -> String {
     let mut line = format!("{name} {}ns", duration.as_ps() / 1000);
     for (table, rows) in outcome.tables.all() {
         // Of a scenario that does not ask for them.
-        if ["causes", "victims"].contains(&table) && rows.num_rows() == 0 {
+        if ["causes", "victims", "losses"].contains(&table) && rows.num_rows() == 0 {
             continue;
         }
         let mut csv = Vec::new();

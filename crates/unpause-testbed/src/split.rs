@@ -15,6 +15,11 @@ pub enum SplitError {
     /// What switches write into packets for the congestion control travels beside them.
     #[error("what switches write into packets for the congestion control is in no frame")]
     Telemetry,
+    /// Links fail and return between windows of the simulator, which carries no frames then.
+    #[error(
+        "links that fail and return are simulated; here frames go over every link all the time"
+    )]
+    Events,
     /// Link `link` has the same nodes at both ends by another way.
     #[error(
         "link {link} alone takes nothing apart: its ends are joined by links that are not named"
@@ -54,6 +59,9 @@ impl Split {
         }
         if config.scheme.roce.reads_telemetry() {
             return Err(SplitError::Telemetry);
+        }
+        if !config.events.is_empty() {
+            return Err(SplitError::Events);
         }
         Self::of(&config.fabric, named)
     }

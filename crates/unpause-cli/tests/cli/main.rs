@@ -87,6 +87,7 @@ fn a_run_writes_a_complete_directory_and_a_summary() {
         "fct-PFC.txt",
         "flow_series.parquet",
         "flows.parquet",
+        "losses.parquet",
         "manifest.json",
         "packets.parquet",
         "pauses.parquet",

@@ -52,7 +52,7 @@ const SERIES: [&str; 4] = ["port_series", "flow_series", "packets", "causes"];
 
 /// Tables that results of versions before do not have.
 #[cfg(feature = "parquet")]
-const LATER: [&str; 2] = ["causes", "victims"];
+const LATER: [&str; 3] = ["causes", "victims", "losses"];
 
 /// How to write a result.
 #[derive(Default)]

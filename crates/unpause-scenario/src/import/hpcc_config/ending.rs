@@ -1,8 +1,12 @@
 //! The end of the scenario: flows, files of results, and what is not carried over.
 
+use unpause_protocols::units::Time;
+use unpause_sim::config::Link;
+
 use super::find::Finder;
 use super::of_forks;
 use super::writer::Writer;
+use crate::import::FileError;
 
 impl Writer<'_> {
     /// Flows, and the files of results.
@@ -59,6 +63,39 @@ impl Writer<'_> {
     }
 
     /// What is not carried over.
+    /// The link that fails for good, so long after 2 s; its simulator looks for other routes in the same instant.
+    pub(super) fn failure(&mut self, stop: Time) -> Result<(), FileError> {
+        const KEY: &str = "LINK_DOWN";
+        let [after, a, b] = self.config.link_down;
+        if after == 0 {
+            return Ok(());
+        }
+        let mut links = self.topology.fabric.links.iter();
+        let joins = |link: &Link| {
+            let ends = (u64::from(link.a), u64::from(link.b));
+            ends == (a, b) || ends == (b, a)
+        };
+        let Some(link) = links.find(|link| joins(link)) else {
+            let found = format!("LINK_DOWN {after} {a} {b}");
+            return Err(self.wrong(KEY, found, "a time and two nodes with a link between them"));
+        };
+        let at = Time::from_ms(2000).saturating_add(Time::from_us(after.min(1 << 40)));
+        if at >= stop {
+            self.leave_out(KEY, &format!("the link would fail at {at}, after the end of the run"));
+            return Ok(());
+        }
+        let names = [link.a, link.b].map(|node| self.topology.names[node as usize].clone());
+        self.line("[routing]");
+        self.key("detection", "\"0s\"", "routes follow in the same instant");
+        self.line("");
+        self.line("[[event]]");
+        self.key("at", format!("\"{at}\""), "LINK_DOWN, from 2 s on");
+        self.key("link", format!("\"{}-{}\"", names[0], names[1]), KEY);
+        self.key("kind", "\"down\"", "for good");
+        self.line("");
+        Ok(())
+    }
+
     pub(super) fn rest(&mut self) {
         let config = self.config;
         for key in &config.others {

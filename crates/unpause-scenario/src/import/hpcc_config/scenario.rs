@@ -108,12 +108,6 @@ pub fn import(path: &Path, to: &Path, wish: Wish<'_>) -> Result<Imported, FileEr
 fn check(config: &HpccConfig) -> Result<(), FileError> {
     let wrong =
         |key: &str, found: String, expected: &str| Err(config.place(key).error(found, expected));
-    let [at, a, b] = config.link_down;
-    if at > 0 {
-        let found = format!("LINK_DOWN {at} {a} {b}");
-        let expected = "0 0 0: links that fail during a run are not supported yet";
-        return wrong("LINK_DOWN", found, expected);
-    }
     if config.error_rate > 0.0 {
         let found = format!("ERROR_RATE_PER_LINK {}", config.error_rate);
         let expected = "0: links that lose packets by chance are not supported yet";
@@ -199,7 +193,7 @@ impl Writer<'_> {
         }
         self.key("ecmp", "\"hpcc\"", "its hash, its order of next hops");
         self.line("");
-        Ok(())
+        self.failure(stop)
     }
 
     /// When the run ends, and which key says so.
