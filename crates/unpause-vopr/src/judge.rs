@@ -287,6 +287,7 @@ fn difference(one: &Results, other: &Results) -> String {
         .or(first("port_series", &one.port_series, &other.port_series))
         .or(first("flow_series", &one.flow_series, &other.flow_series))
         .or(first("packets", &one.packets, &other.packets))
+        .or(first("losses", &one.losses, &other.losses))
         .unwrap_or_else(|| {
             format!(
                 "{:?} {:?} instead of {:?} {:?}",

@@ -3,6 +3,7 @@
 mod cut_through;
 mod facts;
 mod limits;
+mod link_events;
 mod packets;
 mod pfc;
 mod replay;
@@ -44,9 +45,23 @@ pub const CHECKS: [(&str, Check); 23] = [
     ("beyond_xoff", pfc::beyond_xoff),
 ];
 
+/// Those of runs in which links fail. All others replay packets over links that never do.
+const WITH_EVENTS: [(&str, Check); 6] = [
+    ("conservation", totals::conservation),
+    ("flows", totals::flows),
+    ("marks", totals::marks),
+    ("losses", link_events::losses),
+    ("silence", link_events::silence),
+    ("pauses", limits::pauses),
+];
+
 /// The first check that fails, and what it says.
 pub fn broken(config: &Config, results: &Results) -> Option<(&'static str, String)> {
-    CHECKS.iter().find_map(|(name, check)| {
+    let checks: &[(&str, Check)] = match config.events.is_empty() {
+        true => &CHECKS,
+        false => &WITH_EVENTS,
+    };
+    checks.iter().find_map(|(name, check)| {
         let answer = check(config, results);
         answer.err().map(|what| (*name, what))
     })

@@ -42,7 +42,8 @@ pub fn conservation(config: &Config, results: &Results) -> Answer {
             return Err(format!("{what}: {in_ports} row by row, {in_all} in all"));
         }
     }
-    if sum(results, |p| p.dropped_packets) + sum(results, |p| p.headroom_dropped_packets)
+    let lost: u64 = results.losses.iter().map(|it| it.data_packets).sum();
+    if sum(results, |p| p.dropped_packets) + sum(results, |p| p.headroom_dropped_packets) + lost
         < totals.dropped_packets
     {
         return Err(format!(

@@ -1,6 +1,7 @@
 //! From a seed to a scenario: every key of the scenario file comes, with values from its whole range,
 //! in a scenario small enough to run in milliseconds.
 
+mod events;
 mod following;
 mod host;
 mod links;
@@ -59,6 +60,7 @@ pub fn generate(seed: u64) -> Case {
     }
     slow_receiver::slow_receiver(&mut sketch);
     following::following(&mut sketch, &mut Dice::new(!seed));
+    events::events(&mut sketch, &mut Dice::new(!seed ^ 0x6c69_6e6b));
     sketch.into_case(seed)
 }
 
