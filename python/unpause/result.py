@@ -95,6 +95,11 @@ class Result:
         """Flows that waited for a root that is not on their way; with ``probes.causes``."""
         return self.tables["victims"]
 
+    @property
+    def losses(self) -> pa.Table:
+        """Packets lost to links that were down, and those for which switches had no route."""
+        return self.tables["losses"]
+
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The scenario as parsed TOML."""

@@ -213,3 +213,29 @@ def test_a_stopped_run_is_explained_as_far_as_it_came(
     said = capsys.readouterr()
     assert "stopped before its end" in said.err
     assert "Incast at S1->R1" in said.out
+
+
+FAILURE = """
+[routing]
+detection = "2us"
+[[event]]
+at = "20us"
+link = "H0-S0"
+kind = "down"
+[[event]]
+at = "30us"
+link = "H0-S0"
+kind = "up"
+"""
+
+
+def test_a_link_that_failed_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = unpause.run(SHARED + FAILURE, duration="60us", progress=False)
+    losses = [row for row in result.tables["losses"].to_pylist() if row["run"] == 0]
+    assert {row["since_ns"] for row in losses if row["reason"] == "link-down"} == {20_000.0}
+    result.write(tmp_path / "failing")
+    assert explain.main([str(tmp_path / "failing")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    lost = sum(row["packets"] for row in losses if row["reason"] == "link-down")
+    assert f"down at 20us: {lost} packets lost" in said
+    assert "routes moved at 22us, up again at 30us" in said

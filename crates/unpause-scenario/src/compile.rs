@@ -269,13 +269,9 @@ fn compile_run<'i>(
     let mut fabric = built.fabric.clone();
     let mut names = Names::new(built.names.clone(), &fabric);
 
-    let mut host = hosts(&sections, &mut fabric)?;
+    let (mut host, mut switch, queues) = nodes(&sections, &mut fabric, &names)?;
     let delays = Delays::new(&sections.host.extra_delay, files)?;
-    let mut switch = switch::switch(&sections.switch, &sections.pfc, &host)?;
-    let queues = Queues::of(&sections, &host, &switch)?;
     let (probes, hpcc) = recorded(&sections, &names, &switch)?;
-    let is_paused = switch.lossless != 0;
-    host.slow_receiver = slow_receiver::slow_receiver(&sections.slow_receiver, &names, is_paused)?;
     let stop = file.duration.get_ref().0;
     let events = event::events(parts.events, &sections.routing, (&names, &fabric), stop)?;
     sections.check_read(&switch)?;
@@ -327,6 +323,20 @@ fn compile_run<'i>(
         notes,
     };
     Ok((file, run))
+}
+
+/// Hosts, switches and their queues.
+fn nodes<'s>(
+    sections: &'s Sections,
+    fabric: &mut Fabric,
+    names: &Names,
+) -> Checked<(HostConfig, SwitchConfig, Queues<'s>)> {
+    let mut host = hosts(sections, fabric)?;
+    let switch = switch::switch(&sections.switch, &sections.pfc, &host)?;
+    let queues = Queues::of(sections, &host, &switch)?;
+    let is_paused = switch.lossless != 0;
+    host.slow_receiver = slow_receiver::slow_receiver(&sections.slow_receiver, names, is_paused)?;
+    Ok((host, switch, queues))
 }
 
 /// What topology and switches have to say to the reader of a result.

@@ -116,6 +116,7 @@ impl Tables {
             packets,
             causes,
             victims,
+            losses: losses(measured),
         }
     }
 

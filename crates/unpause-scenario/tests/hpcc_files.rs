@@ -197,10 +197,20 @@ fn keys_of_forks_are_done_or_refused() {
 #[test]
 fn a_link_that_fails_becomes_an_event() {
     let late = "SIZE 12\nLINK_DOWN 5 0 3";
-    accepted("SIZE 12", late, "buffer", "LINK_DOWN: the link would fail at 2.000005s");
+    accepted(
+        "SIZE 12",
+        late,
+        "buffer",
+        "LINK_DOWN: the link would fail at 2.000005s",
+    );
     let stop = "SIMULATOR_STOP_TIME 0.02";
     let longer = "SIMULATOR_STOP_TIME 2.02\nLINK_DOWN 5 3 1";
-    for line in ["detection = \"0s\"", "[[event]]", "at = \"2.000005s\"", "kind = \"down\""] {
+    for line in [
+        "detection = \"0s\"",
+        "[[event]]",
+        "at = \"2.000005s\"",
+        "kind = \"down\"",
+    ] {
         accepted(stop, longer, line, "");
     }
 }

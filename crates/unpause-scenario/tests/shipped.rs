@@ -96,6 +96,9 @@ fn tables_of_shipped_scenarios_are_as_recorded() {
     let mut lines = Vec::new();
     let mut estimates = Vec::new();
     for (name, file) in common::shipped() {
+        if std::env::var("ONLY").is_ok_and(|it| !name.contains(&it)) {
+            continue;
+        }
         let scenario = Scenario::load(&file).expect("shipped scenarios are sound");
         if blessing {
             lines.push(bless(&name, &scenario));
@@ -115,6 +118,10 @@ fn tables_of_shipped_scenarios_are_as_recorded() {
     }
     let now = lines.join("\n") + "\n";
     if blessing {
+        println!("LINE {now}");
+        if std::env::var("ONLY").is_ok() {
+            return;
+        }
         std::fs::write(RECORD, now).expect("the record can be written");
         return;
     }

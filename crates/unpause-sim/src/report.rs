@@ -33,12 +33,7 @@ pub struct End {
 
 /// Sorts what was recorded, and checks that nothing got lost.
 pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
-    let mut log = Log::default();
-    let mut held = 0;
-    for end in ends {
-        log.merge(end.log);
-        held += end.held_data_packets;
-    }
+    let (mut log, held) = merged(ends);
     let counts = log.counts;
     check(plan, &counts, held, end.lost_data_packets);
     let flow_series = flow_series(&mut log);
@@ -104,6 +99,17 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         deadlock: end.deadlock,
         totals,
     }
+}
+
+/// What all shards have recorded, and the data packets that they hold.
+fn merged(ends: Vec<ShardEnd>) -> (Log, u64) {
+    let mut log = Log::default();
+    let mut held = 0;
+    for end in ends {
+        log.merge(end.log);
+        held += end.held_data_packets;
+    }
+    (log, held)
 }
 
 /// Losses, each with the change that they began with.

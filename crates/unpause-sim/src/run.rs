@@ -10,6 +10,7 @@ use crate::config::{Config, Skipping};
 use crate::engine::exchange::Exchange;
 use crate::engine::letters::{self, Letters, Ranks};
 use crate::engine::post::{InTurn, Post, Status};
+use crate::invalid::Invalid;
 use crate::partition::partition;
 use crate::plan::Plan;
 use crate::report::End;
@@ -223,6 +224,10 @@ pub fn run_apart(
     shard_of: &[u16],
     drive: impl FnOnce(&mut [Worker<'_>]) -> Result<u64, Error>,
 ) -> Result<Results, Error> {
+    if !config.events.is_empty() {
+        let message = "links fail between windows, and this run has none";
+        return Err(Invalid::new("events.links", message).into());
+    }
     let mut plan = Plan::new(config)?;
     share_out(&mut plan, shard_of);
     let mut workers = workers(&plan, shard_of)?;

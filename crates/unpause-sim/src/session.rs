@@ -142,6 +142,10 @@ impl Session {
                 .help("send them when the session is told of the flow before")
                 .into());
         }
+        if !config.events.is_empty() {
+            let message = "links that fail and return cannot be in a session";
+            return Err(Invalid::new("events.links", message).into());
+        }
         let nodes = (0..).zip(&config.fabric.nodes);
         let mut hosts = nodes.filter(|(_, kind)| **kind == NodeKind::Host);
         let (Some((a, _)), Some((b, _))) = (hosts.next(), hosts.next()) else {

@@ -51,12 +51,7 @@ impl Plan<'_> {
 
     /// Speed of the link on which `packet` goes after that of `transmitter`, or on the fastest if that is not
     /// known yet.
-    fn goes_at(
-        &self,
-        routing: &Routing,
-        transmitter: &Transmitter,
-        packet: &Packet,
-    ) -> LinkSpeed {
+    fn goes_at(&self, routing: &Routing, transmitter: &Transmitter, packet: &Packet) -> LinkSpeed {
         let node = transmitter.peer;
         let ports = self.ports.transmitters_of(node);
         match routing.way(node, packet) {

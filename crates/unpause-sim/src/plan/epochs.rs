@@ -273,7 +273,9 @@ mod tests {
     fn link_of(ports: &Ports, fabric: &Fabric, numbers: &[usize]) -> Vec<usize> {
         let mut of = vec![0; ports.transmitters.len()];
         for (ends, number) in ports.ends(fabric).into_iter().zip(numbers) {
-            ends.map(|port| of[port as usize] = *number);
+            for port in ends {
+                of[port as usize] = *number;
+            }
         }
         of
     }

@@ -9,7 +9,8 @@ use crate::dice::Dice;
 /// In one scenario of ten, lets one to three links fail, most of which return. `dice` are its own, so that all else stays
 /// what it was.
 pub fn events(sketch: &mut Sketch, dice: &mut Dice) {
-    if !dice.percent(10) || sketch.ports.is_empty() || sketch.document.contains_key("slow_receiver") {
+    if !dice.percent(10) || sketch.ports.is_empty() || sketch.document.contains_key("slow_receiver")
+    {
         return;
     }
     // A sweep may end the run after half of it.

@@ -81,7 +81,10 @@ impl Writer<'_> {
         };
         let at = Time::from_ms(2000).saturating_add(Time::from_us(after.min(1 << 40)));
         if at >= stop {
-            self.leave_out(KEY, &format!("the link would fail at {at}, after the end of the run"));
+            self.leave_out(
+                KEY,
+                &format!("the link would fail at {at}, after the end of the run"),
+            );
             return Ok(());
         }
         let names = [link.a, link.b].map(|node| self.topology.names[node as usize].clone());
