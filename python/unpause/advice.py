@@ -64,7 +64,6 @@ class _Adviser:
             self._lost,
             self._slower_part,
             self._held_by_a_nic,
-            self._slow_switch,
             self._pool,
             self._slow_link,
             self._busy,
@@ -130,16 +129,6 @@ class _Adviser:
             return f"a higher speedup of [switch.{table}], or larger input buffers there"
         key = " (packets_per_second of [switch.pipeline])" if model == "pipeline" else ""
         return f"a faster processor in {tree.root.node}{key}, or larger input buffers there"
-
-    def _slow_switch(self, tree: Tree) -> str | None:
-        """What waited at the inputs of a switch for a link that had time left."""
-        if tree.kind != "busy" or self.set.get("switch.model") not in (*_WITH_SPEEDUP, "pipeline"):
-            return None
-        bits = 8 * sum(it.tx_bytes for it in self.ports if (it.node, it.peer) == tree.root)
-        lasted = sum(end - start for start, end in tree.episodes)
-        if bits * 1e9 > 0.9 * self._rate(tree) * lasted:
-            return None
-        return self._faster_switch(tree)
 
     def _held_by_a_nic(self, tree: Tree) -> str | None:
         """The receiver kept the root paused for most of the time that others waited for it."""

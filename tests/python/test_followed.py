@@ -288,3 +288,42 @@ def test_flows_without_control_that_are_the_smaller_part_are_not_blamed() -> Non
 def test_a_dynamic_threshold_with_memory_left_is_not_blamed() -> None:
     assert "dynamic threshold" not in of_run(LOSSLESS_POOL.replace("2MB", "3MB"))[1]
     assert "lossy" not in of_run(LOSSLESS_POOL)[1]
+
+
+@pytest.mark.parametrize(
+    "switch",
+    [
+        "",
+        crossbar("cioq", "200KB"),
+        crossbar("input-queued", "200KB"),
+        crossbar("input-queued", "200KB").replace("[pfc]", "speedup = 2\n[pfc]"),
+        pipeline(1_000_000_000, "150KB"),
+    ],
+    ids=["shared-buffer", "cioq", "input-queued", "speedup", "pipeline"],
+)
+def test_an_incast_is_one_wherever_its_packets_wait(switch: str) -> None:
+    run, _ = of_run(single_switch(5, switch, scheme(), FOUR))
+    tree = causes.of_run(run)[0]
+    assert (tree.kind, str(tree.root)) == ("incast", "S0->H0")
+    ports, rate, senders = tree.inputs
+    assert (ports, rate, senders) == (4, 400e9, 4)
+
+
+def test_a_switch_that_does_not_fill_a_link_is_the_root() -> None:
+    run, _ = of_run(CELLS)
+    [tree] = causes.of_run(run)
+    assert (tree.kind, tree.root.node, tree.root.peer) == ("switch", "S0", None)
+    # Behind the head of a queue waits what another output could take.
+    behind = single_switch(
+        6,
+        model("input-queued", 'queues = "fifo"'),
+        '[pfc]\nxoff = "50KB"',
+        scheme(),
+        FOUR.replace("H1..H4", "H1..H3"),
+        flow("beside", "H1", "H4"),
+    )
+    run, _ = of_run(behind)
+    assert {(it.kind, str(it.root)) for it in causes.of_run(run)} == {
+        ("incast", "S0->H0"),
+        ("switch", "S0"),
+    }

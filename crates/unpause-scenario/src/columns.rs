@@ -216,7 +216,7 @@ columns! {
     "egress_bytes" "bytes"
         "held bytes of the ingress that waited for this egress; 0 for the one that took the memory (`pool`)";
     "egress_queue_bytes" "bytes" "all that was in its queue";
-    "egress_inputs" "ports" "ports on which these bytes had arrived";
+    "egress_inputs" "ports" "ports on which these bytes had arrived; in a pipeline or a crossbar also those at which packets wait for it";
     "egress_input_bps" "bit/s" "sum of the rates of their links";
     "egress_senders" "hosts" "hosts that had sent them";
     "egress_is_paused" "" "1 if the egress was itself paused at that moment, else 0";

@@ -57,9 +57,9 @@ pub struct Holder {
     pub bytes: u64,
     /// Everything in that egress queue.
     pub queue_bytes: u64,
-    /// Ports by which that had come.
+    /// Ports by which that had come, or at which packets wait for the egress.
     pub inputs: u32,
-    /// Hosts that it had come from.
+    /// Hosts that these had come from.
     pub senders: u32,
     /// Rates of the links of these ports, added up, in bit/s; of these hosts, if that is less and what is in the
     /// queue is left from a pause.

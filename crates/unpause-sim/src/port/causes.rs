@@ -25,6 +25,14 @@ pub enum Counted<'a> {
     Before(Option<(&'a Packet, PortId)>),
 }
 
+/// A packet that an ingress counts and that is in no egress queue yet.
+struct Waiting {
+    port: PortId,
+    /// None if the switch itself holds it.
+    to: Option<PortId>,
+    packet: Packet,
+}
+
 impl<M: Model> Chassis<M> {
     /// The ingress (`from`, `class`) has gone to XOFF, or has repeated it.
     #[cold]
@@ -198,21 +206,30 @@ impl<M: Model> Chassis<M> {
         counted: Counted<'_>,
         plan: &Plan<'_>,
     ) -> Vec<Holder> {
+        let ports = 0..self.ports.len() as PortId;
         let mut before = Vec::new();
         if let Counted::Before(joining) = counted {
-            M::counted_before(self, from, class, plan, &mut before);
-            before.extend(joining.map(|(packet, to)| (Some(to), *packet)));
+            let mut waiting = Vec::new();
+            for port in ports.clone() {
+                M::counted_before(self, port, class, plan, &mut waiting);
+                let found = waiting.drain(..);
+                before.extend(found.map(|(to, packet)| Waiting { port, to, packet }));
+            }
+            before.extend(joining.map(|(packet, to)| Waiting {
+                port: from,
+                to: Some(to),
+                packet: *packet,
+            }));
         }
-        let ports = 0..self.ports.len() as PortId;
         let place = (from, class);
         let mut found: Vec<Holder> = ports
             .filter_map(|to| self.holder(causes, now, (place, to), (counted, &before), plan))
             .collect();
-        let waiting = before.iter().filter(|(at, _)| at.is_none());
         let mut held = Held::default();
-        for (_, packet) in waiting {
-            let bytes = u64::from(packet.bytes);
-            held.add(packet.flow, bytes, bytes);
+        let waiting = before.iter();
+        for it in waiting.filter(|it| it.port == from && it.to.is_none()) {
+            let bytes = u64::from(it.packet.bytes);
+            held.add(it.packet.flow, bytes, bytes);
         }
         if held.bytes() > 0 {
             found.push(Holder {
@@ -249,21 +266,22 @@ impl<M: Model> Chassis<M> {
         mirror.parts()
     }
 
-    /// What egress `to` holds of an ingress, if anything; `before` is on its way there.
+    /// What egress `to` holds of an ingress, if anything; `before` is what each ingress counts that is not in an egress
+    /// queue yet.
     fn holder(
         &self,
         causes: &mut Recorder,
         now: Time,
         ((from, class), to): ((PortId, u8), PortId),
-        (counted, before): (Counted<'_>, &[(Option<PortId>, Packet)]),
+        (counted, before): (Counted<'_>, &[Waiting]),
         plan: &Plan<'_>,
     ) -> Option<Holder> {
         let index = self.index(to, class);
         let queue = &self.queues[index];
         let mut held = Held::default();
-        let going = before.iter().filter(|(at, _)| *at == Some(to));
-        for (_, packet) in going.clone() {
-            held.add(packet.flow, u64::from(packet.bytes), 0);
+        let going = before.iter().filter(|it| it.to == Some(to));
+        for it in going.clone().filter(|it| it.port == from) {
+            held.add(it.packet.flow, u64::from(it.packet.bytes), 0);
         }
         let (in_queue, joining) = match counted {
             Counted::Queues(joining) => {
@@ -287,9 +305,10 @@ impl<M: Model> Chassis<M> {
             let own = if own(&part) { part.bytes } else { 0 };
             held.add(part.flow, own, part.bytes);
         }
-        let inputs = distinct(parts.iter().map(|part| part.ingress));
+        let ports = parts.iter().map(|part| part.ingress);
+        let inputs = distinct(ports.chain(going.clone().map(|it| it.port)));
         let there = parts.iter().map(|part| part.src);
-        let senders = distinct(there.chain(going.map(|(_, packet)| packet.src)));
+        let senders = distinct(there.chain(going.map(|it| it.packet.src)));
         let mut paused = causes.paused(index, queue.packets.since().unwrap_or(now), now);
         let (input_bps, is_shared) = self.came(
             &mut paused,

@@ -248,6 +248,10 @@ impl<'p> Graph<'p> {
         };
         let out = &self.plan.ports.transmitters_of(node)[usize::from(egress)];
         let overloaded = holder.input_bps > out.speed.rate().as_bps();
+        if !overloaded && !holder.is_shared && holder.queue_bytes == 0 {
+            // All that is meant for it waits at inputs.
+            return (node, None, RootKind::Switch);
+        }
         let kind = match holder.senders {
             _ if !overloaded || holder.is_shared => RootKind::Busy,
             0 | 1 => RootKind::SlowLink,
