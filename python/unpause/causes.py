@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause import schema, series
+from unpause import series
 from unpause.result import Result, Run
 from unpause.trees import Culprit, Egress, Stop, Tree, Victim, every_stop
 
