@@ -10,7 +10,7 @@ use unpause_scenario::{
 use unpause_sim::config::Link;
 use unpause_sim::post::{GlobalPort, Ports};
 use unpause_sim::results::Results;
-use unpause_sim::{Invalid, Samples, Watch, run_over};
+use unpause_sim::{Invalid, Samples, Subject, Watch, run_over};
 #[cfg(target_os = "linux")]
 use unpause_sim::{post::Worker, run_apart};
 #[cfg(target_os = "linux")]
@@ -51,6 +51,11 @@ fn refused(run: &Run, args: &Testbed) -> Option<Invalid> {
             "expected one that frames can carry",
         ),
         SplitError::Events => ("events.links", "expected no [[event]]"),
+        SplitError::Links { host } => {
+            let message = "has several links: over frames, a host has one";
+            let invalid = Invalid::new("fabric.links", message).of(Subject::Host(host));
+            return Some(invalid.help("`unpause run` simulates it"));
+        }
         // Wires that are chosen may mend these.
         SplitError::Joined { .. } | SplitError::TooMany { .. } => return None,
     };
@@ -195,7 +200,10 @@ fn split(run: &Run, wires: &[String]) -> Result<Split, Error> {
             other => format!("{}: {other}", run.scheme),
         },
         help: match error {
-            SplitError::Cioq | SplitError::Telemetry | SplitError::Events => None,
+            SplitError::Cioq
+            | SplitError::Telemetry
+            | SplitError::Events
+            | SplitError::Links { .. } => None,
             SplitError::Joined { .. } => Some("name those links with --wire, too".into()),
             SplitError::TooMany { .. } => Some("name some of the links with --wire".into()),
         },

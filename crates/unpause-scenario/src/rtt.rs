@@ -1,5 +1,6 @@
 //! The round-trip time of an empty fabric.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use unpause_protocols::units::Time;
@@ -12,29 +13,25 @@ use crate::text::error::{Checked, Problem};
 /// `place` is that of the scheme that needs it, `key` the one that says it otherwise.
 pub(crate) fn base_rtt(fabric: &Fabric, place: &Range<usize>, key: &str) -> Checked<Time> {
     let mut search = Search::new(fabric);
-    let edges = search.edges();
-    let steps = edges.len() as u64 * (search.switches() + search.links.len()) as u64;
+    let racks = std::mem::take(&mut search.racks);
+    let steps = racks.len() as u64 * (search.switches() + search.links.len()) as u64;
     if steps > limits::PATH_STEPS {
         return Problem::new("the base RTT of this fabric is too long to find")
             .at(place.clone(), "this scheme needs it")
             .help(format!(
                 "{} switches with hosts and {} links between switches take {steps} steps, at most {} are \
                  possible: set {key}",
-                edges.len(),
+                racks.len(),
                 search.links.len() / 2,
                 limits::PATH_STEPS
             ))
             .err();
     }
     let mut longest = search.between_hosts;
-    for &edge in &edges {
-        search.run(edge);
-        let own = search.to_host[edge as usize].unwrap_or_default();
-        for &other in &search.found {
-            if let Some(last) = search.to_host[other as usize] {
-                longest = longest.max(own + search.delay[other as usize] + last);
-            }
-        }
+    for from in &racks {
+        search.run(from);
+        let ways = racks.iter().filter_map(|to| search.way_to(to));
+        longest = ways.fold(longest, Time::max);
     }
     Ok(longest * 2)
 }
@@ -45,8 +42,8 @@ struct Search {
     first: Vec<u32>,
     /// Links: the peer, and how long.
     links: Vec<(u32, Time)>,
-    /// For each switch: the longest link to a host of its own.
-    to_host: Vec<Option<Time>>,
+    /// Hosts with links to the same switches, as those: each with the longest link to one of them.
+    racks: Vec<Rack>,
     /// The longest link from a host to another.
     between_hosts: Time,
     /// For each switch: links from where the search began, and the shortest delay over so many.
@@ -55,6 +52,9 @@ struct Search {
     /// Switches in the order found.
     found: Vec<u32>,
 }
+
+/// Switches, and how long the links are to hosts that are linked to all of them.
+type Rack = Vec<(u32, Time)>;
 
 const UNKNOWN: u32 = u32::MAX;
 
@@ -68,21 +68,36 @@ impl Search {
             count += 1;
         }
         let mut links_of = vec![Vec::new(); count as usize];
-        let mut to_host = vec![None; count as usize];
+        let mut of_host: BTreeMap<u32, BTreeMap<u32, Time>> = BTreeMap::new();
         let mut between_hosts = Time::ZERO;
         for link in &fabric.links {
+            let mut join = |host, switch| {
+                let longest = of_host.entry(host).or_default().entry(switch).or_default();
+                *longest = link.delay.max(*longest);
+            };
             match (number[link.a as usize], number[link.b as usize]) {
                 (UNKNOWN, UNKNOWN) => between_hosts = between_hosts.max(link.delay),
-                (UNKNOWN, switch) | (switch, UNKNOWN) => {
-                    let longest = &mut to_host[switch as usize];
-                    *longest = (*longest).max(Some(link.delay));
-                }
+                (UNKNOWN, switch) => join(link.a, switch),
+                (switch, UNKNOWN) => join(link.b, switch),
                 (a, b) => {
                     links_of[a as usize].push((b, link.delay));
                     links_of[b as usize].push((a, link.delay));
                 }
             }
         }
+        let mut racks: BTreeMap<Vec<u32>, Vec<Time>> = BTreeMap::new();
+        for links in of_host.values() {
+            let switches = links.keys().copied().collect();
+            let delays = racks
+                .entry(switches)
+                .or_insert_with(|| vec![Time::ZERO; links.len()]);
+            for (longest, delay) in delays.iter_mut().zip(links.values()) {
+                *longest = (*delay).max(*longest);
+            }
+        }
+        let racks = racks
+            .into_iter()
+            .map(|(switches, delays)| -> Rack { switches.into_iter().zip(delays).collect() });
         let mut first = vec![0];
         let mut links = Vec::new();
         for of_switch in links_of {
@@ -92,7 +107,7 @@ impl Search {
         Self {
             first,
             links,
-            to_host,
+            racks: racks.collect(),
             between_hosts,
             hops: vec![UNKNOWN; count as usize],
             delay: vec![Time::ZERO; count as usize],
@@ -101,24 +116,18 @@ impl Search {
     }
 
     fn switches(&self) -> usize {
-        self.to_host.len()
+        self.hops.len()
     }
 
-    /// Switches with hosts.
-    fn edges(&self) -> Vec<u32> {
-        let with_hosts = (0..)
-            .zip(&self.to_host)
-            .filter(|(_, longest)| longest.is_some());
-        with_hosts.map(|(switch, _)| switch).collect()
-    }
-
-    /// Goes from `root` to every switch by the fewest links, and the shortest of ways of as many.
-    fn run(&mut self, root: u32) {
+    /// Goes from hosts of `rack` to every switch by the fewest links, and the shortest of ways of as many.
+    fn run(&mut self, rack: &Rack) {
         self.hops.fill(UNKNOWN);
-        self.hops[root as usize] = 0;
-        self.delay[root as usize] = Time::ZERO;
         self.found.clear();
-        self.found.push(root);
+        for &(switch, delay) in rack {
+            self.hops[switch as usize] = 0;
+            self.delay[switch as usize] = delay;
+            self.found.push(switch);
+        }
         let mut at = 0;
         while let Some(&switch) = self.found.get(at) {
             at += 1;
@@ -135,6 +144,18 @@ impl Search {
                 }
             }
         }
+    }
+
+    /// How long the way is that it has found to hosts of `rack`, if there is one.
+    fn way_to(&self, rack: &Rack) -> Option<Time> {
+        let ways = rack.iter().map(|&(switch, last)| {
+            (
+                self.hops[switch as usize],
+                self.delay[switch as usize] + last,
+            )
+        });
+        let (hops, delay) = ways.min()?;
+        (hops != UNKNOWN).then_some(delay)
     }
 }
 
@@ -180,6 +201,23 @@ mod tests {
             (2, 3, 2),
         ];
         assert_eq!(rtt(&square), 2 * (1 + 5 + 2 + 1));
+    }
+
+    #[test]
+    fn hosts_with_two_links_take_the_nearest() {
+        // From 4 to 5, by switch 0 or by 1; the link between these is no way for them.
+        let planes = [(4, 0, 1), (4, 1, 1), (5, 0, 2), (5, 1, 2), (0, 1, 50)];
+        assert_eq!(rtt(&planes), 2 * (2 + 2));
+        // 6 is at switch 1 only, and all have a link there.
+        let one = [
+            (4, 0, 1),
+            (4, 1, 3),
+            (5, 0, 2),
+            (5, 1, 2),
+            (6, 1, 4),
+            (0, 1, 50),
+        ];
+        assert_eq!(rtt(&one), 2 * (4 + 4));
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt16Type;
 use tempfile::TempDir;
 use unpause_scenario::import::hpcc_config::{self, Imported, Wish};
 use unpause_scenario::{NoProgress, Options, Scenario, execute};
@@ -347,4 +349,43 @@ fn a_host_without_a_link_takes_no_part_in_a_run() {
         let error = import_of(CONFIG, &topology, &flows).unwrap_err();
         assert!(error.contains("a node without a link"), "{error}");
     }
+}
+
+/// As in HPCC's own topology of 320 hosts, each host has a NIC at each of two switches; queue pairs choose by hash.
+#[test]
+fn hosts_with_two_nics_use_both() {
+    let mut dual = String::from("6 2 8\n4 5\n");
+    for host in 0..4 {
+        dual += &format!("{host} 4 25Gbps 0.001ms 0\n{host} 5 25Gbps 0.001ms 0\n");
+    }
+    let mut flows = String::from("32\n");
+    for number in 0..32 {
+        flows += &format!("0 3 3 {} 20000 0.001\n", 100 + number);
+    }
+    let config = CONFIG.replace("2 50000000000 400 100000000000 800", "1 25000000000 400");
+    let config = config.replace("2 50000000000 100 100000000000 200", "1 25000000000 100");
+    let config = config.replace("2 50000000000 0.2 100000000000 0.2", "1 25000000000 0.2");
+    let folder = folder(&config, &dual, &flows);
+    let path = folder.path().join("config.txt");
+    let imported = hpcc_config::import(&path, folder.path(), Wish::default()).unwrap();
+    let scenario = Scenario::of_import(&imported, &folder.path().join("run.toml")).unwrap();
+    let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
+    // Ports that have sent anything have rows.
+    let ports = &outcome.tables.ports;
+    let nodes = ports.column_by_name("node").unwrap().as_string::<i32>();
+    let numbers = ports.column_by_name("port").unwrap();
+    let numbers = numbers.as_primitive::<UInt16Type>();
+    let has = |host: &str, port: u16| {
+        (0..ports.num_rows()).any(|row| nodes.value(row) == host && numbers.value(row) == port)
+    };
+    for (host, port) in [("H0", 0), ("H0", 1), ("H3", 0), ("H3", 1)] {
+        assert!(has(host, port), "{host} sends by its NIC {port}");
+    }
+    let unfinished = outcome
+        .tables
+        .flows
+        .column_by_name("fct_ns")
+        .unwrap()
+        .null_count();
+    assert_eq!(unfinished, 0);
 }

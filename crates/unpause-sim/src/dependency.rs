@@ -80,11 +80,16 @@ fn is_forest(fabric: &Fabric, ports: &Ports) -> bool {
 fn graph(fabric: &Fabric, ports: &Ports) -> (Vec<Vec<u32>>, Vec<bool>) {
     let mut waits = Waits::new(ports);
     let with_hosts = edges(fabric, ports);
+    let mut destinations = with_hosts.clone();
+    destinations.retain(|&node| has_hosts(node, fabric, ports, 1..=1));
+    let is_one =
+        |node: &NodeId| fabric.nodes[*node as usize] == NodeKind::Host && ports.of(*node).len() > 1;
+    destinations.extend((0..ports.nodes() as NodeId).filter(is_one));
     // Switches that packets to a destination come by.
     let mut passed = vec![false; ports.nodes()];
     let mut ways = Ways::default();
     let mut search = Search::new(fabric, ports, |_| false);
-    for &destination in &with_hosts {
+    for destination in destinations {
         search.run(destination);
         ways.find(&search, destination, ports.nodes());
         passed.fill(false);
@@ -110,14 +115,27 @@ fn graph(fabric: &Fabric, ports: &Ports) -> (Vec<Vec<u32>>, Vec<bool>) {
 
 /// Switches that have hosts.
 fn edges(fabric: &Fabric, ports: &Ports) -> Vec<NodeId> {
-    let is_host = |node: NodeId| fabric.nodes[node as usize] == NodeKind::Host;
-    let nodes = 0..ports.nodes() as NodeId;
-    let switches = nodes.filter(|node| !is_host(*node));
-    let has_hosts = |node: &NodeId| {
-        let links = ports.transmitters_of(*node);
-        links.iter().any(|link| is_host(link.peer))
-    };
-    switches.filter(has_hosts).collect()
+    let switches = (0..).zip(&fabric.nodes);
+    let switches = switches.filter(|(_, kind)| **kind == NodeKind::Switch);
+    let switches = switches.map(|(node, _)| node);
+    let any = 1..=usize::MAX;
+    switches
+        .filter(|node| has_hosts(*node, fabric, ports, any.clone()))
+        .collect()
+}
+
+/// True if a switch has hosts with so many links.
+fn has_hosts(
+    switch: NodeId,
+    fabric: &Fabric,
+    ports: &Ports,
+    links: std::ops::RangeInclusive<usize>,
+) -> bool {
+    let mut peers = ports.transmitters_of(switch).iter().map(|link| link.peer);
+    peers.any(|peer| {
+        let is_host = fabric.nodes[peer as usize] == NodeKind::Host;
+        is_host && links.contains(&ports.of(peer).len())
+    })
 }
 
 /// The ports by which switches send to one destination.

@@ -14,7 +14,7 @@ pub const PRIORITIES: usize = 8;
 pub struct Fabric {
     /// Hosts and switches.
     pub nodes: Vec<NodeKind>,
-    /// Full-duplex links. A host has exactly one.
+    /// Full-duplex links. A host with several has a NIC at each, and forwards nothing.
     pub links: Vec<Link>,
     /// Bytes that a frame occupies on a wire beyond its own: 20 for preamble, start delimiter and
     /// inter-frame gap (IEEE 802.3), 0 to count as ns-3's RDMA models do.
@@ -56,7 +56,7 @@ pub enum Ecmp {
 /// What a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
-    /// A NIC with flows.
+    /// NICs with flows, one at each of its links.
     Host,
     /// A switch of the model in [`crate::config::SwitchConfig`].
     Switch,

@@ -75,7 +75,7 @@ impl Invalid {
         Self { help, ..self }
     }
 
-    pub(crate) fn of(self, subject: Subject) -> Self {
+    pub fn of(self, subject: Subject) -> Self {
         Self {
             subject: Some(subject),
             ..self

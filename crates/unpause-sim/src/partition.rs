@@ -90,7 +90,7 @@ fn by_tiers(fabric: &Fabric, ports: &Ports, turns: &Turns, shards: usize) -> Vec
     let mut weight = vec![0u64; nodes];
     for node in 0..nodes as NodeId {
         let at = if is_host(node) {
-            ports.transmitters_of(node)[0].peer
+            nearest(node, ports, turns)
         } else {
             node
         };
@@ -129,10 +129,20 @@ fn by_tiers(fabric: &Fabric, ports: &Ports, turns: &Turns, shards: usize) -> Vec
     }
     for node in 0..nodes as NodeId {
         if is_host(node) {
-            shard_of[node as usize] = shard_of[ports.transmitters_of(node)[0].peer as usize];
+            shard_of[node as usize] = shard_of[nearest(node, ports, turns) as usize];
         }
     }
     shard_of
+}
+
+/// The switch that a host goes with: one of its island if there is one, else its first.
+fn nearest(host: NodeId, ports: &Ports, turns: &Turns) -> NodeId {
+    let mut peers = ports.transmitters_of(host).iter().map(|link| link.peer);
+    let first = ports.transmitters_of(host)[0].peer;
+    let own = turns.island(host);
+    peers
+        .find(|peer| turns.island(*peer) == own)
+        .unwrap_or(first)
 }
 
 /// How long the shards of so many threads run by themselves, if they do.

@@ -1,7 +1,7 @@
 //! Which nodes are apart, and so which links are wires.
 
 use unpause_protocols::congestion_control::Settings as _;
-use unpause_sim::config::{Config, Fabric, NodeId, SwitchModel};
+use unpause_sim::config::{Config, Fabric, NodeId, NodeKind, SwitchModel};
 
 /// Nodes in a share of their own at most: each is a network namespace.
 const MOST_SHARES: usize = 1024;
@@ -20,6 +20,12 @@ pub enum SplitError {
         "links that fail and return are simulated; here frames go over every link all the time"
     )]
     Events,
+    /// Frames name hosts by one address.
+    #[error("host {host} has several links: over frames, a host has one")]
+    Links {
+        /// Index of the host.
+        host: NodeId,
+    },
     /// Link `link` has the same nodes at both ends by another way.
     #[error(
         "link {link} alone takes nothing apart: its ends are joined by links that are not named"
@@ -57,11 +63,19 @@ impl Split {
         if matches!(config.switch.model, SwitchModel::Cioq(_)) {
             return Err(SplitError::Cioq);
         }
+        let is_host = |node: NodeId| config.fabric.nodes[node as usize] == NodeKind::Host;
         if config.scheme.roce.reads_telemetry() {
             return Err(SplitError::Telemetry);
         }
         if !config.events.is_empty() {
             return Err(SplitError::Events);
+        }
+        let links = config.fabric.links.iter();
+        let ends = links.flat_map(|link| [link.a, link.b]);
+        let mut ends: Vec<NodeId> = ends.filter(|node| is_host(*node)).collect();
+        ends.sort_unstable();
+        if let Some(pair) = ends.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(SplitError::Links { host: pair[0] });
         }
         Self::of(&config.fabric, named)
     }

@@ -12,7 +12,7 @@ pub(super) struct Paths<'a> {
     fabric: &'a Fabric,
     /// Of each node: its neighbours, and the way to them.
     neighbours: Vec<Vec<(u32, Way)>>,
-    /// Of each edge switch: the links from there to every node.
+    /// Of each edge switch: the links from there to every node, through switches only.
     from: HashMap<u32, Vec<u8>>,
     /// Nodes and links that may still be looked at.
     left: usize,
@@ -35,20 +35,26 @@ impl<'a> Paths<'a> {
 
     /// The ways from host to host; `entropy` chooses among equals. `None` where looking would take too long.
     pub fn ways(&mut self, src: u32, dst: u32, entropy: u64) -> Option<Vec<Way>> {
-        let &(edge, first) = self.neighbours[src as usize].first()?;
-        if edge == dst {
-            return Some(vec![first]);
+        let links = self.neighbours[src as usize].clone();
+        if let Some((_, only)) = links.iter().find(|(peer, _)| *peer == dst) {
+            return Some(vec![*only]);
         }
-        if !self.from.contains_key(&edge) {
-            let steps = self.fabric.nodes.len() + 2 * self.fabric.links.len();
-            // The first is always looked for: others are taken to be like it.
-            if self.left < steps && !self.from.is_empty() {
-                return None;
+        for (edge, _) in &links {
+            if !self.from.contains_key(edge) {
+                let steps = self.fabric.nodes.len() + 2 * self.fabric.links.len();
+                // The first is always looked for: others are taken to be like it.
+                if self.left < steps && !self.from.is_empty() {
+                    return None;
+                }
+                self.left = self.left.saturating_sub(steps);
+                let found = self.search(*edge);
+                self.from.insert(*edge, found);
             }
-            self.left = self.left.saturating_sub(steps);
-            let found = self.search(edge);
-            self.from.insert(edge, found);
         }
+        let far = |(edge, _): &(u32, Way)| self.from[edge][dst as usize];
+        let least = links.iter().map(far).min()?;
+        let nearest: Vec<_> = links.iter().filter(|link| far(link) == least).collect();
+        let &(edge, first) = nearest[(entropy % nearest.len() as u64) as usize];
         let distance = &self.from[&edge];
         let mut ways = vec![first];
         let mut node = dst;
@@ -56,7 +62,8 @@ impl<'a> Paths<'a> {
         // From the end: to a node that is one nearer.
         while node != edge {
             let here = distance[node as usize];
-            let nearer = |(peer, _): &&(u32, Way)| distance[*peer as usize] + 1 == here;
+            let nearer =
+                |(peer, _): &&(u32, Way)| distance[*peer as usize].checked_add(1) == Some(here);
             let all = self.neighbours[node as usize].iter();
             let equals: Vec<_> = all.filter(nearer).collect();
             entropy = (entropy ^ (entropy >> 29)).wrapping_add(1);
@@ -93,8 +100,34 @@ impl<'a> Paths<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::LeafSpine;
+    use crate::topology::{LeafSpine, Topology};
     use unpause_protocols::units::{Rate, Time};
+
+    #[test]
+    fn a_host_with_two_links_takes_the_one_that_is_nearest() {
+        let mut topology = Topology::default();
+        let [a, b] = ["A", "B"].map(|name| topology.add_switch(name));
+        let [both, near_a, near_b, also_both] =
+            ["H0", "H1", "H2", "H3"].map(|name| topology.add_host(name));
+        let links = [
+            (both, a),
+            (both, b),
+            (near_a, a),
+            (near_b, b),
+            (also_both, a),
+            (also_both, b),
+        ];
+        for (host, switch) in links {
+            topology.connect(host, switch, Rate::from_gbps(10), Time::from_us(1));
+        }
+        let mut paths = Paths::new(&topology.fabric, 1_000);
+        // From the end on; links are numbered by twos, the odd ones from switches.
+        assert_eq!(paths.ways(both, near_a, 0), Some(vec![0, 5]));
+        assert_eq!(paths.ways(both, near_b, 0), Some(vec![2, 7]));
+        assert_eq!(paths.ways(both, also_both, 0), Some(vec![0, 9]));
+        assert_eq!(paths.ways(both, also_both, 1), Some(vec![2, 11]));
+        assert_eq!(paths.ways(near_a, near_b, 0), None, "hosts do not forward");
+    }
 
     #[test]
     fn paths_lead_from_host_to_host_and_use_every_spine() {

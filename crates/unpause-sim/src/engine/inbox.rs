@@ -174,6 +174,14 @@ impl Inboxes {
         &self.taken[place as usize]
     }
 
+    /// Puts what is under way to a host by several wires in order: by time, then by port. All that arrives in its turn is
+    /// there when that begins.
+    pub fn sort(&mut self, node: NodeId) {
+        let inbox = &mut self.of[node as usize];
+        let left = &mut inbox.packets[inbox.first as usize..];
+        left.sort_by_key(|packet| (packet.time, packet.ingress));
+    }
+
     /// The next packet to host `node`.
     #[inline(always)]
     pub fn first(&self, node: NodeId) -> Option<&Packet> {

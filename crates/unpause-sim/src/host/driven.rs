@@ -78,6 +78,10 @@ impl Host {
 
     /// Executes what is due at `now` before flows start: timers and arrivals. There is nothing before.
     pub fn run_instant(&mut self, now: Time, window: &mut Window<'_, '_>) {
+        let several = self.has_several_nics();
+        if several {
+            window.inboxes.sort(self.id);
+        }
         loop {
             let timer = self.timers.next_time();
             debug_assert!(
@@ -87,10 +91,16 @@ impl Host {
             );
             if timer == now {
                 window.log.counts.events += 1;
+                if several {
+                    self.turn_to_timer(window.plan);
+                }
                 self.on_timer(now, window);
             } else if window.inboxes.head(self.id) == now {
                 window.log.counts.events += 1;
                 let packet = window.inboxes.pop(self.id);
+                if several {
+                    self.turn_to_packet(&packet, window.plan);
+                }
                 self.on_arrival(now, &packet, window);
             } else {
                 return window.inboxes.close(self.id);

@@ -1,4 +1,4 @@
-//! A host: a NIC with one port, flows that it sends and flows that it receives.
+//! A host: NICs with a port each, one mostly, flows that it sends and flows that it receives.
 //!
 //! The NIC sends control packets first, then, by strict priority between classes, the flows whose
 //! rate limiters allow it, in turn. PFC of the switch stops classes one by one; control packets are
@@ -22,6 +22,7 @@ pub mod layout;
 mod link_state;
 pub mod look_ahead;
 mod nic;
+mod nics;
 mod pause;
 mod receive_buffer;
 pub mod receiver;
@@ -62,7 +63,7 @@ impl Host {
             Kind::Pfc => {
                 let reaction = PendingPause {
                     time: now + window.plan.config.switch.pfc.reaction,
-                    port: 0,
+                    port: packet.ingress,
                     priorities: packet.aux as u8,
                     pause: Time::from_ps(packet.stamp),
                 };
@@ -84,6 +85,9 @@ impl Host {
         let start = self.starts.pop_front().expect("a start is due");
         self.start_at = first_start(&self.starts);
         window.log.counts.flows_started += 1;
+        let spec = &start.spec;
+        let own = (start.id, spec.source_port);
+        self.turn_to(self.nic_towards(spec.dst, own, false, window.plan));
         let flow = (start.id, start.number);
         self.watch(flow, &start.spec, Ending::Acknowledged, window.plan);
         if start.spec.transport == Transport::Tcp {
@@ -161,7 +165,7 @@ impl Host {
                     self.on_notification(now, &packet);
                 }
             }
-            _ => self.on_pause_expiry(now, slot as u8, window),
+            _ => self.on_pause_expiry(now, slot as u8 & 7, window),
         }
     }
 
@@ -175,6 +179,7 @@ impl Host {
     fn on_rare(&mut self, now: Time, window: &mut Window<'_, '_>) {
         if self.pending_pauses.next_time() == now {
             if let Some(reaction) = self.pending_pauses.pop() {
+                self.turn_to(reaction.port);
                 self.obey(now, reaction, window);
             }
         } else if self.start_at == now {
@@ -191,7 +196,12 @@ impl Host {
             self.sample_flows(now, log);
         }
         if self.sampling.port {
-            self.sample_port(now, plan, log);
+            for nic in 0..self.nics() {
+                if plan.config.probes.ports.contains(&(self.id, nic)) {
+                    self.turn_to(nic);
+                    self.sample_port(now, plan, log);
+                }
+            }
         }
     }
 
@@ -227,7 +237,7 @@ impl Host {
             log.port_series.push(PortSample {
                 time: now,
                 node: self.id,
-                port: 0,
+                port: self.number,
                 priority: plan.classes.priority(class as u8),
                 queue_bytes: bytes,
                 queue_packets: packets,
@@ -239,12 +249,56 @@ impl Host {
             });
         }
     }
+
+    /// Closes and reports what is open at the NIC at hand.
+    fn finish_nic(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
+        for class in 0..self.classes.len() as u8 {
+            let place = self.place(class, plan);
+            let transmitter = &mut self.classes[class as usize].transmitter;
+            let paused = transmitter.total(now);
+            let since = transmitter.held_since();
+            transmitter.finish(now, place, log);
+            if !self.stopped_by.is_empty() {
+                self.note_go(now, class, since);
+            }
+            let Counters {
+                tx_packets,
+                tx_bytes,
+            } = self.classes[class as usize].counters;
+            let identity = PortRecord {
+                node: self.id,
+                port: self.number,
+                priority: place.priority,
+                ..PortRecord::default()
+            };
+            let mut record = PortRecord {
+                tx_packets,
+                tx_bytes,
+                paused,
+                ..identity
+            };
+            if let Some(buffer) = &self.buffer {
+                buffer.record(class, plan, &mut record);
+            }
+            if record != identity {
+                log.ports.push(record);
+            }
+        }
+        log.waits.extend(self.take_waits(plan));
+    }
 }
 
 impl NodeModel for Host {
     fn run(&mut self, window: &mut Window<'_, '_>) -> Time {
+        let several = self.has_several_nics();
+        if several {
+            window.inboxes.sort(self.id);
+        }
         let mut arrival = window.inboxes.head(self.id);
         loop {
+            if several {
+                self.turn_to_next();
+            }
             let timer = self.timers.next_time();
             let now = timer.min(arrival).min(self.nic_at).min(self.rare_at);
             if now >= window.end {
@@ -252,12 +306,18 @@ impl NodeModel for Host {
                 return now;
             }
             window.log.counts.events += 1;
-            // Simultaneous events happen in this order: mechanisms want their timers first.
+            // Simultaneous events happen in this order, at NICs in that of their numbers: mechanisms want their timers first.
             if timer == now {
+                if several {
+                    self.turn_to_timer(window.plan);
+                }
                 self.on_timer(now, window);
             } else if arrival == now {
                 let packet = window.inboxes.pop(self.id);
                 arrival = window.inboxes.head(self.id);
+                if several {
+                    self.turn_to_packet(&packet, window.plan);
+                }
                 self.on_arrival(now, &packet, window);
             } else if self.nic_at == now && !self.precedes_nic(now) {
                 self.on_nic(now, window);
@@ -278,39 +338,10 @@ impl NodeModel for Host {
         }
         self.end_senders(now, plan, log);
         self.tcp.finish(now, log);
-        for class in 0..self.classes.len() as u8 {
-            let place = self.place(class, plan);
-            let transmitter = &mut self.classes[class as usize].transmitter;
-            let paused = transmitter.total(now);
-            let since = transmitter.held_since();
-            transmitter.finish(now, place, log);
-            if !self.stopped_by.is_empty() {
-                self.note_go(now, class, since);
-            }
-            let Counters {
-                tx_packets,
-                tx_bytes,
-            } = self.classes[class as usize].counters;
-            let identity = PortRecord {
-                node: self.id,
-                port: 0,
-                priority: place.priority,
-                ..PortRecord::default()
-            };
-            let mut record = PortRecord {
-                tx_packets,
-                tx_bytes,
-                paused,
-                ..identity
-            };
-            if let Some(buffer) = &self.buffer {
-                buffer.record(class, plan, &mut record);
-            }
-            if record != identity {
-                log.ports.push(record);
-            }
+        for nic in 0..self.nics() {
+            self.turn_to(nic);
+            self.finish_nic(now, plan, log);
         }
-        log.waits.extend(self.take_waits(plan));
         log.expiries.append(&mut self.expiries);
         if let Some(buffer) = &mut self.buffer {
             buffer.record_causes(now, log);

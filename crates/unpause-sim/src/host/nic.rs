@@ -123,8 +123,9 @@ impl Host {
             return self.busy_until;
         }
         if self.timer_at <= now {
-            let left = self.senders.iter().filter(|(_, sender)| sender.has_left());
-            let first = left.map(|(_, sender)| sender.next_start).min();
+            let listed = self.list.iter().map(|&slot| &self.senders[slot as usize]);
+            let left = listed.filter(|sender| sender.has_left());
+            let first = left.map(|sender| sender.next_start).min();
             self.timer_at = first.unwrap_or(now);
         }
         match self.timer_at > now {

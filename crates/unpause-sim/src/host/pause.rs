@@ -60,7 +60,7 @@ impl Host {
     /// Sets the timer for the end of a PAUSE of `class`.
     fn arm_expiry(&mut self, class: u8) {
         if let Some(due) = self.classes[class as usize].transmitter.arm() {
-            let payload = PAUSE << KIND_SHIFT | u32::from(class);
+            let payload = PAUSE << KIND_SHIFT | u32::from(self.number) << 3 | u32::from(class);
             self.timers.push(Entry::new(due, class.into(), payload));
         }
     }
@@ -69,7 +69,7 @@ impl Host {
         let record = plan.config.probes.pauses;
         Place {
             node: self.id,
-            port: 0,
+            port: self.number,
             priority: plan.classes.priority(class),
             record,
         }

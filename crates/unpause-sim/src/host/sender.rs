@@ -142,7 +142,7 @@ impl Sender {
             law_timer: Time::NEVER,
             spaced_bytes: 0,
             spacing: Time::ZERO,
-            window: HostWindow::new(spec, plan),
+            window: HostWindow::new(spec, line_rate, plan),
             rate_change: plan.config.host.rate_change,
             telemetry,
             acknowledged_at: Time::NEVER,

@@ -50,9 +50,11 @@ impl Host {
             waits: _,
             expiries: _,
             waiting,
+            number: _,
+            others,
         } = self;
         let known = !*hpcc_nic && buffer.is_none() && delayed.is_empty() && stopped_by.is_empty();
-        if !known || !tcp.is_idle() {
+        if !known || !tcp.is_idle() || !others.is_empty() {
             return ledger.refuse();
         }
         ledger.time(busy_until);

@@ -16,7 +16,7 @@ use crate::config::NicModel;
 use crate::engine::heap::{Entry, Heap};
 use crate::engine::mail::FlowStart;
 use crate::engine::ring::Ring;
-use crate::fabric::NodeId;
+use crate::fabric::{NodeId, PortId};
 use crate::held_back::HeldBack;
 use crate::packet::Packet;
 use crate::paused::{PausedTransmitter, PendingPauses};
@@ -85,6 +85,10 @@ pub struct Host {
     pub(super) expiries: Vec<Expiry>,
     /// Flows that start when others have ended here, if there are such.
     pub(super) waiting: Option<Box<Waiting>>,
+    /// The number of the NIC at hand.
+    pub(super) number: PortId,
+    /// All NICs, if there are several; at the place of the one at hand stands nothing of use.
+    pub(super) others: Vec<Nic>,
 }
 
 /// What there is of each class.
@@ -94,6 +98,66 @@ pub(super) struct Class {
     /// Flows that may send, in turn: slots of senders, or what [`Host::tcp`] puts there.
     pub ready: VecDeque<u32>,
     pub transmitter: PausedTransmitter,
+}
+
+/// What a host has of each NIC.
+#[derive(Debug)]
+pub(super) struct Nic {
+    pub(super) port: GlobalPort,
+    pub(super) transmitter: Transmitter,
+    pub(super) busy_until: Time,
+    pub(super) nic_at: Time,
+    pub(super) ready_mask: u8,
+    pub(super) paused_mask: u8,
+    pub(super) pacing: Heap,
+    pub(super) control: Ring,
+    pub(super) classes: Vec<Class>,
+    pub(super) acks: Vec<Ring>,
+    pub(super) list: Vec<u32>,
+    pub(super) served: usize,
+    pub(super) timer_at: Time,
+    pub(super) stopped_by: Vec<Time>,
+    pub(super) waits: Vec<HeldBack>,
+    pub(super) replies: Vec<Ring>,
+}
+
+impl Nic {
+    fn at_rest(port: GlobalPort, plan: &Plan<'_>) -> Self {
+        let classes = plan.classes.count();
+        Self {
+            port,
+            transmitter: plan.ports.transmitters[port as usize],
+            busy_until: Time::ZERO,
+            nic_at: Time::NEVER,
+            ready_mask: 0,
+            paused_mask: 0,
+            pacing: Heap::default(),
+            control: Ring::default(),
+            classes: (0..classes).map(|_| Class::default()).collect(),
+            acks: match plan.config.host.pause_acks {
+                true => (0..classes).map(|_| Ring::default()).collect(),
+                false => Vec::new(),
+            },
+            list: Vec::new(),
+            served: 0,
+            timer_at: Time::ZERO,
+            stopped_by: match plan.config.probes.causes {
+                true => vec![Time::ZERO; classes],
+                false => Vec::new(),
+            },
+            waits: Vec::new(),
+            replies: Vec::new(),
+        }
+    }
+
+    /// All NICs of host `id`, if it has several.
+    pub fn several(id: NodeId, plan: &Plan<'_>) -> Vec<Self> {
+        let ports = plan.ports.of(id);
+        match ports.len() {
+            0 | 1 => Vec::new(),
+            _ => ports.map(|port| Self::at_rest(port, plan)).collect(),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -207,6 +271,8 @@ impl Host {
             waits: Vec::new(),
             expiries: Vec::new(),
             waiting: None,
+            number: 0,
+            others: Nic::several(id, plan),
         }
     }
 

@@ -16,8 +16,13 @@ const PATIENCE: u64 = 100;
 impl Host {
     /// Records what senders that are left have to say at the end of the run.
     pub(super) fn end_senders(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
-        let asleep = self.hpcc_nic && self.nic_at.is_never();
-        for (_, sender) in &mut self.senders {
+        let slots: Vec<usize> = self.senders.iter().map(|(slot, _)| slot).collect();
+        for slot in slots {
+            if let Some(nic) = self.nic_of_sender(slot as u32, plan) {
+                self.turn_to(nic);
+            }
+            let asleep = self.hpcc_nic && self.nic_at.is_never();
+            let sender = &mut self.senders[slot];
             let paused = self.paused_mask >> sender.class & 1 == 1;
             let stuck = match asleep && !paused && sender.has_packet(now) {
                 true => Some((sender.next_start, Awaits::Nic)),

@@ -24,14 +24,17 @@ impl Host {
     /// A flow starts: its SYN, or over a connection that is open its first segments.
     pub(super) fn connect(&mut self, now: Time, start: &FlowStart, window: &mut Window<'_, '_>) {
         let spec = &start.spec;
-        let sender = Sender::new(start, self.transmitter.speed, window.plan, now);
         if spec.is_pooled() {
             let taken = self.tcp.pool.take(spec);
+            let own = (start.id, taken.source_port);
+            self.turn_to(self.nic_towards(spec.dst, own, false, window.plan));
+            let sender = Sender::new(start, self.transmitter.speed, window.plan, now);
             let sender = sender.over(taken, window.plan, now);
             let slot = self.tcp.senders.insert(sender) as u32;
             self.enqueue_tcp(now, slot, window);
             return self.arm_tcp_sender(slot);
         }
+        let sender = Sender::new(start, self.transmitter.speed, window.plan, now);
         let slot = self.tcp.senders.insert(sender) as u32;
         let syn = self.tcp.senders[slot as usize].syn(now, slot, window.plan);
         self.reply(now, syn, window);

@@ -22,10 +22,14 @@ impl Host {
         plan: &Plan<'_>,
     ) {
         if pause > Time::ZERO {
-            let sent = plan.pause_sent(now, self.id, 0);
+            let sent = plan.pause_sent(now, self.id, self.number);
             self.stopped_by[usize::from(class)] = sent;
             let priority = plan.classes.priority(class);
-            let last = self.expiries.iter_mut().rfind(|it| it.priority == priority);
+            let place = (self.number, priority);
+            let last = self
+                .expiries
+                .iter_mut()
+                .rfind(|it| (it.port, it.priority) == place);
             if let Some(last) = last {
                 last.next_sent.get_or_insert(sent);
             }
@@ -41,7 +45,7 @@ impl Host {
         self.expiries.push(Expiry {
             time: now,
             node: self.id,
-            port: 0,
+            port: self.number,
             priority: plan.classes.priority(class),
             sent: self.stopped_by[usize::from(class)],
             next_sent: None,
@@ -93,9 +97,9 @@ impl Host {
 
     /// What flows have waited for.
     pub(super) fn take_waits(&mut self, plan: &Plan<'_>) -> impl Iterator<Item = Egress> {
-        let (node, classes) = (self.id, &plan.classes);
+        let (node, port, classes) = (self.id, self.number, &plan.classes);
         let held = std::mem::take(&mut self.waits).into_iter().zip(0..);
-        held.filter_map(move |(held, class)| held.of(node, 0, classes.priority(class)))
+        held.filter_map(move |(held, class)| held.of(node, port, classes.priority(class)))
     }
 }
 

@@ -18,15 +18,14 @@ pub struct HostWindow {
 }
 
 impl HostWindow {
-    /// That of a flow, if hosts have windows.
-    pub fn new(spec: &FlowSpec, plan: &Plan<'_>) -> Option<Self> {
+    /// That of a flow from a link of rate `line`, if hosts have windows.
+    pub fn new(spec: &FlowSpec, line: Rate, plan: &Plan<'_>) -> Option<Self> {
         let config = plan.config.host.window?;
-        let line = plan.ports.transmitters_of(spec.src).first()?;
         let of_path = || PathOf::flow(spec, plan).map(|path| path.window_bytes());
         Some(Self {
             bytes: config.bytes.or_else(of_path)?,
             payload_bytes: u64::from(plan.config.host.payload_bytes),
-            line_rate: config.by_rate.then(|| line.speed.rate()),
+            line_rate: config.by_rate.then_some(line),
         })
     }
 

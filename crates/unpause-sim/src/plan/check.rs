@@ -7,7 +7,7 @@ use super::model;
 use crate::config::{
     Config, DelayedAck, MIN_FRAME_BYTES, PfcConfig, PfcThreshold, Probes, TcpConfig,
 };
-use crate::fabric::{Link, NodeKind, PRIORITIES, check_rate};
+use crate::fabric::{Link, NodeId, NodeKind, PRIORITIES, check_rate};
 use crate::invalid::{Invalid, Subject, bytes};
 use crate::traffic::{ExtraDelay, TrafficSpec, Transport};
 
@@ -222,7 +222,7 @@ fn check_delays(config: &Config) -> Result<(), Invalid> {
 }
 
 /// Slow receivers are hosts, slow for some time, and their thresholds are in order.
-fn check_slow_receiver(config: &Config) -> Result<(), Invalid> {
+fn check_slow_receiver(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
     let Some(slow) = &config.host.slow_receiver else {
         return Ok(());
     };
@@ -230,6 +230,10 @@ fn check_slow_receiver(config: &Config) -> Result<(), Invalid> {
         if config.fabric.nodes.get(*host as usize) != Some(&NodeKind::Host) {
             let invalid = Invalid::new("slow_receiver.hosts", "is no host");
             return Err(invalid.of(Subject::Host(*host)));
+        }
+        if links_of[*host as usize] > 1 {
+            let message = "has several links, and a slow receiver one: give it a link of their rates added up";
+            return Err(Invalid::new("slow_receiver.hosts", message).of(Subject::Host(*host)));
         }
     }
     if slow.start >= slow.stop {
@@ -280,9 +284,8 @@ fn check_links(config: &Config) -> Result<Vec<u32>, Invalid> {
         }
     }
     for ((kind, links), node) in kinds.iter().zip(&links_of).zip(0..) {
-        if *kind == NodeKind::Host && *links != 1 {
-            let message = format!("has {links} links, expected 1");
-            return invalid(Subject::Host(node), &message);
+        if *kind == NodeKind::Host && *links == 0 {
+            return invalid(Subject::Host(node), "has no link");
         }
         if *links > u32::from(u16::MAX) {
             return invalid(Subject::Switch(node), "has more than 65535 links");
@@ -319,13 +322,25 @@ fn check_rates(config: &Config) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Refuses changes of links that are not there, and those of hosts that send PAUSE.
-fn check_events(config: &Config) -> Result<(), Invalid> {
+/// Refuses changes of links that are not there, those of a host's several links, and those beside hosts that send PAUSE.
+fn check_events(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
     let events = &config.events;
     let links = config.fabric.links.len();
     if let Some(event) = events.links.iter().find(|event| event.link >= links) {
         let message = format!("there is no link {}", event.link);
         return Err(Invalid::new("events.links", message));
+    }
+    let (nodes, all) = (&config.fabric.nodes, &config.fabric.links);
+    let one_of_several =
+        |node: &NodeId| nodes[*node as usize] == NodeKind::Host && links_of[*node as usize] > 1;
+    let mut ends = events
+        .links
+        .iter()
+        .flat_map(|event| [all[event.link].a, all[event.link].b]);
+    if let Some(host) = ends.find(one_of_several) {
+        let message = "only links between switches and those of hosts with one link can fail";
+        let invalid = Invalid::new("events.links", message);
+        return Err(invalid.of(Subject::Host(host)));
     }
     if !events.is_empty() && config.host.slow_receiver.is_some() {
         let message = "a slow receiver cannot be simulated where links fail";
@@ -346,8 +361,8 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
         check_tcp(&config.host.tcp)?;
     }
     let links_of = check_links(config)?;
-    check_slow_receiver(config)?;
-    check_events(config)?;
+    check_slow_receiver(config, &links_of)?;
+    check_events(config, &links_of)?;
     let host = &config.host;
     check_frame(
         ("host.payload_bytes", host.payload_bytes),

@@ -350,8 +350,8 @@ impl<M: Model> Chassis<M> {
     ) -> (u64, Option<bool>) {
         let transmitters = plan.ports.transmitters_of(self.id);
         let by_ports = rates(inputs.iter().map(|port| &transmitters[usize::from(*port)]));
-        let of_host = |host: &NodeId| &plan.ports.transmitters_of(*host)[0];
-        let by_hosts = rates(senders.iter().map(of_host)).min(by_ports);
+        let of_host = |host: &NodeId| plan.ports.transmitters_of(*host);
+        let by_hosts = rates(senders.iter().flat_map(of_host)).min(by_ports);
         let link = Link {
             speed: transmitters[usize::from(to)].speed,
             slack_bytes: 2 * plan.mtu_wire_bytes(),

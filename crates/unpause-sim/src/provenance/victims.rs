@@ -11,6 +11,7 @@ use crate::held_back::{self, Egress};
 use crate::log::FlowEnd;
 use crate::packet::{Kind, Packet};
 use crate::plan::Plan;
+use crate::routing::Direction;
 
 /// A root, as far as it tells victims apart, and a wait for it.
 type Blamed = ((NodeId, Option<PortId>, RootKind), Wait);
@@ -87,7 +88,14 @@ fn way(plan: &Plan<'_>, flow: &FlowEnd) -> Vec<(NodeId, PortId)> {
         source_port: flow.source_port,
         ..Packet::new(Kind::Data, flow.priority, 0, 0)
     };
-    let mut found = vec![(flow.src, 0)];
+    let first = Direction {
+        src: flow.src,
+        dst: flow.dst,
+        source_port: flow.source_port,
+        flow: Some(flow.id),
+        is_feedback: false,
+    };
+    let mut found = vec![(flow.src, plan.routing.nic(&first).unwrap_or(0))];
     let mut at = 0;
     while let Some(&(node, port)) = found.get(at) {
         at += 1;

@@ -1,7 +1,8 @@
 //! Shortest paths with equal-cost multipath.
 //!
 //! Routes lead to the switch that a host hangs on, so that a table has one entry a switch with
-//! hosts, not one a host. Among equal next hops a flow's is chosen by a hash of its addresses and
+//! hosts, not one a host; to a host with several links they lead to itself, by the nearest of its
+//! switches. Packets never go through a host. Among equal next hops a flow's is chosen by a hash of its addresses and
 //! source port with a seed of each switch.
 
 use std::sync::Arc;
@@ -31,7 +32,8 @@ const SET: u16 = 1 << 15;
 /// Routes of the whole fabric.
 #[derive(Debug, Default)]
 pub struct Routing {
-    /// For each node that is a host: the index of its edge switch, and its port there.
+    /// For each node that is a host: the index of its edge switch, and its port there; with several links, its own index
+    /// among edge switches.
     host: Vec<Attachment>,
     /// For each node: its next hops.
     switch: Vec<SwitchRoutes>,
@@ -47,10 +49,10 @@ struct Attachment {
     port: PortId,
 }
 
-/// The next hops of one switch; a host has none.
+/// The next hops of one switch, or of a host with several links; another host has none.
 #[derive(Clone, Debug)]
 struct SwitchRoutes {
-    /// This switch's own index as an edge switch.
+    /// Its own index as an edge switch.
     edge: u32,
     seed: u64,
     /// For each edge switch: the port that leads there, or, with [`SET`], which set of ports.
@@ -163,7 +165,7 @@ impl HpccEcmp {
         Some(routes.ports[usize::from(start) + choice as usize])
     }
 
-    /// A number for a packet from `src` to `dst`, at switch `switch`. Feedback goes from the destination port
+    /// A number for a packet from `src` to `dst`, at switch `switch`, or at `src` itself. Feedback goes from the destination port
     /// to the source port.
     fn hash(&self, switch: NodeId, (src, dst): (NodeId, NodeId), way: &impl Entropy) -> u32 {
         let of_flow = way.flow().and_then(|flow| self.ports.get(flow as usize));
@@ -173,12 +175,20 @@ impl HpccEcmp {
             false => (source, destination),
             true => (destination, source),
         };
+        let seed = match switch == src {
+            true => HPCC_HOST_SEED,
+            false => switch,
+        };
         murmur3(
             [hpcc_address(src), hpcc_address(dst), low | high << 16],
-            switch,
+            seed,
         )
     }
 }
+
+/// The seed of ns-3's own hash (`hash-murmur3.cc`), by which HPCC's simulator chooses the NIC of a queue pair
+/// (`RdmaHw::GetNicIdxOfQp`).
+const HPCC_HOST_SEED: u32 = 0x8bad_f00d;
 
 /// MurmurHash3 for x86, 32 bits, of three words (A. Appleby, public domain).
 fn murmur3(words: [u32; 3], seed: u32) -> u32 {
@@ -298,6 +308,14 @@ fn fill(switch: &mut [SwitchRoutes], edges: &[NodeId], search: &mut Search<'_>) 
             let routes = &mut switch[node as usize];
             routes.next_hops[edge] = routes.entry(&set);
         }
+        for (node, ports) in search.last_hops() {
+            let routes = &mut switch[node as usize];
+            routes.next_hops[edge] = routes.entry(&ports);
+        }
+        for (host, ports) in search.first_hops() {
+            let routes = &mut switch[host as usize];
+            routes.next_hops[edge] = routes.entry(&ports);
+        }
     }
     let twins = || (0..edges.len()).filter(|&edge| alike[edge] != edge);
     for routes in switch.iter_mut().filter(|it| !it.next_hops.is_empty()) {
@@ -338,10 +356,17 @@ impl Routing {
         let mut edge_of_switch = vec![NONE; nodes];
         let mut edges: Vec<NodeId> = Vec::new();
         for node in (0..nodes).filter(|&node| is_host(node)) {
-            let Some(uplink) = ports.transmitters_of(node as NodeId).first() else {
+            let uplinks = ports.transmitters_of(node as NodeId);
+            let Some(uplink) = uplinks.first() else {
                 continue;
             };
             if is_host(uplink.peer as usize) || is_dead(uplink.peer_port) {
+                continue;
+            }
+            if uplinks.len() > 1 {
+                edge_of_switch[node] = edges.len() as u32;
+                host[node].edge = edges.len() as u32;
+                edges.push(node as NodeId);
                 continue;
             }
             let edge = &mut edge_of_switch[uplink.peer as usize];
@@ -356,7 +381,7 @@ impl Routing {
         }
         let mut switch: Vec<SwitchRoutes> = (0..nodes)
             .map(|node| {
-                let (destinations, sets) = match is_host(node) {
+                let (destinations, sets) = match is_host(node) && edge_of_switch[node] == NONE {
                     true => (0, Vec::new()),
                     false => (edges.len(), vec![(0, 0)]),
                 };
@@ -458,12 +483,19 @@ impl Routing {
         self.from(switch).port(src, dst, entropy)
     }
 
+    /// The NIC by which packets leave the host that they start at, if there is a way.
+    pub fn nic(&self, way: &Direction) -> Option<PortId> {
+        match self.switch[way.src as usize].next_hops.is_empty() {
+            true => Some(0),
+            false => self.port(way.src, way.src, way.dst, way),
+        }
+    }
+
     /// True if there is a way from one host to the other.
     pub fn reaches(&self, ports: &Ports, src: NodeId, dst: NodeId) -> bool {
         if self.complete {
             return true;
         }
-        let uplink = ports.transmitters_of(src).first();
         let any = Direction {
             src,
             dst,
@@ -471,14 +503,15 @@ impl Routing {
             flow: None,
             is_feedback: false,
         };
-        uplink.is_some_and(|uplink| self.port(uplink.peer, src, dst, &any).is_some())
+        self.path(ports, &any).is_some()
     }
 
     /// The links of a way, as (speed, delay); `None` if there is none.
     pub fn path(&self, ports: &Ports, way: &Direction) -> Option<Vec<(LinkSpeed, Time)>> {
         let Direction { src, dst, .. } = *way;
         const USUAL: usize = 6;
-        let mut link = *ports.transmitters_of(src).first()?;
+        let nic = self.nic(way)?;
+        let mut link = *ports.transmitters_of(src).get(usize::from(nic))?;
         let mut path = Vec::with_capacity(USUAL);
         path.push((link.speed, link.delay));
         while link.peer != dst {

@@ -1,4 +1,4 @@
-//! Breadth-first search over the switches of a fabric.
+//! Breadth-first search over the switches of a fabric, from one of them or from a host with several links.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -24,6 +24,10 @@ pub struct Search<'a> {
     frontier: Vec<u32>,
     /// The place of each in it.
     found: Vec<u32>,
+    /// Hosts with several links.
+    hosts: Vec<NodeId>,
+    /// Where the search began.
+    root: NodeId,
 }
 
 impl<'a> Search<'a> {
@@ -45,7 +49,10 @@ impl<'a> Search<'a> {
             links.extend(others.map(|(t, port)| (port, number[t.peer as usize])));
             first.push(links.len() as u32);
         }
+        let is_one = |node: &NodeId| !is_switch(*node) && ports.transmitters_of(*node).len() > 1;
         Self {
+            hosts: (0..fabric.nodes.len() as NodeId).filter(is_one).collect(),
+            root: 0,
             fabric,
             ports,
             distance: vec![UNKNOWN; switches.len()],
@@ -64,9 +71,9 @@ impl<'a> Search<'a> {
     }
 
     /// For each of these switches, the place of the first of them that has links to the same switches. Where the order in
-    /// which switches are found counts, each is the first.
+    /// which switches are found counts, or hosts have several links, each is the first.
     pub fn alike(&self, switches: &[NodeId]) -> Vec<usize> {
-        if self.fabric.ecmp == Ecmp::Hpcc {
+        if self.fabric.ecmp == Ecmp::Hpcc || !self.hosts.is_empty() {
             return (0..switches.len()).collect();
         }
         let mut first = HashMap::new();
@@ -87,9 +94,17 @@ impl<'a> Search<'a> {
 
     /// The neighbours of a switch, each with its ports that lead there.
     pub fn ways_back(&self, switch: NodeId) -> BTreeMap<NodeId, Vec<PortId>> {
+        self.back_from(switch, self.ports_of(switch))
+    }
+
+    fn back_from(
+        &self,
+        node: NodeId,
+        ports: impl IntoIterator<Item = PortId>,
+    ) -> BTreeMap<NodeId, Vec<PortId>> {
         let mut back: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        let transmitters = self.ports.transmitters_of(switch);
-        for port in self.ports_of(switch) {
+        let transmitters = self.ports.transmitters_of(node);
+        for port in ports {
             let link = &transmitters[port as usize];
             let ports = back.entry(link.peer).or_default();
             ports.push(self.ports.local(link.peer, link.peer_port));
@@ -102,11 +117,10 @@ impl<'a> Search<'a> {
     /// first (by the addresses of their objects, which the memory gives from above), and where it has found
     /// them first is what next hops are ordered by.
     pub fn run(&mut self, root: NodeId) {
-        let root = self.number[root as usize];
+        self.root = root;
         self.distance.fill(UNKNOWN);
-        self.distance[root as usize] = 0;
         self.frontier.clear();
-        self.frontier.push(root);
+        self.start();
         let mut at = 0;
         while at < self.frontier.len() && self.frontier.len() < self.switches.len() {
             let switch = self.frontier[at] as usize;
@@ -129,9 +143,65 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// The root itself is found first; of a host, its switches.
+    fn start(&mut self) {
+        let root = self.number[self.root as usize];
+        if root != UNKNOWN {
+            self.distance[root as usize] = 0;
+            return self.frontier.push(root);
+        }
+        for link in self.ports.transmitters_of(self.root) {
+            let switch = self.number[link.peer as usize];
+            if switch != UNKNOWN && self.distance[switch as usize] == UNKNOWN {
+                self.distance[switch as usize] = 1;
+                self.frontier.push(switch);
+            }
+        }
+        if self.fabric.ecmp == Ecmp::Hpcc {
+            self.frontier.sort_unstable_by(|a, b| b.cmp(a));
+        }
+    }
+
+    /// The switches of the host that the search began at, each with its ports that lead to it; none if it was a switch.
+    pub fn last_hops(&self) -> BTreeMap<NodeId, Vec<PortId>> {
+        match self.number[self.root as usize] {
+            UNKNOWN => self.back_from(
+                self.root,
+                0..self.ports.transmitters_of(self.root).len() as PortId,
+            ),
+            _ => BTreeMap::new(),
+        }
+    }
+
+    /// Hosts with several links, but for the root, each with its ports that lead to the nearest of its switches.
+    pub fn first_hops(&self) -> Vec<(NodeId, Vec<PortId>)> {
+        let others = self.hosts.iter().filter(|host| **host != self.root);
+        let nearest = |&host: &NodeId| {
+            let links = (0..).zip(self.ports.transmitters_of(host));
+            let links = links.map(|(port, link)| (port, self.number[link.peer as usize]));
+            let found: Vec<(PortId, u32)> = links
+                .filter(|(_, at)| *at != UNKNOWN && self.distance[*at as usize] != UNKNOWN)
+                .collect();
+            let least = found
+                .iter()
+                .map(|(_, at)| self.distance[*at as usize])
+                .min();
+            let mut found: Vec<_> = found
+                .into_iter()
+                .filter(|(_, at)| Some(self.distance[*at as usize]) == least)
+                .collect();
+            if self.fabric.ecmp == Ecmp::Hpcc {
+                found.sort_by_key(|(_, at)| self.found[*at as usize]);
+            }
+            (host, found.into_iter().map(|(port, _)| port).collect())
+        };
+        others.map(nearest).collect()
+    }
+
     /// The switches found, nearest first and without the root, each with its number here.
     pub fn others(&self) -> impl DoubleEndedIterator<Item = (NodeId, u32)> {
-        let others = self.frontier[1..].iter();
+        let others = self.frontier.iter();
+        let others = others.filter(|&&at| self.switches[at as usize] != self.root);
         others.map(|&at| (self.switches[at as usize], at))
     }
 

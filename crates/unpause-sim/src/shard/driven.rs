@@ -10,11 +10,19 @@ use crate::plan::Plan;
 impl Shard {
     /// Adds to `found` when flows may end at `hosts` from now on and before `until`, if whoever drives the run waits for
     /// them. What arrives before must be under way. Answers up to which time that is all.
-    pub fn ends(&self, hosts: &[NodeId], mut until: Time, found: &mut Vec<(Time, NodeId)>) -> Time {
+    pub fn ends(
+        &mut self,
+        hosts: &[NodeId],
+        mut until: Time,
+        found: &mut Vec<(Time, NodeId)>,
+    ) -> Time {
         for &id in hosts {
             if self.calendar.next[id as usize] < until
                 && let Some(Node::Host(host)) = &self.nodes[id as usize]
             {
+                if host.has_several_nics() {
+                    self.inboxes.sort(id);
+                }
                 until = host.ends(self.inboxes.waiting(id), until, found);
             }
         }

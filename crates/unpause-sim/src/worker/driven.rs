@@ -212,7 +212,7 @@ impl<'p> Driven<'p> {
         }
         if self.known <= start {
             debug_assert!(self.ends.is_empty(), "all that was known is over");
-            let shard = &self.worker.shard;
+            let shard = &mut self.worker.shard;
             self.known = shard.ends(&self.hosts, end, &mut self.ends);
             self.ends.retain(|(at, _)| *at < self.known);
             self.ends.sort_unstable_by(|a, b| b.cmp(a));

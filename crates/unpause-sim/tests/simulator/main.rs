@@ -14,6 +14,7 @@ mod input_queued;
 mod link_events;
 mod mechanisms;
 mod nic;
+mod nics;
 mod pfc;
 mod pipeline;
 mod post;

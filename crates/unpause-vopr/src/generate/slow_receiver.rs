@@ -13,6 +13,7 @@ pub fn slow_receiver(sketch: &mut Sketch) {
     let Sketch {
         dice,
         hosts,
+        ports,
         frame,
         duration,
         slowest_bps,
@@ -21,8 +22,13 @@ pub fn slow_receiver(sketch: &mut Sketch) {
     } = sketch;
     let (frame, duration) = (*frame, *duration);
     let count = dice.between(1, 2) as usize;
-    let some = dice.some(hosts, count);
-    let names: Vec<String> = some.into_iter().map(|(name, _)| name).collect();
+    let links = |host: &str| ports.iter().filter(|(node, _)| node == host).count();
+    let names = hosts.iter().map(|(name, _)| name.clone());
+    let with_one: Vec<String> = names.filter(|host| links(host) < 2).collect();
+    let names = dice.some(&with_one, count);
+    if names.is_empty() {
+        return;
+    }
     let mut keys = Table::new();
     put(&mut keys, "hosts", names);
     if dice.percent(70) {

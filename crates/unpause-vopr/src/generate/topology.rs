@@ -139,9 +139,12 @@ impl Graph {
         };
         let hosts = dice.between(2, 8) as usize;
         let mut links = Vec::new();
+        let several = switches > 1 && dice.percent(30);
         for host in 0..hosts {
-            let at = hosts + dice.below(switches as u64) as usize;
-            links.push((host, at));
+            // At one switch, or some at two.
+            let count = if several && dice.percent(60) { 2 } else { 1 };
+            let at = dice.some(&Vec::from_iter(hosts..hosts + switches), count);
+            links.extend(at.into_iter().map(|at| (host, at)));
         }
         if switches > 2 && dice.percent(40) {
             // A ring: its routes can wait for one another.

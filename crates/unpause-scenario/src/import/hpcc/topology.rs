@@ -252,35 +252,20 @@ impl Links<'_> {
         Ok(self)
     }
 
-    /// Each host has one link, to a switch.
+    /// Hosts have links to switches only.
     fn check_hosts(&self, topology: &Topology) -> Result<(), FileError> {
         let kinds = &topology.fabric.nodes;
         let is_host = |node: NodeId| kinds[node as usize] == NodeKind::Host;
-        let mut first: HashMap<NodeId, usize> = HashMap::new();
-        for (index, link) in topology.fabric.links.iter().enumerate() {
-            for node in [link.a, link.b].into_iter().filter(|node| is_host(*node)) {
-                let Some(before) = first.insert(node, index) else {
-                    continue;
-                };
-                let found = format!(
-                    "a second link of host {node}, whose first is in line {}",
-                    self.lines[before]
-                );
-                let between_hosts = [before, index].into_iter().any(|index| {
-                    let link = &topology.fabric.links[index];
-                    is_host(link.a) && is_host(link.b)
-                });
-                let expected = match between_hosts {
-                    true => {
-                        "hosts linked to a switch: hosts do not forward packets, here as in ns-3, so that hosts linked \
-                         to one another reach their neighbours only"
-                    }
-                    false => "one link of each host: several NICs of a host are not supported yet",
-                };
-                return Err(Place::of_line(self.path, self.lines[index]).error(found, expected));
+        let mut links = topology.fabric.links.iter().zip(&self.lines);
+        match links.find(|(link, _)| is_host(link.a) && is_host(link.b)) {
+            None => Ok(()),
+            Some((link, line)) => {
+                let found = format!("a link of host {} to host {}", link.a, link.b);
+                let expected = "hosts linked to switches: hosts do not forward packets, here as in ns-3, so that hosts \
+                                linked to one another reach their neighbours only";
+                Err(Place::of_line(self.path, *line).error(found, expected))
             }
         }
-        Ok(())
     }
 }
 

@@ -120,13 +120,13 @@ impl Context<'_> {
         let mut of_node = vec![0.0; self.names.nodes.len()];
         for link in &self.topology.fabric.links {
             for end in [link.a, link.b] {
-                of_node[end as usize] = link.rate.as_bps() as f64;
+                of_node[end as usize] += link.rate.as_bps() as f64;
             }
         }
         hosts.iter().map(|host| of_node[*host as usize]).sum()
     }
 
-    /// By node: the switch that a host is connected to.
+    /// By node: the switch that a host is connected to, the first if there are several.
     pub fn switch_of(&self) -> Arc<[NodeId]> {
         let peers = self.names.peers.iter();
         peers
@@ -148,9 +148,8 @@ impl Context<'_> {
             LoadOf::Senders => Ok(self.rate_of(from)),
             LoadOf::Receivers => Ok(self.rate_of(to)),
             LoadOf::Uplinks => {
-                let switch_of = self.switch_of();
-                let edges: HashSet<NodeId> =
-                    from.iter().map(|host| switch_of[*host as usize]).collect();
+                let switches = |host: &NodeId| self.names.peers[*host as usize].iter().copied();
+                let edges: HashSet<NodeId> = from.iter().flat_map(switches).collect();
                 let links = self.topology.fabric.links.iter();
                 let ends = links.flat_map(|link| [(link.a, link.b, link), (link.b, link.a, link)]);
                 let up = ends.filter(|(a, b, _)| edges.contains(a) && !self.names.is_host(*b));

@@ -15,6 +15,7 @@ use unpause_sim::traffic::{
 
 use crate::common::*;
 use crate::following;
+use crate::nics::two_planes;
 use crate::random;
 use crate::tcp;
 
@@ -260,6 +261,17 @@ fn losses_do_not_matter() {
     let results = assert_as_scenario(&config, FlowSettings::default(), &mut program);
     assert_told(&program, 1, &results);
     assert!(results.totals.dropped_packets > 0);
+}
+
+/// Hosts with two NICs, by both of which packets arrive.
+#[test]
+fn several_nics_do_not_matter() {
+    let mut config = config(two_planes(5), vec![sized(2, 6, 400_000)], ms(3));
+    with_samples(&mut config);
+    let mut program = Program::new(&config, 5, 200, 40_000);
+    let results = assert_as_scenario(&config, FlowSettings::default(), &mut program);
+    assert_told(&program, 1, &results);
+    assert_eq!(results.flows.len(), 201);
 }
 
 /// What a host holds back ends flows when a timer is due.
