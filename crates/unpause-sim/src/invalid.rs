@@ -75,6 +75,7 @@ impl Invalid {
         Self { help, ..self }
     }
 
+    /// Says what it is about.
     pub fn of(self, subject: Subject) -> Self {
         Self {
             subject: Some(subject),

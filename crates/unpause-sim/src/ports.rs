@@ -152,11 +152,17 @@ impl Ports {
             self.transmitters[at as usize].traced = true;
         }
         for transmitter in &mut self.transmitters {
-            transmitter.shard =
-                match transmitter.traced || transmitter.cuts_through || transmitter.is_far {
-                    true => APART,
-                    false => shard_of[transmitter.peer as usize],
-                };
+            let Transmitter {
+                speed,
+                traced,
+                cuts_through,
+                is_far,
+                ..
+            } = *transmitter;
+            transmitter.shard = match traced || cuts_through || is_far || !speed.is_whole() {
+                true => APART,
+                false => shard_of[transmitter.peer as usize],
+            };
         }
     }
     /// How many nodes there are.

@@ -78,13 +78,9 @@ impl Window<'_, '_> {
         flags: u8,
         queued: Queued,
     ) -> Time {
-        let bytes = self.ports.wire_bytes(packet);
-        let free = now + transmitter.speed.time_for(bytes);
-        let arrival = free + transmitter.delay;
         self.log.counts.packet_hops += 1;
         if transmitter.shard != self.shard {
             let packet = Packet {
-                time: arrival,
                 bits: packet.bits | flags,
                 ..*packet
             };
@@ -92,12 +88,14 @@ impl Window<'_, '_> {
                 sojourn,
                 queue_bytes,
             } = queued;
-            self.send_out(transmitter, now, &packet, sojourn, queue_bytes);
-        } else {
-            self.inboxes
-                .push(transmitter.far_end(), packet, arrival, flags);
-            self.calendar.wake(transmitter.peer, arrival);
+            return self.send_out(transmitter, now, &packet, sojourn, queue_bytes);
         }
+        let bytes = self.ports.wire_bytes(packet);
+        let free = now + transmitter.speed.whole_time_for(bytes);
+        let arrival = free + transmitter.delay;
+        self.inboxes
+            .push(transmitter.far_end(), packet, arrival, flags);
+        self.calendar.wake(transmitter.peer, arrival);
         free
     }
 
@@ -111,19 +109,15 @@ impl Window<'_, '_> {
         place: u32,
         wire_bytes: u64,
     ) -> Time {
-        let free = now + transmitter.speed.time_for(wire_bytes);
-        let arrival = free + transmitter.delay;
         self.log.counts.packet_hops += 1;
         if transmitter.shard != self.shard {
-            let packet = Packet {
-                time: arrival,
-                ..*self.inboxes.at(place)
-            };
-            self.send_out(transmitter, now, &packet, Some(Time::ZERO), 0);
-        } else {
-            self.inboxes.pass_on(transmitter.far_end(), place, arrival);
-            self.calendar.wake(transmitter.peer, arrival);
+            let packet = *self.inboxes.at(place);
+            return self.send_out(transmitter, now, &packet, Some(Time::ZERO), 0);
         }
+        let free = now + transmitter.speed.whole_time_for(wire_bytes);
+        let arrival = free + transmitter.delay;
+        self.inboxes.pass_on(transmitter.far_end(), place, arrival);
+        self.calendar.wake(transmitter.peer, arrival);
         free
     }
 
@@ -142,7 +136,7 @@ impl Window<'_, '_> {
         self.log.counts.dropped_packets += self.log.losses.add(key, packet);
     }
 
-    /// Puts a packet onto a wire to another shard, or one at which there is more to do.
+    /// Puts a packet onto a wire to another shard, or one at which there is more to do; answers when the port is free again.
     #[inline(never)]
     fn send_out(
         &mut self,
@@ -151,14 +145,22 @@ impl Window<'_, '_> {
         packet: &Packet,
         sojourn: Option<Time>,
         queue_bytes: u64,
-    ) {
+    ) -> Time {
+        let bytes = self.ports.wire_bytes(packet);
+        let free = now + transmitter.speed.time_for(bytes);
+        let packet = Packet {
+            time: free + transmitter.delay,
+            ..*packet
+        };
         match transmitter.shard {
-            APART => self.send_apart(transmitter, now, packet, sojourn, queue_bytes),
-            other => self.mail(other, transmitter.peer_port, packet),
+            APART => self.send_apart(transmitter, now, &packet, sojourn, queue_bytes),
+            other => self.mail(other, transmitter.peer_port, &packet),
         }
+        free
     }
 
-    /// Puts a packet onto a wire that is traced or far, or to a switch that cuts through.
+    /// Puts a packet onto a wire that is traced or far, of which bytes last no whole picoseconds, or to a switch that cuts
+    /// through.
     #[inline(never)]
     fn send_apart(
         &mut self,
