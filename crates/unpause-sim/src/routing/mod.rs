@@ -10,16 +10,19 @@ use std::sync::Arc;
 use unpause_protocols::units::{LinkSpeed, Time};
 
 use crate::config::Config;
-use crate::fabric::{Ecmp, Fabric, NodeId, NodeKind, PortId, hpcc_address};
-use crate::followers::{self, Followers};
-use crate::packet::{Kind, Packet};
+use crate::fabric::{Ecmp, Fabric, NodeId, NodeKind, PortId};
+use crate::packet::Packet;
 use crate::ports::{GlobalPort, Ports};
 use crate::prefetch::prefetch;
 use crate::rng::mix;
-use crate::traffic::{DESTINATION_PORT, TrafficSpec};
 
+mod entropy;
+mod hpcc;
 pub mod search;
 
+pub use entropy::Direction;
+use entropy::Entropy;
+use hpcc::HpccEcmp;
 use search::Search;
 
 /// Marks a node that is not an edge switch, or an unreachable one.
@@ -47,6 +50,14 @@ pub struct Routing {
 struct Attachment {
     edge: u32,
     port: PortId,
+}
+
+impl Attachment {
+    /// That of a host whose link leads nowhere.
+    const NONE: Self = Self {
+        edge: UNATTACHED,
+        port: 0,
+    };
 }
 
 /// The next hops of one switch, or of a host with several links; another host has none.
@@ -106,6 +117,14 @@ impl SwitchRoutes {
         in_set.then(|| self.ports[usize::from(start) + choice as usize])
     }
 
+    /// The port of a set that a number stands for.
+    #[cold]
+    fn at(&self, set: u16, number: u32) -> Option<PortId> {
+        let (start, count) = self.sets[usize::from(set)];
+        let choice = number.checked_rem(count.into())?;
+        Some(self.ports[usize::from(start) + choice as usize])
+    }
+
     /// The ports that lead to the edge switch of index `edge`.
     fn towards(&self, edge: usize) -> &[PortId] {
         match self.next_hops.get(edge) {
@@ -116,145 +135,6 @@ impl SwitchRoutes {
                 &self.ports[usize::from(start)..][..usize::from(count)]
             }
         }
-    }
-}
-
-/// What [`Ecmp::Hpcc`] reads of a flow beside its addresses and its source port.
-#[derive(Debug)]
-struct HpccEcmp {
-    /// Destination ports by flow; empty if all are the same.
-    ports: Vec<u16>,
-    same: u16,
-}
-
-impl HpccEcmp {
-    fn new(config: &Config) -> Self {
-        let mut ports: Vec<u16> = Vec::new();
-        let named = |spec: &TrafficSpec| match spec {
-            TrafficSpec::Flows(flows) => flows.iter().map(|flow| flow.destination_port).collect(),
-            _ => vec![DESTINATION_PORT],
-        };
-        let mut all = config.traffic.iter().flat_map(named);
-        let same = all.next().unwrap_or(DESTINATION_PORT);
-        if all.any(|port| port != same)
-            && let Ok(flows) = followers::leaders(config)
-            && let Ok(followers) = Followers::of(config)
-        {
-            let flows = flows.take_while(|flow| flow.start < config.stop);
-            let followers = followers.flows.iter().map(|(flow, _)| *flow);
-            let flows = flows.chain(followers);
-            ports = flows.map(|flow| flow.destination_port).collect();
-        }
-        Self { ports, same }
-    }
-
-    /// One of a set of next hops of `switch`, whose routes these are.
-    #[cold]
-    fn choose(
-        &self,
-        routes: &SwitchRoutes,
-        set: u16,
-        (switch, src, dst): (NodeId, NodeId, NodeId),
-        entropy: &impl Entropy,
-    ) -> Option<PortId> {
-        let (start, count) = routes.sets[usize::from(set)];
-        if count == 0 {
-            return None;
-        }
-        let choice = self.hash(switch, (src, dst), entropy) % u32::from(count);
-        Some(routes.ports[usize::from(start) + choice as usize])
-    }
-
-    /// A number for a packet from `src` to `dst`, at switch `switch`, or at `src` itself. Feedback goes from the destination port
-    /// to the source port.
-    fn hash(&self, switch: NodeId, (src, dst): (NodeId, NodeId), way: &impl Entropy) -> u32 {
-        let of_flow = way.flow().and_then(|flow| self.ports.get(flow as usize));
-        let destination = u32::from(*of_flow.unwrap_or(&self.same));
-        let source = u32::from(way.source_port());
-        let (low, high) = match way.is_feedback() {
-            false => (source, destination),
-            true => (destination, source),
-        };
-        let seed = match switch == src {
-            true => HPCC_HOST_SEED,
-            false => switch,
-        };
-        murmur3(
-            [hpcc_address(src), hpcc_address(dst), low | high << 16],
-            seed,
-        )
-    }
-}
-
-/// The seed of ns-3's own hash (`hash-murmur3.cc`), by which HPCC's simulator chooses the NIC of a queue pair
-/// (`RdmaHw::GetNicIdxOfQp`).
-const HPCC_HOST_SEED: u32 = 0x8bad_f00d;
-
-/// MurmurHash3 for x86, 32 bits, of three words (A. Appleby, public domain).
-fn murmur3(words: [u32; 3], seed: u32) -> u32 {
-    let mut hash = words.iter().fold(seed, |hash, word| {
-        let mixed = word
-            .wrapping_mul(0xcc9e_2d51)
-            .rotate_left(15)
-            .wrapping_mul(0x1b87_3593);
-        (hash ^ mixed)
-            .rotate_left(13)
-            .wrapping_mul(5)
-            .wrapping_add(0xe654_6b64)
-    });
-    hash ^= 12;
-    hash = (hash ^ hash >> 16).wrapping_mul(0x85eb_ca6b);
-    hash = (hash ^ hash >> 13).wrapping_mul(0xc2b2_ae35);
-    hash ^ hash >> 16
-}
-
-/// What tells flows between the same hosts apart.
-trait Entropy {
-    /// Source port of the flow.
-    fn source_port(&self) -> u16;
-    /// The flow, if that is known.
-    fn flow(&self) -> Option<u32>;
-    /// It goes from the flow's receiver to its sender.
-    fn is_feedback(&self) -> bool;
-}
-
-impl Entropy for Packet {
-    #[inline]
-    fn source_port(&self) -> u16 {
-        self.source_port
-    }
-    fn flow(&self) -> Option<u32> {
-        Some(self.flow)
-    }
-    fn is_feedback(&self) -> bool {
-        !matches!(self.kind, Kind::Data | Kind::Segment | Kind::Syn)
-    }
-}
-
-/// Packets of a flow, all those that go one way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Direction {
-    /// Where they start.
-    pub src: NodeId,
-    /// Where they end.
-    pub dst: NodeId,
-    /// Source port of the flow.
-    pub source_port: u16,
-    /// The flow, if that is known.
-    pub flow: Option<u32>,
-    /// They go from the flow's receiver to its sender.
-    pub is_feedback: bool,
-}
-
-impl Entropy for Direction {
-    fn source_port(&self) -> u16 {
-        self.source_port
-    }
-    fn flow(&self) -> Option<u32> {
-        self.flow
-    }
-    fn is_feedback(&self) -> bool {
-        self.is_feedback
     }
 }
 
@@ -291,7 +171,7 @@ impl WayOn<'_> {
         let set = entry & !SET;
         match &routing.ecmp {
             None => routes.choose(set, src, dst, entropy.source_port()),
-            Some(hpcc) => hpcc.choose(routes, set, (switch, src, dst), entropy),
+            Some(hpcc) => routes.at(set, hpcc.hash(switch, (src, dst), entropy)),
         }
     }
 }
@@ -346,13 +226,7 @@ impl Routing {
         let is_dead = |port: GlobalPort| dead.get(port as usize).is_some_and(|dead| *dead);
         let nodes = fabric.nodes.len();
         let is_host = |node: usize| fabric.nodes[node] == NodeKind::Host;
-        let mut host = vec![
-            Attachment {
-                edge: UNATTACHED,
-                port: 0
-            };
-            nodes
-        ];
+        let mut host = vec![Attachment::NONE; nodes];
         let mut edge_of_switch = vec![NONE; nodes];
         let mut edges: Vec<NodeId> = Vec::new();
         for node in (0..nodes).filter(|&node| is_host(node)) {
