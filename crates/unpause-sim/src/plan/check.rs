@@ -338,7 +338,7 @@ fn check_events(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
         .iter()
         .flat_map(|event| [all[event.link].a, all[event.link].b]);
     if let Some(host) = ends.find(one_of_several) {
-        let message = "only links between switches and those of hosts with one link can fail";
+        let message = "has several links, and none of them can fail yet";
         let invalid = Invalid::new("events.links", message);
         return Err(invalid.of(Subject::Host(host)));
     }
