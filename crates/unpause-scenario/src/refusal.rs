@@ -12,9 +12,10 @@ use crate::text::document::{self, Table};
 use crate::text::error::Problem;
 
 /// Fields of a configuration that stand elsewhere in the file: how they begin, and where they are.
-const PLACES: [(&str, &str); 9] = [
+const PLACES: [(&str, &str); 10] = [
     ("events.links", "event"),
     ("fabric.framing", "host.preamble_and_gap"),
+    ("fabric.nvswitches", "topology"),
     ("host.tcp.tags.", "pias."),
     ("host.extra_delays", "host.extra_delay"),
     ("host.tcp.recovery.", "tcp."),

@@ -21,6 +21,17 @@ pub struct Fabric {
     pub framing_bytes: u32,
     /// How switches choose among next hops that are equally far.
     pub ecmp: Ecmp,
+    /// Which of the switches are NVSwitches, in ascending order. As in SimAI's network (`nvswitch-node.cc` of
+    /// ns-3-alibabacloud), they admit packets as other switches do, but send no PAUSE and have no congestion points: what
+    /// does not fit is dropped. Where a way over an NVSwitch is as short as others, it is the only one taken.
+    pub nvswitches: Vec<NodeId>,
+}
+
+impl Fabric {
+    /// True if `node` is an NVSwitch.
+    pub fn is_nvswitch(&self, node: NodeId) -> bool {
+        self.nvswitches.binary_search(&node).is_ok()
+    }
 }
 
 #[cfg(test)]
@@ -37,7 +48,7 @@ impl Fabric {
             nodes,
             links: links.iter().map(link).collect(),
             framing_bytes: 20,
-            ecmp: Ecmp::default(),
+            ..Self::default()
         }
     }
 }

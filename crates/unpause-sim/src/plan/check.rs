@@ -312,7 +312,12 @@ fn check_rates(config: &Config) -> Result<(), Invalid> {
             rates(&mut config.scheme.congestion_points.iter().map(|it| it.0)),
         ),
     ] {
-        let lacks = |link: &&Link| !rates.is_empty() && !rates.contains(&link.rate);
+        // NVSwitches have no congestion points.
+        let counts = |link: &Link| {
+            let ends = [link.a, link.b];
+            field != "scheme" || !ends.iter().any(|node| config.fabric.is_nvswitch(*node))
+        };
+        let lacks = |link: &&Link| counts(link) && !rates.is_empty() && !rates.contains(&link.rate);
         if let Some(link) = config.fabric.links.iter().find(lacks) {
             let message = format!("nothing is said of links of {}", link.rate);
             let invalid = Invalid::new(field, message).label("by link rate");

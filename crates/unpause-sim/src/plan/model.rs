@@ -13,12 +13,32 @@ use crate::invalid::{Invalid, Subject, bytes};
 /// Checks what the switch model needs of a configuration.
 pub(super) fn check(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
     cut_through(config)?;
+    nvswitches(config)?;
     match &config.switch.model {
         SwitchModel::SharedBuffer => Ok(()),
         SwitchModel::Pipeline(model) => pipeline(config, model),
         SwitchModel::Cioq(model) => cioq(config, model),
         SwitchModel::InputQueued(model) => input_queued(config, model, links_of),
     }
+}
+
+/// NVSwitches are switches, and admit packets into a shared buffer.
+fn nvswitches(config: &Config) -> Result<(), Invalid> {
+    const FIELD: &str = "fabric.nvswitches";
+    let (kinds, all) = (&config.fabric.nodes, &config.fabric.nvswitches);
+    let is_switch = |node: &NodeId| kinds.get(*node as usize) == Some(&NodeKind::Switch);
+    if !all.is_sorted_by(|a, b| a < b) || !all.iter().all(is_switch) {
+        let message = "NVSwitches are not switches in ascending order";
+        return Err(Invalid::new(FIELD, message));
+    }
+    if all.is_empty() || config.switch.model == SwitchModel::SharedBuffer {
+        return Ok(());
+    }
+    let message = "NVSwitches have a shared buffer, and no other model";
+    Err(Invalid::new("switch.model", message)
+        .label("of every switch")
+        .and(FIELD, "this fabric has NVSwitches")
+        .help("remove it, or leave the NVSwitches out"))
 }
 
 /// Cut-through has a part of a frame wait for the rest.

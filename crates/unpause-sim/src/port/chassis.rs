@@ -56,6 +56,8 @@ pub struct Chassis<M: Model> {
     pub(super) ready: Ready,
     pub(super) timers: Heap,
     pub(super) pending_pauses: PendingPauses,
+    /// It sends no PAUSE: an NVSwitch.
+    pub never_pauses: bool,
     pub(super) sampling: Sampling,
     pub(super) sampled_ports: Vec<PortId>,
     /// How long its queues are, if that is counted.
@@ -246,7 +248,7 @@ impl<M: Model> Chassis<M> {
             let rate = transmitter.speed.rate();
             let pause = plan.config.switch.pfc.params.pause_duration(rate);
             for class in 0..classes as u8 {
-                let rest = Egress::new(class, rate, plan, &mut rng);
+                let rest = Egress::new(class, (id, rate), plan, &mut rng);
                 queues.push(Queue::new(ports, &rest.congestion_point, plan));
                 egress.push(rest);
                 ingress.push(Ingress::new(source(transmitter, class), pause));
@@ -273,6 +275,7 @@ impl<M: Model> Chassis<M> {
             ready: Ready::default(),
             timers: Heap::default(),
             pending_pauses: PendingPauses::default(),
+            never_pauses: plan.config.fabric.is_nvswitch(id),
             sampling,
             sampled_ports,
             histogram,

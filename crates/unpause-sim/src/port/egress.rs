@@ -7,7 +7,7 @@ use unpause_protocols::units::{Rate, Time};
 
 use super::discipline::Discipline;
 use super::ready::Ready;
-use crate::fabric::PortId;
+use crate::fabric::{NodeId, PortId};
 use crate::packet::{CE, ECT, Packet};
 use crate::paused::PausedTransmitter;
 use crate::plan::{Plan, at_rate};
@@ -137,11 +137,18 @@ pub struct Egress {
 }
 
 impl Egress {
-    /// Of `class` before a link of rate `link`; control packets go through no congestion point.
-    pub fn new<R: Rng>(class: u8, link: Rate, plan: &Plan<'_>, rng: &mut R) -> Self {
+    /// Of `class` at switch `node`, before a link of rate `link`. Control packets go through no congestion point, and
+    /// NVSwitches have none.
+    pub fn new<R: Rng>(
+        class: u8,
+        (node, link): (NodeId, Rate),
+        plan: &Plan<'_>,
+        rng: &mut R,
+    ) -> Self {
         let mut config = congestion_point::Config::None;
         let scheme = &plan.config.scheme.congestion_point;
-        if class != plan.classes.control && !watches_inputs(scheme) {
+        let has_one = class != plan.classes.control && !plan.config.fabric.is_nvswitch(node);
+        if has_one && !watches_inputs(scheme) {
             let of_rate = at_rate(&plan.config.scheme.congestion_points, link);
             config = of_rate.unwrap_or_else(|| scheme.clone());
             config.set_link_rate(link);

@@ -25,7 +25,7 @@ impl<M: Model> Chassis<M> {
         self.timers.push(Entry::new(at, number, MODEL));
     }
 
-    /// Sends, or has sent as soon as the port is free, a PFC frame to the peer at `port_id`.
+    /// Sends, or has sent as soon as the port is free, a PFC frame to the peer at `port_id`, unless the switch never does.
     pub fn request_pfc(
         &mut self,
         now: Time,
@@ -34,6 +34,9 @@ impl<M: Model> Chassis<M> {
         action: Action,
         window: &mut Window<'_, '_>,
     ) {
+        if self.never_pauses {
+            return;
+        }
         let port = &mut self.ports[port_id as usize];
         match action {
             Action::None => return,

@@ -23,6 +23,7 @@ impl<M: Model> Chassis<M> {
             ready,
             timers,
             pending_pauses,
+            never_pauses: _,
             sampling,
             sampled_ports: _,
             // It changes where it is sampled.

@@ -71,9 +71,10 @@ impl<'a> Search<'a> {
     }
 
     /// For each of these switches, the place of the first of them that has links to the same switches. Where the order in
-    /// which switches are found counts, or hosts have several links, each is the first.
+    /// which switches are found counts, or hosts have several links, or NVSwitches go before others, each is the first.
     pub fn alike(&self, switches: &[NodeId]) -> Vec<usize> {
-        if self.fabric.ecmp == Ecmp::Hpcc || !self.hosts.is_empty() {
+        let nvswitches = !self.fabric.nvswitches.is_empty();
+        if self.fabric.ecmp == Ecmp::Hpcc || !self.hosts.is_empty() || nvswitches {
             return (0..switches.len()).collect();
         }
         let mut first = HashMap::new();
@@ -190,12 +191,27 @@ impl<'a> Search<'a> {
                 .into_iter()
                 .filter(|(_, at)| Some(self.distance[*at as usize]) == least)
                 .collect();
+            self.prefer_nvswitches(&mut found, |(_, at)| *at);
             if self.fabric.ecmp == Ecmp::Hpcc {
                 found.sort_by_key(|(_, at)| self.found[*at as usize]);
             }
             (host, found.into_iter().map(|(port, _)| port).collect())
         };
         others.map(nearest).collect()
+    }
+
+    /// Of ways that are equally short, those over an NVSwitch are the only ones, if there are any.
+    fn prefer_nvswitches<T>(&self, ways: &mut Vec<T>, next: impl Fn(&T) -> u32) {
+        if self.fabric.nvswitches.is_empty() {
+            return;
+        }
+        let over_one = |way: &T| {
+            let switch = self.switches[next(way) as usize];
+            self.fabric.is_nvswitch(switch)
+        };
+        if ways.iter().any(over_one) {
+            ways.retain(over_one);
+        }
     }
 
     /// The switches found, nearest first and without the root, each with its number here.
@@ -208,20 +224,21 @@ impl<'a> Search<'a> {
     /// The ports of switch number `switch` that lead closer.
     pub fn closer(&self, switch: u32, set: &mut Vec<PortId>) {
         let closer = self.distance[switch as usize].wrapping_sub(1);
-        let links = self.links(switch).iter();
+        let links = self.links(switch);
         set.clear();
         set.extend(
             links
+                .iter()
                 .filter(|(_, peer)| self.distance[*peer as usize] == closer)
                 .map(|(port, _)| port),
         );
+        let peer = |port: &PortId| {
+            let link = links.binary_search_by_key(port, |(port, _)| *port);
+            link.map_or(UNKNOWN, |at| links[at].1)
+        };
+        self.prefer_nvswitches(set, peer);
         if self.fabric.ecmp == Ecmp::Hpcc {
-            let found = |port: &PortId| {
-                let links = self.links(switch);
-                let link = links.binary_search_by_key(port, |(port, _)| *port);
-                link.map(|at| self.found[links[at].1 as usize])
-            };
-            set.sort_by_key(found);
+            set.sort_by_key(|port| self.found[peer(port) as usize]);
         }
     }
 }

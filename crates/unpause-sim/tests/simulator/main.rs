@@ -15,6 +15,7 @@ mod link_events;
 mod mechanisms;
 mod nic;
 mod nics;
+mod nvswitches;
 mod pfc;
 mod pipeline;
 mod post;

@@ -54,7 +54,8 @@ impl SharedBuffer {
         };
         // There is no input buffer here: what a congestion point at an input watches is the memory that PFC
         // counts for it.
-        let watched = |class| plan.classes.is_lossless(class);
+        let has_points = !plan.config.fabric.is_nvswitch(id);
+        let watched = |class| has_points && plan.classes.is_lossless(class);
         Chassis::new(id, plan, source, watched, model)
     }
 }
@@ -115,6 +116,8 @@ impl Chassis<SharedBuffer> {
                 self.ingress_totals[index].dropped_packets += 1;
                 false
             }
+            // Beyond XOFF it has headroom left, as a switch that sends PAUSE would.
+            Some(_) if self.never_pauses => true,
             Some(action) => {
                 self.ingress_totals[index].pause_events += u64::from(!was_off);
                 self.request_pfc(now, from, class, action, window);
