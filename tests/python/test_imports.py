@@ -303,9 +303,9 @@ def test_hosts_with_two_nics_send_by_both(tmp_path: Path) -> None:
             "hosts do not forward packets, here as in ns-3",
         ),
         (
-            "15 4 2 5 22 Z900\n8 9 10 11 12 13 14\n0 8 2400Gbps 0.00002ms 0\n",
+            "15 4 2 5 22 Z900\n8 9 10 11 12 13\n0 8 2400Gbps 0.00002ms 0\n",
             FLOWS,
-            "NVSwitches, and hosts with a link to one and to a switch, are not supported yet",
+            "expected 1 more ids of switches (header of five numbers, links last, and a GPU",
         ),
         ("Nodes 8\nTiers 2\nPodsize 8\n", FLOWS, "found a topology of htsim (.topo)"),
         ("", "Nodes 8\nConnections 4\nTriggers 2\n", "found flows of htsim (.cm)"),

@@ -150,7 +150,7 @@ fn main() -> io::Result<()> {
             let topology = Topology {
                 names: names.collect(),
                 fabric: config.fabric,
-                notes: Vec::new(),
+                ..Topology::default()
             };
             hpcc::write_topology(&mut io::stdout().lock(), &topology)?;
         }

@@ -1,4 +1,4 @@
-//! Topology files of the HPCC simulator: what is accepted, written again, is the same fabric.
+//! Topology files of the HPCC simulator and of SimAI: what is accepted, written again, is the same fabric.
 
 use std::path::Path;
 
@@ -21,6 +21,8 @@ fn check_with(data: &[u8], parallel: Option<u32>) {
             assert_eq!(again.names, topology.names);
             assert_eq!(again.fabric.nodes, topology.fabric.nodes);
             assert_eq!(again.fabric.links, topology.fabric.links);
+            assert_eq!(again.fabric.nvswitches, topology.fabric.nvswitches);
+            assert_eq!(again.gpus_per_server, topology.gpus_per_server);
         }
         Err(error) => crate::messages::check_file_error(&error, data),
     }

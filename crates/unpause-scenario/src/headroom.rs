@@ -20,6 +20,13 @@ pub(crate) fn why_dropped(config: &Config, port: &PortRecord) -> (String, String
                 .to_owned(),
         );
     }
+    if config.fabric.is_nvswitch(port.node) {
+        return (
+            "an NVSwitch sends no PAUSE: what does not fit into XOFF and headroom of the ingress is dropped".to_owned(),
+            "a window or a congestion control at the senders, or a larger pfc.xoff or pfc.headroom, keeps it from filling"
+                .to_owned(),
+        );
+    }
     let queue_full = format!("its ingress queue is full; {needed}");
     let set = switch.pfc.headroom_bytes.map(size);
     let (cause, help) = match (&switch.model, set) {

@@ -20,6 +20,8 @@ pub struct Topology {
     pub fabric: Fabric,
     /// What is worth saying of the file that it was read from.
     pub notes: Vec<String>,
+    /// Hosts of each server, in their order, where hosts are the GPUs of servers.
+    pub gpus_per_server: Option<u32>,
 }
 
 /// Why a topology cannot be built.

@@ -398,3 +398,20 @@ fn what_cannot_be_run_is_refused_or_named() {
         assert!(left_out.contains(key), "{key}: {left_out}");
     }
 }
+
+/// GPUs 0 to 3 and 4 to 7 hang on an NVSwitch and a leaf of each server; the thresholds for marks name no NVLink.
+#[test]
+fn gpus_of_a_server_use_its_nvswitch_as_in_simai() {
+    let flows = "2\n0 3 3 100 1000000 2.0\n0 4 3 100 1000000 2.01\n";
+    let results = run_of(include_str!("data/hpcc/topology_simai.txt"), flows, DCQCN);
+    let lines = lines_of(&results.path().join("hpcc/fct.txt"));
+    let took = |line: usize, gbps: u64| {
+        let (fct, wire) = (lines[line][6], 1_048_000 * 8 / gbps);
+        assert!(
+            (wire..wire + 4000).contains(&fct),
+            "{fct} ns, {wire} ns on a wire"
+        );
+    };
+    took(0, 2880);
+    took(1, 400);
+}

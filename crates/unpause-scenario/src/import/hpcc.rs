@@ -2,15 +2,15 @@
 //! the ns-3 RDMA simulators derived from it.
 //!
 //! * `topology.txt`: numbers of nodes, switches and links; the ids of the switches; one link a line
-//!   as `src dst rate delay error_rate`. Headers of four numbers (ns3-datacenter, intcc) and of six (Reverie) are
-//!   read, too.
+//!   as `src dst rate delay error_rate`. Headers of four numbers (ns3-datacenter, intcc), of six (Reverie), and of five
+//!   and a GPU type (SimAI, with NVSwitches) are read, too.
 //! * `flow.txt`: the number of flows; one flow a line as `src dst pg dport bytes start_s`, also with
 //!   `stop_s` after it, or without `dport` (ConWeave); all lines alike.
 //! * `fct.txt`: one completed flow a line as `sip dip sport dport bytes start_ns fct_ns ideal_ns`.
 //!
 //! As there, what follows the announced number of lines is a comment. The flow file of the older
-//! ns3-rdma, `src dst pg packets start_s stop_s`, counts packets and is not read. Files of SimAI, htsim and
-//! LogGOPSim are told by their first line, and refused by name.
+//! ns3-rdma, `src dst pg packets start_s stop_s`, counts packets and is not read. Workloads of SimAI, and files
+//! of htsim and LogGOPSim, are told by their first line, and refused by name.
 
 mod flows;
 mod foreign;
@@ -18,6 +18,7 @@ mod header;
 mod numbers;
 mod ports;
 mod rows;
+mod simai;
 mod topology;
 
 use std::io::{self, BufRead, BufReader, Write};

@@ -37,6 +37,28 @@ pub enum FileError {
     },
 }
 
+impl FileError {
+    /// The same, with what the file was taken for.
+    pub(crate) fn of_format(self, format: &str) -> Self {
+        match self {
+            Self::Line {
+                path,
+                line,
+                column,
+                found,
+                expected,
+            } => Self::Line {
+                path,
+                line,
+                column,
+                found,
+                expected: format!("{expected} (header of {format})"),
+            },
+            other => other,
+        }
+    }
+}
+
 fn of_column(column: usize) -> String {
     match column {
         0 => String::new(),

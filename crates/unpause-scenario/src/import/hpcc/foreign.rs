@@ -30,17 +30,6 @@ pub(super) fn refuse<'a>(
     let is_number = |word: &str| word.parse::<f64>().is_ok();
     let key = |row: &Row<'_>| row.words().first().map(|word| word.to_ascii_lowercase());
     let (found, missing) = match words[..] {
-        [nodes, gpus, nvswitches, switches, links, gpu]
-            if !is_number(gpu) && words[..5].iter().all(|word| is_number(word)) =>
-        {
-            let found = format!(
-                "a topology of SimAI ({nodes} nodes, {gpus} GPUs of a server, {nvswitches} NVSwitches, {switches} \
-                 switches, {links} links, {gpu})"
-            );
-            let missing =
-                "NVSwitches, and hosts with a link to one and to a switch, are not supported yet";
-            (found, missing)
-        }
         [word, count] if is_htsim(word) && is_number(count) => {
             let keys = [key(first), next()?.as_ref().and_then(key)];
             let is = |word: &str| keys.iter().flatten().any(|key| key == word);

@@ -192,7 +192,7 @@ fn mistakes_in_the_nodes_of_a_topology_are_explained() {
     refused(
         "7 3 6\n",
         "7 3\n",
-        "t.txt:1: found `7 3` (2 columns), expected the numbers of nodes, switches and links (also four numbers as of ns3-datacenter, or six as of Reverie)",
+        "t.txt:1: found `7 3` (2 columns), expected the numbers of nodes, switches and links (also four numbers as of ns3-datacenter, six as of Reverie, or five and a GPU type as of SimAI)",
     );
     refused(
         "7 3 6",

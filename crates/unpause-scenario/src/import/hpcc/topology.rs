@@ -7,9 +7,10 @@ use std::path::Path;
 use unpause_sim::config::{Link, NodeId, NodeKind};
 
 use super::foreign;
-use super::header::{EXPECTED as HEADER, Header, Kind};
+use super::header::{EXPECTED as HEADER, Header, Kind, is_simai};
 use super::numbers;
 use super::rows::{Row, Rows};
+use super::simai;
 use crate::import::{FileError, Place};
 use crate::topology::{Topology, positive_delay, possible_rate};
 
@@ -39,29 +40,47 @@ pub(crate) fn read(
     foreign::refuse(&first, || rows.try_next())?;
     let first = header_words(&mut rows, first)?;
     let header = Header::of(&first)?;
-    let mut topology = Topology::default();
-    for (id, kind) in kinds(&mut rows, &header)?.iter().enumerate() {
+    let topology = body(rows, &header, (&first, parallel)).map_err(|error| match header.kind {
+        Kind::Hpcc => error,
+        kind => error.of_format(kind.named()),
+    })?;
+    Ok((topology, header.kind))
+}
+
+/// What follows the header, which is `first`.
+fn body<'a>(
+    mut rows: Rows<'a, impl BufRead>,
+    header: &Header,
+    (first, parallel): (&Row<'a>, Option<u32>),
+) -> Result<Topology, FileError> {
+    let path = first.place.path;
+    let mut topology = Topology {
+        gpus_per_server: header.gpus_per_server.map(Into::into),
+        ..Topology::default()
+    };
+    let (kinds, switches) = kinds(&mut rows, header)?;
+    for (id, kind) in kinds.iter().enumerate() {
         match kind {
             NodeKind::Host => topology.add_host(format!("H{id}")),
             NodeKind::Switch => topology.add_switch(format!("S{id}")),
         };
     }
+    topology.fabric.nvswitches = switches.into_iter().take(header.nvswitches).collect();
+    topology.fabric.nvswitches.sort_unstable();
     let mut lines = Vec::new();
-    for index in 0..header.links {
-        let row = rows.link(index, header.links)?;
-        let link = row.link(header.nodes)?;
-        topology.fabric.links.push(link);
+    while let Some(row) = rows.link(lines.len(), header)? {
+        topology.fabric.links.push(row.link(header.nodes)?);
         lines.push(row.place.line);
     }
+    simai::note_links(&mut topology, &lines, (path, header));
     let links = Links { path, lines };
     let links = links.without_surplus(&mut topology, parallel)?;
     links.check_hosts(&topology)?;
     leave_out_unlinked(&mut topology, path);
-    let topology = topology.validate_with(true).map_err(|error| {
+    topology.validate_with(true).map_err(|error| {
         let expected = "a fabric in which every node reaches every other";
         first.place.error(error.message, expected)
-    })?;
-    Ok((topology, header.kind))
+    })
 }
 
 /// The words of the header that begins in `first`; words behind those of HPCC come next.
@@ -70,6 +89,13 @@ fn header_words<'a>(
     first: Row<'a>,
 ) -> Result<Row<'a>, FileError> {
     let numbers = first.words();
+    if is_simai(&numbers) {
+        let (head, tail) = first.split(6);
+        if tail.width() > 0 {
+            rows.put_back(tail);
+        }
+        return Ok(head);
+    }
     let is_numbers = numbers.iter().take(4).all(|it| it.parse::<u64>().is_ok());
     let is_whole = match first.width() {
         3 => return Ok(first),
@@ -99,25 +125,31 @@ fn header_words<'a>(
     Ok(head)
 }
 
-/// What each node is. The ids of switches may stand on several lines, and links behind them.
+/// What each node is, and which are switches as they are listed. Their ids may stand on several lines, and links behind
+/// them.
 fn kinds<'a>(
     rows: &mut Rows<'a, impl BufRead>,
     header: &Header,
-) -> Result<Vec<NodeKind>, FileError> {
+) -> Result<(Vec<NodeKind>, Vec<NodeId>), FileError> {
     let mut kinds = vec![NodeKind::Host; header.nodes as usize];
-    let mut found = 0;
-    while found < header.most_switches {
-        let row = rows.next(|| format!("{} more ids of switches", header.switches - found))?;
-        if found == header.switches && row.is_link() {
+    let mut listed = Vec::new();
+    while listed.len() < header.most_switches {
+        let missing = header.switches.saturating_sub(listed.len());
+        let row = rows.next(|| format!("{missing} more ids of switches"))?;
+        if listed.len() == header.switches && row.is_link() {
             rows.put_back(row);
             break;
         }
+        if header.kind == Kind::SimAi && row.is_link() {
+            let expected = format!("{missing} more ids of switches");
+            return Err(row.place.error(row.shown(), expected));
+        }
         for (index, text) in row.words().into_iter().enumerate() {
             let expected = || format!("{} different ids of switches", header.switches);
-            if found == header.most_switches {
+            if listed.len() == header.most_switches {
                 let refused = row.at(text).error(format!("`{text}`"), expected());
                 return match rows.rewrap(&row.split(index).1, LINK_WORDS, header.links)? {
-                    true => Ok(kinds),
+                    true => Ok((kinds, listed)),
                     false => Err(refused),
                 };
             }
@@ -126,23 +158,36 @@ fn kinds<'a>(
                 return Err(row.at(text).error(format!("`{text}`"), expected()));
             }
             kinds[id as usize] = NodeKind::Switch;
-            found += 1;
+            listed.push(id);
         }
     }
-    Ok(kinds)
+    Ok((kinds, listed))
 }
 
 impl<'a, R: BufRead> Rows<'a, R> {
-    /// The row of link `index` of `links`. Where a line is no link, words are taken across lines, if they are as many
-    /// as the links have.
-    fn link(&mut self, index: usize, links: usize) -> Result<Row<'a>, FileError> {
-        let row = self.next(|| format!("{LINK} ({index} of {links} read)"))?;
+    /// The row of link `index`; none behind the last. Where a line is no link, words are taken across lines, if they are as
+    /// many as the links have. Of SimAI's files, whose number of links may be wrong, all links are read.
+    fn link(&mut self, index: usize, header: &Header) -> Result<Option<Row<'a>>, FileError> {
+        let links = header.links;
+        let is_simai = header.kind == Kind::SimAi;
+        if index >= links {
+            let beyond = match is_simai {
+                true => self.try_next()?,
+                false => None,
+            };
+            return Ok(beyond.filter(Row::is_link));
+        }
+        let row = match self.try_next()? {
+            None if is_simai && index > 0 => return Ok(None),
+            Some(row) => row,
+            None => self.next(|| format!("{LINK} ({index} of {links} read)"))?,
+        };
         if row.width() == LINK_WORDS {
-            return Ok(row);
+            return Ok(Some(row));
         }
         let refused = row.place.error(row.shown(), row.expected());
         match self.rewrap(&row, LINK_WORDS, links - index)? {
-            true => self.next(String::new),
+            true => self.try_next(),
             false => Err(refused),
         }
     }
@@ -301,21 +346,26 @@ fn leave_out_unlinked(topology: &mut Topology, path: &Path) {
     }
 }
 
-/// Writes a topology file. Nodes keep their numbers and lose their names.
+/// Writes a topology file, of SimAI if there are servers with GPUs, else of HPCC. Nodes keep their numbers and lose their
+/// names.
 pub fn write_topology(out: &mut impl Write, topology: &Topology) -> io::Result<()> {
     let fabric = &topology.fabric;
-    let switches: Vec<String> = (0..fabric.nodes.len())
-        .filter(|&node| fabric.nodes[node] == NodeKind::Switch)
-        .map(|node| node.to_string())
+    let nvswitches = &fabric.nvswitches;
+    let others: Vec<NodeId> = (0..fabric.nodes.len() as NodeId)
+        .filter(|&node| fabric.nodes[node as usize] == NodeKind::Switch)
+        .filter(|&node| !fabric.is_nvswitch(node))
         .collect();
-    writeln!(
-        out,
-        "{} {} {}",
-        fabric.nodes.len(),
-        switches.len(),
-        fabric.links.len()
-    )?;
-    writeln!(out, "{}", switches.join(" "))?;
+    let (nodes, links) = (fabric.nodes.len(), fabric.links.len());
+    match topology.gpus_per_server {
+        Some(gpus) => {
+            let (nvswitches, others) = (nvswitches.len(), others.len());
+            writeln!(out, "{nodes} {gpus} {nvswitches} {others} {links} GPU")?;
+        }
+        None if nvswitches.is_empty() => writeln!(out, "{nodes} {} {links}", others.len())?,
+        None => return Err(io::Error::other("NVSwitches need servers with GPUs")),
+    }
+    let listed = nvswitches.iter().chain(&others).map(NodeId::to_string);
+    writeln!(out, "{}", listed.collect::<Vec<_>>().join(" "))?;
     for link in &fabric.links {
         let (ns, ps) = (link.delay.as_ps() / 1000, link.delay.as_ps() % 1000);
         let fraction = if ps == 0 {

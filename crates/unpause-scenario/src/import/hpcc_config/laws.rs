@@ -161,7 +161,7 @@ impl Writer<'_> {
             self.key("kmax", "\"1GB\"", "");
             return Ok(());
         }
-        let rates = self.rates();
+        let rates = self.marked_rates();
         for (key, name, map) in [
             ("kmin", "KMIN_MAP", &config.kmin),
             ("kmax", "KMAX_MAP", &config.kmax),

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use unpause_protocols::units::Rate;
+use unpause_sim::config::Link;
 
 use super::parse::HpccConfig;
 use crate::import::FileError;
@@ -44,15 +45,21 @@ impl Writer<'_> {
         Ways::new(&self.topology.fabric, self.config.payload)
     }
 
+    /// Rates of the links of switches that mark, each once: of all but NVSwitches.
+    pub(super) fn marked_rates(&self) -> Vec<Rate> {
+        let fabric = &self.topology.fabric;
+        let links = fabric.links.iter();
+        let marked = links.filter(|it| ![it.a, it.b].iter().any(|end| fabric.is_nvswitch(*end)));
+        Self::each_once(marked)
+    }
+
     /// Rates of the links of switches, each once.
     pub(super) fn rates(&self) -> Vec<Rate> {
-        let mut rates: Vec<Rate> = self
-            .topology
-            .fabric
-            .links
-            .iter()
-            .map(|it| it.rate)
-            .collect();
+        Self::each_once(self.topology.fabric.links.iter())
+    }
+
+    fn each_once<'l>(links: impl Iterator<Item = &'l Link>) -> Vec<Rate> {
+        let mut rates: Vec<Rate> = links.map(|it| it.rate).collect();
         rates.sort_unstable();
         rates.dedup();
         rates

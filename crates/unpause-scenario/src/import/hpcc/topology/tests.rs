@@ -58,7 +58,6 @@ fn the_same_fabric_is_read_of_each_header() {
 #[test]
 fn files_of_other_simulators_are_named() {
     let texts = [
-        ("15 4 2 5 22 Z900\n8 9", "a topology of SimAI (15 nodes"),
         ("Nodes 8\nTiers 2\n", "a topology of htsim (.topo)"),
         ("Nodes 8\nConnections 4\n", "flows of htsim (.cm)"),
         ("num_ranks 4\nrank 0 {", "a GOAL schedule"),
@@ -163,4 +162,167 @@ fn words_count_and_not_lines() {
         let refused = parse_topology(text.as_bytes(), Path::new("t.txt"), None).unwrap_err();
         assert!(refused.to_string().starts_with(error), "{refused}");
     }
+}
+
+/// SimAI's 8 GPUs in two servers: NVSwitches 8 and 9, leaves 10 and 11, one for each of two rails, and spines 12 to 14.
+const SIMAI: &str = "\
+15 4 2 5 22 Z900
+8 9 10 11 12 13 14
+0 8 2400Gbps 0.00002ms 0\n0 10 200Gbps 0.0004ms 0
+1 8 2400Gbps 0.00002ms 0\n1 11 200Gbps 0.0004ms 0
+2 8 2400Gbps 0.00002ms 0\n2 10 200Gbps 0.0004ms 0
+3 8 2400Gbps 0.00002ms 0\n3 11 200Gbps 0.0004ms 0
+4 9 2400Gbps 0.00002ms 0\n4 10 200Gbps 0.0004ms 0
+5 9 2400Gbps 0.00002ms 0\n5 11 200Gbps 0.0004ms 0
+6 9 2400Gbps 0.00002ms 0\n6 10 200Gbps 0.0004ms 0
+7 9 2400Gbps 0.00002ms 0\n7 11 200Gbps 0.0004ms 0
+10 12 400Gbps 0.0004ms 0\n10 13 400Gbps 0.0004ms 0\n10 14 400Gbps 0.0004ms 0
+11 12 400Gbps 0.0004ms 0\n11 13 400Gbps 0.0004ms 0\n11 14 400Gbps 0.0004ms 0
+";
+
+fn simai(text: &str) -> Result<(Topology, Kind), FileError> {
+    super::read(text.as_bytes(), Path::new("t"), None)
+}
+
+#[test]
+fn simais_topology_has_nvswitches_and_gpus_with_two_links() {
+    let (read, kind) = simai(SIMAI).unwrap();
+    assert_eq!(kind, Kind::SimAi);
+    assert_eq!(read.notes, [""; 0]);
+    assert_eq!(read.gpus_per_server, Some(4));
+    assert_eq!(read.hosts().collect::<Vec<_>>(), Vec::from_iter(0..8));
+    assert_eq!(read.fabric.nvswitches, [8, 9]);
+    assert_eq!(read.names[7..10], ["H7", "S8", "S9"]);
+    let links = &read.fabric.links;
+    assert_eq!(links.len(), 22);
+    for gpu in 0..8 {
+        let peers: Vec<_> = links
+            .iter()
+            .filter(|it| it.a == gpu)
+            .map(|it| it.b)
+            .collect();
+        assert_eq!(peers, [8 + gpu / 4, 10 + gpu % 2]);
+    }
+    assert_eq!(links[0].rate, Rate::from_gbps(2400));
+    assert_eq!(links[0].delay, Time::from_ns(20));
+}
+
+#[test]
+fn simais_words_may_stand_on_other_lines() {
+    let (whole, _) = simai(SIMAI).unwrap();
+    let words: Vec<&str> = SIMAI.split_whitespace().collect();
+    let (head, links) = words.split_at(6 + 7);
+    let links: Vec<String> = links.chunks(5).map(|link| link.join(" ")).collect();
+    for text in [
+        format!("{}\n{}", head.join(" "), links.join("\n")),
+        format!("{}\n{}", head.join(" "), links.join(" ")),
+        format!(
+            "{}\n{}\n\n{}",
+            head[..6].join(" "),
+            head[6..].join("\n"),
+            links.join("\r\n")
+        ),
+    ] {
+        let (read, _) = simai(&text).unwrap();
+        assert_eq!(read.fabric.links, whole.fabric.links, "{text}");
+        assert_eq!(read.fabric.nvswitches, [8, 9]);
+    }
+}
+
+#[test]
+fn simais_number_of_links_may_be_wrong() {
+    let (whole, _) = simai(SIMAI).unwrap();
+    for (said, after) in [("20", ""), ("20", "\nmade by hand\n"), ("23", "")] {
+        let text = SIMAI.replace(" 22 Z", &format!(" {said} Z")) + after;
+        let (read, _) = simai(&text).unwrap();
+        assert_eq!(read.fabric.links, whole.fabric.links);
+        let note = format!("t: the header says {said} links, and 22 are there, which are all read");
+        assert_eq!(read.notes, [note]);
+    }
+    // Behind all links, anything may stand.
+    let (read, _) = simai(&format!("{SIMAI}1 2 3\n")).unwrap();
+    assert_eq!((read.fabric.links.len(), read.notes.len()), (22, 0));
+}
+
+#[test]
+fn simais_topology_may_lack_nvswitches_or_use_them_otherwise() {
+    let without = "4 2 0 1 3 A100\n3\n0 3 100Gbps 1us 0\n1 3 100Gbps 1us 0\n2 3 100Gbps 1us 0\n";
+    let (read, kind) = simai(without).unwrap();
+    assert_eq!((kind, read.fabric.nvswitches.len()), (Kind::SimAi, 0));
+    let across = "4 2 1 1 3 A100\n3 2\n0 3 100Gbps 1us 0\n1 3 100Gbps 1us 0\n2 3 100Gbps 1us 0\n";
+    let (read, _) = simai(across).unwrap();
+    assert_eq!(read.fabric.nvswitches, [3]);
+    assert!(
+        read.notes[0].starts_with("t:5: a link of an NVSwitch to another switch (nodes 2 and 3)"),
+        "{:?}",
+        read.notes
+    );
+}
+
+#[test]
+fn mistakes_in_simais_topologies_say_what_they_were_taken_for() {
+    let links = SIMAI.split_once('\n').unwrap().1;
+    for (text, error) in [
+        (
+            SIMAI.replace("15 4", "15 0"),
+            "t:1:4: found `0`, expected a number of GPUs of each server, from 1",
+        ),
+        (
+            SIMAI.replace("15 4 2", "15 4 x"),
+            "t:1:6: found `x`, expected a number of NVSwitches",
+        ),
+        (
+            SIMAI.replace("15 4 2", "15 4 -2"),
+            "t:1:6: found `-2`, expected a number of NVSwitches",
+        ),
+        (
+            SIMAI.replace(" 14\n", "\n"),
+            "t:3: found `0 8 2400Gbps 0.00002ms 0` (5 columns), expected 1 more ids of switches (header of five numbers, \
+             links last, and a GPU type (SimAI))",
+        ),
+        (
+            SIMAI
+                .replacen("2400Gbps", "2400", 1)
+                .replacen("2400 ", "fast ", 1),
+            "t:3:5: found `fast`, expected a rate such as `100Gbps`",
+        ),
+        (
+            SIMAI.replacen("0 8 2400Gbps 0.00002ms 0", "0 8 2400Gbps", 1),
+            "t:3: found `0 8 2400Gbps` (3 columns), expected a link: src dst rate delay error_rate (header of five",
+        ),
+        (
+            SIMAI.replacen("1 8 2400Gbps", "1 15 2400Gbps", 1),
+            "t:5:3: found `15`, expected the id of a node, below 15 (header of five",
+        ),
+        (
+            SIMAI.replacen("1 8 2400Gbps", "1 2 2400Gbps", 1),
+            "t:5: found a link of host 1 to host 2, expected hosts linked to switches",
+        ),
+        (
+            "15 4 2 5 22 Z900\n8 9 10 11 12 13 14\n".to_owned(),
+            "t:2: found the end of the file, expected a link",
+        ),
+    ] {
+        let refused = simai(&text).unwrap_err().to_string();
+        assert!(refused.starts_with(error), "{refused}");
+    }
+    // One of five words is HPCC's, with ids behind it.
+    let refused = simai(&format!("15 4 2 5 22\n{links}")).unwrap_err();
+    assert!(!refused.to_string().contains("SimAI)"), "{refused}");
+}
+
+#[test]
+fn a_topology_of_simai_is_written_as_it_was_read() {
+    let (read, _) = simai(SIMAI).unwrap();
+    let mut text = Vec::new();
+    write_topology(&mut text, &read).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert!(
+        text.starts_with("15 4 2 5 22 GPU\n8 9 10 11 12 13 14\n"),
+        "{text}"
+    );
+    let (again, _) = simai(&text).unwrap();
+    assert_eq!(again.fabric.links, read.fabric.links);
+    assert_eq!(again.fabric.nvswitches, read.fabric.nvswitches);
+    assert_eq!(again.gpus_per_server, read.gpus_per_server);
 }
