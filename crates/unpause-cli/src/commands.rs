@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::{fs, io};
 
 use serde_json::{Value, json};
-use unpause_scenario::{Cost, Error, Options, Saved, Scenario, Summary, costs, write_csv};
+use unpause_scenario::{Cost, Effort, Error, Options, Saved, Scenario, Summary, costs, write_csv};
 
 use crate::args::{Compare, Export, Open, Validate};
-use crate::output::{Errors, show, show_json};
+use crate::output::{Errors, complain, show, show_json};
 use crate::report::Package;
 use crate::{complaint, cost, files, report, target, text, warnings};
 
@@ -20,7 +20,9 @@ pub fn validate(args: &Validate) -> Result<u8, Errors> {
     for file in &files {
         match files::load(file) {
             Ok(scenario) => {
-                let cost = args.cost.then(|| costs(&scenario, &Options::default()));
+                let cost = args
+                    .cost
+                    .then(|| costs(&scenario, &Options::default(), Effort::Thorough));
                 let cost = cost.transpose().map_err(|error| vec![error])?;
                 let cost = cost.map(|runs| Cost::of_all(&runs));
                 told.push(json!({
@@ -56,7 +58,7 @@ pub fn validate(args: &Validate) -> Result<u8, Errors> {
         show_json(&json!(told));
     }
     if failed > 0 && files.len() > 1 && !say.quiet {
-        eprintln!("{failed} of {} scenarios have mistakes", files.len());
+        complain!("{failed} of {} scenarios have mistakes", files.len());
     }
     Ok(u8::from(failed > 0))
 }

@@ -8,7 +8,7 @@ use unpause_scenario::Error;
 
 use crate::args::Form;
 use crate::interrupt;
-use crate::output::{printable, show_json};
+use crate::output::{complain, printable, show_json, write_error};
 
 /// Tells errors; answers the exit code.
 pub fn explain(errors: &[Error], form: Form) -> u8 {
@@ -16,12 +16,12 @@ pub fn explain(errors: &[Error], form: Form) -> u8 {
         .iter()
         .any(|error| matches!(error, Error::Interrupted));
     if interrupted {
-        eprintln!("interrupted: nothing was written");
+        complain!("interrupted: nothing was written");
         return interrupt::code();
     }
     match form {
         Form::Json => show_json(&json!({ "errors": as_json(errors) })),
-        Form::Text => errors.iter().for_each(|error| eprint!("{}", text(error))),
+        Form::Text => errors.iter().for_each(|error| write_error(&text(error))),
     }
     1
 }

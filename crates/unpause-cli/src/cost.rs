@@ -18,14 +18,28 @@ pub fn text(cost: &Cost, runs: usize, threads: Option<u16>) -> String {
     let used = cores.min(runs).max(1);
     let plural = if used == 1 { "" } else { "s" };
     format!(
-        "about {} packet-hops of {} flows: {} on {used} core{plural}, {} of memory; {} samples, {} on disk",
+        "about {} packet-hops of {} flows: {} on {used} core{plural}, {} of memory; {}, {} on disk",
         count(rounded(cost.packet_hops)),
         count(rounded(cost.flows)),
         time(rounded((cost.core_s * 1e9 / used as f64) as u64) as f64),
         size(rounded(cost.memory_bytes)),
-        count(rounded(cost.port_samples + cost.flow_samples)),
+        recorded(cost),
         size(rounded(cost.disk_bytes)),
     )
+}
+
+/// `300 samples, 20,000 recorded packets and 1,200 rows of causes`; of what there is none nothing is said, but of samples.
+fn recorded(cost: &Cost) -> String {
+    let samples = cost.port_samples + cost.flow_samples;
+    let mut parts = vec![format!("{} samples", count(rounded(samples)))];
+    let more = [
+        (cost.packets, "recorded packets"),
+        (cost.causes, "rows of causes"),
+    ];
+    for (number, what) in more.into_iter().filter(|(number, _)| *number > 0) {
+        parts.push(format!("{} {what}", count(rounded(number))));
+    }
+    parts.join(", ")
 }
 
 /// Two digits: more are not known.
@@ -42,18 +56,18 @@ pub fn check(cost: &Cost, directory: &Path) -> Result<(), Error> {
         Err(Error::Other {
             message,
             help: Some(
-                "fewer samples or flows, a shorter duration, fewer seeds or points; --force runs it \
-                 all the same"
+                "fewer samples, recorded packets or flows, a shorter duration, fewer seeds or points; \
+                 --force runs it all the same"
                     .into(),
             ),
         })
     };
     if memory > 0 && cost.memory_bytes > most {
         return refused(format!(
-            "this would take about {} of memory ({} flows, {} samples of flows); three quarters of what is here are {}",
+            "this would take about {} of memory ({} flows, {}); three quarters of what is here are {}",
             size(cost.memory_bytes),
             count(rounded(cost.flows)),
-            count(rounded(cost.port_samples + cost.flow_samples)),
+            recorded(cost),
             size(most)
         ));
     }
@@ -114,11 +128,13 @@ mod tests {
     fn what_is_more_than_there_is_is_refused() {
         let cost = Cost {
             memory_bytes: 1 << 60,
+            packets: 1_234_567,
             ..Cost::default()
         };
         let said = check(&cost, Path::new(".")).unwrap_err().explain();
         assert!(
-            said.contains("of memory") && said.contains("--force"),
+            said.contains("0 samples, 1,200,000 recorded packets); three quarters")
+                && said.contains("--force"),
             "{said}"
         );
         let cost = Cost {

@@ -5,6 +5,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
+use crate::output::complain;
+
 /// Exit code after Ctrl-C.
 pub const CTRL_C: u8 = 130;
 
@@ -75,7 +77,7 @@ mod unix {
             }
             return;
         }
-        eprintln!("interrupted");
+        complain!("interrupted");
         std::process::exit(code().into());
     }
 }

@@ -67,7 +67,10 @@ fn command(args: impl IntoIterator<Item = OsString>, package: &dyn Package) -> u
         Err(mut error) => {
             suggest_command(&mut error);
             // Help and version go to standard output and are no error.
-            output::note(error.print());
+            let printed = error.print();
+            if !error.use_stderr() {
+                output::note(printed);
+            }
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
     };

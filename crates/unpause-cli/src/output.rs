@@ -28,12 +28,25 @@ pub fn note(written: io::Result<()>) {
     }
 }
 
+/// Writes to standard error. Where that cannot be written nobody can be told, and the exit code is what there is.
+pub fn write_error(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// A line on standard error, as `eprintln!` writes it, which panics where that cannot be written.
+macro_rules! complain {
+    ($($part:tt)*) => {
+        $crate::output::write_error(&(format!($($part)*) + "\n"))
+    };
+}
+pub(crate) use complain;
+
 /// The exit code of a command that answers `code`, once all that it has shown is written: 1 if it is not.
 pub fn finished(code: u8) -> u8 {
     note(io::stdout().flush());
     match FAILED.get() {
         Some(error) => {
-            eprintln!("error: cannot write standard output: {error}");
+            complain!("error: cannot write standard output: {error}");
             code.max(1)
         }
         None => code,

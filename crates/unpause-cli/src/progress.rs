@@ -10,6 +10,7 @@ use unpause_scenario::{Cost, Progress};
 
 use crate::args::Say;
 use crate::interrupt;
+use crate::output::complain;
 
 /// A run shorter than this shows no line.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -159,7 +160,7 @@ impl Progress for Bars {
             state.drawn = Instant::now();
             if self.piped && !self.quiet {
                 let label = &state.runs[run].label;
-                eprintln!(
+                complain!(
                     "{label}: {:.0}%, {}",
                     100.0 * done,
                     left(began.elapsed(), done)

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::args::{Compare, Explain, Export, Reproduce, Say, Sweep, View};
 use crate::interrupt::{self, CTRL_C};
+use crate::output::complain;
 use crate::target;
 
 /// The Python package: the one that this process runs in, or one that is looked for.
@@ -37,18 +38,18 @@ pub fn render(package: &dyn Package, directory: &Path, say: Say, otherwise: impl
         Ok(code @ (0 | CTRL_C | SIGTERM)) => return code,
         Ok(code) => {
             otherwise();
-            eprintln!(
+            complain!(
                 "warning: the report was not drawn (exit code {code}); the tables are complete"
             );
             return code;
         }
         Err(Missing::Interpreter(why)) => {
             otherwise();
-            eprintln!("warning: the report was not drawn: {why}");
+            complain!("warning: the report was not drawn: {why}");
         }
         Err(Missing::Package) => {
             otherwise();
-            eprintln!(
+            complain!(
                 "hint: no report was drawn: no Python with the package `unpause` was found; \
              `pip install .` in the repository gets it, UNPAUSE_PYTHON names another interpreter, \
              --no-report leaves it out"
@@ -204,8 +205,8 @@ pub fn reproduce(package: &dyn Package, args: &Reproduce) -> u8 {
 fn needed(what: &str, done: Result<u8, Missing>) -> u8 {
     match done {
         Ok(code) => return code,
-        Err(Missing::Interpreter(why)) => eprintln!("error: {why}"),
-        Err(Missing::Package) => eprintln!(
+        Err(Missing::Interpreter(why)) => complain!("error: {why}"),
+        Err(Missing::Package) => complain!(
             "error: {what} need the Python package `unpause`, and no Python that has it was found\n\
              hint: `pip install .` in the repository gets it, UNPAUSE_PYTHON names another \
              interpreter"

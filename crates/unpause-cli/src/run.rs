@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use unpause_scenario::{
-    self as scenario, Cache, Cost, Error, Options, Outcome, Place, Scenario, Simulator, Summary,
-    WriteOptions, costs, execute_at, selected,
+    self as scenario, Cache, Cost, Effort, Error, Options, Outcome, Place, Scenario, Simulator,
+    Summary, WriteOptions, costs, execute_at, selected,
 };
 use unpause_sim::{Samples, Watch};
 
 use crate::args::{Run, Say};
-use crate::output::{Errors, show_json};
+use crate::output::{Errors, complain, show_json, write_error};
 use crate::progress::Bars;
 use crate::ranks::Team;
 use crate::report::Package;
@@ -92,7 +92,7 @@ fn one(
         // All of them do one run, and then the next.
         options.threads = Some(1);
     }
-    let costs = costs(scenario, &options)?;
+    let costs = costs(scenario, &options, Effort::Quick)?;
     let place = place_of(args, file)?;
     let cost = Cost::of_all(&costs);
     if !args.force {
@@ -197,7 +197,7 @@ fn shown(args: &Run, package: &dyn Package, place: &Place, table: impl Fn() -> S
 
 /// Says on standard error what is expected.
 fn tell(text: &str) {
-    eprint!("{}", text::wrapped(text, text::columns()));
+    write_error(&text::wrapped(text, text::columns()));
 }
 
 /// What of a scenario is to be run, and how.
@@ -244,8 +244,8 @@ fn warned(outcome: &Outcome, runs: &[Summary], say: Say) -> String {
 /// Says what is left of a run that was stopped; answers the exit code.
 fn interrupted(place: &Place, runs: usize) -> u8 {
     match place.kept_runs() {
-        0 => eprintln!("interrupted: nothing was written"),
-        kept => eprintln!(
+        0 => complain!("interrupted: nothing was written"),
+        kept => complain!(
             "interrupted: {kept} of {runs} runs are kept in {}; the same command goes on from there",
             place.directory().display()
         ),

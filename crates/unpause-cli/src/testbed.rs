@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::json;
 use unpause_scenario::{
-    Error, Names, Options, Place, Run, Scenario, Simulator, Summary, WriteOptions, costs,
+    Effort, Error, Names, Options, Place, Run, Scenario, Simulator, Summary, WriteOptions, costs,
     execute_by,
 };
 use unpause_sim::config::Link;
@@ -18,7 +18,7 @@ use unpause_testbed::{Lateness, WallClock};
 use unpause_testbed::{LockStep, Medium, Memory, Split, SplitError, Tally};
 
 use crate::args::{Links, Testbed};
-use crate::output::{Errors, show_json};
+use crate::output::{Errors, complain, show_json};
 use crate::progress::Bars;
 use crate::report::Package;
 use crate::{files, interrupt, report, run, target};
@@ -101,14 +101,14 @@ fn one(args: &Testbed, scenario: &Scenario, package: &dyn Package) -> Result<u8,
         Ok(results)
     };
     interrupt::end_in_order();
-    let bars = Bars::new(&costs(scenario, &options)?, args.say, false);
+    let bars = Bars::new(&costs(scenario, &options, Effort::Quick)?, args.say, false);
     let simulator = Simulator {
         simulate: &simulate,
         threads: 1,
     };
     let outcome = match execute_by(simulator, scenario, &options, &bars) {
         Err(Error::Interrupted) => {
-            eprintln!("interrupted: nothing was written");
+            complain!("interrupted: nothing was written");
             return Ok(interrupt::code());
         }
         outcome => outcome?,

@@ -1,16 +1,22 @@
-//! What a run would take, before it starts: flows are read as the run would read them, and each packet
-//! is counted on each of its links.
+//! What a run would take, before it starts: flows are read as the run would read them, each packet is counted on each
+//! of its links, and the beginning of the run is tried for what cannot be known without it.
 
 mod demand;
 mod paths;
 mod pilot;
+mod trial;
 
+use std::time::Duration;
+
+use rayon::prelude::*;
+use unpause_protocols::units::Time;
 use unpause_sim::config::Config;
 use unpause_sim::traffic::{FlowSpec, Traffic};
 
 use self::demand::{active, hops};
 pub use self::pilot::{Beginning, beginning};
-use crate::limits::{FLOW_BYTES, PART_BYTES, SAMPLE_BYTES};
+use self::trial::{Grown, Rows, Trial};
+use crate::limits::{PART_BYTES, SAMPLE_BYTES};
 use crate::run::Run;
 
 /// Flows that are read, of all runs together and of one at least and at most; of more, the rest is taken to
@@ -24,23 +30,44 @@ const STEPS: (usize, usize, usize) = (100_000_000, 10_000, 20_000_000);
 const HOPS_PER_SECOND: f64 = 15e6;
 /// Seconds to take a sample and write it: 20 million take some 14 s.
 const SAMPLE_S: f64 = 7e-7;
-/// Runs of fewer packet-hops in all are over in a second or two.
+/// Seconds to begin and to write tables without rows.
+const PROGRAM_S: f64 = 0.01;
+/// Runs of fewer packet-hops in all are over in a second or two: a run that begins at once does not try them.
 const WORTH_TRYING: u64 = 20_000_000;
-/// Memory of a node with its ports and queues, about.
+/// The same where packets or causes are recorded, of which nobody knows how many there are.
+const WORTH_COUNTING: u64 = 1_000_000;
+
+/// Memory at the peak, measured by `make bench-cost`: of the program without a run, of a node with its ports and queues, and
+/// for each flow, row of a table or packet in a file of HPCC's.
+const PROGRAM_BYTES: u64 = 45_000_000;
 const NODE_BYTES: u64 = 4_000;
-/// The program without a run.
-const PROGRAM_BYTES: u64 = 30_000_000;
-/// Bytes on the disk: of tables without rows, and of a row of each; about, since it depends on what compresses.
-const TABLES_ON_DISK: u64 = 40_000;
-const FLOW_ON_DISK: u64 = 20;
+const FLOW_BYTES: u64 = 400;
+const PACKET_BYTES: u64 = 320;
+const TRACED_BYTES: u64 = 350;
+const CAUSE_BYTES: u64 = 480;
+const PAUSE_BYTES: u64 = 200;
+/// Bytes on the disk where nobody tried: of tables without rows, and of a row of each; about, since it depends on what
+/// compresses.
+const TABLES_ON_DISK: u64 = 50_000;
+const FLOW_ON_DISK: f64 = 25.0;
 const PORT_ON_DISK: u64 = 18;
-const PORT_SAMPLE_ON_DISK: u64 = 3;
-const FLOW_SAMPLE_ON_DISK: u64 = 11;
+const PORT_SAMPLE_ON_DISK: f64 = 3.0;
+const FLOW_SAMPLE_ON_DISK: f64 = 11.0;
+const PACKET_ON_DISK: f64 = 16.0;
 
 /// Samples of ports of all runs together, from which on they go to the disk while a run goes on.
-pub(crate) const STREAMED: u64 = 1 << 20;
+pub(crate) const STREAMED: u64 = 1 << 21;
 /// Memory of that.
 const STREAM_BYTES: u64 = 100_000_000;
+
+/// How much is tried to know what runs take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// A tenth of a second, and nothing of runs that are soon over: they begin at once.
+    Quick,
+    /// Two seconds, if the runs take as long.
+    Thorough,
+}
 
 /// What a run is expected to take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
@@ -53,17 +80,53 @@ pub struct Cost {
     pub port_samples: u64,
     /// Samples of flows.
     pub flow_samples: u64,
+    /// Packets recorded.
+    pub packets: u64,
+    /// Rows of table `causes`.
+    pub causes: u64,
     /// Time of one core.
     pub core_s: f64,
     /// Memory, without samples of ports.
     pub memory_bytes: u64,
-    /// Size of its tables, without PAUSE frames and recorded packets.
+    /// Size of its files.
     pub disk_bytes: u64,
 }
 
+/// What each of `runs` is expected to take.
+pub(crate) fn of(runs: &[Run], effort: Effort) -> Vec<Cost> {
+    let counted: Vec<Cost> = runs
+        .par_iter()
+        .map(|run| Cost::counted(run, runs.len()))
+        .collect();
+    let hops: u64 = counted.iter().map(|cost| cost.packet_hops).sum();
+    let grows = |run: &Run| run.config.probes.causes || !run.config.probes.packets.is_empty();
+    let long = match effort {
+        Effort::Thorough => Duration::from_secs(2),
+        Effort::Quick if hops >= WORTH_TRYING => Duration::from_millis(200),
+        Effort::Quick if hops >= WORTH_COUNTING && runs.iter().any(grows) => {
+            Duration::from_millis(60)
+        }
+        Effort::Quick => Duration::ZERO,
+    };
+    let trials = match long.is_zero() {
+        true => vec![None; runs.len()],
+        false => trial::trials(
+            runs,
+            &|index, until| hops_until(&runs[index].config, until),
+            long,
+        ),
+    };
+    let all = runs.iter().zip(counted).zip(trials);
+    all.map(|((run, cost), trial)| match trial {
+        Some(trial) => cost.tried(&run.config, &trial),
+        None => cost.untried(&run.config),
+    })
+    .collect()
+}
+
 impl Cost {
-    /// Of a run, which is one of so many.
-    pub(crate) fn of(run: &Run, runs: usize) -> Self {
+    /// Flows, packets and samples of a run, which is one of so many.
+    fn counted(run: &Run, runs: usize) -> Self {
         let share = |(all, least, most): (usize, usize, usize)| (all / runs).clamp(least, most);
         let config = &run.config;
         let (read, rest) = flows(config, share(FLOWS_READ));
@@ -71,25 +134,69 @@ impl Cost {
             true => read.last().map_or(config.stop, |flow| flow.start),
             false => config.stop,
         };
-        let packet_hops = (hops(config, &read, until, share(STEPS)) * rest) as u64;
-        let port_samples = port_samples(config);
-        let flow_samples = (flow_samples(config, &read) * rest) as u64;
-        let flows = (read.len() as f64 * rest) as u64;
         Self {
-            flows,
-            packet_hops,
-            port_samples,
-            flow_samples,
-            core_s: packet_hops as f64 / HOPS_PER_SECOND
-                + (port_samples + flow_samples) as f64 * SAMPLE_S,
-            memory_bytes: flows * FLOW_BYTES
-                + flow_samples * SAMPLE_BYTES
-                + config.fabric.nodes.len() as u64 * NODE_BYTES
-                + config.fabric.links.len() as u64 * PART_BYTES,
-            disk_bytes: flows * FLOW_ON_DISK
-                + port_samples * PORT_SAMPLE_ON_DISK
-                + flow_samples * FLOW_SAMPLE_ON_DISK
-                + 2 * config.fabric.links.len() as u64 * PORT_ON_DISK,
+            flows: (read.len() as f64 * rest) as u64,
+            packet_hops: (hops(config, &read, until, share(STEPS)) * rest) as u64,
+            port_samples: port_samples(config),
+            flow_samples: (flow_samples(config, &read) * rest) as u64,
+            ..Self::default()
+        }
+    }
+
+    /// Of a run of which nobody tried the beginning.
+    fn untried(self, config: &Config) -> Self {
+        let ports = (2 * config.fabric.links.len()).max(1) as f64;
+        let packets = self.packet_hops as f64 * config.probes.packets.len() as f64 / ports;
+        let grown = Grown {
+            packets,
+            disk: packets * PACKET_ON_DISK,
+            ..Grown::default()
+        };
+        let samples = (self.port_samples + self.flow_samples) as f64;
+        Self {
+            core_s: PROGRAM_S + self.packet_hops as f64 / HOPS_PER_SECOND + samples * SAMPLE_S,
+            ..self
+        }
+        .with(config, grown, Rows::default())
+    }
+
+    /// Of a run of which the beginning took so much, or that of one like it.
+    fn tried(self, config: &Config, trial: &Trial) -> Self {
+        let packet_hops = trial.hops_of(self.packet_hops as f64);
+        let factor = packet_hops / trial.packet_hops as f64;
+        Self {
+            packet_hops: packet_hops as u64,
+            flow_samples: trial.flow_samples.unwrap_or(self.flow_samples),
+            core_s: PROGRAM_S + trial.setup_s + trial.rest_s * factor,
+            ..self
+        }
+        .with(config, trial.grown.times(factor), trial.row_bytes)
+    }
+
+    /// With the memory and the disk that it takes.
+    fn with(self, config: &Config, grown: Grown, rows: Rows) -> Self {
+        let bytes =
+            |number: u64, each: Option<f64>, usual: f64| number as f64 * each.unwrap_or(usual);
+        let on_disk = grown.disk
+            + bytes(self.flows, rows.flow, FLOW_ON_DISK)
+            + bytes(self.port_samples, rows.port_sample, PORT_SAMPLE_ON_DISK)
+            + bytes(self.flow_samples, rows.flow_sample, FLOW_SAMPLE_ON_DISK);
+        let [packets, causes, pauses, traced] =
+            [grown.packets, grown.causes, grown.pauses, grown.traced].map(|number| number as u64);
+        let fabric = &config.fabric;
+        Self {
+            packets,
+            causes,
+            memory_bytes: self.flows * FLOW_BYTES
+                + self.flow_samples * SAMPLE_BYTES
+                + packets * PACKET_BYTES
+                + causes * CAUSE_BYTES
+                + pauses * PAUSE_BYTES
+                + traced * TRACED_BYTES
+                + fabric.nodes.len() as u64 * NODE_BYTES
+                + fabric.links.len() as u64 * PART_BYTES,
+            disk_bytes: on_disk as u64 + 2 * fabric.links.len() as u64 * PORT_ON_DISK,
+            ..self
         }
     }
 
@@ -106,6 +213,8 @@ impl Cost {
             packet_hops: sum(|run| run.packet_hops),
             port_samples,
             flow_samples: sum(|run| run.flow_samples),
+            packets: sum(|run| run.packets),
+            causes: sum(|run| run.causes),
             core_s: runs.iter().map(|run| run.core_s).sum(),
             memory_bytes: PROGRAM_BYTES + series_bytes + sum(|run| run.memory_bytes),
             disk_bytes: TABLES_ON_DISK + sum(|run| run.disk_bytes),
@@ -113,18 +222,12 @@ impl Cost {
     }
 }
 
-/// Corrects how long runs are expected to take, if it is long.
-pub(crate) fn time(runs: &[Run], costs: &mut [Cost]) {
-    let hops: u64 = costs.iter().map(|cost| cost.packet_hops).sum();
-    if hops < WORTH_TRYING {
-        return;
-    }
-    for (cost, seconds) in costs.iter_mut().zip(pilot::seconds(runs)) {
-        if let Some(seconds) = seconds {
-            let samples = cost.port_samples + cost.flow_samples;
-            cost.core_s = cost.packet_hops as f64 * seconds + samples as f64 * SAMPLE_S;
-        }
-    }
+/// Packets times links until then, of a run that is tried.
+fn hops_until(config: &Config, until: Time) -> f64 {
+    let stream = Traffic::new(&config.traffic, &config.fabric, config.seed);
+    let flows = stream.into_iter().flatten();
+    let read: Vec<FlowSpec> = flows.take_while(|flow| flow.start < until).collect();
+    hops(config, &read, until, STEPS.2)
 }
 
 /// The first flows, `most` of them, and by what to multiply them for all.
@@ -151,7 +254,9 @@ fn flows(config: &Config, most: usize) -> (Vec<FlowSpec>, f64) {
 pub(crate) fn port_samples(config: &Config) -> u64 {
     let probes = &config.probes;
     let time = config.stop.saturating_sub(probes.start).as_secs_f64();
-    (time / probes.interval.as_secs_f64() * probes.ports.len() as f64) as u64
+    let priorities = config.data_priorities() | 1 << config.host.control_priority;
+    let each = probes.ports.len() as f64 * f64::from(priorities.count_ones());
+    (time / probes.interval.as_secs_f64() * each) as u64
 }
 
 /// Rows of the series of flows.

@@ -12,7 +12,7 @@ use unpause_sim::results::{Results, Totals};
 use unpause_sim::{Samples, Watch};
 
 use crate::at_place::{InMemory, Keep, last_samples};
-use crate::cost::{self, Cost};
+use crate::cost::{self, Cost, Effort};
 use crate::hpcc_files;
 use crate::limits;
 use crate::measured::Measured;
@@ -123,12 +123,8 @@ pub fn execute_at(
 /// # Errors
 ///
 /// If options name what there is not.
-pub fn costs(scenario: &Scenario, options: &Options) -> Result<Vec<Cost>, Error> {
-    let runs = selected(scenario, options)?;
-    let of_run = |run| Cost::of(run, runs.len());
-    let mut costs: Vec<Cost> = runs.par_iter().map(of_run).collect();
-    cost::time(&runs, &mut costs);
-    Ok(costs)
+pub fn costs(scenario: &Scenario, options: &Options, effort: Effort) -> Result<Vec<Cost>, Error> {
+    Ok(cost::of(&selected(scenario, options)?, effort))
 }
 
 fn all(

@@ -53,7 +53,7 @@ mod unused;
 mod waiting;
 mod warnings;
 
-pub use cost::{Beginning, Cost, beginning};
+pub use cost::{Beginning, Cost, Effort, beginning};
 pub use directory::{Before, Lock, OutFolder, Place, WriteOptions, file_name, saved_manifest};
 #[cfg(feature = "parquet")]
 pub use directory::{Cache, Cached, Saved};

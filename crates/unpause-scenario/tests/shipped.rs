@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 use unpause_protocols::units::Time;
-use unpause_scenario::{NoProgress, Options, Outcome, Scenario, costs, execute, write_csv};
+use unpause_scenario::{Effort, NoProgress, Options, Outcome, Scenario, costs, execute, write_csv};
 
 const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/shipped.txt");
 /// A scenario is run for about so many packet-hops, all its runs together.
@@ -67,7 +67,7 @@ fn estimate(name: &str, scenario: &Scenario, duration: Time, outcome: &Outcome) 
         duration: Some(duration),
         ..Options::default()
     };
-    let costs = costs(scenario, &options).expect("it runs");
+    let costs = costs(scenario, &options, Effort::Quick).expect("it runs");
     let expected: u64 = costs.iter().map(|cost| cost.packet_hops).sum();
     (
         name.to_owned(),
@@ -161,7 +161,7 @@ fn flows_of_web_search_cost_what_was_expected() {
         duration: Some(Time::from_ms(25)),
         ..Options::default()
     };
-    let costs = costs(&scenario, &options).expect("it runs");
+    let costs = costs(&scenario, &options, Effort::Quick).expect("it runs");
     let outcome = execute(&scenario, &options, &NoProgress).expect("it runs");
     let expected: u64 = costs.iter().map(|cost| cost.packet_hops).sum();
     let times = expected as f64 / packet_hops(&outcome) as f64;

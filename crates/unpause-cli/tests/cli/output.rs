@@ -36,6 +36,30 @@ fn output_that_cannot_be_written_is_an_error() {
     }
 }
 
+/// Nobody can be told; the exit code is that of a standard error that can be written.
+#[cfg(target_os = "linux")]
+#[test]
+fn errors_that_cannot_be_written_change_no_exit_code() {
+    let place = workplace();
+    for args in [
+        &["validate", "nosuch.toml"][..],
+        &["run", "--bad"],
+        &["run", "two.toml", "--no-report", "--verbose"],
+        &["compare", "nowhere"],
+        &[],
+    ] {
+        let code = |errors: File| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_unpause"));
+            command.args(args).current_dir(place.path()).stderr(errors);
+            command.output().unwrap().status.code()
+        };
+        let open = |name: &str| File::options().write(true).open(name).unwrap();
+        let expected = code(open("/dev/null"));
+        assert!(matches!(expected, Some(0..=2)), "{args:?}: {expected:?}");
+        assert_eq!(code(open("/dev/full")), expected, "{args:?}");
+    }
+}
+
 #[test]
 fn names_that_are_no_text_are_told_as_far_as_they_are() {
     let place = workplace();

@@ -1,42 +1,51 @@
-//! How fast this machine is at these runs: the beginning of some of them, simulated.
+//! How far this machine comes with a run in a short time.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use cpu_time::ThreadTime;
+use unpause_protocols::units::Time;
 
 use crate::run::Run;
 
-/// So many runs are tried, each for so long.
-const TRIED: usize = 6;
-const LONG: Duration = Duration::from_millis(60);
-
-/// Large fabrics take long to begin: no further run is tried after so long.
-const ENOUGH: Duration = Duration::from_secs(1);
-
-/// Seconds for each packet-hop of each run; none where that is not known.
-pub(super) fn seconds(runs: &[Run]) -> Vec<Option<f64>> {
-    let began = Instant::now();
-    let step = runs.len().div_ceil(TRIED).max(1);
-    let mut tried: Vec<f64> = Vec::new();
-    for run in runs.iter().step_by(step) {
-        if began.elapsed() > ENOUGH {
-            break;
-        }
-        let same = tried.last().copied();
-        let Some(seconds) = seconds_per_hop(run).or(same) else {
-            break;
-        };
-        tried.push(seconds);
-    }
-    let of_run = |index: usize| tried.get(index / step).or(tried.last()).copied();
-    (0..runs.len()).map(of_run).collect()
+/// How far the beginning of a run came.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reached {
+    /// Simulated time.
+    pub until: Time,
+    /// That was all.
+    pub is_whole: bool,
+    /// CPU time before anything moved.
+    pub setup: Duration,
 }
 
-/// Seconds for each packet-hop at the beginning of a run; none if it cannot be run, or if nothing moves.
-fn seconds_per_hop(run: &Run) -> Option<f64> {
-    let part = beginning(run, 1, LONG)?;
-    (part.packet_hops > 0).then(|| part.time.as_secs_f64() / part.packet_hops as f64)
+/// How far a run comes in about `long` on one thread; none if it cannot be run.
+pub(super) fn until(run: &Run, long: Duration) -> Option<Reached> {
+    let cpu = ThreadTime::now();
+    let mut first = None;
+    let mut now = Time::ZERO;
+    let ended = unpause_sim::run_in_turn(&run.config, 1, &mut |at| {
+        now = at.now;
+        let (_, began) = *first.get_or_insert((cpu.elapsed(), Instant::now()));
+        match began.elapsed() < long {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    });
+    let setup = first.map_or_else(|| cpu.elapsed(), |(setup, _)| setup);
+    match ended {
+        Ok(_) => Some(Reached {
+            until: run.config.stop,
+            is_whole: true,
+            setup,
+        }),
+        Err(unpause_sim::Error::Interrupted) if now > Time::ZERO => Some(Reached {
+            until: now,
+            is_whole: false,
+            setup,
+        }),
+        Err(_) => None,
+    }
 }
 
 /// A part of a run, on one thread.

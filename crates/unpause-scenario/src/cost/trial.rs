@@ -1,0 +1,202 @@
+//! What a run takes and records, by its beginning: that is simulated, and its tables are made.
+
+use std::time::{Duration, Instant};
+
+use cpu_time::ThreadTime;
+use unpause_protocols::units::Time;
+
+use super::pilot::until;
+use crate::hpcc_files;
+use crate::measured::Measured;
+use crate::run::Run;
+use crate::table_files::encode;
+use crate::tables::Tables;
+
+/// At most so many runs are tried: others are taken to be like the one before them.
+const TRIED: usize = 6;
+/// Large fabrics take long to begin: no further run is tried after so many times what all trials may take.
+const ENOUGH: u32 = 3;
+
+/// What the beginning of a run took and recorded.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trial {
+    /// It was of this run, and not of one like it.
+    is_own: bool,
+    /// It was the whole run.
+    is_whole: bool,
+    /// Packets times links that were counted before for it.
+    counted: f64,
+    /// Packets times links.
+    pub packet_hops: u64,
+    /// Seconds before the first packet moved.
+    pub setup_s: f64,
+    /// Seconds after that, until the tables were there.
+    pub rest_s: f64,
+    /// Samples of flows, if that was the whole run.
+    pub flow_samples: Option<u64>,
+    /// What grows with the packets.
+    pub grown: Grown,
+    /// Bytes of a row of the series of ports and of flows, and of a flow, in the files.
+    pub row_bytes: Rows,
+}
+
+/// What a run records of its packets: rows of tables, and bytes of files.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Grown {
+    pub packets: f64,
+    pub causes: f64,
+    pub pauses: f64,
+    /// Packets that files in the formats of HPCC's simulator tell of.
+    pub traced: f64,
+    /// Bytes of all of that in files.
+    pub disk: f64,
+}
+
+/// Bytes of a row in the files; none where there are too few to tell.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rows {
+    pub flow: Option<f64>,
+    pub port_sample: Option<f64>,
+    pub flow_sample: Option<f64>,
+}
+
+/// What was counted of a whole run is not taken to be wrong by more than this factor, whatever its beginning says.
+const MOST_WRONG: f64 = 4.0;
+/// Part of a run from which on its beginning is believed for all of it.
+const ENOUGH_TRIED: f64 = 0.25;
+/// Fewer rows do not tell what many take: columns begin with what all rows share.
+const TELLING: usize = 2_000;
+
+/// Tries some of the runs, all together for about `long`; what the others take is that of the one before them.
+/// `counted` answers the packets times links that are expected of a run until then.
+pub(super) fn trials(
+    runs: &[Run],
+    counted: &dyn Fn(usize, Time) -> f64,
+    long: Duration,
+) -> Vec<Option<Trial>> {
+    let began = Instant::now();
+    let step = runs.len().div_ceil(TRIED).max(1);
+    let each = long / runs.len().div_ceil(step) as u32;
+    let mut tried: Vec<Trial> = Vec::new();
+    for (index, run) in runs.iter().enumerate().step_by(step) {
+        if began.elapsed() > long * ENOUGH {
+            break;
+        }
+        let same = tried.last().cloned();
+        let counted = |until| counted(index, until);
+        let Some(trial) = trial(run, &counted, each).or(same) else {
+            break;
+        };
+        tried.push(trial);
+    }
+    let of_run = |index: usize| match tried.get(index / step) {
+        Some(trial) if index % step == 0 => Some(trial.clone()),
+        another => another.or(tried.last()).map(Trial::of_another),
+    };
+    (0..runs.len()).map(of_run).collect()
+}
+
+/// The beginning of a run, as far as it comes in half of `long`, and once more for what it records; none if it cannot be
+/// run, or nothing moves.
+fn trial(run: &Run, counted: &dyn Fn(Time) -> f64, long: Duration) -> Option<Trial> {
+    let reached = until(run, long / 2)?;
+    let mut run = run.clone();
+    run.config.stop = reached.until;
+    // Of this thread alone: what else the machine does is not the run's.
+    let cpu = ThreadTime::now();
+    let results =
+        unpause_sim::run_in_turn(&run.config, 1, &mut |_| std::ops::ControlFlow::Continue(()));
+    let results = results.ok().filter(|it| it.totals.packet_hops > 0)?;
+    let packet_hops = results.totals.packet_hops;
+    let mut measured = Measured { run, results };
+    let files = hpcc_files::of(&measured);
+    let traced = match measured.run.hpcc.trace.is_empty() {
+        true => 0,
+        false => measured.results.packets.len(),
+    };
+    let mut disk: usize = files.iter().map(|(_, bytes)| bytes.len()).sum();
+    drop(files);
+    let tables = Tables::taken(&[], &mut measured);
+    let mut row_bytes = Rows::default();
+    for (name, table) in tables.all() {
+        let bytes = rows_bytes(name, table)?;
+        let rows = table.num_rows();
+        let is_told = rows >= TELLING || reached.is_whole && rows > 0;
+        let each = is_told.then(|| bytes as f64 / rows as f64);
+        match name {
+            "flows" => row_bytes.flow = each,
+            "port_series" => row_bytes.port_sample = each,
+            "flow_series" => row_bytes.flow_sample = each,
+            "packets" | "causes" | "pauses" | "victims" => disk += bytes,
+            _ => {}
+        }
+    }
+    let setup_s = reached.setup.as_secs_f64();
+    Some(Trial {
+        is_own: true,
+        is_whole: reached.is_whole,
+        counted: counted(reached.until),
+        packet_hops,
+        setup_s,
+        rest_s: (cpu.elapsed().as_secs_f64() - setup_s).max(0.0),
+        flow_samples: reached
+            .is_whole
+            .then(|| tables.flow_series.num_rows() as u64),
+        grown: Grown {
+            packets: tables.packets.num_rows() as f64,
+            causes: tables.causes.num_rows() as f64,
+            pauses: tables.pauses.num_rows() as f64,
+            traced: traced as f64,
+            disk: disk as f64,
+        },
+        row_bytes,
+    })
+}
+
+impl Trial {
+    /// As that of another run, which is like this.
+    fn of_another(&self) -> Self {
+        Self {
+            is_own: false,
+            flow_samples: None,
+            ..self.clone()
+        }
+    }
+
+    /// Packets times links of a whole run of which so many were counted before.
+    pub fn hops_of(&self, counted: f64) -> f64 {
+        let moved = self.packet_hops as f64;
+        if self.is_own && self.is_whole {
+            return moved;
+        }
+        // Whoever stops others, or is stopped, sends less than was counted.
+        let share = (moved / self.counted.max(1.0)).clamp(1.0 / MOST_WRONG, MOST_WRONG);
+        // A beginning that is short tells little of the rest: flows have only begun.
+        let tried = self.counted / counted.max(1.0);
+        let share = share.powf((tried / ENOUGH_TRIED).min(1.0));
+        match self.is_own {
+            true => moved + (counted - self.counted).max(0.0) * share,
+            false => counted * share,
+        }
+    }
+}
+
+/// Bytes of a table's file beyond those of a table with one row.
+fn rows_bytes(name: &str, table: &arrow_array::RecordBatch) -> Option<usize> {
+    let whole = encode(name, table).ok()?.1.len();
+    let one = encode(name, &table.slice(0, table.num_rows().min(1))).ok()?;
+    Some(whole.saturating_sub(one.1.len()))
+}
+
+impl Grown {
+    /// So many times as much.
+    pub fn times(self, factor: f64) -> Self {
+        Self {
+            packets: self.packets * factor,
+            causes: self.causes * factor,
+            pauses: self.pauses * factor,
+            traced: self.traced * factor,
+            disk: self.disk * factor,
+        }
+    }
+}

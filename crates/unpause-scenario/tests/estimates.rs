@@ -1,0 +1,78 @@
+//! What runs are expected to take, against what they take.
+
+use std::path::Path;
+
+use unpause_scenario::{Cost, Effort, NoProgress, Options, Scenario, costs, execute};
+
+/// Two hosts at 10 Gb/s send to a third for so long; all packets to it and the causes of PAUSEs are recorded.
+fn overload(duration: &str) -> Scenario {
+    let text = format!(
+        r#"
+        duration = "{duration}"
+        [topology]
+        builder = "single-switch"
+        hosts = 3
+        rate = "10Gbps"
+        delay = "1us"
+        [pfc]
+        xoff = "30KB"
+        [[scheme]]
+        name = "PFC"
+        [[traffic]]
+        name = "two"
+        kind = "flow"
+        from = "H1..H2"
+        to = "H0"
+        record = true
+        [probes]
+        interval = "10us"
+        ports = ["*->H0"]
+        packets = ["*->H0"]
+        causes = true
+        "#
+    );
+    Scenario::parse(&text, Path::new("overload.toml"))
+        .unwrap_or_else(|error| panic!("{}", error.explain()))
+}
+
+fn expected(scenario: &Scenario, effort: Effort) -> Cost {
+    let costs = costs(scenario, &Options::default(), effort).expect("all schemes are there");
+    Cost::of_all(&costs)
+}
+
+fn assert_about(what: &str, estimate: u64, taken: f64) {
+    let factor = estimate as f64 / taken;
+    assert!(
+        (1.0 / 1.5..1.5).contains(&factor),
+        "{what}: {estimate} expected, {taken} taken"
+    );
+}
+
+#[test]
+fn rows_are_those_of_the_run() {
+    let scenario = overload("2ms");
+    let cost = expected(&scenario, Effort::Thorough);
+    let tables = execute(&scenario, &Options::default(), &NoProgress)
+        .expect("it runs")
+        .tables;
+    let of = |name: &str| tables.get(name).expect("it is a table").num_rows() as f64;
+    assert!(of("causes") > 100.0);
+    assert_about("causes", cost.causes, of("causes"));
+    assert_about("packets", cost.packets, of("packets"));
+    assert_about("samples of ports", cost.port_samples, of("port_series"));
+    assert_about("samples of flows", cost.flow_samples, of("flow_series"));
+    assert_about("flows", cost.flows, of("flows"));
+}
+
+/// A minute: nobody runs it to know what it takes.
+#[test]
+fn a_long_run_is_known_by_its_beginning() {
+    let cost = expected(&overload("60s"), Effort::Quick);
+    // The link carries frames of 1,048 bytes and 24 of framing.
+    let packets = 60.0 * 10e9 / 8.0 / 1_072.0;
+    assert_about("packets", cost.packets, packets);
+    assert!(cost.causes as f64 > packets / 100.0, "{cost:?}");
+    // A record of each, and more of each cause.
+    assert!(cost.memory_bytes as f64 > 200.0 * packets, "{cost:?}");
+    assert!(cost.disk_bytes as f64 > packets, "{cost:?}");
+}
