@@ -12,6 +12,7 @@
 //! handed over with it, which is not looked at.
 #![allow(non_camel_case_types, reason = "the names are C's")]
 #![allow(clippy::missing_safety_doc, reason = "it is the same for all, above")]
+#![deny(clippy::undocumented_unsafe_blocks)]
 
 mod network;
 mod status;
@@ -54,12 +55,15 @@ pub unsafe extern "C" fn unpause_network_open(
         if network.is_null() {
             return Err(fail(Status::NullPointer, "`network` is null"));
         }
+        // SAFETY: `scenario` is null or a string that ends with a zero, as the crate asks for; `text` requires no more.
         let path = unsafe { text(scenario, "scenario") }?;
         let options = match options.is_null() {
             true => network::Options::default(),
+            // SAFETY: they are not null, and lead to options whose strings are as the crate asks for.
             false => unsafe { read(&*options) }?,
         };
         let opened = Network::open(Path::new(OsStr::new(path)), options)?;
+        // SAFETY: it is not null, so there is room for a number, as the crate asks for.
         unsafe { network.write(network::keep(opened)) };
         Ok(())
     })
@@ -72,6 +76,7 @@ pub unsafe extern "C" fn unpause_network_ranks(
     ranks: *mut u32,
 ) -> unpause_network_status {
     answer(|| {
+        // SAFETY: `ranks` is null or leads to room for a number that nobody else uses, as the crate asks for.
         let place = unsafe { place(ranks, "ranks") }?;
         *place = network::with(network, |it| Ok(it.ranks()))?;
         Ok(())
@@ -142,6 +147,7 @@ pub unsafe extern "C" fn unpause_network_time(
     ps: *mut u64,
 ) -> unpause_network_status {
     answer(|| {
+        // SAFETY: `ps` is null or leads to room for a number that nobody else uses, as the crate asks for.
         let place = unsafe { place(ps, "ps") }?;
         *place = network::with(network, |it| Ok(it.now().as_ps()))?;
         Ok(())
@@ -180,7 +186,9 @@ pub unsafe extern "C" fn unpause_network_pending(
     receives: *mut u64,
 ) -> unpause_network_status {
     answer(|| {
+        // SAFETY: `messages` is null or leads to room for a number that nobody else uses, as the crate asks for.
         let first = unsafe { place(messages, "messages") }?;
+        // SAFETY: `receives` is null or leads to room for a number that nobody else uses, as the crate asks for.
         let second = unsafe { place(receives, "receives") }?;
         (*first, *second) = network::with(network, |it| Ok(it.pending()))?;
         Ok(())
@@ -197,28 +205,41 @@ pub unsafe extern "C" fn unpause_network_close(
     answer(|| {
         let directory = match directory.is_null() {
             true => None,
+            // SAFETY: it is a string that ends with a zero, as the crate asks for; `text` requires no more.
             false => Some(Path::new(unsafe { text(directory, "directory") }?)),
         };
         network::close(network, directory)
     })
 }
 
+/// # Safety
+///
+/// `pointer` is null or leads to a value that nobody else uses.
 unsafe fn place<'a, T>(pointer: *mut T, name: &str) -> Result<&'a mut T, Failure> {
+    // SAFETY: it is null or leads to a value that nobody else uses, which the caller answers for.
     let place = unsafe { pointer.as_mut() };
     place.ok_or_else(|| fail(Status::NullPointer, format!("`{name}` is null")))
 }
 
+/// # Safety
+///
+/// `pointer` is null or leads to a string that ends with a zero and stays as it is.
 unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str, Failure> {
     if pointer.is_null() {
         return Err(fail(Status::NullPointer, format!("`{name}` is null")));
     }
+    // SAFETY: it is not null, and ends with a zero, which the caller answers for.
     let text = unsafe { CStr::from_ptr(pointer) }.to_str();
     text.map_err(|_| fail(Status::OutOfRange, format!("`{name}` is not UTF-8")))
 }
 
+/// # Safety
+///
+/// Its strings are null or end with a zero.
 unsafe fn read(options: &unpause_network_options) -> Result<network::Options, Failure> {
     let of = |pointer: *const c_char, name| match pointer.is_null() {
         true => Ok(None),
+        // SAFETY: the strings of options are as the crate asks for; `text` requires no more.
         false => unsafe { text(pointer, name) }.map(|text| Some(text.to_owned())),
     };
     let priority = match options.priority {

@@ -116,6 +116,7 @@ pub(crate) fn run(number: u64, until: Option<Time>) -> Result<(), Failure> {
         match with(number, |network| network.next(until)) {
             Ok(Some(call)) => {
                 // Nothing of the network is borrowed: the callback may use it.
+                // SAFETY: whoever handed over the function may have it called with this argument, as the crate asks for.
                 unsafe { (call.function)(call.argument) };
             }
             Ok(None) => break Ok(()),
