@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from unpause import causes
 from unpause.fabric import Fabric, Port
 from unpause.result import Run
-from unpause.trees import Egress, Tree
+from unpause.trees import Culprit, Egress, Tree
 
 #: Runs whose trees are kept for the next question.
 _KEPT_RUNS = 12
@@ -105,3 +105,20 @@ def roots(fabric: Fabric, trees: Sequence[Tree]) -> list[Port]:
 def all_led_somewhere(run: Run) -> bool:
     """Whether every PAUSE was followed to a root; else there may be more victims than are told."""
     return not pc.any(pc.is_null(run.columns("causes", ["root_kind"]).column("root_kind"))).as_py()
+
+
+def part_of_queue(who: str, entry: Culprit, flow: int | None) -> str:
+    """Which part of a queue was of an entry, or of one flow of it as far as its bytes are known.
+
+    Nothing is said of a flow that had no part.
+    """
+    whole = f"{100 * entry.share:.0f} %"
+    if flow is None:
+        return f"{entry.traffic} was {whole}"
+    own = entry.of_flow.get(flow, 0.0)
+    # Small flows are counted together, without their names.
+    unnamed = entry.share - sum(entry.of_flow.values())
+    if unnamed < 0.005:
+        return f"{who} was {100 * own:.0f} %, all of {entry.traffic} {whole}," if own else ""
+    bound = f"at least {100 * own:.0f} %" if own else f"at most {100 * unnamed:.0f} %"
+    return f"{who} was {bound}, all of {entry.traffic} {whole},"

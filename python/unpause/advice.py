@@ -19,6 +19,8 @@ from unpause.trees import Tree, every_stop
 _WITH_KMIN = ("dcqcn", "dctcp-rate", "red")
 #: Models of switches with a key `speedup`.
 _WITH_SPEEDUP = ("cioq", "input-queued")
+#: Part of what a link can carry from which on it is full.
+_FULL = 0.95
 #: More equal links than this are not gone through for each of many receivers.
 _MOST_RECEIVERS = 64
 
@@ -33,6 +35,7 @@ class _Port(NamedTuple):
     marked: int
     queue: int
     paused_ns: float
+    pause_frames: int
 
 
 def of_run(result: Result, run: Run) -> Callable[[Tree], str]:
@@ -46,7 +49,7 @@ class _Adviser:
         self.run = run
         self.set = Setting(result, run)
         names = ["node", "port", "peer", "priority", "rate_bps", "tx_bytes"]
-        names += ["marked_packets", "max_queue_bytes", "paused_ns"]
+        names += ["marked_packets", "max_queue_bytes", "paused_ns", "pause_frames"]
         table = run.columns("ports", names)
         columns = [table.column(name).to_pylist() for name in table.column_names]
         self.ports = [_Port(*row) for row in zip(*columns, strict=True)]
@@ -62,6 +65,7 @@ class _Adviser:
         rules = (
             self._cycle,
             self._lost,
+            self._one_queue,
             self._slower_part,
             self._held_by_a_nic,
             self._pool,
@@ -117,10 +121,38 @@ class _Adviser:
             )
         return "headroom_dropped_packets in table ports names the ports that lost frames"
 
+    def _one_queue(self, tree: Tree) -> str | None:
+        """An input has one queue for several outputs, of which none carried all that it can."""
+        key = "switch.input_queued.queues"
+        if tree.kind == "nic" or self.set.get(key) != "fifo":
+            return None
+        stopped = {it.stopped for it in every_stop(tree.stops)}
+        # What a switch sends may be of any flow.
+        of_host = [host if host in self.hosts else None for host in stopped]
+        outputs = [{to for _, source, to in self.flows if at in (source, None)} for at in of_host]
+        if all(len(them) < 2 for them in outputs):
+            return None
+        ours = [it for it in self.ports if it.node == tree.root.node]
+        seconds = float(self.run.row["simulated_ns"]) / 1e9
+        for port in {(it.peer, it.port): it for it in ours}.values():
+            sent = sum(it.tx_bytes for it in ours if (it.peer, it.port) == (port.peer, port.port))
+            if 8 * sent > _FULL * port.rate_bps * seconds:
+                return None
+        return (
+            f"frames waited at inputs of {tree.root.node} behind others whose output was taken, "
+            'while no output was full: set queues = "voq" in [switch.input_queued], which gives '
+            "each output a queue of its own"
+        )
+
     def _slower_part(self, tree: Tree) -> str | None:
         if tree.kind == "nic":
             return f"look at {tree.root.node}: its NIC takes less than its link brings"
         return self._faster_switch(tree) if tree.kind == "switch" else None
+
+    def _is_stopped(self, egress: _Port) -> bool:
+        """Whether the switch sends PAUSE of the priority of one of its egresses."""
+        at = egress.node, egress.priority
+        return any(it.pause_frames for it in self.ports if (it.node, it.priority) == at)
 
     def _faster_switch(self, tree: Tree) -> str:
         model = self.set.get("switch.model")
@@ -202,6 +234,12 @@ class _Adviser:
         if scheduler.get("kind") == "dwrr":
             shares = scheduler.get("quanta") or scheduler.get("weights") or {}
             key = "quanta" if scheduler.get("quanta") else "weights"
+            if all(self._is_stopped(it) for it in others):
+                them = _listed(sorted({it.priority for it in others}))
+                return (
+                    f"{want}, and PAUSE stopped the senders of {them} as well: another "
+                    f"share ({key} of [switch.scheduler]) only says whom it stops; send less"
+                )
             if str(tree.priority) in shares:
                 return (
                     f"{want}: raise the "

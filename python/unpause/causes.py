@@ -329,7 +329,8 @@ def _culprits(
         hosts, sources_of = flows.coded["src"]
         sources = sorted(str(sources_of[it]) for it in np.unique(hosts[ours]))
         part = float(of_entry[number]) / total
-        found.append(Culprit(str(names[number]), len(ours), part, tuple(sources)))
+        shares = {int(flow): float(of_flow[flow]) / total for flow in ours}
+        found.append(Culprit(str(names[number]), len(ours), part, tuple(sources), shares))
     found.sort(key=lambda it: -it.share)
     return found, float(unnamed[entries]) / total
 

@@ -355,8 +355,6 @@ def of_flow(run: Run, name: str, columns: int, at_ns: float | None) -> Iterator[
     who = f"{name} ({_count(len(ours), 'flow')})" if len(ours) > 1 else (
         f"{traffic} ({flows.column('src')[0].as_py()} -> {flows.column('dst')[0].as_py()})"
     )  # fmt: skip
-    # Trees know the shares of entries, not of each flow.
-    entry = traffic if name == traffic else f"all of {traffic}"
     innocent = True
     trees = account.trees(run, at_ns)
     for tree, root in zip(trees, account.titles(run, trees), strict=True):
@@ -370,12 +368,12 @@ def of_flow(run: Run, name: str, columns: int, at_ns: float | None) -> Iterator[
                 f"congestion that is not on {whose} path: {root}, {_when(tree)}. {_sure(tree)}",
                 columns,
             )
-        part = sum(it.share for it in tree.culprits if it.traffic == traffic)
-        if part:
+        of_entry = next((it for it in tree.culprits if it.traffic == traffic), None)
+        flow = None if name == traffic else min(ours)
+        if of_entry is not None and (part := account.part_of_queue(who, of_entry, flow)):
             innocent = False
             yield textual.wrapped(
-                f"{run.scheme}: {entry} was {100 * part:.0f} % of the queue at {tree.root} "
-                f"({root}), {_when(tree)}.",
+                f"{run.scheme}: {part} of the queue at {tree.root} ({root}), {_when(tree)}.",
                 columns,
             )
     if innocent:

@@ -15,13 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from unpause import beneath, schema
+from unpause import beneath, schema, text
 from unpause.errors import ResultError
 
 #: By column the least and the largest value that is asked for.
 Bounds = Mapping[str, tuple[float, float]]
 NO_BOUNDS: Bounds = MappingProxyType({})
 
+#: A table may take so much of the memory.
+_SHARE = 0.75
 #: Rows of a table that are read at once.
 BATCH = 1 << 16
 #: Bytes of row groups with several runs that are kept for the next run.
@@ -197,8 +199,42 @@ def whole(file: pq.ParquetFile) -> pa.Table:
 
     Arrow's threads would let go of the Python file some time after the answer; where Python ends
     meanwhile, the process aborts.
+
+    Raises:
+        pa.ArrowException: it cannot be read, or its rows would take more memory than there is.
     """
+    claimed, most = _memory_of(file), int(_SHARE * memory())
+    if claimed > most:
+        raise pa.ArrowInvalid(
+            f"its {file.metadata.num_rows:,} rows would take {text.size(claimed)} of memory; "
+            f"three quarters of what is here are {text.size(most)}"
+        )
     return file.read(use_threads=False)
+
+
+def _memory_of(file: pq.ParquetFile) -> int:
+    """Bytes that the rows take at least: equal ones take nearly none in the file."""
+    bits = 0
+    for field in file.schema_arrow:
+        try:
+            bits += field.type.bit_width
+        except ValueError:
+            # Of a string, where it begins.
+            bits += 32
+    return file.metadata.num_rows * bits // 8
+
+
+def memory() -> int:
+    """Bytes of memory of this machine, or that this process may use (``ulimit -v``)."""
+    try:
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    except (ImportError, AttributeError, ValueError, OSError):
+        # Only Unix tells.
+        return 1 << 40
+    return there if limit == resource.RLIM_INFINITY else min(there, limit)
 
 
 def _of_run(batch: pa.RecordBatch, run: int) -> pa.RecordBatch:

@@ -133,7 +133,7 @@ def _of_drops(told: Story) -> str:
     dropped = told.run.row.get("dropped_packets")
     if not dropped:
         return ""
-    return "1 packet was dropped" if dropped == 1 else f"{dropped:,} packets were dropped"
+    return f"{dropped:,} data packet{' was' if dropped == 1 else 's were'} dropped"
 
 
 def _of_victims(told: Story) -> str:

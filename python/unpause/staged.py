@@ -120,7 +120,7 @@ def check(directory: Path, names: Iterable[str]) -> None:
             beneath.own(directory / folder)
         if not os.path.lexists(file):
             continue
-        beneath.own(file)
+        beneath.own_file(file)
         if name not in own:
             raise ResultError(
                 f"{file} is there, and no command of unpause has written it here: {NAMES} does "

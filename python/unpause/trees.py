@@ -43,12 +43,21 @@ class Stop:
 
 @dataclass(frozen=True)
 class Culprit:
-    """Flows of a traffic entry that filled the root: which part of its queue was theirs."""
+    """Flows of a traffic entry that filled the root: which part of its queue was theirs.
+
+    Attributes:
+        traffic: The entry.
+        flows: How many of them are told of by name.
+        share: Which part of the queue was of the entry.
+        sources: The hosts of those that are told of by name.
+        of_flow: By number of a flow the part that is known to be its own.
+    """
 
     traffic: str
     flows: int
     share: float
     sources: tuple[str, ...]
+    of_flow: dict[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

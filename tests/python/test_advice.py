@@ -117,9 +117,9 @@ def test_marking_that_acts_is_not_called_out_of_reach() -> None:
     assert "faster than dcqcn could slow them" in text
 
 
-def overload(scheduler: str) -> str:
+def overload(scheduler: str, low: str = "60Gbps") -> str:
     flows = [
-        flow("low", "H1", "H0", "priority = 3", 'rate_limit = "60Gbps"'),
+        flow("low", "H1", "H0", "priority = 3", f'rate_limit = "{low}"'),
         flow("high", "H2", "H0", "priority = 4", 'rate_limit = "80Gbps"'),
     ]
     return single_switch(
@@ -143,9 +143,18 @@ def test_turns_are_advised_where_priorities_are_strict() -> None:
 
 
 def test_turns_that_are_there_are_not_advised() -> None:
-    text = advice_of_priority(overload(DWRR), 4)
+    text = advice_of_priority(overload(DWRR, "40Gbps"), 4)
     assert "priorities 3 and 4 together want more than S0->H0 carries" in text
     assert "raise the share of priority 4 (weights of [switch.scheduler], now 1)" in text
+
+
+def test_no_share_is_advised_that_stops_the_other_priority() -> None:
+    """Both have more than their half: whose share is raised, the other has less."""
+    for one, other in ((3, 4), (4, 3)):
+        text = advice_of_priority(overload(DWRR), one)
+        assert "priorities 3 and 4 together want more than S0->H0 carries" in text
+        assert f"PAUSE stopped the senders of priority {other} as well" in text
+        assert text.endswith("only says whom it stops; send less")
 
 
 POOL = single_switch(

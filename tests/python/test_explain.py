@@ -12,7 +12,7 @@ import pytest
 
 import unpause
 from planted import PLANTS, ask, plant
-from unpause import causes, explain
+from unpause import account, causes, explain
 from unpause.result import Result
 from unpause.trees import Egress, every_stop
 
@@ -236,6 +236,37 @@ def test_a_link_that_failed_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     result.write(tmp_path / "failing")
     assert explain.main([str(tmp_path / "failing")]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    lost = sum(row["packets"] for row in losses if row["reason"] == "link-down")
-    assert f"down at 20us: {lost} packets lost" in said
+    lost, data = (
+        sum(row[name] for row in losses if row["reason"] == "link-down")
+        for name in ("packets", "data_packets")
+    )
+    assert data == result.runs.to_pylist()[0]["dropped_packets"]
+    of_data = f"packets lost, {data} of them data" if data < lost else "data packets lost"
+    assert f"down at 20us: {lost} {of_data}" in said
     assert "routes moved at 22us, up again at 30us" in said
+
+
+def test_a_flow_has_its_own_share_of_the_queue(
+    result: Result, directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = result.runs_of("PFC")[0]
+    tree = account.trees(run)[0]
+    entry = next(it for it in tree.culprits if it.traffic == "burst")
+    assert sum(entry.of_flow.values()) <= entry.share + 1e-9
+    rows = [
+        row
+        for row in run.table("causes").to_pylist()
+        if row["seen_ns"] == row["time_ns"]
+        and row["root_node"] == tree.root.node
+        and (row["node"], row["egress_peer"]) == tree.root
+    ]
+    total = sum(row["flow_queue_bytes"] for row in rows)
+    for flow, share in entry.of_flow.items():
+        own = sum(row["flow_queue_bytes"] for row in rows if row["flow_id"] == flow)
+        assert share == pytest.approx(own / total)
+    flow = max(entry.of_flow, key=lambda it: entry.of_flow[it])
+    assert explain.main([str(directory), "--scheme", "PFC", "--flow", str(flow)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    own, whole = (f"{100 * it:.0f} %" for it in (entry.of_flow[flow], entry.share))
+    assert f"{own}, all of burst {whole}, of the queue at S1->R1" in said
+    assert own != whole

@@ -160,6 +160,30 @@ SLOW_PROCESSOR = single_switch(2, pipeline(60_000, "60KB"), scheme(), ONE, durat
 CELLS = single_switch(
     5, model("input-queued", 'cell = "512B"'), '[pfc]\nxoff = "50KB"', scheme(), ONE
 )
+#: Four hosts send to four others, each to all: no output is overloaded.
+FIFO = single_switch(
+    8,
+    model("input-queued", 'queues = "fifo"'),
+    '[pfc]\nxoff = "50KB"',
+    scheme(),
+    """[[traffic]]
+name = "all"
+kind = "poisson"
+from = "H0..H3"
+to = "H4..H7"
+size = "4KB"
+load = 0.7
+""",
+)
+#: H1 sends to H4 as well, behind frames for H0, which is overloaded.
+BEHIND = single_switch(
+    6,
+    model("input-queued", 'queues = "fifo"'),
+    '[pfc]\nxoff = "50KB"',
+    scheme(),
+    FOUR.replace("H1..H4", "H1..H3"),
+    flow("beside", "H1", "H4"),
+)
 Harm = Callable[[str], float]
 MORE: list[tuple[str, str, tuple[str, str], Harm]] = [
     (
@@ -178,6 +202,12 @@ MORE: list[tuple[str, str, tuple[str, str], Harm]] = [
         "a faster processor in S0 (packets_per_second of [switch.pipeline])",
         SLOW_PROCESSOR,
         ("packets_per_second = 60000", "packets_per_second = 1000000"),
+        pauses,
+    ),
+    (
+        'set queues = "voq" in [switch.input_queued], which gives each output a queue of its own',
+        FIFO,
+        ('queues = "fifo"', 'queues = "voq"'),
         pauses,
     ),
     (
@@ -206,7 +236,7 @@ MORE: list[tuple[str, str, tuple[str, str], Harm]] = [
     ),
     (
         "raise the share of priority 4 (weights of [switch.scheduler], now 1)",
-        overload(DWRR),
+        overload(DWRR, "40Gbps"),
         ("4 = 1", "4 = 4"),
         lambda source: of_priority(source, 4),
     ),
@@ -264,6 +294,13 @@ def test_a_switch_that_fills_its_link_is_not_called_slow() -> None:
         assert "processor" not in text
 
 
+def test_queues_for_each_output_are_not_advised_where_they_are_or_change_nothing() -> None:
+    assert "voq" not in of_run(FIFO.replace("fifo", "voq"))[1]
+    # PAUSE of the whole input stops the flow beside with either.
+    assert "voq" not in of_run(BEHIND)[1]
+    assert "voq" not in of_run(CELLS.replace("cell =", 'queues = "fifo"\ncell ='))[1]
+
+
 def test_a_plain_incast_is_told_of_its_law_only() -> None:
     """Nothing that any other rule would say is there."""
     plain = single_switch(3, XOFF, scheme(), TWO)
@@ -314,15 +351,7 @@ def test_a_switch_that_does_not_fill_a_link_is_the_root() -> None:
     [tree] = causes.of_run(run)
     assert (tree.kind, tree.root.node, tree.root.peer) == ("switch", "S0", None)
     # Behind the head of a queue waits what another output could take.
-    behind = single_switch(
-        6,
-        model("input-queued", 'queues = "fifo"'),
-        '[pfc]\nxoff = "50KB"',
-        scheme(),
-        FOUR.replace("H1..H4", "H1..H3"),
-        flow("beside", "H1", "H4"),
-    )
-    run, _ = of_run(behind)
+    run, _ = of_run(BEHIND)
     assert {(it.kind, str(it.root)) for it in causes.of_run(run)} == {
         ("incast", "S0->H0"),
         ("switch", "S0"),

@@ -172,7 +172,7 @@ def test_drops_and_a_deadlock_are_told(builder: Builder) -> None:
     builder.rows["runs"][run] |= {"dropped_packets": 1_234, "deadlock_began_ns": 3 * MS}
     text = sentences.of_run(story.tell(builder.only_run()))
     assert text.startswith("PFC deadlock after 3.00 ms, which ended the run; S1 paused S0")
-    assert "; 1,234 packets were dropped;" in text
+    assert "; 1,234 data packets were dropped;" in text
 
 
 def test_shares_that_never_become_even(builder: Builder) -> None:

@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import tomli_w
 
@@ -180,6 +183,38 @@ def test_a_sweep_replaces_nothing_that_is_not_its_own(tmp_path: Path, name: str,
         assert f"{out / name} is there, and no command of unpause" in capsys.readouterr().err
         assert files(out) == before
     assert (out / name).read_text() == "mine"
+
+
+def test_rows_that_take_more_memory_than_there_is_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from unpause import files
+
+    # A file of some kilobytes: equal rows take nearly nothing.
+    rows = 4_000_000
+    table = pa.table({"run": pa.array(np.zeros(rows, dtype=np.uint32))})
+    pq.write_table(table, tmp_path / "many.parquet")
+    assert (tmp_path / "many.parquet").stat().st_size < 20_000
+    with (tmp_path / "many.parquet").open("rb") as opened:
+        assert files.whole(files.parquet(opened)).num_rows == rows
+    monkeypatch.setattr(files, "memory", lambda: 20_000_000)
+    with (tmp_path / "many.parquet").open("rb") as opened:
+        file = files.parquet(opened)
+        told = r"its 4,000,000 rows would take 16\.0 MB of memory; three quarters .* are 15\.0 MB"
+        with pytest.raises(pa.ArrowInvalid, match=told):
+            files.whole(file)
+
+
+def test_a_folder_in_the_place_of_an_own_file_is_refused(tmp_path: Path) -> None:
+    from unpause import staged
+
+    (tmp_path / "report.json").write_text('{"files": ["report.html", "report.json"]}')
+    (tmp_path / "report.html").write_text("drawn before")
+    staged.check(tmp_path, ["report.html"])
+    (tmp_path / "report.html").unlink()
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(ResultError, match=r"report\.html: a link or another special file"):
+        staged.check(tmp_path, ["report.html"])
 
 
 def test_a_reproduction_replaces_nothing_that_is_not_its_own(tmp_path: Path, capsys) -> None:

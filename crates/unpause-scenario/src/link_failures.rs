@@ -30,13 +30,14 @@ pub(crate) fn of(measured: &Measured) -> Vec<Foreseen> {
         .collect();
     if failures.len() > MOST {
         let rest = &failures[MOST..];
-        let packets: u64 = rest
+        let all = rest
             .iter()
-            .map(|(at, wires)| lost(results, *at, wires, None))
-            .sum();
+            .map(|(at, wires)| lost(results, *at, wires, None));
+        let (packets, data) = all.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
         found.push(told(format!(
-            "{} more failures of links: {packets} packets lost",
-            rest.len()
+            "{} more failures of links: {}",
+            rest.len(),
+            said(packets, data)
         )));
     }
     found.extend(without_route(run, results).map(told));
@@ -71,19 +72,31 @@ fn failures(results: &Results) -> Vec<(Time, Vec<Port>)> {
     found.into_iter().collect()
 }
 
-fn lost(results: &Results, at: Time, wires: &[Port], place: Option<LossPlace>) -> u64 {
+/// Packets, and those of them with data, as totals count them: the others are ACKs, notifications and PFC frames.
+fn said(packets: u64, data: u64) -> String {
+    match data == packets {
+        true => format!("{packets} data packets lost"),
+        false => format!("{packets} packets lost, {data} of them data"),
+    }
+}
+
+/// Packets that these ports lost in a failure, and those of them with data.
+fn lost(results: &Results, at: Time, wires: &[Port], place: Option<LossPlace>) -> (u64, u64) {
     let own = |it: &&LossRecord| {
         it.place != LossPlace::Switch
             && it.since == at
             && wires.contains(&(it.node, it.port))
             && place.is_none_or(|place| it.place == place)
     };
-    results.losses.iter().filter(own).map(|it| it.packets).sum()
+    let own = results.losses.iter().filter(own);
+    own.fold((0, 0), |(packets, data), it| {
+        (packets + it.packets, data + it.data_packets)
+    })
 }
 
 fn failure(run: &Run, results: &Results, at: Time, wires: &[Port]) -> String {
-    let packets = lost(results, at, wires, None);
-    let of = |place| lost(results, at, wires, Some(place));
+    let (packets, data) = lost(results, at, wires, None);
+    let of = |place| lost(results, at, wires, Some(place)).0;
     let (wire, queue, port) = (
         of(LossPlace::Wire),
         of(LossPlace::Queue),
@@ -103,8 +116,9 @@ fn failure(run: &Run, results: &Results, at: Time, wires: &[Port]) -> String {
         false => format!(" ({})", parts.join(", ")),
     };
     format!(
-        "{} down at {at}: {packets} packets lost{detail}, {}",
+        "{} down at {at}: {}{detail}, {}",
         links(run, wires),
+        said(packets, data),
         what_followed(results, at, wires)
     )
 }
@@ -172,6 +186,7 @@ fn without_route(run: &Run, results: &Results) -> Option<String> {
         .filter(|it| it.place == LossPlace::Switch)
         .collect();
     let packets: u64 = lost.iter().map(|it| it.packets).sum();
+    let data: u64 = lost.iter().map(|it| it.data_packets).sum();
     let first = lost.iter().map(|it| it.since).min()?;
     let mut nodes: Vec<NodeId> = lost.iter().map(|it| it.node).collect();
     nodes.sort_unstable();
@@ -180,7 +195,11 @@ fn without_route(run: &Run, results: &Results) -> Option<String> {
         [node] => run.names.name(node).to_owned(),
         _ => format!("{} switches", nodes.len()),
     };
+    let of_data = match data == packets {
+        true => String::new(),
+        false => format!(", {data} of them data,"),
+    };
     Some(format!(
-        "{packets} packets had no route at {at}, from {first} on"
+        "{packets} packets{of_data} had no route at {at}, from {first} on"
     ))
 }

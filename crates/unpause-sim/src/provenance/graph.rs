@@ -20,6 +20,9 @@ use unpause_protocols::units::Time;
 /// Roots of a PAUSE that are followed; the others lead to a few bytes.
 const MOST_ROOTS: usize = 4;
 
+/// Part of a threshold without which a PAUSE is that of who took it, even where more came than the link carries.
+const MOSTLY_TAKEN: f64 = 0.9;
+
 /// Where something began, and what was there.
 type Place = (NodeId, Option<PortId>, RootKind);
 
@@ -325,10 +328,14 @@ impl<'p> Graph<'p> {
     }
 }
 
-/// Who had the memory, if nothing else is why there was a PAUSE: the egress itself could send all that came.
+/// Who had the memory, if that is why there was a PAUSE: the egress itself could send all that came, or would have
+/// held ten times as much before a PAUSE, so that a packet more or less of its flows decides nothing.
 fn taken(cause: &CauseRecord, holder: &Holder, kind: RootKind) -> Option<Taken> {
-    let is_why = kind == RootKind::Busy && !holder.is_shared;
-    cause.taken.filter(|_| is_why)
+    cause.taken.filter(|it| match kind {
+        RootKind::Busy if !holder.is_shared => true,
+        RootKind::Busy | RootKind::SlowLink | RootKind::Incast => it.share > MOSTLY_TAKEN,
+        _ => false,
+    })
 }
 
 /// The egress with the largest share, and what it mostly was.

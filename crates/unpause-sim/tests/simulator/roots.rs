@@ -84,6 +84,28 @@ fn memory_that_a_lossy_queue_took_is_the_root() {
     }
 }
 
+/// Two hosts send more than the link carries, but the lossy queue has all of the memory: each PAUSE comes at a packet or
+/// two, and which of the two hosts has both of them in the queue is a matter of phase.
+#[test]
+fn hosts_that_do_the_same_are_stopped_for_the_same_reason() {
+    let mut config = taken();
+    config.fabric = star(&[gbps(10); 7], us(1));
+    let lossy = [3, 4, 5].map(|src| FlowSpec {
+        priority: 0,
+        ..flow(src, 1)
+    });
+    let late = [6, 7].map(|src| FlowSpec {
+        start: ms(1),
+        ..flow(src, 2)
+    });
+    let every = lossy.into_iter().chain(late).collect();
+    config.traffic = vec![unpause_sim::traffic::TrafficSpec::Flows(every)];
+    let results = told(config);
+    assert_eq!(roots(&results), [(RootKind::Pool, 0, Some(0))].into());
+    let stopped: BTreeSet<_> = results.causes.iter().map(|it| it.port).collect();
+    assert_eq!(stopped.len(), 2, "both were stopped");
+}
+
 /// Three hosts send more than the link carries: the switch would send PAUSE without the lossy queue, too.
 #[test]
 fn an_incast_stays_one_beside_a_lossy_queue() {
