@@ -243,10 +243,12 @@ fn what_takes_more_than_there_is_is_refused_before_it_starts() {
     let run = unpause(place.path(), &["run", "huge.toml", "--no-report"]);
     assert_eq!(run.status.code(), Some(1));
     let said = text(&run.stderr);
-    assert!(
-        said.contains("this would take about 36.1 GB of memory"),
-        "{said}"
-    );
+    // Samples of flows alone take 36 GB; how many PAUSEs there are is known by the beginning only.
+    let told = said.split("this would take about ").nth(1);
+    let told =
+        told.and_then(|rest| rest.split_once(" GB of memory (4 flows, 240,000,000 samples)"));
+    let gigabytes: Option<f64> = told.and_then(|(number, _)| number.parse().ok());
+    assert!(gigabytes.is_some_and(|it| it > 36.0), "{said}");
     assert_eq!(names(place.path()), ["huge.toml", "two.toml"]);
 }
 

@@ -90,7 +90,7 @@ pub(super) fn trials(
         tried.push(trial);
     }
     let of_run = |index: usize| match tried.get(index / step) {
-        Some(trial) if index % step == 0 => Some(trial.clone()),
+        Some(trial) if index.is_multiple_of(step) => Some(trial.clone()),
         another => another.or(tried.last()).map(Trial::of_another),
     };
     (0..runs.len()).map(of_run).collect()
