@@ -148,6 +148,7 @@ mod tests {
             links: vec![link(0, 2), link(1, 2), link(3, 4), link(2, 4), link(2, 4)],
             framing_bytes: 20,
             ecmp: Ecmp::default(),
+            nvswitches: Vec::new(),
         }
     }
 
