@@ -9,7 +9,7 @@ use crate::case::{push, put, table};
 use crate::dice::Dice;
 
 /// Builders that are known here, and files; with how often each comes.
-const SHAPES: [(u64, &str); 9] = [
+const SHAPES: [(u64, &str); 10] = [
     (4, "single-switch"),
     (2, "two-switch"),
     (3, "dumbbell"),
@@ -17,6 +17,7 @@ const SHAPES: [(u64, &str); 9] = [
     (3, "leaf-spine"),
     (2, "clos"),
     (2, "fat-tree"),
+    (2, "rails"),
     (5, "explicit"),
     (3, "file"),
 ];
@@ -57,7 +58,7 @@ fn builder(topology: &mut Table, shape: &str, dice: &mut Dice) {
         put(topology, key, number as i64);
     };
     let host_rate = match shape {
-        "single-switch" | "two-switch" | "dumbbell" | "parking-lot" => "rate",
+        "single-switch" | "two-switch" | "dumbbell" | "parking-lot" | "rails" => "rate",
         _ => "host_rate",
     };
     match shape {
@@ -81,6 +82,7 @@ fn builder(topology: &mut Table, shape: &str, dice: &mut Dice) {
                 number(topology, dice, "parallel", 1, 3);
             }
         }
+        "rails" => rails(topology, dice),
         "clos" => {
             number(topology, dice, "pods", 1, 2);
             number(topology, dice, "tors_per_pod", 1, 2);
@@ -114,6 +116,27 @@ fn builder(topology: &mut Table, shape: &str, dice: &mut Dice) {
     }
     if matches!(shape, "leaf-spine" | "clos" | "fat-tree") && dice.percent(40) {
         put(topology, "host_delay", link_delay(dice));
+    }
+}
+
+/// Servers without NVSwitches, which only one model of switches has, and which drop what is lossless elsewhere.
+fn rails(topology: &mut Table, dice: &mut Dice) {
+    let tors = dice.between(1, 2) as i64;
+    put(topology, "servers", dice.between(2, 3) as i64);
+    put(topology, "gpus_per_server", 2);
+    put(topology, "servers_per_leaf", dice.between(1, 2) as i64);
+    let planes = match tors == 2 && dice.percent(50) {
+        true => 2,
+        false => 1,
+    };
+    put(topology, "spines", planes * dice.between(1, 2) as i64);
+    put(topology, "tors", tors);
+    put(topology, "planes", planes);
+    if dice.percent(30) {
+        put(topology, "uplinks", dice.between(1, 2) as i64);
+    }
+    if dice.percent(30) {
+        put(topology, "spine_rate", link_rate(dice));
     }
 }
 

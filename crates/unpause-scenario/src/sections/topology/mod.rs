@@ -12,6 +12,7 @@ mod fat_tree;
 mod leaf_spine;
 mod links;
 mod parking_lot;
+mod rails;
 mod single_switch;
 mod table;
 #[cfg(test)]
@@ -26,12 +27,13 @@ pub use explicit::{Explicit, ExplicitLink};
 pub use fat_tree::FatTree;
 pub use leaf_spine::LeafSpine;
 pub use parking_lot::ParkingLot;
+pub use rails::{Leaves, Rails};
 pub use single_switch::SingleSwitch;
 pub(crate) use table::{FileKeys as TopologyFile, topology};
 pub use two_switch::TwoSwitch;
 
 /// Every value of `builder`, in the order of a list of them.
-pub const BUILDERS: [TopologyBuilder; 8] = [
+pub const BUILDERS: [TopologyBuilder; 9] = [
     TopologyBuilder::of::<SingleSwitch>(),
     TopologyBuilder::of::<TwoSwitch>(),
     TopologyBuilder::of::<Dumbbell>(),
@@ -39,5 +41,6 @@ pub const BUILDERS: [TopologyBuilder; 8] = [
     TopologyBuilder::of::<LeafSpine>(),
     TopologyBuilder::of::<ClosPods>(),
     TopologyBuilder::of::<FatTree>(),
+    TopologyBuilder::of::<Rails>(),
     TopologyBuilder::of::<Explicit>(),
 ];

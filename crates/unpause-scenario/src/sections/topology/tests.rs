@@ -13,7 +13,7 @@ fn gbps(gbps: u64) -> Rate {
 }
 
 /// Names of a node's neighbours, by port.
-fn neighbours<'a>(topology: &'a Topology, name: &str) -> Vec<&'a str> {
+pub(super) fn neighbours<'a>(topology: &'a Topology, name: &str) -> Vec<&'a str> {
     let node = topology.names.iter().position(|n| n == name).unwrap() as NodeId;
     let links = topology.fabric.links.iter();
     links
@@ -22,7 +22,7 @@ fn neighbours<'a>(topology: &'a Topology, name: &str) -> Vec<&'a str> {
         .collect()
 }
 
-fn count(topology: &Topology, stem: &str) -> usize {
+pub(super) fn count(topology: &Topology, stem: &str) -> usize {
     topology
         .names
         .iter()
