@@ -100,6 +100,26 @@ class Result:
         """Packets lost to links that were down, and those for which switches had no route."""
         return self.tables["losses"]
 
+    @property
+    def jobs(self) -> pa.Table:
+        """One row for each job of each run: how long its iterations took."""
+        return self.tables["jobs"]
+
+    @property
+    def iterations(self) -> pa.Table:
+        """One row for each iteration that all ranks of a job have ended."""
+        return self.tables["iterations"]
+
+    @property
+    def ranks(self) -> pa.Table:
+        """One row for each rank of each iteration of a job."""
+        return self.tables["ranks"]
+
+    @property
+    def messages(self) -> pa.Table:
+        """One row for each message of a job that has arrived."""
+        return self.tables["messages"]
+
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The scenario as parsed TOML."""

@@ -55,7 +55,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
 }
 
 #: Tables that results of versions before do not have.
-LATER = ("causes", "victims", "losses")
+LATER = ("causes", "victims", "losses", "jobs", "iterations", "ranks", "messages")
 
 #: What a sweep's table has after the columns of `runs`: statistics of each run.
 STATISTICS: tuple[Column, ...] = (

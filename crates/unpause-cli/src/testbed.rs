@@ -51,6 +51,7 @@ fn refused(run: &Run, args: &Testbed) -> Option<Invalid> {
             "expected one that frames can carry",
         ),
         SplitError::Events => ("events.links", "expected no [[event]]"),
+        SplitError::Jobs => ("jobs", "expected no [[job]]"),
         SplitError::Links { host } => {
             let message = "has several links: over frames, a host has one";
             let invalid = Invalid::new("fabric.links", message).of(Subject::Host(host));
@@ -203,6 +204,7 @@ fn split(run: &Run, wires: &[String]) -> Result<Split, Error> {
             SplitError::Cioq
             | SplitError::Telemetry
             | SplitError::Events
+            | SplitError::Jobs
             | SplitError::Links { .. } => None,
             SplitError::Joined { .. } => Some("name those links with --wire, too".into()),
             SplitError::TooMany { .. } => Some("name some of the links with --wire".into()),

@@ -56,7 +56,7 @@ fn has_same_results(one: &Tables, other: &Tables) -> bool {
 /// RoCE flows of fixed starts and rates that nothing slows down, and of which a full queue has dropped packets: the
 /// phase between them decides which of them loses.
 pub(crate) fn phase(measured: &Measured) -> Vec<Foreseen> {
-    let Measured { run, results } = measured;
+    let Measured { run, results, .. } = measured;
     let config = &run.config;
     let is_lossy = |priority: u8| config.switch.lossless & 1 << priority == 0;
     let dropping = results.ports.iter().filter(|port| {

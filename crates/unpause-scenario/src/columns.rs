@@ -256,3 +256,74 @@ columns! {
     "unsent_bytes" "bytes" "bytes of it that its host would have sent while it was paused for this root";
     "pauses" "times" "pauses in which it waited";
 }
+
+columns! {
+    /// One row for each job.
+    JOBS:
+    "job" "" "name of its `[[job]]`";
+    "ranks" "" "how many it has";
+    "placement" "" "how they were placed: `packed`, `spread`, `random` or `listed`";
+    "iterations" "" "iterations that all ranks ended";
+    "warmup" "" "those at the beginning that the columns below leave out";
+    "mean_ns" "ns" "mean time of an iteration, from its first rank's start to its last rank's end; null if none is complete";
+    "p50_ns" "ns" "median; null as before";
+    "p99_ns" "ns" "99th percentile; null as before";
+    "max_ns" "ns" "largest; null as before";
+    "compute_ns" "ns" "mean of the longest compute of a rank; null as before";
+    "exposed_ns" "ns" "mean time of an iteration without that: exposed communication; null as before";
+    "algbw_gbytes_s" "GB/s"
+        "algorithm bandwidth of nccl-tests: `size` over `exposed_ns`, in 10^9 bytes per second; null unless the job is a single collective operation of all ranks";
+    "busbw_gbytes_s" "GB/s" "bus bandwidth of nccl-tests: `algbw_gbytes_s` times the factor of the operation; null as before";
+    "alone_ns" "ns"
+        "`mean_ns` of the same job alone, on the same hosts under the same scheme; null with `alone = false`";
+    "slowdown" "" "`mean_ns / alone_ns`";
+    "straggler" "" "rank that ended last most often; null as before";
+    "straggler_host" "" "its host; null as before";
+}
+
+columns! {
+    /// One row for each iteration that all ranks of a job ended.
+    ITERATIONS:
+    "job" "" "name of its `[[job]]`";
+    "iteration" "" "number of the iteration, from 0";
+    "start_ns" "ns" "when the first rank began it";
+    "end_ns" "ns" "when the last rank ended it";
+    "last_rank" "" "that rank";
+    "skew_ns" "ns" "from the median rank's end to the last one's";
+    "compute_ns" "ns" "longest compute of a rank";
+    "exposed_ns" "ns" "time of the iteration without that";
+}
+
+columns! {
+    /// One row for each iteration that a rank ended.
+    RANKS:
+    "job" "" "name of its `[[job]]`";
+    "iteration" "" "number of the iteration, from 0";
+    "rank" "" "rank, from 0";
+    "host" "" "its host";
+    "start_ns" "ns" "when it began";
+    "end_ns" "ns" "when it had ended all steps";
+    "compute_ns" "ns" "how long it computed";
+    "wait_ns" "ns" "the rest: it sent, received, reduced or waited";
+}
+
+columns! {
+    /// One row for each message of a job that arrived.
+    MESSAGES:
+    "job" "" "name of its `[[job]]`";
+    "iteration" "" "number of the iteration, from 0";
+    "step" "" "name of the `[[job.step]]`, or the operation";
+    "phase" "" "which step of the iteration that is, from 0";
+    "round" "" "step of the algorithm at the receiver, from 0";
+    "channel" "" "channel, from 0; the two trees of a double binary tree are channels";
+    "slice" "" "slice, from 0";
+    "from_rank" "" "rank that sent it";
+    "to_rank" "" "rank that received it";
+    "src" "" "host of the sender";
+    "dst" "" "host of the receiver";
+    "flow_id" "" "its connection, as in `flows`: a flow without a size";
+    "number" "" "messages before it on that connection";
+    "size_bytes" "bytes" "payload";
+    "start_ns" "ns" "when its sender handed it to the connection";
+    "end_ns" "ns" "when its last byte arrived";
+}

@@ -10,11 +10,13 @@ use toml::de::DeValue;
 use unpause_protocols::units::Time;
 use unpause_sim::Invalid;
 use unpause_sim::config::{Config, Fabric, HostConfig, Probes, Skipping, SwitchConfig};
+use unpause_sim::jobs::Job;
 use unpause_sim::traffic::{Following, TrafficSpec};
 
 use crate::import::files::Files;
 use crate::limits;
-use crate::names::Names;
+use crate::names::{NamedJob, Names};
+use crate::queues::Queues;
 use crate::refusal;
 use crate::rtt::base_rtt;
 use crate::run::{Heading, Run};
@@ -24,12 +26,13 @@ use crate::sections::hpcc::Hpcc;
 use crate::sections::marking::{Marking, marking, take_marking};
 use crate::sections::scheme::{BaseRtt, Chosen, SchemeKeys, congestion_control};
 use crate::sections::sweep::{self, Point};
-use crate::sections::switch::scheduler::{Scheduled, Scheduler, check_queues, scheduler};
-use crate::sections::{event, host, pias, probes, slow_receiver, switch, tcp, topology, traffic};
+use crate::sections::{
+    event, host, job, pias, probes, slow_receiver, switch, tcp, topology, traffic,
+};
 use crate::size;
 use crate::text::document::{self, Table, read, take_string, take_table, take_tables};
 use crate::text::error::{Checked, Problem};
-use crate::text::keys::{Keys as _, Written};
+use crate::text::keys::Keys as _;
 use crate::topology::Topology;
 use crate::unused;
 
@@ -191,6 +194,7 @@ fn take_scheme<'i>(root: &mut Table<'i>, scheme: &str, point: &'i Point) -> Chec
 /// The entries of `[[traffic]]`, and who drives the run, if somebody does, with where the file stands.
 struct Entries<'i> {
     written: Vec<traffic::Written>,
+    jobs: Vec<job::Written>,
     driver: Option<(&'i traffic::Driver, Range<usize>)>,
 }
 
@@ -221,6 +225,8 @@ fn take_apart<'i>(
     at_most("traffic", &traffic, limits::TRAFFIC_ENTRIES)?;
     let events = take_tables(&mut root, "event")?;
     at_most("event", &events, limits::LINK_EVENTS)?;
+    let jobs = take_tables(&mut root, "job")?;
+    at_most("job", &jobs, limits::JOBS)?;
     let whole = root.span();
     let probes = root.get_ref().get("probes").map(Spanned::span);
     let probes = probes.unwrap_or(whole.clone());
@@ -232,9 +238,9 @@ fn take_apart<'i>(
             .absent("[topology]\nbuilder = \"single-switch\"\nhosts = 2\nrate = \"1Gbps\"\ndelay = \"1us\"\n")
             .err();
     };
-    if traffic.is_empty() && driver.is_none() {
+    if traffic.is_empty() && jobs.is_empty() && driver.is_none() {
         return Problem::new("no traffic")
-            .at(whole, "this file has no [[traffic]]")
+            .at(whole, "this file has no [[traffic]] and no [[job]]")
             .help("add [[traffic]] with a `kind`; `unpause list` shows the kinds")
             .absent("[[traffic]]\nname = \"all\"\nkind = \"permutation\"\n")
             .err();
@@ -247,6 +253,10 @@ fn take_apart<'i>(
         events,
         traffic: Entries {
             written: traffic.collect::<Checked<_>>()?,
+            jobs: jobs
+                .into_iter()
+                .map(job::read_job)
+                .collect::<Checked<_>>()?,
             driver: driver.map(|driver| (driver, whole)),
         },
         probes,
@@ -294,7 +304,7 @@ fn compile_run<'i>(
     };
     let flows = traffic(parts.traffic, &file, &queues, &fabric, &context)?;
     let notes = context.notes.into_inner();
-    names.traffic = flows.names;
+    (names.traffic, names.jobs) = (flows.names, flows.named_jobs);
     switch.scheduler = queues.scheduled.scheduler;
     host.extra_delays = delays.into_distributions();
     let config = Config {
@@ -304,6 +314,7 @@ fn compile_run<'i>(
         scheme: chosen.config,
         traffic: flows.specs,
         following: flows.following,
+        jobs: flows.jobs,
         events,
         probes,
         seed: file.seed.value().copied().unwrap_or(1),
@@ -372,28 +383,6 @@ fn hosts(sections: &Sections, fabric: &mut Fabric) -> Checked<HostConfig> {
     Ok(hosts.config)
 }
 
-/// How ports share priorities, and where that is said.
-struct Queues<'a> {
-    scheduled: Scheduled,
-    table: &'a Written<Scheduler>,
-}
-
-impl<'a> Queues<'a> {
-    fn of(sections: &'a Sections, host: &HostConfig, switch: &SwitchConfig) -> Checked<Self> {
-        let table = &sections.switch.scheduler;
-        let outputs = switch::frames_wait_at_outputs(switch);
-        Ok(Self {
-            scheduled: scheduler(table, host, outputs)?,
-            table,
-        })
-    }
-
-    /// Every one of `used`, at `place`, has a queue.
-    fn check(&self, used: u8, place: Range<usize>) -> Checked<()> {
-        check_queues(&self.scheduled, self.table, used, place)
-    }
-}
-
 /// Lets hosts tag segments as `[pias]` says.
 fn tag(file: &File, queues: &Queues<'_>, host: &mut HostConfig) -> Checked<()> {
     if let Some(pias) = file.pias.get() {
@@ -423,6 +412,8 @@ struct Flows {
     names: Vec<String>,
     specs: Vec<TrafficSpec>,
     following: Vec<Following>,
+    jobs: Vec<Job>,
+    named_jobs: Vec<NamedJob>,
     /// Where those that follow say so.
     places: Vec<(u16, Range<usize>)>,
 }
@@ -455,6 +446,16 @@ fn traffic(
         specs.push(entry.spec);
     }
     let following = traffic::following(&after, &names)?;
+    let seed = file.seed.value().copied().unwrap_or(1);
+    let (mut running, mut named) = (Vec::new(), Vec::new());
+    for job in job::jobs(entries.jobs, (specs.len(), seed), context)? {
+        let spec = TrafficSpec::Flows(job.job.as_ref().map_or(Vec::new(), |it| it.flows(seed)));
+        queues.check(spec.priorities(), job.place)?;
+        unique(&mut names, job.name, "traffic or job")?;
+        specs.push(spec);
+        running.extend(job.job);
+        named.push(job.names);
+    }
     let mut names: Vec<String> = names.into_iter().map(Spanned::into_inner).collect();
     if let Some((driver, whole)) = entries.driver {
         let (name, spec) = driver.entry(&names, whole.clone(), context)?;
@@ -463,6 +464,8 @@ fn traffic(
         specs.push(spec);
     }
     Ok(Flows {
+        jobs: running,
+        named_jobs: named,
         following,
         names,
         specs,

@@ -6,6 +6,7 @@ mod paths;
 mod pilot;
 mod trial;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rayon::prelude::*;
@@ -230,10 +231,33 @@ fn hops_until(config: &Config, until: Time) -> f64 {
     hops(config, &read, until, STEPS.2)
 }
 
+/// Bytes of the connections of each job, by its entry.
+fn job_sizes(config: &Config) -> BTreeMap<u16, std::vec::IntoIter<u64>> {
+    let sizes = config.jobs.iter();
+    sizes
+        .map(|job| (job.entry, job.bytes_of_connections().into_iter()))
+        .collect()
+}
+
+/// A flow, with all that its messages have if it is the connection of a job.
+fn sized(flow: FlowSpec, sizes: &mut BTreeMap<u16, std::vec::IntoIter<u64>>) -> FlowSpec {
+    match sizes.get_mut(&flow.group) {
+        None => flow,
+        Some(sizes) => FlowSpec {
+            size_bytes: sizes.next(),
+            ..flow
+        },
+    }
+}
+
 /// The first flows, `most` of them, and by what to multiply them for all.
 fn flows(config: &Config, most: usize) -> (Vec<FlowSpec>, f64) {
     let stream = Traffic::new(&config.traffic, &config.fabric, config.seed);
-    let mut stream = stream.into_iter().flatten();
+    let mut sizes = job_sizes(config);
+    let mut stream = stream
+        .into_iter()
+        .flatten()
+        .map(|flow| sized(flow, &mut sizes));
     let mut stream = stream.by_ref().take_while(|flow| flow.start < config.stop);
     let flows: Vec<FlowSpec> = stream.by_ref().take(most).collect();
     let mut count = flows.len();

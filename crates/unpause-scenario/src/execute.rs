@@ -8,12 +8,13 @@ use std::time::Instant;
 use rayon::prelude::*;
 use unpause_protocols::units::Time;
 use unpause_sim::config::Skipping;
-use unpause_sim::results::{Results, Totals};
+use unpause_sim::results::Results;
 use unpause_sim::{Samples, Watch};
 
 use crate::at_place::{InMemory, Keep, last_samples};
 use crate::cost::{self, Cost, Effort};
 use crate::hpcc_files;
+use crate::job_totals;
 use crate::limits;
 use crate::measured::Measured;
 use crate::outcome::{FlowTimes, Outcome, Part, Timing};
@@ -207,7 +208,7 @@ pub(crate) fn part(
     let warnings = warnings::of_run(&measured);
     let hpcc = hpcc_files::of(&measured);
     let tables = Tables::taken(columns, &mut measured);
-    let Measured { run, results } = measured;
+    let Measured { run, results, .. } = measured;
     Part {
         run,
         tables,
@@ -263,6 +264,7 @@ pub fn selected(scenario: &Scenario, options: &Options) -> Result<Vec<Run>, Erro
         run.index = index;
         run.config.seed = options.seed.unwrap_or(run.config.seed).wrapping_add(more);
         run.config.stop = options.duration.unwrap_or(run.config.stop);
+        run.config.draw_ports();
         if options.exact_packets {
             run.config.skipping = Skipping::Never;
         }
@@ -308,7 +310,9 @@ fn simulate(
             unpause_sim::run_sampled(&run.config, threads, &mut watch, samples)
         }
     };
-    let results = results.map_err(|error| match error {
+    let alone =
+        results.and_then(|results| Ok((job_totals::alone(&run, threads, is_over)?, results)));
+    let (alone, results) = alone.map_err(|error| match error {
         unpause_sim::Error::Interrupted => Error::Interrupted,
         unpause_sim::Error::Post(why) => Error::Other {
             message: format!("scheme {}: {why}", run.scheme),
@@ -319,15 +323,14 @@ fn simulate(
             help: None,
         },
     })?;
-    let Totals { packet_hops, .. } = results.totals;
     let timing = Timing {
         run: run.index,
         wall_s: wall.elapsed().as_secs_f64(),
         threads,
         cpu_s: (threads == 1).then(|| cpu.elapsed().as_secs_f64()),
-        packet_hops,
+        packet_hops: results.totals.packet_hops,
     };
-    Ok((Measured { run, results }, timing))
+    Ok((Measured::new(run, results, alone), timing))
 }
 
 #[cfg(all(test, feature = "parquet"))]

@@ -20,7 +20,7 @@ const IDEAL_HEADER_BYTES: u64 = 48;
 
 /// The files that a run asks for.
 pub(crate) fn of(measured: &Measured) -> HpccFiles {
-    let Measured { run, results } = measured;
+    let Measured { run, results, .. } = measured;
     let mut files = HpccFiles::new();
     let mut add = |name: &str, bytes| files.push((name.to_owned(), bytes));
     if run.hpcc.fct {

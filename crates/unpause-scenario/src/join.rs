@@ -21,6 +21,10 @@ impl Tables {
             causes,
             victims,
             losses,
+            jobs,
+            iterations,
+            ranks,
+            messages,
         ] = tables.try_into().ok()?;
         Some(Self {
             runs,
@@ -33,6 +37,10 @@ impl Tables {
             causes,
             victims,
             losses,
+            jobs,
+            iterations,
+            ranks,
+            messages,
         })
     }
 

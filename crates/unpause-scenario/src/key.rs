@@ -31,7 +31,8 @@ pub fn key(run: &Run, columns: &[String]) -> Option<String> {
     write!(hash, " {:?} {:?} {:?}", run.notes, run.hpcc, run.config).ok()?;
     let mechanisms = (run.congestion_control, run.marking);
     let names = (columns, &run.names.nodes, &run.names.traffic);
-    write!(hash, " {mechanisms:?} {names:?}").ok()?;
+    let jobs = &run.names.jobs;
+    write!(hash, " {mechanisms:?} {names:?} {jobs:?}").ok()?;
     Some(
         hash.0
             .finalize()

@@ -54,6 +54,9 @@ pub(crate) const SAMPLE_BYTES: u64 = 300;
 /// Changes of links in a run: each may need routes of its own, which are looked for before the run.
 pub(crate) const LINK_EVENTS: usize = 1 << 14;
 
+/// Entries of `[[job]]`.
+pub(crate) const JOBS: usize = 1 << 10;
+
 /// Entries of `[[traffic]]`: as many as fit their number in a flow.
 pub(crate) const TRAFFIC_ENTRIES: usize = 1 << 16;
 

@@ -21,7 +21,7 @@ type Port = (NodeId, PortId);
 
 /// A message for each failure, and for what had no route.
 pub(crate) fn of(measured: &Measured) -> Vec<Foreseen> {
-    let Measured { run, results } = measured;
+    let Measured { run, results, .. } = measured;
     let failures = failures(results);
     let mut found: Vec<Foreseen> = failures
         .iter()

@@ -2,10 +2,24 @@
 
 use unpause_sim::results::Results;
 
+use crate::job_totals::Alone;
 use crate::run::Run;
 
 /// A run and what it measured.
 pub(crate) struct Measured {
     pub run: Run,
     pub results: Results,
+    /// Its jobs alone.
+    pub alone: Alone,
+}
+
+impl Measured {
+    /// A run, what it measured, and its jobs alone.
+    pub fn new(run: Run, results: Results, alone: Alone) -> Self {
+        Self {
+            run,
+            results,
+            alone,
+        }
+    }
 }

@@ -16,10 +16,27 @@ pub struct Names {
     pub nodes: Vec<String>,
     /// By entry of the traffic.
     pub traffic: Vec<String>,
+    /// The jobs, in order.
+    pub jobs: Vec<NamedJob>,
     /// By node, then port: the node at the other end.
     pub peers: Vec<Vec<NodeId>>,
     hosts: Vec<NodeId>,
     index: HashMap<String, NodeId>,
+}
+
+/// What results say of a job beside its numbers.
+#[derive(Clone, Debug)]
+pub struct NamedJob {
+    /// Entry of the traffic, whose name is that of the job.
+    pub entry: u16,
+    /// How its ranks were placed.
+    pub placement: String,
+    /// It is to be run alone, too, where it is not.
+    pub alone: bool,
+    /// Iterations that statistics leave out.
+    pub warmup: u32,
+    /// What each phase of an iteration is called.
+    pub steps: Vec<String>,
 }
 
 impl Names {
@@ -40,6 +57,7 @@ impl Names {
         Self {
             nodes,
             traffic: Vec::new(),
+            jobs: Vec::new(),
             peers,
             hosts,
             index,

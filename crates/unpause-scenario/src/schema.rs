@@ -20,9 +20,10 @@ pub fn json_schema() -> Value {
     properties["topology"] = topology();
     properties["scheme"] = list(scheme());
     properties["traffic"] = list(traffic());
+    properties["job"] = list(job());
     properties["sweep"] = list(table("sweep"));
     properties["event"] = list(table("event"));
-    file["required"] = json!(["duration", "topology", "scheme", "traffic"]);
+    file["required"] = json!(["duration", "topology", "scheme"]);
     file["$schema"] = json!("http://json-schema.org/draft-07/schema#");
     file["title"] = json!("Scenario of unpause");
     file
@@ -89,6 +90,7 @@ fn value(key: &Key) -> Value {
         "`true`, `false`" => json!({"type": "boolean"}),
         "number" => number(),
         "text" => text(),
+        "number or names" => json!({"anyOf": [number(), text(), list(text())]}),
         "names" => json!({"anyOf": [text(), list(text())]}),
         "texts" => list(text()),
         "numbers" => list(number()),
@@ -169,6 +171,13 @@ fn topology() -> Value {
         forms.push(form);
     }
     json!({"type": "object", "oneOf": forms})
+}
+
+/// `[[job]]`, with its steps.
+fn job() -> Value {
+    let mut job = table("job");
+    job["properties"]["step"] = list(table("job.step"));
+    job
 }
 
 /// `[[traffic]]`: keys of every kind, and others for each.

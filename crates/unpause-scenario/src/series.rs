@@ -34,6 +34,7 @@ impl SeriesFile {
         let pending = Measured {
             run: run.clone(),
             results: Results::default(),
+            alone: Default::default(),
         };
         let state = State {
             pending,

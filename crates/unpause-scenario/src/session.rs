@@ -270,7 +270,8 @@ impl Session {
             packet_hops: results.totals.packet_hops,
         };
         let columns = scenario.sweep_columns();
-        let part = part(columns, Measured { run, results }, timing, None);
+        let measured = Measured::new(run, results, Default::default());
+        let part = part(columns, measured, timing, None);
         Outcome::new(&scenario, vec![part])
     }
 }

@@ -7,7 +7,7 @@ use crate::measured::Measured;
 
 /// A message and what to do, for each such host and priority.
 pub(crate) fn of(measured: &Measured) -> Vec<(String, &'static str)> {
-    let Measured { run, results } = measured;
+    let Measured { run, results, .. } = measured;
     let stop = run.config.stop;
     // By node the priorities in which it has sent.
     let mut sent = vec![0u8; run.config.fabric.nodes.len()];

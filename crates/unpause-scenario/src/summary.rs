@@ -7,6 +7,7 @@ use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use serde::Serialize;
 
+use crate::percentile::percentile;
 use crate::tables::Tables;
 
 /// What the terminal shows of a run.
@@ -180,37 +181,4 @@ pub(crate) fn u64s<'a>(table: &'a RecordBatch, name: &str) -> Option<&'a [u64]> 
         .column_by_name(name)?
         .as_primitive_opt::<UInt64Type>()?;
     (column.null_count() == 0).then(|| &**column.values())
-}
-
-/// The value that a share of `sorted` lies below, interpolated between neighbours; none of nothing. What is
-/// shown and judged, here and in Python, goes by this definition.
-pub fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
-    let last = sorted.len().checked_sub(1)?;
-    let position = share * last as f64;
-    let (low, high) = (
-        sorted[position.floor() as usize],
-        sorted[position.ceil() as usize],
-    );
-    // Not infinity less infinity.
-    Some(match high.is_infinite() {
-        true => high,
-        false => low + (high - low) * position.fract(),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::percentile;
-
-    #[test]
-    fn percentiles_interpolate() {
-        assert_eq!(percentile(&[], 0.5), None);
-        assert_eq!(percentile(&[3.0], 0.99), Some(3.0));
-        assert_eq!(percentile(&[1.0, 2.0, 4.0], 0.5), Some(2.0));
-        assert_eq!(percentile(&[0.0, 10.0], 0.25), Some(2.5));
-        let endless = [1.0, f64::INFINITY, f64::INFINITY];
-        assert_eq!(percentile(&endless, 0.0), Some(1.0));
-        assert_eq!(percentile(&endless, 0.25), Some(f64::INFINITY));
-        assert_eq!(percentile(&endless, 1.0), Some(f64::INFINITY));
-    }
 }

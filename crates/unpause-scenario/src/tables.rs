@@ -6,6 +6,7 @@
 
 mod builder;
 mod causes;
+mod jobs;
 
 use arrow_array::RecordBatch;
 use unpause_protocols::notification::{Notification, QcnFeedback};
@@ -44,6 +45,14 @@ pub struct Tables {
     pub victims: RecordBatch,
     /// Packets lost to links that were down and to routes that led nowhere.
     pub losses: RecordBatch,
+    /// One row for each job: how long its iterations took.
+    pub jobs: RecordBatch,
+    /// One row for each iteration of a job.
+    pub iterations: RecordBatch,
+    /// One row for each rank of each iteration.
+    pub ranks: RecordBatch,
+    /// One row for each message of a job.
+    pub messages: RecordBatch,
 }
 
 /// The columns alone, without a row.
@@ -54,7 +63,7 @@ impl Default for Tables {
 }
 
 /// Names of the tables.
-pub const TABLES: [&str; 10] = [
+pub const TABLES: [&str; 14] = [
     "runs",
     "flows",
     "ports",
@@ -65,6 +74,10 @@ pub const TABLES: [&str; 10] = [
     "causes",
     "victims",
     "losses",
+    "jobs",
+    "iterations",
+    "ranks",
+    "messages",
 ];
 
 impl Tables {
@@ -81,6 +94,10 @@ impl Tables {
             "causes" => Some(&self.causes),
             "victims" => Some(&self.victims),
             "losses" => Some(&self.losses),
+            "jobs" => Some(&self.jobs),
+            "iterations" => Some(&self.iterations),
+            "ranks" => Some(&self.ranks),
+            "messages" => Some(&self.messages),
             _ => None,
         }
     }
@@ -105,6 +122,7 @@ impl Tables {
         let flow_series = table(flow_series, |r| r.flow_series = Vec::new());
         let pauses = table(pauses, |r| r.pauses = Vec::new());
         let victims = table(causes::victims, |r| r.victims = Vec::new());
+        let messages = table(jobs::messages, |r| r.messages = Vec::new());
         let measured = std::slice::from_ref(measured);
         Self {
             runs: runs(sweep_columns, measured),
@@ -117,6 +135,10 @@ impl Tables {
             causes,
             victims,
             losses: losses(measured),
+            jobs: jobs::jobs(measured),
+            iterations: jobs::iterations(measured),
+            ranks: jobs::ranks(measured),
+            messages,
         }
     }
 
@@ -132,6 +154,10 @@ impl Tables {
             causes: causes::causes(measured),
             victims: causes::victims(measured),
             losses: losses(measured),
+            jobs: jobs::jobs(measured),
+            iterations: jobs::iterations(measured),
+            ranks: jobs::ranks(measured),
+            messages: jobs::messages(measured),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::measured::Measured;
 
 /// A message for each entry of traffic with such flows.
 pub(crate) fn of(measured: &Measured) -> Vec<Foreseen> {
-    let Measured { run, results } = measured;
+    let Measured { run, results, .. } = measured;
     if results.totals.flows_waiting == 0 {
         return Vec::new();
     }

@@ -189,7 +189,7 @@ impl Found<'_> {
 
     /// PFC has stopped the fabric for good.
     fn deadlock(&mut self) {
-        let Measured { run, results } = self.measured;
+        let Measured { run, results, .. } = self.measured;
         let Some(deadlock) = &results.deadlock else {
             return;
         };
@@ -209,7 +209,7 @@ impl Found<'_> {
 
     /// Frames of a lossless priority were lost.
     fn drops(&mut self) {
-        let Measured { run, results } = self.measured;
+        let Measured { run, results, .. } = self.measured;
         for port in &results.ports {
             let (node, peer) = (run.names.name(port.node), self.peer(port));
             let at = format!("{node} port {} (to {peer})", port.port);
@@ -256,7 +256,7 @@ impl Found<'_> {
 
     /// Probes that saw nothing.
     fn probes(&mut self) {
-        let Measured { run, results } = self.measured;
+        let Measured { run, results, .. } = self.measured;
         for (node, port) in &run.config.probes.ports {
             let mut records = results.ports.iter();
             if records.any(|r| (r.node, r.port) == (*node, *port) && r.tx_packets > 0) {
@@ -295,7 +295,7 @@ impl Found<'_> {
 
     /// Entries without a flow, and flows without an end.
     fn traffic(&mut self) {
-        let Measured { run, results } = self.measured;
+        let Measured { run, results, .. } = self.measured;
         let mut started = vec![0_u64; run.names.traffic.len()];
         let mut unfinished = started.clone();
         let mut gave_up = started.clone();
@@ -339,7 +339,7 @@ impl Found<'_> {
 
     /// Flows that something lost has left waiting for what did not come before the end.
     fn stuck(&mut self) {
-        let Measured { run, results } = self.measured;
+        let Measured { run, results, .. } = self.measured;
         if results.ports.iter().all(|port| port.dropped_packets == 0) {
             return;
         }
@@ -413,7 +413,7 @@ impl Found<'_> {
 
     /// Flow control or congestion control that did nothing at all.
     fn mechanism(&mut self) {
-        let Measured { run, results } = self.measured;
+        let Measured { run, results, .. } = self.measured;
         let totals = &results.totals;
         let switch = &run.config.switch;
         let never = "never-triggered";

@@ -29,6 +29,17 @@ const BEGINNINGS: [&str; 8] = [
     "scenarios/howto/ecn-thresholds.toml",
 ];
 
+/// Tables that are left out where they have no rows.
+const MAY_BE_EMPTY: [&str; 7] = [
+    "causes",
+    "victims",
+    "losses",
+    "jobs",
+    "iterations",
+    "ranks",
+    "messages",
+];
+
 fn outcome(scenario: &Scenario, duration: Time, exact_packets: bool) -> Outcome {
     let options = Options {
         duration: Some(duration),
@@ -42,7 +53,7 @@ fn line(name: &str, duration: Time, outcome: &Outcome) -> String {
     let mut line = format!("{name} {}ns", duration.as_ps() / 1000);
     for (table, rows) in outcome.tables.all() {
         // Of a scenario that does not ask for them.
-        if ["causes", "victims", "losses"].contains(&table) && rows.num_rows() == 0 {
+        if MAY_BE_EMPTY.contains(&table) && rows.num_rows() == 0 {
             continue;
         }
         let mut csv = Vec::new();

@@ -10,6 +10,7 @@ use unpause_protocols::{
     congestion_control, congestion_point, notification_point, scheduler, tagging,
 };
 
+use crate::jobs::Job;
 use crate::packet::{Kind, LARGEST_CONTROL_BYTES};
 use crate::traffic::{Delays, Following, TrafficSpec, Transport};
 
@@ -49,6 +50,8 @@ pub struct Config {
     pub traffic: Vec<TrafficSpec>,
     /// The entries of it whose flows start when others have ended.
     pub following: Vec<Following>,
+    /// Ranks that compute and exchange messages, over connections that are entries of `traffic`.
+    pub jobs: Vec<Job>,
     /// What is recorded over time.
     pub probes: Probes,
     /// Root of every random stream of the run.
@@ -215,6 +218,13 @@ impl Default for TcpConfig {
             tags: None,
             recovery: newreno::Params::default(),
         }
+    }
+}
+
+impl HostConfig {
+    /// Payload bytes that a flow can have at most: packets have numbers of 32 bits.
+    pub fn most_bytes(&self) -> u64 {
+        u64::from(u32::MAX - 1) * u64::from(self.payload_bytes)
     }
 }
 
@@ -385,6 +395,14 @@ impl Config {
                 .iter()
                 .fold(of_flows, |used, priority| used | 1 << priority),
             _ => of_flows,
+        }
+    }
+
+    /// Draws the source ports of the connections of jobs anew, for another seed.
+    pub fn draw_ports(&mut self) {
+        for job in &self.jobs {
+            let flows = job.flows(self.seed);
+            self.traffic[usize::from(job.entry)] = TrafficSpec::Flows(flows);
         }
     }
 

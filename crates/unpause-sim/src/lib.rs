@@ -15,6 +15,7 @@ mod held_back;
 mod host;
 pub mod ideal;
 mod invalid;
+pub mod jobs;
 mod log;
 mod losses;
 mod node;

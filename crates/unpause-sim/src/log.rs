@@ -7,6 +7,7 @@ use unpause_protocols::units::{Rate, Time};
 use crate::causes::{CauseRecord, Expiry};
 use crate::fabric::NodeId;
 use crate::held_back::Egress;
+use crate::jobs::RankIteration;
 use crate::losses::Losses;
 use crate::results::{PacketRecord, PauseRecord, PortRecord, PortSample, QueueHistogram, Stuck};
 use crate::traffic::{Ending, Transport};
@@ -20,6 +21,12 @@ pub struct Log {
     pub senders: Vec<SenderEnd>,
     /// Flows that have waited for others to end, and when they start.
     pub released: Vec<(u32, Time)>,
+    /// Messages of jobs that have been posted.
+    pub message_starts: Vec<MessageStart>,
+    /// Messages of jobs that have come.
+    pub message_ends: Vec<MessageEnd>,
+    /// Iterations of jobs that ranks have come through.
+    pub rank_iterations: Vec<RankIteration>,
     /// Flows of a driven run that have ended since this was last taken.
     #[serde(skip)]
     pub ended: Vec<Ended>,
@@ -55,6 +62,9 @@ impl Log {
         join(&mut self.flows, other.flows);
         join(&mut self.senders, other.senders);
         join(&mut self.released, other.released);
+        join(&mut self.message_starts, other.message_starts);
+        join(&mut self.message_ends, other.message_ends);
+        join(&mut self.rank_iterations, other.rank_iterations);
         join(&mut self.pauses, other.pauses);
         join(&mut self.causes, other.causes);
         join(&mut self.waits, other.waits);
@@ -75,6 +85,9 @@ impl Log {
             flows,
             senders,
             released,
+            message_starts,
+            message_ends,
+            rank_iterations,
             ended: _,
             pauses: _,
             causes,
@@ -94,6 +107,9 @@ impl Log {
             flows.len(),
             senders.len(),
             released.len(),
+            message_starts.len(),
+            message_ends.len(),
+            rank_iterations.len(),
             causes.len(),
             waits.len(),
             expiries.len(),
@@ -267,4 +283,44 @@ pub struct SenderSample {
     pub sent_bytes: u64,
     /// CNPs and CNMs received.
     pub notifications: u64,
+}
+
+/// A message of a job, as its sender knows it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct MessageStart {
+    /// The flow of its connection.
+    pub flow: u32,
+    /// Messages posted there before.
+    pub number: u32,
+    /// When it was posted.
+    pub start: Time,
+}
+
+/// A message of a job, as its receiver knows it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct MessageEnd {
+    /// The flow of its connection.
+    pub flow: u32,
+    /// Messages that have come there before.
+    pub number: u32,
+    /// Entry of its job.
+    pub entry: u16,
+    /// Iteration.
+    pub iteration: u32,
+    /// Phase of that.
+    pub phase: u32,
+    /// Step of the receiver.
+    pub step: u32,
+    /// Channel.
+    pub channel: u32,
+    /// Slice.
+    pub slice: u32,
+    /// The rank that has sent it.
+    pub from: u32,
+    /// The rank that has received it.
+    pub to: u32,
+    /// Payload bytes.
+    pub bytes: u64,
+    /// When the last of them came.
+    pub end: Time,
 }

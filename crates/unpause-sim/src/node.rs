@@ -34,7 +34,7 @@ impl Node {
     pub fn new(id: NodeId, plan: &Plan<'_>) -> (Self, Time) {
         if plan.is_host(id) {
             let mut host = Host::new(id, plan);
-            let first = host.first_sample();
+            let first = host.first_sample().min(host.find_ranks(plan));
             return (Self::Host(Box::new(host)), first);
         }
         match &plan.config.switch.model {

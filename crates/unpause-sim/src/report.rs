@@ -6,12 +6,13 @@ use unpause_protocols::units::{LinkSpeed, Time};
 
 use crate::host::layout::Layout;
 use crate::ideal::{self, Frames};
-use crate::log::{Counts, FlowEnd, Log, SenderEnd};
+use crate::log::{Counts, FlowEnd, Log, MessageEnd, MessageStart, SenderEnd};
 use crate::losses::{LossKey, Losses};
 use crate::plan::Plan;
 use crate::provenance;
 use crate::results::{
-    Deadlock, FlowRecord, FlowSample, LossPlace, LossRecord, Results, Totals, Windows,
+    Deadlock, FlowRecord, FlowSample, LossPlace, LossRecord, MessageRecord, Results, Totals,
+    Windows,
 };
 use crate::routing::Direction;
 use crate::series::in_order;
@@ -39,8 +40,8 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
     let flow_series = flow_series(&mut log);
     let waiting = place_followers(&mut log, plan, end.at);
     let Log {
-        mut flows,
-        mut senders,
+        flows,
+        senders,
         mut pauses,
         mut ports,
         causes,
@@ -49,24 +50,17 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         port_series,
         mut histograms,
         mut packets,
+        message_starts,
+        message_ends,
+        mut rank_iterations,
         losses,
         ..
     } = log;
     let (causes, victims) = provenance::told(plan, causes, &waits, &expiries, &flows);
-    flows.sort_unstable_by_key(|flow| flow.id);
-    senders.sort_unstable_by_key(|sender| sender.flow);
-    let mut senders = senders.iter().peekable();
-    let mut ideal = IdealFct::default();
-    let flows: Vec<FlowRecord> = flows
-        .iter()
-        .map(|flow| {
-            while senders.next_if(|it| it.flow < flow.id).is_some() {}
-            let sender = senders.next_if(|it| it.flow == flow.id).copied();
-            record(flow, &sender.unwrap_or_default(), ideal.of(flow, plan))
-        })
-        .collect();
+    let flows = records(plan, flows, senders);
     pauses.sort_unstable_by_key(|pause| (pause.start, pause.node, pause.port, pause.priority));
     histograms.sort_unstable_by_key(|it| (it.time, it.node, it.port));
+    rank_iterations.sort_unstable_by_key(|it| (it.entry, it.iteration, it.rank));
     packets.sort_by_key(|packet| (packet.time, packet.node, packet.port));
     let totals = Totals {
         simulated: end.at,
@@ -94,6 +88,8 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         histograms,
         flow_series,
         packets,
+        messages: messages(message_starts, message_ends),
+        rank_iterations,
         losses: lost(plan, losses),
         link_changes: plan.epochs.told(&plan.ports),
         deadlock: end.deadlock,
@@ -110,6 +106,38 @@ fn merged(ends: Vec<ShardEnd>) -> (Log, u64) {
         held += end.held_data_packets;
     }
     (log, held)
+}
+
+/// What both ends know of messages; those that have not come are left out.
+fn messages(mut starts: Vec<MessageStart>, mut ends: Vec<MessageEnd>) -> Vec<MessageRecord> {
+    starts.sort_unstable_by_key(|it| (it.flow, it.number));
+    ends.sort_unstable_by_key(|it| (it.flow, it.number));
+    let mut starts = starts.iter().peekable();
+    let record = |it: &MessageEnd| {
+        let key = (it.flow, it.number);
+        while starts
+            .next_if(|start| (start.flow, start.number) < key)
+            .is_some()
+        {}
+        let start = starts.next().expect("what has come has been sent");
+        debug_assert_eq!((start.flow, start.number), key);
+        MessageRecord {
+            entry: it.entry,
+            iteration: it.iteration,
+            phase: it.phase,
+            step: it.step,
+            channel: it.channel,
+            slice: it.slice,
+            from: it.from,
+            to: it.to,
+            flow: it.flow,
+            number: it.number,
+            bytes: it.bytes,
+            start: start.start,
+            end: it.end,
+        }
+    };
+    ends.iter().map(record).collect()
 }
 
 /// Losses, each with the change that they began with.
@@ -169,6 +197,24 @@ fn place_followers(log: &mut Log, plan: &Plan<'_>, end: Time) -> u64 {
         true
     });
     waiting as u64
+}
+
+/// What both ends know of flows, by their numbers.
+fn records(
+    plan: &Plan<'_>,
+    mut flows: Vec<FlowEnd>,
+    mut senders: Vec<SenderEnd>,
+) -> Vec<FlowRecord> {
+    flows.sort_unstable_by_key(|flow| flow.id);
+    senders.sort_unstable_by_key(|sender| sender.flow);
+    let mut senders = senders.iter().peekable();
+    let mut ideal = IdealFct::default();
+    let record = |flow: &FlowEnd| {
+        while senders.next_if(|it| it.flow < flow.id).is_some() {}
+        let sender = senders.next_if(|it| it.flow == flow.id).copied();
+        record(flow, &sender.unwrap_or_default(), ideal.of(flow, plan))
+    };
+    flows.iter().map(record).collect()
 }
 
 /// What both ends know of a flow.

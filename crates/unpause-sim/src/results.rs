@@ -11,6 +11,7 @@ use crate::packet::{ALL, CE, CWR, ECE, ECT, INT, Packet};
 use crate::traffic::Transport;
 
 pub use crate::causes::{CauseRecord, FlowShare, Holder, Root, RootKind, VictimRecord};
+pub use crate::jobs::{MessageRecord, RankIteration};
 pub use crate::packet::Kind as PacketKind;
 
 /// Everything a run measured. Vectors are sorted as their types say, whatever the thread count.
@@ -35,6 +36,10 @@ pub struct Results {
     pub flow_series: Vec<FlowSample>,
     /// By (time, node, port), if [`crate::config::Probes::packets`] names ports.
     pub packets: Vec<PacketRecord>,
+    /// Messages of jobs, by (connection, number), of jobs that record them: those that had come.
+    pub messages: Vec<MessageRecord>,
+    /// Iterations of jobs, by (entry, iteration, rank): those that the rank has come through.
+    pub rank_iterations: Vec<RankIteration>,
     /// Packets lost to links that were down and routes that led nowhere, by (since, node, port, priority, place).
     pub losses: Vec<LossRecord>,
     /// When links failed and returned, and routes followed, in order.

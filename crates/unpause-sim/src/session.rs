@@ -16,7 +16,6 @@ use unpause_protocols::units::Time;
 
 use crate::Error;
 use crate::config::{Config, NodeId, NodeKind, Skipping};
-use crate::host::layout::most_bytes;
 use crate::invalid::Invalid;
 use crate::log::Ended;
 use crate::plan::Plan;
@@ -142,6 +141,10 @@ impl Session {
                 .help("send them when the session is told of the flow before")
                 .into());
         }
+        if !config.jobs.is_empty() {
+            let message = "jobs cannot be in a session";
+            return Err(Invalid::new("jobs", message).into());
+        }
         if !config.events.is_empty() {
             let message = "links that fail and return cannot be in a session";
             return Err(Invalid::new("events.links", message).into());
@@ -239,7 +242,7 @@ impl Session {
             if message.bytes == 0 {
                 return Err(Refused::NoBytes);
             }
-            let most = most_bytes(&config.host);
+            let most = config.host.most_bytes();
             if message.bytes > most {
                 return Err(Refused::TooLarge {
                     bytes: message.bytes,

@@ -20,6 +20,9 @@ pub enum SplitError {
         "links that fail and return are simulated; here frames go over every link all the time"
     )]
     Events,
+    /// Ranks of jobs are at hosts of the simulator.
+    #[error("jobs are simulated: over frames, only flows of [[traffic]] are sent")]
+    Jobs,
     /// Frames name hosts by one address.
     #[error("host {host} has several links: over frames, a host has one")]
     Links {
@@ -69,6 +72,9 @@ impl Split {
         }
         if !config.events.is_empty() {
             return Err(SplitError::Events);
+        }
+        if !config.jobs.is_empty() {
+            return Err(SplitError::Jobs);
         }
         let links = config.fabric.links.iter();
         let ends = links.flat_map(|link| [link.a, link.b]);

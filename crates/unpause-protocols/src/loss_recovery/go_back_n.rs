@@ -70,6 +70,13 @@ impl Sender {
         self.end = self.end.min(self.packets);
     }
 
+    /// The flow ends before packet `number` from now on, sooner or later than before. Where a window limits what is in
+    /// flight, it is opened anew.
+    pub fn end_at(&mut self, number: u32) {
+        self.packets = number;
+        self.end = number;
+    }
+
     /// So many packets may be in flight now.
     #[inline]
     pub fn open_window(&mut self, packets: u32) {
@@ -238,6 +245,11 @@ impl Receiver {
             nak_sent: false,
             nak_at: Time::ZERO,
         }
+    }
+
+    /// The flow ends before packet `number` from now on.
+    pub fn end_at(&mut self, number: u32) {
+        self.packets = number;
     }
 
     /// True if the flow cannot be complete before packet `number`, or a later one, has arrived.

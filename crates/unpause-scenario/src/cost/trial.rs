@@ -108,7 +108,7 @@ fn trial(run: &Run, counted: &dyn Fn(Time) -> f64, long: Duration) -> Option<Tri
         unpause_sim::run_in_turn(&run.config, 1, &mut |_| std::ops::ControlFlow::Continue(()));
     let results = results.ok().filter(|it| it.totals.packet_hops > 0)?;
     let packet_hops = results.totals.packet_hops;
-    let mut measured = Measured { run, results };
+    let mut measured = Measured::new(run, results, Default::default());
     let files = hpcc_files::of(&measured);
     let traced = match measured.run.hpcc.trace.is_empty() {
         true => 0,
@@ -127,7 +127,7 @@ fn trial(run: &Run, counted: &dyn Fn(Time) -> f64, long: Duration) -> Option<Tri
             "flows" => row_bytes.flow = each,
             "port_series" => row_bytes.port_sample = each,
             "flow_series" => row_bytes.flow_sample = each,
-            "packets" | "causes" | "pauses" | "victims" => disk += bytes,
+            "packets" | "causes" | "pauses" | "victims" | "ranks" | "messages" => disk += bytes,
             _ => {}
         }
     }

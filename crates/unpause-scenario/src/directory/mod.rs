@@ -52,7 +52,15 @@ const SERIES: [&str; 4] = ["port_series", "flow_series", "packets", "causes"];
 
 /// Tables that results of versions before do not have.
 #[cfg(feature = "parquet")]
-const LATER: [&str; 3] = ["causes", "victims", "losses"];
+const LATER: [&str; 7] = [
+    "causes",
+    "victims",
+    "losses",
+    "jobs",
+    "iterations",
+    "ranks",
+    "messages",
+];
 
 /// How to write a result.
 #[derive(Default)]

@@ -56,7 +56,7 @@ keys! {
 }
 
 /// Keys of [`File`] that are read elsewhere.
-pub(crate) const FILE_KEYS: [&str; 5] = ["topology", "scheme", "traffic", "sweep", "event"];
+pub(crate) const FILE_KEYS: [&str; 6] = ["topology", "scheme", "traffic", "job", "sweep", "event"];
 
 /// The tables of a file.
 pub(crate) struct Sections {

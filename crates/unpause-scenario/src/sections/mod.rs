@@ -5,6 +5,7 @@ pub(crate) mod extra_delay;
 pub(crate) mod file;
 pub(crate) mod host;
 pub(crate) mod hpcc;
+pub(crate) mod job;
 pub(crate) mod marking;
 pub(crate) mod pfc;
 pub(crate) mod pias;

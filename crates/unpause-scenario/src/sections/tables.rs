@@ -4,6 +4,7 @@ use super::event::{EventKeys, RoutingKeys};
 use super::file::{File, Report};
 use super::host::Host;
 use super::hpcc::HpccKeys;
+use super::job::{JobKeys, StepKeys};
 use super::pfc::Pfc;
 use super::pias::Pias;
 use super::probes::ProbeKeys;
@@ -40,6 +41,8 @@ pub fn sections() -> Vec<(&'static str, Vec<Key>)> {
         ("slow_receiver", keys::<_, SlowReceiverKeys>()),
         ("scheme", keys::<_, SchemeKeys>()),
         ("traffic", keys::<_, Common>()),
+        ("job", keys::<_, JobKeys>()),
+        ("job.step", keys::<_, StepKeys>()),
         ("probes", keys::<_, ProbeKeys>()),
         ("hpcc", keys::<_, HpccKeys>()),
         ("sweep", keys::<_, SweepKeys>()),

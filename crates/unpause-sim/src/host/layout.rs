@@ -1,6 +1,5 @@
 //! How a flow is cut into frames.
 
-use crate::config::HostConfig;
 use crate::ideal::Frames;
 use crate::plan::Plan;
 
@@ -13,11 +12,6 @@ pub struct Layout {
     pub full_bytes: u32,
     /// Bytes of the last frame.
     pub last_bytes: u32,
-}
-
-/// Payload bytes that a flow can have at most: packets have numbers of 32 bits.
-pub fn most_bytes(host: &HostConfig) -> u64 {
-    u64::from(u32::MAX - 1) * u64::from(host.payload_bytes)
 }
 
 impl Layout {

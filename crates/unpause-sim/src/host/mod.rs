@@ -18,15 +18,20 @@ mod delay;
 mod driven;
 mod following;
 mod gates;
+mod job_steps;
 pub mod layout;
 mod link_state;
 pub mod look_ahead;
+mod messages;
 mod nic;
 mod nics;
 mod pause;
+mod posted;
+mod ranks;
 mod receive_buffer;
 pub mod receiver;
 mod roce;
+mod said;
 pub mod sender;
 mod show;
 mod slow;
@@ -83,7 +88,7 @@ impl Host {
 
     fn on_start(&mut self, now: Time, window: &mut Window<'_, '_>) {
         let start = self.starts.pop_front().expect("a start is due");
-        self.start_at = first_start(&self.starts);
+        self.set_start();
         window.log.counts.flows_started += 1;
         let spec = &start.spec;
         let own = (start.id, spec.source_port);
@@ -96,6 +101,9 @@ impl Host {
         let sender = Sender::new(&start, self.transmitter.speed, window.plan, now);
         reserve_first(&mut self.senders);
         let slot = self.senders.insert(sender) as u32;
+        if self.ranks.is_some() {
+            self.open_connection((slot, start.number, start.spec.group), window.plan);
+        }
         self.busy_until = self.busy_until.max(now);
         if self.hpcc_nic {
             self.list.push(slot);
@@ -182,8 +190,10 @@ impl Host {
                 self.turn_to(reaction.port);
                 self.obey(now, reaction, window);
             }
-        } else if self.start_at == now {
+        } else if first_start(&self.starts) == now {
             self.on_start(now, window);
+        } else if self.start_at == now {
+            self.on_rank_timer(now, window);
         } else {
             self.sampling.at = now + self.sampling.interval;
             self.on_sample(now, window.plan, window.log);

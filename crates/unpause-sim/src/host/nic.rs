@@ -160,7 +160,7 @@ impl Host {
                     found = Some(place);
                     break;
                 }
-            } else if sender.is_done() {
+            } else if sender.is_over() {
                 first_over = Some(first_over.unwrap_or(place).min(place));
             }
         }
@@ -178,7 +178,7 @@ impl Host {
         let mut now_at = found;
         for place in first..self.list.len() {
             let slot = self.list[place];
-            if self.senders[slot as usize].is_done() {
+            if self.senders[slot as usize].is_over() {
                 self.forget(slot, log);
                 continue;
             }
@@ -295,7 +295,7 @@ impl Host {
             debug_assert_eq!(sender.pace, Pace::Ready);
             sender.pace = Pace::Idle;
             if !sender.has_packet(now) {
-                if sender.is_done() {
+                if sender.is_over() {
                     self.forget(slot, window.log);
                 }
                 continue;

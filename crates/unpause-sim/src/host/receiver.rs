@@ -26,6 +26,8 @@ pub struct Receiver {
     pub notification_point: NotificationPoint,
     pub(super) spec: FlowSpec,
     pub(super) payload_bytes: u32,
+    /// Of a connection: bytes by which its packets were smaller than full ones.
+    pub(super) short_bytes: u64,
 }
 
 impl Receiver {
@@ -39,6 +41,7 @@ impl Receiver {
             recovery: go_back_n::Receiver::new(Layout::of(spec.size_bytes, plan).packets),
             spec: *spec,
             payload_bytes: plan.config.host.payload_bytes,
+            short_bytes: 0,
         }
     }
 
@@ -65,7 +68,13 @@ impl Receiver {
     /// Payload bytes delivered in order.
     pub fn delivered_bytes(&self) -> u64 {
         let bytes = u64::from(self.recovery.expected()) * u64::from(self.payload_bytes);
-        self.spec.size_bytes.map_or(bytes, |size| size.min(bytes))
+        let size = self.spec.size_bytes;
+        size.map_or(bytes - self.short_bytes, |size| size.min(bytes))
+    }
+    /// A message of a connection has come.
+    pub(super) fn count_message(&mut self, bytes: u64, plan: &Plan<'_>) {
+        let packets = Layout::of(Some(bytes), plan).packets;
+        self.short_bytes += u64::from(packets) * u64::from(self.payload_bytes) - bytes;
     }
     /// What is to be said of it at the end.
     pub fn end(&self, completed: Option<Time>) -> FlowEnd {

@@ -5,7 +5,8 @@ use unpause_protocols::loss_recovery::go_back_n::Reception;
 use unpause_protocols::notification::Notification;
 use unpause_protocols::units::Time;
 
-use super::sender::{Pace, Said};
+use super::said::Said;
+use super::sender::Pace;
 use super::state::{Host, KIND_SHIFT, NOTIFICATION, arm_receiver, arm_sender};
 use crate::config::AckPriority;
 use crate::engine::heap::Entry;
@@ -35,7 +36,7 @@ impl Host {
         let answer = match reception {
             Reception::InOrder => packet.is(ACK_REQUEST | MEASURE).then_some(Kind::Ack),
             Reception::Complete => {
-                self.end_receiver(now, slot, window.log);
+                self.end_receiver(now, slot, window);
                 return self.acknowledge_whole(now, packet, window);
             }
             // There, a host answers only what it has not seen. After a timeout, of which there is none there, the sender
@@ -60,9 +61,13 @@ impl Host {
         }
     }
 
-    /// A flow has arrived as a whole.
+    /// A flow has arrived as a whole, or a message of a connection.
     #[cold]
-    fn end_receiver(&mut self, now: Time, slot: u32, log: &mut Log) {
+    fn end_receiver(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) {
+        if self.ranks.is_some() && self.on_message(now, slot, window) {
+            return;
+        }
+        let log = &mut *window.log;
         let receiver = self.receivers.remove(slot as usize);
         log.flows.push(receiver.end(Some(now)));
         if receiver.recorded() {
@@ -195,14 +200,10 @@ impl Host {
                     false => sender.on_silent_ack(now, packet.seq, timeout),
                 }
                 if sender.is_done() {
-                    if window.plan.config.probes.acknowledged {
-                        sender.note_end(now);
-                    }
-                    // In the round-robin or a list, it is forgotten when its turn comes.
-                    let is_over = sender.pace != Pace::Ready && !self.hpcc_nic;
-                    self.ended(now, packet.flow, Ending::Acknowledged, window.log);
-                    if is_over {
-                        return self.forget(slot, window.log);
+                    if sender.is_connection() {
+                        self.on_messages_acknowledged(now, slot, window);
+                    } else if self.end_sender(now, slot, window) {
+                        return;
                     }
                 }
                 if !heard {
@@ -215,6 +216,23 @@ impl Host {
         if self.hpcc_nic {
             self.look(now);
         }
+    }
+
+    /// All of a flow has been acknowledged; true if its sender is forgotten.
+    #[inline(always)]
+    fn end_sender(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) -> bool {
+        let sender = &mut self.senders[slot as usize];
+        if window.plan.config.probes.acknowledged {
+            sender.note_end(now);
+        }
+        // In the round-robin or a list, it is forgotten when its turn comes.
+        let is_over = sender.pace != Pace::Ready && !self.hpcc_nic;
+        let flow = sender.flow;
+        self.ended(now, flow, Ending::Acknowledged, window.log);
+        if is_over {
+            self.forget(slot, window.log);
+        }
+        is_over
     }
 
     /// A CNP or CNM has arrived, to take effect after `reaction`.

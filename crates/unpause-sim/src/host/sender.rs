@@ -2,13 +2,15 @@
 
 use rand_core::Rng;
 use unpause_protocols::congestion_control::{
-    Ack, CongestionControl, Hop, Loss, Mechanism, Settings as _,
+    Ack, CongestionControl, Loss, Mechanism, Settings as _,
 };
 use unpause_protocols::loss_recovery::go_back_n;
 use unpause_protocols::notification::Notification;
 use unpause_protocols::units::{Fraction, LinkSpeed, Rate, Time};
 
 use super::layout::Layout;
+use super::posted::Posted;
+use super::said::Said;
 use super::window::{HostWindow, path_of};
 use crate::config::{NicModel, RateChange};
 use crate::engine::mail::FlowStart;
@@ -94,6 +96,8 @@ pub struct Sender {
     pub notifications: u64,
     /// That of its host.
     pub(super) window: Option<HostWindow>,
+    /// The messages of a connection.
+    pub(super) posted: Option<Box<Posted>>,
     /// When all was acknowledged; kept if that is to be recorded, [`Time::NEVER`] if not or not yet.
     pub(super) acknowledged_at: Time,
     /// Of packets acknowledged when it last timed out, one more; 0 if it never has.
@@ -143,6 +147,7 @@ impl Sender {
             spaced_bytes: 0,
             spacing: Time::ZERO,
             window: HostWindow::new(spec, line_rate, plan),
+            posted: None,
             rate_change: plan.config.host.rate_change,
             telemetry,
             acknowledged_at: Time::NEVER,
@@ -265,6 +270,9 @@ impl Sender {
         if self.hears_sent {
             self.law.on_sent(now, wire_bytes as u32, !is_last, rng);
             self.hear_rate();
+        }
+        if is_last && self.is_connection() {
+            self.end_message();
         }
         if let Some(rate) = self.offered {
             self.take_offered(now, rate.time_for(wire_bytes));
@@ -411,6 +419,7 @@ impl Sender {
     pub fn on_nak(&mut self, now: Time, seq: u32, said: &Said<'_>, timeout: Time) {
         let (before, in_flight) = (self.recovery.unacknowledged(), self.in_flight());
         if self.recovery.on_nak(now, seq, timeout) {
+            self.rewind();
             self.burst_over = true;
             let news = seq - before;
             self.tell(now, news, said);
@@ -431,7 +440,7 @@ impl Sender {
 
     /// The window may have moved or changed, if the law has one: whole packets, and one at least.
     #[inline]
-    fn open_window(&mut self) {
+    pub(super) fn open_window(&mut self) {
         if self.windowed {
             self.count_window();
         }
@@ -473,6 +482,7 @@ impl Sender {
         }
         let in_flight = self.in_flight();
         if self.recovery.on_timer(now, timeout) {
+            self.rewind();
             self.burst_over = true;
             self.timeouts += 1;
             let loss = Loss::Timeout {
@@ -483,17 +493,4 @@ impl Sender {
             self.lose(now, loss, in_flight);
         }
     }
-}
-
-/// What an acknowledgement says beside its number.
-#[derive(Clone, Copy, Debug)]
-pub struct Said<'a> {
-    /// The round trip, if it measures one.
-    pub rtt: Option<Time>,
-    /// Its packet was marked.
-    pub ce: bool,
-    /// What switches have written into its packet.
-    pub hops: &'a [Hop],
-    /// PINT's code in its packet.
-    pub digest: Option<u16>,
 }

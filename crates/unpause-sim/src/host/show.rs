@@ -50,11 +50,12 @@ impl Host {
             waits: _,
             expiries: _,
             waiting,
+            ranks,
             number: _,
             others,
         } = self;
         let known = !*hpcc_nic && buffer.is_none() && delayed.is_empty() && stopped_by.is_empty();
-        if !known || !tcp.is_idle() || !others.is_empty() {
+        if !known || !tcp.is_idle() || !others.is_empty() || ranks.is_some() {
             return ledger.refuse();
         }
         ledger.time(busy_until);
@@ -186,6 +187,7 @@ impl Sender {
             window: _,
             acknowledged_at,
             silent_since,
+            posted: _,
         } = self;
         if *hears_sent || law.hears_acks() || *telemetry != 0 {
             return ledger.refuse();
@@ -203,8 +205,7 @@ impl Sender {
         ] {
             ledger.same(value);
         }
-        ledger.deadline(*law_timer);
-        ledger.deadline(*stop);
+        ledger.deadline((*law_timer).min(*stop));
         pace.show(ledger);
         ledger.time(next_start);
         ledger.time(timer_at);
@@ -227,6 +228,7 @@ impl Receiver {
             notification_point,
             spec: _,
             payload_bytes: _,
+            short_bytes: _,
         } = self;
         ledger.same(u64::from(*flow) << 32 | u64::from(*sender_slot));
         recovery.show(*flow, ledger);

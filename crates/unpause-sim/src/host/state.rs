@@ -7,6 +7,7 @@ use slab::Slab;
 use unpause_protocols::units::Time;
 
 use super::gates::Waiting;
+use super::ranks::Ranks;
 use super::receive_buffer::ReceiveBuffer;
 use super::receiver::Receiver;
 use super::sender::Sender;
@@ -65,7 +66,7 @@ pub struct Host {
     /// There: when the timer runs out, or ran out.
     pub(super) timer_at: Time,
     pub(super) starts: VecDeque<FlowStart>,
-    /// When the first of them is due.
+    /// When the first of them is due, or a timer of [`Host::ranks`].
     pub(super) start_at: Time,
     /// CNPs and CNMs that have not taken effect yet, in order.
     pub(super) notified: VecDeque<Packet>,
@@ -85,6 +86,8 @@ pub struct Host {
     pub(super) expiries: Vec<Expiry>,
     /// Flows that start when others have ended here, if there are such.
     pub(super) waiting: Option<Box<Waiting>>,
+    /// Ranks of jobs here, if there are such.
+    pub(super) ranks: Option<Box<Ranks>>,
     /// The number of the NIC at hand.
     pub(super) number: PortId,
     /// All NICs, if there are several; at the place of the one at hand stands nothing of use.
@@ -271,6 +274,7 @@ impl Host {
             waits: Vec::new(),
             expiries: Vec::new(),
             waiting: None,
+            ranks: None,
             number: 0,
             others: Nic::several(id, plan),
         }
@@ -285,7 +289,11 @@ impl Host {
         match spec.transport {
             Transport::Roce => {
                 reserve_first(&mut self.receivers);
-                self.receivers.insert(Receiver::new(flow, spec, plan)) as u32
+                let slot = self.receivers.insert(Receiver::new(flow, spec, plan));
+                if self.ranks.is_some() {
+                    self.expect_messages((flow, number, spec.group), slot, plan);
+                }
+                slot as u32
             }
             Transport::Tcp => self.tcp.expect(flow, spec, plan),
         }
@@ -303,8 +311,26 @@ impl Host {
             self.starts.reserve_exact(1);
         }
         self.starts.insert(at, start);
-        self.start_at = first_start(&self.starts);
+        self.set_start();
         self.set_rare();
+    }
+
+    /// Flows start, or ranks have set a timer: the first of these may be another.
+    #[inline(always)]
+    pub(super) fn set_start(&mut self) {
+        let of_ranks = self
+            .ranks
+            .as_ref()
+            .map_or(Time::NEVER, |it| it.next_timer());
+        self.start_at = first_start(&self.starts).min(of_ranks);
+    }
+
+    /// Looks for the ranks of jobs that are here; answers when the first of them starts.
+    pub fn find_ranks(&mut self, plan: &Plan<'_>) -> Time {
+        self.ranks = Ranks::of(self.id, plan);
+        self.set_start();
+        self.set_rare();
+        self.start_at
     }
 
     /// A PAUSE waits to be obeyed, a flow starts, or it is time to sample: the first of these may be another.

@@ -3,7 +3,7 @@
 use unpause_protocols::flow_control::pfc::PauseTime;
 use unpause_protocols::units::{Rate, Time};
 
-use super::model;
+use super::{jobs, model};
 use crate::config::{
     Config, DelayedAck, MIN_FRAME_BYTES, PfcConfig, PfcThreshold, Probes, TcpConfig,
 };
@@ -368,6 +368,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
     let links_of = check_links(config)?;
     check_slow_receiver(config, &links_of)?;
     check_events(config, &links_of)?;
+    jobs::check(config)?;
     let host = &config.host;
     check_frame(
         ("host.payload_bytes", host.payload_bytes),

@@ -245,6 +245,7 @@ mod tests {
             scheme: SchemeConfig::default(),
             traffic: Vec::new(),
             following: Vec::new(),
+            jobs: Vec::new(),
             events: Events::default(),
             probes: Probes::default(),
             seed: 1,

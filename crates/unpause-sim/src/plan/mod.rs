@@ -7,6 +7,7 @@ use crate::config::{Config, PfcThreshold, SwitchModel};
 use crate::fabric::{NodeId, NodeKind, PRIORITIES, PortId};
 use crate::followers::Followers;
 use crate::invalid::{Invalid, Subject, bytes};
+use crate::jobs::Jobs;
 use crate::packet::{Kind, MIN_FRAME_BYTES};
 use crate::ports::{Ports, Transmitter};
 use crate::routing::Routing;
@@ -15,6 +16,7 @@ use crate::turns::Turns;
 mod check;
 mod cut_through;
 mod epochs;
+mod jobs;
 mod model;
 mod tcp;
 
@@ -40,6 +42,8 @@ pub struct Plan<'a> {
     pub tcp: TcpPlan,
     /// Flows that start when others have ended.
     pub followers: Followers,
+    /// The connections of jobs.
+    pub jobs: Jobs,
 }
 
 /// The priorities in use, densely numbered: a higher class is more urgent.
@@ -184,6 +188,7 @@ impl<'a> Plan<'a> {
             tcp: TcpPlan::new(config),
             followers: Followers::of(config)
                 .map_err(|why| Invalid::new("traffic", why.to_string()))?,
+            jobs: Jobs::of(&config.jobs),
         };
         if config.switch.model == SwitchModel::SharedBuffer {
             plan.check_buffers()?;

@@ -99,7 +99,8 @@ impl Skipper {
             step: None,
             values: 0,
         };
-        (skipping != Skipping::Never).then_some(skipper)
+        // Ranks of jobs do not show what of them moves on.
+        (skipping != Skipping::Never && plan.config.jobs.is_empty()).then_some(skipper)
     }
 
     /// A window has been run up to `end`; there have been so many events in all.

@@ -11,6 +11,7 @@ mod fig1;
 mod following;
 mod headroom;
 mod input_queued;
+mod jobs;
 mod link_events;
 mod mechanisms;
 mod nic;

@@ -2,6 +2,7 @@
 
 mod cut_through;
 mod facts;
+mod jobs;
 mod limits;
 mod link_events;
 mod packets;
@@ -19,7 +20,7 @@ pub use facts::Answer;
 pub type Check = fn(&Config, &Results) -> Answer;
 
 /// All checks of results, by name.
-pub const CHECKS: [(&str, Check); 23] = [
+pub const CHECKS: [(&str, Check); 25] = [
     ("conservation", totals::conservation),
     ("flows", totals::flows),
     ("ideal", totals::no_faster_than_ideal),
@@ -43,15 +44,19 @@ pub const CHECKS: [(&str, Check); 23] = [
     ("refresh", pfc::refresh),
     ("xon", pfc::xon),
     ("beyond_xoff", pfc::beyond_xoff),
+    ("messages", jobs::messages),
+    ("ranks", jobs::ranks),
 ];
 
 /// Those of runs in which links fail. All others replay packets over links that never do.
-const WITH_EVENTS: [(&str, Check); 6] = [
+const WITH_EVENTS: [(&str, Check); 8] = [
     ("conservation", totals::conservation),
     ("flows", totals::flows),
     ("marks", totals::marks),
     ("losses", link_events::losses),
     ("silence", link_events::silence),
+    ("messages", jobs::messages),
+    ("ranks", jobs::ranks),
     ("pauses", limits::pauses),
 ];
 

@@ -4,6 +4,7 @@
 mod events;
 mod following;
 mod host;
+mod jobs;
 mod links;
 mod probes;
 mod scheme;
@@ -60,6 +61,7 @@ pub fn generate(seed: u64) -> Case {
     }
     slow_receiver::slow_receiver(&mut sketch);
     following::following(&mut sketch, &mut Dice::new(!seed));
+    jobs::jobs(&mut sketch, &mut Dice::new(!seed ^ 0x6a6f_6273));
     events::events(&mut sketch, &mut Dice::new(!seed ^ 0x6c69_6e6b));
     sketch.into_case(seed)
 }

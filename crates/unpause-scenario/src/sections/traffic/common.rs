@@ -263,7 +263,7 @@ pub(super) fn without_priorities(
 }
 
 /// A priority that is not that of control frames.
-fn data_priority(value: &Spanned<u8>, context: &Context<'_>) -> Checked<u8> {
+pub(crate) fn data_priority(value: &Spanned<u8>, context: &Context<'_>) -> Checked<u8> {
     let priority = checks::data_priority(value)?;
     if priority == context.control_priority {
         return Problem::new(format!("priority {priority} carries control frames"))

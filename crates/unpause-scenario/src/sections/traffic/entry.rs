@@ -13,6 +13,10 @@ use super::kind::Spec;
 use super::{TRAFFIC_KINDS, TrafficKind};
 use crate::text::document::{Table, index_of, read, split_off, split_path, take_string};
 use crate::text::error::{Checked, Problem, nearest};
+use crate::text::keys;
+use crate::text::name_list::NameList;
+
+type Names = keys::Written<NameList>;
 
 /// One entry, ready to run.
 pub(crate) struct Entry {
@@ -67,7 +71,7 @@ pub(crate) fn read_entry(mut table: Table<'_>) -> Checked<Written> {
 /// Makes of an entry what is to be sent.
 pub(crate) fn entry(written: Written, context: &Context<'_>) -> Checked<Entry> {
     let common = written.common;
-    let part = takes_part(&common, context)?;
+    let part = takes_part(&common.schemes, context)?;
     let settings = settings(&common, part, written.endless, context)?;
     let spec = (written.spec)(settings, context)?;
     let spec = if part {
@@ -82,8 +86,9 @@ pub(crate) fn entry(written: Written, context: &Context<'_>) -> Checked<Entry> {
     })
 }
 
-fn takes_part(common: &Common, context: &Context<'_>) -> Checked<bool> {
-    let Some(schemes) = common.schemes.get() else {
+/// True if an entry for these `schemes`, or for all, takes part in the one that runs.
+pub(crate) fn takes_part(schemes: &Names, context: &Context<'_>) -> Checked<bool> {
+    let Some(schemes) = schemes.get() else {
         return Ok(true);
     };
     for name in &schemes.get_ref().0 {

@@ -15,10 +15,10 @@ mod on_off;
 mod permutation;
 mod poisson;
 
-pub(crate) use common::Common;
+pub(crate) use common::{Common, data_priority};
 pub(crate) use context::Context;
 pub(crate) use driver::Driver;
-pub(crate) use entry::{Written, entry, read_entry, set_has_effect};
+pub(crate) use entry::{Written, entry, read_entry, set_has_effect, takes_part};
 pub(crate) use following::{check, following};
 pub use kind::TrafficKind;
 

@@ -1,0 +1,247 @@
+//! What the jobs of a run come to: how long iterations take, and what that is as bandwidth.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use unpause_protocols::units::Time;
+use unpause_sim::config::{Config, Probes};
+use unpause_sim::jobs::{Job, Operation, RankIteration};
+use unpause_sim::results::Results;
+use unpause_sim::traffic::TrafficSpec;
+
+use crate::names::NamedJob;
+use crate::percentile::percentile;
+use crate::run::Run;
+
+/// An iteration that all ranks of a job have come through.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Iteration<'a> {
+    /// The job, and its name.
+    pub job: &'a Job,
+    /// Number, from 0.
+    pub number: u32,
+    /// When the first rank began.
+    pub start: Time,
+    /// When the last rank ended.
+    pub end: Time,
+    /// The rank that ended last, the first of these.
+    pub last_rank: u32,
+    /// When half of the ranks had ended.
+    pub median_end: Time,
+    /// How long the rank computed that computed longest.
+    pub longest_compute: Time,
+}
+
+impl Iteration<'_> {
+    /// From the first start to the last end.
+    pub fn takes(&self) -> Time {
+        self.end - self.start
+    }
+
+    /// What is left of it without the longest compute.
+    pub fn exposed(&self) -> Time {
+        self.takes().saturating_sub(self.longest_compute)
+    }
+}
+
+/// Iterations of a run, by job and number.
+pub(crate) fn iterations<'a>(run: &'a Run, results: &Results) -> Vec<Iteration<'a>> {
+    of_config(&run.config, results)
+}
+
+fn of_config<'a>(config: &'a Config, results: &Results) -> Vec<Iteration<'a>> {
+    let mut by_number: BTreeMap<(u16, u32), Vec<&RankIteration>> = BTreeMap::new();
+    for it in &results.rank_iterations {
+        by_number
+            .entry((it.entry, it.iteration))
+            .or_default()
+            .push(it);
+    }
+    let complete = by_number
+        .into_iter()
+        .filter_map(|((entry, number), ranks)| {
+            let job = config.jobs.iter().find(|it| it.entry == entry)?;
+            (ranks.len() == job.hosts.len()).then(|| iteration(job, number, &ranks))
+        });
+    complete.collect()
+}
+
+fn iteration<'a>(job: &'a Job, number: u32, ranks: &[&RankIteration]) -> Iteration<'a> {
+    let mut ends: Vec<Time> = ranks.iter().map(|it| it.end).collect();
+    ends.sort_unstable();
+    let end = ends.last().copied().unwrap_or_default();
+    let last = ranks
+        .iter()
+        .filter(|it| it.end == end)
+        .map(|it| it.rank)
+        .min();
+    let starts = ranks.iter().map(|it| it.start);
+    Iteration {
+        job,
+        number,
+        start: starts.min().unwrap_or_default(),
+        end,
+        last_rank: last.unwrap_or_default(),
+        median_end: ends[(ends.len() - 1) / 2],
+        longest_compute: ranks.iter().map(|it| it.computed).max().unwrap_or_default(),
+    }
+}
+
+/// What a job comes to in a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JobTotals<'a> {
+    /// The job.
+    pub job: &'a Job,
+    /// What results say of it beside.
+    pub named: &'a NamedJob,
+    /// Iterations that all ranks have come through.
+    pub completed: u32,
+    /// How long those after the warm-up took, ns: in the mean, and percentiles.
+    pub mean: Option<f64>,
+    pub p50: Option<f64>,
+    pub p99: Option<f64>,
+    pub max: Option<f64>,
+    /// Mean of the longest compute of a rank, and of what is left, ns.
+    pub compute: Option<f64>,
+    pub exposed: Option<f64>,
+    /// Bytes of its one collective operation, and nccl-tests' factor from these to the bus.
+    pub collective: Option<(u64, f64)>,
+    /// The rank that ended last most often.
+    pub straggler: Option<u32>,
+}
+
+impl JobTotals<'_> {
+    /// Bytes of its collective operation each second, GB/s.
+    pub fn algorithm_bandwidth(&self) -> Option<f64> {
+        let (bytes, _) = self.collective?;
+        let exposed = self.exposed.filter(|it| *it > 0.0)?;
+        Some(bytes as f64 / exposed)
+    }
+
+    /// The same by what the links of a rank carry.
+    pub fn bus_bandwidth(&self) -> Option<f64> {
+        Some(self.algorithm_bandwidth()? * self.collective?.1)
+    }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The jobs of a run, in order.
+pub(crate) fn totals<'a>(run: &'a Run, results: &Results) -> Vec<JobTotals<'a>> {
+    let all = iterations(run, results);
+    let of = |named: &'a NamedJob| {
+        let job = run.config.jobs.iter().find(|it| it.entry == named.entry)?;
+        let own: Vec<&Iteration<'_>> = all
+            .iter()
+            .filter(|it| it.job.entry == named.entry)
+            .collect();
+        let counted: Vec<&&Iteration<'_>> =
+            own.iter().filter(|it| it.number >= named.warmup).collect();
+        let mut takes: Vec<f64> = counted.iter().map(|it| it.takes().as_ns_f64()).collect();
+        let mean_of_all = mean(&takes);
+        takes.sort_unstable_by(f64::total_cmp);
+        let part = |of: fn(&Iteration<'_>) -> Time| {
+            let values: Vec<f64> = counted.iter().map(|it| of(it).as_ns_f64()).collect();
+            mean(&values)
+        };
+        let mut last: BTreeMap<u32, usize> = BTreeMap::new();
+        for it in &counted {
+            *last.entry(it.last_rank).or_default() += 1;
+        }
+        let straggler = last
+            .iter()
+            .max_by_key(|(rank, times)| (**times, std::cmp::Reverse(**rank)));
+        Some(JobTotals {
+            job,
+            named,
+            completed: own.len() as u32,
+            compute: part(|it| it.longest_compute),
+            exposed: part(|it| it.exposed()),
+            collective: collective(job),
+            straggler: straggler.map(|(rank, _)| *rank),
+            mean: mean_of_all,
+            p50: percentile(&takes, 0.5),
+            p99: percentile(&takes, 0.99),
+            max: percentile(&takes, 1.0),
+        })
+    };
+    run.names.jobs.iter().filter_map(of).collect()
+}
+
+/// Bytes and factor of a job that repeats a single collective operation of one group.
+fn collective(job: &Job) -> Option<(u64, f64)> {
+    let [phase] = &job.phases[..] else {
+        return None;
+    };
+    let exchange = phase.collective.as_ref()?;
+    let [group] = &exchange.groups[..] else {
+        return None;
+    };
+    let it = &exchange.collective;
+    let n = group.len() as u32;
+    let bytes = match &it.operation {
+        // What the rank sends that sends most.
+        Operation::AllToAllV(matrix) => {
+            let rows = matrix.chunks(n as usize).map(|row| row.iter().sum());
+            rows.max().unwrap_or(0)
+        }
+        _ => it.bytes,
+    };
+    let (above, below) = it.bus_factor(n);
+    Some((bytes, f64::from(above) / f64::from(below)))
+}
+
+/// Mean time of an iteration of each job of a run if it is alone on the fabric, ns, by entry: `None` where no iteration
+/// after the warm-up is complete.
+pub(crate) type Alone = BTreeMap<u16, Option<f64>>;
+
+/// Runs each job that asks for it alone, on so many threads, with the same placement, scheme and seed.
+pub(crate) fn alone(
+    run: &Run,
+    threads: usize,
+    is_over: &dyn Fn() -> bool,
+) -> Result<Alone, unpause_sim::Error> {
+    let mut found = Alone::new();
+    let others = run.config.traffic.len() - run.config.jobs.len();
+    for named in run.names.jobs.iter().filter(|it| it.alone) {
+        let entry = usize::from(named.entry);
+        if run.is_left_out(entry) {
+            continue;
+        }
+        let nothing_else =
+            (0..run.config.traffic.len()).all(|it| it == entry || run.is_left_out(it));
+        if nothing_else || others + run.config.jobs.len() == 1 {
+            // It is.
+            continue;
+        }
+        let config = only(&run.config, named.entry);
+        let results = unpause_sim::run_threads(&config, threads, &mut |_| match is_over() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })?;
+        let counted = of_config(&config, &results);
+        let counted = counted.iter().filter(|it| it.number >= named.warmup);
+        let takes: Vec<f64> = counted.map(|it| it.takes().as_ns_f64()).collect();
+        found.insert(named.entry, mean(&takes));
+    }
+    Ok(found)
+}
+
+/// The same run with the job of this entry, and nothing beside it.
+fn only(config: &Config, entry: u16) -> Config {
+    let mut config = config.clone();
+    for (at, spec) in config.traffic.iter_mut().enumerate() {
+        if at != usize::from(entry) {
+            *spec = TrafficSpec::Flows(Vec::new());
+        }
+    }
+    config.following.clear();
+    config.jobs.retain(|it| it.entry == entry);
+    for job in &mut config.jobs {
+        job.records_messages = false;
+    }
+    config.probes = Probes::default();
+    config
+}

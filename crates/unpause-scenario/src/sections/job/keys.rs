@@ -1,0 +1,182 @@
+//! Keys of `[[job]]` and `[[job.step]]`.
+
+use serde::Deserialize;
+use serde_spanned::Spanned;
+use unpause_sim::traffic::FlowSettings;
+
+use crate::text::keys::{Written, keys, kinds, names};
+use crate::text::name_list::NameList;
+use crate::text::quantity::{DataRate, Duration, Ratio, Size};
+
+names! {
+    /// What ranks do together.
+    pub(crate) Operation {
+        AllReduce = "all-reduce",
+        AllGather = "all-gather",
+        ReduceScatter = "reduce-scatter",
+        Broadcast = "broadcast",
+        AllToAll = "all-to-all",
+        AllToAllV = "all-to-all-v",
+        SendReceive = "send-receive",
+    }
+}
+
+names! {
+    /// How they do it.
+    pub(crate) Algorithm {
+        Ring = "ring",
+        HalvingDoubling = "halving-doubling",
+        Direct = "direct",
+        Pairwise = "pairwise",
+        Tree = "double-binary-tree",
+        Rails = "rails",
+    }
+}
+
+names! {
+    /// Which hosts the ranks of a job get.
+    pub(crate) Placement { Packed = "packed", Spread = "spread", Random = "random" }
+}
+
+names! {
+    /// Which ranks take part in a step together.
+    pub(crate) Group { All = "all", Tp = "tp", Dp = "dp", Ep = "ep", Pp = "pp" }
+}
+
+/// How many ranks, or at which hosts.
+#[derive(Clone, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum RanksKey {
+    /// So many.
+    Count(u32),
+    /// At these hosts, in this order.
+    Hosts(NameList),
+}
+
+/// How a model is split.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Parallel {
+    pub tp: Option<Spanned<u32>>,
+    pub dp: Option<Spanned<u32>>,
+    pub ep: Option<Spanned<u32>>,
+    pub pp: Option<Spanned<u32>>,
+}
+
+type Sizes = Vec<Spanned<Size>>;
+
+kinds! {
+    RanksKey = "number or names",
+    Parallel = "table of `tp`, `dp`, `ep`, `pp`",
+}
+
+keys! {
+    /// `[[job]]`
+    pub(crate) JobKeys at "job" for () {
+        ! name: String "name of the job in results; no entry of `[[traffic]]` has the same";
+        ! ranks: RanksKey "how many ranks, or their hosts in the order of ranks: `\"H0..H63\"`. One rank of a job runs at a host";
+        schemes: NameList = ["all"] "run only under these schemes";
+        placement: Placement = ["`\"packed\"`"]
+            "which of the hosts that no job before it has: `\"packed\"`: the first; `\"spread\"`: one at each leaf switch in turn; `\"random\"`: by the run's seed";
+        priority: u8 = [FlowSettings::default().priority] "priority of the data packets";
+        start: Duration = ["`\"0s\"`"] "when all ranks start";
+        iterations: u32 = ["`1`"] "how often each rank runs through the steps; it begins anew when it has ended all of them itself";
+        warmup: u32 = ["`0`"] "iterations at the beginning that means, percentiles and bandwidths leave out";
+        launch: Duration = ["`\"0s\"`"]
+            "from the moment at which a rank may send a message until it does: software and doorbell";
+        reduce_rate: DataRate = ["infinite"]
+            "how fast a rank adds what it has received to its own, before it goes on"
+            idle ("nothing is reduced", "remove it");
+        per_server: u32 = ["`8`"] "ranks of a server, consecutive in their group"
+            idle ("no step uses algorithm = \"rails\"", "remove it");
+        parallel: Parallel = ["none"]
+            "how the ranks are split into groups: `{ tp = 8, dp = 4 }`; the numbers multiply to `ranks`, but for `ep`, which divides `dp`. Ranks of a tensor-parallel group are consecutive"
+            idle ("no step has a `group`", "remove it, or write group = \"dp\" in a [[job.step]]");
+        alone: bool = ["`true`"]
+            "also run the job alone, with the same hosts and scheme, to say by how much others slow it down; takes the time of another run";
+        messages: bool = ["`true` up to 1,000,000 messages"] "record each message in table `messages`";
+        compute: Duration = ["`\"0s\"`"] "each rank computes so long at the beginning of an iteration";
+        jitter: Ratio = ["`\"0%\"`"]
+            "`compute` varies uniformly by up to so much, from rank to rank and iteration to iteration"
+            idle ("nothing is computed", "add `compute`, or remove it");
+        collective: Operation = ["none"] "what all ranks do then";
+        algorithm: Algorithm = ["see below"] "how" idle ("there is no `collective`", "add one");
+        size: Size = ["-"] "bytes, as nccl-tests counts them, see below" idle ("there is no `collective`", "add one");
+        matrix: Sizes = ["-"]
+            "sizes from each rank to each, row by row" idle ("they are of \"all-to-all-v\"", "write size = …, or collective = \"all-to-all-v\"");
+        root: u32 = ["`0`"] "the rank that broadcasts, by its place in the group" idle ("nobody broadcasts", "remove it");
+        channels: u32 = ["`1`"]
+            "copies of the algorithm side by side, each with a share of the bytes and its own connections"
+            idle ("there is no `collective`", "add one");
+        slices: u32 = ["`1`"]
+            "parts of each message, which follow one another through the steps"
+            idle ("there is no `collective`", "add one");
+    }
+}
+
+keys! {
+    /// `[[job.step]]`
+    pub(crate) StepKeys at "job.step" for () {
+        name: String = ["what it does"] "name of the step in results";
+        group: Group = ["`\"all\"`"]
+            "who takes part together: all ranks, or each tensor-, data-, expert- or pipeline-parallel group by itself";
+        repeat: u32 = ["`1`"] "so often, one after the other";
+        compute: Duration = ["`\"0s\"`"] "each rank computes so long first";
+        jitter: Ratio = ["`\"0%\"`"]
+            "`compute` varies uniformly by up to so much, from rank to rank and iteration to iteration"
+            idle ("nothing is computed", "add `compute`, or remove it");
+        collective: Operation = ["none"] "what ranks do then";
+        algorithm: Algorithm = ["see below"] "how" idle ("there is no `collective`", "add one");
+        size: Size = ["-"] "bytes, as nccl-tests counts them, see below" idle ("there is no `collective`", "add one");
+        matrix: Sizes = ["-"]
+            "sizes from each rank to each, row by row" idle ("they are of \"all-to-all-v\"", "write size = …, or collective = \"all-to-all-v\"");
+        root: u32 = ["`0`"] "the rank that broadcasts, by its place in the group" idle ("nobody broadcasts", "remove it");
+        channels: u32 = ["`1`"]
+            "copies of the algorithm side by side, each with a share of the bytes and its own connections"
+            idle ("there is no `collective`", "add one");
+        slices: u32 = ["`1`"]
+            "parts of each message, which follow one another through the steps"
+            idle ("there is no `collective`", "add one");
+    }
+}
+
+/// Keys of a step, which a job without steps has itself.
+pub(super) struct StepOf<'a> {
+    pub compute: &'a Written<Duration>,
+    pub jitter: &'a Written<Ratio>,
+    pub collective: &'a Written<Operation>,
+    pub algorithm: &'a Written<Algorithm>,
+    pub size: &'a Written<Size>,
+    pub matrix: &'a Written<Vec<Spanned<Size>>>,
+    pub root: &'a Written<u32>,
+    pub channels: &'a Written<u32>,
+    pub slices: &'a Written<u32>,
+}
+
+macro_rules! step_of {
+    ($keys:expr) => {
+        StepOf {
+            compute: &$keys.compute,
+            jitter: &$keys.jitter,
+            collective: &$keys.collective,
+            algorithm: &$keys.algorithm,
+            size: &$keys.size,
+            matrix: &$keys.matrix,
+            root: &$keys.root,
+            channels: &$keys.channels,
+            slices: &$keys.slices,
+        }
+    };
+}
+
+impl JobKeys {
+    pub(super) fn step(&self) -> StepOf<'_> {
+        step_of!(self)
+    }
+}
+
+impl StepKeys {
+    pub(super) fn step(&self) -> StepOf<'_> {
+        step_of!(self)
+    }
+}

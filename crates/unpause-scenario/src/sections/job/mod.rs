@@ -1,0 +1,304 @@
+//! `[[job]]`: ranks that compute and exchange messages.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use serde_spanned::Spanned;
+use unpause_protocols::units::{Rate, Time};
+use unpause_sim::config::NodeId;
+use unpause_sim::jobs::{Job, Phase};
+use unpause_sim::traffic::{FlowSettings, Transport};
+
+use super::traffic::{Context, data_priority, takes_part};
+use crate::names::NamedJob;
+use crate::text::document::{Table, read, take_tables};
+use crate::text::error::{Checked, Problem};
+use crate::text::keys::{Keys, refuse};
+use crate::text::quantity::Duration;
+
+mod keys;
+mod phases;
+mod placement;
+
+use keys::{Group, Placement, RanksKey};
+pub(crate) use keys::{JobKeys, StepKeys};
+use phases::OfJob;
+
+/// Messages of a job that are recorded unless the file says otherwise.
+const MOST_MESSAGES: u64 = 1_000_000;
+
+/// One job, whose keys are known.
+pub(crate) struct Written {
+    place: Range<usize>,
+    keys: JobKeys,
+    steps: Vec<(Range<usize>, StepKeys)>,
+}
+
+/// One job, ready to run.
+pub(crate) struct Compiled {
+    pub name: Spanned<String>,
+    /// Where it stands.
+    pub place: Range<usize>,
+    pub names: NamedJob,
+    /// `None` if it has no part in the scheme.
+    pub job: Option<Job>,
+}
+
+/// Reads the keys of one `[[job]]` table.
+pub(crate) fn read_job(mut table: Table<'_>) -> Checked<Written> {
+    let place = table.span();
+    let steps = take_tables(&mut table, "step")?;
+    let step = |table: Table<'_>| Ok((table.span(), read(table, &[])?));
+    Ok(Written {
+        keys: read(table, &["step"])?,
+        steps: steps.into_iter().map(step).collect::<Checked<_>>()?,
+        place,
+    })
+}
+
+/// Makes jobs of what is written, in order: each gets hosts that those before have left. They are entries of the traffic
+/// from number `first` on.
+pub(crate) fn jobs(
+    written: Vec<Written>,
+    (first, seed): (usize, u64),
+    context: &Context<'_>,
+) -> Checked<Vec<Compiled>> {
+    let mut taken = HashSet::new();
+    let compile = |(at, it): (usize, Written)| job(it, (first + at, seed), &mut taken, context);
+    written.into_iter().enumerate().map(compile).collect()
+}
+
+fn job(
+    written: Written,
+    (entry, seed): (usize, u64),
+    taken: &mut HashSet<NodeId>,
+    context: &Context<'_>,
+) -> Checked<Compiled> {
+    let keys = &written.keys;
+    let hosts = hosts(keys, (entry, seed), taken, context)?;
+    let of = OfJob {
+        ranks: hosts.len() as u32,
+        parallel: &keys.parallel,
+        per_server: &keys.per_server,
+        reduce_rate: reduce_rate(keys)?,
+        place: written.place.clone(),
+    };
+    let (phases, steps) = all_phases(&written, &of)?;
+    let (job, warmup) = running(keys, entry as u16, (hosts, phases), context)?;
+    let part = takes_part(&keys.schemes, context)?;
+    if part && context.transport == Transport::Tcp {
+        return Problem::new("messages of jobs go over RoCE")
+            .at(
+                written.place,
+                format!("scheme `{}` controls TCP", context.scheme),
+            )
+            .help("leave the job out of that scheme by `schemes`, or choose a law of RoCE")
+            .err();
+    }
+    let alone = keys.alone.value().copied().unwrap_or(true);
+    refuse(Keys::<()>::unread(keys))?;
+    for (_, step) in &written.steps {
+        refuse(Keys::<()>::unread(step))?;
+    }
+    Ok(Compiled {
+        name: keys.name.clone(),
+        place: written.place.clone(),
+        names: NamedJob {
+            entry: entry as u16,
+            placement: placement_name(keys).into(),
+            alone,
+            warmup,
+            steps,
+        },
+        job: part.then_some(job),
+    })
+}
+
+/// A job as it runs, and how many of its iterations are warm-up.
+fn running(
+    keys: &JobKeys,
+    entry: u16,
+    (hosts, phases): (Vec<NodeId>, Vec<Phase>),
+    context: &Context<'_>,
+) -> Checked<(Job, u32)> {
+    let exchanges = phases.iter().filter_map(|it| it.collective.as_ref());
+    if exchanges.into_iter().any(|it| it.reduce_rate.is_some()) {
+        keys.reduce_rate.get();
+    }
+    let iterations = iterations(keys)?;
+    let flow = FlowSettings {
+        priority: match keys.priority.get() {
+            Some(priority) => data_priority(priority, context)?,
+            None => FlowSettings::default().priority,
+        },
+        ..FlowSettings::default()
+    };
+    let time = |it: Option<&Duration>| it.map_or(Time::ZERO, |it| it.0);
+    let messages = messages_of(&phases) * u64::from(iterations);
+    let recorded = keys.messages.value().copied();
+    let job = Job {
+        entry,
+        hosts,
+        start: time(keys.start.value()),
+        iterations,
+        phases,
+        launch: time(keys.launch.value()),
+        flow,
+        records_messages: recorded.unwrap_or(messages <= MOST_MESSAGES),
+    };
+    Ok((job, warmup(keys, iterations)?))
+}
+
+/// The hosts of its ranks.
+fn hosts(
+    keys: &JobKeys,
+    (entry, seed): (usize, u64),
+    taken: &mut HashSet<NodeId>,
+    context: &Context<'_>,
+) -> Checked<Vec<NodeId>> {
+    let ranks = &keys.ranks;
+    let hosts = match ranks.get_ref() {
+        RanksKey::Hosts(list) => {
+            if let Some(placement) = keys.placement.get() {
+                return Problem::new("`placement` has no effect")
+                    .at(placement.span(), "the hosts are named")
+                    .at(ranks.span(), "here")
+                    .help("remove it, or write how many ranks there are")
+                    .err();
+            }
+            context
+                .names
+                .host_list(&Spanned::new(ranks.span(), list.clone()))?
+        }
+        RanksKey::Count(count) => {
+            let all = context.names.hosts().iter().copied();
+            let free: Vec<NodeId> = all.filter(|host| !taken.contains(host)).collect();
+            if *count as usize > free.len() {
+                let all = context.names.hosts().len();
+                return Problem::new(format!(
+                    "{count} ranks, for which {} hosts are left",
+                    free.len()
+                ))
+                .at(
+                    ranks.span(),
+                    format!("of {all} hosts, jobs before have the others"),
+                )
+                .help("name the hosts, as in ranks = \"H0..H7\", where jobs share them")
+                .err();
+            }
+            let placement = keys.placement.value().copied().unwrap_or(Placement::Packed);
+            let seed = seed ^ (entry as u64) << 32;
+            placement::place(placement, *count as usize, &free, context.names, seed)
+        }
+    };
+    if hosts.len() < 2 {
+        return Problem::new(format!("a job of {} ranks", hosts.len()))
+            .at(ranks.span(), "at least 2")
+            .err();
+    }
+    taken.extend(&hosts);
+    Ok(hosts)
+}
+
+fn placement_name(keys: &JobKeys) -> &'static str {
+    match (
+        keys.ranks.get_ref(),
+        keys.placement.peek().map(|it| *it.get_ref()),
+    ) {
+        (RanksKey::Hosts(_), _) => "listed",
+        (_, Some(Placement::Spread)) => "spread",
+        (_, Some(Placement::Random)) => "random",
+        _ => "packed",
+    }
+}
+
+/// What its ranks do, and the names of their steps.
+fn all_phases(written: &Written, of: &OfJob<'_>) -> Checked<(Vec<Phase>, Vec<String>)> {
+    let own = written.keys.step();
+    if written.steps.is_empty() {
+        let (phase, name) = phases::phase(&own, Group::All, of)?;
+        return Ok((vec![phase], vec![name]));
+    }
+    let of_step = own.collective.peek().map(|it| ("collective", it.span()));
+    let of_step = of_step.or(own.compute.peek().map(|it| ("compute", it.span())));
+    if let Some((key, place)) = of_step {
+        return Problem::new(format!("`{key}` has no effect"))
+            .at(place, "the job has steps of its own")
+            .help("move it into a [[job.step]]")
+            .err();
+    }
+    let mut all = Vec::new();
+    let mut names = Vec::new();
+    for (place, step) in &written.steps {
+        let group = step.group.value().copied().unwrap_or(Group::All);
+        let of = OfJob {
+            place: place.clone(),
+            ..*of
+        };
+        let (phase, what) = phases::phase(&step.step(), group, &of)?;
+        let name = step.name.value().cloned().unwrap_or(what);
+        let repeat = match step.repeat.get() {
+            None => 1,
+            Some(repeat) if (1..=10_000).contains(repeat.get_ref()) => *repeat.get_ref(),
+            Some(repeat) => {
+                return Problem::new(format!("{} repetitions", repeat.get_ref()))
+                    .at(repeat.span(), "from 1 to 10000")
+                    .err();
+            }
+        };
+        for _ in 0..repeat {
+            all.push(phase.clone());
+            names.push(name.clone());
+        }
+    }
+    Ok((all, names))
+}
+
+fn reduce_rate(keys: &JobKeys) -> Checked<Option<Rate>> {
+    match keys.reduce_rate.peek() {
+        Some(rate) if rate.get_ref().0 == Rate::ZERO => Problem::new("`reduce_rate` is zero")
+            .at(rate.span(), "nothing would ever be reduced")
+            .err(),
+        rate => Ok(rate.map(|it| it.get_ref().0)),
+    }
+}
+
+fn iterations(keys: &JobKeys) -> Checked<u32> {
+    match keys.iterations.get() {
+        None => Ok(1),
+        Some(it) if (1..=1_000_000).contains(it.get_ref()) => Ok(*it.get_ref()),
+        Some(it) => Problem::new(format!("{} iterations", it.get_ref()))
+            .at(it.span(), "from 1 to 1000000")
+            .err(),
+    }
+}
+
+fn warmup(keys: &JobKeys, iterations: u32) -> Checked<u32> {
+    match keys.warmup.get() {
+        None => Ok(0),
+        Some(it) if *it.get_ref() < iterations => Ok(*it.get_ref()),
+        Some(it) => Problem::new("nothing is left after the warm-up")
+            .at(it.span(), format!("of {iterations} iterations"))
+            .help("raise `iterations`")
+            .err(),
+    }
+}
+
+/// Messages of an iteration, at most.
+fn messages_of(phases: &[Phase]) -> u64 {
+    let exchanges = phases.iter().filter_map(|it| it.collective.as_ref());
+    exchanges
+        .map(|exchange| {
+            let it = &exchange.collective;
+            let of_group = |group: &Vec<u32>| {
+                let n = group.len() as u64;
+                let in_step = match it.algorithm {
+                    unpause_sim::jobs::Algorithm::Direct => n - 1,
+                    _ => 1,
+                };
+                n * u64::from(it.steps(n as u32)) * in_step * u64::from(it.lanes())
+            };
+            exchange.groups.iter().map(of_group).sum::<u64>()
+        })
+        .sum()
+}

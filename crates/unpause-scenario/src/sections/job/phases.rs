@@ -1,0 +1,277 @@
+//! What ranks do in an iteration, as their job or its steps say.
+
+use std::ops::Range;
+
+use unpause_protocols::units::{Fraction, Rate, Time};
+use unpause_sim::jobs::{self, Collective, Exchange, Phase};
+
+use super::keys::{Algorithm, Group, Operation, Parallel, StepOf};
+use crate::text::error::{Checked, Problem};
+use crate::text::keys::Written;
+
+/// What holds for all steps of a job.
+pub(super) struct OfJob<'a> {
+    pub ranks: u32,
+    pub parallel: &'a Written<Parallel>,
+    pub per_server: &'a Written<u32>,
+    pub reduce_rate: Option<Rate>,
+    /// Where the job stands.
+    pub place: Range<usize>,
+}
+
+/// The phase of a step, and what it does.
+pub(super) fn phase(step: &StepOf<'_>, group: Group, of: &OfJob<'_>) -> Checked<(Phase, String)> {
+    let compute = step.compute.value().map_or(Time::ZERO, |it| it.0);
+    let jitter = jitter(step, compute)?;
+    let Some(operation) = step.collective.get() else {
+        if compute == Time::ZERO {
+            return Problem::new("nothing to do")
+                .at(of.place.clone(), "neither `compute` nor `collective`")
+                .help("write collective = \"all-reduce\" with a `size`, or add [[job.step]] tables")
+                .err();
+        }
+        let phase = Phase {
+            compute,
+            jitter,
+            collective: None,
+        };
+        return Ok((phase, "compute".into()));
+    };
+    let groups = groups(group, of)?;
+    let n = groups.first().map_or(0, Vec::len) as u32;
+    if n < 2 {
+        return Problem::new("a group of one rank")
+            .at(operation.span(), "nobody to exchange anything with")
+            .help("raise that number of `parallel`, or choose another `group`")
+            .err();
+    }
+    let algorithm = algorithm(step, *operation.get_ref(), n, of)?;
+    let collective = Collective {
+        operation: self::operation(step, *operation.get_ref(), n)?,
+        algorithm,
+        bytes: bytes(step, *operation.get_ref(), operation.span())?,
+        channels: at_least_one(step.channels, "channels")?,
+        slices: at_least_one(step.slices, "slices")?,
+    };
+    if let Some(slices) = step.slices.peek().filter(|_| collective.slices > 1)
+        && !collective.keeps_slices_in_order()
+    {
+        return Problem::new("slices would overtake one another")
+            .at(slices.span(), "not with this algorithm")
+            .help("remove `slices`, or write algorithm = \"ring\" or \"double-binary-tree\"; `channels` run side by side with any")
+            .err();
+    }
+    let reduces = matches!(
+        operation.get_ref(),
+        Operation::AllReduce | Operation::ReduceScatter
+    );
+    let phase = Phase {
+        compute,
+        jitter,
+        collective: Some(Exchange {
+            collective,
+            groups,
+            reduce_rate: of.reduce_rate.filter(|_| reduces),
+        }),
+    };
+    Ok((phase, name_of(*operation.get_ref()).into()))
+}
+
+/// As it is written.
+pub(super) fn name_of(operation: Operation) -> &'static str {
+    match operation {
+        Operation::AllReduce => "all-reduce",
+        Operation::AllGather => "all-gather",
+        Operation::ReduceScatter => "reduce-scatter",
+        Operation::Broadcast => "broadcast",
+        Operation::AllToAll => "all-to-all",
+        Operation::AllToAllV => "all-to-all-v",
+        Operation::SendReceive => "send-receive",
+    }
+}
+
+fn jitter(step: &StepOf<'_>, compute: Time) -> Checked<Fraction> {
+    let Some(jitter) = step.jitter.peek().filter(|_| compute > Time::ZERO) else {
+        return Ok(Fraction::ZERO);
+    };
+    step.jitter.get();
+    match jitter.get_ref().scaled(1 << 32) {
+        Some(of_one) if of_one <= 1 << 32 => Ok(Fraction::from_q32(of_one)),
+        _ => Problem::new("`jitter` is more than all of `compute`")
+            .at(jitter.span(), "from 0% to 100%")
+            .err(),
+    }
+}
+
+fn at_least_one(written: &Written<u32>, key: &str) -> Checked<u32> {
+    match written.get() {
+        None => Ok(1),
+        Some(value) if (1..=1024).contains(value.get_ref()) => Ok(*value.get_ref()),
+        Some(value) => Problem::new(format!("{} {key}", value.get_ref()))
+            .at(value.span(), "from 1 to 1024")
+            .err(),
+    }
+}
+
+fn bytes(step: &StepOf<'_>, operation: Operation, place: Range<usize>) -> Checked<u64> {
+    if operation == Operation::AllToAllV {
+        return Ok(0);
+    }
+    match step.size.get() {
+        Some(size) if size.get_ref().0 > 0 => Ok(size.get_ref().0),
+        Some(size) => Problem::new("nothing to exchange")
+            .at(size.span(), "at least 1 B")
+            .err(),
+        None => Problem::new(format!("{} of no size", name_of(operation)))
+            .at(place, "needs `size`")
+            .help("write size = \"256MB\"")
+            .err(),
+    }
+}
+
+fn operation(step: &StepOf<'_>, operation: Operation, n: u32) -> Checked<jobs::Operation> {
+    use jobs::Operation as To;
+    Ok(match operation {
+        Operation::AllReduce => To::AllReduce,
+        Operation::AllGather => To::AllGather,
+        Operation::ReduceScatter => To::ReduceScatter,
+        Operation::AllToAll => To::AllToAll,
+        Operation::SendReceive => To::SendReceive,
+        Operation::Broadcast => match step.root.get() {
+            Some(root) if *root.get_ref() >= n => {
+                return Problem::new(format!(
+                    "there is no rank {} in a group of {n}",
+                    root.get_ref()
+                ))
+                .at(root.span(), "counted from 0")
+                .err();
+            }
+            root => To::Broadcast {
+                root: root.map_or(0, |it| *it.get_ref()),
+            },
+        },
+        Operation::AllToAllV => {
+            let matrix = step.matrix.get();
+            let given = matrix.map_or(0, |it| it.get_ref().len());
+            if given != (n * n) as usize {
+                let problem = Problem::new(format!("{given} sizes, expected {}", n * n));
+                let place = matrix.or(step.matrix.peek()).map(|it| it.span());
+                let place = place.or(step.collective.peek().map(|it| it.span()));
+                return problem
+                    .at(
+                        place.unwrap_or(0..0),
+                        format!("from each of {n} ranks to each, row by row"),
+                    )
+                    .help("write matrix = [\"0B\", \"1MB\", …]")
+                    .err();
+            }
+            let sizes = matrix.into_iter().flat_map(|it| it.get_ref());
+            To::AllToAllV(sizes.map(|it| it.get_ref().0).collect())
+        }
+    })
+}
+
+fn algorithm(
+    step: &StepOf<'_>,
+    operation: Operation,
+    n: u32,
+    of: &OfJob<'_>,
+) -> Checked<jobs::Algorithm> {
+    use {Algorithm as A, Operation as O};
+    let possible: &[A] = match operation {
+        O::AllReduce => &[A::Ring, A::HalvingDoubling, A::Direct, A::Tree, A::Rails],
+        O::AllGather | O::ReduceScatter => &[A::Ring, A::Direct],
+        O::AllToAll | O::AllToAllV => &[A::Direct, A::Pairwise],
+        O::Broadcast | O::SendReceive => &[A::Ring],
+    };
+    let written = step.algorithm.get();
+    let chosen = written.map_or(possible[0], |it| *it.get_ref());
+    if let Some(written) = written.filter(|it| !possible.contains(it.get_ref())) {
+        let names: Vec<&str> = possible.iter().map(|it| algorithm_name(*it)).collect();
+        return Problem::new(format!("no such algorithm for {}", name_of(operation)))
+            .at(written.span(), "here")
+            .help(format!("there are: {}", names.join(", ")))
+            .err();
+    }
+    Ok(match chosen {
+        A::Ring => jobs::Algorithm::Ring,
+        A::HalvingDoubling => jobs::Algorithm::HalvingDoubling,
+        A::Direct => jobs::Algorithm::Direct,
+        A::Pairwise => jobs::Algorithm::Pairwise,
+        A::Tree => jobs::Algorithm::DoubleBinaryTree,
+        A::Rails => {
+            let per_server = of.per_server.get();
+            let per_server_ranks = per_server.map_or(8, |it| *it.get_ref());
+            if per_server_ranks == 0 || !n.is_multiple_of(per_server_ranks) {
+                let message =
+                    format!("{n} ranks are no whole number of servers of {per_server_ranks}");
+                let place = per_server
+                    .map(|it| it.span())
+                    .or(written.map(|it| it.span()));
+                return Problem::new(message)
+                    .at(place.unwrap_or(of.place.clone()), "here")
+                    .help("set per_server to the ranks of a server")
+                    .err();
+            }
+            jobs::Algorithm::Rails {
+                per_server: per_server_ranks,
+            }
+        }
+    })
+}
+
+/// As it is written.
+pub(super) fn algorithm_name(algorithm: Algorithm) -> &'static str {
+    match algorithm {
+        Algorithm::Ring => "ring",
+        Algorithm::HalvingDoubling => "halving-doubling",
+        Algorithm::Direct => "direct",
+        Algorithm::Pairwise => "pairwise",
+        Algorithm::Tree => "double-binary-tree",
+        Algorithm::Rails => "rails",
+    }
+}
+
+/// Ranks by groups. Rank r is number r mod tp of its tensor-parallel group, number r / tp mod dp of its data-parallel one,
+/// number r / (tp dp) of its pipeline-parallel one; expert-parallel groups are neighbours in a data-parallel one.
+fn groups(group: Group, of: &OfJob<'_>) -> Checked<Vec<Vec<u32>>> {
+    if group == Group::All {
+        return Ok(vec![(0..of.ranks).collect()]);
+    }
+    let Some(parallel) = of.parallel.get() else {
+        return Problem::new("no groups")
+            .at(
+                of.place.clone(),
+                "a step has a `group`, and the job no `parallel`",
+            )
+            .help("write parallel = { tp = 8, dp = 4 }: numbers that multiply to `ranks`")
+            .err();
+    };
+    let place = parallel.span();
+    let parallel = parallel.get_ref();
+    let number =
+        |it: &Option<serde_spanned::Spanned<u32>>| it.as_ref().map_or(1, |it| *it.get_ref());
+    let (tp, dp) = (number(&parallel.tp), number(&parallel.dp));
+    let (pp, ep) = (number(&parallel.pp), number(&parallel.ep));
+    let product = u64::from(tp) * u64::from(dp) * u64::from(pp);
+    if product != u64::from(of.ranks) {
+        return Problem::new(format!("groups of {product} ranks, of {}", of.ranks))
+            .at(place, "`tp`, `dp` and `pp` multiply to `ranks`")
+            .err();
+    }
+    if ep == 0 || dp % ep != 0 {
+        return Problem::new(format!("groups of {ep} do not fill one of {dp}"))
+            .at(place, "`ep` divides `dp`")
+            .err();
+    }
+    // Members of a group are so far apart, and so many.
+    let (stride, size) = match group {
+        Group::All | Group::Tp => (1, tp),
+        Group::Dp => (tp, dp),
+        Group::Ep => (tp, ep),
+        Group::Pp => (tp * dp, pp),
+    };
+    let is_first = |rank: &u32| (rank / stride).is_multiple_of(size);
+    let members = |first: u32| (0..size).map(|at| first + at * stride).collect();
+    Ok((0..of.ranks).filter(is_first).map(members).collect())
+}

@@ -1,0 +1,121 @@
+//! Tables `jobs`, `iterations`, `ranks` and `messages`.
+
+use arrow_array::RecordBatch;
+use unpause_sim::jobs::{Job, MessageRecord, RankIteration};
+
+use super::builder::Builder;
+use crate::columns;
+use crate::job_totals::{self, Iteration, JobTotals};
+use crate::measured::Measured;
+use crate::run::Run;
+
+fn name(run: &Run, entry: u16) -> &str {
+    &run.names.traffic[usize::from(entry)]
+}
+
+fn job(run: &Run, entry: u16) -> &Job {
+    let mut jobs = run.config.jobs.iter();
+    jobs.find(|it| it.entry == entry).expect("it has run")
+}
+
+fn host(run: &Run, entry: u16, rank: u32) -> &str {
+    run.names.name(job(run, entry).host(rank))
+}
+
+/// What a phase of a job is called.
+fn step(run: &Run, entry: u16, phase: u32) -> &str {
+    let mut jobs = run.names.jobs.iter();
+    let named = jobs.find(|it| it.entry == entry).expect("jobs have names");
+    &named.steps[phase as usize]
+}
+
+pub fn jobs(measured: &[Measured]) -> RecordBatch {
+    type Row<'a> = (JobTotals<'a>, Option<f64>);
+    let entry = |(it, _): Row<'_>| it.named.entry;
+    Builder::new(&[columns::JOBS], measured, rows)
+        .column("job", |run, row| name(run, entry(row)))
+        .column("ranks", |_, (it, _)| it.job.hosts.len() as u32)
+        .column("placement", |_, (it, _)| &*it.named.placement)
+        .column("iterations", |_, (it, _)| it.completed)
+        .column("warmup", |_, (it, _)| it.named.warmup)
+        .column("mean_ns", |_, (it, _)| it.mean)
+        .column("p50_ns", |_, (it, _)| it.p50)
+        .column("p99_ns", |_, (it, _)| it.p99)
+        .column("max_ns", |_, (it, _)| it.max)
+        .column("compute_ns", |_, (it, _)| it.compute)
+        .column("exposed_ns", |_, (it, _)| it.exposed)
+        .column("algbw_gbytes_s", |_, (it, _)| it.algorithm_bandwidth())
+        .column("busbw_gbytes_s", |_, (it, _)| it.bus_bandwidth())
+        .column("alone_ns", |_, (_, alone)| alone)
+        .column("slowdown", |_, (it, alone)| Some(it.mean? / alone?))
+        .column("straggler", |_, (it, _)| it.straggler)
+        .column("straggler_host", |run, row| {
+            row.0.straggler.map(|rank| host(run, entry(row), rank))
+        })
+        .build()
+}
+
+/// Jobs, each with its time alone.
+fn rows(measured: &Measured) -> Vec<(JobTotals<'_>, Option<f64>)> {
+    let totals = job_totals::totals(&measured.run, &measured.results);
+    let alone = |it: JobTotals<'_>| match measured.alone.get(&it.named.entry) {
+        Some(alone) => *alone,
+        // It was.
+        None if it.named.alone => it.mean,
+        None => None,
+    };
+    totals.into_iter().map(|it| (it, alone(it))).collect()
+}
+
+pub fn iterations(measured: &[Measured]) -> RecordBatch {
+    Builder::new(&[columns::ITERATIONS], measured, |m| {
+        job_totals::iterations(&m.run, &m.results)
+    })
+    .column("job", |run, it: Iteration<'_>| name(run, it.job.entry))
+    .column("iteration", |_, it| it.number)
+    .column("start_ns", |_, it| it.start)
+    .column("end_ns", |_, it| it.end)
+    .column("last_rank", |_, it| it.last_rank)
+    .column("skew_ns", |_, it| it.end - it.median_end)
+    .column("compute_ns", |_, it| it.longest_compute)
+    .column("exposed_ns", |_, it| it.exposed())
+    .build()
+}
+
+pub fn ranks(measured: &[Measured]) -> RecordBatch {
+    Builder::new(&[columns::RANKS], measured, |m| {
+        m.results.rank_iterations.iter().collect()
+    })
+    .column("job", |run, it: &RankIteration| name(run, it.entry))
+    .column("iteration", |_, it| it.iteration)
+    .column("rank", |_, it| it.rank)
+    .column("host", |run, it| host(run, it.entry, it.rank))
+    .column("start_ns", |_, it| it.start)
+    .column("end_ns", |_, it| it.end)
+    .column("compute_ns", |_, it| it.computed)
+    .column("wait_ns", |_, it| it.end - it.start - it.computed)
+    .build()
+}
+
+pub fn messages(measured: &[Measured]) -> RecordBatch {
+    Builder::new(&[columns::MESSAGES], measured, |m| {
+        m.results.messages.iter().collect()
+    })
+    .column("job", |run, it: &MessageRecord| name(run, it.entry))
+    .column("iteration", |_, it| it.iteration)
+    .column("step", |run, it| step(run, it.entry, it.phase))
+    .column("phase", |_, it| it.phase)
+    .column("round", |_, it| it.step)
+    .column("channel", |_, it| it.channel)
+    .column("slice", |_, it| it.slice)
+    .column("from_rank", |_, it| it.from)
+    .column("to_rank", |_, it| it.to)
+    .column("src", |run, it| host(run, it.entry, it.from))
+    .column("dst", |run, it| host(run, it.entry, it.to))
+    .column("flow_id", |_, it| it.flow)
+    .column("number", |_, it| it.number)
+    .column("size_bytes", |_, it| it.bytes)
+    .column("start_ns", |_, it| it.start)
+    .column("end_ns", |_, it| it.end)
+    .build()
+}

@@ -1,0 +1,35 @@
+//! Messages that a connection of a job has to send, one after the other: a stream of packets.
+//!
+//! The flow of a connection ends, as its loss recovery sees it, with the message that is being sent; when the last packet
+//! of that has left, it goes on with the next. A NAK or a timeout takes it back to the message that the missing packet is of.
+
+use std::collections::VecDeque;
+
+/// The messages of a connection that have been posted, and not acknowledged as a whole.
+#[derive(Debug, Default)]
+pub struct Posted {
+    pub(super) messages: VecDeque<Message>,
+    /// The place of the one being sent: behind the last one, when all have been sent.
+    pub(super) at: usize,
+    /// Packets of all messages that have ever been posted.
+    pub(super) packets: u32,
+}
+
+/// A message that is cut into packets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Message {
+    /// One more than the number of its last packet.
+    pub end: u32,
+    /// Bytes of the frame of that.
+    pub last_bytes: u16,
+}
+
+impl Posted {
+    /// Forgets messages that have been acknowledged up to packet `number`; answers how many.
+    pub(super) fn forget(&mut self, number: u32) -> usize {
+        let over = self.messages.partition_point(|it| it.end <= number);
+        self.messages.drain(..over);
+        self.at = self.at.saturating_sub(over);
+        over
+    }
+}

@@ -1,0 +1,7 @@
+//! The ranks of jobs at a host: where they are, and what they wait for. [`super::job_steps`] moves them on.
+
+mod rank;
+mod state;
+
+pub use rank::Outgoing;
+pub use state::{Due, Incoming, Ranks};

@@ -1,0 +1,157 @@
+//! A rank: where it is in its job, and what it waits for.
+
+use std::collections::BTreeMap;
+
+use unpause_protocols::units::Time;
+
+use crate::jobs::Job;
+use crate::jobs::RankIteration;
+use crate::jobs::connections::Connection;
+use crate::log::Log;
+use crate::plan::Plan;
+
+/// A rank.
+#[derive(Debug)]
+pub struct Rank {
+    /// Place of its job in [`crate::config::Config::jobs`].
+    pub job: usize,
+    pub number: u32,
+    pub iteration: u32,
+    pub phase: u32,
+    /// When the iteration began, and for how long the rank has computed in it.
+    began: Time,
+    computed: Time,
+    pub lanes: Vec<Lane>,
+    /// Lanes that have not come to their end.
+    pub running: usize,
+    /// Connections by channel and the other rank.
+    pub to: BTreeMap<(u32, u32), Outgoing>,
+    /// Messages that have come and that nobody has waited for yet, less those waited for that have not come: by channel
+    /// and the other rank, of each slice.
+    ahead: BTreeMap<(u32, u32), Vec<i32>>,
+}
+
+/// A slice of a channel.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lane {
+    pub step: u32,
+    /// What the rank waits for in this step.
+    pub left: u32,
+    /// Bytes that it has received in this step and has to reduce.
+    pub reduces: u64,
+}
+
+/// A connection that leads from a rank.
+#[derive(Debug)]
+pub struct Outgoing {
+    pub slot: u32,
+    pub flow: u32,
+    /// Messages posted.
+    pub posted: u32,
+    /// The lane that waits until all has been acknowledged.
+    pub waits: Option<u32>,
+}
+
+impl Rank {
+    /// Rank `number` of the job at place `job`, which starts at `start`.
+    pub fn new(job: usize, number: u32, start: Time) -> Self {
+        Self {
+            job,
+            number,
+            iteration: 0,
+            phase: 0,
+            began: start,
+            computed: Time::ZERO,
+            lanes: Vec::new(),
+            running: 0,
+            to: BTreeMap::new(),
+            ahead: BTreeMap::new(),
+        }
+    }
+
+    /// It begins a phase; answers for how long it computes.
+    pub fn compute(&mut self, plan: &Plan<'_>) -> Time {
+        let job = &plan.config.jobs[self.job];
+        let phase = &job.phases[self.phase as usize];
+        let place = (self.iteration, self.phase, self.number);
+        let compute = phase.compute_of(plan.config.seed, job.entry, place);
+        self.computed += compute;
+        compute
+    }
+
+    /// It begins the collective operation of its phase; answers how many lanes that has, none if it takes no part.
+    pub fn begin_lanes(&mut self, plan: &Plan<'_>) -> u32 {
+        let exchange = plan.config.jobs[self.job].phases[self.phase as usize]
+            .collective
+            .as_ref();
+        let taking_part = exchange.filter(|it| it.place(self.number).is_some());
+        let lanes = taking_part.map_or(0, |it| it.collective.lanes());
+        self.lanes.clear();
+        self.lanes.resize(lanes as usize, Lane::default());
+        self.running = lanes as usize;
+        lanes
+    }
+
+    /// A phase is over; false if it was the last of all.
+    pub fn end_phase(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) -> bool {
+        let job = &plan.config.jobs[self.job];
+        self.phase += 1;
+        if (self.phase as usize) < job.phases.len() {
+            return true;
+        }
+        log.rank_iterations.push(RankIteration {
+            entry: job.entry,
+            iteration: self.iteration,
+            rank: self.number,
+            start: self.began,
+            end: now,
+            computed: self.computed,
+        });
+        self.phase = 0;
+        self.iteration += 1;
+        (self.began, self.computed) = (now, Time::ZERO);
+        self.iteration < job.iterations
+    }
+
+    /// Waits for a message of a slice from rank `from`; answers 1 if that has not come yet.
+    pub fn wait_for(&mut self, channel: u32, from: u32, (slice, slices): (u32, u32)) -> u32 {
+        let ahead = self.ahead.entry((channel, from)).or_default();
+        if ahead.len() < slices as usize {
+            ahead.resize(slices as usize, 0);
+        }
+        let of_slice = &mut ahead[slice as usize];
+        *of_slice -= 1;
+        u32::from(*of_slice < 0)
+    }
+
+    /// A message of a slice has come; answers the lane whose step that ends.
+    pub fn take(&mut self, connection: &Connection, slice: u32, job: &Job) -> Option<u32> {
+        let key = (connection.channel, connection.from);
+        let ahead = self.ahead.entry(key).or_default();
+        if ahead.len() <= slice as usize {
+            ahead.resize(slice as usize + 1, 0);
+        }
+        let of_slice = &mut ahead[slice as usize];
+        *of_slice += 1;
+        if *of_slice > 0 {
+            return None;
+        }
+        let exchange = job.phases[self.phase as usize].collective.as_ref();
+        let slices = exchange.map_or(1, |it| it.collective.slices);
+        let lane = connection.channel * slices + slice;
+        let waiting = &mut self.lanes[lane as usize];
+        waiting.left -= 1;
+        (waiting.left == 0).then_some(lane)
+    }
+
+    /// How long it takes a lane to reduce what it has received in its step.
+    pub fn reduce_time(&self, lane: u32, plan: &Plan<'_>) -> Time {
+        let phase = &plan.config.jobs[self.job].phases[self.phase as usize];
+        let rate = phase.collective.as_ref().and_then(|it| it.reduce_rate);
+        let bytes = self.lanes[lane as usize].reduces;
+        rate.map_or(Time::ZERO, |rate| match bytes {
+            0 => Time::ZERO,
+            _ => rate.time_for(bytes),
+        })
+    }
+}

@@ -1,0 +1,81 @@
+//! What a host keeps of its ranks.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use unpause_protocols::units::Time;
+
+use super::rank::Rank;
+use crate::fabric::NodeId;
+use crate::jobs::connections::{Connection, Expected, Messages};
+use crate::jobs::step::Step;
+use crate::plan::Plan;
+
+/// The ranks at a host.
+#[derive(Debug, Default)]
+pub struct Ranks {
+    pub ranks: Vec<Rank>,
+    pub timers: BinaryHeap<Reverse<(Time, u64, usize, Due)>>,
+    timers_set: u64,
+    /// Connections that lead here, by their flow.
+    pub incoming: BTreeMap<u32, Incoming>,
+    /// Of connections that lead from here, by their flow: the rank, and the one at the other end.
+    pub outgoing: BTreeMap<u32, (usize, Connection)>,
+    pub room: Step,
+}
+
+/// What a timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Due {
+    /// The rank starts.
+    Start,
+    /// It has computed.
+    Computed,
+    /// A message is launched: its channel, the rank that it goes to, its bytes.
+    Launched(u32, u32, u64),
+    /// A lane has reduced what it has received.
+    Reduced(u32),
+}
+
+/// A connection that leads to a rank here.
+#[derive(Debug)]
+pub struct Incoming {
+    pub rank: usize,
+    pub connection: Connection,
+    pub messages: Messages,
+    /// The one under way.
+    pub next: Option<Expected>,
+    /// How many there were before.
+    pub delivered: u32,
+}
+
+impl Ranks {
+    /// Those at host `id`.
+    pub fn of(id: NodeId, plan: &Plan<'_>) -> Option<Box<Self>> {
+        let mut found = Self::default();
+        for (job, it) in plan.config.jobs.iter().enumerate() {
+            let Some(number) = it.hosts.iter().position(|host| *host == id) else {
+                continue;
+            };
+            let at = found.ranks.len();
+            found.ranks.push(Rank::new(job, number as u32, it.start));
+            found.set(it.start, at, Due::Start);
+        }
+        (!found.ranks.is_empty()).then(|| Box::new(found))
+    }
+
+    /// When the first of its timers is due.
+    pub fn next_timer(&self) -> Time {
+        self.timers.peek().map_or(Time::NEVER, |it| it.0.0)
+    }
+
+    pub fn set(&mut self, at: Time, rank: usize, due: Due) {
+        self.timers.push(Reverse((at, self.timers_set, rank, due)));
+        self.timers_set += 1;
+    }
+
+    pub fn rank_of(&self, job: usize) -> usize {
+        let of_job = self.ranks.iter().position(|it| it.job == job);
+        of_job.expect("connections of a job join its ranks")
+    }
+}

@@ -1,0 +1,17 @@
+//! What an acknowledgement says to the sender of its flow.
+
+use unpause_protocols::congestion_control::Hop;
+use unpause_protocols::units::Time;
+
+/// What an acknowledgement says beside its number.
+#[derive(Clone, Copy, Debug)]
+pub struct Said<'a> {
+    /// The round trip, if it measures one.
+    pub rtt: Option<Time>,
+    /// Its packet was marked.
+    pub ce: bool,
+    /// What switches have written into its packet.
+    pub hops: &'a [Hop],
+    /// PINT's code in its packet.
+    pub digest: Option<u16>,
+}

@@ -1,0 +1,212 @@
+//! Collective operations: what each rank of a group sends and receives in each step.
+//!
+//! The buffer of an operation is split into *channels*, which run side by side, each over connections of its own. What is
+//! of a channel is split into *blocks*, the first of which have a byte more where that does not come out even. A message
+//! carries a range of blocks. It may be cut into *slices*, which follow one another through the steps as in a pipeline. A
+//! rank runs the steps of each slice of each channel one after the other: it begins the next step when all that it
+//! receives in this one has arrived, and, where the operation says so, all that it sends has been acknowledged.
+//!
+//! # Sources
+//!
+//! R. Thakur, R. Rabenseifner, W. Gropp: "Optimization of Collective Communication Operations in MPICH", IJHPCA 19, 2005,
+//! sections 4.1 to 4.5 (ring, recursive halving and doubling, pairwise exchange); P. Sanders, J. Speck, J. L. Träff:
+//! "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel Computing 35, 2009, with the trees of
+//! NCCL. Sizes are counted as in nccl-tests.
+
+use super::step::{Part, Step};
+use super::{exchanges, reductions, trees};
+
+/// A collective operation of a group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Collective {
+    /// What it computes.
+    pub operation: Operation,
+    /// How.
+    pub algorithm: Algorithm,
+    /// Bytes, as nccl-tests counts them: of an all-reduce, a broadcast and a send, the buffer of a rank; of an all-gather
+    /// and a reduce-scatter, the whole result or input; of an all-to-all, all that a rank has for others and itself.
+    pub bytes: u64,
+    /// Independent copies of the algorithm, each with a share of the bytes and its own connections.
+    pub channels: u32,
+    /// Parts of a message that are sent on their own.
+    pub slices: u32,
+}
+
+/// What a collective operation computes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation {
+    /// Each rank gets the sum of all buffers.
+    AllReduce,
+    /// Each rank gets the buffers of all.
+    AllGather,
+    /// Each rank gets a part of the sum.
+    ReduceScatter,
+    /// Each rank gets the buffer of one.
+    Broadcast {
+        /// Place of that one in its group.
+        root: u32,
+    },
+    /// Each rank has a block for each other.
+    AllToAll,
+    /// The same with blocks of different sizes: bytes from each to each, row by row.
+    AllToAllV(Vec<u64>),
+    /// Each rank sends its buffer to the next.
+    SendReceive,
+}
+
+/// How it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// From each to the next, around.
+    Ring,
+    /// Partners at half the distance in each step, and back.
+    HalvingDoubling,
+    /// All pairs at once.
+    Direct,
+    /// One partner after the other.
+    Pairwise,
+    /// Two binary trees, up and down, with half of the bytes each.
+    DoubleBinaryTree,
+    /// Inside of each server, then between servers over each rail, then inside again.
+    Rails {
+        /// Ranks of a server, consecutive in their group.
+        per_server: u32,
+    },
+}
+
+/// Part `at` of `parts` of so many bytes, of which the first have one more.
+pub fn share(bytes: u64, parts: u32, at: u32) -> u64 {
+    let parts = u64::from(parts);
+    bytes / parts + u64::from(u64::from(at) < bytes % parts)
+}
+
+/// Bytes of parts from `first` on, `count` of them and around.
+fn shares(bytes: u64, parts: u32, first: u32, count: u32) -> u64 {
+    let more = bytes % u64::from(parts);
+    let before = |end: u32| u64::from(end).min(more);
+    let end = first + count;
+    let longer = match end <= parts {
+        true => before(end) - before(first),
+        false => more - before(first) + before(end - parts),
+    };
+    bytes / u64::from(parts) * u64::from(count) + longer
+}
+
+impl Collective {
+    /// Channels, those included that the algorithm itself makes.
+    pub fn lanes_of_channels(&self) -> u32 {
+        self.channels * self.copies()
+    }
+
+    fn copies(&self) -> u32 {
+        match self.algorithm {
+            Algorithm::DoubleBinaryTree => 2,
+            _ => 1,
+        }
+    }
+
+    /// What runs side by side at each rank: slices of channels.
+    pub fn lanes(&self) -> u32 {
+        self.lanes_of_channels() * self.slices
+    }
+
+    /// Into how many blocks the bytes of a channel are split, in a group of `n`.
+    fn blocks(&self, n: u32) -> u32 {
+        use {Algorithm as A, Operation as O};
+        match (&self.operation, self.algorithm) {
+            (O::Broadcast { .. } | O::SendReceive | O::AllToAllV(_), _) => 1,
+            (_, A::DoubleBinaryTree) => 1,
+            (_, A::HalvingDoubling) => reductions::powers(n),
+            _ => n,
+        }
+    }
+
+    /// Steps of each lane, in a group of `n`.
+    pub fn steps(&self, n: u32) -> u32 {
+        use {Algorithm as A, Operation as O};
+        if n < 2 {
+            return 0;
+        }
+        match (&self.operation, self.algorithm) {
+            (O::AllReduce, A::Ring) => 2 * (n - 1),
+            (O::AllReduce, A::HalvingDoubling) => reductions::halving_doubling_steps(n),
+            (O::AllReduce, A::Rails { per_server }) => reductions::rails_steps(n, per_server),
+            (O::AllReduce, A::DoubleBinaryTree) => 3,
+            (O::AllReduce, _) => 2,
+            (O::AllGather | O::ReduceScatter, A::Ring) => n - 1,
+            (O::AllToAll | O::AllToAllV(_), A::Pairwise) => n - 1,
+            (O::Broadcast { .. }, _) => 2,
+            _ => 1,
+        }
+    }
+
+    /// What the rank at place `me` of a group of `n` does in step `step`, over channel `channel`.
+    pub fn step(&self, (me, n): (u32, u32), channel: u32, step: u32, to: &mut Step) {
+        use {Algorithm as A, Operation as O};
+        to.clear();
+        match (&self.operation, self.algorithm) {
+            (O::AllReduce, A::Ring) => reductions::ring((me, n), step, to),
+            (O::AllReduce, A::HalvingDoubling) => reductions::halving_doubling((me, n), step, to),
+            (O::AllReduce, A::Rails { per_server }) => {
+                reductions::rails((me, n), per_server, step, to);
+            }
+            (O::AllReduce, A::DoubleBinaryTree) => {
+                trees::all_reduce((me, n), channel % 2, step, to);
+            }
+            (O::AllReduce, _) => exchanges::direct_reduce((me, n), step, to),
+            (O::ReduceScatter, A::Ring) => reductions::ring_scatter((me, n), step, to),
+            (O::AllGather, A::Ring) => reductions::ring_gather((me, n), step, to),
+            (O::ReduceScatter, _) => exchanges::direct_scatter((me, n), to),
+            (O::AllGather, _) => exchanges::direct_gather((me, n), to),
+            (O::Broadcast { root }, _) => exchanges::chain((me, n), *root, step, to),
+            (O::AllToAll, A::Pairwise) => exchanges::pairwise((me, n), step, to),
+            (O::AllToAll, _) => exchanges::direct((me, n), to),
+            (O::AllToAllV(_), A::Pairwise) => exchanges::pairwise((me, n), step, to),
+            (O::AllToAllV(_), _) => exchanges::direct((me, n), to),
+            (O::SendReceive, _) => exchanges::neighbours((me, n), to),
+        }
+    }
+
+    /// Bytes of slice `slice` of a message from `from` to `to`, in a group of `n`.
+    pub fn bytes(
+        &self,
+        (from, to, n): (u32, u32, u32),
+        (channel, slice): (u32, u32),
+        part: &Part,
+    ) -> u64 {
+        let of_channel = match &self.operation {
+            Operation::AllToAllV(matrix) => matrix[(from * n + to) as usize],
+            _ => self.bytes,
+        };
+        let of_channel = share(of_channel, self.lanes_of_channels(), channel);
+        let message = shares(of_channel, self.blocks(n), part.first, part.count);
+        share(message, self.slices, slice)
+    }
+
+    /// Bytes that a rank puts on the wire, divided by those that [`Self::bytes`] says: nccl-tests' factor from the
+    /// algorithm's bandwidth to that of the bus, as a fraction (above, below).
+    pub fn bus_factor(&self, n: u32) -> (u32, u32) {
+        match self.operation {
+            Operation::AllReduce => (2 * (n - 1), n),
+            Operation::AllGather
+            | Operation::ReduceScatter
+            | Operation::AllToAll
+            | Operation::AllToAllV(_) => (n - 1, n),
+            Operation::Broadcast { .. } | Operation::SendReceive => (1, 1),
+        }
+    }
+
+    /// True if slices of a message follow one another through the steps in order, over each connection: what comes over it
+    /// is known before it comes.
+    pub fn keeps_slices_in_order(&self) -> bool {
+        use {Algorithm as A, Operation as O};
+        match (&self.operation, self.algorithm) {
+            (O::Broadcast { .. } | O::SendReceive, _) => true,
+            (_, A::Ring | A::DoubleBinaryTree) => true,
+            (O::AllReduce, _) => false,
+            // A single step.
+            (_, A::Direct) => true,
+            _ => false,
+        }
+    }
+}

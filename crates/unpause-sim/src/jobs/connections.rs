@@ -1,0 +1,210 @@
+//! Which connections the ranks of jobs need, and what comes over each.
+
+use std::collections::BTreeSet;
+
+use super::collective::Collective;
+use super::job::{Exchange, Job};
+use super::step::Step;
+use crate::fabric::NodeId;
+use crate::rng::mix;
+use crate::traffic::FlowSpec;
+
+/// A connection: all messages of a channel from one rank to another go over it, as one stream of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Connection {
+    /// The rank that sends.
+    pub from: u32,
+    /// The rank that receives.
+    pub to: u32,
+    /// Which of those between the two.
+    pub channel: u32,
+}
+
+/// A message as its receiver expects it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expected {
+    /// The iteration that it is of.
+    pub iteration: u32,
+    /// The phase there.
+    pub phase: u32,
+    /// The receiver's step there.
+    pub step: u32,
+    /// Its slice.
+    pub slice: u32,
+    /// Payload bytes, at least 1.
+    pub bytes: u64,
+}
+
+/// What comes over a connection, message by message: their order is known before the run.
+#[derive(Clone, Debug, Default)]
+pub struct Messages {
+    iteration: u32,
+    phase: u32,
+    step: u32,
+    slice: u32,
+}
+
+impl Messages {
+    /// The next message over `connection`; `None` if there is none left.
+    pub fn next(
+        &mut self,
+        job: &Job,
+        connection: &Connection,
+        room: &mut Step,
+    ) -> Option<Expected> {
+        let mut idle = 0;
+        while self.iteration < job.iterations && idle <= job.phases.len() {
+            let phase = &job.phases[self.phase as usize];
+            let exchange = phase.collective.as_ref();
+            let found = exchange.and_then(|it| self.next_of(it, connection, room));
+            if let Some((step, slice, bytes)) = found {
+                return Some(Expected {
+                    iteration: self.iteration,
+                    phase: self.phase,
+                    step,
+                    slice,
+                    bytes,
+                });
+            }
+            idle += 1;
+            (self.step, self.slice) = (0, 0);
+            self.phase += 1;
+            if self.phase as usize == job.phases.len() {
+                self.phase = 0;
+                self.iteration += 1;
+            }
+        }
+        None
+    }
+
+    /// The next in this phase: its step, its slice, its bytes.
+    fn next_of(
+        &mut self,
+        exchange: &Exchange,
+        connection: &Connection,
+        room: &mut Step,
+    ) -> Option<(u32, u32, u64)> {
+        let it = &exchange.collective;
+        if connection.channel >= it.lanes_of_channels() {
+            return None;
+        }
+        let (group, me) = exchange.place(connection.to)?;
+        let from = group.iter().position(|rank| *rank == connection.from)? as u32;
+        let n = group.len() as u32;
+        while self.step < it.steps(n) {
+            it.step((me, n), connection.channel, self.step, room);
+            if let Some(part) = room.receives.iter().find(|part| part.peer == from) {
+                while self.slice < it.slices {
+                    let slice = self.slice;
+                    self.slice += 1;
+                    let bytes = it.bytes((from, me, n), (connection.channel, slice), part);
+                    if bytes > 0 {
+                        return Some((self.step, slice, bytes));
+                    }
+                }
+            }
+            self.slice = 0;
+            self.step += 1;
+        }
+        None
+    }
+}
+
+/// The connections of a collective operation of a group, in order of neither.
+fn connections_of(it: &Collective, group: &[u32], found: &mut BTreeSet<Connection>) {
+    let n = group.len() as u32;
+    let mut room = Step::default();
+    for me in 0..n {
+        for channel in 0..it.lanes_of_channels() {
+            for step in 0..it.steps(n) {
+                it.step((me, n), channel, step, &mut room);
+                for part in &room.sends {
+                    // The first slice has most.
+                    if it.bytes((me, part.peer, n), (channel, 0), part) > 0 {
+                        found.insert(Connection {
+                            from: group[me as usize],
+                            to: group[part.peer as usize],
+                            channel,
+                        });
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Job {
+    /// Its connections, in order.
+    pub fn connections(&self) -> Vec<Connection> {
+        let mut found = BTreeSet::new();
+        let exchanges = self.phases.iter().filter_map(|it| it.collective.as_ref());
+        for exchange in exchanges {
+            for group in &exchange.groups {
+                connections_of(&exchange.collective, group, &mut found);
+            }
+        }
+        found.into_iter().collect()
+    }
+
+    /// Its connections as flows without end, for [`crate::config::Config::traffic`] of a run of `seed`. Source ports are
+    /// 0xC000 with 14 bits of entropy, as generators choose them.
+    pub fn flows(&self, seed: u64) -> Vec<FlowSpec> {
+        let flow = |it: &Connection| {
+            let of_pair = mix(seed ^ mix(u64::from(it.from) << 32 | u64::from(it.to)));
+            let which = u64::from(self.entry) << 32 | u64::from(it.channel);
+            FlowSpec {
+                start: self.start,
+                source_port: 0xC000 | (mix(of_pair ^ mix(which)) >> 50) as u16,
+                ..self.flow.flow(self.host(it.from), self.host(it.to))
+            }
+        };
+        self.connections().iter().map(flow).collect()
+    }
+
+    /// Bytes of all messages of each connection.
+    pub fn bytes_of_connections(&self) -> Vec<u64> {
+        let one = Self {
+            iterations: 1,
+            ..self.clone()
+        };
+        let mut room = Step::default();
+        let of = |connection: &Connection| {
+            let mut messages = Messages::default();
+            let next = || messages.next(&one, connection, &mut room);
+            let bytes: u64 = std::iter::from_fn(next).map(|it| it.bytes).sum();
+            bytes * u64::from(self.iterations)
+        };
+        self.connections().iter().map(of).collect()
+    }
+
+    /// The host of a rank.
+    pub fn host(&self, rank: u32) -> NodeId {
+        self.hosts[rank as usize]
+    }
+}
+
+/// What follows from the jobs of a run.
+#[derive(Debug, Default)]
+pub struct Jobs {
+    /// The connections of each job, in the order in which they are flows of its entry.
+    connections: Vec<Vec<Connection>>,
+}
+
+impl Jobs {
+    /// Of these.
+    pub fn of(jobs: &[Job]) -> Self {
+        Self {
+            connections: jobs.iter().map(Job::connections).collect(),
+        }
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.connections.is_empty()
+    }
+
+    /// Connection `number` of the job at place `job`.
+    pub fn connection(&self, job: usize, number: u32) -> Connection {
+        self.connections[job][number as usize]
+    }
+}

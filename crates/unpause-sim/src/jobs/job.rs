@@ -1,0 +1,82 @@
+//! A job, and what its ranks do.
+
+use unpause_protocols::units::{Fraction, Rate, Time};
+
+use super::collective::Collective;
+use crate::fabric::NodeId;
+use crate::rng::mix;
+use crate::traffic::FlowSettings;
+
+/// A job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// Index of the entry of [`crate::config::Config::traffic`] that has its connections, and nothing else.
+    pub entry: u16,
+    /// The host of each rank, all different.
+    pub hosts: Vec<NodeId>,
+    /// When its ranks start.
+    pub start: Time,
+    /// How often its phases are run through.
+    pub iterations: u32,
+    /// What each rank does in an iteration, one after the other.
+    pub phases: Vec<Phase>,
+    /// From the moment at which a rank may send a message until it does.
+    pub launch: Time,
+    /// What its connections have in common.
+    pub flow: FlowSettings,
+    /// Each message is recorded, not only iterations.
+    pub records_messages: bool,
+}
+
+/// A part of an iteration: every rank computes, then takes part in a collective operation with its group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Phase {
+    /// How long each rank computes first.
+    pub compute: Time,
+    /// That varies uniformly by up to so much of itself, more or less, from rank to rank and from iteration to iteration.
+    pub jitter: Fraction,
+    /// What ranks exchange then.
+    pub collective: Option<Exchange>,
+}
+
+/// A collective operation of some groups of ranks at once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exchange {
+    /// What each group does.
+    pub collective: Collective,
+    /// The groups: ranks of each in order. Every rank is in one at most.
+    pub groups: Vec<Vec<u32>>,
+    /// Bytes that a rank adds to its own in a second, where an operation reduces; `None`: that takes no time.
+    pub reduce_rate: Option<Rate>,
+}
+
+impl Exchange {
+    /// The group of `rank`, and its place there.
+    pub fn place(&self, rank: u32) -> Option<(&[u32], u32)> {
+        let of = |group: &'_ Vec<u32>| group.iter().position(|it| *it == rank);
+        self.groups
+            .iter()
+            .find_map(|group| Some((&group[..], of(group)? as u32)))
+    }
+}
+
+impl Phase {
+    /// How long `rank` computes in `iteration`, in the phase at `place` of the job of entry `entry`.
+    pub fn compute_of(
+        &self,
+        seed: u64,
+        entry: u16,
+        (iteration, place, rank): (u32, u32, u32),
+    ) -> Time {
+        if self.jitter == Fraction::ZERO {
+            return self.compute;
+        }
+        let of_rank = mix(seed ^ mix(u64::from(entry) << 32 | u64::from(rank)));
+        let drawn = mix(of_rank ^ mix(u64::from(iteration) << 32 | u64::from(place)));
+        // From 0 to twice the jitter, of 2^64 parts.
+        let compute = u128::from(self.compute.as_ps());
+        let most = (compute * u128::from(self.jitter.as_q32())) >> 32;
+        let more = (2 * most * u128::from(drawn)) >> 64;
+        Time::from_ps((compute - most.min(compute) + more) as u64)
+    }
+}

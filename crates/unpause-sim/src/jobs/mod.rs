@@ -1,0 +1,24 @@
+//! Jobs: ranks that compute and exchange messages, step by step.
+//!
+//! A job is what [`Config::jobs`](crate::config::Config::jobs) says of it. Each of its ranks stands at a host and runs on
+//! its own ([`crate::host`]): what a rank does next depends on what its own host has seen, never on another host. So jobs
+//! need no more lookahead than flows, and results do not depend on the number of threads.
+//!
+//! - [`collective`]: what a rank sends and receives in each step of a collective operation;
+//! - [`connections`]: which connections the ranks of a job need, and what comes over each, message by message.
+
+pub mod collective;
+pub mod connections;
+mod exchanges;
+mod job;
+mod records;
+mod reductions;
+pub mod step;
+#[cfg(test)]
+mod tests;
+mod trees;
+
+pub use collective::{Algorithm, Collective, Operation};
+pub use connections::Jobs;
+pub use job::{Exchange, Job, Phase};
+pub use records::{MessageRecord, RankIteration};

@@ -1,0 +1,34 @@
+//! What a rank does in a step of a collective operation.
+
+/// A message that a rank sends or receives in a step, before it is cut into slices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Place of the other rank in the group.
+    pub peer: u32,
+    /// The first of its blocks.
+    pub first: u32,
+    /// How many blocks, from there on, and again from the first.
+    pub count: u32,
+    /// The receiver adds it to what it has.
+    pub reduces: bool,
+}
+
+/// What a rank does in a step.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// What it sends, in this order.
+    pub sends: Vec<Part>,
+    /// What it waits for.
+    pub receives: Vec<Part>,
+    /// It waits for the acknowledgements of what it sends, too.
+    pub acknowledged: bool,
+}
+
+impl Step {
+    /// A step in which nothing has been done.
+    pub fn clear(&mut self) {
+        self.sends.clear();
+        self.receives.clear();
+        self.acknowledged = false;
+    }
+}

@@ -1,0 +1,146 @@
+//! What a job must keep to be run.
+
+use unpause_protocols::units::Time;
+
+use crate::config::{Config, NodeKind};
+use crate::invalid::Invalid;
+use crate::jobs::{Algorithm, Exchange, Job, Operation, Phase};
+use crate::traffic::{TrafficSpec, Transport};
+
+/// Connections that a job may have.
+const MOST_CONNECTIONS: usize = 1 << 22;
+/// Iterations that it may have.
+const MOST_ITERATIONS: u32 = 1_000_000;
+
+/// Refuses jobs that cannot be run.
+///
+/// # Errors
+///
+/// The first of them that cannot, and why.
+pub(super) fn check(config: &Config) -> Result<(), Invalid> {
+    for (at, job) in config.jobs.iter().enumerate() {
+        let refuse = |why: String| Err(Invalid::new("jobs", format!("job {at}: {why}")));
+        if let Err(why) = of(job, config) {
+            return refuse(why);
+        }
+    }
+    Ok(())
+}
+
+fn of(job: &Job, config: &Config) -> Result<(), String> {
+    let ranks = job.hosts.len() as u32;
+    if ranks < 2 {
+        return Err("it needs two ranks".into());
+    }
+    let mut hosts = job.hosts.clone();
+    hosts.sort_unstable();
+    if hosts.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err("two of its ranks are at one host".into());
+    }
+    let is_host = |host: &u32| config.fabric.nodes.get(*host as usize) == Some(&NodeKind::Host);
+    if !job.hosts.iter().all(is_host) {
+        return Err("a rank is at no host".into());
+    }
+    if job.flow.transport != Transport::Roce {
+        return Err("its messages go over RoCE only".into());
+    }
+    if !(1..=MOST_ITERATIONS).contains(&job.iterations) {
+        return Err(format!("it has 1 to {MOST_ITERATIONS} iterations"));
+    }
+    if job.phases.is_empty() {
+        return Err("it does nothing".into());
+    }
+    job.phases
+        .iter()
+        .try_for_each(|phase| check_phase(phase, ranks))?;
+    let flows = match config.traffic.get(usize::from(job.entry)) {
+        Some(TrafficSpec::Flows(flows)) => flows.len(),
+        _ => return Err("its connections are no flows".into()),
+    };
+    if flows > MOST_CONNECTIONS {
+        return Err(format!(
+            "it has {flows} connections, at most {MOST_CONNECTIONS} are possible"
+        ));
+    }
+    check_bytes(job, config)
+}
+
+/// Packets of a connection are numbered by 32 bits.
+fn check_bytes(job: &Job, config: &Config) -> Result<(), String> {
+    let mut sum: u128 = 0;
+    for exchange in job.phases.iter().filter_map(|it| it.collective.as_ref()) {
+        let it = &exchange.collective;
+        let largest = match &it.operation {
+            Operation::AllToAllV(matrix) => matrix.iter().copied().max().unwrap_or(0),
+            _ => it.bytes,
+        };
+        // Nothing sends its buffer more than twice over one connection, and no packet is lost to slices but one each.
+        let most = largest.div_ceil(u64::from(it.lanes_of_channels()));
+        sum += 2 * u128::from(most) + u128::from(it.slices) * u128::from(config.host.payload_bytes);
+    }
+    match sum * u128::from(job.iterations) > u128::from(config.host.most_bytes()) {
+        true => Err("more than 2^32 packets could go over a connection: fewer iterations, or a larger payload".into()),
+        false => Ok(()),
+    }
+}
+
+fn check_phase(phase: &Phase, ranks: u32) -> Result<(), String> {
+    let Some(exchange) = &phase.collective else {
+        return match phase.compute > Time::ZERO {
+            true => Ok(()),
+            false => Err("a phase has neither compute nor a collective".into()),
+        };
+    };
+    check_groups(exchange, ranks)?;
+    let it = &exchange.collective;
+    if it.channels == 0 || it.slices == 0 {
+        return Err("there is at least one channel, and one slice".into());
+    }
+    if it.slices > 1 && !it.keeps_slices_in_order() {
+        return Err("slices of this algorithm may overtake one another".into());
+    }
+    use {Algorithm as A, Operation as O};
+    let fits = matches!(
+        (&it.operation, it.algorithm),
+        (
+            O::AllReduce,
+            A::Ring | A::HalvingDoubling | A::Direct | A::DoubleBinaryTree | A::Rails { .. }
+        ) | (O::AllGather | O::ReduceScatter, A::Ring | A::Direct)
+            | (O::AllToAll | O::AllToAllV(_), A::Direct | A::Pairwise)
+            | (O::Broadcast { .. } | O::SendReceive, A::Ring)
+    );
+    if !fits {
+        return Err("there is no such algorithm for this operation".into());
+    }
+    for group in &exchange.groups {
+        let n = group.len() as u32;
+        let why = match (&it.operation, it.algorithm) {
+            (O::Broadcast { root }, _) if *root >= n => format!("there is no rank {root}"),
+            (O::AllToAllV(matrix), _) if matrix.len() != (n * n) as usize => {
+                format!(
+                    "{} sizes do not go from each of {n} ranks to each",
+                    matrix.len()
+                )
+            }
+            (_, A::Rails { per_server }) if per_server < 1 || !n.is_multiple_of(per_server) => {
+                format!("{n} ranks are no whole number of servers of {per_server}")
+            }
+            _ => continue,
+        };
+        return Err(why);
+    }
+    Ok(())
+}
+
+/// Every rank is in one group at most.
+fn check_groups(exchange: &Exchange, ranks: u32) -> Result<(), String> {
+    let mut seen = vec![false; ranks as usize];
+    for rank in exchange.groups.iter().flatten() {
+        match seen.get_mut(*rank as usize) {
+            None => return Err(format!("there is no rank {rank}")),
+            Some(true) => return Err(format!("rank {rank} is in two groups")),
+            Some(place) => *place = true,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! Jobs: messages come in order and in time, and ranks go on when they may.
+
+use std::collections::BTreeMap;
+
+use unpause_protocols::units::Time;
+use unpause_sim::config::Config;
+use unpause_sim::jobs::{MessageRecord, RankIteration};
+use unpause_sim::results::Results;
+
+use super::facts::Answer;
+
+/// Messages of a connection come one after the other, no sooner than they were sent, and are all that it has delivered.
+pub fn messages(config: &Config, results: &Results) -> Answer {
+    let mut by_connection: BTreeMap<u32, Vec<&MessageRecord>> = BTreeMap::new();
+    for message in &results.messages {
+        by_connection.entry(message.flow).or_default().push(message);
+    }
+    for flow in &results.flows {
+        let job = config.jobs.iter().find(|it| it.entry == flow.group);
+        let Some(job) = job.filter(|it| it.records_messages) else {
+            continue;
+        };
+        let own = by_connection.remove(&flow.id).unwrap_or_default();
+        let bytes: u64 = own.iter().map(|it| it.bytes).sum();
+        if bytes > flow.delivered_bytes || flow.size_bytes.is_some() {
+            return Err(format!("messages have {bytes} B: {flow:?}"));
+        }
+        for (number, message) in own.iter().enumerate() {
+            let ends = (job.host(message.from), job.host(message.to));
+            if message.number as usize != number || ends != (flow.src, flow.dst) {
+                return Err(format!("no message {number} of {flow:?}: {message:?}"));
+            }
+        }
+        if let Some(pair) = own
+            .windows(2)
+            .find(|it| it[0].end > it[1].end || it[0].start > it[1].start)
+        {
+            return Err(format!("out of order: {pair:?}"));
+        }
+        if let Some(message) = own.iter().find(|it| it.end <= it.start) {
+            return Err(format!("sooner than sent: {message:?}"));
+        }
+    }
+    match by_connection.into_values().flatten().next() {
+        Some(message) => Err(format!("of no connection: {message:?}")),
+        None => Ok(()),
+    }
+}
+
+/// Ranks run through their iterations one after the other, each no sooner than it could have computed, and when all
+/// messages of it have come.
+pub fn ranks(config: &Config, results: &Results) -> Answer {
+    let mut before: BTreeMap<(u16, u32), &RankIteration> = BTreeMap::new();
+    let mut last: BTreeMap<(u16, u32, u32), Time> = BTreeMap::new();
+    for it in &results.messages {
+        let end = last.entry((it.entry, it.iteration, it.to)).or_default();
+        *end = (*end).max(it.end);
+    }
+    for it in &results.rank_iterations {
+        let job = config.jobs.iter().find(|job| job.entry == it.entry);
+        let start = job.map_or(Time::NEVER, |job| job.start);
+        let (number, expected) = match before.insert((it.entry, it.rank), it) {
+            Some(before) => (before.iteration + 1, before.end),
+            None => (0, start),
+        };
+        if it.iteration != number || it.start != expected {
+            return Err(format!("expected number {number} at {expected}: {it:?}"));
+        }
+        if it.end < it.start + it.computed {
+            return Err(format!("sooner than computed: {it:?}"));
+        }
+        let came = last.get(&(it.entry, it.iteration, it.rank));
+        if came.is_some_and(|came| *came > it.end) {
+            return Err(format!("a message came after that: {it:?}"));
+        }
+    }
+    Ok(())
+}
