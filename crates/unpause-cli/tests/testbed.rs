@@ -100,7 +100,7 @@ fn assert_same_tables(directory: &Path) {
             tables += 1;
         }
     }
-    assert_eq!(tables, 10);
+    assert_eq!(tables, 14);
 }
 
 #[test]
