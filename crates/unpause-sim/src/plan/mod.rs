@@ -36,6 +36,8 @@ pub struct Plan<'a> {
     pub epochs: Epochs,
     /// The priorities in use.
     pub classes: Classes,
+    /// Bytes of the largest frame on a wire.
+    pub mtu_wire_bytes: u64,
     /// Who runs while others wait.
     pub turns: Turns,
     /// What all TCP connections have in common.
@@ -178,12 +180,14 @@ impl<'a> Plan<'a> {
         let used = config.data_priorities();
         let classes = Classes::new(used, config.switch.lossless, config.host.control_priority);
         let turns = turns(config, &ports);
+        let mtu_wire_bytes = u64::from(config.largest_frame_bytes()) + ports.framing_bytes;
         let plan = Self {
             config,
             ports,
             routing: Routing::default(),
             epochs: Epochs::default(),
             classes,
+            mtu_wire_bytes,
             turns,
             tcp: TcpPlan::new(config),
             followers: Followers::of(config)
@@ -290,11 +294,6 @@ impl<'a> Plan<'a> {
         at_rate(&pfc.shifts, rate).unwrap_or(same)
     }
 
-    /// Bytes of the largest frame on a wire.
-    pub fn mtu_wire_bytes(&self) -> u64 {
-        u64::from(self.config.largest_frame_bytes()) + self.ports.framing_bytes
-    }
-
     /// Headroom of one lossless (ingress port, priority) whose link has this speed and
     /// delay. With a dynamic threshold it has room for one more frame: the one that crosses
     /// the threshold may find shared memory full.
@@ -302,7 +301,7 @@ impl<'a> Plan<'a> {
         let pfc = &self.config.switch.pfc;
         let crossing = match pfc.threshold {
             PfcThreshold::Static { .. } => 0,
-            PfcThreshold::Dynamic { .. } => self.mtu_wire_bytes(),
+            PfcThreshold::Dynamic { .. } => self.mtu_wire_bytes,
             // Whoever sets headroom so, means it to the byte.
             PfcThreshold::Reserved { .. } => 0,
         };
@@ -313,7 +312,7 @@ impl<'a> Plan<'a> {
         let set = at_rate(&pfc.headrooms, rate).or(pfc.headroom_bytes);
         let after_xoff = set.unwrap_or_else(|| {
             let frame = u64::from(Kind::Pfc.control_bytes()) + self.ports.framing_bytes;
-            pfc::headroom(rate, delay, self.mtu_wire_bytes(), frame, pfc.reaction)
+            pfc::headroom(rate, delay, self.mtu_wire_bytes, frame, pfc.reaction)
         });
         crossing + after_xoff
     }

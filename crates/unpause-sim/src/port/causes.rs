@@ -354,7 +354,7 @@ impl<M: Model> Chassis<M> {
         let by_hosts = rates(senders.iter().flat_map(of_host)).min(by_ports);
         let link = Link {
             speed: transmitters[usize::from(to)].speed,
-            slack_bytes: 2 * plan.mtu_wire_bytes(),
+            slack_bytes: 2 * plan.mtu_wire_bytes,
         };
         if by_hosts > link.speed.rate().as_bps() {
             return (by_ports, None);

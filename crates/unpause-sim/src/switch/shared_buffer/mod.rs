@@ -81,7 +81,7 @@ fn pool_bytes(id: NodeId, plan: &Plan<'_>) -> u64 {
         (Some(bytes), _) => bytes.saturating_sub(set_apart),
         (None, PfcThreshold::Static { xoff_bytes, .. }) => {
             let lossy = lossy.saturating_mul(config.lossy_queue_bytes);
-            let per_port = lossy.saturating_add(lossless * (xoff_bytes + plan.mtu_wire_bytes()));
+            let per_port = lossy.saturating_add(lossless * (xoff_bytes + plan.mtu_wire_bytes));
             per_port.saturating_mul(transmitters.len() as u64)
         }
         (None, PfcThreshold::Dynamic { .. } | PfcThreshold::Reserved { .. }) => {
