@@ -22,9 +22,9 @@ def overview(found: Overview, most_rows: int = 60) -> str:
         f'<div class="scroll"><table><thead><tr>{heads}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
-    lines = [*found.watched, f"and {more:,} more rows" if more else "", found.legend, found.scope]
+    lines = [*found.told, f"and {more:,} more rows" if more else "", found.legend, found.scope]
     told = [
-        f'<p class="{"watched" if at < len(found.watched) else "soft"}">{escape(line)}</p>'
+        f'<p class="{"watched" if at < len(found.told) else "soft"}">{escape(line)}</p>'
         for at, line in enumerate(lines)
         if line
     ]

@@ -5,7 +5,8 @@ over the seeds. In a column a row is marked as best if none is better beyond noi
 beyond noise, and as worst the other way round: by :func:`unpause.intervals.difference` at 5 %, and
 in what is printed. With one seed nothing is marked, nor where a number is a bound only.
 
-Below: the flows that the scenario watches, by name; then what the comparison shows and what not.
+Below: the flows that the scenario watches and its jobs, by name; then what the comparison shows and
+what not.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from unpause import story, text
+from unpause import job_lines, story, text
 from unpause.grouped import Group, Measure, Runs, value_text
 from unpause.intervals import mean_interval
 from unpause.result import Result
@@ -72,6 +73,7 @@ class Overview:
         rows: The cells of each.
         legend: What the marks mean, or why there are none.
         watched: A sentence for each watched entry.
+        jobs: A sentence for each job.
         scope: What the comparison shows, and what it does not.
     """
 
@@ -82,7 +84,13 @@ class Overview:
     rows: list[list[Cell]]
     legend: str
     watched: list[str] = field(default_factory=list)
+    jobs: list[str] = field(default_factory=list)
     scope: str = ""
+
+    @property
+    def told(self) -> list[str]:
+        """What is said of single entries and jobs."""
+        return [*self.watched, *self.jobs]
 
 
 def of_result(result: Result) -> Overview:
@@ -95,6 +103,7 @@ def of_result(result: Result) -> Overview:
     heads = ["scheme", *map(_axis, runs.axes)]
     found = _table(result.title, heads, groups, asked[0] if len(asked) == 1 else "watched")
     found.watched = watched
+    found.jobs = job_lines.of_result(result)
     found.scope = _scope(result, runs)
     return found
 

@@ -62,9 +62,7 @@ def overview(found: Overview, columns: int, most_rows: int = 40) -> str:
     parts = ["\n\n".join(tables) if rows and wide else ""]
     if len(found.rows) > len(rows):
         parts.append(f"... {len(found.rows) - len(rows):,} more rows: in the report")
-    parts += [
-        wrapped(line, columns) for line in (*found.watched, found.legend, found.scope) if line
-    ]
+    parts += [wrapped(line, columns) for line in (*found.told, found.legend, found.scope) if line]
     return "\n".join(part for part in parts if part)
 
 

@@ -1,0 +1,146 @@
+"""A sentence for each job: what iterations took under each scheme, and alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conftest import MS, Builder
+from unpause import job_lines, markup, notebook, overview, textual
+
+US = 1e3
+
+
+def job(made: Builder, run: int, name: str, mean_us: float | None, **row: Any) -> None:
+    made.add(
+        "jobs",
+        run=run,
+        scheme=made._scheme(run),
+        job=name,
+        **{
+            "ranks": 16,
+            "placement": "packed",
+            "iterations": 11,
+            "warmup": 1,
+            "mean_ns": None if mean_us is None else mean_us * US,
+            "alone_ns": None if mean_us is None else 1000 * US,
+            "slowdown": None if mean_us is None else mean_us / 1000,
+            "straggler": 3,
+            "straggler_host": "H7",
+            **row,
+        },
+    )
+
+
+def test_a_job_says_how_long_it_took_and_beside_what(builder: Builder) -> None:
+    run = builder.run("PFC")
+    job(builder, run, "gpt", 1310, busbw_gbytes_s=41.23)
+    job(builder, run, "moe", 1000.4)
+    assert job_lines.of_result(builder.result()) == [
+        "gpt (16 ranks, packed): 10 iterations took on average 1.31 ms under PFC (1.31 times as "
+        "long as alone, bus bandwidth 41.2 GB/s, slowest rank 3 on H7).",
+        "moe (16 ranks, packed): 10 iterations took on average 1.00 ms under PFC (as long as "
+        "alone, slowest rank 3 on H7).",
+    ]
+
+
+def test_a_job_that_is_alone_is_not_beside_itself(builder: Builder) -> None:
+    job(builder, builder.run("PFC"), "gpt", 1000, iterations=2, straggler=None)
+    assert job_lines.of_result(builder.result()) == [
+        "gpt (16 ranks, packed): an iteration took 1.00 ms under PFC."
+    ]
+
+
+def test_schemes_stand_side_by_side_and_placement_where_they_differ(builder: Builder) -> None:
+    job(builder, builder.run("PFC"), "gpt", 1500, straggler=None, slowdown=None)
+    job(builder, builder.run("DCQCN"), "gpt", 1200, straggler=None, placement="spread")
+    builder.source += '[[traffic]]\nname = "storage"\n'
+    assert job_lines.of_result(builder.result()) == [
+        "gpt (16 ranks): 10 iterations took on average 1.50 ms under PFC (placement packed), "
+        "1.20 ms under DCQCN (placement spread, 1.2 times as long as alone)."
+    ]
+
+
+def seeds(made: Builder, scheme: str, each_us: list[float], straggler: list[int]) -> None:
+    for seed, (mean, rank) in enumerate(zip(each_us, straggler, strict=True), 1):
+        host = f"H{rank}"
+        job(made, made.run(scheme, seed=seed), "gpt", mean, straggler=rank, straggler_host=host)
+
+
+def test_of_seeds_the_best_and_the_worst_are_named_if_not_noise(builder: Builder) -> None:
+    seeds(builder, "PFC", [1500, 1520, 1510], [1, 1, 1])
+    seeds(builder, "DCQCN", [1000, 1010, 1020], [1, 2, 1])
+    [line] = job_lines.of_result(builder.result())
+    assert line == (
+        "gpt (16 ranks, packed): 10 iterations took on average 1.51 ms ± 24.8 us under PFC "
+        "(slowest rank 1 on H1), 1.01 ms ± 24.8 us under DCQCN; shortest under DCQCN, longest "
+        "under PFC (by 50 %)."
+    )
+
+
+def test_what_seeds_explain_has_no_best(builder: Builder) -> None:
+    seeds(builder, "PFC", [1500, 900, 1200], [1, 1, 1])
+    seeds(builder, "DCQCN", [1000, 1500, 1020], [1, 1, 1])
+    [line] = job_lines.of_result(builder.result())
+    assert "shortest" not in line
+
+
+def test_over_a_sweep_the_least_and_the_most_are_said(builder: Builder) -> None:
+    for scheme, factor in (("PFC", 1), ("DCQCN", 2)):
+        for size, mean in ((1e6, 100), (4e6, 400), (2e6, 200)):
+            job(builder, builder.run(scheme, **{"job.gpt.size_bytes": size}), "gpt", factor * mean)
+    [line] = job_lines.of_result(builder.result())
+    assert line.endswith(
+        "10 iterations took on average 100 us (size_bytes 1 MB) to 400 us (size_bytes 4 MB) under "
+        "PFC, 200 us (size_bytes 1 MB) to 800 us (size_bytes 4 MB) under DCQCN."
+    )
+
+
+def test_a_job_without_a_complete_iteration_has_no_time(builder: Builder) -> None:
+    job(builder, builder.run("PFC"), "gpt", None, iterations=1, straggler=None)
+    assert job_lines.of_result(builder.result()) == [
+        "gpt (16 ranks, packed): no iteration after the warm-up was complete."
+    ]
+    job(builder, builder.run("DCQCN"), "gpt", 1000, straggler=None)
+    assert job_lines.of_result(builder.result()) == [
+        "gpt (16 ranks, packed): 10 iterations took on average 1.00 ms under DCQCN; no iteration "
+        "after the warm-up was complete under PFC."
+    ]
+
+
+def test_of_many_jobs_and_schemes_the_first_are_named(builder: Builder) -> None:
+    for scheme in range(10):
+        run = builder.run(f"S{scheme}")
+        for number in range(10):
+            job(builder, run, f"j{number}", 1000 + number)
+    lines = job_lines.of_result(builder.result())
+    assert lines[-1] == "2 more jobs: table jobs."
+    assert all("under S7" in line and "2 more schemes" in line for line in lines[:-1])
+
+
+def test_every_view_shows_them(builder: Builder) -> None:
+    run = builder.run("PFC")
+    builder.flow(run, "F", size_bytes=1000, start_ns=0.0, fct_ns=1 * MS)
+    job(builder, run, "a<b", 1310)
+    result = builder.result()
+    [line] = job_lines.of_result(result)
+    found = overview.of_result(result)
+    assert found.jobs == [line]
+    printed = textual.overview(found, 2000)
+    assert line in printed
+    assert "a&lt;b (16 ranks, packed): 10 iterations" in markup.overview(found)
+    assert "a&lt;b (16 ranks, packed): 10 iterations" in notebook.html(result)
+
+
+def test_a_result_without_jobs_says_nothing(builder: Builder) -> None:
+    builder.run("PFC")
+    assert job_lines.of_result(builder.result()) == []
+    assert overview.of_result(builder.result()).jobs == []
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_ranks_are_counted(builder: Builder, count: int) -> None:
+    job(builder, builder.run("PFC"), "gpt", 1000, ranks=count)
+    [line] = job_lines.of_result(builder.result())
+    assert line.startswith("gpt (1 rank, " if count == 1 else "gpt (2 ranks, ")
