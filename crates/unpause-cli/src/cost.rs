@@ -2,13 +2,9 @@
 
 use std::path::Path;
 
-use sysinfo::{MemoryRefreshKind, RefreshKind, System};
-use unpause_scenario::{Cost, Error};
+use unpause_scenario::{Cost, Error, machine};
 
 use crate::text::{count, size, time};
-
-/// Runs may take so much of the memory: the rest is for the report, and for others.
-const SHARE: f64 = 0.75;
 
 /// `about 3,100,000 packet-hops, 0.50 s on 2 cores, …`; `threads` as asked for.
 pub fn text(cost: &Cost, runs: usize, threads: Option<u16>) -> String {
@@ -50,8 +46,7 @@ fn rounded(number: u64) -> u64 {
 
 /// Refuses what would take more memory or disk than there is.
 pub fn check(cost: &Cost, directory: &Path) -> Result<(), Error> {
-    let memory = memory();
-    let most = (memory as f64 * SHARE) as u64;
+    let most = machine::most_at_once();
     let refused = |message: String| {
         Err(Error::Other {
             message,
@@ -62,7 +57,7 @@ pub fn check(cost: &Cost, directory: &Path) -> Result<(), Error> {
             ),
         })
     };
-    if memory > 0 && cost.memory_bytes > most {
+    if cost.memory_bytes > most {
         return refused(format!(
             "this would take about {} of memory ({} flows, {}); three quarters of what is here are {}",
             size(cost.memory_bytes),
@@ -80,44 +75,6 @@ pub fn check(cost: &Cost, directory: &Path) -> Result<(), Error> {
         )),
         _ => Ok(()),
     }
-}
-
-/// Memory of the machine, of the control group that this process is in, or as its limits allow.
-fn memory() -> u64 {
-    match limit() {
-        Some(limit) => limit.min(installed()),
-        None => installed(),
-    }
-}
-
-/// Addresses that this process may still use (`ulimit -v`).
-#[cfg(unix)]
-fn limit() -> Option<u64> {
-    use rustix::process::{Resource, getrlimit};
-    let limit = getrlimit(Resource::As).current?;
-    let mut system = System::new();
-    let own = sysinfo::get_current_pid().ok()?;
-    system.refresh_processes(sysinfo::ProcessesToUpdate::Some(&[own]), false);
-    let used = system
-        .process(own)
-        .map_or(0, sysinfo::Process::virtual_memory);
-    Some(limit.saturating_sub(used).max(1))
-}
-
-#[cfg(not(unix))]
-fn limit() -> Option<u64> {
-    None
-}
-
-fn installed() -> u64 {
-    let what = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
-    let system = System::new_with_specifics(what);
-    let of_group = system.cgroup_limits().map(|limits| limits.total_memory);
-    of_group
-        .filter(|bytes| *bytes > 0)
-        .map_or(system.total_memory(), |bytes| {
-            bytes.min(system.total_memory())
-        })
 }
 
 #[cfg(test)]

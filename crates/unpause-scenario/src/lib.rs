@@ -29,6 +29,7 @@ mod join;
 mod key;
 mod limits;
 mod link_failures;
+pub mod machine;
 mod measured;
 mod mistakes;
 mod names;

@@ -73,7 +73,7 @@ mod parquet_file {
     use std::sync::Once;
 
     use arrow_array::RecordBatch;
-    use arrow_schema::SchemaRef;
+    use arrow_schema::{Schema, SchemaRef};
     use arrow_select::concat::concat_batches;
     use parquet::arrow::ArrowWriter;
     use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
@@ -81,6 +81,7 @@ mod parquet_file {
     use parquet::errors::{ParquetError, Result};
     use parquet::file::properties::WriterProperties;
 
+    use crate::machine;
     use crate::text::error::Error;
 
     /// Rows of one piece of memory.
@@ -166,7 +167,12 @@ mod parquet_file {
     /// The table that a file holds, or why there is none. The reader of Parquet panics at some
     /// damaged files; that is an answer, too.
     pub fn decode(bytes: Vec<u8>) -> std::result::Result<RecordBatch, String> {
-        match catch_quietly(|| read(bytes)) {
+        decode_within(bytes, machine::most_at_once())
+    }
+
+    /// The same, of a table whose rows take no more than `most` bytes of memory.
+    pub fn decode_within(bytes: Vec<u8>, most: u64) -> std::result::Result<RecordBatch, String> {
+        match catch_quietly(|| read(bytes, most)) {
             Some(table) => table.map_err(|error| error.to_string()),
             None => Err("it is no Parquet file that can be read".into()),
         }
@@ -193,10 +199,26 @@ mod parquet_file {
         done.ok()
     }
 
-    fn read(bytes: Vec<u8>) -> Result<RecordBatch> {
+    /// Bytes that rows take at least: equal ones take nearly none in the file.
+    fn memory_of(schema: &Schema, rows: u64) -> u64 {
+        let fields = schema.fields().iter();
+        // A string takes at least the place where it begins.
+        let row: usize = fields
+            .map(|field| field.data_type().primitive_width().unwrap_or(4))
+            .sum();
+        rows.saturating_mul(row as u64)
+    }
+
+    fn read(bytes: Vec<u8>, most: u64) -> Result<RecordBatch> {
         let reader = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes))?;
         let schema = reader.schema().clone();
         let claimed = reader.metadata().file_metadata().num_rows();
+        let needed = u64::try_from(claimed).map_or(0, |rows| memory_of(&schema, rows));
+        if needed > most {
+            return Err(ParquetError::General(format!(
+                "its {claimed} rows would take {needed} bytes of memory; three quarters of what is here are {most}"
+            )));
+        }
         // Memory is asked for as rows come, whatever number of them the file claims.
         let at_once = usize::try_from(claimed).map_or(1, |rows| rows.clamp(1, MOST_AT_ONCE));
         let parts: Vec<RecordBatch> = reader
@@ -219,6 +241,10 @@ mod parquet_file {
 
 #[cfg(all(test, feature = "parquet"))]
 mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, UInt32Array};
+
     use super::*;
     use crate::tables::Tables;
 
@@ -232,5 +258,24 @@ mod tests {
                 assert_eq!(before, after);
             }
         }
+    }
+    #[test]
+    fn rows_that_take_more_memory_than_there_is_are_refused() {
+        let rows = 4_000_000;
+        let column: ArrayRef = Arc::new(UInt32Array::from_value(7, rows));
+        let table = RecordBatch::try_from_iter([("flow_id", column)]).unwrap();
+        let (_, bytes) = encode("flows", &table).unwrap();
+        assert!(bytes.len() < 100_000, "{}", bytes.len());
+        let said = parquet_file::decode_within(bytes.clone(), 15_000_000).unwrap_err();
+        assert!(
+            said.contains("4000000 rows would take 16000000 bytes"),
+            "{said}"
+        );
+        assert_eq!(
+            parquet_file::decode_within(bytes, 16_000_000)
+                .unwrap()
+                .num_rows(),
+            rows
+        );
     }
 }
