@@ -3,10 +3,10 @@
 use std::ffi::{CStr, c_char};
 use std::ptr::null;
 
-use unpause_protocols::flow_control::pfc;
-use unpause_protocols::{congestion_control, congestion_point, notification_point};
+use unpause_protocols::by_name::{Kind, Parameter};
 
-use crate::parameters::{Parameter, Parameters, Visitor};
+pub(crate) use unpause_protocols::by_name::Config;
+
 use crate::status::{guard, room, unpause_status};
 use crate::storage::{Storage, change, create, look};
 
@@ -24,12 +24,16 @@ pub enum unpause_kind {
     FlowControl,
 }
 
-const KINDS: [unpause_kind; 4] = [
-    unpause_kind::CongestionPoint,
-    unpause_kind::NotificationPoint,
-    unpause_kind::CongestionControl,
-    unpause_kind::FlowControl,
-];
+/// The mechanism of a kind, an `unpause_kind`, for whose name `is` holds.
+fn find(
+    kind: u32,
+    is: impl FnMut(&CStr) -> bool,
+) -> Result<(&'static CStr, Config), unpause_status> {
+    let kind = *Kind::ALL
+        .get(kind as usize)
+        .ok_or(unpause_status::OutOfRange)?;
+    Config::find(kind, is).ok_or(unpause_status::UnknownMechanism)
+}
 
 /// A mechanism with its parameters.
 #[repr(C)]
@@ -50,124 +54,9 @@ pub struct unpause_parameter {
     pub is_set: bool,
 }
 
-/// Any mechanism with its parameters.
-#[derive(Clone)]
-pub(crate) enum Config {
-    CongestionPoint(congestion_point::Config),
-    NotificationPoint(notification_point::Config),
-    CongestionControl(congestion_control::Config),
-    FlowControl(pfc::Params),
-}
-
 impl Storage for unpause_config {
     type State = Config;
     const MAGIC: u64 = 0x756e_7061_7573_6501;
-}
-
-/// The mechanisms of one kind by name, and their parameters; a variant left out does not compile. PINT
-/// is `without`: its state is of ports, and what it writes into packets their owner's.
-macro_rules! mechanisms {
-    ($of:ident, $visit:ident for $module:ident: None, $($name:literal $Variant:ident,)+ $(without $Absent:ident)?) => {
-        fn $of() -> impl Iterator<Item = (&'static CStr, $module::Config)> {
-            use $module::Config;
-            let all = [(c"none", Config::None), $(($name, Config::$Variant(Default::default())),)+];
-            all.into_iter()
-        }
-
-        fn $visit(config: &mut $module::Config, visitor: Visitor<'_>) {
-            match config {
-                $module::Config::None $(| $module::Config::$Absent(_))? => {}
-                $($module::Config::$Variant(params) => params.visit(visitor),)+
-            }
-        }
-    };
-}
-
-mechanisms! {
-    congestion_points, visit_congestion_point for congestion_point: None,
-    c"np-ecn" NpEcn,
-    c"red" Red,
-    c"qcn" Qcn,
-    c"dctcp-red" DctcpRed,
-    c"tcn" Tcn,
-    c"codel" Codel,
-    c"ecn-sharp" EcnSharp,
-    c"ecn-sharp-tofino" Tofino,
-    c"telemetry" Telemetry,
-    c"faults" Faults,
-    without Pint
-}
-
-mechanisms! {
-    notification_points, visit_notification_point for notification_point: None,
-    c"pcn" Pcn,
-    c"dcqcn" Dcqcn,
-}
-
-mechanisms! {
-    congestion_controls, visit_congestion_control for congestion_control: None,
-    c"pcn" Pcn,
-    c"qcn" Qcn,
-    c"dcqcn" Dcqcn,
-    c"dcqcn-nic" DcqcnNic,
-    c"timely" Timely,
-    c"hpcc" Hpcc,
-    c"dctcp-rate" DctcpRate,
-    c"swift" Swift,
-    c"newreno" NewReno,
-    c"ecn-tcp" EcnTcp,
-    c"cubic" Cubic,
-    c"dctcp" Dctcp,
-    without Pint
-}
-
-impl Config {
-    /// The mechanism of a kind for which `is` it, with its defaults; or its name alone.
-    fn find(
-        kind: u32,
-        mut is: impl FnMut(&CStr) -> bool,
-    ) -> Result<(&'static CStr, Self), unpause_status> {
-        let kind = *KINDS.get(kind as usize).ok_or(unpause_status::OutOfRange)?;
-        let found = match kind {
-            unpause_kind::CongestionPoint => congestion_points()
-                .find(|(name, _)| is(name))
-                .map(|(name, it)| (name, Self::CongestionPoint(it))),
-            unpause_kind::NotificationPoint => notification_points()
-                .find(|(name, _)| is(name))
-                .map(|(name, it)| (name, Self::NotificationPoint(it))),
-            unpause_kind::CongestionControl => congestion_controls()
-                .find(|(name, _)| is(name))
-                .map(|(name, it)| (name, Self::CongestionControl(it))),
-            unpause_kind::FlowControl => {
-                is(c"pfc").then(|| (c"pfc", Self::FlowControl(pfc::Params::default())))
-            }
-        };
-        found.ok_or(unpause_status::UnknownMechanism)
-    }
-
-    fn visit(&mut self, visitor: Visitor<'_>) {
-        match self {
-            Self::CongestionPoint(it) => visit_congestion_point(it, visitor),
-            Self::NotificationPoint(it) => visit_notification_point(it, visitor),
-            Self::CongestionControl(it) => visit_congestion_control(it, visitor),
-            Self::FlowControl(it) => it.visit(visitor),
-        }
-    }
-
-    /// Calls `call` with the parameter for which `is` it.
-    fn parameter<T>(
-        &mut self,
-        mut is: impl FnMut(&CStr) -> bool,
-        mut call: impl FnMut(Parameter<'_>) -> Result<T, unpause_status>,
-    ) -> Result<T, unpause_status> {
-        let mut answer = Err(unpause_status::UnknownParameter);
-        self.visit(&mut |parameter| {
-            if is(parameter.name) {
-                answer = call(parameter);
-            }
-        });
-        answer
-    }
 }
 
 /// # Safety
@@ -184,7 +73,7 @@ unsafe fn text<'a>(string: *const c_char) -> Result<&'a CStr, unpause_status> {
 #[unsafe(no_mangle)]
 pub extern "C" fn unpause_mechanism_name(kind: u32, index: u32) -> *const c_char {
     let mut at = 0;
-    let found = Config::find(kind, |_| {
+    let found = find(kind, |_| {
         at += 1;
         at > index
     });
@@ -201,7 +90,7 @@ pub unsafe extern "C" fn unpause_config_create(
     let state = || {
         // SAFETY: `mechanism` is as the crate requires; `text` requires no more.
         let mechanism = unsafe { text(mechanism)? };
-        Config::find(kind, |name| name == mechanism).map(|(_, config)| config)
+        find(kind, |name| name == mechanism).map(|(_, config)| config)
     };
     // SAFETY: `config` is as the crate requires; `create` requires no more.
     unsafe { create(config, state) }
@@ -223,7 +112,9 @@ pub unsafe extern "C" fn unpause_config_set(
                     .then_some(())
                     .ok_or(unpause_status::OutOfRange)
             };
-            config.parameter(|name| name == wanted, set)
+            config
+                .parameter(|name| name == wanted, set)
+                .unwrap_or(Err(unpause_status::UnknownParameter))
         })
     }
 }
@@ -245,7 +136,10 @@ pub unsafe extern "C" fn unpause_config_choose(
                     .filter(|number| (it.set)(*number as u64))
                     .ok_or(unpause_status::OutOfRange)
             };
-            config.parameter(|name| name == wanted, choose).map(|_| ())
+            config
+                .parameter(|name| name == wanted, choose)
+                .unwrap_or(Err(unpause_status::UnknownParameter))
+                .map(|_| ())
         })
     }
 }
@@ -260,14 +154,13 @@ pub unsafe extern "C" fn unpause_config_parameter(
     guard(|| {
         // SAFETY: `config` and `parameter` are as the crate requires; `look` and `room` require no more.
         let (mut config, out) = unsafe { (look(config)?.clone(), room(parameter)?) };
-        let found = config.parameter(nth(index), |it| {
-            Ok(unpause_parameter {
-                name: it.name.as_ptr(),
-                unit: it.unit.as_ptr(),
-                value: it.value.unwrap_or(0),
-                is_set: it.value.is_some(),
-            })
-        })?;
+        let found = config.parameter(nth(index), |it| unpause_parameter {
+            name: it.name.as_ptr(),
+            unit: it.unit.as_ptr(),
+            value: it.value.unwrap_or(0),
+            is_set: it.value.is_some(),
+        });
+        let found = found.ok_or(unpause_status::UnknownParameter)?;
         out.write(found);
         Ok(())
     })
@@ -286,12 +179,11 @@ pub unsafe extern "C" fn unpause_config_choice_name(
     let _ = guard(|| {
         // SAFETY: `config` is as the crate requires; `look` requires no more.
         let mut config = unsafe { look(config)? }.clone();
-        found = config.parameter(nth(index), |it| {
-            Ok(it
-                .choices
-                .get(choice as usize)
-                .map_or(null(), |name| name.as_ptr()))
-        })?;
+        let asked = config.parameter(nth(index), |it| {
+            let name = it.choices.get(choice as usize);
+            name.map_or(null(), |name| name.as_ptr())
+        });
+        found = asked.ok_or(unpause_status::UnknownParameter)?;
         Ok(())
     });
     found

@@ -20,7 +20,6 @@ mod congestion_point;
 mod flow_control;
 mod frame;
 mod notification;
-mod parameters;
 mod status;
 mod storage;
 

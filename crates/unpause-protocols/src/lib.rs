@@ -11,7 +11,8 @@
 //! - [`tagging`]: what priority the sender gives its packets;
 //! - [`scheduler`]: which queue of a port sends next;
 //! - [`flow_control`]: who may transmit at all;
-//! - [`ledger`]: what of a state moves on with time.
+//! - [`ledger`]: what of a state moves on with time;
+//! - [`by_name`]: mechanisms and parameters by name.
 //!
 //! The owner of a state machine calls `on_timer` when `next_timer` is due, before it reports anything
 //! else that happens at that instant or later.
@@ -36,6 +37,7 @@ mod dispatch;
 mod jitter;
 mod timer;
 
+pub mod by_name;
 pub mod congestion_control;
 pub mod congestion_point;
 pub mod flow_control;

@@ -3,20 +3,21 @@
 //! The names are those of the fields of each mechanism's `Params`; a field left out of the list below does
 //! not compile.
 
-use std::ffi::CStr;
+use core::ffi::CStr;
 
-use unpause_protocols::congestion_control::{
+use crate::congestion_control::{
     cubic, dcqcn, dcqcn_nic, dctcp, dctcp_rate, ecn_tcp, hpcc, newreno, pcn, qcn, swift, timely,
 };
-use unpause_protocols::congestion_point::{
+use crate::congestion_point::{
     codel, dctcp_red, ecn_sharp, faults, np_ecn, qcn as qcn_point, red, tcn, telemetry, tofino,
 };
-use unpause_protocols::flow_control::pfc;
-use unpause_protocols::notification_point::{dcqcn as dcqcn_receiver, pcn as pcn_receiver};
-use unpause_protocols::units::{Fraction, Rate, Time};
+use crate::flow_control::pfc;
+use crate::notification_point::{dcqcn as dcqcn_receiver, pcn as pcn_receiver};
+use crate::units::{Fraction, Rate, Time};
 
 /// One parameter of a mechanism.
-pub(crate) struct Parameter<'a> {
+pub struct Parameter<'a> {
+    /// As scenario files and `unpause_config_set` take it.
     pub name: &'static CStr,
     /// What its number counts.
     pub unit: &'static CStr,
@@ -29,10 +30,10 @@ pub(crate) struct Parameter<'a> {
 }
 
 /// Looks at one parameter after the other.
-pub(crate) type Visitor<'a> = &'a mut dyn FnMut(Parameter<'_>);
+pub type Visitor<'a> = &'a mut dyn FnMut(Parameter<'_>);
 
 /// The parameters of a mechanism.
-pub(crate) trait Parameters {
+pub trait Parameters {
     fn visit(&mut self, visitor: Visitor<'_>);
 }
 
