@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use unpause_scenario::{
-    BUILDERS, CONGESTION_CONTROLS, Error, Key, KeyDefault, MARKINGS, TRAFFIC_KINDS, cdf, plain,
-    sections,
+    BUILDERS, CONGESTION_CONTROLS, Error, Key, KeyDefault, LOSS_RECOVERIES, MARKINGS,
+    TRAFFIC_KINDS, cdf, plain, sections,
 };
 
 use crate::args::{Form, List};
@@ -119,6 +119,8 @@ fn groups() -> Vec<Group> {
     let controls = controls.map(|it| keyed(it.name(), it.summary(), &it.keys()));
     let markings = MARKINGS.iter();
     let markings = markings.map(|it| keyed(it.name(), it.summary(), &it.keys()));
+    let recoveries = LOSS_RECOVERIES.iter();
+    let recoveries = recoveries.map(|it| keyed(it.name(), it.summary(), &it.keys()));
     let builders = BUILDERS.iter();
     let builders = builders.map(|it| titled(it.name(), it.nodes(), it.keys()));
     let traffic = TRAFFIC_KINDS.iter();
@@ -144,6 +146,10 @@ fn groups() -> Vec<Group> {
         group(
             "Marking in switches (marking = …), and the keys of [scheme.…]:",
             markings.collect(),
+        ),
+        group(
+            "Loss recovery of RoCE (loss_recovery = …), and the keys of [scheme.…]:",
+            recoveries.collect(),
         ),
         group(
             "Topologies ([topology] builder = …; file = … reads an HPCC/ns-3 topology):",
@@ -199,6 +205,10 @@ fn programs() -> String {
             .map(|it| one(it.name(), it.summary(), &it.keys()))
             .collect::<Vec<_>>(),
         "markings": MARKINGS
+            .iter()
+            .map(|it| one(it.name(), it.summary(), &it.keys()))
+            .collect::<Vec<_>>(),
+        "loss_recoveries": LOSS_RECOVERIES
             .iter()
             .map(|it| one(it.name(), it.summary(), &it.keys()))
             .collect::<Vec<_>>(),

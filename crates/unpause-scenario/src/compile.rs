@@ -23,6 +23,7 @@ use crate::run::{Heading, Run};
 use crate::sections::extra_delay::Delays;
 use crate::sections::file::{FILE_KEYS, File, Sections, load_scale};
 use crate::sections::hpcc::Hpcc;
+use crate::sections::loss_recovery::{loss_recovery, take_loss_recovery};
 use crate::sections::marking::{Marking, marking, take_marking};
 use crate::sections::scheme::{BaseRtt, Chosen, SchemeKeys, congestion_control};
 use crate::sections::sweep::{self, Point};
@@ -76,8 +77,7 @@ fn compile(source: &str, directory: &Path, driver: Option<&traffic::Driver>) -> 
             let (file, mut run) = compile_run(root, (scheme, &schemes), point, &files, driver)?;
             runs.add(&run.config)?;
             if let Err(invalid) = unpause_sim::check(&run.config) {
-                let mut root = document::parse(source)?;
-                take_scheme(&mut root, scheme, point)?;
+                let root = with_scheme(source, scheme, point)?;
                 return Err(refusal::problem(&invalid, &run.config, &root, &run.names));
             }
             run.index = compiled.runs.len() as u32;
@@ -95,15 +95,22 @@ pub(crate) fn refused(source: &str, run: &Run, invalid: &Invalid) -> Checked<Box
     let mut root = document::parse(source)?;
     let sweep = sweep::read_all(take_tables(&mut root, "sweep")?)?;
     let point = &sweep.points[run.index as usize % sweep.points.len()];
+    let root = with_scheme(source, &run.scheme, point)?;
+    let problem = refusal::problem(invalid, &run.config, &root, &run.names);
+    Ok(problem)
+}
+
+/// The file as it is for a scheme at a point of a sweep, with that one scheme.
+fn with_scheme<'i>(source: &'i str, scheme: &str, point: &'i Point) -> Checked<Table<'i>> {
+    let mut root = document::parse(source)?;
     let schemes = root.get_ref().get_key_value("scheme");
     let key = schemes.map(|(key, _)| key.clone());
-    let scheme = take_scheme(&mut root, &run.scheme, point)?;
+    let scheme = take_scheme(&mut root, scheme, point)?;
     if let Some(key) = key {
         let scheme = Spanned::new(scheme.span(), DeValue::Table(scheme.into_inner()));
         root.get_mut().insert(key, scheme);
     }
-    let problem = refusal::problem(invalid, &run.config, &root, &run.names);
-    Ok(problem)
+    Ok(root)
 }
 
 /// Names of the schemes, all different, and where the last one is.
@@ -278,15 +285,14 @@ fn compile_run<'i>(
     size::check_routes(&built.fabric, place)?;
     let mut fabric = built.fabric.clone();
     let mut names = Names::new(built.names.clone(), &fabric);
-
     let (mut host, mut switch, queues) = nodes(&sections, &mut fabric, &names)?;
     let delays = Delays::new(&sections.host.extra_delay, files)?;
     let (probes, hpcc) = recorded(&sections, &names, &switch)?;
     let stop = file.duration.get_ref().0;
     let events = event::events(parts.events, &sections.routing, (&names, &fabric), stop)?;
     sections.check_read(&switch)?;
-    let place = parts.scheme.span();
-    let longest_rtt = |key: &str| Ok(base_rtt(&fabric, &place, key)? + delays.longest_of_host());
+    let at = parts.scheme.span();
+    let longest_rtt = |key: &str| Ok(base_rtt(&fabric, &at, key)? + delays.longest_of_host());
     let (chosen, marking) = controls(parts.scheme, &longest_rtt)?;
     tag(&file, &queues, &mut host)?;
     let context = traffic::Context {
@@ -321,7 +327,8 @@ fn compile_run<'i>(
         stop,
         skipping: Skipping::default(),
     };
-    check_whole(&config, parts.probes, &names, &flows.places)?;
+    let places = (parts.probes, chosen.recovery, &flows.places[..]);
+    check_whole(&config, &names, places)?;
     let run = Run {
         index: 0,
         scheme: scheme.to_owned(),
@@ -355,14 +362,21 @@ fn notes(built: &Topology, of_switch: Option<String>) -> RefCell<Vec<String>> {
     RefCell::new(built.notes.iter().cloned().chain(of_switch).collect())
 }
 
+/// Where `[probes]`, `loss_recovery` and entries that follow others stand.
+type Places<'p> = (
+    Range<usize>,
+    Option<Range<usize>>,
+    &'p [(u16, Range<usize>)],
+);
+
 /// Flows that follow others can start, and samples fit into memory; `probes` and `following` are where they are asked for.
 fn check_whole(
     config: &Config,
-    probes: Range<usize>,
     names: &Names,
-    following: &[(u16, Range<usize>)],
+    (probes, recovery, following): Places<'_>,
 ) -> Checked<()> {
     traffic::check(config, following, names)?;
+    unused::check_recovery(config, recovery)?;
     size::check_samples(config, probes)
 }
 
@@ -397,12 +411,16 @@ fn tag(file: &File, queues: &Queues<'_>, host: &mut HostConfig) -> Checked<()> {
 /// The congestion control of a scheme, with the marking that takes the place of its own.
 fn controls(mut table: Table<'_>, base_rtt: BaseRtt<'_>) -> Checked<(Chosen, Option<Marking>)> {
     let marking_table = take_marking(&mut table);
+    let recovery = take_loss_recovery(&mut table);
+    let recovery_at = recovery.get_ref().get("loss_recovery").map(Spanned::span);
     let marked = marking_table.get_ref().get("marking").map(Spanned::span);
     let mut chosen = congestion_control(&mut table, marked, base_rtt)?;
     let marking = marking(marking_table)?.map(|(marking, config)| {
         chosen.config.congestion_point = config;
         marking
     });
+    chosen.config.loss_recovery = loss_recovery(recovery, base_rtt)?;
+    chosen.recovery = recovery_at;
     read::<SchemeKeys>(table, &[])?;
     Ok((chosen, marking))
 }

@@ -74,6 +74,7 @@ pub use progress::{NoProgress, Progress};
 pub use run::Run;
 pub use scenario::Scenario;
 pub use schema::json_schema;
+pub use sections::loss_recovery::{LOSS_RECOVERIES, LossRecovery};
 pub use sections::marking::{MARKINGS, Marking};
 pub use sections::scheme::{CONGESTION_CONTROLS, CongestionControl};
 pub use sections::sections;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use crate::sections::loss_recovery::LOSS_RECOVERIES;
 use crate::sections::marking::MARKINGS;
 use crate::sections::scheme::CONGESTION_CONTROLS;
 use crate::sections::sections;
@@ -147,8 +148,13 @@ fn scheme() -> Value {
     with(&mut properties["tcp"], named(laws.map(named_control)));
     let markings = MARKINGS.iter().map(|it| (it.name(), plain(it.summary())));
     with(&mut properties["marking"], named(markings));
+    let recoveries = LOSS_RECOVERIES.iter();
+    let recoveries = recoveries.map(|it| (it.name(), plain(it.summary())));
+    with(&mut properties["loss_recovery"], named(recoveries));
     let tables = CONGESTION_CONTROLS.iter().map(|it| (it.name(), it.keys()));
-    for (name, keys) in tables.chain(MARKINGS.iter().map(|it| (it.name(), it.keys()))) {
+    let markings = MARKINGS.iter().map(|it| (it.name(), it.keys()));
+    let recoveries = LOSS_RECOVERIES.iter().map(|it| (it.name(), it.keys()));
+    for (name, keys) in tables.chain(markings).chain(recoveries) {
         if !keys.is_empty() {
             properties[name] = object(&keys, "scheme");
         }

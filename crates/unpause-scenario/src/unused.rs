@@ -1,5 +1,9 @@
 //! Settings that no run of the file has a use for.
 
+use std::ops::Range;
+
+use unpause_protocols::loss_recovery;
+use unpause_sim::config::Config;
 use unpause_sim::traffic::Transport;
 
 use crate::run::Run;
@@ -31,5 +35,44 @@ pub(crate) fn check(root: &Table<'_>, runs: &[Run]) -> Checked<()> {
                 .err();
         }
     }
+    let mut recoveries = runs.iter().map(|run| &run.config.scheme.loss_recovery);
+    match recoveries.any(|it| *it == loss_recovery::Config::GoBackN) {
+        true => Ok(()),
+        false => check_host(root),
+    }
+}
+
+/// Refuses what `[host]` says of go-back-N, where nobody uses that.
+fn check_host(root: &Table<'_>) -> Checked<()> {
+    let host = root.get_ref().get("host");
+    let host = host.and_then(|it| it.get_ref().as_table());
+    for (key, help) in [
+        (
+            "retransmit_timeout",
+            "remove it: `rto_low` and `rto_high` of [scheme.selective-repeat] are its timeouts",
+        ),
+        (
+            "nak_interval",
+            "remove it: each packet that comes out of order is answered",
+        ),
+    ] {
+        if let Some(value) = host.and_then(|it| it.get(key)) {
+            return Problem::new(format!("`{key}` has no effect"))
+                .at(value.span(), "no scheme has loss_recovery = \"go-back-n\"")
+                .help(help)
+                .err();
+        }
+    }
     Ok(())
+}
+
+/// Refuses a `loss_recovery`, written at this place, where no flow is RoCE.
+pub(crate) fn check_recovery(config: &Config, place: Option<Range<usize>>) -> Checked<()> {
+    let Some(place) = place.filter(|_| !config.uses(Transport::Roce)) else {
+        return Ok(());
+    };
+    Problem::new("`loss_recovery` has no effect")
+        .at(place, "no flow is RoCE under this scheme")
+        .help("remove it: TCP repairs losses by its own rules")
+        .err()
 }

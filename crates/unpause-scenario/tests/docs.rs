@@ -6,8 +6,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use unpause_scenario::{
-    BUILDERS, CONGESTION_CONTROLS, Key, KeyDefault, MARKINGS, TABLES, TRAFFIC_KINDS, Tables,
-    json_schema, sections,
+    BUILDERS, CONGESTION_CONTROLS, Key, KeyDefault, LOSS_RECOVERIES, LossRecovery, MARKINGS,
+    TABLES, TRAFFIC_KINDS, Tables, json_schema, sections,
 };
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -108,6 +108,11 @@ fn table(path: &str) -> String {
 }
 
 fn keys(scheme: &str) -> String {
+    let recoveries = LOSS_RECOVERIES.into_iter();
+    if let Some(found) = recoveries.into_iter().find(|it| it.name() == scheme) {
+        let keys = LossRecovery::keys(found);
+        return rows(&keys, &["default"], |index| default(&keys[index]));
+    }
     let found = CONGESTION_CONTROLS
         .into_iter()
         .find(|it| it.name() == scheme);

@@ -7,7 +7,7 @@ use unpause_protocols::flow_control::pfc;
 use unpause_protocols::loss_recovery::newreno;
 use unpause_protocols::units::{Rate, Time};
 use unpause_protocols::{
-    congestion_control, congestion_point, notification_point, scheduler, tagging,
+    congestion_control, congestion_point, loss_recovery, notification_point, scheduler, tagging,
 };
 
 use crate::jobs::Job;
@@ -367,6 +367,8 @@ pub struct SchemeConfig {
     pub roce: congestion_control::Config,
     /// Every TCP flow at its sender.
     pub tcp: congestion_control::Config,
+    /// How every RoCE flow repairs losses.
+    pub loss_recovery: loss_recovery::Config,
 }
 
 impl Default for SchemeConfig {
@@ -378,6 +380,7 @@ impl Default for SchemeConfig {
             notification_point: Default::default(),
             roce: Default::default(),
             tcp: congestion_control::Config::Dctcp(Default::default()),
+            loss_recovery: Default::default(),
         }
     }
 }

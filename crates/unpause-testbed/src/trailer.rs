@@ -14,7 +14,7 @@ use crate::refusal::Refusal;
 /// | 8 | stamp: start of transmission or its echo, ps; PFC: pause, ps; CNM: offset and delta, B |
 /// | 4 | flow |
 /// | 4 | its place in the tables of the destination |
-/// | 4 | its place in those of the source; an acknowledgement: bytes of the frame acknowledged |
+/// | 4 | its place in those of the source; an acknowledgement: bytes of the frame acknowledged, and in the upper half of a NAK by how much it is ahead of the packet missing |
 /// | 1 | bits 24 to 31 of the packet's number, of which a BTH has 24 |
 /// | 1 | flags: an RTT is measured; RoCE: what is acknowledged had a mark; TCP: the receiver has the whole flow |
 /// | 2 | 0 |

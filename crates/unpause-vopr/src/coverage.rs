@@ -72,7 +72,7 @@ fn is_choice(text: &str) -> bool {
 }
 
 /// What a summary says of coverage: features that choose among names, with seeds in 100.
-const SHOWN: [(&str, &[&str]); 7] = [
+const SHOWN: [(&str, &[&str]); 8] = [
     ("builders", &["topology.builder"]),
     (
         "switches",
@@ -87,6 +87,7 @@ const SHOWN: [(&str, &[&str]); 7] = [
     ("congestion control", &["scheme.congestion_control"]),
     ("TCP beside it", &["scheme.tcp"]),
     ("marking", &["scheme.marking"]),
+    ("loss recovery", &["scheme.loss_recovery"]),
     ("traffic", &["traffic.kind", "traffic.transport"]),
     (
         "sweeps, priorities, probes",
@@ -133,7 +134,9 @@ pub fn in_few_lines(coverage: &Coverage, seeds: u64) -> String {
 mod tests {
     use super::*;
     use crate::generate::generate;
-    use unpause_scenario::{BUILDERS, CONGESTION_CONTROLS, MARKINGS, TRAFFIC_KINDS};
+    use unpause_scenario::{
+        BUILDERS, CONGESTION_CONTROLS, LOSS_RECOVERIES, MARKINGS, TRAFFIC_KINDS,
+    };
 
     fn coverage(seeds: u64) -> Coverage {
         let mut coverage = Coverage::new();
@@ -174,10 +177,11 @@ mod tests {
                 );
             }
         }
-        for marking in MARKINGS {
-            let name = marking.name();
-            has(format!("scheme.marking = \"{name}\""));
-            for key in marking.keys() {
+        let markings = MARKINGS.map(|it| ("marking", it.name(), it.keys()));
+        let recoveries = LOSS_RECOVERIES.map(|it| ("loss_recovery", it.name(), it.keys()));
+        for (key_of_scheme, name, keys) in markings.into_iter().chain(recoveries) {
+            has(format!("scheme.{key_of_scheme} = \"{name}\""));
+            for key in keys {
                 let path = format!("scheme.{name}.{}", key.name);
                 let mut all = coverage.keys();
                 assert!(

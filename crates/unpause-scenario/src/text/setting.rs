@@ -150,6 +150,16 @@ macro_rules! plain {
 
 plain!(u8, u16, u32, u64, bool);
 
+impl Setting<Option<u32>> for u32 {
+    fn store(&self, slot: &mut Option<u32>) -> Result<(), String> {
+        *slot = Some(*self);
+        Ok(())
+    }
+    fn show(slot: &Option<u32>) -> String {
+        slot.map_or("-".into(), |number| number.to_string())
+    }
+}
+
 /// A ratio in whole per cent.
 #[derive(Deserialize)]
 #[serde(transparent)]

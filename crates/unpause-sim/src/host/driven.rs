@@ -36,19 +36,26 @@ impl Host {
         let arriving = &arriving[..due];
         let segments = arriving.iter().filter(|it| it.kind == Kind::Segment);
         let bytes = segments.map(|packet| u64::from(packet.bytes)).sum();
-        let may_end = |packet: &&Packet| self.may_end(packet, bytes, waiting);
+        let packets = arriving.len() as u64;
+        let may_end = |packet: &&Packet| self.may_end(packet, (bytes, packets), waiting);
         let ends = arriving.iter().filter(may_end);
         found.extend(ends.map(|packet| (packet.time, self.id)));
         until
     }
 
-    /// True if the flow of `packet` may end when that arrives, with so many bytes of segments that arrive about then.
-    fn may_end(&self, packet: &Packet, bytes: u64, waiting: &Waiting) -> bool {
+    /// True if the flow of `packet` may end when that arrives, with so many bytes of segments that arrive about then, and so
+    /// many packets in all.
+    fn may_end(&self, packet: &Packet, (bytes, arriving): (u64, u64), waiting: &Waiting) -> bool {
         let (flow, slot) = (packet.flow, packet.slot as usize);
         let (may, ending) = match packet.kind {
             Kind::Data => {
                 let receiver = self.receivers.get(slot).filter(|it| it.flow == flow);
-                let ends = receiver.is_some_and(|it| it.recovery.ends_with(packet.seq));
+                let ends = receiver.is_some_and(|it| match &self.selective {
+                    None => it.recovery.ends_with(packet.seq),
+                    Some(selective) => selective
+                        .missing(slot, &it.recovery)
+                        .is_some_and(|missing| u64::from(missing) <= arriving),
+                });
                 (ends, Ending::Delivered)
             }
             Kind::Ack => {

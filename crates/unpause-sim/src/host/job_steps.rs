@@ -11,7 +11,8 @@ use std::collections::VecDeque;
 use unpause_protocols::units::Time;
 
 use super::layout::Layout;
-use super::ranks::{Due, Incoming, Outgoing, Ranks};
+use super::posted::Posted;
+use super::ranks::{Due, From, Incoming, Outgoing, Ranks};
 use super::state::Host;
 use crate::engine::window::Window;
 use crate::jobs::connections::Messages;
@@ -74,7 +75,12 @@ impl Host {
         let sender = &mut self.senders[slot as usize];
         sender.open_for_messages();
         let rank = ranks.rank_of(job);
-        ranks.outgoing.insert(sender.flow, (rank, connection));
+        let from = From {
+            rank,
+            connection,
+            posted: Posted::default(),
+        };
+        ranks.outgoing.insert(sender.flow, from);
         let outgoing = Outgoing {
             slot,
             flow: sender.flow,
@@ -139,15 +145,17 @@ impl Host {
         slot: u32,
         window: &mut Window<'_, '_>,
     ) {
-        let sender = &mut self.senders[slot as usize];
+        let (sender, posted) = self.connection(slot);
         let flow = sender.flow;
-        if sender.note_acknowledged() == 0 || sender.has_left() {
+        if sender.note_acknowledged(posted) == 0 || sender.has_left() {
             return;
         }
         let Some(mut ranks) = self.ranks.take() else {
             return;
         };
-        let (rank, connection) = ranks.outgoing[&flow];
+        let From {
+            rank, connection, ..
+        } = ranks.outgoing[&flow];
         let of_rank = &mut ranks.ranks[rank];
         let outgoing = of_rank.to.get_mut(&(connection.channel, connection.to));
         if let Some(lane) = outgoing.and_then(|it| it.waits.take()) {
@@ -355,7 +363,9 @@ impl Host {
         if let Some(nic) = self.nic_of_sender(slot, plan) {
             self.turn_to(nic);
         }
-        self.senders[slot as usize].post(&Layout::of(Some(bytes), plan));
+        let sender = &mut self.senders[slot as usize];
+        let from = ranks.outgoing.get_mut(&sender.flow).expect("it is open");
+        sender.post(&mut from.posted, &Layout::of(Some(bytes), plan));
         self.after_change(now, slot);
         if self.hpcc_nic {
             self.look(now);

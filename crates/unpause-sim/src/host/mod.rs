@@ -18,6 +18,7 @@ mod delay;
 mod driven;
 mod following;
 mod gates;
+mod hearing;
 mod job_steps;
 pub mod layout;
 mod link_state;
@@ -32,6 +33,7 @@ mod receive_buffer;
 pub mod receiver;
 mod roce;
 mod said;
+mod selective;
 pub mod sender;
 mod show;
 mod slow;
@@ -45,6 +47,7 @@ pub mod window;
 
 pub use state::Host;
 
+use selective::recovery;
 use sender::Sender;
 use state::{
     BUFFER, Counters, DELAYED, KIND_SHIFT, NOTIFICATION, RECEIVER, SENDER, TCP_RECEIVER,
@@ -101,6 +104,7 @@ impl Host {
         let sender = Sender::new(&start, self.transmitter.speed, window.plan, now);
         reserve_first(&mut self.senders);
         let slot = self.senders.insert(sender) as u32;
+        self.begin(slot, window.plan);
         if self.ranks.is_some() {
             self.open_connection((slot, start.number, start.spec.group), window.plan);
         }
@@ -111,6 +115,16 @@ impl Host {
         }
         self.enqueue(slot);
         arm_sender(&mut self.timers, &mut self.senders[slot as usize], slot);
+    }
+
+    /// The flow in `slot` begins.
+    fn begin(&mut self, slot: u32, plan: &Plan<'_>) {
+        if let Some(selective) = &mut self.selective {
+            selective.send_from(slot as usize, self.id, plan);
+        }
+        let timeout = plan.config.host.retransmit_timeout;
+        let mut recovery = recovery(&mut self.selective, slot, timeout);
+        self.senders[slot as usize].begin(&mut recovery);
     }
 
     fn on_timer(&mut self, now: Time, window: &mut Window<'_, '_>) {
@@ -128,9 +142,13 @@ impl Host {
                 sender.timer_at = Time::NEVER;
                 if sender.next_timer() <= now {
                     let timeout = window.plan.config.host.retransmit_timeout;
+                    let recovery = recovery(&mut self.selective, slot, timeout);
                     let timeouts = sender.timeouts;
-                    sender.on_timer(now, timeout, &mut self.rng);
+                    sender.on_timer(now, recovery, &mut self.rng);
                     let goes_back = sender.timeouts > timeouts;
+                    if goes_back && sender.is_connection() {
+                        self.rewind(slot);
+                    }
                     self.after_change(now, slot);
                     if self.hpcc_nic && goes_back {
                         self.look(now);
@@ -170,7 +188,7 @@ impl Host {
             BUFFER => self.on_buffer(now, slot, window),
             NOTIFICATION => {
                 if let Some(packet) = self.notified.pop_front() {
-                    self.on_notification(now, &packet);
+                    self.on_notification(now, &packet, window);
                 }
             }
             _ => self.on_pause_expiry(now, slot as u8 & 7, window),

@@ -2,6 +2,7 @@
 
 use unpause_protocols::units::Time;
 
+use super::selective::recovery;
 use super::sender::Pace;
 use super::state::{Host, arm_sender};
 use super::tcp::{ACKS, TCP};
@@ -224,12 +225,18 @@ impl Host {
                 self.send_tcp(now, slot, window);
                 return self.set_nic(now);
             }
-            let sender = &mut self.senders[slot as usize];
+            let mut sender = &mut self.senders[slot as usize];
             let class = sender.class;
-            let mut packet = sender.send(now, self.id, slot, window.plan, &mut self.rng);
+            let timeout = window.plan.config.host.retransmit_timeout;
+            let recovery = recovery(&mut self.selective, slot, timeout);
+            let mut packet = sender.send(now, self.id, slot, window.plan, recovery, &mut self.rng);
             if packet.is(INT) {
                 (packet.stamp, packet.bits) =
                     sender.ask((packet.stamp, packet.bits), window.telemetry, &mut self.rng);
+            }
+            if sender.is_connection() && !sender.has_left() {
+                self.end_message(slot);
+                sender = &mut self.senders[slot as usize];
             }
             sender.pace = Pace::Idle;
             let more = sender.has_packet(now);

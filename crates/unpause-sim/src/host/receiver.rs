@@ -1,6 +1,6 @@
 //! A flow at its receiver.
 
-use unpause_protocols::loss_recovery::go_back_n;
+use unpause_protocols::loss_recovery::numbers;
 use unpause_protocols::notification_point::NotificationPoint;
 use unpause_protocols::units::Time;
 
@@ -19,7 +19,7 @@ pub struct Receiver {
     /// Its place in the sender's table, once a packet has told it.
     pub sender_slot: u32,
     /// What it makes of its packets.
-    pub recovery: go_back_n::Receiver,
+    pub recovery: numbers::Receiver,
     /// Of its entries among the timers, the one due then counts.
     pub timer_at: Time,
     /// Its notification point.
@@ -38,7 +38,7 @@ impl Receiver {
             notification_point: NotificationPoint::new(&plan.config.scheme.notification_point),
             timer_at: Time::NEVER,
             sender_slot: 0,
-            recovery: go_back_n::Receiver::new(Layout::of(spec.size_bytes, plan).packets),
+            recovery: numbers::Receiver::new(Layout::of(spec.size_bytes, plan).packets),
             spec: *spec,
             payload_bytes: plan.config.host.payload_bytes,
             short_bytes: 0,

@@ -1,11 +1,12 @@
 //! What a host makes of packets that arrive: data at receivers, feedback at senders.
 
 use unpause_protocols::congestion_control::Hop;
-use unpause_protocols::loss_recovery::go_back_n::Reception;
+use unpause_protocols::loss_recovery::{Feedback, Reception};
 use unpause_protocols::notification::Notification;
 use unpause_protocols::units::Time;
 
 use super::said::Said;
+use super::selective::{self, recovery};
 use super::sender::Pace;
 use super::state::{Host, KIND_SHIFT, NOTIFICATION, arm_receiver, arm_sender};
 use crate::config::AckPriority;
@@ -14,6 +15,15 @@ use crate::engine::window::Window;
 use crate::log::Log;
 use crate::packet::{ACK_REQUEST, CE, ECE, INT, Kind, MEASURE, Packet};
 use crate::traffic::Ending;
+
+/// What a NAK says. Under go-back-N nothing is kept of what it answers.
+fn feedback_of(nak: &Packet) -> Feedback {
+    let ahead = nak.aux >> 16;
+    Feedback {
+        number: nak.seq,
+        kept: (ahead > 0).then(|| nak.seq.wrapping_add(ahead)),
+    }
+}
 
 impl Host {
     #[inline(always)]
@@ -30,14 +40,20 @@ impl Host {
             .notification_point
             .on_data(now, bytes, packet.is(CE));
         let again = window.plan.config.host.nak_interval;
-        let reception = receiver.recovery.on_data(now, packet.seq, again);
+        let flow = (slot, &mut receiver.recovery);
+        let reception = selective::on_data(&mut self.selective, flow, now, packet.seq, again);
         let expected = receiver.recovery.expected();
         let errors = &mut window.log.counts.sequence_errors;
         let answer = match reception {
             Reception::InOrder => packet.is(ACK_REQUEST | MEASURE).then_some(Kind::Ack),
             Reception::Complete => {
                 self.end_receiver(now, slot, window);
-                return self.acknowledge_whole(now, packet, window);
+                return self.acknowledge_all_before(now, expected, packet, window);
+            }
+            Reception::Filled => Some(Kind::Ack),
+            Reception::Kept => {
+                *errors += 1;
+                Some(Kind::Nak)
             }
             // There, a host answers only what it has not seen. After a timeout, of which there is none there, the sender
             // would never hear that it has all.
@@ -77,10 +93,22 @@ impl Host {
         self.ended(now, receiver.flow, Ending::Delivered, log);
     }
 
-    /// The last packet of a flow that has arrived as a whole, or one that comes again.
+    /// A packet comes again of a flow that has arrived as a whole.
     #[cold]
     fn acknowledge_whole(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
-        self.acknowledge(now, Kind::Ack, packet.seq + 1, packet, window);
+        self.acknowledge_all_before(now, packet.seq + 1, packet, window);
+    }
+
+    /// Answers a packet of a flow that has arrived as a whole.
+    #[cold]
+    fn acknowledge_all_before(
+        &mut self,
+        now: Time,
+        number: u32,
+        packet: &Packet,
+        window: &mut Window<'_, '_>,
+    ) {
+        self.acknowledge(now, Kind::Ack, number, packet, window);
     }
 
     #[inline(always)]
@@ -99,6 +127,11 @@ impl Host {
             false => host.control_priority,
             true => data.priority(),
         };
+        // By how much it is ahead of the packet that is missing, if it is kept.
+        let ahead = match kind == Kind::Nak && self.selective.is_some() {
+            true => data.seq.wrapping_sub(seq),
+            false => 0,
+        };
         // Made in each branch: what is handed to a function stands in memory before it is put onto the wire.
         let ack = || Packet {
             stamp: data.stamp,
@@ -107,7 +140,7 @@ impl Host {
             src: self.id,
             dst: data.src,
             slot: data.aux,
-            aux: u32::from(data.bytes),
+            aux: u32::from(data.bytes) | ahead << 16,
             source_port: data.source_port,
             ..Packet::new(kind, priority, flags, host.ack_bytes)
         };
@@ -184,20 +217,27 @@ impl Host {
             let own = self
                 .transmitter
                 .speed
-                .time_for(u64::from(packet.aux) + framing);
+                .time_for(u64::from(packet.aux as u16) + framing);
             now.saturating_sub(Time::from_ps(packet.stamp) + own)
         };
         match packet.kind {
             Kind::Nak => {
-                // With lost ACKs it may be what ends a round trip there.
-                let rtt = (self.hpcc_nic && measures).then(rtt);
-                sender.on_nak(now, packet.seq, &said(rtt), timeout);
+                // With lost ACKs it may be what ends a round trip there; with selective repeat it is an ACK, too.
+                let counts = self.hpcc_nic || self.selective.is_some();
+                let rtt = (counts && measures).then(rtt);
+                let recovery = recovery(&mut self.selective, slot, timeout);
+                let lost = sender.on_nak(now, feedback_of(packet), &said(rtt), recovery);
+                if lost && sender.is_connection() {
+                    self.rewind(slot);
+                }
             }
             Kind::Ack => {
                 let heard = sender.hears_acks || self.hpcc_nic;
+                let rtt = (heard && measures).then(rtt);
+                let recovery = recovery(&mut self.selective, slot, timeout);
                 match heard {
-                    true => sender.on_ack(now, packet.seq, &said(measures.then(rtt)), timeout),
-                    false => sender.on_silent_ack(now, packet.seq, timeout),
+                    true => sender.on_ack(now, packet.seq, &said(rtt), recovery),
+                    false => sender.on_silent_ack(now, packet.seq, recovery),
                 }
                 if sender.is_done() {
                     if sender.is_connection() {
@@ -210,7 +250,7 @@ impl Host {
                     return;
                 }
             }
-            _ => return self.hear(now, packet, window.plan.config.host.notification_reaction),
+            _ => return self.hear(now, packet, window),
         }
         self.after_change(now, slot);
         if self.hpcc_nic {
@@ -235,10 +275,11 @@ impl Host {
         is_over
     }
 
-    /// A CNP or CNM has arrived, to take effect after `reaction`.
-    fn hear(&mut self, now: Time, packet: &Packet, reaction: Time) {
+    /// A CNP or CNM has arrived, to take effect after a while.
+    fn hear(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+        let reaction = window.plan.config.host.notification_reaction;
         if reaction == Time::ZERO {
-            return self.on_notification(now, packet);
+            return self.on_notification(now, packet, window);
         }
         self.notified.push_back(*packet);
         let payload = NOTIFICATION << KIND_SHIFT;
@@ -246,7 +287,12 @@ impl Host {
             .push(Entry::new(now + reaction, packet.flow, payload));
     }
 
-    pub(super) fn on_notification(&mut self, now: Time, packet: &Packet) {
+    pub(super) fn on_notification(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        window: &mut Window<'_, '_>,
+    ) {
         let slot = packet.slot;
         let Some(sender) = self.senders.get_mut(slot as usize) else {
             return;
@@ -254,7 +300,9 @@ impl Host {
         if sender.flow == packet.flow
             && let Some(notification) = packet.notification()
         {
-            sender.on_notification(now, &notification, &mut self.rng);
+            let timeout = window.plan.config.host.retransmit_timeout;
+            let recovery = recovery(&mut self.selective, slot, timeout);
+            sender.on_notification(now, &notification, recovery, &mut self.rng);
             self.after_change(now, slot);
         }
     }

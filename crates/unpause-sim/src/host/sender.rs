@@ -1,16 +1,12 @@
 //! A flow at its sender: what is to be sent, and when the next packet may go.
 
 use rand_core::Rng;
-use unpause_protocols::congestion_control::{
-    Ack, CongestionControl, Loss, Mechanism, Settings as _,
-};
-use unpause_protocols::loss_recovery::go_back_n;
-use unpause_protocols::notification::Notification;
+use unpause_protocols::congestion_control::{CongestionControl, Mechanism, Settings as _};
+use unpause_protocols::loss_recovery::{Repair as _, numbers};
 use unpause_protocols::units::{Fraction, LinkSpeed, Rate, Time};
 
 use super::layout::Layout;
-use super::posted::Posted;
-use super::said::Said;
+use super::selective::Recovery;
 use super::window::{HostWindow, path_of};
 use crate::config::{NicModel, RateChange};
 use crate::engine::mail::FlowStart;
@@ -49,7 +45,7 @@ pub struct Sender {
     pub next_start: Time,
     /// Of its entries among the timers, the one due then counts.
     pub timer_at: Time,
-    pub(super) recovery: go_back_n::Sender,
+    pub(super) recovery: numbers::Sender,
     /// Its law sets a window, or its host.
     pub(super) windowed: bool,
     /// An ACK may change its rate or its window.
@@ -57,6 +53,8 @@ pub struct Sender {
     /// What it sends may change its rate or its window, or what its law will do.
     pub(super) hears_sent: bool,
     pub(super) burst_over: bool,
+    /// It sends the messages of a connection.
+    pub(super) is_connection: bool,
     pub(super) rate_change: RateChange,
     pub(super) source_port: u16,
     pub(super) full_bytes: u16,
@@ -96,8 +94,6 @@ pub struct Sender {
     pub notifications: u64,
     /// That of its host.
     pub(super) window: Option<HostWindow>,
-    /// The messages of a connection.
-    pub(super) posted: Option<Box<Posted>>,
     /// When all was acknowledged; kept if that is to be recorded, [`Time::NEVER`] if not or not yet.
     pub(super) acknowledged_at: Time,
     /// Of packets acknowledged when it last timed out, one more; 0 if it never has.
@@ -137,7 +133,7 @@ impl Sender {
             source_port: spec.source_port,
             full_bytes: layout.full_bytes as u16,
             last_bytes: layout.last_bytes as u16,
-            recovery: go_back_n::Sender::new(layout.packets),
+            recovery: numbers::Sender::new(layout.packets),
             windowed: false,
             hears_acks: true,
             hears_sent: true,
@@ -147,7 +143,7 @@ impl Sender {
             spaced_bytes: 0,
             spacing: Time::ZERO,
             window: HostWindow::new(spec, line_rate, plan),
-            posted: None,
+            is_connection: false,
             rate_change: plan.config.host.rate_change,
             telemetry,
             acknowledged_at: Time::NEVER,
@@ -165,8 +161,19 @@ impl Sender {
         };
         sender.windowed = sender.window.is_some() || sender.law.window().is_some();
         sender.hears_acks = sender.windowed || sender.law.hears_acks();
-        sender.hear();
+        sender.hear_rate();
         sender
+    }
+
+    /// It may begin, with losses repaired so; says how much it may have in flight.
+    #[inline]
+    pub fn begin(&mut self, recovery: &mut Recovery<'_>) {
+        if let Recovery::SelectiveRepeat(_) = recovery {
+            // Any acknowledgement may let it send, or say what is lost.
+            self.hears_acks = true;
+            recovery.open_window(&mut self.recovery, u32::MAX);
+        }
+        self.open_window(recovery);
     }
 
     /// The rate it may send at.
@@ -177,9 +184,9 @@ impl Sender {
 
     /// Its law has been told something: what does it say now?
     #[inline]
-    fn hear(&mut self) {
+    pub(super) fn hear(&mut self, recovery: &mut Recovery<'_>) {
         self.hear_rate();
-        self.open_window();
+        self.open_window(recovery);
     }
 
     #[inline]
@@ -231,14 +238,15 @@ impl Sender {
         src: NodeId,
         slot: u32,
         plan: &Plan<'_>,
+        mut recovery: Recovery<'_>,
         rng: &mut R,
     ) -> Packet {
         let host = &plan.config.host;
-        let go_back_n::Sent {
+        let numbers::Sent {
             number: seq,
             is_last,
             again,
-        } = self.recovery.send(now, host.retransmit_timeout);
+        } = recovery.send(&mut self.recovery, now);
         let bytes = if is_last {
             self.last_bytes
         } else {
@@ -271,9 +279,6 @@ impl Sender {
             self.law.on_sent(now, wire_bytes as u32, !is_last, rng);
             self.hear_rate();
         }
-        if is_last && self.is_connection() {
-            self.end_message();
-        }
         if let Some(rate) = self.offered {
             self.take_offered(now, rate.time_for(wire_bytes));
         }
@@ -303,7 +308,7 @@ impl Sender {
 
     /// Nothing has been acknowledged since it last timed out.
     #[inline]
-    fn is_silent(&self) -> bool {
+    pub(super) fn is_silent(&self) -> bool {
         self.silent_since == self.recovery.unacknowledged() + 1
     }
 
@@ -382,115 +387,6 @@ impl Sender {
             self.speed.time_for(self.burst_bytes)
         } else {
             self.rate.time_for(self.burst_bytes)
-        }
-    }
-
-    /// Packets before `seq` have arrived, of which its law need not hear.
-    #[inline]
-    pub fn on_silent_ack(&mut self, now: Time, seq: u32, timeout: Time) {
-        self.recovery.on_ack(now, seq, timeout);
-        self.next_start = self.next_start.max(now);
-    }
-
-    /// Packets before `seq` have arrived.
-    pub fn on_ack(&mut self, now: Time, seq: u32, said: &Said<'_>, timeout: Time) {
-        let news = self.recovery.on_ack(now, seq, timeout);
-        self.tell(now, news, said);
-    }
-
-    /// Tells the law of an acknowledgement of so many packets.
-    #[inline]
-    fn tell(&mut self, now: Time, packets: u32, said: &Said<'_>) {
-        let bytes_of = |packets: u32| u64::from(packets) * u64::from(self.packet_bytes);
-        self.law.on_ack(&Ack {
-            rtt: said.rtt,
-            bytes: bytes_of(packets),
-            ce: said.ce,
-            acknowledged: bytes_of(self.recovery.unacknowledged()),
-            sent: bytes_of(self.recovery.next()),
-            telemetry: said.hops,
-            digest: said.digest,
-            ..Ack::at(now)
-        });
-        self.hear();
-    }
-
-    /// The receiver misses `seq`: go back to it.
-    pub fn on_nak(&mut self, now: Time, seq: u32, said: &Said<'_>, timeout: Time) {
-        let (before, in_flight) = (self.recovery.unacknowledged(), self.in_flight());
-        if self.recovery.on_nak(now, seq, timeout) {
-            self.rewind();
-            self.burst_over = true;
-            let news = seq - before;
-            self.tell(now, news, said);
-            let arrived = u64::from(news) * u64::from(self.packet_bytes);
-            self.lose(now, Loss::Packet, in_flight.saturating_sub(arrived));
-        }
-    }
-
-    /// Bytes sent and neither acknowledged nor given up as lost.
-    fn in_flight(&self) -> u64 {
-        u64::from(self.recovery.in_flight()) * u64::from(self.packet_bytes)
-    }
-
-    fn lose(&mut self, now: Time, loss: Loss, in_flight: u64) {
-        self.law.on_loss(now, loss, in_flight);
-        self.hear();
-    }
-
-    /// The window may have moved or changed, if the law has one: whole packets, and one at least.
-    #[inline]
-    pub(super) fn open_window(&mut self) {
-        if self.windowed {
-            self.count_window();
-        }
-    }
-
-    #[inline(never)]
-    fn count_window(&mut self) {
-        let of_law = self.law.window().unwrap_or(u64::MAX) / u64::from(self.packet_bytes);
-        let own = self
-            .window
-            .map_or(u64::MAX, |it| it.packets(self.law.rate()));
-        let packets = of_law.min(own).clamp(1, u64::from(u32::MAX));
-        self.recovery.open_window(packets as u32);
-    }
-
-    /// All that it will ever send was acknowledged at `now`.
-    pub fn note_end(&mut self, now: Time) {
-        self.acknowledged_at = self.acknowledged_at.min(now);
-    }
-
-    /// A congestion notification has arrived.
-    pub fn on_notification<R: Rng>(&mut self, now: Time, notification: &Notification, rng: &mut R) {
-        self.notifications += 1;
-        self.law.on_notification(now, notification, rng);
-        self.hear();
-    }
-
-    /// When [`Sender::on_timer`] is due.
-    #[inline]
-    pub fn next_timer(&self) -> Time {
-        self.law_timer.min(self.recovery.next_timer())
-    }
-
-    /// Runs what is due.
-    pub fn on_timer<R: Rng>(&mut self, now: Time, timeout: Time, rng: &mut R) {
-        if self.law_timer <= now {
-            self.law.on_timer(now, rng);
-            self.hear();
-        }
-        let in_flight = self.in_flight();
-        if self.recovery.on_timer(now, timeout) {
-            self.rewind();
-            self.burst_over = true;
-            self.timeouts += 1;
-            let loss = Loss::Timeout {
-                again: self.is_silent(),
-                window: self.law.window().unwrap_or(u64::MAX),
-            };
-            self.silent_since = self.recovery.unacknowledged() + 1;
-            self.lose(now, loss, in_flight);
         }
     }
 }

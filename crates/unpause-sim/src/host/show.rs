@@ -38,6 +38,7 @@ impl Host {
             served: _,
             timer_at: _,
             starts,
+            selective,
             start_at,
             notified,
             rng,
@@ -55,7 +56,8 @@ impl Host {
             others,
         } = self;
         let known = !*hpcc_nic && buffer.is_none() && delayed.is_empty() && stopped_by.is_empty();
-        if !known || !tcp.is_idle() || !others.is_empty() || ranks.is_some() {
+        if !known || !tcp.is_idle() || !others.is_empty() || ranks.is_some() || selective.is_some()
+        {
             return ledger.refuse();
         }
         ledger.time(busy_until);
@@ -187,7 +189,7 @@ impl Sender {
             window: _,
             acknowledged_at,
             silent_since,
-            posted: _,
+            is_connection: _,
         } = self;
         if *hears_sent || law.hears_acks() || *telemetry != 0 {
             return ledger.refuse();

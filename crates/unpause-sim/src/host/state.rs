@@ -10,6 +10,7 @@ use super::gates::Waiting;
 use super::ranks::Ranks;
 use super::receive_buffer::ReceiveBuffer;
 use super::receiver::Receiver;
+use super::selective::Selective;
 use super::sender::Sender;
 use super::tcp::Tcp;
 use crate::causes::Expiry;
@@ -66,6 +67,8 @@ pub struct Host {
     /// There: when the timer runs out, or ran out.
     pub(super) timer_at: Time,
     pub(super) starts: VecDeque<FlowStart>,
+    /// What selective repeat keeps of flows, if that is used.
+    pub(super) selective: Option<Box<Selective>>,
     /// When the first of them is due, or a timer of [`Host::ranks`].
     pub(super) start_at: Time,
     /// CNPs and CNMs that have not taken effect yet, in order.
@@ -251,6 +254,7 @@ impl Host {
             timers: Heap::default(),
             starts: VecDeque::new(),
             start_at: Time::NEVER,
+            selective: Selective::of(plan),
             senders: Slab::new(),
             receivers: Slab::new(),
             pending_pauses: PendingPauses::default(),
@@ -290,6 +294,9 @@ impl Host {
             Transport::Roce => {
                 reserve_first(&mut self.receivers);
                 let slot = self.receivers.insert(Receiver::new(flow, spec, plan));
+                if let Some(selective) = &mut self.selective {
+                    selective.receive_at(slot, spec.src, plan);
+                }
                 if self.ranks.is_some() {
                     self.expect_messages((flow, number, spec.group), slot, plan);
                 }

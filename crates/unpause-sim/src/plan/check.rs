@@ -3,7 +3,7 @@
 use unpause_protocols::flow_control::pfc::PauseTime;
 use unpause_protocols::units::{Rate, Time};
 
-use super::{jobs, model};
+use super::{jobs, model, recovery};
 use crate::config::{
     Config, DelayedAck, MIN_FRAME_BYTES, PfcConfig, PfcThreshold, Probes, TcpConfig,
 };
@@ -419,5 +419,6 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
         return Err(invalid.label("must be longer than nothing"));
     }
     check_probes(&config.probes, &links_of)?;
+    recovery::check(config)?;
     model::check(config, &links_of)
 }

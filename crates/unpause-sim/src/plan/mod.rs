@@ -18,6 +18,7 @@ mod cut_through;
 mod epochs;
 mod jobs;
 mod model;
+pub mod recovery;
 mod tcp;
 
 pub use epochs::Epochs;

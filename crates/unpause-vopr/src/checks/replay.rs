@@ -1,9 +1,9 @@
 //! What hosts must have made of the packets that came, where all packets are recorded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use unpause_protocols::congestion_control;
 use unpause_protocols::units::{Rate, Time};
+use unpause_protocols::{congestion_control, loss_recovery};
 use unpause_sim::config::{Config, NodeId};
 use unpause_sim::results::{FlowRecord, PacketKind, PacketRecord, Results, flow};
 use unpause_sim::traffic::{TrafficSpec, Transport};
@@ -31,7 +31,7 @@ fn arrived<'r>(config: &Config, results: &'r Results) -> BTreeMap<u32, Vec<&'r P
 }
 
 /// Packets sent, on every link and from end to end, are as many as are recorded; a RoCE flow has
-/// delivered what go-back-N takes of those that came; a sender has heard the notifications that came.
+/// delivered what its loss recovery takes of those that came; a sender has heard the notifications that came.
 pub fn delivery(config: &Config, results: &Results) -> Answer {
     if !records_all(config) {
         return Ok(());
@@ -45,7 +45,11 @@ pub fn delivery(config: &Config, results: &Results) -> Answer {
         // Messages of jobs end with packets that are not full.
         let is_job = config.jobs.iter().any(|it| it.entry == flow.group);
         if flow.transport == Transport::Roce && at_once && !is_job {
-            go_back_n(config, flow, packets)?;
+            let expected = match config.scheme.loss_recovery {
+                loss_recovery::Config::GoBackN => go_back_n(packets),
+                loss_recovery::Config::SelectiveRepeat(_) => selective_repeat(packets),
+            };
+            delivered(config, flow, expected)?;
         }
         heard(config, results, flow, packets)?;
     }
@@ -92,17 +96,30 @@ fn counted(
     }
 }
 
-fn go_back_n(config: &Config, flow: &FlowRecord, packets: &[&PacketRecord]) -> Answer {
+/// Packets that go-back-N takes of those that came.
+fn go_back_n(packets: &[&PacketRecord]) -> u32 {
     let mut expected = 0;
     for packet in packets {
         expected += u32::from(packet.kind == PacketKind::Data && packet.seq == expected);
     }
+    expected
+}
+
+/// Packets before the first one that has not come.
+fn selective_repeat(packets: &[&PacketRecord]) -> u32 {
+    let data = packets.iter().filter(|it| it.kind == PacketKind::Data);
+    let came: BTreeSet<u32> = data.map(|packet| packet.seq).collect();
+    let in_order = came.iter().zip(0..);
+    in_order.take_while(|(seq, place)| *seq == place).count() as u32
+}
+
+fn delivered(config: &Config, flow: &FlowRecord, expected: u32) -> Answer {
     let bytes = u64::from(expected) * u64::from(config.host.payload_bytes);
     let delivered = flow.size_bytes.map_or(bytes, |size| size.min(bytes));
     match flow.delivered_bytes == delivered {
         true => Ok(()),
         false => Err(format!(
-            "flow {} delivered {} B, of what came go-back-N takes {delivered} B",
+            "flow {} delivered {} B, of what came its receiver takes {delivered} B",
             flow.id, flow.delivered_bytes
         )),
     }
@@ -146,7 +163,7 @@ fn is_known_to_the_end(config: &Config, flow: &FlowRecord) -> bool {
     flow.fct.is_none() && never_stops
 }
 
-/// A RoCE flow sends its packets one after the other, and goes back only after a NAK of its own or a timeout.
+/// A RoCE flow sends its packets one after the other, and one again only after a NAK of its own or a timeout.
 pub fn again(config: &Config, results: &Results) -> Answer {
     if !records_all(config) {
         return Ok(());

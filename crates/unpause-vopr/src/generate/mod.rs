@@ -7,6 +7,7 @@ mod host;
 mod jobs;
 mod links;
 mod probes;
+mod recovery;
 mod scheme;
 mod sketch;
 mod slow_receiver;
@@ -63,6 +64,7 @@ pub fn generate(seed: u64) -> Case {
     following::following(&mut sketch, &mut Dice::new(!seed));
     jobs::jobs(&mut sketch, &mut Dice::new(!seed ^ 0x6a6f_6273));
     events::events(&mut sketch, &mut Dice::new(!seed ^ 0x6c69_6e6b));
+    recovery::recovery(&mut sketch, &mut Dice::new(!seed ^ 0x7265_7061));
     sketch.into_case(seed)
 }
 

@@ -87,7 +87,7 @@ static KEYS: &[ForkKey] = &[
         IRN,
         Only(
             "0",
-            "selective repeat instead of go-back-N, which RoCE does not have here",
+            "selective repeat instead of go-back-N, which is not imported: set loss_recovery = \"selective-repeat\" in [[scheme]]",
         ),
     ),
     word("IRN_NO_BDPFC", "TLT", Nothing("of ENABLE_IRN 1 only")),

@@ -31,6 +31,8 @@ keys! {
         marking: String = ["what `congestion_control` brings"]
             "congestion point of every data queue: `\"none\"`, `\"red\"`, `\"dctcp-red\"`, `\"codel\"`, `\"tcn\"`, \
              `\"ecn-sharp\"`, `\"ecn-sharp-tofino\"`, `\"np-ecn\"`";
+        loss_recovery: String = ["`\"go-back-n\"`"]
+            "how RoCE flows repair losses: `\"go-back-n\"`, or `\"selective-repeat\"`";
         set: Set = ["none"] "other keys of the file that differ under this scheme, by path";
     }
 }
@@ -41,6 +43,8 @@ pub(crate) struct Chosen {
     pub config: SchemeConfig,
     /// It has a window law.
     pub has_tcp: bool,
+    /// Where `loss_recovery` is written, which is read beside this.
+    pub recovery: Option<Range<usize>>,
 }
 
 /// One of the two, and the parameters in the table of its name.
@@ -125,6 +129,7 @@ pub(crate) fn congestion_control(
         congestion_control: own.what,
         config,
         has_tcp,
+        recovery: None,
     })
 }
 
@@ -222,6 +227,7 @@ fn find(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sections::loss_recovery::{LOSS_RECOVERIES, LossRecovery};
     use crate::sections::marking::{MARKINGS, Marking};
     use crate::text::keys::Keys as _;
 
@@ -244,5 +250,7 @@ mod tests {
         assert_eq!(sorted(&named("congestion_control")), sorted(&controls));
         let markings = MARKINGS.map(Marking::name);
         assert_eq!(sorted(&named("marking")), sorted(&markings));
+        let recoveries = LOSS_RECOVERIES.map(LossRecovery::name);
+        assert_eq!(sorted(&named("loss_recovery")), sorted(&recoveries));
     }
 }

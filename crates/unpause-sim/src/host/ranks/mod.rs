@@ -4,4 +4,4 @@ mod rank;
 mod state;
 
 pub use rank::Outgoing;
-pub use state::{Due, Incoming, Ranks};
+pub use state::{Due, From, Incoming, Ranks};

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use unpause_protocols::units::Time;
 
+use super::super::posted::Posted;
 use super::rank::Rank;
 use crate::fabric::NodeId;
 use crate::jobs::connections::{Connection, Expected, Messages};
@@ -19,8 +20,8 @@ pub struct Ranks {
     timers_set: u64,
     /// Connections that lead here, by their flow.
     pub incoming: BTreeMap<u32, Incoming>,
-    /// Of connections that lead from here, by their flow: the rank, and the one at the other end.
-    pub outgoing: BTreeMap<u32, (usize, Connection)>,
+    /// Connections that lead from here, by their flow.
+    pub outgoing: BTreeMap<u32, From>,
     pub room: Step,
 }
 
@@ -35,6 +36,14 @@ pub enum Due {
     Launched(u32, u32, u64),
     /// A lane has reduced what it has received.
     Reduced(u32),
+}
+
+/// A connection that leads from a rank here.
+#[derive(Debug)]
+pub struct From {
+    pub rank: usize,
+    pub connection: Connection,
+    pub posted: Posted,
 }
 
 /// A connection that leads to a rank here.

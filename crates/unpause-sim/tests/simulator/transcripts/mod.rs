@@ -8,6 +8,7 @@ mod pcn;
 mod pfc;
 mod qcn;
 mod qcn_inputs;
+mod selective_repeat;
 mod swift;
 mod timely;
 

@@ -1,0 +1,221 @@
+//! The packet numbers of a RoCE flow, whatever repairs its losses.
+//!
+//! # What it does
+//!
+//! Keeps what every way of repair keeps: at the sender which packets have been sent, which have arrived, and which one
+//! is next; at the receiver which one it misses first. A state machine beside it ([`super::go_back_n`],
+//! [`super::selective_repeat`]) decides what is sent next; that there is something to send can be asked here.
+//!
+//! # Source
+//!
+//! InfiniBand Architecture Specification, 9.7 (reliable connections): packet sequence numbers.
+//!
+//! # Parameters
+//!
+//! | name | unit | default | origin |
+//! |---|---|---|---|
+//! | `packets` | packets | - | the flow's size; `u32::MAX` for a flow without end |
+//!
+//! # Departures
+//!
+//! Packets are numbered from 0 and never wrap: a flow has less than 2^32.
+
+use crate::ledger::Ledger;
+use crate::units::Time;
+
+/// A flow at its sender.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    /// Packets of the whole flow; cut short when it is stopped.
+    pub(super) packets: u32,
+    /// The next packet may be sent if its number is below this.
+    pub(super) end: u32,
+    /// The packet to send next: a new one, or one that was lost.
+    pub(super) next: u32,
+    /// One more than the highest packet number ever sent.
+    pub(super) highest: u32,
+    pub(super) unacknowledged: u32,
+    /// Packets that may be in flight. Go-back-N has it in `end`.
+    pub(super) window: u32,
+    pub(super) timer: Time,
+}
+
+/// A packet that is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// Its number.
+    pub number: u32,
+    /// It is the last of the flow.
+    pub is_last: bool,
+    /// It has been sent before.
+    pub again: bool,
+}
+
+impl Sender {
+    /// A flow of so many packets, `u32::MAX` for one without end.
+    pub fn new(packets: u32) -> Self {
+        Self {
+            packets,
+            end: packets,
+            next: 0,
+            highest: 0,
+            unacknowledged: 0,
+            window: u32::MAX,
+            timer: Time::NEVER,
+        }
+    }
+
+    /// Nothing new is sent any more.
+    #[inline]
+    pub fn stop(&mut self) {
+        self.packets = self.packets.min(self.highest);
+        self.end = self.end.min(self.packets);
+    }
+
+    /// The flow ends before packet `number` from now on, sooner or later than before. Where a window limits what is in
+    /// flight, it is opened anew.
+    pub fn end_at(&mut self, number: u32) {
+        self.packets = number;
+        self.end = number;
+    }
+
+    /// True if there is a packet to send, and the window lets it go.
+    #[inline]
+    pub fn has_packet(&self) -> bool {
+        self.next < self.end
+    }
+
+    /// True if there is a packet to send, whether the window lets it go or not.
+    pub fn has_left(&self) -> bool {
+        self.next < self.packets
+    }
+
+    /// True if an acknowledgement of all packets before `number` acknowledges the whole flow.
+    pub fn ends_at(&self, number: u32) -> bool {
+        number >= self.packets
+    }
+
+    /// True when all that it will ever send has been acknowledged.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.unacknowledged >= self.packets
+    }
+
+    /// Packets before this one have arrived.
+    #[inline]
+    pub fn unacknowledged(&self) -> u32 {
+        self.unacknowledged
+    }
+
+    /// Number of the packet sent next: of one lost, while it repairs.
+    #[inline]
+    pub fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// One more than the highest number of a packet ever sent.
+    pub fn highest(&self) -> u32 {
+        self.highest
+    }
+
+    /// When a timeout is due; [`Time::NEVER`] while nothing is outstanding.
+    #[inline]
+    pub fn next_timer(&self) -> Time {
+        self.timer
+    }
+
+    /// Counts packet `number`, which is sent now.
+    #[inline]
+    pub(super) fn count(&mut self, number: u32) -> Sent {
+        self.next = number + 1;
+        let again = number < self.highest;
+        self.highest = self.highest.max(self.next);
+        Sent {
+            number,
+            is_last: self.next == self.packets,
+            again,
+        }
+    }
+
+    /// Shows its state under go-back-N, of a flow that has this number.
+    pub fn show<L: Ledger>(&mut self, flow: u32, ledger: &mut L) {
+        let Self {
+            packets,
+            end,
+            next,
+            highest,
+            unacknowledged,
+            window: _,
+            timer,
+        } = self;
+        ledger.same(u64::from(*packets));
+        ledger.before_end(flow, *next, *packets);
+        if *end != *packets {
+            ledger.before_end(flow, *end, *packets);
+            ledger.number(flow, end);
+        }
+        ledger.number(flow, next);
+        ledger.number(flow, highest);
+        ledger.number(flow, unacknowledged);
+        ledger.time(timer);
+    }
+}
+
+/// A flow at its receiver.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    pub(super) packets: u32,
+    pub(super) expected: u32,
+    /// The gap has been reported.
+    pub(super) nak_sent: bool,
+    pub(super) nak_at: Time,
+}
+
+impl Receiver {
+    /// A flow of so many packets of which nothing has arrived; `u32::MAX` for one without end.
+    pub fn new(packets: u32) -> Self {
+        Self {
+            packets,
+            expected: 0,
+            nak_sent: false,
+            nak_at: Time::ZERO,
+        }
+    }
+
+    /// The flow ends before packet `number` from now on.
+    pub fn end_at(&mut self, number: u32) {
+        self.packets = number;
+    }
+
+    /// True if the flow cannot be complete before packet `number`, or a later one, has arrived.
+    pub fn ends_with(&self, number: u32) -> bool {
+        number.saturating_add(1) >= self.packets
+    }
+
+    /// Packets of the whole flow.
+    pub fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    /// Number of the packet expected next.
+    #[inline]
+    pub fn expected(&self) -> u32 {
+        self.expected
+    }
+
+    /// Shows its state under go-back-N, of a flow that has this number.
+    pub fn show<L: Ledger>(&mut self, flow: u32, ledger: &mut L) {
+        let Self {
+            packets,
+            expected,
+            nak_sent,
+            nak_at: _,
+        } = self;
+        ledger.before_end(flow, *expected, *packets);
+        ledger.number(flow, expected);
+        if *nak_sent {
+            // What comes next depends on how long ago that was.
+            ledger.refuse();
+        }
+    }
+}

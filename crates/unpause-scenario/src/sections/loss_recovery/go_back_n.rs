@@ -1,0 +1,25 @@
+//! Go-back-N (InfiniBand Architecture Specification, 9.7).
+
+use unpause_protocols::loss_recovery::Config;
+
+use super::repair::Repair;
+use crate::text::keys::keys;
+
+/// It has no parameters of its own: those of `[host]` are as old as hosts.
+#[derive(Default)]
+pub(super) struct GoBackN;
+
+keys! {
+    #[derive(Default)]
+    pub(super) Keys at "scheme" for GoBackN {}
+}
+
+impl Repair for GoBackN {
+    const NAME: &'static str = "go-back-n";
+    const SUMMARY: &'static str = "go-back-N: receivers take packets in order only, senders go back to the first one that is missing";
+    type Keys = Keys;
+
+    fn config(self) -> Config {
+        Config::GoBackN
+    }
+}

@@ -1,0 +1,127 @@
+//! What selective repeat keeps of the flows of a host, beside them: none of it is there under go-back-N.
+
+use unpause_protocols::loss_recovery::go_back_n::{GoBack, InOrder};
+use unpause_protocols::loss_recovery::selective_repeat::{self, OutOfOrder, SelectiveRepeat};
+use unpause_protocols::loss_recovery::{Config, LossRecovery, Reassembly, Reception, numbers};
+use unpause_protocols::units::{Rate, Time};
+
+use crate::fabric::NodeId;
+use crate::plan::Plan;
+use crate::plan::recovery::MOST_PACKETS;
+
+/// A bitmap.
+type Words = Box<[u64]>;
+
+/// How losses of a flow are repaired.
+pub(super) type Recovery<'a> = LossRecovery<'a, Words>;
+
+/// Go-back-N of a flow that never times out: for calls in which that makes no difference.
+pub(super) const NO_TIMEOUT: Recovery<'_> = LossRecovery::GoBackN(GoBack {
+    timeout: Time::NEVER,
+});
+
+/// What selective repeat keeps, by the places of flows in the tables of their host.
+#[derive(Debug, Default)]
+pub(super) struct Selective {
+    senders: Vec<Option<SelectiveRepeat<Words>>>,
+    receivers: Vec<Option<OutOfOrder<Words>>>,
+}
+
+/// Puts something at a place of a list that may be shorter.
+fn put<T>(list: &mut Vec<Option<T>>, place: usize, it: T) {
+    if list.len() <= place {
+        list.resize_with(place + 1, || None);
+    }
+    list[place] = Some(it);
+}
+
+/// The window of flows from a host, in packets, and an empty bitmap for it.
+fn window(params: &selective_repeat::Params, src: NodeId, plan: &Plan<'_>) -> (u32, Words) {
+    let links = plan.ports.transmitters_of(src).iter();
+    let fastest = links.map(|it| it.speed.rate()).max();
+    let payload = plan.config.host.payload_bytes;
+    let packets = params.window_packets(fastest.unwrap_or(Rate::ZERO), payload);
+    let packets = packets.min(MOST_PACKETS.into()) as u32;
+    (packets, vec![0; selective_repeat::words(packets)].into())
+}
+
+impl Selective {
+    /// What hosts of `plan` need of it.
+    pub fn of(plan: &Plan<'_>) -> Option<Box<Self>> {
+        match plan.config.scheme.loss_recovery {
+            Config::GoBackN => None,
+            Config::SelectiveRepeat(_) => Some(Box::default()),
+        }
+    }
+
+    /// A flow begins at the sender in `slot`, on host `src`.
+    pub fn send_from(&mut self, slot: usize, src: NodeId, plan: &Plan<'_>) {
+        if let Config::SelectiveRepeat(params) = &plan.config.scheme.loss_recovery {
+            let (packets, bits) = window(params, src, plan);
+            let it = SelectiveRepeat::new(params, packets, plan.sprays(), bits);
+            put(&mut self.senders, slot, it);
+        }
+    }
+
+    /// A flow from host `src` is to arrive at the receiver in `slot`.
+    pub fn receive_at(&mut self, slot: usize, src: NodeId, plan: &Plan<'_>) {
+        if let Config::SelectiveRepeat(params) = &plan.config.scheme.loss_recovery {
+            let (packets, bits) = window(params, src, plan);
+            put(&mut self.receivers, slot, OutOfOrder::new(packets, bits));
+        }
+    }
+
+    /// Packets that have not arrived at the receiver in `slot`.
+    pub fn missing(&self, slot: usize, flow: &numbers::Receiver) -> Option<u32> {
+        Some(self.receivers.get(slot)?.as_ref()?.missing(flow))
+    }
+
+    /// A packet has arrived at the receiver in `slot`.
+    #[inline(never)]
+    fn on_data(
+        &mut self,
+        slot: usize,
+        flow: &mut numbers::Receiver,
+        now: Time,
+        number: u32,
+    ) -> Reception {
+        let receiver = self.receivers.get_mut(slot).and_then(Option::as_mut);
+        let receiver = receiver.expect("it is there while its flow is");
+        receiver.on_data(flow, now, number)
+    }
+
+    #[inline(never)]
+    fn sender(&mut self, slot: u32) -> Recovery<'_> {
+        let sender = self.senders.get_mut(slot as usize);
+        let sender = sender.and_then(Option::as_mut);
+        LossRecovery::SelectiveRepeat(sender.expect("it is there while its flow is"))
+    }
+}
+
+/// How losses of the flow are repaired whose sender is in `slot`.
+#[inline(always)]
+pub(super) fn recovery(
+    selective: &mut Option<Box<Selective>>,
+    slot: u32,
+    timeout: Time,
+) -> Recovery<'_> {
+    match selective {
+        None => LossRecovery::GoBackN(GoBack { timeout }),
+        Some(selective) => selective.sender(slot),
+    }
+}
+
+/// Packet `number` has arrived at the receiver in `slot`. `again`: a gap is reported again after so long.
+#[inline(always)]
+pub(super) fn on_data(
+    selective: &mut Option<Box<Selective>>,
+    (slot, flow): (u32, &mut numbers::Receiver),
+    now: Time,
+    number: u32,
+    again: Option<Time>,
+) -> Reception {
+    match selective {
+        None => InOrder { again }.on_data(flow, now, number),
+        Some(selective) => selective.on_data(slot as usize, flow, now, number),
+    }
+}

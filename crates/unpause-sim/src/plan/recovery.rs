@@ -1,0 +1,69 @@
+//! What loss recovery must keep to be run.
+
+use unpause_protocols::loss_recovery::{Config as Recovery, selective_repeat};
+use unpause_protocols::units::{Rate, Time};
+
+use crate::config::{Config, NicModel};
+use crate::fabric::NodeKind;
+use crate::invalid::{Invalid, bytes};
+
+/// Packets in the largest window of selective repeat: an ACK says in 16 bits how far a packet is ahead of one missing.
+pub const MOST_PACKETS: u32 = u16::MAX as u32;
+
+const KEY: &str = "scheme.loss_recovery";
+
+/// Refuses what selective repeat cannot do, or not yet.
+///
+/// # Errors
+///
+/// The field at fault, and why.
+pub(super) fn check(config: &Config) -> Result<(), Invalid> {
+    let Recovery::SelectiveRepeat(params) = &config.scheme.loss_recovery else {
+        return Ok(());
+    };
+    if !config.jobs.is_empty() {
+        let message = "the connections of jobs go back to the first packet lost";
+        return Err(Invalid::new(KEY, message)
+            .label("they cannot repair losses so yet")
+            .and("jobs", "of these jobs")
+            .help("set loss_recovery = \"go-back-n\", or remove it"));
+    }
+    if config.host.nic == NicModel::Hpcc {
+        let message = "HPCC's NIC goes back to the first packet lost";
+        return Err(Invalid::new(KEY, message)
+            .label("it knows no other repair")
+            .and("host.nic", "this NIC")
+            .help("remove `nic`, or set loss_recovery = \"go-back-n\""));
+    }
+    for (field, time) in [
+        ("scheme.selective-repeat.rto_low", params.rto_low),
+        ("scheme.selective-repeat.rto_high", params.rto_high),
+    ] {
+        if time == Time::ZERO {
+            return Err(Invalid::zero(field).label("must be longer than nothing"));
+        }
+    }
+    check_window(params, config)
+}
+
+fn check_window(params: &selective_repeat::Params, config: &Config) -> Result<(), Invalid> {
+    let nodes = &config.fabric.nodes;
+    let is_host = |node: u32| nodes.get(node as usize) == Some(&NodeKind::Host);
+    let links = config.fabric.links.iter();
+    let links = links.filter(|link| is_host(link.a) || is_host(link.b));
+    let fastest = links.map(|link| link.rate).max().unwrap_or(Rate::ZERO);
+    let payload = config.host.payload_bytes;
+    let packets = params.window_packets(fastest, payload);
+    if packets <= u64::from(MOST_PACKETS) {
+        return Ok(());
+    }
+    let message = format!("a window of {packets} packets is too large");
+    let invalid = Invalid::new("scheme.selective-repeat.window", message);
+    let most = u64::from(MOST_PACKETS) * u64::from(payload);
+    Err(invalid
+        .label(format!("at most {MOST_PACKETS}: {}", bytes(most)))
+        .help(format!(
+            "a packet carries {} of payload",
+            bytes(payload.into())
+        )))
+}
