@@ -5,6 +5,7 @@ mod compare;
 mod explain;
 mod import;
 mod suggest;
+mod vectors;
 mod view;
 
 use std::num::NonZero;
@@ -21,6 +22,7 @@ pub use suggest::{
     EcnFabric, EcnScenario, HeadroomProfile, LinkOptions, SonicOptions, Suggest, SuggestDcqcn,
     SuggestEcn, SuggestHeadroom, SuggestPcn, SuggestPfc, Write,
 };
+pub use vectors::{Check, Machines, Vectors};
 pub use view::View;
 
 use crate::values::{dask_address, duration};
@@ -96,6 +98,10 @@ pub enum Command {
     /// Compile marking into programs for a switch pipeline (docs/dataplane.md).
     #[command(subcommand)]
     Dataplane(Dataplane),
+    /// Write test vectors of a mechanism, for those who build it elsewhere (docs/vectors.md).
+    Vectors(Vectors),
+    /// Compare a program that implements a mechanism with its test vectors.
+    Check(Check),
     /// Run a paper's experiments, draw its figures and check its claims.
     Reproduce(Reproduce),
     /// Write a commented scenario to start from.

@@ -27,6 +27,7 @@ mod target;
 mod testbed;
 mod text;
 mod values;
+mod vectors;
 mod warnings;
 
 use std::ffi::OsString;
@@ -122,6 +123,7 @@ fn form_of(command: &Command) -> Form {
         Command::Validate(validate) => validate.say.output,
         Command::Compare(compare) => compare.say.output,
         Command::Export(export) => export.say.output,
+        Command::Check(it) => it.output,
         _ => Form::Text,
     }
 }
@@ -155,6 +157,8 @@ fn execute(command: &Command, package: &dyn Package) -> Result<u8, Errors> {
         Command::Suggest(Suggest::Pfc(it)) => done(suggest::pfc(it)),
         Command::Suggest(Suggest::Dcqcn(it)) => done(suggest::dcqcn(it)),
         Command::Suggest(Suggest::Pcn(it)) => done(suggest::pcn(it)),
+        Command::Vectors(it) => done(vectors::vectors(it)),
+        Command::Check(it) => vectors::compare(it).map_err(|error| vec![error]),
         Command::Reproduce(reproduce) => Ok(report::reproduce(package, reproduce)),
         Command::Init(init) => done(init::init(init)),
         Command::Schema => {

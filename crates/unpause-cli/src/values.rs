@@ -24,6 +24,20 @@ pub fn rate(text: &str) -> Result<Rate, String> {
     Ok(rate)
 }
 
+/// `name=value`
+pub fn assignment(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=');
+    let parts = parts.filter(|(name, value)| !name.is_empty() && !value.is_empty());
+    let parts = parts.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    parts.ok_or_else(|| "expected NAME=VALUE".into())
+}
+
+pub fn tolerance(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok();
+    let share = share.filter(|share: &f64| (0.0..1.0).contains(share));
+    share.ok_or_else(|| "expected a number from 0, below 1".into())
+}
+
 pub fn share_above_zero(text: &str) -> Result<f64, String> {
     let share = text.parse().ok();
     let share = share.filter(|share: &f64| *share > 0.0 && *share <= 1.0);

@@ -1,0 +1,254 @@
+//! Another program is told the events of cases, and its answers are compared.
+
+use std::fmt;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::lines::{Form, of_words};
+use crate::script::Case;
+
+/// Events before the one that differs which a report shows.
+const SHOWN_BEFORE: usize = 3;
+
+/// What was compared without a difference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passed {
+    /// Cases.
+    pub cases: usize,
+    /// Events, the beginnings of cases included.
+    pub events: usize,
+}
+
+/// The first answer that differs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Which case, counted from 1.
+    pub case: usize,
+    /// Its name.
+    pub name: String,
+    /// Which event of it; 0 is its beginning.
+    pub event: usize,
+    /// The event, as the program was told of it.
+    pub told: String,
+    /// The events before it, as the program was told of them.
+    pub before: Vec<String>,
+    /// Fields that differ: name, what was expected, what was answered, if anything.
+    pub fields: Vec<(String, Value, Option<Value>)>,
+}
+
+/// Why a check has not passed.
+#[derive(Debug)]
+pub enum Failure {
+    /// An answer differs.
+    Differs(Box<Difference>),
+    /// The program could not be run, has ended, says nothing, or something else than an answer.
+    Program(String),
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            out,
+            "case {} ({}), event {}: the answer differs",
+            self.case, self.name, self.event
+        )?;
+        for line in &self.before {
+            writeln!(out, "  before    {line}")?;
+        }
+        writeln!(out, "  event     {}", self.told)?;
+        for (name, expected, answered) in &self.fields {
+            let answered = answered
+                .as_ref()
+                .map_or_else(|| "nothing".to_owned(), Value::to_string);
+            writeln!(out, "  {name}: expected {expected}, answered {answered}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Differs(difference) => difference.fmt(out),
+            Self::Program(text) => out.write_str(text),
+        }
+    }
+}
+
+/// Runs `command` by the shell, tells it the events of `cases` line by line, and reads a line after each.
+///
+/// Every field that is expected must be there and equal, numbers to `tolerance`, relative. A field that is
+/// expected to be null may be left out. Other fields are ignored. `patience` is how long an answer may take.
+///
+/// # Errors
+/// The first difference, or what went wrong with the program.
+pub fn check(
+    cases: &[Case],
+    command: &str,
+    form: Form,
+    tolerance: f64,
+    patience: Duration,
+) -> Result<Passed, Failure> {
+    let mut program = Program::start(command, form, patience).map_err(Failure::Program)?;
+    let mut passed = Passed::default();
+    for (at, case) in cases.iter().enumerate() {
+        let first = (case.first_line(form, false), &case.answer);
+        let rest = case.lines.iter();
+        let rest = rest.map(|it| (it.text(form, false), &it.answer));
+        let mut told: Vec<String> = Vec::new();
+        for (number, (text, expected)) in std::iter::once(first).chain(rest).enumerate() {
+            let answer = program.ask(&text).map_err(|why| {
+                let name = &case.name;
+                Failure::Program(format!("case {} ({name}), event {number}: {why}", at + 1))
+            })?;
+            let differing = compare(&expected.fields(), &answer, tolerance);
+            if !differing.is_empty() {
+                return Err(Failure::Differs(Box::new(Difference {
+                    case: at + 1,
+                    name: case.name.clone(),
+                    event: number,
+                    before: told.split_off(told.len().saturating_sub(SHOWN_BEFORE)),
+                    told: text,
+                    fields: differing,
+                })));
+            }
+            told.push(text);
+            passed.events += 1;
+        }
+        passed.cases += 1;
+    }
+    Ok(passed)
+}
+
+fn compare(
+    expected: &Map<String, Value>,
+    answer: &Map<String, Value>,
+    tolerance: f64,
+) -> Vec<(String, Value, Option<Value>)> {
+    let differs = |(name, value): &(&String, &Value)| {
+        let answered = answer.get(*name).unwrap_or(&Value::Null);
+        !is_same(value, answered, tolerance)
+    };
+    expected
+        .iter()
+        .filter(differs)
+        .map(|(name, value)| (name.clone(), value.clone(), answer.get(name).cloned()))
+        .collect()
+}
+
+fn is_same(expected: &Value, answered: &Value, tolerance: f64) -> bool {
+    if expected == answered {
+        return true;
+    }
+    match (expected.as_f64(), answered.as_f64()) {
+        // Whole numbers of 64 bits have been compared as such above.
+        (Some(a), Some(b)) if tolerance > 0.0 || answered.is_f64() => {
+            (a - b).abs() <= tolerance * a.abs()
+        }
+        _ => false,
+    }
+}
+
+/// A program that answers line by line. It ends with this.
+struct Program {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<std::io::Result<String>>,
+    form: Form,
+    patience: Duration,
+}
+
+impl Program {
+    fn start(command: &str, form: Form, patience: Duration) -> Result<Self, String> {
+        let mut child = Command::new("sh")
+            .args(["-c", command])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("cannot run `{command}`: {error}"))?;
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let (send, lines) = channel();
+        if let Some(output) = output {
+            // Reads ahead, so that a silent program can be told from a slow one. Ends with its output.
+            thread::spawn(move || {
+                for line in BufReader::new(output).lines() {
+                    if send.send(line).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        Ok(Self {
+            child,
+            input,
+            lines,
+            form,
+            patience,
+        })
+    }
+
+    fn ask(&mut self, text: &str) -> Result<Map<String, Value>, String> {
+        let told = self.input.as_mut().map(|input| {
+            writeln!(input, "{text}")?;
+            input.flush()
+        });
+        if let Some(Err(error)) = told {
+            return Err(self.ended(&format!("it takes no more events ({error})")));
+        }
+        let answered = match self.lines.recv_timeout(self.patience) {
+            Ok(Ok(line)) => line,
+            Ok(Err(error)) => return Err(format!("its answer cannot be read: {error}")),
+            Err(RecvTimeoutError::Timeout) => {
+                return Err(format!(
+                    "no answer within {} s; a line is expected for each event, and a flush after it",
+                    self.patience.as_secs_f64()
+                ));
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(self.ended("it has answered nothing"));
+            }
+        };
+        let fields = match self.form {
+            Form::Words => of_words(&answered),
+            Form::Json => match serde_json::from_str(&answered) {
+                Ok(Value::Object(fields)) => Ok(fields),
+                Ok(_) => Err("a JSON object is expected".to_owned()),
+                Err(error) => Err(format!("no JSON: {error}")),
+            },
+        };
+        fields.map_err(|why| format!("its answer `{}` is not understood: {why}", shown(&answered)))
+    }
+
+    /// `what`, and how the program ended, if it has.
+    fn ended(&mut self, what: &str) -> String {
+        drop(self.input.take());
+        match self.child.wait() {
+            Ok(status) => format!("{what}; the program ended with {}", said(status)),
+            Err(_) => what.to_owned(),
+        }
+    }
+}
+
+fn said(status: ExitStatus) -> String {
+    status
+        .code()
+        .map_or_else(|| status.to_string(), |code| format!("exit code {code}"))
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(200).collect()
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        // One that does not end by itself is ended; one that has, is not there any more.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
