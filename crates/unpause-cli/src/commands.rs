@@ -29,11 +29,23 @@ pub fn validate(args: &Validate) -> Result<u8, Errors> {
                     "file": file.display().to_string(),
                     "ok": true,
                     "runs": scenario.runs().len(),
+                    "programs": programs(&scenario).collect::<Vec<_>>(),
                     "warnings": scenario.warnings(),
                     "cost": cost,
                 }));
                 let said = sound(&files::named(file).display().to_string(), &scenario);
                 say.tell(&text::wrapped(&said, text::columns()));
+                for it in programs(&scenario) {
+                    let said = format!(
+                        "   job {}: {} ranks, {} operations; {} messages, {} B an iteration\n",
+                        it["job"].as_str().unwrap_or_default(),
+                        it["ranks"],
+                        it["operations"],
+                        it["messages"],
+                        it["bytes"],
+                    );
+                    say.tell(&text::wrapped(&said, text::columns()));
+                }
                 if let Some(cost) = cost {
                     let said = format!("   {}\n", cost::text(&cost, scenario.runs().len(), None));
                     say.tell(&text::wrapped(&said, text::columns()));
@@ -61,6 +73,21 @@ pub fn validate(args: &Validate) -> Result<u8, Errors> {
         complain!("{failed} of {} scenarios have mistakes", files.len());
     }
     Ok(u8::from(failed > 0))
+}
+
+/// What files say of the jobs of a scenario's first run.
+fn programs(scenario: &Scenario) -> impl Iterator<Item = Value> {
+    let run = &scenario.runs()[0];
+    run.config.jobs.iter().filter_map(|job| {
+        let program = job.program.as_ref()?;
+        Some(json!({
+            "job": run.names.traffic[usize::from(job.entry)],
+            "ranks": program.ranks(),
+            "operations": program.count(),
+            "messages": program.message_count(),
+            "bytes": program.bytes(),
+        }))
+    })
 }
 
 /// What a sound scenario would run.

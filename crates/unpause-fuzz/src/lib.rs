@@ -6,6 +6,7 @@ pub mod cdf;
 pub mod delays;
 pub mod directories;
 pub mod frame;
+pub mod goal;
 pub mod hpcc_flows;
 pub mod hpcc_topology;
 mod messages;
@@ -13,18 +14,21 @@ pub mod quantity;
 pub mod results;
 pub mod scenario;
 pub mod seeds;
+pub mod simai;
 pub mod testbed;
 
 /// What a target does with an input: panics if something is not as it must be.
 pub type Target = fn(&[u8]);
 
 /// The targets by their names.
-pub const TARGETS: [(&str, Target); 11] = [
+pub const TARGETS: [(&str, Target); 13] = [
     ("quantity", quantity::check),
     ("cdf", cdf::check),
     ("delays", delays::check),
     ("hpcc_topology", hpcc_topology::check),
     ("hpcc_flows", hpcc_flows::check),
+    ("goal", goal::check),
+    ("simai", simai::check),
     ("scenario", scenario::check),
     ("results", results::check),
     ("directories", directories::check),

@@ -15,6 +15,7 @@ pub(crate) fn check_file_error(error: &FileError, input: &[u8]) {
             let lines = input.split(|byte| *byte == b'\n').count();
             assert!(*line <= lines, "line {line} of {lines}: {said}");
         }
+        FileError::Byte { at, .. } => assert!(*at <= input.len() as u64, "byte {at}: {said}"),
         FileError::Io { reason, .. } => panic!("an input in memory cannot fail: {reason}"),
     }
 }

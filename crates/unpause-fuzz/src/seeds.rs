@@ -18,6 +18,7 @@ pub fn inputs(root: &Path) -> io::Result<Vec<Inputs>> {
     let quantities = words(&scenarios).into_iter();
     let quantities = quantities.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
     let texts = contents(&files, "txt")?;
+    let goals = [contents(&files, "goal")?, contents(&files, "bin")?].concat();
     let points = [contents(&workloads, "csv")?, contents(&files, "csv")?].concat();
     Ok(vec![
         ("quantity", quantities.map(String::into_bytes).collect()),
@@ -25,6 +26,8 @@ pub fn inputs(root: &Path) -> io::Result<Vec<Inputs>> {
         ("delays", points),
         ("hpcc_topology", texts.clone()),
         ("hpcc_flows", texts),
+        ("goal", goals),
+        ("simai", contents(&files, "simai")?),
         ("scenario", scenarios),
         ("results", crate::results::seeds()),
         ("directories", crate::directories::seeds()),

@@ -54,6 +54,15 @@ pub(crate) const SAMPLE_BYTES: u64 = 300;
 /// Changes of links in a run: each may need routes of its own, which are looked for before the run.
 pub(crate) const LINK_EVENTS: usize = 1 << 14;
 
+/// Bytes of a file that says what the ranks of a job do.
+pub(crate) const PROGRAM_BYTES: u64 = 1 << 30;
+
+/// Operations of the ranks of a job that a file says: some 100 bytes each.
+pub(crate) const OPERATIONS: usize = 1 << 24;
+
+/// Which of these waits for which, of a rank.
+pub(crate) const EDGES: usize = 1 << 26;
+
 /// Entries of `[[job]]`.
 pub(crate) const JOBS: usize = 1 << 10;
 

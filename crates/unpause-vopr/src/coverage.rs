@@ -10,7 +10,7 @@ use crate::case::Case;
 pub type Coverage = BTreeMap<String, u64>;
 
 /// Keys whose values are names, numbers of them, or files: of these only the key counts.
-const FREE: [&str; 20] = [
+const FREE: [&str; 22] = [
     "after",
     "name",
     "from",
@@ -31,6 +31,8 @@ const FREE: [&str; 20] = [
     "key",
     "unit",
     "extra_delay",
+    "goal",
+    "simai",
 ];
 
 /// The keys of a scenario, by path, and the values of those that choose among names:

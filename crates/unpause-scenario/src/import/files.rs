@@ -1,12 +1,18 @@
-//! Files that a scenario names: CDFs of flow sizes, HPCC topologies, HPCC flows.
+//! Files that a scenario names: CDFs of flow sizes, HPCC topologies, HPCC flows, programs of jobs.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_spanned::Spanned;
 use unpause_sim::traffic::{Cdf, FlowSettings, Size, Transport};
 
+use unpause_sim::jobs::Program;
+
+use super::programs::Imported;
 use super::{FileError, cdf, hpcc};
 use crate::limits;
 use crate::text::checks::{both, size_bytes};
@@ -17,13 +23,48 @@ use crate::topology::Topology;
 /// Reads files relative to the scenario's directory.
 pub(crate) struct Files {
     directory: PathBuf,
+    /// Those read before: every run of a scenario asks for the same.
+    programs: RefCell<HashMap<ProgramKey, Arc<ReadProgram>>>,
+}
+
+/// A file, its format, and the ranks and channels that it is read for.
+type ProgramKey = (PathBuf, &'static str, u32, u32);
+
+/// What a file says of a job.
+pub(crate) struct ReadProgram {
+    pub program: Arc<Program>,
+    pub labels: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 impl Files {
     pub fn new(directory: &Path) -> Self {
         Self {
             directory: directory.to_owned(),
+            programs: RefCell::default(),
         }
+    }
+
+    /// What the ranks of a job do, by a file that `read` reads as of a format, for so many ranks and channels.
+    pub fn program(
+        &self,
+        file: &Spanned<String>,
+        (format, ranks, channels): (&'static str, u32, u32),
+        read: &dyn Fn(&Path) -> Result<Imported, FileError>,
+    ) -> Checked<Arc<ReadProgram>> {
+        let path = self.directory.join(file.get_ref());
+        let key = (path.clone(), format, ranks, channels);
+        if let Some(known) = self.programs.borrow().get(&key) {
+            return Ok(known.clone());
+        }
+        let imported = read(&path).map_err(|error| problem(error, file))?;
+        let read = Arc::new(ReadProgram {
+            program: Arc::new(imported.program),
+            labels: imported.labels,
+            notes: imported.notes,
+        });
+        self.programs.borrow_mut().insert(key, read.clone());
+        Ok(read)
     }
 
     /// What `size` or `cdf` says; one of the two must be there.
@@ -81,6 +122,9 @@ fn problem(error: FileError, named: &Spanned<String>) -> Box<Problem> {
                 .at(named.span(), "named here")
                 .help("relative paths start at the scenario file's directory"),
         ),
+        FileError::Byte { .. } => {
+            Box::new(Problem::new(error.to_string()).at(named.span(), "named here"))
+        }
         FileError::Line {
             path,
             line,

@@ -5,6 +5,7 @@ pub(crate) mod files;
 pub mod hpcc;
 pub mod hpcc_config;
 pub(crate) mod hpcc_ways;
+pub mod programs;
 
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,18 @@ pub enum FileError {
         line: usize,
         /// The column, in characters from 1; 0 if it is the whole line.
         column: usize,
+        /// What is there.
+        found: String,
+        /// What should be.
+        expected: String,
+    },
+    /// A byte of a binary file is not what it should be.
+    #[error("{}: byte {at}: found {found}, expected {expected}", path.display())]
+    Byte {
+        /// The file.
+        path: PathBuf,
+        /// Bytes before it.
+        at: u64,
         /// What is there.
         found: String,
         /// What should be.

@@ -73,7 +73,7 @@ impl Host {
         };
         let connection = plan.jobs.connection(job, number);
         let sender = &mut self.senders[slot as usize];
-        sender.open_for_messages();
+        sender.open_for_messages(plan.config.jobs[job].program.is_some());
         let rank = ranks.rank_of(job);
         let from = From {
             rank,
@@ -129,7 +129,9 @@ impl Host {
             recovery.end_at(recovery.expected() + packets);
         }
         let nic = self.number;
-        if let Some(lane) = ranks.ranks[rank].take(&connection, message.slice, job) {
+        if job.program.is_some() {
+            self.on_program_message(now, &mut ranks, (rank, message.step), window);
+        } else if let Some(lane) = ranks.ranks[rank].take(&connection, message.slice, job) {
             self.move_on(now, &mut ranks, rank, Do::EndStep(lane), window);
         }
         self.turn_to(nic);
@@ -176,7 +178,15 @@ impl Host {
         let Some(mut ranks) = self.ranks.take() else {
             return;
         };
-        if let Some(Reverse((_, _, rank, due))) = ranks.timers.pop() {
+        let Some(Reverse((_, _, rank, due))) = ranks.timers.pop() else {
+            return self.keep(ranks);
+        };
+        if window.plan.config.jobs[ranks.ranks[rank].job]
+            .program
+            .is_some()
+        {
+            self.on_program_timer(now, &mut ranks, (rank, due), window);
+        } else {
             let next = match due {
                 Due::Start => Some(Do::Phase),
                 Due::Computed => Some(Do::Collective),
@@ -188,6 +198,7 @@ impl Host {
                     ranks.ranks[rank].lanes[lane as usize].step += 1;
                     Some(Do::EnterStep(lane))
                 }
+                Due::Ended(_) | Due::Ready(_) => None,
             };
             if let Some(next) = next {
                 self.move_on(now, &mut ranks, rank, next, window);
@@ -196,7 +207,7 @@ impl Host {
         self.keep(ranks);
     }
 
-    fn keep(&mut self, ranks: Box<Ranks>) {
+    pub(super) fn keep(&mut self, ranks: Box<Ranks>) {
         self.ranks = Some(ranks);
         self.set_start();
         self.set_rare();
@@ -338,7 +349,7 @@ impl Host {
     }
 
     /// Hands a message of so many bytes to the connection of a channel to rank `to`.
-    fn post(
+    pub(super) fn post(
         &mut self,
         now: Time,
         ranks: &mut Ranks,

@@ -7,9 +7,11 @@ use super::sender::Sender;
 use super::state::Host;
 
 impl Sender {
-    /// It becomes the sender of a connection, which has nothing to send yet.
-    pub fn open_for_messages(&mut self) {
+    /// It becomes the sender of a connection, which has nothing to send yet; if it `tells` of messages, its rank is told
+    /// of each that has been acknowledged.
+    pub fn open_for_messages(&mut self, tells: bool) {
         self.is_connection = true;
+        self.tells = tells;
         self.recovery.end_at(0);
     }
 

@@ -28,6 +28,7 @@ mod nic;
 mod nics;
 mod pause;
 mod posted;
+mod program_steps;
 mod ranks;
 mod receive_buffer;
 pub mod receiver;

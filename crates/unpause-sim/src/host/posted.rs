@@ -13,6 +13,9 @@ pub struct Posted {
     pub(super) at: usize,
     /// Packets of all messages that have ever been posted.
     pub(super) packets: u32,
+    /// Messages that have been acknowledged, and those of which the rank has been told.
+    pub(super) acknowledged: u32,
+    pub(super) told: u32,
 }
 
 /// A message that is cut into packets.
@@ -30,6 +33,7 @@ impl Posted {
         let over = self.messages.partition_point(|it| it.end <= number);
         self.messages.drain(..over);
         self.at = self.at.saturating_sub(over);
+        self.acknowledged += over as u32;
         over
     }
 }

@@ -226,9 +226,13 @@ impl Host {
                 let counts = self.hpcc_nic || self.selective.is_some();
                 let rtt = (counts && measures).then(rtt);
                 let recovery = recovery(&mut self.selective, slot, timeout);
+                let tells = sender.tells;
                 let lost = sender.on_nak(now, feedback_of(packet), &said(rtt), recovery);
                 if lost && sender.is_connection() {
                     self.rewind(slot);
+                }
+                if tells {
+                    self.on_sends_acknowledged(now, slot, window);
                 }
             }
             Kind::Ack => {
@@ -239,7 +243,9 @@ impl Host {
                     true => sender.on_ack(now, packet.seq, &said(rtt), recovery),
                     false => sender.on_silent_ack(now, packet.seq, recovery),
                 }
-                if sender.is_done() {
+                if sender.tells {
+                    self.on_sends_acknowledged(now, slot, window);
+                } else if sender.is_done() {
                     if sender.is_connection() {
                         self.on_messages_acknowledged(now, slot, window);
                     } else if self.end_sender(now, slot, window) {

@@ -55,6 +55,8 @@ pub struct Sender {
     pub(super) burst_over: bool,
     /// It sends the messages of a connection.
     pub(super) is_connection: bool,
+    /// A rank is told of each message that has been acknowledged.
+    pub(super) tells: bool,
     pub(super) rate_change: RateChange,
     pub(super) source_port: u16,
     pub(super) full_bytes: u16,
@@ -121,6 +123,7 @@ impl Sender {
             class: plan.classes.of(spec.priority),
             recorded: spec.recorded,
             pace: Pace::Idle,
+            tells: false,
             next_start: now,
             timer_at: Time::NEVER,
             retransmitted: 0,

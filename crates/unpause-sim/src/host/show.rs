@@ -190,6 +190,7 @@ impl Sender {
             acknowledged_at,
             silent_since,
             is_connection: _,
+            tells: _,
         } = self;
         if *hears_sent || law.hears_acks() || *telemetry != 0 {
             return ledger.refuse();
@@ -209,10 +210,9 @@ impl Sender {
         }
         ledger.deadline((*law_timer).min(*stop));
         pace.show(ledger);
-        ledger.time(next_start);
-        ledger.time(timer_at);
-        ledger.time(burst_start);
-        ledger.time(available);
+        for time in [next_start, timer_at, burst_start, available] {
+            ledger.time(time);
+        }
         ledger.time(acknowledged_at);
         ledger.total(sent_bytes);
         recovery.show(*flow, ledger);

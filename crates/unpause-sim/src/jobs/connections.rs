@@ -3,31 +3,22 @@
 use std::collections::BTreeSet;
 
 use super::collective::Collective;
+pub use super::connection::Connection;
 use super::job::{Exchange, Job};
+use super::program::Program;
 use super::step::Step;
 use crate::fabric::NodeId;
 use crate::rng::mix;
 use crate::traffic::FlowSpec;
-
-/// A connection: all messages of a channel from one rank to another go over it, as one stream of bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Connection {
-    /// The rank that sends.
-    pub from: u32,
-    /// The rank that receives.
-    pub to: u32,
-    /// Which of those between the two.
-    pub channel: u32,
-}
 
 /// A message as its receiver expects it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
     /// The iteration that it is of.
     pub iteration: u32,
-    /// The phase there.
+    /// The phase there; of a program, the label of the receive.
     pub phase: u32,
-    /// The receiver's step there.
+    /// The receiver's step there; of a program, the number of the receive.
     pub step: u32,
     /// Its slice.
     pub slice: u32,
@@ -52,6 +43,9 @@ impl Messages {
         connection: &Connection,
         room: &mut Step,
     ) -> Option<Expected> {
+        if let Some(program) = &job.program {
+            return self.next_of_program(program, job.iterations, connection);
+        }
         let mut idle = 0;
         while self.iteration < job.iterations && idle <= job.phases.len() {
             let phase = &job.phases[self.phase as usize];
@@ -75,6 +69,34 @@ impl Messages {
             }
         }
         None
+    }
+
+    /// The next of a program.
+    fn next_of_program(
+        &mut self,
+        program: &Program,
+        iterations: u32,
+        connection: &Connection,
+    ) -> Option<Expected> {
+        let place = program.connections().binary_search(connection).ok()?;
+        let messages = program.messages_of(place);
+        if self.step as usize == messages.len() {
+            self.step = 0;
+            self.iteration += 1;
+        }
+        if self.iteration == iterations {
+            return None;
+        }
+        let (_, receive) = messages[self.step as usize];
+        self.step += 1;
+        let operation = &program.of_rank(connection.to)[receive as usize];
+        Some(Expected {
+            iteration: self.iteration,
+            phase: operation.label.into(),
+            step: receive,
+            slice: 0,
+            bytes: operation.amount,
+        })
     }
 
     /// The next in this phase: its step, its slice, its bytes.
@@ -136,6 +158,9 @@ fn connections_of(it: &Collective, group: &[u32], found: &mut BTreeSet<Connectio
 impl Job {
     /// Its connections, in order.
     pub fn connections(&self) -> Vec<Connection> {
+        if let Some(program) = &self.program {
+            return program.connections().to_vec();
+        }
         let mut found = BTreeSet::new();
         let exchanges = self.phases.iter().filter_map(|it| it.collective.as_ref());
         for exchange in exchanges {
@@ -163,6 +188,12 @@ impl Job {
 
     /// Bytes of all messages of each connection.
     pub fn bytes_of_connections(&self) -> Vec<u64> {
+        if let Some(program) = &self.program {
+            let bytes = (0..program.connections().len()).map(|at| program.bytes_of(at));
+            return bytes
+                .map(|it| it.saturating_mul(self.iterations.into()))
+                .collect();
+        }
         let one = Self {
             iterations: 1,
             ..self.clone()

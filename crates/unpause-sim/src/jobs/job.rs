@@ -1,8 +1,11 @@
 //! A job, and what its ranks do.
 
+use std::sync::Arc;
+
 use unpause_protocols::units::{Fraction, Rate, Time};
 
 use super::collective::Collective;
+use super::program::Program;
 use crate::fabric::NodeId;
 use crate::rng::mix;
 use crate::traffic::FlowSettings;
@@ -20,6 +23,8 @@ pub struct Job {
     pub iterations: u32,
     /// What each rank does in an iteration, one after the other.
     pub phases: Vec<Phase>,
+    /// What each rank does instead of that, if not the same things one after the other: then there are no phases.
+    pub program: Option<Arc<Program>>,
     /// From the moment at which a rank may send a message until it does.
     pub launch: Time,
     /// What its connections have in common.

@@ -5,12 +5,15 @@
 //! need no more lookahead than flows, and results do not depend on the number of threads.
 //!
 //! - [`collective`]: what a rank sends and receives in each step of a collective operation;
+//! - [`program`]: what ranks do where files say it, operation by operation;
 //! - [`connections`]: which connections the ranks of a job need, and what comes over each, message by message.
 
 pub mod collective;
+mod connection;
 pub mod connections;
 mod exchanges;
 mod job;
+pub mod program;
 mod records;
 mod reductions;
 pub mod step;
@@ -21,4 +24,5 @@ mod trees;
 pub use collective::{Algorithm, Collective, Operation};
 pub use connections::Jobs;
 pub use job::{Exchange, Job, Phase};
+pub use program::Program;
 pub use records::{MessageRecord, RankIteration};

@@ -10,9 +10,9 @@ pub struct MessageRecord {
     pub entry: u16,
     /// Iteration.
     pub iteration: u32,
-    /// Phase of that.
+    /// Phase of that; of a program, the label of the receive.
     pub phase: u32,
-    /// Step of the receiver there.
+    /// Step of the receiver there; of a program, the number of the receive within its rank.
     pub step: u32,
     /// Channel.
     pub channel: u32,

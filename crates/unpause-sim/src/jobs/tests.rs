@@ -207,6 +207,7 @@ proptest! {
                     reduce_rate: None,
                 }),
             }],
+            program: None,
             launch: Time::ZERO,
             flow: FlowSettings::default(),
             records_messages: true,

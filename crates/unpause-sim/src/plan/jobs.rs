@@ -47,8 +47,12 @@ fn of(job: &Job, config: &Config) -> Result<(), String> {
     if !(1..=MOST_ITERATIONS).contains(&job.iterations) {
         return Err(format!("it has 1 to {MOST_ITERATIONS} iterations"));
     }
-    if job.phases.is_empty() {
-        return Err("it does nothing".into());
+    match &job.program {
+        Some(program) if !job.phases.is_empty() || program.ranks() != ranks => {
+            return Err("its program is of other ranks, or it has phases, too".into());
+        }
+        None if job.phases.is_empty() => return Err("it does nothing".into()),
+        _ => {}
     }
     job.phases
         .iter()
@@ -77,6 +81,14 @@ fn check_bytes(job: &Job, config: &Config) -> Result<(), String> {
         // Nothing sends its buffer more than twice over one connection, and no packet is lost to slices but one each.
         let most = largest.div_ceil(u64::from(it.lanes_of_channels()));
         sum += 2 * u128::from(most) + u128::from(it.slices) * u128::from(config.host.payload_bytes);
+    }
+    if let Some(program) = &job.program {
+        let payload = u128::from(config.host.payload_bytes);
+        let of = |at: usize| {
+            let messages = program.messages_of(at).len();
+            u128::from(program.bytes_of(at)) + messages as u128 * payload
+        };
+        sum = (0..program.connections().len()).map(of).max().unwrap_or(0);
     }
     match sum * u128::from(job.iterations) > u128::from(config.host.most_bytes()) {
         true => Err("more than 2^32 packets could go over a connection: fewer iterations, or a larger payload".into()),

@@ -33,6 +33,7 @@ pub fn job(ranks: u32, operation: Operation, algorithm: Algorithm, bytes: u64) -
                 reduce_rate: None,
             }),
         }],
+        program: None,
         launch: Time::ZERO,
         flow: FlowSettings::default(),
         records_messages: true,

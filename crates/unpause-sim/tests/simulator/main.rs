@@ -20,6 +20,7 @@ mod nvswitches;
 mod pfc;
 mod pipeline;
 mod post;
+mod programs;
 mod properties;
 mod queueing;
 mod random;

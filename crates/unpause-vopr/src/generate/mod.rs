@@ -7,6 +7,7 @@ mod host;
 mod jobs;
 mod links;
 mod probes;
+mod programs;
 mod recovery;
 mod scheme;
 mod sketch;
@@ -63,6 +64,7 @@ pub fn generate(seed: u64) -> Case {
     slow_receiver::slow_receiver(&mut sketch);
     following::following(&mut sketch, &mut Dice::new(!seed));
     jobs::jobs(&mut sketch, &mut Dice::new(!seed ^ 0x6a6f_6273));
+    programs::programs(&mut sketch, &mut Dice::new(!seed ^ 0x676f_616c));
     events::events(&mut sketch, &mut Dice::new(!seed ^ 0x6c69_6e6b));
     recovery::recovery(&mut sketch, &mut Dice::new(!seed ^ 0x7265_7061));
     sketch.into_case(seed)

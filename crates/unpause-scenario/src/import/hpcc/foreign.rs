@@ -26,6 +26,8 @@ pub(super) fn refuse<'a>(
     next: impl FnOnce() -> Result<Option<Row<'a>>, FileError>,
 ) -> Result<(), FileError> {
     const JOBS: &str = "jobs, whose transfers wait for one another, are not supported yet";
+    const SIMAI: &str = "a [[job]] reads it, by simai = \"FILE\"";
+    const GOAL: &str = "a [[job]] reads it, by goal = \"FILE\"";
     let words = first.words();
     let is_number = |word: &str| word.parse::<f64>().is_ok();
     let key = |row: &Row<'_>| row.words().first().map(|word| word.to_ascii_lowercase());
@@ -41,10 +43,10 @@ pub(super) fn refuse<'a>(
                 false => ("flows of htsim (.cm)".into(), JOBS),
             }
         }
-        ["num_ranks", _] => ("a GOAL schedule (LogGOPSim, ATLAHS)".into(), JOBS),
+        ["num_ranks", _] => ("a GOAL schedule (LogGOPSim, ATLAHS)".into(), GOAL),
         [policy, ..] if POLICIES.contains(&policy) => {
             let found = format!("a workload of SimAI or astra-sim ({policy})");
-            (found, JOBS)
+            (found, SIMAI)
         }
         _ => return Ok(()),
     };

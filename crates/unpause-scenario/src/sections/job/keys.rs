@@ -95,6 +95,10 @@ keys! {
         alone: bool = ["`true`"]
             "also run the job alone, with the same hosts and scheme, to say by how much others slow it down; takes the time of another run";
         messages: bool = ["`true` up to 1,000,000 messages"] "record each message in table `messages`";
+        goal: String = ["none"]
+            "file that says what the ranks do instead of the keys below: a GOAL schedule, text or binary, see below";
+        simai: String = ["none"]
+            "file that says what the ranks do instead of the keys below, but for `channels`: a workload of SimAI, see below";
         compute: Duration = ["`\"0s\"`"] "each rank computes so long at the beginning of an iteration";
         jitter: Ratio = ["`\"0%\"`"]
             "`compute` varies uniformly by up to so much, from rank to rank and iteration to iteration"

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde_spanned::Spanned;
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::NodeId;
-use unpause_sim::jobs::{Job, Phase};
+use unpause_sim::jobs::{Job, Phase, Program};
 use unpause_sim::traffic::{FlowSettings, Transport};
 
 use super::traffic::{Context, data_priority, takes_part};
@@ -16,6 +17,7 @@ use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Keys, refuse};
 use crate::text::quantity::Duration;
 
+mod imported;
 mod keys;
 mod phases;
 mod placement;
@@ -76,15 +78,23 @@ fn job(
 ) -> Checked<Compiled> {
     let keys = &written.keys;
     let hosts = hosts(keys, (entry, seed), taken, context)?;
-    let of = OfJob {
-        ranks: hosts.len() as u32,
-        parallel: &keys.parallel,
-        per_server: &keys.per_server,
-        reduce_rate: reduce_rate(keys)?,
-        place: written.place.clone(),
+    let step = written.steps.first().map(|(place, _)| place.clone());
+    let imported = imported::imported(keys, step, hosts.len(), context)?;
+    let (phases, steps) = match &imported {
+        Some(read) => (Vec::new(), read.labels.clone()),
+        None => {
+            let of = OfJob {
+                ranks: hosts.len() as u32,
+                parallel: &keys.parallel,
+                per_server: &keys.per_server,
+                reduce_rate: reduce_rate(keys)?,
+                place: written.place.clone(),
+            };
+            all_phases(&written, &of)?
+        }
     };
-    let (phases, steps) = all_phases(&written, &of)?;
-    let (job, warmup) = running(keys, entry as u16, (hosts, phases), context)?;
+    let program = imported.map(|it| it.program.clone());
+    let (job, warmup) = running(keys, entry as u16, hosts, (phases, program), context)?;
     let part = takes_part(&keys.schemes, context)?;
     if part && context.transport == Transport::Tcp {
         return Problem::new("messages of jobs go over RoCE")
@@ -118,7 +128,8 @@ fn job(
 fn running(
     keys: &JobKeys,
     entry: u16,
-    (hosts, phases): (Vec<NodeId>, Vec<Phase>),
+    hosts: Vec<NodeId>,
+    (phases, program): (Vec<Phase>, Option<Arc<Program>>),
     context: &Context<'_>,
 ) -> Checked<(Job, u32)> {
     let exchanges = phases.iter().filter_map(|it| it.collective.as_ref());
@@ -134,7 +145,8 @@ fn running(
         ..FlowSettings::default()
     };
     let time = |it: Option<&Duration>| it.map_or(Time::ZERO, |it| it.0);
-    let messages = messages_of(&phases) * u64::from(iterations);
+    let of_program = program.as_ref().map_or(0, |it| it.message_count() as u64);
+    let messages = (messages_of(&phases) + of_program) * u64::from(iterations);
     let recorded = keys.messages.value().copied();
     let job = Job {
         entry,
@@ -142,6 +154,7 @@ fn running(
         start: time(keys.start.value()),
         iterations,
         phases,
+        program,
         launch: time(keys.launch.value()),
         flow,
         records_messages: recorded.unwrap_or(messages <= MOST_MESSAGES),

@@ -103,7 +103,7 @@ fn jitter(step: &StepOf<'_>, compute: Time) -> Checked<Fraction> {
     }
 }
 
-fn at_least_one(written: &Written<u32>, key: &str) -> Checked<u32> {
+pub(super) fn at_least_one(written: &Written<u32>, key: &str) -> Checked<u32> {
     match written.get() {
         None => Ok(1),
         Some(value) if (1..=1024).contains(value.get_ref()) => Ok(*value.get_ref()),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use unpause_protocols::units::Time;
 
+use super::progress::Progress;
 use crate::jobs::Job;
 use crate::jobs::RankIteration;
 use crate::jobs::connections::Connection;
@@ -21,6 +22,8 @@ pub struct Rank {
     /// When the iteration began, and for how long the rank has computed in it.
     began: Time,
     computed: Time,
+    /// Where it is in its program, if it runs one.
+    pub progress: Progress,
     pub lanes: Vec<Lane>,
     /// Lanes that have not come to their end.
     pub running: usize,
@@ -62,6 +65,7 @@ impl Rank {
             phase: 0,
             began: start,
             computed: Time::ZERO,
+            progress: Progress::default(),
             lanes: Vec::new(),
             running: 0,
             to: BTreeMap::new(),
@@ -99,15 +103,28 @@ impl Rank {
         if (self.phase as usize) < job.phases.len() {
             return true;
         }
+        self.phase = 0;
+        let computed = self.computed;
+        self.end_iteration(now, computed, plan, log)
+    }
+
+    /// An iteration is over, in which it has computed so long; false if it was the last.
+    pub fn end_iteration(
+        &mut self,
+        now: Time,
+        computed: Time,
+        plan: &Plan<'_>,
+        log: &mut Log,
+    ) -> bool {
+        let job = &plan.config.jobs[self.job];
         log.rank_iterations.push(RankIteration {
             entry: job.entry,
             iteration: self.iteration,
             rank: self.number,
             start: self.began,
             end: now,
-            computed: self.computed,
+            computed,
         });
-        self.phase = 0;
         self.iteration += 1;
         (self.began, self.computed) = (now, Time::ZERO);
         self.iteration < job.iterations

@@ -36,6 +36,10 @@ pub enum Due {
     Launched(u32, u32, u64),
     /// A lane has reduced what it has received.
     Reduced(u32),
+    /// An operation of its program has computed.
+    Ended(u32),
+    /// A send of its program may be posted.
+    Ready(u32),
 }
 
 /// A connection that leads from a rank here.

@@ -1,0 +1,56 @@
+//! Files that say what the ranks of a job do.
+//!
+//! Each reader makes a [`Draft`] of what a file says, and knows where in the file each operation stands. What cannot be run
+//! is told there.
+
+mod collectives;
+mod goal;
+mod goal_binary;
+mod imported;
+mod simai;
+mod simai_header;
+mod simai_rows;
+mod words;
+
+use std::path::Path;
+
+pub use imported::Imported;
+pub use simai::{SimAi, parse_simai};
+
+use super::{FileError, Place};
+use crate::limits;
+
+/// Reads a schedule of GOAL, text or binary.
+///
+/// # Errors
+///
+/// The first mistake, with its line, or its byte.
+pub fn parse_goal(bytes: Vec<u8>, path: &Path) -> Result<Imported, FileError> {
+    if goal_binary::is_binary(&bytes) {
+        return goal_binary::parse(&bytes, path);
+    }
+    goal::parse(&as_text(bytes, path)?, path)
+}
+
+fn as_text(bytes: Vec<u8>, path: &Path) -> Result<String, FileError> {
+    limits::utf8(bytes, 0)
+        .map_err(|not| Place::of_line(path, not.line).error(not.found, limits::EXPECTED_TEXT))
+}
+
+/// Reads the file of a schedule of GOAL.
+pub(crate) fn read_goal(path: &Path) -> Result<Imported, FileError> {
+    let bytes = limits::read_at_most(path, limits::PROGRAM_BYTES).map_err(|reason| {
+        let path = path.to_owned();
+        FileError::Io { path, reason }
+    })?;
+    parse_goal(bytes, path)
+}
+
+/// Reads the file of a workload of SimAI.
+pub(crate) fn read_simai(path: &Path, of: SimAi) -> Result<Imported, FileError> {
+    let bytes = limits::read_at_most(path, limits::PROGRAM_BYTES).map_err(|reason| {
+        let path = path.to_owned();
+        FileError::Io { path, reason }
+    })?;
+    parse_simai(&as_text(bytes, path)?, path, of)
+}

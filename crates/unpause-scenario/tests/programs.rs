@@ -1,0 +1,161 @@
+//! Jobs that files describe.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use unpause_scenario::{Run, Scenario};
+use unpause_sim::jobs::MessageRecord;
+use unpause_sim::results::Results;
+
+const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/jobs/");
+
+/// The runs of a scenario beside the files.
+fn runs(text: &str) -> Vec<Run> {
+    let path = Path::new(DATA).join("of-a-test.toml");
+    let scenario =
+        Scenario::parse(text, &path).unwrap_or_else(|error| panic!("{}", error.explain()));
+    scenario.runs().to_vec()
+}
+
+fn results(text: &str, threads: usize) -> Results {
+    let config = &runs(text)[0].config;
+    unpause_sim::run_threads(config, threads, &mut |_| ControlFlow::Continue(())).expect("it runs")
+}
+
+fn on_a_star(job: &str) -> String {
+    let fabric = "builder = \"single-switch\"\nhosts = 8\nrate = \"100Gbps\"\ndelay = \"1us\"";
+    format!(
+        "duration = \"1ms\"\n[topology]\n{fabric}\n[host]\nack_every = 100000\n[[scheme]]\nname = \"PFC\"\n[[job]]\nname = \"J\"\n{job}\n"
+    )
+}
+
+fn messages(results: &Results) -> Vec<MessageRecord> {
+    // Programs number receives, operations their steps.
+    let plain = |it: &MessageRecord| MessageRecord {
+        step: 0,
+        phase: 0,
+        ..*it
+    };
+    results.messages.iter().map(plain).collect()
+}
+
+#[test]
+fn a_ring_of_a_file_is_the_ring_that_is_built_in() {
+    let built_in = "ranks = 4\ncollective = \"all-reduce\"\nsize = \"200000B\"";
+    let built_in = results(&on_a_star(built_in), 1);
+    for file in ["ring.goal", "ring.bin"] {
+        let job = format!("ranks = 4\ngoal = \"{file}\"");
+        let read = results(&on_a_star(&job), 1);
+        assert_eq!(read.messages.len(), 4 * 6);
+        assert_eq!(messages(&read), messages(&built_in), "{file}");
+        // The last send ends with its acknowledgement, which the operation does not wait for.
+        let ends = read.rank_iterations.iter().zip(&built_in.rank_iterations);
+        for (read, built_in) in ends {
+            let later = (read.end - built_in.end).as_ns_f64();
+            assert!((2_000.0..2_500.0).contains(&later), "{later} ns");
+        }
+    }
+}
+
+#[test]
+fn every_number_of_threads_gives_the_same() {
+    let job = "ranks = 4\ngoal = \"ring.goal\"\niterations = 3\nlaunch = \"500ns\"";
+    let one = results(&on_a_star(job), 1);
+    assert_eq!(one.rank_iterations.len(), 12);
+    for threads in [2, 3, 7] {
+        assert!(
+            results(&on_a_star(job), threads) == one,
+            "{threads} threads"
+        );
+    }
+}
+
+#[test]
+fn a_file_is_read_once_for_all_runs() {
+    let job = "ranks = 4\ngoal = \"ring.goal\"\n[[scheme]]\nname = \"PFC+DCQCN\"\ncongestion_control = \"dcqcn\"";
+    let runs = runs(&on_a_star(job));
+    let program = |at: usize| {
+        runs[at].config.jobs[0]
+            .program
+            .as_ref()
+            .expect("it has one")
+    };
+    assert!(std::sync::Arc::ptr_eq(program(0), program(1)));
+    assert_eq!(runs[0].names.jobs[0].steps, ["goal"]);
+}
+
+#[test]
+fn what_has_no_effect_is_named() {
+    let text = "num_ranks 2\nrank 0 {\nsend 1b to 1 nic 1\n}\nrank 1 {\nrecv 1b from 0 nic 3\n}\n";
+    let path = Path::new("t.goal");
+    let read =
+        unpause_scenario::import::programs::parse_goal(text.into(), path).expect("it is good");
+    assert_eq!(
+        read.notes,
+        ["2 operations name a nic: the host chooses it, by [host] ports"]
+    );
+}
+
+/// From, to, bytes, start and end of each message, in this order.
+fn ways(results: &Results) -> Vec<(u32, u32, u64, u64, u64)> {
+    let way = |it: &MessageRecord| {
+        let times = [it.start, it.end].map(|it| it.as_ps());
+        (it.from, it.to, it.bytes, times[0], times[1])
+    };
+    let mut all: Vec<_> = results.messages.iter().map(way).collect();
+    all.sort_unstable();
+    all
+}
+
+#[test]
+fn a_layer_of_simai_is_its_collectives() {
+    let read = results(&on_a_star("ranks = 8\nsimai = \"tiny.simai\""), 1);
+    // Forward, then an update, two gradients of 1 ns, and the all-reduce between two.
+    let steps = "ranks = 8\nparallel = { tp = 4, dp = 2 }\n\
+        [[job.step]]\ncompute = \"1us\"\ngroup = \"tp\"\ncollective = \"all-reduce\"\nsize = \"4194304B\"\n\
+        [[job.step]]\ncompute = \"102ns\"\ngroup = \"dp\"\ncollective = \"all-reduce\"\nsize = \"1048576B\"";
+    let built_in = results(&on_a_star(steps), 1);
+    assert_eq!(read.messages.len(), 8 * 6 + 8 * 2);
+    assert_eq!(ways(&read), ways(&built_in));
+    let computed = read.rank_iterations.iter().map(|it| it.computed.as_ps());
+    assert!(computed.into_iter().all(|it| it == 1_202_000));
+}
+
+#[test]
+fn layers_of_all_kinds_run_forward_back_and_again() {
+    let job = "ranks = 4\nsimai = \"layers.simai\"\nchannels = 2\niterations = 2";
+    let run = &runs(&on_a_star(job))[0];
+    let steps = &run.names.jobs[0].steps;
+    assert_eq!(
+        steps[..3],
+        [
+            "attention forward",
+            "attention input gradient",
+            "attention weight gradient"
+        ]
+    );
+    let one = results(&on_a_star(job), 1);
+    assert_eq!(one.rank_iterations.len(), 8, "both iterations end");
+    for threads in [2, 3, 7] {
+        assert!(
+            results(&on_a_star(job), threads) == one,
+            "{threads} threads"
+        );
+    }
+    // The first layer goes forward once more, before the gradients of the second.
+    let of_label = |label| {
+        let of = one
+            .messages
+            .iter()
+            .filter(|it| it.phase == label && it.iteration == 0);
+        of.count()
+    };
+    assert_eq!(of_label(0), 2 * (4 * 2 * 2));
+    // Reduce-scatter of two ranks with the stride of the tensor-parallel groups.
+    let of_weights = one.messages.iter().filter(|it| it.phase == 2);
+    assert!(
+        of_weights
+            .into_iter()
+            .all(|it| it.from.abs_diff(it.to) == 2)
+    );
+}

@@ -1,0 +1,124 @@
+//! What a file says of a program, before it is known whether that can be run.
+
+use unpause_protocols::units::Time;
+
+/// What ranks do.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    /// By rank.
+    pub ranks: Vec<DraftRank>,
+    /// Of operations that are ready, a stream takes the one of the lowest number, not the first.
+    pub by_number: bool,
+}
+
+/// What a rank does.
+#[derive(Clone, Debug, Default)]
+pub struct DraftRank {
+    /// Its operations.
+    pub operations: Vec<DraftOperation>,
+    /// Which waits for which.
+    pub edges: Vec<Edge>,
+}
+
+/// An operation.
+#[derive(Clone, Copy, Debug)]
+pub struct DraftOperation {
+    /// What it does.
+    pub task: Task,
+    /// The stream that it occupies, if it computes.
+    pub stream: u8,
+    /// The channel of its connection, if it sends.
+    pub channel: u16,
+    /// What it is a part of.
+    pub label: u16,
+}
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// It sends so many bytes, at least one, to a rank.
+    Send {
+        /// That rank.
+        to: u32,
+        /// Those bytes.
+        bytes: u64,
+        /// What the receive has to ask for.
+        tag: u64,
+    },
+    /// It waits for a message.
+    Receive {
+        /// From that rank; `None`: from any.
+        from: Option<u32>,
+        /// Bytes that it has room for.
+        bytes: u64,
+        /// With that tag; `None`: with any.
+        tag: Option<u64>,
+    },
+    /// It computes so long.
+    Compute(Time),
+    /// It joins others.
+    Nothing,
+}
+
+/// An operation waits for another of its rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edge {
+    /// The one that is waited for.
+    pub before: u32,
+    /// The one that waits.
+    pub after: u32,
+    /// It waits for the start, not for the end.
+    pub at_start: bool,
+}
+
+impl DraftRank {
+    /// One more operation; answers its number.
+    pub fn add(&mut self, task: Task, (stream, channel, label): (u8, u16, u16)) -> u32 {
+        self.operations.push(DraftOperation {
+            task,
+            stream,
+            channel,
+            label,
+        });
+        self.operations.len() as u32 - 1
+    }
+
+    /// Operation `after` waits for the end of `before`.
+    pub fn wait(&mut self, after: u32, before: u32) {
+        self.edges.push(Edge {
+            before,
+            after,
+            at_start: false,
+        });
+    }
+}
+
+/// Why a program cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramError {
+    /// The rank.
+    pub rank: u32,
+    /// Its operation.
+    pub operation: u32,
+    /// What is wrong with it.
+    pub wrong: Wrong,
+}
+
+/// What is wrong with an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// There is no such rank.
+    NoRank(u32),
+    /// It sends to its own rank, or receives from it.
+    ToItself,
+    /// Nothing is sent to its rank that it could receive.
+    NothingSent,
+    /// Nobody receives what it sends.
+    NobodyReceives,
+    /// It receives a message of so many bytes, for which it has no room.
+    Larger(u64),
+    /// It waits, over these operations, for itself: ranks and their operations, each waiting for the next.
+    Cycle(Vec<(u32, u32)>),
+    /// There are more operations or edges than can be numbered, or more channels than possible.
+    TooMany,
+}
