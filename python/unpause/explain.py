@@ -1,4 +1,4 @@
-"""``unpause explain``: who was stopped, by whom, and where that began, in words.
+"""``unpause explain``: who was stopped, by whom, and where that began; which jobs it made late.
 
 ``python -m unpause.explain DIR`` reads a result of a scenario with ``[probes] causes = true``. What
 the words rest on is in :mod:`unpause.causes`, what is advised in :mod:`unpause.advice`.
@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause import _native, account, advice, beneath, causes, schema, series, textual
+from unpause import _native, account, advice, beneath, causes, lateness, schema, series, textual
 from unpause.errors import ResultError
 from unpause.files import parquet, whole
 from unpause.result import Result, Run, load
@@ -110,6 +110,7 @@ def lines(result: Result, runs: Sequence[Run], columns: int, at_ns: float | None
         when = f" at {time(at_ns)}" if at_ns is not None else ""
         yield f"No PAUSE was in force{when}." if when else "No PAUSE was sent."
         yield from (textual.wrapped(text, columns) for text in failed)
+        yield from lateness.lines(runs[0], columns, at_ns)
         return
     trees = every[told.scheme]
     yield textual.wrapped(_head(result, told, trees, at_ns), columns)
@@ -126,6 +127,7 @@ def lines(result: Result, runs: Sequence[Run], columns: int, at_ns: float | None
             f"{time(sum(t.paused_ns for t in rest))} of pause: --json has them all.",
             columns,
         )
+    yield from lateness.lines(told, columns, at_ns)
     if len(runs) > 1 and at_ns is None:
         yield ""
         yield "Under each scheme"
@@ -384,7 +386,12 @@ def as_json(result: Result, runs: Sequence[Run], at_ns: float | None) -> dict[st
     """All trees of each of `runs`, with everything known of them."""
     return {
         "runs": [
-            {"run": run.run, "scheme": run.scheme, "trees": trees_as_json(result, run, at_ns)}
+            {
+                "run": run.run,
+                "scheme": run.scheme,
+                "trees": trees_as_json(result, run, at_ns),
+                "late": lateness.as_json(run),
+            }
             for run in runs
         ]
     }

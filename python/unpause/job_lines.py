@@ -50,6 +50,28 @@ class _Point:
         return found.pop() if len(found) == 1 else None
 
 
+class _Axes:
+    """What is swept, as it is written."""
+
+    def __init__(self, result: Result) -> None:
+        self._units = {axis: unit_of(result, axis) for axis in result.axes}
+
+    def at(self, point: _Point) -> str:
+        """Such as "size 64 KB"."""
+        swept = zip(self._units.items(), point.values, strict=True)
+        each = [
+            f"{axis.rpartition('.')[2]} {value_text(axis, value)} {unit}".strip()
+            for (axis, unit), value in swept
+        ]
+        return ", ".join(each)
+
+
+def unit_of(result: Result, axis: str) -> str:
+    """The unit of a [[sweep]] of the scenario; of a command's sweep it is in the axis' name."""
+    sweeps = [it for it in result.scenario.get("sweep", []) if it.get("name") == axis]
+    return str(sweeps[0].get("unit", "")) if sweeps else ""
+
+
 def of_result(result: Result) -> list[str]:
     """A sentence for each job of a result, none if it has no jobs."""
     jobs: dict[str, list[_Point]] = {}
@@ -65,14 +87,14 @@ def of_result(result: Result) -> list[str]:
                 at.rows[run.row["seed"]] = row
     shared = len(jobs) > 1 or bool(result.scenario.get("traffic"))
     found = [
-        _of_job(name, points, result.axes, shared)
+        _of_job(name, points, _Axes(result), shared)
         for name, points in list(jobs.items())[:_MOST_JOBS]
     ]
     more = len(jobs) - len(found)
     return [*found, f"{more} more jobs: table jobs."] if more > 0 else found
 
 
-def _of_job(name: str, points: Sequence[_Point], axes: Sequence[str], shared: bool) -> str:
+def _of_job(name: str, points: Sequence[_Point], axes: _Axes, shared: bool) -> str:
     rows = [row for point in points for row in point.rows.values()]
     placement = _same(row["placement"] for row in rows)
     head = f"{name} ({_ranks(rows)}{f', {placement}' if placement else ''})"
@@ -149,19 +171,14 @@ def _straggler(point: _Point) -> str:
     return "" if rank is None or host is None else f"slowest rank {rank} on {host}"
 
 
-def _over(points: Sequence[_Point], axes: Sequence[str]) -> str:
+def _over(points: Sequence[_Point], axes: _Axes) -> str:
     """The least and the most of a scheme over swept values."""
     means = [(point.mean("mean_ns") or 0.0, point) for point in points]
     least, most = (of(means, key=lambda it: it[0]) for of in (min, max))
     if least[0] == most[0]:
         return f"{text.time(least[0])} under {points[0].scheme}"
 
-    def at(point: _Point) -> str:
-        swept = zip(axes, point.values, strict=True)
-        each = [f"{axis.rpartition('.')[2]} {value_text(axis, value)}" for axis, value in swept]
-        return ", ".join(each)
-
-    low, high = (f"{text.time(mean)} ({at(point)})" for mean, point in (least, most))
+    low, high = (f"{text.time(mean)} ({axes.at(point)})" for mean, point in (least, most))
     return f"{low} to {high} under {points[0].scheme}"
 
 

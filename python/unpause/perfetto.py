@@ -1,8 +1,10 @@
 """Results as traces for Perfetto (https://ui.perfetto.dev), in its published protobuf format.
 
-A group for each run; in it a group of ports and one of flows. A port has a slice for each PAUSE
-that stopped it, by priority, and counters for what was sampled of it; a flow is a slice from its
-start to its end, with counters of what was recorded.
+A group for each run; in it a group of ports, one of flows, and one for each job. A port has a slice
+for each PAUSE that stopped it, by priority, and counters for what was sampled of it; a flow is a
+slice from its start to its end, with counters of what was recorded. In a job each rank has a slice
+for each iteration and lanes of the messages that it sent, with an arrow from each to where it
+arrived; a lane of the job has the critical path of each iteration.
 
 An arrow leads from a PAUSE to each that followed from it, as table `causes` says: S1 stops S0,
 whose queue there fills with bytes of H0, and S0 stops H0. Of a result without causes it leads to
@@ -25,6 +27,7 @@ from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import (
     CounterDescriptor,
     TracePacket,
@@ -134,6 +137,13 @@ class _Trace:
         event.type = TrackEvent.TYPE_SLICE_END
         self._write(packet)
 
+    def instant(self, track: int, name: str, time_ns: float, arrow: int) -> None:
+        """Something that happens at once, where an arrow ends."""
+        packet, event = self.event(track, time_ns)
+        event.type, event.name = TrackEvent.TYPE_INSTANT, name
+        event.terminating_flow_ids.append(arrow)
+        self._write(packet)
+
     def counter(self, track: int, time_ns: np.ndarray, values: np.ndarray) -> None:
         """A counter's steps; what is unknown is left out."""
         known = ~np.isnan(values)
@@ -154,6 +164,53 @@ def _write_run(trace: _Trace, run: Run, name: str) -> None:
     root = trace.track(name, order=run.run)
     _write_ports(trace, run, trace.track("ports", root, order=0))
     _write_flows(trace, run, trace.track("flows", root, order=1))
+    for at, job in enumerate(run.table("jobs").column("job").to_pylist()):
+        _write_job(trace, run, job, trace.track(f"job {job}", root, order=2 + at))
+
+
+def _write_job(trace: _Trace, run: Run, job: str, parent: int) -> None:
+    def rows(table: str) -> list[dict[str, Any]]:
+        whole = run.table(table)
+        return whole.filter(pc.equal(whole.column("job"), job)).to_pylist()
+
+    path = trace.track("critical path", parent)
+    for it in rows("critical"):
+        of = f" {it['rank']}->{it['peer_rank']}" if it["peer_rank"] is not None else ""
+        notes = [(key, it[key]) for key in ("iteration", "of_iteration", "step", "rank", "host")]
+        notes += [(key, it[key]) for key in ("ideal_ns", "excess_ns", "flow_id", "number")]
+        trace.slice(path, f"{it['kind']}{of}", it["start_ns"], it["end_ns"], notes)
+    ranks: dict[int, int] = {}
+    for it in sorted(rows("ranks"), key=lambda it: (it["rank"], it["iteration"])):
+        rank = it["rank"]
+        if rank not in ranks:
+            ranks[rank] = trace.track(f"rank {rank} ({it['host']})", parent, order=1 + rank)
+        notes = [(key, it[key]) for key in ("compute_ns", "wait_ns")]
+        name = f"iteration {it['iteration']}"
+        trace.slice(ranks[rank], name, it["start_ns"], it["end_ns"], notes)
+    lanes: dict[int, list[tuple[float, int]]] = {}
+    for it in sorted(rows("messages"), key=lambda it: (it["start_ns"], it["flow_id"])):
+        if it["from_rank"] in ranks and it["to_rank"] in ranks:
+            own = lanes.setdefault(it["from_rank"], [])
+            _write_message(trace, it, own, (ranks[it["from_rank"]], ranks[it["to_rank"]]))
+
+
+def _write_message(
+    trace: _Trace, it: dict[str, Any], lanes: list[tuple[float, int]], tracks: tuple[int, int]
+) -> None:
+    """A slice on the first lane of its sender that is free, and an arrow to its receiver.
+
+    `lanes` are until when each is taken, and its track.
+    """
+    at = next((i for i, (until, _) in enumerate(lanes) if until <= it["start_ns"]), len(lanes))
+    if at == len(lanes):
+        lanes.append((0.0, trace.track("sends", tracks[0], order=at)))
+    lanes[at] = (it["end_ns"], lanes[at][1])
+    arrow = trace.number()
+    notes = [(key, it[key]) for key in ("iteration", "round", "channel", "slice", "size_bytes")]
+    notes += [(key, it[key]) for key in ("ideal_ns", "flow_id", "number")]
+    name = f"{it['step']} to {it['to_rank']}"
+    trace.slice(lanes[at][1], name, it["start_ns"], it["end_ns"], notes, ((arrow,), ()))
+    trace.instant(tracks[1], f"{it['step']} from {it['from_rank']}", it["end_ns"], arrow)
 
 
 def _write_ports(trace: _Trace, run: Run, parent: int) -> None:

@@ -135,7 +135,7 @@ def _build(
         first(report)
     report.notices = notices.of_result(result)
     own = wanted.get("figures", [])
-    names = [*dict.fromkeys([*own, *figures.GENERIC])]
+    names = [*dict.fromkeys([*own, *figures.of_result(result)])]
     pictures = _draw(result, names, report, names if png else own, staged.folder)
     runs = grouped.Runs.of_result(result)
     html = (

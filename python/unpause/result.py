@@ -120,6 +120,11 @@ class Result:
         """One row for each message of a job that has arrived."""
         return self.tables["messages"]
 
+    @property
+    def critical(self) -> pa.Table:
+        """The critical path of each iteration of a job: a row for each segment, in order."""
+        return self.tables["critical"]
+
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The scenario as parsed TOML."""

@@ -55,7 +55,16 @@ TABLES: dict[str, tuple[Column, ...]] = {
 }
 
 #: Tables that results of versions before do not have.
-LATER = ("causes", "victims", "losses", "jobs", "iterations", "ranks", "messages")
+LATER = (
+    "causes",
+    "victims",
+    "losses",
+    "jobs",
+    "iterations",
+    "ranks",
+    "messages",
+    "critical",
+)
 
 #: What a sweep's table has after the columns of `runs`: statistics of each run.
 STATISTICS: tuple[Column, ...] = (

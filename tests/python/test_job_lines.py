@@ -97,6 +97,14 @@ def test_over_a_sweep_the_least_and_the_most_are_said(builder: Builder) -> None:
     )
 
 
+def test_the_unit_of_a_sweep_is_that_of_the_scenario(builder: Builder) -> None:
+    for size, mean in ((64, 100), (256, 400)):
+        job(builder, builder.run("PFC", size=size), "gpt", mean)
+    builder.source += '[[sweep]]\nname = "size"\nkey = "job.gpt.size"\nunit = "KB"\n'
+    [line] = job_lines.of_result(builder.result())
+    assert line.endswith("took on average 100 us (size 64 KB) to 400 us (size 256 KB) under PFC.")
+
+
 def test_a_job_without_a_complete_iteration_has_no_time(builder: Builder) -> None:
     job(builder, builder.run("PFC"), "gpt", None, iterations=1, straggler=None)
     assert job_lines.of_result(builder.result()) == [

@@ -87,6 +87,36 @@ def test_every_pause_and_flow_is_a_slice_that_ends(builder: Builder) -> None:
     assert "end" in {note.name for note in flows[1].track_event.debug_annotations}
 
 
+def test_ranks_are_tracks_and_messages_are_arrows(builder: Builder) -> None:
+    run = builder.run("PFC")
+    own = {"run": run, "scheme": "PFC", "job": "gpt", "step": "sum"}
+    builder.add("jobs", **own, ranks=2)
+    for rank in (0, 1):
+        builder.add("ranks", **own, rank=rank, host=f"H{rank}", start_ns=0.0, end_ns=900.0)
+    # The first two are under way at once, the third after them.
+    for start, end, to in ((100.0, 500.0, 1), (200.0, 600.0, 1), (500.0, 900.0, 1)):
+        ends = {"from_rank": 0, "to_rank": to, "start_ns": start, "end_ns": end}
+        builder.add("messages", **own, **ends, size_bytes=1000)
+    builder.add("critical", **own, kind="compute", start_ns=0.0, end_ns=100.0)
+    builder.add("critical", **own, kind="message", peer_rank=1, start_ns=100.0, end_ns=900.0)
+    decoded = Decoded(builder)
+    group = ("PFC (seed 1)", "job gpt")
+    path = [(it.timestamp, it.track_event.name) for it in decoded.begun(*group, "critical path")]
+    assert path == [(0, "compute"), (100, "message 0->1")]
+    assert [it.track_event.name for it in decoded.begun(*group, "rank 1 (H1)")] == ["iteration 0"]
+    sent = decoded.begun(*group, "rank 0 (H0)", "sends")
+    assert [it.track_event.name for it in sent] == ["sum to 1"] * 3
+    assert len({it.track_event.track_uuid for it in sent}) == 2
+    arrived = {
+        packet.track_event.terminating_flow_ids[0]: packet
+        for packet in decoded.packets
+        if packet.track_event.type == TrackEvent.TYPE_INSTANT
+    }
+    ends = [arrived[it.track_event.flow_ids[0]] for it in sent]
+    assert [it.timestamp for it in ends] == [500, 600, 900]
+    assert {decoded.path(it.track_event.track_uuid)[-1] for it in ends} == {"rank 1 (H1)"}
+
+
 def test_arrows_lead_from_a_pause_to_those_sent_meanwhile(builder: Builder) -> None:
     run = builder.run("PFC")
     builder.pause(run, "S1->S0", 1.0, 1.4)

@@ -326,4 +326,29 @@ columns! {
     "size_bytes" "bytes" "payload";
     "start_ns" "ns" "when its sender handed it to the connection";
     "end_ns" "ns" "when its last byte arrived";
+    "ideal_ns" "ns" "how long it takes alone on its path, at line rate; null if the path is not known";
+    "acked_ns" "ns" "when its sender knew that it had arrived; null if no rank waited for that";
+}
+
+columns! {
+    /// One row for each segment of the critical path of each iteration that all ranks of a job ended.
+    CRITICAL:
+    "job" "" "name of its `[[job]]`";
+    "iteration" "" "number of the iteration, from 0";
+    "segment" "" "number of the segment, from 0, in order of time";
+    "kind" "" "what took the time: `compute`, `launch`, `message`, `ack` or `reduce`";
+    "of_iteration" "" "iteration that this was part of: this one, or one before";
+    "step" "" "name of the `[[job.step]]`, or the operation";
+    "phase" "" "which step of the iteration that is, from 0";
+    "rank" "" "rank that computed, launched, sent, waited for the ACK, or reduced";
+    "host" "" "its host";
+    "peer_rank" "" "rank that the message was for; null without one";
+    "peer_host" "" "its host; null as before";
+    "flow_id" "" "connection of the message, as in `flows`; null as before";
+    "number" "" "messages before it on that connection; null as before";
+    "size_bytes" "bytes" "payload of the message; null as before";
+    "start_ns" "ns" "when the segment began: where the one before ended, and the first with the iteration";
+    "end_ns" "ns" "when it ended, the last one with the iteration";
+    "ideal_ns" "ns" "of a `message`: how much of that it takes alone on its path; else null";
+    "excess_ns" "ns" "of a `message`: the rest: it waited behind earlier messages of its connection, or others or PAUSE delayed it; else null";
 }

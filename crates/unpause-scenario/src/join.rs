@@ -25,6 +25,7 @@ impl Tables {
             iterations,
             ranks,
             messages,
+            critical,
         ] = tables.try_into().ok()?;
         Some(Self {
             runs,
@@ -41,6 +42,7 @@ impl Tables {
             iterations,
             ranks,
             messages,
+            critical,
         })
     }
 

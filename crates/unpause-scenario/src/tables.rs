@@ -53,6 +53,8 @@ pub struct Tables {
     pub ranks: RecordBatch,
     /// One row for each message of a job.
     pub messages: RecordBatch,
+    /// One row for each segment of the critical path of each iteration.
+    pub critical: RecordBatch,
 }
 
 /// The columns alone, without a row.
@@ -63,7 +65,7 @@ impl Default for Tables {
 }
 
 /// Names of the tables.
-pub const TABLES: [&str; 14] = [
+pub const TABLES: [&str; 15] = [
     "runs",
     "flows",
     "ports",
@@ -78,6 +80,7 @@ pub const TABLES: [&str; 14] = [
     "iterations",
     "ranks",
     "messages",
+    "critical",
 ];
 
 impl Tables {
@@ -98,6 +101,7 @@ impl Tables {
             "iterations" => Some(&self.iterations),
             "ranks" => Some(&self.ranks),
             "messages" => Some(&self.messages),
+            "critical" => Some(&self.critical),
             _ => None,
         }
     }
@@ -122,6 +126,7 @@ impl Tables {
         let flow_series = table(flow_series, |r| r.flow_series = Vec::new());
         let pauses = table(pauses, |r| r.pauses = Vec::new());
         let victims = table(causes::victims, |r| r.victims = Vec::new());
+        let critical = table(jobs::critical, |_| {});
         let messages = table(jobs::messages, |r| r.messages = Vec::new());
         let measured = std::slice::from_ref(measured);
         Self {
@@ -139,6 +144,7 @@ impl Tables {
             iterations: jobs::iterations(measured),
             ranks: jobs::ranks(measured),
             messages,
+            critical,
         }
     }
 
@@ -158,6 +164,7 @@ impl Tables {
             iterations: jobs::iterations(measured),
             ranks: jobs::ranks(measured),
             messages: jobs::messages(measured),
+            critical: jobs::critical(measured),
         }
     }
 }

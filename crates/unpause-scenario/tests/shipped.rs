@@ -30,7 +30,7 @@ const BEGINNINGS: [&str; 8] = [
 ];
 
 /// Tables that are left out where they have no rows.
-const MAY_BE_EMPTY: [&str; 7] = [
+const MAY_BE_EMPTY: [&str; 8] = [
     "causes",
     "victims",
     "losses",
@@ -38,6 +38,7 @@ const MAY_BE_EMPTY: [&str; 7] = [
     "iterations",
     "ranks",
     "messages",
+    "critical",
 ];
 
 fn outcome(scenario: &Scenario, duration: Time, exact_packets: bool) -> Outcome {

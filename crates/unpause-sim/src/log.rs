@@ -25,6 +25,8 @@ pub struct Log {
     pub message_starts: Vec<MessageStart>,
     /// Messages of jobs that have come.
     pub message_ends: Vec<MessageEnd>,
+    /// Messages of jobs whose ACK ranks waited for.
+    pub message_acks: Vec<MessageAck>,
     /// Iterations of jobs that ranks have come through.
     pub rank_iterations: Vec<RankIteration>,
     /// Flows of a driven run that have ended since this was last taken.
@@ -64,6 +66,7 @@ impl Log {
         join(&mut self.released, other.released);
         join(&mut self.message_starts, other.message_starts);
         join(&mut self.message_ends, other.message_ends);
+        join(&mut self.message_acks, other.message_acks);
         join(&mut self.rank_iterations, other.rank_iterations);
         join(&mut self.pauses, other.pauses);
         join(&mut self.causes, other.causes);
@@ -87,6 +90,7 @@ impl Log {
             released,
             message_starts,
             message_ends,
+            message_acks,
             rank_iterations,
             ended: _,
             pauses: _,
@@ -109,6 +113,7 @@ impl Log {
             released.len(),
             message_starts.len(),
             message_ends.len(),
+            message_acks.len(),
             rank_iterations.len(),
             causes.len(),
             waits.len(),
@@ -323,4 +328,15 @@ pub struct MessageEnd {
     pub bytes: u64,
     /// When the last of them came.
     pub end: Time,
+}
+
+/// A message of a job whose ACK its sender's rank has waited for.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct MessageAck {
+    /// The flow of its connection.
+    pub flow: u32,
+    /// Messages posted there before.
+    pub number: u32,
+    /// When the ACK came.
+    pub at: Time,
 }

@@ -6,7 +6,7 @@ use unpause_protocols::units::{LinkSpeed, Time};
 
 use crate::host::layout::Layout;
 use crate::ideal::{self, Frames};
-use crate::log::{Counts, FlowEnd, Log, MessageEnd, MessageStart, SenderEnd};
+use crate::log::{Counts, FlowEnd, Log, MessageAck, MessageEnd, MessageStart, SenderEnd};
 use crate::losses::{LossKey, Losses};
 use crate::plan::Plan;
 use crate::provenance;
@@ -52,11 +52,13 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         mut packets,
         message_starts,
         message_ends,
+        message_acks,
         mut rank_iterations,
         losses,
         ..
     } = log;
     let (causes, victims) = provenance::told(plan, causes, &waits, &expiries, &flows);
+    let messages = messages(plan, (message_starts, message_ends, message_acks), &flows);
     let flows = records(plan, flows, senders);
     pauses.sort_unstable_by_key(|pause| (pause.start, pause.node, pause.port, pause.priority));
     histograms.sort_unstable_by_key(|it| (it.time, it.node, it.port));
@@ -88,7 +90,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         histograms,
         flow_series,
         packets,
-        messages: messages(message_starts, message_ends),
+        messages,
         rank_iterations,
         losses: lost(plan, losses),
         link_changes: plan.epochs.told(&plan.ports),
@@ -108,17 +110,32 @@ fn merged(ends: Vec<ShardEnd>) -> (Log, u64) {
     (log, held)
 }
 
-/// What both ends know of messages; those that have not come are left out.
-fn messages(mut starts: Vec<MessageStart>, mut ends: Vec<MessageEnd>) -> Vec<MessageRecord> {
+/// What both ends know of messages, which come over these flows; those that have not come are left out.
+fn messages(
+    plan: &Plan<'_>,
+    (mut starts, mut ends, mut acks): (Vec<MessageStart>, Vec<MessageEnd>, Vec<MessageAck>),
+    flows: &[FlowEnd],
+) -> Vec<MessageRecord> {
     starts.sort_unstable_by_key(|it| (it.flow, it.number));
     ends.sort_unstable_by_key(|it| (it.flow, it.number));
-    let mut starts = starts.iter().peekable();
+    acks.sort_unstable_by_key(|it| (it.flow, it.number));
+    let (mut starts, mut acks) = (starts.iter().peekable(), acks.iter().peekable());
+    let flows: HashMap<u32, &FlowEnd> = match ends.is_empty() {
+        true => HashMap::new(),
+        false => flows.iter().map(|it| (it.id, it)).collect(),
+    };
+    let mut ideal = IdealFct::default();
+    let mut ideal_of = |flow: u32, bytes: u64| {
+        let alone = FlowEnd {
+            size_bytes: Some(bytes),
+            ..**flows.get(&flow)?
+        };
+        ideal.of(&alone, plan)
+    };
     let record = |it: &MessageEnd| {
         let key = (it.flow, it.number);
-        while starts
-            .next_if(|start| (start.flow, start.number) < key)
-            .is_some()
-        {}
+        while starts.next_if(|it| (it.flow, it.number) < key).is_some() {}
+        while acks.next_if(|it| (it.flow, it.number) < key).is_some() {}
         let start = starts.next().expect("what has come has been sent");
         debug_assert_eq!((start.flow, start.number), key);
         MessageRecord {
@@ -135,6 +152,10 @@ fn messages(mut starts: Vec<MessageStart>, mut ends: Vec<MessageEnd>) -> Vec<Mes
             bytes: it.bytes,
             start: start.start,
             end: it.end,
+            acknowledged: acks
+                .next_if(|it| (it.flow, it.number) == key)
+                .map(|it| it.at),
+            ideal: ideal_of(it.flow, it.bytes),
         }
     };
     ends.iter().map(record).collect()

@@ -29,7 +29,17 @@ if TYPE_CHECKING:
 
     from unpause.result import Result
 
-__all__ = ["FIGURES", "GENERIC", "Drawing", "NothingToDraw", "draw", "draws", "save", "save_png"]
+__all__ = [
+    "FIGURES",
+    "GENERIC",
+    "Drawing",
+    "NothingToDraw",
+    "draw",
+    "draws",
+    "of_result",
+    "save",
+    "save_png",
+]
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
@@ -40,13 +50,19 @@ for _paper, _folder in papers.folders().items():
     for _entry in papers.stated(_paper).get("figure", []):
         add(_entry)
 
-#: Drawn for every result, in the order in which a report shows them.
+#: Drawn for every result that has what they need, in the order in which a report shows them.
 GENERIC = tuple(
     d.name
     for d in sorted(
         (d for d in FIGURES.values() if d.place is not None), key=lambda drawing: drawing.place
     )
 )
+
+
+def of_result(result: Result) -> list[str]:
+    """Those of :data:`GENERIC` that are drawn for a result."""
+    tables = [(name, FIGURES[name].table) for name in GENERIC]
+    return [name for name, table in tables if table is None or result.tables[table].num_rows]
 
 
 def draw(result: Result, name: str) -> Figure:

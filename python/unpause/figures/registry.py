@@ -23,12 +23,14 @@ class Drawing:
         title: What a report writes above it.
         function: Draws it from a result.
         place: Of a figure that is drawn for every result: its place among those.
+        table: It is drawn only for results that have rows in this table.
     """
 
     name: str
     title: str
     function: Callable[[Result], Figure]
     place: float | None = None
+    table: str | None = None
 
 
 #: Every figure by name.
@@ -37,8 +39,10 @@ FIGURES: dict[str, Drawing] = {}
 KINDS: dict[str, Callable[..., Figure]] = {}
 
 
-def draws(name: str, title: str, place: float | None = None):
+def draws(name: str, title: str, place: float | None = None, table: str | None = None):
     """Register a function as the figure `name`; one with a `place` is drawn for every result.
+
+    With a `table`, for every result that has rows in it.
 
     Raises:
         ValueError: there is another one of that name.
@@ -47,7 +51,7 @@ def draws(name: str, title: str, place: float | None = None):
     def register(function: Callable[[Result], Figure]) -> Callable[[Result], Figure]:
         if name in FIGURES:
             raise ValueError(f"there are two figures {name}")
-        FIGURES[name] = Drawing(name, title, function, place)
+        FIGURES[name] = Drawing(name, title, function, place, table)
         return function
 
     return register

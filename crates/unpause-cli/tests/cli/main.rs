@@ -83,6 +83,7 @@ fn a_run_writes_a_complete_directory_and_a_summary() {
     assert!(shown.contains("no PAUSE was sent"), "{shown}");
     let expected = [
         "causes.parquet",
+        "critical.parquet",
         "fct-PFC+PCN.txt",
         "fct-PFC.txt",
         "flow_series.parquet",

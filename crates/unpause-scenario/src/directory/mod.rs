@@ -52,7 +52,7 @@ const SERIES: [&str; 4] = ["port_series", "flow_series", "packets", "causes"];
 
 /// Tables that results of versions before do not have.
 #[cfg(feature = "parquet")]
-const LATER: [&str; 7] = [
+const LATER: [&str; 8] = [
     "causes",
     "victims",
     "losses",
@@ -60,6 +60,7 @@ const LATER: [&str; 7] = [
     "iterations",
     "ranks",
     "messages",
+    "critical",
 ];
 
 /// How to write a result.

@@ -1,7 +1,8 @@
-//! Tables `jobs`, `iterations`, `ranks` and `messages`.
+//! Tables `jobs`, `iterations`, `ranks`, `messages` and `critical`.
 
 use arrow_array::RecordBatch;
-use unpause_sim::jobs::{Job, MessageRecord, RankIteration};
+use unpause_protocols::units::Time;
+use unpause_sim::jobs::{CriticalPaths, Job, MessageRecord, RankIteration, Segment, SegmentKind};
 
 use super::builder::Builder;
 use crate::columns;
@@ -117,5 +118,85 @@ pub fn messages(measured: &[Measured]) -> RecordBatch {
     .column("size_bytes", |_, it| it.bytes)
     .column("start_ns", |_, it| it.start)
     .column("end_ns", |_, it| it.end)
+    .column("ideal_ns", |_, it| it.ideal)
+    .column("acked_ns", |_, it| it.acknowledged)
     .build()
+}
+
+/// A segment, and its place in the path of an iteration.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    iteration: Iteration<'a>,
+    number: u32,
+    it: Segment<'a>,
+}
+
+impl Row<'_> {
+    fn entry(&self) -> u16 {
+        self.iteration.job.entry
+    }
+
+    fn message(&self) -> Option<&MessageRecord> {
+        self.it.message
+    }
+
+    fn excess(&self) -> Option<Time> {
+        Some(self.it.takes() - self.it.ideal()?)
+    }
+}
+
+pub fn critical(measured: &[Measured]) -> RecordBatch {
+    let kind = |row: Row<'_>| match row.it.kind {
+        SegmentKind::Compute => "compute",
+        SegmentKind::Launch => "launch",
+        SegmentKind::Message => "message",
+        SegmentKind::Acknowledgement => "ack",
+        SegmentKind::Reduce => "reduce",
+    };
+    Builder::new(&[columns::CRITICAL], measured, segments)
+        .column("job", |run, row| name(run, row.entry()))
+        .column("iteration", |_, row| row.iteration.number)
+        .column("segment", |_, row| row.number)
+        .column("kind", |_, row| kind(row))
+        .column("of_iteration", |_, row| row.it.iteration)
+        .column("step", |run, row| step(run, row.entry(), row.it.phase))
+        .column("phase", |_, row| row.it.phase)
+        .column("rank", |_, row| row.it.rank)
+        .column("host", |run, row| host(run, row.entry(), row.it.rank))
+        .column("peer_rank", |_, row| row.message().map(|it| it.to))
+        .column("peer_host", |run, row| {
+            row.message().map(|it| host(run, it.entry, it.to))
+        })
+        .column("flow_id", |_, row| row.message().map(|it| it.flow))
+        .column("number", |_, row| row.message().map(|it| it.number))
+        .column("size_bytes", |_, row| row.message().map(|it| it.bytes))
+        .column("start_ns", |_, row| row.it.start)
+        .column("end_ns", |_, row| row.it.end)
+        .column("ideal_ns", |_, row| row.it.ideal())
+        .column("excess_ns", |_, row| row.excess())
+        .build()
+}
+
+/// The critical paths of the iterations of all jobs that record their messages.
+fn segments(measured: &Measured) -> Vec<Row<'_>> {
+    let (config, results) = (&measured.run.config, &measured.results);
+    let mut found = Vec::new();
+    let all = job_totals::iterations(&measured.run, results);
+    for own in all.chunk_by(|a, b| a.job.entry == b.job.entry) {
+        let (ranks, messages) = (&results.rank_iterations, &results.messages);
+        let Some(paths) = CriticalPaths::new(config.seed, own[0].job, ranks, messages) else {
+            continue;
+        };
+        for iteration in own {
+            let times = (iteration.start, iteration.end);
+            let path = paths.path(iteration.number, times, iteration.last_rank);
+            let rows = path.into_iter().flatten().zip(0..);
+            found.extend(rows.map(|(it, number)| Row {
+                iteration: *iteration,
+                number,
+                it,
+            }));
+        }
+    }
+    found
 }

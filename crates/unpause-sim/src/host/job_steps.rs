@@ -17,7 +17,7 @@ use super::state::Host;
 use crate::engine::window::Window;
 use crate::jobs::connections::Messages;
 use crate::jobs::step::{Part, Step};
-use crate::log::{MessageEnd, MessageStart};
+use crate::log::{MessageAck, MessageEnd, MessageStart};
 use crate::plan::Plan;
 
 /// What a rank does next.
@@ -160,7 +160,15 @@ impl Host {
         } = ranks.outgoing[&flow];
         let of_rank = &mut ranks.ranks[rank];
         let outgoing = of_rank.to.get_mut(&(connection.channel, connection.to));
-        if let Some(lane) = outgoing.and_then(|it| it.waits.take()) {
+        let waited = outgoing.and_then(|it| Some((it.waits.take()?, it.posted)));
+        if let Some((lane, posted)) = waited {
+            if window.plan.config.jobs[of_rank.job].records_messages {
+                window.log.message_acks.push(MessageAck {
+                    flow,
+                    number: posted - 1,
+                    at: now,
+                });
+            }
             let waiting = &mut of_rank.lanes[lane as usize];
             waiting.left -= 1;
             if waiting.left == 0 {

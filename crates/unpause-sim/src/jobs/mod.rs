@@ -6,11 +6,13 @@
 //!
 //! - [`collective`]: what a rank sends and receives in each step of a collective operation;
 //! - [`program`]: what ranks do where files say it, operation by operation;
-//! - [`connections`]: which connections the ranks of a job need, and what comes over each, message by message.
+//! - [`connections`]: which connections the ranks of a job need, and what comes over each, message by message;
+//! - [`critical`]: what the end of an iteration waited for, back to its beginning.
 
 pub mod collective;
 mod connection;
 pub mod connections;
+pub mod critical;
 mod exchanges;
 mod job;
 pub mod program;
@@ -23,6 +25,7 @@ mod trees;
 
 pub use collective::{Algorithm, Collective, Operation};
 pub use connections::Jobs;
+pub use critical::{CriticalPaths, Segment, SegmentKind};
 pub use job::{Exchange, Job, Phase};
 pub use program::Program;
 pub use records::{MessageRecord, RankIteration};

@@ -32,6 +32,10 @@ pub struct MessageRecord {
     pub start: Time,
     /// When its last byte came, all before being there.
     pub end: Time,
+    /// When its sender knew of that, if a rank waited for it.
+    pub acknowledged: Option<Time>,
+    /// How long it takes if it is alone on its way; `None` if that way is not known.
+    pub ideal: Option<Time>,
 }
 
 /// A rank has come through an iteration of its job.

@@ -111,6 +111,10 @@ fn check_phase(phase: &Phase, ranks: u32) -> Result<(), String> {
     if it.slices > 1 && !it.keeps_slices_in_order() {
         return Err("slices of this algorithm may overtake one another".into());
     }
+    if it.slices > 1 && exchange.reduce_rate.is_some() {
+        // Some of a step are reduced, or are a byte longer, while others go on at once.
+        return Err("slices that take time to reduce may overtake one another".into());
+    }
     use {Algorithm as A, Operation as O};
     let fits = matches!(
         (&it.operation, it.algorithm),

@@ -53,7 +53,7 @@ pub fn exchange(job: &mut Job) -> &mut Exchange {
 }
 
 /// Hosts on one switch, whose receivers acknowledge a message once.
-fn on_a_switch(hosts: u32) -> Config {
+pub fn on_a_switch(hosts: u32) -> Config {
     let fabric = star(&vec![gbps(100); hosts as usize], us(1));
     let mut config = config(fabric, vec![], ms(50));
     config.traffic.clear();
@@ -409,7 +409,7 @@ fn what_has_no_meaning_is_refused() {
             .to_string()
     };
     type Change<'a> = &'a dyn Fn(&mut Job);
-    let cases: [(Change<'_>, &str); 8] = [
+    let cases: [(Change<'_>, &str); 9] = [
         (&|it| it.hosts[1] = it.hosts[0], "at one host"),
         (&|it| it.hosts[1] = 0, "no host"),
         (&|it| it.iterations = 0, "iterations"),
@@ -426,6 +426,13 @@ fn what_has_no_meaning_is_refused() {
                 exchange(it).collective.slices = 2;
             },
             "overtake",
+        ),
+        (
+            &|it| {
+                exchange(it).collective.slices = 2;
+                exchange(it).reduce_rate = Some(gbps(80));
+            },
+            "time to reduce",
         ),
     ];
     for (change, expected) in cases {

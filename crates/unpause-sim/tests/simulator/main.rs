@@ -3,6 +3,7 @@
 mod causes;
 mod cioq;
 mod common;
+mod critical;
 mod cut_through;
 mod deadlock;
 mod egress_queues;

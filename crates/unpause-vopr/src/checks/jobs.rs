@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::Config;
-use unpause_sim::jobs::{MessageRecord, RankIteration};
+use unpause_sim::jobs::{CriticalPaths, MessageRecord, RankIteration, SegmentKind};
 use unpause_sim::results::Results;
 
 use super::facts::Answer;
@@ -72,6 +72,48 @@ pub fn ranks(config: &Config, results: &Results) -> Answer {
         let came = last.get(&(it.entry, it.iteration, it.rank));
         if came.is_some_and(|came| *came > it.end) {
             return Err(format!("a message came after that: {it:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// The critical path of each iteration leads from its beginning to its end without a gap, and each message on it ends when it came.
+pub fn critical(config: &Config, results: &Results) -> Answer {
+    let mut iterations: BTreeMap<(u16, u32), Vec<&RankIteration>> = BTreeMap::new();
+    for it in &results.rank_iterations {
+        let key = (it.entry, it.iteration);
+        iterations.entry(key).or_default().push(it);
+    }
+    for job in &config.jobs {
+        let (ranks, messages) = (&results.rank_iterations, &results.messages);
+        let Some(paths) = CriticalPaths::new(config.seed, job, ranks, messages) else {
+            continue;
+        };
+        let own = iterations.range((job.entry, 0)..=(job.entry, u32::MAX));
+        for ((_, number), ranks) in own.filter(|it| it.1.len() == job.hosts.len()) {
+            let start = ranks.iter().map(|it| it.start).min().unwrap_or_default();
+            let last = ranks.iter().max_by_key(|it| it.end).expect("it has ranks");
+            let Some(path) = paths.path(*number, (start, last.end), last.rank) else {
+                return Err(format!("no critical path: {:?}", ranks[0]));
+            };
+            let mut now = start;
+            for segment in &path {
+                let message = segment.message;
+                let ended = match segment.kind {
+                    SegmentKind::Message => message.map(|it| it.end),
+                    SegmentKind::Acknowledgement => message.and_then(|it| it.acknowledged),
+                    _ => Some(segment.end),
+                };
+                let is_next = segment.start == now && segment.end > now;
+                if !is_next || ended != Some(segment.end) || segment.ideal() > Some(segment.takes())
+                {
+                    return Err(format!("expected a segment from {now} on: {segment:?}"));
+                }
+                now = segment.end;
+            }
+            if now != last.end {
+                return Err(format!("a critical path ends at {now}: {last:?}"));
+            }
         }
     }
     Ok(())

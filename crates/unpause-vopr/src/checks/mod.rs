@@ -20,7 +20,7 @@ pub use facts::Answer;
 pub type Check = fn(&Config, &Results) -> Answer;
 
 /// All checks of results, by name.
-pub const CHECKS: [(&str, Check); 25] = [
+pub const CHECKS: [(&str, Check); 26] = [
     ("conservation", totals::conservation),
     ("flows", totals::flows),
     ("ideal", totals::no_faster_than_ideal),
@@ -46,10 +46,11 @@ pub const CHECKS: [(&str, Check); 25] = [
     ("beyond_xoff", pfc::beyond_xoff),
     ("messages", jobs::messages),
     ("ranks", jobs::ranks),
+    ("critical", jobs::critical),
 ];
 
 /// Those of runs in which links fail. All others replay packets over links that never do.
-const WITH_EVENTS: [(&str, Check); 8] = [
+const WITH_EVENTS: [(&str, Check); 9] = [
     ("conservation", totals::conservation),
     ("flows", totals::flows),
     ("marks", totals::marks),
@@ -57,6 +58,7 @@ const WITH_EVENTS: [(&str, Check); 8] = [
     ("silence", link_events::silence),
     ("messages", jobs::messages),
     ("ranks", jobs::ranks),
+    ("critical", jobs::critical),
     ("pauses", limits::pauses),
 ];
 

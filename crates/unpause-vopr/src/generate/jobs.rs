@@ -58,7 +58,7 @@ fn job(sketch: &Sketch, number: u64, dice: &mut Dice) -> Table {
     }
     if dice.percent(60) {
         let reduces = step(sketch, ranks, dice, &mut entry);
-        if reduces && dice.percent(20) {
+        if reduces && !entry.contains_key("slices") && dice.percent(20) {
             put(&mut entry, "reduce_rate", "50Gbps");
         }
         return entry;

@@ -85,7 +85,7 @@ keys! {
         launch: Duration = ["`\"0s\"`"]
             "from the moment at which a rank may send a message until it does: software and doorbell";
         reduce_rate: DataRate = ["infinite"]
-            "how fast a rank adds what it has received to its own, before it goes on"
+            "how fast a rank adds what it has received to its own, before it goes on; not with `slices`"
             idle ("nothing is reduced", "remove it");
         per_server: u32 = ["`8`"] "ranks of a server, consecutive in their group"
             idle ("no step uses algorithm = \"rails\"", "remove it");

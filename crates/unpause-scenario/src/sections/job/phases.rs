@@ -65,13 +65,25 @@ pub(super) fn phase(step: &StepOf<'_>, group: Group, of: &OfJob<'_>) -> Checked<
         operation.get_ref(),
         Operation::AllReduce | Operation::ReduceScatter
     );
+    let reduce_rate = of.reduce_rate.filter(|_| reduces);
+    if let Some(slices) = step.slices.peek().filter(|_| collective.slices > 1)
+        && reduce_rate.is_some()
+    {
+        return Problem::new("slices would overtake one another")
+            .at(
+                slices.span(),
+                "not with `reduce_rate`: one that is still reduced, another that need not be",
+            )
+            .help("remove `slices` or `reduce_rate`; `channels` run side by side with both")
+            .err();
+    }
     let phase = Phase {
         compute,
         jitter,
         collective: Some(Exchange {
             collective,
             groups,
-            reduce_rate: of.reduce_rate.filter(|_| reduces),
+            reduce_rate,
         }),
     };
     Ok((phase, name_of(*operation.get_ref()).into()))

@@ -1,0 +1,299 @@
+"""Jobs: iteration times, ranks over time with the critical path, bus bandwidth over size."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from unpause import schemes, series
+from unpause.figures import overtime
+from unpause.figures.registry import draws
+from unpause.figures.style import (
+    MOST_PANELS,
+    WIDTH,
+    NothingToDraw,
+    from_zero,
+    grid,
+    legend,
+    log_ticks,
+    note,
+)
+from unpause.intervals import mean_interval
+from unpause.job_lines import unit_of
+from unpause.result import Result, Run
+from unpause.text import byte_unit, time, time_unit
+
+_NO_JOBS = "The scenario has no [[job]]."
+_MOST_RANKS = 64
+_MOST_TICKS = 12
+#: Colours of the timeline.
+_SPAN, _COMPUTE, _SENDS, _PATH, _LATE = "#E6E6E6", "#9A9A9A", "#9CC3E6", "#D55E00", "#A0006D"
+
+
+@draws("job-iterations", "Iteration times of jobs", place=-0.9, table="jobs")
+def draw_iterations(result: Result) -> Figure:
+    """Time of each iteration, a panel for each job, a line for each scheme, and the job alone."""
+    shown = overtime.shown(result)
+    jobs = _jobs(result)
+    looks, wide = shown.looks, shown.widths
+    panels = [job for job in jobs if any(len(_times(run, job)[0]) for run in shown.runs)]
+    if not panels:
+        raise NothingToDraw("No iteration of a job was complete.")
+    figure, axes = _grid(min(len(panels), MOST_PANELS), 1.75)
+    has_alone = False
+    for ax, job in zip(axes, panels, strict=False):
+        found = {run.scheme: _times(run, job) for run in shown.runs}
+        largest = max(float(takes.max()) for _, takes in found.values() if len(takes))
+        factor, unit = time_unit(largest)
+        warmup = 0
+        for run in shown.runs:
+            number, takes = found[run.scheme]
+            look = looks[run.scheme]
+            ax.plot(
+                number, takes / factor, color=look.colour, linestyle=look.dash, marker=look.marker,
+                markersize=3, linewidth=wide[run.scheme], label=run.scheme,
+            )  # fmt: skip
+            row = _row(run, job)
+            warmup = max(warmup, row["warmup"])
+            if row["alone_ns"] is not None:
+                has_alone = True
+                ax.axhline(row["alone_ns"] / factor, color=look.colour, linestyle=":", linewidth=1)
+        if warmup:
+            ax.axvspan(-0.5, warmup - 0.5, color="#F0F0F0", zorder=0, linewidth=0)
+        ax.set_xlim(-0.5, max(float(n.max()) for n, _ in found.values() if len(n)) + 0.5)
+        ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        ax.set_title(job, fontweight="bold")
+        ax.set_ylabel(f"iteration takes ({unit})")
+        ax.set_xlabel("iteration")
+        from_zero(ax)
+    if has_alone:
+        axes[0].plot([], [], color="#555555", linestyle=":", linewidth=1, label="alone (mean)")
+    legend(figure, axes)
+    note(
+        figure,
+        shown.note,
+        "Grey: warm-up." if any(_row(run, job)["warmup"] for run in shown.runs for job in panels)
+        else "",
+        f"{len(panels) - len(axes)} more jobs are in table iterations."
+        if len(panels) > len(axes) else "",
+    )  # fmt: skip
+    return figure
+
+
+@draws("job-timeline", "Ranks of jobs over time", place=-0.8, table="jobs")
+def draw_timeline(result: Result) -> Figure:
+    """Ranks over time in the longest iteration of each job, and its critical path on top."""
+    shown = overtime.shown(result)
+    every = [(run, job) for job in _jobs(result) for run in shown.runs]
+    found = [(run, job, longest) for run, job in every if (longest := _longest(run, job))]
+    if not found:
+        raise NothingToDraw("No iteration of a job was complete, or messages were not recorded.")
+    panels = found[:MOST_PANELS]
+    ranks = [min(_row(run, job)["ranks"], _MOST_RANKS) for run, job, _ in panels]
+    figure, axes = _grid(len(panels), max(1.3, 0.55 + 0.07 * max(ranks)))
+    for ax, (run, job, longest) in zip(axes, panels, strict=False):
+        _timeline(ax, run, job, longest)
+    for label, colour, width in (
+        ("iteration of the rank", _SPAN, 5),
+        ("computes", _COMPUTE, 5),
+        ("a message of it is under way", _SENDS, 5),
+        ("critical path: as fast as alone", _PATH, 1.6),
+        ("critical path: delayed", _LATE, 1.6),
+    ):
+        axes[0].plot([], [], color=colour, linewidth=width, label=label)
+    legend(figure, axes)
+    many = [job for _, job, longest in panels if longest["ranks"] > _MOST_RANKS]
+    note(
+        figure,
+        shown.note,
+        "The longest iteration after the warm-up, from when its first rank began.",
+        f"The first {_MOST_RANKS} ranks of {', '.join(dict.fromkeys(many))}." if many else "",
+        f"{len(found) - len(panels)} more are in table critical."
+        if len(found) > len(panels) else "",
+    )  # fmt: skip
+    return figure
+
+
+def _grid(panels: int, height: float) -> tuple[Figure, list[Axes]]:
+    """Panels in two columns, each with an x axis of its own."""
+    columns = min(2, panels)
+    rows = math.ceil(panels / columns)
+    figure = Figure(figsize=(WIDTH, rows * height + 0.7), layout="constrained")
+    axes = list(np.ravel(figure.subplots(rows, columns, squeeze=False)))
+    for spare in axes[panels:]:
+        spare.set_visible(False)
+    return figure, axes[:panels]
+
+
+def _timeline(ax: Axes, run: Run, job: str, longest: Mapping[str, Any]) -> None:
+    start, end, number = longest["start_ns"], longest["end_ns"], longest["iteration"]
+    factor, unit = time_unit(end - start)
+
+    def at(ns: Any) -> Any:
+        return (np.clip(ns, start, end) - start) / factor
+
+    most = min(longest["ranks"], _MOST_RANKS)
+    ax.set_ylim(most - 0.5, -0.5)
+    ax.set_xlim(0, at(end))
+    ranks = _of(run, "ranks", job, number)
+    messages = _of(run, "messages", job, number)
+    first = {}
+    for it in messages:
+        first[it["from_rank"]] = min(first.get(it["from_rank"], np.inf), it["start_ns"])
+    for colour, rows in (
+        (_SPAN, [(it["rank"], it["start_ns"], it["end_ns"]) for it in ranks]),
+        (_SENDS, [(it["from_rank"], it["start_ns"], it["end_ns"]) for it in messages]),
+        (
+            _COMPUTE,
+            [
+                (it["rank"], it["start_ns"], it["start_ns"] + it["compute_ns"])
+                for it in ranks
+                # When steps in between compute is not recorded. A picosecond is rounding.
+                if it["start_ns"] + it["compute_ns"] <= first.get(it["rank"], np.inf) + 1e-3
+            ],
+        ),
+    ):
+        for y, a, b in rows:
+            if y < most and b > a:
+                ax.barh(y, at(b) - at(a), left=at(a), height=0.8, color=colour, linewidth=0)
+    for it in _of(run, "critical", job, number):
+        on_time = it["end_ns"] - (it["excess_ns"] or 0.0)
+        to = it["peer_rank"] if it["kind"] == "message" else it["rank"]
+        middle = it["rank"] + (to - it["rank"]) * _part(it["start_ns"], on_time, it["end_ns"])
+        for a, b, y0, y1, colour in (
+            (it["start_ns"], on_time, it["rank"], middle, _PATH),
+            (on_time, it["end_ns"], middle, to, _LATE),
+        ):
+            if b > a:
+                ax.plot([at(a), at(b)], [y0, y1], color=colour, linewidth=1.4, zorder=3)
+    ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+    ax.grid(visible=False, axis="y")
+    title = f"{job}, {run.scheme}: iteration {number}, {time(end - start)}"
+    ax.set_title(textwrap.fill(title, 48), fontweight="bold", fontsize=8)
+    ax.set_ylabel("rank")
+    ax.set_xlabel(f"time ({unit})")
+
+
+def _part(start: float, middle: float, end: float) -> float:
+    return (middle - start) / (end - start) if end > start else 1.0
+
+
+@draws("job-bandwidth", "Bus bandwidth of jobs", place=-0.7, table="jobs")
+def draw_bandwidth(result: Result) -> Figure:
+    """Bus bandwidth over the swept value, a panel for each job, a line for each scheme."""
+    jobs = [job for job in _jobs(result) if _has_bandwidth(result, job)]
+    if not jobs:
+        raise NothingToDraw("No job is a single collective operation of all its ranks.")
+    if len(result.axes) != 1:
+        raise NothingToDraw("Bus bandwidth is drawn over one swept value, such as the size.")
+    axis = result.axes[0]
+    values = sorted(set(result.runs.column(axis).to_pylist()))
+    looks = schemes.looks(result.schemes[: schemes.MOST_TOGETHER])
+    panels = jobs[:MOST_PANELS]
+    figure, axes = grid(len(panels), 2)
+    factor, unit = (
+        byte_unit(max(values)) if axis.endswith("_bytes") else (1.0, unit_of(result, axis))
+    )
+    for ax, job in zip(axes, panels, strict=True):
+        highest = 0.0
+        for scheme, look in looks.items():
+            x, means = [], []
+            for value in values:
+                runs = [run for run in result.runs_of(scheme) if run.row[axis] == value]
+                each = [_row(run, job)["busbw_gbytes_s"] for run in runs]
+                if known := [it for it in each if it is not None]:
+                    x.append(value / factor)
+                    means.append(mean_interval(known).mean)
+            ax.plot(
+                x, means, color=look.colour, linestyle=look.dash, marker=look.marker, markersize=3,
+                label=scheme,
+            )  # fmt: skip
+            highest = max([highest, *means])
+        rate = _line_rate(result, job)
+        if rate is not None and rate < 3 * highest:
+            ax.axhline(rate, color="#000000", linestyle=":", linewidth=0.8, label="rate of a NIC")
+        if min(values) > 0 and max(values) >= 8 * min(values):
+            ax.set_xscale("log")
+            log_ticks(ax.xaxis)
+        if len(values) <= _MOST_TICKS:
+            ax.set_xticks([it / factor for it in values], [f"{it / factor:g}" for it in values])
+        ax.tick_params(labelbottom=True)
+        ax.set_title(job, fontweight="bold")
+        ax.set_ylabel("bus bandwidth (GB/s)")
+        ax.set_xlabel(f"{axis.removesuffix('_bytes')}{f' ({unit})' if unit else ''}")
+        from_zero(ax)
+    legend(figure, axes)
+    seeds = len(set(result.runs.column("seed").to_pylist()))
+    note(
+        figure,
+        "As nccl-tests defines it, in 10^9 bytes per second.",
+        f"Means over {seeds} seeds." if seeds > 1 else "",
+    )
+    return figure
+
+
+def _has_bandwidth(result: Result, job: str) -> bool:
+    table = result.jobs.filter(pc.equal(result.jobs.column("job"), job))
+    return table.column("busbw_gbytes_s").null_count < table.num_rows
+
+
+def _line_rate(result: Result, job: str) -> float | None:
+    """Of the links from the hosts of a job, GB/s; None if they differ."""
+    run = result.runs_of(result.schemes[0])[0]
+    ranks = run.table("ranks")
+    hosts = ranks.filter(pc.equal(ranks.column("job"), job)).column("host")
+    ports = run.columns("ports", ["node", "rate_bps"])
+    own = ports.filter(pc.is_in(ports.column("node"), pc.unique(hosts)))
+    rates = pc.unique(own.column("rate_bps")).to_pylist()
+    return rates[0] / 8e9 if len(rates) == 1 else None
+
+
+def _jobs(result: Result) -> list[str]:
+    jobs = list(dict.fromkeys(result.jobs.column("job").to_pylist()))
+    if not jobs:
+        raise NothingToDraw(_NO_JOBS)
+    return jobs
+
+
+#: What is known of a job under a scheme that leaves it out.
+_LEFT_OUT = {"warmup": 0, "alone_ns": None, "ranks": 0, "busbw_gbytes_s": None}
+
+
+def _row(run: Run, job: str) -> dict[str, Any]:
+    return next((it for it in run.table("jobs").to_pylist() if it["job"] == job), _LEFT_OUT)
+
+
+def _table(run: Run, name: str, job: str) -> pa.Table:
+    table = run.table(name)
+    return table.filter(pc.equal(table.column("job"), job))
+
+
+def _of(run: Run, name: str, job: str, iteration: int) -> list[dict[str, Any]]:
+    table = _table(run, name, job)
+    return table.filter(pc.equal(table.column("iteration"), iteration)).to_pylist()
+
+
+def _times(run: Run, job: str) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of iterations, and how long each took, ns."""
+    table = _table(run, "iterations", job)
+    takes = series.column(table, "end_ns") - series.column(table, "start_ns")
+    return series.column(table, "iteration"), takes
+
+
+def _longest(run: Run, job: str) -> dict[str, Any] | None:
+    """The longest iteration after the warm-up that has a critical path, and how many ranks."""
+    row = _row(run, job)
+    told = set(_table(run, "critical", job).column("iteration").to_pylist())
+    every = _table(run, "iterations", job).to_pylist()
+    known = [it for it in every if it["iteration"] in told and it["iteration"] >= row["warmup"]]
+    longest = max(known, key=lambda it: it["end_ns"] - it["start_ns"], default=None)
+    return None if longest is None else {**longest, "ranks": row["ranks"]}

@@ -1,0 +1,173 @@
+"""Why iterations of jobs were late, of runs whose answer is known; and figures of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conftest import Builder
+from unpause import NothingToDraw, explain, figures, lateness
+
+US = 1e3
+
+
+def job(made: Builder, scheme: str = "PFC", **row: Any) -> int:
+    """gpt with two ranks on H0 and H1; iteration 1 takes 300 us, of which 100 us are delay."""
+    run = made.run(scheme)
+    own = {"run": run, "scheme": scheme, "job": "gpt"}
+    about = {"ranks": 2, "iterations": 2, "warmup": 0, "p50_ns": 250 * US, "mean_ns": 250 * US}
+    made.add("jobs", **own, **{**about, "alone_ns": 200 * US, **row})
+    made.flow(run, "gpt", src="H0", dst="H1")
+    starts = 0.0
+    for iteration, takes in enumerate((200 * US, 300 * US)):
+        number = {**own, "iteration": iteration}
+        ends = starts + takes
+        made.add("iterations", **number, start_ns=starts, end_ns=ends)
+        for rank in (0, 1):
+            made.add(
+                "ranks", **number, rank=rank, host=f"H{rank}", start_ns=starts, end_ns=ends,
+                compute_ns=90 * US,
+            )  # fmt: skip
+        message = {"flow_id": 0, "start_ns": starts + 100 * US, "end_ns": ends, "step": "sum"}
+        made.add("messages", **number, from_rank=0, to_rank=1, **message)
+        path = {**number, "rank": 0, "host": "H0"}
+        made.add("critical", **path, kind="compute", start_ns=starts, end_ns=starts + 90 * US)
+        made.add(
+            "critical", **path, kind="launch", segment=1, start_ns=starts + 90 * US,
+            end_ns=starts + 100 * US,
+        )  # fmt: skip
+        made.add(
+            "critical", **path, kind="message", segment=2, peer_rank=1, peer_host="H1", **message,
+            ideal_ns=100 * US, excess_ns=takes - 200 * US,
+        )  # fmt: skip
+        starts = ends
+    for node, peer in (("H0", "S0"), ("S0", "H1"), ("H2", "S0"), ("S0", "H2")):
+        made.add("ports", run=run, scheme=scheme, node=node, peer=peer, rate_bps=10**11, tx_bytes=1)
+    return run
+
+
+def paused(made: Builder, run: int, link: str, start_us: float, end_us: float) -> None:
+    made.pause(run, link, start_us / 1e3, end_us / 1e3)
+
+
+def test_the_longest_iteration_is_compared_with_the_job_alone(builder: Builder) -> None:
+    run = job(builder)
+    # While the message is under way, from 300 us to 500 us, and before it.
+    paused(builder, run, "S0->H0", 250, 360)
+    paused(builder, run, "S0->H0", 400, 410)
+    # On no path of it, and not then.
+    paused(builder, run, "S0->H2", 300, 500)
+    paused(builder, run, "H1->S0", 0, 290)
+    [it] = lateness.of_run(builder.only_run())
+    assert it.late == pytest.approx(0.5)
+    assert (it.iteration, it.takes_ns, it.messages) == (1, 300 * US, 1)
+    assert sum(it.parts.values()) == it.takes_ns
+    assert lateness.sentence(it) == (
+        "Iteration 1 of gpt, its longest, took 300 us, 50 % longer than alone: 90.0 us compute, "
+        "10.0 us launch, 100 us messages as fast as alone, 100 us delay of messages on the "
+        "critical path. Of 1 messages on that path 0->1 of sum (H0 -> H1) was delayed most, 100 "
+        "us; meanwhile H0->S0, on its path, was paused for 70.0 us."
+    )
+
+
+def test_without_pause_no_link_is_blamed(builder: Builder) -> None:
+    job(builder, alone_ns=None)
+    [it] = lateness.of_run(builder.only_run())
+    assert "20 % longer than the median" in lateness.sentence(it)
+    assert lateness.sentence(it).endswith("100 us; no link on its path was paused meanwhile.")
+
+
+def test_of_several_paths_none_is_certain(builder: Builder) -> None:
+    run = job(builder)
+    for node, peer in (("H0", "S1"), ("S1", "H1")):
+        builder.add("ports", run=run, scheme="PFC", node=node, peer=peer, tx_bytes=1)
+    paused(builder, run, "S0->H0", 300, 360)
+    [it] = lateness.of_run(builder.only_run())
+    assert "H0->S0, on a path that it may have taken, was paused" in lateness.sentence(it)
+
+
+def test_what_is_as_fast_as_alone_is_not_late(builder: Builder) -> None:
+    job(builder, alone_ns=299 * US)
+    [it] = lateness.of_run(builder.only_run())
+    assert lateness.sentence(it) == (
+        "No iteration of gpt was late: iteration 1 of gpt, its longest, took 300 us, as long as "
+        "alone."
+    )
+
+
+def test_explain_says_it_with_pauses_and_without(builder: Builder) -> None:
+    job(builder)
+    result = builder.result()
+    said = "\n".join(explain.lines(result, explain.the_runs(result), 2000, None))
+    assert said.startswith("No PAUSE was sent.\n\nPFC: Iteration 1 of gpt, its longest, took")
+    assert "Iteration" not in "\n".join(explain.lines(result, explain.the_runs(result), 2000, 1.0))
+    [run] = explain.as_json(result, explain.the_runs(result), None)["runs"]
+    [late] = run["late"]
+    assert late["delayed"]["excess_ns"] == 100 * US
+    assert late["late"] == pytest.approx(0.5)
+
+
+def test_without_recorded_messages_nothing_is_said(builder: Builder) -> None:
+    job(builder)
+    builder.rows["critical"] = []
+    assert lateness.of_run(builder.only_run()) == []
+    with pytest.raises(NothingToDraw, match="messages were not recorded"):
+        figures.draw(builder.result(), "job-timeline")
+
+
+def test_iteration_times_stand_beside_the_job_alone(builder: Builder) -> None:
+    job(builder, warmup=1)
+    job(builder, "DCQCN")
+    figure = figures.draw(builder.result(), "job-iterations")
+    lines = figure.axes[0].get_lines()
+    np.testing.assert_allclose(lines[0].get_ydata(), [200, 300])
+    np.testing.assert_allclose(lines[1].get_ydata(), 200)
+    assert figure.axes[0].get_title(loc="left") == "gpt"
+    assert "Grey: warm-up." in figure._supxlabel.get_text()
+
+
+def test_the_timeline_has_the_critical_path_on_top(builder: Builder) -> None:
+    job(builder)
+    figure = figures.draw(builder.result(), "job-timeline")
+    [ax] = figure.axes
+    assert ax.get_title(loc="left") == "gpt, PFC: iteration 1, 300 us"
+    path = [line for line in ax.get_lines() if line.get_zorder() == 3]
+    points = [(list(line.get_xdata()), list(line.get_ydata())) for line in path]
+    assert points == [
+        ([0, 90], [0, 0]),
+        ([90, 100], [0, 0]),
+        ([100, 200], [0, 0.5]),
+        ([200, 300], [0.5, 1]),
+    ]
+
+
+def test_bus_bandwidth_is_drawn_over_the_size(builder: Builder) -> None:
+    for size, bandwidth in ((1e6, 5.0), (4e6, 9.0)):
+        run = builder.run("PFC", **{"job.sum.size_bytes": size})
+        builder.add("jobs", run=run, scheme="PFC", job="sum", busbw_gbytes_s=bandwidth)
+        builder.add("ranks", run=run, scheme="PFC", job="sum", host="H0")
+        builder.add("ports", run=run, scheme="PFC", node="H0", peer="S0", rate_bps=10**11)
+    builder.swept = ["job.sum.size_bytes"]
+    figure = figures.draw(builder.result(), "job-bandwidth")
+    line, rate = figure.axes[0].get_lines()
+    assert (list(line.get_xdata()), list(line.get_ydata())) == ([1, 4], [5, 9])
+    assert list(rate.get_ydata()) == [12.5, 12.5]
+
+
+def test_jobs_are_drawn_only_where_there_are_any(builder: Builder, tmp_path: Path) -> None:
+    builder.run("PFC")
+    assert not [name for name in figures.of_result(builder.result()) if name.startswith("job-")]
+    for name in ("job-iterations", "job-timeline", "job-bandwidth"):
+        with pytest.raises(NothingToDraw, match=r"The scenario has no \[\[job\]\]"):
+            figures.draw(builder.result(), name)
+    job(builder, "DCQCN")
+    drawn = figures.of_result(builder.result())
+    assert [name for name in drawn if name.startswith("job-")] == [
+        "job-iterations",
+        "job-timeline",
+        "job-bandwidth",
+    ]
+    assert figures.save(figures.draw(builder.result(), "job-timeline"), tmp_path, "a").is_file()
