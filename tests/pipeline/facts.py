@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -34,7 +34,7 @@ class Facts:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.end_ns = float(run.row["simulated_ns"])
-        names = ["node", "peer", "priority", "rate_bps", "tx_bytes", "max_queue_bytes"]
+        names = ["node", "port", "peer", "priority", "rate_bps", "tx_bytes", "max_queue_bytes"]
         self.ports = run.columns("ports", [*names, "pause_events", "paused_ns"]).to_pylist()
         self.flows = run.columns(
             "flows", ["flow_id", "traffic", "src", "dst", "priority", "start_ns", "fct_ns"]
@@ -109,14 +109,19 @@ class Facts:
         node, peer = place
         if peer is None:
             cut = {(a, b) for a, b in self._links if a == node or b == node}
+        elif self._links[node, peer] > 1:
+            # Of parallel links it may cross another.
+            return False
         else:
             cut = {(node, peer)}
         whole = self._distance(src, dst, frozenset())
         return whole is not None and self._distance(src, dst, frozenset(cut)) != whole
 
     @cached_property
-    def _links(self) -> set[tuple[str, str]]:
-        return {(row["node"], row["peer"]) for row in self.ports}
+    def _links(self) -> Counter[tuple[str, str]]:
+        # A port has a row for each priority.
+        rows = {(row["node"], row["peer"], row["port"]) for row in self.ports}
+        return Counter((node, peer) for node, peer, _ in rows)
 
     @cached_property
     def _next(self) -> dict[str, list[str]]:
