@@ -268,14 +268,14 @@ def _leads_back(above_of: dict[tuple[str, str], Any], link: tuple[str, str]) -> 
 
 
 class _Flows:
-    """Table `flows` by number of the flow."""
+    """Table `flows`, and its rows by number of the flow."""
 
     def __init__(self, run: Run) -> None:
         names = ("traffic", "src", "dst")
         table = run.columns("flows", ["flow_id", *names, "start_ns", "fct_ns", "priority"])
         self.coded = {name: series.coded(table, name) for name in names}
-        ids = series.column(table, "flow_id")
-        assert np.array_equal(ids, np.arange(len(ids))), "flows are in order of their numbers"
+        # Flows that never started, since others did not end, have a number and no row.
+        self.ids = series.column(table, "flow_id")
         self.start = series.column(table, "start_ns")
         self.end = self.start + series.column(table, "fct_ns")
         self.hosts: set[str] = {*self.coded["src"][1], *self.coded["dst"][1]}
@@ -294,7 +294,8 @@ class _Flows:
 
     def name(self, column: str, flow: int) -> str:
         codes, names = self.coded[column]
-        return str(names[codes[flow]])
+        [row] = series.rows_of(self.ids, np.array([flow]))
+        return str(names[codes[row]])
 
 
 def _culprits(
@@ -310,7 +311,7 @@ def _culprits(
         return [], 0.0
     flow = causes.numbers["flow_id"][wanted]
     named = ~np.isnan(flow)
-    flow_of = flow[named].astype(int)
+    flow_of = series.rows_of(flows.ids, flow[named])
     of_flow = np.bincount(flow_of, weights=bytes_of[named], minlength=len(flows.start))
     codes, names = flows.coded["traffic"]
     entries = len(names)
@@ -329,7 +330,7 @@ def _culprits(
         hosts, sources_of = flows.coded["src"]
         sources = sorted(str(sources_of[it]) for it in np.unique(hosts[ours]))
         part = float(of_entry[number]) / total
-        shares = {int(flow): float(of_flow[flow]) / total for flow in ours}
+        shares = {int(flows.ids[row]): float(of_flow[row]) / total for row in ours}
         found.append(Culprit(str(names[number]), len(ours), part, tuple(sources), shares))
     found.sort(key=lambda it: -it.share)
     return found, float(unnamed[entries]) / total

@@ -64,6 +64,13 @@ def column(table: pa.Table | pa.RecordBatch, name: str) -> np.ndarray:
     return np.concatenate([np.empty(0), *(with_nan(chunk) for chunk in chunks)])
 
 
+def rows_of(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Rows of `flow_id`s in the table's column of them, which ascends, not always by 1."""
+    rows = np.searchsorted(ids, wanted)
+    assert np.array_equal(ids[rows], wanted), "every number has a row"
+    return rows
+
+
 def with_nan(values: pa.DoubleArray) -> np.ndarray:
     """An array with NaN for what is missing; pyarrow would import pandas for that."""
     validity, data = values.buffers()

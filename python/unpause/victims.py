@@ -40,7 +40,7 @@ def recorded(run: Run, flows: pa.Table) -> list[Victim]:
     """Those of table `victims`, longest wait first; waits for several roots are added up."""
     table = run.columns("victims", ["flow_id", "waited_ns"])
     waited = np.bincount(
-        series.column(table, "flow_id").astype(int),
+        series.rows_of(series.column(flows, "flow_id"), series.column(table, "flow_id")),
         weights=series.column(table, "waited_ns"),
         minlength=flows.num_rows,
     )

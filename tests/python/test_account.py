@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import unpause
-from unpause import account, explain, explored, sentences, story
+from unpause import account, explain, explored, sentences, story, victims
 from unpause.result import Result, Run
 
 MIXED = """
@@ -318,3 +318,81 @@ def test_a_pause_that_ran_out_is_not_too_little_headroom() -> None:
         assert any(tree.expired for tree in trees) == (mode == "once")
         assert ("ran out while the ingress was still full" in said) == (mode == "once")
         assert "Headroom too small" not in said
+
+
+#: `H1` loses its link, so that its flow of `then` never starts: `then` has a number without a row.
+NEVER_STARTED = """
+duration = "3ms"
+seed = 1
+[topology]
+builder = "leaf-spine"
+leaves = 3
+spines = 1
+hosts_per_leaf = 4
+host_rate = "100Gbps"
+fabric_rate = "100Gbps"
+delay = "1us"
+[probes]
+causes = true
+[[event]]
+at = "1us"
+kind = "down"
+link = "leaf0-H1"
+[[traffic]]
+name = "first"
+kind = "burst"
+from = ["H0", "H1", "H2"]
+to = "H8"
+flows_per_host = 1
+size = "1MB"
+[[traffic]]
+name = "then"
+kind = "flow"
+from = ["H0", "H1", "H2"]
+to = "H8"
+size = "1MB"
+after = "first"
+after_end = "acknowledged"
+[[traffic]]
+name = "incast"
+kind = "burst"
+from = ["H3", "H4", "H5", "H6"]
+to = "H8"
+flows_per_host = 1
+size = "2MB"
+start = "200us"
+[[traffic]]
+name = "early"
+kind = "flow"
+from = "H7"
+to = "H0"
+size = "1MB"
+start = "150us"
+[[traffic]]
+name = "innocent"
+kind = "flow"
+from = "H7"
+to = "H0"
+size = "2MB"
+after = "early"
+after_end = "acknowledged"
+[[scheme]]
+name = "PFC"
+congestion_control = "none"
+"""
+
+
+def test_flows_after_one_that_never_started_keep_their_names() -> None:
+    result = unpause.run(NEVER_STARTED, progress=False)
+    [run] = result.runs_of("PFC")
+    flows = {row["flow_id"]: row for row in run.table("flows").to_pylist()}
+    assert 9 not in flows
+    assert {it: flows[it]["traffic"] for it in (10, 11)} == {10: "then", 11: "innocent"}
+    trees = account.trees(run)
+    waits = {it.flow_id: it for tree in trees for it in tree.victims}
+    assert set(waits) == {3, 11}
+    assert (waits[11].traffic, waits[11].src, waits[11].dst) == ("innocent", "H7", "H0")
+    shares = {flow: share for it in trees[0].culprits for flow, share in it.of_flow.items()}
+    assert {8, 10} <= set(shares) <= set(flows)
+    told = victims.recorded(run, run.table("flows"))
+    assert [it.flow for it in told] == ["innocent (H7 -> H0)", "early (H7 -> H0)"]
