@@ -1,6 +1,6 @@
 //! Files that say what the ranks of a job do.
 //!
-//! Each reader makes a [`Draft`] of what a file says, and knows where in the file each operation stands. What cannot be run
+//! Each reader makes a [`Draft`](unpause_sim::jobs::program::Draft) of what a file says, and knows where in the file each operation stands. What cannot be run
 //! is told there.
 
 mod collectives;
