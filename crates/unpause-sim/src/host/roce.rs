@@ -243,16 +243,7 @@ impl Host {
                     true => sender.on_ack(now, packet.seq, &said(rtt), recovery),
                     false => sender.on_silent_ack(now, packet.seq, recovery),
                 }
-                if sender.tells {
-                    self.on_sends_acknowledged(now, slot, window);
-                } else if sender.is_done() {
-                    if sender.is_connection() {
-                        self.on_messages_acknowledged(now, slot, window);
-                    } else if self.end_sender(now, slot, window) {
-                        return;
-                    }
-                }
-                if !heard {
+                if self.on_acknowledged(now, slot, window) || !heard {
                     return;
                 }
             }
@@ -262,6 +253,22 @@ impl Host {
         if self.hpcc_nic {
             self.look(now);
         }
+    }
+
+    /// More of a sender's data has been acknowledged; true if the sender is forgotten.
+    #[inline(always)]
+    fn on_acknowledged(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) -> bool {
+        let sender = &self.senders[slot as usize];
+        if sender.tells {
+            self.on_sends_acknowledged(now, slot, window);
+        } else if sender.is_done() {
+            if sender.is_connection() {
+                self.on_messages_acknowledged(now, slot, window);
+            } else {
+                return self.end_sender(now, slot, window);
+            }
+        }
+        false
     }
 
     /// All of a flow has been acknowledged; true if its sender is forgotten.
