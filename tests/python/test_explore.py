@@ -52,7 +52,7 @@ def test_a_link_shows_its_pauses(page: Any, directory: Path) -> None:
     said = page.locator("#detail").inner_text()
     rows = _pauses(directory, "S0", "S1", "PFC")
     together = sum(row["end_ns"] - row["start_ns"] for row in rows)
-    found = re.search(r"PFC: stopped (\d+) times, ([0-9.]+) us", said)
+    found = re.search(r"PFC: paused (\d+) times, ([0-9.]+) us", said)
     assert found, said
     assert int(found[1]) == len(rows)
     assert float(found[2]) == pytest.approx(together / 1e3, rel=1e-2)
