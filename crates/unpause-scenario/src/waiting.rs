@@ -1,5 +1,6 @@
-//! Flows that never started, since others that they follow had not ended.
+//! Flows that never started, since others that they follow had not ended, or had ended too late.
 
+use unpause_protocols::units::Time;
 use unpause_sim::followers::Followers;
 
 use crate::foreseen::Foreseen;
@@ -25,23 +26,49 @@ pub(crate) fn of(measured: &Measured) -> Vec<Foreseen> {
     let mut found = Vec::new();
     for following in &run.config.following {
         let (all, started) = of_entry(following.entry);
-        let waiting = all.saturating_sub(started);
-        if waiting == 0 {
-            continue;
-        }
+        let starts: Vec<Time> = results
+            .late
+            .iter()
+            .filter(|(id, _)| {
+                let flow = followers.get(*id);
+                flow.is_some_and(|it| it.group == following.entry)
+            })
+            .map(|(_, start)| *start)
+            .collect();
         let name = |entry: &u16| run.names.traffic[usize::from(*entry)].as_str();
         let after: Vec<&str> = following.after.iter().map(name).collect();
-        let message = format!(
-            "{waiting} of {all} flows of traffic `{}` never started: flows of `{}` that they follow had not ended",
-            name(&following.entry),
-            after.join("`, `")
-        );
-        found.push(Foreseen {
-            kind: "waiting-flows",
-            message,
-            help: "a longer duration helps, unless what they follow is stuck".to_owned(),
-            key: Vec::new(),
-        });
+        let after = after.join("`, `");
+        let entry = name(&following.entry);
+        let waiting = all.saturating_sub(started + starts.len());
+        if waiting > 0 {
+            found.push(warning(
+                format!(
+                    "{waiting} of {all} flows of traffic `{entry}` never started: flows of `{after}` that they follow had \
+                     not ended"
+                ),
+                "a longer duration helps, unless what they follow is stuck",
+            ));
+        }
+        if let Some(first) = starts.iter().min() {
+            found.push(warning(
+                format!(
+                    "{} of {all} flows of traffic `{entry}` never started: what they follow had ended, but their own \
+                     start, {first} at the earliest, is after the end of the run at {}",
+                    starts.len(),
+                    results.totals.simulated
+                ),
+                "set a longer duration or an earlier start",
+            ));
+        }
     }
     found
+}
+
+fn warning(message: String, help: &str) -> Foreseen {
+    Foreseen {
+        kind: "waiting-flows",
+        message,
+        help: help.to_owned(),
+        key: Vec::new(),
+    }
 }

@@ -72,6 +72,19 @@ fn flows_that_wait_for_ever_are_named() {
     );
 }
 
+#[test]
+fn flows_that_would_start_after_the_end_are_named() {
+    let outcome = run(&FILE.replace("after = \"first\"", "after = \"first\"\nstart = \"999us\""));
+    let late = outcome
+        .warnings
+        .iter()
+        .find(|it| it.kind == "waiting-flows");
+    insta::assert_snapshot!(
+        late.expect("it is said").message,
+        @"2 of 2 flows of traffic `second` never started: what they follow had ended, but their own start, 1.01785184ms at the earliest, is after the end of the run at 1ms"
+    );
+}
+
 /// What is said of the file with one text in place of another.
 fn refused(old: &str, new: &str) -> String {
     assert!(FILE.contains(old), "{old}");

@@ -38,7 +38,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
     let counts = log.counts;
     check(plan, &counts, held, end.lost_data_packets);
     let flow_series = flow_series(&mut log);
-    let waiting = place_followers(&mut log, plan, end.at);
+    let (waiting, late) = place_followers(&mut log, plan, end.at);
     let Log {
         flows,
         senders,
@@ -93,6 +93,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         messages,
         rank_iterations,
         losses: lost(plan, losses),
+        late,
         link_changes: plan.epochs.told(&plan.ports),
         deadlock: end.deadlock,
         totals,
@@ -200,9 +201,13 @@ fn lost(plan: &Plan<'_>, losses: Losses) -> Vec<LossRecord> {
 }
 
 /// Gives flows that waited for others the start that they had; the ends of their waits are known to their senders
-/// alone. Those that still wait are left out; answers how many.
-fn place_followers(log: &mut Log, plan: &Plan<'_>, end: Time) -> u64 {
-    let waiting = plan.followers.flows.len() - log.released.len();
+/// alone. Those that have not started are left out; answers how many, and which of them wait for nothing but a start after
+/// the end of the run.
+fn place_followers(log: &mut Log, plan: &Plan<'_>, end: Time) -> (u64, Vec<(u32, Time)>) {
+    let mut late: Vec<(u32, Time)> = log.released.clone();
+    late.retain(|(_, start)| *start >= end);
+    late.sort_unstable();
+    let waiting = plan.followers.flows.len() - log.released.len() + late.len();
     let released: HashMap<u32, Time> = log.released.drain(..).collect();
     log.flows.retain_mut(|flow| {
         if !plan.followers.has(flow.id) {
@@ -217,7 +222,7 @@ fn place_followers(log: &mut Log, plan: &Plan<'_>, end: Time) -> u64 {
         flow.start = *start;
         true
     });
-    waiting as u64
+    (waiting as u64, late)
 }
 
 /// What both ends know of flows, by their numbers.

@@ -42,6 +42,8 @@ pub struct Results {
     pub rank_iterations: Vec<RankIteration>,
     /// Packets lost to links that were down and routes that led nowhere, by (since, node, port, priority, place).
     pub losses: Vec<LossRecord>,
+    /// Flows that follow others which have ended, with the start that they had after the end of the run, by id.
+    pub late: Vec<(u32, Time)>,
     /// When links failed and returned, and routes followed, in order.
     pub link_changes: Vec<LinkChange>,
     /// The deadlock that ended the run, if [`crate::config::Probes::deadlock`] looked for one.
@@ -480,6 +482,6 @@ pub struct Totals {
     pub flows_started: u64,
     /// Flows completed.
     pub flows_completed: u64,
-    /// Flows that never started, since others that they follow have not ended.
+    /// Flows that never started, since others that they follow have not ended, or ended too late ([`Results::late`]).
     pub flows_waiting: u64,
 }

@@ -163,7 +163,7 @@ fn fingerprint(scenario: &Scenario) -> String {
     );
     let mut all = format!("{heading:?}");
     for run in scenario.runs() {
-        let names = (&run.names.nodes, &run.names.traffic);
+        let names = (&run.names.nodes, &run.names.traffic, &run.names.jobs);
         let files: Vec<&str> = run.hpcc_files().collect();
         all += &format!(
             "{:?} {:?} {files:?} {:?} {names:?}",

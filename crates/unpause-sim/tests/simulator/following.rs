@@ -144,6 +144,21 @@ fn flows_whose_predecessors_do_not_end_are_counted_and_left_out() {
 }
 
 #[test]
+fn flows_that_would_start_after_the_end_are_counted_and_named() {
+    let short = vec![sized(1, 2, 1_000)];
+    let late = vec![FlowSpec {
+        start: us(999),
+        ..sized(2, 1, 1_000)
+    }];
+    let following = vec![follow(1, &[0], Ending::Delivered, Matching::All)];
+    let results = run(&star_with(2, vec![short, late], following));
+    assert_eq!(results.flows.len(), 1);
+    assert_eq!(results.totals.flows_waiting, 1);
+    let end = results.flows[0].start + fct(&results.flows[0]);
+    assert_eq!(results.late, [(1, end + us(999))]);
+}
+
+#[test]
 fn connections_of_tcp_follow_one_another() {
     let tcp = |src, dst, bytes| FlowSpec {
         transport: Transport::Tcp,
