@@ -96,9 +96,10 @@ test-all: install-all
 	$(MAKE) vopr-kill
 	$(MAKE) vopr-mutations
 
-# What these need and `make test` can do without: a browser, Wireshark, MPI, DPDK, ns-3, valgrind, the source of
-# Rust's library for ThreadSanitizer.
-ALL_PACKAGES := gcc make pkg-config chromium tshark valgrind libns3-dev libdpdk-dev libpcap-dev iproute2 $(MPI_PACKAGES)
+# What these need and `make test` can do without: a browser, Wireshark, MPI, DPDK, ns-3, valgrind, a Cortex-M4
+# in QEMU, the source of Rust's library for ThreadSanitizer.
+ALL_PACKAGES := gcc make pkg-config chromium tshark valgrind libns3-dev libdpdk-dev libpcap-dev iproute2 $(MPI_PACKAGES) \
+  gcc-arm-none-eabi qemu-system-arm
 install-all:
 	@command -v apt-get > /dev/null || { echo "error: no apt-get here to install $(ALL_PACKAGES) with"; exit 1; }
 	@dpkg --status $(ALL_PACKAGES) > /dev/null 2>&1 || { \
@@ -106,6 +107,7 @@ install-all:
 	  $$sudo apt-get -qq update && \
 	  $$sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends $(ALL_PACKAGES) > /dev/null; }
 	rustup component add rust-src
+	rustup target add thumbv7em-none-eabi riscv32imac-unknown-none-elf
 
 # What `mpirun` starts, with the lints of what is compiled for it alone.
 MPI_BUILD := --workspace --exclude unpause-python --features unpause-cli/mpi

@@ -1,7 +1,7 @@
 //! Which mechanism, with which parameters.
 
-use std::ffi::{CStr, c_char};
-use std::ptr::null;
+use core::ffi::{CStr, c_char};
+use core::ptr::null;
 
 use unpause_protocols::by_name::{Kind, Parameter};
 

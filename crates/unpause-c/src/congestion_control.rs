@@ -183,7 +183,7 @@ unsafe fn hops(
         // SAFETY: `ack.hops` is as the crate requires; `read` requires no more.
         unsafe { read(ack.hops)? };
         // SAFETY: it is aligned and not null, and leads to so many hops, as the crate asks for.
-        let hops = unsafe { std::slice::from_raw_parts(ack.hops, count) };
+        let hops = unsafe { core::slice::from_raw_parts(ack.hops, count) };
         for (room, hop) in room.iter_mut().zip(hops) {
             *room = Hop {
                 time: Time::from_ps(hop.time_ps),

@@ -1,8 +1,8 @@
 //! Frames: PAUSE, PFC and RoCEv2.
 
-use std::net::Ipv4Addr;
-use std::ptr::null;
-use std::slice;
+use core::net::Ipv4Addr;
+use core::ptr::null;
+use core::slice;
 
 use unpause_wire::{
     Aeth, Body, Bth, CnpPayload, Dscp, Ecn, Error, EtherType, Ethernet, Frame, Ipv4, MacAddress,

@@ -6,10 +6,14 @@
 //! rates bit/s. Every function answers a [`unpause_status`] and writes results through pointers; no panic
 //! leaves the library.
 //!
+//! Without the feature `std`, which is on by default, the library needs no operating system, no C library and no
+//! allocator: for the firmware of a network card. A fault of the library then calls the program's `unpause_panic`.
+//!
 //! # Safety
 //!
 //! What every function asks for: a pointer is null, which is answered, or leads to a value of its type (for
 //! results, to room for one) that nobody else uses during the call; a string ends with a zero.
+#![cfg_attr(not(feature = "std"), no_std)]
 #![deny(clippy::undocumented_unsafe_blocks)]
 #![allow(non_camel_case_types, reason = "the names are C's")]
 #![allow(clippy::missing_safety_doc, reason = "it is the same for all, above")]
@@ -20,6 +24,8 @@ mod congestion_point;
 mod flow_control;
 mod frame;
 mod notification;
+#[cfg(not(feature = "std"))]
+mod panic;
 mod status;
 mod storage;
 

@@ -1,6 +1,7 @@
 //! What went wrong, and the wall that panics do not pass.
 
-use std::ffi::{CStr, c_char};
+use core::ffi::{CStr, c_char};
+#[cfg(feature = "std")]
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What a call has come to. Where it is not `UNPAUSE_STATUS_OK`, nothing has changed and no result was
@@ -80,11 +81,21 @@ pub extern "C" fn unpause_status_text(status: u32) -> *const c_char {
 }
 
 /// Runs `call` and turns its end, a panic included, into a status.
+#[cfg(feature = "std")]
 pub(crate) fn guard(call: impl FnOnce() -> Result<(), unpause_status>) -> unpause_status {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => unpause_status::Ok,
         Ok(Err(status)) => status,
         Err(_) => unpause_status::Panic,
+    }
+}
+
+/// Runs `call` and turns its end into a status; a panic goes to [`unpause_panic`].
+#[cfg(not(feature = "std"))]
+pub(crate) fn guard(call: impl FnOnce() -> Result<(), unpause_status>) -> unpause_status {
+    match call() {
+        Ok(()) => unpause_status::Ok,
+        Err(status) => status,
     }
 }
 
@@ -106,12 +117,12 @@ pub(crate) unsafe fn read<'a, T>(pointer: *const T) -> Result<&'a T, unpause_sta
 /// As the crate says.
 pub(crate) unsafe fn room<'a, T>(
     pointer: *mut T,
-) -> Result<&'a mut std::mem::MaybeUninit<T>, unpause_status> {
+) -> Result<&'a mut core::mem::MaybeUninit<T>, unpause_status> {
     if !pointer.is_aligned() {
         return Err(unpause_status::Unaligned);
     }
     // SAFETY: it is aligned; null is answered, and else it leads to room for a value, which nobody else uses.
-    unsafe { pointer.cast::<std::mem::MaybeUninit<T>>().as_mut() }
+    unsafe { pointer.cast::<core::mem::MaybeUninit<T>>().as_mut() }
         .ok_or(unpause_status::NullPointer)
 }
 

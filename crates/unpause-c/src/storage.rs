@@ -30,7 +30,7 @@ pub(crate) unsafe fn create<S: Storage>(
             "the struct is too small"
         );
         assert!(align_of::<Held<S::State>>() <= align_of::<S>());
-        assert!(!std::mem::needs_drop::<S::State>(), "nobody ends it");
+        assert!(!core::mem::needs_drop::<S::State>(), "nobody ends it");
     }
     guard(|| {
         check(place)?;

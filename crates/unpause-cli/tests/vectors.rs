@@ -66,11 +66,11 @@ fn settings_change_the_vectors_of_all_that_know_them() {
     assert_ne!(set, lines(&["vectors", "pcn"]));
 }
 
-/// The example's PCN, compiled with these options; none where there is no C compiler, which is said.
-fn sender(name: &str, options: &[&str]) -> Option<PathBuf> {
+/// PCN in one header, compiled with these options; none where there is no C compiler, which is said.
+fn header(name: &str, options: &[&str]) -> Option<PathBuf> {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../unpause-c/examples/pcn_sender.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../unpause-c/examples/pcn_check.c");
     let compiled = Command::new(&compiler)
         .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-o"])
         .arg(&program)
@@ -87,35 +87,58 @@ fn sender(name: &str, options: &[&str]) -> Option<PathBuf> {
 
 fn check(program: &Path, more: &[&str]) -> Output {
     let command = format!("'{}'", program.display());
-    let mut arguments = vec!["check", "pcn", "--kind", "congestion-control", "--words"];
-    arguments.extend(["--timeout", "300s", "--against", &command]);
+    let mut arguments = vec![
+        "check",
+        "--words",
+        "--timeout",
+        "300s",
+        "--against",
+        &command,
+    ];
     arguments.extend(more);
     unpause(&arguments)
 }
 
+/// What is asked for: the sender, the receiver and the queue of PCN, and parameters that are none of the defaults.
+const SENDER: [&str; 3] = ["pcn", "--kind", "congestion-control"];
+const RECEIVER: [&str; 3] = ["pcn", "--kind", "notification-point"];
+const QUEUE: [&str; 3] = ["np-ecn", "--kind", "congestion-point"];
+const OTHERS: [(&[&str], &[&str]); 3] = [
+    (&SENDER, &["w_min=429496729", "min_rate=123456789"]),
+    (&RECEIVER, &["period=7", "rec_rate_unit=999"]),
+    (&RECEIVER, &["period=3333333", "congested_above_percent=0"]),
+];
+
 #[test]
 fn a_pcn_in_c_is_right() {
-    let Some(program) = sender("pcn_sender", &[]) else {
+    let Some(program) = header("pcn_check", &[]) else {
         return;
     };
-    let output = check(&program, &[]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
-    insta::assert_snapshot!(text(&output));
-    // With parameters that are none of the defaults, too.
-    let set = ["--set", "w_min=429496729", "--set", "min_rate=123456789"];
-    let output = check(&program, &set);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let mut said = String::new();
+    for part in [SENDER, RECEIVER, QUEUE] {
+        let output = check(&program, &part);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+        said += &text(&output);
+    }
+    insta::assert_snapshot!(said);
+    for (part, values) in OTHERS {
+        let set = values.iter().flat_map(|value| ["--set", value]);
+        let asked: Vec<&str> = part.iter().copied().chain(set).collect();
+        let output = check(&program, &asked);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    }
 }
 
 #[test]
 fn the_first_event_that_a_wrong_pcn_in_c_answers_wrongly_is_shown() {
-    let Some(program) = sender("pcn_sender_wrong", &["-DKEEPS_WEIGHT"]) else {
+    let Some(program) = header("pcn_check_wrong", &["-DKEEPS_WEIGHT"]) else {
         return;
     };
-    let output = check(&program, &[]);
+    let output = check(&program, &SENDER);
     assert_eq!(output.status.code(), Some(1));
     insta::assert_snapshot!(text(&output));
-    let output = check(&program, &["--output", "json"]);
+    let asked = [&SENDER[..], &["--output", "json"]].concat();
+    let output = check(&program, &asked);
     assert_eq!(output.status.code(), Some(1));
     let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(told["differs"]["fields"][0]["field"], "rate_bps");

@@ -29,11 +29,24 @@ fn library() -> &'static Path {
     })
 }
 
+/// True if the program is there.
+pub fn is_there(program: &str) -> bool {
+    let found = Command::new(program).arg("--version").output();
+    found.is_ok_and(|it| it.status.success())
+}
+
 /// The C compiler, if there is one.
-fn compiler() -> Option<String> {
+pub fn compiler() -> Option<String> {
     let name = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
-    let found = Command::new(&name).arg("--version").output();
-    found.is_ok_and(|it| it.status.success()).then_some(name)
+    is_there(&name).then_some(name)
+}
+
+/// What a program prints that has to end well.
+pub fn printed_by(command: &mut Command) -> String {
+    let run = command.output().expect("the program starts");
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "{command:?}: {}\n{said}", run.status);
+    String::from_utf8(run.stdout).expect("it prints text")
 }
 
 /// What a C program of this crate prints; none where there is no C compiler, which is said.
@@ -45,20 +58,15 @@ pub fn output_of(source: &str) -> Option<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let name = Path::new(source).file_stem().expect("a file");
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let compiled = Command::new(compiler)
-        .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-I"])
-        .arg(root.join("include"))
-        .arg(root.join(source))
-        .arg("-o")
-        .arg(&program)
-        .arg(library())
-        .args(["-lpthread", "-ldl", "-lm"])
-        .output()
-        .expect("the compiler runs");
-    let said = String::from_utf8_lossy(&compiled.stderr);
-    assert!(compiled.status.success(), "{source}:\n{said}");
-    let run = Command::new(&program).output().expect("the program runs");
-    let said = String::from_utf8_lossy(&run.stderr);
-    assert!(run.status.success(), "{source}: {}\n{said}", run.status);
-    Some(String::from_utf8(run.stdout).expect("it prints text"))
+    printed_by(
+        Command::new(compiler)
+            .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-I"])
+            .arg(root.join("include"))
+            .arg(root.join(source))
+            .arg("-o")
+            .arg(&program)
+            .arg(library())
+            .args(["-lpthread", "-ldl", "-lm"]),
+    );
+    Some(printed_by(&mut Command::new(&program)))
 }

@@ -1,6 +1,7 @@
 //! C programs linked with the static library get the numbers that Rust gets.
 
 mod compile;
+mod firmware;
 mod trace;
 
 use std::fmt::Write;
