@@ -234,7 +234,10 @@ def sentence(it: Iteration) -> str:
     compared = "alone" if it.beside == "alone" else it.beside
     if it.late < LATE:
         return f"No iteration of {it.job} was late: {longest}, {_times(it)} {compared}."
-    text = f"{longest[0].upper()}{longest[1:]}, {percent(100 * it.late)} longer than {compared}"
+    longer = f"{percent(100 * it.late)} longer than {compared}"
+    if it.late >= 1:
+        longer = f"{1 + it.late:.2g} times as long as {compared}"
+    text = f"{longest[0].upper()}{longest[1:]}, {longer}"
     if made_of := _made_of(it):
         text += f": {made_of}"
     return f"{text}. {_of_delayed(it)}".strip()

@@ -80,6 +80,12 @@ def test_without_pause_no_link_is_blamed(builder: Builder) -> None:
     assert lateness.sentence(it).endswith("100 us; no link on its path was paused meanwhile.")
 
 
+def test_what_takes_twice_as_long_is_no_percentage(builder: Builder) -> None:
+    job(builder, alone_ns=100 * US)
+    [it] = lateness.of_run(builder.only_run())
+    assert "its longest, took 300 us, 3 times as long as alone: " in lateness.sentence(it)
+
+
 def test_of_several_paths_none_is_certain(builder: Builder) -> None:
     run = job(builder)
     for node, peer in (("H0", "S1"), ("S1", "H1")):

@@ -124,7 +124,8 @@ def of_f2(name: str) -> bool:
         return name == "ecn-sharp-t4"
     # Nothing is watched there: test_overview.py draws "watched".
     others = ("fct-slowdown", "sweep", "cioq-load", "watched")
-    return name not in others and not name.startswith("capfc-")
+    # test_lateness.py draws those of jobs.
+    return name not in others and not name.startswith(("capfc-", "job-"))
 
 
 @pytest.mark.parametrize("name", [n for n in figures.FIGURES if of_f2(n)])
