@@ -2,3 +2,4 @@
 
 pub mod capfc;
 pub mod pfc;
+pub mod watchdog;
