@@ -19,7 +19,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause import _native, account, advice, beneath, causes, lateness, schema, series, textual
+from unpause import (
+    _native,
+    account,
+    advice,
+    beneath,
+    causes,
+    incidents,
+    lateness,
+    schema,
+    series,
+    textual,
+)
 from unpause.errors import ResultError
 from unpause.files import parquet, whole
 from unpause.result import Result, Run, load
@@ -105,7 +116,9 @@ def lines(result: Result, runs: Sequence[Run], columns: int, at_ns: float | None
     """The whole text: trees of the first run with any, and what became of them in the others."""
     every = {run.scheme: account.trees(run, at_ns) for run in runs}
     told = next((run for run in runs if every[run.scheme]), None)
-    failed = _failures(result, told or runs[0])
+    failed = incidents.failures(result, told or runs[0])
+    if at_ns is None:
+        failed += incidents.storms(runs)
     if told is None:
         when = f" at {time(at_ns)}" if at_ns is not None else ""
         yield f"No PAUSE was in force{when}." if when else "No PAUSE was sent."
@@ -132,17 +145,6 @@ def lines(result: Result, runs: Sequence[Run], columns: int, at_ns: float | None
         yield ""
         yield "Under each scheme"
         yield textual.table(_schemes(told, trees[:_MOST_TREES], every), columns)
-
-
-def _failures(result: Result, run: Run) -> list[str]:
-    """What each link that failed cost, and when routes moved, in the words of `unpause run`."""
-    return [
-        f"Link failure: {warning['message']}."
-        for warning in result.manifest.get("warnings", [])
-        if isinstance(warning, dict)
-        and warning.get("kind") == "link-down"
-        and warning.get("run") == run.row["run"]
-    ]
 
 
 def _head(result: Result, run: Run, trees: list[Tree], at_ns: float | None) -> str:

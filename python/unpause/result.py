@@ -101,6 +101,11 @@ class Result:
         return self.tables["losses"]
 
     @property
+    def storms(self) -> pa.Table:
+        """One row for each storm that a PFC watchdog found."""
+        return self.tables["storms"]
+
+    @property
     def jobs(self) -> pa.Table:
         """One row for each job of each run: how long its iterations took."""
         return self.tables["jobs"]

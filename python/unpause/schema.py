@@ -59,6 +59,7 @@ LATER = (
     "causes",
     "victims",
     "losses",
+    "storms",
     "jobs",
     "iterations",
     "ranks",

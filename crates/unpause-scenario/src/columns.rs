@@ -243,6 +243,19 @@ columns! {
 }
 
 columns! {
+    /// Storms that PFC watchdogs found.
+    STORMS:
+    "action" "" "what the watchdog did: `drop`, `forward` or `alert`";
+    "began_ns" "ns" "when the pause took effect that was in force when the storm was found";
+    "detected_ns" "ns" "when it was found";
+    "restored_ns" "ns" "when it was over; null if it was not";
+    "dropped_packets" "packets" "packets dropped: they waited at the port, were sent there, or came in by it";
+    "dropped_bytes" "bytes" "their bytes, without preamble and gap";
+    "dropped_data_packets" "packets" "those that carried data, which are among `dropped_packets` of `runs`";
+    "input_dropped_packets" "packets" "those that came in by the port";
+}
+
+columns! {
     /// Flows that waited behind stopped ports for a root that is not on their way.
     VICTIMS:
     "flow_id" "" "as in `flows`";

@@ -6,6 +6,7 @@ use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{Config, Link, NodeId, NodeKind, PfcThreshold, SwitchModel};
 use unpause_sim::traffic::{FlowSpec, TrafficSpec, Transport};
 
+use crate::blind_watchdog;
 use crate::headroom;
 use crate::run::Run;
 use crate::text::setting::size;
@@ -25,6 +26,7 @@ pub(crate) struct Foreseen {
 pub(crate) fn of(run: &Run) -> Vec<Foreseen> {
     let mut found = late(run);
     found.extend(wrong_class(run));
+    found.extend(blind_watchdog(run));
     let Some(switches) = Switches::of(&run.config) else {
         return found;
     };
@@ -36,6 +38,17 @@ pub(crate) fn of(run: &Run) -> Vec<Foreseen> {
 
 fn path(steps: &[&str]) -> Vec<String> {
     steps.iter().map(|step| (*step).to_owned()).collect()
+}
+
+/// A PFC watchdog that cannot see a storm.
+fn blind_watchdog(run: &Run) -> Option<Foreseen> {
+    let (message, help) = blind_watchdog::why(run)?;
+    Some(Foreseen {
+        kind: "blind-watchdog",
+        message,
+        help: help.to_owned(),
+        key: path(&["switch", "watchdog"]),
+    })
 }
 
 /// Flows that start when the run is over.

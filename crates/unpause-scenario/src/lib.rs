@@ -10,6 +10,7 @@
 )]
 
 mod at_place;
+mod blind_watchdog;
 mod chance;
 mod columns;
 mod compile;
@@ -48,6 +49,7 @@ mod series;
 pub mod session;
 mod size;
 mod starved;
+mod storms;
 mod summary;
 mod table_files;
 mod tables;

@@ -11,7 +11,7 @@ mod jobs;
 use arrow_array::RecordBatch;
 use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::units::Rate;
-use unpause_sim::config::MIN_FRAME_BYTES;
+use unpause_sim::config::{MIN_FRAME_BYTES, WatchdogAction};
 use unpause_sim::results::{
     self, FlowRecord, FlowSample, LossPlace, PacketKind, PacketRecord, PortRecord, Results,
 };
@@ -45,6 +45,8 @@ pub struct Tables {
     pub victims: RecordBatch,
     /// Packets lost to links that were down and to routes that led nowhere.
     pub losses: RecordBatch,
+    /// One row for each storm that a PFC watchdog found.
+    pub storms: RecordBatch,
     /// One row for each job: how long its iterations took.
     pub jobs: RecordBatch,
     /// One row for each iteration of a job.
@@ -65,7 +67,7 @@ impl Default for Tables {
 }
 
 /// Names of the tables.
-pub const TABLES: [&str; 15] = [
+pub const TABLES: [&str; 16] = [
     "runs",
     "flows",
     "ports",
@@ -76,6 +78,7 @@ pub const TABLES: [&str; 15] = [
     "causes",
     "victims",
     "losses",
+    "storms",
     "jobs",
     "iterations",
     "ranks",
@@ -97,6 +100,7 @@ impl Tables {
             "causes" => Some(&self.causes),
             "victims" => Some(&self.victims),
             "losses" => Some(&self.losses),
+            "storms" => Some(&self.storms),
             "jobs" => Some(&self.jobs),
             "iterations" => Some(&self.iterations),
             "ranks" => Some(&self.ranks),
@@ -140,6 +144,7 @@ impl Tables {
             causes,
             victims,
             losses: losses(measured),
+            storms: storms(measured),
             jobs: jobs::jobs(measured),
             iterations: jobs::iterations(measured),
             ranks: jobs::ranks(measured),
@@ -160,6 +165,7 @@ impl Tables {
             causes: causes::causes(measured),
             victims: causes::victims(measured),
             losses: losses(measured),
+            storms: storms(measured),
             jobs: jobs::jobs(measured),
             iterations: jobs::iterations(measured),
             ranks: jobs::ranks(measured),
@@ -188,6 +194,26 @@ fn losses(measured: &[Measured]) -> RecordBatch {
     .column("packets", |_, it| it.packets)
     .column("bytes", |_, it| it.bytes)
     .column("data_packets", |_, it| it.data_packets)
+    .build()
+}
+
+fn storms(measured: &[Measured]) -> RecordBatch {
+    Builder::new(&[columns::PORT, columns::STORMS], measured, |m| {
+        m.results.storms.iter().collect()
+    })
+    .port(|it| (it.node, it.port, it.priority))
+    .column("action", |_, it| match it.action {
+        WatchdogAction::Drop => "drop",
+        WatchdogAction::Forward => "forward",
+        WatchdogAction::Alert => "alert",
+    })
+    .column("began_ns", |_, it| it.began)
+    .column("detected_ns", |_, it| it.detected)
+    .column("restored_ns", |_, it| it.restored)
+    .column("dropped_packets", |_, it| it.dropped_packets)
+    .column("dropped_bytes", |_, it| it.dropped_bytes)
+    .column("dropped_data_packets", |_, it| it.dropped_data_packets)
+    .column("input_dropped_packets", |_, it| it.input_dropped_packets)
     .build()
 }
 

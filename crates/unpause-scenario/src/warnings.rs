@@ -15,7 +15,7 @@ use crate::run::Run;
 use crate::sections::marking::Marking;
 use crate::tables::Tables;
 use crate::text::setting::size;
-use crate::{link_failures, starved, waiting};
+use crate::{link_failures, starved, storms, waiting};
 
 /// Something to look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ pub struct Warning {
     /// For programs: `input`, `headroom-drops`, `lossless-drops`, `empty-probe`, `silent-traffic`,
     /// `never-triggered`, `unfinished-flows`, `stuck-flows`, `cyclic-buffers`,
     /// `deadlock`, `gave-up`, `late-traffic`, `lossy-roce`, `small-buffer`, `unreachable-kmin`, `low-xon`,
-    /// `starved-priority`, `waiting-flows`, `phase`, `same-seeds`, `link-down`.
+    /// `starved-priority`, `waiting-flows`, `phase`, `same-seeds`, `link-down`, `pfc-storm`, `blind-watchdog`.
     pub kind: String,
     /// What happened.
     pub message: String,
@@ -150,6 +150,7 @@ pub(crate) fn of_run(measured: &Measured) -> Vec<Warning> {
         foreseen::of(&measured.run),
         waiting::of(measured),
         link_failures::of(measured),
+        storms::of(measured),
     ];
     for it in others.concat() {
         found.add(it.kind, it.message, Some(it.help));
@@ -172,7 +173,7 @@ impl Found<'_> {
             kind: kind.to_owned(),
             message,
             help,
-            note: kind == link_failures::KIND,
+            note: [link_failures::KIND, storms::KIND].contains(&kind),
         });
     }
 

@@ -174,3 +174,43 @@ fn a_priority_that_its_own_host_starves() {
     );
     assert_eq!(starved(&low(4)), Vec::<String>::new());
 }
+
+/// A watchdog of these keys, in a run of 1 ms with links of 50 and 100 Gb/s.
+fn watchdog(keys: &str) -> Vec<String> {
+    let switch = format!("[switch.watchdog]\n{keys}");
+    let all = warnings(&[("SWITCH", &switch)]).into_iter();
+    let of_kind = all.filter(|(kind, _)| kind == "blind-watchdog");
+    of_kind.map(|(_, message)| message).collect()
+}
+
+#[test]
+fn a_watchdog_that_takes_longer_than_the_run() {
+    let message = watchdog("").remove(0);
+    insta::assert_snapshot!(
+        message,
+        @"test.toml:19: the PFC watchdog cannot find a storm: it takes 200ms at least, and the run lasts 1ms"
+    );
+    let times = |of: &str| {
+        watchdog(&format!(
+            "detection_time = \"{of}\"\nrestoration_time = \"{of}\"\npoll_interval = \"{of}\"\nrule = \"mellanox\""
+        ))
+    };
+    assert!(times("900us").is_empty());
+    assert_eq!(times("1ms").len(), 1);
+}
+
+/// PAUSE lasts 671 us at 50 Gb/s and is repeated at half of that.
+#[test]
+fn a_watchdog_that_looks_more_often_than_pause_comes() {
+    let looks = |every: &str, rule: &str| {
+        watchdog(&format!(
+            "detection_time = \"400us\"\nrestoration_time = \"400us\"\npoll_interval = \"{every}\"\nrule = \"{rule}\""
+        ))
+    };
+    insta::assert_snapshot!(
+        looks("335us", "broadcom").remove(0),
+        @r#"test.toml:19: the PFC watchdog may miss a storm: with rule = "broadcom" each look has to see a PFC frame, it looks every 335us, and a PAUSE is repeated every 335.5392us at 50Gbps"#
+    );
+    assert!(looks("336us", "broadcom").is_empty());
+    assert!(looks("335us", "mellanox").is_empty());
+}

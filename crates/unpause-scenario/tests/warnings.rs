@@ -361,3 +361,80 @@ fn after_a_timeout_a_flow_goes_on_though_its_acks_were_lost() {
     assert!(outcome.warnings.is_empty(), "{:?}", messages(&outcome));
     assert_eq!(Summary::of(&outcome.tables)[0].flows_completed, 1);
 }
+
+/// The NIC of H2 takes nothing from 100 us to 500 us; the watchdog looks every 50 us.
+const STORM: &str = r#"
+duration = "1ms"
+
+[topology]
+builder = "two-switch"
+left = "H0..H1"
+right = "H2..H3"
+rate = "10Gbps"
+delay = "1us"
+
+[host]
+retransmit_timeout = "300us"
+
+[slow_receiver]
+hosts = "H2"
+start = "100us"
+stop = "500us"
+xoff = "20KB"
+
+[pfc]
+pause_time = "20us"
+xoff = "40KB"
+
+[switch.watchdog]
+detection_time = "100us"
+restoration_time = "100us"
+poll_interval = "50us"
+WATCHDOG
+
+[[scheme]]
+name = "PFC"
+
+[[traffic]]
+name = "t"
+kind = "flow"
+from = "H0..H1"
+to = ["H2", "H3"]
+"#;
+
+/// What is said of storms with these keys of the watchdog: messages and hints.
+fn storms(keys: &str) -> Vec<String> {
+    let file = STORM.replace("WATCHDOG", keys);
+    let scenario = Scenario::parse(&file, Path::new("mine.toml"))
+        .unwrap_or_else(|it| panic!("{}", it.explain()));
+    let outcome = execute(&scenario, &Options::default(), &NoProgress).expect("it runs");
+    let of_kind = outcome.warnings.iter().filter(|it| it.kind == "pfc-storm");
+    assert!(of_kind.clone().all(|it| it.note));
+    of_kind
+        .map(|it| {
+            format!(
+                "{}\n  {}",
+                it.message,
+                it.help.as_deref().unwrap_or_default()
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn storms_are_told_with_who_sends_the_pause() {
+    insta::assert_snapshot!(storms("").join("\n"), @r#"
+PFC storm from H2: S1->H2, priority 3, was stopped from 134.0032us on; the watchdog of S1 found it at 250us, over at 650us; it dropped 277 data packets
+  look at the NIC of H2, which sends PAUSE; table storms has the numbers
+"#);
+    insta::assert_snapshot!(storms("action = \"alert\"").join("\n"), @r#"
+PFC storm from H2: S1->H2, priority 3, was stopped from 134.0032us on; the watchdog of S1 found it at 250us, over at 650us; it only says so
+  look at the NIC of H2, which sends PAUSE; table storms has the numbers
+PFC storm from S1: S0->S1, priority 3, was stopped from 197.56us on; the watchdog of S0 found it at 300us, over at 650us; it only says so
+  S1 is a switch: look further on for what stops it, or for a deadlock; with switch.watchdog.ports = "hosts" only ports to hosts have a watchdog; table storms has the numbers
+"#);
+    insta::assert_snapshot!(storms("ports = \"hosts\"\naction = \"forward\"").join("\n"), @r#"
+PFC storm from H2: S1->H2, priority 3, was stopped from 134.0032us on; the watchdog of S1 found it at 250us, over at 650us; it sent although it was paused
+  look at the NIC of H2, which sends PAUSE; table storms has the numbers
+"#);
+}

@@ -25,6 +25,7 @@ mod pipeline;
 mod probes;
 mod skipping;
 mod slow_receiver;
+mod watchdog;
 
 pub use cioq::{CioqConfig, SpinesConfig};
 pub use events::{Direction, Events, LinkEvent};
@@ -34,6 +35,7 @@ pub use pipeline::{AdaptiveBalancing, FullQueue, Memory, PipelineConfig};
 pub use probes::{DeadlockProbe, Probes};
 pub use skipping::Skipping;
 pub use slow_receiver::SlowReceiver;
+pub use watchdog::{WatchdogAction, WatchdogConfig};
 
 /// One run.
 #[derive(Clone, Debug)]
@@ -278,6 +280,8 @@ pub struct SwitchConfig {
     /// Which priority of an egress port sends next; its queues are numbered by priority. Whatever it
     /// says, the control priority goes before all others.
     pub scheduler: scheduler::Config,
+    /// PFC watchdog; `None`: PAUSE is obeyed however long it lasts.
+    pub watchdog: Option<WatchdogConfig>,
 }
 
 /// Models of a switch.
@@ -441,6 +445,7 @@ impl Default for SwitchConfig {
             lossy_queue_bytes: 1_000_000,
             lossy_queue_packets: None,
             scheduler: scheduler::Config::default(),
+            watchdog: None,
         }
     }
 }

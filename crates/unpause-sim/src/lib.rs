@@ -38,6 +38,7 @@ mod series;
 pub mod session;
 mod shard;
 mod skip;
+mod storms;
 mod switch;
 pub mod traffic;
 mod turns;

@@ -9,7 +9,9 @@ use crate::fabric::NodeId;
 use crate::held_back::Egress;
 use crate::jobs::RankIteration;
 use crate::losses::Losses;
-use crate::results::{PacketRecord, PauseRecord, PortRecord, PortSample, QueueHistogram, Stuck};
+use crate::results::{
+    PacketRecord, PauseRecord, PortRecord, PortSample, QueueHistogram, StormRecord, Stuck,
+};
 use crate::traffic::{Ending, Transport};
 
 /// What nodes have recorded.
@@ -54,6 +56,8 @@ pub struct Log {
     pub packets: Vec<PacketRecord>,
     /// Packets lost to links that are down and routes that lead nowhere.
     pub losses: Losses,
+    /// What PFC watchdogs have found.
+    pub storms: Vec<StormRecord>,
     /// Sums over nodes.
     pub counts: Counts,
 }
@@ -79,6 +83,7 @@ impl Log {
         join(&mut self.receiver_series, other.receiver_series);
         join(&mut self.packets, other.packets);
         self.losses.merge(other.losses);
+        join(&mut self.storms, other.storms);
         self.counts.merge(&other.counts);
     }
 
@@ -104,6 +109,7 @@ impl Log {
             receiver_series,
             packets,
             losses,
+            storms,
             counts,
         } = self;
         losses.show(ledger);
@@ -124,6 +130,7 @@ impl Log {
             sender_series.len(),
             receiver_series.len(),
             packets.len(),
+            storms.len(),
         ] {
             ledger.same(length as u64);
         }

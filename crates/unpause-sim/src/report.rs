@@ -55,6 +55,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         message_acks,
         mut rank_iterations,
         losses,
+        mut storms,
         ..
     } = log;
     let (causes, victims) = provenance::told(plan, causes, &waits, &expiries, &flows);
@@ -63,6 +64,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
     pauses.sort_unstable_by_key(|pause| (pause.start, pause.node, pause.port, pause.priority));
     histograms.sort_unstable_by_key(|it| (it.time, it.node, it.port));
     rank_iterations.sort_unstable_by_key(|it| (it.entry, it.iteration, it.rank));
+    storms.sort_unstable_by_key(|it| (it.detected, it.node, it.port, it.priority));
     packets.sort_by_key(|packet| (packet.time, packet.node, packet.port));
     let totals = Totals {
         simulated: end.at,
@@ -93,6 +95,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         messages,
         rank_iterations,
         losses: lost(plan, losses),
+        storms,
         late,
         link_changes: plan.epochs.told(&plan.ports),
         deadlock: end.deadlock,

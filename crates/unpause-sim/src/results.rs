@@ -13,6 +13,7 @@ use crate::traffic::Transport;
 pub use crate::causes::{CauseRecord, FlowShare, Holder, Root, RootKind, VictimRecord};
 pub use crate::jobs::{MessageRecord, RankIteration};
 pub use crate::packet::Kind as PacketKind;
+pub use crate::storms::StormRecord;
 
 /// Everything a run measured. Vectors are sorted as their types say, whatever the thread count.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,6 +43,8 @@ pub struct Results {
     pub rank_iterations: Vec<RankIteration>,
     /// Packets lost to links that were down and routes that led nowhere, by (since, node, port, priority, place).
     pub losses: Vec<LossRecord>,
+    /// What PFC watchdogs found, by (detected, node, port, priority).
+    pub storms: Vec<StormRecord>,
     /// Flows that follow others which have ended, with the start that they had after the end of the run, by id.
     pub late: Vec<(u32, Time)>,
     /// When links failed and returned, and routes followed, in order.

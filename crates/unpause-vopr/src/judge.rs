@@ -288,6 +288,7 @@ fn difference(one: &Results, other: &Results) -> String {
         .or(first("flow_series", &one.flow_series, &other.flow_series))
         .or(first("packets", &one.packets, &other.packets))
         .or(first("losses", &one.losses, &other.losses))
+        .or(first("storms", &one.storms, &other.storms))
         .or(first("messages", &one.messages, &other.messages))
         .or(first("ranks", &one.rank_iterations, &other.rank_iterations))
         .unwrap_or_else(|| {

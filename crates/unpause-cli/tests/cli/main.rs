@@ -100,6 +100,7 @@ fn a_run_writes_a_complete_directory_and_a_summary() {
         "ranks.parquet",
         "runs.parquet",
         "scenario.toml",
+        "storms.parquet",
         "victims.parquet",
     ];
     let results = place.path().join("results");

@@ -52,10 +52,11 @@ const SERIES: [&str; 4] = ["port_series", "flow_series", "packets", "causes"];
 
 /// Tables that results of versions before do not have.
 #[cfg(feature = "parquet")]
-const LATER: [&str; 8] = [
+const LATER: [&str; 9] = [
     "causes",
     "victims",
     "losses",
+    "storms",
     "jobs",
     "iterations",
     "ranks",

@@ -16,6 +16,7 @@ use super::ingress::{Ingress, IngressTotals, PauseSource};
 use super::ready::Ready;
 use super::recorder::Recorder;
 use super::scheduler;
+use super::watchdog::Watchdogs;
 use crate::engine::heap::Heap;
 use crate::engine::window::Window;
 use crate::fabric::{NodeId, PortId};
@@ -56,6 +57,8 @@ pub struct Chassis<M: Model> {
     pub(super) ready: Ready,
     pub(super) timers: Heap,
     pub(super) pending_pauses: PendingPauses,
+    /// The PFC watchdogs of its ports, if it has any.
+    pub(super) watchdogs: Option<Box<Watchdogs>>,
     /// It sends no PAUSE: an NVSwitch.
     pub never_pauses: bool,
     pub(super) sampling: Sampling,
@@ -260,6 +263,11 @@ impl<M: Model> Chassis<M> {
         if let Some(histogram) = &histogram {
             sampling.at = histogram.next_time();
         }
+        let watchdogs = Watchdogs::of(id, plan);
+        let mut timers = Heap::default();
+        if let Some(watchdogs) = &watchdogs {
+            timers.push(watchdogs.next(Time::ZERO));
+        }
         Self {
             id,
             classes,
@@ -273,8 +281,9 @@ impl<M: Model> Chassis<M> {
             lossy_packets: plan.config.switch.lossy_queue_packets.unwrap_or(u32::MAX),
             schedulers: scheduler::schedulers(ports, plan),
             ready: Ready::default(),
-            timers: Heap::default(),
+            timers,
             pending_pauses: PendingPauses::default(),
+            watchdogs,
             never_pauses: plan.config.fabric.is_nvswitch(id),
             sampling,
             sampled_ports,
@@ -291,7 +300,7 @@ impl<M: Model> Chassis<M> {
 
     /// When it first has something to do.
     pub fn first_event(&self) -> Time {
-        self.sampling.at
+        self.sampling.at.min(self.timers.next_time())
     }
 
     /// The way of a packet that has come in by `from`; if there is none, it is lost.

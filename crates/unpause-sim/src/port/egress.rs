@@ -33,6 +33,8 @@ pub struct Port {
     pub xon: u8,
     /// Its wire has failed.
     pub down: bool,
+    /// Bit c set: class c takes no packets, for the PFC watchdog drops them.
+    pub shut: u8,
 }
 
 impl Port {
@@ -47,6 +49,7 @@ impl Port {
             xoff: 0,
             xon: 0,
             down: false,
+            shut: 0,
         }
     }
     /// Shows its state.
@@ -61,6 +64,8 @@ impl Port {
             xon,
             // Between two changes of it nothing is compared.
             down: _,
+            // Where there are watchdogs, nothing is.
+            shut: _,
         } = self;
         ledger.time(busy_until);
         let flags = [u8::from(*ready), *backlog, *paused, *xoff, *xon, 0, 0, 0];

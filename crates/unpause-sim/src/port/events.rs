@@ -8,6 +8,7 @@ use unpause_protocols::units::Time;
 use super::chassis::{Chassis, Model, Way};
 use crate::engine::deadlock::Blocked;
 use crate::engine::window::{NodeModel, Window};
+use crate::fabric::PortId;
 use crate::log::Log;
 use crate::packet::Kind;
 use crate::plan::Plan;
@@ -43,7 +44,7 @@ impl<M: Model> Chassis<M> {
     /// Takes packets, from number `at` of those of the window, up to `until` or to the one that may give more to do;
     /// answers whether there was one.
     #[inline(always)]
-    fn on_arrivals<const LOOKS_AHEAD: bool>(
+    fn on_arrivals<const LOOKS_AHEAD: bool, const WATCHED: bool>(
         &mut self,
         at: &mut usize,
         until: Time,
@@ -66,6 +67,12 @@ impl<M: Model> Chassis<M> {
                 let packet = *packet;
                 self.on_pfc(now, port, &packet, window);
                 return true;
+            }
+            if WATCHED && self.drops_input(port, plan.classes.of(packet.priority())) {
+                let packet = *packet;
+                let index = self.index(port, plan.classes.of(packet.priority()));
+                self.discard(index, &packet, true, window);
+                continue;
             }
             if !M::GOES_AT_ONCE {
                 let packet = *packet;
@@ -91,8 +98,16 @@ impl<M: Model> Chassis<M> {
         false
     }
 
+    /// True if the PFC watchdog drops what comes in by `port` in `class`.
+    fn drops_input(&self, port: PortId, class: u8) -> bool {
+        self.ports[usize::from(port)].shut >> class & 1 == 1
+    }
+
     /// Executes every event before the end of the window; answers when the next one is due.
-    fn run_window<const LOOKS_AHEAD: bool>(&mut self, window: &mut Window<'_, '_>) -> Time {
+    fn run_window<const LOOKS_AHEAD: bool, const WATCHED: bool>(
+        &mut self,
+        window: &mut Window<'_, '_>,
+    ) -> Time {
         let end = window.end;
         let arrivals = &mut *window.arrivals;
         let after =
@@ -109,7 +124,7 @@ impl<M: Model> Chassis<M> {
             let ready = self.ready.first_time();
             let other = self.next_other();
             let now = ready.min(other);
-            if self.on_arrivals::<LOOKS_AHEAD>(&mut at, now, way_on, window) {
+            if self.on_arrivals::<LOOKS_AHEAD, WATCHED>(&mut at, now, way_on, window) {
                 continue;
             }
             if now >= end {
@@ -128,9 +143,12 @@ impl<M: Model> Chassis<M> {
 
 impl<M: Model> NodeModel for Chassis<M> {
     fn run(&mut self, window: &mut Window<'_, '_>) -> Time {
+        if self.watchdogs.is_some() {
+            return self.run_window::<false, true>(window);
+        }
         match M::GOES_AT_ONCE && window.looks_ahead {
-            true => self.run_window::<true>(window),
-            false => self.run_window::<false>(window),
+            true => self.run_window::<true, false>(window),
+            false => self.run_window::<false, false>(window),
         }
     }
 

@@ -16,19 +16,36 @@ use crate::paused::PendingPause;
 use crate::results::LossPlace;
 
 impl<M: Model> Chassis<M> {
-    /// True if the wire behind `port` has failed.
-    #[inline]
-    pub fn is_down(&self, port: PortId) -> bool {
-        self.ports[usize::from(port)].down
-    }
-
     /// The wire behind `port` fails or returns: nothing has been done about that yet, and nothing is sent.
     pub fn set_link(&mut self, port: PortId, up: bool) {
         self.ports[usize::from(port)].down = !up;
-        let first = self.index(port, 0);
-        for index in first..first + self.classes {
-            let point = &self.egress[index].congestion_point;
-            self.queues[index].let_join(up, point, !self.input_points.is_empty());
+        for class in 0..self.classes as u8 {
+            self.let_join(port, class);
+        }
+    }
+
+    /// Lets packets join a queue, or none: the wire has failed, or the PFC watchdog drops them.
+    pub(super) fn let_join(&mut self, port: PortId, class: u8) {
+        let end = &self.ports[usize::from(port)];
+        let open = !end.down && end.shut >> class & 1 == 0;
+        let index = self.index(port, class);
+        let point = &self.egress[index].congestion_point;
+        self.queues[index].let_join(open, point, !self.input_points.is_empty());
+    }
+
+    /// True if no packet may join a queue.
+    #[inline]
+    pub fn is_closed(&self, port: PortId, class: u8) -> bool {
+        let end = &self.ports[usize::from(port)];
+        end.down || end.shut >> class & 1 == 1
+    }
+
+    /// Counts a packet that was to join a queue which is closed.
+    #[cold]
+    pub fn lose_at_port(&mut self, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
+        match self.ports[usize::from(way.to)].down {
+            true => window.lose((self.id, way.to), LossPlace::Port, packet),
+            false => self.discard(self.index(way.to, way.class), packet, false, window),
         }
     }
 
@@ -50,16 +67,7 @@ impl<M: Model> Chassis<M> {
     /// Loses what waits for a port whose wire has failed.
     fn lose_queues(&mut self, now: Time, port: PortId, window: &mut Window<'_, '_>) {
         for class in 0..self.classes as u8 {
-            let index = self.index(port, class);
-            while !self.queues[index].packets.is_empty() {
-                let queue = &mut self.queues[index];
-                let packet = queue.packets.pop();
-                queue.bytes -= u64::from(packet.bytes);
-                let more = !queue.packets.is_empty();
-                self.ports[usize::from(port)].backlog &= !(u8::from(!more) << class);
-                if let Some(scheduler) = self.schedulers.get_mut(usize::from(port)) {
-                    scheduler.on_dequeue(class, u32::from(packet.bytes), more);
-                }
+            while let Some(packet) = self.take_from_queue(port, class) {
                 let way = Way {
                     from: packet.ingress,
                     to: port,
@@ -69,6 +77,23 @@ impl<M: Model> Chassis<M> {
                 M::left(self, now, &packet, way, window);
             }
         }
+    }
+
+    /// Takes the next packet out of a queue, not to send it.
+    pub(super) fn take_from_queue(&mut self, port: PortId, class: u8) -> Option<Packet> {
+        let index = self.index(port, class);
+        let queue = &mut self.queues[index];
+        if queue.packets.is_empty() {
+            return None;
+        }
+        let packet = queue.packets.pop();
+        queue.bytes -= u64::from(packet.bytes);
+        let more = !queue.packets.is_empty();
+        self.ports[usize::from(port)].backlog &= !(u8::from(!more) << class);
+        if let Some(scheduler) = self.schedulers.get_mut(usize::from(port)) {
+            scheduler.on_dequeue(class, u32::from(packet.bytes), more);
+        }
+        Some(packet)
     }
 
     /// PFC begins anew at a port: a direction of its link has failed or returned.
@@ -91,18 +116,5 @@ impl<M: Model> Chassis<M> {
             pause: Time::ZERO,
         };
         self.obey(now, go_on, window);
-    }
-
-    /// A packet was to join a queue of a dead port.
-    #[cold]
-    pub(super) fn lose_at_port(
-        &mut self,
-        now: Time,
-        packet: &Packet,
-        way: Way,
-        window: &mut Window<'_, '_>,
-    ) {
-        window.lose((self.id, way.to), LossPlace::Port, packet);
-        M::refused(self, now, packet, way, window);
     }
 }

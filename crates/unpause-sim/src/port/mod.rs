@@ -21,8 +21,10 @@ mod record;
 mod recorder;
 mod scheduler;
 mod show;
+mod storm;
 mod taken;
 mod transmit;
+mod watchdog;
 
 pub use causes::Counted;
 pub use chassis::{Chassis, Coming, Model, Way};

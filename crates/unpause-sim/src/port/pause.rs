@@ -5,6 +5,7 @@ use unpause_protocols::units::Time;
 
 use super::chassis::{Chassis, Model};
 use super::ingress::PauseSource;
+use super::watchdog::LOOK;
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
 use crate::fabric::{NodeId, PortId};
@@ -13,7 +14,7 @@ use crate::paused::{PendingPause, Place};
 use crate::plan::Plan;
 use crate::results::Queued;
 
-// Payloads of timers. The key of PFC's is the index of a (port, class), that of the model's its own number.
+// Payloads of timers, beside that of watchdogs. The key of PFC's is the index of a (port, class), that of the model's its own number.
 const MODEL: u32 = 0;
 const REFRESH: u32 = 1;
 const EXPIRY: u32 = 2;
@@ -34,7 +35,7 @@ impl<M: Model> Chassis<M> {
         action: Action,
         window: &mut Window<'_, '_>,
     ) {
-        if self.never_pauses {
+        if self.never_pauses || self.is_masked(self.index(port_id, class)) {
             return;
         }
         let port = &mut self.ports[port_id as usize];
@@ -139,19 +140,43 @@ impl<M: Model> Chassis<M> {
     pub(super) fn obey(&mut self, now: Time, reaction: PendingPause, window: &mut Window<'_, '_>) {
         let classes = self.classes;
         for class in 0..classes as u8 {
-            if reaction.priorities >> window.plan.classes.priority(class) & 1 == 1 {
-                let place = place(self.id, reaction.port, class, window.plan);
-                let index = reaction.port as usize * classes + class as usize;
-                let busy = self.ports[reaction.port as usize].busy_until;
-                let transmitter = &mut self.egress[index].transmitter;
-                let change = transmitter.on_frame(now, reaction.pause, busy, place, window.log);
-                self.arm_expiry(index);
-                if self.causes.is_some() && reaction.pause > Time::ZERO {
-                    self.note_stop(now, reaction.port, class, window.plan);
-                }
-                self.after_pause_change(now, reaction.port, class, change, window);
+            if reaction.priorities >> window.plan.classes.priority(class) & 1 == 0 {
+                continue;
+            }
+            let index = reaction.port as usize * classes + class as usize;
+            if let Some(watchdogs) = &mut self.watchdogs {
+                watchdogs.note_frame(index);
+            }
+            if !self.is_masked(index) {
+                self.take_effect(now, reaction, class, window);
             }
         }
+    }
+
+    /// A PFC frame takes effect on one of the classes that it speaks of.
+    pub(super) fn take_effect(
+        &mut self,
+        now: Time,
+        reaction: PendingPause,
+        class: u8,
+        window: &mut Window<'_, '_>,
+    ) {
+        let place = place(self.id, reaction.port, class, window.plan);
+        let index = self.index(reaction.port, class);
+        let busy = self.ports[reaction.port as usize].busy_until;
+        let transmitter = &mut self.egress[index].transmitter;
+        let change = transmitter.on_frame(now, reaction.pause, busy, place, window.log);
+        self.arm_expiry(index);
+        if self.causes.is_some() && reaction.pause > Time::ZERO {
+            self.note_stop(now, reaction.port, class, window.plan);
+        }
+        self.after_pause_change(now, reaction.port, class, change, window);
+    }
+
+    /// True if a watchdog has switched off PFC of (port, class) `index`.
+    fn is_masked(&self, index: usize) -> bool {
+        let watchdogs = self.watchdogs.as_ref();
+        watchdogs.is_some_and(|it| it.masks(index))
     }
 
     /// A queue has been paused or resumed.
@@ -175,6 +200,9 @@ impl<M: Model> Chassis<M> {
                 self.egress[index].congestion_point.on_pause(now);
             }
             Change::Resumed => {
+                if let Some(watchdogs) = &mut self.watchdogs {
+                    watchdogs.note_resumed(index);
+                }
                 port.paused &= !(1 << class);
                 let state = self.queues[index].state(0);
                 let egress = &mut self.egress[index];
@@ -196,6 +224,9 @@ impl<M: Model> Chassis<M> {
         let entry = self.timers.pop().expect("a timer is due");
         if entry.payload() == MODEL {
             return M::on_timer(self, now, entry.key(), window);
+        }
+        if entry.payload() == LOOK {
+            return self.poll_watchdogs(now, window);
         }
         let index = entry.key() as usize;
         let (port, class) = (

@@ -71,6 +71,9 @@ impl<M: Model> Chassis<M> {
     /// The totals of every (port, class) that has any; closes what is open.
     pub(super) fn record(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) {
         self.record_causes(now, plan, log);
+        if let Some(watchdogs) = &mut self.watchdogs {
+            watchdogs.finish(log);
+        }
         for port in 0..self.ports.len() as PortId {
             for class in 0..self.classes as u8 {
                 let place = place(self.id, port, class, plan);

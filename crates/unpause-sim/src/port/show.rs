@@ -23,6 +23,7 @@ impl<M: Model> Chassis<M> {
             ready,
             timers,
             pending_pauses,
+            watchdogs,
             never_pauses: _,
             sampling,
             sampled_ports: _,
@@ -34,7 +35,7 @@ impl<M: Model> Chassis<M> {
         } = self;
         model.show(ledger);
         let known = input_points.is_empty() && meters.is_empty() && schedulers.is_empty();
-        if !known || causes.is_some() {
+        if !known || causes.is_some() || watchdogs.is_some() {
             return ledger.refuse();
         }
         ports.iter_mut().for_each(|it| it.show(ledger));

@@ -82,8 +82,9 @@ impl<M: Model> Chassis<M> {
     /// The same, if the congestion point has to be asked.
     #[inline(never)]
     fn ask_and_join(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
-        if self.ports[usize::from(way.to)].down {
-            return self.lose_at_port(now, packet, way, window);
+        if self.is_closed(way.to, way.class) {
+            self.lose_at_port(packet, way, window);
+            return M::refused(self, now, packet, way, window);
         }
         let index = self.index(way.to, way.class);
         let mut state = self.queues[index].state(1);

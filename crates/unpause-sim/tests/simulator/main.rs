@@ -35,4 +35,5 @@ mod threads;
 mod transcript;
 mod transcripts;
 mod victims;
+mod watchdog;
 mod windows;

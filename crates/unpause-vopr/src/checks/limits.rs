@@ -6,7 +6,7 @@ use unpause_protocols::congestion_control::Settings as _;
 use unpause_protocols::congestion_point;
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{Rate, Time};
-use unpause_sim::config::{Config, FullQueue, Memory, PfcThreshold, SwitchModel};
+use unpause_sim::config::{Config, FullQueue, Memory, PfcThreshold, SwitchModel, WatchdogAction};
 use unpause_sim::results::{Results, flow};
 use unpause_sim::traffic::Transport;
 
@@ -155,7 +155,12 @@ pub fn buffers(config: &Config, results: &Results) -> Answer {
 
 /// Lossless priorities lose nothing where headroom and pause time are what they must be.
 pub fn lossless(config: &Config, results: &Results) -> Answer {
-    if !has_headroom(config) {
+    if !has_headroom(config)
+        || results
+            .storms
+            .iter()
+            .any(|it| it.action == WatchdogAction::Forward)
+    {
         return Ok(());
     }
     // A receive buffer may be written too small.

@@ -9,6 +9,7 @@ mod packets;
 mod pfc;
 mod replay;
 mod service;
+mod storms;
 mod totals;
 
 use unpause_sim::config::Config;
@@ -20,7 +21,7 @@ pub use facts::Answer;
 pub type Check = fn(&Config, &Results) -> Answer;
 
 /// All checks of results, by name.
-pub const CHECKS: [(&str, Check); 26] = [
+pub const CHECKS: [(&str, Check); 27] = [
     ("conservation", totals::conservation),
     ("flows", totals::flows),
     ("ideal", totals::no_faster_than_ideal),
@@ -36,6 +37,7 @@ pub const CHECKS: [(&str, Check); 26] = [
     ("order", packets::order),
     ("delivery", replay::delivery),
     ("limits", replay::limits),
+    ("storms", storms::storms),
     ("again", replay::again),
     ("cut_through", cut_through::cut_through),
     ("service", service::service),
@@ -50,11 +52,12 @@ pub const CHECKS: [(&str, Check); 26] = [
 ];
 
 /// Those of runs in which links fail. All others replay packets over links that never do.
-const WITH_EVENTS: [(&str, Check); 9] = [
+const WITH_EVENTS: [(&str, Check); 10] = [
     ("conservation", totals::conservation),
     ("flows", totals::flows),
     ("marks", totals::marks),
     ("losses", link_events::losses),
+    ("storms", storms::storms),
     ("silence", link_events::silence),
     ("messages", jobs::messages),
     ("ranks", jobs::ranks),

@@ -43,6 +43,8 @@ pub fn conservation(config: &Config, results: &Results) -> Answer {
         }
     }
     let lost: u64 = results.losses.iter().map(|it| it.data_packets).sum();
+    let storms = results.storms.iter();
+    let lost = lost + storms.map(|it| it.dropped_data_packets).sum::<u64>();
     if sum(results, |p| p.dropped_packets) + sum(results, |p| p.headroom_dropped_packets) + lost
         < totals.dropped_packets
     {

@@ -7,7 +7,10 @@ use crate::case::{put, rate, size, time};
 
 /// Writes some NICs that do not take what comes.
 pub fn slow_receiver(sketch: &mut Sketch) {
-    if !sketch.dice.percent(10) {
+    // What sends PAUSE for long is what a watchdog finds.
+    let switch = sketch.document.get("switch");
+    let watched = switch.is_some_and(|switch| switch.get("watchdog").is_some());
+    if !sketch.dice.percent(if watched { 70 } else { 10 }) {
         return;
     }
     let Sketch {

@@ -65,6 +65,9 @@ pub fn switch(sketch: &mut Sketch, model: &'static str) {
             put(&mut switch, "scheduler", scheduler(sketch));
         }
     }
+    if !sketch.lossless.is_empty() && sketch.dice.percent(10) {
+        put(&mut switch, "watchdog", watchdog(sketch));
+    }
     if !switch.is_empty() {
         put(&mut sketch.document, "switch", switch);
     }
@@ -83,6 +86,27 @@ fn cut_through(sketch: &mut Sketch, switch: &mut Table) {
         };
         put(switch, "cut_through", size(header));
     }
+}
+
+/// Of times that let it find something in so short a run.
+fn watchdog(sketch: &mut Sketch) -> Table {
+    let (dice, duration) = (&mut sketch.dice, sketch.duration);
+    let poll = dice.between(1, duration / 20 + 1);
+    let mut watchdog = Table::new();
+    put(&mut watchdog, "poll_interval", time(poll));
+    for key in ["detection_time", "restoration_time"] {
+        put(&mut watchdog, key, time(poll * dice.between(1, 3)));
+    }
+    for (key, values) in [
+        ("action", &["drop", "forward", "alert"][..]),
+        ("rule", &["broadcom", "mellanox"]),
+        ("ports", &["all", "hosts"]),
+    ] {
+        if dice.percent(60) {
+            put(&mut watchdog, key, dice.pick(values));
+        }
+    }
+    watchdog
 }
 
 fn scheduler(sketch: &mut Sketch) -> Table {

@@ -7,6 +7,7 @@ use super::cioq::Cioq;
 use super::input_queued::InputQueued;
 use super::pipeline::Pipeline;
 use super::scheduler::Scheduler;
+use super::watchdog::Watchdog;
 use crate::text::checks::data_priority;
 use crate::text::error::{Checked, Problem};
 use crate::text::keys::{TABLE, keys, kinds, names};
@@ -15,7 +16,7 @@ use crate::text::setting::Queueing;
 
 type Priorities = Vec<Spanned<u8>>;
 
-kinds! { Cioq = TABLE, InputQueued = TABLE, Scheduler = TABLE }
+kinds! { Cioq = TABLE, InputQueued = TABLE, Scheduler = TABLE, Watchdog = TABLE }
 
 const SHARED: (&str, &str) = (
     "only a shared buffer has it",
@@ -43,6 +44,8 @@ keys! {
         queueing: Queueing = [SwitchConfig::default().queueing]
             "order in which packets of one priority leave a port: `\"fifo\"`, or `\"voq\"`: virtual output queues, one packet per ingress port in turn" idle OUTPUTS;
         scheduler: Scheduler = ["strict priority"] "[below](#switchscheduler)" idle OUTPUTS;
+        watchdog: Watchdog = ["none"] "PFC watchdog, [below](#switchwatchdog)"
+            idle ("no priority is lossless", "set switch.lossless, or remove the table");
         pipeline: Pipeline = ["-"] "[below](#switchpipeline)"
             idle ("", "set switch.model = \"pipeline\", or remove the table");
         cioq: Cioq = ["-"] "[below](#switchcioq)"

@@ -7,6 +7,7 @@ mod keys;
 mod model;
 mod pipeline;
 pub(crate) mod scheduler;
+mod watchdog;
 
 pub(crate) use cioq::Cioq;
 pub(crate) use input_queued::InputQueued;
@@ -14,3 +15,4 @@ pub(crate) use keys::Switch;
 pub(crate) use model::{can_deadlock, frames_wait_at_outputs, note, switch, unread};
 pub(crate) use pipeline::{Pipeline, SharedMemory};
 pub(crate) use scheduler::Scheduler;
+pub(crate) use watchdog::Watchdog;

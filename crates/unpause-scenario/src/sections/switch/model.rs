@@ -6,7 +6,7 @@ use unpause_sim::config::{
 };
 
 use super::keys::{ModelKey, Switch, lossless};
-use super::{cells, cioq, input_queued, pipeline};
+use super::{cells, cioq, input_queued, pipeline, watchdog};
 use crate::sections::pfc::{self, Pfc, PfcDefaults};
 use crate::text::error::Checked;
 use crate::text::keys::{Keys, Unread, set};
@@ -55,6 +55,7 @@ pub(crate) fn switch(file: &Switch, pfc: &Pfc, host: &HostConfig) -> Checked<Swi
             switch.pfc.params = pfc::mode_by_time(pfc)?;
         }
         pfc::pause(pfc, &mut switch.pfc)?;
+        switch.watchdog = watchdog::watchdog(&file.watchdog)?;
     }
     if frames_wait_at_outputs(&switch) {
         if let Some(packets) = file.lossy_queue_packets.value() {
@@ -129,6 +130,9 @@ pub(crate) fn can_deadlock(switch: &SwitchConfig) -> bool {
 pub(crate) fn unread(file: &Switch) -> Vec<Unread> {
     let mut unread = file.unread();
     if let Some(table) = file.scheduler.peek() {
+        unread.extend(table.get_ref().unread());
+    }
+    if let Some(table) = file.watchdog.peek() {
         unread.extend(table.get_ref().unread());
     }
     if let Some(table) = file.cioq.peek() {

@@ -17,7 +17,6 @@ use crate::packet::Packet;
 use crate::plan::Plan;
 use crate::port::{Chassis, Coming, Counted, Ingress, Model, PauseSource, Way, culprit};
 use crate::ports::Transmitter;
-use crate::results::LossPlace;
 
 use memory::{Account, Pool};
 
@@ -131,8 +130,8 @@ impl Chassis<SharedBuffer> {
     /// Puts the packet into its queue, if there is room.
     #[inline(never)]
     fn take_in(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
-        if self.is_down(way.to) {
-            window.lose((self.id, way.to), LossPlace::Port, packet);
+        if self.is_closed(way.to, way.class) {
+            self.lose_at_port(packet, way, window);
         } else if self.admit(now, packet, way, window) {
             if self.watches_inputs() {
                 self.accuse_at_input(now, packet, way, window);

@@ -1,0 +1,47 @@
+//! PFC watchdogs that cannot see a storm.
+
+use std::collections::BTreeMap;
+
+use unpause_protocols::flow_control::watchdog::Rule;
+use unpause_protocols::units::{Rate, Time};
+
+use crate::run::Run;
+
+/// Why the watchdog of `run` finds no storm, and what to do about it.
+pub(crate) fn why(run: &Run) -> Option<(String, &'static str)> {
+    let config = &run.config;
+    let params = config.switch.watchdog?.params;
+    let earliest = params.detection.max(params.poll);
+    if earliest >= config.stop {
+        let message = format!(
+            "the PFC watchdog cannot find a storm: it takes {earliest} at least, and the run lasts {}",
+            config.stop
+        );
+        let help = "set a longer duration, or times of the watchdog that are as much shorter as the run is";
+        return Some((message, help));
+    }
+    if params.rule != Rule::Frames {
+        return None;
+    }
+    let pfc = &config.switch.pfc.params;
+    let mut intervals: BTreeMap<Time, Rate> = BTreeMap::new();
+    for link in &config.fabric.links {
+        let interval = pfc.refresh_interval(pfc.pause_duration(link.rate));
+        intervals.insert(interval, link.rate);
+    }
+    let (longest, rate) = intervals.pop_last()?;
+    if longest <= params.poll {
+        return None;
+    }
+    let every = match longest.is_never() {
+        true => "is not repeated".to_owned(),
+        false => format!("is repeated every {longest} at {rate}"),
+    };
+    let message = format!(
+        "the PFC watchdog may miss a storm: with rule = \"broadcom\" each look has to see a PFC frame, it looks every {}, and \
+         a PAUSE {every}",
+        params.poll
+    );
+    let help = "set a longer poll_interval, a shorter pfc.pause_time, or rule = \"mellanox\"";
+    Some((message, help))
+}

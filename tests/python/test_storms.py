@@ -1,0 +1,89 @@
+"""Storms that PFC watchdogs find, as `unpause explain` tells of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import unpause
+from unpause import explain
+
+#: The NIC of H2 takes nothing from 100 us to 500 us. H0 and H1 send to it, and to H3 past it.
+SCENARIO = """
+duration = "1ms"
+
+[topology]
+builder = "two-switch"
+left = "H0..H1"
+right = "H2..H3"
+rate = "10Gbps"
+delay = "1us"
+
+[host]
+retransmit_timeout = "300us"
+
+[slow_receiver]
+hosts = "H2"
+start = "100us"
+stop = "500us"
+xoff = "20KB"
+
+[pfc]
+pause_time = "20us"
+xoff = "40KB"
+
+[[scheme]]
+name = "no watchdog"
+
+[[scheme]]
+name = "at hosts"
+[scheme.set]
+"switch.watchdog.ports" = "hosts"
+"switch.watchdog.detection_time" = "100us"
+"switch.watchdog.restoration_time" = "100us"
+"switch.watchdog.poll_interval" = "50us"
+
+[[traffic]]
+name = "t"
+kind = "flow"
+from = "H0..H1"
+to = ["H2", "H3"]
+
+[probes]
+causes = true
+"""
+
+
+def test_a_storm_is_told_with_its_victims(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = unpause.run(SCENARIO, progress=False)
+    [row] = result.storms.to_pylist()
+    assert (row["scheme"], row["node"], row["peer"]) == ("at hosts", "S1", "H2")
+    assert row["action"] == "drop"
+    assert 100_000 <= row["detected_ns"] - row["began_ns"] <= 150_000
+    assert 600_000 <= row["restored_ns"] <= 700_000
+    dropped = {it["scheme"]: it["dropped_packets"] for it in result.runs.to_pylist()}
+    assert dropped == {"no watchdog": 0, "at hosts": row["dropped_data_packets"]}
+
+    def last_wait(scheme: str) -> float:
+        rows = result.victims.to_pylist()
+        return max(
+            it["last_ns"] for it in rows if it["scheme"] == scheme and it["root_node"] == "H2"
+        )
+
+    # Those beside it wait until the NIC takes packets again, or the watchdog acts and queues drain.
+    assert last_wait("no watchdog") > 500_000
+    assert row["detected_ns"] <= last_wait("at hosts") < row["detected_ns"] + 100_000
+
+    result.write(tmp_path / "storm")
+    assert explain.main([str(tmp_path / "storm")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    until = f"{last_wait('at hosts') / 1e3:.0f} us"
+    assert (
+        f"at hosts: PFC storm from H2: S1->H2, priority 3, was paused from 134 us on. The watchdog "
+        f"found it at 250 us and dropped {row['dropped_packets']:,} packets until 650 us. 2 victim "
+        f"flows waited for H2, the last one until {until}."
+    ) in said
+    assert "no watchdog: PFC storm" not in said
