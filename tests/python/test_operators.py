@@ -426,3 +426,26 @@ def test_paused_and_carried_are_all_of_the_time(rate: int, taken: int, keys: str
     assert stop.paused_ns == pytest.approx(out["paused_ns"], abs=1e-3)
     [told] = [line for line in explain.lines(result, [run], 80, None) if "H0 paused S0" in line]
     assert f", {time(out['paused_ns'])}" in told
+
+
+def test_a_queue_pair_whose_peer_is_gone_gives_up() -> None:
+    # The link of H0 fails at 100 us and stays down. Two retries of 200 us: the third one, 600 us
+    # after the last progress, ends the flow. The other flow has all of its own way.
+    scenario = star(
+        4,
+        '[host]\nretransmit_timeout = "200us"\nretry_count = 2',
+        '[[event]]\nat = "100us"\nlink = "S0-H0"\nkind = "down"',
+        PFC,
+        flow("gone", "H1", "H0"),
+        flow("other", "H2", "H3"),
+        duration="2ms",
+    )
+    result, run = run_of(scenario)
+    [gone] = rows(run, "flows", traffic="gone")
+    [other] = rows(run, "flows", traffic="other")
+    assert (gone["gave_up"], gone["timeouts"]) == (1, 3)
+    assert (other["gave_up"], other["timeouts"]) == (0, 0)
+    assert gbps(other["delivered_bytes"], 2e6) == pytest.approx(100 * PAYLOAD / FRAME, rel=0.01)
+    said = warned(result)
+    gave_up = "1 of 1 flows of traffic `gone` gave up: 2 retries were not acknowledged, first at 70"
+    assert gave_up in said

@@ -35,6 +35,15 @@ pub(crate) fn check(root: &Table<'_>, runs: &[Run]) -> Checked<()> {
                 .err();
         }
     }
+    let roce = runs.iter().any(|run| run.config.uses(Transport::Roce));
+    let host = root.get_ref().get("host");
+    let host = host.and_then(|it| it.get_ref().as_table());
+    if let Some(value) = host.and_then(|it| it.get("retry_count")).filter(|_| !roce) {
+        return Problem::new("`retry_count` has no effect")
+            .at(value.span(), "no flow is RoCE")
+            .help("remove it: tcp.retries says how often TCP tries")
+            .err();
+    }
     let mut recoveries = runs.iter().map(|run| &run.config.scheme.loss_recovery);
     match recoveries.any(|it| *it == loss_recovery::Config::GoBackN) {
         true => Ok(()),

@@ -318,13 +318,7 @@ impl Found<'_> {
                 );
             }
             if gave_up[group] > 0 {
-                let message = format!(
-                    "{} of {} flows of traffic `{name}` gave up: their TCP had no answer",
-                    gave_up[group], started[group]
-                );
-                let help = "see timeouts in table flows; tcp.retries and tcp.syn_tries say how \
-                            often they try";
-                self.add("gave-up", message, Some(help.into()));
+                self.gave_up(group, name, (gave_up[group], started[group]));
             }
             if unfinished[group] > 0 {
                 let message = format!(
@@ -336,6 +330,30 @@ impl Found<'_> {
                 self.add("unfinished-flows", message, Some(help.into()));
             }
         }
+    }
+
+    /// Says how many of the flows of an entry gave up.
+    fn gave_up(&mut self, group: usize, name: &str, (count, started): (u64, u64)) {
+        let Measured { run, results, .. } = self.measured;
+        let own = |flow: &&FlowRecord| usize::from(flow.group) == group;
+        let times = results.flows.iter().filter(own);
+        let first = times.filter_map(|flow| flow.gave_up_at).min();
+        let (how, help) = match (first, run.config.host.retry_count) {
+            (Some(first), Some(retries)) => (
+                format!(
+                    ": {retries} {} were not acknowledged, first at {first}",
+                    if retries == 1 { "retry" } else { "retries" }
+                ),
+                "their queue pairs are in error, and the rest is never sent: see gave_up and timeouts in table flows; \
+                 host.retry_count and host.retransmit_timeout say how long they try",
+            ),
+            _ => (
+                ": their TCP had no answer".to_owned(),
+                "see timeouts in table flows; tcp.retries and tcp.syn_tries say how often they try",
+            ),
+        };
+        let message = format!("{count} of {started} flows of traffic `{name}` gave up{how}");
+        self.add("gave-up", message, Some(help.into()));
     }
 
     /// Flows that something lost has left waiting for what did not come before the end.

@@ -77,6 +77,8 @@ pub struct HostConfig {
     pub ack_every: u32,
     /// A sender without progress for so long goes back to its oldest unacknowledged packet.
     pub retransmit_timeout: Time,
+    /// A RoCE flow that has timed out so often in a row gives up at the next timeout; `None`: never.
+    pub retry_count: Option<u32>,
     /// Priority of CNP and CNM, and unless they have another of ACK and NAK: never paused.
     pub control_priority: u8,
     /// Priority of RoCE's ACKs and NAKs.
@@ -239,6 +241,7 @@ impl Default for HostConfig {
             header_bytes: 48,
             ack_every: 1,
             retransmit_timeout: Time::from_ns(67_108_864),
+            retry_count: None,
             control_priority: 7,
             ack_priority: AckPriority::Control,
             pause_acks: true,

@@ -272,6 +272,8 @@ pub struct SenderEnd {
     pub timeouts: u64,
     /// It has ended after too many timeouts in a row.
     pub gave_up: bool,
+    /// When, if it is RoCE.
+    pub gave_up_at: Option<Time>,
     /// CNPs and CNMs received.
     pub notifications: u64,
     /// When all was acknowledged, if that is recorded.

@@ -264,6 +264,7 @@ fn record(flow: &FlowEnd, sender: &SenderEnd, ideal_fct: Option<Time>) -> FlowRe
         extra_delay: flow.extra_delay,
         timeouts: sender.timeouts,
         gave_up: sender.gave_up,
+        gave_up_at: sender.gave_up_at,
         notifications: sender.notifications,
         acknowledged: sender.acknowledged,
         stuck: sender.stuck,

@@ -163,6 +163,8 @@ pub struct FlowRecord {
     pub timeouts: u64,
     /// Its sender ended it after too many timeouts in a row.
     pub gave_up: bool,
+    /// When it gave up, if it is RoCE.
+    pub gave_up_at: Option<Time>,
     /// CNPs and CNMs that reached its sender.
     pub notifications: u64,
     /// When its sender knew that all had arrived, if that is recorded.

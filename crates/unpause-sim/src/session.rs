@@ -149,6 +149,10 @@ impl Session {
             let message = "links that fail and return cannot be in a session";
             return Err(Invalid::new("events.links", message).into());
         }
+        if config.host.retry_count.is_some() {
+            let message = "flows that give up cannot be in a session, which waits for them";
+            return Err(Invalid::new("host.retry_count", message).into());
+        }
         let nodes = (0..).zip(&config.fabric.nodes);
         let mut hosts = nodes.filter(|(_, kind)| **kind == NodeKind::Host);
         let (Some((a, _)), Some((b, _))) = (hosts.next(), hosts.next()) else {

@@ -19,7 +19,7 @@
 //!
 //! # Departures
 //!
-//! No retry counter: a sender never gives up.
+//! No retry counter: its owner counts timeouts, and may [abandon](super::numbers::Sender::abandon) the flow.
 
 use super::mechanism::{Feedback, Gap, Reassembly, Reception, Repair};
 use super::numbers::{Receiver, Sender, Sent};
@@ -243,6 +243,21 @@ mod tests {
         assert_eq!(sent(&mut sender, 700), (1, true));
         assert_eq!(sent(&mut sender, 700), (2, false));
         assert_eq!(sender.next_timer(), at(1200));
+    }
+
+    #[test]
+    fn a_flow_that_gives_up_sends_and_awaits_nothing() {
+        let mut sender = Sender::new(9);
+        for _ in 0..5 {
+            sent(&mut sender, 0);
+        }
+        ack(&mut sender, 100, 2);
+        assert!({ REPAIR }.on_timer(&mut sender, at(600)));
+        assert!(sender.has_packet() && !sender.is_done());
+        sender.abandon();
+        assert!(!sender.has_packet() && !sender.has_left() && sender.is_done());
+        assert!(sender.next_timer().is_never());
+        assert_eq!(sender.unacknowledged(), 2);
     }
 
     #[test]

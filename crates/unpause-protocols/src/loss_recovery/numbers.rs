@@ -72,6 +72,13 @@ impl Sender {
         self.end = self.end.min(self.packets);
     }
 
+    /// The flow gives up: nothing is sent any more, and nothing waited for.
+    pub fn abandon(&mut self) {
+        self.end_at(self.unacknowledged);
+        self.next = self.unacknowledged;
+        self.timer = Time::NEVER;
+    }
+
     /// The flow ends before packet `number` from now on, sooner or later than before. Where a window limits what is in
     /// flight, it is opened anew.
     pub fn end_at(&mut self, number: u32) {

@@ -41,6 +41,10 @@ keys! {
         retransmit_timeout: Duration
             "time without progress after which a sender goes back to the oldest unacknowledged packet"
             from "IBTA's local ACK timeout 14" => config.retransmit_timeout;
+        retry_count: u32 = ["no limit"]
+            "a RoCE flow that has timed out so often in a row with nothing acknowledged gives up at the next timeout: 7 on \
+             most NICs"
+            from "IBTA's retry counter; only timeouts count";
         ack_priority: AckPriorityKey "priority of RoCE's ACKs and NAKs: `\"control\"`, or that of the `\"flow\"`: then they queue behind its data in switches, can be paused, and count for PFC and marking; hosts send them first"
             => config.ack_priority;
         pause_acks: bool = ["`true`"] "with `ack_priority` `\"flow\"`: PAUSE at a host stops its ACKs, too"
@@ -99,6 +103,7 @@ impl Hosts {
         {
             hosts.config.pause_acks = *pause;
         }
+        hosts.config.retry_count = file.retry_count.value().copied();
         if let Some(window) = file.window.get() {
             hosts.config.window = Some(WindowConfig {
                 bytes: WindowKey::bytes(window)?,

@@ -49,7 +49,7 @@ pub mod window;
 pub use state::Host;
 
 use selective::recovery;
-use sender::Sender;
+use sender::{Pace, Sender};
 use state::{
     BUFFER, Counters, DELAYED, KIND_SHIFT, NOTIFICATION, RECEIVER, SENDER, TCP_RECEIVER,
     TCP_SENDER, arm_receiver, arm_sender, first_start, reserve_first,
@@ -128,6 +128,27 @@ impl Host {
         self.senders[slot as usize].begin(&mut recovery);
     }
 
+    /// The flow in `slot` has timed out and goes back, unless it gives up, which is true then. In the round-robin or a
+    /// list, it is forgotten when its turn comes.
+    #[cold]
+    fn gives_up(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) -> bool {
+        let sender = &mut self.senders[slot as usize];
+        if sender.is_connection() {
+            self.rewind(slot);
+            return false;
+        }
+        let retries = window.plan.config.host.retry_count;
+        if !retries.is_some_and(|retries| sender.gives_up(now, retries)) {
+            return false;
+        }
+        if self.hpcc_nic {
+            self.look(now);
+        } else if sender.pace != Pace::Ready {
+            self.forget(slot, window.log);
+        }
+        true
+    }
+
     fn on_timer(&mut self, now: Time, window: &mut Window<'_, '_>) {
         let entry = self.timers.pop().expect("a timer is due");
         let slot = entry.payload() & !(u32::MAX << KIND_SHIFT);
@@ -147,8 +168,8 @@ impl Host {
                     let timeouts = sender.timeouts;
                     sender.on_timer(now, recovery, &mut self.rng);
                     let goes_back = sender.timeouts > timeouts;
-                    if goes_back && sender.is_connection() {
-                        self.rewind(slot);
+                    if goes_back && self.gives_up(now, slot, window) {
+                        return;
                     }
                     self.after_change(now, slot);
                     if self.hpcc_nic && goes_back {

@@ -201,7 +201,7 @@ impl Host {
         let Some(sender) = self.senders.get_mut(slot as usize) else {
             return;
         };
-        if sender.flow != packet.flow {
+        if sender.flow != packet.flow || sender.silence.gave_up {
             return;
         }
         let timeout = window.plan.config.host.retransmit_timeout;

@@ -26,6 +26,17 @@ pub enum Pace {
     Until(Time),
 }
 
+/// What a flow knows of its timeouts. Nothing of it changes but when one is counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Silence {
+    /// Of packets acknowledged when it last timed out, one more; 0 if it never has.
+    pub since: u32,
+    /// So often it has timed out since anything was acknowledged.
+    pub timeouts: u32,
+    /// That was too often; `stop` says when.
+    pub gave_up: bool,
+}
+
 /// A flow at its sender.
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -98,8 +109,7 @@ pub struct Sender {
     pub(super) window: Option<HostWindow>,
     /// When all was acknowledged; kept if that is to be recorded, [`Time::NEVER`] if not or not yet.
     pub(super) acknowledged_at: Time,
-    /// Of packets acknowledged when it last timed out, one more; 0 if it never has.
-    pub(super) silent_since: u32,
+    pub(super) silence: Silence,
 }
 
 impl Sender {
@@ -150,7 +160,7 @@ impl Sender {
             rate_change: plan.config.host.rate_change,
             telemetry,
             acknowledged_at: Time::NEVER,
-            silent_since: 0,
+            silence: Silence::default(),
             stop: spec.stop,
             limit: spec.rate_limit.unwrap_or(line_rate).min(line_rate),
             offered: spec.offered,
@@ -312,7 +322,7 @@ impl Sender {
     /// Nothing has been acknowledged since it last timed out.
     #[inline]
     pub(super) fn is_silent(&self) -> bool {
-        self.silent_since == self.recovery.unacknowledged() + 1
+        self.silence.since == self.recovery.unacknowledged() + 1
     }
 
     /// Counts a packet to its burst, or as the first of the next; answers its stamp.

@@ -188,7 +188,7 @@ impl Sender {
             notifications,
             window: _,
             acknowledged_at,
-            silent_since,
+            silence,
             is_connection: _,
             tells: _,
         } = self;
@@ -202,7 +202,7 @@ impl Sender {
             *burst_bytes,
             *spaced_bytes,
             spacing.as_ps(),
-            u64::from(*silent_since) << 1 | u64::from(*burst_over),
+            u64::from(silence.since) << 1 | u64::from(*burst_over),
             // Which packets are to be acknowledged.
             u64::from(recovery.next() % ack_every),
         ] {

@@ -162,6 +162,42 @@ fn a_host_keeps_its_flows_until_its_link_returns() {
     }
 }
 
+/// The last packets before the failure are lost. With two retries, the third timeout in a row ends the flow; progress
+/// between them starts the count anew. The other flow never notices.
+#[test]
+fn a_flow_without_an_answer_gives_up() {
+    for nic in [Default::default(), unpause_sim::config::NicModel::Hpcc] {
+        for (back, gives_up) in [(us(1000), true), (us(460), false)] {
+            let mut config = config(star(&[gbps(40); 4], us(1)), Vec::new(), ms(5));
+            let flows = vec![sized(1, 3, 500_000), sized(2, 4, 500_000)];
+            config.traffic = vec![unpause_sim::traffic::TrafficSpec::Flows(flows)];
+            config.host.retransmit_timeout = us(200);
+            config.host.retry_count = Some(2);
+            config.host.nic = nic;
+            config.events = Events {
+                links: vec![event(us(50), 2, false), event(back, 2, true)],
+                detection: ms(4),
+                convergence: Time::ZERO,
+            };
+            let results = run(&config);
+            assert_all_accounted(&results);
+            let [flow, other] = &results.flows[..] else {
+                panic!("two flows: {:?}", results.flows);
+            };
+            assert!(other.fct.is_some() && !other.gave_up && other.timeouts == 0);
+            assert_eq!(flow.gave_up, gives_up, "{nic:?} {flow:?}");
+            assert_eq!(flow.fct.is_some(), !gives_up);
+            if gives_up {
+                assert_eq!(flow.timeouts, 3);
+                // The timer runs from the last ACK before the failure on.
+                let at = flow.gave_up_at.expect("it gave up");
+                assert!(us(650) < at && at < us(660), "{at}");
+            }
+            assert_threads_do_not_matter("a flow that gives up", &config);
+        }
+    }
+}
+
 /// What goes to a host that is gone has no route, and is counted where it came in.
 #[test]
 fn packets_without_a_route_are_counted() {

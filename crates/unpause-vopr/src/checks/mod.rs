@@ -21,9 +21,10 @@ pub use facts::Answer;
 pub type Check = fn(&Config, &Results) -> Answer;
 
 /// All checks of results, by name.
-pub const CHECKS: [(&str, Check); 27] = [
+pub const CHECKS: [(&str, Check); 28] = [
     ("conservation", totals::conservation),
     ("flows", totals::flows),
+    ("retries", totals::retries),
     ("ideal", totals::no_faster_than_ideal),
     ("notifications", totals::notifications),
     ("marks", totals::marks),

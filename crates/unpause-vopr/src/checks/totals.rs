@@ -129,6 +129,29 @@ pub fn flows(config: &Config, results: &Results) -> Answer {
     Ok(())
 }
 
+/// A RoCE flow gives up when it has timed out more often than it may in a row, at the last of these timeouts, and not
+/// before they can have passed.
+pub fn retries(config: &Config, results: &Results) -> Answer {
+    for flow in results.flows.iter().filter(|flow| flow.gave_up) {
+        if flow.transport == Transport::Tcp {
+            continue;
+        }
+        let (Some(retries), Some(at)) = (config.host.retry_count, flow.gave_up_at) else {
+            return Err(format!("flow {} gave up, and need not", flow.id));
+        };
+        if flow.timeouts <= u64::from(retries) {
+            return Err(format!(
+                "flow {} gave up after {} timeouts, {retries} retries are allowed",
+                flow.id, flow.timeouts
+            ));
+        }
+        if at < flow.start || at > results.totals.simulated {
+            return Err(format!("flow {} gave up at {at}", flow.id));
+        }
+    }
+    Ok(())
+}
+
 /// No flow is faster than alone. Packets that are sprayed can be.
 pub fn no_faster_than_ideal(config: &Config, results: &Results) -> Answer {
     if sprays(config) {

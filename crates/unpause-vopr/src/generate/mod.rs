@@ -67,6 +67,7 @@ pub fn generate(seed: u64) -> Case {
     programs::programs(&mut sketch, &mut Dice::new(!seed ^ 0x676f_616c));
     events::events(&mut sketch, &mut Dice::new(!seed ^ 0x6c69_6e6b));
     recovery::recovery(&mut sketch, &mut Dice::new(!seed ^ 0x7265_7061));
+    recovery::retries(&mut sketch, &mut Dice::new(!seed ^ 0x7265_7472));
     sketch.into_case(seed)
 }
 

@@ -43,6 +43,23 @@ pub fn recovery(sketch: &mut Sketch, dice: &mut Dice) {
     }
 }
 
+/// Writes how often RoCE flows time out before they give up, where some flow is RoCE and no job has connections.
+pub fn retries(sketch: &mut Sketch, dice: &mut Dice) {
+    if !dice.percent(20) || sketch.document.contains_key("job") {
+        return;
+    }
+    let entries = sketch.document["traffic"].as_array().into_iter().flatten();
+    let is_roce = |entry: &Value| {
+        let transport = entry.get("transport").and_then(Value::as_str);
+        entry.get("schemes").is_none() && transport == Some("roce")
+    };
+    let of_scheme = sketch.schemes.iter().any(|scheme| !scheme.1);
+    if of_scheme || entries.into_iter().any(is_roce) {
+        let count = dice.below(8) as i64;
+        put(table(&mut sketch.document, "host"), "retry_count", count);
+    }
+}
+
 /// Some flow of every scheme is RoCE, and nothing is there that needs go-back-N.
 fn is_possible(document: &Table) -> bool {
     let nic = document.get("host").and_then(|host| host.get("nic"));

@@ -353,6 +353,7 @@ fn writes_completed_flows_as_hpcc_does() {
         extra_delay: Time::ZERO,
         timeouts: 0,
         gave_up: false,
+        gave_up_at: None,
         notifications: 0,
         acknowledged: None,
         stuck: None,

@@ -330,6 +330,7 @@ impl Sender {
             retransmitted: self.retransmitted,
             timeouts: self.timeouts,
             gave_up,
+            gave_up_at: None,
             notifications: 0,
         })
     }
