@@ -318,10 +318,13 @@ pub struct Export {
     /// Write all runs as one trace for <https://ui.perfetto.dev>: PAUSEs and samples of ports, and flows.
     #[arg(long, conflicts_with_all = ["csv", "pcapng"])]
     pub perfetto: bool,
+    /// Write the table that the summary opens with for LaTeX, and the figures of the report as PDF.
+    #[arg(long, conflicts_with_all = ["csv", "pcapng", "perfetto"])]
+    pub latex: bool,
     /// Keep this many bytes of each frame [default: all; Wireshark calls truncated RoCEv2 data malformed].
     #[arg(long, value_name = "BYTES", requires = "pcapng")]
     pub snap: Option<NonZero<u32>>,
-    /// Where to write [default: csv/, pcapng/ or trace.pftrace in the result directory].
+    /// Where to write [default: csv/, pcapng/, latex/ or trace.pftrace in the result directory].
     #[arg(long, short)]
     pub out: Option<PathBuf>,
     /// Replace existing files.

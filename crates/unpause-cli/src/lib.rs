@@ -145,6 +145,7 @@ fn execute(command: &Command, package: &dyn Package) -> Result<u8, Errors> {
         Command::View(view) => Ok(report::view(package, view)),
         Command::Export(export) if export.pcapng => done(captures::export(export)),
         Command::Export(export) if export.perfetto => Ok(report::export_perfetto(package, export)),
+        Command::Export(export) if export.latex => Ok(report::export_latex(package, export)),
         Command::Export(export) if report::is_sweep(&export.directory) => {
             Ok(report::export_sweep(package, export))
         }

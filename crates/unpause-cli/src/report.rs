@@ -161,6 +161,11 @@ pub fn export_perfetto(package: &dyn Package, export: &Export) -> u8 {
     export_by("unpause.perfetto", "traces", package, export)
 }
 
+/// Writes a table and the figures of a result for LaTeX. Returns the exit code.
+pub fn export_latex(package: &dyn Package, export: &Export) -> u8 {
+    export_by("unpause.latex", "tables for LaTeX", package, export)
+}
+
 /// Writes the table of a sweep as CSV. Returns the exit code.
 pub fn export_sweep(package: &dyn Package, export: &Export) -> u8 {
     export_by("unpause.sweep_csv", "sweeps", package, export)

@@ -14,7 +14,7 @@ import difflib
 import importlib
 import pkgutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 
@@ -38,6 +38,7 @@ __all__ = [
     "draws",
     "of_result",
     "save",
+    "save_pdf",
     "save_png",
 ]
 
@@ -96,6 +97,18 @@ def save(figure: Figure, directory: Path, name: str, *, png: bool = True) -> Pat
         if png:
             save_png(figure, svg)
     return svg
+
+
+def save_pdf(figure: Figure, file: str | Path | IO[bytes]) -> None:
+    """Write `figure` as PDF, for a paper; without a date, so the same figure gives the same bytes.
+
+    Args:
+        figure: The figure, as :func:`draw` makes it.
+        file: A path, or a file that is open for bytes.
+    """
+    with style():
+        plain_powers(figure)
+        figure.savefig(file, format="pdf", metadata={"CreationDate": None})
 
 
 def save_png(figure: Figure, svg: Path) -> Path:

@@ -88,6 +88,7 @@ def style() -> AbstractContextManager[None]:
             "figure.constrained_layout.use": True,
             "svg.hashsalt": "unpause",
             "svg.fonttype": "path",
+            "pdf.fonttype": 42,  # journals refuse Type 3
             "savefig.facecolor": "white",
         }
     )
