@@ -114,16 +114,6 @@ impl Sender {
         self.hear(&mut recovery);
     }
 
-    /// Gives up, if it has timed out more than `retries` times in a row; true if it does.
-    pub fn gives_up(&mut self, now: Time, retries: u32) -> bool {
-        let gives_up = self.silence.timeouts > retries;
-        if gives_up {
-            self.recovery.abandon();
-            (self.silence.gave_up, self.stop) = (true, now);
-        }
-        gives_up
-    }
-
     /// When [`Sender::on_timer`] is due.
     #[inline]
     pub fn next_timer(&self) -> Time {
@@ -140,13 +130,11 @@ impl Sender {
         if recovery.on_timer(&mut self.recovery, now) {
             self.burst_over = true;
             self.timeouts += 1;
-            let again = self.is_silent();
-            self.silence.timeouts = if again { self.silence.timeouts + 1 } else { 1 };
             let loss = Loss::Timeout {
-                again,
+                again: self.is_silent(),
                 window: self.law.window().unwrap_or(u64::MAX),
             };
-            self.silence.since = self.recovery.unacknowledged() + 1;
+            self.silent_since = self.recovery.unacknowledged() + 1;
             self.lose(now, loss, in_flight, &mut recovery);
         }
     }

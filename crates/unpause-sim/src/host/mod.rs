@@ -32,6 +32,7 @@ mod program_steps;
 mod ranks;
 mod receive_buffer;
 pub mod receiver;
+mod retries;
 mod roce;
 mod said;
 mod selective;
@@ -48,6 +49,7 @@ pub mod window;
 
 pub use state::Host;
 
+use retries::NOBODY;
 use selective::recovery;
 use sender::{Pace, Sender};
 use state::{
@@ -137,10 +139,16 @@ impl Host {
             self.rewind(slot);
             return false;
         }
-        let retries = window.plan.config.host.retry_count;
-        if !retries.is_some_and(|retries| sender.gives_up(now, retries)) {
+        let (flow, acknowledged) = (sender.flow, sender.recovery.unacknowledged());
+        let Some(retries) = &mut self.retries else {
+            return false;
+        };
+        if !retries.count(flow, acknowledged) {
             return false;
         }
+        retries.give_up(slot, flow, now);
+        sender.recovery.abandon();
+        (sender.flow, sender.stop, sender.recorded) = (NOBODY, now, false);
         if self.hpcc_nic {
             self.look(now);
         } else if sender.pace != Pace::Ready {

@@ -12,7 +12,7 @@ use super::state::{Host, KIND_SHIFT, NOTIFICATION, arm_receiver, arm_sender};
 use crate::config::AckPriority;
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
-use crate::log::Log;
+use crate::log::{Log, SenderEnd};
 use crate::packet::{ACK_REQUEST, CE, ECE, INT, Kind, MEASURE, Packet};
 use crate::traffic::Ending;
 
@@ -201,7 +201,7 @@ impl Host {
         let Some(sender) = self.senders.get_mut(slot as usize) else {
             return;
         };
-        if sender.flow != packet.flow || sender.silence.gave_up {
+        if sender.flow != packet.flow {
             return;
         }
         let timeout = window.plan.config.host.retransmit_timeout;
@@ -356,6 +356,17 @@ impl Host {
 
     pub(super) fn forget(&mut self, slot: u32, log: &mut Log) {
         let sender = self.senders.remove(slot as usize);
-        log.senders.extend(sender.end(None));
+        self.record_end(slot, sender.end(None), log);
+    }
+
+    /// Records what is to be said of the sender in `slot`, if anything.
+    pub(super) fn record_end(&mut self, slot: u32, end: Option<SenderEnd>, log: &mut Log) {
+        let Some(mut end) = end else {
+            return;
+        };
+        if let Some(retries) = &mut self.retries {
+            retries.tell(slot, &mut end);
+        }
+        log.senders.push(end);
     }
 }

@@ -26,17 +26,6 @@ pub enum Pace {
     Until(Time),
 }
 
-/// What a flow knows of its timeouts. Nothing of it changes but when one is counted.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Silence {
-    /// Of packets acknowledged when it last timed out, one more; 0 if it never has.
-    pub since: u32,
-    /// So often it has timed out since anything was acknowledged.
-    pub timeouts: u32,
-    /// That was too often; `stop` says when.
-    pub gave_up: bool,
-}
-
 /// A flow at its sender.
 #[derive(Debug)]
 #[repr(C, align(64))]
@@ -109,7 +98,8 @@ pub struct Sender {
     pub(super) window: Option<HostWindow>,
     /// When all was acknowledged; kept if that is to be recorded, [`Time::NEVER`] if not or not yet.
     pub(super) acknowledged_at: Time,
-    pub(super) silence: Silence,
+    /// Of packets acknowledged when it last timed out, one more; 0 if it never has.
+    pub(super) silent_since: u32,
 }
 
 impl Sender {
@@ -160,7 +150,7 @@ impl Sender {
             rate_change: plan.config.host.rate_change,
             telemetry,
             acknowledged_at: Time::NEVER,
-            silence: Silence::default(),
+            silent_since: 0,
             stop: spec.stop,
             limit: spec.rate_limit.unwrap_or(line_rate).min(line_rate),
             offered: spec.offered,
@@ -322,7 +312,7 @@ impl Sender {
     /// Nothing has been acknowledged since it last timed out.
     #[inline]
     pub(super) fn is_silent(&self) -> bool {
-        self.silence.since == self.recovery.unacknowledged() + 1
+        self.silent_since == self.recovery.unacknowledged() + 1
     }
 
     /// Counts a packet to its burst, or as the first of the next; answers its stamp.

@@ -51,11 +51,13 @@ impl Host {
             waits: _,
             expiries: _,
             waiting,
+            retries,
             ranks,
             number: _,
             others,
         } = self;
         let known = !*hpcc_nic && buffer.is_none() && delayed.is_empty() && stopped_by.is_empty();
+        let known = known && retries.is_none();
         if !known || !tcp.is_idle() || !others.is_empty() || ranks.is_some() || selective.is_some()
         {
             return ledger.refuse();
@@ -188,7 +190,7 @@ impl Sender {
             notifications,
             window: _,
             acknowledged_at,
-            silence,
+            silent_since,
             is_connection: _,
             tells: _,
         } = self;
@@ -202,7 +204,7 @@ impl Sender {
             *burst_bytes,
             *spaced_bytes,
             spacing.as_ps(),
-            u64::from(silence.since) << 1 | u64::from(*burst_over),
+            u64::from(*silent_since) << 1 | u64::from(*burst_over),
             // Which packets are to be acknowledged.
             u64::from(recovery.next() % ack_every),
         ] {

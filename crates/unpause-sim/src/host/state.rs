@@ -10,6 +10,7 @@ use super::gates::Waiting;
 use super::ranks::Ranks;
 use super::receive_buffer::ReceiveBuffer;
 use super::receiver::Receiver;
+use super::retries::Retries;
 use super::selective::Selective;
 use super::sender::Sender;
 use super::tcp::Tcp;
@@ -89,6 +90,8 @@ pub struct Host {
     pub(super) expiries: Vec<Expiry>,
     /// Flows that start when others have ended here, if there are such.
     pub(super) waiting: Option<Box<Waiting>>,
+    /// Timeouts in a row, where they are limited.
+    pub(super) retries: Option<Box<Retries>>,
     /// Ranks of jobs here, if there are such.
     pub(super) ranks: Option<Box<Ranks>>,
     /// The number of the NIC at hand.
@@ -255,6 +258,11 @@ impl Host {
             starts: VecDeque::new(),
             start_at: Time::NEVER,
             selective: Selective::of(plan),
+            retries: plan
+                .config
+                .host
+                .retry_count
+                .map(|most| Box::new(Retries::new(most))),
             senders: Slab::new(),
             receivers: Slab::new(),
             pending_pauses: PendingPauses::default(),

@@ -33,7 +33,8 @@ impl Host {
                 path.is_some_and(|path| now.saturating_sub(since) > path.rtt * PATIENCE)
             });
             let stuck = stuck.map(|(since, awaits)| Stuck { since, awaits });
-            log.senders.extend(sender.end(stuck));
+            let end = sender.end(stuck);
+            self.record_end(slot as u32, end, log);
         }
     }
 }
@@ -47,8 +48,8 @@ impl Sender {
             flow: self.flow,
             retransmitted: self.retransmitted,
             timeouts: self.timeouts,
-            gave_up: self.silence.gave_up,
-            gave_up_at: self.silence.gave_up.then_some(self.stop),
+            gave_up: false,
+            gave_up_at: None,
             notifications: self.notifications,
             acknowledged,
             stuck,

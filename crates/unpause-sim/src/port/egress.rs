@@ -33,8 +33,10 @@ pub struct Port {
     pub xon: u8,
     /// Its wire has failed.
     pub down: bool,
-    /// Bit c set: class c takes no packets, for the PFC watchdog drops them.
+    /// Bit c set: the PFC watchdog drops packets of class c.
     pub shut: u8,
+    /// Bit c set: class c takes no packets, since its wire has failed or it is shut.
+    pub closed: u8,
 }
 
 impl Port {
@@ -50,6 +52,7 @@ impl Port {
             xon: 0,
             down: false,
             shut: 0,
+            closed: 0,
         }
     }
     /// Shows its state.
@@ -66,6 +69,7 @@ impl Port {
             down: _,
             // Where there are watchdogs, nothing is.
             shut: _,
+            closed: _,
         } = self;
         ledger.time(busy_until);
         let flags = [u8::from(*ready), *backlog, *paused, *xoff, *xon, 0, 0, 0];

@@ -26,8 +26,9 @@ impl<M: Model> Chassis<M> {
 
     /// Lets packets join a queue, or none: the wire has failed, or the PFC watchdog drops them.
     pub(super) fn let_join(&mut self, port: PortId, class: u8) {
-        let end = &self.ports[usize::from(port)];
-        let open = !end.down && end.shut >> class & 1 == 0;
+        let end = &mut self.ports[usize::from(port)];
+        end.closed = if end.down { u8::MAX } else { end.shut };
+        let open = end.closed >> class & 1 == 0;
         let index = self.index(port, class);
         let point = &self.egress[index].congestion_point;
         self.queues[index].let_join(open, point, !self.input_points.is_empty());
@@ -36,8 +37,7 @@ impl<M: Model> Chassis<M> {
     /// True if no packet may join a queue.
     #[inline]
     pub fn is_closed(&self, port: PortId, class: u8) -> bool {
-        let end = &self.ports[usize::from(port)];
-        end.down || end.shut >> class & 1 == 1
+        self.ports[usize::from(port)].closed >> class & 1 == 1
     }
 
     /// Counts a packet that was to join a queue which is closed.
