@@ -116,9 +116,7 @@ def lines(result: Result, runs: Sequence[Run], columns: int, at_ns: float | None
     """The whole text: trees of the first run with any, and what became of them in the others."""
     every = {run.scheme: account.trees(run, at_ns) for run in runs}
     told = next((run for run in runs if every[run.scheme]), None)
-    failed = incidents.failures(result, told or runs[0])
-    if at_ns is None:
-        failed += incidents.storms(runs)
+    failed = incidents.told(result, told or runs[0], runs if at_ns is None else ())
     if told is None:
         when = f" at {time(at_ns)}" if at_ns is not None else ""
         yield f"No PAUSE was in force{when}." if when else "No PAUSE was sent."

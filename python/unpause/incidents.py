@@ -18,7 +18,12 @@ from unpause.text import time
 _MOST = 3
 
 
-def failures(result: Result, run: Run) -> list[str]:
+def told(result: Result, run: Run, runs: Sequence[Run]) -> list[str]:
+    """The failures of links in `run`, and the storms of `runs`."""
+    return [*_failures(result, run), *_storms(runs)]
+
+
+def _failures(result: Result, run: Run) -> list[str]:
     """What each link that failed cost, and when routes moved, in the words of `unpause run`."""
     return [
         f"Link failure: {warning['message']}."
@@ -29,7 +34,7 @@ def failures(result: Result, run: Run) -> list[str]:
     ]
 
 
-def storms(runs: Sequence[Run]) -> Iterator[str]:
+def _storms(runs: Sequence[Run]) -> Iterator[str]:
     """A sentence for each storm that a PFC watchdog found; of several runs with the scheme."""
     for run in runs:
         rows = run.table("storms").to_pylist()
@@ -37,7 +42,7 @@ def storms(runs: Sequence[Run]) -> Iterator[str]:
         for row in rows[:_MOST]:
             yield f"{scheme}{_storm(run, row)}"
         if (more := len(rows) - _MOST) > 0:
-            yield f"{scheme}{more} more storms: table storms has them."
+            yield f"{scheme}{more} more storm{'s' * (more > 1)}: see table storms."
 
 
 _DID = {

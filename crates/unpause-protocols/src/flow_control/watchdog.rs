@@ -39,7 +39,7 @@ pub enum Rule {
 /// Parameters of the watchdog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// A storm has to last so long before it is found: at each look in this time.
+    /// A storm has to last so long before it is found: at each look in this time, rounded up to whole polls.
     pub detection: Time,
     /// The storm is over after so long without a PFC frame.
     pub restoration: Time,
@@ -111,11 +111,6 @@ impl Watchdog {
             stormed: false,
             left: params.detection,
         }
-    }
-
-    /// True from [`Event::Storm`] to [`Event::Restored`].
-    pub fn is_stormed(&self) -> bool {
-        self.stormed
     }
 
     /// A look.
@@ -262,6 +257,20 @@ mod tests {
                 assert!((detection..=detection + poll).contains(&after), "{after}");
                 assert_eq!(found(detection - poll - 1), [], "{rule:?} at {phase}");
             }
+        }
+    }
+
+    /// Looks are counted, so what is no whole number of polls counts as the next one.
+    #[test]
+    fn a_detection_time_between_two_looks_counts_as_the_later() {
+        for phase in 1..100 {
+            let found = |detection| {
+                let storm = (1000 + phase, 2000);
+                let found = events(storm, (detection, 400, 100), None, Rule::Frames);
+                found.first().map(|it| it.0)
+            };
+            assert_eq!(found(150), found(200), "phase {phase}");
+            assert_eq!(found(200), Some(1300), "phase {phase}");
         }
     }
 
