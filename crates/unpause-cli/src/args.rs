@@ -4,6 +4,7 @@ mod cache;
 mod compare;
 mod explain;
 mod import;
+mod lint;
 mod suggest;
 mod vectors;
 mod view;
@@ -18,6 +19,7 @@ pub use cache::Cache;
 pub use compare::Compare;
 pub use explain::Explain;
 pub use import::{Import, ImportHpcc, ImportPcap};
+pub use lint::Lint;
 pub use suggest::{
     EcnFabric, EcnScenario, HeadroomProfile, LinkOptions, SonicOptions, Suggest, SuggestDcqcn,
     SuggestEcn, SuggestHeadroom, SuggestPcn, SuggestPfc, Write,
@@ -92,6 +94,8 @@ pub enum Command {
     /// Import a capture as traffic, or an HPCC configuration as a scenario.
     #[command(subcommand)]
     Import(Import),
+    /// Find what is wrong with PFC, buffers, marking and classes in SONiC's config_db.json (docs/lint.md).
+    Lint(Lint),
     /// Suggest settings for a fabric.
     #[command(subcommand)]
     Suggest(Suggest),

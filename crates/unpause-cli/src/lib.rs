@@ -14,6 +14,7 @@ mod files;
 mod hpcc;
 mod init;
 mod interrupt;
+mod lint;
 mod listing;
 #[cfg(feature = "mpi")]
 mod mpirun;
@@ -124,6 +125,7 @@ fn form_of(command: &Command) -> Form {
         Command::Compare(compare) => compare.say.output,
         Command::Export(export) => export.say.output,
         Command::Check(it) => it.output,
+        Command::Lint(it) => it.format,
         _ => Form::Text,
     }
 }
@@ -152,6 +154,7 @@ fn execute(command: &Command, package: &dyn Package) -> Result<u8, Errors> {
         Command::Export(export) => done(commands::export(export)),
         Command::Import(Import::Pcap(pcap)) => done(captures::import(pcap)),
         Command::Import(Import::Hpcc(config)) => done(hpcc::import(config)),
+        Command::Lint(it) => lint::lint(it),
         Command::Dataplane(it) => done(dataplane::dataplane(it)),
         Command::Suggest(Suggest::Ecn(it)) => done(suggest::ecn(it)),
         Command::Suggest(Suggest::Headroom(it)) => done(suggest::headroom(it)),

@@ -3,6 +3,7 @@
 
 pub mod capture;
 pub mod cdf;
+pub mod config_db;
 pub mod delays;
 pub mod directories;
 pub mod frame;
@@ -21,7 +22,7 @@ pub mod testbed;
 pub type Target = fn(&[u8]);
 
 /// The targets by their names.
-pub const TARGETS: [(&str, Target); 13] = [
+pub const TARGETS: [(&str, Target); 14] = [
     ("quantity", quantity::check),
     ("cdf", cdf::check),
     ("delays", delays::check),
@@ -29,6 +30,7 @@ pub const TARGETS: [(&str, Target); 13] = [
     ("hpcc_flows", hpcc_flows::check),
     ("goal", goal::check),
     ("simai", simai::check),
+    ("config_db", config_db::check),
     ("scenario", scenario::check),
     ("results", results::check),
     ("directories", directories::check),

@@ -28,6 +28,7 @@ pub fn inputs(root: &Path) -> io::Result<Vec<Inputs>> {
         ("hpcc_flows", texts),
         ("goal", goals),
         ("simai", contents(&files, "simai")?),
+        ("config_db", configurations(root)?),
         ("scenario", scenarios),
         ("results", crate::results::seeds()),
         ("directories", crate::directories::seeds()),
@@ -52,6 +53,13 @@ fn frames(root: &Path) -> io::Result<Vec<Vec<u8>>> {
 fn unhex(digits: &str) -> Option<Vec<u8>> {
     let byte = |at| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
     (0..digits.len()).step_by(2).map(byte).collect()
+}
+
+/// Configurations of switches with SONiC.
+fn configurations(root: &Path) -> io::Result<Vec<Vec<u8>>> {
+    let mut files = files_under(&root.join("crates/unpause-cli/tests/data"))?;
+    files.extend(files_under(&root.join("crates/unpause-scenario/tests"))?);
+    contents(&files, "json")
 }
 
 fn captures(root: &Path) -> io::Result<Vec<Vec<u8>>> {

@@ -6,6 +6,7 @@ pub mod hpcc;
 pub mod hpcc_config;
 pub(crate) mod hpcc_ways;
 pub mod programs;
+pub mod sonic;
 
 use std::path::{Path, PathBuf};
 

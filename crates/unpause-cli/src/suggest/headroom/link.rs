@@ -4,7 +4,7 @@ use unpause_protocols::units::{Rate, Time};
 use unpause_scenario::Error;
 
 use crate::args::LinkOptions;
-use crate::suggest::lines::{Line, wrong};
+use crate::suggest::lines::{Line, table, wrong};
 
 /// A link and its peer.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +37,19 @@ pub struct Terms {
     pub response: u64,
     /// Bytes on the cable, both ways; only of IEEE's terms.
     pub cable: u64,
+}
+
+impl Terms {
+    /// Its terms up to the headroom, a line each.
+    pub fn table(&self) -> Vec<String> {
+        // Of SONiC's, the size that is reserved says nothing of the cable.
+        let of_cable = self
+            .lines
+            .iter()
+            .filter(|line| !["xon", "size"].contains(&line.name.as_str()));
+        let of_cable: Vec<Line> = of_cable.cloned().collect();
+        table(&of_cable).lines().map(str::to_owned).collect()
+    }
 }
 
 impl Link {

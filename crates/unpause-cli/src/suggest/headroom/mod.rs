@@ -5,6 +5,7 @@ mod link;
 mod mlx5;
 mod sonic;
 
+use unpause_protocols::units::Rate;
 use unpause_scenario::Error;
 
 use super::lines::{table, wrong};
@@ -50,6 +51,42 @@ pub fn suggest(args: &SuggestHeadroom) -> Result<Headroom, Error> {
         profile,
         terms,
     })
+}
+
+/// What a cable needs by IEEE's terms, and by SONiC's script for a Spectrum switch, if it knows the speed.
+pub fn of_cable(
+    rate: Rate,
+    metres: f64,
+    mtu: u64,
+    spectrum: Option<u8>,
+    lossless_mtu: Option<u64>,
+    small_packets: Option<u8>,
+) -> Vec<(&'static str, Terms)> {
+    let link = Link {
+        rate,
+        metres,
+        mtu,
+        peer_response: None,
+        mac_phy: None,
+        cell: None,
+    };
+    let options = SonicOptions {
+        spectrum,
+        lossless_mtu,
+        small_packets,
+        pipeline: None,
+        gearbox: None,
+        eight_lanes: false,
+        shared_headroom: false,
+    };
+    let sonic = sonic::Sonic::of(&link, &options).ok();
+    let mut all = vec![("IEEE 802.1Q (unpause suggest headroom)", terms(&link))];
+    all.extend(sonic.map(|it| {
+        let profile =
+            "SONiC's script for Spectrum (unpause suggest headroom --profile sonic-mellanox)";
+        (profile, it.terms())
+    }));
+    all
 }
 
 impl Headroom {

@@ -1,0 +1,170 @@
+//! `unpause lint`: a sound `config_db.json`, and the same with one fault each.
+
+mod faults;
+mod forms;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+const GOOD: &str = include_str!("../data/config_db.json");
+
+/// What it said, on both outputs, and its exit code.
+fn unpause(directory: &Path, args: &[&str]) -> (String, i32) {
+    let output = Command::new(env!("CARGO_BIN_EXE_unpause"))
+        .args(args)
+        .current_dir(directory)
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("the program runs");
+    let said = [output.stdout, output.stderr].concat();
+    let code = output.status.code().expect("it has ended");
+    (String::from_utf8_lossy(&said).into_owned(), code)
+}
+
+fn lint(text: &str, options: &[&str]) -> (String, i32) {
+    let place = tempfile::tempdir().unwrap();
+    fs::write(place.path().join("leaf0.json"), text).unwrap();
+    unpause(place.path(), &[&["lint", "leaf0.json"], options].concat())
+}
+
+/// The sound file with fields set; `null` removes one.
+fn with(edits: &[(&str, &str, &str, Value)]) -> String {
+    let mut root: Value = serde_json::from_str(GOOD).unwrap();
+    for (table, key, field, value) in edits {
+        let tables = root.as_object_mut().unwrap();
+        let table = tables.entry(*table).or_insert(json!({}));
+        if key.is_empty() {
+            *table = value.clone();
+            continue;
+        }
+        let table = table.as_object_mut().unwrap();
+        if field.is_empty() {
+            match value {
+                Value::Null => drop(table.remove(*key)),
+                value => drop(table.insert((*key).to_owned(), value.clone())),
+            }
+            continue;
+        }
+        let entry = table.entry(*key).or_insert(json!({}));
+        let entry = entry.as_object_mut().unwrap();
+        match value {
+            Value::Null => drop(entry.remove(*field)),
+            value => drop(entry.insert((*field).to_owned(), value.clone())),
+        }
+    }
+    serde_json::to_string_pretty(&root).unwrap()
+}
+
+/// Severity, rule and path of each finding.
+fn found(text: &str) -> Vec<(String, String, String)> {
+    let (said, _) = lint(text, &["--format", "json"]);
+    let said: Value = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"));
+    let findings = said["files"][0]["findings"].as_array().unwrap().clone();
+    let word = |it: &Value, key: &str| it[key].as_str().unwrap().to_owned();
+    findings
+        .iter()
+        .map(|it| (word(it, "severity"), word(it, "rule"), word(it, "path")))
+        .collect()
+}
+
+/// An edit, and a finding that it must lead to.
+type Fault = (
+    &'static [(&'static str, &'static str, &'static str, &'static str)],
+    (&'static str, &'static str, &'static str),
+);
+
+const GROUP: &str = "Ethernet4|3-4";
+const PROFILE: &str = "pg_lossless_100000_5m_profile";
+
+fn check(faults: &[Fault]) {
+    for (edits, (severity, rule, path)) in faults {
+        let edits: Vec<_> = edits
+            .iter()
+            .map(|(table, key, field, value)| {
+                let value = serde_json::from_str(value).unwrap();
+                (*table, *key, *field, value)
+            })
+            .collect();
+        let found = found(&with(&edits));
+        let expected = (
+            (*severity).to_owned(),
+            (*rule).to_owned(),
+            (*path).to_owned(),
+        );
+        assert!(
+            found.contains(&expected),
+            "{edits:?}: {found:?} has no {expected:?}"
+        );
+    }
+}
+
+#[test]
+fn a_sound_file_has_no_findings() {
+    let (said, code) = lint(GOOD, &["--strict"]);
+    assert_eq!((said.as_str(), code), ("leaf0.json: no findings\n", 0));
+}
+
+#[test]
+fn what_is_true_of_many_ports_is_said_once_with_its_arithmetic() {
+    let text = GOOD
+        .replace(
+            "\"3\": \"3\",\n      \"4\": \"4\",\n      \"5\": \"0\"",
+            "\"3\": \"0\",\n      \"4\": \"4\",\n      \"5\": \"0\"",
+        )
+        .replace("\"xoff\": \"165568\"", "\"xoff\": \"20000\"")
+        .replace("\"POLL_INTERVAL\": \"200\"", "\"POLL_INTERVAL\": \"400\"");
+    let (said, code) = lint(&text, &[]);
+    assert_eq!(code, 1);
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn warnings_fail_only_if_that_is_wanted() {
+    let text = with(&[("CABLE_LENGTH", "AZURE", "Ethernet4", json!("40m"))]);
+    assert_eq!(lint(&text, &[]).1, 0);
+    assert_eq!(lint(&text, &["--strict"]).1, 1);
+    // Notes never do.
+    let (said, code) = lint("{}", &["--strict"]);
+    assert!(said.contains("the file says nothing of PFC"), "{said}");
+    assert_eq!(code, 0);
+}
+
+#[test]
+fn a_key_that_is_there_twice_is_said() {
+    let text = GOOD.replacen(
+        "\"speed\": \"100000\"",
+        "\"speed\": \"25000\", \"speed\": \"100000\"",
+        1,
+    );
+    let path = "$.PORT.Ethernet0.speed".to_owned();
+    let twice = ("error".to_owned(), "duplicate-key".to_owned(), path);
+    assert_eq!(found(&text), [twice]);
+    let text = GOOD.replacen("\"PORT\": {", "\"PORT\": {}, \"PORT\": {", 1);
+    assert_eq!(found(&text).len(), 1);
+}
+
+#[test]
+fn what_is_no_json_has_its_line_and_column() {
+    let (said, code) = lint(
+        "{\n  \"PORT\": {\n    \"Ethernet0\": {\"speed\": \"100000\",}\n  }\n}\n",
+        &[],
+    );
+    assert_eq!(code, 1);
+    assert!(
+        said.contains("leaf0.json:3:37: found `}`, expected a key"),
+        "{said}"
+    );
+    let (said, code) = lint("{\"PORT\": ", &["--format", "json"]);
+    assert_eq!(code, 1);
+    assert!(
+        said.contains("leaf0.json:1:10: found the end of the file"),
+        "{said}"
+    );
+    let place = tempfile::tempdir().unwrap();
+    let (said, code) = unpause(place.path(), &["lint", "none.json"]);
+    assert!(said.contains("cannot read none.json"), "{said}");
+    assert_eq!(code, 1);
+}

@@ -1,0 +1,118 @@
+//! What is said of a file: how bad it is, where it stands, the arithmetic, and what to do.
+
+use std::collections::BTreeMap;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Frames of a lossless class are lost or wait for ever, or the switch does not take the file as it is meant.
+    Error,
+    /// Likely not what was meant, or not enough by one of two calculations.
+    Warning,
+    /// Worth knowing.
+    Note,
+}
+
+impl Severity {
+    /// `error`, `warning`, `note`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// Where something stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Spot {
+    /// Byte of the file.
+    pub at: usize,
+    /// As a JSON path: `$.BUFFER_PG['Ethernet0|3-4'].profile`.
+    pub path: String,
+}
+
+/// A value and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Given<T> {
+    /// The value.
+    pub value: T,
+    /// Its place.
+    pub spot: Spot,
+}
+
+/// Something to say of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Name of the rule that found it.
+    pub rule: &'static str,
+    /// Where.
+    pub spot: Spot,
+    /// What is wrong; the same for every port of which it is true.
+    pub message: String,
+    /// The numbers from which that follows, a line each.
+    pub arithmetic: Vec<String>,
+    /// What to do.
+    pub fix: String,
+    /// Other places of which the same is true.
+    pub also: Vec<Spot>,
+}
+
+impl Finding {
+    /// A finding without arithmetic.
+    pub(super) fn new(
+        severity: Severity,
+        rule: &'static str,
+        spot: &Spot,
+        message: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Self {
+        Self {
+            severity,
+            rule,
+            spot: spot.clone(),
+            message: message.into(),
+            arithmetic: Vec::new(),
+            fix: fix.into(),
+            also: Vec::new(),
+        }
+    }
+
+    /// With the numbers from which it follows.
+    pub(super) fn because(mut self, lines: impl IntoIterator<Item = String>) -> Self {
+        self.arithmetic.extend(lines);
+        self
+    }
+}
+
+/// A finding without its place: severity, rule, message, arithmetic, fix.
+type Said = (Severity, &'static str, String, Vec<String>, String);
+
+/// The same of many places once, in the order of the file, the worst first.
+pub(super) fn grouped(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut groups: BTreeMap<Said, Vec<Spot>> = BTreeMap::new();
+    for it in findings {
+        let key = (it.severity, it.rule, it.message, it.arithmetic, it.fix);
+        groups.entry(key).or_default().push(it.spot);
+    }
+    let mut all: Vec<Finding> = Vec::new();
+    for ((severity, rule, message, arithmetic, fix), mut spots) in groups {
+        spots.sort();
+        spots.dedup();
+        let spot = spots.remove(0);
+        all.push(Finding {
+            severity,
+            rule,
+            spot,
+            message,
+            arithmetic,
+            fix,
+            also: spots,
+        });
+    }
+    all.sort_by(|a, b| (a.severity, a.spot.at, a.rule).cmp(&(b.severity, b.spot.at, b.rule)));
+    all
+}

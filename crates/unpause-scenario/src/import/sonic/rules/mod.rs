@@ -1,0 +1,33 @@
+//! What is wrong with a configuration, rule by rule.
+
+mod classes;
+mod egress;
+mod fill;
+mod groups;
+mod headroom;
+mod maps;
+mod marking;
+mod need;
+mod pools;
+mod watchdog;
+
+use super::finding::{Finding, grouped};
+use super::model::ConfigDb;
+pub use need::{Cable, Need};
+
+/// What is wrong with `db`, the worst first; what is true of many ports is said once.
+///
+/// `needs` says what headroom a cable needs: by the least that the standard allows first, then by a switch's own
+/// calculation, if there is one for the speed.
+pub fn lint(db: &ConfigDb, needs: &dyn Fn(&Cable) -> Vec<Need>) -> Vec<Finding> {
+    let mut findings = db.findings.clone();
+    groups::check(db, &mut findings);
+    headroom::check(db, needs, &mut findings);
+    pools::check(db, &mut findings);
+    marking::check(db, &mut findings);
+    maps::check(db, &mut findings);
+    classes::check(db, &mut findings);
+    egress::check(db, &mut findings);
+    watchdog::check(db, &mut findings);
+    grouped(findings)
+}

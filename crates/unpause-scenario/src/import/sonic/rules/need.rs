@@ -1,0 +1,23 @@
+//! What headroom a cable needs, as whoever asks for the check computes it.
+
+/// A port's cable, of which the headroom is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Cable {
+    /// Of the port, Mb/s.
+    pub mbps: u64,
+    /// Its length.
+    pub metres: f64,
+    /// Largest frame of the port, bytes.
+    pub mtu: u64,
+}
+
+/// What a cable needs by some calculation.
+#[derive(Clone, Debug)]
+pub struct Need {
+    /// Whose calculation.
+    pub profile: &'static str,
+    /// Headroom of a priority, bytes.
+    pub bytes: u64,
+    /// Its terms, a line each.
+    pub terms: Vec<String>,
+}
