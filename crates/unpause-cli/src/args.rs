@@ -18,7 +18,7 @@ use unpause_protocols::units::Time;
 pub use cache::Cache;
 pub use compare::Compare;
 pub use explain::Explain;
-pub use import::{Import, ImportHpcc, ImportPcap};
+pub use import::{Import, ImportHpcc, ImportPcap, ImportSonic};
 pub use lint::Lint;
 pub use suggest::{
     EcnFabric, EcnScenario, HeadroomProfile, LinkOptions, SonicOptions, Suggest, SuggestDcqcn,
@@ -91,7 +91,7 @@ pub enum Command {
     View(View),
     /// Write the tables of a result in another format.
     Export(Export),
-    /// Import a capture as traffic, or an HPCC configuration as a scenario.
+    /// Import a capture as traffic, or the configuration of HPCC's simulator or of SONiC's switches as a scenario.
     #[command(subcommand)]
     Import(Import),
     /// Find what is wrong with PFC, buffers, marking and classes in SONiC's config_db.json (docs/lint.md).

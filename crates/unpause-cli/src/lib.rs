@@ -23,6 +23,7 @@ mod progress;
 mod ranks;
 mod report;
 mod run;
+mod sonic;
 mod suggest;
 mod target;
 mod testbed;
@@ -154,6 +155,7 @@ fn execute(command: &Command, package: &dyn Package) -> Result<u8, Errors> {
         Command::Export(export) => done(commands::export(export)),
         Command::Import(Import::Pcap(pcap)) => done(captures::import(pcap)),
         Command::Import(Import::Hpcc(config)) => done(hpcc::import(config)),
+        Command::Import(Import::Sonic(it)) => done(sonic::import(it)),
         Command::Lint(it) => lint::lint(it),
         Command::Dataplane(it) => done(dataplane::dataplane(it)),
         Command::Suggest(Suggest::Ecn(it)) => done(suggest::ecn(it)),

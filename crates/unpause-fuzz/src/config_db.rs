@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use unpause_scenario::Scenario;
 use unpause_scenario::import::sonic::{self, Cable, Need};
 
 /// Reads a configuration, and says what is wrong with it.
@@ -26,6 +27,11 @@ pub fn check(data: &[u8]) {
     }
     // The worst first.
     assert!(findings.is_sorted_by_key(|it| it.severity));
+    match sonic::import(&[db]) {
+        // What the simulator refuses has its place in the scenario.
+        Ok(it) => drop(Scenario::parse(&it.text, Path::new("fabric.toml"))),
+        Err(error) => crate::messages::check_file_error(&error, data),
+    }
 }
 
 /// Two frames, and the cable both ways.

@@ -58,7 +58,7 @@ fn unhex(digits: &str) -> Option<Vec<u8>> {
 /// Configurations of switches with SONiC.
 fn configurations(root: &Path) -> io::Result<Vec<Vec<u8>>> {
     let mut files = files_under(&root.join("crates/unpause-cli/tests/data"))?;
-    files.extend(files_under(&root.join("crates/unpause-scenario/tests"))?);
+    files.extend(files_under(&root.join("examples/sonic"))?);
     contents(&files, "json")
 }
 

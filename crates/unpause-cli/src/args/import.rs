@@ -14,6 +14,25 @@ pub enum Import {
     Pcap(ImportPcap),
     /// Import a `config.txt` of HPCC's simulator as a scenario (docs/hpcc.md).
     Hpcc(ImportHpcc),
+    /// Import config_db.json of SONiC's switches as a scenario (docs/operators.md).
+    Sonic(ImportSonic),
+}
+
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  unpause import sonic leaf0.json --out leaf0.toml
+  unpause import sonic leaf0/config_db.json leaf1/config_db.json spine0/config_db.json --out fabric.toml")]
+pub struct ImportSonic {
+    /// Files config_db.json, one a switch. Several are linked by DEVICE_NEIGHBOR.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Scenario file to write.
+    #[arg(long, short, visible_alias = "output", default_value = "scenario.toml")]
+    pub out: PathBuf,
+    /// Replace an existing file.
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(clap::Args)]

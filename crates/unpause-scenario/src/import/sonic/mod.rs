@@ -10,6 +10,7 @@ mod model;
 mod read;
 mod read_qos;
 mod rules;
+mod scenario;
 mod table;
 mod values;
 
@@ -24,6 +25,7 @@ pub use model::{
     Queue, Scheduler, Threshold, Watchdog, Watched, Wred,
 };
 pub use rules::{Cable, Need, lint};
+pub use scenario::{Imported, import};
 
 /// Ports of a switch; each is compared with every other.
 const MOST_PORTS: usize = 1024;

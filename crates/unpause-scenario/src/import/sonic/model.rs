@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::finding::{Finding, Given, Spot};
+use crate::import::Place;
 
 /// The configuration of a switch.
 #[derive(Clone, Debug, Default)]
@@ -259,6 +260,16 @@ impl ConfigDb {
         let line = self.lines.partition_point(|start| *start <= spot.at).max(1);
         let start = self.lines.get(line - 1).copied().unwrap_or(0);
         (line, spot.at.saturating_sub(start) + 1)
+    }
+
+    /// A place of the file, for an error there.
+    pub(super) fn place(&self, spot: &Spot) -> Place<'_> {
+        let (line, column) = self.line_column(spot);
+        Place {
+            path: &self.path,
+            line,
+            column,
+        }
     }
 
     /// The switch's name: what `DEVICE_METADATA` says, or that of the file.

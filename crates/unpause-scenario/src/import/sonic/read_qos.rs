@@ -242,6 +242,15 @@ pub(super) fn watchdog(tables: &mut Tables<'_>, db: &mut ConfigDb) {
                 "add it: SONiC refuses the entry",
             );
         }
+        if entry.key.contains(',') {
+            let message = "the watchdog takes one port an entry, not a list".to_owned();
+            tables.error(
+                "bad-key",
+                &entry.spot(),
+                message,
+                "write an entry for each port",
+            );
+        }
         for port in tables.known_ports(&entry, entry.key, Severity::Error) {
             db.watchdog.ports.insert(port.to_owned(), watched.clone());
         }

@@ -1,0 +1,40 @@
+//! `unpause import sonic`.
+
+use std::io::Write;
+
+use unpause_scenario::import::sonic;
+use unpause_scenario::{Error, Scenario};
+
+use crate::args::ImportSonic;
+use crate::lint::failed;
+use crate::output::show;
+use crate::target;
+
+/// Makes a scenario of configurations of switches, and says how they were understood, and what is not in there. Nothing
+/// is written unless the scenario can be run.
+pub fn import(args: &ImportSonic) -> Result<(), Error> {
+    let read = args.files.iter().map(|path| sonic::read(path));
+    let switches = read.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let imported = sonic::import(&switches).map_err(|error| Error::Other {
+        message: error.to_string(),
+        help: Some("docs/operators.md says what of config_db.json becomes a scenario".into()),
+    })?;
+    Scenario::parse(&imported.text, &args.out)?;
+    target::write_whole(&args.out, args.force, |file| {
+        file.write_all(imported.text.as_bytes())
+    })?;
+    let mut text = format!("{}: `unpause run` runs it\n", args.out.display());
+    for (heading, lines) in [
+        ("read:", &imported.notes),
+        ("not carried over:", &imported.left_out),
+    ] {
+        if !lines.is_empty() {
+            text += &format!("{heading}\n");
+        }
+        for line in lines {
+            text += &format!("  {line}\n");
+        }
+    }
+    show(&text);
+    Ok(())
+}

@@ -1,0 +1,292 @@
+//! `unpause import sonic`: configurations of switches become a fabric that runs, or say why not.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const GOOD: &str = include_str!("data/config_db.json");
+const LEAVES: [&str; 2] = [
+    include_str!("../../../examples/sonic/leaf0.json"),
+    include_str!("../../../examples/sonic/leaf1.json"),
+];
+const SPINE: &str = include_str!("../../../examples/sonic/spine0.json");
+
+/// What it said, on both outputs, and its exit code.
+fn unpause(directory: &Path, args: &[&str]) -> (String, i32) {
+    let output = Command::new(env!("CARGO_BIN_EXE_unpause"))
+        .args(args)
+        .current_dir(directory)
+        .env("NO_COLOR", "1")
+        .env("UNPAUSE_CACHE", "off")
+        .output()
+        .expect("the program runs");
+    let said = [output.stdout, output.stderr].concat();
+    let code = output.status.code().expect("it has ended");
+    (String::from_utf8_lossy(&said).into_owned(), code)
+}
+
+/// A folder with these files; they are imported together.
+fn import(files: &[(&str, String)]) -> (tempfile::TempDir, String, i32) {
+    let place = tempfile::tempdir().unwrap();
+    let mut args = vec!["import", "sonic"];
+    for (name, text) in files {
+        fs::write(place.path().join(name), text).unwrap();
+        args.push(name);
+    }
+    args.extend(["--output", "fabric.toml"]);
+    let (said, code) = unpause(place.path(), &args);
+    (place, said, code)
+}
+
+/// A fabric of two leaves and a spine, two cables between each.
+fn three() -> [(&'static str, String); 3] {
+    [
+        ("leaf0.json", LEAVES[0]),
+        ("leaf1.json", LEAVES[1]),
+        ("spine0.json", SPINE),
+    ]
+    .map(|(name, text)| (name, text.to_owned()))
+}
+
+#[test]
+fn a_switch_alone_has_a_host_at_each_port() {
+    let (place, said, code) = import(&[("leaf0.json", GOOD.to_owned())]);
+    assert_eq!(code, 0, "{said}");
+    let text = fs::read_to_string(place.path().join("fabric.toml")).unwrap();
+    insta::assert_snapshot!(said + "\n" + &text);
+    let (said, code) = unpause(place.path(), &["validate", "fabric.toml"]);
+    assert_eq!(code, 0, "{said}");
+}
+
+#[test]
+fn switches_are_linked_by_their_neighbours_and_the_fabric_runs() {
+    let files = three();
+    for (name, text) in &files {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join(name), text).unwrap();
+        let (said, code) = unpause(place.path(), &["lint", name]);
+        assert_eq!(
+            (
+                said.contains("0 errors, 0 warnings") || said.contains("no findings"),
+                code
+            ),
+            (true, 0),
+            "{said}"
+        );
+    }
+    let (place, said, code) = import(&files);
+    assert_eq!(code, 0, "{said}");
+    let text = fs::read_to_string(place.path().join("fabric.toml")).unwrap();
+    insta::assert_snapshot!(said + "\n" + &text);
+    let (said, code) = unpause(
+        place.path(),
+        &["run", "fabric.toml", "--no-report", "--output", "json"],
+    );
+    assert_eq!(code, 0, "{said}");
+    let run = ["\"flows_completed\": 3", "\"dropped_packets\": 0"];
+    assert!(run.iter().all(|it| said.matches(it).count() == 2), "{said}");
+    // Without --force nothing is replaced.
+    let args = [
+        "import",
+        "sonic",
+        "leaf0.json",
+        "leaf1.json",
+        "spine0.json",
+        "--out",
+        "fabric.toml",
+    ];
+    assert_eq!(unpause(place.path(), &args).1, 1);
+}
+
+/// What is changed in which file, and what is said of it.
+fn refused(cases: &[(usize, &str, &str, &str)]) {
+    for (file, from, to, expected) in cases {
+        let mut files = three();
+        let text = &mut files[*file].1;
+        assert!(text.contains(from), "{from}");
+        *text = text.replacen(from, to, 1);
+        let (place, said, code) = import(&files);
+        assert_eq!(code, 1, "{said}");
+        assert!(said.contains(expected), "{from} -> {to}: {said}");
+        assert!(said.contains(&format!("{}:", files[*file].0)), "{said}");
+        assert!(!place.path().join("fabric.toml").exists());
+    }
+}
+
+#[test]
+fn what_a_scenario_cannot_say_is_refused_at_its_place() {
+    refused(&[
+        (
+            1,
+            "\"dynamic_th\": \"-3\"",
+            "\"dynamic_th\": \"1\"",
+            "dynamic_th 1: more than all that is free",
+        ),
+        (
+            1,
+            "\"dynamic_th\": \"-3\"",
+            "\"dynamic_th\": \"-2\"",
+            "the threshold dynamic_th -2 at leaf1 Ethernet0, dynamic_th -3 at leaf0 Ethernet0",
+        ),
+        (
+            2,
+            "\"size\": \"4000000\"",
+            "\"size\": \"4000000\", \"xoff\": \"900000\"",
+            "a shared headroom pool of 900000 B",
+        ),
+        (
+            0,
+            "\"weight\": \"14\"",
+            "\"weight\": \"14\", \"pir\": \"1000\"",
+            "a shaper for queue 0 of leaf0 Ethernet0",
+        ),
+        (
+            1,
+            "\"weight\": \"14\"",
+            "\"weight\": \"20\"",
+            "the scheduler 0 = 20",
+        ),
+        (
+            0,
+            "\"3\": \"3\", \"6\": \"6\"}",
+            "\"3\": \"1\", \"6\": \"6\"}",
+            "3 -> 1 in TC_TO_QUEUE_MAP",
+        ),
+        (
+            1,
+            "\"pfc_enable\": \"3\"",
+            "\"pfc_enable\": \"\"",
+            "lossless priorities [] at leaf1 Ethernet0, [3] at leaf0",
+        ),
+        (
+            2,
+            "\"green_min_threshold\": \"100000\"",
+            "\"green_min_threshold\": \"90000\"",
+            "the curve of marks",
+        ),
+        (
+            1,
+            "\"detection_time\": \"200\"",
+            "\"detection_time\": \"300\"",
+            "the watchdog's detection_time",
+        ),
+        (
+            1,
+            "\"POLL_INTERVAL\": \"100\"",
+            "\"POLL_INTERVAL\": \"100\", \"BIG_RED_SWITCH\": \"enable\"",
+            "BIG_RED_SWITCH",
+        ),
+        (
+            0,
+            "\"profile\": \"pg_lossless_100000_5m_profile\"",
+            "\"profile\": \"none\"",
+            "BUFFER_PROFILE has no entry none",
+        ),
+    ]);
+}
+
+#[test]
+fn files_that_contradict_one_another_are_refused_at_their_place() {
+    refused(&[
+        (
+            1,
+            "\"hostname\": \"leaf1\"",
+            "\"hostname\": \"leaf0\"",
+            "a second switch called leaf0",
+        ),
+        (
+            1,
+            "\"DEVICE_NEIGHBOR\":",
+            "\"NEIGHBOURS_OF_OLD\":",
+            "no DEVICE_NEIGHBOR",
+        ),
+        (
+            0,
+            "\"name\": \"spine0\", \"port\": \"Ethernet4\"",
+            "\"name\": \"spine0\", \"port\": \"Ethernet8\"",
+            "where spine0 has another neighbour",
+        ),
+        (
+            0,
+            "\"name\": \"spine0\", \"port\": \"Ethernet4\"",
+            "\"name\": \"spine0\", \"port\": \"Ethernet40\"",
+            "port Ethernet40, which PORT of spine0.json lacks",
+        ),
+        (
+            0,
+            "\"Ethernet8\": {\"speed\": \"100000\"",
+            "\"Ethernet8\": {\"speed\": \"25000\"",
+            "25000 Mb/s, at the other end (Ethernet0) 100000 Mb/s",
+        ),
+        (
+            0,
+            "\"name\": \"spine0\", \"port\": \"Ethernet0\"",
+            "\"name\": \"leaf0\", \"port\": \"Ethernet0\"",
+            "a switch that is its own neighbour",
+        ),
+    ]);
+}
+
+/// The commands of docs/operators.md, and what they say there.
+#[test]
+fn the_document_says_what_the_program_says() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = |name: &str| {
+        let path = place.path().join(name);
+        fs::create_dir_all(&path).unwrap();
+        path
+    };
+    let (examples, far, late) = (folder("examples/sonic"), folder("far"), folder("late"));
+    let longer = |text: &str| {
+        text.replace(
+            "\"Ethernet8\": \"40m\", \"Ethernet12\": \"40m\"",
+            "\"Ethernet8\": \"300m\", \"Ethernet12\": \"300m\"",
+        )
+    };
+    let later = |text: &str| {
+        text.replace(
+            "\"green_min_threshold\": \"100000\", \"green_max_threshold\": \"400000\"",
+            "\"green_min_threshold\": \"1500000\", \"green_max_threshold\": \"2000000\"",
+        )
+    };
+    for (name, text) in three() {
+        fs::write(examples.join(name), &text).unwrap();
+        fs::write(late.join(name), later(&text)).unwrap();
+    }
+    fs::write(far.join("leaf0.json"), longer(LEAVES[0])).unwrap();
+    let of = |folder: &str| ["leaf0", "leaf1", "spine0"].map(|it| format!("{folder}/{it}.json"));
+    let all = [of("examples/sonic"), of("late")];
+    let [good, bad] = all
+        .each_ref()
+        .map(|files| files.each_ref().map(String::as_str));
+    let commands: [&[&str]; 7] = [
+        &[&["lint"], &good[..]].concat(),
+        &["lint", "far/leaf0.json"],
+        &[&["import", "sonic"], &good[..], &["--out", "fabric.toml"]].concat(),
+        &["run", "fabric.toml", "--no-report"],
+        &[&["lint"], &bad[..]].concat(),
+        &[&["import", "sonic"], &bad[..], &["--out", "late.toml"]].concat(),
+        &["run", "late.toml", "--no-report"],
+    ];
+    let said: String = commands
+        .iter()
+        .map(|args| unpause(place.path(), args).0)
+        .collect();
+    let said: Vec<&str> = said.lines().map(str::trim_end).collect();
+    let document = include_str!("../../../docs/operators.md");
+    let blocks = document
+        .split("```text\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap());
+    let lines: Vec<&str> = blocks
+        .flat_map(str::lines)
+        .filter(|line| line.trim() != "…")
+        .collect();
+    assert!(lines.len() > 30);
+    for line in lines {
+        assert!(
+            said.contains(&line.trim_end()),
+            "nobody said: {line}\n{said:#?}"
+        );
+    }
+}

@@ -1,0 +1,310 @@
+//! `[switch]` and `[pfc]`: lossless priorities, thresholds, headroom, memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::fabric_ports::{Ports, Use};
+use super::same::{Of, one};
+use super::writer::Writer;
+use crate::import::FileError;
+use crate::import::sonic::finding::Spot;
+use crate::import::sonic::model::{ConfigDb, Profile, Threshold};
+
+/// Lossless priorities of all ports: those with PFC and a lossless group.
+pub(super) fn lossless(ports: &Ports<'_>, writer: &mut Writer) -> Result<BTreeSet<u8>, FileError> {
+    let mut all = Vec::new();
+    for it in ports.all() {
+        let qos = it.db.qos.get(it.port);
+        let pfc = qos.map(|qos| qos.pfc.clone()).unwrap_or_default();
+        let (with, without): (Vec<u8>, Vec<u8>) = pfc
+            .iter()
+            .partition(|priority| it.db.lossless(it.port, **priority).is_some());
+        for priority in without {
+            writer.leave_out(format!(
+                "{}: pfc_enable of priority {priority}: it has no lossless group in BUFFER_PG, and is lossy here",
+                it.whose()
+            ));
+        }
+        let names: Vec<String> = with.iter().map(u8::to_string).collect();
+        let spot = qos.map_or_else(
+            || it.db.ports[it.port].spot.clone(),
+            |qos| qos.pfc_spot.clone(),
+        );
+        all.push(Of {
+            value: format!("[{}]", names.join(", ")),
+            db: it.db,
+            whose: it.whose(),
+            spot,
+        });
+    }
+    one("lossless priorities", &all)?;
+    let first = ports.all().next();
+    let lossless = first.map(|it| {
+        let pfc = it.db.qos.get(it.port).map(|qos| qos.pfc.clone());
+        let pfc = pfc.unwrap_or_default().into_iter();
+        pfc.filter(|priority| it.db.lossless(it.port, *priority).is_some())
+            .collect()
+    });
+    Ok(lossless.unwrap_or_default())
+}
+
+/// A lossless group of a port, with its profile.
+struct Group<'a> {
+    at: Use<'a>,
+    profile: &'a Profile,
+}
+
+/// Bytes that are reserved beside the headroom: some switches count it as reserved.
+fn reserve(profile: &Profile) -> u64 {
+    let size = profile.size.as_ref().map_or(0, |size| size.value);
+    let xoff = profile.xoff.as_ref().map_or(0, |xoff| xoff.value);
+    if size < xoff { size } else { size - xoff }
+}
+
+/// Writes `[switch] buffer` and `[pfc]`.
+pub(super) fn write(
+    ports: &Ports<'_>,
+    lossless: &BTreeSet<u8>,
+    writer: &mut Writer,
+) -> Result<(), FileError> {
+    let mut groups = Vec::new();
+    let mut computed = Vec::new();
+    for at in ports.all() {
+        for priority in lossless {
+            match at.db.lossless(at.port, *priority) {
+                Some((_, Some(profile))) => groups.push(Group { at, profile }),
+                _ => computed.push(at.whose()),
+            }
+        }
+    }
+    if !computed.is_empty() {
+        writer.leave_out(format!(
+            "{}: the profile is SONiC's own (dynamic buffer model): headroom is the least that a link needs here, and the \
+             memory is the scenario's default",
+            computed[0]
+        ));
+    }
+    let whole = computed.is_empty() && !groups.is_empty();
+    if whole {
+        let headrooms = headrooms(&groups, writer);
+        memory(ports, &groups, lossless, &headrooms, writer)?;
+        writer.line("");
+        writer.line("[pfc]");
+        thresholds(&groups, writer)?;
+        let each: Vec<String> = headrooms
+            .iter()
+            .map(|(mbps, bytes)| format!("\"{}\" = \"{bytes}B\"", super::writer::rate(*mbps)))
+            .collect();
+        let value = match headrooms.values().collect::<BTreeSet<_>>().len() {
+            1 => format!("\"{}B\"", headrooms.values().next().unwrap_or(&0)),
+            _ => format!("{{ {} }}", each.join(", ")),
+        };
+        writer.key("headroom", value, "BUFFER_PROFILE xoff");
+    }
+    writer.line("");
+    Ok(())
+}
+
+/// The headroom of each speed: of several, the largest.
+fn headrooms(groups: &[Group<'_>], writer: &mut Writer) -> BTreeMap<u64, u64> {
+    let mut all: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+    for it in groups {
+        let speed = it.at.db.ports[it.at.port].speed.as_ref();
+        let xoff = it.profile.xoff.as_ref().map_or(0, |xoff| xoff.value);
+        all.entry(speed.map_or(0, |speed| speed.value))
+            .or_default()
+            .insert(xoff);
+    }
+    for (mbps, sizes) in &all {
+        if sizes.len() > 1 {
+            let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+            writer.leave_out(format!(
+                "BUFFER_PROFILE xoff at {}: {} B by cable; a scenario has one for each speed: the largest",
+                super::writer::rate(*mbps),
+                sizes.join(", ")
+            ));
+        }
+    }
+    let largest = all.into_iter();
+    largest
+        .map(|(mbps, sizes)| (mbps, sizes.last().copied().unwrap_or(0)))
+        .collect()
+}
+
+/// The pool, with headroom and reserve of the ports of a switch on top.
+fn memory(
+    ports: &Ports<'_>,
+    groups: &[Group<'_>],
+    lossless: &BTreeSet<u8>,
+    headrooms: &BTreeMap<u64, u64>,
+    writer: &mut Writer,
+) -> Result<(), FileError> {
+    let mut sizes: Vec<(u64, String, u64)> = Vec::new();
+    for (index, db) in ports.switches().enumerate() {
+        let own = groups.iter().find(|it| it.at.switch == index);
+        let Some((name, pool)) = own.and_then(|it| db.pool_of(it.profile)) else {
+            continue;
+        };
+        if let Some(xoff) = pool.xoff.as_ref().filter(|xoff| xoff.value > 0) {
+            let found = format!("a shared headroom pool of {} B", xoff.value);
+            let expected = "headroom of each port (xoff 0): a scenario has no shared headroom pool";
+            return Err(db.place(&xoff.spot).error(found, expected));
+        }
+        let Some(size) = &pool.size else {
+            writer.leave_out(format!(
+                "{}: {name} has no size (dynamic buffer model): the memory is the scenario's default",
+                db.name()
+            ));
+            return Ok(());
+        };
+        let reserve = own.map_or(0, |it| reserve(it.profile));
+        let apart: u64 = ports
+            .of(index)
+            .map(|it| {
+                let speed = it.db.ports[it.port]
+                    .speed
+                    .as_ref()
+                    .map_or(0, |speed| speed.value);
+                (headrooms.get(&speed).copied().unwrap_or(0) + reserve) * lossless.len() as u64
+            })
+            .sum();
+        sizes.push((size.value + apart, db.name(), size.value));
+    }
+    let Some((buffer, whose, _)) = sizes.iter().min().cloned() else {
+        return Ok(());
+    };
+    for (own, name, size) in sizes.iter().filter(|(own, ..)| *own != buffer) {
+        writer.leave_out(format!(
+            "{name}: BUFFER_POOL size {size} B: a scenario has one memory for all switches, that of {whose}; here the pool of \
+             {name} has {} B",
+            size - (own - buffer).min(*size)
+        ));
+    }
+    writer.key(
+        "buffer",
+        format!("\"{buffer}B\""),
+        "BUFFER_POOL size, with size and xoff of each lossless group",
+    );
+    Ok(())
+}
+
+/// A value of a lossless group.
+fn of<'a>(value: String, it: &Group<'a>, spot: Option<&Spot>) -> Of<'a, String> {
+    Of {
+        value,
+        db: it.at.db,
+        whose: it.at.whose(),
+        spot: spot.unwrap_or(&it.profile.spot).clone(),
+    }
+}
+
+fn thresholds(groups: &[Group<'_>], writer: &mut Writer) -> Result<(), FileError> {
+    let mut kinds = Vec::new();
+    let mut reserves = Vec::new();
+    let mut gaps = Vec::new();
+    for it in groups {
+        let Some(threshold) = &it.profile.threshold else {
+            let place = it.at.db.place(&it.profile.spot);
+            return Err(place.error("neither dynamic_th nor static_th", "one of them"));
+        };
+        let kind = match threshold.value {
+            Threshold::Dynamic(power) if power > 0 => {
+                let found = format!("dynamic_th {power}: more than all that is free");
+                let expected =
+                    "0 or less: a scenario's threshold is what is free, divided by a power of two";
+                return Err(it.at.db.place(&threshold.spot).error(found, expected));
+            }
+            Threshold::Dynamic(power) => format!("dynamic_th {power}"),
+            Threshold::Static(bytes) => format!("static_th {bytes}"),
+        };
+        kinds.push(of(kind, it, Some(&threshold.spot)));
+        reserves.push(of(
+            format!("{}", reserve(it.profile)),
+            it,
+            it.profile.size.as_ref().map(|it| &it.spot),
+        ));
+        let gap = it.profile.xon_offset.as_ref();
+        gaps.push(of(
+            gap.map_or("-".into(), |gap| gap.value.to_string()),
+            it,
+            gap.map(|it| &it.spot),
+        ));
+    }
+    let kind = one("the threshold", &kinds)?.unwrap_or_default();
+    let reserve = one("size beside the headroom", &reserves)?.unwrap_or_default();
+    let gap = one("xon_offset", &gaps)?.unwrap_or_default();
+    match kind.split_once(' ') {
+        Some(("dynamic_th", power)) => {
+            let shift = power.trim_start_matches('-');
+            writer.key(
+                "dynamic_shift",
+                shift,
+                &format!("BUFFER_PROFILE dynamic_th {power}: alpha = 2^{power}"),
+            );
+            writer.key("reserve", format!("\"{reserve}B\""), "BUFFER_PROFILE size");
+        }
+        Some((_, bytes)) => {
+            writer.key("xoff", format!("\"{bytes}B\""), "BUFFER_PROFILE static_th");
+            if reserve != "0" {
+                writer.leave_out(format!(
+                    "BUFFER_PROFILE size {reserve} B: a fixed threshold has no reserve beside it"
+                ));
+            }
+        }
+        None => {}
+    }
+    xon(&gap, groups, writer);
+    Ok(())
+}
+
+/// Where XON is sent, below XOFF.
+fn xon(gap: &str, groups: &[Group<'_>], writer: &mut Writer) {
+    if gap == "-" {
+        let line = "BUFFER_PROFILE xon without xon_offset: XON is two frames below XOFF here, the scenario's default";
+        return writer.leave_out(line.into());
+    }
+    let xons = groups.iter().filter_map(|it| it.profile.xon.as_ref());
+    if let Some(xon) = xons.map(|xon| xon.value).max().filter(|xon| *xon > 0) {
+        writer.leave_out(format!(
+            "BUFFER_PROFILE xon {xon}: with xon_offset it counts only where the threshold has come down to them; XON is at the \
+             threshold less xon_offset here"
+        ));
+    }
+    writer.key(
+        "xon_gap",
+        format!("\"{gap}B\""),
+        "BUFFER_PROFILE xon_offset",
+    );
+}
+
+/// What of buffers has no counterpart.
+pub(super) fn rest(db: &ConfigDb, writer: &mut Writer) {
+    let name = db.name();
+    for (key, pool) in &db.pools {
+        let is_used = pool
+            .direction
+            .as_ref()
+            .is_some_and(|it| it.value == "ingress")
+            && key.contains("lossless");
+        if !is_used {
+            writer.leave_out(format!(
+                "{name}: BUFFER_POOL {key}: lossy pools and admission at egress are not in a scenario; lossy queues have \
+                 `lossy_queue`"
+            ));
+        }
+    }
+    if !db.queue_buffers.is_empty() {
+        writer.leave_out(format!("{name}: BUFFER_QUEUE: limits of queues at egress; lossless frames are limited at ingress alone"));
+    }
+    if let Some(given) = &db.lossless_mtu {
+        writer.leave_out(format!(
+            "{name}: LOSSLESS_TRAFFIC_PATTERN mtu {}: of SONiC's headroom, which is taken as it is",
+            given.value
+        ));
+    }
+    if let Some(given) = &db.over_subscribe_ratio {
+        writer.leave_out(format!(
+            "{name}: over_subscribe_ratio {}: of a shared headroom pool",
+            given.value
+        ));
+    }
+}

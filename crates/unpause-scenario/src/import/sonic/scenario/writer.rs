@@ -1,0 +1,49 @@
+//! The scenario being written.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use unpause_protocols::units::Rate;
+
+/// The scenario being written.
+#[derive(Default)]
+pub(super) struct Writer {
+    pub(super) text: String,
+    pub(super) notes: Vec<String>,
+    left_out: Vec<String>,
+    said: BTreeSet<String>,
+}
+
+impl Writer {
+    pub(super) fn line(&mut self, line: impl AsRef<str>) {
+        self.text += line.as_ref();
+        self.text.push('\n');
+    }
+
+    /// A key with what it comes from.
+    pub(super) fn key(&mut self, key: &str, value: impl AsRef<str>, of: &str) {
+        let assignment = format!("{key} = {}", value.as_ref());
+        let _ = writeln!(self.text, "{assignment:<43} # {of}");
+    }
+
+    /// What is not carried over, once.
+    pub(super) fn leave_out(&mut self, line: String) {
+        if self.said.insert(line.clone()) {
+            self.left_out.push(line);
+        }
+    }
+
+    pub(super) fn left_out(self) -> (String, Vec<String>, Vec<String>) {
+        (self.text, self.notes, self.left_out)
+    }
+}
+
+/// A speed in Mb/s as a scenario has it.
+pub(super) fn rate(mbps: u64) -> String {
+    Rate::from_mbps(mbps).to_string()
+}
+
+/// A name in quotes.
+pub(super) fn quoted(name: &str) -> String {
+    serde_json::Value::from(name).to_string()
+}
