@@ -396,7 +396,6 @@ fn pipelined(mut config: Config) -> Config {
             ingress_bytes: 600_000,
             egress_bytes: 1_500_000,
         },
-        balancing: None,
     });
     config
 }

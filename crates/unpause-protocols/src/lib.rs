@@ -8,6 +8,7 @@
 //! - [`notification_point`]: what the receiver of a flow says back;
 //! - [`congestion_control`]: how the sender of a flow sets its rate and its window;
 //! - [`loss_recovery`]: how it sends again what is lost;
+//! - [`spraying`]: which path each of its packets takes;
 //! - [`tagging`]: what priority the sender gives its packets;
 //! - [`scheduler`]: which queue of a port sends next;
 //! - [`flow_control`]: who may transmit at all;
@@ -47,5 +48,6 @@ pub mod notification;
 pub mod notification_point;
 pub mod pint;
 pub mod scheduler;
+pub mod spraying;
 pub mod tagging;
 pub mod units;

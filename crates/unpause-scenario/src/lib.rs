@@ -39,6 +39,7 @@ mod percentile;
 mod progress;
 mod queues;
 mod refusal;
+mod reordering;
 mod rtt;
 mod run;
 mod scenario;

@@ -438,3 +438,60 @@ PFC storm from H2: S1->H2, priority 3, was stopped from 134.0032us on; the watch
   look at the NIC of H2, which sends PAUSE; table storms has the numbers
 "#);
 }
+
+const TWO_PATHS: &str = r#"
+duration = "1ms"
+
+[topology]
+builder = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+host_rate = "40Gbps"
+delay = "1us"
+
+[switch]
+balancing = "random"
+
+[[scheme]]
+name = "GoBackN"
+
+[[scheme]]
+name = "Selective"
+loss_recovery = "selective-repeat"
+
+[[scheme]]
+name = "Hasty"
+loss_recovery = "selective-repeat"
+[scheme.selective-repeat]
+reordering = 0
+
+[[traffic]]
+name = "across"
+kind = "flow"
+from = ["H0", "H1"]
+to = ["H2", "H3"]
+size = "500KB"
+"#;
+
+#[test]
+fn packets_that_were_only_overtaken_are_told_from_lost_ones() {
+    let outcome = run(TWO_PATHS);
+    let said: Vec<(&str, &str)> = outcome
+        .warnings
+        .iter()
+        .filter(|it| it.kind == "reordering")
+        .map(|it| (it.scheme.as_str(), it.message.as_str()))
+        .collect();
+    let [(first, go_back_n), (second, hasty)] = said[..] else {
+        panic!("{said:?}");
+    };
+    assert_eq!((first, second), ("GoBackN", "Hasty"));
+    assert!(go_back_n.starts_with("4 flows sent "), "{go_back_n}");
+    assert!(go_back_n.ends_with("for lost"), "{go_back_n}");
+    assert!(hasty.contains("`reordering`"), "{hasty}");
+
+    // By one path each, nothing is overtaken.
+    let hashed = run(&TWO_PATHS.replace("random", "ecmp"));
+    assert!(hashed.warnings.iter().all(|it| it.kind != "reordering"));
+}

@@ -7,7 +7,8 @@ use unpause_protocols::flow_control::pfc;
 use unpause_protocols::loss_recovery::newreno;
 use unpause_protocols::units::{Rate, Time};
 use unpause_protocols::{
-    congestion_control, congestion_point, loss_recovery, notification_point, scheduler, tagging,
+    congestion_control, congestion_point, loss_recovery, notification_point, scheduler, spraying,
+    tagging,
 };
 
 use crate::jobs::Job;
@@ -17,6 +18,7 @@ use crate::traffic::{Delays, Following, TrafficSpec, Transport};
 pub use crate::fabric::{Ecmp, Fabric, Link, NodeId, NodeKind, PRIORITIES, PortId, check_rate};
 pub use crate::packet::MIN_FRAME_BYTES;
 
+mod balancing;
 mod cioq;
 mod events;
 mod histogram;
@@ -27,11 +29,12 @@ mod skipping;
 mod slow_receiver;
 mod watchdog;
 
+pub use balancing::{AdaptiveBalancing, Balancing};
 pub use cioq::{CioqConfig, SpinesConfig};
 pub use events::{Direction, Events, LinkEvent};
 pub use histogram::HistogramProbe;
 pub use input_queued::{InputQueuedConfig, InputQueues, MOST_CROSSBAR_PORTS};
-pub use pipeline::{AdaptiveBalancing, FullQueue, Memory, PipelineConfig};
+pub use pipeline::{FullQueue, Memory, PipelineConfig};
 pub use probes::{DeadlockProbe, Probes};
 pub use skipping::Skipping;
 pub use slow_receiver::SlowReceiver;
@@ -93,6 +96,8 @@ pub struct HostConfig {
     pub rate_change: RateChange,
     /// How a NIC chooses among its RoCE flows, and who wakes it.
     pub nic: NicModel,
+    /// How it chooses the paths of their packets, by source ports.
+    pub spraying: spraying::Config,
     /// What RoCE flows may have in flight, beside what their law says.
     pub window: Option<WindowConfig>,
     /// A gap that stays is reported again after so long; `None`: when something else has arrived.
@@ -226,6 +231,11 @@ impl Default for TcpConfig {
 }
 
 impl HostConfig {
+    /// True if packets of a RoCE flow may take different paths.
+    pub fn sprays(&self) -> bool {
+        self.spraying != spraying::Config::None
+    }
+
     /// Payload bytes that a flow can have at most: packets have numbers of 32 bits.
     pub fn most_bytes(&self) -> u64 {
         u64::from(u32::MAX - 1) * u64::from(self.payload_bytes)
@@ -249,6 +259,7 @@ impl Default for HostConfig {
             ack_bytes: Kind::Ack.control_bytes(),
             rate_change: RateChange::AtOnce,
             nic: NicModel::Own,
+            spraying: spraying::Config::None,
             window: None,
             nak_interval: None,
             tcp: TcpConfig::default(),
@@ -276,6 +287,8 @@ pub struct SwitchConfig {
     pub buffer_bytes: Option<u64>,
     /// In which order an egress queue serves packets.
     pub queueing: Queueing,
+    /// Which of several equal next hops a packet takes.
+    pub balancing: Balancing,
     /// A lossy packet is dropped when its egress queue would grow beyond this, bytes.
     pub lossy_queue_bytes: u64,
     /// A lossy packet is dropped when its egress queue would hold more packets than this, in every model.
@@ -445,6 +458,7 @@ impl Default for SwitchConfig {
             pfc: PfcConfig::default(),
             buffer_bytes: None,
             queueing: Queueing::Fifo,
+            balancing: Balancing::Ecmp,
             lossy_queue_bytes: 1_000_000,
             lossy_queue_packets: None,
             scheduler: scheduler::Config::default(),

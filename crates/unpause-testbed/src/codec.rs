@@ -236,9 +236,17 @@ impl<'c> Codec<'c> {
         Ok(Packet {
             src,
             dst,
-            source_port: flow.source_port,
+            source_port: self.port_of(flow.source_port, trailer.aux as u16, trailer)?,
             ..packet
         })
+    }
+
+    /// The source port of a packet of RoCE, if it is one of its flow's: where senders spray, packets have several.
+    fn port_of(&self, own: u16, source_port: u16, trailer: &Trailer) -> Result<u16, Refusal> {
+        match u32::from(own ^ source_port) < self.config.host.spraying.paths() {
+            true => Ok(source_port),
+            false => Err(not_of_flow(trailer, "source port")),
+        }
     }
 
     fn roce(
@@ -253,9 +261,7 @@ impl<'c> Codec<'c> {
         if bth.destination_qp != queue_pair(trailer.flow) {
             return Err(not_of_flow(trailer, "queue pair"));
         }
-        if source_port != flow.source_port {
-            return Err(not_of_flow(trailer, "source port"));
-        }
+        let source_port = self.port_of(flow.source_port, source_port, trailer)?;
         let number = u32::from(trailer.number) << 24 | bth.psn;
         let (kind, seq, aux, bytes) = match *body {
             RoceBody::Data { opcode, payload } => {

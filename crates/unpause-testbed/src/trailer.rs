@@ -1,6 +1,6 @@
 //! What follows the frame on a wire of the testbed.
 
-use unpause_sim::post::Packet;
+use unpause_sim::post::{Kind, Packet};
 use unpause_wire::fcs;
 
 use crate::refusal::Refusal;
@@ -30,7 +30,7 @@ pub struct Trailer {
     pub flow: u32,
     /// [`Packet::slot`].
     pub slot: u32,
-    /// [`Packet::aux`], where no header says it.
+    /// [`Packet::aux`], where no header says it; of a CNM, its source port.
     pub aux: u32,
     /// High bits of the packet's number.
     pub number: u8,
@@ -52,7 +52,10 @@ impl Trailer {
             stamp: packet.stamp,
             flow: packet.flow,
             slot: packet.slot,
-            aux: packet.aux,
+            aux: match packet.kind {
+                Kind::Cnm => packet.source_port.into(),
+                _ => packet.aux,
+            },
             number: (number >> 24) as u8,
             flags,
         }

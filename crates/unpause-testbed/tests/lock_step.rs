@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 
 use common::{Bed, differ, run_of};
 use unpause_protocols::units::Time;
+use unpause_protocols::{loss_recovery, spraying};
 use unpause_sim::config::Qdisc;
 use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 use unpause_testbed::{Medium, Memory, Split, SplitError, Tally};
@@ -28,6 +29,8 @@ const RUNS: &[(&str, &str, u64)] = &[
     ("papers/ecn-sharp/scenarios/s6.toml", "ECN#", 5_000),
     ("papers/ecn-sharp/scenarios/s7.toml", "DCQCN+ECN#", 3_000),
     ("papers/ecn-sharp/scenarios/s8.toml", "PIAS+ECN#", 3_000),
+    ("scenarios/spraying.toml", "adaptive", 20),
+    ("scenarios/spraying.toml", "REPS", 20),
     ("papers/capfc/scenarios/load.toml", "CaPFC_cal", 10_000),
     (
         "papers/qcn-inputs/scenarios/shared-buffer.toml",
@@ -53,6 +56,14 @@ fn lossy() -> Bed {
     let mut config = run_of("scenarios/incast.toml", "PFC+DCQCN", Time::from_us(1_300));
     config.switch.lossless = 0;
     config.switch.lossy_queue_packets = Some(50);
+    Bed::new(config, None)
+}
+
+/// QCN's notifications come back to senders whose packets have different source ports.
+fn sprayed() -> Bed {
+    let mut config = run_of("scenarios/incast.toml", "PFC+QCN", Time::from_us(1_150));
+    config.scheme.loss_recovery = loss_recovery::Config::SelectiveRepeat(Default::default());
+    config.host.spraying = spraying::Config::Bitmap(Default::default());
     Bed::new(config, None)
 }
 
@@ -93,6 +104,7 @@ fn results_over_frames_in_memory_are_the_simulator_s() {
         all.add(&tally);
     }
     all.add(&assert_same("a lossy class", &lossy(), memory));
+    all.add(&assert_same("QCN and spraying", &sprayed(), memory));
     all.add(&assert_same("FINs", &closing(), memory));
     // No kind of packet goes untried.
     let least = all.by_kind.iter().min();

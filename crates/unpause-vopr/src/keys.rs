@@ -350,6 +350,7 @@ fn is_default(section: &str, key: &str, value: &Value) -> bool {
     match (section, key) {
         ("switch", "model") => text == "shared-buffer",
         ("switch", "queueing") => text == "fifo",
+        ("switch", "balancing") => text == "ecmp",
         ("switch", "scheduler") => value["kind"].as_str() == Some("strict"),
         ("switch", "lossless") => value.as_array().is_some_and(|p| p == &[Value::from(3)]),
         ("pfc", "mode") => text == "standard",

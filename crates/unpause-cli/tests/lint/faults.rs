@@ -6,14 +6,6 @@ use crate::{GROUP, PROFILE, check};
 fn a_fault_of_pfc_and_buffers_is_found() {
     check(&[
         (
-            &[("PORT_QOS_MAP", "Ethernet4", "pfc_enable", "\"3\"")],
-            (
-                "warning",
-                "pfc-uneven",
-                "$.PORT_QOS_MAP.Ethernet4.pfc_enable",
-            ),
-        ),
-        (
             &[("BUFFER_PG", GROUP, "", "null")],
             (
                 "error",

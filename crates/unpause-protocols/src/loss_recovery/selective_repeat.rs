@@ -167,6 +167,11 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
         }
     }
 
+    /// Packets from the first one missing to the last one sent, at most.
+    pub fn window(&self) -> u32 {
+        self.window
+    }
+
     /// Starts the timer anew, or stops it if nothing is outstanding.
     fn restart_timer(&mut self, flow: &mut Sender, now: Time) {
         self.is_low = self.in_flight(flow) <= self.few;

@@ -2,9 +2,11 @@
 
 use serde::Deserialize;
 use serde_spanned::Spanned;
+use unpause_protocols::spraying::{DEFAULT_PATHS, reps};
 use unpause_sim::config::{AckPriority, HostConfig, WindowConfig};
 
 use super::extra_delay::ExtraDelayKey;
+use super::spraying::{SprayingKey, spraying};
 use crate::text::error::{Checked, Problem, nearest};
 use crate::text::keys::{Keys as _, keys, kinds};
 use crate::text::quantity::{Duration, Size, parse_size};
@@ -16,6 +18,12 @@ use crate::text::setting::{AckPriority as AckPriorityKey, NicModel, RateChange};
 pub(crate) struct WindowKey(String);
 
 kinds! { WindowKey = "size, or `\"path\"`" }
+
+const ONE_PATH: (&str, &str) = (
+    "all packets of a flow take one path",
+    "set spraying = \"oblivious\", \"bitmap\" or \"reps\", or remove it",
+);
+const NO_REPS: (&str, &str) = ("it is of REPS", "set spraying = \"reps\", or remove it");
 
 /// Hosts, and what their frames take of a wire beyond their own bytes.
 #[derive(Default)]
@@ -55,6 +63,13 @@ keys! {
             from "NICs that schedule anew" => config.rate_change;
         nic: NicModel "how the NIC schedules flows: `\"own\"`, or `\"hpcc\"` as in HPCC's simulator: round-robin in start order, with a single wake-up timer that is never rearmed while pending; there a NAK is also an RTT sample, and a duplicate packet is not acknowledged unless a timeout sent it"
             from "NICs with a rate limiter for each flow" => config.nic;
+        spraying: SprayingKey = ["`\"none\"`"]
+            "how the NIC chooses the path of each packet of a RoCE flow, [below](#paths)";
+        paths: u32 = [DEFAULT_PATHS] "entropy values of a flow: source ports that its packets have; a power of two"
+            from "uet-htsim" idle ONE_PATH;
+        reps_freeze: Duration = [reps::Params::default().freeze]
+            "how long a timeout freezes REPS: it uses only paths that it knows to work; `\"0s\"`: not at all"
+            from "uet-htsim" idle NO_REPS;
         window: WindowKey = ["none"]
             "limit of payload in flight, in addition to that of the congestion control: a size, or `\"path\"` for the bandwidth-delay product of each flow's path";
         window_by_rate: bool = ["`false`"] "the window shrinks with the flow's rate"
@@ -103,6 +118,7 @@ impl Hosts {
         {
             hosts.config.pause_acks = *pause;
         }
+        hosts.config.spraying = spraying(&file.spraying, &file.paths, &file.reps_freeze)?;
         hosts.config.retry_count = file.retry_count.value().copied();
         if let Some(window) = file.window.get() {
             hosts.config.window = Some(WindowConfig {

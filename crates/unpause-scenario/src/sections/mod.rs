@@ -13,6 +13,7 @@ pub(crate) mod pias;
 pub(crate) mod probes;
 pub(crate) mod scheme;
 pub(crate) mod slow_receiver;
+mod spraying;
 pub(crate) mod sweep;
 pub(crate) mod switch;
 mod tables;

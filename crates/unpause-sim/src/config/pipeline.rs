@@ -18,8 +18,6 @@ pub struct PipelineConfig {
     pub full_queue: FullQueue,
     /// How much an ingress and an egress queue hold.
     pub memory: Memory,
-    /// Choose among equal next hops for each packet; without it, for each flow.
-    pub balancing: Option<AdaptiveBalancing>,
 }
 
 /// What becomes of a packet of a lossless priority that has been processed and whose egress queue is
@@ -59,17 +57,6 @@ pub enum Memory {
     },
 }
 
-/// Adaptive load balancing of DeTail (SIGCOMM 2012): ports are in three classes by the bytes that a
-/// packet would wait behind, those of its own and of more urgent priorities; a packet takes one of the
-/// best class at random.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AdaptiveBalancing {
-    /// A port with fewer bytes is of the best class.
-    pub min_bytes: u64,
-    /// A port with fewer bytes is of the second class.
-    pub max_bytes: u64,
-}
-
 impl Default for PipelineConfig {
     /// Of the paper's 25 us a hop, 12.3 us are the transmission of 1538 B at 1 Gb/s.
     fn default() -> Self {
@@ -82,16 +69,6 @@ impl Default for PipelineConfig {
                 ingress_bytes: 60_000,
                 egress_bytes: 60_000,
             },
-            balancing: None,
-        }
-    }
-}
-
-impl Default for AdaptiveBalancing {
-    fn default() -> Self {
-        Self {
-            min_bytes: 16_000,
-            max_bytes: 32_000,
         }
     }
 }

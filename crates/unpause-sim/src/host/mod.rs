@@ -39,6 +39,7 @@ mod selective;
 pub mod sender;
 mod show;
 mod slow;
+mod sprayed;
 mod state;
 mod stuck;
 mod tcp;
@@ -123,7 +124,8 @@ impl Host {
     /// The flow in `slot` begins.
     fn begin(&mut self, slot: u32, plan: &Plan<'_>) {
         if let Some(selective) = &mut self.selective {
-            selective.send_from(slot as usize, self.id, plan);
+            let port = self.senders[slot as usize].source_port;
+            selective.send_from(slot as usize, (self.id, port), plan);
         }
         let timeout = plan.config.host.retransmit_timeout;
         let mut recovery = recovery(&mut self.selective, slot, timeout);

@@ -230,6 +230,9 @@ impl Host {
             let timeout = window.plan.config.host.retransmit_timeout;
             let recovery = recovery(&mut self.selective, slot, timeout);
             let mut packet = sender.send(now, self.id, slot, window.plan, recovery, &mut self.rng);
+            if let Some(selective) = &mut self.selective {
+                selective.spray(now, (slot, sender.timeouts), &mut packet, &mut self.rng);
+            }
             if packet.is(INT) {
                 (packet.stamp, packet.bits) =
                     sender.ask((packet.stamp, packet.bits), window.telemetry, &mut self.rng);

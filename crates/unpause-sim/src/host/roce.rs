@@ -225,7 +225,7 @@ impl Host {
                 // With lost ACKs it may be what ends a round trip there; with selective repeat it is an ACK, too.
                 let counts = self.hpcc_nic || self.selective.is_some();
                 let rtt = (counts && measures).then(rtt);
-                let recovery = recovery(&mut self.selective, slot, timeout);
+                let recovery = selective::hear(&mut self.selective, slot, timeout, (now, packet));
                 let tells = sender.tells;
                 let lost = sender.on_nak(now, feedback_of(packet), &said(rtt), recovery);
                 if lost && sender.is_connection() {
@@ -238,7 +238,7 @@ impl Host {
             Kind::Ack => {
                 let heard = sender.hears_acks || self.hpcc_nic;
                 let rtt = (heard && measures).then(rtt);
-                let recovery = recovery(&mut self.selective, slot, timeout);
+                let recovery = selective::hear(&mut self.selective, slot, timeout, (now, packet));
                 match heard {
                     true => sender.on_ack(now, packet.seq, &said(rtt), recovery),
                     false => sender.on_silent_ack(now, packet.seq, recovery),

@@ -1,11 +1,14 @@
 //! What selective repeat keeps of the flows of a host, beside them: none of it is there under go-back-N.
 
+use rand_core::Rng;
 use unpause_protocols::loss_recovery::go_back_n::{GoBack, InOrder};
 use unpause_protocols::loss_recovery::selective_repeat::{self, OutOfOrder, SelectiveRepeat};
 use unpause_protocols::loss_recovery::{Config, LossRecovery, Reassembly, Reception, numbers};
 use unpause_protocols::units::{Rate, Time};
 
+use super::sprayed::Sprayed;
 use crate::fabric::NodeId;
+use crate::packet::Packet;
 use crate::plan::Plan;
 use crate::plan::recovery::MOST_PACKETS;
 
@@ -25,6 +28,8 @@ pub(super) const NO_TIMEOUT: Recovery<'_> = LossRecovery::GoBackN(GoBack {
 pub(super) struct Selective {
     senders: Vec<Option<SelectiveRepeat<Words>>>,
     receivers: Vec<Option<OutOfOrder<Words>>>,
+    /// Those of senders whose packets take different paths.
+    sprayed: Vec<Option<Sprayed>>,
 }
 
 /// Puts something at a place of a list that may be shorter.
@@ -54,12 +59,15 @@ impl Selective {
         }
     }
 
-    /// A flow begins at the sender in `slot`, on host `src`.
-    pub fn send_from(&mut self, slot: usize, src: NodeId, plan: &Plan<'_>) {
+    /// A flow with this source port begins at the sender in `slot`, on host `src`.
+    pub fn send_from(&mut self, slot: usize, (src, port): (NodeId, u16), plan: &Plan<'_>) {
         if let Config::SelectiveRepeat(params) = &plan.config.scheme.loss_recovery {
             let (packets, bits) = window(params, src, plan);
             let it = SelectiveRepeat::new(params, packets, plan.sprays(), bits);
             put(&mut self.senders, slot, it);
+            if let Some(it) = Sprayed::of(port, packets, plan) {
+                put(&mut self.sprayed, slot, it);
+            }
         }
     }
 
@@ -69,6 +77,33 @@ impl Selective {
             let (packets, bits) = window(params, src, plan);
             put(&mut self.receivers, slot, OutOfOrder::new(packets, bits));
         }
+    }
+
+    fn sprayed(&mut self, slot: u32) -> Option<&mut Sprayed> {
+        self.sprayed.get_mut(slot as usize)?.as_mut()
+    }
+
+    /// The sender in `slot`, which has timed out so often, sends a packet: chooses its path, if paths differ.
+    #[inline(never)]
+    pub fn spray<R: Rng>(
+        &mut self,
+        now: Time,
+        (slot, timeouts): (u32, u64),
+        packet: &mut Packet,
+        rng: &mut R,
+    ) {
+        if let Some(sprayed) = self.sprayed(slot) {
+            sprayed.send(now, timeouts, packet, rng);
+        }
+    }
+
+    /// What comes back to the sender in `slot`: its path has room, or not.
+    #[inline(never)]
+    fn hear(&mut self, now: Time, slot: u32, feedback: &Packet) -> Recovery<'_> {
+        if let Some(sprayed) = self.sprayed(slot) {
+            sprayed.hear(now, feedback);
+        }
+        self.sender(slot)
     }
 
     /// Packets that have not arrived at the receiver in `slot`.
@@ -108,6 +143,20 @@ pub(super) fn recovery(
     match selective {
         None => LossRecovery::GoBackN(GoBack { timeout }),
         Some(selective) => selective.sender(slot),
+    }
+}
+
+/// The same, for an acknowledgement that the sender hears.
+#[inline(always)]
+pub(super) fn hear<'a>(
+    selective: &'a mut Option<Box<Selective>>,
+    slot: u32,
+    timeout: Time,
+    (now, feedback): (Time, &Packet),
+) -> Recovery<'a> {
+    match selective {
+        None => LossRecovery::GoBackN(GoBack { timeout }),
+        Some(selective) => selective.hear(now, slot, feedback),
     }
 }
 

@@ -18,6 +18,7 @@ mod cut_through;
 mod epochs;
 mod jobs;
 mod model;
+mod paths;
 pub mod recovery;
 mod tcp;
 
@@ -277,10 +278,7 @@ impl<'a> Plan<'a> {
 
     /// True if packets of a flow may take different ways.
     pub fn sprays(&self) -> bool {
-        match &self.config.switch.model {
-            SwitchModel::SharedBuffer | SwitchModel::Cioq(_) | SwitchModel::InputQueued(_) => false,
-            SwitchModel::Pipeline(pipeline) => pipeline.balancing.is_some(),
-        }
+        self.config.switch.balancing.sprays() || self.config.host.sprays()
     }
 
     /// The shift of the dynamic threshold of ports whose links have this speed; 0 if

@@ -6,11 +6,9 @@ use std::collections::HashMap;
 use rand_core::Rng;
 use unpause_protocols::units::Time;
 
-use super::chassis::{Chassis, Model};
 use super::egress::Queue;
 use super::scheduler::urgency;
 use crate::config::{AdaptiveBalancing, Balancing};
-use crate::engine::window::Window;
 use crate::fabric::PortId;
 use crate::packet::{Kind, Packet};
 use crate::plan::Plan;
@@ -66,7 +64,7 @@ impl Balance {
     }
 
     /// One of `choices` for a packet of `class` that comes now. Each port has a queue for each class.
-    fn choose<R: Rng>(
+    pub fn choose<R: Rng>(
         &mut self,
         now: Time,
         choices: &[PortId],
@@ -164,34 +162,5 @@ impl Flowlets {
         }
         self.last.insert(key, (now, port));
         Some(port)
-    }
-}
-
-impl<M: Model> Chassis<M> {
-    /// The port by which a packet goes on that comes now, if there is a way.
-    #[inline(always)]
-    pub fn next_hop(
-        &mut self,
-        now: Time,
-        packet: &Packet,
-        window: &Window<'_, '_>,
-    ) -> Option<PortId> {
-        match self.balance {
-            None => window.routing.way(self.id, packet),
-            Some(_) => self.balanced(now, packet, window),
-        }
-    }
-
-    #[inline(never)]
-    fn balanced(
-        &mut self,
-        now: Time,
-        packet: &Packet,
-        window: &Window<'_, '_>,
-    ) -> Option<PortId> {
-        let choices = window.routing.choices(self.id, packet.dst);
-        let class = window.plan.classes.of(packet.priority());
-        let balance = self.balance.as_mut()?;
-        balance.choose(now, choices, (packet, class), &self.queues, &mut self.rng)
     }
 }

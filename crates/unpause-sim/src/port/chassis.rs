@@ -10,6 +10,7 @@ use unpause_protocols::ledger::Ledger;
 use unpause_protocols::scheduler::Scheduler;
 use unpause_protocols::units::Time;
 
+use super::balance::Balance;
 use super::egress::{Egress, Port, Queue, watches_inputs};
 use super::histogram::Histogram;
 use super::ingress::{Ingress, IngressTotals, PauseSource};
@@ -59,6 +60,10 @@ pub struct Chassis<M: Model> {
     pub(super) pending_pauses: PendingPauses,
     /// The PFC watchdogs of its ports, if it has any.
     pub(super) watchdogs: Option<Box<Watchdogs>>,
+    /// It has watchdogs, or no hash chooses among next hops.
+    pub(super) apart: bool,
+    /// How it chooses among next hops, unless a hash does.
+    pub(super) balance: Option<Box<Balance>>,
     /// It sends no PAUSE: an NVSwitch.
     pub never_pauses: bool,
     pub(super) sampling: Sampling,
@@ -264,6 +269,7 @@ impl<M: Model> Chassis<M> {
             sampling.at = histogram.next_time();
         }
         let watchdogs = Watchdogs::of(id, plan);
+        let balance = Balance::of(plan);
         let mut timers = Heap::default();
         if let Some(watchdogs) = &watchdogs {
             timers.push(watchdogs.next(Time::ZERO));
@@ -283,7 +289,9 @@ impl<M: Model> Chassis<M> {
             ready: Ready::default(),
             timers,
             pending_pauses: PendingPauses::default(),
+            apart: watchdogs.is_some() || balance.is_some(),
             watchdogs,
+            balance,
             never_pauses: plan.config.fabric.is_nvswitch(id),
             sampling,
             sampled_ports,
@@ -305,8 +313,14 @@ impl<M: Model> Chassis<M> {
 
     /// The way of a packet that has come in by `from`; if there is none, it is lost.
     #[inline(always)]
-    pub fn way(&self, packet: &Packet, from: PortId, window: &mut Window<'_, '_>) -> Option<Way> {
-        let Some(to) = window.routing.way(self.id, packet) else {
+    pub fn way(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        from: PortId,
+        window: &mut Window<'_, '_>,
+    ) -> Option<Way> {
+        let Some(to) = self.next_hop(now, packet, window) else {
             window.lose((self.id, from), LossPlace::Switch, packet);
             return None;
         };

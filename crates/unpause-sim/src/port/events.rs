@@ -131,8 +131,8 @@ impl<M: Model> Chassis<M> {
         }
     }
 
-    /// Takes packets until `until` or to the one that may give more to do, where a PFC watchdog may drop what comes in.
-    fn on_watched_arrivals(
+    /// [`Chassis::on_arrivals`] where a PFC watchdog may drop what comes in, and no hash may choose the way.
+    fn on_rare_arrivals(
         &mut self,
         at: &mut usize,
         until: Time,
@@ -158,10 +158,11 @@ impl<M: Model> Chassis<M> {
         false
     }
 
-    /// [`Chassis::run_window`] of a switch with PFC watchdogs: apart, so that others run no slower.
+    /// [`Chassis::run_window`] of a switch with PFC watchdogs, or with another choice than a hash: apart, so that others
+    /// run no slower.
     #[cold]
     #[inline(never)]
-    fn run_watched(&mut self, window: &mut Window<'_, '_>) -> Time {
+    fn run_apart(&mut self, window: &mut Window<'_, '_>) -> Time {
         let end = window.end;
         let arrivals = &mut *window.arrivals;
         let span = (window.start, end);
@@ -174,7 +175,7 @@ impl<M: Model> Chassis<M> {
             let ready = self.ready.first_time();
             let other = self.next_other();
             let now = ready.min(other);
-            if self.on_watched_arrivals(&mut at, now, window) {
+            if self.on_rare_arrivals(&mut at, now, window) {
                 continue;
             }
             if now >= end {
@@ -193,8 +194,8 @@ impl<M: Model> Chassis<M> {
 
 impl<M: Model> NodeModel for Chassis<M> {
     fn run(&mut self, window: &mut Window<'_, '_>) -> Time {
-        if self.watchdogs.is_some() {
-            return self.run_watched(window);
+        if self.apart {
+            return self.run_apart(window);
         }
         match M::GOES_AT_ONCE && window.looks_ahead {
             true => self.run_window::<true>(window),

@@ -2,6 +2,7 @@
 //! schedulers and congestion points; PAUSE sent and obeyed; timers; what is recorded; CNMs; the loop over
 //! events. A model says how a packet gets from its ingress to [`Chassis::enqueue`].
 
+mod balance;
 mod causes;
 mod chassis;
 pub mod culprit;
@@ -14,6 +15,7 @@ mod input_buffer;
 mod link_state;
 mod look_ahead;
 mod mirror;
+mod next_hop;
 mod notify;
 mod pause;
 mod ready;
@@ -29,7 +31,5 @@ mod watchdog;
 pub use causes::Counted;
 pub use chassis::{Chassis, Coming, Model, Way};
 pub use discipline::Discipline;
-pub use egress::Queue;
 pub use ingress::{Ingress, PauseSource};
 pub use input_buffer::InputBuffer;
-pub use scheduler::urgency;

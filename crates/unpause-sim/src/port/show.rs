@@ -24,6 +24,8 @@ impl<M: Model> Chassis<M> {
             timers,
             pending_pauses,
             watchdogs,
+            apart: _,
+            balance,
             never_pauses: _,
             sampling,
             sampled_ports: _,
@@ -35,7 +37,8 @@ impl<M: Model> Chassis<M> {
         } = self;
         model.show(ledger);
         let known = input_points.is_empty() && meters.is_empty() && schedulers.is_empty();
-        if !known || causes.is_some() || watchdogs.is_some() {
+        let known = known && causes.is_none() && watchdogs.is_none();
+        if !known || balance.is_some() {
             return ledger.refuse();
         }
         ports.iter_mut().for_each(|it| it.show(ledger));

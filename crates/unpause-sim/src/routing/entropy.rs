@@ -1,7 +1,7 @@
 //! What a choice among equal next hops reads of a packet or of a flow, beside its addresses.
 
 use crate::fabric::NodeId;
-use crate::packet::{Kind, Packet};
+use crate::packet::{FORWARD, Kind, Packet};
 
 /// What tells flows between the same hosts apart.
 pub trait Entropy {
@@ -22,7 +22,12 @@ impl Entropy for Packet {
         Some(self.flow)
     }
     fn is_feedback(&self) -> bool {
-        !matches!(self.kind, Kind::Data | Kind::Segment | Kind::Syn)
+        match self.kind {
+            Kind::Data | Kind::Segment | Kind::Syn => false,
+            // That which ends TCP's handshake goes on to the receiver.
+            Kind::TcpAck => !self.is(FORWARD),
+            _ => true,
+        }
     }
 }
 

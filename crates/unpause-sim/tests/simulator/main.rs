@@ -18,6 +18,7 @@ mod mechanisms;
 mod nic;
 mod nics;
 mod nvswitches;
+mod paths;
 mod pfc;
 mod pipeline;
 mod post;

@@ -7,7 +7,7 @@ use unpause_protocols::flow_control::capfc::{EgressParams, IngressParams, Stop};
 use unpause_protocols::flow_control::pfc::PauseMode;
 use unpause_protocols::units::{Fraction, Time};
 use unpause_sim::config::{
-    AdaptiveBalancing, Config, DeadlockProbe, FullQueue, Memory, PipelineConfig, SwitchModel,
+    Balancing, Config, DeadlockProbe, FullQueue, Memory, PipelineConfig, SwitchModel,
 };
 use unpause_sim::dependency::buffer_dependency_cycle;
 use unpause_sim::results::{FlowRecord, PortRecord, Results, Root, RootKind};
@@ -248,19 +248,17 @@ fn balancing_spreads_packets_over_all_ways() {
     };
     let used = |balancing| {
         let pipeline = PipelineConfig {
-            balancing,
             packets_per_second: 10_000_000,
             ..PipelineConfig::default()
         };
-        let results = run(&pipelined(
-            config(fabric(), vec![sized(2, 3, 2_000_000)], ms(50)),
-            pipeline,
-        ));
+        let mut config = config(fabric(), vec![sized(2, 3, 2_000_000)], ms(50));
+        config.switch.balancing = balancing;
+        let results = run(&pipelined(config, pipeline));
         let sent = (0..4).map(|way| port(&results, 0, way, LOSSLESS).tx_packets);
         sent.filter(|&packets| packets > 100).count()
     };
-    assert_eq!(used(None), 1);
-    assert_eq!(used(Some(AdaptiveBalancing::default())), 4);
+    assert_eq!(used(Balancing::Ecmp), 1);
+    assert_eq!(used(Balancing::Adaptive(Default::default())), 4);
 }
 
 /// Headroom for any link of [`case`].
@@ -274,7 +272,10 @@ fn random_pipeline(
     spray: bool,
 ) -> Config {
     let (_, scheme) = schemes().swap_remove(scheme);
-    let config = case.clone().with_sizes_up_to(100_000).config(scheme, ms(2));
+    let mut config = case.clone().with_sizes_up_to(100_000).config(scheme, ms(2));
+    if spray {
+        config.switch.balancing = Balancing::Adaptive(Default::default());
+    }
     let memory = match shared {
         false => Memory::Dedicated {
             ingress_bytes: 20_000 + HEADROOM,
@@ -296,7 +297,6 @@ fn random_pipeline(
         },
         full_queue,
         memory,
-        balancing: spray.then(AdaptiveBalancing::default),
     };
     pipelined(config, pipeline)
 }

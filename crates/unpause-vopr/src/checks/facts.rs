@@ -1,7 +1,7 @@
 //! What checks ask of a configuration.
 
 use unpause_protocols::units::LinkSpeed;
-use unpause_sim::config::{Config, NodeId, NodeKind, PortId, SwitchModel};
+use unpause_sim::config::{Config, NodeId, NodeKind, PortId};
 
 /// A check's answer: what broke, if something did.
 pub type Answer = Result<(), String>;
@@ -57,10 +57,7 @@ pub(super) fn largest(config: &Config) -> u64 {
 
 /// Packets of one flow can go by several ways.
 pub(super) fn sprays(config: &Config) -> bool {
-    match &config.switch.model {
-        SwitchModel::Pipeline(pipeline) => pipeline.balancing.is_some(),
-        _ => false,
-    }
+    config.switch.balancing.sprays() || config.host.sprays()
 }
 
 /// True if a host may keep what has come to it in a receive buffer, or drop it there.

@@ -7,7 +7,7 @@ use unpause_protocols::congestion_point;
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{Config, FullQueue, Memory, PfcThreshold, SwitchModel, WatchdogAction};
-use unpause_sim::results::{Results, flow};
+use unpause_sim::results::{PortRecord, Results, flow};
 use unpause_sim::traffic::Transport;
 
 use super::facts::{Answer, is_host, is_slow, largest, ports};
@@ -167,7 +167,17 @@ pub fn lossless(config: &Config, results: &Results) -> Answer {
     let slow = config.host.slow_receiver.as_ref();
     let is_written = slow.is_some_and(|slow| slow.buffer_bytes.is_some());
     let is_small = |node| is_written && is_slow(config, node);
-    for port in results.ports.iter().filter(|port| !is_small(port.node)) {
+    // After a storm a switch sends again, though the host that caused it may not have said XON.
+    let stormed = |at: &&PortRecord| {
+        let all = ports(config);
+        let mut causes = results.storms.iter().filter_map(|storm| {
+            let place = (storm.node, storm.port);
+            all.iter().find(|it| (it.node, it.number) == place)
+        });
+        causes.any(|it| it.peer == at.node)
+    };
+    let kept = results.ports.iter().filter(|port| !is_small(port.node));
+    for port in kept.filter(|port| !stormed(port)) {
         let dropped = match config.switch.lossless >> port.priority & 1 {
             1 => port.dropped_packets + port.headroom_dropped_packets,
             _ => 0,

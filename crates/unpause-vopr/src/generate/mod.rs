@@ -6,6 +6,7 @@ mod following;
 mod host;
 mod jobs;
 mod links;
+mod paths;
 mod probes;
 mod programs;
 mod recovery;
@@ -68,6 +69,7 @@ pub fn generate(seed: u64) -> Case {
     events::events(&mut sketch, &mut Dice::new(!seed ^ 0x6c69_6e6b));
     recovery::recovery(&mut sketch, &mut Dice::new(!seed ^ 0x7265_7061));
     recovery::retries(&mut sketch, &mut Dice::new(!seed ^ 0x7265_7472));
+    paths::paths(&mut sketch, &mut Dice::new(!seed ^ 0x7061_7468));
     sketch.into_case(seed)
 }
 

@@ -274,18 +274,6 @@ fn pipeline(sketch: &mut Sketch) -> Table {
     if sketch.dice.percent(50) {
         put(&mut keys, "latency", time(sketch.time()));
     }
-    if sketch.dice.percent(30) {
-        put(
-            &mut keys,
-            "balancing",
-            sketch.dice.pick(&["ecmp", "adaptive", "adaptive"]),
-        );
-        if keys["balancing"].as_str() == Some("adaptive") && sketch.dice.percent(60) {
-            let low = sketch.bytes();
-            put(&mut keys, "balancing_min", size(low));
-            put(&mut keys, "balancing_max", size(low + sketch.bytes()));
-        }
-    }
     keys
 }
 

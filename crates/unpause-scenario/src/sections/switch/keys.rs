@@ -1,8 +1,9 @@
 //! `[switch]`.
 
 use serde_spanned::Spanned;
-use unpause_sim::config::{HostConfig, SwitchConfig};
+use unpause_sim::config::{AdaptiveBalancing, HostConfig, SwitchConfig};
 
+use super::balancing::{BalancingKey, FLOWLET_GAP};
 use super::cioq::Cioq;
 use super::input_queued::InputQueued;
 use super::pipeline::Pipeline;
@@ -11,7 +12,7 @@ use super::watchdog::Watchdog;
 use crate::text::checks::data_priority;
 use crate::text::error::{Checked, Problem};
 use crate::text::keys::{TABLE, keys, kinds, names};
-use crate::text::quantity::Size;
+use crate::text::quantity::{Duration, Size};
 use crate::text::setting::Queueing;
 
 type Priorities = Vec<Spanned<u8>>;
@@ -25,6 +26,15 @@ const SHARED: (&str, &str) = (
 const OUTPUTS: (&str, &str) = (
     "in this switch frames do not wait at outputs",
     "set switch.input_queued.speedup = 2, or remove it",
+);
+
+const NOT_ADAPTIVE: (&str, &str) = (
+    "next hops are not chosen by load",
+    "set balancing = \"adaptive\", or remove it",
+);
+const NOT_BY_FLOWLETS: (&str, &str) = (
+    "next hops are not chosen by flowlet",
+    "set balancing = \"flowlet\", or remove it",
 );
 
 keys! {
@@ -43,6 +53,16 @@ keys! {
             idle OUTPUTS;
         queueing: Queueing = [SwitchConfig::default().queueing]
             "order in which packets of one priority leave a port: `\"fifo\"`, or `\"voq\"`: virtual output queues, one packet per ingress port in turn" idle OUTPUTS;
+        balancing: BalancingKey = ["`\"ecmp\"`"]
+            "which of several equal next hops a packet takes, [below](#paths)";
+        balancing_min: Size = [AdaptiveBalancing::default().min_bytes]
+            "next hops with fewer bytes of as urgent or more urgent priorities are of the best class" from "DeTail"
+            idle NOT_ADAPTIVE;
+        balancing_max: Size = [AdaptiveBalancing::default().max_bytes]
+            "next hops with fewer bytes are of the second class" from "DeTail" idle NOT_ADAPTIVE;
+        flowlet_gap: Duration = [FLOWLET_GAP]
+            "a packet that comes so long after the one before in its flow begins another flowlet" from "ConWeave's simulator, of LetFlow"
+            idle NOT_BY_FLOWLETS;
         scheduler: Scheduler = ["strict priority"] "[below](#switchscheduler)" idle OUTPUTS;
         watchdog: Watchdog = ["none"] "PFC watchdog, [below](#switchwatchdog)"
             idle ("no priority is lossless", "set switch.lossless, or remove the table");

@@ -1,5 +1,6 @@
 //! `[switch]`: a file for each model.
 
+mod balancing;
 mod cells;
 mod cioq;
 mod input_queued;

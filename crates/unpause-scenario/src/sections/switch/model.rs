@@ -6,7 +6,7 @@ use unpause_sim::config::{
 };
 
 use super::keys::{ModelKey, Switch, lossless};
-use super::{cells, cioq, input_queued, pipeline, watchdog};
+use super::{balancing, cells, cioq, input_queued, pipeline, watchdog};
 use crate::sections::pfc::{self, Pfc, PfcDefaults};
 use crate::text::error::Checked;
 use crate::text::keys::{Keys, Unread, set};
@@ -15,6 +15,11 @@ use crate::text::keys::{Keys, Unread, set};
 pub(crate) fn switch(file: &Switch, pfc: &Pfc, host: &HostConfig) -> Checked<SwitchConfig> {
     let mut switch = SwitchConfig {
         lossless: lossless(file, host)?,
+        balancing: balancing::balancing(
+            &file.balancing,
+            (&file.balancing_min, &file.balancing_max),
+            &file.flowlet_gap,
+        )?,
         ..SwitchConfig::default()
     };
     match file.model.value().unwrap_or(&ModelKey::SharedBuffer) {

@@ -2,7 +2,7 @@
 
 use unpause_protocols::flow_control::capfc::{EgressParams, Stop};
 use unpause_protocols::units::Fraction;
-use unpause_sim::config::{AdaptiveBalancing, FullQueue, Memory, PipelineConfig};
+use unpause_sim::config::{FullQueue, Memory, PipelineConfig};
 
 use crate::text::error::Checked;
 use crate::text::keys::{Keys, TABLE, Written, keys, kinds, names};
@@ -15,7 +15,6 @@ pub(crate) struct Params {
     cut: Fraction,
     ingress_max: u64,
     egress_max: u64,
-    balancing: AdaptiveBalancing,
 }
 
 impl Default for Params {
@@ -34,17 +33,11 @@ impl Default for Params {
             cut: Fraction::of(4, 5),
             ingress_max,
             egress_max,
-            balancing: AdaptiveBalancing::default(),
         }
     }
 }
 
 const SHARED: (&str, &str) = ("memory is shared", "remove it, or [switch.pipeline.shared]");
-const HASHED: (&str, &str) = (
-    "next hops are chosen by a hash",
-    "set balancing = \"adaptive\", or remove it",
-);
-
 keys! {
     /// `[switch.pipeline]`
     #[derive(Default)]
@@ -67,13 +60,6 @@ keys! {
         egress_warn: Size "CaPFC counts packets by input at or above this" from "CaPFC, Table II" => capfc.warn;
         cut: Ratio "`\"capfc-calibrate\"` marks the fewest inputs with this share of the packets"
             from "CaPFC, Table II" => cut;
-        balancing: Balancing = ["`\"ecmp\"`"]
-            "`\"ecmp\"`: a flow keeps its path; `\"adaptive\"`: each packet takes one of the least loaded next hops";
-        balancing_min: Size = [AdaptiveBalancing::default().min_bytes]
-            "next hops with fewer bytes of as urgent or more urgent priorities are of the best class" from "DeTail"
-            idle HASHED;
-        balancing_max: Size = [AdaptiveBalancing::default().max_bytes]
-            "next hops with fewer bytes are of the second class" from "DeTail" idle HASHED;
         shared: SharedMemory = ["-"] "[below](#switchpipeline)";
     }
 }
@@ -88,11 +74,6 @@ names! {
         CapfcMax = "capfc-max",
         CapfcCalibrate = "capfc-calibrate",
     }
-}
-
-names! {
-    /// How one of several equal next hops is chosen.
-    pub(crate) Balancing { Ecmp = "ecmp", Adaptive = "adaptive" }
 }
 
 /// Memory that queues share.
@@ -149,12 +130,6 @@ pub(super) fn config(table: &Pipeline) -> Checked<PipelineConfig> {
             egress_bytes: bytes(&table.egress_max, params.egress_max),
         },
     };
-    if table.balancing.value() == Some(&Balancing::Adaptive) {
-        config.balancing = Some(AdaptiveBalancing {
-            min_bytes: bytes(&table.balancing_min, params.balancing.min_bytes),
-            max_bytes: bytes(&table.balancing_max, params.balancing.max_bytes),
-        });
-    }
     Ok(config)
 }
 

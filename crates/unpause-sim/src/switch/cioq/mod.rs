@@ -164,7 +164,7 @@ impl Model for Cioq {
         from: PortId,
         window: &mut Window<'_, '_>,
     ) {
-        let Some(way) = switch.way(packet, from, window) else {
+        let Some(way) = switch.way(now, packet, from, window) else {
             return;
         };
         let packet = &Packet {
@@ -241,7 +241,7 @@ impl Model for Cioq {
             switch.model.arbiters[index].armed = false;
             switch.arbitrate(now, output as PortId, class as u8);
         } else if let Some(cnm) = switch.model.cnms.pop_front()
-            && let Some(way) = switch.way(&cnm, cnm.ingress, window)
+            && let Some(way) = switch.way(now, &cnm, cnm.ingress, window)
         {
             switch.deliver(now, &cnm, way.to, window);
         }

@@ -180,7 +180,7 @@ impl Model for InputQueued {
         from: PortId,
         window: &mut Window<'_, '_>,
     ) {
-        let Some(way) = switch.way(packet, from, window) else {
+        let Some(way) = switch.way(now, packet, from, window) else {
             return;
         };
         let taken = (u32::from(packet.bytes), switch.model.buffer);

@@ -6,7 +6,6 @@
 //! whether the packet is dropped or everything stops. An ingress counts a packet from reception until
 //! it is in its egress queue.
 
-mod balance;
 mod memory;
 mod processor;
 mod watch;
@@ -23,7 +22,6 @@ use crate::plan::Plan;
 use crate::port::{Chassis, Counted, Model, Way};
 use crate::results::LossPlace;
 
-use balance::Balancer;
 use memory::Memory;
 use processor::Processor;
 
@@ -38,7 +36,6 @@ pub struct Pipeline {
     watchers: Vec<capfc::Egress<Box<[Input]>>>,
     memory: Memory,
     processor: Processor,
-    balancer: Option<Balancer>,
     /// Inputs of which a queue has just set or cleared the mark.
     touched: Vec<PortId>,
 }
@@ -60,7 +57,6 @@ impl Pipeline {
             watchers: (0..watched).map(|_| watcher()).collect(),
             memory: Memory::new(config.memory, ports, classes),
             processor: Processor::new(config, ports),
-            balancer: config.balancing.map(|it| Balancer::new(it, plan)),
             touched: Vec::new(),
         };
         let source = |_: &_, _| capfc::Ingress::default();
@@ -103,16 +99,7 @@ impl Chassis<Pipeline> {
     /// The processor takes a packet and finds its way out.
     fn serve(&mut self, now: Time, window: &mut Window<'_, '_>) {
         let packet = self.model.processor.serve();
-        let routing = window.routing;
-        let to = match &self.model.balancer {
-            Some(balancer) => {
-                let class = window.plan.classes.of(packet.priority());
-                let choices = routing.choices(self.id, packet.dst);
-                balancer.choose(choices, class, &self.queues, &mut self.rng)
-            }
-            None => routing.way(self.id, &packet),
-        };
-        let Some(to) = to else {
+        let Some(to) = self.next_hop(now, &packet, window) else {
             self.model.processor.discard(now);
             let class = window.plan.classes.of(packet.priority());
             self.release(now, &packet, class, window);

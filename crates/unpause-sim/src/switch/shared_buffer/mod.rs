@@ -185,7 +185,7 @@ impl Model for SharedBuffer {
         from: PortId,
         window: &mut Window<'_, '_>,
     ) {
-        if let Some(way) = switch.way(packet, from, window) {
+        if let Some(way) = switch.way(now, packet, from, window) {
             switch.take_in(now, packet, way, window);
         }
     }

@@ -1,0 +1,49 @@
+//! How switches choose among equal next hops.
+
+use unpause_protocols::units::Time;
+
+/// Which of several equal next hops a packet takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Balancing {
+    /// By a hash of its addresses and its source port, or as [`crate::fabric::Ecmp`] says.
+    #[default]
+    Ecmp,
+    /// The next of those that lead to its destination, from packet to packet.
+    RoundRobin,
+    /// One at random.
+    Random,
+    /// One of the least loaded.
+    Adaptive(AdaptiveBalancing),
+    /// That of the packet of its flow before, or one at random if that came longer ago than the gap (LetFlow, NSDI 2017).
+    Flowlet {
+        /// The gap.
+        gap: Time,
+    },
+}
+
+impl Balancing {
+    /// True if packets of a flow may take different ways.
+    pub fn sprays(&self) -> bool {
+        *self != Self::Ecmp
+    }
+}
+
+/// Adaptive load balancing of DeTail (SIGCOMM 2012): ports are in three classes by the bytes that a
+/// packet would wait behind, those of its own and of more urgent priorities; a packet takes one of the
+/// best class at random.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AdaptiveBalancing {
+    /// A port with fewer bytes is of the best class.
+    pub min_bytes: u64,
+    /// A port with fewer bytes is of the second class.
+    pub max_bytes: u64,
+}
+
+impl Default for AdaptiveBalancing {
+    fn default() -> Self {
+        Self {
+            min_bytes: 16_000,
+            max_bytes: 32_000,
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What a sender keeps of a flow whose packets take different paths.
+
+use rand_core::Rng;
+use unpause_protocols::spraying::{Config, Echo, Spraying};
+use unpause_protocols::units::Time;
+
+use crate::packet::{ECE, Packet};
+use crate::plan::Plan;
+
+/// How the paths of a flow's packets are chosen, and which ones they took.
+#[derive(Debug)]
+pub(super) struct Sprayed {
+    law: Spraying,
+    /// The flow's own source port. That of a packet differs from it by the packet's entropy value.
+    port: u16,
+    /// The entropy value of each packet in the window, by its number.
+    values: Box<[u16]>,
+    /// Packets before this one have been sent.
+    sent: u32,
+    /// Timeouts of which the law has been told.
+    timeouts: u64,
+}
+
+impl Sprayed {
+    /// Of a flow with this source port that has so many packets in flight, at most.
+    pub fn of(port: u16, packets: u32, plan: &Plan<'_>) -> Option<Self> {
+        let config = &plan.config.host.spraying;
+        (*config != Config::None).then(|| Self {
+            law: Spraying::new(config),
+            port,
+            values: vec![0; packets.next_power_of_two() as usize].into(),
+            sent: 0,
+            timeouts: 0,
+        })
+    }
+
+    fn value(&mut self, number: u32) -> &mut u16 {
+        let place = number as usize & (self.values.len() - 1);
+        &mut self.values[place]
+    }
+
+    /// The sender, which has timed out so often, sends a packet, perhaps again: gives it a source port.
+    pub fn send<R: Rng>(&mut self, now: Time, timeouts: u64, packet: &mut Packet, rng: &mut R) {
+        let number = packet.seq;
+        if number < self.sent {
+            let echo = match timeouts > self.timeouts {
+                true => Echo::Timeout,
+                false => Echo::Lost,
+            };
+            let value = *self.value(number);
+            self.law.on_echo(now, value, echo);
+        }
+        self.timeouts = timeouts;
+        self.sent = self.sent.max(number + 1);
+        let value = self.law.next(now, rng);
+        *self.value(number) = value;
+        packet.source_port = self.port ^ value;
+    }
+
+    /// This comes back of a packet that has arrived.
+    pub fn hear(&mut self, now: Time, feedback: &Packet) {
+        let echo = match feedback.is(ECE) {
+            true => Echo::Marked,
+            false => Echo::Clear,
+        };
+        let value = self.port ^ feedback.source_port;
+        self.law.on_echo(now, value, echo);
+    }
+}

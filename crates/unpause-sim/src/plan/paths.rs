@@ -1,0 +1,86 @@
+//! What must be so where packets of a flow take different paths.
+
+use unpause_protocols::loss_recovery::Config as Recovery;
+use unpause_protocols::spraying::{self, MOST_PATHS, bitmap};
+
+use crate::config::{Balancing, Config, SwitchModel};
+use crate::fabric::Ecmp;
+use crate::invalid::Invalid;
+
+const SPRAYING: &str = "host.spraying";
+const BALANCING: &str = "switch.balancing";
+
+/// Refuses hosts that cannot spray, and switches that cannot balance.
+///
+/// # Errors
+///
+/// The field at fault, and why.
+pub(super) fn check(config: &Config) -> Result<(), Invalid> {
+    if config.host.sprays() {
+        check_hosts(config)?;
+    }
+    check_switches(config)
+}
+
+fn check_hosts(config: &Config) -> Result<(), Invalid> {
+    if config.scheme.loss_recovery == Recovery::GoBackN {
+        let message = "go-back-N takes packets that arrive out of order for lost";
+        return Err(Invalid::new(SPRAYING, message)
+            .label("packets of a flow take different paths")
+            .and("scheme.loss_recovery", "go-back-N")
+            .help("set loss_recovery = \"selective-repeat\" in the scheme, or remove `spraying`"));
+    }
+    if config.fabric.ecmp == Ecmp::Hpcc {
+        let message = "the hash of HPCC's simulator knows flows, not packets";
+        return Err(Invalid::new(SPRAYING, message)
+            .label("it would give all packets of a flow one path")
+            .help("remove `ecmp` of the topology, or `spraying`"));
+    }
+    let spraying = &config.host.spraying;
+    let paths = spraying.paths();
+    let most = match spraying {
+        spraying::Config::Bitmap(_) => bitmap::MOST_PATHS,
+        _ => MOST_PATHS,
+    };
+    let invalid = |label: String| {
+        let message = format!("a flow cannot have {paths} entropy values");
+        Err(Invalid::new("host.paths", message).label(label))
+    };
+    if !(2..=most).contains(&paths) {
+        return invalid(format!("between 2 and {most}"));
+    }
+    if !paths.is_power_of_two() && !matches!(spraying, spraying::Config::Reps(_)) {
+        return invalid(format!(
+            "a power of two, such as {}",
+            paths.next_power_of_two().min(most)
+        ));
+    }
+    Ok(())
+}
+
+fn check_switches(config: &Config) -> Result<(), Invalid> {
+    let balancing = &config.switch.balancing;
+    if balancing.sprays() && config.fabric.ecmp == Ecmp::Hpcc {
+        let message = "switches cannot choose by a hash and in another way";
+        return Err(Invalid::new(BALANCING, message)
+            .label("no hash is used")
+            .help("remove `ecmp` of the topology, or `balancing`"));
+    }
+    let Balancing::Adaptive(thresholds) = balancing else {
+        return Ok(());
+    };
+    if let SwitchModel::InputQueued(model) = &config.switch.model
+        && model.speedup_percent <= 100
+    {
+        let message = "no frame waits at an output of this switch";
+        return Err(Invalid::new(BALANCING, message)
+            .label("so that all outputs look equally loaded")
+            .help("set switch.input_queued.speedup = 2, or balancing = \"round-robin\""));
+    }
+    let min = ("switch.balancing_min", thresholds.min_bytes);
+    let max = ("switch.balancing_max", thresholds.max_bytes);
+    match min.1 <= max.1 {
+        true => Ok(()),
+        false => Err(Invalid::above(min, max)),
+    }
+}

@@ -1,0 +1,32 @@
+//! The port by which a packet goes on.
+
+use unpause_protocols::units::Time;
+
+use super::chassis::{Chassis, Model};
+use crate::engine::window::Window;
+use crate::fabric::PortId;
+use crate::packet::Packet;
+
+impl<M: Model> Chassis<M> {
+    /// The port by which a packet goes on that comes now, if there is a way.
+    #[inline(always)]
+    pub fn next_hop(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        window: &Window<'_, '_>,
+    ) -> Option<PortId> {
+        match self.balance {
+            None => window.routing.way(self.id, packet),
+            Some(_) => self.balanced(now, packet, window),
+        }
+    }
+
+    #[inline(never)]
+    fn balanced(&mut self, now: Time, packet: &Packet, window: &Window<'_, '_>) -> Option<PortId> {
+        let choices = window.routing.choices(self.id, packet.dst);
+        let class = window.plan.classes.of(packet.priority());
+        let balance = self.balance.as_mut()?;
+        balance.choose(now, choices, (packet, class), &self.queues, &mut self.rng)
+    }
+}

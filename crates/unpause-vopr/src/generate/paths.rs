@@ -1,0 +1,65 @@
+//! Which paths packets take. It has dice of its own, so that other scenarios stay what they were.
+
+use toml::{Table, Value};
+
+use super::sketch::Sketch;
+use crate::case::{put, size, table, time};
+use crate::dice::Dice;
+
+/// Writes how switches choose among next hops, and how senders spray where losses are repaired one by one.
+pub fn paths(sketch: &mut Sketch, dice: &mut Dice) {
+    if text(&sketch.document, "topology", "ecmp") == Some("hpcc") {
+        return;
+    }
+    if dice.percent(20) {
+        balancing(sketch, dice);
+    }
+    for scheme in tables(&mut sketch.document, "scheme") {
+        let repair = scheme.get("loss_recovery").and_then(Value::as_str);
+        if repair == Some("selective-repeat") && dice.percent(50) {
+            let set = table(scheme, "set");
+            spraying(set, dice);
+        }
+    }
+}
+
+fn text<'a>(document: &'a Table, section: &str, key: &str) -> Option<&'a str> {
+    document.get(section)?.get(key)?.as_str()
+}
+
+fn tables<'a>(document: &'a mut Table, key: &str) -> impl Iterator<Item = &'a mut Table> {
+    let entries = document.get_mut(key).and_then(Value::as_array_mut);
+    let entries = entries.into_iter().flatten();
+    entries.filter_map(Value::as_table_mut)
+}
+
+fn balancing(sketch: &mut Sketch, dice: &mut Dice) {
+    let mut kinds = vec!["round-robin", "random", "flowlet", "ecmp"];
+    // In another switch model frames may not wait at outputs.
+    if sketch.model != "input-queued" {
+        kinds.extend(["adaptive", "adaptive"]);
+    }
+    let kind = dice.pick(&kinds);
+    let switch = table(&mut sketch.document, "switch");
+    put(switch, "balancing", kind);
+    if kind == "flowlet" && dice.percent(60) {
+        put(switch, "flowlet_gap", time(dice.scale(1, sketch.rtt)));
+    }
+    if kind == "adaptive" && dice.percent(60) {
+        let low = dice.between(0, 20) * sketch.frame;
+        put(switch, "balancing_min", size(low));
+        let high = low + dice.between(0, 20) * sketch.frame;
+        put(switch, "balancing_max", size(high));
+    }
+}
+
+fn spraying(set: &mut Table, dice: &mut Dice) {
+    let kind = dice.pick(&["oblivious", "bitmap", "reps"]);
+    put(set, "host.spraying", kind);
+    if dice.percent(60) {
+        put(set, "host.paths", 1 << dice.between(1, 8));
+    }
+    if kind == "reps" && dice.percent(50) {
+        put(set, "host.reps_freeze", time(dice.scale(1, 1 << 30)));
+    }
+}
