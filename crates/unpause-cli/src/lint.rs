@@ -57,7 +57,7 @@ pub fn failed(error: FileError) -> Error {
     }
 }
 
-/// What headroom a cable needs: by IEEE's terms, and by SONiC's script if it has the speed.
+/// What headroom a cable needs: the least by IEEE's terms, the most, and what SONiC's script says if it has the speed.
 fn needs(db: &ConfigDb, cable: &Cable) -> Vec<Need> {
     let lossless_mtu = db.lossless_mtu.as_ref().map(|it| it.value);
     let small = db.small_packets.as_ref();

@@ -6,6 +6,38 @@ use crate::{GROUP, PROFILE, check};
 fn a_fault_of_pfc_and_buffers_is_found() {
     check(&[
         (
+            &[("BUFFER_PROFILE", PROFILE, "dynamic_th", "null")],
+            (
+                "error",
+                "no-threshold",
+                "$.BUFFER_PROFILE.pg_lossless_100000_5m_profile",
+            ),
+        ),
+        (
+            &[("BUFFER_PROFILE", PROFILE, "pool", "null")],
+            (
+                "error",
+                "bad-value",
+                "$.BUFFER_PROFILE.pg_lossless_100000_5m_profile",
+            ),
+        ),
+        (
+            &[("BUFFER_PROFILE", PROFILE, "pool", "\"egress_lossy_pool\"")],
+            (
+                "error",
+                "wrong-pool",
+                "$.BUFFER_PROFILE.pg_lossless_100000_5m_profile.pool",
+            ),
+        ),
+        (
+            &[("PORT_QOS_MAP", "Ethernet4", "pfc_enable", "\"3\"")],
+            (
+                "warning",
+                "pfc-uneven",
+                "$.PORT_QOS_MAP.Ethernet4.pfc_enable",
+            ),
+        ),
+        (
             &[("BUFFER_PG", GROUP, "", "null")],
             (
                 "error",
@@ -165,6 +197,31 @@ fn a_fault_of_pfc_and_buffers_is_found() {
 #[test]
 fn a_fault_of_marking_maps_and_the_watchdog_is_found() {
     check(&[
+        (
+            &[(
+                "WRED_PROFILE",
+                "AZURE_LOSSLESS",
+                "wred_green_enable",
+                "\"false\"",
+            )],
+            (
+                "warning",
+                "wred-off",
+                "$.WRED_PROFILE.AZURE_LOSSLESS.wred_green_enable",
+            ),
+        ),
+        (
+            &[("PORT_QOS_MAP", "Ethernet0", "pfcwd_sw_enable", "\"3\"")],
+            (
+                "warning",
+                "watchdog-without-pfc",
+                "$.PORT_QOS_MAP.Ethernet0.pfcwd_sw_enable",
+            ),
+        ),
+        (
+            &[("PFC_WD", "Ethernet0", "restoration_time", "null")],
+            ("note", "watchdog-without-end", "$.PFC_WD.Ethernet0"),
+        ),
         (
             &[
                 (

@@ -133,6 +133,55 @@ fn warnings_fail_only_if_that_is_wanted() {
 }
 
 #[test]
+fn a_file_from_before_ports_came_up_has_no_errors() {
+    let good: Value = serde_json::from_str(GOOD).unwrap();
+    let mut profiles = good["BUFFER_PROFILE"].clone();
+    let all = profiles.as_object_mut().unwrap();
+    all.retain(|name, _| !name.starts_with("pg_lossless"));
+    let text = with(&[
+        ("BUFFER_PG", "", "", json!({})),
+        ("BUFFER_PROFILE", "", "", profiles),
+    ]);
+    let rules: Vec<_> = found(&text).into_iter().map(|it| (it.0, it.1)).collect();
+    let expected = ("warning".to_owned(), "pfc-without-pg".to_owned());
+    assert_eq!(rules, [expected.clone(), expected]);
+}
+
+#[test]
+fn ports_of_another_kind_may_have_other_lossless_classes() {
+    // As a ToR of a pair has them: towards the spine one more class is lossless, by maps of its own.
+    let lossless = json!({"profile": "pg_lossless_400000_40m_profile"});
+    let queue = json!({"profile": "egress_lossless_profile"});
+    let dscps = json!({"2": "2", "3": "3", "4": "4", "26": "3"});
+    let queues = json!({"0": "0", "1": "1", "2": "2", "3": "3", "4": "4"});
+    let groups = json!({"0": "0", "1": "0", "2": "2", "3": "3", "4": "4"});
+    let text = with(&[
+        ("DSCP_TO_TC_MAP", "UPLINK", "", dscps),
+        ("DSCP_TO_TC_MAP", "AZURE", "2", json!("1")),
+        ("TC_TO_QUEUE_MAP", "UPLINK", "", queues),
+        ("TC_TO_PRIORITY_GROUP_MAP", "UPLINK", "", groups),
+        ("MAP_PFC_PRIORITY_TO_QUEUE", "AZURE", "2", json!("2")),
+        (
+            "PORT_QOS_MAP",
+            "Ethernet8",
+            "dscp_to_tc_map",
+            json!("UPLINK"),
+        ),
+        (
+            "PORT_QOS_MAP",
+            "Ethernet8",
+            "tc_to_queue_map",
+            json!("UPLINK"),
+        ),
+        ("PORT_QOS_MAP", "Ethernet8", "tc_to_pg_map", json!("UPLINK")),
+        ("PORT_QOS_MAP", "Ethernet8", "pfc_enable", json!("2,3,4")),
+        ("BUFFER_PG", "Ethernet8|2", "", lossless),
+        ("BUFFER_QUEUE", "Ethernet8|2", "", queue),
+    ]);
+    assert_eq!(found(&text), []);
+}
+
+#[test]
 fn a_key_that_is_there_twice_is_said() {
     let text = GOOD.replacen(
         "\"speed\": \"100000\"",

@@ -53,7 +53,7 @@ pub fn suggest(args: &SuggestHeadroom) -> Result<Headroom, Error> {
     })
 }
 
-/// What a cable needs by IEEE's terms, and by SONiC's script for a Spectrum switch, if it knows the speed.
+/// What a cable needs by IEEE's terms, without the delays of MAC and PHY and with the longest, and by SONiC's script for a Spectrum switch, if it knows the speed.
 pub fn of_cable(
     rate: Rate,
     metres: f64,
@@ -80,7 +80,17 @@ pub fn of_cable(
         shared_headroom: false,
     };
     let sonic = sonic::Sonic::of(&link, &options).ok();
-    let mut all = vec![("IEEE 802.1Q (unpause suggest headroom)", terms(&link))];
+    let at_once = Link {
+        mac_phy: Some(0),
+        ..link
+    };
+    let mut all = vec![
+        (
+            "IEEE 802.1Q, MAC and PHY without a delay (unpause suggest headroom --mac-phy 0B)",
+            terms(&at_once),
+        ),
+        ("IEEE 802.1Q (unpause suggest headroom)", terms(&link)),
+    ];
     all.extend(sonic.map(|it| {
         let profile =
             "SONiC's script for Spectrum (unpause suggest headroom --profile sonic-mellanox)";

@@ -125,6 +125,8 @@ pub struct Profile {
     pub xoff: Option<Given<u64>>,
     /// What it may take of the pool.
     pub threshold: Option<Given<Threshold>>,
+    /// A threshold is written, whether it can be read or not.
+    pub has_threshold: bool,
     /// SONiC computes the headroom.
     pub is_dynamic_headroom: bool,
     /// Its headroom is written, and cannot be read.

@@ -204,6 +204,15 @@ fn profile(tables: &mut Tables<'_>, entry: &Entry<'_>) -> Profile {
         spot: given.spot,
     });
     let headroom = one_of(tables, entry, "headroom_type", &["dynamic", "static"]);
+    if !entry.has("pool") && headroom.as_ref().is_none_or(|it| it.value != "dynamic") {
+        let message = "the profile names no pool".to_owned();
+        tables.error(
+            "bad-value",
+            &entry.spot(),
+            message,
+            "add \"pool\": SONiC does not make a profile without one",
+        );
+    }
     let xoff = tables.bytes(entry, "xoff");
     Profile {
         spot: entry.spot(),
@@ -214,6 +223,7 @@ fn profile(tables: &mut Tables<'_>, entry: &Entry<'_>) -> Profile {
         is_unread: xoff.is_none() && entry.has("xoff"),
         xoff,
         threshold: dynamic.or(fixed),
+        has_threshold: entry.has("dynamic_th") || entry.has("static_th"),
         is_dynamic_headroom: headroom.is_some_and(|it| it.value == "dynamic"),
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
             let uses = of_dscp.entry(*dscp).or_default();
             match lossless.contains(&class.value) {
                 true => uses.lossless.push((port, class)),
-                false => uses.lossy.push((port, class)),
+                false => uses.lossy.push((port, class, &qos.pfc)),
             }
         }
     }
@@ -55,7 +55,8 @@ pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
 #[derive(Default)]
 struct Uses<'a> {
     lossless: Vec<(&'a str, &'a Given<u8>)>,
-    lossy: Vec<(&'a str, &'a Given<u8>)>,
+    /// With the priorities that have PFC there.
+    lossy: Vec<(&'a str, &'a Given<u8>, &'a BTreeSet<u8>)>,
 }
 
 /// Classes whose frames fill a lossless priority group with PFC.
@@ -188,8 +189,15 @@ fn conventions(map: &Map, lossless: &BTreeSet<u8>, findings: &mut Vec<Finding>) 
 
 /// A DSCP that is lossless at some ports of the switch and lossy at others.
 fn uneven(dscp: u8, uses: &Uses<'_>, findings: &mut Vec<Finding>) {
-    let (Some((good, lossless)), Some((bad, lossy))) = (uses.lossless.first(), uses.lossy.first())
-    else {
+    let Some((good, lossless)) = uses.lossless.first() else {
+        return;
+    };
+    // Ports without PFC of that class may be of another kind, as those of dual ToRs are.
+    let mut same = uses
+        .lossy
+        .iter()
+        .filter(|(_, _, pfc)| pfc.contains(&lossless.value));
+    let Some((bad, lossy, _)) = same.next() else {
         return;
     };
     let message = format!(

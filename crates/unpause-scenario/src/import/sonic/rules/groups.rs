@@ -5,8 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::import::sonic::finding::{Finding, Severity, Spot};
 use crate::import::sonic::model::{Buffer, ConfigDb};
 
+/// Whether the file has no lossless groups yet: SONiC makes them when ports come up.
+fn is_template(db: &ConfigDb) -> bool {
+    let mut groups = db.groups.keys();
+    db.profiles
+        .values()
+        .all(|profile| profile.xoff.is_none() && !profile.is_unread)
+        && !groups.any(|(port, group)| db.lossless(port, *group).is_some())
+}
+
 /// What is said of a port whose PFC and priority groups do not agree.
 pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
+    let is_template = is_template(db);
     for (port, qos) in db.pfc_ports() {
         if port == "global" {
             findings.push(Finding::new(
@@ -19,7 +29,7 @@ pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
             continue;
         }
         for priority in &qos.pfc {
-            missing(db, port, *priority, findings);
+            missing(db, port, *priority, is_template, findings);
         }
     }
     without_pfc(db, findings);
@@ -27,7 +37,13 @@ pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
 }
 
 /// PFC of a priority whose group is not there, or is lossy.
-fn missing(db: &ConfigDb, port: &str, priority: u8, findings: &mut Vec<Finding>) {
+fn missing(
+    db: &ConfigDb,
+    port: &str,
+    priority: u8,
+    is_template: bool,
+    findings: &mut Vec<Finding>,
+) {
     let group = db.group_of(port, priority);
     if db.lossless(port, group).is_some() {
         return;
@@ -63,6 +79,11 @@ fn missing(db: &ConfigDb, port: &str, priority: u8, findings: &mut Vec<Finding>)
             Severity::Note,
             format!("PFC is on for priority {priority}, and no priority group {group} is there; the port is not in use"),
             "add it to BUFFER_PG before the port is used".to_owned(),
+        ),
+        None if is_template => (
+            Severity::Warning,
+            format!("PFC is on for priority {priority}, and the file has no lossless groups at all: SONiC makes them when a port comes up"),
+            "check the file that the switch has after that: what they will be depends on speed, CABLE_LENGTH and the switch's tables".to_owned(),
         ),
         _ => (
             Severity::Error,
@@ -145,21 +166,22 @@ fn uneven(db: &ConfigDb, findings: &mut Vec<Finding>) {
         }
         return;
     };
-    for (set, ports) in sets.iter().filter(|(set, _)| set != &usual) {
-        for spot in ports {
+    let all: BTreeSet<u8> = sets.keys().flat_map(|set| set.iter().copied()).collect();
+    for (port, qos) in db.pfc_ports() {
+        for priority in all.difference(&qos.pfc) {
+            // Ports whose maps bring nothing into that class need no PFC for it.
+            if !comes_here(db, port, *priority) {
+                continue;
+            }
             let message = format!(
-                "PFC is on for {} here, for {} at most ports: what is lossless on one way in is not on another",
-                listed(set),
-                listed(usual)
+                "PFC is off for priority {priority} here and on at other ports, though DSCPs lead to its class: what is \
+                 lossless on one way through the switch is not on another"
             );
-            let fix = "set pfc_enable alike at all ports of lossless traffic";
-            findings.push(Finding::new(
-                Severity::Warning,
-                "pfc-uneven",
-                spot,
-                message,
-                fix,
-            ));
+            let fix = "set pfc_enable alike at all ports of that class, or give these ports another dscp_to_tc_map";
+            let finding =
+                Finding::new(Severity::Warning, "pfc-uneven", &qos.pfc_spot, message, fix);
+            findings
+                .push(finding.because([format!("pfc_enable is \"{}\" here", listed(&qos.pfc))]));
         }
     }
     let without = db.ports.iter().filter(|(name, port)| {
@@ -180,4 +202,16 @@ fn uneven(db: &ConfigDb, findings: &mut Vec<Finding>) {
             fix,
         ));
     }
+}
+
+/// Whether a DSCP leads to the class of a priority's queue at a port.
+fn comes_here(db: &ConfigDb, port: &str, priority: u8) -> bool {
+    let queue = db.queue_of(port, priority);
+    let queues = db.map(port, "TC_TO_QUEUE_MAP");
+    let dscps = db.map(port, "DSCP_TO_TC_MAP");
+    let mut classes = dscps.into_iter().flat_map(|map| map.entries.values());
+    classes.any(|class| {
+        let to = queues.and_then(|map| map.entries.get(&class.value));
+        to.is_some_and(|to| to.value == queue)
+    })
 }

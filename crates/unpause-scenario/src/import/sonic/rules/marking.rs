@@ -79,6 +79,27 @@ fn first(wred: &Wred) -> Option<(&'static str, &Given<u64>)> {
     set.next()
 }
 
+/// A curve that is switched off.
+fn off(name: &Given<String>, wred: &Wred) -> Option<Finding> {
+    let mut switches = wred
+        .colors
+        .iter()
+        .filter_map(|curve| curve.is_enabled.as_ref());
+    let off = switches.find(|switch| !switch.value)?;
+    let message = format!(
+        "{} marks nothing, for its curves are switched off, and a lossless queue has it",
+        name.value
+    );
+    let fix = "set wred_green_enable to true";
+    Some(Finding::new(
+        Severity::Warning,
+        "wred-off",
+        &off.spot,
+        message,
+        fix,
+    ))
+}
+
 /// From how many senders on the queue reaches the threshold before PFC stops them.
 fn reach(
     db: &ConfigDb,
@@ -89,6 +110,7 @@ fn reach(
     findings: &mut Vec<Finding>,
 ) {
     let Some((color, min)) = first(wred) else {
+        findings.extend(off(name, wred));
         return;
     };
     let Some(senders) = Senders::of(db, port, priority) else {

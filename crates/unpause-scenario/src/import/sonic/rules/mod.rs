@@ -17,8 +17,8 @@ pub use need::{Cable, Need};
 
 /// What is wrong with `db`, the worst first; what is true of many ports is said once.
 ///
-/// `needs` says what headroom a cable needs: by the least that the standard allows first, then by a switch's own
-/// calculation, if there is one for the speed.
+/// `needs` says what headroom a cable needs: by the least that the standard allows first, which is an error
+/// where it is missing, then by others, which are warnings.
 pub fn lint(db: &ConfigDb, needs: &dyn Fn(&Cable) -> Vec<Need>) -> Vec<Finding> {
     let mut findings = db.findings.clone();
     groups::check(db, &mut findings);

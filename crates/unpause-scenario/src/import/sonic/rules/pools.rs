@@ -15,6 +15,43 @@ pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
         }
     }
     modes(db, findings);
+    whole(db, findings);
+}
+
+/// Lossless profiles that lack what SONiC needs, or are of a lossy pool.
+fn whole(db: &ConfigDb, findings: &mut Vec<Finding>) {
+    let lossless = db
+        .profiles
+        .iter()
+        .filter(|(_, it)| it.xoff.is_some() && !it.is_dynamic_headroom);
+    for (name, profile) in lossless {
+        if profile.threshold.is_none() && !profile.has_threshold {
+            let message =
+                format!("{name} has neither dynamic_th nor static_th: SONiC does not make it");
+            let fix = "add the one of its pool's mode";
+            findings.push(Finding::new(
+                Severity::Error,
+                "no-threshold",
+                &profile.spot,
+                message,
+                fix,
+            ));
+        }
+        let Some(pool) = &profile.pool else {
+            continue;
+        };
+        if pool.value.contains("lossy") {
+            let message = format!("{name} is lossless, but of {}", pool.value);
+            let fix = "let it be of the ingress lossless pool";
+            findings.push(Finding::new(
+                Severity::Error,
+                "wrong-pool",
+                &pool.spot,
+                message,
+                fix,
+            ));
+        }
+    }
 }
 
 /// The shared headroom pool, which a port alone may need as a whole.

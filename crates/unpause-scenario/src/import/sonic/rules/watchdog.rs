@@ -66,6 +66,17 @@ pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
                 outside(Severity::Error, name, time, range, findings);
             }
         }
+        if it.restoration.is_none() {
+            let message = "no restoration_time: after a storm the queue stays as it is until somebody restarts the watchdog";
+            let fix = "add restoration_time, in ms; `pfcwd start` takes twice detection_time";
+            findings.push(Finding::new(
+                Severity::Note,
+                "watchdog-without-end",
+                &it.spot,
+                message,
+                fix,
+            ));
+        }
         watched(db, port, findings);
     }
     others(db, findings);
@@ -115,6 +126,23 @@ fn watched(db: &ConfigDb, port: &str, findings: &mut Vec<Finding>) {
         let message =
             "the watchdog of the port watches no queue: PORT_QOS_MAP has no pfcwd_sw_enable for it";
         let fix = "set pfcwd_sw_enable of the port as pfc_enable";
+        findings.push(Finding::new(
+            Severity::Warning,
+            "watchdog-without-pfc",
+            spot,
+            message,
+            fix,
+        ));
+        return;
+    }
+    let (Some(qos), Some(watches)) = (qos, is_watched) else {
+        return;
+    };
+    for priority in qos.pfc.difference(&watches.value) {
+        let message =
+            format!("PFC is on for priority {priority}, but the port's watchdog does not watch it");
+        let fix = format!("add {priority} to pfcwd_sw_enable");
+        let spot = &watches.spot;
         findings.push(Finding::new(
             Severity::Warning,
             "watchdog-without-pfc",

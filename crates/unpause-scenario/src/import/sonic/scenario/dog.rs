@@ -83,7 +83,13 @@ fn times<'a>(at: &Use<'a>, writer: &mut Writer) -> Option<Of<'a, String>> {
         ));
     }
     let detection = it.detection.as_ref().map_or(200, |it| it.value);
-    // As `pfcwd start` has it.
+    if it.restoration.is_none() {
+        writer.leave_out(format!(
+            "{}: PFC_WD has no restoration_time, and SONiC never ends a storm by itself: {} ms here, as `pfcwd start` has it",
+            at.whose(),
+            2 * detection
+        ));
+    }
     let restoration = it.restoration.as_ref().map_or(2 * detection, |it| it.value);
     let action = it.action.as_ref().map_or("drop", |it| it.value.as_str());
     Some(Of {
