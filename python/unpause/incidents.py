@@ -1,4 +1,4 @@
-"""What links that failed and PFC watchdogs did, in words for `unpause explain`.
+"""What links that failed or had errors and PFC watchdogs did, in words for `unpause explain`.
 
 What `unpause run` has said of them stands in the manifest. Of a storm, `victims` adds which flows
 waited for the node that sent PAUSE, and until when.
@@ -19,17 +19,20 @@ _MOST = 3
 
 
 def told(result: Result, run: Run, runs: Sequence[Run]) -> list[str]:
-    """The failures of links in `run`, and the storms of `runs`."""
-    return [*_failures(result, run), *_storms(runs)]
+    """The failures and errors of links in `run`, and the storms of `runs`."""
+    return [*_of_links(result, run), *_storms(runs)]
 
 
-def _failures(result: Result, run: Run) -> list[str]:
-    """What each link that failed cost, and when routes moved, in the words of `unpause run`."""
+_OF_LINKS = {"link-down": "Link failure", "frame-errors": "Frame errors"}
+
+
+def _of_links(result: Result, run: Run) -> list[str]:
+    """What each link that failed or had errors cost, in the words of `unpause run`."""
     return [
-        f"Link failure: {warning['message']}."
+        f"{_OF_LINKS[warning['kind']]}: {warning['message']}."
         for warning in result.manifest.get("warnings", [])
         if isinstance(warning, dict)
-        and warning.get("kind") == "link-down"
+        and warning.get("kind") in _OF_LINKS
         and warning.get("run") == run.row["run"]
     ]
 

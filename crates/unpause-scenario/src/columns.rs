@@ -229,14 +229,14 @@ columns! {
 }
 
 columns! {
-    /// After [`PORT`]: packets lost to links that were down and to routes that led nowhere.
+    /// After [`PORT`]: packets lost to links that were down, to errors and to routes that led nowhere.
     LOSSES:
-    "reason" "" "`link-down` or `no-route`";
+    "reason" "" "`link-down`, `error` or `no-route`";
     "place" ""
-        "where the packets were: `wire`, on the link when it failed; `queue`, in the egress queue before it; `port`, on \
+        "where the packets were: `wire`, on the link when it failed or hit by an error; `queue`, in the egress queue before it; `port`, on \
          their way into that queue while routes still led there; `switch`, in a switch that had no route, `port` and \
          `peer` then being those by which they came in";
-    "since_ns" "ns" "when the link failed, or those routes came into force";
+    "since_ns" "ns" "when the link failed, its errors became what they were, or those routes came into force";
     "packets" "packets" "how many there were, of any kind";
     "bytes" "bytes" "their bytes, without preamble and gap";
     "data_packets" "packets" "those that carried data, which are among `dropped_packets` of `runs`";

@@ -289,7 +289,7 @@ fn compile_run<'i>(
     let delays = Delays::new(&sections.host.extra_delay, files)?;
     let (probes, hpcc) = recorded(&sections, &names, &switch)?;
     let stop = file.duration.get_ref().0;
-    let events = event::events(parts.events, &sections.routing, (&names, &fabric), stop)?;
+    let events = event::events(parts.events, &sections.routing, (&names, &built), stop)?;
     sections.check_read(&switch)?;
     let at = parts.scheme.span();
     let longest_rtt = |key: &str| Ok(base_rtt(&fabric, &at, key)? + delays.longest_of_host());

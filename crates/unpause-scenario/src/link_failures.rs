@@ -73,7 +73,7 @@ fn failures(results: &Results) -> Vec<(Time, Vec<Port>)> {
 }
 
 /// Packets, and those of them with data, as totals count them: the others are ACKs, notifications and PFC frames.
-fn said(packets: u64, data: u64) -> String {
+pub(crate) fn said(packets: u64, data: u64) -> String {
     match data == packets {
         true => format!("{packets} data packets lost"),
         false => format!("{packets} packets lost, {data} of them data"),
@@ -83,7 +83,7 @@ fn said(packets: u64, data: u64) -> String {
 /// Packets that these ports lost in a failure, and those of them with data.
 fn lost(results: &Results, at: Time, wires: &[Port], place: Option<LossPlace>) -> (u64, u64) {
     let own = |it: &&LossRecord| {
-        it.place != LossPlace::Switch
+        !matches!(it.place, LossPlace::Switch | LossPlace::Error)
             && it.since == at
             && wires.contains(&(it.node, it.port))
             && place.is_none_or(|place| it.place == place)
@@ -155,8 +155,8 @@ fn what_followed(results: &Results, at: Time, wires: &[Port]) -> String {
     }
 }
 
-/// Names of the links of these ports: `S0-S1`, or `S0->S1` if only one direction failed.
-fn links(run: &Run, wires: &[Port]) -> String {
+/// Names of the links of these ports: `S0-S1`, or `S0->S1` if it is only that direction.
+pub(crate) fn links(run: &Run, wires: &[Port]) -> String {
     let peer = |(node, port): Port| run.names.peers[node as usize][usize::from(port)];
     let mut pairs: Vec<(NodeId, NodeId)> = wires.iter().map(|wire| (wire.0, peer(*wire))).collect();
     pairs.sort_unstable();

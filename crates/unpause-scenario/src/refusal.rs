@@ -12,8 +12,9 @@ use crate::text::document::{self, Table};
 use crate::text::error::Problem;
 
 /// Fields of a configuration that stand elsewhere in the file: how they begin, and where they are.
-const PLACES: [(&str, &str); 11] = [
+const PLACES: [(&str, &str); 12] = [
     ("events.links", "event"),
+    ("events.errors", "event"),
     ("jobs", "job"),
     ("fabric.framing", "host.preamble_and_gap"),
     ("fabric.nvswitches", "topology"),

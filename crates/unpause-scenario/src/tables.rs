@@ -183,9 +183,10 @@ fn losses(measured: &[Measured]) -> RecordBatch {
     .column("reason", |_, it| match it.place {
         LossPlace::Switch => "no-route",
         LossPlace::Wire | LossPlace::Queue | LossPlace::Port => "link-down",
+        LossPlace::Error => "error",
     })
     .column("place", |_, it| match it.place {
-        LossPlace::Wire => "wire",
+        LossPlace::Wire | LossPlace::Error => "wire",
         LossPlace::Queue => "queue",
         LossPlace::Port => "port",
         LossPlace::Switch => "switch",

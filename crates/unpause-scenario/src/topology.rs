@@ -18,6 +18,8 @@ pub struct Topology {
     pub names: Vec<String>,
     /// Nodes and links. Framing is left at zero: it is not the topology's.
     pub fabric: Fabric,
+    /// Links that lose frames to errors from the start, by their index, and which share of them: above 0, up to 1.
+    pub errors: Vec<(usize, f64)>,
     /// What is worth saying of the file that it was read from.
     pub notes: Vec<String>,
     /// Hosts of each server, in their order, where hosts are the GPUs of servers.

@@ -15,7 +15,7 @@ use crate::run::Run;
 use crate::sections::marking::Marking;
 use crate::tables::Tables;
 use crate::text::setting::size;
-use crate::{link_failures, reordering, starved, storms, waiting};
+use crate::{link_failures, lossy_links, reordering, starved, storms, waiting};
 
 /// Something to look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,8 +27,8 @@ pub struct Warning {
     /// For programs: `input`, `headroom-drops`, `lossless-drops`, `empty-probe`, `silent-traffic`,
     /// `never-triggered`, `unfinished-flows`, `stuck-flows`, `cyclic-buffers`,
     /// `deadlock`, `gave-up`, `late-traffic`, `lossy-roce`, `small-buffer`, `unreachable-kmin`, `low-xon`,
-    /// `starved-priority`, `waiting-flows`, `phase`, `same-seeds`, `link-down`, `pfc-storm`, `blind-watchdog`,
-    /// `reordering`.
+    /// `starved-priority`, `waiting-flows`, `phase`, `same-seeds`, `link-down`, `frame-errors`, `pfc-storm`,
+    /// `blind-watchdog`, `reordering`.
     pub kind: String,
     /// What happened.
     pub message: String,
@@ -151,6 +151,7 @@ pub(crate) fn of_run(measured: &Measured) -> Vec<Warning> {
         foreseen::of(&measured.run),
         waiting::of(measured),
         link_failures::of(measured),
+        lossy_links::of(measured),
         storms::of(measured),
         Vec::from_iter(reordering::of(measured)),
     ];
@@ -175,7 +176,7 @@ impl Found<'_> {
             kind: kind.to_owned(),
             message,
             help,
-            note: [link_failures::KIND, storms::KIND].contains(&kind),
+            note: [link_failures::KIND, lossy_links::KIND, storms::KIND].contains(&kind),
         });
     }
 

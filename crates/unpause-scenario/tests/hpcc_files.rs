@@ -169,7 +169,7 @@ fn keys_of_forks_are_done_or_refused() {
     accepted("CC_MODE 1", "CC_MODE 12", "name = \"PFC\"", "");
     for (key, value) in [
         ("LINK_DOWN", "5 0 1"),
-        ("ERROR_RATE_PER_LINK", "0.1"),
+        ("ERROR_RATE_PER_LINK", "1.1"),
         ("RATE_BOUND", "0"),
     ] {
         let place = format!("19:{}", key.len() + 2);
@@ -215,6 +215,27 @@ fn a_link_that_fails_becomes_an_event() {
     ] {
         accepted(stop, longer, line, "");
     }
+}
+
+/// Links lose packets by `ERROR_RATE_PER_LINK`, but for those of which the topology file says another rate.
+#[test]
+fn error_rates_become_events() {
+    let all = "SIZE 12\nERROR_RATE_PER_LINK 0.001";
+    for line in ["kind = \"error-rate\"", "link = \"all\"", "loss = 0.001"] {
+        accepted("SIZE 12", all, line, "");
+    }
+    let star = STAR.replacen(" 0\n", " 0.25\n", 1);
+    assert_ne!(star, STAR);
+    let both = import_of(&CONFIG.replace("SIZE 12", all), &star, FLOWS).unwrap();
+    let events: Vec<&str> = both
+        .text
+        .lines()
+        .filter(|line| line.starts_with("loss = "))
+        .map(|line| line.split('#').next().unwrap().trim())
+        .collect();
+    assert_eq!(events, ["loss = 0.001", "loss = 0.25"]);
+    let own = import_of(CONFIG, &star, FLOWS).unwrap();
+    assert!(!own.text.contains("[[event]]"), "{}", own.text);
 }
 
 #[test]
@@ -316,12 +337,9 @@ fn what_is_read_is_told() {
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
-    let noisy = STAR.replacen("0.003ms 0\n", "0.003ms 0.0001\n", 1);
+    let noisy = STAR.replacen("0.003ms 0\n", "0.003ms 1.5\n", 1);
     let error = import_of(CONFIG, &noisy, FLOWS).unwrap_err();
-    assert!(
-        error.starts_with("star.txt:3:20: found `0.0001`"),
-        "{error}"
-    );
+    assert!(error.starts_with("star.txt:3:20: found `1.5`"), "{error}");
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub use crate::packet::MIN_FRAME_BYTES;
 
 mod balancing;
 mod cioq;
+mod direction;
+mod errors;
 mod events;
 mod histogram;
 mod input_queued;
@@ -31,7 +33,9 @@ mod watchdog;
 
 pub use balancing::{AdaptiveBalancing, Balancing};
 pub use cioq::{CioqConfig, SpinesConfig};
-pub use events::{Direction, Events, LinkEvent};
+pub use direction::Direction;
+pub use errors::{ErrorEvent, Fec, FrameErrors, frame_loss};
+pub use events::{Events, LinkEvent};
 pub use histogram::HistogramProbe;
 pub use input_queued::{InputQueuedConfig, InputQueues, MOST_CROSSBAR_PORTS};
 pub use pipeline::{FullQueue, Memory, PipelineConfig};

@@ -1,4 +1,4 @@
-//! Packets that were lost to links that are down and to routes that lead nowhere.
+//! Packets that were lost to links that are down, to errors, and to routes that lead nowhere.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub struct LossKey {
     pub changes: u32,
     /// Node that would have sent the packets on.
     pub node: NodeId,
-    /// Its port to the link that is down; where there is no route the port by which they came in.
+    /// Its port to the link that is down or has errors; where there is no route the port by which they came in.
     pub port: PortId,
     /// Their priority.
     pub priority: u8,

@@ -1,5 +1,7 @@
 //! Ports of all nodes, numbered, and what transmits at each.
 
+use std::collections::BTreeSet;
+
 use unpause_protocols::units::{LinkSpeed, Time};
 
 use crate::fabric::{Fabric, NodeId, NodeKind, PortId};
@@ -145,13 +147,19 @@ impl Ports {
             transmitter.feeds_faster = fastest[peer] > transmitter.speed;
         }
     }
-    /// Says which node is in which shard, and the packets of which ports are recorded.
-    pub fn share_out(&mut self, shard_of: &[u16], traced: &[(NodeId, PortId)]) {
+    /// Says which node is in which shard, the packets of which ports are recorded, and at which ports more is to be done
+    /// with them than that.
+    pub fn share_out(
+        &mut self,
+        shard_of: &[u16],
+        traced: &[(NodeId, PortId)],
+        watched: &BTreeSet<GlobalPort>,
+    ) {
         for &(node, port) in traced {
             let at = self.first[node as usize] + u32::from(port);
             self.transmitters[at as usize].traced = true;
         }
-        for transmitter in &mut self.transmitters {
+        for (port, transmitter) in (0..).zip(&mut self.transmitters) {
             let Transmitter {
                 speed,
                 traced,
@@ -159,7 +167,12 @@ impl Ports {
                 is_far,
                 ..
             } = *transmitter;
-            transmitter.shard = match traced || cuts_through || is_far || !speed.is_whole() {
+            transmitter.shard = match traced
+                || cuts_through
+                || is_far
+                || !speed.is_whole()
+                || watched.contains(&port)
+            {
                 true => APART,
                 false => shard_of[transmitter.peer as usize],
             };

@@ -11,8 +11,7 @@ use crate::losses::{LossKey, Losses};
 use crate::plan::Plan;
 use crate::provenance;
 use crate::results::{
-    Deadlock, FlowRecord, FlowSample, LossPlace, LossRecord, MessageRecord, Results, Totals,
-    Windows,
+    Deadlock, FlowRecord, FlowSample, LossRecord, MessageRecord, Results, Totals, Windows,
 };
 use crate::routing::Direction;
 use crate::series::in_order;
@@ -176,13 +175,8 @@ fn lost(plan: &Plan<'_>, losses: Losses) -> Vec<LossRecord> {
             priority,
             place,
         } = key;
-        let of_link = match place {
-            LossPlace::Wire | LossPlace::Queue | LossPlace::Port => {
-                Some(plan.ports.of(node).start + u32::from(port))
-            }
-            LossPlace::Switch => None,
-        };
-        let since = plan.epochs.since(changes, of_link);
+        let at = plan.ports.of(node).start + u32::from(port);
+        let since = plan.epochs.since(changes, place, at);
         let record = LossRecord {
             since,
             node,

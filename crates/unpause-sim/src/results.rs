@@ -10,6 +10,10 @@ use crate::fabric::{NodeId, PortId};
 use crate::packet::{ALL, CE, CWR, ECE, ECT, INT, Packet};
 use crate::traffic::Transport;
 
+mod links;
+
+pub use links::{LinkChange, LossPlace, LossRecord};
+
 pub use crate::causes::{CauseRecord, FlowShare, Holder, Root, RootKind, VictimRecord};
 pub use crate::jobs::{MessageRecord, RankIteration};
 pub use crate::packet::Kind as PacketKind;
@@ -62,61 +66,6 @@ pub fn flow(flows: &[FlowRecord], id: u32) -> Option<&FlowRecord> {
         let at = flows.binary_search_by_key(&id, |flow| flow.id).ok()?;
         flows.get(at)
     })
-}
-
-/// Packets of one priority that were lost at one place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LossRecord {
-    /// When the link went down, or the routes came into force that lead nowhere.
-    pub since: Time,
-    /// Node that would have sent them on.
-    pub node: NodeId,
-    /// Its port to the link that was down; where there was no route the port by which they came in.
-    pub port: PortId,
-    /// Priority.
-    pub priority: u8,
-    /// Where they were.
-    pub place: LossPlace,
-    /// How many there were, of any kind.
-    pub packets: u64,
-    /// Their bytes, without framing.
-    pub bytes: u64,
-    /// Those of them that carried data.
-    pub data_packets: u64,
-}
-
-/// Where a packet was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum LossPlace {
-    /// On the wire when the link went down.
-    Wire,
-    /// In the egress queue before it at that moment.
-    Queue,
-    /// On its way into that queue while the link was down and routes still led there.
-    Port,
-    /// In a switch that had no route for it.
-    Switch,
-}
-
-/// A change of a link in one direction, or of routes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkChange {
-    /// The wire behind a port fails or returns.
-    Wire {
-        /// When.
-        at: Time,
-        /// Node that sends by it.
-        node: NodeId,
-        /// Its port.
-        port: PortId,
-        /// It works again.
-        up: bool,
-    },
-    /// Switches have other routes.
-    Routes {
-        /// When.
-        at: Time,
-    },
 }
 
 /// Egress queues that wait for one another for ever.

@@ -1,14 +1,22 @@
-//! Seeds: one random stream for each node and each traffic entry, all of the run's seed.
+//! Seeds: one random stream for each node, each wire with errors and each traffic entry, all of the run's seed.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unpause_protocols::ledger::Ledger;
 
 use crate::fabric::NodeId;
+use crate::ports::GlobalPort;
 
 /// The generator of node `id` in a run of `seed`.
 pub fn of_node(seed: u64, id: NodeId) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(mix(seed ^ mix(u64::from(id) + 1)))
+}
+
+/// The generator of the wire to `port`, which says what is lost to errors.
+pub fn of_wire(seed: u64, port: GlobalPort) -> Xoshiro256PlusPlus {
+    // No node has such a number.
+    const WIRES: u64 = 1 << 32;
+    Xoshiro256PlusPlus::seed_from_u64(mix(seed ^ mix(WIRES + 1 + u64::from(port))))
 }
 
 /// The finaliser of SplitMix64: spreads every input bit over all output bits.

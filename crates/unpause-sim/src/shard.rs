@@ -9,6 +9,7 @@ use unpause_protocols::units::Time;
 use crate::engine::arrivals::Arrivals;
 use crate::engine::calendar::Calendar;
 use crate::engine::deadlock::Blocked;
+use crate::engine::frame_errors::ErringWires;
 use crate::engine::inbox::Inboxes;
 use crate::engine::mail::{FlowStart, Mail};
 use crate::engine::repeat::Repeat;
@@ -48,6 +49,7 @@ pub struct Shard {
     /// What is under way to the nodes of this shard.
     inboxes: Inboxes,
     telemetry: Telemetry,
+    erring: ErringWires,
     arrivals: Arrivals,
     looks_ahead: bool,
     /// How many changes of links and routes there have been, and the place of the routes in force.
@@ -94,6 +96,7 @@ impl Shard {
             shard_of: shard_of.to_vec(),
             inboxes: Inboxes::new(&plan.ports),
             telemetry: Telemetry::default(),
+            erring: ErringWires::default(),
             looks_ahead: plan.ports.transmitters.len() >= FROM_PORTS,
             arrivals: Arrivals::default(),
             changes: 0,
@@ -256,6 +259,10 @@ impl Shard {
         let change = &plan.epochs.changes[self.changes];
         self.changes += 1;
         self.routes = change.routes.unwrap_or(self.routes);
+        for &(port, errors) in &change.errors {
+            let receiver = plan.ports.transmitters[port as usize].peer_port;
+            self.erring.set(plan.config.seed, receiver, errors);
+        }
         // All that is under way, and who sends no more, before anybody sends anything.
         let mut ends = BTreeMap::new();
         for &(port, up) in &change.wires {
@@ -328,6 +335,7 @@ impl Shard {
             mailed,
             log: &mut self.log,
             telemetry: &mut self.telemetry,
+            erring: &mut self.erring,
         };
         (&mut self.nodes, window)
     }
@@ -347,13 +355,14 @@ impl Shard {
             shard_of: _,
             inboxes,
             telemetry,
+            erring,
             arrivals: _,
             looks_ahead: _,
             // What was before one of them is not compared with what is after it.
             changes: _,
             routes: _,
         } = self;
-        if !telemetry.is_empty() {
+        if !telemetry.is_empty() || !erring.are_quiet() {
             return ledger.refuse();
         }
         log.show(ledger);

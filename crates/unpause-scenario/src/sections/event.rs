@@ -1,39 +1,58 @@
-//! `[[event]]` and `[routing]`: links that fail and return, and how soon routes follow.
+//! `[[event]]` and `[routing]`: links that fail, return and lose frames, and how soon routes follow.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde_spanned::Spanned;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{Direction, Events, Fabric, LinkEvent, NodeId};
+use unpause_sim::config::{Direction, ErrorEvent, Events, Fabric, FrameErrors, LinkEvent, NodeId};
 
+use super::link_errors::{self, Asked, FecName};
 use crate::limits;
 use crate::names::Names;
 use crate::text::document::{Table, read};
 use crate::text::error::{Checked, Problem};
-use crate::text::keys::{keys, names};
+use crate::text::keys::{Keys, keys, names, refuse};
 use crate::text::quantity::Duration;
+use crate::topology::Topology;
 
 /// How long a link is down, or up again, before its switches notice, unless the file says.
 const DETECTION: Time = Time::from_us(50);
 
 names! {
     /// What happens.
-    pub(crate) EventKind { Down = "down", Up = "up" }
+    pub(crate) EventKind { Down = "down", Up = "up", ErrorRate = "error-rate" }
 }
 
 keys! {
     /// `[[event]]`
     pub(crate) EventKeys at "event" for () {
-        ! at: Duration "when it happens";
-        ! kind: EventKind "the link fails: what is on the wire and in the queue before it is lost; or it works again";
+        ! kind: EventKind
+            "the link fails: what is on the wire and in the queue before it is lost; or it works again; or frames on it are lost \
+             to errors";
+        at: Duration = ["`\"0s\"` for errors"] "when it happens; of a failure and a return it has to be said";
         link: String = ["-"]
             "which link: `\"S0-S1\"` by the names of its ends, in both directions; `\"S0->S1\"` in one. All parallel links between \
-             the two";
+             the two. `\"all\"`: every link of the fabric";
         node: String = ["-"] "instead of `link`: every link of this node";
         every: Duration = ["once"] "again after each such time, for links that flap";
-        until: Duration = ["the end"] "the last time that it may happen"
+        until: Duration = ["the end"] "the last time that it may happen; of errors: when they end"
             idle ("it happens once", "add every = \"10ms\": again and again");
+        loss: f64 = ["-"]
+            "of errors: the share of frames that are lost, each by itself and whatever it is; 0 ends earlier errors"
+            idle ("the event is of another kind", "write kind = \"error-rate\"");
+        ber: f64 = ["-"]
+            "instead of `loss`: the share of bits that are wrong on the wire, each by itself. A frame with a wrong bit is \
+             lost, or with `fec` one in a codeword that cannot be corrected"
+            idle ("the event is of another kind", "write kind = \"error-rate\"");
+        fec: FecName = ["`\"none\"`"]
+            "how bits are corrected: `\"rs-544\"` is RS(544, 514), which corrects 15 symbols of 10 bits, `\"rs-272\"` the \
+             low-latency RS(272, 257), which corrects 7"
+            from "IEEE 802.3, Ethernet Technology Consortium"
+            idle ("no bits are wrong", "write ber = 1e-4");
+        interleave: u8 = ["1 up to 100 Gb/s, 2 up to 400 Gb/s, 4 above"]
+            "with `fec`: so many codewords are sent in turn, and where one cannot be corrected frames in all of them are lost"
+            idle ("no codewords are sent", "add fec = \"rs-544\"");
     }
 }
 
@@ -58,19 +77,37 @@ struct Entry {
     place: Range<usize>,
     /// Links and their directions.
     links: Vec<(usize, Direction)>,
-    times: Vec<Time>,
-    up: bool,
+    steps: Vec<(Time, Step)>,
 }
 
-/// What happens to links in a run that ends at `stop`.
+/// What happens at one time.
+#[derive(Clone, Copy)]
+enum Step {
+    /// The links fail, or work again.
+    Wire(bool),
+    /// These are their errors.
+    Errors(Asked),
+}
+
+/// What happens to links in a run that ends at `stop`. Some lose frames from the start, by the topology's file, unless an
+/// event says otherwise.
 pub(crate) fn events(
     tables: Vec<Table<'_>>,
     routing: &RoutingKeys,
-    (names, fabric): (&Names, &Fabric),
+    (names, topology): (&Names, &Topology),
     stop: Time,
 ) -> Checked<Events> {
+    let fabric = &topology.fabric;
+    let lossy = topology.errors.iter();
+    let mut events = Events::default();
+    events.errors.extend(lossy.map(|&(link, share)| ErrorEvent {
+        at: Time::ZERO,
+        link,
+        direction: Direction::Both,
+        errors: FrameErrors::Frames(share),
+    }));
     if tables.is_empty() {
-        return Ok(Events::default());
+        return Ok(events);
     }
     let entries = tables
         .into_iter()
@@ -78,7 +115,7 @@ pub(crate) fn events(
     let entries = entries.collect::<Checked<Vec<Entry>>>()?;
     let count: usize = entries
         .iter()
-        .map(|it| it.links.len() * it.times.len())
+        .map(|it| it.links.len() * it.steps.len())
         .sum();
     if count > limits::LINK_EVENTS {
         let last = entries.last().map_or(0..0, |it| it.place.clone());
@@ -87,32 +124,43 @@ pub(crate) fn events(
             .help(format!("at most {} are possible", limits::LINK_EVENTS))
             .err();
     }
-    check_effect(&entries)?;
-    let links = entries.iter().flat_map(|entry| {
-        let of = |at: &Time| {
-            let at = *at;
-            let links = entry.links.iter();
-            links.map(move |&(link, direction)| LinkEvent {
-                at,
-                link,
-                direction,
-                up: entry.up,
-            })
-        };
-        entry.times.iter().flat_map(of).collect::<Vec<_>>()
-    });
-    let time = |value: Option<&Duration>, default| value.map_or(default, |it| it.0);
-    Ok(Events {
-        links: links.collect(),
-        detection: time(routing.detection.value(), DETECTION),
-        convergence: time(routing.convergence.value(), Time::ZERO),
-    })
+    check_effect(&entries, fabric, &events.errors)?;
+    for entry in &entries {
+        for &(at, step) in &entry.steps {
+            for &(link, direction) in &entry.links {
+                match step {
+                    Step::Wire(up) => events.links.push(LinkEvent {
+                        at,
+                        link,
+                        direction,
+                        up,
+                    }),
+                    Step::Errors(asked) => events.errors.push(ErrorEvent {
+                        at,
+                        link,
+                        direction,
+                        errors: asked.at(fabric.links[link].rate),
+                    }),
+                }
+            }
+        }
+    }
+    if !events.links.is_empty() {
+        let time = |value: Option<&Duration>, default| value.map_or(default, |it| it.0);
+        events.detection = time(routing.detection.value(), DETECTION);
+        events.convergence = time(routing.convergence.value(), Time::ZERO);
+    }
+    Ok(events)
 }
 
 fn entry(table: Table<'_>, names: &Names, fabric: &Fabric, stop: Time) -> Checked<Entry> {
     let place = table.span();
     let keys: EventKeys = read(table, &[])?;
     let links = match (keys.link.get(), keys.node.get()) {
+        (Some(link), None) if link.get_ref() == "all" => {
+            let links = 0..fabric.links.len();
+            links.map(|link| (link, Direction::Both)).collect()
+        }
         (Some(link), None) => links_of(link, names, fabric)?,
         (None, Some(node)) => {
             let node = names.node(node.get_ref(), &node.span())?;
@@ -133,25 +181,67 @@ fn entry(table: Table<'_>, names: &Names, fabric: &Fabric, stop: Time) -> Checke
                 .err();
         }
     };
-    let at = keys.at.get_ref().0;
-    if at >= stop {
+    if let Some(at) = keys.at.get().filter(|at| at.get_ref().0 >= stop) {
         return Problem::new("the run is over before this happens")
-            .at(keys.at.span(), format!("the run ends at {stop}"))
+            .at(at.span(), format!("the run ends at {stop}"))
             .err();
     }
+    let steps = match *keys.kind.get_ref() {
+        EventKind::Down | EventKind::Up => {
+            let up = *keys.kind.get_ref() == EventKind::Up;
+            let times = times(&keys, place.clone(), stop)?;
+            times.into_iter().map(|at| (at, Step::Wire(up))).collect()
+        }
+        EventKind::ErrorRate => errors(&keys, place.clone(), stop)?,
+    };
+    refuse(Keys::<()>::unread(&keys))?;
     Ok(Entry {
         place,
         links,
-        times: times(&keys, stop)?,
-        up: *keys.kind.get_ref() == EventKind::Up,
+        steps,
     })
 }
 
+/// When errors begin, and when they end.
+fn errors(keys: &EventKeys, place: Range<usize>, stop: Time) -> Checked<Vec<(Time, Step)>> {
+    let at = keys.at.value().map_or(Time::ZERO, |at| at.0);
+    let asked = link_errors::asked(
+        (&keys.loss, &keys.ber),
+        (&keys.fec, &keys.interleave),
+        place,
+    )?;
+    let mut steps = vec![(at, Step::Errors(asked))];
+    if let Some(every) = keys.every.get() {
+        return Problem::new("errors that come again and again")
+            .at(every.span(), "of links that flap only")
+            .help("write an event for each time, with `at` and `until`")
+            .err();
+    }
+    let Some(until) = keys.until.get() else {
+        return Ok(steps);
+    };
+    let end = until.get_ref().0;
+    if end <= at {
+        return Problem::new("errors end before they begin")
+            .at(until.span(), format!("they begin at {at}"))
+            .err();
+    }
+    if end < stop {
+        steps.push((end, Step::Errors(Asked::Same(FrameErrors::None))));
+    }
+    Ok(steps)
+}
+
 /// When an event happens that happens again and again.
-fn times(keys: &EventKeys, stop: Time) -> Checked<Vec<Time>> {
-    let at = keys.at.get_ref().0;
+fn times(keys: &EventKeys, place: Range<usize>, stop: Time) -> Checked<Vec<Time>> {
+    let Some(first) = keys.at.get() else {
+        return Problem::new("missing field `at`")
+            .at(place, "when does this happen?")
+            .help("add at = \"1ms\"")
+            .err();
+    };
+    let at = first.get_ref().0;
     let Some(every) = keys.every.get() else {
-        crate::text::keys::refuse(crate::text::keys::Keys::<()>::unread(keys))?;
         return Ok(vec![at]);
     };
     if every.get_ref().0 == Time::ZERO {
@@ -163,7 +253,7 @@ fn times(keys: &EventKeys, stop: Time) -> Checked<Vec<Time>> {
     if let Some(until) = until.filter(|until| until.get_ref().0 < at) {
         return Problem::new("`until` is before `at`")
             .at(until.span(), "the last time")
-            .at(keys.at.span(), "the first")
+            .at(first.span(), "the first")
             .err();
     }
     let last = until.map_or(Time::NEVER, |until| until.get_ref().0);
@@ -240,25 +330,30 @@ fn ends(text: &Spanned<String>, names: &Names) -> Checked<(NodeId, NodeId, bool)
 }
 
 /// Refuses what changes nothing: a link that is down does not fail.
-fn check_effect(entries: &[Entry]) -> Checked<()> {
-    let mut order: BTreeMap<(Time, usize), &Entry> = BTreeMap::new();
+fn check_effect(entries: &[Entry], fabric: &Fabric, lossy: &[ErrorEvent]) -> Checked<()> {
+    let mut order: BTreeMap<(Time, usize), (&Entry, Step)> = BTreeMap::new();
     for (number, entry) in entries.iter().enumerate() {
-        order.extend(entry.times.iter().map(|at| ((*at, number), entry)));
+        let steps = entry.steps.iter();
+        order.extend(steps.map(|&(at, step)| ((at, number), (entry, step))));
     }
     let mut acts = vec![false; entries.len()];
-    let mut down: BTreeMap<(usize, bool), ()> = BTreeMap::new();
-    for ((_, number), entry) in order {
+    let mut down: BTreeMap<(usize, usize), ()> = BTreeMap::new();
+    let mut errors: BTreeMap<(usize, usize), FrameErrors> = BTreeMap::new();
+    for at_first in lossy {
+        let senders = at_first.direction.senders();
+        errors.extend(senders.map(|sender| ((at_first.link, sender), at_first.errors)));
+    }
+    for ((_, number), (entry, step)) in order {
         for &(link, direction) in &entry.links {
-            let directions = match direction {
-                Direction::Both => &[true, false][..],
-                Direction::Forward => &[true],
-                Direction::Backward => &[false],
-            };
-            for forward in directions {
-                let key = (link, *forward);
-                acts[number] |= match entry.up {
-                    true => down.remove(&key).is_some(),
-                    false => down.insert(key, ()).is_none(),
+            for sender in direction.senders() {
+                let key = (link, sender);
+                acts[number] |= match step {
+                    Step::Wire(true) => down.remove(&key).is_some(),
+                    Step::Wire(false) => down.insert(key, ()).is_none(),
+                    Step::Errors(asked) => {
+                        let now = asked.at(fabric.links[link].rate);
+                        errors.insert(key, now).unwrap_or_default() != now
+                    }
                 };
             }
         }
@@ -266,12 +361,22 @@ fn check_effect(entries: &[Entry]) -> Checked<()> {
     let Some((entry, _)) = entries.iter().zip(acts).find(|(_, acts)| !acts) else {
         return Ok(());
     };
-    let (is, help) = match entry.up {
-        true => ("up", "an earlier event with kind = \"down\" makes it fail"),
-        false => ("down", "an earlier event with kind = \"up\" lets it return"),
+    let (is, help) = match entry.steps.first() {
+        Some((_, Step::Wire(true))) => (
+            "the link is up already",
+            "an earlier event with kind = \"down\" makes it fail",
+        ),
+        Some((_, Step::Wire(false))) => (
+            "the link is down already",
+            "an earlier event with kind = \"up\" lets it return",
+        ),
+        Some((_, Step::Errors(_))) | None => (
+            "the link has these errors already",
+            "at first there are none; write another `loss` or `ber`, or remove the event",
+        ),
     };
     Problem::new("this event changes nothing")
-        .at(entry.place.clone(), format!("the link is {is} already"))
+        .at(entry.place.clone(), is)
         .help(help)
         .err()
 }

@@ -10,6 +10,7 @@ pub mod barrier;
 pub mod calendar;
 pub mod deadlock;
 pub mod exchange;
+pub mod frame_errors;
 pub mod heap;
 pub mod inbox;
 pub mod letters;

@@ -5,6 +5,7 @@ use unpause_protocols::units::Time;
 use crate::engine::arrivals::Arrivals;
 use crate::engine::calendar::Calendar;
 use crate::engine::deadlock::Blocked;
+use crate::engine::frame_errors::ErringWires;
 use crate::engine::inbox::Inboxes;
 use crate::engine::mail::Mail;
 use crate::engine::telemetry::Telemetry;
@@ -64,6 +65,8 @@ pub struct Window<'w, 'p> {
     pub log: &'w mut Log,
     /// What switches have written into packets.
     pub telemetry: &'w mut Telemetry,
+    /// Wires on which frames are lost to errors.
+    pub(crate) erring: &'w mut ErringWires,
 }
 
 impl Window<'_, '_> {
@@ -159,8 +162,8 @@ impl Window<'_, '_> {
         free
     }
 
-    /// Puts a packet onto a wire that is traced or far, of which bytes last no whole picoseconds, or to a switch that cuts
-    /// through.
+    /// Puts a packet onto a wire that is traced or far, on which there are errors or of which bytes last no whole picoseconds,
+    /// or to a switch that cuts through.
     #[inline(never)]
     fn send_apart(
         &mut self,
@@ -178,6 +181,12 @@ impl Window<'_, '_> {
                 queue_bytes,
             };
             self.trace(transmitter, now, &packet, queued);
+        }
+        let bytes = u64::from(packet.bytes);
+        let on_wire = self.ports.wire_bytes(&packet);
+        if self.erring.hit(transmitter.peer_port, bytes, on_wire) {
+            let back = &self.ports.transmitters[transmitter.peer_port as usize];
+            return self.lose(back.far_end(), LossPlace::Error, &packet);
         }
         let to = self.shard_of[transmitter.peer as usize];
         if to != self.shard {

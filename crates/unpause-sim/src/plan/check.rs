@@ -5,7 +5,7 @@ use unpause_protocols::units::{Rate, Time};
 
 use super::{jobs, model, paths, recovery};
 use crate::config::{
-    Config, DelayedAck, MIN_FRAME_BYTES, PfcConfig, PfcThreshold, Probes, TcpConfig,
+    Config, DelayedAck, FrameErrors, MIN_FRAME_BYTES, PfcConfig, PfcThreshold, Probes, TcpConfig,
 };
 use crate::fabric::{Link, NodeId, NodeKind, PRIORITIES, check_rate};
 use crate::invalid::{Invalid, Subject, bytes};
@@ -327,13 +327,34 @@ fn check_rates(config: &Config) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Refuses changes of links that are not there, those of a host's several links, and those beside hosts that send PAUSE.
+/// Refuses changes of links that are not there, failures of a host's several links and beside hosts that send PAUSE, and
+/// errors that cannot be.
 fn check_events(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
     let events = &config.events;
     let links = config.fabric.links.len();
     if let Some(event) = events.links.iter().find(|event| event.link >= links) {
         let message = format!("there is no link {}", event.link);
         return Err(Invalid::new("events.links", message));
+    }
+    for event in &events.errors {
+        let why = match event.errors {
+            _ if event.link >= links => format!("there is no link {}", event.link),
+            FrameErrors::Frames(share) if !(0.0..=1.0).contains(&share) => {
+                format!("{share} is no share of frames")
+            }
+            FrameErrors::Bits(ber) if !(0.0..=0.5).contains(&ber) => {
+                format!("{ber} is no bit error ratio")
+            }
+            FrameErrors::Codewords {
+                interleave,
+                codeword_errors,
+                ..
+            } if interleave == 0 || !(0.0..=1.0).contains(&codeword_errors) => {
+                format!("{interleave} codewords, of which {codeword_errors} cannot be corrected")
+            }
+            _ => continue,
+        };
+        return Err(Invalid::new("events.errors", why));
     }
     let (nodes, all) = (&config.fabric.nodes, &config.fabric.links);
     let one_of_several =
@@ -347,7 +368,7 @@ fn check_events(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
         let invalid = Invalid::new("events.links", message);
         return Err(invalid.of(Subject::Host(host)));
     }
-    if !events.is_empty() && config.host.slow_receiver.is_some() {
+    if !events.links.is_empty() && config.host.slow_receiver.is_some() {
         let message = "a slow receiver cannot be simulated where links fail";
         let invalid = Invalid::new("slow_receiver.hosts", message);
         return Err(invalid.and("events.links", "links fail or return here"));

@@ -1,4 +1,4 @@
-//! What changes in a run, and when: links that fail and return, and the routes that follow them.
+//! What changes in a run, and when: links that fail and return, the routes that follow them, and errors on links.
 //!
 //! All of it is known before the run. Windows end where something changes, so that every node has come to that time and no
 //! further, whoever runs it: what happens then cannot depend on threads or processes.
@@ -7,18 +7,20 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use unpause_protocols::units::Time;
 
-use crate::config::{Config, Direction, Events};
+use crate::config::{Config, Events, FrameErrors};
 use crate::ports::{GlobalPort, Ports};
-use crate::results::LinkChange;
+use crate::results::{LinkChange, LossPlace};
 use crate::routing::Routing;
 
 /// What changes between two windows.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
     /// When.
     pub at: Time,
     /// Transmitters whose wire fails or (true) returns, in order.
     pub wires: Vec<(GlobalPort, bool)>,
+    /// Transmitters on whose wire other frames are lost to errors from now on, in order.
+    pub errors: Vec<(GlobalPort, FrameErrors)>,
     /// The place of the routes from now on, if there are others.
     pub routes: Option<usize>,
 }
@@ -51,6 +53,7 @@ impl Epochs {
         let mut changes: BTreeMap<Time, Change> = BTreeMap::new();
         let ends = ports.ends(&config.fabric);
         let steps = wires(events, &ends, &mut changes);
+        errors(events, &ends, &mut changes);
         let local = noticed(&steps, events.detection);
         let places = places(&local, events.convergence, &mut changes);
         let others = places.iter().map(|known| {
@@ -70,7 +73,8 @@ impl Epochs {
         });
         let others = others.collect();
         let in_run = |change: &Change| {
-            change.at < config.stop && !(change.wires.is_empty() && change.routes.is_none())
+            let nothing = change.wires.is_empty() && change.errors.is_empty();
+            change.at < config.stop && !(nothing && change.routes.is_none())
         };
         let changes = changes.into_iter().map(|(at, it)| Change { at, ..it });
         Self {
@@ -97,19 +101,38 @@ impl Epochs {
                 let (node, port) = ports.place(port);
                 LinkChange::Wire { at, node, port, up }
             });
+            let errors = change.errors.iter().map(move |&(port, errors)| {
+                let (node, port) = ports.place(port);
+                LinkChange::Errors {
+                    at,
+                    node,
+                    port,
+                    errors,
+                }
+            });
             let routes = change.routes.map(|_| LinkChange::Routes { at });
-            wires.chain(routes).collect::<Vec<_>>()
+            wires.chain(errors).chain(routes).collect::<Vec<_>>()
         };
         self.changes.iter().flat_map(of).collect()
     }
 
-    /// When the wire of transmitter `port` failed for the last time, if these were the first changes; when the routes in
-    /// force then came, if there is no port.
-    pub fn since(&self, changes: u32, port: Option<GlobalPort>) -> Time {
+    /// The transmitters on whose wire frames are lost to errors at some time.
+    pub fn with_errors(&self) -> BTreeSet<GlobalPort> {
+        let changes = self.changes.iter();
+        let wires = changes.flat_map(|change| &change.errors);
+        wires.map(|(port, _)| *port).collect()
+    }
+
+    /// When that happened for the last time, if these were the first changes, to which a packet was lost at this place: when
+    /// the wire of transmitter `port` failed or came to have the errors that it has, or when the routes in force came.
+    pub fn since(&self, changes: u32, place: LossPlace, port: GlobalPort) -> Time {
         let happened = self.changes[..changes as usize].iter().rev();
-        let mut at = happened.filter(|change| match port {
-            Some(port) => change.wires.contains(&(port, false)),
-            None => change.routes.is_some(),
+        let mut at = happened.filter(|change| match place {
+            LossPlace::Wire | LossPlace::Queue | LossPlace::Port => {
+                change.wires.contains(&(port, false))
+            }
+            LossPlace::Error => change.errors.iter().any(|(of, _)| *of == port),
+            LossPlace::Switch => change.routes.is_some(),
         });
         at.next().map_or(Time::ZERO, |change| change.at)
     }
@@ -119,12 +142,7 @@ impl Epochs {
 fn wires(events: &Events, ends: &[[GlobalPort; 2]], changes: &mut BTreeMap<Time, Change>) -> Steps {
     let mut at: BTreeMap<Time, BTreeMap<(usize, usize), bool>> = BTreeMap::new();
     for event in &events.links {
-        let both = match event.direction {
-            Direction::Both => 0..2,
-            Direction::Forward => 0..1,
-            Direction::Backward => 1..2,
-        };
-        for end in both {
+        for end in event.direction.senders() {
             let now = at.entry(event.at).or_default();
             now.insert((event.link, end), event.up);
         }
@@ -153,6 +171,23 @@ fn wires(events: &Events, ends: &[[GlobalPort; 2]], changes: &mut BTreeMap<Time,
         change.wires.sort_unstable();
     }
     steps
+}
+
+/// Adds which errors there are.
+fn errors(events: &Events, ends: &[[GlobalPort; 2]], changes: &mut BTreeMap<Time, Change>) {
+    let mut at: BTreeMap<(Time, GlobalPort), FrameErrors> = BTreeMap::new();
+    for event in &events.errors {
+        for end in event.direction.senders() {
+            at.insert((event.at, ends[event.link][end]), event.errors);
+        }
+    }
+    let mut now = BTreeMap::new();
+    for ((at, port), errors) in at {
+        let before = now.insert(port, errors).unwrap_or_default();
+        if before != errors {
+            changes.entry(at).or_default().errors.push((port, errors));
+        }
+    }
 }
 
 /// When the ends of a link come to know that it is up or not: it has been so for the time of `detection`.
@@ -219,7 +254,9 @@ fn places(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{HostConfig, LinkEvent, Probes, SchemeConfig, Skipping, SwitchConfig};
+    use crate::config::{
+        Direction, HostConfig, LinkEvent, Probes, SchemeConfig, Skipping, SwitchConfig,
+    };
     use crate::fabric::{Fabric, NodeId, NodeKind};
     use proptest::prelude::*;
 

@@ -56,6 +56,7 @@ fn fails_and_returns() -> Events {
         links: vec![event(us(100), CUT, false), event(us(400), CUT, true)],
         detection: us(50),
         convergence: Time::ZERO,
+        ..Events::default()
     }
 }
 
@@ -151,6 +152,7 @@ fn a_host_keeps_its_flows_until_its_link_returns() {
             links: vec![event(us(50), 0, false), event(us(1000), 0, true)],
             detection: us(20),
             convergence: Time::ZERO,
+            ..Events::default()
         };
         config.probes.packets = vec![(1, 0)];
         let results = run(&config);
@@ -178,6 +180,7 @@ fn a_flow_without_an_answer_gives_up() {
                 links: vec![event(us(50), 2, false), event(back, 2, true)],
                 detection: ms(4),
                 convergence: Time::ZERO,
+                ..Events::default()
             };
             let results = run(&config);
             assert_all_accounted(&results);
@@ -240,6 +243,7 @@ fn pause_begins_anew() {
         links: vec![event(middle, 0, false), event(later, 0, true)],
         detection: us(100),
         convergence: Time::ZERO,
+        ..Events::default()
     };
     let results = run(&config);
     let ports = results.ports.iter();
@@ -293,7 +297,7 @@ fn ends_notice_before_others_do() {
     }
     let routes = |change: &LinkChange| match *change {
         LinkChange::Routes { at } => Some(at),
-        LinkChange::Wire { .. } => None,
+        LinkChange::Wire { .. } | LinkChange::Errors { .. } => None,
     };
     let routes: Vec<Time> = results.link_changes.iter().filter_map(routes).collect();
     // When it returns nothing changes at its ends before all use it.
@@ -309,6 +313,7 @@ fn short_flaps_are_not_noticed() {
         links: [100, 120, 140].into_iter().flat_map(flap).collect(),
         detection: us(10),
         convergence: us(5),
+        ..Events::default()
     };
     let results = run(&config);
     assert_all_accounted(&results);
@@ -364,6 +369,7 @@ fn what_is_skipped_ends_at_an_event() {
         links: [500, 1_500, 2_500].into_iter().flat_map(flap).collect(),
         detection: us(400),
         convergence: Time::ZERO,
+        ..Events::default()
     };
     let exact = Config {
         skipping: Skipping::Never,

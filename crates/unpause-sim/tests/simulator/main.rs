@@ -10,6 +10,7 @@ mod egress_queues;
 mod exactness;
 mod fig1;
 mod following;
+mod frame_errors;
 mod headroom;
 mod input_queued;
 mod jobs;

@@ -252,6 +252,7 @@ fn a_link_fails_while_its_queue_is_shut() {
         links: vec![event(first + us(100), false), event(first + us(700), true)],
         detection: us(10),
         convergence: Time::ZERO,
+        ..Events::default()
     };
     assert_threads_do_not_matter("a link fails in a storm", &config);
     let results = run(&config);

@@ -1,7 +1,7 @@
-//! Links that fail: who loses packets, and who sends none.
+//! Links that fail or have errors: who loses packets, and who sends none.
 
 use unpause_protocols::units::Time;
-use unpause_sim::config::{Config, NodeId, PortId};
+use unpause_sim::config::{Config, FrameErrors, NodeId, PortId};
 use unpause_sim::results::{LinkChange, LossPlace, Results};
 
 use super::facts::Answer;
@@ -21,13 +21,13 @@ fn down(results: &Results, (node, port): (NodeId, PortId)) -> Vec<(Time, Time)> 
                 (true, None) => {}
                 (false, _) => spans.push((at, Time::NEVER)),
             },
-            LinkChange::Wire { .. } | LinkChange::Routes { .. } => {}
+            LinkChange::Wire { .. } | LinkChange::Errors { .. } | LinkChange::Routes { .. } => {}
         }
     }
     spans
 }
 
-/// Losses are those of a failure, at its port, and no more than were dropped in all; without a route only once routes have
+/// Losses are those of a failure or of errors, at its port, and no more than were dropped in all; without a route only once routes have
 /// moved.
 pub fn losses(config: &Config, results: &Results) -> Answer {
     let lost: u64 = results.losses.iter().map(|it| it.data_packets).sum();
@@ -43,6 +43,14 @@ pub fn losses(config: &Config, results: &Results) -> Answer {
                 let moved = LinkChange::Routes { at: loss.since };
                 results.link_changes.contains(&moved)
             }
+            LossPlace::Error => results.link_changes.iter().any(|change| {
+                matches!(
+                    *change,
+                    LinkChange::Errors { at, node, port, errors }
+                        if (at, node, port) == (loss.since, loss.node, loss.port)
+                            && errors != FrameErrors::None
+                )
+            }),
             LossPlace::Wire | LossPlace::Queue | LossPlace::Port => {
                 let spans = down(results, (loss.node, loss.port));
                 spans.iter().any(|(at, _)| *at == loss.since)
@@ -53,7 +61,9 @@ pub fn losses(config: &Config, results: &Results) -> Answer {
         }
     }
     let late = |change: &&LinkChange| match **change {
-        LinkChange::Wire { at, .. } | LinkChange::Routes { at } => at >= config.stop,
+        LinkChange::Wire { at, .. } | LinkChange::Errors { at, .. } | LinkChange::Routes { at } => {
+            at >= config.stop
+        }
     };
     match results.link_changes.iter().find(late) {
         Some(change) => Err(format!("after the end: {change:?}")),

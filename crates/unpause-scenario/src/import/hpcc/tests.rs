@@ -220,8 +220,8 @@ fn mistakes_in_the_links_of_a_topology_are_explained() {
     );
     refused(
         "1000ns 0.000000",
-        "1000ns 0.01",
-        "t.txt:5:20: found `0.01`, expected an error rate of 0: links that lose packets by chance are not supported yet",
+        "1000ns 1.01",
+        "t.txt:5:20: found `1.01`, expected an error rate from 0 to 1: the share of packets that the link loses",
     );
     refused(
         "25Gbps",

@@ -67,15 +67,23 @@ fn body<'a>(
     }
     topology.fabric.nvswitches = switches.into_iter().take(header.nvswitches).collect();
     topology.fabric.nvswitches.sort_unstable();
-    let mut lines = Vec::new();
+    let (mut lines, mut errors) = (Vec::new(), Vec::new());
     while let Some(row) = rows.link(lines.len(), header)? {
-        topology.fabric.links.push(row.link(header.nodes)?);
+        let (link, loss) = row.link(header.nodes)?;
+        topology.fabric.links.push(link);
         lines.push(row.place.line);
+        errors.push(loss);
     }
     simai::note_links(&mut topology, &lines, (path, header));
-    let links = Links { path, lines };
+    let links = Links {
+        path,
+        lines,
+        errors,
+    };
     let links = links.without_surplus(&mut topology, parallel)?;
     links.check_hosts(&topology)?;
+    let lossy = (0..).zip(links.errors).filter(|(_, loss)| *loss > 0.0);
+    topology.errors = lossy.collect();
     leave_out_unlinked(&mut topology, path);
     topology.validate_with(true).map_err(|error| {
         let expected = "a fabric in which every node reaches every other";
@@ -212,7 +220,8 @@ impl Row<'_> {
         }
     }
 
-    fn link(&self, nodes: NodeId) -> Result<Link, FileError> {
+    /// The link, and the share of frames that it loses to errors.
+    fn link(&self, nodes: NodeId) -> Result<(Link, f64), FileError> {
         let [a, b, rate, delay, error_rate] = self.columns(LINK)?;
         let ends = (self.node(a, nodes)?, self.node(b, nodes)?);
         let wrong = |text: &str, expected: &str| self.at(text).error(format!("`{text}`"), expected);
@@ -228,20 +237,24 @@ impl Row<'_> {
                 "a delay such as `0.001ms`, or in seconds without a unit",
             )
         })?;
-        if error_rate.parse::<f64>() != Ok(0.0) {
-            let expected =
-                "an error rate of 0: links that lose packets by chance are not supported yet";
-            return Err(wrong(error_rate, expected));
-        }
+        let loss = error_rate.parse::<f64>().ok();
+        let loss = loss.filter(|loss| (0.0..=1.0).contains(loss));
+        let loss = loss.ok_or_else(|| {
+            wrong(
+                error_rate,
+                "an error rate from 0 to 1: the share of packets that the link loses",
+            )
+        })?;
         let possible = "a rate above zero and up to 8000Gbps";
         possible_rate("rate", link_rate).map_err(|_| wrong(rate, possible))?;
         positive_delay("delay", link_delay).map_err(|_| wrong(delay, "a delay above zero"))?;
-        Ok(Link {
+        let link = Link {
             a: ends.0,
             b: ends.1,
             rate: link_rate,
             delay: link_delay,
-        })
+        };
+        Ok((link, loss))
     }
 }
 
@@ -249,6 +262,8 @@ impl Row<'_> {
 struct Links<'a> {
     path: &'a Path,
     lines: Vec<usize>,
+    /// The share of frames that each loses to errors.
+    errors: Vec<f64>,
 }
 
 impl Links<'_> {
@@ -288,6 +303,7 @@ impl Links<'_> {
             .collect();
         *links = kept.iter().map(|index| links[*index]).collect();
         self.lines = kept.iter().map(|index| self.lines[*index]).collect();
+        self.errors = kept.iter().map(|index| self.errors[*index]).collect();
         let (less, all) = (all - kept.len(), all);
         topology.notes.push(format!(
             "{}: {less} of {all} links carry nothing, as in HPCC's simulator: of links between the same two nodes the \
@@ -366,7 +382,8 @@ pub fn write_topology(out: &mut impl Write, topology: &Topology) -> io::Result<(
     }
     let listed = nvswitches.iter().chain(&others).map(NodeId::to_string);
     writeln!(out, "{}", listed.collect::<Vec<_>>().join(" "))?;
-    for link in &fabric.links {
+    let errors: HashMap<usize, f64> = topology.errors.iter().copied().collect();
+    for (index, link) in fabric.links.iter().enumerate() {
         let (ns, ps) = (link.delay.as_ps() / 1000, link.delay.as_ps() % 1000);
         let fraction = if ps == 0 {
             String::new()
@@ -375,10 +392,11 @@ pub fn write_topology(out: &mut impl Write, topology: &Topology) -> io::Result<(
         };
         writeln!(
             out,
-            "{} {} {}bps {ns}{fraction}ns 0",
+            "{} {} {}bps {ns}{fraction}ns {}",
             link.a,
             link.b,
-            link.rate.as_bps()
+            link.rate.as_bps(),
+            errors.get(&index).unwrap_or(&0.0)
         )?;
     }
     Ok(())

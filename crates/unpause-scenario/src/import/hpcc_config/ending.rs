@@ -62,7 +62,38 @@ impl Writer<'_> {
             .collect()
     }
 
-    /// What is not carried over.
+    /// Errors of all links; those that the topology file gives a link itself go before.
+    pub(super) fn errors(&mut self) {
+        const KEY: &str = "ERROR_RATE_PER_LINK";
+        let share = self.config.error_rate;
+        if share <= 0.0 {
+            return;
+        }
+        self.line("[[event]]");
+        self.key("kind", "\"error-rate\"", KEY);
+        self.key("link", "\"all\"", KEY);
+        self.key("loss", format!("{share:?}"), KEY);
+        self.line("");
+        let topology = self.topology;
+        for &(link, own) in &topology.errors {
+            if own == share {
+                continue;
+            }
+            let link = topology.fabric.links[link];
+            let names = [link.a, link.b].map(|node| &topology.names[node as usize]);
+            self.line("[[event]]");
+            self.key(
+                "kind",
+                "\"error-rate\"",
+                "a link of its own in TOPOLOGY_FILE",
+            );
+            let link = format!("\"{}-{}\"", names[0], names[1]);
+            self.key("link", link, "TOPOLOGY_FILE");
+            self.key("loss", format!("{own:?}"), "TOPOLOGY_FILE");
+            self.line("");
+        }
+    }
+
     /// The link that fails for good, so long after 2 s; its simulator looks for other routes in the same instant.
     pub(super) fn failure(&mut self, stop: Time) -> Result<(), FileError> {
         const KEY: &str = "LINK_DOWN";
@@ -99,6 +130,7 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// What is not carried over.
     pub(super) fn rest(&mut self) {
         let config = self.config;
         for key in &config.others {

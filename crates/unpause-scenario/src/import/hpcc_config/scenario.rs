@@ -108,9 +108,9 @@ pub fn import(path: &Path, to: &Path, wish: Wish<'_>) -> Result<Imported, FileEr
 fn check(config: &HpccConfig) -> Result<(), FileError> {
     let wrong =
         |key: &str, found: String, expected: &str| Err(config.place(key).error(found, expected));
-    if config.error_rate > 0.0 {
+    if !(0.0..=1.0).contains(&config.error_rate) {
         let found = format!("ERROR_RATE_PER_LINK {}", config.error_rate);
-        let expected = "0: links that lose packets by chance are not supported yet";
+        let expected = "from 0 to 1: the share of packets that a link loses";
         return wrong("ERROR_RATE_PER_LINK", found, expected);
     }
     if !config.rate_bound {
@@ -193,6 +193,7 @@ impl Writer<'_> {
         }
         self.key("ecmp", "\"hpcc\"", "its hash, its order of next hops");
         self.line("");
+        self.errors();
         self.failure(stop)
     }
 

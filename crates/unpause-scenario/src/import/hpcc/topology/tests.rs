@@ -153,7 +153,7 @@ fn words_count_and_not_lines() {
         ),
         (
             "4 1 3\n3\n0 3 50Gbps 3us 0 1 3 50Gbps\n3us 7 2 3\n50Gbps 3us 0\n",
-            "t.txt:4:5: found `7`, expected an error rate of 0",
+            "t.txt:4:5: found `7`, expected an error rate from 0 to 1",
         ),
         (
             "4 1\nx\n",
