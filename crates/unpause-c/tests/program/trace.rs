@@ -325,6 +325,11 @@ pub fn all() -> Vec<String> {
         congestion_control("dcqcn-nic", &Control::DcqcnNic(Default::default())),
         congestion_control("timely", &Control::Timely(Default::default())),
         congestion_control("hpcc", &Control::Hpcc(Default::default())),
+        congestion_control("powertcp", &Control::PowerTcp(Default::default())),
+        congestion_control(
+            "theta-powertcp",
+            &Control::ThetaPowerTcp(Default::default()),
+        ),
         congestion_control("dctcp-rate", &Control::DctcpRate(Default::default())),
         congestion_control("swift", &Control::Swift(Default::default())),
         congestion_control("newreno", &Control::NewReno(Default::default())),

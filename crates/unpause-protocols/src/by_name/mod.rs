@@ -107,6 +107,8 @@ mechanisms! {
     c"dcqcn-nic" DcqcnNic,
     c"timely" Timely,
     c"hpcc" Hpcc,
+    c"powertcp" PowerTcp,
+    c"theta-powertcp" ThetaPowerTcp,
     c"dctcp-rate" DctcpRate,
     c"swift" Swift,
     c"newreno" NewReno,

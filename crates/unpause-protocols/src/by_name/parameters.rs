@@ -6,7 +6,8 @@
 use core::ffi::CStr;
 
 use crate::congestion_control::{
-    cubic, dcqcn, dcqcn_nic, dctcp, dctcp_rate, ecn_tcp, hpcc, newreno, pcn, qcn, swift, timely,
+    cubic, dcqcn, dcqcn_nic, dctcp, dctcp_rate, ecn_tcp, hpcc, newreno, pcn, power_tcp, qcn, swift,
+    theta_power_tcp, timely,
 };
 use crate::congestion_point::{
     codel, dctcp_red, ecn_sharp, faults, np_ecn, qcn as qcn_point, red, tcn, telemetry, tofino,
@@ -138,6 +139,7 @@ macro_rules! optional {
 
 optional! {
     u64: c"1, 0 for none", |it| it, |it| it;
+    Time: c"ps, 0 for none", Time::as_ps, Time::from_ps;
     Rate: c"bit/s, 0 for none", Rate::as_bps, Rate::from_bps;
 }
 
@@ -297,6 +299,8 @@ parameters! {
         base_rtt, window, per_path, fixed_window, u_target, mi_thresh, fast_react, multi_rate,
         sample_feedback, tx_unit, queue_unit, unknown_rate, rate_ai, min_rate
     }
+    power_tcp { base_rtt, gamma, rate_ai, min_rate }
+    theta_power_tcp { base_rtt, gamma, rate_ai, min_rate }
     dctcp_rate { g_log2, rate_ai, min_rate }
     telemetry {}
     timely {

@@ -22,8 +22,10 @@ mod mechanism;
 pub mod newreno;
 pub mod pcn;
 pub mod pint;
+pub mod power_tcp;
 pub mod qcn;
 pub mod swift;
+pub mod theta_power_tcp;
 pub mod timely;
 
 pub use mechanism::{Ack, Hop, LineRate, Loss, Mechanism, Path, Settings};
@@ -48,6 +50,10 @@ mechanisms! {
     Hpcc(hpcc::Hpcc),
     /// HPCC with PINT: the use of the busiest port.
     Pint(pint::Pint),
+    /// PowerTCP: the power of the busiest port, by what switches write into packets.
+    PowerTcp(power_tcp::PowerTcp),
+    /// θ-PowerTCP: the same by round-trip times.
+    ThetaPowerTcp(theta_power_tcp::ThetaPowerTcp),
     /// DCTCP by rate.
     DctcpRate(dctcp_rate::DctcpRate),
     /// Swift: a window that keeps the delay at a target, below a packet by its rate.

@@ -2,7 +2,8 @@
 
 use super::{fraction, rate, rng, time};
 use congestion_control::{
-    Config, cubic, dcqcn, dcqcn_nic, dctcp_rate, hpcc, pcn, pint, qcn, swift, timely,
+    Config, cubic, dcqcn, dcqcn_nic, dctcp_rate, hpcc, pcn, pint, power_tcp, qcn, swift,
+    theta_power_tcp, timely,
 };
 use proptest::prelude::*;
 use unpause_protocols::congestion_control::{
@@ -214,6 +215,14 @@ fn config() -> impl Strategy<Value = (Config, Rate)> {
         Just((
             Config::Pint(Default::default()),
             pint::Params::default().min_rate
+        )),
+        Just((
+            Config::PowerTcp(Default::default()),
+            power_tcp::Params::default().min_rate
+        )),
+        Just((
+            Config::ThetaPowerTcp(Default::default()),
+            theta_power_tcp::Params::default().min_rate
         )),
         Just((
             Config::DctcpRate(Default::default()),

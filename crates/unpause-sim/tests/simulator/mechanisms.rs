@@ -233,6 +233,41 @@ fn pcn_shares_the_link_with_almost_no_queue() {
     }
 }
 
+/// PowerTCP over telemetry and θ-PowerTCP over round trips.
+fn power_tcp() -> [SchemeConfig; 2] {
+    let by_telemetry = congestion_control::power_tcp::Params {
+        base_rtt: us(5),
+        ..Default::default()
+    };
+    [
+        SchemeConfig {
+            congestion_point: congestion_point::Config::Telemetry(Default::default()),
+            roce: congestion_control::Config::PowerTcp(by_telemetry),
+            ..SchemeConfig::default()
+        },
+        SchemeConfig {
+            roce: congestion_control::Config::ThetaPowerTcp(Default::default()),
+            ..SchemeConfig::default()
+        },
+    ]
+}
+
+#[test]
+fn power_tcp_shares_the_link_without_pause() {
+    for (law, scheme) in power_tcp().into_iter().enumerate() {
+        for senders in [1, 2, 8] {
+            let results = run(&incast(scheme.clone(), senders, ms(40)));
+            assert_eq!(results.totals.pause_frames, 0);
+            let rates = rates(&results, senders, ms(20), ms(40));
+            let name = format!("law {law}: {rates:?}");
+            assert_within(&name, rates.iter().sum(), 40.0, 0.06);
+            assert!(jain(&rates) > 0.9, "{name}");
+            let queue = mean_queue(&results, ms(20));
+            assert!(queue < 30_000.0, "{name}: {queue} B");
+        }
+    }
+}
+
 /// A flow that does not obey its scheme obeys PFC all the same, and takes what it can.
 #[test]
 fn uncontrolled_flows_obey_pfc_only() {

@@ -73,6 +73,8 @@ fn messages(law: &congestion_control::Config) -> Vec<Message> {
         | Config::Timely(_)
         | Config::Hpcc(_)
         | Config::Pint(_)
+        | Config::PowerTcp(_)
+        | Config::ThetaPowerTcp(_)
         | Config::DctcpRate(_)
         | Config::Swift(_)
         | Config::NewReno(_)

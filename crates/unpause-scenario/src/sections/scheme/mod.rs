@@ -12,9 +12,11 @@ mod newreno;
 mod none;
 mod pcn;
 mod pint;
+mod power_tcp;
 mod qcn;
 mod red_by_rate;
 mod swift;
+mod theta_power_tcp;
 mod timely;
 
 pub(crate) use choice::{Chosen, SchemeKeys, congestion_control};
@@ -22,7 +24,7 @@ pub(crate) use congestion_control::BaseRtt;
 pub use congestion_control::CongestionControl;
 
 /// Every value of `congestion_control`, in the order of a list of them.
-pub const CONGESTION_CONTROLS: [CongestionControl; 13] = [
+pub const CONGESTION_CONTROLS: [CongestionControl; 15] = [
     CongestionControl::of::<none::PfcAlone>(),
     CongestionControl::of::<qcn::Qcn>(),
     CongestionControl::of::<dcqcn::Dcqcn>(),
@@ -31,6 +33,8 @@ pub const CONGESTION_CONTROLS: [CongestionControl; 13] = [
     CongestionControl::of::<swift::Swift>(),
     CongestionControl::of::<hpcc::Hpcc>(),
     CongestionControl::of::<pint::Pint>(),
+    CongestionControl::of::<power_tcp::PowerTcp>(),
+    CongestionControl::of::<theta_power_tcp::ThetaPowerTcp>(),
     CongestionControl::of::<dctcp_rate::DctcpRate>(),
     CongestionControl::of::<newreno::NewReno>(),
     CongestionControl::of::<ecn_tcp::EcnTcp>(),

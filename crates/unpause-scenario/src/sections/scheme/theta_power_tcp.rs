@@ -1,0 +1,39 @@
+//! θ-PowerTCP (NSDI 2022).
+
+use unpause_protocols::congestion_control::{self, theta_power_tcp};
+use unpause_sim::config::SchemeConfig;
+
+use super::congestion_control::Scheme;
+use crate::text::keys::keys;
+use crate::text::quantity::{DataRate, Duration, Ratio};
+
+pub(super) use theta_power_tcp::Params as ThetaPowerTcp;
+
+keys! {
+    #[derive(Default)]
+    pub(super) Keys at "scheme" for ThetaPowerTcp {
+        base_rtt: Duration = ["that of each flow's path, with the time that packets take at every hop"]
+            "T: RTTs are measured by it, and the window is what a link carries in this time, at most"
+            => base_rtt;
+        gamma: Ratio "weight of the new window against the present one"
+            from "PowerTCP paper" => gamma;
+        rate_ai: DataRate "what is added to the window, as a rate over `base_rtt`: beta"
+            from "authors' simulator" => rate_ai;
+        min_rate: DataRate "the rate never falls below this"
+            from "authors' simulator" => min_rate;
+    }
+}
+
+impl Scheme for ThetaPowerTcp {
+    const NAME: &'static str = "theta-powertcp";
+    const SUMMARY: &'static str =
+        "θ-PowerTCP (NSDI 2022): senders divide their window by the RTT and its gradient";
+    type Keys = Keys;
+
+    fn config(self) -> SchemeConfig {
+        SchemeConfig {
+            roce: congestion_control::Config::ThetaPowerTcp(self),
+            ..SchemeConfig::default()
+        }
+    }
+}
