@@ -246,6 +246,26 @@ def test_a_link_that_failed_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "routes moved at 22us, up again at 30us" in said
 
 
+ERRORS = """
+[[event]]
+kind = "error-rate"
+link = "H0-S0"
+loss = 0.2
+"""
+
+
+def test_a_link_with_errors_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = unpause.run(SHARED + ERRORS, duration="60us", progress=False)
+    losses = [row for row in result.tables["losses"].to_pylist() if row["run"] == 0]
+    assert {(row["reason"], row["place"]) for row in losses} == {("error", "wire")}
+    result.write(tmp_path / "lossy")
+    assert explain.main([str(tmp_path / "lossy")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    lost = sum(row["packets"] for row in losses)
+    assert "Frame errors: errors on H0-S0 from the start on" in said
+    assert f"each frame with probability 2e-1: {lost} " in said
+
+
 def test_a_flow_has_its_own_share_of_the_queue(
     result: Result, directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

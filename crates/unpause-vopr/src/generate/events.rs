@@ -1,4 +1,4 @@
-//! `[[event]]` and `[routing]`: links that fail and return.
+//! `[[event]]` and `[routing]`: links that fail, return and lose frames.
 
 use toml::Table;
 
@@ -60,5 +60,42 @@ pub fn events(sketch: &mut Sketch, dice: &mut Dice) {
     put(routing, "detection", time(dice.below(detection)));
     if dice.percent(30) {
         put(routing, "convergence", time(dice.scale(1, most)));
+    }
+}
+
+/// In one scenario of ten, lets one to three links lose frames to errors for some time; `dice` are its own, too.
+pub fn errors(sketch: &mut Sketch, dice: &mut Dice) {
+    if !dice.percent(10) || sketch.ports.is_empty() {
+        return;
+    }
+    let most = (sketch.duration / 2).max(2);
+    for _ in 0..dice.between(1, 3) {
+        let (from, to) = sketch.ports[dice.below(sketch.ports.len() as u64) as usize].clone();
+        let mut event = Table::new();
+        put(&mut event, "kind", "error-rate");
+        match dice.below(10) {
+            0 => put(&mut event, "link", "all"),
+            1..5 => put(&mut event, "link", format!("{from}->{to}")),
+            _ => put(&mut event, "link", format!("{from}-{to}")),
+        }
+        match dice.below(4) {
+            0 | 1 => put(&mut event, "loss", 1.0 / dice.scale(1, 10_000) as f64),
+            2 => put(&mut event, "ber", 0.1 / dice.scale(1_000, 1_000_000) as f64),
+            _ => {
+                put(&mut event, "ber", 0.01 / dice.between(1, 20) as f64);
+                put(&mut event, "fec", dice.pick(&["rs-544", "rs-272"]));
+                if dice.percent(50) {
+                    put(&mut event, "interleave", dice.between(1, 8) as i64);
+                }
+            }
+        }
+        let at = dice.below(most - 1);
+        if dice.percent(70) {
+            put(&mut event, "at", time(at));
+        }
+        if dice.percent(50) {
+            put(&mut event, "until", time(dice.between(at + 1, most)));
+        }
+        push(&mut sketch.document, "event", event);
     }
 }

@@ -67,6 +67,7 @@ pub fn generate(seed: u64) -> Case {
     jobs::jobs(&mut sketch, &mut Dice::new(!seed ^ 0x6a6f_6273));
     programs::programs(&mut sketch, &mut Dice::new(!seed ^ 0x676f_616c));
     events::events(&mut sketch, &mut Dice::new(!seed ^ 0x6c69_6e6b));
+    events::errors(&mut sketch, &mut Dice::new(!seed ^ 0x6572_726f));
     recovery::recovery(&mut sketch, &mut Dice::new(!seed ^ 0x7265_7061));
     recovery::retries(&mut sketch, &mut Dice::new(!seed ^ 0x7265_7472));
     paths::paths(&mut sketch, &mut Dice::new(!seed ^ 0x7061_7468));
