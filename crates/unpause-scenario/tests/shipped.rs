@@ -19,7 +19,7 @@ const PACKET_HOPS: u64 = 500_000;
 /// Of these, the record has the beginning, in which congestion control holds back the few large flows that
 /// there are, or in which jobs still compute: an estimate cannot know by how much. The next test takes one of them
 /// further.
-const BEGINNINGS: [&str; 9] = [
+const BEGINNINGS: [&str; 10] = [
     "papers/ecn-sharp/scenarios/s1-buffer.toml",
     "papers/ecn-sharp/scenarios/s1.toml",
     "papers/ecn-sharp/scenarios/s2.toml",
@@ -27,6 +27,7 @@ const BEGINNINGS: [&str; 9] = [
     "papers/ecn-sharp/scenarios/s5-websearch.toml",
     "papers/ecn-sharp/scenarios/s8-causes.toml",
     "papers/ecn-sharp/scenarios/s8.toml",
+    "scenarios/ai/rails.toml",
     "scenarios/ai/two-jobs.toml",
     "scenarios/howto/ecn-thresholds.toml",
 ];

@@ -360,14 +360,8 @@ impl IdealFct {
         let handshake = ideal::fct(&self.path, control, early)
             + ideal::fct(self.back.as_ref()?, control, early);
         Some(match size {
-            // The handshake's ACK ends it, which is not delayed, and may go another way than the SYN.
-            0 => {
-                let ack = Direction {
-                    is_feedback: true,
-                    ..there
-                };
-                handshake + ideal::fct(&path(plan, &ack)?, control, early)
-            }
+            // The handshake's ACK ends it, which is not delayed.
+            0 => handshake + ideal::fct(&self.path, control, early),
             _ => {
                 let data = ideal::fct(&self.path, plan.tcp.frames(size, framing), early);
                 handshake + data + flow.extra_delay

@@ -153,14 +153,14 @@ fn heard(
     }
 }
 
-/// The sender has not forgotten it: it is not complete, and does not stop by itself.
+/// The sender has not forgotten it: it is not complete, has not given up, and does not stop by itself.
 fn is_known_to_the_end(config: &Config, flow: &FlowRecord) -> bool {
     let never_stops = match &config.traffic[usize::from(flow.group)] {
         TrafficSpec::Flows(flows) => flows.iter().all(|flow| flow.stop.is_never()),
         TrafficSpec::OnOff(_) => false,
         _ => true,
     };
-    flow.fct.is_none() && never_stops
+    flow.fct.is_none() && !flow.gave_up && never_stops
 }
 
 /// A RoCE flow sends its packets one after the other, and one again only after a NAK of its own or a timeout.
