@@ -365,6 +365,11 @@ impl NodeModel for Host {
                 window.inboxes.close(self.id);
                 return now;
             }
+            // What is sampled of an idle host may come later.
+            debug_assert!(
+                now >= window.start || now == self.sampling.at,
+                "an event comes too late"
+            );
             window.log.counts.events += 1;
             // Simultaneous events happen in this order, at NICs in that of their numbers: mechanisms want their timers first.
             if timer == now {

@@ -47,7 +47,9 @@ impl Host {
         let answer = match reception {
             Reception::InOrder => packet.is(ACK_REQUEST | MEASURE).then_some(Kind::Ack),
             Reception::Complete => {
-                self.end_receiver(now, slot, window);
+                if self.ends_message(now, slot, window) {
+                    self.hear_on(now, slot, (packet, notification), window);
+                }
                 return self.acknowledge_all_before(now, expected, packet, window);
             }
             Reception::Filled => Some(Kind::Ack),
@@ -77,11 +79,11 @@ impl Host {
         }
     }
 
-    /// A flow has arrived as a whole, or a message of a connection.
+    /// A flow has arrived as a whole, and its receiver is forgotten; or a message of a connection, which is true.
     #[cold]
-    fn end_receiver(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) {
+    fn ends_message(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) -> bool {
         if self.ranks.is_some() && self.on_message(now, slot, window) {
-            return;
+            return true;
         }
         let log = &mut *window.log;
         let receiver = self.receivers.remove(slot as usize);
@@ -91,6 +93,22 @@ impl Host {
             log.receiver_series.push((now, receiver.flow, delivered));
         }
         self.ended(now, receiver.flow, Ending::Delivered, log);
+        false
+    }
+
+    /// The receiver of a connection goes on after the last packet of a message, of which its notification point says this.
+    #[cold]
+    fn hear_on(
+        &mut self,
+        now: Time,
+        slot: u32,
+        (packet, notification): (&Packet, Option<Notification>),
+        window: &mut Window<'_, '_>,
+    ) {
+        arm_receiver(&mut self.timers, &mut self.receivers[slot as usize], slot);
+        if let Some(notification) = notification {
+            self.notify(now, packet, &notification, window);
+        }
     }
 
     /// A packet comes again of a flow that has arrived as a whole.

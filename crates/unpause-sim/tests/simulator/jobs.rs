@@ -361,6 +361,23 @@ fn every_number_of_threads_gives_the_same() {
     }
 }
 
+/// A ring's messages are a packet each, so a receiver hears nothing between the end of a message and the next one: its
+/// period ends with a notification all the same.
+#[test]
+fn a_receiver_notifies_after_the_last_packet_of_a_message() {
+    let mut config = on_a_switch(3);
+    let mut ring = job(2, Operation::AllReduce, Algorithm::Ring, 2_000);
+    ring.phases[0].compute = us(400);
+    ring.iterations = 3;
+    add(&mut config, ring);
+    config.scheme = pcn();
+    let results = run(&config);
+    // Two messages each way in every iteration, all within a period.
+    let told: Vec<u64> = results.flows.iter().map(|it| it.notifications).collect();
+    assert_eq!(told, [3, 3]);
+    crate::threads::assert_threads_do_not_matter("a ring under PCN", &config);
+}
+
 #[test]
 fn lost_packets_are_repaired_across_messages() {
     let alone = || {
