@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use unpause_scenario::{Cost, Error, machine};
+use unpause_scenario::{Cost, Error, count, machine};
 
-use crate::text::{count, size, time};
+use crate::text::{size, time};
 
 /// `about 3,100,000 packet-hops, 0.50 s on 2 cores, …`; `threads` as asked for.
 pub fn text(cost: &Cost, runs: usize, threads: Option<u16>) -> String {

@@ -8,7 +8,7 @@ use unpause_scenario::import::hpcc_config::{self, Wish};
 use unpause_scenario::{Error, Scenario};
 
 use crate::args::ImportHpcc;
-use crate::output::show;
+use crate::imported::show_imported;
 use crate::target;
 
 /// Makes a scenario of a configuration, and says what was read, and what of it is not in there. Nothing is written
@@ -24,19 +24,7 @@ pub fn import(args: &ImportHpcc) -> Result<(), Error> {
     target::write_whole(&args.out, args.force, |file| {
         file.write_all(imported.text.as_bytes())
     })?;
-    let mut text = format!("{}: `unpause run` runs it\n", args.out.display());
-    for (heading, lines) in [
-        ("read:", &imported.notes),
-        ("not carried over:", &imported.left_out),
-    ] {
-        if !lines.is_empty() {
-            text += &format!("{heading}\n");
-        }
-        for line in lines {
-            text += &format!("  {line}\n");
-        }
-    }
-    show(&text);
+    show_imported(&args.out, &imported.notes, &imported.left_out);
     Ok(())
 }
 

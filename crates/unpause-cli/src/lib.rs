@@ -12,6 +12,7 @@ mod cost;
 mod dataplane;
 mod files;
 mod hpcc;
+mod imported;
 mod init;
 mod interrupt;
 mod lint;

@@ -6,8 +6,8 @@ use unpause_scenario::import::sonic;
 use unpause_scenario::{Error, Scenario};
 
 use crate::args::ImportSonic;
+use crate::imported::show_imported;
 use crate::lint::failed;
-use crate::output::show;
 use crate::target;
 
 /// Makes a scenario of configurations of switches, and says how they were understood, and what is not in there. Nothing
@@ -23,18 +23,6 @@ pub fn import(args: &ImportSonic) -> Result<(), Error> {
     target::write_whole(&args.out, args.force, |file| {
         file.write_all(imported.text.as_bytes())
     })?;
-    let mut text = format!("{}: `unpause run` runs it\n", args.out.display());
-    for (heading, lines) in [
-        ("read:", &imported.notes),
-        ("not carried over:", &imported.left_out),
-    ] {
-        if !lines.is_empty() {
-            text += &format!("{heading}\n");
-        }
-        for line in lines {
-            text += &format!("  {line}\n");
-        }
-    }
-    show(&text);
+    show_imported(&args.out, &imported.notes, &imported.left_out);
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 
 use comfy_table::{CellAlignment, Table, TableComponent, presets};
 use textwrap::{Options, WordSeparator, WordSplitter::NoHyphenation};
-use unpause_scenario::{Summary, Timing};
+use unpause_scenario::{Summary, Timing, count};
 
 /// Name of a result, its runs, and how long they took.
 pub type Part<'a> = (Option<&'a str>, &'a [Summary], &'a [Timing]);
@@ -293,27 +293,12 @@ fn digits(number: f64) -> String {
     }
 }
 
-/// `1234567` is `1,234,567`.
-pub fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn numbers_for_people() {
-        assert_eq!(count(0), "0");
-        assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(time(12_800.0), "12.8 us");
         assert_eq!(time(3_071_000.0), "3.07 ms");
         assert_eq!(size(512_000), "512 KB");

@@ -4,12 +4,11 @@ use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
 use serde_json::json;
-use unpause_scenario::Error;
+use unpause_scenario::{Error, count};
 use unpause_vectors::{Case, Failure, Form, Mechanism, cases_of, check, find, mechanisms, write};
 
 use crate::args::{self, Check, Machines, Vectors};
 use crate::output::{note, show, show_json};
-use crate::text::count;
 
 /// `unpause vectors`
 pub fn vectors(args: &Vectors) -> Result<(), Error> {

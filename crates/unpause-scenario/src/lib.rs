@@ -88,6 +88,7 @@ pub use session::{Sending, Session, SessionOptions};
 pub use summary::Summary;
 pub use table_files::write_csv;
 pub use tables::{TABLES, Tables};
+pub use text::count::count;
 pub use text::document::split_path;
 pub use text::error::{Error, SourceError};
 pub use text::keys::{Key, KeyDefault, plain};

@@ -95,7 +95,7 @@ impl Reps {
         ((u64::from(rng.next_u32()) * u64::from(self.paths)) >> 32) as u16
     }
 
-    /// The ring's place that is so many before the next one.
+    /// The place in the ring `count` before the next one.
     fn before(&self, count: u8) -> usize {
         (usize::from(self.next) + RING - usize::from(count)) % RING
     }
@@ -165,7 +165,7 @@ mod tests {
     }
 
     impl Flow {
-        /// With so many values that one drawn is hardly ever one of few.
+        /// With enough values that a random one is almost never one of those used below.
         fn new() -> Self {
             let params = Params {
                 paths: MOST_PATHS,

@@ -51,7 +51,7 @@ keys! {
             from "IEEE 802.3, Ethernet Technology Consortium"
             idle ("no bits are wrong", "write ber = 1e-4");
         interleave: u8 = ["1 up to 100 Gb/s, 2 up to 400 Gb/s, 4 above"]
-            "with `fec`: so many codewords are sent in turn, and where one cannot be corrected frames in all of them are lost"
+            "with `fec`: codewords that the bits of a frame are spread over; if one cannot be corrected, frames in all of them are lost"
             idle ("no codewords are sent", "add fec = \"rs-544\"");
     }
 }

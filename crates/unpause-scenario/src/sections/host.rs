@@ -23,7 +23,7 @@ const ONE_PATH: (&str, &str) = (
     "all packets of a flow take one path",
     "set spraying = \"oblivious\", \"bitmap\" or \"reps\", or remove it",
 );
-const NO_REPS: (&str, &str) = ("it is of REPS", "set spraying = \"reps\", or remove it");
+const NO_REPS: (&str, &str) = ("only REPS has it", "set spraying = \"reps\", or remove it");
 
 /// Hosts, and what their frames take of a wire beyond their own bytes.
 #[derive(Default)]
@@ -65,10 +65,10 @@ keys! {
             from "NICs with a rate limiter for each flow" => config.nic;
         spraying: SprayingKey = ["`\"none\"`"]
             "how the NIC chooses the path of each packet of a RoCE flow, [below](#paths)";
-        paths: u32 = [DEFAULT_PATHS] "entropy values of a flow: source ports that its packets have; a power of two"
+        paths: u32 = [DEFAULT_PATHS] "entropy values (source ports) per flow; a power of two, or any number with `\"reps\"`"
             from "uet-htsim" idle ONE_PATH;
         reps_freeze: Duration = [reps::Params::default().freeze]
-            "how long a timeout freezes REPS: it uses only paths that it knows to work; `\"0s\"`: not at all"
+            "time after a timeout during which REPS uses only paths that are known to work; `\"0s\"` switches this off"
             from "uet-htsim" idle NO_REPS;
         window: WindowKey = ["none"]
             "limit of payload in flight, in addition to that of the congestion control: a size, or `\"path\"` for the bandwidth-delay product of each flow's path";

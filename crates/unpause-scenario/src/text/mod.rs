@@ -2,6 +2,7 @@
 
 pub(crate) mod by_rate;
 pub(crate) mod checks;
+pub mod count;
 pub(crate) mod document;
 pub(crate) mod error;
 mod excerpt;

@@ -2,19 +2,19 @@
 
 use unpause_protocols::units::Time;
 
-/// Which of several equal next hops a packet takes.
+/// How a switch chooses among equal next hops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Balancing {
-    /// By a hash of its addresses and its source port, or as [`crate::fabric::Ecmp`] says.
+    /// By a hash of addresses and source port, or as [`crate::fabric::Ecmp`] says.
     #[default]
     Ecmp,
-    /// The next of those that lead to its destination, from packet to packet.
+    /// Each in turn, regardless of the flow.
     RoundRobin,
-    /// One at random.
+    /// At random.
     Random,
-    /// One of the least loaded.
+    /// At random among the least loaded.
     Adaptive(AdaptiveBalancing),
-    /// That of the packet of its flow before, or one at random if that came longer ago than the gap (LetFlow, NSDI 2017).
+    /// That of the flow's last packet; at random if that was longer ago than the gap (LetFlow, NSDI 2017).
     Flowlet {
         /// The gap.
         gap: Time,

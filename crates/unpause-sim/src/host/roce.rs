@@ -48,7 +48,7 @@ impl Host {
             Reception::InOrder => packet.is(ACK_REQUEST | MEASURE).then_some(Kind::Ack),
             Reception::Complete => {
                 if self.ends_message(now, slot, window) {
-                    self.hear_on(now, slot, (packet, notification), window);
+                    self.keep_notifying(now, slot, (packet, notification), window);
                 }
                 return self.acknowledge_all_before(now, expected, packet, window);
             }
@@ -79,7 +79,7 @@ impl Host {
         }
     }
 
-    /// A flow has arrived as a whole, and its receiver is forgotten; or a message of a connection, which is true.
+    /// The last packet of a flow or of a message has arrived. True for a message: its connection keeps the receiver.
     #[cold]
     fn ends_message(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) -> bool {
         if self.ranks.is_some() && self.on_message(now, slot, window) {
@@ -96,9 +96,10 @@ impl Host {
         false
     }
 
-    /// The receiver of a connection goes on after the last packet of a message, of which its notification point says this.
+    /// A connection's receiver stays after the last packet of a message: sends what its notification point asks for and arms
+    /// its timer.
     #[cold]
-    fn hear_on(
+    fn keep_notifying(
         &mut self,
         now: Time,
         slot: u32,

@@ -28,7 +28,7 @@ pub(super) const NO_TIMEOUT: Recovery<'_> = LossRecovery::GoBackN(GoBack {
 pub(super) struct Selective {
     senders: Vec<Option<SelectiveRepeat<Words>>>,
     receivers: Vec<Option<OutOfOrder<Words>>>,
-    /// Those of senders whose packets take different paths.
+    /// By sender: paths of sprayed flows.
     sprayed: Vec<Option<Sprayed>>,
 }
 
@@ -83,7 +83,7 @@ impl Selective {
         self.sprayed.get_mut(slot as usize)?.as_mut()
     }
 
-    /// The sender in `slot`, which has timed out so often, sends a packet: chooses its path, if paths differ.
+    /// The sender in `slot` sends a packet: chooses its path if the flow is sprayed. `timeouts`: how often it has timed out.
     #[inline(never)]
     pub fn spray<R: Rng>(
         &mut self,
@@ -97,7 +97,7 @@ impl Selective {
         }
     }
 
-    /// What comes back to the sender in `slot`: its path has room, or not.
+    /// The sender in `slot` receives an ACK or a NAK: tells the flow's law about the path.
     #[inline(never)]
     fn hear(&mut self, now: Time, slot: u32, feedback: &Packet) -> Recovery<'_> {
         if let Some(sprayed) = self.sprayed(slot) {
@@ -146,7 +146,7 @@ pub(super) fn recovery(
     }
 }
 
-/// The same, for an acknowledgement that the sender hears.
+/// The same when an ACK or a NAK arrives.
 #[inline(always)]
 pub(super) fn hear<'a>(
     selective: &'a mut Option<Box<Selective>>,

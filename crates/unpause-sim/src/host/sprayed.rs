@@ -1,4 +1,4 @@
-//! What a sender keeps of a flow whose packets take different paths.
+//! The paths of a sprayed flow, at its sender.
 
 use rand_core::Rng;
 use unpause_protocols::spraying::{Config, Echo, Spraying};
@@ -11,7 +11,7 @@ use crate::plan::Plan;
 #[derive(Debug)]
 pub(super) struct Sprayed {
     law: Spraying,
-    /// The flow's own source port. That of a packet differs from it by the packet's entropy value.
+    /// The flow's source port. A packet has this port XOR its entropy value.
     port: u16,
     /// The entropy value of each packet in the window, by its number.
     values: Box<[u16]>,
@@ -22,7 +22,7 @@ pub(super) struct Sprayed {
 }
 
 impl Sprayed {
-    /// Of a flow with this source port that has so many packets in flight, at most.
+    /// For a flow with this source port and at most this number of packets in flight; none if flows are not sprayed.
     pub fn of(port: u16, packets: u32, plan: &Plan<'_>) -> Option<Self> {
         let config = &plan.config.host.spraying;
         (*config != Config::None).then(|| Self {
@@ -39,7 +39,7 @@ impl Sprayed {
         &mut self.values[place]
     }
 
-    /// The sender, which has timed out so often, sends a packet, perhaps again: gives it a source port.
+    /// Gives a packet its source port. `timeouts`: how often the sender has timed out.
     pub fn send<R: Rng>(&mut self, now: Time, timeouts: u64, packet: &mut Packet, rng: &mut R) {
         let number = packet.seq;
         if number < self.sent {
@@ -57,7 +57,7 @@ impl Sprayed {
         packet.source_port = self.port ^ value;
     }
 
-    /// This comes back of a packet that has arrived.
+    /// An ACK or a NAK has arrived.
     pub fn hear(&mut self, now: Time, feedback: &Packet) {
         let echo = match feedback.is(ECE) {
             true => Echo::Marked,

@@ -35,7 +35,7 @@ fn tables<'a>(document: &'a mut Table, key: &str) -> impl Iterator<Item = &'a mu
 
 fn balancing(sketch: &mut Sketch, dice: &mut Dice) {
     let mut kinds = vec!["round-robin", "random", "flowlet", "ecmp"];
-    // In another switch model frames may not wait at outputs.
+    // There, frames may not wait at outputs.
     if sketch.model != "input-queued" {
         kinds.extend(["adaptive", "adaptive"]);
     }

@@ -96,7 +96,7 @@ static KEYS: &[ForkKey] = &[
         "ConWeave",
         Only(
             "0",
-            "another load balancer than ECMP: 2 is DRILL, 3 CONGA, 6 LetFlow, 9 ConWeave; none of them is here",
+            "another load balancer than ECMP, which is not imported: for LetFlow (6), set switch.balancing = \"flowlet\"; DRILL (2), CONGA (3) and ConWeave (9) are not here",
         ),
     ),
     word("CONWEAVE_TX_EXPIRY_TIME", "ConWeave", Nothing(OF_CONWEAVE)),

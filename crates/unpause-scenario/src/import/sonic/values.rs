@@ -91,19 +91,6 @@ pub(super) fn short(text: &str) -> String {
     crate::limits::shorten_to(60, text)
 }
 
-/// `1,234,567`.
-pub(super) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,6 +122,5 @@ mod tests {
         for wrong in ["", "-", "+3", "3.5", "99999999999999999999", "0x10", " 3"] {
             assert!(whole(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(count(1_234_567), "1,234,567");
     }
 }

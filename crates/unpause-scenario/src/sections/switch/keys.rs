@@ -54,14 +54,14 @@ keys! {
         queueing: Queueing = [SwitchConfig::default().queueing]
             "order in which packets of one priority leave a port: `\"fifo\"`, or `\"voq\"`: virtual output queues, one packet per ingress port in turn" idle OUTPUTS;
         balancing: BalancingKey = ["`\"ecmp\"`"]
-            "which of several equal next hops a packet takes, [below](#paths)";
+            "how switches choose among equal next hops, [below](#paths)";
         balancing_min: Size = [AdaptiveBalancing::default().min_bytes]
             "next hops with fewer bytes of as urgent or more urgent priorities are of the best class" from "DeTail"
             idle NOT_ADAPTIVE;
         balancing_max: Size = [AdaptiveBalancing::default().max_bytes]
             "next hops with fewer bytes are of the second class" from "DeTail" idle NOT_ADAPTIVE;
         flowlet_gap: Duration = [FLOWLET_GAP]
-            "a packet that comes so long after the one before in its flow begins another flowlet" from "ConWeave's simulator, of LetFlow"
+            "gap between two packets of a flow after which the second starts a new flowlet" from "ConWeave's simulator, of LetFlow"
             idle NOT_BY_FLOWLETS;
         scheduler: Scheduler = ["strict priority"] "[below](#switchscheduler)" idle OUTPUTS;
         watchdog: Watchdog = ["none"] "PFC watchdog, [below](#switchwatchdog)"

@@ -3,7 +3,7 @@
 use super::fill::Senders;
 use crate::import::sonic::finding::{Finding, Severity};
 use crate::import::sonic::model::{ConfigDb, Pool, Profile, Threshold};
-use crate::import::sonic::values::count;
+use crate::text::count::count;
 
 /// What is said of queues of lossless priorities.
 pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {

@@ -1,7 +1,7 @@
 //! How long a queue becomes before PFC stops its senders.
 
 use crate::import::sonic::model::{ConfigDb, Threshold};
-use crate::import::sonic::values::count;
+use crate::text::count::count;
 
 /// What a sender's priority group may hold before it asks for PAUSE.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,8 @@
 use super::need::{Cable, Need};
 use crate::import::sonic::finding::{Finding, Given, Severity};
 use crate::import::sonic::model::{Buffer, ConfigDb, DEFAULT_MTU, Port};
-use crate::import::sonic::values::{count, metres};
+use crate::import::sonic::values::metres;
+use crate::text::count::count;
 
 /// What is said of profiles that do not hold what a cable needs.
 pub(super) fn check(

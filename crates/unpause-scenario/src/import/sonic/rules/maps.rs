@@ -156,7 +156,7 @@ impl Priority<'_> {
             ),
         };
         let message = format!(
-            "no class comes to priority group {group}, which asks for PAUSE of priority {priority}: none is ever asked, and the \
+            "no class maps to priority group {group}, which asks for PAUSE of priority {priority}: PAUSE is never sent, and the \
              frames fill another group"
         );
         let fix = match class {

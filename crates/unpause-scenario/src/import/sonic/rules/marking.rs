@@ -3,7 +3,7 @@
 use super::fill::Senders;
 use crate::import::sonic::finding::{Finding, Given, Severity};
 use crate::import::sonic::model::{COLORS, ConfigDb, Curve, Wred};
-use crate::import::sonic::values::count;
+use crate::text::count::count;
 
 /// What is said of curves, and of queues that have one.
 pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {

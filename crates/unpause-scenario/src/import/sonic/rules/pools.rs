@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::import::sonic::finding::{Finding, Given, Severity};
 use crate::import::sonic::model::{Buffer, ConfigDb, Threshold};
-use crate::import::sonic::values::count;
+use crate::text::count::count;
 
 /// What is said of pools.
 pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::import::sonic::finding::{Finding, Given, Severity};
+use crate::import::sonic::finding::{Finding, Given, Severity, Spot};
 use crate::import::sonic::model::ConfigDb;
 
 /// SONiC's time between two looks where none is set, ms.
@@ -107,18 +107,22 @@ fn outside(
 
 /// Whether the watchdog of a port has anything to watch.
 fn watched(db: &ConfigDb, port: &str, findings: &mut Vec<Finding>) {
-    let spot = &db.watchdog.ports[port].spot;
-    let qos = db.qos.get(port);
-    if qos.is_none_or(|qos| qos.pfc.is_empty()) {
-        let message = "a watchdog of a port without PFC has nothing to watch";
-        let fix = "set pfc_enable of the port in PORT_QOS_MAP, or remove the entry";
+    let mut warn = |spot: &Spot, message: &str, fix: &str| {
+        let severity = Severity::Warning;
         findings.push(Finding::new(
-            Severity::Warning,
+            severity,
             "watchdog-without-pfc",
             spot,
             message,
             fix,
         ));
+    };
+    let spot = &db.watchdog.ports[port].spot;
+    let qos = db.qos.get(port);
+    if qos.is_none_or(|qos| qos.pfc.is_empty()) {
+        let message = "a watchdog of a port without PFC has nothing to watch";
+        let fix = "set pfc_enable of the port in PORT_QOS_MAP, or remove the entry";
+        warn(spot, message, fix);
         return;
     }
     let is_watched = qos.and_then(|qos| qos.watched.as_ref());
@@ -126,13 +130,7 @@ fn watched(db: &ConfigDb, port: &str, findings: &mut Vec<Finding>) {
         let message =
             "the watchdog of the port watches no queue: PORT_QOS_MAP has no pfcwd_sw_enable for it";
         let fix = "set pfcwd_sw_enable of the port as pfc_enable";
-        findings.push(Finding::new(
-            Severity::Warning,
-            "watchdog-without-pfc",
-            spot,
-            message,
-            fix,
-        ));
+        warn(spot, message, fix);
         return;
     }
     let (Some(qos), Some(watches)) = (qos, is_watched) else {
@@ -143,13 +141,7 @@ fn watched(db: &ConfigDb, port: &str, findings: &mut Vec<Finding>) {
             format!("PFC is on for priority {priority}, but the port's watchdog does not watch it");
         let fix = format!("add {priority} to pfcwd_sw_enable");
         let spot = &watches.spot;
-        findings.push(Finding::new(
-            Severity::Warning,
-            "watchdog-without-pfc",
-            spot,
-            message,
-            fix,
-        ));
+        warn(spot, &message, &fix);
     }
 }
 
