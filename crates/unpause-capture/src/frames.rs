@@ -136,7 +136,7 @@ fn roce(packet: &Described) -> Body<'static> {
     let next = packet.seq & 0x00ff_ffff;
     let acknowledgement = |syndrome| RoceBody::Ack(Aeth { syndrome, msn: 0 });
     let (bth, body) = match packet.kind {
-        PacketKind::Data => {
+        PacketKind::Data | PacketKind::Trimmed => {
             let opcode = match packet.seq {
                 0 => Opcode::SEND_FIRST,
                 _ => Opcode::SEND_MIDDLE,
@@ -155,6 +155,11 @@ fn roce(packet: &Described) -> Body<'static> {
         }
         PacketKind::Nak => {
             let body = acknowledgement(Syndrome::SEQUENCE_ERROR);
+            (Bth { psn: next, ..to }, body)
+        }
+        // As with a receiver that has no room: the packet is to be sent again.
+        PacketKind::TrimNak => {
+            let body = acknowledgement(Syndrome::ReceiverNotReady { timer: 0 });
             (Bth { psn: next, ..to }, body)
         }
         _ => {

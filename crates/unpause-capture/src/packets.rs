@@ -135,6 +135,8 @@ impl<'a> Row<'a> {
             "data" => PacketKind::Data,
             "ack" => PacketKind::Ack,
             "nak" => PacketKind::Nak,
+            "trimmed" => PacketKind::Trimmed,
+            "trim-nak" => PacketKind::TrimNak,
             "tcp-data" => PacketKind::Segment,
             "tcp-ack" => PacketKind::TcpAck,
             "syn" => PacketKind::Syn,

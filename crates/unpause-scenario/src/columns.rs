@@ -53,6 +53,7 @@ columns! {
     "data_packets" "packets" "data packets sent by hosts, including retransmissions";
     "delivered_packets" "packets" "data packets that reached their receiver, in order or not";
     "dropped_packets" "packets" "data packets dropped in switches";
+    "trimmed_packets" "packets" "data packets that switches have trimmed to their headers, not counted as dropped";
     "marked_packets" "packets" "packets set to CE";
     "notifications" "packets" "CNPs and CNMs sent";
     "pause_frames" "frames" "XOFF frames sent, including refreshes";
@@ -99,6 +100,7 @@ columns! {
     "dropped_packets" "packets"
         "frames dropped at this queue; in a pipelined switch, also those dropped at the ingress of this port; at a slow receiver, frames of lossy priorities that found its buffer full";
     "dropped_bytes" "bytes" "their bytes";
+    "trimmed_packets" "packets" "frames trimmed to their headers at this queue, which is the last hop if `peer` is a host";
     "headroom_dropped_packets" "packets"
         "frames of a lossless priority that arrived on this port and found no headroom";
     "max_queue_bytes" "bytes" "largest backlog of this egress queue";

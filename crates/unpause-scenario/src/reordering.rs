@@ -11,8 +11,9 @@ use crate::measured::Measured;
 pub(crate) fn of(measured: &Measured) -> Option<Foreseen> {
     let Measured { run, results, .. } = measured;
     let config = &run.config;
+    let lost = results.totals.dropped_packets + results.totals.trimmed_packets;
     let sprays = config.switch.balancing.sprays() || config.host.sprays();
-    if !sprays || results.totals.dropped_packets > 0 || !results.losses.is_empty() {
+    if !sprays || lost > 0 || !results.losses.is_empty() {
         return None;
     }
     let overtaken = |it: &&FlowRecord| {

@@ -233,6 +233,7 @@ fn runs(sweep_columns: &[String], measured: &[Measured]) -> RecordBatch {
         .column("data_packets", |_, r| r.totals.data_packets)
         .column("delivered_packets", |_, r| r.totals.delivered_packets)
         .column("dropped_packets", |_, r| r.totals.dropped_packets)
+        .column("trimmed_packets", |_, r| r.totals.trimmed_packets)
         .column("marked_packets", |_, r| r.totals.marked_packets)
         .column("notifications", |_, r| r.totals.notifications)
         .column("pause_frames", |_, r| r.totals.pause_frames)
@@ -285,6 +286,7 @@ fn ports(measured: &[Measured]) -> RecordBatch {
         .column("cnm_packets", |_, (p, _)| p.cnm_packets)
         .column("dropped_packets", |_, (p, _)| p.dropped_packets)
         .column("dropped_bytes", |_, (p, _)| p.dropped_bytes)
+        .column("trimmed_packets", |_, (p, _)| p.trimmed_packets)
         .column("headroom_dropped_packets", |_, (p, _)| {
             p.headroom_dropped_packets
         })
@@ -455,6 +457,8 @@ fn kind(kind: PacketKind) -> &'static str {
         PacketKind::Data => "data",
         PacketKind::Ack => "ack",
         PacketKind::Nak => "nak",
+        PacketKind::Trimmed => "trimmed",
+        PacketKind::TrimNak => "trim-nak",
         PacketKind::Segment => "tcp-data",
         PacketKind::TcpAck => "tcp-ack",
         PacketKind::Syn => "syn",

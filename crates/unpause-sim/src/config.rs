@@ -29,6 +29,7 @@ mod pipeline;
 mod probes;
 mod skipping;
 mod slow_receiver;
+mod trimming;
 mod watchdog;
 
 pub use balancing::{AdaptiveBalancing, Balancing};
@@ -42,6 +43,7 @@ pub use pipeline::{FullQueue, Memory, PipelineConfig};
 pub use probes::{DeadlockProbe, Probes};
 pub use skipping::Skipping;
 pub use slow_receiver::SlowReceiver;
+pub use trimming::{Cut, Trimming};
 pub use watchdog::{WatchdogAction, WatchdogConfig};
 
 /// One run.
@@ -300,6 +302,8 @@ pub struct SwitchConfig {
     /// Which priority of an egress port sends next; its queues are numbered by priority. Whatever it
     /// says, the control priority goes before all others.
     pub scheduler: scheduler::Config,
+    /// Lossy data packets for which there is no room are trimmed; `None`: dropped.
+    pub trimming: Option<Trimming>,
     /// PFC watchdog; `None`: PAUSE is obeyed however long it lasts.
     pub watchdog: Option<WatchdogConfig>,
 }
@@ -466,6 +470,7 @@ impl Default for SwitchConfig {
             lossy_queue_bytes: 1_000_000,
             lossy_queue_packets: None,
             scheduler: scheduler::Config::default(),
+            trimming: None,
             watchdog: None,
         }
     }

@@ -172,6 +172,7 @@ impl Counts {
             data_packets,
             delivered_packets,
             dropped_packets,
+            trimmed_packets,
             notifications,
             sequence_errors,
             flows_started,
@@ -182,6 +183,7 @@ impl Counts {
         ledger.total(data_packets);
         ledger.total(delivered_packets);
         ledger.total(dropped_packets);
+        ledger.total(trimmed_packets);
         ledger.total(notifications);
         ledger.total(sequence_errors);
     }
@@ -192,6 +194,7 @@ impl Counts {
         self.data_packets += other.data_packets;
         self.delivered_packets += other.delivered_packets;
         self.dropped_packets += other.dropped_packets;
+        self.trimmed_packets += other.trimmed_packets;
         self.notifications += other.notifications;
         self.sequence_errors += other.sequence_errors;
         self.flows_started += other.flows_started;
@@ -211,6 +214,8 @@ pub struct Counts {
     pub delivered_packets: u64,
     /// Data packets dropped or lost.
     pub dropped_packets: u64,
+    /// Data packets trimmed by switches.
+    pub trimmed_packets: u64,
     /// CNPs and CNMs sent.
     pub notifications: u64,
     /// Sequence errors that receivers saw.

@@ -40,6 +40,10 @@ pub enum Kind {
     Ack,
     /// Go-back-N: sequence error.
     Nak,
+    /// The header of a data packet whose payload a switch has cut off.
+    Trimmed,
+    /// The receiver's answer to it.
+    TrimNak,
     /// DCQCN's CNP.
     Cnp,
     /// PCN's CNP, decrease.
@@ -59,11 +63,17 @@ impl Kind {
     /// Size of a control packet of RoCE or Ethernet; other packets have their own.
     pub const fn control_bytes(self) -> u16 {
         match self {
-            Self::Ack | Self::Nak => 66,
+            Self::Ack | Self::Nak | Self::TrimNak => 66,
             Self::Cnp | Self::PcnDecrease | Self::PcnIncrease => 78,
             Self::Cnm | Self::Pfc => 64,
             // Theirs follows from the headers configured.
-            Self::Data | Self::Segment | Self::TcpAck | Self::Syn | Self::SynAck | Self::Fin => 0,
+            Self::Data
+            | Self::Trimmed
+            | Self::Segment
+            | Self::TcpAck
+            | Self::Syn
+            | Self::SynAck
+            | Self::Fin => 0,
         }
     }
 
@@ -93,6 +103,9 @@ pub const ACK_REQUEST: u8 = 0b0100_0000;
 /// RoCE data, ACK, NAK: `stamp` is the place of what switches have written into it.
 pub const INT: u8 = 0b1000_0000;
 
+/// Trimmed packet and its NAK: the switch before the receiver has trimmed it.
+pub const LAST_HOP: u8 = 0b1000_0000;
+
 /// TCP segment: the sender has cut its window (CWR).
 pub const CWR: u8 = 0b0010_0000;
 /// TCP acknowledgement: it goes the way of the data, to the receiver.
@@ -113,8 +126,8 @@ pub struct Packet {
     pub stamp: u64,
     /// Flow.
     pub flow: u32,
-    /// Data: packet number. ACK and NAK: next packet number expected. TCP: the same of bytes, modulo
-    /// 2^32.
+    /// Data, whole or trimmed: packet number. ACK and NAKs: next packet number expected. TCP: the same of bytes,
+    /// modulo 2^32.
     pub seq: u32,
     /// Host that sent it.
     pub src: NodeId,

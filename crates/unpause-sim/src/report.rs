@@ -73,6 +73,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         data_packets: counts.data_packets,
         delivered_packets: counts.delivered_packets,
         dropped_packets: counts.dropped_packets,
+        trimmed_packets: counts.trimmed_packets,
         marked_packets: ports.iter().map(|port| port.marked_packets).sum(),
         notifications: counts.notifications,
         pause_frames: ports.iter().map(|port| port.pause_frames).sum(),
@@ -271,11 +272,11 @@ fn record(flow: &FlowEnd, sender: &SenderEnd, ideal_fct: Option<Time>) -> FlowRe
 fn check(plan: &Plan<'_>, counts: &Counts, held: u64, lost: u64) {
     assert_eq!(
         counts.data_packets,
-        counts.delivered_packets + counts.dropped_packets + held + lost,
-        "every data packet is delivered, dropped or under way"
+        counts.delivered_packets + counts.dropped_packets + counts.trimmed_packets + held + lost,
+        "every data packet is delivered, dropped, trimmed or under way"
     );
     debug_assert!(
-        counts.dropped_packets + lost > 0
+        counts.dropped_packets + counts.trimmed_packets + lost > 0
             || counts.sequence_errors == 0
             || plan.sprays()
             || !plan.epochs.is_empty(),

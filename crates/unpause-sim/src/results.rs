@@ -166,7 +166,9 @@ pub struct PortRecord {
     pub dropped_packets: u64,
     /// Bytes dropped on their way into this queue.
     pub dropped_bytes: u64,
-    /// Of them, frames of a lossless priority: headroom exceeded. Counted at the **ingress** port.
+    /// Frames on their way into this queue, or the newest ones in it, that were trimmed.
+    pub trimmed_packets: u64,
+    /// Of those dropped, frames of a lossless priority: headroom exceeded. Counted at the **ingress** port.
     pub headroom_dropped_packets: u64,
     /// Largest backlog of this queue.
     pub max_queue_bytes: u64,
@@ -426,6 +428,8 @@ pub struct Totals {
     pub delivered_packets: u64,
     /// Data packets dropped in switches or lost on links.
     pub dropped_packets: u64,
+    /// Data packets that switches have trimmed; their headers do not count as dropped, delivered or not.
+    pub trimmed_packets: u64,
     /// Packets set to CE.
     pub marked_packets: u64,
     /// CNPs and CNMs sent.

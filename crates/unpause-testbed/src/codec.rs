@@ -3,9 +3,10 @@
 use unpause_capture::frames::{Described, TCP_PORT, cnm_units, frame, ip_address, queue_pair};
 use unpause_protocols::notification::Notification;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{Config, MIN_FRAME_BYTES, NodeId};
+use unpause_sim::config::{Config, MIN_FRAME_BYTES};
 use unpause_sim::post::{
-    ACK_REQUEST, ALL, CE, CWR, ECE, ECT, FORWARD, GlobalPort, Kind, MEASURE, Packet, Ports,
+    ACK_REQUEST, ALL, CE, CWR, ECE, ECT, FORWARD, GlobalPort, Kind, LAST_HOP, MEASURE, Packet,
+    Ports,
 };
 use unpause_sim::results::pause_quanta;
 use unpause_sim::traffic::Transport;
@@ -15,6 +16,7 @@ use unpause_wire::{
 };
 
 use crate::directory::{Directory, Flow};
+use crate::fields::{addressed, ecn, frame_bytes, not_of_flow, number, priority, stations};
 use crate::refusal::Refusal;
 use crate::trailer::Trailer;
 
@@ -84,7 +86,7 @@ impl<'c> Codec<'c> {
         let to = &self.ports.transmitters[port as usize];
         let payload = |header| u32::from(packet.bytes).saturating_sub(header) as u16;
         let payload_bytes = match packet.kind {
-            Kind::Data => payload(self.config.host.header_bytes),
+            Kind::Data | Kind::Trimmed => payload(self.config.host.header_bytes),
             Kind::Segment => payload(self.config.host.tcp.header_bytes),
             _ => 0,
         };
@@ -106,7 +108,8 @@ impl<'c> Codec<'c> {
             seq: packet.seq,
             ect: packet.is(ECT),
             ce: packet.is(CE),
-            ack_request: packet.kind == Kind::Data && packet.is(ACK_REQUEST),
+            ack_request: matches!(packet.kind, Kind::Data | Kind::Trimmed)
+                && packet.is(ACK_REQUEST),
             cwr: packet.kind == Kind::Segment && packet.is(CWR),
             ece: packet.kind == Kind::TcpAck && packet.is(ECE),
             source_port: packet.source_port,
@@ -272,14 +275,16 @@ impl<'c> Codec<'c> {
                 if opcode != sent {
                     return Err(Refusal::Unexpected("opcode"));
                 }
-                let host = &self.config.host;
-                let bytes = frame_bytes(payload.len(), host.header_bytes, host.min_frame_bytes)?;
-                (Kind::Data, number, trailer.aux, bytes)
+                let (kind, bytes) = self.data(ip, payload.len())?;
+                (kind, number, trailer.aux, bytes)
             }
             RoceBody::Ack(aeth) => {
                 let (kind, seq) = match aeth.syndrome {
                     Syndrome::Ack { .. } => (Kind::Ack, number.wrapping_add(1)),
                     Syndrome::SEQUENCE_ERROR => (Kind::Nak, number),
+                    Syndrome::ReceiverNotReady { .. } if self.config.switch.trimming.is_some() => {
+                        (Kind::TrimNak, number)
+                    }
                     _ => return Err(Refusal::Unexpected("syndrome")),
                 };
                 (kind, seq, trailer.aux, self.config.host.ack_bytes)
@@ -294,7 +299,7 @@ impl<'c> Codec<'c> {
             }
         };
         let ends = match kind {
-            Kind::Data => (flow.src, flow.dst),
+            Kind::Data | Kind::Trimmed => (flow.src, flow.dst),
             _ => (flow.dst, flow.src),
         };
         let flags = roce_flags(kind, ip, bth)?;
@@ -308,6 +313,22 @@ impl<'c> Codec<'c> {
             source_port,
             ..packet
         })
+    }
+
+    /// What a packet of RoCE with so much payload is: data, or what a switch has left of them, which is in the control
+    /// priority. Answers its size, too.
+    fn data(&self, ip: &Ipv4, payload: usize) -> Result<(Kind, u16), Refusal> {
+        let host = &self.config.host;
+        match self.config.switch.trimming {
+            Some(_) if priority(ip)? == host.control_priority => {
+                let bytes = frame_bytes(payload, host.header_bytes, 0)?;
+                Ok((Kind::Trimmed, bytes))
+            }
+            _ => {
+                let bytes = frame_bytes(payload, host.header_bytes, host.min_frame_bytes)?;
+                Ok((Kind::Data, bytes))
+            }
+        }
     }
 
     fn tcp(
@@ -383,11 +404,6 @@ fn goes_forward(packet: &Packet) -> bool {
     }
 }
 
-/// Nodes are numbered from 1 in addresses.
-fn number(node: NodeId) -> u32 {
-    node + 1
-}
-
 /// What the headers of a packet of RoCE say beside its kind.
 fn roce_flags(kind: Kind, ip: &Ipv4, bth: &Bth) -> Result<u8, Refusal> {
     let flags = match kind {
@@ -397,7 +413,7 @@ fn roce_flags(kind: Kind, ip: &Ipv4, bth: &Bth) -> Result<u8, Refusal> {
     };
     match (bth.ack_request, kind) {
         (false, _) => Ok(flags),
-        (true, Kind::Data) => Ok(flags | ACK_REQUEST),
+        (true, Kind::Data | Kind::Trimmed) => Ok(flags | ACK_REQUEST),
         (true, _) => Err(Refusal::Unexpected("ACK request without data")),
     }
 }
@@ -419,6 +435,8 @@ fn notification(ip: &Ipv4, bth: &Bth, number: u32) -> Result<Kind, Refusal> {
 fn unsaid(kind: Kind) -> u8 {
     match kind {
         Kind::Data => MEASURE,
+        Kind::Trimmed => MEASURE | LAST_HOP,
+        Kind::TrimNak => MEASURE | ECE | LAST_HOP,
         Kind::Ack | Kind::Nak => MEASURE | ECE,
         Kind::TcpAck => ALL,
         _ => 0,
@@ -434,64 +452,5 @@ fn packet(kind: Kind, priority: u8, flags: u8, bytes: u16, trailer: &Trailer) ->
         slot: trailer.slot,
         aux: trailer.aux,
         ..Packet::new(kind, priority, flags, bytes)
-    }
-}
-
-fn not_of_flow(trailer: &Trailer, what: &'static str) -> Refusal {
-    Refusal::NotOfFlow {
-        flow: trailer.flow,
-        what,
-    }
-}
-
-/// Bytes of a packet with so much payload, as the scenario counts them.
-fn frame_bytes(payload: usize, header: u32, least: u32) -> Result<u16, Refusal> {
-    let bytes = (payload as u32 + header).max(least);
-    u16::try_from(bytes).map_err(|_| Refusal::Unexpected("length"))
-}
-
-fn priority(ip: &Ipv4) -> Result<u8, Refusal> {
-    match ip.dscp.value() & 7 {
-        0 => Ok(ip.dscp.class()),
-        _ => Err(Refusal::Unexpected("DSCP")),
-    }
-}
-
-fn ecn(ip: &Ipv4) -> Result<u8, Refusal> {
-    match ip.ecn {
-        Ecn::NotEct => Ok(0),
-        Ecn::Ect0 => Ok(ECT),
-        Ecn::Ce => Ok(ECT | CE),
-        Ecn::Ect1 => Err(Refusal::Unexpected("ECT(1)")),
-    }
-}
-
-/// Checks that a frame goes from `src` to `dst`.
-fn stations(ethernet: &Ethernet, src: NodeId, dst: NodeId, flow: u32) -> Result<(), Refusal> {
-    let (source, destination) = (number(src), number(dst));
-    let ends = (MacAddress::local(source), MacAddress::local(destination));
-    match (ethernet.source, ethernet.destination) == ends {
-        true => Ok(()),
-        false => Err(Refusal::NotOfFlow {
-            flow,
-            what: "MAC addresses",
-        }),
-    }
-}
-
-fn addressed(
-    ethernet: &Ethernet,
-    ip: &Ipv4,
-    (src, dst): (NodeId, NodeId),
-    flow: u32,
-) -> Result<(), Refusal> {
-    stations(ethernet, src, dst, flow)?;
-    let ends = (ip_address(number(src)), ip_address(number(dst)));
-    match (ip.source, ip.destination) == ends {
-        true => Ok(()),
-        false => Err(Refusal::NotOfFlow {
-            flow,
-            what: "IP addresses",
-        }),
     }
 }

@@ -7,6 +7,7 @@
 
 mod codec;
 mod directory;
+mod fields;
 mod lock_step;
 mod medium;
 mod refusal;

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use common::{Bed, differ, run_of};
 use unpause_protocols::units::Time;
 use unpause_protocols::{loss_recovery, spraying};
-use unpause_sim::config::Qdisc;
+use unpause_sim::config::{Cut, Qdisc, Trimming};
 use unpause_sim::traffic::{FlowSpec, TrafficSpec};
 use unpause_testbed::{Medium, Memory, Split, SplitError, Tally};
 
@@ -67,6 +67,20 @@ fn sprayed() -> Bed {
     Bed::new(config, None)
 }
 
+/// Short lossy queues, whose packets are trimmed.
+fn trimmed() -> Bed {
+    let mut config = run_of("scenarios/incast.toml", "PFC+DCQCN", Time::from_us(1_150));
+    config.scheme.loss_recovery = loss_recovery::Config::SelectiveRepeat(Default::default());
+    config.switch.lossless = 0;
+    config.switch.lossy_queue_bytes = 50_000;
+    config.switch.trimming = Some(Trimming {
+        bytes: 64,
+        control_queue_bytes: 100_000,
+        cut: Cut::Either,
+    });
+    Bed::new(config, None)
+}
+
 /// Connections that end with a FIN, one of them without a byte.
 fn closing() -> Bed {
     let mut config = run_of("scenarios/dctcp.toml", "DCTCP", Time::from_us(3_000));
@@ -105,6 +119,7 @@ fn results_over_frames_in_memory_are_the_simulator_s() {
     }
     all.add(&assert_same("a lossy class", &lossy(), memory));
     all.add(&assert_same("QCN and spraying", &sprayed(), memory));
+    all.add(&assert_same("trimming", &trimmed(), memory));
     all.add(&assert_same("FINs", &closing(), memory));
     // No kind of packet goes untried.
     let least = all.by_kind.iter().min();

@@ -274,7 +274,7 @@ impl Mechanism for Cubic {
     fn on_loss(&mut self, _now: Time, loss: Loss, in_flight: u64) {
         match loss {
             Loss::Mark => self.on_congestion(in_flight, 1),
-            Loss::Packet => self.on_congestion(in_flight, 2),
+            Loss::Packet | Loss::Trim { .. } => self.on_congestion(in_flight, 2),
             Loss::Timeout { again, .. } => self.on_timeout(again, in_flight),
         }
     }

@@ -137,7 +137,7 @@ impl Mechanism for Dctcp {
                 let reduced = self.reduced(self.reno.cwnd);
                 self.reno.reduce(reduced, in_flight);
             }
-            Loss::Packet => self.reno.on_loss(now, loss, in_flight),
+            Loss::Packet | Loss::Trim { .. } => self.reno.on_loss(now, loss, in_flight),
             Loss::Timeout { again, window } => {
                 let reduced = self.reduced(window);
                 self.reno.start_over(again, in_flight, reduced);

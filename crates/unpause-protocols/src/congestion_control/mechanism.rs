@@ -100,6 +100,15 @@ pub enum Loss {
     Mark,
     /// By a lost packet; later ones have arrived.
     Packet,
+    /// By a packet of which only the header has arrived: a switch has trimmed it.
+    Trim {
+        /// Bytes of the packet.
+        bytes: u32,
+        /// How long after the packet was sent the report of it came, as [`Ack::rtt`].
+        rtt: Option<Time>,
+        /// The switch before the receiver has trimmed it: no other path would have helped.
+        last_hop: bool,
+    },
     /// By silence: the retransmission timer has run out.
     Timeout {
         /// It had before, and nothing was acknowledged since.

@@ -114,7 +114,7 @@ impl Mechanism for NewReno {
     fn on_loss(&mut self, _now: Time, loss: Loss, in_flight: u64) {
         match loss {
             Loss::Mark => {}
-            Loss::Packet => {
+            Loss::Packet | Loss::Trim { .. } => {
                 self.ssthresh = (in_flight / 2).max(2 * self.packet_bytes);
                 self.cwnd = self.ssthresh;
             }

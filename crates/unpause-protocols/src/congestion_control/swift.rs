@@ -271,7 +271,7 @@ impl Mechanism for Swift {
         match loss {
             // It sends nothing that could be marked.
             Loss::Mark => return,
-            Loss::Packet => self.timeouts = 0,
+            Loss::Packet | Loss::Trim { .. } => self.timeouts = 0,
             Loss::Timeout { .. } => self.timeouts = self.timeouts.saturating_add(1),
         }
         if self.timeouts > 0 && self.timeouts >= self.params.retx_reset_threshold {

@@ -38,6 +38,9 @@ pub trait Repair {
     fn on_ack(&mut self, flow: &mut Sender, now: Time, feedback: Feedback) -> u32;
     /// The report of a gap has come; `None` if it says nothing new, or nothing that can be.
     fn on_nak(&mut self, flow: &mut Sender, now: Time, feedback: Feedback) -> Option<Gap>;
+    /// The receiver has all packets before number `before`, and has got the header of packet `number`, which a switch had
+    /// trimmed; `None` if that says nothing new.
+    fn on_trim(&mut self, flow: &mut Sender, now: Time, before: u32, number: u32) -> Option<Gap>;
     /// Handles a timeout that is due at or before `now`; true if packets count as lost.
     fn on_timer(&mut self, flow: &mut Sender, now: Time) -> bool;
     /// So many packets may be in flight now.

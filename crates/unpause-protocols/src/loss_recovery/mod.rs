@@ -66,6 +66,9 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> Repair for LossRecovery<'_, B> {
     fn on_nak(&mut self, flow: &mut Sender, now: Time, feedback: Feedback) -> Option<Gap> {
         dispatch!(self, it => it.on_nak(flow, now, feedback))
     }
+    fn on_trim(&mut self, flow: &mut Sender, now: Time, before: u32, number: u32) -> Option<Gap> {
+        dispatch!(self, it => it.on_trim(flow, now, before, number))
+    }
     fn on_timer(&mut self, flow: &mut Sender, now: Time) -> bool {
         dispatch!(self, it => it.on_timer(flow, now))
     }

@@ -9,10 +9,15 @@
 //! too. The window bounds the distance between the first packet that is missing and the last one sent, so bitmaps are
 //! of that size.
 //!
+//! Where switches trim packets instead of dropping them, the receiver answers a trimmed packet with a NAK that names
+//! it. The sender sends that packet again before new ones, those with the lowest numbers first, as soon as the window
+//! of the congestion control lets it. No recovery starts: nothing else counts as lost.
+//!
 //! # Source
 //!
 //! R. Mittal et al., "Revisiting Network Support for RDMA" (IRN), SIGCOMM 2018, 3.1 (loss recovery) and 3.2
-//! (BDP-FC).
+//! (BDP-FC). Trimmed packets: Ultra Ethernet's transport as its simulator has it (uet-htsim, `uec.cpp`: the list of
+//! packets to send again).
 //!
 //! # Parameters
 //!
@@ -30,8 +35,8 @@
 //! - `reordering`: a packet counts as lost when one has arrived whose number is higher by more than this. IRN takes every
 //!   reordering for a loss, which is wrong where packets of a flow take different paths; without a limit, only timeouts
 //!   find losses. After a timeout all that is missing before the highest packet that has arrived counts as lost.
-//! - A window of the congestion control counts what is in flight, packets that have arrived out of order taken off. It
-//!   does not hold back what is sent again.
+//! - A window of the congestion control counts what is in flight, packets that have arrived out of order or were trimmed
+//!   taken off. It does not hold back what is sent again, unless that was trimmed.
 //! - No retry counter: a sender never gives up.
 
 use super::mechanism::{Feedback, Gap, Reassembly, Reception, Repair};
@@ -53,7 +58,7 @@ pub struct Params {
     /// Packets in flight, at most, with which `rto_low` counts.
     pub few: u32,
     /// A packet may be overtaken by others whose numbers are higher by this, and is not lost. `None`: 0 where all
-    /// packets of a flow take one path, else [`UNLIMITED`]; the owner decides.
+    /// packets of a flow take one path and no switch trims them, else [`UNLIMITED`]; the owner decides.
     pub reordering: Option<u32>,
 }
 
@@ -141,16 +146,23 @@ pub struct SelectiveRepeat<B> {
     highest_kept: u32,
     /// How many have arrived out of order, and are still ahead of one that is missing.
     kept: u32,
+    /// How many were trimmed and have not been sent again.
+    trimmed: u32,
+    /// No trimmed packet has a lower number.
+    first_trimmed: u32,
     /// The timer runs for `rto_low`.
     is_low: bool,
     bits: Bits<B>,
+    /// Of trimmed packets that have not been sent again.
+    trims: Option<Bits<B>>,
 }
 
 impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
     /// A flow of which nothing has been sent, with a window of so many packets and a bitmap of zeros for it ([`words`]).
-    /// `sprayed`: its packets take different paths.
-    pub fn new(params: &Params, window: u32, sprayed: bool, bits: B) -> Self {
-        let unless_set = if sprayed { UNLIMITED } else { 0 };
+    /// `may_pass`: a packet may be overtaken and is not lost, since its packets take different paths, or the receiver
+    /// names those that were trimmed.
+    pub fn new(params: &Params, window: u32, may_pass: bool, bits: B) -> Self {
+        let unless_set = if may_pass { UNLIMITED } else { 0 };
         Self {
             rto_low: params.rto_low,
             rto_high: params.rto_high.max(params.rto_low),
@@ -162,9 +174,18 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
             lost_before: 0,
             highest_kept: 0,
             kept: 0,
+            trimmed: 0,
+            first_trimmed: 0,
             is_low: false,
             bits: Bits(bits),
+            trims: None,
         }
+    }
+
+    /// Switches may trim its packets: another bitmap of zeros, as long as the first one.
+    pub fn with_trims(mut self, bits: B) -> Self {
+        self.trims = Some(Bits(bits));
+        self
     }
 
     /// Packets from the first one missing to the last one sent, at most.
@@ -193,6 +214,7 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
                 true => self.kept -= 1,
                 false => news += 1,
             }
+            self.forget_trim(number);
             flow.unacknowledged = number + 1;
         }
         let outstanding = flow.unacknowledged..flow.highest;
@@ -202,6 +224,7 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
             news += 1;
             self.kept += 1;
             self.highest_kept = self.highest_kept.max(number);
+            self.forget_trim(number);
         }
         if self.recover.is_some_and(|it| flow.unacknowledged >= it) {
             self.recover = None;
@@ -210,6 +233,25 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
             self.restart_timer(flow, now);
         }
         news
+    }
+
+    /// A packet has arrived, or is sent again; true if it had been trimmed.
+    #[inline]
+    fn forget_trim(&mut self, number: u32) -> bool {
+        let was = self.trimmed > 0 && self.trims.as_mut().is_some_and(|it| it.take(number));
+        self.trimmed -= u32::from(was);
+        was
+    }
+
+    /// The first packet that was trimmed, if any.
+    fn first_trimmed(&mut self, flow: &Sender) -> Option<u32> {
+        let trims = self.trims.as_ref().filter(|_| self.trimmed > 0)?;
+        let mut number = self.first_trimmed.max(flow.unacknowledged);
+        while !trims.has(number) {
+            number += 1;
+        }
+        self.first_trimmed = number;
+        Some(number)
     }
 
     fn start_recovery(&mut self, flow: &Sender, lost_before: u32) {
@@ -242,6 +284,10 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
             return;
         }
         let room = flow.window.saturating_sub(self.in_flight(flow));
+        if let Some(trimmed) = self.first_trimmed(flow) {
+            (flow.next, flow.end) = (trimmed, trimmed + room.min(1));
+            return;
+        }
         let end = flow.unacknowledged.saturating_add(self.window);
         flow.next = flow.highest;
         flow.end = end.min(flow.highest.saturating_add(room)).min(flow.packets);
@@ -251,7 +297,8 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
 impl<B: AsRef<[u64]> + AsMut<[u64]>> Repair for SelectiveRepeat<B> {
     fn send(&mut self, flow: &mut Sender, now: Time) -> Sent {
         let sent = flow.count(flow.next);
-        if sent.again {
+        let trimmed = sent.again && self.forget_trim(sent.number);
+        if sent.again && (!trimmed || sent.number == self.resent) {
             self.resent = sent.number + 1;
         }
         if flow.timer.is_never() {
@@ -272,6 +319,22 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> Repair for SelectiveRepeat<B> {
         let lost = self.recover.is_none() && self.overtaken() > flow.unacknowledged;
         if lost {
             self.start_recovery(flow, 0);
+        }
+        self.choose(flow);
+        (news > 0 || lost).then_some(Gap { news, lost })
+    }
+
+    fn on_trim(&mut self, flow: &mut Sender, now: Time, before: u32, number: u32) -> Option<Gap> {
+        let news = self.note(flow, now, Feedback::cumulative(before));
+        let outstanding = flow.unacknowledged..flow.highest;
+        let mut lost = outstanding.contains(&number) && !self.bits.has(number);
+        if let Some(trims) = self.trims.as_mut().filter(|_| lost) {
+            lost = !trims.set(number);
+            self.trimmed += u32::from(lost);
+            self.first_trimmed = self.first_trimmed.min(number);
+        }
+        if lost {
+            self.restart_timer(flow, now);
         }
         self.choose(flow);
         (news > 0 || lost).then_some(Gap { news, lost })
@@ -301,7 +364,7 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> Repair for SelectiveRepeat<B> {
     }
 
     fn in_flight(&self, flow: &Sender) -> u32 {
-        flow.highest - flow.unacknowledged - self.kept
+        flow.highest - flow.unacknowledged - self.kept - self.trimmed
     }
 }
 

@@ -11,7 +11,9 @@ use super::probes::ProbeKeys;
 use super::scheme::SchemeKeys;
 use super::slow_receiver::SlowReceiverKeys;
 use super::sweep::SweepKeys;
-use super::switch::{Cioq, InputQueued, Pipeline, Scheduler, SharedMemory, Switch, Watchdog};
+use super::switch::{
+    Cioq, InputQueued, Pipeline, Scheduler, SharedMemory, Switch, Trimming, Watchdog,
+};
 use super::tcp::Tcp;
 use super::topology::{LinkKeys, TopologyFile};
 use super::traffic::Common;
@@ -31,6 +33,7 @@ pub fn sections() -> Vec<(&'static str, Vec<Key>)> {
         ("pias", keys::<_, Pias>()),
         ("switch", keys::<_, Switch>()),
         ("switch.scheduler", keys::<_, Scheduler>()),
+        ("switch.trimming", keys::<_, Trimming>()),
         ("switch.watchdog", keys::<_, Watchdog>()),
         ("switch.pipeline", keys::<_, Pipeline>()),
         ("switch.pipeline.shared", keys::<_, SharedMemory>()),

@@ -64,6 +64,12 @@ impl Ring {
         };
         packet
     }
+    /// Takes the newest, if there is one.
+    #[cold]
+    pub fn pop_newest(&mut self) -> Option<Packet> {
+        self.len = self.len.checked_sub(1)?;
+        Some(self.slots[self.index(self.len)])
+    }
     /// Shows every packet.
     pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
         ledger.same(self.len.into());

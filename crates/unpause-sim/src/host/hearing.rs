@@ -6,7 +6,7 @@ use unpause_protocols::loss_recovery::{Feedback, Repair as _};
 use unpause_protocols::notification::Notification;
 use unpause_protocols::units::Time;
 
-use super::said::Said;
+use super::said::{Said, Trim};
 use super::selective::Recovery;
 use super::sender::Sender;
 
@@ -66,6 +66,34 @@ impl Sender {
             }
         }
         lost
+    }
+
+    /// A switch has trimmed a packet.
+    #[cold]
+    pub fn on_trim(&mut self, now: Time, trim: Trim, said: &Said<'_>, mut recovery: Recovery<'_>) {
+        let in_flight = self.in_flight(&recovery);
+        let Trim {
+            before,
+            number,
+            last_hop,
+        } = trim;
+        let Some(gap) = recovery.on_trim(&mut self.recovery, now, before, number) else {
+            return;
+        };
+        if gap.news > 0 {
+            let said = Said { rtt: None, ..*said };
+            self.tell(now, gap.news, &said, &mut recovery);
+        }
+        if gap.lost {
+            self.burst_over = true;
+            let arrived = u64::from(gap.news) * u64::from(self.packet_bytes);
+            let loss = Loss::Trim {
+                bytes: self.packet_bytes,
+                rtt: said.rtt,
+                last_hop,
+            };
+            self.lose(now, loss, in_flight.saturating_sub(arrived), &mut recovery);
+        }
     }
 
     /// Bytes sent and neither acknowledged nor given up as lost.

@@ -89,6 +89,7 @@ impl Host {
             Kind::Segment | Kind::TcpAck | Kind::Syn | Kind::SynAck | Kind::Fin => {
                 self.on_tcp(now, packet, window);
             }
+            Kind::Trimmed => self.on_trimmed(now, packet, window),
             _ => self.on_feedback(now, packet, window),
         }
     }

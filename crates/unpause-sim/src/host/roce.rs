@@ -5,15 +5,16 @@ use unpause_protocols::loss_recovery::{Feedback, Reception};
 use unpause_protocols::notification::Notification;
 use unpause_protocols::units::Time;
 
-use super::said::Said;
+use super::said::{Said, Trim};
 use super::selective::{self, recovery};
 use super::sender::Pace;
+use super::sprayed::trimmed_number;
 use super::state::{Host, KIND_SHIFT, NOTIFICATION, arm_receiver, arm_sender};
 use crate::config::AckPriority;
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
 use crate::log::{Log, SenderEnd};
-use crate::packet::{ACK_REQUEST, CE, ECE, INT, Kind, MEASURE, Packet};
+use crate::packet::{ACK_REQUEST, CE, ECE, INT, Kind, LAST_HOP, MEASURE, Packet};
 use crate::traffic::Ending;
 
 /// What a NAK says. Under go-back-N nothing is kept of what it answers.
@@ -79,6 +80,23 @@ impl Host {
         }
     }
 
+    /// The header of a packet has arrived that a switch has trimmed: asks for the packet.
+    #[cold]
+    pub(super) fn on_trimmed(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+        let slot = packet.slot;
+        let receiver = match self.receivers.get_mut(slot as usize) {
+            Some(receiver) if receiver.flow == packet.flow => receiver,
+            _ => return self.acknowledge_whole(now, packet, window),
+        };
+        receiver.sender_slot = packet.aux;
+        let expected = receiver.recovery.expected();
+        let kind = match packet.seq >= expected {
+            true => Kind::TrimNak,
+            false => Kind::Ack,
+        };
+        self.acknowledge(now, kind, expected, packet, window);
+    }
+
     /// The last packet of a flow or of a message has arrived. True for a message: its connection keeps the receiver.
     #[cold]
     fn ends_message(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) -> bool {
@@ -140,14 +158,18 @@ impl Host {
         window: &mut Window<'_, '_>,
     ) {
         let host = &window.plan.config.host;
-        let flags = (data.bits & (MEASURE | INT)) | (ECE * u8::from(data.is(CE)));
+        // Of a trimmed packet, the bit of INT says where that was; an ACK of one says nothing of it.
+        let mut flags = (data.bits & (MEASURE | INT)) | (ECE * u8::from(data.is(CE)));
+        if data.kind == Kind::Trimmed && kind == Kind::Ack {
+            flags = 0;
+        }
         let of_flow = host.ack_priority == AckPriority::Flow;
         let priority = match of_flow {
             false => host.control_priority,
             true => data.priority(),
         };
         // By how much it is ahead of the packet that is missing, if it is kept.
-        let ahead = match kind == Kind::Nak && self.selective.is_some() {
+        let ahead = match matches!(kind, Kind::Nak | Kind::TrimNak) && self.selective.is_some() {
             true => data.seq.wrapping_sub(seq),
             false => 0,
         };
@@ -254,6 +276,7 @@ impl Host {
                     self.on_sends_acknowledged(now, slot, window);
                 }
             }
+            Kind::TrimNak => self.take_trim(now, packet, window),
             Kind::Ack => {
                 let heard = sender.hears_acks || self.hpcc_nic;
                 let rtt = (heard && measures).then(rtt);
@@ -272,6 +295,30 @@ impl Host {
         if self.hpcc_nic {
             self.look(now);
         }
+    }
+
+    /// A NAK says that a packet was trimmed.
+    #[cold]
+    fn take_trim(&mut self, now: Time, packet: &Packet, window: &Window<'_, '_>) {
+        let slot = packet.slot;
+        let timeout = window.plan.config.host.retransmit_timeout;
+        let recovery = selective::hear(&mut self.selective, slot, timeout, (now, packet));
+        let sender = &mut self.senders[slot as usize];
+        // What was sent was a whole packet.
+        let own = sender.speed.time_for(u64::from(sender.packet_bytes));
+        let sent = Time::from_ps(packet.stamp);
+        let said = Said {
+            rtt: packet.is(MEASURE).then(|| now.saturating_sub(sent + own)),
+            ce: packet.is(ECE),
+            hops: &[],
+            digest: None,
+        };
+        let trim = Trim {
+            before: packet.seq,
+            number: trimmed_number(packet),
+            last_hop: packet.is(LAST_HOP),
+        };
+        sender.on_trim(now, trim, &said, recovery);
     }
 
     /// More of a sender's data has been acknowledged; true if the sender is forgotten.

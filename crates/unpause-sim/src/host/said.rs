@@ -15,3 +15,14 @@ pub struct Said<'a> {
     /// PINT's code in its packet.
     pub digest: Option<u16>,
 }
+
+/// What the NAK of a trimmed packet says.
+#[derive(Clone, Copy, Debug)]
+pub struct Trim {
+    /// All packets before this one have arrived.
+    pub before: u32,
+    /// The packet that was trimmed.
+    pub number: u32,
+    /// The switch before the receiver has trimmed it.
+    pub last_hop: bool,
+}

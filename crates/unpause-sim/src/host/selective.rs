@@ -63,7 +63,12 @@ impl Selective {
     pub fn send_from(&mut self, slot: usize, (src, port): (NodeId, u16), plan: &Plan<'_>) {
         if let Config::SelectiveRepeat(params) = &plan.config.scheme.loss_recovery {
             let (packets, bits) = window(params, src, plan);
-            let it = SelectiveRepeat::new(params, packets, plan.sprays(), bits);
+            let trims = plan.config.switch.trimming.map(|_| bits.clone());
+            let may_pass = plan.sprays() || trims.is_some();
+            let mut it = SelectiveRepeat::new(params, packets, may_pass, bits);
+            if let Some(trims) = trims {
+                it = it.with_trims(trims);
+            }
             put(&mut self.senders, slot, it);
             if let Some(it) = Sprayed::of(port, packets, plan) {
                 put(&mut self.sprayed, slot, it);

@@ -1,10 +1,10 @@
 //! The paths of a sprayed flow, at its sender.
 
 use rand_core::Rng;
-use unpause_protocols::spraying::{Config, Echo, Spraying};
+use unpause_protocols::spraying::{Config, Echo, MOST_PATHS, Spraying};
 use unpause_protocols::units::Time;
 
-use crate::packet::{ECE, Packet};
+use crate::packet::{ECE, Kind, LAST_HOP, Packet};
 use crate::plan::Plan;
 
 /// How the paths of a flow's packets are chosen, and which ones they took.
@@ -13,13 +13,18 @@ pub(super) struct Sprayed {
     law: Spraying,
     /// The flow's source port. A packet has this port XOR its entropy value.
     port: u16,
-    /// The entropy value of each packet in the window, by its number.
+    /// The entropy value of each packet in the window, by its number; [`TOLD`] besides, if the law has heard that the
+    /// packet was trimmed.
     values: Box<[u16]>,
     /// Packets before this one have been sent.
     sent: u32,
     /// Timeouts of which the law has been told.
     timeouts: u64,
 }
+
+/// No entropy value has this bit: there are fewer of them ([`MOST_PATHS`]).
+const TOLD: u16 = 1 << 15;
+const _: () = assert!(MOST_PATHS <= TOLD as u32);
 
 impl Sprayed {
     /// For a flow with this source port and at most this number of packets in flight; none if flows are not sprayed.
@@ -42,7 +47,7 @@ impl Sprayed {
     /// Gives a packet its source port. `timeouts`: how often the sender has timed out.
     pub fn send<R: Rng>(&mut self, now: Time, timeouts: u64, packet: &mut Packet, rng: &mut R) {
         let number = packet.seq;
-        if number < self.sent {
+        if number < self.sent && *self.value(number) & TOLD == 0 {
             let echo = match timeouts > self.timeouts {
                 true => Echo::Timeout,
                 false => Echo::Lost,
@@ -59,6 +64,9 @@ impl Sprayed {
 
     /// An ACK or a NAK has arrived.
     pub fn hear(&mut self, now: Time, feedback: &Packet) {
+        if feedback.kind == Kind::TrimNak {
+            return self.hear_trim(now, feedback);
+        }
         let echo = match feedback.is(ECE) {
             true => Echo::Marked,
             false => Echo::Clear,
@@ -66,4 +74,24 @@ impl Sprayed {
         let value = self.port ^ feedback.source_port;
         self.law.on_echo(now, value, echo);
     }
+
+    /// A packet was trimmed. Before the receiver, no other path would have helped.
+    #[cold]
+    fn hear_trim(&mut self, now: Time, nak: &Packet) {
+        let number = trimmed_number(nak);
+        let value = self.port ^ nak.source_port;
+        let echo = match nak.is(LAST_HOP) {
+            true => Echo::Clear,
+            false => Echo::Lost,
+        };
+        self.law.on_echo(now, value, echo);
+        if number < self.sent {
+            *self.value(number) |= TOLD;
+        }
+    }
+}
+
+/// The number of the packet that was trimmed, of which a NAK tells.
+pub(super) fn trimmed_number(nak: &Packet) -> u32 {
+    nak.seq.wrapping_add(nak.aux >> 16)
 }

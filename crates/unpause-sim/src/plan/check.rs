@@ -3,7 +3,7 @@
 use unpause_protocols::flow_control::pfc::PauseTime;
 use unpause_protocols::units::{Rate, Time};
 
-use super::{jobs, model, paths, recovery};
+use super::{jobs, model, paths, recovery, trimming};
 use crate::config::{
     Config, DelayedAck, FrameErrors, MIN_FRAME_BYTES, PfcConfig, PfcThreshold, Probes, TcpConfig,
 };
@@ -448,5 +448,6 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
     check_probes(&config.probes, &links_of)?;
     recovery::check(config)?;
     paths::check(config)?;
+    trimming::check(config)?;
     model::check(config, &links_of)
 }

@@ -21,6 +21,7 @@ mod model;
 mod paths;
 pub mod recovery;
 mod tcp;
+mod trimming;
 
 pub use epochs::Epochs;
 pub use tcp::TcpPlan;

@@ -92,6 +92,22 @@ impl Discipline {
             Self::Voq(turns) => turns.pop(),
         }
     }
+    /// The packet that came last, where packets leave in order of arrival.
+    #[cold]
+    pub fn newest(&self) -> Option<&Packet> {
+        match self {
+            Self::Fifo(ring) => ring.from(ring.len().checked_sub(1)?).next(),
+            Self::Voq(_) => None,
+        }
+    }
+    /// Takes the packet that [`Self::newest`] says.
+    #[cold]
+    pub fn pop_newest(&mut self) -> Option<Packet> {
+        match self {
+            Self::Fifo(ring) => ring.pop_newest(),
+            Self::Voq(_) => None,
+        }
+    }
     /// Shows every packet, and whose turn it is.
     pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
         match self {

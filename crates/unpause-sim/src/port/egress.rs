@@ -143,6 +143,8 @@ pub struct Egress {
     pub dropped_packets: u64,
     /// Bytes dropped.
     pub dropped_bytes: u64,
+    /// Frames trimmed.
+    pub trimmed_packets: u64,
 }
 
 impl Egress {
@@ -169,6 +171,7 @@ impl Egress {
             cnm_packets: 0,
             dropped_packets: 0,
             dropped_bytes: 0,
+            trimmed_packets: 0,
         }
     }
 
@@ -181,6 +184,7 @@ impl Egress {
             cnm_packets,
             dropped_packets,
             dropped_bytes,
+            trimmed_packets,
         } = self;
         congestion_point.show(ledger);
         transmitter.show(ledger);
@@ -188,6 +192,7 @@ impl Egress {
         ledger.total(cnm_packets);
         ledger.total(dropped_packets);
         ledger.total(dropped_bytes);
+        ledger.total(trimmed_packets);
     }
 
     /// Asks the congestion point about a packet that has just left the queue, which is in this state: answers what flags

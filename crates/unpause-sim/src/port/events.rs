@@ -148,7 +148,7 @@ impl<M: Model> Chassis<M> {
             if packet.kind == Kind::Pfc {
                 self.on_pfc(now, port, &packet, window);
             } else if self.drops_input(port, class) {
-                self.discard(self.index(port, class), &packet, true, window);
+                self.discard_in_storm(self.index(port, class), &packet, true, window);
                 continue;
             } else {
                 M::receive(self, now, &packet, port, window);

@@ -56,8 +56,7 @@ impl<M: Model<PauseSource = pfc::Ingress>> Chassis<M> {
         let ingress = &mut self.ingress[index];
         if ingress.source.bytes() + u64::from(bytes) > buffer.bytes {
             self.ingress_totals[index].dropped_packets += u64::from(lossless);
-            window.telemetry.take(packet);
-            window.log.counts.dropped_packets += self.egress[queue].count_drop(packet);
+            self.discard(queue, packet, window);
             return false;
         }
         let xoff = if lossless { buffer.xoff } else { u64::MAX };

@@ -45,7 +45,7 @@ impl<M: Model> Chassis<M> {
     pub fn lose_at_port(&mut self, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
         match self.ports[usize::from(way.to)].down {
             true => window.lose((self.id, way.to), LossPlace::Port, packet),
-            false => self.discard(self.index(way.to, way.class), packet, false, window),
+            false => self.discard_in_storm(self.index(way.to, way.class), packet, false, window),
         }
     }
 

@@ -6,6 +6,7 @@ mod balance;
 mod causes;
 mod chassis;
 pub mod culprit;
+mod discards;
 mod discipline;
 mod egress;
 mod events;

@@ -96,6 +96,7 @@ impl<M: Model> Chassis<M> {
                     cnm_packets: egress.cnm_packets + ingress.cnm_packets,
                     dropped_packets: egress.dropped_packets,
                     dropped_bytes: egress.dropped_bytes,
+                    trimmed_packets: egress.trimmed_packets,
                     headroom_dropped_packets: ingress.dropped_packets,
                     max_queue_bytes: queue.max_bytes,
                     max_ingress_bytes: self.ingress[index].max_bytes,

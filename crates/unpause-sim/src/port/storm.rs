@@ -86,7 +86,7 @@ impl<M: Model> Chassis<M> {
             self.ports[usize::from(port)].shut |= 1 << class;
             self.let_join(port, class);
             while let Some(packet) = self.take_from_queue(port, class) {
-                self.discard(index, &packet, false, window);
+                self.discard_in_storm(index, &packet, false, window);
                 let way = Way {
                     from: packet.ingress,
                     to: port,
@@ -135,7 +135,7 @@ impl<M: Model> Chassis<M> {
 
     /// Drops a packet in a storm at (port, class) `index`; it has come in by that port, or was to leave by it.
     #[cold]
-    pub(super) fn discard(
+    pub(super) fn discard_in_storm(
         &mut self,
         index: usize,
         packet: &Packet,

@@ -19,8 +19,7 @@ impl<M: Model> Chassis<M> {
         if window.plan.classes.is_lossless(way.class) || self.has_place(index) {
             self.enqueue(now, packet, way, window);
         } else {
-            window.telemetry.take(packet);
-            window.log.counts.dropped_packets += self.egress[index].count_drop(packet);
+            self.discard(index, packet, window);
             M::refused(self, now, packet, way, window);
         }
     }
@@ -98,8 +97,7 @@ impl<M: Model> Chassis<M> {
             Verdict::MarkCe => flags = egress.mark(packet),
             Verdict::Notify(message) => feedback = Some(message),
             Verdict::Drop => {
-                window.telemetry.take(packet);
-                window.log.counts.dropped_packets += egress.count_drop(packet);
+                self.discard(index, packet, window);
                 return M::refused(self, now, packet, way, window);
             }
         }
@@ -226,8 +224,7 @@ impl<M: Model> Chassis<M> {
         let index = self.index(way.to, way.class);
         match verdict {
             Verdict::Drop => {
-                window.telemetry.take(packet);
-                window.log.counts.dropped_packets += self.egress[index].count_drop(packet);
+                self.discard(index, packet, window);
                 M::left(self, now, packet, way, window);
                 return self.send_next(now, way.to, window);
             }

@@ -36,6 +36,7 @@ mod tcp;
 mod threads;
 mod transcript;
 mod transcripts;
+mod trimming;
 mod victims;
 mod watchdog;
 mod windows;

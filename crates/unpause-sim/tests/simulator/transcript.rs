@@ -217,6 +217,8 @@ fn of_a_host(
             (PacketKind::Data, false) => format!("data {seq}"),
             (PacketKind::Ack, false) => format!("ack {seq}"),
             (PacketKind::Nak, _) => format!("NAK {seq}"),
+            (PacketKind::Trimmed, _) => format!("header {seq}"),
+            (PacketKind::TrimNak, _) => format!("NAK of a header, {seq}"),
             _ => of_tcp(config, packet),
         },
     };

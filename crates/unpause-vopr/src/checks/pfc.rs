@@ -1,6 +1,6 @@
 //! PAUSE follows what an ingress holds: XON comes when it is empty, and what it holds is what waits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::Time;
@@ -102,6 +102,9 @@ pub fn refresh(config: &Config, results: &Results) -> Answer {
         .into_iter()
         .map(|port| ((port.node, port.number), port))
         .collect();
+    // A port in a storm sends no PAUSE.
+    let storms = results.storms.iter();
+    let stormy: BTreeSet<Queue> = storms.map(|it| (it.node, it.port, it.priority)).collect();
     let mut due: BTreeMap<Queue, Time> = BTreeMap::new();
     let late = |(node, port, priority): Queue, due: Time| {
         let what = format!(
@@ -115,6 +118,9 @@ pub fn refresh(config: &Config, results: &Results) -> Answer {
         let port = ports[&(packet.node, packet.port)];
         for priority in (0..8).filter(|it| frame.priorities >> it & 1 == 1) {
             let queue = (packet.node, packet.port, priority);
+            if stormy.contains(&queue) {
+                continue;
+            }
             if let Some(due) = due.remove(&queue).filter(|due| *due < packet.time) {
                 return late(queue, due);
             }

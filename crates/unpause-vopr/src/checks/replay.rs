@@ -170,7 +170,8 @@ pub fn again(config: &Config, results: &Results) -> Answer {
     }
     let mut naks: BTreeMap<u32, Time> = BTreeMap::new();
     for (flow, packets) in arrived(config, results) {
-        let nak = packets.iter().find(|it| it.kind == PacketKind::Nak);
+        let is_nak = |kind| matches!(kind, PacketKind::Nak | PacketKind::TrimNak);
+        let nak = packets.iter().find(|it| is_nak(it.kind));
         naks.extend(nak.map(|nak| (flow, nak.arrival)));
     }
     let mut next: BTreeMap<u32, u32> = BTreeMap::new();

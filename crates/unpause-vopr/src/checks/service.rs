@@ -82,7 +82,7 @@ fn queues(config: &Config, results: &Results) -> BTreeMap<Place, Queues> {
         });
     }
     let rows = results.ports.iter();
-    let dropping = rows.filter(|row| row.dropped_packets > 0);
+    let dropping = rows.filter(|row| row.dropped_packets + row.trimmed_packets > 0);
     let dropping: Vec<_> = dropping.map(|r| (r.node, r.port, r.priority)).collect();
     for ((port, number), (host, _)) in far_end.iter().map(|(at, far)| (*at, *far)) {
         if is_host(config, port) || !is_host(config, host) {

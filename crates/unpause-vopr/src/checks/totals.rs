@@ -14,10 +14,10 @@ fn sum(results: &Results, value: fn(&PortRecord) -> u64) -> u64 {
 /// Nothing is delivered, dropped, marked or paused more often than it was sent.
 pub fn conservation(config: &Config, results: &Results) -> Answer {
     let totals = &results.totals;
-    let arrived = totals.delivered_packets + totals.dropped_packets;
+    let arrived = totals.delivered_packets + totals.dropped_packets + totals.trimmed_packets;
     if arrived > totals.data_packets {
         return Err(format!(
-            "{arrived} data packets delivered or dropped of {} sent",
+            "{arrived} data packets delivered, dropped or trimmed of {} sent",
             totals.data_packets
         ));
     }
@@ -45,6 +45,13 @@ pub fn conservation(config: &Config, results: &Results) -> Answer {
     let lost: u64 = results.losses.iter().map(|it| it.data_packets).sum();
     let storms = results.storms.iter();
     let lost = lost + storms.map(|it| it.dropped_data_packets).sum::<u64>();
+    let trimmed = sum(results, |p| p.trimmed_packets);
+    if trimmed != totals.trimmed_packets {
+        return Err(format!(
+            "{} data packets trimmed, {trimmed} in the rows of ports",
+            totals.trimmed_packets
+        ));
+    }
     if sum(results, |p| p.dropped_packets) + sum(results, |p| p.headroom_dropped_packets) + lost
         < totals.dropped_packets
     {

@@ -6,7 +6,7 @@ use super::sketch::Sketch;
 use crate::case::{put, size, table, time};
 use crate::dice::Dice;
 
-/// Writes how switches choose among next hops, and how senders spray where losses are repaired one by one.
+/// Writes how switches choose among next hops, how senders spray, and what is trimmed, where losses are repaired one by one.
 pub fn paths(sketch: &mut Sketch, dice: &mut Dice) {
     if text(&sketch.document, "topology", "ecmp") == Some("hpcc") {
         return;
@@ -14,11 +14,17 @@ pub fn paths(sketch: &mut Sketch, dice: &mut Dice) {
     if dice.percent(20) {
         balancing(sketch, dice);
     }
+    let trims = sketch.model == "shared-buffer" && sketch.lossless.len() < sketch.priorities.len();
+    let frame = sketch.frame;
     for scheme in tables(&mut sketch.document, "scheme") {
         let repair = scheme.get("loss_recovery").and_then(Value::as_str);
-        if repair == Some("selective-repeat") && dice.percent(50) {
+        let selective = repair == Some("selective-repeat");
+        if selective && dice.percent(50) {
             let set = table(scheme, "set");
             spraying(set, dice);
+        }
+        if selective && trims && dice.percent(40) {
+            trimming(table(scheme, "set"), frame, dice);
         }
     }
 }
@@ -50,6 +56,23 @@ fn balancing(sketch: &mut Sketch, dice: &mut Dice) {
         put(switch, "balancing_min", size(low));
         let high = low + dice.between(0, 20) * sketch.frame;
         put(switch, "balancing_max", size(high));
+    }
+}
+
+/// Queues are short, so that there is something to trim.
+fn trimming(set: &mut Table, frame: u64, dice: &mut Dice) {
+    let least = dice.pick(&[64, 64, 64, 100, 128, 200]);
+    put(set, "switch.trimming.size", size(least));
+    if dice.percent(50) {
+        put(set, "switch.lossy_queue", size(dice.between(1, 10) * frame));
+    }
+    if dice.percent(50) {
+        let queue = least * dice.between(1, 200);
+        put(set, "switch.trimming.control_queue", size(queue));
+    }
+    if dice.percent(50) {
+        let cut = dice.pick(&["either", "arriving"]);
+        put(set, "switch.trimming.cut", cut);
     }
 }
 

@@ -222,3 +222,62 @@ fn windows_hold_a_round_trip_of_the_link() {
     assert_eq!(params.window_packets(Rate::from_gbps(40), 1000), 1);
     assert_eq!((words(1), words(64), words(65)), (1, 1, 2));
 }
+
+/// The window of the law is full, and the receiver gets headers only.
+#[test]
+fn trimmed_packets_go_first_as_the_window_allows() {
+    let mut pair = Pair::new(UNLIMITED);
+    pair.repair = pair.repair.with_trims([0; 2]);
+    pair.repair.open_window(&mut pair.sender, 4);
+    assert_eq!(pair.burst(0), [0, 1, 2, 3]);
+    let trim = |pair: &mut Pair, us, number| {
+        let before = pair.receiver.expected();
+        let gap = pair
+            .repair
+            .on_trim(&mut pair.sender, at(us), before, number);
+        gap.map(|it| it.lost)
+    };
+    assert_eq!(trim(&mut pair, 10, 2), Some(true));
+    assert_eq!(pair.repair.in_flight(&pair.sender), 3);
+    assert_eq!(trim(&mut pair, 10, 1), Some(true));
+    // The same report again says nothing.
+    assert_eq!(trim(&mut pair, 10, 1), None);
+    // The lowest first. Two are in flight, so two may go; nothing new does.
+    assert_eq!(pair.burst(10), [1, 2]);
+    assert_eq!(pair.repair.in_flight(&pair.sender), 4);
+    // Trimmed once more, while the window has shrunk: it waits for its turn.
+    pair.repair.open_window(&mut pair.sender, 2);
+    assert_eq!(trim(&mut pair, 20, 2), Some(true));
+    assert_eq!(pair.burst(20), []);
+    assert_eq!(pair.arrive(21, 0), Reception::InOrder);
+    assert_eq!(pair.arrive(21, 3), Reception::Kept);
+    assert_eq!(pair.burst(21), [2]);
+    assert_eq!(
+        pair.deliver(22, &[1, 2]),
+        [Reception::InOrder, Reception::Filled]
+    );
+    assert_eq!(pair.burst(22), [4, 5]);
+    // What has arrived is not missed, whatever a late report says.
+    assert_eq!(trim(&mut pair, 23, 3), None);
+    assert_eq!(pair.repair.trimmed, 0);
+}
+
+/// A timeout sends again what is missing before the highest packet that has arrived, trimmed or not, once.
+#[test]
+fn a_timeout_takes_trimmed_packets_along() {
+    let mut pair = Pair::new(UNLIMITED);
+    pair.repair = pair.repair.with_trims([0; 2]);
+    pair.repair.open_window(&mut pair.sender, 4);
+    pair.burst(0);
+    pair.arrive(1, 3);
+    pair.repair.open_window(&mut pair.sender, 1);
+    pair.repair.on_trim(&mut pair.sender, at(2), 0, 1);
+    assert_eq!(pair.burst(2), []);
+    let due = pair.sender.next_timer();
+    assert!(pair.repair.on_timer(&mut pair.sender, due));
+    assert_eq!(pair.burst(1000), [0, 1, 2]);
+    assert_eq!(
+        (pair.repair.trimmed, pair.repair.in_flight(&pair.sender)),
+        (0, 3)
+    );
+}

@@ -24,7 +24,7 @@ keys! {
             from "IRN paper, 40 Gb/s" => rto_high;
         few_packets: u32 "see `rto_low`"
             from "IRN paper: N" => few;
-        reordering: u32 = ["0; no limit where packets of a flow take different paths"]
+        reordering: u32 = ["0; no limit where packets of a flow take different paths, or switches trim them"]
             "packets that arrive before a missing one are no sign of its loss if their numbers are higher by at most this; without a limit only timeouts find losses"
             from "IRN paper: 0" => reordering;
     }

@@ -8,6 +8,7 @@ use super::cioq::Cioq;
 use super::input_queued::InputQueued;
 use super::pipeline::Pipeline;
 use super::scheduler::Scheduler;
+use super::trimming::Trimming;
 use super::watchdog::Watchdog;
 use crate::text::checks::data_priority;
 use crate::text::error::{Checked, Problem};
@@ -17,7 +18,7 @@ use crate::text::setting::Queueing;
 
 type Priorities = Vec<Spanned<u8>>;
 
-kinds! { Cioq = TABLE, InputQueued = TABLE, Scheduler = TABLE, Watchdog = TABLE }
+kinds! { Cioq = TABLE, InputQueued = TABLE, Scheduler = TABLE, Trimming = TABLE, Watchdog = TABLE }
 
 const SHARED: (&str, &str) = (
     "only a shared buffer has it",
@@ -64,6 +65,7 @@ keys! {
             "gap between two packets of a flow after which the second starts a new flowlet" from "ConWeave's simulator, of LetFlow"
             idle NOT_BY_FLOWLETS;
         scheduler: Scheduler = ["strict priority"] "[below](#switchscheduler)" idle OUTPUTS;
+        trimming: Trimming = ["none: packets are dropped"] "packets trimmed to their headers, [below](#switchtrimming)";
         watchdog: Watchdog = ["none"] "PFC watchdog, [below](#switchwatchdog)"
             idle ("no priority is lossless", "set switch.lossless, or remove the table");
         pipeline: Pipeline = ["-"] "[below](#switchpipeline)"

@@ -8,6 +8,7 @@ mod keys;
 mod model;
 mod pipeline;
 pub(crate) mod scheduler;
+mod trimming;
 mod watchdog;
 
 pub(crate) use cioq::Cioq;
@@ -16,4 +17,5 @@ pub(crate) use keys::Switch;
 pub(crate) use model::{can_deadlock, frames_wait_at_outputs, note, switch, unread};
 pub(crate) use pipeline::{Pipeline, SharedMemory};
 pub(crate) use scheduler::Scheduler;
+pub(crate) use trimming::Trimming;
 pub(crate) use watchdog::Watchdog;

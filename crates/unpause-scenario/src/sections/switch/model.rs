@@ -6,7 +6,7 @@ use unpause_sim::config::{
 };
 
 use super::keys::{ModelKey, Switch, lossless};
-use super::{balancing, cells, cioq, input_queued, pipeline, watchdog};
+use super::{balancing, cells, cioq, input_queued, pipeline, trimming, watchdog};
 use crate::sections::pfc::{self, Pfc, PfcDefaults};
 use crate::text::error::Checked;
 use crate::text::keys::{Keys, Unread, set};
@@ -72,6 +72,7 @@ pub(crate) fn switch(file: &Switch, pfc: &Pfc, host: &HostConfig) -> Checked<Swi
         }
         set("queueing", &file.queueing, &mut switch.queueing)?;
     }
+    switch.trimming = trimming::trimming(&file.trimming, switch.lossy_queue_bytes);
     Ok(switch)
 }
 
@@ -135,6 +136,9 @@ pub(crate) fn can_deadlock(switch: &SwitchConfig) -> bool {
 pub(crate) fn unread(file: &Switch) -> Vec<Unread> {
     let mut unread = file.unread();
     if let Some(table) = file.scheduler.peek() {
+        unread.extend(table.get_ref().unread());
+    }
+    if let Some(table) = file.trimming.peek() {
         unread.extend(table.get_ref().unread());
     }
     if let Some(table) = file.watchdog.peek() {

@@ -140,8 +140,7 @@ impl Chassis<Pipeline> {
             self.model
                 .memory
                 .free(self.index(packet.ingress, class), size);
-            window.telemetry.take(&packet);
-            window.log.counts.dropped_packets += self.egress[index].count_drop(&packet);
+            self.discard(index, &packet, window);
         }
     }
 
@@ -205,8 +204,7 @@ impl Model for Pipeline {
         if !model.memory.admit(index, waiting, u64::from(bytes)) {
             switch.ingress_totals[index].dropped_packets +=
                 u64::from(window.plan.classes.is_lossless(class));
-            window.log.counts.dropped_packets += switch.egress[index].count_drop(packet);
-            return;
+            return switch.discard(index, packet, window);
         }
         let frames = &window.plan.config.switch.pfc.params;
         let pause = ingress.pause;

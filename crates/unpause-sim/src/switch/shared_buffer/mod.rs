@@ -4,6 +4,7 @@
 //! class): a packet counts at its ingress from reception until it starts to leave.
 
 mod memory;
+mod trimming;
 
 use unpause_protocols::congestion_point::qcn::Selection;
 use unpause_protocols::flow_control::pfc::Action;
@@ -27,6 +28,8 @@ pub struct SharedBuffer {
     threshold: PfcThreshold,
     /// Largest lossy queue.
     lossy_bytes: u64,
+    /// Largest control queue.
+    control_bytes: u64,
     /// Whom congestion points at inputs accuse.
     selection: Selection,
 }
@@ -49,6 +52,7 @@ impl SharedBuffer {
             },
             threshold: config.pfc.threshold,
             lossy_bytes: config.lossy_queue_bytes,
+            control_bytes: control_bytes(plan),
             selection: culprit::selection(plan),
         };
         // There is no input buffer here: what a congestion point at an input watches is the memory that PFC
@@ -68,6 +72,13 @@ fn headroom(transmitter: &Transmitter, class: u8, plan: &Plan<'_>) -> u64 {
     }
 }
 
+/// Largest control queue: with trimming it has a limit of its own.
+fn control_bytes(plan: &Plan<'_>) -> u64 {
+    let config = &plan.config.switch;
+    let trimming = config.trimming.map(|it| it.control_queue_bytes);
+    trimming.unwrap_or(config.lossy_queue_bytes)
+}
+
 /// Shared memory of switch `id`, headroom not counted.
 fn pool_bytes(id: NodeId, plan: &Plan<'_>) -> u64 {
     let config = &plan.config.switch;
@@ -79,7 +90,9 @@ fn pool_bytes(id: NodeId, plan: &Plan<'_>) -> u64 {
     match (config.buffer_bytes, config.pfc.threshold) {
         (Some(bytes), _) => bytes.saturating_sub(set_apart),
         (None, PfcThreshold::Static { xoff_bytes, .. }) => {
-            let lossy = lossy.saturating_mul(config.lossy_queue_bytes);
+            let data = lossy.saturating_sub(1);
+            let lossy = data.saturating_mul(config.lossy_queue_bytes);
+            let lossy = lossy.saturating_add(control_bytes(plan));
             let per_port = lossy.saturating_add(lossless * (xoff_bytes + plan.mtu_wire_bytes));
             per_port.saturating_mul(transmitters.len() as u64)
         }
@@ -98,7 +111,11 @@ impl Chassis<SharedBuffer> {
             let size = u64::from(packet.bytes);
             let index = self.index(to, class);
             let queue = &self.queues[index];
-            let fits = queue.bytes + size <= self.model.lossy_bytes && self.has_place(index);
+            let most = match class == window.plan.classes.control {
+                true => self.model.control_bytes,
+                false => self.model.lossy_bytes,
+            };
+            let fits = queue.bytes + size <= most && self.has_place(index);
             return fits && self.model.pool.take(size);
         }
         let params = &window.plan.config.switch.pfc.params;
@@ -138,9 +155,7 @@ impl Chassis<SharedBuffer> {
             }
             self.join(now, packet, way, window);
         } else {
-            let index = self.index(way.to, way.class);
-            window.telemetry.take(packet);
-            window.log.counts.dropped_packets += self.egress[index].count_drop(packet);
+            self.refuse(now, packet, way, window);
         }
     }
 
@@ -239,6 +254,7 @@ impl Model for SharedBuffer {
             pool,
             threshold: _,
             lossy_bytes: _,
+            control_bytes: _,
             selection: _,
         } = self;
         ledger.same(pool.used);
