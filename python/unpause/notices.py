@@ -13,7 +13,7 @@ _MOST_OF_A_KIND = 4
 _MOST_NAMES = 6
 
 #: Beginnings of messages that say what happened, not that something is wrong.
-_NOTES = ("no PAUSE was sent",)
+_NOTES = ("no PAUSE was sent", "DCQCN's default thresholds")
 
 
 @dataclass

@@ -283,8 +283,7 @@ fn compile_run<'i>(
     let (file, sections, place) = (parts.rest, parts.sections, parts.topology.span());
     let built = topology::topology(parts.topology, files)?;
     size::check_routes(&built.fabric, place)?;
-    let mut fabric = built.fabric.clone();
-    let mut names = Names::new(built.names.clone(), &fabric);
+    let (mut fabric, mut names) = Names::of(&built);
     let (mut host, mut switch, queues) = nodes(&sections, &mut fabric, &names)?;
     let delays = Delays::new(&sections.host.extra_delay, files)?;
     let (probes, hpcc) = recorded(&sections, &names, &switch)?;
@@ -334,6 +333,7 @@ fn compile_run<'i>(
         scheme: scheme.to_owned(),
         congestion_control: chosen.congestion_control,
         marking,
+        sets_queues: chosen.sets_queues,
         values: point.values.clone(),
         hpcc,
         config,

@@ -10,6 +10,7 @@ use crate::blind_watchdog;
 use crate::headroom;
 use crate::run::Run;
 use crate::text::setting::size;
+use crate::thresholds;
 
 /// A setting to look at.
 #[derive(Clone)]
@@ -27,6 +28,7 @@ pub(crate) fn of(run: &Run) -> Vec<Foreseen> {
     let mut found = late(run);
     found.extend(wrong_class(run));
     found.extend(blind_watchdog(run));
+    found.extend(default_thresholds(run));
     let Some(switches) = Switches::of(&run.config) else {
         return found;
     };
@@ -48,6 +50,17 @@ fn blind_watchdog(run: &Run) -> Option<Foreseen> {
         message,
         help: help.to_owned(),
         key: path(&["switch", "watchdog"]),
+    })
+}
+
+/// Thresholds of slower links than there are.
+fn default_thresholds(run: &Run) -> Option<Foreseen> {
+    let (message, help) = thresholds::why(run)?;
+    Some(Foreseen {
+        kind: thresholds::KIND,
+        message,
+        help,
+        key: path(&["scheme", &run.scheme]),
     })
 }
 

@@ -56,6 +56,7 @@ mod summary;
 mod table_files;
 mod tables;
 mod text;
+mod thresholds;
 pub mod topology;
 mod unused;
 mod waiting;

@@ -8,6 +8,7 @@ use unpause_sim::config::{Fabric, NodeId, NodeKind};
 
 use crate::text::error::{Checked, Problem, nearest};
 use crate::text::name_list::{self, NameList, expand, stem};
+use crate::topology::Topology;
 
 /// Names that the indices of a configuration stand for.
 #[derive(Debug)]
@@ -40,7 +41,9 @@ pub struct NamedJob {
 }
 
 impl Names {
-    pub(crate) fn new(nodes: Vec<String>, fabric: &Fabric) -> Self {
+    /// The fabric of `built`, and the names of its nodes.
+    pub(crate) fn of(built: &Topology) -> (Fabric, Self) {
+        let (nodes, fabric) = (built.names.clone(), built.fabric.clone());
         let mut peers = vec![Vec::new(); nodes.len()];
         for link in &fabric.links {
             peers[link.a as usize].push(link.b);
@@ -54,14 +57,15 @@ impl Names {
             .zip(0..)
             .map(|(name, node)| (name.clone(), node))
             .collect();
-        Self {
+        let names = Self {
             nodes,
             traffic: Vec::new(),
             jobs: Vec::new(),
             peers,
             hosts,
             index,
-        }
+        };
+        (fabric, names)
     }
 
     /// Name of a node.

@@ -21,6 +21,8 @@ pub struct Run {
     pub congestion_control: CongestionControl,
     /// Its `marking`, if it says.
     pub marking: Option<Marking>,
+    /// The table of `congestion_control` has a key of its congestion point.
+    pub(crate) sets_queues: bool,
     /// Value of each sweep column.
     pub values: Vec<f64>,
     /// Files in the formats of HPCC's simulator that are asked for.

@@ -15,7 +15,7 @@ use crate::run::Run;
 use crate::sections::marking::Marking;
 use crate::tables::Tables;
 use crate::text::setting::size;
-use crate::{link_failures, lossy_links, reordering, starved, storms, waiting};
+use crate::{link_failures, lossy_links, reordering, starved, storms, thresholds, waiting};
 
 /// Something to look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub struct Warning {
     /// `never-triggered`, `unfinished-flows`, `stuck-flows`, `cyclic-buffers`,
     /// `deadlock`, `gave-up`, `late-traffic`, `lossy-roce`, `small-buffer`, `unreachable-kmin`, `low-xon`,
     /// `starved-priority`, `waiting-flows`, `phase`, `same-seeds`, `link-down`, `frame-errors`, `pfc-storm`,
-    /// `blind-watchdog`, `reordering`.
+    /// `blind-watchdog`, `reordering`, `default-thresholds`.
     pub kind: String,
     /// What happened.
     pub message: String,
@@ -120,13 +120,24 @@ pub(crate) fn of_scenario(
                 None => it.message,
             },
             help: Some(it.help),
-            note: false,
+            note: is_note(it.kind),
         });
         let new = of_input.chain(cycle).chain(of_scheme).chain(foreseen);
         let new: Vec<Warning> = new.filter(|new| !said(new)).collect();
         warnings.extend(new);
     }
     warnings
+}
+
+/// True of kinds that may be just what was wanted.
+fn is_note(kind: &str) -> bool {
+    let kinds = [
+        link_failures::KIND,
+        lossy_links::KIND,
+        storms::KIND,
+        thresholds::KIND,
+    ];
+    kinds.contains(&kind)
 }
 
 /// What is worth saying about a run alone.
@@ -176,7 +187,7 @@ impl Found<'_> {
             kind: kind.to_owned(),
             message,
             help,
-            note: [link_failures::KIND, lossy_links::KIND, storms::KIND].contains(&kind),
+            note: is_note(kind),
         });
     }
 

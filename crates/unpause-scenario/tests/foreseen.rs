@@ -42,10 +42,14 @@ size = "10KB"
 TRAFFIC
 "#;
 
+/// What a scheme of DCQCN says of its thresholds, unless a test says something else.
+const THRESHOLDS: &str = "dcqcn = { kmin = \"5KB\", kmax = \"200KB\" }";
+
 /// The fabric with some lines filled in; those that are not stay empty.
 fn scenario(filled: &[(&str, &str)]) -> Scenario {
     let mut source = FABRIC.to_owned();
-    for (name, text) in filled.iter().chain(&[("DELAY", "1us")]) {
+    let others = [("DELAY", "1us"), ("SCHEME", THRESHOLDS)];
+    for (name, text) in filled.iter().chain(&others) {
         source = source.replace(name, text);
     }
     for name in ["SWITCH", "PFC", "SCHEME", "TRAFFIC"] {
@@ -71,6 +75,41 @@ fn only(filled: &[(&str, &str)], kind: &str) -> String {
 #[test]
 fn nothing_is_reported_of_the_defaults() {
     assert_eq!(warnings(&[]), []);
+}
+
+#[test]
+fn dcqcns_own_thresholds_at_a_link_that_is_faster_than_theirs() {
+    let with = |scheme: &str, rate: &str| {
+        let mut source = FABRIC.replace("SCHEME", scheme).replace("DELAY", "1us");
+        source = source.replace("100Gbps", rate).replace("50Gbps", rate);
+        let source = ["SWITCH", "PFC", "TRAFFIC"]
+            .iter()
+            .fold(source, |text, name| {
+                text.replace(&format!("\n{name}\n"), "\n")
+            });
+        let scenario = Scenario::parse(&source, Path::new("test.toml")).expect("a scenario");
+        let before = scenario.warnings();
+        let options = Options::default();
+        let results = execute(&scenario, &options, &NoProgress).expect("results");
+        let of_kind = |all: &[unpause_scenario::Warning]| {
+            let found = all.iter().find(|it| it.kind == "default-thresholds");
+            found.map(|it| (it.note, it.message.clone()))
+        };
+        (of_kind(&before), of_kind(&results.warnings))
+    };
+    let message = "DCQCN's default thresholds are those of its paper, for 40 Gb/s links: kmin 5KB, kmax 200KB; the \
+                   fastest link here has 100Gbps";
+    let (before, after) = with("", "100Gbps");
+    assert_eq!(before, Some((true, format!("test.toml:22: {message}"))));
+    assert_eq!(after, Some((true, message.to_owned())));
+    assert_eq!(with("", "40Gbps"), (None, None));
+    for chosen in [
+        THRESHOLDS,
+        "dcqcn = { kmin = { \"100Gbps\" = \"400KB\" }, kmax = { \"100Gbps\" = \"1600KB\" }, pmax = { \"100Gbps\" = 0.2 } }",
+        "marking = \"red\"\nred = { kmin = \"400KB\", kmax = \"1600KB\", pmax = 0.2 }",
+    ] {
+        assert_eq!(with(chosen, "100Gbps"), (None, None), "{chosen}");
+    }
 }
 
 #[test]

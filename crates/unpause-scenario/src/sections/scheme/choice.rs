@@ -41,6 +41,8 @@ keys! {
 pub(crate) struct Chosen {
     pub congestion_control: CongestionControl,
     pub config: SchemeConfig,
+    /// The table of the congestion control has a key of its congestion point.
+    pub sets_queues: bool,
     /// It has a window law.
     pub has_tcp: bool,
     /// Where `loss_recovery` is written, which is read beside this.
@@ -103,6 +105,7 @@ pub(crate) fn congestion_control(
             law.check_replaced(marking)?;
         }
     }
+    let own_queues = own.sets_queues();
     let has_tcp = own.what.is_tcp() || law.is_some();
     let mut config = own.what.configure(own.table, base_rtt)?;
     if let Some(law) = law {
@@ -128,6 +131,7 @@ pub(crate) fn congestion_control(
     Ok(Chosen {
         congestion_control: own.what,
         config,
+        sets_queues: own_queues,
         has_tcp,
         recovery: None,
     })

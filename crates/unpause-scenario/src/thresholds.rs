@@ -1,0 +1,55 @@
+//! Marking thresholds of 40 Gb/s links at faster ones: DCQCN's defaults, where the file does not set them.
+
+use unpause_protocols::congestion_control;
+use unpause_protocols::congestion_point;
+use unpause_protocols::units::Rate;
+use unpause_sim::config::NodeKind;
+
+use crate::run::Run;
+use crate::text::setting::size;
+
+/// For programs, as in [`crate::Warning`].
+pub(crate) const KIND: &str = "default-thresholds";
+
+/// The rate that the thresholds of the DCQCN paper are for (SIGCOMM 2015, section 5).
+const PAPERS: Rate = Rate::from_gbps(40);
+
+/// What to know of `run`, and what to do, if its thresholds are the paper's for want of others, and a switch has a faster
+/// link.
+pub(crate) fn why(run: &Run) -> Option<(String, String)> {
+    let scheme = &run.config.scheme;
+    let is_dcqcn = matches!(
+        scheme.roce,
+        congestion_control::Config::Dcqcn(_) | congestion_control::Config::DcqcnNic(_)
+    );
+    let congestion_point::Config::Red(red) = &scheme.congestion_point else {
+        return None;
+    };
+    let is_default = is_dcqcn && run.marking.is_none() && !run.sets_queues;
+    let fastest = fastest(run).filter(|fastest| is_default && *fastest > PAPERS)?;
+    if run.controls_nothing() {
+        return None;
+    }
+    let message = format!(
+        "DCQCN's default thresholds are those of its paper, for 40 Gb/s links: kmin {}, kmax {}; the fastest link here has \
+         {fastest}",
+        size(red.kmin),
+        size(red.kmax)
+    );
+    let help = format!(
+        "`unpause suggest dcqcn --rate {fastest}` prints thresholds for this rate; set kmin and kmax in [scheme.dcqcn], to \
+         these values if they are what you want"
+    );
+    Some((message, help))
+}
+
+/// The rate of the fastest link of a switch that marks; NVSwitches do not.
+fn fastest(run: &Run) -> Option<Rate> {
+    let fabric = &run.config.fabric;
+    let marks = |node: &u32| {
+        fabric.nodes[*node as usize] == NodeKind::Switch && !fabric.nvswitches.contains(node)
+    };
+    let links = fabric.links.iter();
+    let of_switches = links.filter(|link| [link.a, link.b].iter().any(marks));
+    of_switches.map(|link| link.rate).max()
+}
