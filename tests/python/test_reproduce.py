@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -172,3 +173,14 @@ def test_finished_experiments_are_not_run_again(
     assert reproduce.main(["pcn", "--out", out]) == 0
     assert len(ran) == 2
     capsys.readouterr()
+
+
+def test_a_reproduction_replaces_no_markdown_unasked(tmp_path: Path, capsys) -> None:
+    for name, folder in (("pcn.md", False), ("pcn", True)):
+        there = tmp_path / name
+        there.mkdir() if folder else there.write_text("mine")
+        arguments = ["--out", str(tmp_path / "out"), "--markdown", str(tmp_path / "pcn.md")]
+        assert reproduce.main(["pcn/F2", *arguments]) == 1
+        assert re.search(rf"{there} exists\nhint: --force", capsys.readouterr().err)
+        assert not (tmp_path / "out").exists()
+        there.rmdir() if folder else there.unlink()

@@ -478,19 +478,6 @@ def test_a_terminal_that_lacks_characters_gets_others(tmp_path: Path) -> None:
     assert printed.printable("\x1b[1mbold\x1b[0m\ta\n") == "\x1b[1mbold\x1b[0m\ta\n"
 
 
-def test_a_reproduction_replaces_no_markdown_unasked(tmp_path: Path, capsys) -> None:
-    from unpause import reproduce
-
-    for name, folder in (("pcn.md", False), ("pcn", True)):
-        there = tmp_path / name
-        there.mkdir() if folder else there.write_text("mine")
-        arguments = ["--out", str(tmp_path / "out"), "--markdown", str(tmp_path / "pcn.md")]
-        assert reproduce.main(["pcn/F2", *arguments]) == 1
-        assert re.search(rf"{there} exists\nhint: --force", capsys.readouterr().err)
-        assert not (tmp_path / "out").exists()
-        there.rmdir() if folder else there.unlink()
-
-
 def test_a_result_is_not_the_place_of_a_reproduction(out: Path, capsys) -> None:
     from unpause import report, reproduce
 
