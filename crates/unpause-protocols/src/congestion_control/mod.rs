@@ -20,6 +20,7 @@ pub mod ecn_tcp;
 pub mod hpcc;
 mod mechanism;
 pub mod newreno;
+pub mod nscc;
 pub mod pcn;
 pub mod pint;
 pub mod power_tcp;

@@ -6,6 +6,7 @@ mod flow_control;
 mod laws;
 mod links;
 mod notifications;
+mod nscc;
 mod scheduling;
 mod windows;
 
