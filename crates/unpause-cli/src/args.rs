@@ -249,9 +249,10 @@ pub struct Sweep {
 Examples:
   unpause validate mine.toml
   unpause validate --cost scenarios/      estimate time, memory and disk of every scenario there
-  unpause validate --output json mine.toml")]
+  unpause validate --output json mine.toml
+  unpause validate trace.0.et             a Chakra trace: what a job would do of it")]
 pub struct Validate {
-    /// Scenario files, or directories of them; - reads standard input.
+    /// Scenario files, or directories of them; - reads standard input. A Chakra trace ends in .et.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Also estimate packet-hops, time, memory and disk space.

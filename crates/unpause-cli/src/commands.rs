@@ -9,15 +9,19 @@ use unpause_scenario::{Cost, Effort, Error, Options, Saved, Scenario, Summary, c
 use crate::args::{Compare, Export, Open, Validate};
 use crate::output::{Errors, complain, show, show_json};
 use crate::report::Package;
-use crate::{complaint, cost, files, report, target, text, warnings};
+use crate::{complaint, cost, files, report, target, text, traces, warnings};
 
 /// `unpause validate`
 pub fn validate(args: &Validate) -> Result<u8, Errors> {
     let say = args.say;
     let files = files::all(&args.files).map_err(|error| vec![error])?;
     let mut told: Vec<Value> = Vec::new();
-    let mut failed = 0;
+    let mut failed = 0_u32;
     for file in &files {
+        if traces::is_trace(file) {
+            failed += u32::from(!traces::validate(file, say, &mut told));
+            continue;
+        }
         match files::load(file) {
             Ok(scenario) => {
                 let cost = args

@@ -29,6 +29,7 @@ mod suggest;
 mod target;
 mod testbed;
 mod text;
+mod traces;
 mod values;
 mod vectors;
 mod warnings;

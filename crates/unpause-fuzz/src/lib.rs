@@ -3,6 +3,7 @@
 
 pub mod capture;
 pub mod cdf;
+pub mod chakra;
 pub mod config_db;
 pub mod delays;
 pub mod directories;
@@ -22,7 +23,7 @@ pub mod testbed;
 pub type Target = fn(&[u8]);
 
 /// The targets by their names.
-pub const TARGETS: [(&str, Target); 14] = [
+pub const TARGETS: [(&str, Target); 15] = [
     ("quantity", quantity::check),
     ("cdf", cdf::check),
     ("delays", delays::check),
@@ -30,6 +31,7 @@ pub const TARGETS: [(&str, Target); 14] = [
     ("hpcc_flows", hpcc_flows::check),
     ("goal", goal::check),
     ("simai", simai::check),
+    ("chakra", chakra::check),
     ("config_db", config_db::check),
     ("scenario", scenario::check),
     ("results", results::check),

@@ -28,6 +28,7 @@ pub fn inputs(root: &Path) -> io::Result<Vec<Inputs>> {
         ("hpcc_flows", texts),
         ("goal", goals),
         ("simai", contents(&files, "simai")?),
+        ("chakra", crate::chakra::seeds(&contents(&files, "et")?)),
         ("config_db", configurations(root)?),
         ("scenario", scenarios),
         ("results", crate::results::seeds()),

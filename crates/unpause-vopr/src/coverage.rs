@@ -10,7 +10,7 @@ use crate::case::Case;
 pub type Coverage = BTreeMap<String, u64>;
 
 /// Keys whose values are names, numbers of them, or files: of these only the key counts.
-const FREE: [&str; 22] = [
+const FREE: [&str; 23] = [
     "after",
     "name",
     "from",
@@ -33,6 +33,7 @@ const FREE: [&str; 22] = [
     "extra_delay",
     "goal",
     "simai",
+    "chakra",
 ];
 
 /// The keys of a scenario, by path, and the values of those that choose among names:

@@ -83,6 +83,36 @@ fn a_pattern_lists_what_has_it_within_80_columns() {
 }
 
 #[test]
+fn a_chakra_trace_is_validated_by_itself() {
+    let place = workplace();
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../unpause-scenario/tests/");
+    for (from, to) in [
+        ("data/jobs/pair.1.et", "t.1.et"),
+        ("bad/cut.0.et", "t.0.et"),
+    ] {
+        fs::copy(format!("{data}{from}"), place.path().join(to)).expect("it is there");
+    }
+    let good = unpause(place.path(), &["validate", "t.1.et"]);
+    assert!(good.status.success());
+    assert_eq!(
+        text(&good.stdout),
+        "t.1.et: ok: Chakra trace of rank 1; 4 nodes: 0 compute, 2 send, 2 receive; 60000 B sent\n"
+    );
+    let both = unpause(
+        place.path(),
+        &["validate", "t.0.et", "t.1.et", "--output", "json"],
+    );
+    assert!(!both.status.success());
+    let told: serde_json::Value = serde_json::from_slice(&both.stdout).expect("it is JSON");
+    assert_eq!(told[1]["trace"]["sent_bytes"], 60_000);
+    let said = told[0]["errors"][0]["message"].as_str().unwrap_or_default();
+    assert!(
+        said.contains("t.0.et: byte ") && said.contains("is the file cut?"),
+        "{said}"
+    );
+}
+
+#[test]
 fn list_and_validate_answer_on_standard_output() {
     let place = workplace();
     let list = text(&unpause(place.path(), &["list"]).stdout);

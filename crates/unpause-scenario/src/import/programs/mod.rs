@@ -3,6 +3,7 @@
 //! Each reader makes a [`Draft`](unpause_sim::jobs::program::Draft) of what a file says, and knows where in the file each operation stands. What cannot be run
 //! is told there.
 
+mod chakra;
 mod collectives;
 mod goal;
 mod goal_binary;
@@ -14,8 +15,11 @@ mod words;
 
 use std::path::Path;
 
+pub use chakra::{OneTrace, one_trace, parse_chakra};
 pub use imported::Imported;
 pub use simai::{SimAi, parse_simai};
+
+pub(crate) use chakra::read_chakra;
 
 use super::{FileError, Place};
 use crate::limits;

@@ -25,11 +25,12 @@ pub(super) fn imported(
     let mut files = Vec::new();
     files.extend(keys.goal.get().map(|file| ("goal", file)));
     files.extend(keys.simai.get().map(|file| ("simai", file)));
+    files.extend(keys.chakra.get().map(|file| ("chakra", file)));
     let Some((format, file)) = files.first().copied() else {
         return Ok(None);
     };
     let others = files.get(1).map(|(key, file)| (*key, file.span()));
-    only_the_file((keys, step), file, others, format != "goal")?;
+    only_the_file((keys, step), file, others, format == "simai")?;
     let channels = match format {
         "simai" => phases::at_least_one(&keys.channels, "channels")?,
         _ => 1,
@@ -37,6 +38,7 @@ pub(super) fn imported(
     let read = |path: &Path| -> Result<Imported, FileError> {
         match format {
             "simai" => programs::read_simai(path, SimAi { ranks, channels }),
+            "chakra" => programs::read_chakra(path, ranks),
             _ => programs::read_goal(path),
         }
     };
