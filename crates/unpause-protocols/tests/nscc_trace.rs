@@ -1,6 +1,6 @@
 //! NSCC replays what flows of the reference simulator were told, and has its windows after each ACK and NACK.
 
-use unpause_protocols::congestion_control::nscc::{Ack, Nscc, Params};
+use unpause_protocols::congestion_control::nscc::{Ack, Nack, Nscc, Params};
 use unpause_protocols::units::{Rate, Time};
 
 /// The round trip of a full packet and its ACK on the longest path of the empty fat-tree.
@@ -43,4 +43,109 @@ fn a_permutation_leaves_the_window_open() {
         acks += 1;
     }
     assert_eq!((acks, averages), (490, 84));
+}
+
+/// What the reference was told and had after each event, to the byte and the picosecond.
+fn replay(rows: &str, params: &Params) -> [usize; 3] {
+    let mut flow = Nscc::new(params, params.network_rtt);
+    let mut events = [0; 3];
+    for row in rows.lines().skip(1) {
+        let (kind, numbers) = row.split_once(',').expect("a kind");
+        let numbers: Vec<u64> = numbers
+            .split(',')
+            .map(|it| it.parse().expect("a number"))
+            .collect();
+        let [
+            now,
+            bytes,
+            marked,
+            rtt,
+            credited,
+            in_flight,
+            window,
+            average,
+        ] = numbers[..]
+        else {
+            panic!("{row}");
+        };
+        let rtt = Some(Time::from_ps(rtt)).filter(|rtt| *rtt > Time::ZERO);
+        let now = Time::from_ps(now);
+        match kind {
+            "ack" => {
+                events[0] += 1;
+                flow.on_ack(&Ack {
+                    marked: marked == 1,
+                    rtt,
+                    ..Ack::at(now, bytes, in_flight)
+                });
+            }
+            "nack" => {
+                events[1] += 1;
+                flow.on_nack(&Nack {
+                    now,
+                    bytes,
+                    rtt,
+                    credited: credited == 1,
+                    in_flight,
+                });
+            }
+            other => {
+                assert_eq!(other, "timeout");
+                events[2] += 1;
+                flow.on_timeout(bytes);
+            }
+        }
+        assert_eq!(flow.window(), window, "{row}");
+        assert_eq!(flow.average_delay(), Time::from_ps(average), "{row}");
+    }
+    events
+}
+
+/// 15 hosts to one start together: trims, quick adapt, decreases and every increase but the fast one.
+#[test]
+fn an_incast() {
+    let rows = include_str!("data/nscc_incast.csv");
+    assert_eq!(replay(rows, &params()), [123, 56, 0]);
+}
+
+/// The same at four times the rate.
+#[test]
+fn an_incast_at_400_gbps() {
+    let network_rtt = Time::from_ps(12_505_680);
+    let params = Params::for_network(network_rtt, Rate::from_gbps(400), 4150, 4086, true);
+    let rows = include_str!("data/nscc_incast_400g.csv");
+    assert_eq!(replay(rows, &params), [123, 151, 0]);
+}
+
+/// The incast again while receivers give credits: trims at the last switch leave the window.
+#[test]
+fn an_incast_with_credits() {
+    let rows = include_str!("data/nscc_with_credits.csv");
+    assert_eq!(replay(rows, &params()), [78, 64, 0]);
+}
+
+/// A flow that has to share its only path.
+#[test]
+fn one_path() {
+    let rows = include_str!("data/nscc_one_path.csv");
+    assert_eq!(replay(rows, &params()), [379, 18, 0]);
+}
+
+/// Two paths, short queues and no trimming.
+#[test]
+fn timeouts() {
+    let params = Params::for_network(NETWORK_RTT, Rate::from_gbps(100), 4150, 4086, false);
+    let rows = include_str!("data/nscc_timeouts.csv");
+    assert_eq!(replay(rows, &params), [355, 0, 30]);
+}
+
+/// Alone in the network, from a window of 10 packets: fast increase.
+#[test]
+fn a_small_window() {
+    let params = Params {
+        initial_window: 41_500,
+        ..params()
+    };
+    let rows = include_str!("data/nscc_small_window.csv");
+    assert_eq!(replay(rows, &params), [67, 0, 0]);
 }
