@@ -25,6 +25,7 @@ pub mod pcn;
 pub mod pint;
 pub mod power_tcp;
 pub mod qcn;
+pub mod receiver_credits;
 pub mod swift;
 pub mod theta_power_tcp;
 pub mod timely;

@@ -7,6 +7,7 @@ mod laws;
 mod links;
 mod notifications;
 mod nscc;
+mod receiver_credits;
 mod scheduling;
 mod windows;
 
