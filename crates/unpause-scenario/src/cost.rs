@@ -15,6 +15,7 @@ use unpause_sim::config::Config;
 use unpause_sim::traffic::{FlowSpec, Traffic};
 
 use self::demand::{active, hops};
+use self::pilot::Most;
 pub use self::pilot::{Beginning, beginning};
 use self::trial::{Grown, Rows, Trial};
 use crate::limits::{PART_BYTES, SAMPLE_BYTES};
@@ -68,6 +69,9 @@ pub enum Effort {
     Quick,
     /// Two seconds, if the runs take as long.
     Thorough,
+    /// As [`Effort::Quick`], but up to this many packet-hops of all runs together instead of a time: all but
+    /// [`Cost::core_s`] is then the same on every machine, however busy.
+    Counted(u64),
 }
 
 /// What a run is expected to take.
@@ -101,21 +105,17 @@ pub(crate) fn of(runs: &[Run], effort: Effort) -> Vec<Cost> {
         .collect();
     let hops: u64 = counted.iter().map(|cost| cost.packet_hops).sum();
     let grows = |run: &Run| run.config.probes.causes || !run.config.probes.packets.is_empty();
-    let long = match effort {
-        Effort::Thorough => Duration::from_secs(2),
-        Effort::Quick if hops >= WORTH_TRYING => Duration::from_millis(200),
-        Effort::Quick if hops >= WORTH_COUNTING && runs.iter().any(grows) => {
-            Duration::from_millis(60)
-        }
-        Effort::Quick => Duration::ZERO,
+    let is_worth = hops >= WORTH_COUNTING && runs.iter().any(grows);
+    let most = match effort {
+        Effort::Thorough => Some(Most::Time(Duration::from_secs(2))),
+        Effort::Counted(most) => (hops >= WORTH_TRYING || is_worth).then_some(Most::Hops(most)),
+        Effort::Quick if hops >= WORTH_TRYING => Some(Most::Time(Duration::from_millis(200))),
+        Effort::Quick => is_worth.then_some(Most::Time(Duration::from_millis(60))),
     };
-    let trials = match long.is_zero() {
-        true => vec![None; runs.len()],
-        false => trial::trials(
-            runs,
-            &|index, until| hops_until(&runs[index].config, until),
-            long,
-        ),
+    let counted_until = |index: usize, until| hops_until(&runs[index].config, until);
+    let trials = match most {
+        None => vec![None; runs.len()],
+        Some(most) => trial::trials(runs, &counted_until, most),
     };
     let all = runs.iter().zip(counted).zip(trials);
     all.map(|((run, cost), trial)| match trial {

@@ -67,7 +67,7 @@ fn rows_are_those_of_the_run() {
 /// A minute: nobody runs it to know what it takes.
 #[test]
 fn a_long_run_is_known_by_its_beginning() {
-    let cost = expected(&overload("60s"), Effort::Quick);
+    let cost = expected(&overload("60s"), Effort::Counted(40_000));
     // The link carries frames of 1,048 bytes and 24 of framing.
     let packets = 60.0 * 10e9 / 8.0 / 1_072.0;
     assert_about("packets", cost.packets, packets);
@@ -75,4 +75,18 @@ fn a_long_run_is_known_by_its_beginning() {
     // A record of each, and more of each cause.
     assert!(cost.memory_bytes as f64 > 200.0 * packets, "{cost:?}");
     assert!(cost.disk_bytes as f64 > packets, "{cost:?}");
+}
+
+/// Whatever else the machine does, only the time of a core may differ.
+#[test]
+fn a_counted_effort_answers_the_same_again() {
+    let scenario = overload("60s");
+    let once = || Cost {
+        core_s: 0.0,
+        ..expected(&scenario, Effort::Counted(20_000))
+    };
+    assert_eq!(once(), once());
+    // More of the run is tried, and another cost is expected than without a trial.
+    let untried = expected(&scenario, Effort::Counted(0));
+    assert_ne!(once().causes, untried.causes);
 }

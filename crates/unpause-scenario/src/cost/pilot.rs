@@ -8,6 +8,33 @@ use unpause_protocols::units::Time;
 
 use crate::run::Run;
 
+/// How much of runs is simulated at most.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Most {
+    /// Wall time.
+    Time(Duration),
+    /// Packets times links.
+    Hops(u64),
+}
+
+impl Most {
+    /// A part of it: one of this many.
+    pub fn part(self, parts: u32) -> Self {
+        match self {
+            Self::Time(time) => Self::Time(time / parts),
+            Self::Hops(hops) => Self::Hops(hops / u64::from(parts)),
+        }
+    }
+
+    /// A run that moved its first packets at `began` has come this far now.
+    fn is_reached(self, began: Instant, hops: u64) -> bool {
+        match self {
+            Self::Time(time) => began.elapsed() >= time,
+            Self::Hops(most) => hops >= most,
+        }
+    }
+}
+
 /// How far the beginning of a run came.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reached {
@@ -19,17 +46,17 @@ pub(super) struct Reached {
     pub setup: Duration,
 }
 
-/// How far a run comes in about `long` on one thread; none if it cannot be run.
-pub(super) fn until(run: &Run, long: Duration) -> Option<Reached> {
+/// How far a run comes with about `most` on one thread; none if it cannot be run.
+pub(super) fn until(run: &Run, most: Most) -> Option<Reached> {
     let cpu = ThreadTime::now();
     let mut first = None;
     let mut now = Time::ZERO;
     let ended = unpause_sim::run_in_turn(&run.config, 1, &mut |at| {
         now = at.now;
         let (_, began) = *first.get_or_insert((cpu.elapsed(), Instant::now()));
-        match began.elapsed() < long {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
+        match most.is_reached(began, at.packet_hops) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         }
     });
     let setup = first.map_or_else(|| cpu.elapsed(), |(setup, _)| setup);

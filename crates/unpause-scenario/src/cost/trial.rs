@@ -1,11 +1,11 @@
 //! What a run takes and records, by its beginning: that is simulated, and its tables are made.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cpu_time::ThreadTime;
 use unpause_protocols::units::Time;
 
-use super::pilot::until;
+use super::pilot::{Most, until};
 use crate::hpcc_files;
 use crate::measured::Measured;
 use crate::run::Run;
@@ -67,19 +67,20 @@ const ENOUGH_TRIED: f64 = 0.25;
 /// Fewer rows do not tell what many take: columns begin with what all rows share.
 const TELLING: usize = 2_000;
 
-/// Tries some of the runs, all together for about `long`; what the others take is that of the one before them.
+/// Tries some of the runs, all together with about `most`; what the others take is that of the one before them.
 /// `counted` answers the packets times links that are expected of a run until then.
 pub(super) fn trials(
     runs: &[Run],
     counted: &dyn Fn(usize, Time) -> f64,
-    long: Duration,
+    most: Most,
 ) -> Vec<Option<Trial>> {
     let began = Instant::now();
     let step = runs.len().div_ceil(TRIED).max(1);
-    let each = long / runs.len().div_ceil(step) as u32;
+    let each = most.part(runs.len().div_ceil(step) as u32);
+    let is_enough = || matches!(most, Most::Time(long) if began.elapsed() > long * ENOUGH);
     let mut tried: Vec<Trial> = Vec::new();
     for (index, run) in runs.iter().enumerate().step_by(step) {
-        if began.elapsed() > long * ENOUGH {
+        if is_enough() {
             break;
         }
         let same = tried.last().cloned();
@@ -96,10 +97,10 @@ pub(super) fn trials(
     (0..runs.len()).map(of_run).collect()
 }
 
-/// The beginning of a run, as far as it comes in half of `long`, and once more for what it records; none if it cannot be
+/// The beginning of a run, as far as it comes with half of `most`, and once more for what it records; none if it cannot be
 /// run, or nothing moves.
-fn trial(run: &Run, counted: &dyn Fn(Time) -> f64, long: Duration) -> Option<Trial> {
-    let reached = until(run, long / 2)?;
+fn trial(run: &Run, counted: &dyn Fn(Time) -> f64, most: Most) -> Option<Trial> {
+    let reached = until(run, most.part(2))?;
     let mut run = run.clone();
     run.config.stop = reached.until;
     // Of this thread alone: what else the machine does is not the run's.
