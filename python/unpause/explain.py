@@ -81,7 +81,7 @@ def stopped(directory: Path) -> Result | None:
     done = [f"{row['scheme']} (run {row['run']})" for row in tables["runs"].to_pylist()]
     print(
         f"note: {directory}: stopped before its end; this is of the runs that had finished: "
-        f"{', '.join(done)}. The same command goes on with the others.",
+        f"{', '.join(done)}. The same command resumes with the others.",
         file=sys.stderr,
     )
     return Result(tables, directory=directory)
@@ -95,7 +95,7 @@ def _kept(directory: Path, run: str, name: str) -> pa.Table:
         with beneath.open_file(directory, *where) as opened:
             return whole(parquet(opened))
     except FileNotFoundError as error:
-        raise ResultError(f"{file}: gone: another run goes on from there") from error
+        raise ResultError(f"{file}: gone: another run has taken it over") from error
     except (pa.ArrowException, OSError) as error:
         raise ResultError(f"{file}: not a readable Parquet file: {error}") from error
 

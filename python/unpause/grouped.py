@@ -226,7 +226,7 @@ def sweep_table(path: Path) -> tuple[dict[str, Any], pa.Table]:
         with beneath.open_file(path, file.name) as opened:
             written = opened.read()
     except FileNotFoundError:
-        told = f"{file}: not there yet: the same `unpause sweep` goes on with it"
+        told = f"{file}: not there yet: the same `unpause sweep` resumes it"
         raise ResultError(told) from None
     expected = about.get("files", {}).get(file.name)
     if expected is not None and hashlib.sha256(written).hexdigest() != expected:

@@ -51,7 +51,7 @@ def _storms(runs: Sequence[Run]) -> Iterator[str]:
 _DID = {
     "drop": "dropped {packets:,} packets",
     "forward": "sent in spite of PAUSE",
-    "alert": "only said so",
+    "alert": "only reported it",
 }
 
 

@@ -450,7 +450,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         print(
-            "interrupted: what is finished is kept; the same command goes on from there",
+            "interrupted: finished figures are kept; the same command resumes from there",
             file=sys.stderr,
         )
         return 130

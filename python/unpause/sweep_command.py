@@ -33,7 +33,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="unpause sweep",
         description="Run a scenario at every combination of values, on all cores or on a Dask "
-        "cluster. What is finished is kept: the same command goes on where it was stopped.",
+        "cluster. Finished points are kept: rerun the same command to resume.",
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="scenario file")
     parser.add_argument(
@@ -177,7 +177,7 @@ def _show(table: pa.Table, out: Path) -> None:
 def _say_how_to_go_on(done: SweepProgress, out: Path) -> None:
     print(
         f"hint: {done.finished} of {done.points} points are kept in {out / 'points'}; "
-        "the same command goes on from there",
+        "the same command resumes from there",
         file=sys.stderr,
     )
 

@@ -156,7 +156,7 @@ def test_the_package_is_a_command(tmp_path: Path) -> None:
         (
             ["reproduce", "pcn/F12"],
             "[1/",
-            "interrupted: what is finished is kept; the same command goes on from there",
+            "interrupted: finished figures are kept; the same command resumes from there",
         ),
     ],
 )

@@ -205,7 +205,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path, file: Path) -> None:
         process.kill()
     assert process.returncode == 130
     assert f"2 of 3 points are kept in {out / 'points'}" in errors
-    assert "the same command goes on" in errors
+    assert "the same command resumes" in errors
     seen: list[unpause.SweepProgress] = []
     unpause.sweep(file, {"duration": "100us,200us"}, out=out, schemes=["PFC"], progress=seen.append)
     assert (seen[-1].kept, seen[-1].points) == (2, 2)

@@ -246,7 +246,7 @@ fn interrupted(place: &Place, runs: usize) -> u8 {
     match place.kept_runs() {
         0 => complain!("interrupted: nothing was written"),
         kept => complain!(
-            "interrupted: {kept} of {runs} runs are kept in {}; the same command goes on from there",
+            "interrupted: {kept} of {runs} runs are kept in {}; the same command resumes from there",
             place.directory().display()
         ),
     }

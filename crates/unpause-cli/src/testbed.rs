@@ -377,7 +377,7 @@ fn total(args: &Testbed, sum: &Tally) -> String {
         false => format!("{:.1} us each", spent * 1e6 / frames.max(1.0)),
     };
     format!(
-        "testbed: {} frames of {:.1} MB in all over {over}, {cost}; {} lost, {} not obeyed\n",
+        "testbed: {} frames of {:.1} MB in total over {over}, {cost}; {} lost, {} not obeyed\n",
         sum.frames,
         sum.bytes as f64 / 1e6,
         sum.lost,

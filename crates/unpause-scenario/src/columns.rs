@@ -267,7 +267,7 @@ columns! {
     "root_peer" "" "node at the other end; null as before";
     "first_ns" "ns" "when the flow first waited";
     "last_ns" "ns" "when the flow last waited";
-    "waited_ns" "ns" "how long in all its packets stood still, anywhere on its way";
+    "waited_ns" "ns" "total time its packets stood still, anywhere on its path";
     "unsent_bytes" "bytes" "bytes of it that its host would have sent while it was paused for this root";
     "pauses" "times" "pauses in which it waited";
 }

@@ -200,7 +200,7 @@ impl Session {
                 message: match &refused {
                     Refused::ToItself(_) => format!("{} cannot send to itself", name(src)),
                     Refused::NoWay(_) => {
-                        format!("there is no way from {} to {}", name(src), name(dst))
+                        format!("there is no path from {} to {}", name(src), name(dst))
                     }
                     other => other.to_string(),
                 },

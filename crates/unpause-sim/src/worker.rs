@@ -340,7 +340,7 @@ impl<'p> Worker<'p> {
         let plan = self.plan;
         if !plan.routing.reaches(&plan.ports, spec.src, spec.dst) {
             let (src, dst) = (spec.src, spec.dst);
-            let message = format!("there is no way from host {src} to {dst}");
+            let message = format!("there is no path from host {src} to {dst}");
             return Err(Invalid::new("fabric.links", message).into());
         }
         let number = self.flows_of[usize::from(spec.group)];

@@ -87,7 +87,8 @@ def draw(result: Result) -> Figure:
     rest = overtime.limit([ax], spans, shown.runs)
     legend(figure, ax)
     never = [run.scheme for run in shown.runs if not totals[run.scheme]]
-    notes = [shown.note, rest, "PAUSE from -> to; at the right in all, and of the whole run."]
+    what = "Rows: who paused whom. Right: total pause time and share of the run."
+    notes = [shown.note, rest, what]
     if never:
         notes.append(f"Never a PAUSE: {', '.join(never)}.")
     if len(links) > len(panels):

@@ -114,7 +114,7 @@ def periods_to_share(
 def recovery_slope_gbps_per_ms(
     run: Run, flow: str, burst: str, fair_gbps: float, low: float = 0.25, high: float = 0.75
 ) -> float:
-    """Mean slope of the controller's rate on its way back.
+    """Mean slope of the controller's rate while it recovers.
 
     From its lowest point after the burst: between the first samples at `low` and at `high` of the
     way to `fair_gbps`. Where the rate does not come to `low`, from its lowest point on; where it

@@ -135,7 +135,7 @@ impl Setting {
             Line::new(
                 "CNPs",
                 cnps.to_string(),
-                format!("{flows} flows x {CNP}B x 8 / T at most, on the way back"),
+                format!("{flows} flows x {CNP}B x 8 / T at most, on the return path"),
                 PAPER,
             ),
         ]

@@ -82,7 +82,7 @@ impl Files {
                 Ok(cdf) => Ok(Size::Cdf(cdf.into())),
                 Err(error) => Err(problem(error, name)),
             },
-            (None, None) => Problem::new("how large flows are is not said")
+            (None, None) => Problem::new("the size of the flows is missing")
                 .at(entry, "in this entry")
                 .help("set size = \"64KB\", or cdf = \"websearch\" (`unpause list` shows all)")
                 .err(),

@@ -30,7 +30,7 @@ keys! {
         ! kind: EventKind
             "the link fails: what is on the wire and in the queue before it is lost; or it works again; or frames on it are lost \
              to errors";
-        at: Duration = ["`\"0s\"` for errors"] "when it happens; of a failure and a return it has to be said";
+        at: Duration = ["`\"0s\"` for errors"] "when it happens; required for a failure and a return";
         link: String = ["-"]
             "which link: `\"S0-S1\"` by the names of its ends, in both directions; `\"S0->S1\"` in one. All parallel links between \
              the two. `\"all\"`: every link of the fabric";

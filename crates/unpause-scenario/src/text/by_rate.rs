@@ -58,7 +58,7 @@ impl<'de, S: Deserialize<'de>> Visitor<'de> for Read<S> {
         let mut each: Vec<(Rate, S)> = Vec::new();
         while let Some((rate, value)) = map.next_entry::<DataRate, S>()? {
             if each.iter().any(|(known, _)| *known == rate.0) {
-                return Err(A::Error::custom(format!("{} stands here twice", rate.0)));
+                return Err(A::Error::custom(format!("{} is given twice", rate.0)));
             }
             each.push((rate.0, value));
         }

@@ -293,7 +293,7 @@ pub(crate) fn nearest(found: &str, valid: &[&str]) -> Option<String> {
                 .map(|name| format!("`{name}`"))
                 .collect();
             if valid.len() > names.len() {
-                names.push(format!("… ({} in all)", valid.len()));
+                names.push(format!("… ({} in total)", valid.len()));
             }
             Some(format!("valid here: {}", names.join(", ")))
         }

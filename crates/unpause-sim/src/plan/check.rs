@@ -319,9 +319,11 @@ fn check_rates(config: &Config) -> Result<(), Invalid> {
         };
         let lacks = |link: &&Link| counts(link) && !rates.is_empty() && !rates.contains(&link.rate);
         if let Some(link) = config.fabric.links.iter().find(lacks) {
-            let message = format!("nothing is said of links of {}", link.rate);
+            let message = format!("no value for links of {}", link.rate);
             let invalid = Invalid::new(field, message).label("by link rate");
-            return Err(invalid.help("say it of every rate that the fabric has, or of all alike"));
+            return Err(
+                invalid.help("give a value for every rate that the fabric has, or one for all")
+            );
         }
     }
     Ok(())

@@ -178,7 +178,7 @@ impl Cells {
         }
         if !(100..=100_000).contains(&self.speedup.1) {
             let invalid = Invalid::new(self.speedup.0, "`speedup` must be from 1 to 1000");
-            return Err(invalid.label("so many times the rate of a link"));
+            return Err(invalid.label("a multiple of the rate of a link"));
         }
         holds(self.output_buffer.0, self.output_buffer.1, frame)?;
         holds(self.input_buffer.0, self.input_buffer.1, frame)?;

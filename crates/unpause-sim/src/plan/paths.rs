@@ -61,7 +61,7 @@ fn check_hosts(config: &Config) -> Result<(), Invalid> {
 fn check_switches(config: &Config) -> Result<(), Invalid> {
     let balancing = &config.switch.balancing;
     if balancing.sprays() && config.fabric.ecmp == Ecmp::Hpcc {
-        let message = "switches cannot choose by a hash and in another way";
+        let message = "switches cannot choose by a hash and by another rule";
         return Err(Invalid::new(BALANCING, message)
             .label("no hash is used")
             .help("remove `ecmp` of the topology, or `balancing`"));

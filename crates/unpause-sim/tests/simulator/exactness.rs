@@ -235,7 +235,7 @@ fn impossible_configurations_are_refused() {
                 xon_bytes: 1001,
             };
         }),
-        ("no way from host", |c| {
+        ("no path from host", |c| {
             let lonely = c.fabric.nodes.len() as u32;
             c.fabric.nodes.push(NodeKind::Switch);
             c.fabric.links[1].a = lonely;

@@ -187,7 +187,7 @@ fn what_is_said_of_marks_by_rate_may_leave_nvlinks_out() {
     config.scheme.congestion_points = vec![(gbps(2880), red)];
     let refused = refusal(&config);
     assert!(
-        refused.contains("nothing is said of links of 400Gbps"),
+        refused.contains("no value for links of 400Gbps"),
         "{refused}"
     );
 }

@@ -277,7 +277,7 @@ fn what_cannot_be_is_refused() {
         "a flow cannot have 1 entropy values",
         "a flow cannot have 32768 entropy values",
         "a flow cannot have 512 entropy values",
-        "switches cannot choose by a hash and in another way",
+        "switches cannot choose by a hash and by another rule",
         "no frame waits at an output",
     ];
     for (refused, expected) in refused.iter().zip(expected) {

@@ -393,7 +393,7 @@ impl Writer<'_> {
         if config.ack_interval > config.payload {
             self.leave_out(
                 "L2_ACK_INTERVAL",
-                "an ACK for each packet here; there the first so many bytes of a flow have none, and shorter flows are never over",
+                "an ACK for each packet here; there the first bytes of a flow, up to this number, have none, and shorter flows are never over",
             );
         }
         if config.back_to_zero {

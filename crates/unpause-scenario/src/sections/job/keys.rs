@@ -85,7 +85,7 @@ keys! {
         launch: Duration = ["`\"0s\"`"]
             "from the moment at which a rank may send a message until it does: software and doorbell";
         reduce_rate: DataRate = ["infinite"]
-            "how fast a rank adds what it has received to its own, before it goes on; not with `slices`"
+            "how fast a rank adds what it has received to its own, before it continues; not with `slices`"
             idle ("nothing is reduced", "remove it");
         per_server: u32 = ["`8`"] "ranks of a server, consecutive in their group"
             idle ("no step uses algorithm = \"rails\"", "remove it");
@@ -103,7 +103,7 @@ keys! {
             "files that say what the ranks do instead of the keys below: Chakra traces, `\"trace.{rank}.et\"` or `\"trace\"` for trace.0.et, trace.1.et, …, see below";
         compute: Duration = ["`\"0s\"`"] "each rank computes so long at the beginning of an iteration";
         jitter: Ratio = ["`\"0%\"`"]
-            "`compute` varies uniformly by up to so much, from rank to rank and iteration to iteration"
+            "`compute` varies uniformly by up to this share, from rank to rank and iteration to iteration"
             idle ("nothing is computed", "add `compute`, or remove it");
         collective: Operation = ["none"] "what all ranks do then";
         algorithm: Algorithm = ["see below"] "how" idle ("there is no `collective`", "add one");
@@ -129,7 +129,7 @@ keys! {
         repeat: u32 = ["`1`"] "so often, one after the other";
         compute: Duration = ["`\"0s\"`"] "each rank computes so long first";
         jitter: Ratio = ["`\"0%\"`"]
-            "`compute` varies uniformly by up to so much, from rank to rank and iteration to iteration"
+            "`compute` varies uniformly by up to this share, from rank to rank and iteration to iteration"
             idle ("nothing is computed", "add `compute`, or remove it");
         collective: Operation = ["none"] "what ranks do then";
         algorithm: Algorithm = ["see below"] "how" idle ("there is no `collective`", "add one");

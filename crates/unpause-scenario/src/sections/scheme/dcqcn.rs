@@ -182,7 +182,7 @@ impl Scheme for Dcqcn {
         let needed = rp.byte_counter?.saturating_mul(cycles);
         (largest_flow(config)? < needed).then(|| {
             let message = format!(
-                "`rate_hai` never acts: it needs {cycles} cycles of `byte_counter`, and no flow has so many bytes"
+                "`rate_hai` never acts: it needs {cycles} cycles of `byte_counter`, and no flow is that long"
             );
             (message, "byte_counter = \"none\" lets the timer alone count cycles")
         })

@@ -70,7 +70,7 @@ impl RedByRate {
                 ),
             ];
             if let Some((key, _, Some(place))) = lacks.into_iter().find(|(_, lacks, _)| *lacks) {
-                return Problem::new(format!("`{key}` says nothing of links of {rate}"))
+                return Problem::new(format!("`{key}` has no value for links of {rate}"))
                     .at(place, "names other rates only")
                     .help(format!(
                         "another of kmin, kmax and pmax names {rate}: add it here, too"

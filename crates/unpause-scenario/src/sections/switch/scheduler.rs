@@ -78,10 +78,15 @@ pub(crate) fn scheduler(
     for priority in file.strict.value().into_iter().flatten() {
         let number = of_data(data_priority(priority)?, priority.span(), host)?;
         if priorities >> number & 1 == 1 {
-            return Problem::new(format!("priority {number} is served in two ways"))
-                .at(priority.span(), "strictly, and with a weight or a quantum")
-                .at(table.span(), "in this table")
-                .err();
+            return Problem::new(format!(
+                "priority {number} is served both strictly and by a share"
+            ))
+            .at(
+                priority.span(),
+                "strict here, and with a weight or a quantum",
+            )
+            .at(table.span(), "in this table")
+            .err();
         }
         params.group[usize::from(number)] = 1 + number;
         priorities |= 1 << number;

@@ -166,7 +166,7 @@ impl Poisson {
                 1.0 / positive("mean_interval", interval)?.as_secs_f64()
             }
             (None, None, None) => {
-                return Problem::new("how much traffic is not said")
+                return Problem::new("the amount of traffic is missing")
                     .at(entry, "in this entry")
                     .help(
                         "set one of: load = 0.5 (share of the senders' links, or what load_of says), rate = \"12Gbps\" \

@@ -51,7 +51,7 @@ fn hosts_that_nothing_links_cannot_send_to_one_another() {
     let mut session = open(&config);
     let refused = session.send(message(1, 4, 1)).expect_err("no way");
     assert!(
-        refused.to_string().contains("no way from host 1 to 4"),
+        refused.to_string().contains("no path from host 1 to 4"),
         "{refused}"
     );
     session.send(message(1, 2, 1)).expect("it goes on");

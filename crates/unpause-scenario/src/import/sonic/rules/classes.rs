@@ -201,7 +201,7 @@ fn uneven(dscp: u8, uses: &Uses<'_>, findings: &mut Vec<Finding>) {
         return;
     };
     let message = format!(
-        "DSCP {dscp} is lossless at some ports ({good}: class {}) and lossy at others ({bad}: class {}): on its way through \
+        "DSCP {dscp} is lossless at some ports ({good}: class {}) and lossy at others ({bad}: class {}): on its path through \
          the switch it is dropped at one of them",
         lossless.value, lossy.value
     );
