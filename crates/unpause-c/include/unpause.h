@@ -88,6 +88,10 @@ typedef enum {
   UNPAUSE_KIND_CONGESTION_CONTROL,
   // Who may transmit at all: PFC.
   UNPAUSE_KIND_FLOW_CONTROL,
+  // What path each packet of a flow takes.
+  UNPAUSE_KIND_SPRAYING,
+  // How the sender of a sprayed flow sets its window: NSCC.
+  UNPAUSE_KIND_SPRAYED_WINDOW,
 } unpause_kind;
 
 // What to do with the packet at hand.
@@ -128,6 +132,18 @@ typedef enum {
   // By silence, as before: nothing was acknowledged since.
   UNPAUSE_LOSS_TIMEOUT_AGAIN,
 } unpause_loss;
+
+// What came back of a packet.
+typedef enum {
+  // It arrived without a mark.
+  UNPAUSE_ECHO_CLEAR,
+  // It arrived, marked Congestion Experienced.
+  UNPAUSE_ECHO_MARKED,
+  // Others show that it was lost.
+  UNPAUSE_ECHO_LOST,
+  // Nothing came back before the retransmission timeout.
+  UNPAUSE_ECHO_TIMEOUT,
+} unpause_echo;
 
 // What a frame carries.
 typedef enum {
@@ -343,6 +359,56 @@ typedef struct {
   uint64_t opaque[16];
 } unpause_notification_point;
 
+// NSCC at the sender of one flow.
+typedef struct {
+  uint64_t opaque[36];
+} unpause_nscc;
+
+// What NSCC knows.
+typedef struct {
+  // No more bytes are in flight.
+  uint64_t window_bytes;
+  // The shortest round trip seen.
+  uint64_t base_rtt_ps;
+  // The average queuing delay.
+  uint64_t average_delay_ps;
+} unpause_nscc_state;
+
+// An acknowledgement, as NSCC is told of it.
+typedef struct {
+  // When it came.
+  uint64_t now_ps;
+  // How long after the packet that caused it was sent; `UNPAUSE_NEVER` if nobody knows, as after a retransmission.
+  uint64_t rtt_ps;
+  // By how much the bytes have grown that the receiver says it has received.
+  uint64_t bytes;
+  // Bytes in flight, without those acknowledged.
+  uint64_t in_flight;
+  // What the receiver keeps of the window's share that these bytes are, in 255ths; 255: all of it.
+  uint8_t kept;
+  // The packet that caused it was marked.
+  bool marked;
+} unpause_nscc_ack;
+
+// A switch has trimmed a packet, and its receiver says so.
+typedef struct {
+  // When it came.
+  uint64_t now_ps;
+  // How long after the packet was sent; `UNPAUSE_NEVER` if nobody knows.
+  uint64_t rtt_ps;
+  // Size of the packet as it was sent.
+  uint64_t bytes;
+  // Bytes in flight, with those of the packet.
+  uint64_t in_flight;
+  // The last switch has trimmed it, and the receiver's credits slow the senders: the window need not shrink.
+  bool credited;
+} unpause_nscc_nack;
+
+// The entropy values of one flow, at its sender.
+typedef struct {
+  uint64_t opaque[24];
+} unpause_spraying;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -527,6 +593,37 @@ unpause_status unpause_notification_point_on_timer(unpause_notification_point *p
 // When the timer is due; `UNPAUSE_NEVER` when it is off.
 unpause_status unpause_notification_point_next_timer(const unpause_notification_point *point,
                                                      uint64_t *timer_ps);
+
+// A flow that has sent nothing, on a path of this round trip or less. `config` is one of `UNPAUSE_KIND_SPRAYED_WINDOW`.
+unpause_status unpause_nscc_create(unpause_nscc *nscc,
+                                   const unpause_config *config,
+                                   uint64_t base_rtt_ps);
+
+// What it knows now, its window above all.
+unpause_status unpause_nscc_ask(const unpause_nscc *nscc, unpause_nscc_state *state);
+
+// An acknowledgement has come.
+unpause_status unpause_nscc_on_ack(unpause_nscc *nscc, const unpause_nscc_ack *ack);
+
+// A switch has trimmed a packet.
+unpause_status unpause_nscc_on_nack(unpause_nscc *nscc, const unpause_nscc_nack *nack);
+
+// The retransmission timer of a packet of this size has run out.
+unpause_status unpause_nscc_on_timeout(unpause_nscc *nscc, uint64_t bytes);
+
+// A flow that has sent nothing. `config` is one of `UNPAUSE_KIND_SPRAYING`; what it draws follows from `seed` alone.
+unpause_status unpause_spraying_create(unpause_spraying *spraying,
+                                       const unpause_config *config,
+                                       uint64_t seed);
+
+// The entropy value of the packet that is sent next, below the number of paths.
+unpause_status unpause_spraying_next(unpause_spraying *spraying, uint64_t now_ps, uint16_t *value);
+
+// What came back, an `unpause_echo`, of a packet of this value.
+unpause_status unpause_spraying_on_echo(unpause_spraying *spraying,
+                                        uint64_t now_ps,
+                                        uint16_t value,
+                                        uint32_t echo);
 
 // A sentence for a status, for people; never null.
 const char *unpause_status_text(uint32_t status);

@@ -22,6 +22,10 @@ pub enum unpause_kind {
     CongestionControl,
     /// Who may transmit at all: PFC.
     FlowControl,
+    /// What path each packet of a flow takes.
+    Spraying,
+    /// How the sender of a sprayed flow sets its window: NSCC.
+    SprayedWindow,
 }
 
 /// The mechanism of a kind, an `unpause_kind`, for whose name `is` holds.

@@ -24,8 +24,10 @@ mod congestion_point;
 mod flow_control;
 mod frame;
 mod notification;
+mod nscc;
 #[cfg(not(feature = "std"))]
 mod panic;
+mod spraying;
 mod status;
 mod storage;
 
@@ -35,4 +37,6 @@ pub use congestion_point::*;
 pub use flow_control::*;
 pub use frame::*;
 pub use notification::*;
+pub use nscc::*;
+pub use spraying::*;
 pub use status::*;

@@ -33,7 +33,7 @@ fn names_and_values_that_are_not_there() {
             unpause_config_create(place, kind, c"pcn".as_ptr()),
             UnknownMechanism
         );
-        assert_eq!(unpause_config_create(place, 4, c"pcn".as_ptr()), OutOfRange);
+        assert_eq!(unpause_config_create(place, 6, c"pcn".as_ptr()), OutOfRange);
         assert_eq!(unpause_config_set(place, c"kmin".as_ptr(), 1), NotCreated);
         assert_eq!(unpause_config_create(place, kind, c"red".as_ptr()), Ok);
         assert_eq!(
@@ -118,6 +118,32 @@ fn states_of_another_kind() {
             unpause_congestion_control_on_loss(state, 0, 4, 0, 0),
             OutOfRange
         );
+    }
+}
+
+#[test]
+fn sprayed_flows() {
+    let (reps, nscc) = (
+        config(unpause_kind::Spraying, c"reps"),
+        config(unpause_kind::SprayedWindow, c"nscc"),
+    );
+    let mut spraying = MaybeUninit::<unpause_spraying>::zeroed();
+    let mut window = MaybeUninit::<unpause_nscc>::zeroed();
+    let (spraying, window) = (spraying.as_mut_ptr(), window.as_mut_ptr());
+    let mut value = 0;
+    // SAFETY: pointers are null or of variables of this function, of which each is used once at a time.
+    unsafe {
+        assert_eq!(unpause_spraying_create(spraying, &nscc, 1), WrongKind);
+        assert_eq!(unpause_spraying_next(spraying, 0, &mut value), NotCreated);
+        assert_eq!(unpause_spraying_create(spraying, &reps, 1), Ok);
+        assert_eq!(unpause_spraying_on_echo(spraying, 0, 1, 4), OutOfRange);
+        assert_eq!(unpause_spraying_next(spraying, 0, null_mut()), NullPointer);
+        assert_eq!(unpause_nscc_create(window, &reps, 1), WrongKind);
+        assert_eq!(unpause_nscc_on_timeout(window, 1), NotCreated);
+        assert_eq!(unpause_nscc_create(window, &nscc, 1), Ok);
+        assert_eq!(unpause_nscc_on_ack(window, null()), NullPointer);
+        assert_eq!(unpause_nscc_on_nack(window, null()), NullPointer);
+        assert_eq!(unpause_nscc_ask(window, null_mut()), NullPointer);
     }
 }
 

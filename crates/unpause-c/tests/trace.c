@@ -202,6 +202,59 @@ static void pfc(void) {
   printf("pfc: %llu bytes, %016llx\n", (unsigned long long)held, (unsigned long long)hash);
 }
 
+static void spraying(const char *name) {
+  start();
+  unpause_config config;
+  unpause_spraying flow;
+  MUST(unpause_config_create(&config, UNPAUSE_KIND_SPRAYING, name));
+  MUST(unpause_spraying_create(&flow, &config, 7));
+  uint64_t now = 0;
+  uint32_t sum = 0;
+  for (int event = 0; event < 20000; event++) {
+    now += draw() % 3000000;
+    uint16_t value;
+    MUST(unpause_spraying_next(&flow, now, &value));
+    note(value);
+    sum += value;
+    /* A timeout is rare: REPS does not learn for 10 ms after it. */
+    uint32_t echo = draw() % 2000 == 0 ? UNPAUSE_ECHO_TIMEOUT : draw() % 3;
+    MUST(unpause_spraying_on_echo(&flow, now, draw() % 4 ? value : draw() % 64, echo));
+  }
+  printf("spraying %s: %u, %016llx\n", name, sum, (unsigned long long)hash);
+}
+
+static void nscc(const char *name) {
+  start();
+  unpause_config config;
+  unpause_nscc flow;
+  MUST(unpause_config_create(&config, UNPAUSE_KIND_SPRAYED_WINDOW, name));
+  MUST(unpause_nscc_create(&flow, &config, UNPAUSE_US(12)));
+  uint64_t now = 0;
+  unpause_nscc_state it;
+  for (int event = 0; event < 20000; event++) {
+    now += draw() % 1000000;
+    uint64_t rtt = draw() % 8 ? UNPAUSE_US(12) + draw() % 20000000 : UNPAUSE_NEVER;
+    uint32_t what = draw() % 64;
+    if (what < 60) {
+      unpause_nscc_ack ack = {
+          .now_ps = now, .rtt_ps = rtt, .bytes = draw() % 16384, .in_flight = draw() % 200000,
+          .kept = draw() % 16 ? 255 : draw() % 256, .marked = draw() % 4 == 0};
+      MUST(unpause_nscc_on_ack(&flow, &ack));
+    } else if (what < 63) {
+      unpause_nscc_nack nack = {
+          .now_ps = now, .rtt_ps = rtt, .bytes = 4150, .in_flight = draw() % 200000, .credited = draw() % 2 == 0};
+      MUST(unpause_nscc_on_nack(&flow, &nack));
+    } else {
+      MUST(unpause_nscc_on_timeout(&flow, 4150));
+    }
+    MUST(unpause_nscc_ask(&flow, &it));
+    note(it.window_bytes);
+    note(it.base_rtt_ps);
+    note(it.average_delay_ps);
+  }
+  printf("%s: %llu bytes, %016llx\n", name, (unsigned long long)it.window_bytes, (unsigned long long)hash);
+}
+
 static void frames(void) {
   uint8_t payload[300], bytes[2000];
   for (size_t at = 0; at < sizeof(payload); at++) payload[at] = (uint8_t)at;
@@ -233,7 +286,7 @@ static void mechanisms(uint32_t kind, void (*run)(const char *)) {
 
 /* Every parameter: what it is, and that what it is can be set. */
 static void parameters(void) {
-  for (uint32_t kind = 0; kind <= UNPAUSE_KIND_FLOW_CONTROL; kind++) {
+  for (uint32_t kind = 0; kind <= UNPAUSE_KIND_SPRAYED_WINDOW; kind++) {
     const char *name;
     for (uint32_t mechanism = 0; (name = unpause_mechanism_name(kind, mechanism)); mechanism++) {
       unpause_config config;
@@ -262,6 +315,8 @@ int main(void) {
   mechanisms(UNPAUSE_KIND_NOTIFICATION_POINT, notification_point);
   mechanisms(UNPAUSE_KIND_CONGESTION_CONTROL, congestion_control);
   pfc();
+  mechanisms(UNPAUSE_KIND_SPRAYING, spraying);
+  mechanisms(UNPAUSE_KIND_SPRAYED_WINDOW, nscc);
   frames();
   parameters();
   return 0;

@@ -251,6 +251,53 @@ pub enum Event {
         /// For how long, in times of 512 bits; 0 is XON.
         quanta: u16,
     },
+    /// Spraying: a packet is sent.
+    Next {
+        /// When.
+        now_ps: u64,
+    },
+    /// Spraying: something has come back of a packet, or nothing in time.
+    Echo {
+        /// When.
+        now_ps: u64,
+        /// The packet's entropy value.
+        value: u16,
+        /// `clear`, `marked`, `lost` or `timeout`.
+        echo: &'static str,
+    },
+    /// Sprayed window: an acknowledgement has come.
+    Acknowledged {
+        /// When.
+        now_ps: u64,
+        /// Of the packet that caused it, if anybody knows.
+        rtt_ps: Option<u64>,
+        /// By how much the bytes have grown that have arrived.
+        bytes: u64,
+        /// That packet was marked.
+        ce: bool,
+        /// What the receiver keeps of these bytes, in 255ths.
+        kept_255ths: u8,
+        /// Bytes in flight, without those acknowledged.
+        in_flight_bytes: u64,
+    },
+    /// Sprayed window: a packet was trimmed.
+    Trimmed {
+        /// When that is known.
+        now_ps: u64,
+        /// Of the packet, if anybody knows.
+        rtt_ps: Option<u64>,
+        /// Its size.
+        bytes: u64,
+        /// At the last switch, while the receiver gives credits.
+        credited: bool,
+        /// Bytes in flight, with those of the packet.
+        in_flight_bytes: u64,
+    },
+    /// Sprayed window: the retransmission timer of a packet has run out.
+    TimedOut {
+        /// Its size.
+        bytes: u64,
+    },
 }
 
 /// What the mechanism answers.
@@ -308,6 +355,20 @@ pub enum Answer {
         /// When its timer is due.
         timer_ps: Option<u64>,
     },
+    /// Of a way to spray.
+    Chooses {
+        /// The entropy value of the packet.
+        value: u16,
+    },
+    /// Of a sprayed flow's window.
+    Bounds {
+        /// No more bytes are in flight.
+        window_bytes: u64,
+        /// The shortest round trip seen.
+        base_rtt_ps: u64,
+        /// The average queuing delay.
+        average_delay_ps: u64,
+    },
 }
 
 impl Answer {
@@ -318,7 +379,10 @@ impl Answer {
             | Self::Allows { timer_ps, .. }
             | Self::Asks { timer_ps, .. }
             | Self::Obeys { timer_ps, .. } => timer_ps,
-            Self::Nothing {} | Self::Verdict { .. } => None,
+            Self::Nothing {}
+            | Self::Verdict { .. }
+            | Self::Chooses { .. }
+            | Self::Bounds { .. } => None,
         }
     }
 

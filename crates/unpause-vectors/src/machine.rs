@@ -5,12 +5,14 @@ use std::convert::Infallible;
 use rand_core::{SeedableRng, TryRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use unpause_protocols::by_name::Config;
+use unpause_protocols::congestion_control::nscc::{self, Nack, Nscc};
 use unpause_protocols::congestion_control::{
     Ack, CongestionControl, Hop, Loss, Mechanism as _, Path,
 };
 use unpause_protocols::congestion_point::{CongestionPoint, Packet, Queue, Verdict};
 use unpause_protocols::flow_control::pfc::{self, Action, Change, Egress, Ingress};
 use unpause_protocols::notification_point::NotificationPoint;
+use unpause_protocols::spraying::{Echo, Spraying};
 use unpause_protocols::units::{Rate, Time};
 
 use crate::event::{Answer, Event, Message};
@@ -90,6 +92,8 @@ enum State {
         egress: Egress,
         quantum: Time,
     },
+    Spraying(Spraying),
+    SprayedWindow(Box<Nscc>),
 }
 
 impl Machine {
@@ -120,6 +124,10 @@ impl Machine {
                 params: *params,
                 pause: params.pause_duration(line_rate),
             },
+            Config::Spraying(config) => State::Spraying(Spraying::new(config)),
+            Config::SprayedWindow(params) => {
+                State::SprayedWindow(Box::new(Nscc::new(params, params.network_rtt)))
+            }
         };
         Self { state, draws }
     }
@@ -127,7 +135,8 @@ impl Machine {
     /// What it allows before anything has happened.
     pub fn at_first(&self) -> Answer {
         match &self.state {
-            State::CongestionPoint(_) => Answer::Nothing {},
+            State::CongestionPoint(_) | State::Spraying(_) => Answer::Nothing {},
+            State::SprayedWindow(nscc) => bounds(nscc),
             State::NotificationPoint(point) => sends(point, Message::None),
             State::CongestionControl(law) => allows(law),
             State::Ingress { ingress, .. } => asks(ingress, Action::None),
@@ -175,6 +184,11 @@ impl Machine {
                     _ => unreachable!("{event:?} of an egress"),
                 };
                 obeys(egress, change)
+            }
+            State::Spraying(flow) => tell_spraying(flow, event, &mut self.draws),
+            State::SprayedWindow(nscc) => {
+                tell_nscc(nscc, event);
+                bounds(nscc)
             }
         }
     }
@@ -319,6 +333,72 @@ fn tell_ingress(ingress: &mut Ingress, event: &Event, params: &pfc::Params, paus
         } => ingress.on_release(Time::from_ps(now_ps), bytes, xon_bytes),
         Event::Timer { now_ps } => ingress.on_timer(Time::from_ps(now_ps), pause, params),
         _ => unreachable!("{event:?} of an ingress"),
+    }
+}
+
+fn tell_spraying(flow: &mut Spraying, event: &Event, draws: &mut Draws) -> Answer {
+    match *event {
+        Event::Next { now_ps } => Answer::Chooses {
+            value: flow.next(Time::from_ps(now_ps), draws),
+        },
+        Event::Echo {
+            now_ps,
+            value,
+            echo,
+        } => {
+            let echo = match echo {
+                "clear" => Echo::Clear,
+                "marked" => Echo::Marked,
+                "lost" => Echo::Lost,
+                _ => Echo::Timeout,
+            };
+            flow.on_echo(Time::from_ps(now_ps), value, echo);
+            Answer::Nothing {}
+        }
+        _ => unreachable!("{event:?} of spraying"),
+    }
+}
+
+fn tell_nscc(flow: &mut Nscc, event: &Event) {
+    match *event {
+        Event::Acknowledged {
+            now_ps,
+            rtt_ps,
+            bytes,
+            ce,
+            kept_255ths,
+            in_flight_bytes,
+        } => flow.on_ack(&nscc::Ack {
+            now: Time::from_ps(now_ps),
+            bytes,
+            marked: ce,
+            rtt: rtt_ps.map(Time::from_ps),
+            penalty: (kept_255ths < u8::MAX).then_some(kept_255ths),
+            in_flight: in_flight_bytes,
+        }),
+        Event::Trimmed {
+            now_ps,
+            rtt_ps,
+            bytes,
+            credited,
+            in_flight_bytes,
+        } => flow.on_nack(&Nack {
+            now: Time::from_ps(now_ps),
+            bytes,
+            rtt: rtt_ps.map(Time::from_ps),
+            credited,
+            in_flight: in_flight_bytes,
+        }),
+        Event::TimedOut { bytes } => flow.on_timeout(bytes),
+        _ => unreachable!("{event:?} of a sprayed flow's window"),
+    }
+}
+
+fn bounds(flow: &Nscc) -> Answer {
+    Answer::Bounds {
+        window_bytes: flow.window(),
+        base_rtt_ps: flow.base_rtt().as_ps(),
+        average_delay_ps: flow.average_delay().as_ps(),
     }
 }
 

@@ -157,6 +157,8 @@ pub fn kind_of(config: &Config) -> unpause_protocols::by_name::Kind {
         Config::NotificationPoint(_) => Kind::NotificationPoint,
         Config::CongestionControl(_) => Kind::CongestionControl,
         Config::FlowControl(_) => Kind::FlowControl,
+        Config::Spraying(_) => Kind::Spraying,
+        Config::SprayedWindow(_) => Kind::SprayedWindow,
     }
 }
 
@@ -166,6 +168,8 @@ fn name_of(config: &Config) -> String {
         (Config::NotificationPoint(a), Config::NotificationPoint(b)) => is_like(a, b),
         (Config::CongestionControl(a), Config::CongestionControl(b)) => is_like(a, b),
         (Config::FlowControl(_), Config::FlowControl(_)) => true,
+        (Config::Spraying(a), Config::Spraying(b)) => is_like(a, b),
+        (Config::SprayedWindow(_), Config::SprayedWindow(_)) => true,
         _ => false,
     };
     let every = every_of(kind_of(config));

@@ -1,5 +1,7 @@
 //! The trace of `tests/trace.c`, through Rust's interface.
 
+mod sprayed;
+
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use unpause_protocols::congestion_control::{
@@ -338,6 +340,7 @@ pub fn all() -> Vec<String> {
         congestion_control("dctcp", &Control::Dctcp(Default::default())),
     ];
     lines.push(pfc());
+    lines.extend(sprayed::all());
     lines
 }
 

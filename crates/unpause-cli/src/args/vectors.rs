@@ -8,8 +8,8 @@ use crate::values::{assignment, duration, tolerance};
 /// Which state machines, and how their events are written.
 #[derive(clap::Args, Clone)]
 pub struct Machines {
-    /// The kind, where a name stands for several: congestion-point, notification-point, congestion-control or
-    /// flow-control [default: all].
+    /// The kind, where a name stands for several: congestion-point, notification-point, congestion-control,
+    /// flow-control, spraying or sprayed-window [default: all].
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
     /// Set a parameter, in the unit that --parameters shows; may be given several times.

@@ -5,8 +5,9 @@
 
 use core::ffi::CStr;
 
+use crate::congestion_control::nscc;
 use crate::flow_control::pfc;
-use crate::{congestion_control, congestion_point, notification_point};
+use crate::{congestion_control, congestion_point, notification_point, spraying};
 
 mod parameters;
 
@@ -24,15 +25,21 @@ pub enum Kind {
     CongestionControl,
     /// Who may transmit at all: PFC.
     FlowControl,
+    /// What path each packet of a flow takes.
+    Spraying,
+    /// How the sender of a sprayed flow sets its window: NSCC.
+    SprayedWindow,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 6] = [
         Self::CongestionPoint,
         Self::NotificationPoint,
         Self::CongestionControl,
         Self::FlowControl,
+        Self::Spraying,
+        Self::SprayedWindow,
     ];
 
     /// Such as `congestion-point`.
@@ -42,6 +49,8 @@ impl Kind {
             Self::NotificationPoint => "notification-point",
             Self::CongestionControl => "congestion-control",
             Self::FlowControl => "flow-control",
+            Self::Spraying => "spraying",
+            Self::SprayedWindow => "sprayed-window",
         }
     }
 }
@@ -57,6 +66,10 @@ pub enum Config {
     CongestionControl(congestion_control::Config),
     /// Of both ends of a link.
     FlowControl(pfc::Params),
+    /// Of a flow's sender.
+    Spraying(spraying::Config),
+    /// Of a sprayed flow's sender.
+    SprayedWindow(nscc::Params),
 }
 
 /// The mechanisms of one kind by name, and their parameters; a variant left out does not compile. PINT
@@ -118,6 +131,13 @@ mechanisms! {
     without Pint
 }
 
+mechanisms! {
+    sprayings, visit_spraying for spraying: None,
+    c"oblivious" Oblivious,
+    c"bitmap" Bitmap,
+    c"reps" Reps,
+}
+
 impl Config {
     /// The first mechanism of a kind for whose name `is` holds, with its defaults.
     pub fn find(kind: Kind, mut is: impl FnMut(&CStr) -> bool) -> Option<(&'static CStr, Self)> {
@@ -134,6 +154,12 @@ impl Config {
             Kind::FlowControl => {
                 is(c"pfc").then(|| (c"pfc", Self::FlowControl(pfc::Params::default())))
             }
+            Kind::Spraying => sprayings()
+                .find(|(name, _)| is(name))
+                .map(|(name, it)| (name, Self::Spraying(it))),
+            Kind::SprayedWindow => {
+                is(c"nscc").then(|| (c"nscc", Self::SprayedWindow(nscc::Params::default())))
+            }
         }
     }
 
@@ -144,6 +170,8 @@ impl Config {
             Self::NotificationPoint(it) => visit_notification_point(it, visitor),
             Self::CongestionControl(it) => visit_congestion_control(it, visitor),
             Self::FlowControl(it) => it.visit(visitor),
+            Self::Spraying(it) => visit_spraying(it, visitor),
+            Self::SprayedWindow(it) => it.visit(visitor),
         }
     }
 

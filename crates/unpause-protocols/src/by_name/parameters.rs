@@ -6,14 +6,15 @@
 use core::ffi::CStr;
 
 use crate::congestion_control::{
-    cubic, dcqcn, dcqcn_nic, dctcp, dctcp_rate, ecn_tcp, hpcc, newreno, pcn, power_tcp, qcn, swift,
-    theta_power_tcp, timely,
+    cubic, dcqcn, dcqcn_nic, dctcp, dctcp_rate, ecn_tcp, hpcc, newreno, nscc, pcn, power_tcp, qcn,
+    swift, theta_power_tcp, timely,
 };
 use crate::congestion_point::{
     codel, dctcp_red, ecn_sharp, faults, np_ecn, qcn as qcn_point, red, tcn, telemetry, tofino,
 };
 use crate::flow_control::pfc;
 use crate::notification_point::{dcqcn as dcqcn_receiver, pcn as pcn_receiver};
+use crate::spraying::{bitmap, oblivious, reps};
 use crate::units::{Fraction, Rate, Time};
 
 /// One parameter of a mechanism.
@@ -314,4 +315,10 @@ parameters! {
     cubic { c, beta, fast_convergence, ecn }
     dctcp { g_log2, alpha_init }
     pfc { pause_time, mode }
+    oblivious { paths }
+    bitmap { paths }
+    reps { paths, freeze }
+    nscc {
+        network_rtt, host_rate, packet_bytes, payload_bytes, target_delay, quick_adapt_gate, initial_window
+    }
 }

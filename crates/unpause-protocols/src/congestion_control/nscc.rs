@@ -83,6 +83,13 @@ pub struct Params {
     pub initial_window: u64,
 }
 
+impl Default for Params {
+    /// Of the network that the increases scale from, with the reference's packets and switches that trim.
+    fn default() -> Self {
+        Self::for_network(REFERENCE_RTT, Rate::from_gbps(100), 4150, 4086, true)
+    }
+}
+
 impl Params {
     /// What the reference uses in a network of this round trip and rate, with switches that trim or without.
     pub const fn for_network(

@@ -9,6 +9,8 @@ mod congestion_control;
 mod congestion_point;
 mod flow_control;
 mod notification_point;
+mod sprayed_window;
+mod spraying;
 
 /// All cases of a mechanism, always in the same order.
 pub fn of(config: &Config) -> Vec<Case> {
@@ -17,5 +19,7 @@ pub fn of(config: &Config) -> Vec<Case> {
         Config::NotificationPoint(_) => notification_point::cases(config),
         Config::CongestionControl(law) => congestion_control::cases(config, law),
         Config::FlowControl(_) => flow_control::cases(config),
+        Config::Spraying(_) => spraying::cases(config),
+        Config::SprayedWindow(params) => sprayed_window::cases(config, params),
     }
 }
