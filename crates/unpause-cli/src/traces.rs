@@ -29,6 +29,7 @@ pub fn validate(file: &Path, say: Say, told: &mut Vec<Value>) -> bool {
                     "compute": trace.compute,
                     "sends": trace.sends,
                     "receives": trace.receives,
+                    "collectives": trace.collectives,
                     "sent_bytes": trace.sent_bytes,
                 },
                 "not_carried_over": trace.notes,
@@ -57,8 +58,13 @@ fn sound(name: &str, trace: &OneTrace) -> String {
         None => "of one rank".into(),
     };
     let mut text = format!(
-        "{name}: ok: Chakra trace {rank}; {} nodes: {} compute, {} send, {} receive; {} B sent\n",
-        trace.nodes, trace.compute, trace.sends, trace.receives, trace.sent_bytes,
+        "{name}: ok: Chakra trace {rank}; {} nodes: {} compute, {} send, {} receive, {} collective; {} B sent\n",
+        trace.nodes,
+        trace.compute,
+        trace.sends,
+        trace.receives,
+        trace.collectives,
+        trace.sent_bytes,
     );
     for note in &trace.notes {
         text += &format!("   not carried over: {note}\n");

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use unpause_scenario::import::FileError;
-use unpause_scenario::import::programs;
+use unpause_scenario::import::programs::{self, Collectives};
 
 /// Reads the traces of two ranks: two bytes say how many are of the first, little endian.
 pub fn check(data: &[u8]) {
@@ -14,7 +14,7 @@ pub fn check(data: &[u8]) {
     let (first, second) = both.split_at(first);
     let name = |rank: u32| PathBuf::from(format!("trace.{rank}.et"));
     let files = [(name(0), first.to_vec()), (name(1), second.to_vec())];
-    match programs::parse_chakra(&files) {
+    match programs::parse_chakra(&files, Collectives::default()) {
         Ok(read) => crate::goal::is_sound(&read),
         Err(error) => {
             let of = match &error {

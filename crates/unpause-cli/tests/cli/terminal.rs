@@ -96,7 +96,7 @@ fn a_chakra_trace_is_validated_by_itself() {
     assert!(good.status.success());
     assert_eq!(
         text(&good.stdout),
-        "t.1.et: ok: Chakra trace of rank 1; 4 nodes: 0 compute, 2 send, 2 receive; 60000 B sent\n"
+        "t.1.et: ok: Chakra trace of rank 1; 4 nodes: 0 compute, 2 send, 2 receive, 0 collective; 60000 B sent\n"
     );
     let both = unpause(
         place.path(),

@@ -12,7 +12,7 @@ use unpause_sim::traffic::{Cdf, FlowSettings, Size, Transport};
 
 use unpause_sim::jobs::Program;
 
-use super::programs::Imported;
+use super::programs::{Imported, Used};
 use super::{FileError, cdf, hpcc};
 use crate::limits;
 use crate::text::checks::{both, size_bytes};
@@ -27,14 +27,25 @@ pub(crate) struct Files {
     programs: RefCell<HashMap<ProgramKey, Arc<ReadProgram>>>,
 }
 
-/// A file, its format, and the ranks and channels that it is read for.
-type ProgramKey = (PathBuf, &'static str, u32, u32);
+/// A file, and how it is read.
+type ProgramKey = (PathBuf, ReadAs);
+
+/// As what a file of a job is read.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct ReadAs {
+    pub format: &'static str,
+    pub ranks: u32,
+    pub channels: u32,
+    /// Of its collective operations; nothing: those that are usual.
+    pub algorithm: &'static str,
+}
 
 /// What a file says of a job.
 pub(crate) struct ReadProgram {
     pub program: Arc<Program>,
     pub labels: Vec<String>,
     pub notes: Vec<String>,
+    pub used: Used,
 }
 
 impl Files {
@@ -45,15 +56,15 @@ impl Files {
         }
     }
 
-    /// What the ranks of a job do, by a file that `read` reads as of a format, for so many ranks and channels.
+    /// What the ranks of a job do, by a file that `read` reads.
     pub fn program(
         &self,
         file: &Spanned<String>,
-        (format, ranks, channels): (&'static str, u32, u32),
+        read_as: ReadAs,
         read: &dyn Fn(&Path) -> Result<Imported, FileError>,
     ) -> Checked<Arc<ReadProgram>> {
         let path = self.directory.join(file.get_ref());
-        let key = (path.clone(), format, ranks, channels);
+        let key = (path.clone(), read_as);
         if let Some(known) = self.programs.borrow().get(&key) {
             return Ok(known.clone());
         }
@@ -62,6 +73,7 @@ impl Files {
             program: Arc::new(imported.program),
             labels: imported.labels,
             notes: imported.notes,
+            used: imported.used,
         });
         self.programs.borrow_mut().insert(key, read.clone());
         Ok(read)

@@ -1,5 +1,6 @@
 //! Jobs that traces of Chakra describe.
 
+mod collectives;
 mod trace;
 
 use std::fs;
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use flate2::{Compression, write::GzEncoder};
 use trace::{Kind, Node, number, text, trace};
 use unpause_scenario::Scenario;
-use unpause_scenario::import::programs::{self, Imported};
+use unpause_scenario::import::programs::{self, Collectives, Imported};
 use unpause_sim::jobs::MessageRecord;
 use unpause_sim::results::Results;
 
@@ -118,7 +119,7 @@ fn parse(traces: Vec<Vec<u8>>) -> Result<Imported, String> {
     let path = |rank: usize| PathBuf::from(format!("t.{rank}.et"));
     let files = traces.into_iter().enumerate();
     let files: Vec<_> = files.map(|(rank, it)| (path(rank), it)).collect();
-    programs::parse_chakra(&files).map_err(|error| error.to_string())
+    programs::parse_chakra(&files, Collectives::default()).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -179,7 +180,6 @@ fn mistakes_have_their_byte_and_node() {
         ("itself", of(send().after(&[], &[5]))),
         ("twice", refused(trace(&[send(), Node::compute(5, 1)]))),
         ("type", of(Node::new(5, 12))),
-        ("collective", of(Node::new(5, 7))),
         ("no rank", of(Node::send(5, (0, 2), 1, 0))),
         ("to itself", of(Node::send(5, (0, 0), 1, 0))),
         ("of another", of(Node::send(5, (1, 0), 1, 0))),
@@ -229,6 +229,8 @@ fn files_are_what_is_written() {
     let files = [
         ("data/jobs/pair.0.et", ring[0].clone()),
         ("data/jobs/pair.1.et", gzip(&ring[1])),
+        ("data/jobs/kinds.0.et", collectives::of_all_kinds(0)),
+        ("data/jobs/kinds.1.et", collectives::of_all_kinds(1)),
         ("bad/cut.0.et", ring[0][..50].to_vec()),
     ];
     for (file, bytes) in files {

@@ -25,6 +25,7 @@ pub enum Kind {
     Compute = 4,
     Send = 5,
     Receive = 6,
+    Collective = 7,
 }
 
 impl Node {
@@ -52,6 +53,23 @@ impl Node {
             .attribute("comm_dst", number(11, to.into()))
             .attribute("comm_size", number(9, bytes))
             .attribute("comm_tag", number(15, u64::from(tag) << 1))
+    }
+
+    /// A collective operation of a process group, of all ranks if it has no name.
+    pub fn collective(id: u64, comm_type: u64, bytes: u64, group: &str) -> Self {
+        let it = Self::new(id, Kind::Collective as u64)
+            .attribute("comm_type", number(9, comm_type))
+            .attribute("comm_size", number(13, bytes));
+        match group {
+            "" => it,
+            _ => it.attribute("pg_name", text(29, group)),
+        }
+    }
+
+    /// A node that lists process groups.
+    pub fn groups(id: u64, json: &str) -> Self {
+        let inputs = bytes(8, &text(1, json));
+        Self::new(id, Kind::Metadata as u64).with(inputs)
     }
 
     /// It waits for these, as data or as control says.
@@ -92,7 +110,8 @@ pub fn text(tag: u64, value: &str) -> Vec<u8> {
     bytes(tag, value.as_bytes())
 }
 
-fn bytes(tag: u64, value: &[u8]) -> Vec<u8> {
+/// A field of bytes, or of a message.
+pub fn bytes(tag: u64, value: &[u8]) -> Vec<u8> {
     [varint(tag << 3 | 2), framed(value)].concat()
 }
 

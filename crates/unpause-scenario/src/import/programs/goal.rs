@@ -12,7 +12,7 @@ use unpause_protocols::units::Time;
 use unpause_sim::jobs::Program;
 use unpause_sim::jobs::program::{Draft, DraftRank, Edge, Task};
 
-use super::imported::{Imported, explain};
+use super::imported::{Imported, Used, explain};
 use super::words::Lines;
 use crate::import::{FileError, Place};
 use crate::limits;
@@ -299,6 +299,7 @@ impl<'t> Reader<'t> {
             program,
             labels: vec!["goal".into()],
             notes: notes(self.nics),
+            used: Used::default(),
         })
     }
 }

@@ -7,7 +7,7 @@ use unpause_sim::jobs::Program;
 use unpause_sim::jobs::program::{Draft, DraftRank, Edge, Task};
 
 use super::goal::notes;
-use super::imported::{Imported, explain};
+use super::imported::{Imported, Used, explain};
 use crate::import::FileError;
 use crate::limits;
 
@@ -195,6 +195,7 @@ impl Reader<'_> {
             program,
             labels: vec!["goal".into()],
             notes: notes(self.nics),
+            used: Used::default(),
         })
     }
 }

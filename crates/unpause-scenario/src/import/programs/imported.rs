@@ -14,6 +14,36 @@ pub struct Imported {
     pub labels: Vec<String>,
     /// What of the file has no effect, a sentence each.
     pub notes: Vec<String>,
+    /// Which collective operations it has.
+    pub used: Used,
+}
+
+/// Which collective operations a file has, whose algorithm can be chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// All-reduce.
+    pub all_reduce: bool,
+    /// All-gather or reduce-scatter.
+    pub all_gather: bool,
+    /// All-to-all.
+    pub all_to_all: bool,
+    /// Broadcast.
+    pub broadcast: bool,
+}
+
+impl Used {
+    /// Those of both.
+    pub(super) fn join(&mut self, of: Self) {
+        self.all_reduce |= of.all_reduce;
+        self.all_gather |= of.all_gather;
+        self.all_to_all |= of.all_to_all;
+        self.broadcast |= of.broadcast;
+    }
+
+    /// True if there is one, a barrier aside.
+    pub(crate) fn any(self) -> bool {
+        self.all_reduce || self.all_gather || self.all_to_all || self.broadcast
+    }
 }
 
 /// What was found instead of what was expected, where a program cannot be run. `place` says where an operation stands.

@@ -15,8 +15,8 @@ mod words;
 
 use std::path::Path;
 
-pub use chakra::{OneTrace, one_trace, parse_chakra};
-pub use imported::Imported;
+pub use chakra::{Collectives, OneTrace, one_trace, parse_chakra};
+pub use imported::{Imported, Used};
 pub use simai::{SimAi, parse_simai};
 
 pub(crate) use chakra::read_chakra;

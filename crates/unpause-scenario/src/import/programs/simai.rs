@@ -12,7 +12,7 @@ use unpause_sim::jobs::program::{Draft, DraftRank, Task};
 use unpause_sim::jobs::{Algorithm, Collective, Operation, Program};
 
 use super::collectives::{Part, join};
-use super::imported::{Imported, explain};
+use super::imported::{Imported, Used, explain};
 use super::simai_header::Header;
 use super::simai_rows::{Communication, Exchange, Group, Layer, Pass, rows};
 use super::words::Lines;
@@ -56,6 +56,7 @@ pub fn parse_simai(text: &str, path: &Path, of: SimAi) -> Result<Imported, FileE
         program,
         labels: layers.iter().flat_map(label).collect(),
         notes: header.notes(),
+        used: Used::default(),
     })
 }
 

@@ -5,14 +5,22 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_spanned::Spanned;
+use unpause_sim::jobs;
 
-use super::keys::{JobKeys, RanksKey};
-use super::phases;
+use super::keys::{Algorithm, JobKeys, Operation, RanksKey};
+use super::phases::{self, algorithm_name, possible};
 use crate::import::FileError;
-use crate::import::files::ReadProgram;
-use crate::import::programs::{self, Imported, SimAi};
+use crate::import::files::{ReadAs, ReadProgram};
+use crate::import::programs::{self, Collectives, Imported, SimAi, Used};
 use crate::sections::traffic::Context;
 use crate::text::error::{Checked, Problem};
+
+/// Files of jobs: their keys, and which keys of collective operations they leave to the job.
+const FORMATS: [(&str, &[&str]); 3] = [
+    ("goal", &[]),
+    ("simai", &["channels"]),
+    ("chakra", &["channels", "algorithm"]),
+];
 
 /// What the file of a job says, if it has one, for so many ranks. The first of its steps, if there are any, is at `step`.
 pub(super) fn imported(
@@ -22,46 +30,132 @@ pub(super) fn imported(
     context: &Context<'_>,
 ) -> Checked<Option<Arc<ReadProgram>>> {
     let ranks = ranks as u32;
-    let mut files = Vec::new();
-    files.extend(keys.goal.get().map(|file| ("goal", file)));
-    files.extend(keys.simai.get().map(|file| ("simai", file)));
-    files.extend(keys.chakra.get().map(|file| ("chakra", file)));
-    let Some((format, file)) = files.first().copied() else {
+    let written = [keys.goal.get(), keys.simai.get(), keys.chakra.get()];
+    let mut files = FORMATS.into_iter().zip(written);
+    let mut files = std::iter::from_fn(|| files.find_map(|(format, file)| Some((format, file?))));
+    let Some(((format, left), file)) = files.next() else {
         return Ok(None);
     };
-    let others = files.get(1).map(|(key, file)| (*key, file.span()));
-    only_the_file((keys, step), file, others, format == "simai")?;
-    let channels = match format {
-        "simai" => phases::at_least_one(&keys.channels, "channels")?,
-        _ => 1,
+    let others = files.next().map(|((key, _), file)| (key, file.span()));
+    only_the_file((keys, step), file, others, left)?;
+    let channels = match left.contains(&"channels") {
+        true => phases::at_least_one(&keys.channels, "channels")?,
+        false => 1,
+    };
+    let collectives = match left.contains(&"algorithm") {
+        true => collectives(keys, channels)?,
+        false => Collectives::default(),
     };
     let read = |path: &Path| -> Result<Imported, FileError> {
         match format {
             "simai" => programs::read_simai(path, SimAi { ranks, channels }),
-            "chakra" => programs::read_chakra(path, ranks),
+            "chakra" => programs::read_chakra(path, ranks, collectives),
             _ => programs::read_goal(path),
         }
     };
-    let read = context
-        .files
-        .program(file, (format, ranks, channels), &read)?;
-    let needs = read.program.ranks();
-    if needs != ranks {
-        let place = keys.ranks.span();
-        let help = match keys.ranks.get_ref() {
-            RanksKey::Count(_) => format!("write ranks = {needs}"),
-            RanksKey::Hosts(_) => format!("name {needs} hosts"),
-        };
-        return Problem::new(format!("{ranks} ranks for a file of {needs}"))
-            .at(place, "here")
-            .at(file.span(), format!("this file has {needs}"))
-            .help(help)
-            .err();
+    let read_as = ReadAs {
+        format,
+        ranks,
+        channels,
+        algorithm: keys
+            .algorithm
+            .peek()
+            .map_or("", |it| algorithm_name(*it.get_ref())),
+    };
+    let read = context.files.program(file, read_as, &read)?;
+    if format == "chakra" {
+        check_used(keys, read.used)?;
     }
+    check_ranks(keys, file, ranks, read.program.ranks())?;
     for note in &read.notes {
         context.note(format!("{}: {note}", file.get_ref()));
     }
     Ok(Some(read))
+}
+
+fn check_ranks(keys: &JobKeys, file: &Spanned<String>, ranks: u32, needs: u32) -> Checked<()> {
+    if needs == ranks {
+        return Ok(());
+    }
+    let place = keys.ranks.span();
+    let help = match keys.ranks.get_ref() {
+        RanksKey::Count(_) => format!("write ranks = {needs}"),
+        RanksKey::Hosts(_) => format!("name {needs} hosts"),
+    };
+    Problem::new(format!("{ranks} ranks for a file of {needs}"))
+        .at(place, "here")
+        .at(file.span(), format!("this file has {needs}"))
+        .help(help)
+        .err()
+}
+
+/// What of an algorithm a trace can be done with.
+const OF_TRACES: [Operation; 3] = [
+    Operation::AllReduce,
+    Operation::AllGather,
+    Operation::AllToAll,
+];
+
+/// How collective operations of traces are done: by the job's algorithm, where there is such a one.
+fn collectives(keys: &JobKeys, channels: u32) -> Checked<Collectives> {
+    let chosen = keys.algorithm.get();
+    let by = |operation: Operation| {
+        let possible = possible(operation);
+        let chosen = chosen.map(|it| *it.get_ref());
+        of_trace(
+            chosen
+                .filter(|it| possible.contains(it))
+                .unwrap_or(possible[0]),
+        )
+    };
+    if let Some(chosen) = chosen.filter(|it| of_trace(*it.get_ref()).is_none()) {
+        return Problem::new("process groups of traces have no servers")
+            .at(chosen.span(), "here")
+            .help("there are: ring, halving-doubling, direct, pairwise, double-binary-tree")
+            .err();
+    }
+    let default = Collectives::default();
+    let [all_reduce, all_gather, all_to_all] = OF_TRACES.map(by);
+    Ok(Collectives {
+        all_reduce: all_reduce.unwrap_or(default.all_reduce),
+        all_gather: all_gather.unwrap_or(default.all_gather),
+        all_to_all: all_to_all.unwrap_or(default.all_to_all),
+        channels,
+    })
+}
+
+fn of_trace(algorithm: Algorithm) -> Option<jobs::Algorithm> {
+    Some(match algorithm {
+        Algorithm::Ring => jobs::Algorithm::Ring,
+        Algorithm::HalvingDoubling => jobs::Algorithm::HalvingDoubling,
+        Algorithm::Direct => jobs::Algorithm::Direct,
+        Algorithm::Pairwise => jobs::Algorithm::Pairwise,
+        Algorithm::Tree => jobs::Algorithm::DoubleBinaryTree,
+        Algorithm::Rails => return None,
+    })
+}
+
+/// What the job says of collective operations has an effect on those that traces have.
+fn check_used(keys: &JobKeys, used: Used) -> Checked<()> {
+    let has = [used.all_reduce, used.all_gather, used.all_to_all];
+    let idle = |key: &str, place: Range<usize>| {
+        Problem::new(format!("`{key}` has no effect"))
+            .at(place, "no collective of the traces takes it")
+            .help("remove it")
+            .err()
+    };
+    if let Some(algorithm) = keys.algorithm.peek() {
+        let takes = |(operation, has): (Operation, bool)| {
+            has && possible(operation).contains(algorithm.get_ref())
+        };
+        if !OF_TRACES.into_iter().zip(has).any(takes) {
+            return idle("algorithm", algorithm.span());
+        }
+    }
+    match keys.channels.peek() {
+        Some(channels) if !used.any() => idle("channels", channels.span()),
+        _ => Ok(()),
+    }
 }
 
 /// Nothing else says what ranks do.
@@ -69,9 +163,9 @@ fn only_the_file(
     (keys, step): (&JobKeys, Option<Range<usize>>),
     file: &Spanned<String>,
     other: Option<(&str, Range<usize>)>,
-    file_takes_channels: bool,
+    left: &[&str],
 ) -> Checked<()> {
-    let own = written_keys(keys, file_takes_channels);
+    let own = written_keys(keys, left);
     let step = step.map(|place| ("[[job.step]]", place));
     match other.or(own).or(step) {
         None => Ok(()),
@@ -83,15 +177,15 @@ fn only_the_file(
     }
 }
 
-/// The first of the keys that say what ranks do.
-fn written_keys(keys: &JobKeys, takes_channels: bool) -> Option<(&'static str, Range<usize>)> {
+/// The first of the keys that say what ranks do, but for those that are left to the job.
+fn written_keys(keys: &JobKeys, left: &[&str]) -> Option<(&'static str, Range<usize>)> {
     macro_rules! first {
         ($($key:ident)*) => {
             [$(keys.$key.peek().map(|it| (stringify!($key), it.span()))),*]
         };
     }
-    let all = first!(compute collective algorithm size matrix root slices jitter parallel per_server reduce_rate);
-    let channels = keys.channels.peek().filter(|_| !takes_channels);
-    let channels = channels.map(|it| ("channels", it.span()));
-    all.into_iter().flatten().next().or(channels)
+    let all = first!(compute collective algorithm size matrix root slices jitter parallel per_server reduce_rate channels);
+    all.into_iter()
+        .flatten()
+        .find(|(key, _)| !left.contains(key))
 }

@@ -183,19 +183,25 @@ fn operation(step: &StepOf<'_>, operation: Operation, n: u32) -> Checked<jobs::O
     })
 }
 
+/// How it can be done; the first is the default.
+pub(super) fn possible(operation: Operation) -> &'static [Algorithm] {
+    use {Algorithm as A, Operation as O};
+    match operation {
+        O::AllReduce => &[A::Ring, A::HalvingDoubling, A::Direct, A::Tree, A::Rails],
+        O::AllGather | O::ReduceScatter => &[A::Ring, A::Direct],
+        O::AllToAll | O::AllToAllV => &[A::Direct, A::Pairwise],
+        O::Broadcast | O::SendReceive => &[A::Ring],
+    }
+}
+
 fn algorithm(
     step: &StepOf<'_>,
     operation: Operation,
     n: u32,
     of: &OfJob<'_>,
 ) -> Checked<jobs::Algorithm> {
-    use {Algorithm as A, Operation as O};
-    let possible: &[A] = match operation {
-        O::AllReduce => &[A::Ring, A::HalvingDoubling, A::Direct, A::Tree, A::Rails],
-        O::AllGather | O::ReduceScatter => &[A::Ring, A::Direct],
-        O::AllToAll | O::AllToAllV => &[A::Direct, A::Pairwise],
-        O::Broadcast | O::SendReceive => &[A::Ring],
-    };
+    use Algorithm as A;
+    let possible = possible(operation);
     let written = step.algorithm.get();
     let chosen = written.map_or(possible[0], |it| *it.get_ref());
     if let Some(written) = written.filter(|it| !possible.contains(it.get_ref())) {

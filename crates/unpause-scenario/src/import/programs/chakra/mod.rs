@@ -5,18 +5,22 @@
 //! S. Sridharan et al.: "Chakra: Advancing Performance Benchmarking and Co-design using Standardized Execution Traces",
 //! arXiv:2305.14516, 2023; the schema of MLCommons' Chakra, version 0.0.4; what astra-sim takes nodes to mean.
 
+mod build;
+mod call;
+mod groups;
 mod labels;
 mod trace;
 mod wire;
 
 use std::path::{Path, PathBuf};
 
-use unpause_sim::jobs::Program;
-use unpause_sim::jobs::program::{Draft, DraftRank, Task};
+use unpause_sim::jobs::program::Task;
 
+pub use self::build::Collectives;
+use self::build::program;
 use self::labels::Labels;
 use self::trace::{Counts, Trace};
-use super::imported::{Imported, explain};
+use super::imported::Imported;
 use crate::import::FileError;
 use crate::limits;
 
@@ -28,18 +32,25 @@ const RANK: &str = "{rank}";
 /// # Errors
 ///
 /// The first mistake, with its file, byte and node.
-pub fn parse_chakra(files: &[(PathBuf, Vec<u8>)]) -> Result<Imported, FileError> {
+pub fn parse_chakra(
+    files: &[(PathBuf, Vec<u8>)],
+    collectives: Collectives,
+) -> Result<Imported, FileError> {
     let mut labels = Labels::new();
     let mut traces = Vec::with_capacity(files.len());
     for (rank, (path, bytes)) in files.iter().enumerate() {
         traces.push(Trace::read(bytes, path, Some(rank as u32), &mut labels)?);
     }
-    imported(&traces, labels)
+    imported(&traces, labels, collectives)
 }
 
 /// Reads the traces of all ranks: `{rank}` in `path` is each of them, or `path` is what is before `.{rank}.et`. There have
 /// to be those of `ranks`; where there are more, they are read, too.
-pub(crate) fn read_chakra(path: &Path, ranks: u32) -> Result<Imported, FileError> {
+pub(crate) fn read_chakra(
+    path: &Path,
+    ranks: u32,
+    collectives: Collectives,
+) -> Result<Imported, FileError> {
     let mut labels = Labels::new();
     let mut traces = Vec::new();
     for rank in 0..limits::NODES as u32 {
@@ -50,7 +61,7 @@ pub(crate) fn read_chakra(path: &Path, ranks: u32) -> Result<Imported, FileError
         let bytes = read(&path)?;
         traces.push(Trace::read(&bytes, &path, Some(rank), &mut labels)?);
     }
-    imported(&traces, labels)
+    imported(&traces, labels, collectives)
 }
 
 fn of_rank(path: &Path, rank: u32) -> PathBuf {
@@ -81,7 +92,9 @@ pub struct OneTrace {
     pub sends: usize,
     /// Nodes that receive.
     pub receives: usize,
-    /// Bytes that they send.
+    /// Nodes of collective operations.
+    pub collectives: usize,
+    /// Bytes that nodes send; what collective operations send is said by the traces of all ranks.
     pub sent_bytes: u64,
     /// What of the file has no effect, a sentence each.
     pub notes: Vec<String>,
@@ -104,60 +117,34 @@ pub fn one_trace(path: &Path) -> Result<OneTrace, FileError> {
             Task::Send { .. } | Task::Receive { .. } => Task::Nothing,
             own => own,
         };
+        node.call = None;
     }
     let notes = counts.notes();
     let nodes = trace.nodes.len();
-    program(&[trace])?;
+    program(&[trace], Collectives::default())?;
     Ok(OneTrace {
         rank,
         nodes,
         compute: counts.compute,
         sends: counts.sends,
         receives: counts.receives,
+        collectives: counts.collectives,
         sent_bytes: counts.sent_bytes,
         notes,
     })
 }
 
-fn imported(traces: &[Trace], labels: Labels) -> Result<Imported, FileError> {
+fn imported(
+    traces: &[Trace],
+    labels: Labels,
+    collectives: Collectives,
+) -> Result<Imported, FileError> {
     let mut counts = Counts::default();
     traces.iter().for_each(|it| counts.add(&it.counts));
     Ok(Imported {
-        program: program(traces)?,
+        program: program(traces, collectives)?,
         labels: labels.names(),
         notes: counts.notes(),
-    })
-}
-
-/// What ranks do.
-fn program(traces: &[Trace]) -> Result<Program, FileError> {
-    let mut draft = Draft {
-        ranks: Vec::with_capacity(traces.len()),
-        // As astra-sim takes nodes that are ready.
-        by_number: true,
-    };
-    for trace in traces {
-        let mut rank = DraftRank::default();
-        for node in &trace.nodes {
-            rank.add(node.task, (node.stream, 0, node.label));
-        }
-        for at in 0..trace.nodes.len() {
-            for before in trace.before(at)? {
-                rank.wait(at as u32, before);
-            }
-        }
-        draft.ranks.push(rank);
-    }
-    Program::new(&draft).map_err(|error| {
-        let id = |rank: u32, at: u32| traces[rank as usize].nodes[at as usize].id;
-        let place = |rank: u32, at: u32| format!("node {} of rank {rank}", id(rank, at));
-        let (found, expected) = explain(&error, &draft, &place);
-        let node = place(error.rank, error.operation);
-        let trace = &traces[error.rank as usize];
-        let found = match found.contains(&node) {
-            true => found,
-            false => format!("{found} ({node})"),
-        };
-        trace.error(error.operation as usize, found, expected)
+        used: counts.used,
     })
 }

@@ -1,19 +1,25 @@
 //! The trace of a rank: its nodes, each of which has been checked by itself.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use unpause_protocols::units::Time;
 use unpause_sim::jobs::program::Task;
 
+use super::call::{Call, TYPES, What, group_name, listed_groups};
 use super::labels::Labels;
 use super::wire::{self, Messages, Value};
 use crate::import::FileError;
+use crate::import::programs::imported::Used;
 use crate::limits;
 
 const METADATA: &str = "GlobalMetadata, with which a Chakra trace begins";
 const NODE: &str = "a node of a Chakra trace";
 const KINDS: &str =
     "0 to 7: none, metadata, memory load, memory store, compute, send, receive, collective";
+
+/// The type of a node of a collective operation.
+const COLLECTIVE: i32 = 7;
 
 /// The stream of operations of a GPU; those of its host have another.
 const GPU: u8 = 1;
@@ -24,6 +30,8 @@ pub(super) struct Trace {
     pub path: PathBuf,
     /// By id.
     pub nodes: Vec<Node>,
+    /// Ranks of process groups, where the trace says them.
+    pub groups: HashMap<String, Vec<u32>>,
     pub counts: Counts,
 }
 
@@ -34,6 +42,8 @@ pub(super) struct Node {
     /// The byte at which it begins.
     pub at: u64,
     pub task: Task,
+    /// What it does with others.
+    pub call: Option<Box<Call>>,
     pub stream: u8,
     pub label: u16,
     /// Ids of those that it waits for.
@@ -46,7 +56,10 @@ pub(super) struct Counts {
     pub compute: usize,
     pub sends: usize,
     pub receives: usize,
+    pub collectives: usize,
+    pub broadcasts: usize,
     pub sent_bytes: u64,
+    pub used: Used,
     pub memory: usize,
     pub metadata: usize,
     /// Compute nodes without a duration.
@@ -88,6 +101,7 @@ impl Trace {
                 rank,
             };
             let node = reader.node(&mut trace.counts, labels)?;
+            trace.groups.extend(reader.groups()?);
             trace.nodes.push(node);
         }
         trace.nodes.sort_by_key(|it| (it.id, it.at));
@@ -114,6 +128,12 @@ impl Trace {
             found: found.into(),
             expected: expected.into(),
         }
+    }
+
+    /// The collective operation of the node at this place, which has one.
+    pub fn call(&self, node: u32) -> &Call {
+        let call = &self.nodes[node as usize].call;
+        call.as_ref().expect("it is such a node")
     }
 
     /// The places of the nodes that the node at this place waits for.
@@ -144,6 +164,11 @@ impl Reader<'_> {
         counts.starts += usize::from(it.start_us > 0);
         counts.priorities += usize::from(self.value("comm_priority").is_some());
         let (task, kind) = self.task(counts)?;
+        let call = match it.kind {
+            COLLECTIVE => Some(Box::new(self.call(counts)?)),
+            _ => None,
+        };
+        let kind = call.as_ref().map_or(kind, |it| it.what.name());
         let on_host = !matches!(self.value("is_cpu_op"), Some(Value::Bool(false)));
         let mut after = [&it.control[..], &it.data[..]].concat();
         after.sort_unstable();
@@ -152,6 +177,7 @@ impl Reader<'_> {
             id: it.id,
             at: self.at,
             task,
+            call,
             stream: if on_host { 0 } else { GPU },
             label: labels.of(&it.name, kind),
             after,
@@ -197,12 +223,49 @@ impl Reader<'_> {
                 };
                 (task, "receive")
             }
-            7 => {
-                let found = "a collective operation".to_owned();
-                return Err(self.error(found, "compute, send and receive nodes"));
-            }
+            COLLECTIVE => (Task::Nothing, "collective"),
             kind => return Err(self.error(format!("type {kind}"), KINDS)),
         })
+    }
+
+    fn call(&self, counts: &mut Counts) -> Result<Call, FileError> {
+        counts.collectives += 1;
+        let Some(number) = self.number("comm_type", u32::MAX.into())? else {
+            return Err(self.error("a collective without comm_type".into(), TYPES));
+        };
+        let what = What::of(number);
+        let what = what.ok_or_else(|| self.error(format!("comm_type {number}"), TYPES))?;
+        counts.broadcasts += usize::from(what == What::Broadcast);
+        what.note_in(&mut counts.used);
+        let bytes = match (self.size()?, what) {
+            (_, What::Barrier) => 0,
+            (Some(bytes), _) => bytes,
+            (None, _) => {
+                let found = format!("{} without comm_size", what.name());
+                return Err(self.error(found, "its bytes"));
+            }
+        };
+        let group = group_name(self.value("pg_name"));
+        match self.value("involved_dim") {
+            Some(Value::Bools(dimensions))
+                if group.is_empty() && dimensions.values.contains(&false) =>
+            {
+                let found = "a collective of some dimensions (involved_dim)".to_owned();
+                Err(self.error(found, "all of them, or a process group (pg_name)"))
+            }
+            _ => Ok(Call { what, bytes, group }),
+        }
+    }
+
+    /// Process groups that it lists.
+    fn groups(&self) -> Result<Vec<(String, Vec<u32>)>, FileError> {
+        match &self.node.inputs {
+            Some(inputs) if self.node.kind == 1 => listed_groups(&inputs.values).ok_or_else(|| {
+                let expected = "a list of {\"pg_name\": …, \"ranks\": […]} in JSON";
+                self.error("process groups that cannot be read".into(), expected)
+            }),
+            _ => Ok(Vec::new()),
+        }
     }
 
     /// At least 1 ns, as in astra-sim.
@@ -271,6 +334,9 @@ impl Counts {
         self.compute += of.compute;
         self.sends += of.sends;
         self.receives += of.receives;
+        self.collectives += of.collectives;
+        self.broadcasts += of.broadcasts;
+        self.used.join(of.used);
         self.sent_bytes = self.sent_bytes.saturating_add(of.sent_bytes);
         self.memory += of.memory;
         self.metadata += of.metadata;
@@ -288,6 +354,12 @@ impl Counts {
                 "metadata ",
                 "",
                 "no time, only the order counts",
+            ),
+            (
+                self.broadcasts,
+                "broadcast ",
+                "",
+                "the first rank of its group sends, the trace does not say which",
             ),
             (
                 self.instant,
