@@ -286,6 +286,19 @@ def test_a_sweep_over_two_values_is_a_heat_map(builder: Builder) -> None:
     assert pfc.get_clim() == pcn.get_clim() == (10, 160)
 
 
+def test_long_keys_are_shortened_beside_a_heat_map(builder: Builder) -> None:
+    keys = "scheme.PFC+DCQCN.dcqcn.kmin_bytes", "scheme.PFC+DCQCN.dcqcn.kmax_bytes"
+    first, *_ = figures.draw(swept_runs(builder, *keys).result(), "sweep").axes
+    labels = {first.get_xlabel(), first.get_ylabel()}
+    assert labels == {"dcqcn.kmin_bytes", "dcqcn.kmax_bytes"}
+
+
+def test_keys_that_would_be_the_same_stay_whole(builder: Builder) -> None:
+    keys = "scheme.PFC+DCQCN.dcqcn.kmin_bytes", "scheme.DCQCN alone.dcqcn.kmin_bytes"
+    first, *_ = figures.draw(swept_runs(builder, *keys).result(), "sweep").axes
+    assert {first.get_xlabel(), first.get_ylabel()} == set(keys)
+
+
 def test_several_seeds_are_not_pooled_into_one_line_of_a_sweep(builder: Builder) -> None:
     for seed in (1, 2, 3):
         run = builder.run("PFC", seed=seed)

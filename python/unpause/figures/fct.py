@@ -101,7 +101,7 @@ def draw_slowdown(result: Result) -> Figure:
     labels = [thousands(every[int(len(every) * t / 100) - 1]) for t in ticks]
     axes[-1].xaxis.set_major_locator(FixedLocator(list(ticks)))
     axes[-1].set_xticklabels(labels)
-    axes[-1].set_xlabel("flow size: this part of the flows is up to so large (10 %, 20 %, …)")
+    axes[-1].set_xlabel("flow size at this percentile of all flows (10 %, 20 %, …)")
     if len(groups) == 1:
         legend(figure, list(axes))
     few = [scheme for scheme in result.schemes if scheme not in enough]

@@ -78,7 +78,7 @@ def limit(axes: Iterable[Axes], spans: Iterable[tuple[float, float]], runs: list
             ax.set_xlabel(f"time ({unit})")
     if last - first >= 0.9 * whole:
         return ""
-    return f"The run lasts {whole / size:g} {unit}; nothing happens here in the rest of it."
+    return f"Axis cut where nothing changes any more; the run lasts {whole / size:g} {unit}."
 
 
 def unit_of(runs: Iterable[Run], spans: Iterable[tuple[float, float]]) -> float:

@@ -59,7 +59,7 @@ def draw(result: Result) -> Figure:
     legend(figure, axes)
     notes = [shown.note, rest]
     if empty:
-        notes.append(f"Never more than a frame: {', '.join(empty)}.")
+        notes.append(f"Not shown (never more than one frame): {', '.join(empty)}.")
     if len(queued) > len(links):
         notes.append(
             f"The longest {len(links)}; {len(queued) - len(links)} more probed ports are in "

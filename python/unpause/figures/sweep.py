@@ -16,11 +16,13 @@ from unpause.result import Result
 
 _MOST_PANELS = 8
 _MOST_MAPS = 12
+#: A longer key does not fit beside a heat map, characters.
+_LONG_NAME = 24
 #: What a heat map shows, the first of these that differs from run to run.
 _MAPPED = ("slowdown p99", "FCT p99", "FCT mean", "time paused")
 
 
-@draws("sweep", "What the swept value does", place=-1)
+@draws("sweep", "Results over swept values", place=-1)
 def draw(result: Result) -> Figure:
     """Mean of each measure over the swept value, seeds as a band, or a heat map over two values."""
     if result.runs.num_rows == len(result.schemes):
@@ -182,6 +184,7 @@ def _maps(runs: Runs, swept: list[int], measure: Measure) -> Figure:
     for spare in axes[len(names) :]:
         spare.set_visible(False)
     factor, unit = measure.unit(most)
+    short = _shortened(runs.axes)
     image = None
     for ax, scheme in zip(axes, names, strict=False):
         image = ax.imshow(
@@ -191,8 +194,8 @@ def _maps(runs: Runs, swept: list[int], measure: Measure) -> Figure:
         ax.set_title(scheme, fontweight="bold")
         ax.set_xticks(range(len(xs)), [value_text(runs.axes[across], v) for v in xs], rotation=45)
         ax.set_yticks(range(len(ys)), [value_text(runs.axes[down], v) for v in ys])
-        ax.set_xlabel(runs.axes[across])
-        ax.set_ylabel(runs.axes[down])
+        ax.set_xlabel(short[across])
+        ax.set_ylabel(short[down])
         ax.grid(visible=False)
         if len(xs) <= 12:
             _write(ax, maps[scheme] / factor, least / factor, most / factor)
@@ -205,6 +208,12 @@ def _maps(runs: Runs, swept: list[int], measure: Measure) -> Figure:
         else "",
     )
     return figure
+
+
+def _shortened(axes: list[str]) -> list[str]:
+    """Names of axes, of a long key its last two parts unless another axis has the same."""
+    parts = [name if len(name) <= _LONG_NAME else ".".join(name.split(".")[-2:]) for name in axes]
+    return parts if len(set(parts)) == len(parts) else list(axes)
 
 
 def _write(ax, cells: np.ndarray, least: float, most: float) -> None:

@@ -55,7 +55,7 @@ def draw(result: Result) -> Figure:
         ax.axhline(line, color="#E3E3E3", linewidth=0.6)
     ax.grid(visible=False, axis="y")
     ax.set_xlim(0, 101)
-    ax.set_xlabel("mean use of the link while there were flows (%)")
+    ax.set_xlabel("mean link utilisation while flows were active (%)")
     legend(figure, ax)
     rest = len(links) - len(panels)
     note(
