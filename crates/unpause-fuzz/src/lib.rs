@@ -11,6 +11,7 @@ pub mod frame;
 pub mod goal;
 pub mod hpcc_flows;
 pub mod hpcc_topology;
+pub mod htsim;
 mod messages;
 pub mod quantity;
 pub mod results;
@@ -23,7 +24,7 @@ pub mod testbed;
 pub type Target = fn(&[u8]);
 
 /// The targets by their names.
-pub const TARGETS: [(&str, Target); 15] = [
+pub const TARGETS: [(&str, Target); 16] = [
     ("quantity", quantity::check),
     ("cdf", cdf::check),
     ("delays", delays::check),
@@ -32,6 +33,7 @@ pub const TARGETS: [(&str, Target); 15] = [
     ("goal", goal::check),
     ("simai", simai::check),
     ("chakra", chakra::check),
+    ("htsim", htsim::check),
     ("config_db", config_db::check),
     ("scenario", scenario::check),
     ("results", results::check),

@@ -29,6 +29,7 @@ pub fn inputs(root: &Path) -> io::Result<Vec<Inputs>> {
         ("goal", goals),
         ("simai", contents(&files, "simai")?),
         ("chakra", crate::chakra::seeds(&contents(&files, "et")?)),
+        ("htsim", contents(&files, "cm")?),
         ("config_db", configurations(root)?),
         ("scenario", scenarios),
         ("results", crate::results::seeds()),

@@ -159,3 +159,98 @@ fn layers_of_all_kinds_run_forward_back_and_again() {
             .all(|it| it.from.abs_diff(it.to) == 2)
     );
 }
+
+#[test]
+fn flows_of_htsim_start_at_their_times_and_by_triggers() {
+    let job = "ranks = 8\nhtsim = \"deps.cm\"";
+    let read = results(&on_a_star(job), 1);
+    let of = |from: u32, to: u32, number: usize| {
+        let way = read
+            .messages
+            .iter()
+            .filter(|it| (it.from, it.to) == (from, to));
+        let mut way: Vec<&MessageRecord> = way.collect();
+        way.sort_by_key(|it| it.start);
+        *way[number]
+    };
+    let start = |it: MessageRecord| it.start.as_ps();
+    assert_eq!(start(of(0, 1, 0)), 0);
+    assert_eq!(start(of(2, 1, 0)), 2_000_000);
+    // When both have come, and when that has come.
+    let both = of(0, 1, 0).end.max(of(2, 1, 0).end);
+    assert_eq!(of(1, 3, 0).start, both);
+    assert_eq!(of(3, 4, 0).start, of(1, 3, 0).end);
+    // One flow for each of the two, when the sender knows that they are over.
+    assert_eq!(start(of(5, 6, 0)), 1_000_000);
+    assert_eq!(start(of(5, 7, 0)), 3_000_000);
+    let (first, second) = (of(5, 6, 1), of(5, 6, 2));
+    for (next, before) in [(first, of(5, 6, 0)), (second, of(5, 7, 0))] {
+        let later = (next.start - before.end).as_ns_f64();
+        assert!((2_000.0..2_500.0).contains(&later), "{later} ns");
+    }
+    for threads in [2, 3, 7] {
+        assert!(
+            results(&on_a_star(job), threads) == read,
+            "{threads} threads"
+        );
+    }
+}
+
+#[test]
+fn what_htsim_does_otherwise_is_named() {
+    let text = std::fs::read_to_string(Path::new(DATA).join("deps.cm")).expect("it is there");
+    let path = Path::new("deps.cm");
+    let read = unpause_scenario::import::programs::parse_htsim(&text, path).expect("it is good");
+    assert_eq!(read.notes.len(), 2);
+    assert!(read.notes[0].starts_with("1 × prio"), "{}", read.notes[0]);
+    assert!(
+        read.notes[1].starts_with("3 × a trigger"),
+        "{}",
+        read.notes[1]
+    );
+}
+
+#[test]
+fn what_a_matrix_of_htsim_cannot_say_is_refused_with_its_line() {
+    let good = "Nodes 4\nConnections 2\nTriggers 1\n0->1 id 1 start 5 size 9 send_done_trigger 1\n\
+        1->2 id 2 trigger 1 size 9\ntrigger id 1 oneshot\n";
+    let path = Path::new("t.cm");
+    let parse = |text: &str| unpause_scenario::import::programs::parse_htsim(text, path);
+    parse(good).expect("it is good");
+    let mut said = String::new();
+    for (from, to) in [
+        ("Nodes 4", "Hosts 4"),
+        ("Nodes 4\n", ""),
+        ("Connections 2", "Connections 3"),
+        ("Triggers 1", "Triggers 0"),
+        ("0->1", "0->4"),
+        ("0->1", "1->1"),
+        ("start 5", "start 0.5"),
+        ("start 5", "start 5 trigger 1"),
+        (" start 5", ""),
+        (" size 9\n", "\n"),
+        ("size 9", "size 0"),
+        ("size 9", "sise 9"),
+        ("size 9", "size 9 size 8"),
+        ("id 2", "id 1"),
+        ("id 2", "id 0"),
+        ("id 2", "id 2 msg 1"),
+        ("1->2 id", "2->3 id"),
+        ("2 trigger 1", "2 trigger 7"),
+        ("oneshot", "twoshot"),
+        ("oneshot", "barrier"),
+        ("oneshot", "barrier count 2"),
+        (" send_done_trigger 1", ""),
+        ("start 5", "trigger 1"),
+        ("oneshot\n", "oneshot\ntrigger id 1 multishot\n"),
+        (
+            "oneshot\n",
+            "oneshot\nfailure switch_type TOR switch_id 0 link_id 1\n",
+        ),
+        ("Triggers 1", "Triggers 1\nFailures 2"),
+    ] {
+        let error = parse(&good.replacen(from, to, 1)).expect_err(to);
+        said += &format!("{from:?} -> {to:?}\n  {error}\n");
+    }
+    insta::assert_snapshot!(said);
+}

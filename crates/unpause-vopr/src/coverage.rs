@@ -10,7 +10,7 @@ use crate::case::Case;
 pub type Coverage = BTreeMap<String, u64>;
 
 /// Keys whose values are names, numbers of them, or files: of these only the key counts.
-const FREE: [&str; 23] = [
+const FREE: [&str; 24] = [
     "after",
     "name",
     "from",
@@ -34,6 +34,7 @@ const FREE: [&str; 23] = [
     "goal",
     "simai",
     "chakra",
+    "htsim",
 ];
 
 /// The keys of a scenario, by path, and the values of those that choose among names:

@@ -25,7 +25,7 @@ pub(super) fn refuse<'a>(
     first: &Row<'a>,
     next: impl FnOnce() -> Result<Option<Row<'a>>, FileError>,
 ) -> Result<(), FileError> {
-    const JOBS: &str = "jobs, whose transfers wait for one another, are not supported yet";
+    const HTSIM: &str = "a [[job]] reads it, by htsim = \"FILE\"";
     const SIMAI: &str = "a [[job]] reads it, by simai = \"FILE\"";
     const GOAL: &str = "a [[job]] reads it, by goal = \"FILE\"";
     let words = first.words();
@@ -40,7 +40,7 @@ pub(super) fn refuse<'a>(
                     "a topology of htsim (.topo)".into(),
                     "its tiers are not read yet; `unpause list` shows builders of leaf-spine and Clos fabrics",
                 ),
-                false => ("flows of htsim (.cm)".into(), JOBS),
+                false => ("flows of htsim (.cm)".into(), HTSIM),
             }
         }
         ["num_ranks", _] => ("a GOAL schedule (LogGOPSim, ATLAHS)".into(), GOAL),

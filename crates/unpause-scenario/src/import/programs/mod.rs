@@ -7,6 +7,7 @@ mod chakra;
 mod collectives;
 mod goal;
 mod goal_binary;
+mod htsim;
 mod imported;
 mod simai;
 mod simai_header;
@@ -16,6 +17,7 @@ mod words;
 use std::path::Path;
 
 pub use chakra::{Collectives, OneTrace, one_trace, parse_chakra};
+pub use htsim::parse_htsim;
 pub use imported::{Imported, Used};
 pub use simai::{SimAi, parse_simai};
 
@@ -57,4 +59,13 @@ pub(crate) fn read_simai(path: &Path, of: SimAi) -> Result<Imported, FileError> 
         FileError::Io { path, reason }
     })?;
     parse_simai(&as_text(bytes, path)?, path, of)
+}
+
+/// Reads the file of a connection matrix of htsim.
+pub(crate) fn read_htsim(path: &Path) -> Result<Imported, FileError> {
+    let bytes = limits::read_at_most(path, limits::PROGRAM_BYTES).map_err(|reason| {
+        let path = path.to_owned();
+        FileError::Io { path, reason }
+    })?;
+    parse_htsim(&as_text(bytes, path)?, path)
 }

@@ -16,10 +16,11 @@ use crate::sections::traffic::Context;
 use crate::text::error::{Checked, Problem};
 
 /// Files of jobs: their keys, and which keys of collective operations they leave to the job.
-const FORMATS: [(&str, &[&str]); 3] = [
+const FORMATS: [(&str, &[&str]); 4] = [
     ("goal", &[]),
     ("simai", &["channels"]),
     ("chakra", &["channels", "algorithm"]),
+    ("htsim", &[]),
 ];
 
 /// What the file of a job says, if it has one, for so many ranks. The first of its steps, if there are any, is at `step`.
@@ -30,7 +31,12 @@ pub(super) fn imported(
     context: &Context<'_>,
 ) -> Checked<Option<Arc<ReadProgram>>> {
     let ranks = ranks as u32;
-    let written = [keys.goal.get(), keys.simai.get(), keys.chakra.get()];
+    let written = [
+        keys.goal.get(),
+        keys.simai.get(),
+        keys.chakra.get(),
+        keys.htsim.get(),
+    ];
     let mut files = FORMATS.into_iter().zip(written);
     let mut files = std::iter::from_fn(|| files.find_map(|(format, file)| Some((format, file?))));
     let Some(((format, left), file)) = files.next() else {
@@ -50,6 +56,7 @@ pub(super) fn imported(
         match format {
             "simai" => programs::read_simai(path, SimAi { ranks, channels }),
             "chakra" => programs::read_chakra(path, ranks, collectives),
+            "htsim" => programs::read_htsim(path),
             _ => programs::read_goal(path),
         }
     };

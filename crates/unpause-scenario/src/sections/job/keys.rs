@@ -101,6 +101,8 @@ keys! {
             "file that says what the ranks do instead of the keys below, but for `channels`: a workload of SimAI, see below";
         chakra: String = ["none"]
             "files that say what the ranks do instead of the keys below, but for `algorithm` and `channels`: Chakra traces, `\"trace.{rank}.et\"` or `\"trace\"` for trace.0.et, trace.1.et, …, see below";
+        htsim: String = ["none"]
+            "file that says what the ranks do instead of the keys below: a connection matrix of htsim (.cm), see below";
         compute: Duration = ["`\"0s\"`"] "each rank computes so long at the beginning of an iteration";
         jitter: Ratio = ["`\"0%\"`"]
             "`compute` varies uniformly by up to this share, from rank to rank and iteration to iteration"
