@@ -21,8 +21,9 @@ def main() -> int:
     # Until the Rust half listens.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
-    from unpause import _native
+    from unpause import _native, light
 
+    light.no_pandas()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     try:

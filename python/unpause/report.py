@@ -401,6 +401,7 @@ def _build_sweep(about: dict[str, Any], table: pa.Table, staged: Staged) -> Repo
 
 
 if __name__ == "__main__":
-    from unpause import signals
+    from unpause import light, signals
 
+    light.no_pandas()
     sys.exit(signals.run(main))

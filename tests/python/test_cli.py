@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import unpause
 from test_reproduce import SMALL
 
 LONG = SMALL.replace('"1ms"', '"400s"').replace('"10us"', '"20us"')
@@ -190,3 +191,20 @@ def test_exit_codes(arguments: list[str], code: int, said: str, tmp_path: Path) 
     found, _, err = finish(start(arguments, tmp_path))
     assert found == code
     assert said in err
+
+
+def test_a_report_imports_no_pandas(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    scenario = {
+        "duration": "20us",
+        "topology": {"builder": "single-switch", "hosts": 2, "rate": "40Gbps", "delay": "1us"},
+        "scheme": [{"name": "PFC"}],
+        "traffic": [{"name": "F", "kind": "flow", "from": "H0", "to": "H1", "size": "10KB"}],
+    }
+    out = unpause.run(scenario).write(tmp_path / "out")
+    words = [sys.executable, "-X", "importtime", "-m", "unpause.report", str(out)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert {"pyarrow", "matplotlib"} <= imported
+    # What was refused is in the list as well: pandas itself, but nothing of it.
+    assert not {"pandas._libs", "scipy"} & imported
