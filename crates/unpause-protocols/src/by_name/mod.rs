@@ -73,9 +73,9 @@ pub enum Config {
 }
 
 /// The mechanisms of one kind by name, and their parameters; a variant left out does not compile. PINT
-/// is `without`: its state is of ports, and what it writes into packets their owner's.
+/// is `without`: its state is of ports, and what it writes into packets their owner's. So is NSCC, a kind of its own.
 macro_rules! mechanisms {
-    ($of:ident, $visit:ident for $module:ident: None, $($name:literal $Variant:ident,)+ $(without $Absent:ident)?) => {
+    ($of:ident, $visit:ident for $module:ident: None, $($name:literal $Variant:ident,)+ $(without $($Absent:ident),+)?) => {
         fn $of() -> impl Iterator<Item = (&'static CStr, $module::Config)> {
             use $module::Config;
             let all = [(c"none", Config::None), $(($name, Config::$Variant(Default::default())),)+];
@@ -84,7 +84,7 @@ macro_rules! mechanisms {
 
         fn $visit(config: &mut $module::Config, visitor: Visitor<'_>) {
             match config {
-                $module::Config::None $(| $module::Config::$Absent(_))? => {}
+                $module::Config::None $($(| $module::Config::$Absent(_))+)? => {}
                 $($module::Config::$Variant(params) => params.visit(visitor),)+
             }
         }
@@ -128,7 +128,7 @@ mechanisms! {
     c"ecn-tcp" EcnTcp,
     c"cubic" Cubic,
     c"dctcp" Dctcp,
-    without Pint
+    without Pint, Nscc
 }
 
 mechanisms! {

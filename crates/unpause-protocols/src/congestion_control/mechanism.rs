@@ -20,6 +20,8 @@ pub struct Path {
     pub base_rtt: Time,
     /// Bytes that the slowest link carries in that time; zero if nobody asked.
     pub bandwidth_delay: u64,
+    /// Switches trim packets for which there is no room.
+    pub trims: bool,
 }
 
 impl Path {
@@ -32,6 +34,7 @@ impl Path {
             payload_bytes: packet_bytes,
             base_rtt: Time::ZERO,
             bandwidth_delay: 0,
+            trims: false,
         }
     }
 }

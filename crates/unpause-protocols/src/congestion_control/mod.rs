@@ -21,6 +21,7 @@ pub mod hpcc;
 mod mechanism;
 pub mod newreno;
 pub mod nscc;
+pub mod nscc_sender;
 pub mod pcn;
 pub mod pint;
 pub mod power_tcp;
@@ -56,6 +57,8 @@ mechanisms! {
     PowerTcp(power_tcp::PowerTcp),
     /// θ-PowerTCP: the same by round-trip times.
     ThetaPowerTcp(theta_power_tcp::ThetaPowerTcp),
+    /// NSCC: Ultra Ethernet's window by delay and marks.
+    Nscc(nscc_sender::NsccSender),
     /// DCTCP by rate.
     DctcpRate(dctcp_rate::DctcpRate),
     /// Swift: a window that keeps the delay at a target, below a packet by its rate.

@@ -224,6 +224,7 @@ fn config() -> impl Strategy<Value = (Config, Rate)> {
             Config::ThetaPowerTcp(Default::default()),
             theta_power_tcp::Params::default().min_rate
         )),
+        Just((Config::Nscc(Default::default()), rate_of_windows())),
         Just((
             Config::DctcpRate(Default::default()),
             dctcp_rate::Params::default().min_rate

@@ -97,6 +97,7 @@ pub fn path_of(
 ) -> Path {
     let mut path = Path::new(line_rate, packet_bytes);
     path.payload_bytes = plan.config.host.payload_bytes;
+    path.trims = plan.config.switch.trimming.is_some();
     if law.reads_path()
         && let Some(way) = PathOf::flow(spec, plan)
     {

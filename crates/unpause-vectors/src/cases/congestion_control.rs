@@ -75,6 +75,7 @@ fn messages(law: &congestion_control::Config) -> Vec<Message> {
         | Config::Pint(_)
         | Config::PowerTcp(_)
         | Config::ThetaPowerTcp(_)
+        | Config::Nscc(_)
         | Config::DctcpRate(_)
         | Config::Swift(_)
         | Config::NewReno(_)

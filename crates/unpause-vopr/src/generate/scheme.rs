@@ -231,7 +231,7 @@ fn value(sketch: &mut Sketch, key: &Key) -> Option<Value> {
     Some(match key.name {
         // Numbers of few values.
         "gd" | "g" => format!("1/{}", 1_u64 << dice.below(10)).into(),
-        "weight" => (dice.between(1, 8) as i64).into(),
+        "weight" | "gate" => (dice.between(1, 8) as i64).into(),
         "clock_shift" => (dice.below(21) as i64).into(),
         "congested_above" => format!("{}%", dice.below(101)).into(),
         "w_min" => format!("1/{}", dice.between(4, 512)).into(),

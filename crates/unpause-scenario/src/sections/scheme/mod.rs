@@ -10,6 +10,7 @@ mod ecn_tcp;
 mod hpcc;
 mod newreno;
 mod none;
+mod nscc;
 mod pcn;
 mod pint;
 mod power_tcp;
@@ -24,7 +25,7 @@ pub(crate) use congestion_control::BaseRtt;
 pub use congestion_control::CongestionControl;
 
 /// Every value of `congestion_control`, in the order of a list of them.
-pub const CONGESTION_CONTROLS: [CongestionControl; 15] = [
+pub const CONGESTION_CONTROLS: [CongestionControl; 16] = [
     CongestionControl::of::<none::PfcAlone>(),
     CongestionControl::of::<qcn::Qcn>(),
     CongestionControl::of::<dcqcn::Dcqcn>(),
@@ -35,6 +36,7 @@ pub const CONGESTION_CONTROLS: [CongestionControl; 15] = [
     CongestionControl::of::<pint::Pint>(),
     CongestionControl::of::<power_tcp::PowerTcp>(),
     CongestionControl::of::<theta_power_tcp::ThetaPowerTcp>(),
+    CongestionControl::of::<nscc::Nscc>(),
     CongestionControl::of::<dctcp_rate::DctcpRate>(),
     CongestionControl::of::<newreno::NewReno>(),
     CongestionControl::of::<ecn_tcp::EcnTcp>(),

@@ -1,0 +1,74 @@
+//! NSCC, Ultra Ethernet's window at senders.
+
+use unpause_protocols::congestion_control::{self, nscc_sender};
+use unpause_protocols::congestion_point::red;
+use unpause_protocols::units::Fraction;
+use unpause_sim::config::SchemeConfig;
+
+use super::congestion_control::Scheme;
+use super::red_by_rate::{RedByRate, RedKeys};
+use crate::text::by_rate::{RatioByRate, SizeByRate};
+use crate::text::error::Checked;
+use crate::text::keys::keys;
+use crate::text::quantity::Duration;
+
+/// Parameters of its points.
+pub(super) struct Nscc {
+    cp: RedByRate,
+    rp: nscc_sender::Params,
+}
+
+impl Default for Nscc {
+    /// A fifth and four fifths of what 100 Gb/s carry in 14 us.
+    fn default() -> Self {
+        Self {
+            cp: RedByRate::from(red::Params {
+                kmin: 35_000,
+                kmax: 140_000,
+                pmax: Fraction::ONE,
+            }),
+            rp: Default::default(),
+        }
+    }
+}
+
+keys! {
+    #[derive(Default)]
+    pub(super) Keys at "scheme" for Nscc {
+        base_rtt: Duration = ["that of each flow's path, with the time that packets take at every hop"]
+            "round trip through the empty network, from which the constants follow" => rp.base_rtt;
+        target_delay: Duration = ["3/4 of `base_rtt` where switches trim, else `base_rtt`"]
+            "queueing delay that it aims at" from "uet-htsim" => rp.target_delay;
+        gate: u32 "quick adapt acts if less than the largest window / 2^gate has arrived in a round trip with a loss"
+            from "uet-htsim" => rp.gate;
+        kmin: SizeByRate "no marks up to this queue length; by link rate as with dcqcn"
+            from "uet-htsim: 0.2 BDP, 100 Gb/s and 14 us" => cp.kmin;
+        kmax: SizeByRate "every packet is marked above this queue length"
+            from "uet-htsim: 0.8 BDP" => cp.kmax;
+        pmax: RatioByRate "marking probability at `kmax`"
+            from "uet-htsim" => cp.pmax;
+    }
+}
+
+impl Scheme for Nscc {
+    const NAME: &'static str = "nscc";
+    const SUMMARY: &'static str = "NSCC, Ultra Ethernet's window by delay and marks, for sprayed packets and switches that trim";
+    const MARKS: bool = true;
+    const REPLACEABLE: Option<&'static [&'static str]> = Some(&["kmin", "kmax", "pmax"]);
+    type Keys = Keys;
+
+    fn check(&self, keys: &Keys) -> Checked<()> {
+        self.cp.check(&RedKeys {
+            kmin: &keys.kmin,
+            kmax: &keys.kmax,
+            pmax: &keys.pmax,
+        })
+    }
+
+    fn config(self) -> SchemeConfig {
+        self.cp.configure(SchemeConfig {
+            roce: congestion_control::Config::Nscc(self.rp),
+            ..SchemeConfig::default()
+        })
+    }
+}
