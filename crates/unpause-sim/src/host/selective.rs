@@ -10,7 +10,7 @@ use super::sprayed::Sprayed;
 use crate::fabric::NodeId;
 use crate::packet::Packet;
 use crate::plan::Plan;
-use crate::plan::recovery::MOST_PACKETS;
+use crate::plan::recovery::{MOST_PACKETS, window_packets};
 
 /// A bitmap.
 type Words = Box<[u64]>;
@@ -44,8 +44,7 @@ fn put<T>(list: &mut Vec<Option<T>>, place: usize, it: T) {
 fn window(params: &selective_repeat::Params, src: NodeId, plan: &Plan<'_>) -> (u32, Words) {
     let links = plan.ports.transmitters_of(src).iter();
     let fastest = links.map(|it| it.speed.rate()).max();
-    let payload = plan.config.host.payload_bytes;
-    let packets = params.window_packets(fastest.unwrap_or(Rate::ZERO), payload);
+    let packets = window_packets(params, fastest.unwrap_or(Rate::ZERO), plan.config);
     let packets = packets.min(MOST_PACKETS.into()) as u32;
     (packets, vec![0; selective_repeat::words(packets)].into())
 }

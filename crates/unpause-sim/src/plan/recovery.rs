@@ -1,5 +1,6 @@
 //! What loss recovery must keep to be run.
 
+use unpause_protocols::congestion_control;
 use unpause_protocols::loss_recovery::{Config as Recovery, selective_repeat};
 use unpause_protocols::units::{Rate, Time};
 
@@ -9,6 +10,20 @@ use crate::invalid::{Invalid, bytes};
 
 /// Packets in the largest window of selective repeat: an ACK says in 16 bits how far a packet is ahead of one missing.
 pub const MOST_PACKETS: u32 = u16::MAX as u32;
+
+/// Windows of line rate times base RTT that selective repeat has under NSCC, unless its window is written: NSCC's own is up to
+/// 1.5 of what a path holds, and counts what is in flight, not what lies between the first packet missing and the last.
+const NSCC_WINDOWS: u64 = 4;
+
+/// Packets in the window of selective repeat at a sender whose fastest link has this rate.
+pub fn window_packets(params: &selective_repeat::Params, rate: Rate, config: &Config) -> u64 {
+    let packets = params.window_packets(rate, config.host.payload_bytes);
+    let sprays = matches!(config.scheme.roce, congestion_control::Config::Nscc(_));
+    match sprays && params.window.is_none() {
+        true => packets.saturating_mul(NSCC_WINDOWS),
+        false => packets,
+    }
+}
 
 const KEY: &str = "scheme.loss_recovery";
 
@@ -53,7 +68,7 @@ fn check_window(params: &selective_repeat::Params, config: &Config) -> Result<()
     let links = links.filter(|link| is_host(link.a) || is_host(link.b));
     let fastest = links.map(|link| link.rate).max().unwrap_or(Rate::ZERO);
     let payload = config.host.payload_bytes;
-    let packets = params.window_packets(fastest, payload);
+    let packets = window_packets(params, fastest, config);
     if packets <= u64::from(MOST_PACKETS) {
         return Ok(());
     }
