@@ -61,6 +61,10 @@ fn check_host(root: &Table<'_>) -> Checked<()> {
             "remove it: `rto_low` and `rto_high` of [scheme.selective-repeat] are its timeouts",
         ),
         (
+            "ack_timeout",
+            "remove it: `rto_low` and `rto_high` of [scheme.selective-repeat] are its timeouts",
+        ),
+        (
             "nak_interval",
             "remove it: each packet that comes out of order is answered",
         ),

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_spanned::Spanned;
 use unpause_protocols::spraying::{DEFAULT_PATHS, reps};
+use unpause_protocols::units::Time;
 use unpause_sim::config::{AckPriority, HostConfig, WindowConfig};
 
 use super::extra_delay::ExtraDelayKey;
@@ -18,6 +19,12 @@ use crate::text::setting::{AckPriority as AckPriorityKey, NicModel, RateChange};
 pub(crate) struct WindowKey(String);
 
 kinds! { WindowKey = "size, or `\"path\"`" }
+
+/// IBTA's local ACK timeout for exponent 0, if that did not stand for no timeout.
+const ACK_TIMEOUT_UNIT_NS: u64 = 4_096;
+
+/// The largest exponent: IBTA's field has five bits.
+const LARGEST_ACK_TIMEOUT: u8 = 31;
 
 const ONE_PATH: (&str, &str) = (
     "all packets of a flow take one path",
@@ -49,6 +56,10 @@ keys! {
         retransmit_timeout: Duration
             "time without progress after which a sender goes back to the oldest unacknowledged packet"
             from "IBTA's local ACK timeout 14" => config.retransmit_timeout;
+        ack_timeout: u8 = ["-"]
+            "instead of `retransmit_timeout`: as an exponent, as NICs and NCCL have it. `n` is 4.096 us times 2 to the `n`: 14 is \
+             67 ms, 20 is 4.3 s; from 1 to 31"
+            from "IBTA's local ACK timeout";
         retry_count: u32 = ["no limit"]
             "a RoCE flow that has timed out so often in a row with nothing acknowledged gives up at the next timeout: 7 on \
              most NICs"
@@ -108,6 +119,33 @@ impl WindowKey {
     }
 }
 
+/// The time without progress for IBTA's exponent, if that is written.
+fn ack_timeout(file: &Host) -> Checked<Option<Time>> {
+    let Some(exponent) = file.ack_timeout.get() else {
+        return Ok(None);
+    };
+    if let Some(timeout) = file.retransmit_timeout.peek() {
+        return Problem::new("two timeouts of RoCE")
+            .at(timeout.span(), "either this")
+            .at(exponent.span(), "or this")
+            .err();
+    }
+    match *exponent.get_ref() {
+        0 => Problem::new("`ack_timeout` is zero")
+            .at(
+                exponent.span(),
+                "to NICs this means that there is no timeout",
+            )
+            .help("write retransmit_timeout, with a time longer than the run")
+            .err(),
+        n if n > LARGEST_ACK_TIMEOUT => Problem::new("`ack_timeout` is too large")
+            .at(exponent.span(), "an exponent from 1 to 31")
+            .help("14 is 67 ms, 20 is 4.3 s; or write the time itself: retransmit_timeout")
+            .err(),
+        n => Ok(Some(Time::from_ns(ACK_TIMEOUT_UNIT_NS << n))),
+    }
+}
+
 impl Hosts {
     /// What `[host]` says, but for delays.
     pub fn of(file: &Host) -> Checked<Self> {
@@ -119,6 +157,9 @@ impl Hosts {
             hosts.config.pause_acks = *pause;
         }
         hosts.config.spraying = spraying(&file.spraying, &file.paths, &file.reps_freeze)?;
+        if let Some(timeout) = ack_timeout(file)? {
+            hosts.config.retransmit_timeout = timeout;
+        }
         hosts.config.retry_count = file.retry_count.value().copied();
         if let Some(window) = file.window.get() {
             hosts.config.window = Some(WindowConfig {
@@ -127,5 +168,39 @@ impl Hosts {
             });
         }
         Ok(hosts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unpause_protocols::units::Time;
+
+    use super::{Host, Hosts};
+
+    fn timeout(text: &str) -> Result<Time, ()> {
+        let file: Host = toml::from_str(text).unwrap();
+        let hosts = Hosts::of(&file).map_err(|_| ())?;
+        Ok(hosts.config.retransmit_timeout)
+    }
+
+    #[test]
+    fn ack_timeouts_are_those_of_ibta() {
+        let default = Hosts::default().config.retransmit_timeout;
+        assert_eq!(timeout("ack_timeout = 14"), Ok(default));
+        assert_eq!(timeout("ack_timeout = 1"), Ok(Time::from_ns(8_192)));
+        assert_eq!(
+            timeout("ack_timeout = 20"),
+            Ok(Time::from_ns(4_294_967_296))
+        );
+        assert_eq!(
+            timeout("ack_timeout = 31"),
+            Ok(Time::from_ns(8_796_093_022_208))
+        );
+        assert_eq!(timeout("ack_timeout = 0"), Err(()));
+        assert_eq!(timeout("ack_timeout = 32"), Err(()));
+        assert_eq!(
+            timeout("ack_timeout = 14\nretransmit_timeout = \"1ms\""),
+            Err(())
+        );
     }
 }

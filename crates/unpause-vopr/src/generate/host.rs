@@ -51,7 +51,10 @@ fn roce(sketch: &mut Sketch) {
     }
     if sketch.dice.percent(50) {
         let timeout = sketch.period().max(sketch.rtt / 4);
-        keys.push(("retransmit_timeout", time(timeout).into()));
+        keys.push(match sketch.dice.percent(20) {
+            true => ("ack_timeout", (sketch.dice.between(1, 6) as i64).into()),
+            false => ("retransmit_timeout", time(timeout).into()),
+        });
     }
     if sketch.dice.percent(15) {
         keys.push(("notification_reaction", time(sketch.time()).into()));

@@ -19,6 +19,7 @@ pub fn recovery(sketch: &mut Sketch, dice: &mut Dice) {
     if chosen.iter().all(Option::is_some) {
         let host = table(&mut sketch.document, "host");
         host.remove("retransmit_timeout");
+        host.remove("ack_timeout");
         host.remove("nak_interval");
         if host.is_empty() {
             sketch.document.remove("host");
