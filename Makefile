@@ -251,7 +251,7 @@ mutants:
 
 # Inputs that nobody thought of (docs/fuzzing.md). fuzz-ci takes the dependencies that test-rust has compiled
 # and compiles this project's crates alone; fuzz compiles both for speed.
-TARGETS ?= quantity cdf delays hpcc_topology hpcc_flows goal simai chakra htsim config_db scenario results directories frame capture testbed
+TARGETS ?= quantity cdf delays hpcc_topology hpcc_flows goal simai chakra htsim htsim_topology config_db scenario results directories frame capture testbed
 MINUTES ?= 10
 FUZZ := target/fuzz
 FUZZ_SECONDS = $$(( $(MINUTES) * 60 ))

@@ -12,6 +12,7 @@ pub mod goal;
 pub mod hpcc_flows;
 pub mod hpcc_topology;
 pub mod htsim;
+pub mod htsim_topology;
 mod messages;
 pub mod quantity;
 pub mod results;
@@ -24,7 +25,7 @@ pub mod testbed;
 pub type Target = fn(&[u8]);
 
 /// The targets by their names.
-pub const TARGETS: [(&str, Target); 16] = [
+pub const TARGETS: [(&str, Target); 17] = [
     ("quantity", quantity::check),
     ("cdf", cdf::check),
     ("delays", delays::check),
@@ -34,6 +35,7 @@ pub const TARGETS: [(&str, Target); 16] = [
     ("simai", simai::check),
     ("chakra", chakra::check),
     ("htsim", htsim::check),
+    ("htsim_topology", htsim_topology::check),
     ("config_db", config_db::check),
     ("scenario", scenario::check),
     ("results", results::check),

@@ -30,6 +30,7 @@ pub fn inputs(root: &Path) -> io::Result<Vec<Inputs>> {
         ("simai", contents(&files, "simai")?),
         ("chakra", crate::chakra::seeds(&contents(&files, "et")?)),
         ("htsim", contents(&files, "cm")?),
+        ("htsim_topology", contents(&files, "topo")?),
         ("config_db", configurations(root)?),
         ("scenario", scenarios),
         ("results", crate::results::seeds()),

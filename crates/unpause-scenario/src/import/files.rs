@@ -13,7 +13,7 @@ use unpause_sim::traffic::{Cdf, FlowSettings, Size, Transport};
 use unpause_sim::jobs::Program;
 
 use super::programs::{Imported, Used};
-use super::{FileError, cdf, hpcc};
+use super::{FileError, cdf, hpcc, htsim_topology};
 use crate::limits;
 use crate::text::checks::{both, size_bytes};
 use crate::text::error::{Checked, Problem};
@@ -107,11 +107,27 @@ impl Files {
         cdf::load_times(file, &self.directory).map_err(|error| problem(error, &named))
     }
 
-    /// The topology of an HPCC/ns-3 file, with at most `parallel` links between two nodes; if none is given, the last
-    /// counts.
-    pub fn topology(&self, file: &Spanned<String>, parallel: Option<u32>) -> Checked<Topology> {
-        hpcc::read_topology(&self.directory.join(file.get_ref()), parallel)
-            .map_err(|error| problem(error, file))
+    /// The topology of an HPCC/ns-3 file, with at most `parallel` links between two nodes, of which the last counts if none is
+    /// given; or that of a file of htsim, which says itself how many there are.
+    pub fn topology(
+        &self,
+        file: &Spanned<String>,
+        parallel: Option<&Spanned<u32>>,
+    ) -> Checked<Topology> {
+        let path = self.directory.join(file.get_ref());
+        match htsim_topology::read(&path) {
+            Ok(Some(topology)) => match parallel {
+                None => Ok(topology),
+                Some(key) => Problem::new("`parallel` has no effect")
+                    .at(key.span(), "the file says how many links there are: Bundle")
+                    .at(file.span(), "a topology of htsim")
+                    .help("remove it")
+                    .err(),
+            },
+            Ok(None) => hpcc::read_topology(&path, parallel.map(|it| *it.get_ref()))
+                .map_err(|error| problem(error, file)),
+            Err(error) => Err(problem(error, file)),
+        }
     }
 
     /// The flows of an HPCC/ns-3 file.

@@ -5,6 +5,7 @@ pub(crate) mod files;
 pub mod hpcc;
 pub mod hpcc_config;
 pub(crate) mod hpcc_ways;
+pub mod htsim_topology;
 pub mod programs;
 pub mod sonic;
 

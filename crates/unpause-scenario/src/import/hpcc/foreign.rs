@@ -38,7 +38,7 @@ pub(super) fn refuse<'a>(
             match is("tiers") || is("podsize") {
                 true => (
                     "a topology of htsim (.topo)".into(),
-                    "its tiers are not read yet; `unpause list` shows builders of leaf-spine and Clos fabrics",
+                    "[topology] reads it, by file = \"FILE\"",
                 ),
                 false => ("flows of htsim (.cm)".into(), HTSIM),
             }

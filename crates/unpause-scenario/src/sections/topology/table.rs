@@ -40,7 +40,7 @@ pub(crate) fn topology(mut table: Table<'_>, files: &Files) -> Checked<Topology>
     let name = match (file, builder) {
         (Some(file), None) => {
             let keys: FileKeys = read(table, &["file"])?;
-            let mut topology = files.topology(&file, keys.parallel.value().copied())?;
+            let mut topology = files.topology(&file, keys.parallel.get())?;
             if keys.ecmp.value() == Some(&EcmpKey::Hpcc) {
                 topology.fabric.ecmp = Ecmp::Hpcc;
             }

@@ -70,7 +70,7 @@ fn files_of_other_simulators_are_named() {
         let topology = parse_topology(text.as_bytes(), Path::new("f"), None).unwrap_err();
         let error = topology.to_string();
         assert!(error.starts_with(&format!("f:1: found {name}")), "{error}");
-        let instead = ["not supported yet", "not read yet", "a [[job]] reads it"];
+        let instead = ["[topology] reads it", "a [[job]] reads it"];
         assert!(instead.iter().any(|it| error.contains(it)), "{error}");
     }
 }
