@@ -40,7 +40,10 @@ pub fn cut_through(config: &Config, results: &Results) -> Answer {
     let mut left: BTreeMap<(NodeId, Name), Option<&PacketRecord>> = BTreeMap::new();
     for packet in &results.packets {
         // Of those that switches make, one may look like another that comes by.
-        if matches!(packet.kind, PacketKind::Pfc | PacketKind::Cnm) {
+        if matches!(
+            packet.kind,
+            PacketKind::Pfc | PacketKind::Cnm | PacketKind::Trimmed
+        ) {
             continue;
         }
         let port = &ports[&(packet.node, packet.port)];

@@ -60,8 +60,9 @@ fn queues(config: &Config, results: &Results) -> BTreeMap<Place, Queues> {
         if packet.arrival < results.totals.simulated {
             let (node, by) = far_end[&(packet.node, packet.port)];
             let key = (node, name(packet));
-            let first = !came.contains_key(&key);
-            came.insert(key, first.then_some((packet.arrival, by)));
+            // A switch may have made the header that leaves it, of another copy of the packet.
+            let only = !came.contains_key(&key) && packet.kind != PacketKind::Trimmed;
+            came.insert(key, only.then_some((packet.arrival, by)));
         }
     }
     let mut all: BTreeMap<Place, Queues> = BTreeMap::new();
