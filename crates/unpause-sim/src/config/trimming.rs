@@ -1,7 +1,7 @@
 //! Switches that trim packets.
 
-/// What becomes of a data packet of RoCE that is lossy and for which there is no room: its payload is cut off, and what
-/// is left goes on in the control priority.
+/// How switches trim a lossy RoCE data packet for which they have no room: they cut off its payload and forward the
+/// header in the control priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trimming {
     /// What is left of a frame, bytes without framing.
