@@ -8,6 +8,7 @@
 //!
 //! - [`go_back_n`]: by NAKs and timeouts, from the first packet lost on;
 //! - [`selective_repeat`]: what is missing alone;
+//! - [`llr`]: of a link, frame by frame;
 //! - [`newreno`]: TCP's, by duplicate ACKs and timeouts;
 //! - [`rto`]: TCP's retransmission timeout;
 //! - [`echo`]: what a TCP receiver says of marks.
@@ -16,6 +17,7 @@ use crate::units::Time;
 
 pub mod echo;
 pub mod go_back_n;
+pub mod llr;
 mod mechanism;
 pub mod newreno;
 pub mod numbers;
