@@ -72,8 +72,31 @@ def unit_of(result: Result, axis: str) -> str:
     return str(sweeps[0].get("unit", "")) if sweeps else ""
 
 
+def iterations(result: Result) -> dict[str, dict[tuple[Any, ...], float]]:
+    """By job the mean of its iterations (ns), by scheme, swept values and seed."""
+    return {
+        job: {
+            (point.scheme, point.values, seed): mean
+            for point in points
+            for seed, mean in point.of("mean_ns").items()
+        }
+        for job, points in _jobs(result).items()
+    }
+
+
 def of_result(result: Result) -> list[str]:
     """A sentence for each job of a result, none if it has no jobs."""
+    jobs = _jobs(result)
+    shared = len(jobs) > 1 or bool(result.scenario.get("traffic"))
+    found = [
+        _of_job(name, points, _Axes(result), shared)
+        for name, points in list(jobs.items())[:_MOST_JOBS]
+    ]
+    more = len(jobs) - len(found)
+    return [*found, f"{more} more jobs: table jobs."] if more > 0 else found
+
+
+def _jobs(result: Result) -> dict[str, list[_Point]]:
     jobs: dict[str, list[_Point]] = {}
     for scheme in result.schemes:
         for run in result.runs_of(scheme):
@@ -85,13 +108,7 @@ def of_result(result: Result) -> list[str]:
                     at = _Point(scheme, values, {})
                     points.append(at)
                 at.rows[run.row["seed"]] = row
-    shared = len(jobs) > 1 or bool(result.scenario.get("traffic"))
-    found = [
-        _of_job(name, points, _Axes(result), shared)
-        for name, points in list(jobs.items())[:_MOST_JOBS]
-    ]
-    more = len(jobs) - len(found)
-    return [*found, f"{more} more jobs: table jobs."] if more > 0 else found
+    return jobs
 
 
 def _of_job(name: str, points: Sequence[_Point], axes: _Axes, shared: bool) -> str:

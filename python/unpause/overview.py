@@ -26,6 +26,8 @@ from unpause.watched import Watched
 _LINK_NAME = 10
 #: With more schemes only the first of them are named in a sentence.
 _MOST_SCHEMES = 8
+#: Of more jobs only the first have a column.
+_MOST_JOBS = 3
 #: Of more rows none is marked.
 _MOST_COMPARED = 60
 
@@ -101,7 +103,8 @@ def of_result(result: Result) -> Overview:
     watched = [] if result.axes else _watched(told)
     asked = _entries(told)
     heads = ["scheme", *map(_axis, runs.axes)]
-    found = _table(result.title, heads, groups, asked[0] if len(asked) == 1 else "watched")
+    name = asked[0] if len(asked) == 1 else "watched"
+    found = _table(result.title, heads, groups, name, _of_jobs(result))
     found.watched = watched
     found.jobs = job_lines.of_result(result)
     found.scope = _scope(result, runs)
@@ -187,18 +190,30 @@ def _kinds(link: str, watched: str) -> list[_Kind]:
     ]
 
 
+def _of_jobs(result: Result) -> list[_Kind]:
+    """How long iterations of the first jobs took on average."""
+
+    def column(means: Mapping[tuple[Any, ...], float]) -> Callable[[Mapping[str, Any]], Any]:
+        axes = result.axes
+        return lambda row: means.get((row["scheme"], tuple(row[it] for it in axes), row["seed"]))
+
+    jobs = list(job_lines.iterations(result).items())[:_MOST_JOBS]
+    return [_Kind((job, "iteration"), column(means), text.time_unit) for job, means in jobs]
+
+
 def _table(
     title: str,
     name_heads: list[str],
     groups: Sequence[tuple[tuple[str, ...], Group]],
     watched: str,
+    more: Sequence[_Kind] = (),
 ) -> Overview:
     rows = [row for _, group in groups for row in group.rows]
     links = {row["congested_link"] for row in rows if row["congested_link"]}
     link = links.pop() if len(links) == 1 else "busiest link"
     kinds = [
         kind
-        for kind in _kinds(link if len(link) <= _LINK_NAME else "link", watched)
+        for kind in [*more, *_kinds(link if len(link) <= _LINK_NAME else "link", watched)]
         if any(kind.of(row) or (kind.always and kind.of(row) is not None) for row in rows)
     ]
     columns = [_column(kind, [group for _, group in groups]) for kind in kinds]

@@ -143,7 +143,9 @@ def _of_victims(told: Story) -> str:
         return "no victim" if known else ""
     worst = victims[0]
     least = "at least " if told.maybe_more else ""
-    life = f"{time(worst.stopped_ns)} of its {time(worst.life_ns)}"
+    life = time(worst.stopped_ns)
+    if worst.life_ns is not None:
+        life += f" of its {time(worst.life_ns)}"
     if told.exact:
         waited, stood = "waited", f"which waited for {life} because of congestion off its path"
     else:

@@ -5,7 +5,8 @@
   released that neighbour, none of its own egresses had been stopped; the congested ports are its
   egresses with the longest queue of that priority, or one at least half as long. Of victims some
   can be told then (:mod:`unpause.victims`).
-- *What a link carried*: the bytes that it sent, over its rate, while flows for it were under way.
+- *What a link carried*: the bytes that it sent, over its rate, while flows for it were under way;
+  of connections of jobs, while they had a message under way.
 - *Fair*: Jain's index of the goodputs of recorded flows that share a link is at least 0.95 from
   then on; counted from the last start or end of any flow.
 """
@@ -19,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause import account, series, victims, watched
+from unpause import account, connections, series, victims, watched
 from unpause.fabric import Fabric, Port, Stops, senders_and_receivers
 from unpause.percentiles import percentile
 from unpause.result import Result, Run
@@ -94,7 +95,7 @@ class Story:
         sized: Flows with a size, and how many of them did not end.
         endless: Flows without one.
         fair: Of recorded flows; None if there are not two that share a link.
-        past: Flows without a size that avoid that port.
+        past: Flows without a size that avoid that port, but for connections of jobs.
         fct_p99_ns: Of the flows with a size that ended.
         at_once: Whether these all started in the first half of the time until the last one ended.
         watched: The entries that the scenario asks about.
@@ -264,7 +265,14 @@ def _carried(run: Run, fabric: Fabric, flows: pa.Table, port: Port) -> Carried |
     if not ours or not totals.rate_bps:
         return None
     rows = np.concatenate(ours)
-    lives = np.column_stack([start[rows], end[rows]])
+    kept = connections.of_jobs(run, flows)[rows]
+    lives = np.column_stack([start[rows[~kept]], end[rows[~kept]]])
+    if kept.any():
+        ids, names = (flows.column(it).to_numpy()[rows[kept]] for it in ("flow_id", "traffic"))
+        with_messages = connections.under_way(run, ids, names)
+        if with_messages is None:
+            return None
+        lives = np.concatenate([lives, with_messages])
     lives = series.merged(lives[np.argsort(lives[:, 0], kind="stable")])
     while_wanted = float(np.sum(lives[:, 1] - lives[:, 0]))
     if while_wanted <= 0:
@@ -274,7 +282,8 @@ def _carried(run: Run, fabric: Fabric, flows: pa.Table, port: Port) -> Carried |
 
 
 def _past(run: Run, fabric: Fabric, flows: pa.Table, port: Port) -> list[Past]:
-    endless = flows.filter(pc.is_null(flows.column("size_bytes")))
+    endless = pc.is_null(flows.column("size_bytes"))
+    endless = flows.filter(pc.and_(endless, pa.array(~connections.of_jobs(run, flows))))
     if not fabric.searchable:
         return []
     found = []

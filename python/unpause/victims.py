@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from unpause import series
+from unpause import connections, series
 from unpause.fabric import Fabric, Port, Stops
 from unpause.result import Run
 
@@ -28,11 +28,11 @@ _MOST_PAIRS = 200_000
 
 @dataclass(frozen=True)
 class Victim:
-    """A flow that waited for the congestion of others."""
+    """A flow that waited for the congestion of others; `life_ns` is None of a job's connection."""
 
     flow: str
     stopped_ns: float
-    life_ns: float
+    life_ns: float | None
     slowdown: float | None
 
 
@@ -45,7 +45,7 @@ def recorded(run: Run, flows: pa.Table) -> list[Victim]:
         minlength=flows.num_rows,
     )
     found = {int(row): float(waited[row]) for row in np.flatnonzero(waited > 0)}
-    return _told(flows, found, _life(run, flows)[1])
+    return _told(run, flows, found, _life(run, flows)[1])
 
 
 def began(fabric: Fabric, stops: Mapping[int, Stops]) -> dict[int, list[str]]:
@@ -118,9 +118,15 @@ def estimated(
     if len(pairs) > _MOST_PAIRS and stops:
         return None, False
     hosts = {host for (src, dst, _), _ in pairs for host in (src, dst)}
+    kept = connections.of_jobs(run, flows)
+    maybe_more |= bool(stops) and bool(kept.any())
     suspects = {it: _suspects(fabric, began.get(it, ()), it, hosts) for it in stops}
     for priority, stopped in stops.items():
-        ours = [(src, dst, rows) for (src, dst, it), rows in pairs if it == priority]
+        ours = [
+            (src, dst, rows[~kept[rows]])
+            for (src, dst, it), rows in pairs
+            if it == priority and not kept[rows].all()
+        ]
         near = _Pairs(fabric, [(src, dst) for src, dst, _ in ours])
         may_be_own = near.may_cross_any(suspects[priority])
         # What it waited for may have been another's all the same.
@@ -138,8 +144,9 @@ def estimated(
                 waited = series.time_within(union, end[rows])
                 waited -= series.time_within(union, start[rows])
                 found |= {int(row): float(w) for row, w in zip(rows, waited, strict=True) if w > 0}
-    in_order = (int(row) for _, rows in pairs for row in rows)
-    return _told(flows, {row: found[row] for row in in_order if row in found}, life), maybe_more
+    rows = (int(row) for _, rows in pairs for row in rows)
+    in_order = {row: found[row] for row in rows if row in found}
+    return _told(run, flows, in_order, life), maybe_more
 
 
 class _Pairs:
@@ -198,15 +205,16 @@ def _life(run: Run, flows: pa.Table) -> tuple[np.ndarray, np.ndarray]:
     return start, np.where(np.isnan(life), run.row["simulated_ns"] - start, life)
 
 
-def _told(flows: pa.Table, found: Mapping[int, float], life: np.ndarray) -> list[Victim]:
+def _told(run: Run, flows: pa.Table, found: Mapping[int, float], life: np.ndarray) -> list[Victim]:
     """Rows of `flows` and for how long they waited, as victims: longest first."""
     shown = flows.select(["traffic", "src", "dst", "slowdown"])
     told = shown.take(pa.array(found, pa.int64())).to_pylist()
+    kept = connections.of_jobs(run, flows)
     victims = [
         Victim(
             f"{f['traffic']} ({f['src']} -> {f['dst']})",
             min(waited, float(life[row])),
-            float(life[row]),
+            None if kept[row] else float(life[row]),
             f["slowdown"],
         )
         for f, (row, waited) in zip(told, found.items(), strict=True)

@@ -282,13 +282,32 @@ pub struct List {
 #[command(after_help = "\
 Examples:
   unpause init > mine.toml
-  unpause init mine.toml && unpause run mine.toml")]
+  unpause init mine.toml && unpause run mine.toml
+  unpause init --template leaf-spine fabric.toml")]
 pub struct Init {
     /// File to write [default: standard output].
     pub file: Option<PathBuf>,
+    /// What to start from.
+    #[arg(long, short, value_name = "NAME", default_value = "incast")]
+    pub template: Template,
     /// Replace an existing file.
     #[arg(long, requires = "file")]
     pub force: bool,
+}
+
+/// A scenario that `init` writes.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub enum Template {
+    /// Eight hosts send to one on a switch, beside a bystander.
+    Incast,
+    /// 64 hosts, leaf-spine: random traffic and an incast.
+    LeafSpine,
+    /// Striped reads and replicated writes over RDMA.
+    Storage,
+    /// Two trainings that share a fabric, packed and spread.
+    Training,
+    /// PFC against spraying on a fabric that drops or trims.
+    Lossy,
 }
 
 #[derive(clap::Args)]

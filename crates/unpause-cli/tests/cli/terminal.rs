@@ -219,6 +219,32 @@ fn scenarios_are_read_from_standard_input_and_written_by_init() {
     assert_eq!(told["runs"].as_array().unwrap().len(), 3);
 }
 
+/// Each compares PFC with something else, and asks about a flow or a job.
+#[test]
+fn every_template_of_init_runs() {
+    let place = workplace();
+    for name in ["incast", "leaf-spine", "storage", "training", "lossy"] {
+        let file = format!("{name}.toml");
+        let init = unpause(place.path(), &["init", "--template", name, &file]);
+        assert!(init.status.success(), "{}", text(&init.stderr));
+        let written = fs::read_to_string(place.path().join(&file)).unwrap();
+        assert!(written.contains("watch = true") || written.contains("[[job]]"));
+        assert!(written.contains("name = \"PFC\"") && written.contains("\"pcn\""));
+        assert!(written.lines().all(|line| line.len() <= 120), "{name}");
+        let validate = unpause(place.path(), &["validate", &file]);
+        assert_eq!(text(&validate.stderr), "", "{name}");
+        let run = unpause(
+            place.path(),
+            &["run", &file, "--no-report", "--duration", "600us", "-q"],
+        );
+        assert!(run.status.success(), "{name}: {}", text(&run.stderr));
+    }
+    let unknown = unpause(place.path(), &["init", "--template", "leafspine"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    let said = text(&unknown.stderr);
+    assert!(said.contains("leaf-spine"), "{said}");
+}
+
 #[test]
 fn several_files_and_seeds_run_one_after_the_other() {
     let place = workplace();
