@@ -119,12 +119,6 @@ fn what_a_scenario_cannot_say_is_refused_at_its_place() {
         (
             1,
             "\"dynamic_th\": \"-3\"",
-            "\"dynamic_th\": \"1\"",
-            "dynamic_th 1: more than all that is free",
-        ),
-        (
-            1,
-            "\"dynamic_th\": \"-3\"",
             "\"dynamic_th\": \"-2\"",
             "the threshold dynamic_th -2 at leaf1 Ethernet0, dynamic_th -3 at leaf0 Ethernet0",
         ),

@@ -1,7 +1,7 @@
-//! Priorities of a host that never sent, behind another that did: hosts serve priorities strictly.
+//! Priorities of a host that never sent, behind another that did: hosts serve priorities strictly, unless they share.
 
 use unpause_protocols::units::Time;
-use unpause_sim::config::NodeId;
+use unpause_sim::config::{NodeId, PRIORITIES};
 
 use crate::measured::Measured;
 
@@ -15,6 +15,11 @@ pub(crate) fn of(measured: &Measured) -> Vec<(String, &'static str)> {
         sent[port.node as usize] |= 1 << port.priority;
     }
     let control = 1 << run.config.host.control_priority;
+    let shares = run
+        .config
+        .host
+        .shares
+        .map_or([0; PRIORITIES], |it| it.weights);
     let mut told: Vec<(NodeId, u8)> = Vec::new();
     let mut found = Vec::new();
     for flow in &results.flows {
@@ -26,6 +31,7 @@ pub(crate) fn of(measured: &Measured) -> Vec<(String, &'static str)> {
             || flow.delivered_bytes > 0
             || own != 0
             || higher.unwrap_or(0) == 0
+            || shares[usize::from(priority)] > 0
             || told.contains(&(host, priority))
         {
             continue;
@@ -39,8 +45,8 @@ pub(crate) fn of(measured: &Measured) -> Vec<(String, &'static str)> {
             "{name} sent nothing of priority {priority} (traffic `{entry}`) in {waited}: hosts serve priorities \
              strictly, and a higher one always had something to send"
         );
-        let help = "limit the rate of the higher priority (rate_limit), or send from different hosts; \
-                    [switch.scheduler] is of switches only";
+        let help = "let them share the NIC: [host] ets = { 0 = 20, 3 = 80 }; or limit the rate of the higher priority \
+                    (rate_limit). [switch.scheduler] is of switches only";
         found.push((message, help));
     }
     found

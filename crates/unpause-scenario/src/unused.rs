@@ -44,6 +44,15 @@ pub(crate) fn check(root: &Table<'_>, runs: &[Run]) -> Checked<()> {
             .help("remove it: tcp.retries says how often TCP tries")
             .err();
     }
+    let several = |run: &Run| run.config.data_priorities().count_ones() > 1;
+    if let Some(value) = host.and_then(|it| it.get("ets"))
+        && !runs.iter().any(several)
+    {
+        return Problem::new("`ets` has no effect")
+            .at(value.span(), "all data has one priority")
+            .help("remove it, or set `priority` in [[traffic]]")
+            .err();
+    }
     let mut recoveries = runs.iter().map(|run| &run.config.scheme.loss_recovery);
     match recoveries.any(|it| *it == loss_recovery::Config::GoBackN) {
         true => Ok(()),

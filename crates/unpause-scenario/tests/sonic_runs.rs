@@ -84,13 +84,13 @@ fn run(db: &ConfigDb, class: u8) -> [Summary; 2] {
          [topology]\nbuilder = \"single-switch\"\nhosts = 3\nrate = \"100Gbps\"\ndelay = \"200ns\"\n\
          [host]\npayload = \"9052B\"\n\
          [switch]\nlossless = {lossless:?}\nbuffer = \"{buffer}B\"\nlossy_queue = \"100KB\"\n\
-         [pfc]\ndynamic_shift = {}\nreserve = \"0B\"\nheadroom = \"{xoff}B\"\n\
+         [pfc]\nalpha = \"1/{}\"\nreserve = \"0B\"\nheadroom = \"{xoff}B\"\n\
          [[scheme]]\nname = \"PFC\"\n\
          [[scheme]]\nname = \"DCQCN\"\ncongestion_control = \"dcqcn\"\n\
          [scheme.dcqcn]\nkmin = \"{}B\"\nkmax = \"{}B\"\npmax = {}\n\
          [[traffic]]\nname = \"incast\"\nkind = \"flow\"\nfrom = [\"H0\", \"H1\"]\nto = \"H2\"\nsize = \"1MB\"\n\
          priority = {queue}\n",
-        -power,
+        1 << -power,
         curve.min.as_ref().unwrap().value,
         curve.max.as_ref().unwrap().value,
         curve.probability.as_ref().unwrap().value as f64 / 100.0,
@@ -105,6 +105,35 @@ fn run(db: &ConfigDb, class: u8) -> [Summary; 2] {
 fn fault(from: &str, to: &str) -> ConfigDb {
     assert!(GOOD.contains(from));
     read(&GOOD.replacen(from, to, 1))
+}
+
+/// Nothing leaves the switch, and four groups fill it: each stops at alpha B / (1 + 4 alpha).
+#[test]
+fn groups_stop_at_their_share_of_the_pool() {
+    let schemes: String = ["8", "2", "1", "1/2", "1/16"]
+        .map(|alpha| {
+            format!("[[scheme]]\nname = \"{alpha}\"\nset = {{ \"pfc.alpha\" = \"{alpha}\" }}\n")
+        })
+        .concat();
+    let text = format!(
+        "duration = \"4ms\"\n\
+         [topology]\nbuilder = \"single-switch\"\nhosts = 9\nrate = \"100Gbps\"\ndelay = \"200ns\"\n\
+         [switch]\nbuffer = \"4164KB\"\n\
+         [pfc]\nheadroom = \"20KB\"\n\
+         [slow_receiver]\nhosts = \"H0\"\n{schemes}\
+         [[traffic]]\nname = \"in\"\nkind = \"flow\"\nfrom = \"H1..H4\"\nto = \"H0\"\n"
+    );
+    let scenario = Scenario::parse(&text, Path::new("alpha.toml"))
+        .unwrap_or_else(|error| panic!("{}", error.explain()));
+    let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
+    let runs = Summary::of(&outcome.tables);
+    for (run, alpha) in runs.iter().zip([8.0, 2.0, 1.0, 0.5, 1.0 / 16.0]) {
+        let pool = f64::from(4_164_000 - 9 * 20_000);
+        let shares = 4.0 * alpha * pool / (1.0 + 4.0 * alpha);
+        let beyond = run.max_queue_bytes as f64 - shares;
+        assert!((0.0..=80_000.0).contains(&beyond), "{alpha}: {run:?}");
+        assert_eq!(run.dropped_packets, 0);
+    }
 }
 
 #[test]

@@ -27,8 +27,10 @@ mod histogram;
 mod input_queued;
 mod pipeline;
 mod probes;
+mod shares;
 mod skipping;
 mod slow_receiver;
+mod threshold;
 mod trimming;
 mod watchdog;
 
@@ -41,8 +43,10 @@ pub use histogram::HistogramProbe;
 pub use input_queued::{InputQueuedConfig, InputQueues, MOST_CROSSBAR_PORTS};
 pub use pipeline::{FullQueue, Memory, PipelineConfig};
 pub use probes::{DeadlockProbe, Probes};
+pub use shares::NicShares;
 pub use skipping::Skipping;
 pub use slow_receiver::SlowReceiver;
+pub use threshold::{MOST_ALPHA_SHIFT, PfcThreshold};
 pub use trimming::{Cut, Trimming};
 pub use watchdog::{WatchdogAction, WatchdogConfig};
 
@@ -88,6 +92,8 @@ pub struct HostConfig {
     pub retransmit_timeout: Time,
     /// A RoCE flow that has timed out so often in a row gives up at the next timeout; `None`: never.
     pub retry_count: Option<u32>,
+    /// How the priorities of a NIC share its port; `None`: the most urgent first.
+    pub shares: Option<NicShares>,
     /// Priority of CNP and CNM, and unless they have another of ACK and NAK: never paused.
     pub control_priority: u8,
     /// Priority of RoCE's ACKs and NAKs.
@@ -258,6 +264,7 @@ impl Default for HostConfig {
             ack_every: 1,
             retransmit_timeout: Time::from_ns(67_108_864),
             retry_count: None,
+            shares: None,
             control_priority: 7,
             ack_priority: AckPriority::Control,
             pause_acks: true,
@@ -340,7 +347,7 @@ pub struct PfcConfig {
     /// When to send XOFF and XON.
     pub threshold: PfcThreshold,
     /// Instead of the shift of a dynamic threshold, at ports of these rates: all there are, or none.
-    pub shifts: Vec<(Rate, u32)>,
+    pub shifts: Vec<(Rate, i32)>,
     /// Bytes per (ingress port, priority) for what arrives after XOFF was sent. `None`: by the
     /// formula of IEEE 802.1Q for each link ([`pfc::headroom`]).
     pub headroom_bytes: Option<u64>,
@@ -350,36 +357,6 @@ pub struct PfcConfig {
     pub headroom_delays: Option<u32>,
     /// How long a transmitter takes to obey a PAUSE it has received.
     pub reaction: Time,
-}
-
-/// Thresholds on the bytes held for one (ingress port, priority).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PfcThreshold {
-    /// The same at all times.
-    Static {
-        /// PAUSE above this many bytes.
-        xoff_bytes: u64,
-        /// Resume at or below this many bytes.
-        xon_bytes: u64,
-    },
-    /// A share of the free shared buffer: `XOFF = (shared size - shared used) >> shift`.
-    Dynamic {
-        /// 3 for one eighth (HPCC's simulator).
-        shift: u32,
-        /// Resume this many bytes below XOFF.
-        xon_gap_bytes: u64,
-    },
-    /// The same, as HPCC's simulator counts: an ingress has some bytes to itself before shared memory,
-    /// PAUSE is sent at XOFF, and headroom takes what would exceed it, PAUSE sent or not. Headroom and what
-    /// an ingress has to itself are taken from the buffer once for a port.
-    Reserved {
-        /// As with [`Self::Dynamic`].
-        shift: u32,
-        /// As with [`Self::Dynamic`].
-        xon_gap_bytes: u64,
-        /// What an ingress has to itself.
-        reserve_bytes: u64,
-    },
 }
 
 /// One congestion management scheme: what its three points run.

@@ -6,6 +6,7 @@ use unpause_protocols::spraying::{DEFAULT_PATHS, reps};
 use unpause_protocols::units::Time;
 use unpause_sim::config::{AckPriority, HostConfig, WindowConfig};
 
+use super::ets::{Ets, shares};
 use super::extra_delay::ExtraDelayKey;
 use super::spraying::{SprayingKey, spraying};
 use crate::text::error::{Checked, Problem, nearest};
@@ -18,7 +19,7 @@ use crate::text::setting::{AckPriority as AckPriorityKey, NicModel, RateChange};
 #[serde(transparent)]
 pub(crate) struct WindowKey(String);
 
-kinds! { WindowKey = "size, or `\"path\"`" }
+kinds! { WindowKey = "size, or `\"path\"`", Ets = "table of numbers" }
 
 /// IBTA's local ACK timeout for exponent 0, if that did not stand for no timeout.
 const ACK_TIMEOUT_UNIT_NS: u64 = 4_096;
@@ -74,6 +75,10 @@ keys! {
             from "NICs that schedule anew" => config.rate_change;
         nic: NicModel "how the NIC schedules flows: `\"own\"`, or `\"hpcc\"` as in HPCC's simulator: round-robin in start order, with a single wake-up timer that is never rearmed while pending; there a NAK is also an RTT sample, and a duplicate packet is not acknowledged unless a timeout sent it"
             from "NICs with a rate limiter for each flow" => config.nic;
+        ets: Ets = ["strict priority"]
+            "weight of each priority at the NIC, such as `{ 0 = 20, 3 = 80 }`: they share its port in proportion; priorities that \
+             are not listed go before them, higher numbers first"
+            from "ETS, 802.1Q clause 37";
         spraying: SprayingKey = ["`\"none\"`"]
             "how the NIC chooses the path of each packet of a RoCE flow, [below](#paths)";
         paths: u32 = [DEFAULT_PATHS] "entropy values (source ports) per flow; a power of two, or any number with `\"reps\"`"
@@ -161,6 +166,7 @@ impl Hosts {
             hosts.config.retransmit_timeout = timeout;
         }
         hosts.config.retry_count = file.retry_count.value().copied();
+        hosts.config.shares = shares(file.ets.get(), &hosts.config)?;
         if let Some(window) = file.window.get() {
             hosts.config.window = Some(WindowConfig {
                 bytes: WindowKey::bytes(window)?,

@@ -1,5 +1,6 @@
 //! The sections of a scenario file, one file or folder each: their keys, and what is made of them.
 
+pub(crate) mod ets;
 pub(crate) mod event;
 pub(crate) mod extra_delay;
 pub(crate) mod file;

@@ -1,13 +1,14 @@
 //! `[pfc]`.
 
+use serde_spanned::Spanned;
 use unpause_protocols::flow_control::pfc;
-use unpause_sim::config::{HostConfig, PfcConfig, PfcThreshold};
+use unpause_sim::config::{HostConfig, MOST_ALPHA_SHIFT, PfcConfig, PfcThreshold};
 
 use crate::text::by_rate::{ByRate, NumberByRate, Rated, SizeByRate};
 use crate::text::checks::both;
 use crate::text::error::{Checked, Problem};
 use crate::text::keys::{keys, names, set};
-use crate::text::quantity::{Duration, Size};
+use crate::text::quantity::{Duration, Ratio, Size};
 
 keys! {
     /// `[pfc]`
@@ -23,11 +24,17 @@ keys! {
              eighth, as in HPCC's simulator at ports as fast as hosts; `{ \"10Gbps\" = 3, \"40Gbps\" = 1 }` by link rate"
             idle ("the buffers of this switch model are not shared",
                 "remove it, or choose model = \"shared-buffer\"; `xoff` and `xon` are thresholds of each input buffer");
+        alpha: Ratio = ["-"]
+            "instead of `dynamic_shift`: the threshold is the free shared buffer times this, a power of two from 1/256 to 256; \
+             SONiC's `dynamic_th` is its exponent. Above 1, a port may also take all that is free: the packet that finds \
+             none goes to headroom and sends PAUSE"
+            idle ("the buffers of this switch model are not shared",
+                "remove it, or choose model = \"shared-buffer\"; `xoff` and `xon` are thresholds of each input buffer");
         reserve: Size = ["-"]
-            "beside `dynamic_shift`: memory reserved for each lossless (port, priority) before it uses shared memory. With it, \
+            "beside `dynamic_shift` or `alpha`: memory reserved for each lossless (port, priority) before it uses shared memory. With it, \
              switches count like HPCC's simulator: PAUSE at the threshold, not above it, and headroom takes whatever \
              would exceed it, whether PAUSE was sent or not"
-            idle ("only a threshold on shared memory has it", "set `dynamic_shift`, or remove it");
+            idle ("only a threshold on shared memory has it", "set `dynamic_shift` or `alpha`, or remove it");
         headroom: SizeByRate = ["by the formula of 802.1Q for each link"]
             "bytes for what arrives after XOFF, for each port or by link rate"
             idle ("what an input buffer of this switch model has beyond XOFF is its headroom",
@@ -126,22 +133,34 @@ fn two_frames(host: &HostConfig) -> u64 {
 
 /// Sets a threshold on shared memory, if the file says so; answers whether it does.
 pub(crate) fn dynamic(file: &Pfc, host: &HostConfig, config: &mut PfcConfig) -> Checked<bool> {
-    let Some(written) = file.dynamic_shift.get() else {
-        return Ok(false);
+    let (name, span) = match (file.dynamic_shift.get(), file.alpha.get()) {
+        (Some(shift), Some(alpha)) => return both("dynamic_shift", shift, "alpha", alpha),
+        (Some(shift), None) => ("dynamic_shift", shift.span()),
+        (None, Some(alpha)) => ("alpha", alpha.span()),
+        (None, None) => return Ok(false),
     };
+    let written = Spanned::new(span, ());
     if let Some(xoff) = file.xoff.get() {
-        return both("dynamic_shift", written, "xoff", xoff);
+        return both(name, &written, "xoff", xoff);
     }
     if let Some(xon) = file.xon.get() {
-        return both("dynamic_shift", written, "xon", xon);
+        return both(name, &written, "xon", xon);
     }
     let mut xon_gap_bytes = two_frames(host);
     set("xon_gap", &file.xon_gap, &mut xon_gap_bytes)?;
     let mut shifts = Rated::default();
     set("dynamic_shift", &file.dynamic_shift, &mut shifts)?;
+    let signed = |shift: u32| i32::try_from(shift).unwrap_or(i32::MAX);
     let shift = shifts.each.iter().map(|(_, shift)| *shift).max();
-    let shift = shift.unwrap_or(shifts.same);
-    config.shifts = shifts.each;
+    let shift = match file.alpha.get() {
+        Some(alpha) => shift_of(alpha)?,
+        None => signed(shift.unwrap_or(shifts.same)),
+    };
+    config.shifts = shifts
+        .each
+        .iter()
+        .map(|(rate, it)| (*rate, signed(*it)))
+        .collect();
     config.threshold = match file.reserve.value() {
         None => PfcThreshold::Dynamic {
             shift,
@@ -154,6 +173,23 @@ pub(crate) fn dynamic(file: &Pfc, host: &HostConfig, config: &mut PfcConfig) -> 
         },
     };
     Ok(true)
+}
+
+/// The shift of a power of two that switches have.
+fn shift_of(alpha: &Spanned<Ratio>) -> Checked<i32> {
+    let Ratio { num, den } = *alpha.get_ref();
+    let most = 1 << MOST_ALPHA_SHIFT;
+    // A decimal is not in lowest terms.
+    let (large, small) = (num.max(den), num.min(den));
+    let is_power = small > 0 && large % small == 0 && (large / small).is_power_of_two();
+    if !is_power || large / small > most {
+        return Problem::new("`alpha` must be a power of two from 1/256 to 256")
+            .at(alpha.span(), format!("this is {}", alpha.get_ref()))
+            .help("switches multiply what is free by a power of two: \"1/8\", 1, 8")
+            .err();
+    }
+    let power = (large / small).ilog2().cast_signed();
+    Ok(if num > den { -power } else { power })
 }
 
 /// Sets headroom, if the file says so.

@@ -37,6 +37,7 @@ mod roce;
 mod said;
 mod selective;
 pub mod sender;
+mod shares;
 mod show;
 mod slow;
 mod sprayed;

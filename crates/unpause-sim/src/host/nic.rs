@@ -280,6 +280,16 @@ impl Host {
         None
     }
 
+    /// The class whose turn it is, out of several `eligible` that share the port.
+    #[cold]
+    fn by_share(&mut self, eligible: u8) -> usize {
+        let shares = self.shares.as_mut().expect("the NIC has shares");
+        shares.pick(eligible, |class| {
+            let class = self.classes.get(class);
+            class.map_or(0, |class| class.counters.tx_bytes)
+        })
+    }
+
     /// The flow whose turn it is, out of the round-robin.
     fn next_ready(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<u32> {
         loop {
@@ -287,7 +297,10 @@ impl Host {
             if eligible == 0 {
                 return None;
             }
-            let class = 7 - eligible.leading_zeros() as usize;
+            let class = match self.has_shares {
+                false => 7 - eligible.leading_zeros() as usize,
+                true => self.by_share(eligible),
+            };
             let slot = self.classes[class].ready.pop_front()?;
             if self.classes[class].ready.is_empty() {
                 self.ready_mask &= !(1 << class);

@@ -54,6 +54,7 @@ impl Host {
             stopped_by,
             waits,
             replies,
+            shares,
         } = &mut self.others[usize::from(place)];
         swap(&mut self.port, port);
         swap(&mut self.transmitter, transmitter);
@@ -71,6 +72,7 @@ impl Host {
         swap(&mut self.stopped_by, stopped_by);
         swap(&mut self.waits, waits);
         swap(&mut self.tcp.replies, replies);
+        swap(&mut self.shares, shares);
     }
 
     /// Works with the NIC that has something to do first, the first of these by number.

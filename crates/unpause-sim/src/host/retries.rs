@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use unpause_protocols::units::Time;
 
 use crate::log::SenderEnd;
+use crate::plan::Plan;
 
 /// The flow of a sender that has given up and is not forgotten yet: no packet is of it.
 pub(super) const NOBODY: u32 = u32::MAX;
@@ -20,13 +21,13 @@ pub(super) struct Retries {
 }
 
 impl Retries {
-    /// Those of a host whose flows give up after `most` timeouts in a row.
-    pub fn new(most: u32) -> Self {
-        Self {
-            most,
+    /// Those of a host, if flows give up.
+    pub fn of(plan: &Plan<'_>) -> Option<Box<Self>> {
+        Some(Box::new(Self {
+            most: plan.config.host.retry_count?,
             in_a_row: BTreeMap::new(),
             gave_up: BTreeMap::new(),
-        }
+        }))
     }
 
     /// Flow `flow`, of which `acknowledged` packets are, has timed out; true if that was once too often.

@@ -13,6 +13,9 @@ use crate::rng;
 impl Host {
     /// Shows its state.
     pub fn show<L: Ledger>(&mut self, ack_every: u32, ledger: &mut L) {
+        if !self.may_repeat() {
+            return ledger.refuse();
+        }
         let Self {
             port: _,
             id: _,
@@ -22,8 +25,9 @@ impl Host {
             rare_at: _,
             ready_mask,
             paused_mask,
-            hpcc_nic,
+            hpcc_nic: _,
             delays: _,
+            has_shares: _,
             timers,
             pacing,
             control,
@@ -37,31 +41,26 @@ impl Host {
             list: _,
             served: _,
             timer_at: _,
+            shares: _,
             starts,
-            selective,
+            selective: _,
             start_at,
             notified,
             rng,
             flow_interval: _,
-            buffer,
-            delayed,
-            tcp,
-            stopped_by,
+            buffer: _,
+            delayed: _,
+            tcp: _,
+            stopped_by: _,
             // It grows only where `stopped_by` is kept.
             waits: _,
             expiries: _,
             waiting,
-            retries,
-            ranks,
+            retries: _,
+            ranks: _,
             number: _,
-            others,
+            others: _,
         } = self;
-        let known = !*hpcc_nic && buffer.is_none() && delayed.is_empty() && stopped_by.is_empty();
-        let known = known && retries.is_none();
-        if !known || !tcp.is_idle() || !others.is_empty() || ranks.is_some() || selective.is_some()
-        {
-            return ledger.refuse();
-        }
         ledger.time(busy_until);
         ledger.earliest(nic_at);
         ledger.same(u64::from(*ready_mask) << 8 | u64::from(*paused_mask));
@@ -81,6 +80,14 @@ impl Host {
         notified.iter_mut().for_each(|it| it.show(ledger));
         rng::show(rng, ledger);
         self.set_rare();
+    }
+
+    /// Nothing is in use whose state is not shown.
+    fn may_repeat(&self) -> bool {
+        let known = !self.hpcc_nic && !self.has_shares && self.others.is_empty();
+        let known = known && self.buffer.is_none() && self.delayed.is_empty();
+        let known = known && self.stopped_by.is_empty() && self.retries.is_none();
+        known && self.tcp.is_idle() && self.ranks.is_none() && self.selective.is_none()
     }
 }
 

@@ -13,6 +13,7 @@ use super::receiver::Receiver;
 use super::retries::Retries;
 use super::selective::Selective;
 use super::sender::Sender;
+use super::shares::Shares;
 use super::tcp::Tcp;
 use crate::causes::Expiry;
 use crate::config::NicModel;
@@ -49,6 +50,8 @@ pub struct Host {
     pub(super) hpcc_nic: bool,
     /// Some flow has an extra delay, or the host is slow for some time.
     pub(super) delays: bool,
+    /// Classes of the NIC share its port: [`Host::shares`].
+    pub(super) has_shares: bool,
     pub(super) timers: Heap,
     /// Flows that wait for their rate limiter.
     pub(super) pacing: Heap,
@@ -67,6 +70,8 @@ pub struct Host {
     pub(super) served: usize,
     /// There: when the timer runs out, or ran out.
     pub(super) timer_at: Time,
+    /// How classes share the port, if the most urgent does not go first.
+    pub(super) shares: Option<Box<Shares>>,
     pub(super) starts: VecDeque<FlowStart>,
     /// What selective repeat keeps of flows, if that is used.
     pub(super) selective: Option<Box<Selective>>,
@@ -128,6 +133,7 @@ pub(super) struct Nic {
     pub(super) stopped_by: Vec<Time>,
     pub(super) waits: Vec<HeldBack>,
     pub(super) replies: Vec<Ring>,
+    pub(super) shares: Option<Box<Shares>>,
 }
 
 impl Nic {
@@ -156,6 +162,7 @@ impl Nic {
             },
             waits: Vec::new(),
             replies: Vec::new(),
+            shares: Shares::new(plan),
         }
     }
 
@@ -250,6 +257,8 @@ impl Host {
             ready_mask: 0,
             paused_mask: 0,
             hpcc_nic: plan.config.host.nic == NicModel::Hpcc,
+            has_shares: plan.config.host.shares.is_some(),
+            shares: Shares::new(plan),
             list: Vec::new(),
             served: 0,
             timer_at: Time::ZERO,
@@ -258,11 +267,7 @@ impl Host {
             starts: VecDeque::new(),
             start_at: Time::NEVER,
             selective: Selective::of(plan),
-            retries: plan
-                .config
-                .host
-                .retry_count
-                .map(|most| Box::new(Retries::new(most))),
+            retries: Retries::of(plan),
             senders: Slab::new(),
             receivers: Slab::new(),
             pending_pauses: PendingPauses::default(),

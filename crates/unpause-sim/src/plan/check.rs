@@ -5,7 +5,8 @@ use unpause_protocols::units::{Rate, Time};
 
 use super::{jobs, model, paths, recovery, trimming};
 use crate::config::{
-    Config, DelayedAck, FrameErrors, MIN_FRAME_BYTES, PfcConfig, PfcThreshold, Probes, TcpConfig,
+    Config, DelayedAck, FrameErrors, MIN_FRAME_BYTES, MOST_ALPHA_SHIFT, PfcConfig, PfcThreshold,
+    Probes, TcpConfig,
 };
 use crate::fabric::{Link, NodeId, NodeKind, PRIORITIES, check_rate};
 use crate::invalid::{Invalid, Subject, bytes};
@@ -13,6 +14,8 @@ use crate::traffic::{ExtraDelay, TrafficSpec, Transport};
 
 /// The largest preamble and gap, bytes.
 const MOST_FRAMING: u32 = 1 << 20;
+/// Of a dynamic threshold.
+const SHIFTS: std::ops::RangeInclusive<i32> = -MOST_ALPHA_SHIFT..=32;
 
 /// A frame of a payload and a header: fields and bytes.
 fn check_frame(payload: (&'static str, u32), header: (&'static str, u32)) -> Result<(), Invalid> {
@@ -138,13 +141,19 @@ fn check_pfc(pfc: &PfcConfig) -> Result<(), Invalid> {
                 format!("pause above {}", bytes(xoff_bytes)),
             )
             .help("set `xon` at or below `xoff`; two frames below it is the default")),
-        PfcThreshold::Dynamic { shift, .. } | PfcThreshold::Reserved { shift, .. }
-            if shift > 32 || pfc.shifts.iter().any(|(_, shift)| *shift > 32) =>
-        {
-            Err(Invalid::new(
-                "switch.pfc.dynamic_shift",
-                "`dynamic_shift` is more than 32",
-            ))
+        PfcThreshold::Dynamic { shift, .. } | PfcThreshold::Reserved { shift, .. } => {
+            let each = pfc.shifts.iter().map(|(_, shift)| *shift);
+            match each.chain([shift]).find(|it| !SHIFTS.contains(it)) {
+                None => Ok(()),
+                Some(shift) if shift > 0 => Err(Invalid::new(
+                    "switch.pfc.dynamic_shift",
+                    "`dynamic_shift` is more than 32",
+                )),
+                Some(_) => Err(Invalid::new(
+                    "switch.pfc.dynamic_shift",
+                    "the threshold is more than 256 times what is free",
+                )),
+            }
         }
         _ => Ok(()),
     }

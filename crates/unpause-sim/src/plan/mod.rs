@@ -284,7 +284,7 @@ impl<'a> Plan<'a> {
 
     /// The shift of the dynamic threshold of ports whose links have this speed; 0 if
     /// thresholds are fixed.
-    pub fn pfc_shift(&self, speed: LinkSpeed) -> u32 {
+    pub fn pfc_shift(&self, speed: LinkSpeed) -> i32 {
         let pfc = &self.config.switch.pfc;
         let rate = speed.rate();
         let same = match pfc.threshold {

@@ -30,6 +30,7 @@ mod random;
 mod ranks;
 mod roots;
 mod session;
+mod shares;
 mod skipping;
 mod slow_receiver;
 mod tcp;

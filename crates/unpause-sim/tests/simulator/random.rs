@@ -215,7 +215,7 @@ impl Case {
     pub fn with_dynamic_threshold(
         &self,
         mut config: Config,
-        shift: u32,
+        shift: i32,
         shared_bytes: u64,
     ) -> Config {
         let host = &config.host;

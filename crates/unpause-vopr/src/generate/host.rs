@@ -1,6 +1,8 @@
 //! `[host]`, `[tcp]` and `[pias]`.
 
-use toml::Table;
+use std::collections::BTreeSet;
+
+use toml::{Table, Value};
 
 use super::sketch::Sketch;
 use crate::case::{put, size, table, time};
@@ -41,6 +43,33 @@ pub fn transports(sketch: &mut Sketch) {
         if sketch.dice.percent(25) {
             pias(sketch);
         }
+    }
+}
+
+/// Writes shares of the NIC, where data has several priorities.
+pub fn ets(sketch: &mut Sketch, dice: &mut Dice) {
+    let entries = sketch.document["traffic"].as_array().into_iter().flatten();
+    let all_schemes = entries.filter(|it| it.get("schemes").is_none());
+    let used: BTreeSet<i64> = all_schemes
+        .filter_map(|it| it.get("priority")?.as_integer())
+        .collect();
+    let host = sketch.document.get("host");
+    let is_hpcc = host.is_some_and(|it| it.get("nic").and_then(Value::as_str) == Some("hpcc"));
+    if used.len() < 2 || is_hpcc || !dice.percent(30) {
+        return;
+    }
+    let mut weights = Table::new();
+    for priority in 0..8 {
+        if priority != sketch.control && dice.percent(70) {
+            put(
+                &mut weights,
+                &priority.to_string(),
+                dice.scale(1, 100) as i64,
+            );
+        }
+    }
+    if !weights.is_empty() {
+        put(table(&mut sketch.document, "host"), "ets", weights);
     }
 }
 

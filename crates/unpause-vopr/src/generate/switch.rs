@@ -201,9 +201,11 @@ fn shared_buffer(sketch: &mut Sketch, pfc: &mut Table) {
             for bps in &sketch.rates {
                 put(&mut shifts, &rate(*bps), dice.below(8) as i64);
             }
-            match dice.percent(40) {
-                true => put(pfc, "dynamic_shift", shifts),
-                false => put(pfc, "dynamic_shift", dice.below(8) as i64),
+            match dice.below(3) {
+                0 => put(pfc, "dynamic_shift", shifts),
+                1 => put(pfc, "dynamic_shift", dice.below(8) as i64),
+                _ if dice.percent(50) => put(pfc, "alpha", 1_i64 << dice.below(9)),
+                _ => put(pfc, "alpha", format!("1/{}", 1 << dice.below(9))),
             }
             if dice.percent(40) {
                 put(pfc, "reserve", size(dice.below(5) * frame));

@@ -6,7 +6,7 @@ use unpause_protocols::flow_control::pfc::{self, Action};
 use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::Time;
 
-use crate::config::PfcThreshold;
+use crate::config::{MOST_ALPHA_SHIFT, PfcThreshold};
 use crate::port::{Ingress, PauseSource};
 
 /// The shared part of a switch's packet memory.
@@ -36,7 +36,7 @@ impl Pool {
     }
     /// XOFF and XON at this moment, where a dynamic threshold has this shift.
     #[inline]
-    pub fn thresholds(&self, threshold: PfcThreshold, shift: u32) -> (u64, u64) {
+    pub fn thresholds(&self, threshold: PfcThreshold, shift: Shift) -> (u64, u64) {
         match threshold {
             PfcThreshold::Static {
                 xoff_bytes,
@@ -44,10 +44,32 @@ impl Pool {
             } => (xoff_bytes, xon_bytes),
             PfcThreshold::Dynamic { xon_gap_bytes, .. }
             | PfcThreshold::Reserved { xon_gap_bytes, .. } => {
-                let xoff = self.size.saturating_sub(self.used) >> shift;
+                let xoff = shift.of(self.size.saturating_sub(self.used));
                 (xoff, xoff.saturating_sub(xon_gap_bytes))
             }
         }
+    }
+}
+
+/// The share of free memory at which a dynamic threshold is: `2^-shift`, by one shift for either sign.
+#[derive(Clone, Copy, Debug)]
+pub struct Shift(u32);
+
+impl Shift {
+    /// From [`MOST_ALPHA_SHIFT`](crate::config::MOST_ALPHA_SHIFT) below zero.
+    pub fn new(shift: i32) -> Self {
+        Self(shift.saturating_add(MOST_ALPHA_SHIFT).unsigned_abs())
+    }
+    #[inline]
+    fn of(self, free: u64) -> u64 {
+        // Of a buffer that no switch has, the upper bits are left out.
+        (free.min(u64::MAX >> MOST_ALPHA_SHIFT) << MOST_ALPHA_SHIFT) >> self.0
+    }
+}
+
+impl Default for Shift {
+    fn default() -> Self {
+        Self::new(0)
     }
 }
 
@@ -60,7 +82,7 @@ pub struct Account {
     headroom_size: u64,
     headroom_used: u64,
     /// Of a dynamic threshold.
-    shift: u32,
+    shift: Shift,
 }
 
 impl PauseSource for Account {
@@ -109,13 +131,18 @@ impl Ingress<Account> {
         let size = u64::from(bytes);
         let account = &mut self.source;
         let was_off = account.pfc.is_xoff();
+        let (mut xoff, mut found_none) = (0, false);
         if was_off || !pool.take(size) {
             if account.headroom_used + size > account.headroom_size {
                 return None;
             }
             account.headroom_used += size;
+            // With a share above all that is free the threshold may be far: headroom is for what comes after XOFF.
+            found_none = !was_off && matches!(threshold, PfcThreshold::Dynamic { .. });
         }
-        let (xoff, _) = pool.thresholds(threshold, account.shift);
+        if !found_none {
+            xoff = pool.thresholds(threshold, account.shift).0;
+        }
         let pause = self.pause;
         let action = account.pfc.on_admit(now, bytes, xoff, pause, params);
         self.note_admission();
@@ -136,7 +163,7 @@ impl Ingress<Account> {
         let held = account.pfc.bytes() + size;
         let xoff = match threshold {
             PfcThreshold::Static { xoff_bytes, .. } => *xoff_bytes,
-            PfcThreshold::Dynamic { .. } => (pool.size - pool.used - size) >> account.shift,
+            PfcThreshold::Dynamic { .. } => account.shift.of(pool.size - pool.used - size),
             PfcThreshold::Reserved { .. } => 0,
         };
         // Without a branch: which it is cannot be foreseen.
@@ -165,13 +192,15 @@ impl Ingress<Account> {
         let xoff = account.xoff(pool);
         let outside = account.outside_headroom();
         let beyond_reserve = (outside + size).saturating_sub(reserve);
-        if size + outside.saturating_sub(reserve) > xoff
+        // Only a share above all that is free lets a packet under the threshold find no room.
+        let no_room = pool.used + size.min(beyond_reserve) > pool.size;
+        if (size + outside.saturating_sub(reserve) > xoff || no_room)
             && account.headroom_used + size > account.headroom_size
         {
             return None;
         }
         let mut shared = outside.saturating_sub(reserve);
-        if beyond_reserve > xoff {
+        if beyond_reserve > xoff || no_room {
             account.headroom_used += size;
         } else {
             pool.used += size.min(beyond_reserve);
@@ -187,7 +216,7 @@ impl Ingress<Account> {
 
 impl Account {
     /// Holds nothing. A dynamic threshold has this shift.
-    pub fn new(headroom_bytes: u64, shift: u32) -> Self {
+    pub fn new(headroom_bytes: u64, shift: Shift) -> Self {
         Self {
             headroom_size: headroom_bytes,
             shift,
@@ -207,7 +236,7 @@ impl Account {
     }
 
     fn xoff(&self, pool: &Pool) -> u64 {
-        pool.size.saturating_sub(pool.used) >> self.shift
+        self.shift.of(pool.size.saturating_sub(pool.used))
     }
 
     /// [`Self::release`] as HPCC's simulator counts.
@@ -294,7 +323,7 @@ mod tests {
     }
 
     fn with_headroom(frames: u64) -> Ingress<Account> {
-        let account = Account::new(frames * u64::from(FRAME), 1);
+        let account = Account::new(frames * u64::from(FRAME), Shift::new(1));
         Ingress::new(account, Time::from_us(100))
     }
 
@@ -319,6 +348,45 @@ mod tests {
             assert_eq!(released, action);
         }
         assert_eq!((ingress.source.bytes(), pool.used), (2_000, 2_000));
+    }
+
+    #[test]
+    fn one_shift_serves_both_signs() {
+        for (shift, expected) in [(-8, 256_000), (-1, 2_000), (0, 1_000), (3, 125), (32, 0)] {
+            assert_eq!(Shift::new(shift).of(1_000), expected, "{shift}");
+        }
+        assert_eq!(Shift::new(0).of(u64::MAX), u64::MAX >> MOST_ALPHA_SHIFT);
+    }
+
+    /// Alone, a port with alpha 8 takes 8/9 of the memory; what finds none sends XOFF though it is far below the threshold,
+    /// which is eight times the 900 bytes that are free.
+    #[test]
+    fn a_share_above_all_that_is_free_ends_with_the_memory() {
+        let alpha = PfcThreshold::Dynamic {
+            shift: -3,
+            xon_gap_bytes: 0,
+        };
+        let mut pool = Pool {
+            size: 9_000,
+            used: 0,
+        };
+        let mut first = Ingress::new(Account::new(0, Shift::new(-3)), Time::from_us(100));
+        let mut actions = Vec::new();
+        while let Some(action) =
+            first.take(Time::ZERO, FRAME, &mut pool, alpha, &pfc::Params::default())
+        {
+            actions.push(action);
+        }
+        assert_eq!(actions.iter().position(|it| *it == Action::Xoff), Some(8));
+        assert_eq!(pool.used, 9_000);
+
+        pool.give(900);
+        let mut second = Ingress::new(Account::new(2_000, Shift::new(-3)), Time::from_us(100));
+        let mut admit =
+            || second.take(Time::ZERO, FRAME, &mut pool, alpha, &pfc::Params::default());
+        assert_eq!(admit(), Some(Action::Xoff));
+        assert_eq!(admit(), Some(Action::None));
+        assert_eq!(admit(), None);
     }
 
     /// The packet that finds no shared memory is the one that sends XOFF.

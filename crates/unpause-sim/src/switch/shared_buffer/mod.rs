@@ -19,7 +19,7 @@ use crate::plan::Plan;
 use crate::port::{Chassis, Coming, Counted, Ingress, Model, PauseSource, Way, culprit};
 use crate::ports::Transmitter;
 
-use memory::{Account, Pool};
+use memory::{Account, Pool, Shift};
 
 /// The shared buffer.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl SharedBuffer {
     pub fn switch(id: NodeId, plan: &Plan<'_>) -> Chassis<Self> {
         let config = &plan.config.switch;
         let source = |transmitter: &Transmitter, class| {
-            let shift = plan.pfc_shift(transmitter.speed);
+            let shift = Shift::new(plan.pfc_shift(transmitter.speed));
             Account::new(headroom(transmitter, class, plan), shift)
         };
         let model = Self {

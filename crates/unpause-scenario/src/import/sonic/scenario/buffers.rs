@@ -207,12 +207,6 @@ fn thresholds(groups: &[Group<'_>], writer: &mut Writer) -> Result<(), FileError
             return Err(place.error("neither dynamic_th nor static_th", "one of them"));
         };
         let kind = match threshold.value {
-            Threshold::Dynamic(power) if power > 0 => {
-                let found = format!("dynamic_th {power}: more than all that is free");
-                let expected =
-                    "0 or less: a scenario's threshold is what is free, divided by a power of two";
-                return Err(it.at.db.place(&threshold.spot).error(found, expected));
-            }
             Threshold::Dynamic(power) => format!("dynamic_th {power}"),
             Threshold::Static(bytes) => format!("static_th {bytes}"),
         };
@@ -234,11 +228,14 @@ fn thresholds(groups: &[Group<'_>], writer: &mut Writer) -> Result<(), FileError
     let gap = one("xon_offset", &gaps)?.unwrap_or_default();
     match kind.split_once(' ') {
         Some(("dynamic_th", power)) => {
-            let shift = power.trim_start_matches('-');
+            let alpha = match power.parse::<i32>().unwrap_or_default() {
+                below @ ..0 => format!("\"1/{}\"", 1_u64 << below.unsigned_abs().min(63)),
+                other => (1_u64 << other.unsigned_abs().min(63)).to_string(),
+            };
             writer.key(
-                "dynamic_shift",
-                shift,
-                &format!("BUFFER_PROFILE dynamic_th {power}: alpha = 2^{power}"),
+                "alpha",
+                alpha,
+                &format!("BUFFER_PROFILE dynamic_th {power}: 2^{power}"),
             );
             writer.key("reserve", format!("\"{reserve}B\""), "BUFFER_PROFILE size");
         }
