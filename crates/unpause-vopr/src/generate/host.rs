@@ -93,14 +93,14 @@ fn roce(sketch: &mut Sketch) {
     }
     keys.extend(as_hpcc(sketch));
     for (key, value) in keys {
-        let value: toml::Value = value;
+        let value: Value = value;
         table(&mut sketch.document, "host").insert(key.into(), value);
     }
 }
 
 /// What HPCC's simulator does otherwise.
-fn as_hpcc(sketch: &mut Sketch) -> Vec<(&'static str, toml::Value)> {
-    let mut keys: Vec<(&str, toml::Value)> = Vec::new();
+fn as_hpcc(sketch: &mut Sketch) -> Vec<(&'static str, Value)> {
+    let mut keys: Vec<(&str, Value)> = Vec::new();
     let bytes = sketch.bytes();
     let period = sketch.period();
     let dice = &mut sketch.dice;
@@ -138,7 +138,7 @@ fn as_hpcc(sketch: &mut Sketch) -> Vec<(&'static str, toml::Value)> {
 }
 
 /// A delay, several, or a file of them.
-pub fn extra_delay(sketch: &mut Sketch) -> toml::Value {
+pub fn extra_delay(sketch: &mut Sketch) -> Value {
     match sketch.dice.below(3) {
         0 => time(sketch.time()).into(),
         1 => {
