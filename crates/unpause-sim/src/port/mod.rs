@@ -5,6 +5,7 @@
 mod balance;
 mod causes;
 mod chassis;
+mod credits;
 pub mod culprit;
 mod discards;
 mod discipline;
