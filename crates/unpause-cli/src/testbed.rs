@@ -52,7 +52,6 @@ fn refused(run: &Run, args: &Testbed) -> Option<Invalid> {
         ),
         SplitError::Events => ("events.links", "expected no [[event]]"),
         SplitError::Jobs => ("jobs", "expected no [[job]]"),
-        SplitError::Credits => ("switch.credits", "expected `\"pfc\"`"),
         SplitError::Links { host } => {
             let message = "has several links: over frames, a host has one";
             let invalid = Invalid::new("fabric.links", message).of(Subject::Host(host));
@@ -206,7 +205,6 @@ fn split(run: &Run, wires: &[String]) -> Result<Split, Error> {
             | SplitError::Telemetry
             | SplitError::Events
             | SplitError::Jobs
-            | SplitError::Credits
             | SplitError::Links { .. } => None,
             SplitError::Joined { .. } => Some("name those links with --wire, too".into()),
             SplitError::TooMany { .. } => Some("name some of the links with --wire".into()),

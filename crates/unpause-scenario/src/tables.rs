@@ -295,7 +295,6 @@ fn ports(measured: &[Measured]) -> RecordBatch {
         .column("pause_frames", |_, (p, _)| p.pause_frames)
         .column("pause_events", |_, (p, _)| p.pause_events)
         .column("paused_ns", |_, (p, _)| p.paused)
-        .column("credit_wait_ns", |_, (p, _)| p.credit_wait)
         .column("stalls", |_, (p, _)| p.stalls)
         .column("stalled_ns", |_, (p, _)| p.stalled)
         .build()
@@ -470,6 +469,5 @@ fn kind(kind: PacketKind) -> &'static str {
         PacketKind::PcnIncrease => "pcn-increase",
         PacketKind::Cnm => "cnm",
         PacketKind::Pfc => "pfc",
-        PacketKind::Credit => "credit",
     }
 }

@@ -444,25 +444,13 @@ impl Found<'_> {
         }
     }
 
-    /// Credits for which nobody waited.
-    fn credits(&mut self) {
-        let mut waits = self.measured.results.ports.iter();
-        if waits.all(|port| port.credit_wait == Time::ZERO) {
-            let message = "nobody waited for credits".to_owned();
-            self.add("never-triggered", message, None);
-            self.is_note();
-        }
-    }
-
     /// Flow control or congestion control that did nothing at all.
     fn mechanism(&mut self) {
         let Measured { run, results, .. } = self.measured;
         let totals = &results.totals;
         let switch = &run.config.switch;
         let never = "never-triggered";
-        if switch.credits.is_some() {
-            self.credits();
-        } else if switch.lossless != 0 && totals.pause_frames == 0 {
+        if switch.lossless != 0 && totals.pause_frames == 0 {
             let records = results.ports.iter().filter(|port| {
                 run.config.fabric.nodes[port.node as usize] == NodeKind::Switch
                     && self.is_lossless(port.priority)

@@ -20,7 +20,6 @@ pub use crate::packet::MIN_FRAME_BYTES;
 
 mod balancing;
 mod cioq;
-mod credits;
 mod direction;
 mod errors;
 mod events;
@@ -37,7 +36,6 @@ mod watchdog;
 
 pub use balancing::{AdaptiveBalancing, Balancing};
 pub use cioq::{CioqConfig, SpinesConfig};
-pub use credits::CreditConfig;
 pub use direction::Direction;
 pub use errors::{ErrorEvent, Fec, FrameErrors, frame_loss};
 pub use events::{Events, LinkEvent};
@@ -313,8 +311,6 @@ pub struct SwitchConfig {
     pub scheduler: scheduler::Config,
     /// Lossy data packets for which there is no room are trimmed; `None`: dropped.
     pub trimming: Option<Trimming>,
-    /// Credits stop what is sent into lossless priorities; `None`: PFC.
-    pub credits: Option<CreditConfig>,
     /// PFC watchdog; `None`: PAUSE is obeyed however long it lasts.
     pub watchdog: Option<WatchdogConfig>,
 }
@@ -452,7 +448,6 @@ impl Default for SwitchConfig {
             lossy_queue_packets: None,
             scheduler: scheduler::Config::default(),
             trimming: None,
-            credits: None,
             watchdog: None,
         }
     }

@@ -54,8 +54,6 @@ pub enum Kind {
     Cnm,
     /// PFC frame; lives on one link only.
     Pfc,
-    /// CBFC: what a receiver has freed; lives on one link only, and overtakes the frame under way.
-    Credit,
 }
 
 /// Wire sizes of control packets without framing, bytes. Ethernet 14, IPv4 20, UDP 8, BTH 12,
@@ -68,7 +66,6 @@ impl Kind {
             Self::Ack | Self::Nak | Self::TrimNak => 66,
             Self::Cnp | Self::PcnDecrease | Self::PcnIncrease => 78,
             Self::Cnm | Self::Pfc => 64,
-            Self::Credit => 8,
             // Theirs follows from the headers configured.
             Self::Data
             | Self::Trimmed
@@ -78,12 +75,6 @@ impl Kind {
             | Self::SynAck
             | Self::Fin => 0,
         }
-    }
-
-    /// True of what lives on one link only.
-    #[inline(always)]
-    pub const fn is_of_link(self) -> bool {
-        self as u8 >= Self::Pfc as u8
     }
 
     /// True of what carries bytes of a flow.

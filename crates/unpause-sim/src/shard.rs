@@ -8,7 +8,6 @@ use unpause_protocols::units::Time;
 
 use crate::engine::arrivals::Arrivals;
 use crate::engine::calendar::Calendar;
-use crate::engine::credits::Credits;
 use crate::engine::deadlock::Blocked;
 use crate::engine::frame_errors::ErringWires;
 use crate::engine::inbox::Inboxes;
@@ -21,7 +20,6 @@ use crate::host::Host;
 use crate::host::look_ahead::ROUNDS;
 use crate::log::Log;
 use crate::node::Node;
-use crate::packet::Kind;
 use crate::plan::Plan;
 use crate::prefetch::FROM_PORTS;
 use crate::results::LossPlace;
@@ -52,7 +50,6 @@ pub struct Shard {
     inboxes: Inboxes,
     telemetry: Telemetry,
     erring: ErringWires,
-    credits: Credits,
     arrivals: Arrivals,
     looks_ahead: bool,
     /// How many changes of links and routes there have been, and the place of the routes in force.
@@ -100,7 +97,6 @@ impl Shard {
             inboxes: Inboxes::new(&plan.ports),
             telemetry: Telemetry::default(),
             erring: ErringWires::default(),
-            credits: Credits::new(plan, |node| shard_of[node as usize] == index),
             looks_ahead: plan.ports.transmitters.len() >= FROM_PORTS,
             arrivals: Arrivals::default(),
             changes: 0,
@@ -157,10 +153,7 @@ impl Shard {
                 self.telemetry.put(&mut packet, record);
             }
             let place = plan.ports.place(port);
-            match packet.kind {
-                Kind::Credit => self.inboxes.put_early(place, &packet),
-                _ => self.inboxes.put(place, &packet),
-            }
+            self.inboxes.put(place, &packet);
             self.calendar.wake(place.0, packet.time);
         }
         drop(records);
@@ -343,7 +336,6 @@ impl Shard {
             log: &mut self.log,
             telemetry: &mut self.telemetry,
             erring: &mut self.erring,
-            credits: &mut self.credits,
         };
         (&mut self.nodes, window)
     }
@@ -364,14 +356,13 @@ impl Shard {
             inboxes,
             telemetry,
             erring,
-            credits,
             arrivals: _,
             looks_ahead: _,
             // What was before one of them is not compared with what is after it.
             changes: _,
             routes: _,
         } = self;
-        if !telemetry.is_empty() || !erring.are_quiet() || !credits.are_unused() {
+        if !telemetry.is_empty() || !erring.are_quiet() {
             return ledger.refuse();
         }
         log.show(ledger);

@@ -8,7 +8,6 @@
 pub mod arrivals;
 pub mod barrier;
 pub mod calendar;
-pub mod credits;
 pub mod deadlock;
 pub mod exchange;
 pub mod frame_errors;

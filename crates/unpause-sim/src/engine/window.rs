@@ -4,7 +4,6 @@ use unpause_protocols::units::Time;
 
 use crate::engine::arrivals::Arrivals;
 use crate::engine::calendar::Calendar;
-use crate::engine::credits::Credits;
 use crate::engine::deadlock::Blocked;
 use crate::engine::frame_errors::ErringWires;
 use crate::engine::inbox::Inboxes;
@@ -68,8 +67,6 @@ pub struct Window<'w, 'p> {
     pub telemetry: &'w mut Telemetry,
     /// Wires on which frames are lost to errors.
     pub(crate) erring: &'w mut ErringWires,
-    /// Credits of links, if they have any.
-    pub(crate) credits: &'w mut Credits,
 }
 
 impl Window<'_, '_> {
@@ -185,11 +182,6 @@ impl Window<'_, '_> {
             };
             self.trace(transmitter, now, &packet, queued);
         }
-        if !self.credits.are_unused() {
-            let own = self.ports.transmitters[transmitter.peer_port as usize].peer_port;
-            let class = self.plan.classes.of(packet.priority());
-            self.credits.on_sent(own, class, packet.bytes.into());
-        }
         let bytes = u64::from(packet.bytes);
         let on_wire = self.ports.wire_bytes(&packet);
         if self.erring.hit(transmitter.peer_port, bytes, on_wire) {
@@ -203,16 +195,6 @@ impl Window<'_, '_> {
             self.inboxes.put(transmitter.far_end(), &packet);
             self.calendar.wake(transmitter.peer, packet.time);
         }
-    }
-
-    /// Puts what overtakes the frame under way onto a wire; it says when it arrives.
-    pub(crate) fn send_early(&mut self, transmitter: &Transmitter, packet: &Packet) {
-        let to = self.shard_of[transmitter.peer as usize];
-        if to != self.shard {
-            return self.mail(to, transmitter.peer_port, packet);
-        }
-        self.inboxes.put_early(transmitter.far_end(), packet);
-        self.calendar.wake(transmitter.peer, packet.time);
     }
 
     /// Leaves a packet to a port of another shard for the post.

@@ -14,7 +14,6 @@ use crate::plan::Plan;
 use crate::results::{PortRecord, PortSample};
 use crate::traffic::{Ending, Transport};
 
-mod credits;
 mod delay;
 mod driven;
 mod following;
@@ -91,7 +90,6 @@ impl Host {
             Kind::Segment | Kind::TcpAck | Kind::Syn | Kind::SynAck | Kind::Fin => {
                 self.on_tcp(now, packet, window);
             }
-            Kind::Credit => self.on_update(now, packet, window),
             Kind::Trimmed => self.on_trimmed(now, packet, window),
             _ => self.on_feedback(now, packet, window),
         }
@@ -227,7 +225,6 @@ impl Host {
                     self.on_notification(now, &packet, window);
                 }
             }
-            _ if self.sends_update(now, slot, window) => {}
             _ => self.on_pause_expiry(now, slot as u8 & 7, window),
         }
     }
@@ -310,7 +307,7 @@ impl Host {
                 tx_bytes: self.classes[class].counters.tx_bytes,
                 dropped_packets: 0,
                 pause_frames,
-                paused: plan.waited(self.classes[class].transmitter.total(now)).0,
+                paused: self.classes[class].transmitter.total(now),
             });
         }
     }
@@ -320,7 +317,7 @@ impl Host {
         for class in 0..self.classes.len() as u8 {
             let place = self.place(class, plan);
             let transmitter = &mut self.classes[class as usize].transmitter;
-            let (paused, credit_wait) = plan.waited(transmitter.total(now));
+            let paused = transmitter.total(now);
             let since = transmitter.held_since();
             transmitter.finish(now, place, log);
             if !self.stopped_by.is_empty() {
@@ -340,7 +337,6 @@ impl Host {
                 tx_packets,
                 tx_bytes,
                 paused,
-                credit_wait,
                 ..identity
             };
             if let Some(buffer) = &self.buffer {

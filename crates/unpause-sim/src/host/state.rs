@@ -6,7 +6,6 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use slab::Slab;
 use unpause_protocols::units::Time;
 
-use super::credits::HAS_CREDITS;
 use super::gates::Waiting;
 use super::ranks::Ranks;
 use super::receive_buffer::ReceiveBuffer;
@@ -46,7 +45,7 @@ pub struct Host {
     pub(super) rare_at: Time,
     /// Bit c set: flows of class c may send.
     pub(super) ready_mask: u8,
-    pub(super) paused_mask: u16,
+    pub(super) paused_mask: u8,
     /// The NIC is that of HPCC's simulator ([`NicModel::Hpcc`]).
     pub(super) hpcc_nic: bool,
     /// Some flow has an extra delay, or the host is slow for some time.
@@ -123,7 +122,7 @@ pub(super) struct Nic {
     pub(super) busy_until: Time,
     pub(super) nic_at: Time,
     pub(super) ready_mask: u8,
-    pub(super) paused_mask: u16,
+    pub(super) paused_mask: u8,
     pub(super) pacing: Heap,
     pub(super) control: Ring,
     pub(super) classes: Vec<Class>,
@@ -146,7 +145,7 @@ impl Nic {
             busy_until: Time::ZERO,
             nic_at: Time::NEVER,
             ready_mask: 0,
-            paused_mask: paused_at_rest(plan),
+            paused_mask: 0,
             pacing: Heap::default(),
             control: Ring::default(),
             classes: (0..classes).map(|_| Class::default()).collect(),
@@ -223,14 +222,6 @@ pub(super) fn reserve_first<T>(slab: &mut Slab<T>) {
     }
 }
 
-/// Classes that are stopped when nothing has happened.
-fn paused_at_rest(plan: &Plan<'_>) -> u16 {
-    match plan.config.switch.credits {
-        Some(_) => HAS_CREDITS,
-        None => 0,
-    }
-}
-
 /// When the first of these flows starts.
 pub(super) fn first_start(starts: &VecDeque<FlowStart>) -> Time {
     starts.front().map_or(Time::NEVER, |start| start.spec.start)
@@ -264,7 +255,7 @@ impl Host {
             },
             classes: (0..classes).map(|_| Class::default()).collect(),
             ready_mask: 0,
-            paused_mask: paused_at_rest(plan),
+            paused_mask: 0,
             hpcc_nic: plan.config.host.nic == NicModel::Hpcc,
             has_shares: plan.config.host.shares.is_some(),
             shares: Shares::new(plan),
@@ -289,7 +280,7 @@ impl Host {
                 port: samples_port,
             },
             flow_interval,
-            delays: buffer.is_some() || plan.config.switch.credits.is_some(),
+            delays: buffer.is_some(),
             buffer,
             delayed: Slab::new(),
             tcp: Box::new(Tcp::new(plan.config.host.tcp.qdisc)),

@@ -3,7 +3,7 @@
 use unpause_protocols::flow_control::pfc::PauseTime;
 use unpause_protocols::units::{Rate, Time};
 
-use super::{credits, jobs, model, paths, recovery, trimming};
+use super::{jobs, model, paths, recovery, trimming};
 use crate::config::{
     Config, DelayedAck, FrameErrors, MIN_FRAME_BYTES, MOST_ALPHA_SHIFT, PfcConfig, PfcThreshold,
     Probes, TcpConfig,
@@ -460,6 +460,5 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
     recovery::check(config)?;
     paths::check(config)?;
     trimming::check(config)?;
-    credits::check(config)?;
     model::check(config, &links_of)
 }

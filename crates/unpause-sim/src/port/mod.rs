@@ -5,7 +5,6 @@
 mod balance;
 mod causes;
 mod chassis;
-mod credits;
 pub mod culprit;
 mod discards;
 mod discipline;

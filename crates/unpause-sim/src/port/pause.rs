@@ -4,7 +4,6 @@ use unpause_protocols::flow_control::pfc::{Action, Change};
 use unpause_protocols::units::Time;
 
 use super::chassis::{Chassis, Model};
-use super::credits::UPDATE;
 use super::ingress::PauseSource;
 use super::watchdog::LOOK;
 use crate::engine::heap::Entry;
@@ -116,7 +115,7 @@ impl<M: Model> Chassis<M> {
         }
     }
 
-    /// A PFC frame, or an update of credits, has arrived at port `from`.
+    /// A PFC frame has arrived at port `from`.
     pub(super) fn on_pfc(
         &mut self,
         now: Time,
@@ -124,9 +123,6 @@ impl<M: Model> Chassis<M> {
         packet: &Packet,
         window: &mut Window<'_, '_>,
     ) {
-        if packet.kind == Kind::Credit {
-            return self.on_update(now, from, packet, window);
-        }
         let reaction = PendingPause {
             time: now + window.plan.config.switch.pfc.reaction,
             port: from,
@@ -232,9 +228,6 @@ impl<M: Model> Chassis<M> {
         if entry.payload() == LOOK {
             return self.poll_watchdogs(now, window);
         }
-        if entry.payload() == UPDATE {
-            return self.send_update(now, entry.key() as PortId, window);
-        }
         let index = entry.key() as usize;
         let (port, class) = (
             (index / self.classes) as PortId,
@@ -273,7 +266,6 @@ pub(super) fn place(node: NodeId, port: PortId, class: u8, plan: &Plan<'_>) -> P
         node,
         port,
         priority: plan.classes.priority(class),
-        // What waits for credits is not paused.
-        record: plan.config.probes.pauses && plan.config.switch.credits.is_none(),
+        record: plan.config.probes.pauses,
     }
 }

@@ -27,7 +27,6 @@ impl<M: Model> Chassis<M> {
             apart: _,
             balance,
             never_pauses: _,
-            has_credits: _,
             sampling,
             sampled_ports: _,
             // It changes where it is sampled.

@@ -3,7 +3,6 @@
 mod causes;
 mod cioq;
 mod common;
-mod credits;
 mod critical;
 mod cut_through;
 mod deadlock;

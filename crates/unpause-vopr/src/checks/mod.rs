@@ -1,6 +1,5 @@
 //! What must hold of the results of any run. Each check answers with one line that says what broke.
 
-mod credits;
 mod cut_through;
 mod facts;
 mod jobs;
@@ -22,7 +21,7 @@ pub use facts::Answer;
 pub type Check = fn(&Config, &Results) -> Answer;
 
 /// All checks of results, by name.
-pub const CHECKS: [(&str, Check); 29] = [
+pub const CHECKS: [(&str, Check); 28] = [
     ("conservation", totals::conservation),
     ("flows", totals::flows),
     ("retries", totals::retries),
@@ -31,7 +30,6 @@ pub const CHECKS: [(&str, Check); 29] = [
     ("marks", totals::marks),
     ("deadlock", totals::deadlock),
     ("pauses", limits::pauses),
-    ("credits", credits::credits),
     ("rates", limits::rates),
     ("buffers", limits::buffers),
     ("lossless", limits::lossless),

@@ -141,11 +141,8 @@ pub fn service(config: &Config, results: &Results) -> Answer {
             departures: queues.departures,
         };
         port.fifo()?;
-        // When credits hold a priority back is not recorded.
-        if config.switch.credits.is_none() {
-            port.urgency()?;
-            port.shares()?;
-        }
+        port.urgency()?;
+        port.shares()?;
     }
     Ok(())
 }

@@ -7,20 +7,14 @@ use unpause_sim::config::{
 
 use super::keys::{ModelKey, Switch, lossless};
 use super::{balancing, cells, cioq, input_queued, pipeline, trimming, watchdog};
-use crate::sections::link::{self, Link};
 use crate::sections::pfc::{self, Pfc, PfcDefaults};
 use crate::text::error::Checked;
 use crate::text::keys::{Keys, Unread, set};
 
 /// The switches, but for how their ports share priorities.
-pub(crate) fn switch(
-    file: &Switch,
-    (link, pfc): (&Link, &Pfc),
-    host: &HostConfig,
-) -> Checked<SwitchConfig> {
+pub(crate) fn switch(file: &Switch, pfc: &Pfc, host: &HostConfig) -> Checked<SwitchConfig> {
     let mut switch = SwitchConfig {
         lossless: lossless(file, host)?,
-        credits: link::credits(link),
         balancing: balancing::balancing(
             &file.balancing,
             (&file.balancing_min, &file.balancing_max),
@@ -61,7 +55,7 @@ pub(crate) fn switch(
             switch.cut_through_bytes.insert(0),
         )?;
     }
-    if switch.lossless != 0 && switch.credits.is_none() {
+    if switch.lossless != 0 {
         if matches!(switch.model, SwitchModel::Pipeline(_)) {
             switch.pfc.params = pfc::mode_by_time(pfc)?;
         }
@@ -100,7 +94,7 @@ fn shared_buffer(
         &file.lossy_queue,
         &mut switch.lossy_queue_bytes,
     )?;
-    if switch.lossless == 0 || switch.credits.is_some() {
+    if switch.lossless == 0 {
         return Ok(());
     }
     switch.pfc.params = pfc::mode(pfc);
