@@ -59,7 +59,6 @@ LATER = (
     "causes",
     "victims",
     "losses",
-    "link_changes",
     "storms",
     "jobs",
     "iterations",

@@ -160,8 +160,8 @@ columns! {
     "time_ns" "ns" "start of transmission";
     "arrival_ns" "ns" "when its last bit arrives at `peer` or, with cut-through, when the switch accepts it";
     "kind" ""
-        "`data`, `ack`, `nak` of RoCE; `trimmed`, `trim-nak`, `pull`, `request`; `tcp-data`, `tcp-ack`, `syn`, `syn-ack`, `fin`; `cnp`, \
-         `pcn-decrease`, `pcn-increase`, `cnm`; `pfc`";
+        "`data`, `ack`, `nak` of RoCE; `tcp-data`, `tcp-ack`, `syn`, `syn-ack`, `fin`; `cnp`, `pcn- \
+         decrease`, `pcn-increase`, `cnm`; `pfc`";
     "flow_id" "" "as in `flows`; 0 for PFC frames";
     "src" "" "source host";
     "dst" "" "destination host";
@@ -242,19 +242,6 @@ columns! {
     "packets" "packets" "how many there were, of any kind";
     "bytes" "bytes" "their bytes, without preamble and gap";
     "data_packets" "packets" "those that carried data, which are among `dropped_packets` of `runs`";
-}
-
-columns! {
-    /// What changed at links, and when routes followed.
-    LINK_CHANGES:
-    "time_ns" "ns" "when";
-    "change" ""
-        "`down` or `up`: the wire behind `port` failed or returned; `rate`: it has `rate_bps` from then on; `errors`: other frames are \
-         lost on it; `routes`: switches have other routes";
-    "node" "" "node that sends by it; null for routes";
-    "port" "" "its port number there; null for routes";
-    "peer" "" "node at the other end; null for routes";
-    "rate_bps" "bit/s" "rate of the link from then on, in this direction; null of other changes";
 }
 
 columns! {

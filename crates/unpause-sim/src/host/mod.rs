@@ -6,7 +6,6 @@
 
 use unpause_protocols::units::Time;
 
-use crate::engine::mail::FlowStart;
 use crate::engine::window::{NodeModel, Window};
 use crate::log::{Log, SenderSample};
 use crate::packet::{INT, Kind, Packet};
@@ -15,13 +14,10 @@ use crate::plan::Plan;
 use crate::results::{PortRecord, PortSample};
 use crate::traffic::{Ending, Transport};
 
-mod connections;
-mod credits;
 mod delay;
 mod driven;
 mod following;
 mod gates;
-mod grants;
 mod hearing;
 mod job_steps;
 pub mod layout;
@@ -59,7 +55,7 @@ use retries::NOBODY;
 use selective::recovery;
 use sender::{Pace, Sender};
 use state::{
-    BUFFER, Counters, DELAYED, KIND_SHIFT, NOTIFICATION, PULLS, RECEIVER, SENDER, TCP_RECEIVER,
+    BUFFER, Counters, DELAYED, KIND_SHIFT, NOTIFICATION, RECEIVER, SENDER, TCP_RECEIVER,
     TCP_SENDER, arm_receiver, arm_sender, first_start, reserve_first,
 };
 
@@ -76,9 +72,6 @@ impl Host {
     #[inline(never)]
     fn on_rare_arrival(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
         match packet.kind {
-            Kind::Data | Kind::Trimmed if self.credits.is_some() => {
-                self.take_credited(now, packet, window);
-            }
             Kind::Data | Kind::Segment if self.delays => self.take_in(now, packet, window),
             Kind::Pfc => {
                 let reaction = PendingPause {
@@ -98,8 +91,6 @@ impl Host {
                 self.on_tcp(now, packet, window);
             }
             Kind::Trimmed => self.on_trimmed(now, packet, window),
-            Kind::Pull => self.on_pull(now, packet),
-            Kind::Request => self.on_request(now, packet, window),
             _ => self.on_feedback(now, packet, window),
         }
     }
@@ -108,9 +99,6 @@ impl Host {
         let start = self.starts.pop_front().expect("a start is due");
         self.set_start();
         window.log.counts.flows_started += 1;
-        if self.ranks.is_some() && self.hold_message(&start, window.plan) {
-            return;
-        }
         let spec = &start.spec;
         let own = (start.id, spec.source_port);
         self.turn_to(self.nic_towards(spec.dst, own, false, window.plan));
@@ -119,29 +107,13 @@ impl Host {
         if start.spec.transport == Transport::Tcp {
             return self.connect(now, &start, window);
         }
-        let slot = self.open(now, &start, window.plan);
-        if self.credits.is_some() && start.spec.controlled {
-            self.begin_on_credit(slot, window.plan);
-        }
+        let sender = Sender::new(&start, self.transmitter.speed, window.plan, now);
+        reserve_first(&mut self.senders);
+        let slot = self.senders.insert(sender) as u32;
+        self.begin(slot, window.plan);
         if self.ranks.is_some() {
             self.open_connection((slot, start.number, start.spec.group), window.plan);
         }
-        self.line_up(now, slot);
-    }
-
-    /// A flow has a sender from now on, in this place.
-    #[inline(always)]
-    fn open(&mut self, now: Time, start: &FlowStart, plan: &Plan<'_>) -> u32 {
-        let sender = Sender::new(start, self.line_speed(plan), plan, now);
-        reserve_first(&mut self.senders);
-        let slot = self.senders.insert(sender) as u32;
-        self.begin(slot, plan);
-        slot
-    }
-
-    /// The flow in `slot` takes its place among those of the NIC at hand.
-    #[inline(always)]
-    fn line_up(&mut self, now: Time, slot: u32) {
         self.busy_until = self.busy_until.max(now);
         if self.hpcc_nic {
             self.list.push(slot);
@@ -160,25 +132,6 @@ impl Host {
         let timeout = plan.config.host.retransmit_timeout;
         let mut recovery = recovery(&mut self.selective, slot, timeout);
         self.senders[slot as usize].begin(&mut recovery);
-    }
-
-    /// The timer of the flow in `slot` has run out, and packets count as lost, or it may have waited for credit. True if it
-    /// gives up.
-    #[cold]
-    fn on_timeout(
-        &mut self,
-        now: Time,
-        slot: u32,
-        lost: bool,
-        window: &mut Window<'_, '_>,
-    ) -> bool {
-        if lost && self.gives_up(now, slot, window) {
-            return true;
-        }
-        if self.credits.is_some() {
-            self.ask_for_credit(now, slot, window);
-        }
-        false
     }
 
     /// The flow in `slot` has timed out and goes back, unless it gives up, which is true then. In the round-robin or a
@@ -227,8 +180,7 @@ impl Host {
                     let timeouts = sender.timeouts;
                     sender.on_timer(now, recovery, &mut self.rng);
                     let goes_back = sender.timeouts > timeouts;
-                    let asks = goes_back || self.credits.is_some();
-                    if asks && self.on_timeout(now, slot, goes_back, window) {
+                    if goes_back && self.gives_up(now, slot, window) {
                         return;
                     }
                     self.after_change(now, slot);
@@ -273,7 +225,6 @@ impl Host {
                     self.on_notification(now, &packet, window);
                 }
             }
-            _ if slot == PULLS => self.on_pull_timer(now, window),
             _ => self.on_pause_expiry(now, slot as u8 & 7, window),
         }
     }

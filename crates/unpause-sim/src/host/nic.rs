@@ -232,16 +232,12 @@ impl Host {
             let mut packet = sender.send(now, self.id, slot, window.plan, recovery, &mut self.rng);
             if let Some(selective) = &mut self.selective {
                 selective.spray(now, (slot, sender.timeouts), &mut packet, &mut self.rng);
-                if self.credits.is_some() {
-                    self.spend_credit(slot, &mut packet, window.plan);
-                    sender = &mut self.senders[slot as usize];
-                }
             }
             if packet.is(INT) {
                 (packet.stamp, packet.bits) =
                     sender.ask((packet.stamp, packet.bits), window.telemetry, &mut self.rng);
             }
-            if sender.is_connection() && (!sender.has_left() || self.selective.is_some()) {
+            if sender.is_connection() && !sender.has_left() {
                 self.end_message(slot);
                 sender = &mut self.senders[slot as usize];
             }

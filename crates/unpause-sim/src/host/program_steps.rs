@@ -62,45 +62,28 @@ impl Host {
         }
     }
 
-    /// Packets of the connection in `slot` have been acknowledged: perhaps whole messages. True if it is over and forgotten.
+    /// Packets of the connection in `slot` have been acknowledged: perhaps whole messages.
     #[cold]
     pub(super) fn on_sends_acknowledged(
         &mut self,
         now: Time,
         slot: u32,
         window: &mut Window<'_, '_>,
-    ) -> bool {
-        let (sender, posted, recovery) = self.connection(slot);
+    ) {
+        let (sender, posted) = self.connection(slot);
         let flow = sender.flow;
-        sender.note_acknowledged(posted, recovery);
+        sender.note_acknowledged(posted);
         let all = posted.acknowledged;
         if posted.told == all {
-            return false;
+            return;
         }
         posted.told = all;
-        let nothing_left = posted.messages.is_empty();
         let Some(mut ranks) = self.ranks.take() else {
-            return false;
+            return;
         };
         let From {
-            rank,
-            connection,
-            number: only,
-            ..
+            rank, connection, ..
         } = ranks.outgoing[&flow];
-        if !ranks.runs_program(rank, window.plan) {
-            self.ranks = Some(ranks);
-            if !nothing_left {
-                return false;
-            }
-            self.end_wait(now, flow, window);
-            return self.close_message(now, slot, window);
-        }
-        let key = (connection.channel, connection.to);
-        let all = match (only, ranks.ranks[rank].to.get_mut(&key)) {
-            (Some(only), Some(outgoing)) => outgoing.acknowledge(only),
-            _ => all,
-        };
         let (program, number) = program_of(&ranks, rank, window.plan);
         let place = program.connections().binary_search(&connection);
         let place = place.expect("it is one of them") as u32;
@@ -110,7 +93,6 @@ impl Host {
         self.run_program(now, &mut ranks, rank, window);
         self.turn_to(nic);
         self.keep(ranks);
-        self.close_message(now, slot, window)
     }
 
     /// A rank starts all that may start now.

@@ -5,7 +5,6 @@ use unpause_protocols::loss_recovery::{Feedback, Reception};
 use unpause_protocols::notification::Notification;
 use unpause_protocols::units::Time;
 
-use super::connections::Was;
 use super::said::{Said, Trim};
 use super::selective::{self, recovery};
 use super::sender::Pace;
@@ -101,21 +100,12 @@ impl Host {
     /// The last packet of a flow or of a message has arrived. True for a message: its connection keeps the receiver.
     #[cold]
     fn ends_message(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) -> bool {
-        let was = match self.ranks {
-            Some(_) => self.on_message(now, slot, window),
-            None => Was::Flow,
-        };
-        if was == Was::Connection {
+        if self.ranks.is_some() && self.on_message(now, slot, window) {
             return true;
         }
         let log = &mut *window.log;
         let receiver = self.receivers.remove(slot as usize);
-        // When a message was posted, its record says.
-        log.flows
-            .push(receiver.end((was == Was::Flow).then_some(now)));
-        if let Some(credits) = &mut self.credits {
-            credits.end(slot);
-        }
+        log.flows.push(receiver.end(Some(now)));
         if receiver.recorded() {
             let delivered = receiver.delivered_bytes();
             log.receiver_series.push((now, receiver.flow, delivered));
@@ -159,7 +149,7 @@ impl Host {
     }
 
     #[inline(always)]
-    pub(super) fn acknowledge(
+    fn acknowledge(
         &mut self,
         now: Time,
         kind: Kind,
@@ -282,15 +272,11 @@ impl Host {
                 if lost && sender.is_connection() {
                     self.rewind(slot);
                 }
-                if tells && self.on_sends_acknowledged(now, slot, window) {
-                    return;
+                if tells {
+                    self.on_sends_acknowledged(now, slot, window);
                 }
             }
-            Kind::TrimNak => {
-                if self.take_trim(now, packet, window) {
-                    return;
-                }
-            }
+            Kind::TrimNak => self.take_trim(now, packet, window),
             Kind::Ack => {
                 let heard = sender.hears_acks || self.hpcc_nic;
                 let rtt = (heard && measures).then(rtt);
@@ -311,18 +297,15 @@ impl Host {
         }
     }
 
-    /// A NAK says that a packet was trimmed. True if the sender is forgotten.
+    /// A NAK says that a packet was trimmed.
     #[cold]
-    fn take_trim(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) -> bool {
+    fn take_trim(&mut self, now: Time, packet: &Packet, window: &Window<'_, '_>) {
         let slot = packet.slot;
         let timeout = window.plan.config.host.retransmit_timeout;
         let recovery = selective::hear(&mut self.selective, slot, timeout, (now, packet));
         let sender = &mut self.senders[slot as usize];
         // What was sent was a whole packet.
-        let own = self
-            .transmitter
-            .speed
-            .time_for(u64::from(sender.packet_bytes));
+        let own = sender.speed.time_for(u64::from(sender.packet_bytes));
         let sent = Time::from_ps(packet.stamp);
         let said = Said {
             rtt: packet.is(MEASURE).then(|| now.saturating_sub(sent + own)),
@@ -336,7 +319,6 @@ impl Host {
             last_hop: packet.is(LAST_HOP),
         };
         sender.on_trim(now, trim, &said, recovery);
-        sender.tells && self.on_sends_acknowledged(now, slot, window)
     }
 
     /// More of a sender's data has been acknowledged; true if the sender is forgotten.
@@ -344,19 +326,20 @@ impl Host {
     fn on_acknowledged(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) -> bool {
         let sender = &self.senders[slot as usize];
         if sender.tells {
-            return self.on_sends_acknowledged(now, slot, window);
+            self.on_sends_acknowledged(now, slot, window);
         } else if sender.is_done() {
-            return match sender.is_connection() {
-                true => self.on_messages_acknowledged(now, slot, window),
-                false => self.end_sender(now, slot, window),
-            };
+            if sender.is_connection() {
+                self.on_messages_acknowledged(now, slot, window);
+            } else {
+                return self.end_sender(now, slot, window);
+            }
         }
         false
     }
 
     /// All of a flow has been acknowledged; true if its sender is forgotten.
     #[inline(always)]
-    pub(super) fn end_sender(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) -> bool {
+    fn end_sender(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) -> bool {
         let sender = &mut self.senders[slot as usize];
         if window.plan.config.probes.acknowledged {
             sender.note_end(now);

@@ -44,7 +44,6 @@ impl Host {
             shares: _,
             starts,
             selective: _,
-            credits: _,
             start_at,
             notified,
             rng,

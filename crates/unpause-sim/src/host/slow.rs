@@ -164,7 +164,7 @@ impl Host {
                 stamp: pause.as_ps(),
                 ..Packet::new(Kind::Pfc, 7, 0, Kind::Pfc.control_bytes())
             };
-            let transmitter = &self.transmitter;
+            let transmitter = &window.ports.transmitters[self.port as usize];
             self.busy_until = window.transmit(transmitter, now, &frame, 0, Queued::default());
             self.nic_at = self.nic_at.max(self.busy_until);
         }

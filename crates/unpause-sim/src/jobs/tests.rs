@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::collective::{Algorithm, Collective, Operation};
 use super::connections::Messages;
 use super::step::{Part, Step};
-use super::{Completion, Exchange, Job, Over, Phase};
+use super::{Exchange, Job, Phase};
 use crate::traffic::FlowSettings;
 use unpause_protocols::units::{Fraction, Time};
 
@@ -209,8 +209,6 @@ proptest! {
             }],
             program: None,
             launch: Time::ZERO,
-            over: Over::default(),
-            completion: Completion::default(),
             flow: FlowSettings::default(),
             records_messages: true,
         };

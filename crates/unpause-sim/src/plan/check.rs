@@ -3,7 +3,7 @@
 use unpause_protocols::flow_control::pfc::PauseTime;
 use unpause_protocols::units::{Rate, Time};
 
-use super::{credits, jobs, model, paths, recovery, trimming};
+use super::{jobs, model, paths, recovery, trimming};
 use crate::config::{
     Config, DelayedAck, FrameErrors, MIN_FRAME_BYTES, MOST_ALPHA_SHIFT, PfcConfig, PfcThreshold,
     Probes, TcpConfig,
@@ -347,19 +347,6 @@ fn check_events(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
         let message = format!("there is no link {}", event.link);
         return Err(Invalid::new("events.links", message));
     }
-    for event in &events.rates {
-        let why = match config.fabric.links.get(event.link) {
-            None => format!("there is no link {}", event.link),
-            Some(link) if event.rate > link.rate => {
-                format!("{} where the fabric has {}", event.rate, link.rate)
-            }
-            Some(_) => match check_rate(event.rate) {
-                Err(why) => format!("{}: {why}", event.rate),
-                Ok(()) => continue,
-            },
-        };
-        return Err(Invalid::new("events.rates", why));
-    }
     for event in &events.errors {
         let why = match event.errors {
             _ if event.link >= links => format!("there is no link {}", event.link),
@@ -470,7 +457,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
         return Err(invalid.label("must be longer than nothing"));
     }
     check_probes(&config.probes, &links_of)?;
-    recovery::check(config).and_then(|()| credits::check(config, &links_of))?;
+    recovery::check(config)?;
     paths::check(config)?;
     trimming::check(config)?;
     model::check(config, &links_of)

@@ -3,7 +3,6 @@
 mod causes;
 mod cioq;
 mod common;
-mod credits;
 mod critical;
 mod cut_through;
 mod deadlock;
@@ -14,10 +13,8 @@ mod following;
 mod frame_errors;
 mod headroom;
 mod input_queued;
-mod job_messages;
 mod jobs;
 mod link_events;
-mod link_rates;
 mod mechanisms;
 mod nic;
 mod nics;

@@ -1,7 +1,6 @@
 //! From a seed to a scenario: every key of the scenario file comes, with values from its whole range,
 //! in a scenario small enough to run in milliseconds.
 
-mod credits;
 mod events;
 mod following;
 mod host;
@@ -69,12 +68,10 @@ pub fn generate(seed: u64) -> Case {
     programs::programs(&mut sketch, &mut Dice::new(!seed ^ 0x676f_616c));
     events::events(&mut sketch, &mut Dice::new(!seed ^ 0x6c69_6e6b));
     events::errors(&mut sketch, &mut Dice::new(!seed ^ 0x6572_726f));
-    events::rates(&mut sketch, &mut Dice::new(!seed ^ 0x7261_7465));
     recovery::recovery(&mut sketch, &mut Dice::new(!seed ^ 0x7265_7061));
     host::ets(&mut sketch, &mut Dice::new(!seed ^ 0x6574_7321));
     recovery::retries(&mut sketch, &mut Dice::new(!seed ^ 0x7265_7472));
     paths::paths(&mut sketch, &mut Dice::new(!seed ^ 0x7061_7468));
-    credits::credits(&mut sketch, &mut Dice::new(!seed ^ 0x6372_6564));
     sketch.into_case(seed)
 }
 

@@ -7,8 +7,7 @@ use super::sketch::Sketch;
 use crate::case::{push, put, rate, size, time};
 
 /// Keys that only some values of another key allow, or that exclude others: not drawn by themselves.
-const SPECIAL: [&str; 6] = [
-    "credits",
+const SPECIAL: [&str; 5] = [
     "segment",
     "ins_min",
     "ins_max",
@@ -48,11 +47,7 @@ fn scheme(sketch: &mut Sketch, number: usize) -> Table {
     let mut entry = Table::new();
     let name = sketch.dice.pick(&["Scheme", "PFC+", "a b"]).to_owned() + &number.to_string();
     put(&mut entry, "name", name.clone());
-    // With credits, that of `super::credits`.
-    let all = CONGESTION_CONTROLS
-        .into_iter()
-        .filter(|it| it.name() != "rccc");
-    let mechanism = sketch.dice.pick(&Vec::from_iter(all));
+    let mechanism = sketch.dice.pick(&CONGESTION_CONTROLS);
     if mechanism.name() != "none" || sketch.dice.percent(30) {
         put(&mut entry, "congestion_control", mechanism.name());
     }
