@@ -6,8 +6,13 @@ use unpause_sim::traffic::FlowSpec;
 use crate::common::*;
 use crate::nics::two_planes;
 
+/// The priority of a flow, and its limit in Gb/s.
+type Wanted = (u8, Option<u64>);
+/// A priority and its weight.
+type Weight = (u8, u16);
+
 /// What flows of these priorities get of 40 Gb/s in Gb/s, one each from host 1 to a host of its own.
-fn rates(weights: &[(u8, u16)], flows: &[(u8, Option<u64>)]) -> Vec<f64> {
+fn rates(weights: &[Weight], flows: &[Wanted]) -> Vec<f64> {
     let specs = (2..).zip(flows).map(|(dst, (priority, limit))| FlowSpec {
         priority: *priority,
         rate_limit: limit.map(gbps),
@@ -23,7 +28,7 @@ fn rates(weights: &[(u8, u16)], flows: &[(u8, Option<u64>)]) -> Vec<f64> {
     (0..flows.len() as u32).map(of).collect()
 }
 
-fn shares(weights: &[(u8, u16)]) -> NicShares {
+fn shares(weights: &[Weight]) -> NicShares {
     let mut shares = NicShares { weights: [0; 8] };
     for (priority, weight) in weights {
         shares.weights[usize::from(*priority)] = *weight;
@@ -33,7 +38,8 @@ fn shares(weights: &[(u8, u16)]) -> NicShares {
 
 #[test]
 fn priorities_share_a_nic_by_weight() {
-    let cases: [(&[(u8, u16)], &[(u8, Option<u64>)], &[f64]); 5] = [
+    type Case = (&'static [Weight], &'static [Wanted], &'static [f64]);
+    let cases: [Case; 5] = [
         (&[(0, 30), (3, 10)], &[(0, None), (3, None)], &[30.0, 10.0]),
         // Two flows of one priority share what that has.
         (
