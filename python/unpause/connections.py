@@ -28,9 +28,9 @@ def of_jobs(run: Run, flows: pa.Table) -> np.ndarray:
 def under_way(run: Run, flow_ids: np.ndarray, traffic: np.ndarray) -> np.ndarray | None:
     """When connections had a message under way: intervals (n, 2) in ns, unordered.
 
-    `traffic` names the job of each. Of a job that has not completed, the time after its last
-    message counts as well: what was under way at the end of the run has no row. None if a job of
-    theirs does not record its messages.
+    `traffic` names the job of each. If a job did not complete, the time after its last message
+    also counts, because a message that was under way at the end of the run has no row. None if one
+    of the jobs does not record its messages.
     """
     table = run.columns("messages", ["job", "flow_id", "start_ns", "end_ns"])
     recorded = set(pc.unique(table.column("job")).to_pylist())

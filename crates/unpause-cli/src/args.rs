@@ -304,7 +304,7 @@ pub enum Template {
     LeafSpine,
     /// Striped reads and replicated writes over RDMA.
     Storage,
-    /// Two trainings that share a fabric, packed and spread.
+    /// Two trainings that share a fabric, packed and at random hosts.
     Training,
     /// PFC against spraying on a fabric that drops or trims.
     Lossy,

@@ -36,6 +36,8 @@ struct Tutorial;
 
 mod dispatch;
 mod jitter;
+#[cfg(test)]
+mod link_buffers;
 mod timer;
 
 pub mod by_name;

@@ -58,7 +58,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Credits of a packet of so many bytes: its buffer, rounded up.
+    /// Credits of a packet of this many bytes: its buffer, rounded up.
     #[inline]
     pub fn credits(&self, bytes: u32) -> u32 {
         let bytes = i64::from(bytes) + i64::from(self.overhead_bytes);
@@ -72,7 +72,7 @@ impl Params {
     }
 
     /// Bytes that a VC's buffer needs so that one VC alone fills the link, if the receiver forwards at once: what is sent until
-    /// the credit of a packet is back. Packets have up to `largest_bytes` on a cable of so much `propagation` delay. Whoever
+    /// the credit of a packet is back. Packets have up to `largest_bytes` on a cable of this `propagation` delay. Whoever
     /// has packets that are no whole number of credits needs the rest of each packet's last credit beside it.
     pub fn full_rate_bytes(&self, rate: Rate, propagation: Time, largest_bytes: u64) -> u64 {
         let both = propagation.saturating_add(propagation);
@@ -128,7 +128,7 @@ impl Sender {
         }
     }
 
-    /// True if a packet of so many credits may start.
+    /// True if a packet of this many credits may start.
     #[inline]
     pub fn may_send(&self, credits: u32) -> bool {
         credits <= self.limit - self.in_use().min(self.limit)
@@ -206,13 +206,13 @@ impl Receiver {
         }
     }
 
-    /// A packet of so many credits has come.
+    /// A packet of this many credits has come.
     #[inline]
     pub fn on_packet(&mut self, credits: u32) {
         self.consumed = moved(self.consumed, credits);
     }
 
-    /// A packet of so many credits has left the buffer.
+    /// A packet of this many credits has left the buffer.
     #[inline]
     pub fn on_freed(&mut self, credits: u32) {
         debug_assert!(credits <= self.held());

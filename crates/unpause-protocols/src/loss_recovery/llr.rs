@@ -182,13 +182,13 @@ impl Sender {
         }
     }
 
-    /// The slot of a frame among so many.
+    /// The slot of a frame among this many.
     #[inline]
     fn slot(number: u64, slots: usize) -> usize {
         (number % slots.max(1) as u64) as usize
     }
 
-    /// True if a new frame of so many bytes may start: there is room to keep it, and nothing to send again.
+    /// True if a new frame of this many bytes may start: there is room to keep it, and nothing to send again.
     #[inline]
     pub fn may_send(&self, bytes: u32, slots: &[Slot]) -> bool {
         self.state == State::Advance

@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::*;
+use crate::link_buffers::rows;
 
 /// A link with packets of one size that are always there, in one VC.
 struct Link {
@@ -61,7 +62,7 @@ impl Link {
         self.rate.time_for(self.packet_bytes.into())
     }
 
-    /// Sends so many packets with a limit of so many credits.
+    /// Sends this many packets with a limit of this many credits.
     fn run(&self, packets: u64, limit: u32) -> Outcome {
         let mut run = Run {
             link: self,
@@ -177,17 +178,6 @@ impl Run<'_> {
         self.updates.on_freed(now, 3);
         self.push(self.updates.next_timer(), Event::Update);
     }
-}
-
-const ROWS: &str = include_str!("../../../tests/data/link_buffers.csv");
-
-/// Columns of the file.
-fn rows() -> impl Iterator<Item = [u64; 7]> {
-    let rows = ROWS.lines().filter(|row| !row.starts_with('#')).skip(1);
-    rows.map(|row| {
-        let mut numbers = row.split(',').map(|it| it.parse().expect("a number"));
-        core::array::from_fn(|_| numbers.next().expect("seven columns"))
-    })
 }
 
 /// With credit for n packets of M bytes a link carries min(C, n M / (M/C + 2 t + 8 B/C)), exactly.

@@ -7,6 +7,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
+use crate::link_buffers::rows;
 
 /// What becomes of a frame on the wire.
 #[derive(Clone, Copy, PartialEq)]
@@ -74,7 +75,7 @@ impl Link {
         round_trip.as_ps().div_ceil(self.slot().as_ps())
     }
 
-    /// Sends so many frames. `fate` is told how often a frame has been sent before.
+    /// Sends this many frames. `fate` is told how often a frame has been sent before.
     fn run(&self, frames: u64, fate: impl FnMut(u64, u32) -> Fate) -> Outcome {
         let mut run = Run {
             link: self,
@@ -223,17 +224,6 @@ fn assert_whole(outcome: &Outcome, frames: u64) {
     assert_eq!((outcome.left, outcome.flushed), (0, None));
 }
 
-const ROWS: &str = include_str!("../../../tests/data/link_buffers.csv");
-
-/// Columns of the file.
-fn rows() -> impl Iterator<Item = [u64; 7]> {
-    let rows = ROWS.lines().filter(|row| !row.starts_with('#')).skip(1);
-    rows.map(|row| {
-        let mut numbers = row.split(',').map(|it| it.parse().expect("a number"));
-        core::array::from_fn(|_| numbers.next().expect("seven columns"))
-    })
-}
-
 /// A corrupted frame is sent again 1 + m slots later, m being the slots of the round trip.
 #[test]
 fn a_corrupted_frame_costs_one_round_trip() {
@@ -297,7 +287,7 @@ fn the_buffers_of_the_closed_form_fill_the_link() {
     }
 }
 
-/// The slots that so many frames take, with errors of probability `loss`, and whether the frame that
+/// The slots that this many frames take, with errors of probability `loss`, and whether the frame that
 /// the receiver waits for may be hit, too (not if it is to `survive`).
 #[expect(clippy::float_arithmetic, reason = "statistics of a test")]
 fn slots_for(link: &Link, frames: u64, loss: f64, seed: u64, survive: bool) -> f64 {
