@@ -19,6 +19,16 @@ pub enum Error {
         /// What does not fit.
         reason: unpause_wire::Error,
     },
+    /// A packet that no frame of RoCEv2 says.
+    #[error(
+        "row {row} of table packets: a {kind} of receiver credits has no RoCEv2 frame; trace ports or flows without them"
+    )]
+    NoFrame {
+        /// Row of the table, from 0.
+        row: usize,
+        /// What the packet is.
+        kind: String,
+    },
     /// The file is no capture.
     #[error("packet {packet}: {reason}")]
     Capture {

@@ -54,6 +54,12 @@ pub fn write_pcapng(
     let mut capture = Capture::new(out, &addresses, snap_bytes)?;
     let mut bytes = vec![0; usize::from(u16::MAX) + 128];
     for (number, row) in &rows {
+        if matches!(row.kind, "pull" | "request") {
+            return Err(Error::NoFrame {
+                row: *number,
+                kind: row.kind.to_owned(),
+            });
+        }
         let flow_dst = flow_dsts.get(row.flow_id as usize).copied().unwrap_or("");
         let frame = frame(&row.describe(flow_dst, &addresses));
         let length = frame.build(&mut bytes).map_err(|reason| Error::Frame {

@@ -153,6 +153,8 @@ impl<'a> Row<'a> {
                 };
                 return (PacketKind::Cnm, Some(Notification::Qcn(feedback)));
             }
+            "pull" => PacketKind::Pull,
+            "request" => PacketKind::Request,
             _ => PacketKind::Pfc,
         };
         (kind, None)

@@ -50,6 +50,10 @@ fn refused(run: &Run, args: &Testbed) -> Option<Invalid> {
             "scheme.congestion_control",
             "expected one that frames can carry",
         ),
+        SplitError::Credits => (
+            "scheme.congestion_control",
+            "expected one without credits of receivers",
+        ),
         SplitError::Events => ("events.links", "expected no [[event]]"),
         SplitError::Jobs => ("jobs", "expected no [[job]]"),
         SplitError::Links { host } => {
@@ -203,6 +207,7 @@ fn split(run: &Run, wires: &[String]) -> Result<Split, Error> {
         help: match error {
             SplitError::Cioq
             | SplitError::Telemetry
+            | SplitError::Credits
             | SplitError::Events
             | SplitError::Jobs
             | SplitError::Links { .. } => None,

@@ -21,8 +21,8 @@ fn rows(text: &str) -> impl Iterator<Item = (&str, Vec<i64>)> {
 /// rounds down for each unit: 1 in 23 900. The reference was changed so that an idle flow waits in one place only, as here.
 #[test]
 fn the_receiver_grants_the_same_in_the_same_order() {
-    let mut pacer = Pacer::new(Rate::from_gbps(100), MOST);
-    let mut flows = [Flow::new(); 5];
+    let mut pacer = Pacer::new(Rate::from_gbps(100));
+    let mut flows = [Flow::new(MOST); 5];
     let (mut pulls, mut slow_pulls) = (0, 0);
     for (event, numbers) in rows(include_str!("data/rccc_pacer.csv")) {
         let [now, flow, units, slow] = numbers[..] else {

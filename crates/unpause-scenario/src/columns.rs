@@ -160,8 +160,8 @@ columns! {
     "time_ns" "ns" "start of transmission";
     "arrival_ns" "ns" "when its last bit arrives at `peer` or, with cut-through, when the switch accepts it";
     "kind" ""
-        "`data`, `ack`, `nak` of RoCE; `tcp-data`, `tcp-ack`, `syn`, `syn-ack`, `fin`; `cnp`, `pcn- \
-         decrease`, `pcn-increase`, `cnm`; `pfc`";
+        "`data`, `ack`, `nak` of RoCE; `trimmed`, `trim-nak`, `pull`, `request`; `tcp-data`, `tcp-ack`, `syn`, `syn-ack`, `fin`; `cnp`, \
+         `pcn-decrease`, `pcn-increase`, `cnm`; `pfc`";
     "flow_id" "" "as in `flows`; 0 for PFC frames";
     "src" "" "source host";
     "dst" "" "destination host";

@@ -469,5 +469,7 @@ fn kind(kind: PacketKind) -> &'static str {
         PacketKind::PcnIncrease => "pcn-increase",
         PacketKind::Cnm => "cnm",
         PacketKind::Pfc => "pfc",
+        PacketKind::Pull => "pull",
+        PacketKind::Request => "request",
     }
 }

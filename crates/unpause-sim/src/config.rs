@@ -20,6 +20,7 @@ pub use crate::packet::MIN_FRAME_BYTES;
 
 mod balancing;
 mod cioq;
+mod credits;
 mod direction;
 mod errors;
 mod events;
@@ -36,6 +37,7 @@ mod watchdog;
 
 pub use balancing::{AdaptiveBalancing, Balancing};
 pub use cioq::{CioqConfig, SpinesConfig};
+pub use credits::Credits;
 pub use direction::Direction;
 pub use errors::{ErrorEvent, Fec, FrameErrors, frame_loss};
 pub use events::{Events, LinkEvent};
@@ -374,6 +376,8 @@ pub struct SchemeConfig {
     pub tcp: congestion_control::Config,
     /// How every RoCE flow repairs losses.
     pub loss_recovery: loss_recovery::Config,
+    /// Controlled RoCE flows need credits of their receivers, beside what their law says.
+    pub credits: Option<Credits>,
 }
 
 impl Default for SchemeConfig {
@@ -386,6 +390,7 @@ impl Default for SchemeConfig {
             roce: Default::default(),
             tcp: congestion_control::Config::Dctcp(Default::default()),
             loss_recovery: Default::default(),
+            credits: None,
         }
     }
 }

@@ -54,6 +54,10 @@ pub enum Kind {
     Cnm,
     /// PFC frame; lives on one link only.
     Pfc,
+    /// RCCC: credit of a receiver.
+    Pull,
+    /// RCCC: a request to send, of a flow without credit.
+    Request,
 }
 
 /// Wire sizes of control packets without framing, bytes. Ethernet 14, IPv4 20, UDP 8, BTH 12,
@@ -63,7 +67,7 @@ impl Kind {
     /// Size of a control packet of RoCE or Ethernet; other packets have their own.
     pub const fn control_bytes(self) -> u16 {
         match self {
-            Self::Ack | Self::Nak | Self::TrimNak => 66,
+            Self::Ack | Self::Nak | Self::TrimNak | Self::Pull | Self::Request => 66,
             Self::Cnp | Self::PcnDecrease | Self::PcnIncrease => 78,
             Self::Cnm | Self::Pfc => 64,
             // Theirs follows from the headers configured.
@@ -116,13 +120,18 @@ pub const ECE: u8 = 0b0100_0000;
 /// of a flow that is over, not even its size.
 pub const ALL: u8 = 0b1000_0000;
 
+/// Bits of [`Packet::stamp`] below RCCC's pull target. With credits no run is longer than they count, 4.4 s; two targets of a
+/// flow that are under way together differ by less than half of what the other bits count.
+pub const SENT_BITS: u32 = 42;
+
 /// A packet in a queue or on a wire.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// On a wire: arrival of its last bit, or when a switch that cuts through takes it. In a queue: when it entered.
     pub time: Time,
     /// Data, SYN: start of transmission; ACK, SYN-ACK: the same, echoed. PFC: pause duration in ps.
-    /// CNM: offsets.
+    /// CNM: offsets. Pull: units granted. With RCCC, data and requests have their pull target above it
+    /// ([`Packet::set_target`]).
     pub stamp: u64,
     /// Flow.
     pub flow: u32,
@@ -196,6 +205,19 @@ impl Packet {
     #[inline]
     pub fn has_telemetry(&self) -> bool {
         self.is(INT) && matches!(self.kind, Kind::Data | Kind::Ack | Kind::Nak)
+    }
+    /// Has it tell RCCC's pull target, in units since the start of the flow.
+    #[inline]
+    pub fn set_target(&mut self, units: u64) {
+        self.stamp = self.stamp & ((1 << SENT_BITS) - 1) | units << SENT_BITS;
+    }
+    /// The pull target that it tells, if that is near so many units; what is left of the stamp is the time.
+    #[inline]
+    pub fn take_target(&mut self, near: u64) -> u64 {
+        let low = self.stamp >> SENT_BITS;
+        self.stamp &= (1 << SENT_BITS) - 1;
+        let ahead = (low.wrapping_sub(near) << SENT_BITS) as i64 >> SENT_BITS;
+        near.saturating_add_signed(ahead)
     }
     /// The control packet that carries `notification`; addresses are the caller's to fill in.
     pub fn from_notification(notification: &Notification, priority: u8) -> Self {
@@ -316,6 +338,23 @@ mod tests {
             let packet = Packet::from_notification(&notification, 7);
             assert_eq!(packet.notification(), Some(notification));
             assert_eq!(packet.priority(), 7);
+        }
+    }
+
+    #[test]
+    fn a_pull_target_goes_with_the_time_of_sending() {
+        let mut packet = Packet::new(Kind::Data, 3, ECT, 1048);
+        for (target, near) in [
+            (0, 0),
+            (1_027, 0),
+            (5, 1_032),
+            (1 << 23, (1 << 23) - 900),
+            (3 << 30, (3 << 30) + 9),
+        ] {
+            packet.stamp = 4_000_000_000_000;
+            packet.set_target(target);
+            assert_eq!(packet.take_target(near), target);
+            assert_eq!(packet.stamp, 4_000_000_000_000);
         }
     }
 

@@ -15,6 +15,9 @@ pub enum SplitError {
     /// What switches write into packets for the congestion control travels beside them.
     #[error("what switches write into packets for the congestion control is in no frame")]
     Telemetry,
+    /// Pulls and requests to send are no packets of RoCEv2.
+    #[error("credits of receivers are in no frame")]
+    Credits,
     /// Links fail and return between windows of the simulator, which carries no frames then.
     #[error(
         "links that fail and return are simulated; here frames go over every link all the time"
@@ -69,6 +72,9 @@ impl Split {
         let is_host = |node: NodeId| config.fabric.nodes[node as usize] == NodeKind::Host;
         if config.scheme.roce.reads_telemetry() {
             return Err(SplitError::Telemetry);
+        }
+        if config.scheme.credits.is_some() {
+            return Err(SplitError::Credits);
         }
         if !config.events.is_empty() {
             return Err(SplitError::Events);

@@ -16,6 +16,7 @@
 //! | `base_rtt` | time | that of the flow's path | uet-htsim: that of the longest path, with a packet's time at every hop |
 //! | `target_delay` | time | 3/4 of `base_rtt` where switches trim, else `base_rtt` | uet-htsim |
 //! | `gate` | power of two | 3 | uet-htsim: quick adapt below an eighth of the largest window |
+//! | `credited` | - | false | with [`super::receiver_credits`] |
 //!
 //! # Departures
 //!
@@ -36,6 +37,8 @@ pub struct Params {
     pub target_delay: Option<Time>,
     /// Quick adapt acts if less than the largest window, divided by two to the power of this, has arrived in a period.
     pub gate: u32,
+    /// Receivers give credits, which slow senders where the last switch trims: then the window does not shrink.
+    pub credited: bool,
 }
 
 impl Default for Params {
@@ -44,6 +47,7 @@ impl Default for Params {
             base_rtt: None,
             target_delay: None,
             gate: 3,
+            credited: false,
         }
     }
 }
@@ -66,6 +70,7 @@ pub struct NsccSender {
     law: Nscc,
     line_rate: Rate,
     packet_bytes: u32,
+    credited: bool,
     in_flight: u64,
 }
 
@@ -95,6 +100,7 @@ impl NsccSender {
             law: Nscc::new(&all, base_rtt),
             line_rate: path.line_rate,
             packet_bytes,
+            credited: params.credited,
             in_flight: 0,
         }
     }
@@ -129,14 +135,17 @@ impl Mechanism for NsccSender {
     fn on_loss(&mut self, now: Time, loss: Loss, in_flight: u64) {
         let packet = u64::from(self.packet_bytes);
         match loss {
-            Loss::Trim { bytes, rtt, .. } => {
+            Loss::Trim {
+                bytes,
+                rtt,
+                last_hop,
+            } => {
                 let bytes = u64::from(bytes);
                 self.law.on_nack(&Nack {
                     now,
                     bytes,
                     rtt: rtt.map(|it| self.whole(it)),
-                    // Receivers give no credits.
-                    credited: false,
+                    credited: self.credited && last_hop,
                     in_flight,
                 });
                 self.in_flight = in_flight.saturating_sub(bytes);

@@ -97,6 +97,11 @@ impl Sender {
         self.next < self.packets
     }
 
+    /// Packets that have never been sent.
+    pub fn unsent(&self) -> u32 {
+        self.packets - self.highest
+    }
+
     /// True if an acknowledgement of all packets before `number` acknowledges the whole flow.
     pub fn ends_at(&self, number: u32) -> bool {
         number >= self.packets

@@ -13,6 +13,9 @@
 //! it. The sender sends that packet again before new ones, those with the lowest numbers first, as soon as the window
 //! of the congestion control lets it. No recovery starts: nothing else counts as lost.
 //!
+//! Where receivers give credits ([`crate::congestion_control::receiver_credits`]), a flow without credit is held: it sends
+//! nothing, not again either. The timer runs for it even if nothing is in flight, so that its owner can ask for credit.
+//!
 //! # Source
 //!
 //! R. Mittal et al., "Revisiting Network Support for RDMA" (IRN), SIGCOMM 2018, 3.1 (loss recovery) and 3.2
@@ -152,6 +155,8 @@ pub struct SelectiveRepeat<B> {
     first_trimmed: u32,
     /// The timer runs for `rto_low`.
     is_low: bool,
+    /// It has no credit.
+    held: bool,
     bits: Bits<B>,
     /// Of trimmed packets that have not been sent again.
     trims: Option<Bits<B>>,
@@ -177,6 +182,7 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
             trimmed: 0,
             first_trimmed: 0,
             is_low: false,
+            held: false,
             bits: Bits(bits),
             trims: None,
         }
@@ -193,6 +199,36 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
         self.window
     }
 
+    /// True if the flow has no credit.
+    pub fn is_held(&self) -> bool {
+        self.held
+    }
+
+    /// The flow has no credit, or it has some again.
+    pub fn hold(&mut self, flow: &mut Sender, held: bool) {
+        self.held = held;
+        if !held && flow.unacknowledged == flow.highest {
+            flow.timer = Time::NEVER;
+        }
+        self.choose(flow);
+    }
+
+    /// The same just before the owner tells of an acknowledgement.
+    pub fn hold_from_now(&mut self, held: bool) {
+        self.held = held;
+    }
+
+    /// Packets to be sent again.
+    pub fn repairs(&self, flow: &Sender) -> u32 {
+        let Some(end) = self.recover.map(|_| self.lost_end(flow)) else {
+            return self.trimmed;
+        };
+        let trimmed = |number| self.trims.as_ref().is_some_and(|it| it.has(number));
+        let missing = self.resent.max(flow.unacknowledged)..end;
+        let lost = missing.filter(|it| !self.bits.has(*it) && !trimmed(*it));
+        self.trimmed + lost.count() as u32
+    }
+
     /// Starts the timer anew, or stops it if nothing is outstanding.
     fn restart_timer(&mut self, flow: &mut Sender, now: Time) {
         self.is_low = self.in_flight(flow) <= self.few;
@@ -200,7 +236,8 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
             true => self.rto_low,
             false => self.rto_high,
         };
-        flow.timer = match flow.unacknowledged < flow.highest {
+        let waits = self.held && flow.highest < flow.packets;
+        flow.timer = match flow.unacknowledged < flow.highest || waits {
             true => now.saturating_add(timeout),
             false => Time::NEVER,
         };
@@ -265,10 +302,15 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
         self.highest_kept.saturating_sub(self.reordering)
     }
 
+    /// While it repairs: what is missing before this one counts as lost.
+    fn lost_end(&self, flow: &Sender) -> u32 {
+        self.overtaken().max(self.lost_before).min(flow.highest)
+    }
+
     /// The first packet that is to be sent again.
     fn first_lost(&mut self, flow: &Sender) -> Option<u32> {
         self.recover?;
-        let end = self.overtaken().max(self.lost_before).min(flow.highest);
+        let end = self.lost_end(flow);
         let mut number = self.resent.max(flow.unacknowledged);
         while number < end && self.bits.has(number) {
             number += 1;
@@ -279,6 +321,13 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
 
     /// Says in the flow's numbers what is sent next.
     fn choose(&mut self, flow: &mut Sender) {
+        self.choose_next(flow);
+        if self.held {
+            flow.end = flow.next;
+        }
+    }
+
+    fn choose_next(&mut self, flow: &mut Sender) {
         if let Some(lost) = self.first_lost(flow) {
             (flow.next, flow.end) = (lost, flow.packets);
             return;
@@ -352,10 +401,14 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> Repair for SelectiveRepeat<B> {
                 return false;
             }
         }
-        self.start_recovery(flow, self.highest_kept);
+        // With nothing outstanding, a flow has waited for credit: nothing is lost.
+        let lost = flow.unacknowledged < flow.highest;
+        if lost {
+            self.start_recovery(flow, self.highest_kept);
+        }
         self.restart_timer(flow, now);
         self.choose(flow);
-        true
+        lost
     }
 
     fn open_window(&mut self, flow: &mut Sender, packets: u32) {

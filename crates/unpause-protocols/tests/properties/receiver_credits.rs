@@ -106,8 +106,8 @@ impl Model {
         Self {
             most,
             senders: [sender; FLOWS],
-            flows: [Flow::new(); FLOWS],
-            pacer: Pacer::new(Rate::from_gbps(100), most),
+            flows: [Flow::new(most); FLOWS],
+            pacer: Pacer::new(Rate::from_gbps(100)),
             packets: 0,
             now: Time::ZERO,
             first: None,
@@ -234,8 +234,8 @@ proptest! {
     /// With the same to ask for, no flow gets two pulls more than another.
     #[test]
     fn flows_that_ask_take_turns(asked in prop::collection::vec(1..4_u64, 2..FLOWS)) {
-        let mut flows = [Flow::new(); FLOWS];
-        let mut pacer = Pacer::new(Rate::from_gbps(400), 1 << 20);
+        let mut flows = [Flow::new(1 << 20); FLOWS];
+        let mut pacer = Pacer::new(Rate::from_gbps(400));
         for number in 0..asked.len() {
             pacer.on_target(&mut flows[..], number as u32, Time::ZERO, 100 * PULL_UNITS);
         }

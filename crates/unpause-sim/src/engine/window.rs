@@ -12,7 +12,7 @@ use crate::engine::telemetry::Telemetry;
 use crate::fabric::{NodeId, PortId};
 use crate::log::Log;
 use crate::losses::LossKey;
-use crate::packet::Packet;
+use crate::packet::{Packet, SENT_BITS};
 use crate::plan::Plan;
 use crate::ports::{APART, GlobalPort, Ports, Transmitter};
 use crate::results::{LossPlace, PacketRecord, Queued};
@@ -224,6 +224,13 @@ impl Window<'_, '_> {
         let (node, port) = (back.peer, back.peer_port);
         let speed = transmitter.speed;
         let port = self.ports.local(node, port);
+        let packet = match self.plan.config.scheme.credits {
+            Some(_) => &Packet {
+                stamp: packet.stamp & ((1 << SENT_BITS) - 1),
+                ..*packet
+            },
+            None => packet,
+        };
         let record = PacketRecord::new(now, node, port, packet, queued, speed);
         self.log.packets.push(record);
     }

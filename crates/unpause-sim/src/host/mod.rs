@@ -14,10 +14,12 @@ use crate::plan::Plan;
 use crate::results::{PortRecord, PortSample};
 use crate::traffic::{Ending, Transport};
 
+mod credits;
 mod delay;
 mod driven;
 mod following;
 mod gates;
+mod grants;
 mod hearing;
 mod job_steps;
 pub mod layout;
@@ -55,7 +57,7 @@ use retries::NOBODY;
 use selective::recovery;
 use sender::{Pace, Sender};
 use state::{
-    BUFFER, Counters, DELAYED, KIND_SHIFT, NOTIFICATION, RECEIVER, SENDER, TCP_RECEIVER,
+    BUFFER, Counters, DELAYED, KIND_SHIFT, NOTIFICATION, PULLS, RECEIVER, SENDER, TCP_RECEIVER,
     TCP_SENDER, arm_receiver, arm_sender, first_start, reserve_first,
 };
 
@@ -72,6 +74,9 @@ impl Host {
     #[inline(never)]
     fn on_rare_arrival(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
         match packet.kind {
+            Kind::Data | Kind::Trimmed if self.credits.is_some() => {
+                self.take_credited(now, packet, window);
+            }
             Kind::Data | Kind::Segment if self.delays => self.take_in(now, packet, window),
             Kind::Pfc => {
                 let reaction = PendingPause {
@@ -91,6 +96,8 @@ impl Host {
                 self.on_tcp(now, packet, window);
             }
             Kind::Trimmed => self.on_trimmed(now, packet, window),
+            Kind::Pull => self.on_pull(now, packet),
+            Kind::Request => self.on_request(now, packet, window),
             _ => self.on_feedback(now, packet, window),
         }
     }
@@ -111,6 +118,9 @@ impl Host {
         reserve_first(&mut self.senders);
         let slot = self.senders.insert(sender) as u32;
         self.begin(slot, window.plan);
+        if self.credits.is_some() && start.spec.controlled {
+            self.begin_on_credit(slot, window.plan);
+        }
         if self.ranks.is_some() {
             self.open_connection((slot, start.number, start.spec.group), window.plan);
         }
@@ -132,6 +142,25 @@ impl Host {
         let timeout = plan.config.host.retransmit_timeout;
         let mut recovery = recovery(&mut self.selective, slot, timeout);
         self.senders[slot as usize].begin(&mut recovery);
+    }
+
+    /// The timer of the flow in `slot` has run out, and packets count as lost, or it may have waited for credit. True if it
+    /// gives up.
+    #[cold]
+    fn on_timeout(
+        &mut self,
+        now: Time,
+        slot: u32,
+        lost: bool,
+        window: &mut Window<'_, '_>,
+    ) -> bool {
+        if lost && self.gives_up(now, slot, window) {
+            return true;
+        }
+        if self.credits.is_some() {
+            self.ask_for_credit(now, slot, window);
+        }
+        false
     }
 
     /// The flow in `slot` has timed out and goes back, unless it gives up, which is true then. In the round-robin or a
@@ -180,7 +209,8 @@ impl Host {
                     let timeouts = sender.timeouts;
                     sender.on_timer(now, recovery, &mut self.rng);
                     let goes_back = sender.timeouts > timeouts;
-                    if goes_back && self.gives_up(now, slot, window) {
+                    let asks = goes_back || self.credits.is_some();
+                    if asks && self.on_timeout(now, slot, goes_back, window) {
                         return;
                     }
                     self.after_change(now, slot);
@@ -225,6 +255,7 @@ impl Host {
                     self.on_notification(now, &packet, window);
                 }
             }
+            _ if slot == PULLS => self.on_pull_timer(now, window),
             _ => self.on_pause_expiry(now, slot as u8 & 7, window),
         }
     }

@@ -232,6 +232,10 @@ impl Host {
             let mut packet = sender.send(now, self.id, slot, window.plan, recovery, &mut self.rng);
             if let Some(selective) = &mut self.selective {
                 selective.spray(now, (slot, sender.timeouts), &mut packet, &mut self.rng);
+                if self.credits.is_some() {
+                    self.spend_credit(slot, &mut packet, window.plan);
+                    sender = &mut self.senders[slot as usize];
+                }
             }
             if packet.is(INT) {
                 (packet.stamp, packet.bits) =

@@ -106,6 +106,9 @@ impl Host {
         let log = &mut *window.log;
         let receiver = self.receivers.remove(slot as usize);
         log.flows.push(receiver.end(Some(now)));
+        if let Some(credits) = &mut self.credits {
+            credits.end(slot);
+        }
         if receiver.recorded() {
             let delivered = receiver.delivered_bytes();
             log.receiver_series.push((now, receiver.flow, delivered));
@@ -149,7 +152,7 @@ impl Host {
     }
 
     #[inline(always)]
-    fn acknowledge(
+    pub(super) fn acknowledge(
         &mut self,
         now: Time,
         kind: Kind,

@@ -1,6 +1,7 @@
 //! What selective repeat keeps of the flows of a host, beside them: none of it is there under go-back-N.
 
 use rand_core::Rng;
+use unpause_protocols::congestion_control::receiver_credits::sender::{Credit, Demand};
 use unpause_protocols::loss_recovery::go_back_n::{GoBack, InOrder};
 use unpause_protocols::loss_recovery::selective_repeat::{self, OutOfOrder, SelectiveRepeat};
 use unpause_protocols::loss_recovery::{Config, LossRecovery, Reassembly, Reception, numbers};
@@ -30,6 +31,28 @@ pub(super) struct Selective {
     receivers: Vec<Option<OutOfOrder<Words>>>,
     /// By sender: paths of sprayed flows.
     sprayed: Vec<Option<Sprayed>>,
+    /// By sender: credit of flows that need it.
+    credits: Vec<Option<Credited>>,
+}
+
+/// The credit of a flow at its sender.
+#[derive(Debug)]
+struct Credited {
+    credit: Credit,
+    packet_bytes: u32,
+    base_rtt: Time,
+    /// When it last asked for credit.
+    asked_at: Option<Time>,
+}
+
+impl Credited {
+    /// The pull target of a flow with this demand, and so many packets to be sent again.
+    fn target(&self, repairs: u32, demand: Demand) -> u64 {
+        self.credit.pull_target(&Demand {
+            repairs: u64::from(repairs) * u64::from(self.packet_bytes),
+            ..demand
+        })
+    }
 }
 
 /// Puts something at a place of a list that may be shorter.
@@ -69,6 +92,9 @@ impl Selective {
                 it = it.with_trims(trims);
             }
             put(&mut self.senders, slot, it);
+            if let Some(credit) = self.credits.get_mut(slot) {
+                *credit = None;
+            }
             if let Some(it) = Sprayed::of(port, packets, plan) {
                 put(&mut self.sprayed, slot, it);
             }
@@ -80,6 +106,61 @@ impl Selective {
         if let Config::SelectiveRepeat(params) = &plan.config.scheme.loss_recovery {
             let (packets, bits) = window(params, src, plan);
             put(&mut self.receivers, slot, OutOfOrder::new(packets, bits));
+        }
+    }
+
+    /// The flow in `slot`, whose packets have so many bytes, needs credit: in so long a round trip, at most so much.
+    pub fn credit(&mut self, slot: usize, packet_bytes: u32, (base_rtt, most): (Time, u64)) {
+        let it = Credited {
+            credit: Credit::new(most.max(packet_bytes.into()), packet_bytes),
+            packet_bytes,
+            base_rtt,
+            asked_at: None,
+        };
+        put(&mut self.credits, slot, it);
+    }
+
+    fn credited(&mut self, slot: u32) -> Option<(&mut Credited, &mut SelectiveRepeat<Words>)> {
+        let credit = self.credits.get_mut(slot as usize)?.as_mut()?;
+        Some((credit, self.senders.get_mut(slot as usize)?.as_mut()?))
+    }
+
+    /// The sender in `slot` has sent a packet of so many bytes: takes them off its credit; answers its pull target, if it
+    /// needs credit. `demand`: what it has to send but for what was lost.
+    pub fn spend(
+        &mut self,
+        (slot, flow): (u32, &mut numbers::Sender),
+        bytes: u32,
+        demand: Demand,
+    ) -> Option<u64> {
+        let (it, repair) = self.credited(slot)?;
+        it.credit.on_sent(bytes);
+        repair.hold(flow, !it.credit.may_send());
+        Some(it.target(repair.repairs(flow), demand))
+    }
+
+    /// The pull target with which the sender in `slot` asks for credit, if it has none, has something to send, and has not
+    /// asked in this round trip.
+    pub fn ask(
+        &mut self,
+        now: Time,
+        (slot, flow): (u32, &numbers::Sender),
+        demand: Demand,
+    ) -> Option<u64> {
+        let (it, repair) = self.credited(slot)?;
+        let early = it.asked_at.is_some_and(|at| now < at + it.base_rtt);
+        if early || !repair.is_held() || !flow.has_left() {
+            return None;
+        }
+        it.asked_at = Some(now);
+        Some(it.target(repair.repairs(flow), demand))
+    }
+
+    /// A pull has come to the sender in `slot`: so many units have been granted.
+    pub fn on_pull(&mut self, slot: u32, flow: &mut numbers::Sender, granted: u64) {
+        if let Some((it, repair)) = self.credited(slot) {
+            it.credit.on_pull(granted);
+            repair.hold(flow, !it.credit.may_send());
         }
     }
 
@@ -106,6 +187,10 @@ impl Selective {
     fn hear(&mut self, now: Time, slot: u32, feedback: &Packet) -> Recovery<'_> {
         if let Some(sprayed) = self.sprayed(slot) {
             sprayed.hear(now, feedback);
+        }
+        if let Some((it, repair)) = self.credited(slot) {
+            it.credit.on_feedback();
+            repair.hold_from_now(!it.credit.may_send());
         }
         self.sender(slot)
     }

@@ -44,6 +44,7 @@ impl Host {
             shares: _,
             starts,
             selective: _,
+            credits: _,
             start_at,
             notified,
             rng,

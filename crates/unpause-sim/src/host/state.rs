@@ -7,6 +7,7 @@ use slab::Slab;
 use unpause_protocols::units::Time;
 
 use super::gates::Waiting;
+use super::grants::Credits;
 use super::ranks::Ranks;
 use super::receive_buffer::ReceiveBuffer;
 use super::receiver::Receiver;
@@ -48,7 +49,7 @@ pub struct Host {
     pub(super) paused_mask: u8,
     /// The NIC is that of HPCC's simulator ([`NicModel::Hpcc`]).
     pub(super) hpcc_nic: bool,
-    /// Some flow has an extra delay, or the host is slow for some time.
+    /// Some flow has an extra delay, the host is slow for some time, or data bring pull targets.
     pub(super) delays: bool,
     /// Classes of the NIC share its port: [`Host::shares`].
     pub(super) has_shares: bool,
@@ -75,6 +76,8 @@ pub struct Host {
     pub(super) starts: VecDeque<FlowStart>,
     /// What selective repeat keeps of flows, if that is used.
     pub(super) selective: Option<Box<Selective>>,
+    /// What it grants to flows that come to it, if receivers give credits.
+    pub(super) credits: Option<Box<Credits>>,
     /// When the first of them is due, or a timer of [`Host::ranks`].
     pub(super) start_at: Time,
     /// CNPs and CNMs that have not taken effect yet, in order.
@@ -194,6 +197,9 @@ pub(super) const DELAYED: u32 = 6;
 pub(super) const BUFFER: u32 = 7;
 pub(super) const KIND_SHIFT: u32 = 29;
 
+/// Among the timers of PAUSE, that of a host's pacer of credits: no class has this number.
+pub(super) const PULLS: u32 = (1 << KIND_SHIFT) - 1;
+
 /// Has the timer of the flow in `slot` run out when it is due, if it would run out later.
 #[inline(always)]
 pub(super) fn arm_sender(timers: &mut Heap, sender: &mut Sender, slot: u32) {
@@ -268,6 +274,7 @@ impl Host {
             start_at: Time::NEVER,
             selective: Selective::of(plan),
             retries: Retries::of(plan),
+            credits: Credits::of(plan.ports.transmitters[port as usize].speed.rate(), plan),
             senders: Slab::new(),
             receivers: Slab::new(),
             pending_pauses: PendingPauses::default(),
@@ -280,7 +287,7 @@ impl Host {
                 port: samples_port,
             },
             flow_interval,
-            delays: buffer.is_some(),
+            delays: buffer.is_some() || plan.config.scheme.credits.is_some(),
             buffer,
             delayed: Slab::new(),
             tcp: Box::new(Tcp::new(plan.config.host.tcp.qdisc)),
@@ -309,6 +316,9 @@ impl Host {
                 let slot = self.receivers.insert(Receiver::new(flow, spec, plan));
                 if let Some(selective) = &mut self.selective {
                     selective.receive_at(slot, spec.src, plan);
+                }
+                if let Some(credits) = &mut self.credits {
+                    credits.receive_at(slot as u32, spec, plan);
                 }
                 if self.ranks.is_some() {
                     self.expect_messages((flow, number, spec.group), slot, plan);

@@ -3,7 +3,7 @@
 use unpause_protocols::flow_control::pfc::PauseTime;
 use unpause_protocols::units::{Rate, Time};
 
-use super::{jobs, model, paths, recovery, trimming};
+use super::{credits, jobs, model, paths, recovery, trimming};
 use crate::config::{
     Config, DelayedAck, FrameErrors, MIN_FRAME_BYTES, MOST_ALPHA_SHIFT, PfcConfig, PfcThreshold,
     Probes, TcpConfig,
@@ -457,7 +457,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
         return Err(invalid.label("must be longer than nothing"));
     }
     check_probes(&config.probes, &links_of)?;
-    recovery::check(config)?;
+    recovery::check(config).and_then(|()| credits::check(config, &links_of))?;
     paths::check(config)?;
     trimming::check(config)?;
     model::check(config, &links_of)

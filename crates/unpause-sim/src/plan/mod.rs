@@ -14,6 +14,7 @@ use crate::routing::Routing;
 use crate::turns::Turns;
 
 mod check;
+pub mod credits;
 mod cut_through;
 mod epochs;
 mod jobs;

@@ -11,16 +11,17 @@ use crate::invalid::{Invalid, bytes};
 /// Packets in the largest window of selective repeat: an ACK says in 16 bits how far a packet is ahead of one missing.
 pub const MOST_PACKETS: u32 = u16::MAX as u32;
 
-/// Windows of line rate times base RTT that selective repeat has under NSCC, unless its window is written: NSCC's own is up to
-/// 1.5 of what a path holds, and counts what is in flight, not what lies between the first packet missing and the last.
-const NSCC_WINDOWS: u64 = 4;
+/// Windows of line rate times base RTT that selective repeat has under NSCC or credits, unless its window is written: theirs
+/// are up to 1.5 of what a path holds, and count what is in flight, not what lies between the first packet missing and the last.
+const UET_WINDOWS: u64 = 4;
 
 /// Packets in the window of selective repeat at a sender whose fastest link has this rate.
 pub fn window_packets(params: &selective_repeat::Params, rate: Rate, config: &Config) -> u64 {
     let packets = params.window_packets(rate, config.host.payload_bytes);
-    let sprays = matches!(config.scheme.roce, congestion_control::Config::Nscc(_));
-    match sprays && params.window.is_none() {
-        true => packets.saturating_mul(NSCC_WINDOWS),
+    let is_nscc = matches!(config.scheme.roce, congestion_control::Config::Nscc(_));
+    let is_uet = is_nscc || config.scheme.credits.is_some();
+    match is_uet && params.window.is_none() {
+        true => packets.saturating_mul(UET_WINDOWS),
         false => packets,
     }
 }

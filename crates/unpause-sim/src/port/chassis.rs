@@ -256,7 +256,7 @@ impl<M: Model> Chassis<M> {
             let rate = transmitter.speed.rate();
             let pause = plan.config.switch.pfc.params.pause_duration(rate);
             for class in 0..classes as u8 {
-                let rest = Egress::new(class, (id, rate), plan, &mut rng);
+                let rest = Egress::new(class, (id, rate, transmitter.peer), plan, &mut rng);
                 queues.push(Queue::new(ports, &rest.congestion_point, plan));
                 egress.push(rest);
                 ingress.push(Ingress::new(source(transmitter, class), pause));

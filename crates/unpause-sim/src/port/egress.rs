@@ -148,17 +148,19 @@ pub struct Egress {
 }
 
 impl Egress {
-    /// Of `class` at switch `node`, before a link of rate `link`. Control packets go through no congestion point, and
-    /// NVSwitches have none.
+    /// Of `class` at switch `node`, before a link of rate `link` to `peer`. Control packets go through no congestion point,
+    /// NVSwitches have none, and where receivers give credits, no queue before a host has one: credits keep it short.
     pub fn new<R: Rng>(
         class: u8,
-        (node, link): (NodeId, Rate),
+        (node, link, peer): (NodeId, Rate, NodeId),
         plan: &Plan<'_>,
         rng: &mut R,
     ) -> Self {
         let mut config = congestion_point::Config::None;
         let scheme = &plan.config.scheme.congestion_point;
-        let has_one = class != plan.classes.control && !plan.config.fabric.is_nvswitch(node);
+        let credited = plan.config.scheme.credits.is_some() && plan.is_host(peer);
+        let has_one =
+            class != plan.classes.control && !plan.config.fabric.is_nvswitch(node) && !credited;
         if has_one && !watches_inputs(scheme) {
             let of_rate = at_rate(&plan.config.scheme.congestion_points, link);
             config = of_rate.unwrap_or_else(|| scheme.clone());

@@ -3,6 +3,7 @@
 mod causes;
 mod cioq;
 mod common;
+mod credits;
 mod critical;
 mod cut_through;
 mod deadlock;

@@ -218,6 +218,8 @@ fn of_a_host(
             (PacketKind::Ack, false) => format!("ack {seq}"),
             (PacketKind::Nak, _) => format!("NAK {seq}"),
             (PacketKind::Trimmed, _) => format!("header {seq}"),
+            (PacketKind::Pull, _) => format!("pull {seq}"),
+            (PacketKind::Request, _) => format!("request to send after {seq}"),
             (PacketKind::TrimNak, _) => format!("NAK of a header, {seq}"),
             _ => of_tcp(config, packet),
         },

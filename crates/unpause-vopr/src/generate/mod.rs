@@ -1,6 +1,7 @@
 //! From a seed to a scenario: every key of the scenario file comes, with values from its whole range,
 //! in a scenario small enough to run in milliseconds.
 
+mod credits;
 mod events;
 mod following;
 mod host;
@@ -72,6 +73,7 @@ pub fn generate(seed: u64) -> Case {
     host::ets(&mut sketch, &mut Dice::new(!seed ^ 0x6574_7321));
     recovery::retries(&mut sketch, &mut Dice::new(!seed ^ 0x7265_7472));
     paths::paths(&mut sketch, &mut Dice::new(!seed ^ 0x7061_7468));
+    credits::credits(&mut sketch, &mut Dice::new(!seed ^ 0x6372_6564));
     sketch.into_case(seed)
 }
 

@@ -7,7 +7,8 @@ use super::sketch::Sketch;
 use crate::case::{push, put, rate, size, time};
 
 /// Keys that only some values of another key allow, or that exclude others: not drawn by themselves.
-const SPECIAL: [&str; 5] = [
+const SPECIAL: [&str; 6] = [
+    "credits",
     "segment",
     "ins_min",
     "ins_max",
@@ -47,7 +48,11 @@ fn scheme(sketch: &mut Sketch, number: usize) -> Table {
     let mut entry = Table::new();
     let name = sketch.dice.pick(&["Scheme", "PFC+", "a b"]).to_owned() + &number.to_string();
     put(&mut entry, "name", name.clone());
-    let mechanism = sketch.dice.pick(&CONGESTION_CONTROLS);
+    // With credits, that of `super::credits`.
+    let all = CONGESTION_CONTROLS
+        .into_iter()
+        .filter(|it| it.name() != "rccc");
+    let mechanism = sketch.dice.pick(&Vec::from_iter(all));
     if mechanism.name() != "none" || sketch.dice.percent(30) {
         put(&mut entry, "congestion_control", mechanism.name());
     }

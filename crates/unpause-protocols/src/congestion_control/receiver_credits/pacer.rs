@@ -24,6 +24,8 @@ pub struct Flow {
     /// Units since the start of the flow.
     granted: u64,
     wanted: u64,
+    /// Units of slow pulls that it may have unused.
+    most_slow: u64,
     /// Of each list: whether it is there, and which flow is behind it.
     listed: [bool; 2],
     next: [u32; 2],
@@ -31,11 +33,12 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// One that has asked for nothing.
-    pub const fn new() -> Self {
+    /// One that has asked for nothing. Slow pulls grant it up to `most` bytes.
+    pub const fn new(most: u64) -> Self {
         Self {
             granted: 0,
             wanted: 0,
+            most_slow: most / UNIT_BYTES,
             listed: [false; 2],
             next: [NONE; 2],
             ended: false,
@@ -49,15 +52,13 @@ impl Flow {
     pub fn wanted(&self) -> u64 {
         self.wanted
     }
-    /// It needs no more pulls. The owner keeps it until the pacer has stopped.
+    /// It needs no more pulls. The owner keeps it while the pacer [lists](Self::is_listed) it.
     pub fn end(&mut self) {
         self.ended = true;
     }
-}
-
-impl Default for Flow {
-    fn default() -> Self {
-        Self::new()
+    /// True if the pacer has its number.
+    pub fn is_listed(&self) -> bool {
+        self.listed != [false; 2]
     }
 }
 
@@ -134,8 +135,6 @@ impl List {
 pub struct Pacer {
     line_rate: Rate,
     share: Fraction,
-    /// Units of slow pulls that a flow may have unused.
-    most_slow: u64,
     /// Flows that want more than they were granted.
     active: List,
     /// Flows that have what they wanted.
@@ -144,12 +143,11 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// A host without flows, with a link of this rate. Slow pulls grant a flow up to `most` bytes.
-    pub fn new(line_rate: Rate, most: u64) -> Self {
+    /// A host without flows, with a link of this rate.
+    pub fn new(line_rate: Rate) -> Self {
         Self {
             line_rate,
             share: Fraction::ONE,
-            most_slow: most / UNIT_BYTES,
             active: List::new(ACTIVE),
             idle: List::new(IDLE),
             due: Time::NEVER,
@@ -241,7 +239,7 @@ impl Pacer {
             granted: flow.granted,
             slow: true,
         };
-        if flow.granted.saturating_sub(flow.wanted) < self.most_slow {
+        if flow.granted.saturating_sub(flow.wanted) < flow.most_slow {
             self.idle.push(flows, number);
         }
         (pull, PULL_UNITS)

@@ -281,3 +281,54 @@ fn a_timeout_takes_trimmed_packets_along() {
         (0, 3)
     );
 }
+
+/// Without credit nothing goes, lost or new; what is to be sent again counts.
+#[test]
+fn a_flow_without_credit_is_held() {
+    let mut pair = Pair::new(0);
+    assert_eq!(pair.burst(0), Vec::from_iter(0..10));
+    pair.repair.hold(&mut pair.sender, true);
+    pair.deliver(10, &[0, 2, 3]);
+    assert_eq!(pair.burst(10), []);
+    assert!(pair.sender.has_left() && pair.repair.is_held());
+    assert_eq!(pair.repair.repairs(&pair.sender), 1);
+    pair.repair.hold(&mut pair.sender, false);
+    assert_eq!(pair.burst(11), [1, 10]);
+    assert_eq!(pair.repair.repairs(&pair.sender), 0);
+}
+
+/// Nothing is in flight, and more is to be sent: the timer runs, and nothing is lost when it runs out.
+#[test]
+fn the_timer_of_a_held_flow_runs() {
+    let mut pair = Pair::new(0);
+    pair.burst(0);
+    pair.repair.hold(&mut pair.sender, true);
+    pair.deliver(10, &Vec::from_iter(0..10));
+    assert_eq!(pair.sender.next_timer(), at(110));
+    assert!(!pair.repair.on_timer(&mut pair.sender, at(109)));
+    assert!(!pair.repair.on_timer(&mut pair.sender, at(110)));
+    assert_eq!(pair.repair.repairs(&pair.sender), 0);
+    assert_eq!(pair.sender.next_timer(), at(210));
+    // With credit the timer is that of packets in flight again.
+    pair.repair.hold(&mut pair.sender, false);
+    assert_eq!(pair.sender.next_timer(), Time::NEVER);
+    assert_eq!(pair.burst(200), Vec::from_iter(10..20));
+    pair.deliver(210, &Vec::from_iter(10..20));
+    assert_eq!(pair.burst(210), Vec::from_iter(20..30));
+}
+
+/// Trimmed packets count once, whether they count as lost, too, or not.
+#[test]
+fn trimmed_packets_are_repairs() {
+    let mut pair = Pair::new(0);
+    pair.repair = pair.repair.with_trims([0; 2]);
+    pair.burst(0);
+    pair.repair.hold(&mut pair.sender, true);
+    for number in [2, 5] {
+        pair.repair.on_trim(&mut pair.sender, at(5), 0, number);
+    }
+    assert_eq!(pair.repair.repairs(&pair.sender), 2);
+    pair.deliver(10, &[7]);
+    // 0 to 6 have been overtaken.
+    assert_eq!(pair.repair.repairs(&pair.sender), 7);
+}

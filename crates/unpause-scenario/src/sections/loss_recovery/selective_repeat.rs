@@ -15,7 +15,7 @@ keys! {
     pub(super) Keys at "scheme" for SelectiveRepeat {
         base_rtt: Duration = ["base RTT of the topology"]
             "round trip that `window` covers" => base_rtt;
-        window: Size = ["line rate x `base_rtt`; 4 times that with `nscc`"]
+        window: Size = ["line rate x `base_rtt`; 4 times that with `nscc` and `rccc`"]
             "payload from the first packet that is missing to the last one sent, at most: the size of the bitmaps"
             from "IRN paper: BDP-FC" => window;
         rto_low: Duration "timeout while at most `few_packets` are in flight"

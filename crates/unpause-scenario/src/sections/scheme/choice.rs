@@ -24,7 +24,7 @@ keys! {
     pub(crate) SchemeKeys at "scheme" for () {
         ! name: String "name of the scheme in results";
         congestion_control: String = ["`\"none\"`"]
-            "`\"none\"`, `\"qcn\"`, `\"dcqcn\"`, `\"timely\"`, `\"pcn\"`, `\"swift\"`, `\"hpcc\"`, `\"pint\"`, `\"powertcp\"`, `\"theta-powertcp\"`, `\"nscc\"`, `\"dctcp-rate\"`; \
+            "`\"none\"`, `\"qcn\"`, `\"dcqcn\"`, `\"timely\"`, `\"pcn\"`, `\"swift\"`, `\"hpcc\"`, `\"pint\"`, `\"powertcp\"`, `\"theta-powertcp\"`, `\"nscc\"`, `\"rccc\"`, `\"dctcp-rate\"`; \
              window laws of TCP: \
              `\"newreno\"`, `\"ecn-tcp\"`, `\"dctcp\"`, `\"cubic\"`";
         tcp: String = ["none"] "window law of TCP flows, in addition to a congestion control of RoCE flows";

@@ -15,6 +15,7 @@ mod pcn;
 mod pint;
 mod power_tcp;
 mod qcn;
+mod rccc;
 mod red_by_rate;
 mod swift;
 mod theta_power_tcp;
@@ -25,7 +26,7 @@ pub(crate) use congestion_control::BaseRtt;
 pub use congestion_control::CongestionControl;
 
 /// Every value of `congestion_control`, in the order of a list of them.
-pub const CONGESTION_CONTROLS: [CongestionControl; 16] = [
+pub const CONGESTION_CONTROLS: [CongestionControl; 17] = [
     CongestionControl::of::<none::PfcAlone>(),
     CongestionControl::of::<qcn::Qcn>(),
     CongestionControl::of::<dcqcn::Dcqcn>(),
@@ -37,6 +38,7 @@ pub const CONGESTION_CONTROLS: [CongestionControl; 16] = [
     CongestionControl::of::<power_tcp::PowerTcp>(),
     CongestionControl::of::<theta_power_tcp::ThetaPowerTcp>(),
     CongestionControl::of::<nscc::Nscc>(),
+    CongestionControl::of::<rccc::Rccc>(),
     CongestionControl::of::<dctcp_rate::DctcpRate>(),
     CongestionControl::of::<newreno::NewReno>(),
     CongestionControl::of::<ecn_tcp::EcnTcp>(),

@@ -3,7 +3,7 @@
 use unpause_protocols::congestion_control::{self, nscc_sender};
 use unpause_protocols::congestion_point::red;
 use unpause_protocols::units::Fraction;
-use unpause_sim::config::SchemeConfig;
+use unpause_sim::config::{Credits, SchemeConfig};
 
 use super::congestion_control::Scheme;
 use super::red_by_rate::{RedByRate, RedKeys};
@@ -16,6 +16,7 @@ use crate::text::quantity::Duration;
 pub(super) struct Nscc {
     cp: RedByRate,
     rp: nscc_sender::Params,
+    credits: bool,
 }
 
 impl Default for Nscc {
@@ -28,6 +29,7 @@ impl Default for Nscc {
                 pmax: Fraction::ONE,
             }),
             rp: Default::default(),
+            credits: false,
         }
     }
 }
@@ -41,6 +43,8 @@ keys! {
             "queueing delay that it aims at" from "uet-htsim" => rp.target_delay;
         gate: u32 "quick adapt acts if less than the largest window / 2^gate has arrived in a round trip with a loss"
             from "uet-htsim" => rp.gate;
+        credits: bool "receivers give credits beside it, as with `rccc`; its window does not shrink for packets that the switch before a receiver has trimmed"
+            from "ours: one or both" => credits;
         kmin: SizeByRate "no marks up to this queue length; by link rate as with dcqcn"
             from "uet-htsim: 0.2 BDP, 100 Gb/s and 14 us" => cp.kmin;
         kmax: SizeByRate "every packet is marked above this queue length"
@@ -66,8 +70,15 @@ impl Scheme for Nscc {
     }
 
     fn config(self) -> SchemeConfig {
+        let base_rtt = self.rp.base_rtt;
+        let credits = self.credits.then_some(Credits { base_rtt });
+        let law = nscc_sender::Params {
+            credited: self.credits,
+            ..self.rp
+        };
         self.cp.configure(SchemeConfig {
-            roce: congestion_control::Config::Nscc(self.rp),
+            roce: congestion_control::Config::Nscc(law),
+            credits,
             ..SchemeConfig::default()
         })
     }

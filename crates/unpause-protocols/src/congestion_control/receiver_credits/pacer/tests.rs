@@ -13,8 +13,8 @@ struct Host {
 impl Host {
     fn new() -> Self {
         Self {
-            pacer: Pacer::new(Rate::from_gbps(100), MOST),
-            flows: [Flow::new(); 3],
+            pacer: Pacer::new(Rate::from_gbps(100)),
+            flows: [Flow::new(MOST); 3],
         }
     }
     fn wants(&mut self, flow: u32, now: Time, target: u64) {
@@ -142,7 +142,7 @@ fn a_flow_that_has_ended_gets_nothing() {
 #[test]
 fn without_a_rate_there_is_one_pull() {
     let mut host = Host::new();
-    host.pacer = Pacer::new(Rate::ZERO, MOST);
+    host.pacer = Pacer::new(Rate::ZERO);
     host.wants(0, Time::ZERO, 500);
     host.pulls(1);
     assert_eq!(host.pacer.next_timer(), Time::NEVER);

@@ -1,0 +1,71 @@
+//! RCCC, Ultra Ethernet's credits of receivers.
+
+use unpause_protocols::congestion_point::red;
+use unpause_protocols::units::Fraction;
+use unpause_sim::config::{Credits, SchemeConfig};
+
+use super::congestion_control::Scheme;
+use super::red_by_rate::{RedByRate, RedKeys};
+use crate::text::by_rate::{RatioByRate, SizeByRate};
+use crate::text::error::Checked;
+use crate::text::keys::keys;
+use crate::text::quantity::Duration;
+
+/// Parameters of its points.
+pub(super) struct Rccc {
+    cp: RedByRate,
+    credits: Credits,
+}
+
+impl Default for Rccc {
+    /// A fifth and four fifths of what 100 Gb/s carry in 14 us.
+    fn default() -> Self {
+        Self {
+            cp: RedByRate::from(red::Params {
+                kmin: 35_000,
+                kmax: 140_000,
+                pmax: Fraction::ONE,
+            }),
+            credits: Credits::default(),
+        }
+    }
+}
+
+keys! {
+    #[derive(Default)]
+    pub(super) Keys at "scheme" for Rccc {
+        base_rtt: Duration = ["that of each flow's path, with the time that packets take at every hop"]
+            "round trip through the empty network: a flow has credit for what its link carries in 1.5 of it at most, and at its start"
+            => credits.base_rtt;
+        kmin: SizeByRate "no marks up to this queue length, which sprayed flows hear of; by link rate as with dcqcn; none before hosts"
+            from "uet-htsim: 0.2 BDP, 100 Gb/s and 14 us" => cp.kmin;
+        kmax: SizeByRate "every packet is marked above this queue length"
+            from "uet-htsim: 0.8 BDP" => cp.kmax;
+        pmax: RatioByRate "marking probability at `kmax`"
+            from "uet-htsim" => cp.pmax;
+    }
+}
+
+impl Scheme for Rccc {
+    const NAME: &'static str = "rccc";
+    const SUMMARY: &'static str =
+        "RCCC, Ultra Ethernet's credits, which receivers pace at their link's rate";
+    const MARKS: bool = true;
+    const REPLACEABLE: Option<&'static [&'static str]> = Some(&["kmin", "kmax", "pmax"]);
+    type Keys = Keys;
+
+    fn check(&self, keys: &Keys) -> Checked<()> {
+        self.cp.check(&RedKeys {
+            kmin: &keys.kmin,
+            kmax: &keys.kmax,
+            pmax: &keys.pmax,
+        })
+    }
+
+    fn config(self) -> SchemeConfig {
+        self.cp.configure(SchemeConfig {
+            credits: Some(self.credits),
+            ..SchemeConfig::default()
+        })
+    }
+}

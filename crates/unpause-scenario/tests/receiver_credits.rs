@@ -1,0 +1,128 @@
+//! RCCC, alone and with NSCC, against the published rows of uet-htsim, on its fabric: a fat-tree with 16 hosts, 100 Gb/s and 1 us a
+//! link, packets of 4,086 bytes in frames of 4,150, switches that trim. Its times end at the sender's last ACK, 6.03 us later.
+
+use std::path::Path;
+
+use arrow_array::Array as _;
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::{Float64Type, UInt64Type};
+use unpause_scenario::{NoProgress, Options, Scenario, execute};
+
+const NETWORK: &str = r#"
+duration = "10ms"
+
+[topology]
+builder = "fat-tree"
+k = 4
+host_rate = "100Gbps"
+delay = "1us"
+
+[host]
+payload = "4086B"
+header = "64B"
+preamble_and_gap = "0B"
+ack_size = "64B"
+
+[switch]
+lossless = []
+lossy_queue = "175284B"
+
+[switch.trimming]
+size = "64B"
+cut = "either"
+
+[[scheme]]
+name = "RCCC"
+congestion_control = "rccc"
+loss_recovery = "selective-repeat"
+set = { "host.spraying" = "bitmap", "host.paths" = 64 }
+rccc = { base_rtt = "14022720ps", kmin = "35056B", kmax = "140227B" }
+"#;
+
+const ONE: &str = r#"
+[[traffic]]
+name = "flows"
+kind = "flow"
+from = "H1"
+to = "H15"
+size = "2MB"
+"#;
+
+const INCAST: &str = r#"
+[[traffic]]
+name = "flows"
+kind = "burst"
+from = "H1..H15"
+to = "H0"
+size = "2MB"
+"#;
+
+fn both() -> String {
+    NETWORK
+        .replace("\"rccc\"", "\"nscc\"")
+        .replace("rccc = { ", "nscc = { credits = true, ")
+}
+
+/// FCTs in us in order, and packets trimmed.
+fn run(source: &str) -> (Vec<f64>, u64) {
+    let scenario = Scenario::parse(source, Path::new("test.toml"))
+        .unwrap_or_else(|error| panic!("{}", error.explain()));
+    let outcome = execute(&scenario, &Options::default(), &NoProgress).unwrap();
+    let fcts = outcome.tables.flows["fct_ns"].as_primitive::<Float64Type>();
+    assert_eq!(fcts.null_count(), 0);
+    let mut fcts: Vec<f64> = fcts.values().iter().map(|it| it / 1e3).collect();
+    fcts.sort_by(f64::total_cmp);
+    let trimmed = outcome.tables.runs["trimmed_packets"].as_primitive::<UInt64Type>();
+    (fcts, trimmed.value(0))
+}
+
+/// 177.4 us there, 1.2 us of them since the pacer is slower than the link.
+#[test]
+fn one_flow_is_paced() {
+    for network in [NETWORK.to_owned(), both()] {
+        let (fcts, trimmed) = run(&format!("{network}{ONE}"));
+        assert!((171.0..171.8).contains(&fcts[0]), "{fcts:?}");
+        assert_eq!(trimmed, 0);
+    }
+}
+
+/// 15 to 1: the last flow takes 2,464 us there, 1.04 times as long as the first; 762 packets are trimmed.
+#[test]
+fn an_incast_is_fair() {
+    for network in [NETWORK.to_owned(), both()] {
+        let (fcts, trimmed) = run(&format!("{network}{INCAST}"));
+        let (first, last) = (fcts[0], fcts[14]);
+        assert!((2_437.6..=2_480.0).contains(&last), "{last}");
+        assert!(last / first <= 1.06, "{first} {last}");
+        assert!((600..=900).contains(&trimmed), "{trimmed}");
+    }
+}
+
+fn refusal(source: &str) -> String {
+    let refused = Scenario::parse(source, Path::new("test.toml"));
+    refused.err().expect("it is refused").explain()
+}
+
+#[test]
+fn what_cannot_be_is_refused_at_its_place() {
+    for (from, to, expected) in [
+        (
+            "loss_recovery = \"selective-repeat\"\nset = { \"host.spraying\" = \"bitmap\", \"host.paths\" = 64 }",
+            "",
+            "credits pay for single packets",
+        ),
+        ("14022720ps", "0ps", "`base_rtt` is zero"),
+        ("14022720ps", "100ms", "too much credit"),
+        ("10ms", "5s", "cannot be so long"),
+        ("rccc = { ", "rccc = { credits = true, ", "credits"),
+        ("rccc = { ", "nscc = { ", "[scheme.nscc] has no effect"),
+    ] {
+        let source = format!("{NETWORK}{ONE}");
+        assert!(source.contains(from));
+        let refused = refusal(&source.replace(from, to));
+        assert!(refused.contains(expected), "{refused}");
+    }
+    let source = both().replace("\"bitmap\"", "\"reps\"") + ONE;
+    let refused = refusal(&source.replace("14022720ps", "100ms"));
+    assert!(refused.contains("too much credit"), "{refused}");
+}

@@ -1,0 +1,142 @@
+//! What a receiving host grants: its pacer of credits, and which flow is which there.
+
+use std::collections::VecDeque;
+
+use unpause_protocols::congestion_control::receiver_credits::pacer::{Flow, Flows, Pacer, Pull};
+use unpause_protocols::units::{Rate, Time};
+
+use super::window::PathOf;
+use crate::fabric::NodeId;
+use crate::packet::Packet;
+use crate::plan::Plan;
+use crate::plan::credits::MOST_CREDIT;
+use crate::traffic::FlowSpec;
+
+/// No number of the pacer.
+const NOBODY: u32 = u32::MAX;
+
+/// The base RTT where no path says one.
+const USUAL_RTT: Time = Time::from_us(12);
+
+/// The base RTT of a flow, and the most credit that it may have.
+pub(super) fn most_credit(
+    (src, dst, source_port): (NodeId, NodeId, u16),
+    plan: &Plan<'_>,
+) -> Option<(Time, u64)> {
+    let credits = plan.config.scheme.credits.as_ref()?;
+    let of_path = || PathOf::between(src, dst, source_port, plan).map(|path| path.rtt);
+    let rtt = credits.base_rtt.or_else(of_path).unwrap_or(USUAL_RTT);
+    let links = plan.ports.transmitters_of(src).iter();
+    let rate = links.map(|it| it.speed.rate()).max().unwrap_or(Rate::ZERO);
+    let bytes = rate.bytes_in(rtt).min(MOST_CREDIT);
+    Some((rtt, (bytes + bytes / 2).min(MOST_CREDIT)))
+}
+
+/// The flows of a pacer, by its numbers.
+#[derive(Debug, Default)]
+struct Granted(Vec<Flow>);
+
+impl Flows for Granted {
+    fn flow(&mut self, number: u32) -> &mut Flow {
+        &mut self.0[number as usize]
+    }
+}
+
+/// What a host grants to the flows that come to it.
+#[derive(Debug)]
+pub(super) struct Credits {
+    pub pacer: Pacer,
+    flows: Granted,
+    /// By number of the pacer: the slot of the receiver.
+    slots: Vec<u32>,
+    /// By slot: the number of the pacer, if the flow needs credits.
+    numbers: Vec<u32>,
+    /// Numbers of flows that have ended, which the pacer may still have in its lists.
+    ended: VecDeque<u32>,
+    /// Of its entries among the timers, the one due then counts.
+    pub timer_at: Time,
+    /// Pulls so far.
+    pub pulls: u32,
+}
+
+impl Credits {
+    /// Those of a host with a link of this rate, if receivers give any.
+    pub fn of(line_rate: Rate, plan: &Plan<'_>) -> Option<Box<Self>> {
+        plan.config.scheme.credits.map(|_| {
+            Box::new(Self {
+                pacer: Pacer::new(line_rate),
+                flows: Granted::default(),
+                slots: Vec::new(),
+                numbers: Vec::new(),
+                ended: VecDeque::new(),
+                timer_at: Time::NEVER,
+                pulls: 0,
+            })
+        })
+    }
+
+    /// A flow is to arrive at the receiver in `slot`.
+    pub fn receive_at(&mut self, slot: u32, spec: &FlowSpec, plan: &Plan<'_>) {
+        if self.numbers.len() <= slot as usize {
+            self.numbers.resize(slot as usize + 1, NOBODY);
+        }
+        self.numbers[slot as usize] = NOBODY;
+        let way = (spec.src, spec.dst, spec.source_port);
+        let Some((_, most)) = most_credit(way, plan).filter(|_| spec.controlled) else {
+            return;
+        };
+        let flow = Flow::new(most);
+        let is_free = |number: &u32| !self.flows.0[*number as usize].is_listed();
+        let number = match self.ended.front().copied().filter(is_free) {
+            Some(number) => {
+                self.ended.pop_front();
+                self.flows.0[number as usize] = flow;
+                self.slots[number as usize] = slot;
+                number
+            }
+            None => {
+                self.flows.0.push(flow);
+                self.slots.push(slot);
+                self.slots.len() as u32 - 1
+            }
+        };
+        self.numbers[slot as usize] = number;
+    }
+
+    /// The number of the pacer for the flow in `slot`.
+    fn number(&self, slot: u32) -> Option<u32> {
+        let number = self.numbers.get(slot as usize).copied();
+        number.filter(|it| *it != NOBODY)
+    }
+
+    /// The flow at the receiver in `slot` is complete.
+    pub fn end(&mut self, slot: u32) {
+        if let Some(number) = self.number(slot) {
+            self.numbers[slot as usize] = NOBODY;
+            self.flows.0[number as usize].end();
+            self.ended.push_back(number);
+        }
+    }
+
+    /// A packet has come to the receiver in `slot`: takes its pull target off it, and tells the pacer. `asks`: it asks for
+    /// credit whatever that is.
+    pub fn take_target(&mut self, now: Time, slot: u32, packet: &mut Packet, asks: bool) {
+        let number = self.number(slot);
+        let near = number.map_or(0, |it| self.flows.0[it as usize].granted());
+        let target = packet.take_target(near);
+        if let Some(number) = number {
+            let flows = &mut self.flows;
+            self.pacer.on_target(flows, number, now, target);
+            if asks {
+                self.pacer.on_trim(flows, number, now);
+            }
+        }
+    }
+
+    /// The pull that is due, and the slot of its receiver.
+    pub fn next_pull(&mut self, now: Time) -> Option<(u32, Pull)> {
+        let pull = self.pacer.on_timer(&mut self.flows, now)?;
+        self.pulls = self.pulls.wrapping_add(1);
+        Some((self.slots[pull.flow as usize], pull))
+    }
+}
