@@ -101,6 +101,11 @@ class Result:
         return self.tables["losses"]
 
     @property
+    def link_changes(self) -> pa.Table:
+        """What changed at links, and when routes followed."""
+        return self.tables["link_changes"]
+
+    @property
     def storms(self) -> pa.Table:
         """One row for each storm that a PFC watchdog found."""
         return self.tables["storms"]

@@ -59,6 +59,7 @@ LATER = (
     "causes",
     "victims",
     "losses",
+    "link_changes",
     "storms",
     "jobs",
     "iterations",

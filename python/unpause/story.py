@@ -5,8 +5,9 @@
   released that neighbour, none of its own egresses had been stopped; the congested ports are its
   egresses with the longest queue of that priority, or one at least half as long. Of victims some
   can be told then (:mod:`unpause.victims`).
-- *What a link carried*: the bytes that it sent, over its rate, while flows for it were under way;
-  of connections of jobs, while they had a message under way.
+- *What a link carried*: the bytes that it sent, over what its rate allows, the one in force
+  (:mod:`unpause.capacity`), while flows for it were under way; of connections of jobs, while they
+  had a message under way.
 - *Fair*: Jain's index of the goodputs of recorded flows that share a link is at least 0.95 from
   then on; counted from the last start or end of any flow.
 """
@@ -20,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause import account, connections, series, victims, watched
+from unpause import account, capacity, connections, series, victims, watched
 from unpause.fabric import Fabric, Port, Stops, senders_and_receivers
 from unpause.percentiles import percentile
 from unpause.result import Result, Run
@@ -277,7 +278,8 @@ def _carried(run: Run, fabric: Fabric, flows: pa.Table, port: Port) -> Carried |
     while_wanted = float(np.sum(lives[:, 1] - lives[:, 0]))
     if while_wanted <= 0:
         return None
-    share = totals.tx_bytes * 8e9 / totals.rate_bps / while_wanted
+    steps = capacity.rates(run).get((port.node, port.port))
+    share = totals.tx_bytes * 8 / capacity.bits_between(steps, totals.rate_bps, lives)
     return Carried(port, totals.rate_bps, min(1.0, share), totals.max_queue_bytes)
 
 

@@ -245,6 +245,19 @@ columns! {
 }
 
 columns! {
+    /// What changed at links, and when routes followed.
+    LINK_CHANGES:
+    "time_ns" "ns" "when";
+    "change" ""
+        "`down` or `up`: the wire behind `port` failed or returned; `rate`: it has `rate_bps` from then on; `errors`: other frames are \
+         lost on it; `routes`: switches have other routes";
+    "node" "" "node that sends by it; null for routes";
+    "port" "" "its port number there; null for routes";
+    "peer" "" "node at the other end; null for routes";
+    "rate_bps" "bit/s" "rate of the link from then on, in this direction; null of other changes";
+}
+
+columns! {
     /// Storms that PFC watchdogs found.
     STORMS:
     "action" "" "what the watchdog did: `drop`, `forward` or `alert`";

@@ -30,6 +30,7 @@ mod join;
 mod key;
 mod limits;
 mod link_failures;
+mod link_rates;
 mod lossy_links;
 pub mod machine;
 mod measured;

@@ -7,13 +7,14 @@
 mod builder;
 mod causes;
 mod jobs;
+mod links;
 
 use arrow_array::RecordBatch;
 use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_protocols::units::Rate;
 use unpause_sim::config::{MIN_FRAME_BYTES, WatchdogAction};
 use unpause_sim::results::{
-    self, FlowRecord, FlowSample, LossPlace, PacketKind, PacketRecord, PortRecord, Results,
+    self, FlowRecord, FlowSample, PacketKind, PacketRecord, PortRecord, Results,
 };
 use unpause_sim::traffic::Transport;
 
@@ -45,6 +46,8 @@ pub struct Tables {
     pub victims: RecordBatch,
     /// Packets lost to links that were down and to routes that led nowhere.
     pub losses: RecordBatch,
+    /// One row for each change of a link in one direction, and of routes.
+    pub link_changes: RecordBatch,
     /// One row for each storm that a PFC watchdog found.
     pub storms: RecordBatch,
     /// One row for each job: how long its iterations took.
@@ -67,7 +70,7 @@ impl Default for Tables {
 }
 
 /// Names of the tables.
-pub const TABLES: [&str; 16] = [
+pub const TABLES: [&str; 17] = [
     "runs",
     "flows",
     "ports",
@@ -78,6 +81,7 @@ pub const TABLES: [&str; 16] = [
     "causes",
     "victims",
     "losses",
+    "link_changes",
     "storms",
     "jobs",
     "iterations",
@@ -100,6 +104,7 @@ impl Tables {
             "causes" => Some(&self.causes),
             "victims" => Some(&self.victims),
             "losses" => Some(&self.losses),
+            "link_changes" => Some(&self.link_changes),
             "storms" => Some(&self.storms),
             "jobs" => Some(&self.jobs),
             "iterations" => Some(&self.iterations),
@@ -143,7 +148,8 @@ impl Tables {
             packets,
             causes,
             victims,
-            losses: losses(measured),
+            losses: links::losses(measured),
+            link_changes: links::link_changes(measured),
             storms: storms(measured),
             jobs: jobs::jobs(measured),
             iterations: jobs::iterations(measured),
@@ -164,7 +170,8 @@ impl Tables {
             packets: packets(measured),
             causes: causes::causes(measured),
             victims: causes::victims(measured),
-            losses: losses(measured),
+            losses: links::losses(measured),
+            link_changes: links::link_changes(measured),
             storms: storms(measured),
             jobs: jobs::jobs(measured),
             iterations: jobs::iterations(measured),
@@ -173,29 +180,6 @@ impl Tables {
             critical: jobs::critical(measured),
         }
     }
-}
-
-fn losses(measured: &[Measured]) -> RecordBatch {
-    Builder::new(&[columns::PORT, columns::LOSSES], measured, |m| {
-        m.results.losses.iter().collect()
-    })
-    .port(|it| (it.node, it.port, it.priority))
-    .column("reason", |_, it| match it.place {
-        LossPlace::Switch => "no-route",
-        LossPlace::Wire | LossPlace::Queue | LossPlace::Port => "link-down",
-        LossPlace::Error => "error",
-    })
-    .column("place", |_, it| match it.place {
-        LossPlace::Wire | LossPlace::Error => "wire",
-        LossPlace::Queue => "queue",
-        LossPlace::Port => "port",
-        LossPlace::Switch => "switch",
-    })
-    .column("since_ns", |_, it| it.since)
-    .column("packets", |_, it| it.packets)
-    .column("bytes", |_, it| it.bytes)
-    .column("data_packets", |_, it| it.data_packets)
-    .build()
 }
 
 fn storms(measured: &[Measured]) -> RecordBatch {

@@ -15,7 +15,9 @@ use crate::run::Run;
 use crate::sections::marking::Marking;
 use crate::tables::Tables;
 use crate::text::setting::size;
-use crate::{link_failures, lossy_links, reordering, starved, storms, thresholds, waiting};
+use crate::{
+    link_failures, link_rates, lossy_links, reordering, starved, storms, thresholds, waiting,
+};
 
 /// Something to look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,13 +133,8 @@ pub(crate) fn of_scenario(
 
 /// True of kinds that may be just what was wanted.
 fn is_note(kind: &str) -> bool {
-    let kinds = [
-        link_failures::KIND,
-        lossy_links::KIND,
-        storms::KIND,
-        thresholds::KIND,
-    ];
-    kinds.contains(&kind)
+    let of_links = [link_failures::KIND, link_rates::KIND, lossy_links::KIND];
+    of_links.contains(&kind) || [storms::KIND, thresholds::KIND].contains(&kind)
 }
 
 /// What is worth saying about a run alone.
@@ -162,6 +159,7 @@ pub(crate) fn of_run(measured: &Measured) -> Vec<Warning> {
         foreseen::of(&measured.run),
         waiting::of(measured),
         link_failures::of(measured),
+        link_rates::of(measured),
         lossy_links::of(measured),
         storms::of(measured),
         Vec::from_iter(reordering::of(measured)),

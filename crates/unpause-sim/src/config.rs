@@ -40,7 +40,7 @@ pub use cioq::{CioqConfig, SpinesConfig};
 pub use credits::Credits;
 pub use direction::Direction;
 pub use errors::{ErrorEvent, Fec, FrameErrors, frame_loss};
-pub use events::{Events, LinkEvent};
+pub use events::{Events, LinkEvent, RateEvent};
 pub use histogram::HistogramProbe;
 pub use input_queued::{InputQueuedConfig, InputQueues, MOST_CROSSBAR_PORTS};
 pub use pipeline::{FullQueue, Memory, PipelineConfig};

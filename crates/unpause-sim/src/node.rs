@@ -1,7 +1,7 @@
 //! The kinds of nodes, and their dispatch. Another switch model is another variant.
 
 use unpause_protocols::ledger::Ledger;
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{LinkSpeed, Time};
 
 use crate::config::SwitchModel;
 use crate::engine::window::{NodeModel, Window};
@@ -79,6 +79,17 @@ impl Node {
             Self::Pipeline(switch) => switch.set_link(local, up),
             Self::Cioq(switch) => switch.set_link(local, up),
             Self::InputQueued(switch) => switch.set_link(local, up),
+        }
+    }
+
+    /// The wire behind port `local` has another speed: of the next frame, since the one under way keeps its end.
+    pub fn set_speed(&mut self, local: PortId, speed: LinkSpeed) {
+        match self {
+            Self::Host(host) => host.set_speed(local, speed),
+            Self::SharedBuffer(switch) => switch.set_speed(local, speed),
+            Self::Pipeline(switch) => switch.set_speed(local, speed),
+            Self::Cioq(switch) => switch.set_speed(local, speed),
+            Self::InputQueued(switch) => switch.set_speed(local, speed),
         }
     }
 

@@ -147,6 +147,12 @@ impl Ports {
             transmitter.feeds_faster = fastest[peer] > transmitter.speed;
         }
     }
+    /// The wire behind a port may have a lower speed in the run than here: the switch behind may then have faster ports.
+    pub fn may_slow_to(&mut self, port: GlobalPort, speed: LinkSpeed) {
+        let fastest = self.fastest(self.transmitters[port as usize].peer);
+        let transmitter = &mut self.transmitters[port as usize];
+        transmitter.feeds_faster |= transmitter.cuts_through && fastest > speed;
+    }
     /// Says which node is in which shard, the packets of which ports are recorded, and at which ports more is to be done
     /// with them than that.
     pub fn share_out(

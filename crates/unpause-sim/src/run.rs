@@ -264,7 +264,7 @@ pub(crate) fn share_out(plan: &mut Plan<'_>, shard_of: &[u16]) {
     plan.find_far_wires();
     let traced = &plan.config.probes.packets;
     plan.ports
-        .share_out(shard_of, traced, &plan.epochs.with_errors());
+        .share_out(shard_of, traced, &plan.epochs.watched());
 }
 
 /// All windows of the shards that this thread drives, until `stop`; samples of ports leave them for `series`.

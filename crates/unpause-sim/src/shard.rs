@@ -263,6 +263,12 @@ impl Shard {
             let receiver = plan.ports.transmitters[port as usize].peer_port;
             self.erring.set(plan.config.seed, receiver, errors);
         }
+        for &(port, speed) in &change.speeds {
+            let (node, local) = plan.ports.place(port);
+            if let Some(node) = &mut self.nodes[node as usize] {
+                node.set_speed(local, speed);
+            }
+        }
         // All that is under way, and who sends no more, before anybody sends anything.
         let mut ends = BTreeMap::new();
         for &(port, up) in &change.wires {

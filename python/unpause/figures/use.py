@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from unpause import drawn, series
+from unpause import capacity, drawn, series
 from unpause.fabric import Fabric
 from unpause.figures import overtime
 from unpause.figures.registry import draws
@@ -23,6 +23,7 @@ _POINTS = 250
 def draw(result: Result) -> Figure:
     """Share of its rate that each link carried (%), from the first start to the last end of a flow.
 
+    Where the rate changes, it is that in force.
     From the totals that are always recorded. Links that any scheme used most.
     """
     shown = overtime.shown(result)
@@ -75,28 +76,32 @@ def _use_percent(run: Run) -> dict[str, float]:
     start, fct = series.column(flows, "start_ns"), series.column(flows, "fct_ns")
     whole = float(run.row["simulated_ns"])
     end = whole if np.isnan(fct).any() else min(whole, float(np.max(start + fct)))
-    span = end - float(np.min(start))
+    span = np.array([[float(np.min(start)), end]])
     found: dict[str, float] = {}
-    rates: dict[str, int] = {}
+    most: dict[str, float] = {}
+    steps = capacity.rates(run)
     sent: dict[str, int] = {}
     for port, totals in Fabric.of(run).ports.items():
         link = str(port)
-        rates[link] = rates.get(link, 0) + totals.rate_bps
+        bits = capacity.bits_between(steps.get((port.node, port.port)), totals.rate_bps, span)
+        most[link] = most.get(link, 0.0) + bits
         sent[link] = sent.get(link, 0) + totals.tx_bytes
-    for link, rate in rates.items():
-        if rate and span > 0 and sent[link]:
-            found[link] = min(100.0, 100 * sent[link] * 8e9 / rate / span)
+    for link, bits in most.items():
+        if bits > 0 and sent[link]:
+            found[link] = min(100.0, 100 * sent[link] * 8 / bits)
     return found
 
 
 @draws("link-use-over-time", "Use of probed links over time", place=3.5)
 def draw_over_time(result: Result) -> Figure:
-    """Share of its rate (%) that each probed port sent, over time; the most used ports first."""
+    """Share of its rate in force (%) that each probed port sent, over time; the most used first."""
     shown = overtime.shown(result)
     lines: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
     bins = set()
     for run in shown.runs:
         rates = {str(port): t.rate_bps for port, t in Fabric.of(run).ports.items()}
+        others = {str(port): (port.node, port.port) for port in Fabric.of(run).ports}
+        steps = capacity.rates(run)
         for link, data in drawn.ports(run).items():
             if len(data.time_ns) < 2 or not rates.get(link) or not data.tx_bytes[-1]:
                 continue
@@ -106,7 +111,9 @@ def draw_over_time(result: Result) -> Figure:
             start = float(data.time_ns[0])
             time, sent = series.binned_per_ms(data.time_ns, data.tx_bytes, start, bin_ns)
             bins.add(bin_ns)
-            percent = 100 * sent * series.GBPS * 1e9 / rates[link]
+            of_link = steps.get(others[link])
+            most = capacity.carried_most(of_link, rates[link], np.array([time, time + bin_ns]))
+            percent = 100 * sent * series.GBPS * bin_ns / (most[1] - most[0])
             lines.setdefault(link, {})[run.scheme] = time + bin_ns / 2, percent
     if not lines:
         raise NothingToDraw("No port was probed that sent anything; name some in [probes] ports.")

@@ -87,11 +87,16 @@ impl Meter {
         Self {
             code: LogCode::new(params.log_step),
             base_rtt_ns,
-            carried: (u128::from(link.as_bps()) * u128::from(base_rtt_ns)).max(1),
+            carried: carried(link, base_rtt_ns),
             last_ns: 0,
             last_bytes: 0,
             used: 0,
         }
+    }
+
+    /// The link has another rate from now on. What was used before stays a share of the rate that it had then.
+    pub fn set_link_rate(&mut self, link: Rate) {
+        self.carried = carried(link, self.base_rtt_ns);
     }
 
     /// A packet of `bytes` leaves, and `queue_bytes` stay behind. Answers the code if it `is_data`: nothing else counts
@@ -125,6 +130,11 @@ impl Meter {
         let used = waits + share(self.last_bytes.into()) + kept;
         used.min(u64::MAX.into()) as u64
     }
+}
+
+/// What a link of rate `link` carries in a base RTT, in bytes times 8 x 10^9.
+fn carried(link: Rate, base_rtt_ns: u64) -> u128 {
+    (u128::from(link.as_bps()) * u128::from(base_rtt_ns)).max(1)
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
-//! `[[event]]` and `[routing]`: links that fail, return and lose frames, and how soon routes follow.
+//! `[[event]]` and `[routing]`: links that fail, return, lose frames and change their rate, and how soon routes follow.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde_spanned::Spanned;
-use unpause_protocols::units::Time;
-use unpause_sim::config::{Direction, ErrorEvent, Events, Fabric, FrameErrors, LinkEvent, NodeId};
+use unpause_protocols::units::{Rate, Time};
+use unpause_sim::config::{
+    Direction, ErrorEvent, Events, Fabric, FrameErrors, LinkEvent, NodeId, RateEvent,
+};
 
 use super::link_errors::{self, Asked, FecName};
 use crate::limits;
@@ -13,7 +15,7 @@ use crate::names::Names;
 use crate::text::document::{Table, read};
 use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Keys, keys, names, refuse};
-use crate::text::quantity::Duration;
+use crate::text::quantity::{DataRate, Duration};
 use crate::topology::Topology;
 
 /// How long a link is down, or up again, before its switches notice, unless the file says.
@@ -21,7 +23,7 @@ const DETECTION: Time = Time::from_us(50);
 
 names! {
     /// What happens.
-    pub(crate) EventKind { Down = "down", Up = "up", ErrorRate = "error-rate" }
+    pub(crate) EventKind { Down = "down", Up = "up", ErrorRate = "error-rate", Rate = "rate" }
 }
 
 keys! {
@@ -29,8 +31,8 @@ keys! {
     pub(crate) EventKeys at "event" for () {
         ! kind: EventKind
             "the link fails: what is on the wire and in the queue before it is lost; or it works again; or frames on it are lost \
-             to errors";
-        at: Duration = ["`\"0s\"` for errors"] "when it happens; required for a failure and a return";
+             to errors; or it has another rate";
+        at: Duration = ["`\"0s\"` for errors"] "when it happens; required but for errors";
         link: String = ["-"]
             "which link: `\"S0-S1\"` by the names of its ends, in both directions; `\"S0->S1\"` in one. All parallel links between \
              the two. `\"all\"`: every link of the fabric";
@@ -38,6 +40,9 @@ keys! {
         every: Duration = ["once"] "again after each such time, for links that flap";
         until: Duration = ["the end"] "the last time that it may happen; of errors: when they end"
             idle ("it happens once", "add every = \"10ms\": again and again");
+        rate: DataRate = ["-"]
+            "of a rate: the rate from then on, up to that of the topology. The frame that is being sent keeps its end"
+            idle ("the event is of another kind", "write kind = \"rate\"");
         loss: f64 = ["-"]
             "of errors: the share of frames that are lost, each by itself and whatever it is; 0 ends earlier errors"
             idle ("the event is of another kind", "write kind = \"error-rate\"");
@@ -87,6 +92,8 @@ enum Step {
     Wire(bool),
     /// These are their errors.
     Errors(Asked),
+    /// This is their rate.
+    Rate(Rate),
 }
 
 /// What happens to links in a run that ends at `stop`. Some lose frames from the start, by the topology's file, unless an
@@ -141,6 +148,12 @@ pub(crate) fn events(
                         direction,
                         errors: asked.at(fabric.links[link].rate),
                     }),
+                    Step::Rate(rate) => events.rates.push(RateEvent {
+                        at,
+                        link,
+                        direction,
+                        rate,
+                    }),
                 }
             }
         }
@@ -193,6 +206,11 @@ fn entry(table: Table<'_>, names: &Names, fabric: &Fabric, stop: Time) -> Checke
             times.into_iter().map(|at| (at, Step::Wire(up))).collect()
         }
         EventKind::ErrorRate => errors(&keys, place.clone(), stop)?,
+        EventKind::Rate => {
+            let rate = rate(&keys, place.clone(), &links, fabric)?;
+            let times = times(&keys, place.clone(), stop)?;
+            times.into_iter().map(|at| (at, Step::Rate(rate))).collect()
+        }
     };
     refuse(Keys::<()>::unread(&keys))?;
     Ok(Entry {
@@ -200,6 +218,40 @@ fn entry(table: Table<'_>, names: &Names, fabric: &Fabric, stop: Time) -> Checke
         links,
         steps,
     })
+}
+
+/// The rate that links come to have: none is faster than the topology has it.
+fn rate(
+    keys: &EventKeys,
+    place: Range<usize>,
+    links: &[(usize, Direction)],
+    fabric: &Fabric,
+) -> Checked<Rate> {
+    let Some(rate) = keys.rate.get() else {
+        return Problem::new("missing field `rate`")
+            .at(place, "which rate do the links have from then on?")
+            .help("add rate = \"100Gbps\"")
+            .err();
+    };
+    let to = rate.get_ref().0;
+    let own = links.iter().map(|(link, _)| fabric.links[*link].rate);
+    let slowest = own.min().unwrap_or(to);
+    if to > slowest {
+        return Problem::new("a link cannot become faster than it is")
+            .at(rate.span(), format!("the topology has {slowest}"))
+            .help(
+                "windows of the engine are as long as packets need at the topology's rates; give the topology the higher rate, \
+                 and lower it by an event at = \"0s\"",
+            )
+            .err();
+    }
+    if to == Rate::ZERO {
+        return Problem::new("a link of no rate")
+            .at(rate.span(), "must be above zero")
+            .help("write kind = \"down\"")
+            .err();
+    }
+    Ok(to)
 }
 
 /// When errors begin, and when they end.
@@ -339,6 +391,7 @@ fn check_effect(entries: &[Entry], fabric: &Fabric, lossy: &[ErrorEvent]) -> Che
     let mut acts = vec![false; entries.len()];
     let mut down: BTreeMap<(usize, usize), ()> = BTreeMap::new();
     let mut errors: BTreeMap<(usize, usize), FrameErrors> = BTreeMap::new();
+    let mut rates: BTreeMap<(usize, usize), Rate> = BTreeMap::new();
     for at_first in lossy {
         let senders = at_first.direction.senders();
         errors.extend(senders.map(|sender| ((at_first.link, sender), at_first.errors)));
@@ -353,6 +406,10 @@ fn check_effect(entries: &[Entry], fabric: &Fabric, lossy: &[ErrorEvent]) -> Che
                     Step::Errors(asked) => {
                         let now = asked.at(fabric.links[link].rate);
                         errors.insert(key, now).unwrap_or_default() != now
+                    }
+                    Step::Rate(now) => {
+                        let own = fabric.links[link].rate;
+                        rates.insert(key, now).unwrap_or(own) != now
                     }
                 };
             }
@@ -369,6 +426,10 @@ fn check_effect(entries: &[Entry], fabric: &Fabric, lossy: &[ErrorEvent]) -> Che
         Some((_, Step::Wire(false))) => (
             "the link is down already",
             "an earlier event with kind = \"up\" lets it return",
+        ),
+        Some((_, Step::Rate(_))) => (
+            "the link has this rate already",
+            "at first it is that of the topology; an earlier event with kind = \"rate\" lowers it",
         ),
         Some((_, Step::Errors(_))) | None => (
             "the link has these errors already",

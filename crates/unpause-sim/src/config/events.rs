@@ -1,6 +1,6 @@
 //! Links that fail, return and lose frames while a run goes on.
 
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{Rate, Time};
 
 use super::direction::Direction;
 use super::errors::ErrorEvent;
@@ -12,6 +12,8 @@ pub struct Events {
     pub links: Vec<LinkEvent>,
     /// Changes of the errors on links, likewise. At first there are none.
     pub errors: Vec<ErrorEvent>,
+    /// Changes of the rates of links, likewise. At first they are those of the fabric, and never higher.
+    pub rates: Vec<RateEvent>,
     /// A link that has been down, or up again, for so long is noticed by the switches at its ends, which then use the
     /// equal paths that are left.
     pub detection: Time,
@@ -32,9 +34,26 @@ pub struct LinkEvent {
     pub up: bool,
 }
 
+/// A change of the rate of a link. The frame that is being sent keeps its end; the next one has the new rate.
+///
+/// Only what leaves later depends on it: lookahead is that of the fabric's rates, so no link becomes faster than these.
+/// What is set up by link rate stays as it is: XOFF, headroom, pause times, thresholds of congestion points, the line rate
+/// of senders, and ideal completion times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateEvent {
+    /// When.
+    pub at: Time,
+    /// Index in [`super::Fabric::links`].
+    pub link: usize,
+    /// Which of its directions change.
+    pub direction: Direction,
+    /// From now on, up to [`super::Link::rate`].
+    pub rate: Rate,
+}
+
 impl Events {
     /// True if nothing changes.
     pub fn is_empty(&self) -> bool {
-        self.links.is_empty() && self.errors.is_empty()
+        self.links.is_empty() && self.errors.is_empty() && self.rates.is_empty()
     }
 }

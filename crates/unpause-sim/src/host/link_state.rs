@@ -1,11 +1,13 @@
 //! A host whose link fails or returns, between two windows. It keeps what it has to send until the link is there again:
 //! a port that is busy for ever sends nothing.
 
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{LinkSpeed, Time};
 
 use super::state::Host;
 use crate::engine::window::Window;
+use crate::fabric::PortId;
 use crate::paused::PendingPause;
+use crate::plan::Plan;
 
 impl Host {
     /// The wire behind the host fails or returns.
@@ -20,6 +22,20 @@ impl Host {
         if self.hpcc_nic {
             self.look(now);
         }
+    }
+
+    /// The wire behind a NIC has another speed from the next frame on.
+    pub fn set_speed(&mut self, nic: PortId, speed: LinkSpeed) {
+        match nic == self.number {
+            true => self.transmitter.speed = speed,
+            false => self.others[usize::from(nic)].transmitter.speed = speed,
+        }
+    }
+
+    /// The speed of the link by which the host works with, as the fabric has it, also while it is slower: what senders take
+    /// for their line rate.
+    pub(super) fn line_speed(&self, plan: &Plan<'_>) -> LinkSpeed {
+        plan.ports.transmitters[self.port as usize].speed
     }
 
     /// PFC begins anew: a direction of the link has failed or returned.

@@ -114,7 +114,7 @@ impl Host {
         if start.spec.transport == Transport::Tcp {
             return self.connect(now, &start, window);
         }
-        let sender = Sender::new(&start, self.transmitter.speed, window.plan, now);
+        let sender = Sender::new(&start, self.line_speed(window.plan), window.plan, now);
         reserve_first(&mut self.senders);
         let slot = self.senders.insert(sender) as u32;
         self.begin(slot, window.plan);

@@ -308,7 +308,10 @@ impl Host {
         let recovery = selective::hear(&mut self.selective, slot, timeout, (now, packet));
         let sender = &mut self.senders[slot as usize];
         // What was sent was a whole packet.
-        let own = sender.speed.time_for(u64::from(sender.packet_bytes));
+        let own = self
+            .transmitter
+            .speed
+            .time_for(u64::from(sender.packet_bytes));
         let sent = Time::from_ps(packet.stamp);
         let said = Said {
             rtt: packet.is(MEASURE).then(|| now.saturating_sub(sent + own)),

@@ -164,7 +164,7 @@ impl Host {
                 stamp: pause.as_ps(),
                 ..Packet::new(Kind::Pfc, 7, 0, Kind::Pfc.control_bytes())
             };
-            let transmitter = &window.ports.transmitters[self.port as usize];
+            let transmitter = &self.transmitter;
             self.busy_until = window.transmit(transmitter, now, &frame, 0, Queued::default());
             self.nic_at = self.nic_at.max(self.busy_until);
         }

@@ -28,13 +28,13 @@ impl Host {
             let taken = self.tcp.pool.take(spec);
             let own = (start.id, taken.source_port);
             self.turn_to(self.nic_towards(spec.dst, own, false, window.plan));
-            let sender = Sender::new(start, self.transmitter.speed, window.plan, now);
+            let sender = Sender::new(start, self.line_speed(window.plan), window.plan, now);
             let sender = sender.over(taken, window.plan, now);
             let slot = self.tcp.senders.insert(sender) as u32;
             self.enqueue_tcp(now, slot, window);
             return self.arm_tcp_sender(slot);
         }
-        let sender = Sender::new(start, self.transmitter.speed, window.plan, now);
+        let sender = Sender::new(start, self.line_speed(window.plan), window.plan, now);
         let slot = self.tcp.senders.insert(sender) as u32;
         let syn = self.tcp.senders[slot as usize].syn(now, slot, window.plan);
         self.reply(now, syn, window);

@@ -347,6 +347,19 @@ fn check_events(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
         let message = format!("there is no link {}", event.link);
         return Err(Invalid::new("events.links", message));
     }
+    for event in &events.rates {
+        let why = match config.fabric.links.get(event.link) {
+            None => format!("there is no link {}", event.link),
+            Some(link) if event.rate > link.rate => {
+                format!("{} where the fabric has {}", event.rate, link.rate)
+            }
+            Some(_) => match check_rate(event.rate) {
+                Err(why) => format!("{}: {why}", event.rate),
+                Ok(()) => continue,
+            },
+        };
+        return Err(Invalid::new("events.rates", why));
+    }
     for event in &events.errors {
         let why = match event.errors {
             _ if event.link >= links => format!("there is no link {}", event.link),

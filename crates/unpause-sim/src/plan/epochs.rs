@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{LinkSpeed, Time};
 
 use crate::config::{Config, Events, FrameErrors};
 use crate::ports::{GlobalPort, Ports};
@@ -21,6 +21,8 @@ pub struct Change {
     pub wires: Vec<(GlobalPort, bool)>,
     /// Transmitters on whose wire other frames are lost to errors from now on, in order.
     pub errors: Vec<(GlobalPort, FrameErrors)>,
+    /// Transmitters whose wire has another speed from now on, in order.
+    pub speeds: Vec<(GlobalPort, LinkSpeed)>,
     /// The place of the routes from now on, if there are others.
     pub routes: Option<usize>,
 }
@@ -54,6 +56,7 @@ impl Epochs {
         let ends = ports.ends(&config.fabric);
         let steps = wires(events, &ends, &mut changes);
         errors(events, &ends, &mut changes);
+        speeds(events, ports, &ends, &mut changes);
         let local = noticed(&steps, events.detection);
         let places = places(&local, events.convergence, &mut changes);
         let others = places.iter().map(|known| {
@@ -73,8 +76,9 @@ impl Epochs {
         });
         let others = others.collect();
         let in_run = |change: &Change| {
-            let nothing = change.wires.is_empty() && change.errors.is_empty();
-            change.at < config.stop && !(nothing && change.routes.is_none())
+            let links = change.wires.is_empty() && change.errors.is_empty();
+            let nothing = links && change.speeds.is_empty() && change.routes.is_none();
+            change.at < config.stop && !nothing
         };
         let changes = changes.into_iter().map(|(at, it)| Change { at, ..it });
         Self {
@@ -110,17 +114,54 @@ impl Epochs {
                     errors,
                 }
             });
+            let rates = change.speeds.iter().map(move |&(port, speed)| {
+                let (node, port) = ports.place(port);
+                let rate = speed.rate();
+                LinkChange::Rate {
+                    at,
+                    node,
+                    port,
+                    rate,
+                }
+            });
             let routes = change.routes.map(|_| LinkChange::Routes { at });
-            wires.chain(errors).chain(routes).collect::<Vec<_>>()
+            wires
+                .chain(errors)
+                .chain(rates)
+                .chain(routes)
+                .collect::<Vec<_>>()
         };
         self.changes.iter().flat_map(of).collect()
     }
 
-    /// The transmitters on whose wire frames are lost to errors at some time.
-    pub fn with_errors(&self) -> BTreeSet<GlobalPort> {
-        let changes = self.changes.iter();
-        let wires = changes.flat_map(|change| &change.errors);
-        wires.map(|(port, _)| *port).collect()
+    /// The transmitters at which more is to be done with packets than to pass them on: on whose wire frames are lost to
+    /// errors, or a byte does not last whole picoseconds, at some time.
+    pub fn watched(&self) -> BTreeSet<GlobalPort> {
+        let erring = self.changes.iter().flat_map(|change| &change.errors);
+        let uneven = self.speeds().filter(|(_, _, speed)| !speed.is_whole());
+        let erring = erring.map(|(port, _)| *port);
+        erring.chain(uneven.map(|(_, port, _)| port)).collect()
+    }
+
+    /// When which transmitter comes to have another speed, in order of time.
+    pub fn speeds(&self) -> impl DoubleEndedIterator<Item = (Time, GlobalPort, LinkSpeed)> {
+        let of = |change: &Change| {
+            let at = change.at;
+            let speeds = change.speeds.iter();
+            speeds
+                .map(move |&(port, speed)| (at, port, speed))
+                .collect::<Vec<_>>()
+        };
+        self.changes.iter().flat_map(of)
+    }
+
+    /// The speed that transmitter `port` has at a time, if it has changed before.
+    #[cold]
+    #[inline(never)]
+    pub fn speed_at(&self, port: GlobalPort, time: Time) -> Option<LinkSpeed> {
+        let mut before = self.speeds().rev();
+        let last = before.find(|(at, of, _)| *of == port && *at <= time);
+        last.map(|(_, _, speed)| speed)
     }
 
     /// When that happened for the last time, if these were the first changes, to which a packet was lost at this place: when
@@ -186,6 +227,29 @@ fn errors(events: &Events, ends: &[[GlobalPort; 2]], changes: &mut BTreeMap<Time
         let before = now.insert(port, errors).unwrap_or_default();
         if before != errors {
             changes.entry(at).or_default().errors.push((port, errors));
+        }
+    }
+}
+
+/// Adds which speeds there are.
+fn speeds(
+    events: &Events,
+    ports: &Ports,
+    ends: &[[GlobalPort; 2]],
+    changes: &mut BTreeMap<Time, Change>,
+) {
+    let mut at: BTreeMap<(Time, GlobalPort), LinkSpeed> = BTreeMap::new();
+    for event in &events.rates {
+        let speed = LinkSpeed::of(event.rate).expect("rates of events are checked");
+        for end in event.direction.senders() {
+            at.insert((event.at, ends[event.link][end]), speed);
+        }
+    }
+    let mut now = BTreeMap::new();
+    for ((at, port), speed) in at {
+        let fabric = ports.transmitters[port as usize].speed;
+        if now.insert(port, speed).unwrap_or(fabric) != speed {
+            changes.entry(at).or_default().speeds.push((port, speed));
         }
     }
 }

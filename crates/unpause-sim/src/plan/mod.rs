@@ -9,7 +9,7 @@ use crate::followers::Followers;
 use crate::invalid::{Invalid, Subject, bytes};
 use crate::jobs::Jobs;
 use crate::packet::{Kind, MIN_FRAME_BYTES};
-use crate::ports::{Ports, Transmitter};
+use crate::ports::{GlobalPort, Ports, Transmitter};
 use crate::routing::Routing;
 use crate::turns::Turns;
 
@@ -147,6 +147,9 @@ impl<'a> Plan<'a> {
         plan.routing.choose_as(config);
         if !config.events.is_empty() {
             plan.epochs = Epochs::of(config, &plan.ports, &plan.routing);
+            for (_, port, speed) in plan.epochs.speeds() {
+                plan.ports.may_slow_to(port, speed);
+            }
         }
         Ok(plan)
     }
@@ -274,8 +277,24 @@ impl<'a> Plan<'a> {
     pub fn pause_sent(&self, now: Time, node: NodeId, port: PortId) -> Time {
         let link = &self.ports.transmitters_of(node)[usize::from(port)];
         let frame = u64::from(Kind::Pfc.control_bytes()) + self.ports.framing_bytes;
-        let travel = link.speed.time_for(frame) + link.delay;
-        now.saturating_sub(travel + self.config.switch.pfc.reaction)
+        let sent = |speed: LinkSpeed| {
+            let travel = speed.time_for(frame) + link.delay;
+            now.saturating_sub(travel + self.config.switch.pfc.reaction)
+        };
+        let before = self.epochs.speeds().rev();
+        let mut before = before.filter(|(_, of, _)| *of == link.peer_port);
+        // The last change before which it cannot have left.
+        let last = before.find(|(at, _, speed)| sent(*speed) >= *at);
+        sent(last.map_or(link.speed, |(_, _, speed)| speed))
+    }
+
+    /// The speed of the wire behind a port at a time.
+    pub fn speed_at(&self, port: GlobalPort, time: Time) -> LinkSpeed {
+        let fabric = self.ports.transmitters[port as usize].speed;
+        match self.config.events.rates.is_empty() {
+            true => fabric,
+            false => self.epochs.speed_at(port, time).unwrap_or(fabric),
+        }
     }
 
     /// True if packets of a flow may take different ways.

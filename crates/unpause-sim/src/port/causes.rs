@@ -12,7 +12,7 @@ use crate::held_back::Pause;
 use crate::log::Log;
 use crate::packet::Packet;
 use crate::plan::Plan;
-use crate::ports::Transmitter;
+use crate::ports::GlobalPort;
 
 /// What an ingress had counted when it went to XOFF.
 #[derive(Clone, Copy, Debug)]
@@ -143,7 +143,7 @@ impl<M: Model> Chassis<M> {
             sent: stop.sent,
             each: 0,
         });
-        let speed = plan.ports.transmitters_of(self.id)[usize::from(port)].speed;
+        let speed = self.ports[usize::from(port)].transmitter.speed;
         let could_send = speed.bytes_in(now - stop.start);
         let mut sent = 0;
         let mut flows: Vec<u32> = Vec::new();
@@ -349,11 +349,16 @@ impl<M: Model> Chassis<M> {
         plan: &Plan<'_>,
     ) -> (u64, Option<bool>) {
         let transmitters = plan.ports.transmitters_of(self.id);
-        let by_ports = rates(inputs.iter().map(|port| &transmitters[usize::from(*port)]));
-        let of_host = |host: &NodeId| plan.ports.transmitters_of(*host);
-        let by_hosts = rates(senders.iter().flat_map(of_host)).min(by_ports);
+        let into = |port: &PortId| transmitters[usize::from(*port)].peer_port;
+        let by_ports = rates(inputs.iter().map(into), now, plan);
+        let by_hosts = rates(
+            senders.iter().flat_map(|host| plan.ports.of(*host)),
+            now,
+            plan,
+        );
+        let by_hosts = by_hosts.min(by_ports);
         let link = Link {
-            speed: transmitters[usize::from(to)].speed,
+            speed: self.ports[usize::from(to)].transmitter.speed,
             slack_bytes: 2 * plan.mtu_wire_bytes,
         };
         if by_hosts > link.speed.rate().as_bps() {
@@ -380,9 +385,11 @@ impl<M: Model> Chassis<M> {
     }
 }
 
-/// Rates of links, added up, in bit/s.
-pub(super) fn rates<'p>(transmitters: impl Iterator<Item = &'p Transmitter>) -> u64 {
-    transmitters.map(|it| it.speed.rate().as_bps()).sum()
+/// The rates at which ports send now, added up, in bit/s.
+pub(super) fn rates(ports: impl Iterator<Item = GlobalPort>, now: Time, plan: &Plan<'_>) -> u64 {
+    ports
+        .map(|port| plan.speed_at(port, now).rate().as_bps())
+        .sum()
 }
 
 /// Each of them once, in order.

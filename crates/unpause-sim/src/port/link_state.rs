@@ -5,7 +5,7 @@
 //! returns: an XOFF that no XON would follow is forgotten, and who can still send repeats the XOFF that it means.
 
 use unpause_protocols::flow_control::pfc::Action;
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{LinkSpeed, Time};
 
 use super::chassis::{Chassis, Model, Way};
 use super::ingress::PauseSource;
@@ -21,6 +21,14 @@ impl<M: Model> Chassis<M> {
         self.ports[usize::from(port)].down = !up;
         for class in 0..self.classes as u8 {
             self.let_join(port, class);
+        }
+    }
+
+    /// The wire behind `port` has another speed from the next frame on.
+    pub fn set_speed(&mut self, port: PortId, speed: LinkSpeed) {
+        self.ports[usize::from(port)].transmitter.speed = speed;
+        if let Some(meter) = self.meters.get_mut(usize::from(port)) {
+            meter.set_link_rate(speed.rate());
         }
     }
 

@@ -59,7 +59,13 @@ impl<M: Model> Chassis<M> {
             egress: Some(port),
             queue_bytes: held.queue_bytes(),
             inputs: inputs.len() as u32,
-            input_bps: rates(inputs.iter().map(|port| &transmitters[usize::from(*port)])),
+            input_bps: rates(
+                inputs
+                    .iter()
+                    .map(|port| transmitters[usize::from(*port)].peer_port),
+                now,
+                plan,
+            ),
             senders: distinct(parts.iter().map(|part| part.src)).len() as u32,
             flows: held.into_shares(),
             ..Holder::empty(now)

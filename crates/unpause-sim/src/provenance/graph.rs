@@ -15,7 +15,7 @@ use crate::fabric::{NodeId, PortId};
 use crate::graph::shortest_cycle;
 use crate::held_back::{self, Egress};
 use crate::plan::Plan;
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{LinkSpeed, Time};
 
 /// Roots of a PAUSE that are followed; the others lead to a few bytes.
 const MOST_ROOTS: usize = 4;
@@ -230,7 +230,7 @@ impl<'p> Graph<'p> {
         let (Some(egress), Some(_)) = (holder.egress, holder.sent) else {
             return (1.0, 0.0);
         };
-        let speed = self.plan.ports.transmitters_of(node)[usize::from(egress)].speed;
+        let speed = self.speed(node, egress, holder.at);
         if holder.input_bps <= speed.rate().as_bps() {
             return (0.0, 1.0);
         }
@@ -238,6 +238,12 @@ impl<'p> Graph<'p> {
         let paused = unsent as f64 / holder.queue_bytes.max(1) as f64;
         let paused = paused.min(1.0);
         (1.0 - paused, paused)
+    }
+
+    /// The speed of the link of an egress at a time.
+    fn speed(&self, node: NodeId, egress: PortId, at: Time) -> LinkSpeed {
+        let port = self.plan.ports.of(node).start + u32::from(egress);
+        self.plan.speed_at(port, at)
     }
 
     /// The root that an egress is by itself.
@@ -249,8 +255,8 @@ impl<'p> Graph<'p> {
             };
             return (node, None, kind);
         };
-        let out = &self.plan.ports.transmitters_of(node)[usize::from(egress)];
-        let overloaded = holder.input_bps > out.speed.rate().as_bps();
+        let out = self.speed(node, egress, holder.at);
+        let overloaded = holder.input_bps > out.rate().as_bps();
         if !overloaded && !holder.is_shared && holder.queue_bytes == 0 {
             // All that is meant for it waits at inputs.
             return (node, None, RootKind::Switch);

@@ -1,7 +1,7 @@
 //! What became of links, and what was lost to that.
 
 use serde::{Deserialize, Serialize};
-use unpause_protocols::units::Time;
+use unpause_protocols::units::{Rate, Time};
 
 use crate::config::FrameErrors;
 use crate::fabric::{NodeId, PortId};
@@ -67,9 +67,42 @@ pub enum LinkChange {
         /// What is lost from now on.
         errors: FrameErrors,
     },
+    /// The wire behind a port has another rate.
+    Rate {
+        /// When: the first frame that leaves then or later has it.
+        at: Time,
+        /// Node that sends by it.
+        node: NodeId,
+        /// Its port.
+        port: PortId,
+        /// From now on.
+        rate: Rate,
+    },
     /// Switches have other routes.
     Routes {
         /// When.
         at: Time,
     },
+}
+
+impl LinkChange {
+    /// When.
+    pub fn at(&self) -> Time {
+        match *self {
+            Self::Wire { at, .. }
+            | Self::Errors { at, .. }
+            | Self::Rate { at, .. }
+            | Self::Routes { at } => at,
+        }
+    }
+
+    /// The port behind which the wire changed; none of routes.
+    pub fn port(&self) -> Option<(NodeId, PortId)> {
+        match *self {
+            Self::Wire { node, port, .. }
+            | Self::Errors { node, port, .. }
+            | Self::Rate { node, port, .. } => Some((node, port)),
+            Self::Routes { .. } => None,
+        }
+    }
 }

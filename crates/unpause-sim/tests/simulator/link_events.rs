@@ -297,7 +297,7 @@ fn ends_notice_before_others_do() {
     }
     let routes = |change: &LinkChange| match *change {
         LinkChange::Routes { at } => Some(at),
-        LinkChange::Wire { .. } | LinkChange::Errors { .. } => None,
+        LinkChange::Wire { .. } | LinkChange::Errors { .. } | LinkChange::Rate { .. } => None,
     };
     let routes: Vec<Time> = results.link_changes.iter().filter_map(routes).collect();
     // When it returns nothing changes at its ends before all use it.

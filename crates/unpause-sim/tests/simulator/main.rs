@@ -16,6 +16,7 @@ mod headroom;
 mod input_queued;
 mod jobs;
 mod link_events;
+mod link_rates;
 mod mechanisms;
 mod nic;
 mod nics;

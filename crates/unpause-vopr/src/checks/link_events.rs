@@ -1,6 +1,8 @@
 //! Links that fail or have errors: who loses packets, and who sends none.
 
-use unpause_protocols::units::Time;
+use std::collections::BTreeMap;
+
+use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{Config, FrameErrors, NodeId, PortId};
 use unpause_sim::results::{LinkChange, LossPlace, Results};
 
@@ -21,7 +23,10 @@ fn down(results: &Results, (node, port): (NodeId, PortId)) -> Vec<(Time, Time)> 
                 (true, None) => {}
                 (false, _) => spans.push((at, Time::NEVER)),
             },
-            LinkChange::Wire { .. } | LinkChange::Errors { .. } | LinkChange::Routes { .. } => {}
+            LinkChange::Wire { .. }
+            | LinkChange::Errors { .. }
+            | LinkChange::Rate { .. }
+            | LinkChange::Routes { .. } => {}
         }
     }
     spans
@@ -60,12 +65,8 @@ pub fn losses(config: &Config, results: &Results) -> Answer {
             return Err(format!("nothing has failed: {loss:?}"));
         }
     }
-    let late = |change: &&LinkChange| match **change {
-        LinkChange::Wire { at, .. } | LinkChange::Errors { at, .. } | LinkChange::Routes { at } => {
-            at >= config.stop
-        }
-    };
-    match results.link_changes.iter().find(late) {
+    let mut changes = results.link_changes.iter();
+    match changes.find(|change| change.at() >= config.stop) {
         Some(change) => Err(format!("after the end: {change:?}")),
         None => Ok(()),
     }
@@ -78,6 +79,51 @@ pub fn silence(_config: &Config, results: &Results) -> Answer {
         let is_down = |(from, until): &(Time, Time)| *from <= packet.time && packet.time < *until;
         if spans.iter().any(is_down) {
             return Err(format!("sent into a link that is down: {packet:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// No port sends more than the rates in force carry, and the frame that was under way at each change.
+pub fn capacity(config: &Config, results: &Results) -> Answer {
+    let frame = config.largest_frame_bytes().max(64) + config.fabric.framing_bytes;
+    let mut own: BTreeMap<(NodeId, PortId), Vec<(Time, Rate)>> = BTreeMap::new();
+    let mut next = vec![0; config.fabric.nodes.len()];
+    for link in &config.fabric.links {
+        for node in [link.a, link.b] {
+            own.insert((node, next[node as usize]), vec![(Time::ZERO, link.rate)]);
+            next[node as usize] += 1;
+        }
+    }
+    for change in &results.link_changes {
+        if let LinkChange::Rate {
+            at,
+            node,
+            port,
+            rate,
+        } = *change
+        {
+            own.entry((node, port)).or_default().push((at, rate));
+        }
+    }
+    let mut sent: BTreeMap<(NodeId, PortId), u64> = BTreeMap::new();
+    for port in &results.ports {
+        *sent.entry((port.node, port.port)).or_default() += port.tx_bytes;
+    }
+    for (port, sent) in sent {
+        let Some(steps) = own.get(&port) else {
+            return Err(format!("there is no port {port:?}"));
+        };
+        let ends = steps.iter().skip(1).map(|step| step.0);
+        let ends = ends.chain([results.totals.simulated]);
+        let spans = steps.iter().zip(ends);
+        // Of a byte begun there is one at each change.
+        let carried: u64 = spans
+            .map(|((at, rate), end)| rate.bytes_in(end.saturating_sub(*at)) + 1)
+            .sum();
+        let most = carried + u64::from(frame) * steps.len() as u64;
+        if sent > most {
+            return Err(format!("{port:?} sent {sent} bytes of at most {most}"));
         }
     }
     Ok(())

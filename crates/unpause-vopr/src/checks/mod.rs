@@ -53,13 +53,14 @@ pub const CHECKS: [(&str, Check); 28] = [
 ];
 
 /// Those of runs in which links fail. All others replay packets over links that never do.
-const WITH_EVENTS: [(&str, Check); 10] = [
+const WITH_EVENTS: [(&str, Check); 11] = [
     ("conservation", totals::conservation),
     ("flows", totals::flows),
     ("marks", totals::marks),
     ("losses", link_events::losses),
     ("storms", storms::storms),
     ("silence", link_events::silence),
+    ("capacity", link_events::capacity),
     ("messages", jobs::messages),
     ("ranks", jobs::ranks),
     ("critical", jobs::critical),

@@ -1,4 +1,4 @@
-//! `[[event]]` and `[routing]`: links that fail, return and lose frames.
+//! `[[event]]` and `[routing]`: links that fail, return, lose frames and change their rate.
 
 use toml::Table;
 
@@ -97,5 +97,57 @@ pub fn errors(sketch: &mut Sketch, dice: &mut Dice) {
             put(&mut event, "until", time(dice.between(at + 1, most)));
         }
         push(&mut sketch.document, "event", event);
+    }
+}
+
+/// In one scenario of ten, lets one to three links become slower, most of which have their rate again; `dice` are its own,
+/// too.
+pub fn rates(sketch: &mut Sketch, dice: &mut Dice) {
+    if !dice.percent(10) || sketch.ports.is_empty() {
+        return;
+    }
+    let most = (sketch.duration / 2).max(2);
+    let mut used = Vec::new();
+    for _ in 0..dice.between(1, 3) {
+        let (from, to) = sketch.ports[dice.below(sketch.ports.len() as u64) as usize].clone();
+        let ends = [from.clone(), to.clone()];
+        let both = dice.percent(60);
+        let share = dice.pick(&[2, 3, 4, 7, 10]);
+        let at = dice.below(most - 1);
+        let back = dice.percent(70).then(|| dice.between(at + 1, most - 1));
+        let flaps = dice.percent(30);
+        let pause = dice.between(5, 30);
+        // An event that changes nothing is refused.
+        if used.contains(&ends) || used.contains(&[to.clone(), from.clone()]) {
+            continue;
+        }
+        used.push(ends);
+        let Some(own) = sketch.rate_of(&from, &to) else {
+            continue;
+        };
+        let name = match both {
+            true => format!("{from}-{to}"),
+            false => format!("{from}->{to}"),
+        };
+        let event = |at: u64, bps: u64| {
+            let mut event = Table::new();
+            put(&mut event, "kind", "rate");
+            put(&mut event, "at", time(at));
+            put(&mut event, "link", name.clone());
+            put(&mut event, "rate", format!("{bps}bps"));
+            event
+        };
+        let mut slow = event(at, own / share);
+        if let Some(back) = back {
+            let mut again = event(back, own);
+            if flaps {
+                let every = (back - at) * 2 + most / pause;
+                for flap in [&mut slow, &mut again] {
+                    put(flap, "every", time(every));
+                }
+            }
+            push(&mut sketch.document, "event", again);
+        }
+        push(&mut sketch.document, "event", slow);
     }
 }

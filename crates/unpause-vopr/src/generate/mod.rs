@@ -69,6 +69,7 @@ pub fn generate(seed: u64) -> Case {
     programs::programs(&mut sketch, &mut Dice::new(!seed ^ 0x676f_616c));
     events::events(&mut sketch, &mut Dice::new(!seed ^ 0x6c69_6e6b));
     events::errors(&mut sketch, &mut Dice::new(!seed ^ 0x6572_726f));
+    events::rates(&mut sketch, &mut Dice::new(!seed ^ 0x7261_7465));
     recovery::recovery(&mut sketch, &mut Dice::new(!seed ^ 0x7265_7061));
     host::ets(&mut sketch, &mut Dice::new(!seed ^ 0x6574_7321));
     recovery::retries(&mut sketch, &mut Dice::new(!seed ^ 0x7265_7472));

@@ -22,6 +22,8 @@ pub struct Sketch {
     pub hosts: Vec<(String, NodeId)>,
     /// Both ends of every link, by name, in both directions.
     pub ports: Vec<(String, String)>,
+    /// The rates of these, bit/s.
+    pub port_rates: Vec<u64>,
     /// Hosts behind one switch only, so that nobody is outside of a leaf.
     pub one_leaf: bool,
     /// There are links between switches.
@@ -75,6 +77,7 @@ impl Sketch {
             files,
             hosts: Vec::new(),
             ports: Vec::new(),
+            port_rates: Vec::new(),
             one_leaf: true,
             has_uplinks: false,
             most_ports: 1,
@@ -143,6 +146,7 @@ impl Sketch {
             for (a, b) in [(link.a, link.b), (link.b, link.a)] {
                 self.ports
                     .push((names[a as usize].clone(), names[b as usize].clone()));
+                self.port_rates.push(link.rate.as_bps());
                 degree[a as usize] += 1;
                 neighbours[a as usize].push(b as usize);
                 if is_host(a) {
@@ -199,6 +203,13 @@ impl Sketch {
             self.duration -= self.duration % 1_000_000;
         }
         self.may_be_endless = self.duration <= 3 * at_line_rate;
+    }
+
+    /// The rate of the slowest link between two nodes, bit/s.
+    pub fn rate_of(&self, from: &str, to: &str) -> Option<u64> {
+        let ports = self.ports.iter().zip(&self.port_rates);
+        let own = ports.filter(|((a, b), _)| a == from && b == to);
+        own.map(|(_, rate)| *rate).min()
     }
 
     /// A time that has to do with this run: of a few packets, a round trip, or the whole.
