@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from unpause import equal_links
+from unpause import capacity, equal_links
 from unpause.result import Result, Run
-from unpause.setting import Setting, at_rate, in_bytes
+from unpause.setting import Setting, at_rate, in_bytes, in_ns
 from unpause.text import rate, size, time
 from unpause.trees import Tree, every_stop
 
@@ -19,6 +19,9 @@ from unpause.trees import Tree, every_stop
 _WITH_KMIN = ("dcqcn", "dctcp-rate", "red")
 #: Models of switches with a key `speedup`.
 _WITH_SPEEDUP = ("cioq", "input-queued")
+#: A NIC that holds PAUSE for so many times what one frame asks for has a storm: a watchdog that
+#: looks once in that time, and acts after two looks, finds it.
+_STORM = 4
 #: Part of what a link can carry from which on it is full.
 _FULL = 0.95
 #: More equal links than this are not gone through for each of many receivers.
@@ -58,6 +61,7 @@ class _Adviser:
             zip(*(flows.column(name).to_pylist() for name in flows.column_names), strict=True)
         )
         self.hosts = {it for _, *ends in self.flows for it in ends}
+        self.rates = capacity.rates(run)
         self.law = str(self.set.scheme.get("congestion_control", "none"))
         self.lossless = self.set.get("switch.lossless", [3])
 
@@ -69,6 +73,7 @@ class _Adviser:
             self._slower_part,
             self._held_by_a_nic,
             self._pool,
+            self._slowed,
             self._slow_link,
             self._busy,
             self._collision,
@@ -146,8 +151,47 @@ class _Adviser:
 
     def _slower_part(self, tree: Tree) -> str | None:
         if tree.kind == "nic":
-            return f"look at {tree.root.node}: its NIC takes less than its link brings"
+            return self._storm(tree) or (
+                f"look at {tree.root.node}: its NIC takes less than its link brings"
+            )
         return self._faster_switch(tree) if tree.kind == "switch" else None
+
+    def _storm(self, tree: Tree) -> str | None:
+        """A host's PAUSE had no end and stopped others, and no watchdog would have acted on it."""
+        host = tree.root.node
+        if not tree.victims or self.set.get("switch.watchdog") is not None:
+            return None
+        table = self.run.columns("causes", ["node", "priority", "time_ns", "until_ns"])
+        columns = [table.column(name).to_pylist() for name in table.column_names]
+        longest = max(
+            (
+                until - began
+                for node, priority, began, until in zip(*columns, strict=True)
+                if (node, priority) == (host, tree.priority)
+            ),
+            default=0.0,
+        )
+        # A look must see a PAUSE frame, which may come as late as the last one runs out.
+        poll = self._pause_ns(host)
+        if not poll or longest < _STORM * poll:
+            return None
+        return (
+            f"look at {host}: its NIC held PAUSE of priority {tree.priority} for {time(longest)} "
+            "without a break. A PFC watchdog at its port keeps that from stopping others: "
+            '[switch.watchdog] ports = "hosts", with detection_time and poll_interval that add up '
+            f"to less than that, and a poll_interval of {time(poll)} or more"
+        )
+
+    def _pause_ns(self, host: str) -> float:
+        """For how long a PAUSE frame of a host asks (ns); 0 if that is not known."""
+        written = self.set.get("pfc.pause_time")
+        if isinstance(written, str):
+            return in_ns(written) or 0.0
+        if self.set.get("pfc.mode") == "ns3-rdma":
+            return 5_000.0
+        link = max((it.rate_bps for it in self.ports if it.peer == host), default=0)
+        quanta = float(self.set.get("pfc.pause_quanta", 65535))
+        return quanta * 512e9 / link if link else 0.0
 
     def _is_stopped(self, egress: _Port) -> bool:
         """Whether the switch sends PAUSE of the priority of one of its egresses."""
@@ -202,6 +246,22 @@ class _Adviser:
             f"the dynamic threshold fell because {'lossy ' * is_lossy}priority {largest.priority} "
             f"held {size(largest.queue)} of the shared buffer at {largest.node}->{largest.peer}: "
             f"{remedy}"
+        )
+
+    def _slowed(self, tree: Tree) -> str | None:
+        """The link of the root had a lower rate than the topology's while others waited for it."""
+        lowest = None
+        for it in self._here(tree):
+            steps = self.rates.get((it.node, it.port))
+            for start, end in tree.episodes if steps is not None else ():
+                slow = capacity.lowest(steps, it.rate_bps, start, end)
+                lowest = min(slow, lowest or slow)
+        own = self._rate(tree)
+        if lowest is None or lowest >= own:
+            return None
+        return (
+            f"{tree.root} ran at {rate(lowest)} of its {rate(own)}: repair the link, or take it "
+            "down, so that routes go round it where there are others"
         )
 
     def _slow_link(self, tree: Tree) -> str | None:

@@ -65,6 +65,12 @@ def in_bytes(written: Any) -> float | None:
     return found[1] / found[2] if found is not None and found[0] == "_bytes" else None
 
 
+def in_ns(written: str) -> float | None:
+    """Nanoseconds of a time as scenarios have it; None if it is none."""
+    found = _native.in_base_unit(written)
+    return found[1] / found[2] if found is not None and found[0] == "_ns" else None
+
+
 def at_rate(written: Any, rate_bps: int) -> Any:
     """What holds for a link of that rate, of a value that may be given by link rate."""
     if not isinstance(written, dict):

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import unpause
-from unpause import explain
+from unpause import causes, explain
+from unpause.advice import of_run
 
 #: The NIC of H2 takes nothing from 100 us to 500 us. H0 and H1 send to it, and to H3 past it.
 SCENARIO = """
@@ -87,3 +88,57 @@ def test_a_storm_is_told_with_its_victims(
         f"flows waited for H2, the last one until {until}."
     ) in said
     assert "no watchdog: PFC storm" not in said
+
+
+def advice(source: str, scheme: str) -> str:
+    """What is advised about the tree whose root is the NIC of H2, in a run of `source`."""
+    result = unpause.run(source, progress=False)
+    run = result.runs_of(scheme)[0]
+    [tree] = [it for it in causes.of_run(run) if it.root.node == "H2" and it.kind == "nic"]
+    return of_run(result, run)(tree)
+
+
+def test_a_storm_without_a_watchdog_is_told_with_what_to_add() -> None:
+    said = advice(SCENARIO, "no watchdog")
+    assert said.startswith("look at H2: its NIC held PAUSE of priority 3 for 3")
+    assert "without a break" in said
+    assert '[switch.watchdog] ports = "hosts"' in said
+    assert "a poll_interval of 20.0 us or more" in said
+    # It helps when it is followed: those who do not send to H2 wait less.
+    result = unpause.run(SCENARIO, progress=False)
+    waited = {
+        scheme: sum(
+            it["waited_ns"]
+            for it in result.victims.to_pylist()
+            if it["scheme"] == scheme and it["root_node"] == "H2"
+        )
+        for scheme in result.schemes
+    }
+    assert waited["at hosts"] < waited["no watchdog"] / 1.5
+
+
+def test_no_watchdog_is_proposed_where_there_is_one() -> None:
+    assert "watchdog" not in advice(SCENARIO, "at hosts")
+
+
+def test_no_watchdog_is_proposed_for_a_short_storm() -> None:
+    short = SCENARIO.replace('stop = "500us"', 'stop = "190us"')
+    assert short != SCENARIO
+    said = advice(short, "no watchdog")
+    assert said == "look at H2: its NIC takes less than its link brings"
+
+
+def test_no_watchdog_is_proposed_for_a_nic_that_is_slow() -> None:
+    slow = SCENARIO.replace('stop = "500us"', 'drain_rate = "2Gbps"')
+    assert slow != SCENARIO
+    assert "watchdog" not in advice(slow, "no watchdog")
+
+
+def test_no_watchdog_is_proposed_for_congestion() -> None:
+    begin, end = SCENARIO.index("[slow_receiver]"), SCENARIO.index("[pfc]")
+    result = unpause.run(SCENARIO[:begin] + SCENARIO[end:], progress=False)
+    run = result.runs_of("no watchdog")[0]
+    trees = causes.of_run(run)
+    assert trees
+    for tree in trees:
+        assert "watchdog" not in of_run(result, run)(tree)
