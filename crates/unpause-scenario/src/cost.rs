@@ -235,7 +235,7 @@ fn hops_until(config: &Config, until: Time) -> f64 {
 fn job_sizes(config: &Config) -> BTreeMap<u16, std::vec::IntoIter<u64>> {
     let sizes = config.jobs.iter();
     sizes
-        .map(|job| (job.entry, job.bytes_of_connections().into_iter()))
+        .map(|job| (job.entry, job.bytes_of_flows().into_iter()))
         .collect()
 }
 

@@ -254,3 +254,68 @@ fn what_a_matrix_of_htsim_cannot_say_is_refused_with_its_line() {
     }
     insta::assert_snapshot!(said);
 }
+
+/// What messages go over, and when they count: with a message at a time between two ranks, another connection for each costs
+/// nothing, and the way of an ACK costs each step as much.
+#[test]
+fn messages_may_have_connections_of_their_own_and_wait_for_acks() {
+    let ring = "ranks = 4\ncollective = \"all-reduce\"\nsize = \"200000B\"";
+    let with = |keys: &str| results(&on_a_star(&format!("{ring}\n{keys}")), 1);
+    let takes = |it: &Results| it.rank_iterations.iter().map(|it| it.end).max();
+    let kept = with("connection = \"kept\"\ncompletion = \"delivered\"");
+    assert!(kept == with(""));
+    let own = with("connection = \"per-message\"");
+    assert_eq!((own.flows.len(), kept.flows.len()), (24, 4));
+    assert_eq!(takes(&own), takes(&kept));
+    let waits = with("connection = \"per-message\"\ncompletion = \"ack\"");
+    assert_eq!(takes(&waits), takes(&with("completion = \"ack\"")));
+    // Six ACKs of 66 bytes with framing over two links of 100 Gb/s and 1 us; without them, five have left before a message.
+    let longer = (takes(&waits).expect("it ended") - takes(&own).expect("it ended")).as_ps();
+    let ack = 66 * 80;
+    assert_eq!(longer, 6 * (2 * ack + 2_000_000) - 5 * ack);
+    for threads in [2, 3, 7] {
+        let keys = format!("{ring}\nconnection = \"per-message\"\ncompletion = \"ack\"");
+        assert!(results(&on_a_star(&keys), threads) == waits);
+    }
+}
+
+/// Jobs run over sprayed connections that switches trim, under NSCC.
+#[test]
+fn jobs_repair_losses_by_selective_repeat() {
+    let text = "duration = \"20ms\"
+        [topology]
+        builder = \"leaf-spine\"
+        leaves = 2
+        hosts_per_leaf = 4
+        spines = 2
+        host_rate = \"100Gbps\"
+        fabric_rate = \"100Gbps\"
+        delay = \"500ns\"
+        [host]
+        spraying = \"reps\"
+        [switch]
+        lossless = []
+        lossy_queue = \"40KB\"
+        [switch.trimming]
+        size = \"64B\"
+        [[scheme]]
+        name = \"NSCC\"
+        congestion_control = \"nscc\"
+        loss_recovery = \"selective-repeat\"
+        [[job]]
+        name = \"J\"
+        ranks = 8
+        placement = \"spread\"
+        iterations = 2
+        collective = \"all-to-all\"
+        size = \"800KB\"";
+    for keys in ["", "connection = \"per-message\""] {
+        let results = results(&format!("{text}\n{keys}"), 1);
+        assert!(results.totals.trimmed_packets > 0, "{:?}", results.totals);
+        assert_eq!(results.rank_iterations.len(), 16);
+        let bytes: u64 = results.messages.iter().map(|it| it.bytes).sum();
+        assert_eq!(bytes, 2 * 8 * 7 * 100_000);
+        let delivered: u64 = results.flows.iter().map(|it| it.delivered_bytes).sum();
+        assert_eq!(delivered, bytes);
+    }
+}

@@ -342,6 +342,8 @@ pub struct MessageEnd {
     pub bytes: u64,
     /// When the last of them came.
     pub end: Time,
+    /// When that counts.
+    pub received: Time,
 }
 
 /// A message of a job whose ACK its sender's rank has waited for.

@@ -156,6 +156,7 @@ fn messages(
             bytes: it.bytes,
             start: start.start,
             end: it.end,
+            received: it.received,
             acknowledged: acks
                 .next_if(|it| (it.flow, it.number) == key)
                 .map(|it| it.at),
@@ -333,7 +334,7 @@ impl IdealFct {
             is_feedback: false,
         };
         if self.of != Some(there) {
-            self.path = path(plan, &there)?;
+            self.path = plan.path(&there)?;
             self.back = None;
             self.of = Some(there);
         }
@@ -355,7 +356,7 @@ impl IdealFct {
                 is_feedback: true,
                 ..there
             };
-            self.back = path(plan, &back);
+            self.back = plan.path(&back);
         }
         let control = Frames::one(u64::from(plan.tcp.control_bytes) + framing);
         let handshake = ideal::fct(&self.path, control, early)
@@ -369,16 +370,4 @@ impl IdealFct {
             }
         })
     }
-}
-
-/// The links of a way; what a switch adds to the time of a packet counts as delay of the
-/// link before it.
-fn path(plan: &Plan<'_>, way: &Direction) -> Option<Vec<(LinkSpeed, Time)>> {
-    let mut path = plan.routing.path(&plan.ports, way)?;
-    if let Some((_, to_switches)) = path.split_last_mut() {
-        for (_, delay) in to_switches {
-            *delay += plan.switch_latency();
-        }
-    }
-    Some(path)
 }

@@ -468,7 +468,8 @@ impl<B: AsRef<[u64]> + AsMut<[u64]>> Reassembly for OutOfOrder<B> {
             flow.expected += 1;
             self.kept -= 1;
         }
-        if flow.expected == flow.packets {
+        if flow.expected >= flow.packets {
+            // Of a flow that goes on after its end, what comes next may have arrived before.
             Reception::Complete
         } else if self.kept < had {
             Reception::Filled

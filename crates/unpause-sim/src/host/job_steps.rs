@@ -1,9 +1,7 @@
 //! The ranks of jobs at a host: what they compute, send and wait for.
 //!
-//! `Ranks::of` finds those of a host before the run. `Host::expect_messages` and `Host::open_connection` tell of the
-//! connections that lead to a rank and from it, before the first message. From then on a rank is moved on by what its
-//! host sees: `Host::on_rank_timer` when it has computed, `Host::on_message` when the last packet of a message has come,
-//! `Host::on_messages_acknowledged` when all that a connection has sent has been acknowledged.
+//! `Ranks::of` finds those of a host before the run. A rank is moved on by what its host sees: `Host::on_rank_timer` when it
+//! has computed, and what comes over its connections (`host/connections.rs`).
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -11,175 +9,25 @@ use std::collections::VecDeque;
 use unpause_protocols::units::Time;
 
 use super::layout::Layout;
-use super::posted::Posted;
-use super::ranks::{Due, From, Incoming, Outgoing, Ranks};
+use super::ranks::{Due, Ranks};
+use super::selective::recovery;
 use super::state::Host;
 use crate::engine::window::Window;
-use crate::jobs::connections::Messages;
+use crate::jobs::Over;
+use crate::jobs::connections::Connection;
 use crate::jobs::step::{Part, Step};
-use crate::log::{MessageAck, MessageEnd, MessageStart};
-use crate::plan::Plan;
+use crate::log::MessageStart;
 
 /// What a rank does next.
 #[derive(Clone, Copy, Debug)]
-enum Do {
+pub(super) enum Do {
     Phase,
     Collective,
     EnterStep(u32),
     EndStep(u32),
 }
 
-/// The job that has `group` as its entry.
-fn job_of(group: u16, plan: &Plan<'_>) -> Option<usize> {
-    plan.config.jobs.iter().position(|it| it.entry == group)
-}
-
 impl Host {
-    /// Flow `flow`, number `number` of its entry, may be a connection to a rank here: then what comes first is known.
-    #[cold]
-    pub(super) fn expect_messages(
-        &mut self,
-        (flow, number, group): (u32, u32, u16),
-        slot: usize,
-        plan: &Plan<'_>,
-    ) {
-        let (Some(job), Some(ranks)) = (job_of(group, plan), &mut self.ranks) else {
-            return;
-        };
-        let connection = plan.jobs.connection(job, number);
-        let mut messages = Messages::default();
-        let next = messages.next(&plan.config.jobs[job], &connection, &mut ranks.room);
-        let packets = next.map_or(0, |it| Layout::of(Some(it.bytes), plan).packets);
-        self.receivers[slot].recovery.end_at(packets);
-        let incoming = Incoming {
-            rank: ranks.rank_of(job),
-            connection,
-            messages,
-            next,
-            delivered: 0,
-        };
-        ranks.incoming.insert(flow, incoming);
-    }
-
-    /// The flow in `slot`, number `number` of its entry, has started: it may be a connection from a rank here.
-    #[cold]
-    pub(super) fn open_connection(
-        &mut self,
-        (slot, number, group): (u32, u32, u16),
-        plan: &Plan<'_>,
-    ) {
-        let (Some(job), Some(ranks)) = (job_of(group, plan), &mut self.ranks) else {
-            return;
-        };
-        let connection = plan.jobs.connection(job, number);
-        let sender = &mut self.senders[slot as usize];
-        sender.open_for_messages(plan.config.jobs[job].program.is_some());
-        let rank = ranks.rank_of(job);
-        let from = From {
-            rank,
-            connection,
-            posted: Posted::default(),
-        };
-        ranks.outgoing.insert(sender.flow, from);
-        let outgoing = Outgoing {
-            slot,
-            flow: sender.flow,
-            posted: 0,
-            waits: None,
-        };
-        let key = (connection.channel, connection.to);
-        ranks.ranks[rank].to.insert(key, outgoing);
-    }
-
-    /// The last packet of a message has come to the receiver in `slot`; false if that is of no connection.
-    #[cold]
-    pub(super) fn on_message(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) -> bool {
-        let flow = self.receivers[slot as usize].flow;
-        let Some(mut ranks) = self.ranks.take_if(|it| it.incoming.contains_key(&flow)) else {
-            return false;
-        };
-        let plan = window.plan;
-        let incoming = ranks.incoming.get_mut(&flow).expect("it is there");
-        let connection = incoming.connection;
-        let rank = incoming.rank;
-        let job = &plan.config.jobs[ranks.ranks[rank].job];
-        let message = incoming.next.expect("a message has come");
-        if job.records_messages {
-            window.log.message_ends.push(MessageEnd {
-                flow,
-                number: incoming.delivered,
-                entry: job.entry,
-                iteration: message.iteration,
-                phase: message.phase,
-                step: message.step,
-                channel: connection.channel,
-                slice: message.slice,
-                from: connection.from,
-                to: connection.to,
-                bytes: message.bytes,
-                end: now,
-            });
-        }
-        incoming.delivered += 1;
-        self.receivers[slot as usize].count_message(message.bytes, plan);
-        incoming.next = incoming.messages.next(job, &connection, &mut ranks.room);
-        if let Some(next) = &incoming.next {
-            let recovery = &mut self.receivers[slot as usize].recovery;
-            let packets = Layout::of(Some(next.bytes), plan).packets;
-            recovery.end_at(recovery.expected() + packets);
-        }
-        let nic = self.number;
-        if job.program.is_some() {
-            self.on_program_message(now, &mut ranks, (rank, message.step), window);
-        } else if let Some(lane) = ranks.ranks[rank].take(&connection, message.slice, job) {
-            self.move_on(now, &mut ranks, rank, Do::EndStep(lane), window);
-        }
-        self.turn_to(nic);
-        self.keep(ranks);
-        true
-    }
-
-    /// All that has been sent over the connection in `slot` has been acknowledged.
-    #[cold]
-    pub(super) fn on_messages_acknowledged(
-        &mut self,
-        now: Time,
-        slot: u32,
-        window: &mut Window<'_, '_>,
-    ) {
-        let (sender, posted) = self.connection(slot);
-        let flow = sender.flow;
-        if sender.note_acknowledged(posted) == 0 || sender.has_left() {
-            return;
-        }
-        let Some(mut ranks) = self.ranks.take() else {
-            return;
-        };
-        let From {
-            rank, connection, ..
-        } = ranks.outgoing[&flow];
-        let of_rank = &mut ranks.ranks[rank];
-        let outgoing = of_rank.to.get_mut(&(connection.channel, connection.to));
-        let waited = outgoing.and_then(|it| Some((it.waits.take()?, it.posted)));
-        if let Some((lane, posted)) = waited {
-            if window.plan.config.jobs[of_rank.job].records_messages {
-                window.log.message_acks.push(MessageAck {
-                    flow,
-                    number: posted - 1,
-                    at: now,
-                });
-            }
-            let waiting = &mut of_rank.lanes[lane as usize];
-            waiting.left -= 1;
-            if waiting.left == 0 {
-                let nic = self.number;
-                self.move_on(now, &mut ranks, rank, Do::EndStep(lane), window);
-                self.turn_to(nic);
-            }
-        }
-        self.keep(ranks);
-    }
-
     /// The first of what ranks have set a timer for is due.
     #[cold]
     pub(super) fn on_rank_timer(&mut self, now: Time, window: &mut Window<'_, '_>) {
@@ -189,10 +37,7 @@ impl Host {
         let Some(Reverse((_, _, rank, due))) = ranks.timers.pop() else {
             return self.keep(ranks);
         };
-        if window.plan.config.jobs[ranks.ranks[rank].job]
-            .program
-            .is_some()
-        {
+        if ranks.runs_program(rank, window.plan) {
             self.on_program_timer(now, &mut ranks, (rank, due), window);
         } else {
             let next = match due {
@@ -205,6 +50,10 @@ impl Host {
                 Due::Reduced(lane) => {
                     ranks.ranks[rank].lanes[lane as usize].step += 1;
                     Some(Do::EnterStep(lane))
+                }
+                Due::Came(flow, mark) => {
+                    self.hand_over(now, &mut ranks, (flow, mark), window);
+                    None
                 }
                 Due::Ended(_) | Due::Ready(_) => None,
             };
@@ -222,7 +71,7 @@ impl Host {
     }
 
     /// A rank does what is next, and all that follows at once.
-    fn move_on(
+    pub(super) fn move_on(
         &mut self,
         now: Time,
         ranks: &mut Ranks,
@@ -370,21 +219,35 @@ impl Host {
         let job = &plan.config.jobs[of_rank.job];
         let outgoing = of_rank.to.get_mut(&(channel, to));
         let outgoing = outgoing.expect("connections open when their job starts");
+        let number = outgoing.posted;
+        outgoing.posted += 1;
+        let own = outgoing.starts.pop_front();
+        let (flow, slot) = match own {
+            Some(start) => {
+                let from = of_rank.number;
+                let connection = Connection { from, to, channel };
+                self.open_for_message(now, start, ranks, (rank, connection, number), plan)
+            }
+            None => (outgoing.flow, outgoing.slot),
+        };
         if job.records_messages {
+            let number = match job.over {
+                Over::Connections => number,
+                Over::Messages => 0,
+            };
             window.log.message_starts.push(MessageStart {
-                flow: outgoing.flow,
-                number: outgoing.posted,
+                flow,
+                number,
                 start: now,
             });
         }
-        outgoing.posted += 1;
-        let slot = outgoing.slot;
         if let Some(nic) = self.nic_of_sender(slot, plan) {
             self.turn_to(nic);
         }
         let sender = &mut self.senders[slot as usize];
-        let from = ranks.outgoing.get_mut(&sender.flow).expect("it is open");
-        sender.post(&mut from.posted, &Layout::of(Some(bytes), plan));
+        let from = ranks.outgoing.get_mut(&flow).expect("it is open");
+        let recovery = recovery(&mut self.selective, slot, Time::NEVER);
+        sender.post(&mut from.posted, &Layout::of(Some(bytes), plan), recovery);
         self.after_change(now, slot);
         if self.hpcc_nic {
             self.look(now);

@@ -1,18 +1,27 @@
 //! The sender of a connection of a job: message after message.
 
+use unpause_protocols::loss_recovery::Repair as _;
+use unpause_protocols::units::Time;
+
 use super::layout::Layout;
 use super::posted::{Message, Posted};
-use super::selective::NO_TIMEOUT;
+use super::ranks::Ranks;
+use super::selective::{Recovery, recovery};
 use super::sender::Sender;
 use super::state::Host;
 
 impl Sender {
-    /// It becomes the sender of a connection, which has nothing to send yet; if it `tells` of messages, its rank is told
-    /// of each that has been acknowledged.
+    /// It becomes the sender of a connection, which has nothing to send yet; if it `tells` of messages, each ACK is looked
+    /// at: a rank is told of each message that has been acknowledged, or selective repeat goes on with another one.
     pub fn open_for_messages(&mut self, tells: bool) {
         self.is_connection = true;
         self.tells = tells;
         self.recovery.end_at(0);
+    }
+
+    /// The message for which it was made has been acknowledged.
+    pub(super) fn close(&mut self) {
+        (self.is_connection, self.tells) = (false, false);
     }
 
     /// True if it sends the messages of a connection.
@@ -28,58 +37,79 @@ impl Sender {
     }
 
     /// One more message, cut into frames like this.
-    pub(super) fn post(&mut self, posted: &mut Posted, layout: &Layout) {
+    pub(super) fn post(&mut self, posted: &mut Posted, layout: &Layout, recovery: Recovery<'_>) {
         posted.forget(self.recovery.unacknowledged());
         posted.packets += layout.packets;
         posted.messages.push_back(Message {
             end: posted.packets,
             last_bytes: layout.last_bytes as u16,
         });
-        if posted.at + 1 == posted.messages.len() {
-            self.turn_to_message(posted);
-        }
+        self.turn_to_message(posted, recovery);
     }
 
-    /// All packets up to the end of the message being sent have been acknowledged. Answers how many messages that ends.
-    pub(super) fn note_acknowledged(&mut self, posted: &mut Posted) -> usize {
+    /// Packets have been acknowledged. Answers how many messages that ends.
+    pub(super) fn note_acknowledged(
+        &mut self,
+        posted: &mut Posted,
+        recovery: Recovery<'_>,
+    ) -> usize {
         let over = posted.forget(self.recovery.unacknowledged());
-        self.turn_to_message(posted);
+        self.turn_to_message(posted, recovery);
         over
     }
 
-    /// Loss recovery ends with the message being sent, if one is.
-    fn turn_to_message(&mut self, posted: &Posted) {
-        if let Some(&Message { end, last_bytes }) = posted.messages.get(posted.at) {
-            self.recovery.end_at(end);
-            self.last_bytes = last_bytes;
-            self.open_window(&mut { NO_TIMEOUT });
+    /// Loss recovery ends with the message being sent, if one is. Of selective repeat, that is the one which the next packet
+    /// is of, new or sent again.
+    fn turn_to_message(&mut self, posted: &mut Posted, mut recovery: Recovery<'_>) {
+        let is_selective = matches!(recovery, Recovery::SelectiveRepeat(_));
+        if is_selective {
+            posted.at = posted.place_of(self.recovery.next());
+        }
+        match posted.messages.get(posted.at) {
+            Some(&Message { end, last_bytes }) => {
+                self.recovery.end_at(end);
+                self.last_bytes = last_bytes;
+            }
+            None if is_selective => self.recovery.end_at(posted.packets),
+            None => return,
+        }
+        match is_selective && !self.windowed {
+            true => recovery.open_window(&mut self.recovery, u32::MAX),
+            false => self.open_window(&mut recovery),
         }
     }
 }
 
 impl Host {
-    /// The last packet of a message has left: the next one of the connection in `slot` follows.
+    /// The last packet of a message has left, or a packet of selective repeat: another one of the connection in `slot`
+    /// follows, or one of another message.
     #[cold]
     pub(super) fn end_message(&mut self, slot: u32) {
-        let (sender, posted) = self.connection(slot);
+        let (sender, posted, recovery) = self.connection(slot);
         posted.at += 1;
-        sender.turn_to_message(posted);
+        sender.turn_to_message(posted, recovery);
     }
 
     /// The connection in `slot` has gone back: what was lost may be of an earlier message.
     #[cold]
     pub(super) fn rewind(&mut self, slot: u32) {
-        let (sender, posted) = self.connection(slot);
+        let (sender, posted, recovery) = self.connection(slot);
         posted.forget(sender.recovery.unacknowledged());
         posted.at = 0;
-        sender.turn_to_message(posted);
+        sender.turn_to_message(posted, recovery);
     }
 
-    /// The sender of a connection, and its messages.
-    pub(super) fn connection(&mut self, slot: u32) -> (&mut Sender, &mut Posted) {
+    /// The sender of a connection, its messages, and how its losses are repaired, of which nothing times out here.
+    pub(super) fn connection(&mut self, slot: u32) -> (&mut Sender, &mut Posted, Recovery<'_>) {
         let sender = &mut self.senders[slot as usize];
-        let ranks = self.ranks.as_mut();
-        let outgoing = ranks.and_then(|it| it.outgoing.get_mut(&sender.flow));
-        (sender, &mut outgoing.expect("it is of a rank").posted)
+        let posted = posted(&mut self.ranks, sender.flow);
+        let recovery = recovery(&mut self.selective, slot, Time::NEVER);
+        (sender, posted, recovery)
     }
+}
+
+/// The messages of the connection that flow `flow` is.
+fn posted(ranks: &mut Option<Box<Ranks>>, flow: u32) -> &mut Posted {
+    let outgoing = ranks.as_mut().and_then(|it| it.outgoing.get_mut(&flow));
+    &mut outgoing.expect("it is of a rank").posted
 }

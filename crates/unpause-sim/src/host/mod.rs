@@ -6,6 +6,7 @@
 
 use unpause_protocols::units::Time;
 
+use crate::engine::mail::FlowStart;
 use crate::engine::window::{NodeModel, Window};
 use crate::log::{Log, SenderSample};
 use crate::packet::{INT, Kind, Packet};
@@ -14,6 +15,7 @@ use crate::plan::Plan;
 use crate::results::{PortRecord, PortSample};
 use crate::traffic::{Ending, Transport};
 
+mod connections;
 mod credits;
 mod delay;
 mod driven;
@@ -106,6 +108,9 @@ impl Host {
         let start = self.starts.pop_front().expect("a start is due");
         self.set_start();
         window.log.counts.flows_started += 1;
+        if self.ranks.is_some() && self.hold_message(&start, window.plan) {
+            return;
+        }
         let spec = &start.spec;
         let own = (start.id, spec.source_port);
         self.turn_to(self.nic_towards(spec.dst, own, false, window.plan));
@@ -114,16 +119,27 @@ impl Host {
         if start.spec.transport == Transport::Tcp {
             return self.connect(now, &start, window);
         }
-        let sender = Sender::new(&start, self.line_speed(window.plan), window.plan, now);
-        reserve_first(&mut self.senders);
-        let slot = self.senders.insert(sender) as u32;
-        self.begin(slot, window.plan);
+        let slot = self.open(now, &start, window.plan);
         if self.credits.is_some() && start.spec.controlled {
             self.begin_on_credit(slot, window.plan);
         }
         if self.ranks.is_some() {
             self.open_connection((slot, start.number, start.spec.group), window.plan);
         }
+        self.line_up(now, slot);
+    }
+
+    /// A flow has a sender from now on, in this place.
+    fn open(&mut self, now: Time, start: &FlowStart, plan: &Plan<'_>) -> u32 {
+        let sender = Sender::new(start, self.transmitter.speed, plan, now);
+        reserve_first(&mut self.senders);
+        let slot = self.senders.insert(sender) as u32;
+        self.begin(slot, plan);
+        slot
+    }
+
+    /// The flow in `slot` takes its place among those of the NIC at hand.
+    fn line_up(&mut self, now: Time, slot: u32) {
         self.busy_until = self.busy_until.max(now);
         if self.hpcc_nic {
             self.list.push(slot);

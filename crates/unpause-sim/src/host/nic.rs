@@ -241,7 +241,7 @@ impl Host {
                 (packet.stamp, packet.bits) =
                     sender.ask((packet.stamp, packet.bits), window.telemetry, &mut self.rng);
             }
-            if sender.is_connection() && !sender.has_left() {
+            if sender.is_connection() && (!sender.has_left() || self.selective.is_some()) {
                 self.end_message(slot);
                 sender = &mut self.senders[slot as usize];
             }

@@ -2,6 +2,7 @@
 //!
 //! The flow of a connection ends, as its loss recovery sees it, with the message that is being sent; when the last packet
 //! of that has left, it goes on with the next. A NAK or a timeout takes it back to the message that the missing packet is of.
+//! Under selective repeat it is that of the next packet, whenever another one may be next.
 
 use std::collections::VecDeque;
 
@@ -28,6 +29,11 @@ pub(super) struct Message {
 }
 
 impl Posted {
+    /// The place of the message that packet `number` is of; behind the last one, if that is not posted.
+    pub(super) fn place_of(&self, number: u32) -> usize {
+        self.messages.partition_point(|it| it.end <= number)
+    }
+
     /// Forgets messages that have been acknowledged up to packet `number`; answers how many.
     pub(super) fn forget(&mut self, number: u32) -> usize {
         let over = self.messages.partition_point(|it| it.end <= number);

@@ -62,28 +62,45 @@ impl Host {
         }
     }
 
-    /// Packets of the connection in `slot` have been acknowledged: perhaps whole messages.
+    /// Packets of the connection in `slot` have been acknowledged: perhaps whole messages. True if it is over and forgotten.
     #[cold]
     pub(super) fn on_sends_acknowledged(
         &mut self,
         now: Time,
         slot: u32,
         window: &mut Window<'_, '_>,
-    ) {
-        let (sender, posted) = self.connection(slot);
+    ) -> bool {
+        let (sender, posted, recovery) = self.connection(slot);
         let flow = sender.flow;
-        sender.note_acknowledged(posted);
+        sender.note_acknowledged(posted, recovery);
         let all = posted.acknowledged;
         if posted.told == all {
-            return;
+            return false;
         }
         posted.told = all;
+        let nothing_left = posted.messages.is_empty();
         let Some(mut ranks) = self.ranks.take() else {
-            return;
+            return false;
         };
         let From {
-            rank, connection, ..
+            rank,
+            connection,
+            number: only,
+            ..
         } = ranks.outgoing[&flow];
+        if !ranks.runs_program(rank, window.plan) {
+            self.ranks = Some(ranks);
+            if !nothing_left {
+                return false;
+            }
+            self.end_wait(now, flow, window);
+            return self.close_message(now, slot, window);
+        }
+        let key = (connection.channel, connection.to);
+        let all = match (only, ranks.ranks[rank].to.get_mut(&key)) {
+            (Some(only), Some(outgoing)) => outgoing.acknowledge(only),
+            _ => all,
+        };
         let (program, number) = program_of(&ranks, rank, window.plan);
         let place = program.connections().binary_search(&connection);
         let place = place.expect("it is one of them") as u32;
@@ -93,6 +110,7 @@ impl Host {
         self.run_program(now, &mut ranks, rank, window);
         self.turn_to(nic);
         self.keep(ranks);
+        self.close_message(now, slot, window)
     }
 
     /// A rank starts all that may start now.

@@ -5,6 +5,7 @@ use unpause_protocols::loss_recovery::{Feedback, Reception};
 use unpause_protocols::notification::Notification;
 use unpause_protocols::units::Time;
 
+use super::connections::Was;
 use super::said::{Said, Trim};
 use super::selective::{self, recovery};
 use super::sender::Pace;
@@ -100,12 +101,18 @@ impl Host {
     /// The last packet of a flow or of a message has arrived. True for a message: its connection keeps the receiver.
     #[cold]
     fn ends_message(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) -> bool {
-        if self.ranks.is_some() && self.on_message(now, slot, window) {
+        let was = match self.ranks {
+            Some(_) => self.on_message(now, slot, window),
+            None => Was::Flow,
+        };
+        if was == Was::Connection {
             return true;
         }
         let log = &mut *window.log;
         let receiver = self.receivers.remove(slot as usize);
-        log.flows.push(receiver.end(Some(now)));
+        // When a message was posted, its record says.
+        log.flows
+            .push(receiver.end((was == Was::Flow).then_some(now)));
         if let Some(credits) = &mut self.credits {
             credits.end(slot);
         }
@@ -275,11 +282,15 @@ impl Host {
                 if lost && sender.is_connection() {
                     self.rewind(slot);
                 }
-                if tells {
-                    self.on_sends_acknowledged(now, slot, window);
+                if tells && self.on_sends_acknowledged(now, slot, window) {
+                    return;
                 }
             }
-            Kind::TrimNak => self.take_trim(now, packet, window),
+            Kind::TrimNak => {
+                if self.take_trim(now, packet, window) {
+                    return;
+                }
+            }
             Kind::Ack => {
                 let heard = sender.hears_acks || self.hpcc_nic;
                 let rtt = (heard && measures).then(rtt);
@@ -300,9 +311,9 @@ impl Host {
         }
     }
 
-    /// A NAK says that a packet was trimmed.
+    /// A NAK says that a packet was trimmed. True if the sender is forgotten.
     #[cold]
-    fn take_trim(&mut self, now: Time, packet: &Packet, window: &Window<'_, '_>) {
+    fn take_trim(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) -> bool {
         let slot = packet.slot;
         let timeout = window.plan.config.host.retransmit_timeout;
         let recovery = selective::hear(&mut self.selective, slot, timeout, (now, packet));
@@ -325,6 +336,7 @@ impl Host {
             last_hop: packet.is(LAST_HOP),
         };
         sender.on_trim(now, trim, &said, recovery);
+        sender.tells && self.on_sends_acknowledged(now, slot, window)
     }
 
     /// More of a sender's data has been acknowledged; true if the sender is forgotten.
@@ -332,20 +344,19 @@ impl Host {
     fn on_acknowledged(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) -> bool {
         let sender = &self.senders[slot as usize];
         if sender.tells {
-            self.on_sends_acknowledged(now, slot, window);
+            return self.on_sends_acknowledged(now, slot, window);
         } else if sender.is_done() {
-            if sender.is_connection() {
-                self.on_messages_acknowledged(now, slot, window);
-            } else {
-                return self.end_sender(now, slot, window);
-            }
+            return match sender.is_connection() {
+                true => self.on_messages_acknowledged(now, slot, window),
+                false => self.end_sender(now, slot, window),
+            };
         }
         false
     }
 
     /// All of a flow has been acknowledged; true if its sender is forgotten.
     #[inline(always)]
-    fn end_sender(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) -> bool {
+    pub(super) fn end_sender(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) -> bool {
         let sender = &mut self.senders[slot as usize];
         if window.plan.config.probes.acknowledged {
             sender.note_end(now);

@@ -19,11 +19,6 @@ type Words = Box<[u64]>;
 /// How losses of a flow are repaired.
 pub(super) type Recovery<'a> = LossRecovery<'a, Words>;
 
-/// Go-back-N of a flow that never times out: for calls in which that makes no difference.
-pub(super) const NO_TIMEOUT: Recovery<'_> = LossRecovery::GoBackN(GoBack {
-    timeout: Time::NEVER,
-});
-
 /// What selective repeat keeps, by the places of flows in the tables of their host.
 #[derive(Debug, Default)]
 pub(super) struct Selective {

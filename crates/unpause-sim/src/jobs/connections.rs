@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::collective::Collective;
 pub use super::connection::Connection;
-use super::job::{Exchange, Job};
+use super::job::{Exchange, Job, Over};
 use super::program::Program;
 use super::step::Step;
 use crate::fabric::NodeId;
@@ -171,29 +171,35 @@ impl Job {
         found.into_iter().collect()
     }
 
-    /// Its connections as flows without end, for [`crate::config::Config::traffic`] of a run of `seed`. Source ports are
-    /// 0xC000 with 14 bits of entropy, as generators choose them.
+    /// Its connections, or messages if each has one of its own, as flows without end, for
+    /// [`crate::config::Config::traffic`] of a run of `seed`. Source ports are 0xC000 with 14 bits of entropy, as generators
+    /// choose them.
     pub fn flows(&self, seed: u64) -> Vec<FlowSpec> {
-        let flow = |it: &Connection| {
+        let port_of = |it: &Connection| {
             let of_pair = mix(seed ^ mix(u64::from(it.from) << 32 | u64::from(it.to)));
             let which = u64::from(self.entry) << 32 | u64::from(it.channel);
-            FlowSpec {
-                start: self.start,
-                source_port: 0xC000 | (mix(of_pair ^ mix(which)) >> 50) as u16,
-                ..self.flow.flow(self.host(it.from), self.host(it.to))
-            }
+            mix(of_pair ^ mix(which))
         };
-        self.connections().iter().map(flow).collect()
+        let flow = |it: &Connection, drawn: u64| FlowSpec {
+            start: self.start,
+            source_port: 0xC000 | (drawn >> 50) as u16,
+            ..self.flow.flow(self.host(it.from), self.host(it.to))
+        };
+        let connections = self.connections();
+        if self.over == Over::Connections {
+            let flows = connections.iter().map(|it| flow(it, port_of(it)));
+            return flows.collect();
+        }
+        let of_each = connections.iter().zip(self.messages_of(&connections));
+        let flows = of_each.flat_map(|(it, messages)| {
+            let numbers = 1..=messages.len() as u64 * u64::from(self.iterations);
+            numbers.map(move |number| flow(it, mix(port_of(it) ^ mix(number))))
+        });
+        flows.collect()
     }
 
-    /// Bytes of all messages of each connection.
-    pub fn bytes_of_connections(&self) -> Vec<u64> {
-        if let Some(program) = &self.program {
-            let bytes = (0..program.connections().len()).map(|at| program.bytes_of(at));
-            return bytes
-                .map(|it| it.saturating_mul(self.iterations.into()))
-                .collect();
-        }
+    /// Bytes of the messages of each of its connections in an iteration, in order.
+    fn messages_of(&self, connections: &[Connection]) -> Vec<Vec<u64>> {
         let one = Self {
             iterations: 1,
             ..self.clone()
@@ -202,10 +208,28 @@ impl Job {
         let of = |connection: &Connection| {
             let mut messages = Messages::default();
             let next = || messages.next(&one, connection, &mut room);
-            let bytes: u64 = std::iter::from_fn(next).map(|it| it.bytes).sum();
-            bytes * u64::from(self.iterations)
+            std::iter::from_fn(next).map(|it| it.bytes).collect()
         };
-        self.connections().iter().map(of).collect()
+        connections.iter().map(of).collect()
+    }
+
+    /// Bytes that go over each of [`Self::flows`], in order.
+    pub fn bytes_of_flows(&self) -> Vec<u64> {
+        let iterations = self.iterations as usize;
+        if self.over == Over::Messages {
+            let all = self.messages_of(&self.connections());
+            let flows = all.into_iter().map(|it| it.repeat(iterations));
+            return flows.flatten().collect();
+        }
+        if let Some(program) = &self.program {
+            let bytes = (0..program.connections().len()).map(|at| program.bytes_of(at));
+            return bytes
+                .map(|it| it.saturating_mul(self.iterations.into()))
+                .collect();
+        }
+        let all = self.messages_of(&self.connections());
+        let sums = all.iter().map(|it| it.iter().sum::<u64>());
+        sums.map(|it| it * u64::from(self.iterations)).collect()
     }
 
     /// The host of a rank.
@@ -219,13 +243,27 @@ impl Job {
 pub struct Jobs {
     /// The connections of each job, in the order in which they are flows of its entry.
     connections: Vec<Vec<Connection>>,
+    /// Of a job whose messages are flows: the first flow of each connection.
+    firsts: Vec<Option<Vec<u32>>>,
 }
 
 impl Jobs {
     /// Of these.
     pub fn of(jobs: &[Job]) -> Self {
+        let connections: Vec<_> = jobs.iter().map(Job::connections).collect();
+        let firsts = |(job, connections): (&Job, &Vec<Connection>)| {
+            let messages = (job.over == Over::Messages).then(|| job.messages_of(connections))?;
+            let mut first = 0;
+            let counts = messages.iter().map(|it| it.len() as u32 * job.iterations);
+            let firsts = counts.map(|count| {
+                first += count;
+                first - count
+            });
+            Some(firsts.collect())
+        };
         Self {
-            connections: jobs.iter().map(Job::connections).collect(),
+            firsts: jobs.iter().zip(&connections).map(firsts).collect(),
+            connections,
         }
     }
 
@@ -234,8 +272,15 @@ impl Jobs {
         self.connections.is_empty()
     }
 
-    /// Connection `number` of the job at place `job`.
-    pub fn connection(&self, job: usize, number: u32) -> Connection {
-        self.connections[job][number as usize]
+    /// The connection of flow `number` of the job at place `job`; and if that is a message, messages before it there.
+    pub fn connection(&self, job: usize, number: u32) -> (Connection, Option<u32>) {
+        let all = &self.connections[job];
+        match &self.firsts[job] {
+            None => (all[number as usize], None),
+            Some(firsts) => {
+                let at = firsts.partition_point(|it| *it <= number) - 1;
+                (all[at], Some(number - firsts[at]))
+            }
+        }
     }
 }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use unpause_protocols::units::Time;
 
-use super::job::{Exchange, Job};
+use super::job::{Exchange, Job, Over};
 use super::records::{MessageRecord, RankIteration};
 use super::step::{Part, Step};
 
@@ -26,7 +26,7 @@ pub enum SegmentKind {
     Launch,
     /// A message was under way, from when its sender handed it over until its last byte came.
     Message,
-    /// It had come, and its sender waited for the ACK.
+    /// It had come, and its sender waited for the ACK, or with [`super::Completion::Acknowledged`] its receiver.
     Acknowledgement,
     /// A rank added what it had received to its own.
     Reduce,
@@ -212,6 +212,21 @@ impl<'a> CriticalPaths<'a> {
         self.streams.get(&stream).map(Vec::as_slice)
     }
 
+    /// The message that came last of those that a rank received together with this one: with connections of their own,
+    /// messages may come before those that count first.
+    fn last_to_come(&self, message: &'a MessageRecord) -> &'a MessageRecord {
+        if self.job.over == Over::Connections || message.received == message.end {
+            return message;
+        }
+        let same = |it: &MessageRecord| {
+            let of = |it: &MessageRecord| (it.channel, it.from, it.to, it.received);
+            of(it) == of(message)
+        };
+        let all = self.streams.values().flatten().copied();
+        let last = all.filter(|it| same(it)).max_by_key(|it| it.end);
+        last.unwrap_or(message)
+    }
+
     /// How many messages a rank sends to `peer`, a place in its group, in the steps of a lane before `step`.
     fn sent_before(&self, place: Place, lane: Lane, step: u32, peer: u32) -> Option<usize> {
         let mut count = 0;
@@ -289,7 +304,7 @@ impl<'a> CriticalPaths<'a> {
                 let all = self.stream(place, lane, ends)?;
                 let number = all.binary_search_by_key(&step, |it| it.step).ok()?;
                 let message = all[number];
-                if message.end == now {
+                if message.received == now {
                     return Some(Ended::By(message, false));
                 }
             }
@@ -365,7 +380,7 @@ impl<'a> Walk<'_, 'a> {
                 match self.of.ended(place, lane, step, &mut reduced)? {
                     Ended::By(message, by_ack) => {
                         self.reduced(place, &reduced)?;
-                        return self.before_message(message, by_ack, place);
+                        return self.before_message(message, by_ack);
                     }
                     // All began at once, so that the one that reduced longest ended last.
                     Ended::AtOnce(began) => {
@@ -393,23 +408,23 @@ impl<'a> Walk<'_, 'a> {
             .ended(place, lane, (before, self.now), &mut reduced)?;
         self.reduced(place, &reduced)?;
         match ended {
-            Ended::By(message, by_ack) => self.before_message(message, by_ack, place),
+            Ended::By(message, by_ack) => self.before_message(message, by_ack),
             Ended::AtOnce(_) => self.before_collective(place),
         }
     }
 
     /// A message has come, or its ACK, now.
-    fn before_message(
-        &mut self,
-        message: &'a MessageRecord,
-        by_ack: bool,
-        place: Place,
-    ) -> Option<At> {
-        let sender = Place {
-            rank: message.from,
-            ..place
+    fn before_message(&mut self, message: &'a MessageRecord, by_ack: bool) -> Option<At> {
+        let message = match by_ack {
+            true => message,
+            false => self.of.last_to_come(message),
         };
-        if by_ack {
+        let sender = Place {
+            iteration: message.iteration,
+            phase: message.phase,
+            rank: message.from,
+        };
+        if by_ack || message.received > message.end {
             self.took(
                 SegmentKind::Acknowledgement,
                 sender,

@@ -27,10 +27,37 @@ pub struct Job {
     pub program: Option<Arc<Program>>,
     /// From the moment at which a rank may send a message until it does.
     pub launch: Time,
+    /// What messages go over.
+    pub over: Over,
+    /// When a rank has received a message.
+    pub completion: Completion,
     /// What its connections have in common.
     pub flow: FlowSettings,
     /// Each message is recorded, not only iterations.
     pub records_messages: bool,
+}
+
+/// What the messages of a job go over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Over {
+    /// A connection for each pair of ranks and channel, as queue pairs of NCCL: its rate, its window and its source port stay.
+    #[default]
+    Connections,
+    /// A connection for each message, as in the front ends of ns-3 and htsim: each begins at line rate, has a source port of
+    /// its own, and shares the NIC with messages between the same ranks.
+    Messages,
+}
+
+/// When a rank has received a message, and goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Completion {
+    /// When its last byte has come, all before being there.
+    #[default]
+    Delivered,
+    /// When its sender could have the ACK of that, if nothing holds the ACK up: so do the front ends of ns-3 and htsim, of
+    /// which the sender tells the receiver in no time. Here a host knows what it sees itself, so the time of the ACK is that
+    /// on the empty fabric with all its links.
+    Acknowledged,
 }
 
 /// A part of an iteration: every rank computes, then takes part in a collective operation with its group.

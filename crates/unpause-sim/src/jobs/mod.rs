@@ -26,6 +26,6 @@ mod trees;
 pub use collective::{Algorithm, Collective, Operation};
 pub use connections::Jobs;
 pub use critical::{CriticalPaths, Segment, SegmentKind};
-pub use job::{Exchange, Job, Phase};
+pub use job::{Completion, Exchange, Job, Over, Phase};
 pub use program::Program;
 pub use records::{MessageRecord, RankIteration};

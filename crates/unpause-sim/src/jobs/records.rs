@@ -32,6 +32,8 @@ pub struct MessageRecord {
     pub start: Time,
     /// When its last byte came, all before being there.
     pub end: Time,
+    /// When the receiver's rank was told of that, at least if it waited: later where it waits for the sender's ACK.
+    pub received: Time,
     /// When its sender knew of that, if a rank waited for it.
     pub acknowledged: Option<Time>,
     /// How long it takes if it is alone on its way; `None` if that way is not known.

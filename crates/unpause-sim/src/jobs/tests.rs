@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::collective::{Algorithm, Collective, Operation};
 use super::connections::Messages;
 use super::step::{Part, Step};
-use super::{Exchange, Job, Phase};
+use super::{Completion, Exchange, Job, Over, Phase};
 use crate::traffic::FlowSettings;
 use unpause_protocols::units::{Fraction, Time};
 
@@ -209,6 +209,8 @@ proptest! {
             }],
             program: None,
             launch: Time::ZERO,
+            over: Over::default(),
+            completion: Completion::default(),
             flow: FlowSettings::default(),
             records_messages: true,
         };

@@ -45,6 +45,12 @@ pub(super) fn check(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
         let message = "credits go with NSCC, or alone";
         return Err(Invalid::new("scheme.roce", message).label("another law"));
     }
+    if !config.jobs.is_empty() {
+        let message = "credits of receivers are for flows, not for connections of jobs";
+        return Err(Invalid::new(by, message)
+            .label("receivers give credits")
+            .help("use congestion_control = \"nscc\" without credits, or [[traffic]]"));
+    }
     let last = Time::from_ps(1 << SENT_BITS);
     if config.stop >= last {
         let message = "with credits a run cannot be so long";

@@ -13,6 +13,7 @@ use crate::ports::{GlobalPort, Ports, Transmitter};
 use crate::routing::Routing;
 use crate::turns::Turns;
 
+mod alone;
 mod check;
 pub mod credits;
 mod cut_through;

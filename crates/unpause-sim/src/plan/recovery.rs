@@ -28,7 +28,7 @@ pub fn window_packets(params: &selective_repeat::Params, rate: Rate, config: &Co
 
 const KEY: &str = "scheme.loss_recovery";
 
-/// Refuses what selective repeat cannot do, or not yet.
+/// Refuses what selective repeat cannot do.
 ///
 /// # Errors
 ///
@@ -37,13 +37,6 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
     let Recovery::SelectiveRepeat(params) = &config.scheme.loss_recovery else {
         return Ok(());
     };
-    if !config.jobs.is_empty() {
-        let message = "the connections of jobs go back to the first packet lost";
-        return Err(Invalid::new(KEY, message)
-            .label("they cannot repair losses so yet")
-            .and("jobs", "of these jobs")
-            .help("set loss_recovery = \"go-back-n\", or remove it"));
-    }
     if config.host.nic == NicModel::Hpcc {
         let message = "HPCC's NIC goes back to the first packet lost";
         return Err(Invalid::new(KEY, message)

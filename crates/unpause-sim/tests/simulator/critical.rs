@@ -4,7 +4,9 @@ use proptest::prelude::*;
 
 use unpause_protocols::units::{Fraction, Time};
 use unpause_sim::config::Config;
-use unpause_sim::jobs::{Algorithm, CriticalPaths, Job, Operation, Segment, SegmentKind};
+use unpause_sim::jobs::{
+    Algorithm, Completion, CriticalPaths, Job, Operation, Over, Segment, SegmentKind,
+};
 use unpause_sim::results::Results;
 
 use crate::common::*;
@@ -163,6 +165,7 @@ proptest! {
         ranks in 2u32..7,
         bytes in 1u64..60_000,
         (launch, rate, jitter) in (0u64..3, 0u64..3, 0u64..2),
+        (own, waits) in any::<(bool, bool)>(),
         seed in any::<u64>(),
     ) {
         let mut config = config(
@@ -192,6 +195,8 @@ proptest! {
         of.phases = phases;
         of.iterations = 3;
         of.launch = us(launch);
+        of.over = if own { Over::Messages } else { Over::Connections };
+        of.completion = if waits { Completion::Acknowledged } else { Completion::Delivered };
         add(&mut config, of);
         let results = run(&config);
         each_path(&config, &results, |_, _, _| {});

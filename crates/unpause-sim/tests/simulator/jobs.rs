@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use unpause_protocols::units::{Fraction, Time};
 use unpause_sim::config::{Config, Fabric, HostConfig, NodeId};
-use unpause_sim::jobs::{Algorithm, Collective, Exchange, Job, Operation, Phase};
+use unpause_sim::jobs::{Algorithm, Collective, Completion, Exchange, Job, Operation, Over, Phase};
 use unpause_sim::results::{MessageRecord, RankIteration, Results};
 use unpause_sim::traffic::{FlowSettings, TrafficSpec};
 
@@ -35,6 +35,8 @@ pub fn job(ranks: u32, operation: Operation, algorithm: Algorithm, bytes: u64) -
         }],
         program: None,
         launch: Time::ZERO,
+        over: Over::Connections,
+        completion: Completion::Delivered,
         flow: FlowSettings::default(),
         records_messages: true,
     }
@@ -62,7 +64,7 @@ pub fn on_a_switch(hosts: u32) -> Config {
 }
 
 /// Of one message of so many bytes, alone.
-fn ideal(bytes: u64) -> Time {
+pub fn ideal(bytes: u64) -> Time {
     let fabric = star(&[gbps(100); 2], us(1));
     let results = run(&config(fabric, vec![sized(1, 2, bytes)], ms(50)));
     let flow = &results.flows[0];
@@ -71,14 +73,14 @@ fn ideal(bytes: u64) -> Time {
 }
 
 /// From its start to the end of its last rank.
-fn takes(results: &Results, iteration: u32) -> Time {
+pub fn takes(results: &Results, iteration: u32) -> Time {
     let of = |it: &&RankIteration| it.iteration == iteration;
     let ends = results.rank_iterations.iter().filter(of).map(|it| it.end);
     let starts = results.rank_iterations.iter().filter(of).map(|it| it.start);
     ends.max().expect("it has ended") - starts.min().expect("it has begun")
 }
 
-fn alone(ranks: u32, operation: Operation, algorithm: Algorithm, bytes: u64) -> Results {
+pub fn alone(ranks: u32, operation: Operation, algorithm: Algorithm, bytes: u64) -> Results {
     let mut config = on_a_switch(ranks);
     add(&mut config, job(ranks, operation, algorithm, bytes));
     let results = run(&config);
@@ -89,7 +91,7 @@ fn alone(ranks: u32, operation: Operation, algorithm: Algorithm, bytes: u64) -> 
 }
 
 /// An ACK and its framing at 100 Gb/s.
-fn ack() -> Time {
+pub fn ack() -> Time {
     let host = HostConfig::default();
     let framing = star(&[], us(1)).framing_bytes;
     ps((u64::from(host.ack_bytes) + u64::from(framing)) * 80)
@@ -276,7 +278,7 @@ fn jitter_is_drawn_for_each_rank_and_iteration() {
 }
 
 /// Phases of groups of two and of four, of different algorithms, on a crowded fabric.
-fn training(ranks: u32) -> Job {
+pub fn training(ranks: u32) -> Job {
     let groups = |size: u32, stride: u32| -> Vec<Vec<u32>> {
         let first = (0..ranks).filter(|rank| (rank / stride).is_multiple_of(size));
         first
@@ -328,7 +330,7 @@ fn training(ranks: u32) -> Job {
     }
 }
 
-fn crowded() -> Config {
+pub fn crowded() -> Config {
     let mut config = config(
         two_switches(40),
         vec![flow(2, 9), sized(7, 3, 2_000_000)],

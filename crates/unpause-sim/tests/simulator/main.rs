@@ -14,6 +14,7 @@ mod following;
 mod frame_errors;
 mod headroom;
 mod input_queued;
+mod job_messages;
 mod jobs;
 mod link_events;
 mod link_rates;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::Config;
-use unpause_sim::jobs::{CriticalPaths, MessageRecord, RankIteration, SegmentKind};
+use unpause_sim::jobs::{
+    Completion, CriticalPaths, MessageRecord, Over, RankIteration, SegmentKind,
+};
 use unpause_sim::results::Results;
 
 use super::facts::Answer;
@@ -40,6 +42,19 @@ pub fn messages(config: &Config, results: &Results) -> Answer {
         if let Some(message) = own.iter().find(|it| it.end <= it.start) {
             return Err(format!("sooner than sent: {message:?}"));
         }
+        let waits = job.completion == Completion::Acknowledged;
+        // One of its own connection may wait for others.
+        let may_wait = waits || job.over == Over::Messages;
+        let fits = |it: &&MessageRecord| match it.received > it.end {
+            true => may_wait,
+            false => it.received == it.end && !waits,
+        };
+        if let Some(message) = own.iter().copied().find(|it| !fits(it)) {
+            return Err(format!("counts at another time: {message:?}"));
+        }
+        if job.over == Over::Messages && own.len() > 1 {
+            return Err(format!("{} messages over {flow:?}", own.len()));
+        }
     }
     match by_connection.into_values().flatten().next() {
         Some(message) => Err(format!("of no connection: {message:?}")),
@@ -54,7 +69,7 @@ pub fn ranks(config: &Config, results: &Results) -> Answer {
     let mut last: BTreeMap<(u16, u32, u32), Time> = BTreeMap::new();
     for it in &results.messages {
         let end = last.entry((it.entry, it.iteration, it.to)).or_default();
-        *end = (*end).max(it.end);
+        *end = (*end).max(it.received);
     }
     for it in &results.rank_iterations {
         let job = config.jobs.iter().find(|job| job.entry == it.entry);
@@ -101,7 +116,9 @@ pub fn critical(config: &Config, results: &Results) -> Answer {
                 let message = segment.message;
                 let ended = match segment.kind {
                     SegmentKind::Message => message.map(|it| it.end),
-                    SegmentKind::Acknowledgement => message.and_then(|it| it.acknowledged),
+                    SegmentKind::Acknowledgement => {
+                        message.map(|it| it.acknowledged.unwrap_or(it.received))
+                    }
                     _ => Some(segment.end),
                 };
                 let is_next = segment.start == now && segment.end > now;

@@ -9,6 +9,9 @@ use crate::dice::Dice;
 
 /// Gives some schemes that repair losses one by one credits of receivers, alone or beside NSCC.
 pub fn credits(sketch: &mut Sketch, dice: &mut Dice) {
+    if sketch.document.contains_key("job") {
+        return;
+    }
     let (rtt, frame) = (sketch.rtt, sketch.frame);
     let schemes = sketch.document.get_mut("scheme");
     let schemes = schemes.and_then(Value::as_array_mut).into_iter().flatten();

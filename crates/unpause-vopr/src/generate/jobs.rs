@@ -14,8 +14,10 @@ pub fn jobs(sketch: &mut Sketch, dice: &mut Dice) {
     if schemes.is_empty() || sketch.hosts.len() < 2 || !dice.percent(12) {
         return;
     }
+    let mut own = Dice::new(dice.clone().below(u64::MAX));
     for number in 0..dice.between(1, 2) {
         let mut entry = job(sketch, number, dice);
+        connections(&mut entry, &mut own);
         if schemes.len() < sketch.schemes.len() {
             put(&mut entry, "schemes", schemes.clone());
         }
@@ -74,6 +76,18 @@ fn job(sketch: &Sketch, number: u64, dice: &mut Dice) -> Table {
     }
     put(&mut entry, "step", Value::Array(steps));
     entry
+}
+
+/// What messages go over, and when they count.
+fn connections(to: &mut Table, dice: &mut Dice) {
+    if dice.percent(30) {
+        let which = dice.pick(&["kept", "per-message"]);
+        put(to, "connection", which);
+    }
+    if dice.percent(30) {
+        let which = dice.pick(&["delivered", "ack"]);
+        put(to, "completion", which);
+    }
 }
 
 /// What ranks do: they compute, or exchange something; true if they reduce.

@@ -70,7 +70,6 @@ fn is_possible(document: &Table) -> bool {
         entry.get("schemes").is_none() && transport.is_none_or(|it| it == "roce")
     };
     nic.and_then(Value::as_str) != Some("hpcc")
-        && !document.contains_key("job")
         && entries.is_some_and(|entries| entries.iter().any(is_roce))
 }
 

@@ -34,6 +34,16 @@ names! {
 }
 
 names! {
+    /// What messages go over.
+    pub(crate) Connecting { Kept = "kept", PerMessage = "per-message" }
+}
+
+names! {
+    /// When a rank has received a message.
+    pub(crate) Completion { Delivered = "delivered", Ack = "ack" }
+}
+
+names! {
     /// Which hosts the ranks of a job get.
     pub(crate) Placement { Packed = "packed", Spread = "spread", Random = "random" }
 }
@@ -82,6 +92,10 @@ keys! {
         start: Duration = ["`\"0s\"`"] "when all ranks start";
         iterations: u32 = ["`1`"] "how often each rank runs through the steps; it begins anew when it has ended all of them itself";
         warmup: u32 = ["`0`"] "iterations at the beginning that means, percentiles and bandwidths leave out";
+        connection: Connecting = ["`\"kept\"`"]
+            "what messages go over: `\"kept\"`: a connection for each pair of ranks and channel, with its rate, window and source port; `\"per-message\"`: a new one for each message, as in the front ends of ns-3 and htsim, see below";
+        completion: Completion = ["`\"delivered\"`"]
+            "when a rank has received a message: `\"delivered\"`: when its last byte has come; `\"ack\"`: when its sender can have the ACK, as in the front ends of ns-3 and htsim, see below";
         launch: Duration = ["`\"0s\"`"]
             "from the moment at which a rank may send a message until it does: software and doorbell";
         reduce_rate: DataRate = ["infinite"]

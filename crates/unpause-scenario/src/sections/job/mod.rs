@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_spanned::Spanned;
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::NodeId;
-use unpause_sim::jobs::{Job, Phase, Program};
+use unpause_sim::jobs::{Completion, Job, Over, Phase, Program};
 use unpause_sim::traffic::{FlowSettings, Transport};
 
 use super::traffic::{Context, data_priority, takes_part};
@@ -22,12 +22,15 @@ mod keys;
 mod phases;
 mod placement;
 
-use keys::{Group, Placement, RanksKey};
+use keys::{Connecting, Group, Placement, RanksKey};
 pub(crate) use keys::{JobKeys, StepKeys};
 use phases::OfJob;
 
 /// Messages of a job that are recorded unless the file says otherwise.
 const MOST_MESSAGES: u64 = 1_000_000;
+
+/// Messages that may have connections of their own: some 500 bytes each.
+const MOST_CONNECTIONS: u64 = 1_000_000;
 
 /// One job, whose keys are known.
 pub(crate) struct Written {
@@ -148,6 +151,22 @@ fn running(
     let of_program = program.as_ref().map_or(0, |it| it.message_count() as u64);
     let messages = (messages_of(&phases) + of_program) * u64::from(iterations);
     let recorded = keys.messages.value().copied();
+    let over = match keys.connection.value() {
+        None | Some(Connecting::Kept) => Over::Connections,
+        Some(Connecting::PerMessage) => Over::Messages,
+    };
+    if let Some(connection) = keys.connection.peek()
+        && over == Over::Messages
+        && messages > MOST_CONNECTIONS
+    {
+        return Problem::new(format!("{messages} messages"))
+            .at(
+                connection.span(),
+                format!("each with a connection of its own: at most {MOST_CONNECTIONS}"),
+            )
+            .help("write connection = \"kept\", or lower `iterations`, `channels` or `slices`")
+            .err();
+    }
     let job = Job {
         entry,
         hosts,
@@ -156,6 +175,11 @@ fn running(
         phases,
         program,
         launch: time(keys.launch.value()),
+        over,
+        completion: match keys.completion.value() {
+            None | Some(keys::Completion::Delivered) => Completion::Delivered,
+            Some(keys::Completion::Ack) => Completion::Acknowledged,
+        },
         flow,
         records_messages: recorded.unwrap_or(messages <= MOST_MESSAGES),
     };

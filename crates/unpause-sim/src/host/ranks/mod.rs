@@ -1,5 +1,6 @@
 //! The ranks of jobs at a host: where they are, and what they wait for. [`super::job_steps`] moves them on.
 
+mod order;
 mod progress;
 mod rank;
 mod state;

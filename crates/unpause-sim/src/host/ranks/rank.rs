@@ -1,10 +1,11 @@
 //! A rank: where it is in its job, and what it waits for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use unpause_protocols::units::Time;
 
 use super::progress::Progress;
+use crate::engine::mail::FlowStart;
 use crate::jobs::Job;
 use crate::jobs::RankIteration;
 use crate::jobs::connections::Connection;
@@ -47,12 +48,43 @@ pub struct Lane {
 /// A connection that leads from a rank.
 #[derive(Debug)]
 pub struct Outgoing {
+    /// Its sender and its flow; of messages that have flows of their own, those of the last one posted.
     pub slot: u32,
     pub flow: u32,
     /// Messages posted.
     pub posted: u32,
+    /// Flows of those that are not, if each has one.
+    pub starts: VecDeque<FlowStart>,
+    /// Of these messages, how many have been acknowledged before the first that has not, and which after that.
+    pub acknowledged: u32,
+    pub early: BTreeSet<u32>,
     /// The lane that waits until all has been acknowledged.
     pub waits: Option<u32>,
+}
+
+impl Outgoing {
+    /// Nothing posted yet, over the connection in `slot` that is flow `flow`.
+    pub fn new(slot: u32, flow: u32) -> Self {
+        Self {
+            slot,
+            flow,
+            posted: 0,
+            starts: VecDeque::new(),
+            acknowledged: 0,
+            early: BTreeSet::new(),
+            waits: None,
+        }
+    }
+
+    /// Message `number`, which has a flow of its own, has been acknowledged. Answers how many have been up to the first that
+    /// has not.
+    pub fn acknowledge(&mut self, number: u32) -> u32 {
+        self.early.insert(number);
+        while self.early.remove(&self.acknowledged) {
+            self.acknowledged += 1;
+        }
+        self.acknowledged
+    }
 }
 
 impl Rank {

@@ -6,10 +6,12 @@ use std::collections::{BTreeMap, BinaryHeap};
 use unpause_protocols::units::Time;
 
 use super::super::posted::Posted;
+use super::order::Order;
 use super::rank::Rank;
 use crate::fabric::NodeId;
 use crate::jobs::connections::{Connection, Expected, Messages};
 use crate::jobs::step::Step;
+use crate::log::MessageEnd;
 use crate::plan::Plan;
 
 /// The ranks at a host.
@@ -22,6 +24,8 @@ pub struct Ranks {
     pub incoming: BTreeMap<u32, Incoming>,
     /// Connections that lead from here, by their flow.
     pub outgoing: BTreeMap<u32, From>,
+    /// Messages that have flows of their own, by rank, channel and the other rank.
+    pub orders: BTreeMap<(usize, u32, u32), Order>,
     pub room: Step,
 }
 
@@ -32,6 +36,8 @@ pub enum Due {
     Start,
     /// It has computed.
     Computed,
+    /// A message counts that has come over this flow: its slice, or the number of its receive.
+    Came(u32, u32),
     /// A message is launched: its channel, the rank that it goes to, its bytes.
     Launched(u32, u32, u64),
     /// A lane has reduced what it has received.
@@ -47,6 +53,8 @@ pub enum Due {
 pub struct From {
     pub rank: usize,
     pub connection: Connection,
+    /// Messages before it, if it is a flow of its own.
+    pub number: Option<u32>,
     pub posted: Posted,
 }
 
@@ -56,8 +64,14 @@ pub struct Incoming {
     pub rank: usize,
     pub connection: Connection,
     pub messages: Messages,
+    /// If there is only one, how many come before it from the same rank.
+    pub only: Option<u32>,
+    /// What is recorded of that one when it counts.
+    pub came: Option<MessageEnd>,
     /// The one under way.
     pub next: Option<Expected>,
+    /// How long after it has come a message counts.
+    pub answer: Time,
     /// How many there were before.
     pub delivered: u32,
 }
@@ -85,6 +99,11 @@ impl Ranks {
     pub fn set(&mut self, at: Time, rank: usize, due: Due) {
         self.timers.push(Reverse((at, self.timers_set, rank, due)));
         self.timers_set += 1;
+    }
+
+    /// True if the rank at this place does what a program says.
+    pub fn runs_program(&self, rank: usize, plan: &Plan<'_>) -> bool {
+        plan.config.jobs[self.ranks[rank].job].program.is_some()
     }
 
     pub fn rank_of(&self, job: usize) -> usize {
