@@ -90,6 +90,7 @@ fn a_run_writes_a_complete_directory_and_a_summary() {
         "flows.parquet",
         "iterations.parquet",
         "jobs.parquet",
+        "link_changes.parquet",
         "losses.parquet",
         "manifest.json",
         "messages.parquet",

@@ -130,8 +130,9 @@ impl Host {
     }
 
     /// A flow has a sender from now on, in this place.
+    #[inline(always)]
     fn open(&mut self, now: Time, start: &FlowStart, plan: &Plan<'_>) -> u32 {
-        let sender = Sender::new(start, self.transmitter.speed, plan, now);
+        let sender = Sender::new(start, self.line_speed(plan), plan, now);
         reserve_first(&mut self.senders);
         let slot = self.senders.insert(sender) as u32;
         self.begin(slot, plan);
@@ -139,6 +140,7 @@ impl Host {
     }
 
     /// The flow in `slot` takes its place among those of the NIC at hand.
+    #[inline(always)]
     fn line_up(&mut self, now: Time, slot: u32) {
         self.busy_until = self.busy_until.max(now);
         if self.hpcc_nic {
