@@ -243,5 +243,9 @@ fn only(config: &Config, entry: u16) -> Config {
         job.records_messages = false;
     }
     config.probes = Probes::default();
+    if config.data_priorities() & !config.switch.lossless == 0 {
+        // Nothing that is left can be trimmed, and a run that trims nothing is refused.
+        config.switch.trimming = None;
+    }
     config
 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use unpause_scenario::{Run, Scenario};
+use unpause_scenario::{NoProgress, Options, Run, Scenario, execute};
 use unpause_sim::jobs::MessageRecord;
 use unpause_sim::results::Results;
 
@@ -318,4 +318,39 @@ fn jobs_repair_losses_by_selective_repeat() {
         let delivered: u64 = results.flows.iter().map(|it| it.delivered_bytes).sum();
         assert_eq!(delivered, bytes);
     }
+}
+
+/// A job of a lossless priority is run alone where another, whose packets are trimmed, was beside it.
+#[test]
+fn a_lossless_job_runs_alone_where_others_are_trimmed() {
+    let text = "duration = \"5ms\"
+        [topology]
+        builder = \"single-switch\"
+        hosts = 8
+        rate = \"100Gbps\"
+        delay = \"500ns\"
+        [switch]
+        lossless = [3]
+        lossy_queue = \"40KB\"
+        [switch.trimming]
+        [[scheme]]
+        name = \"PFC\"
+        loss_recovery = \"selective-repeat\"
+        [[job]]
+        name = \"Lossless\"
+        ranks = \"H0..H7\"
+        collective = \"all-to-all\"
+        size = \"80KB\"
+        [[job]]
+        name = \"Trimmed\"
+        ranks = \"H0..H7\"
+        priority = 2
+        collective = \"all-to-all\"
+        size = \"80KB\"";
+    let scenario = Scenario::parse(text, Path::new("of-a-test.toml"));
+    let scenario = scenario.unwrap_or_else(|error| panic!("{}", error.explain()));
+    let outcome = execute(&scenario, &Options::default(), &NoProgress).expect("it runs");
+    let jobs = outcome.tables.get("jobs").expect("it is a table");
+    let slowdown = jobs.column_by_name("slowdown").expect("a column");
+    assert_eq!((slowdown.len(), slowdown.null_count()), (2, 0));
 }

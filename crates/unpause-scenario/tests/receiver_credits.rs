@@ -100,7 +100,10 @@ fn an_incast_is_fair() {
 
 fn refusal(source: &str) -> String {
     let refused = Scenario::parse(source, Path::new("test.toml"));
-    refused.err().expect("it is refused").explain()
+    match refused {
+        Ok(_) => panic!("it is accepted"),
+        Err(error) => error.explain(),
+    }
 }
 
 #[test]

@@ -7,8 +7,8 @@ use unpause_sim::post::{GlobalPort, Kind};
 
 use crate::refusal::Refusal;
 
-/// Kinds of packets.
-const KINDS: usize = Kind::Request as usize + 1;
+/// Kinds of packets that are frames.
+const KINDS: usize = Kind::Pfc as usize + 1;
 
 /// What a run over frames came to.
 #[derive(Clone, Debug, Default)]

@@ -84,7 +84,7 @@ pub fn silence(_config: &Config, results: &Results) -> Answer {
     Ok(())
 }
 
-/// No port sends more than the rates in force carry, and the frame that was under way at each change.
+/// No port sends more than the rates in force carry, and the frame that was under way at each change and each failure.
 pub fn capacity(config: &Config, results: &Results) -> Answer {
     let frame = config.largest_frame_bytes().max(64) + config.fabric.framing_bytes;
     let mut own: BTreeMap<(NodeId, PortId), Vec<(Time, Rate)>> = BTreeMap::new();
@@ -121,7 +121,9 @@ pub fn capacity(config: &Config, results: &Results) -> Answer {
         let carried: u64 = spans
             .map(|((at, rate), end)| rate.bytes_in(end.saturating_sub(*at)) + 1)
             .sum();
-        let most = carried + u64::from(frame) * steps.len() as u64;
+        // A frame counts whole when it begins, also one that a failure cuts short.
+        let cut = steps.len() + down(results, port).len();
+        let most = carried + u64::from(frame) * cut as u64;
         if sent > most {
             return Err(format!("{port:?} sent {sent} bytes of at most {most}"));
         }

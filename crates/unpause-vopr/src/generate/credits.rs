@@ -55,6 +55,7 @@ fn parameters(name: &str, (rtt, frame): (u64, u64), marked: bool, dice: &mut Dic
         let kmin = dice.between(0, 20) * frame;
         put(&mut keys, "kmin", size(kmin));
         put(&mut keys, "kmax", size(kmin + dice.between(0, 20) * frame));
+        put(&mut keys, "pmax", dice.between(1, 10) as f64 / 10.0);
     }
     keys
 }
