@@ -109,6 +109,8 @@ columns! {
     "pause_events" "events" "times that `node`'s ingress went to XOFF";
     "paused_ns" "ns"
         "how long `peer` paused `node`'s egress, without the rest of frames in transmission when PAUSE took effect: this time and that of sending `tx_bytes` add up to at most the run";
+    "credit_wait_ns" "ns"
+        "how long `node`'s egress had packets and a free port, but no credits of `peer` (`flow_control = \"cbfc\"`); nobody paused it then";
     "stalls" "times"
         "how often this queue was full and stopped the pipeline of its switch (`flow_control = \
          \"pfc-wstop\"`)";

@@ -350,9 +350,9 @@ fn nodes<'s>(
     names: &Names,
 ) -> Checked<(HostConfig, SwitchConfig, Queues<'s>)> {
     let mut host = hosts(sections, fabric)?;
-    let switch = switch::switch(&sections.switch, &sections.pfc, &host)?;
+    let switch = switch::switch(&sections.switch, (&sections.link, &sections.pfc), &host)?;
     let queues = Queues::of(sections, &host, &switch)?;
-    let is_paused = switch.lossless != 0;
+    let is_paused = switch.lossless != 0 && switch.cbfc.is_none();
     host.slow_receiver = slow_receiver::slow_receiver(&sections.slow_receiver, names, is_paused)?;
     Ok((host, switch, queues))
 }

@@ -279,6 +279,7 @@ fn ports(measured: &[Measured]) -> RecordBatch {
         .column("pause_frames", |_, (p, _)| p.pause_frames)
         .column("pause_events", |_, (p, _)| p.pause_events)
         .column("paused_ns", |_, (p, _)| p.paused)
+        .column("credit_wait_ns", |_, (p, _)| p.credit_wait)
         .column("stalls", |_, (p, _)| p.stalls)
         .column("stalled_ns", |_, (p, _)| p.stalled)
         .build()
@@ -455,5 +456,6 @@ fn kind(kind: PacketKind) -> &'static str {
         PacketKind::Pfc => "pfc",
         PacketKind::Pull => "pull",
         PacketKind::Request => "request",
+        PacketKind::Credit => "credit",
     }
 }

@@ -448,17 +448,17 @@ impl Found<'_> {
         let totals = &results.totals;
         let switch = &run.config.switch;
         let never = "never-triggered";
-        if switch.lossless != 0 && totals.pause_frames == 0 {
+        let has_waited = |port: &PortRecord| port.credit_wait != Time::ZERO;
+        if switch.cbfc.is_some() && !results.ports.iter().any(has_waited) {
+            self.add(never, "nobody waited for credits".to_owned(), None);
+            self.is_note();
+        } else if switch.cbfc.is_none() && switch.lossless != 0 && totals.pause_frames == 0 {
             let records = results.ports.iter().filter(|port| {
                 run.config.fabric.nodes[port.node as usize] == NodeKind::Switch
                     && self.is_lossless(port.priority)
             });
-            let largest = size(
-                records
-                    .map(|port| port.max_ingress_bytes)
-                    .max()
-                    .unwrap_or(0),
-            );
+            let held = records.map(|port| port.max_ingress_bytes).max();
+            let largest = size(held.unwrap_or(0));
             let xoff = match (&switch.model, switch.pfc.threshold) {
                 (SwitchModel::Pipeline(pipeline), _) => Some(pipeline.ingress.xoff),
                 (_, PfcThreshold::Static { xoff_bytes, .. }) => Some(xoff_bytes),

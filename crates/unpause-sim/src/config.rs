@@ -19,6 +19,7 @@ pub use crate::fabric::{Ecmp, Fabric, Link, NodeId, NodeKind, PRIORITIES, PortId
 pub use crate::packet::MIN_FRAME_BYTES;
 
 mod balancing;
+mod cbfc;
 mod cioq;
 mod credits;
 mod direction;
@@ -36,6 +37,7 @@ mod trimming;
 mod watchdog;
 
 pub use balancing::{AdaptiveBalancing, Balancing};
+pub use cbfc::CbfcConfig;
 pub use cioq::{CioqConfig, SpinesConfig};
 pub use credits::Credits;
 pub use direction::Direction;
@@ -313,6 +315,8 @@ pub struct SwitchConfig {
     pub scheduler: scheduler::Config,
     /// Lossy data packets for which there is no room are trimmed; `None`: dropped.
     pub trimming: Option<Trimming>,
+    /// Credits stop what is sent into lossless priorities; `None`: PFC.
+    pub cbfc: Option<CbfcConfig>,
     /// PFC watchdog; `None`: PAUSE is obeyed however long it lasts.
     pub watchdog: Option<WatchdogConfig>,
 }
@@ -453,6 +457,7 @@ impl Default for SwitchConfig {
             lossy_queue_packets: None,
             scheduler: scheduler::Config::default(),
             trimming: None,
+            cbfc: None,
             watchdog: None,
         }
     }

@@ -54,6 +54,8 @@ pub enum Kind {
     Cnm,
     /// PFC frame; lives on one link only.
     Pfc,
+    /// CBFC: what a receiver has freed; lives on one link only, and overtakes the frame under way.
+    Credit,
     /// RCCC: credit of a receiver.
     Pull,
     /// RCCC: a request to send, of a flow without credit.
@@ -70,6 +72,7 @@ impl Kind {
             Self::Ack | Self::Nak | Self::TrimNak | Self::Pull | Self::Request => 66,
             Self::Cnp | Self::PcnDecrease | Self::PcnIncrease => 78,
             Self::Cnm | Self::Pfc => 64,
+            Self::Credit => 8,
             // Theirs follows from the headers configured.
             Self::Data
             | Self::Trimmed
@@ -79,6 +82,12 @@ impl Kind {
             | Self::SynAck
             | Self::Fin => 0,
         }
+    }
+
+    /// True of what lives on one link only.
+    #[inline(always)]
+    pub const fn is_of_link(self) -> bool {
+        matches!(self, Self::Pfc | Self::Credit)
     }
 
     /// True of what carries bytes of a flow.

@@ -170,6 +170,8 @@ pub struct PortRecord {
     pub trimmed_packets: u64,
     /// Of those dropped, frames of a lossless priority: headroom exceeded. Counted at the **ingress** port.
     pub headroom_dropped_packets: u64,
+    /// How long this queue waited for credits with packets in it and the port free.
+    pub credit_wait: Time,
     /// Largest backlog of this queue.
     pub max_queue_bytes: u64,
     /// Largest number of bytes held for this **ingress** (port, priority).

@@ -13,6 +13,7 @@ use crate::engine::post::{InTurn, Post, Status};
 use crate::invalid::Invalid;
 use crate::partition::partition;
 use crate::plan::Plan;
+use crate::ports::GlobalPort;
 use crate::report::End;
 use crate::results::{Deadlock, Results};
 use crate::series::{Merge, Samples};
@@ -263,8 +264,11 @@ pub(crate) fn share_out(plan: &mut Plan<'_>, shard_of: &[u16]) {
     plan.turns.keep_whole(&plan.ports, shard_of);
     plan.find_far_wires();
     let traced = &plan.config.probes.packets;
-    plan.ports
-        .share_out(shard_of, traced, &plan.epochs.watched());
+    let mut watched = plan.epochs.watched();
+    if plan.config.switch.cbfc.is_some() {
+        watched.extend(0..plan.ports.transmitters.len() as GlobalPort);
+    }
+    plan.ports.share_out(shard_of, traced, &watched);
 }
 
 /// All windows of the shards that this thread drives, until `stop`; samples of ports leave them for `series`.

@@ -8,6 +8,7 @@ use unpause_protocols::units::Time;
 
 use crate::engine::arrivals::Arrivals;
 use crate::engine::calendar::Calendar;
+use crate::engine::cbfc::LinkCredits;
 use crate::engine::deadlock::Blocked;
 use crate::engine::frame_errors::ErringWires;
 use crate::engine::inbox::Inboxes;
@@ -20,6 +21,7 @@ use crate::host::Host;
 use crate::host::look_ahead::ROUNDS;
 use crate::log::Log;
 use crate::node::Node;
+use crate::packet::Kind;
 use crate::plan::Plan;
 use crate::prefetch::FROM_PORTS;
 use crate::results::LossPlace;
@@ -50,6 +52,7 @@ pub struct Shard {
     inboxes: Inboxes,
     telemetry: Telemetry,
     erring: ErringWires,
+    link_credits: LinkCredits,
     arrivals: Arrivals,
     looks_ahead: bool,
     /// How many changes of links and routes there have been, and the place of the routes in force.
@@ -97,6 +100,7 @@ impl Shard {
             inboxes: Inboxes::new(&plan.ports),
             telemetry: Telemetry::default(),
             erring: ErringWires::default(),
+            link_credits: LinkCredits::new(plan, |node| shard_of[node as usize] == index),
             looks_ahead: plan.ports.transmitters.len() >= FROM_PORTS,
             arrivals: Arrivals::default(),
             changes: 0,
@@ -153,7 +157,10 @@ impl Shard {
                 self.telemetry.put(&mut packet, record);
             }
             let place = plan.ports.place(port);
-            self.inboxes.put(place, &packet);
+            match packet.kind {
+                Kind::Credit => self.inboxes.put_early(place, &packet),
+                _ => self.inboxes.put(place, &packet),
+            }
             self.calendar.wake(place.0, packet.time);
         }
         drop(records);
@@ -342,6 +349,7 @@ impl Shard {
             log: &mut self.log,
             telemetry: &mut self.telemetry,
             erring: &mut self.erring,
+            link_credits: &mut self.link_credits,
         };
         (&mut self.nodes, window)
     }
@@ -362,13 +370,14 @@ impl Shard {
             inboxes,
             telemetry,
             erring,
+            link_credits,
             arrivals: _,
             looks_ahead: _,
             // What was before one of them is not compared with what is after it.
             changes: _,
             routes: _,
         } = self;
-        if !telemetry.is_empty() || !erring.are_quiet() {
+        if !telemetry.is_empty() || !erring.are_quiet() || !link_credits.are_unused() {
             return ledger.refuse();
         }
         log.show(ledger);

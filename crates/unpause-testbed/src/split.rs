@@ -26,6 +26,9 @@ pub enum SplitError {
     /// Ranks of jobs are at hosts of the simulator.
     #[error("jobs are simulated: over frames, only flows of [[traffic]] are sent")]
     Jobs,
+    /// Updates of credits are inserted into frames.
+    #[error("credits of links are simulated: no frame carries their updates")]
+    Cbfc,
     /// Frames name hosts by one address.
     #[error("host {host} has several links: over frames, a host has one")]
     Links {
@@ -81,6 +84,9 @@ impl Split {
         }
         if !config.jobs.is_empty() {
             return Err(SplitError::Jobs);
+        }
+        if config.switch.cbfc.is_some() {
+            return Err(SplitError::Cbfc);
         }
         let links = config.fabric.links.iter();
         let ends = links.flat_map(|link| [link.a, link.b]);

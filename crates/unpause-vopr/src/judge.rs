@@ -352,7 +352,7 @@ pub fn with_every_probe(config: &Config) -> Config {
     config.probes.packets = config.probes.ports.clone();
     config.probes.packet_flows.clear();
     config.probes.pauses = true;
-    config.probes.causes = true;
+    config.probes.causes = config.switch.cbfc.is_none();
     // With a sample at the very end, if the time can be divided so.
     let stop = config.stop.as_ps();
     let samples = (20..=40).rev().find(|it| stop.is_multiple_of(*it));

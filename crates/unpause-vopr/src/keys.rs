@@ -110,6 +110,7 @@ fn transplant(
         "host",
         "tcp",
         "switch",
+        "link",
         "pfc",
         "pias",
         "probes",

@@ -5,6 +5,7 @@ use unpause_sim::config::SwitchConfig;
 use super::event::RoutingKeys;
 use super::host::Host;
 use super::hpcc::HpccKeys;
+use super::link::Link;
 use super::pfc::Pfc;
 use super::pias::Pias;
 use super::probes::ProbeKeys;
@@ -28,6 +29,7 @@ keys! {
         tcp: Tcp = ["-"] "[below](#tcp)";
         pias: Pias = ["-"] "[below](#pias)";
         switch: Switch = ["-"] "[below](#switch)";
+        link: Link = ["-"] "[below](#link)";
         pfc: Pfc = ["-"] "[below](#pfc)";
         routing: RoutingKeys = ["-"] "[below](#routing)";
         slow_receiver: SlowReceiverKeys = ["-"] "[below](#slow_receiver)";
@@ -38,7 +40,7 @@ keys! {
 }
 
 kinds! {
-    Host = TABLE, Tcp = TABLE, Pias = TABLE, Switch = TABLE, Pfc = TABLE, ProbeKeys = TABLE, HpccKeys = TABLE,
+    Host = TABLE, Tcp = TABLE, Pias = TABLE, Switch = TABLE, Pfc = TABLE, Link = TABLE, ProbeKeys = TABLE, HpccKeys = TABLE,
     RoutingKeys = TABLE, SlowReceiverKeys = TABLE, Report = TABLE,
 }
 
@@ -63,6 +65,7 @@ pub(crate) struct Sections {
     pub host: Host,
     pub tcp: Tcp,
     pub switch: Switch,
+    pub link: Link,
     pub pfc: Pfc,
     pub routing: RoutingKeys,
     pub slow_receiver: SlowReceiverKeys,
@@ -77,6 +80,7 @@ impl Sections {
             host: file.host.take(),
             tcp: file.tcp.take(),
             switch: file.switch.take(),
+            link: file.link.take(),
             pfc: file.pfc.take(),
             routing: file.routing.take(),
             slow_receiver: file.slow_receiver.take(),
@@ -88,6 +92,11 @@ impl Sections {
     /// Refuses what is written and has been read by nobody.
     pub fn check_read(&self, switch: &SwitchConfig) -> Checked<()> {
         let mut unread = self.pfc.unread();
+        if switch.cbfc.is_some() {
+            for it in &mut unread {
+                it.why = CREDITS;
+            }
+        }
         unread.extend(self.probes.unread());
         let slow = self.slow_receiver.hosts.peek().is_some();
         if slow {
@@ -98,6 +107,7 @@ impl Sections {
                 it.why = NEVER_PAUSED;
             }
         }
+        unread.extend(self.link.unread());
         unread.extend(switch::unread(&self.switch));
         unread.extend(self.host.unread());
         unread.extend(self.slow_receiver.unread());
@@ -111,6 +121,12 @@ impl Sections {
 const NEVER_PAUSED: (&str, &str) = (
     "no queue is ever paused",
     "switch.lossless is empty: remove it, or list a priority such as 3 there",
+);
+
+/// Why PAUSE has no settings where links have credits.
+const CREDITS: (&str, &str) = (
+    "nobody sends PAUSE: links have credits",
+    "remove it, or set link.flow_control = \"pfc\"",
 );
 
 /// How many times as much random traffic there is as the entries say.

@@ -7,6 +7,7 @@ pub(crate) mod file;
 pub(crate) mod host;
 pub(crate) mod hpcc;
 pub(crate) mod job;
+pub(crate) mod link;
 pub(crate) mod link_errors;
 pub(crate) mod loss_recovery;
 pub(crate) mod marking;

@@ -5,6 +5,7 @@ use super::file::{File, Report};
 use super::host::Host;
 use super::hpcc::HpccKeys;
 use super::job::{JobKeys, StepKeys};
+use super::link::Link;
 use super::pfc::Pfc;
 use super::pias::Pias;
 use super::probes::ProbeKeys;
@@ -39,6 +40,7 @@ pub fn sections() -> Vec<(&'static str, Vec<Key>)> {
         ("switch.pipeline.shared", keys::<_, SharedMemory>()),
         ("switch.cioq", keys::<_, Cioq>()),
         ("switch.input_queued", keys::<_, InputQueued>()),
+        ("link", keys::<_, Link>()),
         ("pfc", keys::<_, Pfc>()),
         ("routing", keys::<_, RoutingKeys>()),
         ("event", keys::<_, EventKeys>()),

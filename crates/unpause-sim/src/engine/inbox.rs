@@ -134,6 +134,22 @@ impl Inboxes {
         }
     }
 
+    /// The same with one that overtakes those on the wire that arrive later.
+    #[cold]
+    #[inline(never)]
+    pub fn put_early(&mut self, (node, local): (NodeId, PortId), packet: &Packet) {
+        let far = self.far.get_mut(self.of[node as usize].far as usize);
+        if let Some(wire) = far.and_then(|far| far.into(local)) {
+            return wire.push_early(packet, local);
+        }
+        let packets = &mut self.of[node as usize].packets;
+        let is_later = |it: &Packet| it.ingress == local && it.time > packet.time;
+        // Frames of a wire are in order.
+        let at = packets.iter().position(is_later).unwrap_or(packets.len());
+        let ingress = local;
+        packets.insert(at, Packet { ingress, ..*packet });
+    }
+
     /// Takes what arrives at switch `node`, of so many `ports`, from `start` on and before `end`; answers when the first
     /// packet does that is left. Those taken stay at their places until this is called again.
     #[inline(never)]
@@ -335,6 +351,12 @@ impl FarWire {
     fn push(&mut self, packet: &Packet, port: PortId) {
         self.head = self.head.min(packet.time);
         self.packets.push(packet).ingress = port;
+    }
+
+    fn push_early(&mut self, packet: &Packet, port: PortId) {
+        self.packets.push(packet).ingress = port;
+        self.packets.sort_newest();
+        self.set_head();
     }
 
     /// Adds what arrives before `end` to what is taken; answers when the first packet does that is left.

@@ -8,6 +8,8 @@
 pub mod arrivals;
 pub mod barrier;
 pub mod calendar;
+pub mod cbfc;
+pub mod credit_updates;
 pub mod deadlock;
 pub mod exchange;
 pub mod frame_errors;

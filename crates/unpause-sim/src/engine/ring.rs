@@ -70,6 +70,17 @@ impl Ring {
         self.len = self.len.checked_sub(1)?;
         Some(self.slots[self.index(self.len)])
     }
+    /// Moves the newest before those that arrive later.
+    #[cold]
+    pub fn sort_newest(&mut self) {
+        for at in (1..self.len).rev() {
+            let (before, this) = (self.index(at - 1), self.index(at));
+            if self.slots[before].time <= self.slots[this].time {
+                return;
+            }
+            self.slots.swap(before, this);
+        }
+    }
     /// Shows every packet.
     pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
         ledger.same(self.len.into());

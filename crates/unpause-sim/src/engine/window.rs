@@ -4,6 +4,7 @@ use unpause_protocols::units::Time;
 
 use crate::engine::arrivals::Arrivals;
 use crate::engine::calendar::Calendar;
+use crate::engine::cbfc::LinkCredits;
 use crate::engine::deadlock::Blocked;
 use crate::engine::frame_errors::ErringWires;
 use crate::engine::inbox::Inboxes;
@@ -67,6 +68,8 @@ pub struct Window<'w, 'p> {
     pub telemetry: &'w mut Telemetry,
     /// Wires on which frames are lost to errors.
     pub(crate) erring: &'w mut ErringWires,
+    /// Credits of links, if they have any.
+    pub(crate) link_credits: &'w mut LinkCredits,
 }
 
 impl Window<'_, '_> {
@@ -182,6 +185,11 @@ impl Window<'_, '_> {
             };
             self.trace(transmitter, now, &packet, queued);
         }
+        if !self.link_credits.are_unused() {
+            let own = self.ports.transmitters[transmitter.peer_port as usize].peer_port;
+            let class = self.plan.classes.of(packet.priority());
+            self.link_credits.on_sent(own, class, packet.bytes.into());
+        }
         let bytes = u64::from(packet.bytes);
         let on_wire = self.ports.wire_bytes(&packet);
         if self.erring.hit(transmitter.peer_port, bytes, on_wire) {
@@ -195,6 +203,16 @@ impl Window<'_, '_> {
             self.inboxes.put(transmitter.far_end(), &packet);
             self.calendar.wake(transmitter.peer, packet.time);
         }
+    }
+
+    /// Puts what overtakes the frame under way onto a wire; it says when it arrives.
+    pub(crate) fn send_early(&mut self, transmitter: &Transmitter, packet: &Packet) {
+        let to = self.shard_of[transmitter.peer as usize];
+        if to != self.shard {
+            return self.mail(to, transmitter.peer_port, packet);
+        }
+        self.inboxes.put_early(transmitter.far_end(), packet);
+        self.calendar.wake(transmitter.peer, packet.time);
     }
 
     /// Leaves a packet to a port of another shard for the post.

@@ -15,6 +15,7 @@ use crate::plan::Plan;
 use crate::results::{PortRecord, PortSample};
 use crate::traffic::{Ending, Transport};
 
+mod cbfc;
 mod connections;
 mod credits;
 mod delay;
@@ -97,6 +98,7 @@ impl Host {
             Kind::Segment | Kind::TcpAck | Kind::Syn | Kind::SynAck | Kind::Fin => {
                 self.on_tcp(now, packet, window);
             }
+            Kind::Credit => self.on_update(now, packet, window),
             Kind::Trimmed => self.on_trimmed(now, packet, window),
             Kind::Pull => self.on_pull(now, packet),
             Kind::Request => self.on_request(now, packet, window),
@@ -274,6 +276,7 @@ impl Host {
                 }
             }
             _ if slot == PULLS => self.on_pull_timer(now, window),
+            _ if self.sends_update(now, slot, window) => {}
             _ => self.on_pause_expiry(now, slot as u8 & 7, window),
         }
     }
@@ -356,7 +359,7 @@ impl Host {
                 tx_bytes: self.classes[class].counters.tx_bytes,
                 dropped_packets: 0,
                 pause_frames,
-                paused: self.classes[class].transmitter.total(now),
+                paused: plan.waited(self.classes[class].transmitter.total(now)).0,
             });
         }
     }
@@ -366,7 +369,7 @@ impl Host {
         for class in 0..self.classes.len() as u8 {
             let place = self.place(class, plan);
             let transmitter = &mut self.classes[class as usize].transmitter;
-            let paused = transmitter.total(now);
+            let (paused, credit_wait) = plan.waited(transmitter.total(now));
             let since = transmitter.held_since();
             transmitter.finish(now, place, log);
             if !self.stopped_by.is_empty() {
@@ -386,6 +389,7 @@ impl Host {
                 tx_packets,
                 tx_bytes,
                 paused,
+                credit_wait,
                 ..identity
             };
             if let Some(buffer) = &self.buffer {

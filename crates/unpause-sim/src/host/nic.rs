@@ -4,7 +4,7 @@ use unpause_protocols::units::Time;
 
 use super::selective::recovery;
 use super::sender::Pace;
-use super::state::{Host, arm_sender};
+use super::state::{HAS_LINK_CREDITS, Host, arm_sender};
 use super::tcp::{ACKS, TCP};
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
@@ -105,7 +105,7 @@ impl Host {
     /// When to look again for something to send.
     #[inline]
     pub(super) fn set_nic(&mut self, now: Time) {
-        let sendable = !self.control.is_empty() || self.ready_mask & !self.paused_mask != 0;
+        let sendable = !self.control.is_empty() || self.ready_mask & !(self.paused_mask as u8) != 0;
         self.nic_at = if sendable {
             self.busy_until
         } else if self.hpcc_nic {
@@ -297,7 +297,10 @@ impl Host {
     /// The flow whose turn it is, out of the round-robin.
     fn next_ready(&mut self, now: Time, window: &mut Window<'_, '_>) -> Option<u32> {
         loop {
-            let eligible = self.ready_mask & !self.paused_mask;
+            if self.paused_mask >= HAS_LINK_CREDITS {
+                self.look_at_credits(now, window);
+            }
+            let eligible = self.ready_mask & !(self.paused_mask as u8);
             if eligible == 0 {
                 return None;
             }

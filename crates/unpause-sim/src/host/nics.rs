@@ -111,7 +111,7 @@ impl Host {
     /// The NIC that the arrival of a packet is about.
     fn nic_of(&self, packet: &Packet, plan: &Plan<'_>) -> PortId {
         let from_sender = match packet.kind {
-            Kind::Pfc => return packet.ingress,
+            Kind::Pfc | Kind::Credit => return packet.ingress,
             Kind::Data | Kind::Segment | Kind::Syn | Kind::Request => true,
             Kind::TcpAck => packet.is(FORWARD),
             Kind::SynAck | Kind::Fin => false,

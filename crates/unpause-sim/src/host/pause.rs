@@ -52,7 +52,7 @@ impl Host {
             return self.arm_expiry(class);
         }
         self.paused_mask &= !(1 << class);
-        if self.hpcc_nic || self.ready_mask & !self.paused_mask != 0 {
+        if self.hpcc_nic || self.ready_mask & !(self.paused_mask as u8) != 0 {
             self.nic_at = self.nic_at.min(self.busy_until.max(now));
         }
     }
@@ -66,7 +66,7 @@ impl Host {
     }
 
     pub(super) fn place(&self, class: u8, plan: &Plan<'_>) -> Place {
-        let record = plan.config.probes.pauses;
+        let record = plan.config.probes.pauses && plan.config.switch.cbfc.is_none();
         Place {
             node: self.id,
             port: self.number,

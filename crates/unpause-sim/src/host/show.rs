@@ -64,7 +64,7 @@ impl Host {
         } = self;
         ledger.time(busy_until);
         ledger.earliest(nic_at);
-        ledger.same(u64::from(*ready_mask) << 8 | u64::from(*paused_mask));
+        ledger.same(u64::from(*ready_mask) << 16 | u64::from(*paused_mask));
         timers.show(ledger);
         pacing.show(ledger);
         control.show(ledger);

@@ -18,6 +18,9 @@ impl Host {
     /// A data packet has arrived, and some flow of this host is delayed, or the host may be slow.
     #[cold]
     pub(super) fn take_in(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+        if !window.link_credits.are_unused() {
+            self.take_credits(now, packet, window);
+        }
         let Some(buffer) = &mut self.buffer else {
             return self.delay(now, packet, window);
         };

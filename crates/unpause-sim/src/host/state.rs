@@ -46,7 +46,7 @@ pub struct Host {
     pub(super) rare_at: Time,
     /// Bit c set: flows of class c may send.
     pub(super) ready_mask: u8,
-    pub(super) paused_mask: u8,
+    pub(super) paused_mask: u16,
     /// The NIC is that of HPCC's simulator ([`NicModel::Hpcc`]).
     pub(super) hpcc_nic: bool,
     /// Some flow has an extra delay, the host is slow for some time, or data bring pull targets.
@@ -125,7 +125,7 @@ pub(super) struct Nic {
     pub(super) busy_until: Time,
     pub(super) nic_at: Time,
     pub(super) ready_mask: u8,
-    pub(super) paused_mask: u8,
+    pub(super) paused_mask: u16,
     pub(super) pacing: Heap,
     pub(super) control: Ring,
     pub(super) classes: Vec<Class>,
@@ -148,7 +148,7 @@ impl Nic {
             busy_until: Time::ZERO,
             nic_at: Time::NEVER,
             ready_mask: 0,
-            paused_mask: 0,
+            paused_mask: paused_at_rest(plan),
             pacing: Heap::default(),
             control: Ring::default(),
             classes: (0..classes).map(|_| Class::default()).collect(),
@@ -197,6 +197,9 @@ pub(super) const DELAYED: u32 = 6;
 pub(super) const BUFFER: u32 = 7;
 pub(super) const KIND_SHIFT: u32 = 29;
 
+/// A bit of [`Host::paused_mask`] above those of classes: the host looks whether it has credits.
+pub(super) const HAS_LINK_CREDITS: u16 = 1 << 8;
+
 /// Among the timers of PAUSE, that of a host's pacer of credits: no class has this number.
 pub(super) const PULLS: u32 = (1 << KIND_SHIFT) - 1;
 
@@ -225,6 +228,14 @@ pub(super) fn arm_receiver(timers: &mut Heap, receiver: &mut Receiver, slot: u32
 pub(super) fn reserve_first<T>(slab: &mut Slab<T>) {
     if slab.capacity() == 0 {
         slab.reserve_exact(1);
+    }
+}
+
+/// Classes that are stopped when nothing has happened.
+fn paused_at_rest(plan: &Plan<'_>) -> u16 {
+    match plan.config.switch.cbfc {
+        Some(_) => HAS_LINK_CREDITS,
+        None => 0,
     }
 }
 
@@ -261,7 +272,7 @@ impl Host {
             },
             classes: (0..classes).map(|_| Class::default()).collect(),
             ready_mask: 0,
-            paused_mask: 0,
+            paused_mask: paused_at_rest(plan),
             hpcc_nic: plan.config.host.nic == NicModel::Hpcc,
             has_shares: plan.config.host.shares.is_some(),
             shares: Shares::new(plan),
@@ -287,7 +298,9 @@ impl Host {
                 port: samples_port,
             },
             flow_interval,
-            delays: buffer.is_some() || plan.config.scheme.credits.is_some(),
+            delays: buffer.is_some()
+                || plan.config.scheme.credits.is_some()
+                || plan.config.switch.cbfc.is_some(),
             buffer,
             delayed: Slab::new(),
             tcp: Box::new(Tcp::new(plan.config.host.tcp.qdisc)),

@@ -102,7 +102,8 @@ impl Host {
             return self.send_control(now, packet, window);
         }
         let class = window.plan.classes.of(packet.priority());
-        let nothing_waits = self.control.is_empty() && self.ready_mask & !self.paused_mask == 0;
+        let nothing_waits =
+            self.control.is_empty() && self.ready_mask & !(self.paused_mask as u8) == 0;
         if nothing_waits && self.busy_until <= now && self.paused_mask >> class & 1 == 0 {
             self.transmit(now, class, &packet, window);
             return self.set_nic(now);

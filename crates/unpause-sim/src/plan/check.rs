@@ -3,7 +3,7 @@
 use unpause_protocols::flow_control::pfc::PauseTime;
 use unpause_protocols::units::{Rate, Time};
 
-use super::{credits, jobs, model, paths, recovery, trimming};
+use super::{cbfc, credits, jobs, model, paths, recovery, trimming};
 use crate::config::{
     Config, DelayedAck, FrameErrors, MIN_FRAME_BYTES, MOST_ALPHA_SHIFT, PfcConfig, PfcThreshold,
     Probes, TcpConfig,
@@ -472,6 +472,6 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
     check_probes(&config.probes, &links_of)?;
     recovery::check(config).and_then(|()| credits::check(config, &links_of))?;
     paths::check(config)?;
-    trimming::check(config)?;
+    trimming::check(config).and_then(|()| cbfc::check(config))?;
     model::check(config, &links_of)
 }

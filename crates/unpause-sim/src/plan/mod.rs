@@ -1,5 +1,6 @@
 //! What every node of a run reads and none writes.
 
+use unpause_protocols::flow_control::cbfc::UPDATE_BYTES;
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{LinkSpeed, Rate, Time};
 
@@ -14,11 +15,13 @@ use crate::routing::Routing;
 use crate::turns::Turns;
 
 mod alone;
+mod cbfc;
 mod check;
 pub mod credits;
 mod cut_through;
 mod epochs;
 mod jobs;
+mod link_credits;
 mod model;
 mod paths;
 pub mod recovery;
@@ -129,7 +132,11 @@ pub fn least_time(config: &Config, ports: &Ports) -> impl Fn(&Transmitter) -> Ti
     let host = &config.host;
     let data = host.header_bytes.max(host.min_frame_bytes);
     let smallest = MIN_FRAME_BYTES.min(data).min(host.ack_bytes.into());
-    let bytes = u64::from(smallest) + ports.framing_bytes;
+    // Updates of credits are no frames, and wait for none.
+    let bytes = match config.switch.cbfc {
+        Some(_) => UPDATE_BYTES,
+        None => u64::from(smallest) + ports.framing_bytes,
+    };
     move |link| match link.cuts_through {
         true => link.delay,
         false => link.delay + link.speed.time_for(bytes),
@@ -229,6 +236,10 @@ impl<'a> Plan<'a> {
     pub fn set_apart(&self, node: NodeId) -> u64 {
         let lossless = u64::from(self.classes.lossless.count_ones());
         let ports = self.ports.transmitters_of(node).iter();
+        if self.config.switch.cbfc.is_some() {
+            let buffers = ports.map(|port| self.credit_bytes(port.speed, port.delay));
+            return buffers.map(|buffer| lossless * buffer).sum();
+        }
         let headrooms = ports.map(|port| self.headroom(port.speed, port.delay));
         match self.config.switch.pfc.threshold {
             PfcThreshold::Reserved { reserve_bytes, .. } if lossless > 0 => {

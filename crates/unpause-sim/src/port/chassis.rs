@@ -62,6 +62,8 @@ pub struct Chassis<M: Model> {
     pub(super) watchdogs: Option<Box<Watchdogs>>,
     /// It has watchdogs, or no hash chooses among next hops.
     pub(super) apart: bool,
+    /// Links have credits.
+    pub(super) has_link_credits: bool,
     /// How it chooses among next hops, unless a hash does.
     pub(super) balance: Option<Box<Balance>>,
     /// It sends no PAUSE: an NVSwitch.
@@ -257,7 +259,7 @@ impl<M: Model> Chassis<M> {
             let pause = plan.config.switch.pfc.params.pause_duration(rate);
             for class in 0..classes as u8 {
                 let rest = Egress::new(class, (id, rate, transmitter.peer), plan, &mut rng);
-                queues.push(Queue::new(ports, &rest.congestion_point, plan));
+                queues.push(Queue::new(ports, (class, &rest.congestion_point), plan));
                 egress.push(rest);
                 ingress.push(Ingress::new(source(transmitter, class), pause));
             }
@@ -292,6 +294,7 @@ impl<M: Model> Chassis<M> {
             apart: watchdogs.is_some() || balance.is_some(),
             watchdogs,
             balance,
+            has_link_credits: plan.config.switch.cbfc.is_some(),
             never_pauses: plan.config.fabric.is_nvswitch(id),
             sampling,
             sampled_ports,

@@ -232,7 +232,7 @@ impl Egress {
 
 impl Queue {
     /// An empty queue at a switch of `ports` ports, with this congestion point.
-    pub fn new(ports: usize, point: &CongestionPoint, plan: &Plan<'_>) -> Self {
+    pub fn new(ports: usize, (class, point): (u8, &CongestionPoint), plan: &Plan<'_>) -> Self {
         let watches_inputs = watches_inputs(&plan.config.scheme.congestion_point);
         let mut queue = Self {
             packets: Discipline::new(plan.config.switch.queueing, ports),
@@ -246,6 +246,13 @@ impl Queue {
             indifferent_behind: false,
         };
         queue.let_join(true, point, watches_inputs);
+        if plan.config.switch.cbfc.is_some() && plan.classes.is_lossless(class) {
+            // Each packet goes by where its credits are looked at.
+            queue.indifferent_below = 0;
+            queue.indifferent_to_alone = false;
+            queue.indifferent_to_enqueue = false;
+            queue.indifferent_behind = false;
+        }
         queue
     }
 

@@ -10,7 +10,6 @@ use crate::engine::deadlock::Blocked;
 use crate::engine::window::{NodeModel, Window};
 use crate::fabric::PortId;
 use crate::log::Log;
-use crate::packet::Kind;
 use crate::plan::Plan;
 use crate::results::LossPlace;
 use crate::routing::WayOn;
@@ -63,7 +62,7 @@ impl<M: Model> Chassis<M> {
             *at += 1;
             let packet = window.inboxes.at(place);
             let port = packet.ingress;
-            if packet.kind == Kind::Pfc {
+            if packet.kind.is_of_link() {
                 let packet = *packet;
                 self.on_pfc(now, port, &packet, window);
                 return true;
@@ -145,7 +144,7 @@ impl<M: Model> Chassis<M> {
             let packet = *window.inboxes.at(place);
             let port = packet.ingress;
             let class = window.plan.classes.of(packet.priority());
-            if packet.kind == Kind::Pfc {
+            if packet.kind.is_of_link() {
                 self.on_pfc(now, port, &packet, window);
             } else if self.drops_input(port, class) {
                 self.discard_in_storm(self.index(port, class), &packet, true, window);

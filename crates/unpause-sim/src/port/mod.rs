@@ -4,6 +4,7 @@
 
 mod balance;
 mod causes;
+mod cbfc;
 mod chassis;
 pub mod culprit;
 mod discards;

@@ -18,6 +18,8 @@ use crate::results::Queued;
 const MODEL: u32 = 0;
 const REFRESH: u32 = 1;
 const EXPIRY: u32 = 2;
+/// Of the timer for the next update of a port with credits.
+pub(super) const UPDATE: u32 = 4;
 
 impl<M: Model> Chassis<M> {
     /// Has [`Model::on_timer`] called at `at`; of simultaneous timers those with smaller numbers come first,
@@ -115,7 +117,7 @@ impl<M: Model> Chassis<M> {
         }
     }
 
-    /// A PFC frame has arrived at port `from`.
+    /// A PFC frame, or an update of credits, has arrived at port `from`.
     pub(super) fn on_pfc(
         &mut self,
         now: Time,
@@ -123,6 +125,9 @@ impl<M: Model> Chassis<M> {
         packet: &Packet,
         window: &mut Window<'_, '_>,
     ) {
+        if packet.kind == Kind::Credit {
+            return self.on_update(now, from, packet, window);
+        }
         let reaction = PendingPause {
             time: now + window.plan.config.switch.pfc.reaction,
             port: from,
@@ -228,6 +233,9 @@ impl<M: Model> Chassis<M> {
         if entry.payload() == LOOK {
             return self.poll_watchdogs(now, window);
         }
+        if entry.payload() == UPDATE {
+            return self.send_update(now, entry.key() as PortId, window);
+        }
         let index = entry.key() as usize;
         let (port, class) = (
             (index / self.classes) as PortId,
@@ -266,6 +274,7 @@ pub(super) fn place(node: NodeId, port: PortId, class: u8, plan: &Plan<'_>) -> P
         node,
         port,
         priority: plan.classes.priority(class),
-        record: plan.config.probes.pauses,
+        // What waits for credits is not paused.
+        record: plan.config.probes.pauses && plan.config.switch.cbfc.is_none(),
     }
 }

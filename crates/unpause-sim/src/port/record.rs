@@ -62,7 +62,7 @@ impl<M: Model> Chassis<M> {
                     tx_bytes: queue.tx_bytes,
                     dropped_packets: egress.dropped_packets,
                     pause_frames: self.ingress_totals[index].pause_frames,
-                    paused: egress.transmitter.total(now),
+                    paused: plan.waited(egress.transmitter.total(now)).0,
                 });
             }
         }
@@ -79,7 +79,8 @@ impl<M: Model> Chassis<M> {
                 let place = place(self.id, port, class, plan);
                 let index = self.index(port, class);
                 let (queue, egress) = (&self.queues[index], &mut self.egress[index]);
-                let paused = egress.transmitter.total(now);
+                let waited = egress.transmitter.total(now);
+                let (paused, credit_wait) = plan.waited(waited);
                 egress.transmitter.finish(now, place, log);
                 let ingress = &self.ingress_totals[index];
                 let (stalls, stalled) = self.model.stalls(index);
@@ -103,6 +104,7 @@ impl<M: Model> Chassis<M> {
                     pause_frames: ingress.pause_frames,
                     pause_events: ingress.pause_events,
                     paused,
+                    credit_wait,
                     stalls,
                     stalled,
                     ..identity

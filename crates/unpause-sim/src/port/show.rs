@@ -27,6 +27,7 @@ impl<M: Model> Chassis<M> {
             apart: _,
             balance,
             never_pauses: _,
+            has_link_credits: _,
             sampling,
             sampled_ports: _,
             // It changes where it is sampled.

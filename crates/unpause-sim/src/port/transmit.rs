@@ -86,6 +86,9 @@ impl<M: Model> Chassis<M> {
             return M::refused(self, now, packet, way, window);
         }
         let index = self.index(way.to, way.class);
+        if self.has_link_credits && self.queues[index].packets.is_empty() {
+            self.stop_without_credits(now, way, (0, packet.bytes.into()), window);
+        }
         let mut state = self.queues[index].state(1);
         state.bytes += u64::from(packet.bytes);
         let egress = &mut self.egress[index];
@@ -178,6 +181,10 @@ impl<M: Model> Chassis<M> {
         if !queue.lets_leave() {
             let (egress, rng) = (&mut self.egress[index], &mut self.rng);
             match egress.on_leave(now, &packet, queue.state(0), rng) {
+                Ok(marks) if self.has_link_credits => {
+                    self.look_behind(now, &packet, way, window);
+                    return self.leave(now, &packet, packet.time, marks, way, window);
+                }
                 Ok(marks) => flags = marks,
                 Err(verdict) => {
                     let entered = packet.time;
@@ -222,9 +229,16 @@ impl<M: Model> Chassis<M> {
         window: &mut Window<'_, '_>,
     ) {
         let index = self.index(way.to, way.class);
+        if self.has_link_credits && verdict != Verdict::Drop {
+            self.look_behind(now, packet, way, window);
+        }
         match verdict {
             Verdict::Drop => {
                 self.discard(index, packet, window);
+                if self.has_link_credits {
+                    let head = self.queues[index].packets.head_bytes();
+                    self.stop_without_credits(now, way, (0, head), window);
+                }
                 M::left(self, now, packet, way, window);
                 return self.send_next(now, way.to, window);
             }

@@ -1,6 +1,7 @@
 //! The simulator from outside: configurations in, results out.
 
 mod causes;
+mod cbfc;
 mod cioq;
 mod common;
 mod credits;

@@ -1,5 +1,6 @@
 //! What must hold of the results of any run. Each check answers with one line that says what broke.
 
+mod cbfc;
 mod cut_through;
 mod facts;
 mod jobs;
@@ -21,7 +22,7 @@ pub use facts::Answer;
 pub type Check = fn(&Config, &Results) -> Answer;
 
 /// All checks of results, by name.
-pub const CHECKS: [(&str, Check); 28] = [
+pub const CHECKS: [(&str, Check); 29] = [
     ("conservation", totals::conservation),
     ("flows", totals::flows),
     ("retries", totals::retries),
@@ -30,6 +31,7 @@ pub const CHECKS: [(&str, Check); 28] = [
     ("marks", totals::marks),
     ("deadlock", totals::deadlock),
     ("pauses", limits::pauses),
+    ("cbfc", cbfc::cbfc),
     ("rates", limits::rates),
     ("buffers", limits::buffers),
     ("lossless", limits::lossless),

@@ -210,6 +210,9 @@ fn outlasts(pause: &PauseRecord, samples: &[&PortSample], within: Time) -> Answe
 /// With a fixed XOFF, an ingress holds no more than XOFF, the frame that crosses it, and headroom.
 pub fn beyond_xoff(config: &Config, results: &Results) -> Answer {
     let switch = &config.switch;
+    if switch.cbfc.is_some() {
+        return Ok(());
+    }
     let (SwitchModel::SharedBuffer, PfcThreshold::Static { xoff_bytes, .. }) =
         (&switch.model, switch.pfc.threshold)
     else {

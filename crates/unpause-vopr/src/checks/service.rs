@@ -141,8 +141,11 @@ pub fn service(config: &Config, results: &Results) -> Answer {
             departures: queues.departures,
         };
         port.fifo()?;
-        port.urgency()?;
-        port.shares()?;
+        // When credits hold a priority back is not recorded.
+        if config.switch.cbfc.is_none() {
+            port.urgency()?;
+            port.shares()?;
+        }
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! From a seed to a scenario: every key of the scenario file comes, with values from its whole range,
 //! in a scenario small enough to run in milliseconds.
 
+mod cbfc;
 mod credits;
 mod events;
 mod following;
@@ -75,6 +76,7 @@ pub fn generate(seed: u64) -> Case {
     recovery::retries(&mut sketch, &mut Dice::new(!seed ^ 0x7265_7472));
     paths::paths(&mut sketch, &mut Dice::new(!seed ^ 0x7061_7468));
     credits::credits(&mut sketch, &mut Dice::new(!seed ^ 0x6372_6564));
+    cbfc::cbfc(&mut sketch, &mut Dice::new(!seed ^ 0x6362_6663));
     sketch.into_case(seed)
 }
 

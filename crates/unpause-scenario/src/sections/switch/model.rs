@@ -7,14 +7,20 @@ use unpause_sim::config::{
 
 use super::keys::{ModelKey, Switch, lossless};
 use super::{balancing, cells, cioq, input_queued, pipeline, trimming, watchdog};
+use crate::sections::link::{self, Link};
 use crate::sections::pfc::{self, Pfc, PfcDefaults};
 use crate::text::error::Checked;
 use crate::text::keys::{Keys, Unread, set};
 
 /// The switches, but for how their ports share priorities.
-pub(crate) fn switch(file: &Switch, pfc: &Pfc, host: &HostConfig) -> Checked<SwitchConfig> {
+pub(crate) fn switch(
+    file: &Switch,
+    (link, pfc): (&Link, &Pfc),
+    host: &HostConfig,
+) -> Checked<SwitchConfig> {
     let mut switch = SwitchConfig {
         lossless: lossless(file, host)?,
+        cbfc: link::cbfc(link),
         balancing: balancing::balancing(
             &file.balancing,
             (&file.balancing_min, &file.balancing_max),
@@ -55,7 +61,7 @@ pub(crate) fn switch(file: &Switch, pfc: &Pfc, host: &HostConfig) -> Checked<Swi
             switch.cut_through_bytes.insert(0),
         )?;
     }
-    if switch.lossless != 0 {
+    if switch.lossless != 0 && switch.cbfc.is_none() {
         if matches!(switch.model, SwitchModel::Pipeline(_)) {
             switch.pfc.params = pfc::mode_by_time(pfc)?;
         }
@@ -94,7 +100,7 @@ fn shared_buffer(
         &file.lossy_queue,
         &mut switch.lossy_queue_bytes,
     )?;
-    if switch.lossless == 0 {
+    if switch.lossless == 0 || switch.cbfc.is_some() {
         return Ok(());
     }
     switch.pfc.params = pfc::mode(pfc);

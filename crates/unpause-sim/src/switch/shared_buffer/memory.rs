@@ -52,7 +52,7 @@ impl Pool {
 }
 
 /// The share of free memory at which a dynamic threshold is: `2^-shift`, by one shift for either sign.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shift(u32);
 
 impl Shift {
@@ -189,6 +189,14 @@ impl Ingress<Account> {
     ) -> Option<Action> {
         let size = u64::from(bytes);
         let account = &mut self.source;
+        if account.shift == OF_CREDITS {
+            // The sender of the link has seen to it that there is room.
+            account
+                .pfc
+                .on_admit(now, bytes, u64::MAX, self.pause, params);
+            self.note_admission();
+            return Some(Action::Xon);
+        }
         let xoff = account.xoff(pool);
         let outside = account.outside_headroom();
         let beyond_reserve = (outside + size).saturating_sub(reserve);
@@ -214,7 +222,30 @@ impl Ingress<Account> {
     }
 }
 
+/// Stands for a threshold where credits are counted instead, which takes the path that is seldom taken.
+pub const CREDITS: PfcThreshold = PfcThreshold::Reserved {
+    shift: 0,
+    reserve_bytes: 0,
+    xon_gap_bytes: 0,
+};
+
+/// The shift of an account whose peer has credits.
+const OF_CREDITS: Shift = Shift(u32::MAX);
+
 impl Account {
+    /// Holds nothing. Its peer has credits for its buffer, which is its own.
+    pub fn with_credits() -> Self {
+        Self {
+            shift: OF_CREDITS,
+            ..Self::default()
+        }
+    }
+
+    /// A packet that came by credits leaves.
+    pub fn release_credits(&mut self, bytes: u32) {
+        self.pfc.on_release(Time::ZERO, bytes, 0);
+    }
+
     /// Holds nothing. A dynamic threshold has this shift.
     pub fn new(headroom_bytes: u64, shift: Shift) -> Self {
         Self {

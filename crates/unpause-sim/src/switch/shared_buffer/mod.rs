@@ -42,6 +42,9 @@ impl SharedBuffer {
     pub fn switch(id: NodeId, plan: &Plan<'_>) -> Chassis<Self> {
         let config = &plan.config.switch;
         let source = |transmitter: &Transmitter, class| {
+            if config.cbfc.is_some() {
+                return Account::with_credits();
+            }
             let shift = Shift::new(plan.pfc_shift(transmitter.speed));
             Account::new(headroom(transmitter, class, plan), shift)
         };
@@ -50,7 +53,10 @@ impl SharedBuffer {
                 size: pool_bytes(id, plan),
                 used: 0,
             },
-            threshold: config.pfc.threshold,
+            threshold: match config.cbfc {
+                None => config.pfc.threshold,
+                Some(_) => memory::CREDITS,
+            },
             lossy_bytes: config.lossy_queue_bytes,
             control_bytes: control_bytes(plan),
             selection: culprit::selection(plan),
@@ -131,6 +137,10 @@ impl Chassis<SharedBuffer> {
             None => {
                 self.ingress_totals[index].dropped_packets += 1;
                 false
+            }
+            Some(_) if window.plan.config.switch.cbfc.is_some() => {
+                self.take_credits(packet, way, window);
+                true
             }
             // Beyond XOFF it has headroom left, as a switch that sends PAUSE would.
             Some(_) if self.never_pauses => true,
@@ -276,10 +286,15 @@ impl Model for SharedBuffer {
             pool, threshold, ..
         } = &mut switch.model;
         // Of a lossy class an account holds nothing. Which it is cannot be foreseen, and is not asked.
-        if matches!(threshold, PfcThreshold::Reserved { .. })
-            && !window.plan.classes.is_lossless(class)
-        {
-            return pool.give(u64::from(bytes));
+        if matches!(threshold, PfcThreshold::Reserved { .. }) {
+            if !window.plan.classes.is_lossless(class) {
+                return pool.give(u64::from(bytes));
+            }
+            if window.plan.config.switch.cbfc.is_some() {
+                let index = from as usize * switch.classes + class as usize;
+                switch.ingress[index].source.release_credits(bytes);
+                return switch.free_credits(now, packet, way, window);
+            }
         }
         let index = from as usize * switch.classes + class as usize;
         let source = &mut switch.ingress[index].source;

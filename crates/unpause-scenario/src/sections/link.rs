@@ -1,0 +1,55 @@
+//! `[link]`: what stops the sender at the far end of a link.
+
+use unpause_protocols::flow_control::cbfc::Params;
+use unpause_sim::config::CbfcConfig;
+
+use crate::text::keys::{keys, names};
+use crate::text::quantity::Size;
+
+/// Why a key of credits has no effect.
+const PFC: (&str, &str) = (
+    "PFC has no credits",
+    "add flow_control = \"cbfc\", or remove it",
+);
+
+keys! {
+    /// `[link]`
+    #[derive(Default)]
+    pub(crate) Link at "link" for () {
+        flow_control: FlowControl = ["`\"pfc\"`"]
+            "what stops senders of the priorities in `switch.lossless`, on every link: `\"pfc\"`, PAUSE by [`[pfc]`](#pfc); \
+             `\"cbfc\"`, credits of Ultra Ethernet: a packet starts only if the far end has room for it";
+        credit_buffer: Size = ["what fills the link: `2tC + M + S` in whole frames"]
+            "buffer that a receiver gives credits for, for each lossless (port, priority)"
+            from "closed form, [explained here](mechanisms.md#credits-and-retries-on-a-link)" idle PFC;
+        credit_size: Size = [u64::from(Params::default().credit_bytes)]
+            "bytes that a credit stands for; a packet takes whole credits" from "Ultra Ethernet, as in SAI" idle PFC;
+        update_spacing: Size = [u64::from(Params::default().update_spacing_bytes)]
+            "how far apart a receiver says what it has freed, at least, in bytes of the link; 0, or 800B to 262144B"
+            from "Ultra Ethernet, as in SAI" idle PFC;
+    }
+}
+
+names! {
+    /// What stops the sender of a link.
+    pub(crate) FlowControl { Pfc = "pfc", Cbfc = "cbfc" }
+}
+
+/// Credits, if links have them.
+pub(crate) fn cbfc(file: &Link) -> Option<CbfcConfig> {
+    if file.flow_control.value() != Some(&FlowControl::Cbfc) {
+        return None;
+    }
+    let mut params = Params::default();
+    if let Some(size) = file.credit_size.value() {
+        // What does not fit the simulator refuses.
+        params.credit_bytes = size.0.try_into().unwrap_or(u16::MAX);
+    }
+    if let Some(spacing) = file.update_spacing.value() {
+        params.update_spacing_bytes = spacing.0.try_into().unwrap_or(u32::MAX);
+    }
+    Some(CbfcConfig {
+        params,
+        buffer_bytes: file.credit_buffer.value().map(|it| it.0),
+    })
+}

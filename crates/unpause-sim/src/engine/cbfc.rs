@@ -1,0 +1,146 @@
+//! Credit-based flow control: what both ends of each link count. It lies here, not with the nodes, so that nodes without it
+//! have nothing more to look at: their packets are counted where all go that need more than to be passed on.
+
+use unpause_protocols::flow_control::cbfc::{Params, Receiver, Sender, Updates};
+use unpause_protocols::units::Time;
+
+use crate::fabric::NodeId;
+use crate::plan::Plan;
+use crate::ports::GlobalPort;
+
+/// The ports of a shard's nodes.
+#[derive(Debug, Default)]
+pub struct LinkCredits {
+    /// By port of the fabric; empty if the run has PFC.
+    of: Vec<Option<Box<PortCredits>>>,
+    params: Params,
+    /// Bit c set: class c has credits.
+    lossless: u8,
+    /// Credits of the largest frame.
+    largest: u32,
+}
+
+/// Of one port.
+#[derive(Debug)]
+struct PortCredits {
+    /// By class: what goes out, and what has come in.
+    classes: Vec<(Sender, Receiver)>,
+    updates: Updates,
+    /// A timer runs for the next update.
+    armed: bool,
+}
+
+impl LinkCredits {
+    /// Those of the ports of nodes that are in the shard.
+    pub fn new(plan: &Plan<'_>, owns: impl Fn(NodeId) -> bool) -> Self {
+        let Some(config) = &plan.config.switch.cbfc else {
+            return Self::default();
+        };
+        let of = (0..plan.ports.transmitters.len() as GlobalPort).map(|port| {
+            let (node, _) = plan.ports.place(port);
+            owns(node).then(|| {
+                let link = &plan.ports.transmitters[port as usize];
+                let limit = plan.credit_limit(link.speed, link.delay);
+                let classes = plan.classes.count();
+                let spacing = config.params.update_spacing(link.speed.rate());
+                Box::new(PortCredits {
+                    classes: vec![(Sender::new(limit), Receiver::new()); classes],
+                    updates: Updates::new(spacing),
+                    armed: false,
+                })
+            })
+        });
+        Self {
+            of: of.collect(),
+            params: config.params,
+            lossless: plan.classes.lossless,
+            largest: config.params.credits(plan.config.largest_frame_bytes()),
+        }
+    }
+
+    /// True if the run has no credits.
+    #[inline]
+    pub fn are_unused(&self) -> bool {
+        self.of.is_empty()
+    }
+
+    fn port(&mut self, port: GlobalPort) -> Option<&mut PortCredits> {
+        self.of.get_mut(port as usize)?.as_deref_mut()
+    }
+
+    /// True if no packet of `class` needs credits.
+    pub fn lets_pass(&self, class: u8) -> bool {
+        self.are_unused() || self.lossless >> class & 1 == 0
+    }
+
+    /// True if a packet of so many bytes of `class` may start at `port`, once another of `before` bytes has.
+    pub fn may_send(&mut self, port: GlobalPort, class: u8, before: u32, bytes: u32) -> bool {
+        if self.lets_pass(class) {
+            return true;
+        }
+        let credits = self.params.credits(before) + self.params.credits(bytes);
+        let port = self.port(port);
+        port.is_none_or(|it| it.classes[usize::from(class)].0.may_send(credits))
+    }
+
+    /// True if the largest frame of `class` may start at `port`.
+    pub fn may_send_any(&mut self, port: GlobalPort, class: u8) -> bool {
+        let largest = self.largest;
+        let port = self.port(port);
+        port.is_none_or(|it| it.classes[usize::from(class)].0.may_send(largest))
+    }
+
+    /// A packet starts at `port`.
+    pub fn on_sent(&mut self, port: GlobalPort, class: u8, bytes: u32) {
+        if self.lets_pass(class) {
+            return;
+        }
+        let credits = self.params.credits(bytes);
+        if let Some(port) = self.port(port) {
+            port.classes[usize::from(class)].0.on_sent(credits);
+        }
+    }
+
+    /// A packet has come in by `port`.
+    pub fn on_packet(&mut self, port: GlobalPort, class: u8, bytes: u32) {
+        let credits = self.params.credits(bytes);
+        if let Some(port) = self.port(port) {
+            let (sender, receiver) = &mut port.classes[usize::from(class)];
+            receiver.on_packet(credits);
+            // Both directions of a link have the same buffer.
+            debug_assert!(receiver.held() <= sender.limit(), "there is room for it");
+        }
+    }
+
+    /// A packet that came in by `port` leaves the buffer: answers when a timer for the update has to run out, if one has to
+    /// be set.
+    pub fn on_freed(&mut self, now: Time, port: GlobalPort, class: u8, bytes: u32) -> Option<Time> {
+        let credits = self.params.credits(bytes);
+        let port = self.port(port)?;
+        port.classes[usize::from(class)].1.on_freed(credits);
+        port.updates.on_freed(now, class);
+        let arms = !std::mem::replace(&mut port.armed, true);
+        arms.then(|| port.updates.next_timer())
+    }
+
+    /// An update has come in by `port`.
+    pub fn on_update(&mut self, port: GlobalPort, class: u8, freed: u32) {
+        if let Some(port) = self.port(port) {
+            port.classes[usize::from(class)].0.on_update(freed);
+        }
+    }
+
+    /// The update that is due at `port`: what each class has freed of which it speaks.
+    pub fn take_update(&mut self, now: Time, port: GlobalPort) -> Vec<(u8, u32)> {
+        let Some(port) = self.port(port) else {
+            return Vec::new();
+        };
+        port.armed = false;
+        let due = port.updates.on_timer(now);
+        let classes = (0..).zip(&port.classes);
+        classes
+            .filter(|(class, _)| due >> class & 1 == 1)
+            .map(|(class, (_, receiver))| (class, receiver.freed()))
+            .collect()
+    }
+}

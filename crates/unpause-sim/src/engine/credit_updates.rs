@@ -1,0 +1,71 @@
+//! Credit-based flow control: where packets and updates of links meet what is counted of them.
+
+use unpause_protocols::flow_control::cbfc::UPDATE_BYTES;
+use unpause_protocols::units::Time;
+
+use crate::engine::window::Window;
+use crate::fabric::{NodeId, PortId};
+use crate::packet::{Kind, Packet};
+use crate::ports::{GlobalPort, Transmitter};
+
+impl Window<'_, '_> {
+    /// The number of a node's port among all.
+    fn port_of(&self, node: NodeId, port: PortId) -> GlobalPort {
+        self.ports.of(node).start + GlobalPort::from(port)
+    }
+
+    /// [`LinkCredits::may_send`].
+    pub fn may_send(&mut self, at: (NodeId, PortId), class: u8, before: u32, bytes: u32) -> bool {
+        let port = self.port_of(at.0, at.1);
+        self.link_credits.may_send(port, class, before, bytes)
+    }
+
+    /// A packet has come in that takes credits.
+    pub fn take_credits(&mut self, at: (NodeId, PortId), class: u8, packet: &Packet) {
+        let port = self.port_of(at.0, at.1);
+        self.link_credits
+            .on_packet(port, class, packet.bytes.into());
+    }
+
+    /// [`LinkCredits::on_freed`]; an update that is due goes out at once.
+    pub fn free_credits(
+        &mut self,
+        now: Time,
+        at: (NodeId, PortId),
+        class: u8,
+        packet: &Packet,
+    ) -> Option<Time> {
+        let port = self.port_of(at.0, at.1);
+        let due = self
+            .link_credits
+            .on_freed(now, port, class, packet.bytes.into())?;
+        if due <= now {
+            self.send_update(now, at);
+            return None;
+        }
+        Some(due)
+    }
+
+    /// An update has come in.
+    pub fn on_update(&mut self, at: (NodeId, PortId), class: u8, packet: &Packet) {
+        let port = self.port_of(at.0, at.1);
+        self.link_credits.on_update(port, class, packet.seq);
+    }
+
+    /// Sends the update that is due at a port. It is inserted into the frame under way, so it waits for nothing and may
+    /// overtake that frame.
+    pub fn send_update(&mut self, now: Time, at: (NodeId, PortId)) {
+        let port = self.port_of(at.0, at.1);
+        let freed = self.link_credits.take_update(now, port);
+        let transmitter: Transmitter = self.ports.transmitters[port as usize];
+        let arrival = now + transmitter.speed.time_for(UPDATE_BYTES) + transmitter.delay;
+        for (class, freed) in freed {
+            let update = Packet {
+                time: arrival,
+                seq: freed,
+                ..Packet::new(Kind::Credit, self.plan.classes.priority(class), 0, 8)
+            };
+            self.send_early(&transmitter, &update);
+        }
+    }
+}

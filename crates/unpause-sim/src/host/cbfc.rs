@@ -1,0 +1,86 @@
+//! Credit-based flow control at a host. It receives at line rate, so what has come is free at once. It starts a packet of a
+//! class if there are credits for the largest one: which packet comes next is only known when it is made.
+
+use unpause_protocols::units::Time;
+
+use super::state::{Host, KIND_SHIFT, PAUSE};
+use crate::engine::heap::Entry;
+use crate::engine::window::Window;
+use crate::fabric::PortId;
+use crate::packet::Packet;
+
+/// What tells a timer for an update from one for the end of a PAUSE.
+const UPDATE: u32 = 1 << (KIND_SHIFT - 1);
+
+impl Host {
+    /// A data packet has come in.
+    #[cold]
+    pub(super) fn take_credits(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+        let class = window.plan.classes.of(packet.priority());
+        if window.link_credits.lets_pass(class) {
+            return;
+        }
+        let at = (self.id, packet.ingress);
+        window.take_credits(at, class, packet);
+        if let Some(due) = window.free_credits(now, at, class, packet) {
+            let payload = PAUSE << KIND_SHIFT | UPDATE | u32::from(packet.ingress) << 3;
+            self.timers
+                .push(Entry::new(due, packet.ingress.into(), payload));
+        }
+    }
+
+    /// True if a timer of this slot was for an update, which goes out.
+    #[cold]
+    pub(super) fn sends_update(
+        &mut self,
+        now: Time,
+        slot: u32,
+        window: &mut Window<'_, '_>,
+    ) -> bool {
+        let is_update = slot & UPDATE != 0;
+        if is_update {
+            window.send_update(now, (self.id, ((slot & !UPDATE) >> 3) as PortId));
+        }
+        is_update
+    }
+
+    /// An update has come in.
+    #[cold]
+    pub(super) fn on_update(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
+        let class = window.plan.classes.of(packet.priority());
+        window.on_update((self.id, packet.ingress), class, packet);
+        let stopped = self.paused_mask >> class & 1 == 1;
+        if !stopped || !window.link_credits.may_send_any(self.port, class) {
+            return;
+        }
+        self.stop(now, class, Time::ZERO, window);
+        self.paused_mask &= !(1 << class);
+        if self.ready_mask >> class & 1 == 1 {
+            self.nic_at = self.nic_at.min(self.busy_until.max(now));
+        }
+    }
+
+    /// The NIC is about to choose a class: those without credits are stopped.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn look_at_credits(&mut self, now: Time, window: &mut Window<'_, '_>) {
+        for class in 0..self.classes.len() as u8 {
+            let waits = self.ready_mask >> class & 1 == 1;
+            let stopped = self.paused_mask >> class & 1 == 1;
+            if !waits || stopped || window.link_credits.lets_pass(class) {
+                continue;
+            }
+            if !window.link_credits.may_send_any(self.port, class) {
+                self.stop(now, class, Time::NEVER, window);
+                self.paused_mask |= 1 << class;
+            }
+        }
+    }
+
+    /// A class waits for credits from now on, or no more.
+    fn stop(&mut self, now: Time, class: u8, time: Time, window: &mut Window<'_, '_>) {
+        let place = self.place(class, window.plan);
+        let transmitter = &mut self.classes[usize::from(class)].transmitter;
+        transmitter.on_frame(now, time, self.busy_until, place, window.log);
+    }
+}

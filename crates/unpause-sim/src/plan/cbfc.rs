@@ -1,0 +1,172 @@
+//! What must be so where links have credits.
+
+use unpause_protocols::flow_control::cbfc::{self, MAX_LIMIT};
+
+use crate::config::{AckPriority, Config, NicModel, SwitchModel};
+use crate::invalid::{Invalid, bytes};
+use crate::traffic::Transport;
+
+const FIELD: &str = "switch.cbfc";
+const BUFFER: &str = "switch.cbfc.credit_buffer";
+const SIZE: &str = "switch.cbfc.credit_size";
+const SPACING: &str = "switch.cbfc.update_spacing";
+
+/// The least distance of updates that Ultra Ethernet has.
+const LEAST_SPACING: u32 = 800;
+/// And the largest.
+const MOST_SPACING: u32 = 262_144;
+
+/// Refuses what credits cannot do, or not yet.
+///
+/// # Errors
+///
+/// The field at fault, and why.
+pub(super) fn check(config: &Config) -> Result<(), Invalid> {
+    let Some(credits) = &config.switch.cbfc else {
+        return Ok(());
+    };
+    if config.switch.lossless == 0 {
+        let message = "no priority has credits: none is lossless";
+        return Err(Invalid::new(FIELD, message)
+            .label("only lossless priorities have them")
+            .and("switch.lossless", "empty")
+            .help("set lossless = [3], or flow_control = \"pfc\""));
+    }
+    check_switches(config)?;
+    check_hosts(config)?;
+    if config.probes.causes {
+        let message = "causes are of PAUSE, and nobody sends it";
+        return Err(Invalid::new("probes.causes", message)
+            .and(FIELD, "links have credits")
+            .help("remove `causes`, or set flow_control = \"pfc\""));
+    }
+    let events = &config.events;
+    if !events.links.is_empty() || !events.errors.is_empty() {
+        let message = "credits of frames that a link loses do not come back yet";
+        return Err(Invalid::new(FIELD, message)
+            .label("links must not fail or have errors")
+            .and("events", "links change")
+            .help("remove the events, or set flow_control = \"pfc\""));
+    }
+    check_sizes(config, &credits.params, credits.buffer_bytes)
+}
+
+fn check_switches(config: &Config) -> Result<(), Invalid> {
+    let switch = &config.switch;
+    let refuse = |message: &str, field: &'static str, label: &str, help: &str| {
+        let invalid = Invalid::new(FIELD, message).label("of every link");
+        Err(invalid.and(field, label).help(help))
+    };
+    if switch.model != SwitchModel::SharedBuffer {
+        return refuse(
+            "only switches with a shared buffer have credits",
+            "switch.model",
+            "of every switch",
+            "choose model = \"shared-buffer\", or flow_control = \"pfc\"",
+        );
+    }
+    if !config.fabric.nvswitches.is_empty() {
+        return refuse(
+            "NVSwitches stop nobody, and give no credits",
+            "fabric.nvswitches",
+            "this fabric has NVSwitches",
+            "set flow_control = \"pfc\"",
+        );
+    }
+    if switch.cut_through_bytes.is_some() {
+        return refuse(
+            "switches with credits store and forward",
+            "switch.cut_through_bytes",
+            "they cut through",
+            "remove `cut_through`, or set flow_control = \"pfc\"",
+        );
+    }
+    if switch.watchdog.is_some() {
+        return refuse(
+            "a PFC watchdog finds nothing where no PAUSE is sent",
+            "switch.watchdog",
+            "it looks for PAUSE",
+            "remove the table, or set flow_control = \"pfc\"",
+        );
+    }
+    Ok(())
+}
+
+fn check_hosts(config: &Config) -> Result<(), Invalid> {
+    let host = &config.host;
+    let refuse = |message: &str, field: &'static str, label: &str, help: &str| {
+        let invalid = Invalid::new(FIELD, message).label("of every link");
+        Err(invalid.and(field, label).help(help))
+    };
+    if config.uses(Transport::Tcp) {
+        return refuse(
+            "TCP flows have no credits",
+            "traffic",
+            "some flows are of TCP",
+            "set transport = \"roce\", or flow_control = \"pfc\"",
+        );
+    }
+    if host.ack_priority == AckPriority::Flow {
+        return refuse(
+            "ACKs in the priority of their flow have no credits",
+            "host.ack_priority",
+            "ACKs would need them",
+            "set ack_priority = \"control\", or flow_control = \"pfc\"",
+        );
+    }
+    if host.nic == NicModel::Hpcc {
+        return refuse(
+            "a NIC like that of HPCC's simulator knows PFC only",
+            "host.nic",
+            "`\"hpcc\"`",
+            "set nic = \"own\", or flow_control = \"pfc\"",
+        );
+    }
+    if host.slow_receiver.is_some() {
+        return refuse(
+            "a slow receiver sends PAUSE",
+            "host.slow_receiver",
+            "some hosts are slow",
+            "remove the table, or set flow_control = \"pfc\"",
+        );
+    }
+    Ok(())
+}
+
+fn check_sizes(config: &Config, params: &cbfc::Params, buffer: Option<u64>) -> Result<(), Invalid> {
+    if params.credit_bytes == 0 {
+        return Err(Invalid::zero(SIZE).label("a credit stands for some bytes"));
+    }
+    if !(LEAST_SPACING..=MOST_SPACING).contains(&params.update_spacing_bytes)
+        && params.update_spacing_bytes != 0
+    {
+        let message = format!(
+            "updates cannot be {} apart",
+            bytes(params.update_spacing_bytes.into())
+        );
+        return Err(Invalid::new(SPACING, message).label(format!(
+            "0, or between {} and {}",
+            bytes(LEAST_SPACING.into()),
+            bytes(MOST_SPACING.into())
+        )));
+    }
+    let Some(buffer) = buffer else {
+        return Ok(());
+    };
+    let credit = u64::from(params.credit_bytes);
+    let least = u64::from(params.credits(config.largest_frame_bytes())) * credit;
+    let most = u64::from(MAX_LIMIT) * credit;
+    if buffer < least {
+        let message = format!("no frame of {} could ever start", bytes(least));
+        return Err(Invalid::new(BUFFER, message).label(format!(
+            "at least {}: the largest frame in whole credits",
+            bytes(least)
+        )));
+    }
+    if buffer > most {
+        let message = format!("credits cannot count a buffer of {}", bytes(buffer));
+        return Err(Invalid::new(BUFFER, message)
+            .label(format!("at most {}: counters have 20 bits", bytes(most))));
+    }
+    Ok(())
+}
