@@ -148,10 +148,12 @@ fn receives_that_wait_for_acknowledgements_take_a_round_trip() {
 }
 
 /// What each message is, whatever it came over.
-fn contents(results: &Results) -> Vec<(u32, u32, u32, (u32, u32), (u32, u32), u64)> {
+fn contents(results: &Results) -> Vec<[u64; 8]> {
     let each = results.messages.iter().map(|it| {
-        let (lane, ends) = ((it.channel, it.slice), (it.from, it.to));
-        (it.iteration, it.phase, it.step, lane, ends, it.bytes)
+        let place = [it.iteration, it.phase, it.step, it.channel, it.slice];
+        let [iteration, phase, step, channel, slice] = place.map(u64::from);
+        let (from, to) = (it.from.into(), it.to.into());
+        [iteration, phase, step, channel, slice, from, to, it.bytes]
     });
     let mut all: Vec<_> = each.collect();
     all.sort_unstable();
