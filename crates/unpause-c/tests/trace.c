@@ -38,6 +38,11 @@ static void congestion_point(const char *name) {
   MUST(unpause_config_create(&config, UNPAUSE_KIND_CONGESTION_POINT, name));
   /* Where the trace would not show anything by default. */
   if (strcmp(name, "dctcp-red") == 0) MUST(unpause_config_set(&config, "threshold", 20000));
+  if (strcmp(name, "wred") == 0) {
+    MUST(unpause_config_set(&config, "kmin", 5000));
+    MUST(unpause_config_set(&config, "kmax", 60000));
+    MUST(unpause_config_set(&config, "pmax", UNPAUSE_FRACTION(1, 10)));
+  }
   if (strcmp(name, "faults") == 0) {
     MUST(unpause_config_set(&config, "drop_probability", UNPAUSE_FRACTION(1, 100)));
     MUST(unpause_config_set(&config, "mark_5", 77));

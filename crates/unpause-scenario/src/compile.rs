@@ -9,19 +9,20 @@ use serde_spanned::Spanned;
 use toml::de::DeValue;
 use unpause_protocols::units::Time;
 use unpause_sim::Invalid;
-use unpause_sim::config::{Config, Fabric, HostConfig, Probes, Skipping, SwitchConfig};
-use unpause_sim::jobs::Job;
-use unpause_sim::traffic::{Following, TrafficSpec};
+use unpause_sim::config::{
+    Config, Fabric, HostConfig, Probes, SchemeConfig, Skipping, SwitchConfig,
+};
 
+use crate::flows::{self, Entries, unique};
 use crate::import::files::Files;
 use crate::limits;
-use crate::names::{NamedJob, Names};
+use crate::names::Names;
 use crate::queues::Queues;
 use crate::refusal;
 use crate::rtt::base_rtt;
 use crate::run::{Heading, Run};
 use crate::sections::extra_delay::Delays;
-use crate::sections::file::{FILE_KEYS, File, Sections, load_scale};
+use crate::sections::file::{FILE_KEYS, File, Sections};
 use crate::sections::hpcc::Hpcc;
 use crate::sections::loss_recovery::{loss_recovery, take_loss_recovery};
 use crate::sections::marking::{Marking, marking, take_marking};
@@ -157,20 +158,6 @@ fn at_most(what: &str, tables: &[Table<'_>], most: usize) -> Checked<()> {
         .err()
 }
 
-fn unique(names: &mut Vec<Spanned<String>>, name: Spanned<String>, what: &str) -> Checked<()> {
-    if let Some(first) = names.iter().find(|first| first.get_ref() == name.get_ref()) {
-        return Problem::new(format!(
-            "two entries of `{what}` have the name `{}`",
-            name.get_ref()
-        ))
-        .at(name.span(), "the second")
-        .at(first.span(), "the first")
-        .err();
-    }
-    names.push(name);
-    Ok(())
-}
-
 /// Applies the scheme's `set`, then the sweep's values, and takes the scheme's table out.
 fn take_scheme<'i>(root: &mut Table<'i>, scheme: &str, point: &'i Point) -> Checked<Table<'i>> {
     let own = |mut tables: Vec<Table<'i>>| {
@@ -196,13 +183,6 @@ fn take_scheme<'i>(root: &mut Table<'i>, scheme: &str, point: &'i Point) -> Chec
     let mut table = own(take_tables(root, "scheme")?);
     table.get_mut().remove("set");
     Ok(table)
-}
-
-/// The entries of `[[traffic]]`, and who drives the run, if somebody does, with where the file stands.
-struct Entries<'i> {
-    written: Vec<traffic::Written>,
-    jobs: Vec<job::Written>,
-    driver: Option<(&'i traffic::Driver, Range<usize>)>,
 }
 
 /// A file taken apart.
@@ -302,12 +282,12 @@ fn compile_run<'i>(
         schemes,
         control_priority: host.control_priority,
         transport: chosen.congestion_control.transport(),
-        has_tcp: chosen.has_tcp,
+        law: chosen.law,
         first_priority: first_priority(&host),
         delays: &delays,
         notes: notes(&built, switch::note(&fabric, &switch, &host)),
     };
-    let flows = traffic(parts.traffic, &file, &queues, &fabric, &context)?;
+    let flows = flows::read(parts.traffic, &file, &queues, &fabric, &context)?;
     let notes = context.notes.into_inner();
     (names.traffic, names.jobs) = (flows.names, flows.named_jobs);
     switch.scheduler = queues.scheduled.scheduler;
@@ -316,7 +296,10 @@ fn compile_run<'i>(
         fabric,
         host,
         switch,
-        scheme: chosen.config,
+        scheme: SchemeConfig {
+            tcp_of_entry: flows.laws,
+            ..chosen.config
+        },
         traffic: flows.specs,
         following: flows.following,
         jobs: flows.jobs,
@@ -423,75 +406,6 @@ fn controls(mut table: Table<'_>, base_rtt: BaseRtt<'_>) -> Checked<(Chosen, Opt
     chosen.recovery = recovery_at;
     read::<SchemeKeys>(table, &[])?;
     Ok((chosen, marking))
-}
-
-/// The entries of `[[traffic]]`.
-struct Flows {
-    names: Vec<String>,
-    specs: Vec<TrafficSpec>,
-    following: Vec<Following>,
-    jobs: Vec<Job>,
-    named_jobs: Vec<NamedJob>,
-    /// Where those that follow say so.
-    places: Vec<(u16, Range<usize>)>,
-}
-
-/// Names of the entries, what they send, and which follow which.
-fn traffic(
-    entries: Entries<'_>,
-    file: &File,
-    queues: &Queues<'_>,
-    fabric: &Fabric,
-    context: &traffic::Context<'_>,
-) -> Checked<Flows> {
-    let load_scale = load_scale(file)?;
-    let mut names = Vec::new();
-    let mut specs = Vec::new();
-    let mut after = Vec::new();
-    for entry in entries.written {
-        let span = entry.place.clone();
-        let mut entry = traffic::entry(entry, context)?;
-        if let Some(factor) = load_scale {
-            entry.spec.scale_load(factor);
-        }
-        if let Err(why) = entry.spec.validate(fabric) {
-            return Problem::new(why).at(span, "in this entry").err();
-        }
-        size::check_flows(&entry.spec, file.duration.get_ref().0, span.clone())?;
-        queues.check(entry.spec.priorities(), span)?;
-        unique(&mut names, entry.name, "traffic")?;
-        after.extend(entry.after.map(|after| (specs.len() as u16, after)));
-        specs.push(entry.spec);
-    }
-    let following = traffic::following(&after, &names)?;
-    let seed = file.seed.value().copied().unwrap_or(1);
-    let (mut running, mut named) = (Vec::new(), Vec::new());
-    for job in job::jobs(entries.jobs, (specs.len(), seed), context)? {
-        let spec = TrafficSpec::Flows(job.job.as_ref().map_or(Vec::new(), |it| it.flows(seed)));
-        queues.check(spec.priorities(), job.place)?;
-        unique(&mut names, job.name, "traffic or job")?;
-        specs.push(spec);
-        running.extend(job.job);
-        named.push(job.names);
-    }
-    let mut names: Vec<String> = names.into_iter().map(Spanned::into_inner).collect();
-    if let Some((driver, whole)) = entries.driver {
-        let (name, spec) = driver.entry(&names, whole.clone(), context)?;
-        queues.check(spec.priorities(), whole)?;
-        names.push(name);
-        specs.push(spec);
-    }
-    Ok(Flows {
-        jobs: running,
-        named_jobs: named,
-        following,
-        names,
-        specs,
-        places: after
-            .iter()
-            .map(|(entry, after)| (*entry, after.place()))
-            .collect(),
-    })
 }
 
 fn first_priority(host: &HostConfig) -> Option<u8> {

@@ -273,6 +273,7 @@ impl Switches {
             .chain([&config.scheme.congestion_point])
             .map(|point| match point {
                 congestion_point::Config::Red(red) => Some(red.kmin),
+                congestion_point::Config::Wred(wred) => Some(wred.kmin),
                 _ => None,
             });
         let kmin = kmins.min().flatten()?;

@@ -19,6 +19,7 @@ mod cycles;
 mod digest;
 mod directory;
 mod execute;
+mod flows;
 mod foreseen;
 mod headroom;
 mod hpcc_files;

@@ -289,3 +289,81 @@ fn an_entry_is_tcp_in_the_schemes_that_take_part() {
     let error = Scenario::parse(&text(""), Path::new("test.toml")).unwrap_err();
     assert_eq!(error.to_string(), "scheme `PFC` has no TCP");
 }
+
+/// DCTCP beside CUBIC without ECN, 10 Gb/s, K = 65 KB (Judd, NSDI 2015, section 5): where the switch drops what it cannot mark,
+/// CUBIC starves; where it drops nothing, CUBIC fills the buffer and DCTCP starves.
+#[test]
+fn a_law_without_ecn_starves_or_starves_the_other() {
+    let text = |queues: &str| {
+        format!(
+            "duration = '50ms'
+            topology = {{ builder = 'single-switch', hosts = 3, rate = '10Gbps', delay = '10us' }}
+            switch = {{ lossless = [], lossy_queue = '500KB' }}
+            [[scheme]]
+            name = 'DCTCP'
+            congestion_control = 'dctcp'
+            {queues}
+            [[traffic]]
+            name = 'dctcp'
+            kind = 'flow'
+            from = 'H1'
+            to = 'H0'
+            [[traffic]]
+            name = 'cubic'
+            kind = 'flow'
+            from = 'H2'
+            to = 'H0'
+            tcp = 'cubic'"
+        )
+    };
+    let share = |queues: &str| {
+        let outcome = run(&text(queues));
+        let delivered = outcome.tables.flows["delivered_bytes"].as_primitive::<UInt64Type>();
+        let [dctcp, cubic] = [0, 1].map(|row| delivered.value(row) as f64);
+        assert!(dctcp + cubic > 0.9 * 62.5e6);
+        cubic / (dctcp + cubic)
+    };
+    let drops = share("marking = 'wred'\nwred = { kmin = '65KB', kmax = '65KB' }");
+    let marks = share("dctcp = { k = '65KB' }");
+    assert!(drops < 0.01, "{drops}");
+    assert!(marks > 0.95, "{marks}");
+}
+
+/// The law of an entry goes with any scheme, and the scheme's own has the scheme's parameters.
+#[test]
+fn an_entry_may_have_a_law_of_its_own() {
+    let text = "duration = '1ms'
+        topology = { builder = 'single-switch', hosts = 3, rate = '10Gbps', delay = '1us' }
+        switch = { lossless = [3] }
+        scheme = [
+            { name = 'PCN', congestion_control = 'pcn' },
+            { name = 'CUBIC', congestion_control = 'cubic', cubic = { c = 1 } },
+            { name = 'DCTCP', congestion_control = 'dctcp' },
+        ]
+        [[traffic]]
+        name = 'first'
+        kind = 'flow'
+        from = 'H0'
+        to = 'H1'
+        [[traffic]]
+        name = 'cubic'
+        kind = 'flow'
+        from = 'H2'
+        to = 'H1'
+        priority = 2
+        tcp = 'cubic'";
+    let scenario = scenario(text);
+    let default = congestion_control::Config::Cubic(Default::default());
+    for (run, of_first) in scenario.runs().iter().zip(["roce", "cubic", "dctcp"]) {
+        let scheme = &run.config.scheme;
+        let law = scheme.tcp_law(1);
+        assert!(run.config.uses(Transport::Tcp));
+        match of_first {
+            // The scheme's own c, for both.
+            "cubic" => assert!(*law != default && law == scheme.tcp_law(0)),
+            _ => assert!(*law == default && *scheme.tcp_law(0) != default),
+        }
+    }
+    let error = Scenario::parse(&text.replace("'cubic'\n", "'reno'"), Path::new("test.toml"));
+    assert!(error.is_err());
+}

@@ -378,10 +378,20 @@ pub struct SchemeConfig {
     pub roce: congestion_control::Config,
     /// Every TCP flow at its sender.
     pub tcp: congestion_control::Config,
+    /// The same of entries of [`Config::traffic`], by index, whose TCP flows have another law.
+    pub tcp_of_entry: Vec<(u16, congestion_control::Config)>,
     /// How every RoCE flow repairs losses.
     pub loss_recovery: loss_recovery::Config,
     /// Controlled RoCE flows need credits of their receivers, beside what their law says.
     pub credits: Option<Credits>,
+}
+
+impl SchemeConfig {
+    /// The law of TCP flows of an entry of [`Config::traffic`].
+    pub fn tcp_law(&self, entry: u16) -> &congestion_control::Config {
+        let own = self.tcp_of_entry.iter().find(|(of, _)| *of == entry);
+        own.map_or(&self.tcp, |(_, law)| law)
+    }
 }
 
 impl Default for SchemeConfig {
@@ -393,6 +403,7 @@ impl Default for SchemeConfig {
             notification_point: Default::default(),
             roce: Default::default(),
             tcp: congestion_control::Config::Dctcp(Default::default()),
+            tcp_of_entry: Vec::new(),
             loss_recovery: Default::default(),
             credits: None,
         }

@@ -76,6 +76,7 @@ fn verdicts_of_every_kind_come() {
     for name in [
         "np-ecn",
         "red",
+        "wred",
         "dctcp-red",
         "tcn",
         "codel",

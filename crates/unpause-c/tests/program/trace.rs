@@ -8,7 +8,7 @@ use unpause_protocols::congestion_control::{
     self, Ack, CongestionControl, Hop, Loss, Mechanism, Path,
 };
 use unpause_protocols::congestion_point::{
-    self, CongestionPoint, Packet, Queue, Verdict, dctcp_red, faults,
+    self, CongestionPoint, Packet, Queue, Verdict, dctcp_red, faults, wred,
 };
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::notification::{Notification, QcnFeedback};
@@ -303,12 +303,18 @@ pub fn all() -> Vec<String> {
     let dctcp_red = dctcp_red::Params {
         threshold: dctcp_red::Threshold::Bytes(20_000),
     };
+    let wred = wred::Params {
+        kmin: 5_000,
+        kmax: 60_000,
+        pmax: Fraction::of(1, 10),
+    };
     let mut faults = faults::Params::random(Fraction::of(1, 100));
     faults.mark[5] = 77;
     let mut lines = vec![
         congestion_point("none", &Point::None),
         congestion_point("np-ecn", &Point::NpEcn(Default::default())),
         congestion_point("red", &Point::Red(Default::default())),
+        congestion_point("wred", &Point::Wred(wred)),
         congestion_point("qcn", &Point::Qcn(Default::default())),
         congestion_point("dctcp-red", &Point::DctcpRed(dctcp_red)),
         congestion_point("tcn", &Point::Tcn(Default::default())),

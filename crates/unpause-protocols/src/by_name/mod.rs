@@ -95,6 +95,7 @@ mechanisms! {
     congestion_points, visit_congestion_point for congestion_point: None,
     c"np-ecn" NpEcn,
     c"red" Red,
+    c"wred" Wred,
     c"qcn" Qcn,
     c"dctcp-red" DctcpRed,
     c"tcn" Tcn,

@@ -11,6 +11,7 @@ use crate::congestion_control::{
 };
 use crate::congestion_point::{
     codel, dctcp_red, ecn_sharp, faults, np_ecn, qcn as qcn_point, red, tcn, telemetry, tofino,
+    wred,
 };
 use crate::flow_control::pfc;
 use crate::notification_point::{dcqcn as dcqcn_receiver, pcn as pcn_receiver};
@@ -274,6 +275,7 @@ const fn field_name(name: &'static str) -> &'static CStr {
 parameters! {
     np_ecn { mark_basis }
     red { kmin, kmax, pmax }
+    wred { kmin, kmax, pmax }
     qcn_point { q_eq, weight, sample_base, quantisation, mode, interval }
     dctcp_red { threshold }
     tcn { threshold }

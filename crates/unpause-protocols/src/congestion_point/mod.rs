@@ -21,6 +21,7 @@ pub mod red;
 pub mod tcn;
 pub mod telemetry;
 pub mod tofino;
+pub mod wred;
 
 pub use mechanism::{Indifference, Mechanism, Packet, PassAll, Queue, Verdict};
 
@@ -34,6 +35,8 @@ mechanisms! {
     NpEcn(np_ecn::NpEcn),
     /// Marking of DCQCN: RED on the instantaneous queue.
     Red(red::Red),
+    /// WRED of switches: marks the ECN-capable packets, drops the others.
+    Wred(wred::Wred),
     /// Sampling of 802.1Qau.
     Qcn(qcn::Qcn),
     /// Marking of DCTCP: one threshold for the queue that a packet finds.

@@ -49,6 +49,21 @@ impl Default for Params {
     }
 }
 
+impl Params {
+    /// Decides by chance whether RED acts at this queue length, which is above `kmin`.
+    #[inline(never)]
+    pub(super) fn acts<R: Rng>(&self, bytes: u64, rng: &mut R) -> bool {
+        bytes > self.kmax || self.falls_below(bytes, rng.next_u32())
+    }
+
+    /// True when a draw uniform over `u32` falls below the probability for `bytes`, which lie between `kmin` and `kmax`.
+    fn falls_below(&self, bytes: u64, draw: u32) -> bool {
+        let Self { kmin, kmax, pmax } = *self;
+        let probability = u128::from(pmax.as_q32()) * u128::from(bytes - kmin);
+        u128::from(draw) * u128::from(kmax - kmin) < probability
+    }
+}
+
 /// State of RED: its parameters.
 #[derive(Clone, Debug)]
 pub struct Red {
@@ -59,20 +74,6 @@ impl Red {
     /// A marker with these parameters.
     pub fn new<R: Rng>(params: &Params, _rng: &mut R) -> Self {
         Self { params: *params }
-    }
-
-    /// Decides by chance.
-    #[inline(never)]
-    fn draws<R: Rng>(&self, bytes: u64, rng: &mut R) -> bool {
-        bytes > self.params.kmax || self.falls_below(bytes, rng.next_u32())
-    }
-
-    /// True when a draw uniform over `u32` falls below the marking probability for `bytes`, which lie
-    /// between `kmin` and `kmax`.
-    fn falls_below(&self, bytes: u64, draw: u32) -> bool {
-        let Params { kmin, kmax, pmax } = self.params;
-        let probability = u128::from(pmax.as_q32()) * u128::from(bytes - kmin);
-        u128::from(draw) * u128::from(kmax - kmin) < probability
     }
 }
 
@@ -92,7 +93,7 @@ impl Mechanism for Red {
         queue: Queue,
         rng: &mut R,
     ) -> Verdict {
-        if packet.ect && queue.bytes > self.params.kmin && self.draws(queue.bytes, rng) {
+        if packet.ect && queue.bytes > self.params.kmin && self.params.acts(queue.bytes, rng) {
             Verdict::MarkCe
         } else {
             Verdict::Pass
@@ -147,16 +148,14 @@ mod tests {
 
     #[test]
     fn probability_is_exact_at_the_edges_of_a_draw() {
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let params = Params {
             kmin: 0,
             kmax: 4,
             pmax: Fraction::ONE,
         };
-        let red = Red::new(&params, &mut rng);
-        assert!(red.falls_below(1, (1 << 30) - 1));
-        assert!(!red.falls_below(1, 1 << 30));
-        assert!(red.falls_below(4, u32::MAX));
+        assert!(params.falls_below(1, (1 << 30) - 1));
+        assert!(!params.falls_below(1, 1 << 30));
+        assert!(params.falls_below(4, u32::MAX));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::{fraction, rate, rng, time};
-use congestion_point::{Config, codel, dctcp_red, ecn_sharp, np_ecn, qcn, red, tcn, tofino};
+use congestion_point::{Config, codel, dctcp_red, ecn_sharp, np_ecn, qcn, red, tcn, tofino, wred};
 use proptest::prelude::*;
 use unpause_protocols::congestion_point::culprit::{CulpritArray, Word};
 use unpause_protocols::congestion_point::{
@@ -83,6 +83,8 @@ fn config() -> impl Strategy<Value = Config> {
         .prop_map(|mark_basis| Config::NpEcn(np_ecn::Params { mark_basis })),
         (any::<u64>(), any::<u64>(), fraction())
             .prop_map(|(kmin, kmax, pmax)| Config::Red(red::Params { kmin, kmax, pmax })),
+        (any::<u64>(), any::<u64>(), fraction())
+            .prop_map(|(kmin, kmax, pmax)| Config::Wred(wred::Params { kmin, kmax, pmax })),
         (
             any::<u32>(),
             any::<u8>(),
@@ -108,6 +110,8 @@ fn small_config() -> impl Strategy<Value = Config> {
     prop_oneof![
         (0..4_000_u64, 4_000..9_000_u64, fraction())
             .prop_map(|(kmin, kmax, pmax)| Config::Red(red::Params { kmin, kmax, pmax })),
+        (0..4_000_u64, 4_000..9_000_u64, fraction())
+            .prop_map(|(kmin, kmax, pmax)| Config::Wred(wred::Params { kmin, kmax, pmax })),
         (0..6_000_u64).prop_map(|k| Config::DctcpRed(dctcp_red::Params {
             threshold: dctcp_red::Threshold::Bytes(k),
         })),

@@ -169,6 +169,7 @@ fn parameters_of_marking(sketch: &mut Sketch, entry: &mut Table, marking: Markin
         }
         "codel" => in_order(&mut parameters, "target", "interval", "", ""),
         "red" => in_order(&mut parameters, "kmin", "kmax", "5KB", "200KB"),
+        "wred" => in_order(&mut parameters, "kmin", "kmax", "1MiB", "2MiB"),
         _ => {}
     }
     if !parameters.is_empty() {

@@ -11,14 +11,16 @@ mod none;
 mod np_ecn;
 mod red;
 mod tcn;
+mod wred;
 
 pub(crate) use choice::{marking, take_marking};
 pub use marker::Marking;
 
 /// Every value of `marking`, in the order of a list of them.
-pub const MARKINGS: [Marking; 8] = [
+pub const MARKINGS: [Marking; 9] = [
     Marking::of::<none::NoMarks>(),
     Marking::of::<red::Red>(),
+    Marking::of::<wred::Wred>(),
     Marking::of::<dctcp_red::DctcpRed>(),
     Marking::of::<codel::Codel>(),
     Marking::of::<tcn::Tcn>(),

@@ -29,7 +29,7 @@ keys! {
              `\"newreno\"`, `\"ecn-tcp\"`, `\"dctcp\"`, `\"cubic\"`";
         tcp: String = ["none"] "window law of TCP flows, in addition to a congestion control of RoCE flows";
         marking: String = ["what `congestion_control` brings"]
-            "congestion point of every data queue: `\"none\"`, `\"red\"`, `\"dctcp-red\"`, `\"codel\"`, `\"tcn\"`, \
+            "congestion point of every data queue: `\"none\"`, `\"red\"`, `\"wred\"`, `\"dctcp-red\"`, `\"codel\"`, `\"tcn\"`, \
              `\"ecn-sharp\"`, `\"ecn-sharp-tofino\"`, `\"np-ecn\"`";
         loss_recovery: String = ["`\"go-back-n\"`"]
             "how RoCE flows repair losses: `\"go-back-n\"`, or `\"selective-repeat\"`";
@@ -43,8 +43,8 @@ pub(crate) struct Chosen {
     pub config: SchemeConfig,
     /// The table of the congestion control has a key of its congestion point.
     pub sets_queues: bool,
-    /// It has a window law.
-    pub has_tcp: bool,
+    /// Its window law, if it has one.
+    pub law: Option<CongestionControl>,
     /// Where `loss_recovery` is written, which is read beside this.
     pub recovery: Option<Range<usize>>,
 }
@@ -106,7 +106,8 @@ pub(crate) fn congestion_control(
         }
     }
     let own_queues = own.sets_queues();
-    let has_tcp = own.what.is_tcp() || law.is_some();
+    let own_law = own.what.is_tcp().then_some(own.what);
+    let chosen_law = own_law.or(law.as_ref().map(|it| it.what));
     let mut config = own.what.configure(own.table, base_rtt)?;
     if let Some(law) = law {
         let span = law.table.as_ref().map_or(0..0, Spanned::span);
@@ -132,7 +133,7 @@ pub(crate) fn congestion_control(
         congestion_control: own.what,
         config,
         sets_queues: own_queues,
-        has_tcp,
+        law: chosen_law,
         recovery: None,
     })
 }
@@ -156,14 +157,11 @@ fn names<'i>(table: &mut Table<'i>) -> Checked<(Named<'i>, Option<Named<'i>>)> {
                 .help("remove it; it gives TCP flows a window law beside a RoCE congestion control")
                 .err();
         }
-        Some(name) => {
-            let laws = CONGESTION_CONTROLS.into_iter().filter(|it| it.is_tcp());
-            Some(Named {
-                what: find(&name, &Vec::from_iter(laws), "window law")?,
-                said: Some(name),
-                table: None,
-            })
-        }
+        Some(name) => Some(Named {
+            what: window_law(&name)?,
+            said: Some(name),
+            table: None,
+        }),
     };
     let own = Named {
         what,
@@ -211,6 +209,12 @@ fn take_tables<'i>(
         }
     }
     Ok(())
+}
+
+/// The window law of this name.
+pub(crate) fn window_law(name: &Spanned<String>) -> Checked<CongestionControl> {
+    let laws = CONGESTION_CONTROLS.into_iter().filter(|it| it.is_tcp());
+    find(name, &Vec::from_iter(laws), "window law")
 }
 
 fn find(

@@ -21,7 +21,7 @@ mod swift;
 mod theta_power_tcp;
 mod timely;
 
-pub(crate) use choice::{Chosen, SchemeKeys, congestion_control};
+pub(crate) use choice::{Chosen, SchemeKeys, congestion_control, window_law};
 pub(crate) use congestion_control::BaseRtt;
 pub use congestion_control::CongestionControl;
 

@@ -1,5 +1,7 @@
 //! Keys that flows of every kind have.
 
+use std::ops::Range;
+
 use serde::Deserialize;
 use serde_spanned::Spanned;
 use unpause_protocols::units::Rate;
@@ -35,6 +37,8 @@ keys! {
              for the n-th of the one in `after`";
         controlled: bool = ["`true`"] "whether flows obey the scheme's congestion control; if not, they obey PFC only (and use RoCE)";
         transport: TransportName = ["by the scheme"] "TCP needs a window law in the scheme";
+        tcp: String = ["that of the scheme"]
+            "window law of these flows, which are TCP under every scheme: `\"newreno\"`, `\"ecn-tcp\"`, `\"dctcp\"` or `\"cubic\"` with its defaults, or with the scheme's parameters if the scheme has the same; what switches do is up to the scheme";
         extra_delay: ExtraDelayKey = ["that of `[host]`"] "delay of the data packets at the receiving host";
         connections: ConnectionsName = ["`\"new\"`"]
             "TCP: `\"new\"`: each flow opens a connection; `\"pool\"`: it uses the entry's oldest idle connection between the two hosts, or a further one that is already open; a connection keeps window, RTT estimate, source port and extra delay" from "`\"pool\"`: HKUST-SING's TrafficGenerator";
@@ -56,7 +60,7 @@ pub(crate) struct SizeClass {
     pub priority: Spanned<u8>,
 }
 
-pub(super) const COMMON_KEYS: [&str; 16] = [
+pub(super) const COMMON_KEYS: [&str; 17] = [
     "name",
     "schemes",
     "after",
@@ -70,6 +74,7 @@ pub(super) const COMMON_KEYS: [&str; 16] = [
     "record",
     "watch",
     "transport",
+    "tcp",
     "extra_delay",
     "connections",
     "slow_start_after_idle",
@@ -191,6 +196,9 @@ fn pias_alone(common: &Common) -> Checked<()> {
 /// Flows that obey PFC only are RoCE. An entry without a `part` in the scheme may be TCP whatever that has.
 fn transport(common: &Common, part: bool, context: &Context<'_>) -> Checked<Transport> {
     let uncontrolled = common.controlled.peek().filter(|it| !*it.get_ref());
+    if let Some(law) = common.tcp.get() {
+        return by_law(law, common, uncontrolled);
+    }
     let Some(said) = common.transport.get() else {
         return Ok(match uncontrolled {
             Some(_) => Transport::Roce,
@@ -201,23 +209,47 @@ fn transport(common: &Common, part: bool, context: &Context<'_>) -> Checked<Tran
     if let TransportName::Roce = said.get_ref() {
         return Ok(Transport::Roce);
     }
-    if part && !context.has_tcp {
+    if part && context.law.is_none() {
         return Problem::new(format!("scheme `{}` has no TCP", context.scheme))
             .at(said.span(), "needs the law of a congestion window")
             .help(
-                "set tcp = \"dctcp\" in that [[scheme]] (or newreno, ecn-tcp), or leave this entry \
+                "set tcp = \"dctcp\" here or in that [[scheme]] (or newreno, ecn-tcp, cubic), or leave this entry \
                  out of it by `schemes`",
             )
             .err();
     }
-    if let Some(uncontrolled) = uncontrolled {
-        return Problem::new("TCP is always controlled")
-            .at(uncontrolled.span(), "cannot be switched off")
-            .at(said.span(), "by this transport")
-            .help("remove `controlled`, or set transport = \"roce\"")
+    is_controlled(uncontrolled, said.span())?;
+    Ok(Transport::Tcp)
+}
+
+/// The same of flows with a window law of their own.
+fn by_law(
+    law: &Spanned<String>,
+    common: &Common,
+    uncontrolled: Option<&Spanned<bool>>,
+) -> Checked<Transport> {
+    let roce = |it: &&Spanned<TransportName>| matches!(it.get_ref(), TransportName::Roce);
+    if let Some(said) = common.transport.get().filter(roce) {
+        return Problem::new("RoCE flows have no window law of TCP")
+            .at(said.span(), "the transport")
+            .at(law.span(), "is for TCP")
+            .help("remove one of the two")
             .err();
     }
+    is_controlled(uncontrolled, law.span())?;
     Ok(Transport::Tcp)
+}
+
+/// Refuses `controlled = false` of flows that are TCP because of what is said at `by`.
+fn is_controlled(uncontrolled: Option<&Spanned<bool>>, by: Range<usize>) -> Checked<()> {
+    let Some(uncontrolled) = uncontrolled else {
+        return Ok(());
+    };
+    Problem::new("TCP is always controlled")
+        .at(uncontrolled.span(), "cannot be switched off")
+        .at(by, "these flows are TCP")
+        .help("remove `controlled`, or set transport = \"roce\"")
+        .err()
 }
 
 fn by_size(classes: &Spanned<Vec<SizeClass>>, context: &Context<'_>) -> Checked<PriorityBySize> {

@@ -13,6 +13,7 @@ use unpause_sim::traffic::Transport;
 use crate::import::files::Files;
 use crate::names::Names;
 use crate::sections::extra_delay::Delays;
+use crate::sections::scheme::CongestionControl;
 use crate::text::error::{Checked, Problem};
 use crate::text::name_list::NameList;
 use crate::topology::Topology;
@@ -28,8 +29,8 @@ pub(crate) struct Context<'a> {
     pub control_priority: u8,
     /// What carries flows when it is not said.
     pub transport: Transport,
-    /// The scheme has a window law.
-    pub has_tcp: bool,
+    /// The window law of the scheme, if it has one.
+    pub law: Option<CongestionControl>,
     /// Priority of the first bytes of a TCP flow, if PIAS gives segments theirs.
     pub first_priority: Option<u8>,
     pub delays: &'a Delays,

@@ -4,13 +4,17 @@ use std::ops::Range;
 
 use serde_spanned::Spanned;
 use toml::de::DeValue;
+use unpause_protocols::congestion_control;
+use unpause_protocols::units::Time;
 use unpause_sim::traffic::TrafficSpec;
 
 use super::common::{COMMON_KEYS, Common, settings, without_priorities};
+
 use super::context::Context;
 use super::following::{After, after};
 use super::kind::Spec;
 use super::{TRAFFIC_KINDS, TrafficKind};
+use crate::sections::scheme::window_law;
 use crate::text::document::{Table, index_of, read, split_off, split_path, take_string};
 use crate::text::error::{Checked, Problem, nearest};
 use crate::text::keys;
@@ -22,6 +26,8 @@ type Names = keys::Written<NameList>;
 pub(crate) struct Entry {
     pub name: Spanned<String>,
     pub spec: TrafficSpec,
+    /// The window law of its flows, if that is another one than the scheme's.
+    pub law: Option<congestion_control::Config>,
     /// What it follows, if it has no start of its own.
     pub after: Option<After>,
 }
@@ -80,10 +86,29 @@ pub(crate) fn entry(written: Written, context: &Context<'_>) -> Checked<Entry> {
         TrafficSpec::Flows(Vec::new())
     };
     Ok(Entry {
+        law: law(&common, part, context)?,
         after: after(&common)?,
         name: common.name,
         spec,
     })
+}
+
+/// The window law that an entry names, with its defaults. That of the scheme has the scheme's parameters.
+fn law(
+    common: &Common,
+    part: bool,
+    context: &Context<'_>,
+) -> Checked<Option<congestion_control::Config>> {
+    let Some(name) = common.tcp.get() else {
+        return Ok(None);
+    };
+    let law = window_law(name)?;
+    if !part || context.law == Some(law) {
+        return Ok(None);
+    }
+    // None of these depends on it.
+    let config = law.configure(None, &|_| Ok(Time::ZERO))?;
+    Ok(Some(config.tcp))
 }
 
 /// True if an entry for these `schemes`, or for all, takes part in the one that runs.

@@ -51,7 +51,7 @@ pub struct Receiver {
 impl Receiver {
     /// A flow of which nothing has arrived.
     pub fn new(flow: u32, spec: &FlowSpec, plan: &Plan<'_>) -> Self {
-        let mode = Mode::of(&plan.config.scheme.tcp);
+        let mode = Mode::of(plan.config.scheme.tcp_law(spec.group));
         Self {
             flow,
             spec: *spec,

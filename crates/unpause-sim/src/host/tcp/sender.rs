@@ -70,7 +70,8 @@ impl Sender {
         let spec = &start.spec;
         let line_rate = speed.rate();
         let recovery = &plan.config.host.tcp.recovery;
-        let law = CongestionControl::new(&plan.config.scheme.tcp, &recovery.path(line_rate));
+        let law = plan.config.scheme.tcp_law(spec.group);
+        let law = CongestionControl::new(law, &recovery.path(line_rate));
         Self {
             flow: start.id,
             spec: *spec,
