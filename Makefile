@@ -20,7 +20,7 @@ demo: export UNPAUSE_CACHE :=
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .PHONY: help demo test test-rust test-python lint install install-mpi mpi-packages format docs clean
-.PHONY: test-all install-all test-mpi bench bench-mechanisms bench-peers bench-linear bench-cost bench-gate bench-gate-update
+.PHONY: test-all install-all test-mpi bench bench-threads bench-mechanisms bench-peers bench-linear bench-cost bench-gate bench-gate-update
 .PHONY: vopr pipeline vopr-kill vopr-mutations soak loom tsan mutants validate-ns3 validate-ns3-update
 .PHONY: fuzz fuzz-ci fuzz-build site dataplane testbed-dpdk wheel wheel-pgo wheel-test
 .DEFAULT_GOAL := help
@@ -133,10 +133,15 @@ format: $(VENV)/.tools
 CASES ?=
 REPEAT ?= 3
 FLOWS ?= 5000
+ROUNDS ?= 5
 BENCH := cargo run --release --quiet --package unpause-bench --
 
 bench:
 	$(BENCH) run $(CASES) --repeat $(REPEAT) --json benches/latest.json
+
+# Wall time on 1, 2, 4, ... threads in turn; results must be the same.
+bench-threads:
+	$(BENCH) threads $(CASES) --rounds $(ROUNDS)
 
 bench-mechanisms:
 	$(BENCH) mechanisms

@@ -7,6 +7,7 @@ mod cases;
 mod measure;
 mod mechanisms;
 mod schedule;
+mod threads;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -64,6 +65,23 @@ enum Command {
         #[arg(long)]
         exact_packets: bool,
     },
+    /// Measure what more threads give: wall time on 1, 2, 4, … threads, in turn.
+    Threads {
+        /// Cases to run; those that `run` measures with threads by default.
+        cases: Vec<String>,
+        /// How often each number of threads runs; medians count.
+        #[arg(long, default_value_t = 5)]
+        rounds: u32,
+        /// Numbers of threads; powers of two up to the cores of the machine by default.
+        #[arg(long, value_delimiter = ',')]
+        threads: Vec<usize>,
+        /// Flows, in cases where that is a choice.
+        #[arg(long)]
+        flows: Option<u64>,
+        /// Write the measurements to this file as JSON.
+        #[arg(long)]
+        json: Option<PathBuf>,
+    },
     /// Measure the mechanisms one by one: nanoseconds per decision.
     Mechanisms,
     /// Say what more cores would give, from the work of each part of a case's fabric in each window.
@@ -110,12 +128,7 @@ fn main() -> io::Result<()> {
             single,
             json,
         } => {
-            let chosen: Vec<&Case> = if cases.is_empty() {
-                let by_default = |case: &&Case| case.role != Role::Named;
-                CASES.iter().filter(by_default).collect()
-            } else {
-                cases.iter().map(|name| find(name)).collect()
-            };
+            let chosen = chosen(&cases, |case| case.role != Role::Named);
             let measurements = run(&chosen, flows, single, repeat);
             if let Some(path) = json {
                 write_json(&path, &measurements)?;
@@ -132,6 +145,23 @@ fn main() -> io::Result<()> {
             let measurement = measure::once(case, flows, threads, (digest, exact_packets));
             serde_json::to_writer(io::stdout(), &measurement)?;
             println!();
+        }
+        Command::Threads {
+            cases,
+            rounds,
+            threads,
+            flows,
+            json,
+        } => {
+            let chosen = chosen(&cases, |case| case.role == Role::Threaded);
+            let counts = match threads.is_empty() {
+                true => threads::counts(machine().cores),
+                false => threads,
+            };
+            let measurements = threads::run(&chosen, flows, &counts, rounds);
+            if let Some(path) = json {
+                write_json(&path, &measurements)?;
+            }
         }
         Command::Mechanisms => mechanisms::run(),
         Command::Schedule {
@@ -216,6 +246,14 @@ fn write_json(path: &Path, measurements: &[Measurement]) -> io::Result<()> {
         let message = format!("cannot write {}: {error}", path.display());
         io::Error::new(error.kind(), message)
     })
+}
+
+/// The cases of these names, or those that go by default.
+fn chosen(names: &[String], by_default: impl Fn(&Case) -> bool) -> Vec<&'static Case> {
+    match names.is_empty() {
+        true => CASES.iter().filter(|case| by_default(case)).collect(),
+        false => names.iter().map(|name| find(name)).collect(),
+    }
 }
 
 fn find(name: &str) -> &'static Case {
