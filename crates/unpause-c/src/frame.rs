@@ -162,7 +162,9 @@ fn parse(bytes: &[u8]) -> Result<unpause_frame, unpause_status> {
         } => {
             put_roce(&mut out, ip, *source_port, bth, body);
         }
-        Body::Cnm(_) | Body::Tcp { .. } => return Err(unpause_status::UnknownFrame),
+        Body::Cnm(_) | Body::Udp { .. } | Body::Tcp { .. } => {
+            return Err(unpause_status::UnknownFrame);
+        }
     }
     Ok(out)
 }

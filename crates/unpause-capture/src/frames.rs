@@ -11,11 +11,13 @@ use unpause_protocols::notification::{Notification, QcnFeedback};
 use unpause_sim::results::PacketKind;
 use unpause_wire::{
     Aeth, Body, Bth, CnTag, Cnm, CnpPayload, Dscp, Ecn, Ethernet, Flags, Frame, Ipv4, MacAddress,
-    Opcode, Options, Pfc, RoceBody, Syndrome, Tcp, VlanTag,
+    Opcode, Options, Pfc, RoceBody, Syndrome, Tcp, Udp, VlanTag,
 };
 
 /// Port at which the receivers of TCP flows listen: iperf's.
 pub const TCP_PORT: u16 = 5001;
+/// Destination port of UDP: that of iperf 2, too.
+pub const UDP_PORT: u16 = 5001;
 /// What a flow carries.
 static PAYLOAD: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
 
@@ -102,6 +104,14 @@ pub fn frame(packet: &Described) -> Frame<'static> {
         | PacketKind::Syn
         | PacketKind::SynAck
         | PacketKind::Fin => tcp(packet),
+        PacketKind::Datagram => Body::Udp {
+            ip: ip(packet),
+            udp: Udp {
+                source_port: packet.source_port,
+                destination_port: UDP_PORT,
+            },
+            payload: &PAYLOAD[..usize::from(packet.payload_bytes)],
+        },
         _ => roce(packet),
     };
     Frame {

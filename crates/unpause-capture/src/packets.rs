@@ -155,6 +155,7 @@ impl<'a> Row<'a> {
             }
             "pull" => PacketKind::Pull,
             "request" => PacketKind::Request,
+            "udp" => PacketKind::Datagram,
             _ => PacketKind::Pfc,
         };
         (kind, None)

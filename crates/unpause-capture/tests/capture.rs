@@ -114,7 +114,7 @@ fn every_frame_of_a_run_is_sound() {
                     assert!(frame.cn_tag.is_some() && frame.ethernet.tag.is_some());
                     1
                 }
-                Body::Tcp { .. } => 2,
+                Body::Tcp { .. } | Body::Udp { .. } => 2,
                 Body::Roce { bth, body, .. } => match body {
                     RoceBody::Data { .. } => 3,
                     RoceBody::Ack(ack) => {

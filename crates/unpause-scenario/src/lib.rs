@@ -60,6 +60,7 @@ mod tables;
 mod text;
 mod thresholds;
 pub mod topology;
+mod unfinished;
 mod unused;
 mod waiting;
 mod warnings;

@@ -252,6 +252,7 @@ fn flows(measured: &[Measured]) -> RecordBatch {
     .column("transport", |_, f| match f.transport {
         Transport::Roce => "roce",
         Transport::Tcp => "tcp",
+        Transport::Udp => "udp",
     })
     .column("extra_delay_ns", |_, f| f.extra_delay)
     .column("timeouts", |_, f| f.timeouts)
@@ -403,7 +404,7 @@ fn packets(measured: &[Measured]) -> RecordBatch {
 fn payload(run: &Run, packet: &PacketRecord, size: Option<u64>) -> u16 {
     let host = &run.config.host;
     let (header, start) = match packet.kind {
-        PacketKind::Data => {
+        PacketKind::Data | PacketKind::Datagram => {
             let start = u64::from(packet.seq) * u64::from(host.payload_bytes);
             (host.header_bytes, start)
         }
@@ -456,6 +457,7 @@ fn kind(kind: PacketKind) -> &'static str {
         PacketKind::Pfc => "pfc",
         PacketKind::Pull => "pull",
         PacketKind::Request => "request",
+        PacketKind::Datagram => "udp",
         PacketKind::Credit => "credit",
     }
 }

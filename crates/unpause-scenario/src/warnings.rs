@@ -16,7 +16,8 @@ use crate::sections::marking::Marking;
 use crate::tables::Tables;
 use crate::text::setting::size;
 use crate::{
-    link_failures, link_rates, lossy_links, reordering, starved, storms, thresholds, waiting,
+    link_failures, link_rates, lossy_links, reordering, starved, storms, thresholds, unfinished,
+    waiting,
 };
 
 /// Something to look at.
@@ -308,64 +309,9 @@ impl Found<'_> {
 
     /// Entries without a flow, and flows without an end.
     fn traffic(&mut self) {
-        let Measured { run, results, .. } = self.measured;
-        let mut started = vec![0_u64; run.names.traffic.len()];
-        let mut unfinished = started.clone();
-        let mut gave_up = started.clone();
-        for flow in &results.flows {
-            started[usize::from(flow.group)] += 1;
-            gave_up[usize::from(flow.group)] += u64::from(flow.gave_up);
-            if flow.size_bytes.is_some() && flow.fct.is_none() {
-                unfinished[usize::from(flow.group)] += 1;
-            }
+        for (kind, message, help) in unfinished::of(self.measured) {
+            self.add(kind, message, help.map(Into::into));
         }
-        for (group, name) in run.names.traffic.iter().enumerate() {
-            let starts = foreseen::first_of(&run.config.traffic[group]);
-            let has_none = started[group] == 0 && !run.is_left_out(group);
-            if has_none && !run.follows(group) && starts < run.config.stop {
-                self.add(
-                    "silent-traffic",
-                    format!("traffic `{name}` started no flow"),
-                    None,
-                );
-            }
-            if gave_up[group] > 0 {
-                self.gave_up(group, name, (gave_up[group], started[group]));
-            }
-            if unfinished[group] > 0 {
-                let message = format!(
-                    "{} of {} flows of traffic `{name}` were not complete at the end",
-                    unfinished[group], started[group]
-                );
-                let help =
-                    "their FCT is missing from means and percentiles; a longer duration helps";
-                self.add("unfinished-flows", message, Some(help.into()));
-            }
-        }
-    }
-
-    /// Says how many of the flows of an entry gave up.
-    fn gave_up(&mut self, group: usize, name: &str, (count, started): (u64, u64)) {
-        let Measured { run, results, .. } = self.measured;
-        let own = |flow: &&FlowRecord| usize::from(flow.group) == group;
-        let times = results.flows.iter().filter(own);
-        let first = times.filter_map(|flow| flow.gave_up_at).min();
-        let (how, help) = match (first, run.config.host.retry_count) {
-            (Some(first), Some(retries)) => (
-                format!(
-                    ": {retries} {} were not acknowledged, first at {first}",
-                    if retries == 1 { "retry" } else { "retries" }
-                ),
-                "their queue pairs are in error, and the rest is never sent: see gave_up and timeouts in table flows; \
-                 host.retry_count and host.retransmit_timeout say how long they try",
-            ),
-            _ => (
-                ": their TCP had no answer".to_owned(),
-                "see timeouts in table flows; tcp.retries and tcp.syn_tries say how often they try",
-            ),
-        };
-        let message = format!("{count} of {started} flows of traffic `{name}` gave up{how}");
-        self.add("gave-up", message, Some(help.into()));
     }
 
     /// Flows that something lost has left waiting for what did not come before the end.

@@ -444,7 +444,8 @@ impl Config {
         let roce = self.host.payload_bytes + self.host.header_bytes;
         let tcp = self.host.tcp.recovery.mss;
         let tcp = tcp.saturating_add(self.host.tcp.header_bytes);
-        let data = match (self.uses(Transport::Roce), self.uses(Transport::Tcp)) {
+        let is_roce = self.uses(Transport::Roce) || self.uses(Transport::Udp);
+        let data = match (is_roce, self.uses(Transport::Tcp)) {
             (false, true) => tcp,
             (true, true) => tcp.max(roce),
             _ => roce,

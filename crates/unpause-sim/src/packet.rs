@@ -60,6 +60,8 @@ pub enum Kind {
     Pull,
     /// RCCC: a request to send, of a flow without credit.
     Request,
+    /// UDP data.
+    Datagram,
 }
 
 /// Wire sizes of control packets without framing, bytes. Ethernet 14, IPv4 20, UDP 8, BTH 12,
@@ -77,6 +79,7 @@ impl Kind {
             Self::Data
             | Self::Trimmed
             | Self::Segment
+            | Self::Datagram
             | Self::TcpAck
             | Self::Syn
             | Self::SynAck
@@ -93,7 +96,7 @@ impl Kind {
     /// True of what carries bytes of a flow.
     #[inline]
     pub const fn is_data(self) -> bool {
-        matches!(self, Self::Data | Self::Segment)
+        matches!(self, Self::Data | Self::Segment | Self::Datagram)
     }
 }
 
@@ -103,7 +106,8 @@ pub const MIN_FRAME_BYTES: u32 = 64;
 /// Largest control frame of RoCE or Ethernet, bytes: a CNP. TCP's are no larger than its segments.
 pub const LARGEST_CONTROL_BYTES: u32 = Kind::Cnp.control_bytes() as u32;
 
-const PRIORITY: u8 = 0b0000_0111;
+/// Bits of the priority.
+pub const PRIORITY: u8 = 0b0000_0111;
 /// ECN field is ECT: switches may mark it.
 pub const ECT: u8 = 0b0000_1000;
 /// ECN field is Congestion Experienced.

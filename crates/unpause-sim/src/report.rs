@@ -341,7 +341,7 @@ impl IdealFct {
         let size = flow.size_bytes?;
         let framing = plan.ports.framing_bytes;
         let early = |bytes, came, goes| plan.early(bytes - framing, came, goes);
-        if flow.transport == Transport::Roce {
+        if flow.transport != Transport::Tcp {
             let frames = Layout::of(flow.size_bytes, plan).frames(framing);
             return Some(ideal::fct(&self.path, frames, early) + flow.extra_delay);
         }

@@ -146,6 +146,7 @@ impl<'c> Codec<'c> {
                 let udp = (ip, *source_port);
                 self.roce(&frame.ethernet, udp, bth, body, &trailer)?
             }
+            Body::Udp { .. } => return Err(Refusal::Unexpected("UDP")),
             Body::Tcp { ip, tcp, payload } => {
                 self.tcp(&frame.ethernet, ip, tcp, payload.len(), &trailer)?
             }

@@ -2,6 +2,7 @@
 
 use unpause_protocols::congestion_control::Settings as _;
 use unpause_sim::config::{Config, Fabric, NodeId, NodeKind, SwitchModel};
+use unpause_sim::traffic::Transport;
 
 /// Nodes in a share of their own at most: each is a network namespace.
 const MOST_SHARES: usize = 1024;
@@ -26,6 +27,9 @@ pub enum SplitError {
     /// Ranks of jobs are at hosts of the simulator.
     #[error("jobs are simulated: over frames, only flows of [[traffic]] are sent")]
     Jobs,
+    /// Flows of RoCE and TCP are what frames carry.
+    #[error("UDP is simulated: over frames, flows are RoCE or TCP")]
+    Udp,
     /// Updates of credits are inserted into frames.
     #[error("credits of links are simulated: no frame carries their updates")]
     Cbfc,
@@ -87,6 +91,9 @@ impl Split {
         }
         if config.switch.cbfc.is_some() {
             return Err(SplitError::Cbfc);
+        }
+        if config.uses(Transport::Udp) {
+            return Err(SplitError::Udp);
         }
         let links = config.fabric.links.iter();
         let ends = links.flat_map(|link| [link.a, link.b]);

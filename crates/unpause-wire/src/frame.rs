@@ -29,6 +29,15 @@ pub enum Body<'a> {
         /// What follows it.
         body: RoceBody<'a>,
     },
+    /// UDP to another port than RoCEv2's.
+    Udp {
+        /// IPv4 header.
+        ip: Ipv4,
+        /// UDP header.
+        udp: Udp,
+        /// Data.
+        payload: &'a [u8],
+    },
     /// TCP.
     Tcp {
         /// IPv4 header.
@@ -124,7 +133,8 @@ impl<'a> Body<'a> {
             Protocol::UDP => {
                 let (udp, datagram) = Udp::parse(payload)?;
                 if udp.destination_port != ROCE_PORT {
-                    return field(Layer::Udp, "destination port", udp.destination_port);
+                    let payload = datagram;
+                    return Ok((Self::Udp { ip, udp, payload }, rest));
                 }
                 let packet = &bytes[..Ipv4::LENGTH + Udp::LENGTH + datagram.len()];
                 let (bth, body) = RoceBody::parse(datagram, packet)?;
@@ -149,7 +159,7 @@ impl<'a> Body<'a> {
         match self {
             Self::Pause(_) | Self::Pfc(_) => EtherType::MAC_CONTROL,
             Self::Cnm(_) => EtherType::CNM,
-            Self::Roce { .. } | Self::Tcp { .. } => EtherType::IPV4,
+            Self::Roce { .. } | Self::Udp { .. } | Self::Tcp { .. } => EtherType::IPV4,
         }
     }
 
@@ -159,6 +169,7 @@ impl<'a> Body<'a> {
             Self::Pfc(_) => Pfc::LENGTH,
             Self::Cnm(cnm) => cnm.length(),
             Self::Roce { body, .. } => Ipv4::LENGTH + Udp::LENGTH + body.length(),
+            Self::Udp { payload, .. } => Ipv4::LENGTH + Udp::LENGTH + payload.len(),
             Self::Tcp { tcp, payload, .. } => Ipv4::LENGTH + tcp.length() + payload.len(),
         }
     }
@@ -185,6 +196,18 @@ impl<'a> Body<'a> {
                 let crc = icrc(&out[..at])?;
                 out[at..at + crc.len()].copy_from_slice(&crc);
                 Ok(at + crc.len())
+            }
+            Self::Udp { ip, udp, payload } => {
+                let length = payload.len();
+                let mut at = ip.build(Protocol::UDP, Udp::LENGTH + length, out)?;
+                at += udp.build(length, &mut out[at..])?;
+                let room = out.get_mut(at..at + length).ok_or(Error::Truncated {
+                    layer: Layer::Udp,
+                    needed: length,
+                    found: 0,
+                })?;
+                room.copy_from_slice(payload);
+                Ok(at + length)
             }
             Self::Tcp { ip, tcp, payload } => {
                 let length = tcp.length() + payload.len();

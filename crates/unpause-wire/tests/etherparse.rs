@@ -4,7 +4,7 @@
 mod samples;
 
 use etherparse::{NetHeaders, PacketBuilder, PacketHeaders, TcpOptionElement, TransportHeader};
-use unpause_wire::{Body, Dscp, Ecn, Flags, Frame};
+use unpause_wire::{Body, Dscp, Ecn, Flags, Frame, Udp};
 
 fn built(frame: &Frame<'_>) -> Vec<u8> {
     let mut out = vec![0; frame.length()];
@@ -108,4 +108,31 @@ fn what_it_builds_is_read() {
     assert_eq!(tcp.options.max_segment, Some(9000));
     assert!(tcp.options.sack_permitted);
     assert_eq!(tcp.options.timestamps, Some((5, 6)));
+}
+
+#[test]
+fn it_reads_the_same_datagram() {
+    let (name, frame) = samples::all()
+        .into_iter()
+        .find(|(_, frame)| matches!(frame.body, Body::Roce { .. }))
+        .expect("there is one");
+    let Body::Roce { ip, .. } = frame.body else {
+        unreachable!("it was looked for")
+    };
+    let udp = Udp {
+        source_port: 50_000,
+        destination_port: 5001,
+    };
+    let payload = &[7; 300];
+    let body = Body::Udp { ip, udp, payload };
+    let bytes = built(&Frame { body, ..frame });
+    let theirs = PacketHeaders::from_ethernet_slice(&bytes).expect(name);
+    let Some(TransportHeader::Udp(header)) = theirs.transport else {
+        panic!("no UDP")
+    };
+    let ports = (header.source_port, header.destination_port);
+    assert_eq!((ports, header.length), ((50_000, 5001), 308));
+    assert_eq!(theirs.payload.slice(), payload);
+    let (read, rest) = Frame::parse(&bytes).expect("our own");
+    assert_eq!((read.body, rest.len()), (body, 0));
 }

@@ -8,7 +8,7 @@ use proptest::option;
 use proptest::prelude::*;
 use unpause_wire::{
     Aeth, Body, Bth, CnTag, Cnm, CnpPayload, Dscp, Ecn, Ethernet, Flags, Frame, Ipv4, MacAddress,
-    Opcode, Options, Pause, Pfc, RoceBody, SackBlocks, Syndrome, Tcp, VlanTag,
+    Opcode, Options, Pause, Pfc, RoceBody, SackBlocks, Syndrome, Tcp, Udp, VlanTag,
 };
 
 prop_compose! {
@@ -115,7 +115,17 @@ enum Owned {
     Data(Ipv4, u16, Bth, u8, Vec<u8>),
     Ack(Ipv4, u16, Bth, Aeth),
     Cnp(Ipv4, u16, Bth, [u8; 16]),
+    Udp(Ipv4, Udp, Vec<u8>),
     Tcp(Ipv4, Tcp, Vec<u8>),
+}
+
+/// To any port but RoCEv2's.
+fn udp() -> impl Strategy<Value = Udp> {
+    let to = any::<u16>().prop_filter("another port", |port| *port != 4791);
+    (any::<u16>(), to).prop_map(|(source_port, destination_port)| Udp {
+        source_port,
+        destination_port,
+    })
 }
 
 fn owned() -> impl Strategy<Value = Owned> {
@@ -142,6 +152,7 @@ fn owned() -> impl Strategy<Value = Owned> {
             .prop_map(|(ip, port, bth, aeth)| Owned::Ack(ip, port, bth, aeth)),
         (ip(), any::<u16>(), bth(), uniform16(any::<u8>()))
             .prop_map(|(ip, port, bth, cnp)| Owned::Cnp(ip, port, bth, cnp)),
+        (ip(), udp(), payload()).prop_map(|(ip, udp, data)| Owned::Udp(ip, udp, data)),
         (ip(), tcp(), payload()).prop_map(|(ip, tcp, data)| Owned::Tcp(ip, tcp, data)),
     ]
 }
@@ -175,6 +186,11 @@ impl Owned {
             }
             Self::Ack(ip, port, bth, aeth) => roce(ip, port, bth, RoceBody::Ack(*aeth)),
             Self::Cnp(ip, port, bth, cnp) => roce(ip, port, bth, RoceBody::Cnp(CnpPayload(*cnp))),
+            Self::Udp(ip, udp, payload) => Body::Udp {
+                ip: *ip,
+                udp: *udp,
+                payload,
+            },
             Self::Tcp(ip, tcp, payload) => Body::Tcp {
                 ip: *ip,
                 tcp: *tcp,

@@ -79,6 +79,12 @@ impl Sender {
         self.timer = Time::NEVER;
     }
 
+    /// Nobody acknowledges: what has been sent is over.
+    pub fn let_go(&mut self) {
+        self.unacknowledged = self.highest;
+        self.timer = Time::NEVER;
+    }
+
     /// The flow ends before packet `number` from now on, sooner or later than before. Where a window limits what is in
     /// flight, it is opened anew.
     pub fn end_at(&mut self, number: u32) {
@@ -197,6 +203,18 @@ impl Receiver {
     /// The flow ends before packet `number` from now on.
     pub fn end_at(&mut self, number: u32) {
         self.packets = number;
+    }
+
+    /// A packet has arrived of a flow whose packets may come in any order and never twice; true if it is the last one that
+    /// was missing.
+    pub fn count(&mut self) -> bool {
+        self.expected += 1;
+        self.expected == self.packets
+    }
+
+    /// Packets that have not arrived, if they are [counted](Self::count).
+    pub fn missing(&self) -> u32 {
+        self.packets - self.expected
     }
 
     /// True if the flow cannot be complete before packet `number`, or a later one, has arrived.

@@ -35,12 +35,13 @@ pub(super) fn hops(config: &Config, flows: &[FlowSpec], until: Time, steps: usiz
 
 /// Data packets and their acknowledgements for each byte of payload.
 fn packets_per_byte(config: &Config, flow: &FlowSpec) -> f64 {
-    let every = match flow.transport {
-        Transport::Roce => config.host.ack_every,
+    let acks = match flow.transport {
+        Transport::Roce => 1.0 / f64::from(config.host.ack_every.max(1)),
         Transport::Tcp => {
             let delayed = config.host.tcp.delayed_ack;
-            delayed.map_or(1, |acks| acks.every)
+            1.0 / f64::from(delayed.map_or(1, |acks| acks.every).max(1))
         }
+        Transport::Udp => 0.0,
     };
     let whole = f64::from(payload(config, flow));
     // A flow's last packet is rarely full.
@@ -48,13 +49,13 @@ fn packets_per_byte(config: &Config, flow: &FlowSpec) -> f64 {
         let size = (size as f64).max(1.0);
         (size / whole).ceil() * whole / size
     });
-    partial * (1.0 + 1.0 / f64::from(every.max(1))) / whole
+    partial * (1.0 + acks) / whole
 }
 
 /// Payload of a full packet.
 fn payload(config: &Config, flow: &FlowSpec) -> u32 {
     match flow.transport {
-        Transport::Roce => config.host.payload_bytes,
+        Transport::Roce | Transport::Udp => config.host.payload_bytes,
         Transport::Tcp => config.host.tcp.recovery.mss,
     }
 }
@@ -150,7 +151,7 @@ fn most(config: &Config, flow: &FlowSpec, ways: &[Way], until: Time) -> Option<f
     let rtt = rtt(config, flow, ways);
     let time = (active(flow, until) - rtt / 2.0).max(0.0);
     let in_time = match flow.transport {
-        Transport::Roce => line * time,
+        Transport::Roce | Transport::Udp => line * time,
         Transport::Tcp => {
             // Its window doubles every RTT until it fills the link.
             let window = f64::from(config.host.tcp.recovery.initial_window * payload(config, flow));

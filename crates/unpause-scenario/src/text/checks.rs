@@ -44,9 +44,9 @@ pub(crate) fn data_priority(value: &Spanned<u8>) -> Checked<u8> {
 
 /// Bytes of a flow; none only over TCP.
 pub(crate) fn size_bytes(size: &Spanned<Size>, transport: Transport) -> Checked<u64> {
-    if size.get_ref().0 == 0 && transport == Transport::Roce {
+    if size.get_ref().0 == 0 && transport != Transport::Tcp {
         return Problem::new("a flow of no bytes")
-            .at(size.span(), "at least 1B over RoCE")
+            .at(size.span(), "at least 1B, except over TCP")
             .err();
     }
     Ok(size.get_ref().0)

@@ -14,7 +14,7 @@ impl Host {
         let slot = packet.slot as usize;
         let flow = packet.flow;
         let delay = match packet.kind {
-            Kind::Data => self
+            Kind::Data | Kind::Datagram => self
                 .receivers
                 .get(slot)
                 .map(|it| (it.flow, it.extra_delay())),
@@ -40,6 +40,7 @@ impl Host {
     fn receive(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
         match packet.kind {
             Kind::Data => self.on_data(now, packet, window),
+            Kind::Datagram => self.on_datagram(now, packet, window),
             _ => self.on_tcp(now, packet, window),
         }
     }

@@ -58,6 +58,11 @@ impl Host {
                 });
                 (ends, Ending::Delivered)
             }
+            Kind::Datagram => {
+                let receiver = self.receivers.get(slot).filter(|it| it.flow == flow);
+                let ends = receiver.is_some_and(|it| u64::from(it.recovery.missing()) <= arriving);
+                (ends, Ending::Delivered)
+            }
             Kind::Ack => {
                 let sender = self.senders.get(slot).filter(|it| it.flow == flow);
                 let ends = sender.is_some_and(|it| it.ends_at(packet.seq));

@@ -82,7 +82,7 @@ impl Credits {
         }
         self.numbers[slot as usize] = NOBODY;
         let way = (spec.src, spec.dst, spec.source_port);
-        let Some((_, most)) = most_credit(way, plan).filter(|_| spec.controlled) else {
+        let Some((_, most)) = most_credit(way, plan).filter(|_| spec.obeys_roce()) else {
             return;
         };
         let flow = Flow::new(most);

@@ -7,27 +7,27 @@ use super::layout::Layout;
 use super::posted::{Message, Posted};
 use super::ranks::Ranks;
 use super::selective::{Recovery, recovery};
-use super::sender::Sender;
+use super::sender::{Carries, Sender};
 use super::state::Host;
 
 impl Sender {
     /// It becomes the sender of a connection, which has nothing to send yet; if it `tells` of messages, each ACK is looked
     /// at: a rank is told of each message that has been acknowledged, or selective repeat goes on with another one.
     pub fn open_for_messages(&mut self, tells: bool) {
-        self.is_connection = true;
+        self.carries = Carries::Messages;
         self.tells = tells;
         self.recovery.end_at(0);
     }
 
     /// The message for which it was made has been acknowledged.
     pub(super) fn close(&mut self) {
-        (self.is_connection, self.tells) = (false, false);
+        (self.carries, self.tells) = (Carries::Flow, false);
     }
 
     /// True if it sends the messages of a connection.
     #[inline]
     pub fn is_connection(&self) -> bool {
-        self.is_connection
+        self.carries == Carries::Messages
     }
 
     /// True when nothing can come any more: a connection stays.

@@ -18,6 +18,7 @@ use crate::traffic::{Ending, Transport};
 mod cbfc;
 mod connections;
 mod credits;
+mod datagrams;
 mod delay;
 mod driven;
 mod following;
@@ -58,7 +59,7 @@ pub use state::Host;
 
 use retries::NOBODY;
 use selective::recovery;
-use sender::{Pace, Sender};
+use sender::{Carries, Pace, Sender};
 use state::{
     BUFFER, Counters, DELAYED, KIND_SHIFT, NOTIFICATION, PULLS, RECEIVER, SENDER, TCP_RECEIVER,
     TCP_SENDER, arm_receiver, arm_sender, first_start, reserve_first,
@@ -80,7 +81,10 @@ impl Host {
             Kind::Data | Kind::Trimmed if self.credits.is_some() => {
                 self.take_credited(now, packet, window);
             }
-            Kind::Data | Kind::Segment if self.delays => self.take_in(now, packet, window),
+            Kind::Data | Kind::Segment | Kind::Datagram if self.delays => {
+                self.take_in(now, packet, window);
+            }
+            Kind::Datagram => self.on_datagram(now, packet, window),
             Kind::Pfc => {
                 let reaction = PendingPause {
                     time: now + window.plan.config.switch.pfc.reaction,
@@ -122,7 +126,7 @@ impl Host {
             return self.connect(now, &start, window);
         }
         let slot = self.open(now, &start, window.plan);
-        if self.credits.is_some() && start.spec.controlled {
+        if self.credits.is_some() && start.spec.obeys_roce() {
             self.begin_on_credit(slot, window.plan);
         }
         if self.ranks.is_some() {
@@ -155,6 +159,9 @@ impl Host {
 
     /// The flow in `slot` begins.
     fn begin(&mut self, slot: u32, plan: &Plan<'_>) {
+        if self.senders[slot as usize].carries == Carries::Datagrams {
+            return;
+        }
         if let Some(selective) = &mut self.selective {
             let port = self.senders[slot as usize].source_port;
             selective.send_from(slot as usize, (self.id, port), plan);

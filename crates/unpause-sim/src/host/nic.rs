@@ -2,8 +2,9 @@
 
 use unpause_protocols::units::Time;
 
+use super::datagrams::no_repair;
 use super::selective::recovery;
-use super::sender::Pace;
+use super::sender::{Carries, Pace};
 use super::state::{HAS_LINK_CREDITS, Host, arm_sender};
 use super::tcp::{ACKS, TCP};
 use crate::engine::heap::Entry;
@@ -228,9 +229,14 @@ impl Host {
             let mut sender = &mut self.senders[slot as usize];
             let class = sender.class;
             let timeout = window.plan.config.host.retransmit_timeout;
-            let recovery = recovery(&mut self.selective, slot, timeout);
+            let recovery = match sender.carries {
+                Carries::Datagrams => no_repair(),
+                _ => recovery(&mut self.selective, slot, timeout),
+            };
             let mut packet = sender.send(now, self.id, slot, window.plan, recovery, &mut self.rng);
-            if let Some(selective) = &mut self.selective {
+            if sender.carries == Carries::Datagrams {
+                sender.turn_to_datagram(&mut packet);
+            } else if let Some(selective) = &mut self.selective {
                 selective.spray(now, (slot, sender.timeouts), &mut packet, &mut self.rng);
                 if self.credits.is_some() {
                     self.spend_credit(slot, &mut packet, window.plan);
@@ -252,6 +258,8 @@ impl Host {
             self.transmit(now, class, &packet, window);
             if more {
                 self.enqueue(slot);
+            } else {
+                self.end_datagrams(now, slot, window.log);
             }
         }
         self.set_nic(now);

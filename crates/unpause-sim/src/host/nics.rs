@@ -112,7 +112,7 @@ impl Host {
     fn nic_of(&self, packet: &Packet, plan: &Plan<'_>) -> PortId {
         let from_sender = match packet.kind {
             Kind::Pfc | Kind::Credit => return packet.ingress,
-            Kind::Data | Kind::Segment | Kind::Syn | Kind::Request => true,
+            Kind::Data | Kind::Segment | Kind::Datagram | Kind::Syn | Kind::Request => true,
             Kind::TcpAck => packet.is(FORWARD),
             Kind::SynAck | Kind::Fin => false,
             // One that a switch has sent comes in its own name.

@@ -26,7 +26,7 @@ pub struct Receiver {
     pub notification_point: NotificationPoint,
     pub(super) spec: FlowSpec,
     pub(super) payload_bytes: u32,
-    /// Of a connection: bytes by which its packets were smaller than full ones.
+    /// Of a connection, or of datagrams: bytes by which its packets were smaller than full ones.
     pub(super) short_bytes: u64,
 }
 
@@ -65,11 +65,11 @@ impl Receiver {
     pub fn extra_delay(&self) -> Time {
         self.spec.extra_delay.time()
     }
-    /// Payload bytes delivered in order.
+    /// Payload bytes delivered: in order, but for datagrams.
     pub fn delivered_bytes(&self) -> u64 {
-        let bytes = u64::from(self.recovery.expected()) * u64::from(self.payload_bytes);
-        let size = self.spec.size_bytes;
-        size.map_or(bytes - self.short_bytes, |size| size.min(bytes))
+        let full = u64::from(self.recovery.expected()) * u64::from(self.payload_bytes);
+        let bytes = full - self.short_bytes;
+        self.spec.size_bytes.map_or(bytes, |size| size.min(bytes))
     }
     /// A message of a connection has come.
     pub(super) fn count_message(&mut self, bytes: u64, plan: &Plan<'_>) {

@@ -8,7 +8,7 @@ use unpause_protocols::units::Time;
 use super::connections::Was;
 use super::said::{Said, Trim};
 use super::selective::{self, recovery};
-use super::sender::Pace;
+use super::sender::{Carries, Pace};
 use super::sprayed::trimmed_number;
 use super::state::{Host, KIND_SHIFT, NOTIFICATION, arm_receiver, arm_sender};
 use crate::config::AckPriority;
@@ -100,7 +100,12 @@ impl Host {
 
     /// The last packet of a flow or of a message has arrived. True for a message: its connection keeps the receiver.
     #[cold]
-    fn ends_message(&mut self, now: Time, slot: u32, window: &mut Window<'_, '_>) -> bool {
+    pub(super) fn ends_message(
+        &mut self,
+        now: Time,
+        slot: u32,
+        window: &mut Window<'_, '_>,
+    ) -> bool {
         let was = match self.ranks {
             Some(_) => self.on_message(now, slot, window),
             None => Was::Flow,
@@ -393,7 +398,9 @@ impl Host {
         let Some(sender) = self.senders.get_mut(slot as usize) else {
             return;
         };
+        // A switch may tell the source of a datagram, too, which obeys nobody.
         if sender.flow == packet.flow
+            && sender.carries != Carries::Datagrams
             && let Some(notification) = packet.notification()
         {
             let timeout = window.plan.config.host.retransmit_timeout;

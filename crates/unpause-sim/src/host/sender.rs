@@ -14,6 +14,7 @@ use crate::engine::telemetry::Telemetry;
 use crate::fabric::NodeId;
 use crate::packet::{ACK_REQUEST, ECT, INT, Kind, MEASURE, Packet};
 use crate::plan::Plan;
+use crate::traffic::Transport;
 
 /// Where a flow is between two packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,17 @@ pub enum Pace {
     Ready,
     /// Waits for its rate limiter; of its entries in the heap, the one due then counts.
     Until(Time),
+}
+
+/// What a sender sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carries {
+    /// A flow, whose losses are repaired.
+    Flow,
+    /// The messages of a connection of a job.
+    Messages,
+    /// UDP.
+    Datagrams,
 }
 
 /// A flow at its sender.
@@ -53,8 +65,8 @@ pub struct Sender {
     /// What it sends may change its rate or its window, or what its law will do.
     pub(super) hears_sent: bool,
     pub(super) burst_over: bool,
-    /// It sends the messages of a connection.
-    pub(super) is_connection: bool,
+    /// What it sends.
+    pub(super) carries: Carries,
     /// A rank is told of each message that has been acknowledged.
     pub(super) tells: bool,
     pub(super) rate_change: RateChange,
@@ -109,7 +121,7 @@ impl Sender {
         let line_rate = speed.rate();
         let layout = Layout::of(spec.size_bytes, plan);
         let uncontrolled = Default::default();
-        let law = if spec.controlled {
+        let law = if spec.obeys_roce() {
             &plan.config.scheme.roce
         } else {
             &uncontrolled
@@ -146,7 +158,10 @@ impl Sender {
             spaced_bytes: 0,
             spacing: Time::ZERO,
             window: HostWindow::new(spec, line_rate, plan),
-            is_connection: false,
+            carries: match spec.transport {
+                Transport::Udp => Carries::Datagrams,
+                _ => Carries::Flow,
+            },
             rate_change: plan.config.host.rate_change,
             telemetry,
             acknowledged_at: Time::NEVER,

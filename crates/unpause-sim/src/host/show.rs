@@ -5,7 +5,7 @@ use unpause_protocols::congestion_control::Mechanism as _;
 use unpause_protocols::ledger::Ledger;
 
 use super::receiver::Receiver;
-use super::sender::{Pace, Sender};
+use super::sender::{Carries, Pace, Sender};
 use super::state::{Class, Counters, Host};
 use super::tcp::Tcp;
 use crate::rng;
@@ -199,10 +199,10 @@ impl Sender {
             window: _,
             acknowledged_at,
             silent_since,
-            is_connection: _,
+            carries,
             tells: _,
         } = self;
-        if *hears_sent || law.hears_acks() || *telemetry != 0 {
+        if *carries == Carries::Datagrams || *hears_sent || law.hears_acks() || *telemetry != 0 {
             return ledger.refuse();
         }
         for value in [

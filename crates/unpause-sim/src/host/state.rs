@@ -338,6 +338,10 @@ impl Host {
                 }
                 slot as u32
             }
+            Transport::Udp => {
+                reserve_first(&mut self.receivers);
+                self.receivers.insert(Receiver::new(flow, spec, plan)) as u32
+            }
             Transport::Tcp => self.tcp.expect(flow, spec, plan),
         }
     }

@@ -7,6 +7,7 @@ use unpause_protocols::units::{Rate, Time};
 use crate::config::{Config, NicModel};
 use crate::fabric::NodeKind;
 use crate::invalid::{Invalid, bytes};
+use crate::traffic::Transport;
 
 /// Packets in the largest window of selective repeat: an ACK says in 16 bits how far a packet is ahead of one missing.
 pub const MOST_PACKETS: u32 = u16::MAX as u32;
@@ -28,12 +29,19 @@ pub fn window_packets(params: &selective_repeat::Params, rate: Rate, config: &Co
 
 const KEY: &str = "scheme.loss_recovery";
 
-/// Refuses what selective repeat cannot do.
+/// Refuses UDP where it cannot be, and what selective repeat cannot do.
 ///
 /// # Errors
 ///
 /// The field at fault, and why.
 pub(super) fn check(config: &Config) -> Result<(), Invalid> {
+    if config.host.nic == NicModel::Hpcc && config.uses(Transport::Udp) {
+        let message = "HPCC's NIC sends no UDP";
+        return Err(Invalid::new("host.nic", message)
+            .label("this NIC")
+            .and("traffic", "some flows are UDP")
+            .help("remove `nic`, or set transport = \"roce\""));
+    }
     let Recovery::SelectiveRepeat(params) = &config.scheme.loss_recovery else {
         return Ok(());
     };

@@ -148,7 +148,7 @@ impl Flowlets {
         packet: &Packet,
         rng: &mut R,
     ) -> Option<PortId> {
-        let forward = matches!(packet.kind, Kind::Data | Kind::Segment | Kind::Syn);
+        let forward = packet.kind.is_data() || packet.kind == Kind::Syn;
         let key = (packet.flow, forward);
         let is_over = |last: Time| last.saturating_add(self.gap) < now;
         let known = self.last.get(&key).filter(|(last, _)| !is_over(*last));

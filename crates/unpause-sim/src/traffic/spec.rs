@@ -54,6 +54,11 @@ impl FlowSpec {
         FlowSettings::default().flow(src, dst)
     }
 
+    /// True if it obeys the scheme's congestion control of RoCE flows.
+    pub(crate) fn obeys_roce(&self) -> bool {
+        self.controlled && self.transport == Transport::Roce
+    }
+
     /// True if it goes over a connection that is open already.
     pub(crate) fn is_pooled(&self) -> bool {
         matches!(self.connections, Connections::Pool(_)) && self.size_bytes != Some(0)
@@ -104,6 +109,9 @@ pub enum Transport {
     Roce,
     /// TCP with the scheme's window law.
     Tcp,
+    /// UDP: datagrams at the flow's rate, whatever happens to them. Nobody answers, nothing is sent again; only PFC, or
+    /// credits of links, stop them. A flow ends when all of it has arrived, so one that loses a datagram never does.
+    Udp,
 }
 
 /// What all flows of a generator have in common.

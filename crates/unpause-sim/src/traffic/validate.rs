@@ -77,7 +77,7 @@ fn listed(fabric: &Fabric, flow: &FlowSpec) -> Result<(), String> {
     host(fabric, flow.dst)?;
     different(flow.src, flow.dst)?;
     priority(flow.priority)?;
-    if flow.size_bytes == Some(0) && flow.transport == Transport::Roce {
+    if flow.size_bytes == Some(0) && flow.transport != Transport::Tcp {
         return Err(NO_BYTES.into());
     }
     Ok(())
@@ -174,7 +174,7 @@ fn settings(flow: &FlowSettings) -> Result<(), String> {
 }
 
 fn size(size: &Size, flow: &FlowSettings) -> Result<(), String> {
-    if *size == Size::Fixed(0) && flow.transport == Transport::Roce {
+    if *size == Size::Fixed(0) && flow.transport != Transport::Tcp {
         return Err(NO_BYTES.into());
     }
     Ok(())

@@ -7,6 +7,7 @@ mod common;
 mod credits;
 mod critical;
 mod cut_through;
+mod datagrams;
 mod deadlock;
 mod egress_queues;
 mod exactness;

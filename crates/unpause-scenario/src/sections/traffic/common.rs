@@ -36,7 +36,7 @@ keys! {
             "`\"all\"`: a flow waits for all flows that end at its sender, `\"each\"`: the n-th flow of the entry waits \
              for the n-th of the one in `after`";
         controlled: bool = ["`true`"] "whether flows obey the scheme's congestion control; if not, they obey PFC only (and use RoCE)";
-        transport: TransportName = ["by the scheme"] "TCP needs a window law in the scheme";
+        transport: TransportName = ["by the scheme"] "TCP needs a window law in the scheme; UDP is open loop: frames at `rate_limit` or `offered`, no ACKs, and what is lost is lost";
         tcp: String = ["that of the scheme"]
             "window law of these flows, which are TCP under every scheme: `\"newreno\"`, `\"ecn-tcp\"`, `\"dctcp\"` or `\"cubic\"` with its defaults, or with the scheme's parameters if the scheme has the same; what switches do is up to the scheme";
         extra_delay: ExtraDelayKey = ["that of `[host]`"] "delay of the data packets at the receiving host";
@@ -97,7 +97,7 @@ names! {
 
 names! {
     /// What carries the flows of an entry.
-    pub(crate) TransportName { Roce = "roce", Tcp = "tcp" }
+    pub(crate) TransportName { Roce = "roce", Tcp = "tcp", Udp = "udp" }
 }
 
 /// What the flows of an entry have in common. What depends on the scheme is checked if the entry takes
@@ -144,7 +144,8 @@ pub(super) fn settings(
             *slot = Some(rate.get_ref().0);
         }
     }
-    settings.controlled = common.controlled.value().is_none_or(|it| *it);
+    settings.controlled =
+        common.controlled.value().is_none_or(|it| *it) && settings.transport != Transport::Udp;
     settings.recorded = common.record.value().copied().unwrap_or(settings.recorded);
     let watched = common.watch.value().copied().unwrap_or_default();
     settings.recorded |= watched && endless;
@@ -168,9 +169,9 @@ fn connections(
                 .err(),
         };
     };
-    if part && transport == Transport::Roce {
+    if part && transport != Transport::Tcp {
         return Problem::new("`connections` has no effect")
-            .at(pool.span(), format!("these flows are RoCE in scheme `{}`", context.scheme))
+            .at(pool.span(), format!("these flows are not TCP in scheme `{}`", context.scheme))
             .help("remove it, set transport = \"tcp\", or leave this entry out of that scheme by `schemes`")
             .err();
     }
@@ -206,8 +207,10 @@ fn transport(common: &Common, part: bool, context: &Context<'_>) -> Checked<Tran
             None => context.transport,
         });
     };
-    if let TransportName::Roce = said.get_ref() {
-        return Ok(Transport::Roce);
+    match said.get_ref() {
+        TransportName::Roce => return Ok(Transport::Roce),
+        TransportName::Udp => return udp(common, said),
+        TransportName::Tcp => {}
     }
     if part && context.law.is_none() {
         return Problem::new(format!("scheme `{}` has no TCP", context.scheme))
@@ -222,15 +225,27 @@ fn transport(common: &Common, part: bool, context: &Context<'_>) -> Checked<Tran
     Ok(Transport::Tcp)
 }
 
+/// UDP obeys no congestion control, whatever the scheme has.
+fn udp(common: &Common, said: &Spanned<TransportName>) -> Checked<Transport> {
+    let Some(controlled) = common.controlled.peek().filter(|it| *it.get_ref()) else {
+        return Ok(Transport::Udp);
+    };
+    Problem::new("UDP obeys no congestion control")
+        .at(controlled.span(), "cannot be switched on")
+        .at(said.span(), "by this transport")
+        .help("remove `controlled`, or set transport = \"roce\"")
+        .err()
+}
+
 /// The same of flows with a window law of their own.
 fn by_law(
     law: &Spanned<String>,
     common: &Common,
     uncontrolled: Option<&Spanned<bool>>,
 ) -> Checked<Transport> {
-    let roce = |it: &&Spanned<TransportName>| matches!(it.get_ref(), TransportName::Roce);
-    if let Some(said) = common.transport.get().filter(roce) {
-        return Problem::new("RoCE flows have no window law of TCP")
+    let other = |it: &&Spanned<TransportName>| !matches!(it.get_ref(), TransportName::Tcp);
+    if let Some(said) = common.transport.get().filter(other) {
+        return Problem::new("only TCP flows have a window law")
             .at(said.span(), "the transport")
             .at(law.span(), "is for TCP")
             .help("remove one of the two")

@@ -1,0 +1,94 @@
+//! Entries of traffic without a flow, and flows without an end.
+
+use unpause_sim::results::FlowRecord;
+use unpause_sim::traffic::Transport;
+
+use crate::foreseen;
+use crate::measured::Measured;
+
+/// Kind of a warning, what it says, and what to do.
+type Said = (&'static str, String, Option<&'static str>);
+
+/// What is to be said of the entries of a run.
+pub(crate) fn of(measured: &Measured) -> Vec<Said> {
+    let Measured { run, results, .. } = measured;
+    let mut counts = vec![Counts::default(); run.names.traffic.len()];
+    for flow in &results.flows {
+        let counts = &mut counts[usize::from(flow.group)];
+        counts.started += 1;
+        counts.gave_up += u64::from(flow.gave_up);
+        counts.unfinished += u64::from(flow.size_bytes.is_some() && flow.fct.is_none());
+    }
+    let mut said = Vec::new();
+    for (group, (name, counts)) in run.names.traffic.iter().zip(&counts).enumerate() {
+        let spec = &run.config.traffic[group];
+        let has_none = counts.started == 0 && !run.is_left_out(group);
+        if has_none && !run.follows(group) && foreseen::first_of(spec) < run.config.stop {
+            let message = format!("traffic `{name}` started no flow");
+            said.push(("silent-traffic", message, None));
+        }
+        if counts.gave_up > 0 {
+            said.push(gave_up(measured, group, name, counts));
+        }
+        if counts.unfinished > 0 {
+            let is_udp = spec.uses(Transport::Udp);
+            said.push(unfinished(name, counts, is_udp));
+        }
+    }
+    said
+}
+
+/// Flows of an entry.
+#[derive(Clone, Default)]
+struct Counts {
+    started: u64,
+    unfinished: u64,
+    gave_up: u64,
+}
+
+fn unfinished(name: &str, counts: &Counts, is_udp: bool) -> Said {
+    let Counts {
+        started,
+        unfinished,
+        ..
+    } = counts;
+    let (how, help) = match is_udp {
+        true => (
+            "did not arrive whole",
+            "what UDP loses is not sent again: delivered_bytes in table flows says what arrived; their FCT is missing from means \
+             and percentiles",
+        ),
+        false => (
+            "were not complete at the end",
+            "their FCT is missing from means and percentiles; a longer duration helps",
+        ),
+    };
+    let message = format!("{unfinished} of {started} flows of traffic `{name}` {how}");
+    ("unfinished-flows", message, Some(help))
+}
+
+fn gave_up(measured: &Measured, group: usize, name: &str, counts: &Counts) -> Said {
+    let Measured { run, results, .. } = measured;
+    let own = |flow: &&FlowRecord| usize::from(flow.group) == group;
+    let times = results.flows.iter().filter(own);
+    let first = times.filter_map(|flow| flow.gave_up_at).min();
+    let (how, help) = match (first, run.config.host.retry_count) {
+        (Some(first), Some(retries)) => (
+            format!(
+                ": {retries} {} were not acknowledged, first at {first}",
+                if retries == 1 { "retry" } else { "retries" }
+            ),
+            "their queue pairs are in error, and the rest is never sent: see gave_up and timeouts in table flows; \
+             host.retry_count and host.retransmit_timeout say how long they try",
+        ),
+        _ => (
+            ": their TCP had no answer".to_owned(),
+            "see timeouts in table flows; tcp.retries and tcp.syn_tries say how often they try",
+        ),
+    };
+    let Counts {
+        started, gave_up, ..
+    } = counts;
+    let message = format!("{gave_up} of {started} flows of traffic `{name}` gave up{how}");
+    ("gave-up", message, Some(help))
+}
