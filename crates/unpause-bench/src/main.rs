@@ -174,25 +174,28 @@ fn main() -> io::Result<()> {
                 println!("{:<14} {}", case.name, case.what);
             }
         }
-        Command::Topology { case } => {
-            let config = (find(&case).config)(1);
-            let names = (0..config.fabric.nodes.len()).map(|node| node.to_string());
-            let topology = Topology {
-                names: names.collect(),
-                fabric: config.fabric,
-                ..Topology::default()
-            };
-            hpcc::write_topology(&mut io::stdout().lock(), &topology)?;
-        }
-        Command::Flows { case, flows } => {
-            let case = find(&case);
-            let config = (case.config)(flows.unwrap_or(case.flows));
-            let traffic = Traffic::new(&config.traffic, &config.fabric, config.seed);
-            let flows: Vec<_> = traffic.expect("the traffic is sound").collect();
-            hpcc::write_flows(&mut io::stdout().lock(), &flows)?;
-        }
+        Command::Topology { case } => write_topology(find(&case))?,
+        Command::Flows { case, flows } => write_flows(find(&case), flows)?,
     }
     Ok(())
+}
+
+fn write_topology(case: &Case) -> io::Result<()> {
+    let config = (case.config)(1);
+    let names = (0..config.fabric.nodes.len()).map(|node| node.to_string());
+    let topology = Topology {
+        names: names.collect(),
+        fabric: config.fabric,
+        ..Topology::default()
+    };
+    hpcc::write_topology(&mut io::stdout().lock(), &topology)
+}
+
+fn write_flows(case: &Case, flows: Option<u64>) -> io::Result<()> {
+    let config = (case.config)(flows.unwrap_or(case.flows));
+    let traffic = Traffic::new(&config.traffic, &config.fabric, config.seed);
+    let flows: Vec<_> = traffic.expect("the traffic is sound").collect();
+    hpcc::write_flows(&mut io::stdout().lock(), &flows)
 }
 
 fn run(cases: &[&Case], flows: Option<u64>, single: bool, repeat: u32) -> Vec<Measurement> {

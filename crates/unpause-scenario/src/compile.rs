@@ -9,9 +9,7 @@ use serde_spanned::Spanned;
 use toml::de::DeValue;
 use unpause_protocols::units::Time;
 use unpause_sim::Invalid;
-use unpause_sim::config::{
-    Config, Fabric, HostConfig, Probes, SchemeConfig, Skipping, SwitchConfig,
-};
+use unpause_sim::config::{Config, Fabric, HostConfig, Probes, Skipping, SwitchConfig};
 
 use crate::flows::{self, Entries, unique};
 use crate::import::files::Files;
@@ -272,7 +270,7 @@ fn compile_run<'i>(
     sections.check_read(&switch)?;
     let at = parts.scheme.span();
     let longest_rtt = |key: &str| Ok(base_rtt(&fabric, &at, key)? + delays.longest_of_host());
-    let (chosen, marking) = controls(parts.scheme, &longest_rtt)?;
+    let (mut chosen, marking) = controls(parts.scheme, &longest_rtt)?;
     tag(&file, &queues, &mut host)?;
     let context = traffic::Context {
         topology: &built,
@@ -289,6 +287,7 @@ fn compile_run<'i>(
     };
     let flows = flows::read(parts.traffic, &file, &queues, &fabric, &context)?;
     let notes = context.notes.into_inner();
+    chosen.config.tcp_of_entry = flows.laws;
     (names.traffic, names.jobs) = (flows.names, flows.named_jobs);
     switch.scheduler = queues.scheduled.scheduler;
     host.extra_delays = delays.into_distributions();
@@ -296,10 +295,7 @@ fn compile_run<'i>(
         fabric,
         host,
         switch,
-        scheme: SchemeConfig {
-            tcp_of_entry: flows.laws,
-            ..chosen.config
-        },
+        scheme: chosen.config,
         traffic: flows.specs,
         following: flows.following,
         jobs: flows.jobs,

@@ -84,7 +84,10 @@ fn queues(config: &Config, results: &Results) -> BTreeMap<Place, Queues> {
     }
     let rows = results.ports.iter();
     let dropping = rows.filter(|row| row.dropped_packets + row.trimmed_packets > 0);
-    let dropping: Vec<_> = dropping.map(|r| (r.node, r.port, r.priority)).collect();
+    let mut dropping: Vec<_> = dropping.map(|r| (r.node, r.port, r.priority)).collect();
+    // What a watchdog drops counts with its storm.
+    let storms = results.storms.iter().filter(|it| it.dropped_packets > 0);
+    dropping.extend(storms.map(|it| (it.node, it.port, it.priority)));
     for ((port, number), (host, _)) in far_end.iter().map(|(at, far)| (*at, *far)) {
         if is_host(config, port) || !is_host(config, host) {
             continue;

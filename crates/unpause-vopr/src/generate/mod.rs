@@ -3,6 +3,7 @@
 
 mod cbfc;
 mod credits;
+mod datagrams;
 mod events;
 mod following;
 mod host;
@@ -77,6 +78,7 @@ pub fn generate(seed: u64) -> Case {
     recovery::retries(&mut sketch, &mut Dice::new(!seed ^ 0x7265_7472));
     paths::paths(&mut sketch, &mut Dice::new(!seed ^ 0x7061_7468));
     credits::credits(&mut sketch, &mut Dice::new(!seed ^ 0x6372_6564));
+    datagrams::datagrams(&mut sketch, &mut Dice::new(!seed ^ 0x7564_7021));
     laws::laws(&mut sketch, &mut Dice::new(!seed ^ 0x6c61_7773));
     cbfc::cbfc(&mut sketch, &mut Dice::new(!seed ^ 0x6362_6663));
     sketch.into_case(seed)
