@@ -135,6 +135,16 @@ class Result:
         """The critical path of each iteration of a job: a row for each segment, in order."""
         return self.tables["critical"]
 
+    @property
+    def collectives(self) -> pa.Table:
+        """One row for each collective operation of a group of ranks, in each iteration."""
+        return self.tables["collectives"]
+
+    @property
+    def job_links(self) -> pa.Table:
+        """What each job put on each link, by direction."""
+        return self.tables["job_links"]
+
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The scenario as parsed TOML."""

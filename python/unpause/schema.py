@@ -66,6 +66,8 @@ LATER = (
     "ranks",
     "messages",
     "critical",
+    "collectives",
+    "job_links",
 )
 
 #: What a sweep's table has after the columns of `runs`: statistics of each run.

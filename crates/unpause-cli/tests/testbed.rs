@@ -100,7 +100,7 @@ fn assert_same_tables(directory: &Path) {
             tables += 1;
         }
     }
-    assert_eq!(tables, 17);
+    assert_eq!(tables, 19);
 }
 
 #[test]

@@ -382,3 +382,36 @@ columns! {
     "ideal_ns" "ns" "of a `message`: how much of that it takes alone on its path; else null";
     "excess_ns" "ns" "of a `message`: the rest: it waited behind earlier messages of its connection, or others or PAUSE delayed it; else null";
 }
+
+columns! {
+    /// One row for each collective operation of a group that all its ranks ended.
+    COLLECTIVES:
+    "job" "" "name of its `[[job]]`";
+    "iteration" "" "number of the iteration, from 0";
+    "step" "" "name of the `[[job.step]]`, or the operation";
+    "phase" "" "which step of the iteration that is, from 0";
+    "group" "" "which group of the step took part, from 0: with `group = \"all\"` there is one";
+    "ranks" "" "ranks of the group";
+    "operation" "" "what they did: `all-reduce`, `all-gather`, …";
+    "algorithm" "" "how: `ring`, `direct`, …";
+    "channels" "" "copies of the algorithm side by side";
+    "size_bytes" "bytes" "size as nccl-tests counts it; of an `all-to-all-v`, what the rank sends that sends most";
+    "start_ns" "ns" "when the first rank began it, after its compute";
+    "all_began_ns" "ns" "when the last rank began it";
+    "end_ns" "ns" "when the last rank had ended it";
+    "duration_ns" "ns" "from `start_ns` to `end_ns`";
+    "algbw_gbytes_s" "GB/s"
+        "algorithm bandwidth of nccl-tests: `size_bytes / duration_ns`, in 10^9 bytes per second; null if nothing was sent";
+    "busbw_gbytes_s" "GB/s" "bus bandwidth of nccl-tests: `algbw_gbytes_s` times the factor of the operation; null as before";
+}
+
+columns! {
+    /// After a job and [`PORT`]: one row for each link and direction that a job has used.
+    JOB_LINKS:
+    "job" "" "name of its `[[job]]`; `priority` is that of its data";
+    "data_packets" "packets" "data packets of the job that `node` sent by this port, those sent again included";
+    "data_bytes" "bytes" "their bytes, including headers, preamble and gap";
+    "control_bytes" "bytes"
+        "bytes of the other packets of its connections, of any priority: acknowledgements, notifications, requests; including preamble and gap";
+    "paused_ns" "ns" "how long the port was paused for `priority`, as in `ports`";
+}

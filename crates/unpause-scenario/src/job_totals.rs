@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, Probes};
-use unpause_sim::jobs::{Job, Operation, RankIteration};
+use unpause_sim::jobs::{Collective, Job, Operation, RankIteration};
 use unpause_sim::results::Results;
 use unpause_sim::traffic::TrafficSpec;
 
@@ -179,8 +179,11 @@ fn collective(job: &Job) -> Option<(u64, f64)> {
     let [group] = &exchange.groups[..] else {
         return None;
     };
-    let it = &exchange.collective;
-    let n = group.len() as u32;
+    Some(size(&exchange.collective, group.len() as u32))
+}
+
+/// Bytes of an operation of `n` ranks as nccl-tests counts them, and its factor from the algorithm's bandwidth to that of the bus.
+pub(crate) fn size(it: &Collective, n: u32) -> (u64, f64) {
     let bytes = match &it.operation {
         // What the rank sends that sends most.
         Operation::AllToAllV(matrix) => {
@@ -190,7 +193,7 @@ fn collective(job: &Job) -> Option<(u64, f64)> {
         _ => it.bytes,
     };
     let (above, below) = it.bus_factor(n);
-    Some((bytes, f64::from(above) / f64::from(below)))
+    (bytes, f64::from(above) / f64::from(below))
 }
 
 /// Mean time of an iteration of each job of a run if it is alone on the fabric, ns, by entry: `None` where no iteration

@@ -28,6 +28,8 @@ impl Tables {
             ranks,
             messages,
             critical,
+            collectives,
+            job_links,
         ] = tables.try_into().ok()?;
         Some(Self {
             runs,
@@ -47,6 +49,8 @@ impl Tables {
             ranks,
             messages,
             critical,
+            collectives,
+            job_links,
         })
     }
 

@@ -6,6 +6,7 @@
 
 mod builder;
 mod causes;
+mod collectives;
 mod jobs;
 mod links;
 
@@ -60,6 +61,10 @@ pub struct Tables {
     pub messages: RecordBatch,
     /// One row for each segment of the critical path of each iteration.
     pub critical: RecordBatch,
+    /// One row for each collective operation of a group.
+    pub collectives: RecordBatch,
+    /// One row for each link and direction that a job has used.
+    pub job_links: RecordBatch,
 }
 
 /// The columns alone, without a row.
@@ -70,7 +75,7 @@ impl Default for Tables {
 }
 
 /// Names of the tables.
-pub const TABLES: [&str; 17] = [
+pub const TABLES: [&str; 19] = [
     "runs",
     "flows",
     "ports",
@@ -88,6 +93,8 @@ pub const TABLES: [&str; 17] = [
     "ranks",
     "messages",
     "critical",
+    "collectives",
+    "job_links",
 ];
 
 impl Tables {
@@ -111,6 +118,8 @@ impl Tables {
             "ranks" => Some(&self.ranks),
             "messages" => Some(&self.messages),
             "critical" => Some(&self.critical),
+            "collectives" => Some(&self.collectives),
+            "job_links" => Some(&self.job_links),
             _ => None,
         }
     }
@@ -156,6 +165,8 @@ impl Tables {
             ranks: jobs::ranks(measured),
             messages,
             critical,
+            collectives: collectives::collectives(measured),
+            job_links: collectives::job_links(measured),
         }
     }
 
@@ -178,6 +189,8 @@ impl Tables {
             ranks: jobs::ranks(measured),
             messages: jobs::messages(measured),
             critical: jobs::critical(measured),
+            collectives: collectives::collectives(measured),
+            job_links: collectives::job_links(measured),
         }
     }
 }

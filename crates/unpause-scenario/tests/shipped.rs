@@ -38,7 +38,7 @@ const BEGINNINGS: [&str; 10] = [
 ];
 
 /// Tables that are left out where they have no rows.
-const MAY_BE_EMPTY: [&str; 10] = [
+const MAY_BE_EMPTY: [&str; 12] = [
     "causes",
     "victims",
     "losses",
@@ -49,6 +49,8 @@ const MAY_BE_EMPTY: [&str; 10] = [
     "ranks",
     "messages",
     "critical",
+    "collectives",
+    "job_links",
 ];
 
 /// Columns that are left out where they are zero in every row: those of what a scenario does not ask for.

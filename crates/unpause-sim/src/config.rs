@@ -411,6 +411,11 @@ impl Default for SchemeConfig {
 }
 
 impl Config {
+    /// True if what jobs put on links is counted.
+    pub fn counts_job_links(&self) -> bool {
+        self.probes.job_links && !self.jobs.is_empty()
+    }
+
     /// Bit p set: some data packet can have priority p.
     pub fn data_priorities(&self) -> u8 {
         let of_flows = self

@@ -8,6 +8,8 @@ use crate::causes::{CauseRecord, Expiry};
 use crate::fabric::NodeId;
 use crate::held_back::Egress;
 use crate::jobs::RankIteration;
+use crate::jobs::collected::Collected;
+use crate::jobs::links::JobLinks;
 use crate::losses::Losses;
 use crate::results::{
     PacketRecord, PauseRecord, PortRecord, PortSample, QueueHistogram, StormRecord, Stuck,
@@ -31,6 +33,10 @@ pub struct Log {
     pub message_acks: Vec<MessageAck>,
     /// Iterations of jobs that ranks have come through.
     pub rank_iterations: Vec<RankIteration>,
+    /// Collective operations of jobs that ranks have ended.
+    pub collectives: Collected,
+    /// What jobs have put on links, if that is counted.
+    pub job_links: JobLinks,
     /// Flows of a driven run that have ended since this was last taken.
     #[serde(skip)]
     pub ended: Vec<Ended>,
@@ -72,6 +78,8 @@ impl Log {
         join(&mut self.message_ends, other.message_ends);
         join(&mut self.message_acks, other.message_acks);
         join(&mut self.rank_iterations, other.rank_iterations);
+        self.collectives.merge(other.collectives);
+        self.job_links.merge(other.job_links);
         join(&mut self.pauses, other.pauses);
         join(&mut self.causes, other.causes);
         join(&mut self.waits, other.waits);
@@ -97,6 +105,9 @@ impl Log {
             message_ends,
             message_acks,
             rank_iterations,
+            collectives,
+            // Nothing is skipped where there are jobs.
+            job_links: _,
             ended: _,
             pauses: _,
             causes,
@@ -121,6 +132,7 @@ impl Log {
             message_ends.len(),
             message_acks.len(),
             rank_iterations.len(),
+            collectives.len(),
             causes.len(),
             waits.len(),
             expiries.len(),

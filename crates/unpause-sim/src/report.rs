@@ -11,7 +11,8 @@ use crate::losses::{LossKey, Losses};
 use crate::plan::Plan;
 use crate::provenance;
 use crate::results::{
-    Deadlock, FlowRecord, FlowSample, LossRecord, MessageRecord, Results, Totals, Windows,
+    Deadlock, FlowRecord, FlowSample, LossRecord, MessageRecord, PortRecord, Results, Totals,
+    Windows,
 };
 use crate::routing::Direction;
 use crate::series::in_order;
@@ -53,6 +54,8 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         message_ends,
         message_acks,
         mut rank_iterations,
+        collectives,
+        job_links,
         losses,
         mut storms,
         ..
@@ -66,20 +69,9 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
     storms.sort_unstable_by_key(|it| (it.detected, it.node, it.port, it.priority));
     packets.sort_by_key(|packet| (packet.time, packet.node, packet.port));
     let totals = Totals {
-        simulated: end.at,
-        packet_hops: counts.packet_hops,
-        events: counts.events,
-        windows: Windows(end.windows),
-        data_packets: counts.data_packets,
-        delivered_packets: counts.delivered_packets,
-        dropped_packets: counts.dropped_packets,
-        trimmed_packets: counts.trimmed_packets,
-        marked_packets: ports.iter().map(|port| port.marked_packets).sum(),
-        notifications: counts.notifications,
-        pause_frames: ports.iter().map(|port| port.pause_frames).sum(),
-        flows_started: counts.flows_started,
-        flows_completed: flows.iter().filter(|flow| flow.fct.is_some()).count() as u64,
         flows_waiting: waiting,
+        windows: Windows(end.windows),
+        ..totals(&counts, end.at, (&ports, &flows))
     };
     ports.sort_unstable_by_key(|port| (port.node, port.port, port.priority));
     Results {
@@ -94,12 +86,33 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         packets,
         messages,
         rank_iterations,
+        collectives: collectives.complete(&plan.config.jobs),
+        job_links: job_links.records(&plan.ports),
         losses: lost(plan, losses),
         storms,
         late,
         link_changes: plan.epochs.told(&plan.ports),
         deadlock: end.deadlock,
         totals,
+    }
+}
+
+/// Sums over nodes, ports and flows.
+fn totals(counts: &Counts, at: Time, (ports, flows): (&[PortRecord], &[FlowRecord])) -> Totals {
+    Totals {
+        simulated: at,
+        packet_hops: counts.packet_hops,
+        events: counts.events,
+        data_packets: counts.data_packets,
+        delivered_packets: counts.delivered_packets,
+        dropped_packets: counts.dropped_packets,
+        trimmed_packets: counts.trimmed_packets,
+        marked_packets: ports.iter().map(|port| port.marked_packets).sum(),
+        notifications: counts.notifications,
+        pause_frames: ports.iter().map(|port| port.pause_frames).sum(),
+        flows_started: counts.flows_started,
+        flows_completed: flows.iter().filter(|flow| flow.fct.is_some()).count() as u64,
+        ..Totals::default()
     }
 }
 

@@ -15,7 +15,7 @@ mod links;
 pub use links::{LinkChange, LossPlace, LossRecord};
 
 pub use crate::causes::{CauseRecord, FlowShare, Holder, Root, RootKind, VictimRecord};
-pub use crate::jobs::{MessageRecord, RankIteration};
+pub use crate::jobs::{CollectiveRecord, JobLinkRecord, MessageRecord, RankIteration};
 pub use crate::packet::Kind as PacketKind;
 pub use crate::storms::StormRecord;
 
@@ -45,6 +45,10 @@ pub struct Results {
     pub messages: Vec<MessageRecord>,
     /// Iterations of jobs, by (entry, iteration, rank): those that the rank has come through.
     pub rank_iterations: Vec<RankIteration>,
+    /// Collective operations of jobs, by (entry, iteration, phase, group): those that all ranks of the group have ended.
+    pub collectives: Vec<CollectiveRecord>,
+    /// By (entry, node, port), if [`crate::config::Probes::job_links`].
+    pub job_links: Vec<JobLinkRecord>,
     /// Packets lost to links that were down and routes that led nowhere, by (since, node, port, priority, place).
     pub losses: Vec<LossRecord>,
     /// What PFC watchdogs found, by (detected, node, port, priority).

@@ -343,6 +343,10 @@ impl<'p> Worker<'p> {
             let message = format!("there is no path from host {src} to {dst}");
             return Err(Invalid::new("fabric.links", message).into());
         }
+        let jobs = &plan.config.jobs;
+        if plan.config.counts_job_links() && jobs.iter().any(|it| it.entry == spec.group) {
+            self.shard.log.job_links.expect(id, spec.group);
+        }
         let number = self.flows_of[usize::from(spec.group)];
         self.flows_of[usize::from(spec.group)] += 1;
         if let ExtraDelay::Drawn(from) = spec.extra_delay {

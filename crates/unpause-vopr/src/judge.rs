@@ -352,6 +352,7 @@ pub fn with_every_probe(config: &Config) -> Config {
     config.probes.packets = config.probes.ports.clone();
     config.probes.packet_flows.clear();
     config.probes.pauses = true;
+    config.probes.job_links = true;
     config.probes.causes = config.switch.cbfc.is_none();
     // With a sample at the very end, if the time can be divided so.
     let stop = config.stop.as_ps();
@@ -371,6 +372,7 @@ fn unobserved(results: &Results) -> Results {
     results.packets.clear();
     results.causes.clear();
     results.victims.clear();
+    results.job_links.clear();
     results.totals = Totals {
         events: 0,
         ..results.totals

@@ -83,12 +83,14 @@ fn a_run_writes_a_complete_directory_and_a_summary() {
     assert!(shown.contains("no PAUSE was sent"), "{shown}");
     let expected = [
         "causes.parquet",
+        "collectives.parquet",
         "critical.parquet",
         "fct-PFC+PCN.txt",
         "fct-PFC.txt",
         "flow_series.parquet",
         "flows.parquet",
         "iterations.parquet",
+        "job_links.parquet",
         "jobs.parquet",
         "link_changes.parquet",
         "losses.parquet",

@@ -183,7 +183,7 @@ fn export_follows_no_link_in_a_result() {
     assert_eq!(fs::read_to_string(at("outside/canary")).unwrap(), "alive");
     assert_eq!(
         names(&at("out/csv")).len(),
-        17,
+        19,
         "nothing is left beside the tables"
     );
 }

@@ -52,16 +52,19 @@ const SERIES: [&str; 4] = ["port_series", "flow_series", "packets", "causes"];
 
 /// Tables that results of versions before do not have.
 #[cfg(feature = "parquet")]
-const LATER: [&str; 9] = [
+const LATER: [&str; 12] = [
     "causes",
     "victims",
     "losses",
+    "link_changes",
     "storms",
     "jobs",
     "iterations",
     "ranks",
     "messages",
     "critical",
+    "collectives",
+    "job_links",
 ];
 
 /// How to write a result.

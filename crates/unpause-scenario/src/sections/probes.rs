@@ -23,6 +23,7 @@ keys! {
         ports: Ports = ["none"] "egress ports sampled: `[\"S0->S1\", \"*->R1\"]`";
         pauses: bool "record each PAUSE as an interval, table `pauses`" => pauses;
         causes: bool "record what held the bytes at each PAUSE and which flows it held up (tables `causes` and `victims`); `unpause explain` needs this" => causes;
+        job_links: bool "count the bytes that each job puts on each link, table `job_links`; runs take up to a third longer" => job_links;
         packets: Ports = ["none"] "egress ports whose packets are recorded one by one, table `packets`: `[\"H0->S0\"]`";
         packet_flows: FlowIds = ["all"] "only packets of these flows, by `flow_id`"
             idle ("no packets are recorded", "add packets = [\"H0->S0\"]: record those that leave by this port");

@@ -10,11 +10,11 @@ use crate::job_totals::{self, Iteration, JobTotals};
 use crate::measured::Measured;
 use crate::run::Run;
 
-fn name(run: &Run, entry: u16) -> &str {
+pub(super) fn name(run: &Run, entry: u16) -> &str {
     &run.names.traffic[usize::from(entry)]
 }
 
-fn job(run: &Run, entry: u16) -> &Job {
+pub(super) fn job(run: &Run, entry: u16) -> &Job {
     let mut jobs = run.config.jobs.iter();
     jobs.find(|it| it.entry == entry).expect("it has run")
 }
@@ -24,7 +24,7 @@ fn host(run: &Run, entry: u16, rank: u32) -> &str {
 }
 
 /// What a phase of a job is called.
-fn step(run: &Run, entry: u16, phase: u32) -> &str {
+pub(super) fn step(run: &Run, entry: u16, phase: u32) -> &str {
     let mut jobs = run.names.jobs.iter();
     let named = jobs.find(|it| it.entry == entry).expect("jobs have names");
     &named.steps[phase as usize]

@@ -21,6 +21,8 @@ pub struct Probes {
     pub acknowledged: bool,
     /// Record what held the bytes at each PAUSE, and which flows it held up.
     pub causes: bool,
+    /// Count what each job puts on each link; of no effect without jobs.
+    pub job_links: bool,
     /// Count how long the queues of switches are.
     pub histogram: Option<HistogramProbe>,
     /// Egress ports whose packets are recorded one by one.
@@ -62,6 +64,7 @@ impl Default for Probes {
             pauses: true,
             acknowledged: false,
             causes: false,
+            job_links: false,
             histogram: None,
             packets: Vec::new(),
             packet_flows: Vec::new(),

@@ -192,6 +192,10 @@ impl Window<'_, '_> {
         }
         let bytes = u64::from(packet.bytes);
         let on_wire = self.ports.wire_bytes(&packet);
+        if self.log.job_links.is_counting() {
+            let back = &self.ports.transmitters[transmitter.peer_port as usize];
+            self.log.job_links.count(back.peer_port, &packet, on_wire);
+        }
         if self.erring.hit(transmitter.peer_port, bytes, on_wire) {
             let back = &self.ports.transmitters[transmitter.peer_port as usize];
             return self.lose(back.far_end(), LossPlace::Error, &packet);

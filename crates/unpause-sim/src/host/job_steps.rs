@@ -90,7 +90,7 @@ impl Host {
                     }
                 }
                 Do::Collective => {
-                    let lanes = ranks.ranks[rank].begin_lanes(window.plan);
+                    let lanes = ranks.ranks[rank].begin_lanes(now, window.plan);
                     todo.extend((0..lanes).map(Do::EnterStep));
                     if lanes == 0 && ranks.ranks[rank].end_phase(now, window.plan, window.log) {
                         todo.push_back(Do::Phase);

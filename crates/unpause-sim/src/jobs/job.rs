@@ -90,6 +90,12 @@ impl Exchange {
             .iter()
             .find_map(|group| Some((&group[..], of(group)? as u32)))
     }
+
+    /// The place of the group of `rank` among all.
+    pub fn group_of(&self, rank: u32) -> Option<u32> {
+        let at = self.groups.iter().position(|group| group.contains(&rank));
+        at.map(|at| at as u32)
+    }
 }
 
 impl Phase {

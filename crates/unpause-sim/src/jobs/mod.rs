@@ -7,14 +7,17 @@
 //! - [`collective`]: what a rank sends and receives in each step of a collective operation;
 //! - [`program`]: what ranks do where files say it, operation by operation;
 //! - [`connections`]: which connections the ranks of a job need, and what comes over each, message by message;
-//! - [`critical`]: what the end of an iteration waited for, back to its beginning.
+//! - [`critical`]: what the end of an iteration waited for, back to its beginning;
+//! - [`collected`] and [`links`]: when groups took part in operations, and what jobs put on links, as shards count it.
 
+pub(crate) mod collected;
 pub mod collective;
 mod connection;
 pub mod connections;
 pub mod critical;
 mod exchanges;
 mod job;
+pub(crate) mod links;
 pub mod program;
 mod records;
 mod reductions;
@@ -28,4 +31,4 @@ pub use connections::Jobs;
 pub use critical::{CriticalPaths, Segment, SegmentKind};
 pub use job::{Completion, Exchange, Job, Over, Phase};
 pub use program::Program;
-pub use records::{MessageRecord, RankIteration};
+pub use records::{CollectiveRecord, JobLinkRecord, MessageRecord, RankIteration};

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use unpause_protocols::units::Time;
 
+use crate::fabric::{NodeId, PortId};
+
 /// A message of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageRecord {
@@ -55,4 +57,42 @@ pub struct RankIteration {
     pub end: Time,
     /// How long it has computed.
     pub computed: Time,
+}
+
+/// All ranks of a group have come through a collective operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CollectiveRecord {
+    /// Entry of its job in [`crate::config::Config::traffic`].
+    pub entry: u16,
+    /// Iteration.
+    pub iteration: u32,
+    /// Phase of that.
+    pub phase: u32,
+    /// Place of the group among those of the phase.
+    pub group: u32,
+    /// Ranks of the group.
+    pub ranks: u32,
+    /// When the first rank began it.
+    pub start: Time,
+    /// When the last rank did.
+    pub all_began: Time,
+    /// When the last rank had ended it.
+    pub end: Time,
+}
+
+/// What a job has put on a link in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobLinkRecord {
+    /// Entry of the job in [`crate::config::Config::traffic`].
+    pub entry: u16,
+    /// Node that sent it.
+    pub node: NodeId,
+    /// Its port.
+    pub port: PortId,
+    /// Data packets, those sent again included.
+    pub data_packets: u64,
+    /// Their bytes, with preamble and gap.
+    pub data_bytes: u64,
+    /// Bytes of the other packets of its flows: acknowledgements, notifications, requests.
+    pub control_bytes: u64,
 }

@@ -169,7 +169,7 @@ fn of_job(results: &Results, entry: u16) -> (Vec<MessageRecord>, Vec<RankIterati
 }
 
 /// Hosts 2 to 5 at switch 0, 6 to 9 at switch 1, and one link between.
-fn two_switches(trunk: u64) -> Fabric {
+pub fn two_switches(trunk: u64) -> Fabric {
     let mut net = Net::default();
     let (left, right) = (net.switch(), net.switch());
     net.link(left, right, gbps(trunk), us(1));

@@ -17,6 +17,7 @@ mod frame_errors;
 mod headroom;
 mod input_queued;
 mod job_messages;
+mod job_sums;
 mod jobs;
 mod link_events;
 mod link_rates;

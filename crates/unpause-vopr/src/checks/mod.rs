@@ -3,6 +3,7 @@
 mod cbfc;
 mod cut_through;
 mod facts;
+mod job_sums;
 mod jobs;
 mod limits;
 mod link_events;
@@ -22,7 +23,7 @@ pub use facts::Answer;
 pub type Check = fn(&Config, &Results) -> Answer;
 
 /// All checks of results, by name.
-pub const CHECKS: [(&str, Check); 29] = [
+pub const CHECKS: [(&str, Check); 31] = [
     ("conservation", totals::conservation),
     ("flows", totals::flows),
     ("retries", totals::retries),
@@ -52,10 +53,12 @@ pub const CHECKS: [(&str, Check); 29] = [
     ("messages", jobs::messages),
     ("ranks", jobs::ranks),
     ("critical", jobs::critical),
+    ("collectives", job_sums::collectives),
+    ("job_links", job_sums::links),
 ];
 
 /// Those of runs in which links fail. All others replay packets over links that never do.
-const WITH_EVENTS: [(&str, Check); 11] = [
+const WITH_EVENTS: [(&str, Check); 13] = [
     ("conservation", totals::conservation),
     ("flows", totals::flows),
     ("marks", totals::marks),
@@ -66,6 +69,8 @@ const WITH_EVENTS: [(&str, Check); 11] = [
     ("messages", jobs::messages),
     ("ranks", jobs::ranks),
     ("critical", jobs::critical),
+    ("collectives", job_sums::collectives),
+    ("job_links", job_sums::links),
     ("pauses", limits::pauses),
 ];
 

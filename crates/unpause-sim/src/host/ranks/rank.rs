@@ -8,6 +8,7 @@ use super::progress::Progress;
 use crate::engine::mail::FlowStart;
 use crate::jobs::Job;
 use crate::jobs::RankIteration;
+use crate::jobs::collected::Taken;
 use crate::jobs::connections::Connection;
 use crate::log::Log;
 use crate::plan::Plan;
@@ -23,6 +24,8 @@ pub struct Rank {
     /// When the iteration began, and for how long the rank has computed in it.
     began: Time,
     computed: Time,
+    /// When it began the collective operation of its phase.
+    joined: Time,
     /// Where it is in its program, if it runs one.
     pub progress: Progress,
     pub lanes: Vec<Lane>,
@@ -97,6 +100,7 @@ impl Rank {
             phase: 0,
             began: start,
             computed: Time::ZERO,
+            joined: start,
             progress: Progress::default(),
             lanes: Vec::new(),
             running: 0,
@@ -116,7 +120,8 @@ impl Rank {
     }
 
     /// It begins the collective operation of its phase; answers how many lanes that has, none if it takes no part.
-    pub fn begin_lanes(&mut self, plan: &Plan<'_>) -> u32 {
+    pub fn begin_lanes(&mut self, now: Time, plan: &Plan<'_>) -> u32 {
+        self.joined = now;
         let exchange = plan.config.jobs[self.job].phases[self.phase as usize]
             .collective
             .as_ref();
@@ -131,6 +136,17 @@ impl Rank {
     /// A phase is over; false if it was the last of all.
     pub fn end_phase(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) -> bool {
         let job = &plan.config.jobs[self.job];
+        let exchange = job.phases[self.phase as usize].collective.as_ref();
+        if let Some(group) = exchange.and_then(|it| it.group_of(self.number)) {
+            let key = (job.entry, self.iteration, self.phase, group);
+            let taken = Taken {
+                start: self.joined,
+                all_began: self.joined,
+                end: now,
+                ranks: 1,
+            };
+            log.collectives.add(key, taken);
+        }
         self.phase += 1;
         if (self.phase as usize) < job.phases.len() {
             return true;

@@ -1,0 +1,133 @@
+//! Tables `collectives` and `job_links`.
+
+use arrow_array::RecordBatch;
+use unpause_protocols::units::Time;
+use unpause_sim::jobs::{Algorithm, Exchange, Operation};
+use unpause_sim::results::{CollectiveRecord, JobLinkRecord};
+
+use super::builder::Builder;
+use super::jobs::{job, name, step};
+use crate::columns;
+use crate::job_totals;
+use crate::measured::Measured;
+
+/// An operation of a group, and what it is.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    it: &'a CollectiveRecord,
+    exchange: &'a Exchange,
+    bytes: u64,
+    /// nccl-tests' factor from the algorithm's bandwidth to that of the bus.
+    factor: f64,
+}
+
+impl Row<'_> {
+    fn takes(&self) -> Time {
+        self.it.end - self.it.start
+    }
+
+    /// GB/s, which are bytes per ns.
+    fn algorithm_bandwidth(&self) -> Option<f64> {
+        let takes = self.takes().as_ns_f64();
+        (takes > 0.0).then(|| self.bytes as f64 / takes)
+    }
+
+    fn bus_bandwidth(&self) -> Option<f64> {
+        Some(self.algorithm_bandwidth()? * self.factor)
+    }
+}
+
+pub fn collectives(measured: &[Measured]) -> RecordBatch {
+    Builder::new(&[columns::COLLECTIVES], measured, rows)
+        .column("job", |run, row: Row<'_>| name(run, row.it.entry))
+        .column("iteration", |_, row| row.it.iteration)
+        .column("step", |run, row| step(run, row.it.entry, row.it.phase))
+        .column("phase", |_, row| row.it.phase)
+        .column("group", |_, row| row.it.group)
+        .column("ranks", |_, row| row.it.ranks)
+        .column("operation", |_, row| {
+            operation(&row.exchange.collective.operation)
+        })
+        .column("algorithm", |_, row| {
+            algorithm(row.exchange.collective.algorithm)
+        })
+        .column("channels", |_, row| row.exchange.collective.channels)
+        .column("size_bytes", |_, row| row.bytes)
+        .column("start_ns", |_, row| row.it.start)
+        .column("all_began_ns", |_, row| row.it.all_began)
+        .column("end_ns", |_, row| row.it.end)
+        .column("duration_ns", |_, row| row.takes())
+        .column("algbw_gbytes_s", |_, row| row.algorithm_bandwidth())
+        .column("busbw_gbytes_s", |_, row| row.bus_bandwidth())
+        .build()
+}
+
+fn rows<'a>(measured: &'a Measured) -> Vec<Row<'a>> {
+    let row = |it: &'a CollectiveRecord| {
+        let phases = &job(&measured.run, it.entry).phases;
+        let exchange = phases[it.phase as usize].collective.as_ref()?;
+        let (bytes, factor) = job_totals::size(&exchange.collective, it.ranks);
+        Some(Row {
+            it,
+            exchange,
+            bytes,
+            factor,
+        })
+    };
+    measured
+        .results
+        .collectives
+        .iter()
+        .filter_map(row)
+        .collect()
+}
+
+/// As in scenario files.
+fn operation(it: &Operation) -> &'static str {
+    match it {
+        Operation::AllReduce => "all-reduce",
+        Operation::AllGather => "all-gather",
+        Operation::ReduceScatter => "reduce-scatter",
+        Operation::Broadcast { .. } => "broadcast",
+        Operation::AllToAll => "all-to-all",
+        Operation::AllToAllV(_) => "all-to-all-v",
+        Operation::SendReceive => "send-receive",
+    }
+}
+
+/// As in scenario files.
+fn algorithm(it: Algorithm) -> &'static str {
+    match it {
+        Algorithm::Ring => "ring",
+        Algorithm::HalvingDoubling => "halving-doubling",
+        Algorithm::Direct => "direct",
+        Algorithm::Pairwise => "pairwise",
+        Algorithm::DoubleBinaryTree => "double-binary-tree",
+        Algorithm::Rails { .. } => "rails",
+    }
+}
+
+/// A link of a job, the priority of its data, and for how long that was paused there.
+type Link<'a> = (&'a JobLinkRecord, u8, Time);
+
+pub fn job_links(measured: &[Measured]) -> RecordBatch {
+    Builder::new(&[columns::PORT, columns::JOB_LINKS], measured, links)
+        .column("job", |run, (it, ..): Link<'_>| name(run, it.entry))
+        .port(|(it, priority, _)| (it.node, it.port, priority))
+        .column("data_packets", |_, (it, ..)| it.data_packets)
+        .column("data_bytes", |_, (it, ..)| it.data_bytes)
+        .column("control_bytes", |_, (it, ..)| it.control_bytes)
+        .column("paused_ns", |_, (_, _, paused)| paused)
+        .build()
+}
+
+fn links<'a>(measured: &'a Measured) -> Vec<Link<'a>> {
+    let ports = &measured.results.ports;
+    let link = |it: &'a JobLinkRecord| {
+        let priority = job(&measured.run, it.entry).flow.priority;
+        let key = (it.node, it.port, priority);
+        let at = ports.binary_search_by_key(&key, |port| (port.node, port.port, port.priority));
+        (it, priority, at.map_or(Time::ZERO, |at| ports[at].paused))
+    };
+    measured.results.job_links.iter().map(link).collect()
+}

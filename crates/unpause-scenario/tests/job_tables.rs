@@ -1,0 +1,247 @@
+//! Tables `collectives` and `job_links`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
+use arrow_array::{Array as _, RecordBatch};
+use unpause_scenario::{NoProgress, Options, Outcome, Scenario, execute, write_csv};
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::parse(text, Path::new("test.toml"))
+        .unwrap_or_else(|error| panic!("{}", error.explain()))
+}
+
+fn outcome(text: &str, threads: usize) -> Outcome {
+    let options = Options {
+        threads: Some(threads),
+        ..Options::default()
+    };
+    execute(&scenario(text), &options, &NoProgress).expect("it runs")
+}
+
+/// Eight hosts at 100 Gb/s on one switch, whose receivers acknowledge a message once.
+fn on_a_star(job: &str) -> String {
+    let fabric = "builder = \"single-switch\"\nhosts = 8\nrate = \"100Gbps\"\ndelay = \"1us\"";
+    format!(
+        "duration = \"20ms\"\n[topology]\n{fabric}\n[host]\nack_every = 100000\n[probes]\njob_links = true\n[[scheme]]\nname = \"PFC\"\n[[job]]\nname = \"J\"\n{job}\n"
+    )
+}
+
+fn floats(table: &RecordBatch, name: &str) -> Vec<f64> {
+    let column = table.column_by_name(name).expect("there is such a column");
+    column.as_primitive::<Float64Type>().values().to_vec()
+}
+
+fn bytes(table: &RecordBatch, name: &str) -> Vec<u64> {
+    let column = table.column_by_name(name).expect("there is such a column");
+    column.as_primitive::<UInt64Type>().values().to_vec()
+}
+
+fn numbers(table: &RecordBatch, name: &str) -> Vec<u32> {
+    let column = table.column_by_name(name).expect("there is such a column");
+    column.as_primitive::<UInt32Type>().values().to_vec()
+}
+
+fn texts(table: &RecordBatch, name: &str) -> Vec<String> {
+    let column = table.column_by_name(name).expect("there is such a column");
+    let column = column.as_string::<i32>().iter();
+    column.map(|it| it.unwrap_or_default().to_owned()).collect()
+}
+
+fn assert_close(found: f64, expected: f64, what: &str) {
+    assert!(
+        (found / expected - 1.0).abs() < 1e-12,
+        "{what}: {found}, expected {expected}"
+    );
+}
+
+/// A message alone between two hosts of the star, ns: its frames one after the other, the last once more from the switch on.
+fn ideal(text: &str, message: u64) -> f64 {
+    let config = scenario(text).runs()[0].config.clone();
+    let (host, framing) = (&config.host, config.fabric.framing_bytes);
+    let payload = u64::from(host.payload_bytes);
+    let around = u64::from(host.header_bytes + framing);
+    let frames = message.div_ceil(payload);
+    let last = message - (frames - 1) * payload + around;
+    // 0.08 ns a byte, and twice 1 us on wires.
+    (message + frames * around + last) as f64 * 0.08 + 2_000.0
+}
+
+#[test]
+fn the_bus_bandwidth_of_a_ring_is_the_closed_form() {
+    let text = on_a_star("ranks = 8\ncollective = \"all-reduce\"\nsize = \"8MB\"\niterations = 3");
+    let tables = outcome(&text, 1).tables;
+    let table = &tables.collectives;
+    assert_eq!(numbers(table, "iteration"), [0, 1, 2]);
+    assert_eq!(texts(table, "step"), ["all-reduce"; 3]);
+    assert_eq!(texts(table, "operation"), ["all-reduce"; 3]);
+    assert_eq!(texts(table, "algorithm"), ["ring"; 3]);
+    assert_eq!(bytes(table, "size_bytes"), [8_000_000; 3]);
+    // 14 messages of an eighth, and before each but the first an ACK for the one before.
+    let config = scenario(&text).runs()[0].config.clone();
+    let ack = u64::from(config.host.ack_bytes) + u64::from(config.fabric.framing_bytes);
+    let expected = 14.0 * ideal(&text, 1_000_000) + 13.0 * ack as f64 * 0.08;
+    let of = |name| floats(table, name)[0];
+    assert_close(of("duration_ns"), expected, "duration");
+    assert_close(of("algbw_gbytes_s"), 8e6 / expected, "algbw");
+    assert_close(of("busbw_gbytes_s"), 8e6 / expected * 14.0 / 8.0, "busbw");
+    assert_eq!(floats(table, "start_ns"), floats(table, "all_began_ns"));
+    let link = 100.0 / 8.0;
+    assert!(of("busbw_gbytes_s") < link && of("busbw_gbytes_s") > 0.9 * link);
+    // Of a job that is nothing else.
+    let jobs = &tables.jobs;
+    let mean = floats(table, "duration_ns").iter().sum::<f64>() / 3.0;
+    assert_close(floats(jobs, "mean_ns")[0], mean, "mean");
+    assert_close(floats(jobs, "busbw_gbytes_s")[0], 14e6 / mean, "mean busbw");
+}
+
+/// nccl-tests' factors: how much of the size a rank puts on its link.
+#[test]
+fn each_operation_has_its_factor() {
+    for (operation, factor) in [
+        ("all-reduce", 14.0 / 8.0),
+        ("all-gather", 7.0 / 8.0),
+        ("reduce-scatter", 7.0 / 8.0),
+        ("all-to-all", 7.0 / 8.0),
+        ("broadcast", 1.0),
+        ("send-receive", 1.0),
+    ] {
+        let text = on_a_star(&format!(
+            "ranks = 8\ncollective = \"{operation}\"\nsize = \"800KB\""
+        ));
+        let table = outcome(&text, 1).tables.collectives;
+        assert_eq!(texts(&table, "operation"), [operation]);
+        assert_eq!(numbers(&table, "ranks"), [8]);
+        let (takes, alg) = (
+            floats(&table, "duration_ns")[0],
+            floats(&table, "algbw_gbytes_s")[0],
+        );
+        assert_close(alg, 8e5 / takes, operation);
+        assert_close(floats(&table, "busbw_gbytes_s")[0], alg * factor, operation);
+    }
+    let matrix = "[\"0B\", \"3KB\", \"1KB\", \"0B\"]";
+    let text = on_a_star(&format!(
+        "ranks = 2\ncollective = \"all-to-all-v\"\nmatrix = {matrix}"
+    ));
+    let table = outcome(&text, 1).tables.collectives;
+    assert_eq!(bytes(&table, "size_bytes"), [3_000]);
+    let text = on_a_star(
+        "ranks = 2\ncollective = \"all-to-all-v\"\nmatrix = [\"0B\", \"0B\", \"0B\", \"0B\"]",
+    );
+    let table = outcome(&text, 1).tables.collectives;
+    assert!(
+        table
+            .column_by_name("algbw_gbytes_s")
+            .is_some_and(|it| it.is_null(0))
+    );
+}
+
+const STEPS: &str = "ranks = 8\niterations = 2\nparallel = { tp = 2, dp = 4 }
+[[job.step]]
+name = \"forward\"
+compute = \"20us\"
+jitter = \"10%\"
+[[job.step]]
+name = \"tensor\"
+collective = \"all-gather\"
+group = \"tp\"
+size = \"100KB\"
+[[job.step]]
+name = \"gradients\"
+compute = \"5us\"
+collective = \"all-reduce\"
+group = \"dp\"
+size = \"400KB\"
+algorithm = \"halving-doubling\"
+channels = 2";
+
+#[test]
+fn steps_have_a_row_for_each_group() {
+    let table = outcome(&on_a_star(STEPS), 1).tables.collectives;
+    let steps = [["tensor"; 4].as_slice(), &["gradients"; 2]]
+        .concat()
+        .repeat(2);
+    assert_eq!(texts(&table, "step"), steps);
+    assert_eq!(numbers(&table, "group"), [0, 1, 2, 3, 0, 1].repeat(2));
+    assert_eq!(numbers(&table, "phase"), [1, 1, 1, 1, 2, 2].repeat(2));
+    assert_eq!(numbers(&table, "ranks"), [2, 2, 2, 2, 4, 4].repeat(2));
+    assert_eq!(numbers(&table, "channels"), [1, 1, 1, 1, 2, 2].repeat(2));
+    let (starts, all) = (floats(&table, "start_ns"), floats(&table, "all_began_ns"));
+    assert!(starts.iter().zip(&all).any(|(start, all)| start < all));
+}
+
+/// Two jobs, and nothing else: by port, what they have sent is what ports have sent.
+#[test]
+fn jobs_share_out_the_bytes_of_links() {
+    let job = "ranks = 4\nplacement = \"spread\"\ncollective = \"all-to-all\"\nsize = \"400KB\"";
+    let fabric = "builder = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 2\nhost_rate = \"100Gbps\"\nfabric_rate = \"100Gbps\"\ndelay = \"1us\"";
+    let text = format!(
+        "duration = \"5ms\"\n[topology]\n{fabric}\n[probes]\njob_links = true\n[[scheme]]\nname = \"PFC+DCQCN\"\ncongestion_control = \"dcqcn\"\n[[job]]\nname = \"A\"\n{job}\n[[job]]\nname = \"B\"\n{job}\n"
+    );
+    let one = outcome(&text, 1);
+    let port = |table: &RecordBatch| -> Vec<(String, String)> {
+        texts(table, "node")
+            .into_iter()
+            .zip(texts(table, "peer"))
+            .collect()
+    };
+    let (links, ports) = (&one.tables.job_links, &one.tables.ports);
+    let mut of_jobs: BTreeMap<(String, String), u64> = BTreeMap::new();
+    let sums = bytes(links, "data_bytes")
+        .into_iter()
+        .zip(bytes(links, "control_bytes"));
+    for (port, (data, control)) in port(links).into_iter().zip(sums) {
+        *of_jobs.entry(port).or_default() += data + control;
+    }
+    let mut sent: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for (port, bytes) in port(ports).into_iter().zip(bytes(ports, "tx_bytes")) {
+        *sent.entry(port).or_default() += bytes;
+    }
+    sent.retain(|_, bytes| *bytes > 0);
+    assert_eq!(of_jobs, sent);
+    let jobs = texts(links, "job");
+    assert!(jobs.is_sorted() && jobs[0] == "A" && jobs[jobs.len() - 1] == "B");
+    // Each sends three quarters to others, and all that leaves a leaf goes up.
+    let up = links_of(links, "A", |node, peer| {
+        node.starts_with("leaf") && peer.starts_with("spine")
+    });
+    let frames = 4 * 3 * 100;
+    let config = scenario(&text).runs()[0].config.clone();
+    let around = u64::from(config.fabric.framing_bytes + config.host.header_bytes);
+    assert_eq!(up, 4 * 300_000 + frames * around);
+    for threads in [2, 3, 7] {
+        let more = outcome(&text, threads);
+        for (name, table) in one.tables.all() {
+            let csv = |table: &RecordBatch| {
+                let mut text = Vec::new();
+                write_csv(table, &mut text).expect("memory takes it");
+                text
+            };
+            let other = more.tables.get(name).expect("there is one");
+            assert!(csv(table) == csv(other), "{name} on {threads} threads");
+        }
+    }
+}
+
+/// Data bytes that a job has put on some links.
+fn links_of(table: &RecordBatch, job: &str, is_one: impl Fn(&str, &str) -> bool) -> u64 {
+    let (jobs, nodes, peers) = (
+        texts(table, "job"),
+        texts(table, "node"),
+        texts(table, "peer"),
+    );
+    let data = bytes(table, "data_bytes").into_iter().enumerate();
+    data.filter(|(at, _)| jobs[*at] == job && is_one(&nodes[*at], &peers[*at]))
+        .map(|(_, bytes)| bytes)
+        .sum()
+}
+
+#[test]
+fn links_are_not_counted_unasked() {
+    let text = on_a_star("ranks = 8\ncollective = \"all-reduce\"\nsize = \"80KB\"");
+    assert_eq!(outcome(&text, 1).tables.job_links.num_rows(), 16);
+    let text = text.replace("job_links = true", "");
+    assert_eq!(outcome(&text, 1).tables.job_links.num_rows(), 0);
+}

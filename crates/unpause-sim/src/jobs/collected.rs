@@ -1,0 +1,73 @@
+//! When groups of ranks took part in their collective operations.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use unpause_protocols::units::Time;
+
+use super::job::Job;
+use super::records::CollectiveRecord;
+
+/// Which operation: entry of its job, iteration, phase, and the place of the group among those of its phase.
+pub type Key = (u16, u32, u32, u32);
+
+/// What ranks of a group have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taken {
+    /// When the first rank began it.
+    pub start: Time,
+    /// When the last one did.
+    pub all_began: Time,
+    /// When the last one had ended it.
+    pub end: Time,
+    /// Ranks that have.
+    pub ranks: u32,
+}
+
+/// All operations that ranks of a shard have ended.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Collected(BTreeMap<Key, Taken>);
+
+impl Collected {
+    /// A rank has ended its part, or ranks of another shard have.
+    pub fn add(&mut self, key: Key, more: Taken) {
+        let taken = self.0.entry(key).or_insert(Taken { ranks: 0, ..more });
+        taken.start = taken.start.min(more.start);
+        taken.all_began = taken.all_began.max(more.all_began);
+        taken.end = taken.end.max(more.end);
+        taken.ranks += more.ranks;
+    }
+
+    /// Adds those of another shard.
+    pub fn merge(&mut self, other: Self) {
+        for (key, more) in other.0 {
+            self.add(key, more);
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Those that all ranks of their group have ended.
+    pub fn complete(&self, jobs: &[Job]) -> Vec<CollectiveRecord> {
+        let record = |(key, taken): (&Key, &Taken)| {
+            let (entry, iteration, phase, group) = *key;
+            let job = jobs.iter().find(|it| it.entry == entry)?;
+            let exchange = job.phases[phase as usize].collective.as_ref()?;
+            let all = exchange.groups[group as usize].len();
+            (taken.ranks as usize == all).then_some(CollectiveRecord {
+                entry,
+                iteration,
+                phase,
+                group,
+                ranks: taken.ranks,
+                start: taken.start,
+                all_began: taken.all_began,
+                end: taken.end,
+            })
+        };
+        self.0.iter().filter_map(record).collect()
+    }
+}
