@@ -395,13 +395,13 @@ columns! {
     "operation" "" "what they did: `all-reduce`, `all-gather`, …";
     "algorithm" "" "how: `ring`, `direct`, …";
     "channels" "" "copies of the algorithm side by side";
-    "size_bytes" "bytes" "size as nccl-tests counts it; of an `all-to-all-v`, what the rank sends that sends most";
+    "size_bytes" "bytes" "size as nccl-tests counts it; of an `all-to-all-v`, what the rank sends that sends most, of a `pipeline`, a message";
     "start_ns" "ns" "when the first rank began it, after its compute";
     "all_began_ns" "ns" "when the last rank began it";
     "end_ns" "ns" "when the last rank had ended it";
     "duration_ns" "ns" "from `start_ns` to `end_ns`";
     "algbw_gbytes_s" "GB/s"
-        "algorithm bandwidth of nccl-tests: `size_bytes / duration_ns`, in 10^9 bytes per second; null if nothing was sent";
+        "algorithm bandwidth of nccl-tests: `size_bytes / duration_ns`, in 10^9 bytes per second; null if nothing was sent, and of a `pipeline`";
     "busbw_gbytes_s" "GB/s" "bus bandwidth of nccl-tests: `algbw_gbytes_s` times the factor of the operation; null as before";
 }
 

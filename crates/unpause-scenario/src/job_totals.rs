@@ -176,6 +176,9 @@ fn collective(job: &Job) -> Option<(u64, f64)> {
         return None;
     };
     let exchange = phase.collective.as_ref()?;
+    if let Operation::Pipeline(_) = exchange.collective.operation {
+        return None;
+    }
     let [group] = &exchange.groups[..] else {
         return None;
     };

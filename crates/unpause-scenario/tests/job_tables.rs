@@ -245,3 +245,40 @@ fn links_are_not_counted_unasked() {
     let text = text.replace("job_links = true", "");
     assert_eq!(outcome(&text, 1).tables.job_links.num_rows(), 0);
 }
+
+/// Two pipelines of four stages, side by side, after an exchange that all end at once.
+#[test]
+fn pipelines_have_a_row_each() {
+    let steps = "ranks = 8\nparallel = { dp = 2, pp = 4 }
+[[job.step]]
+name = \"parameters\"
+group = \"dp\"
+collective = \"all-gather\"
+size = \"1MB\"
+[[job.step]]
+name = \"micro-batches\"
+group = \"pp\"
+collective = \"pipeline\"
+algorithm = \"gpipe\"
+micro_batches = 6
+forward = \"100us\"
+backward = \"200us\"
+size = \"100KB\"";
+    let text = on_a_star(steps);
+    let tables = outcome(&text, 1).tables;
+    let table = &tables.collectives;
+    let names = [["all-gather"; 4].as_slice(), &["pipeline"; 2]].concat();
+    assert_eq!(texts(table, "operation"), names);
+    assert_eq!(texts(table, "algorithm")[4..], ["gpipe"; 2]);
+    assert_eq!(bytes(table, "size_bytes")[4..], [100_000; 2]);
+    let bandwidth = table.column_by_name("busbw_gbytes_s").expect("declared");
+    assert!(bandwidth.is_null(4) && !bandwidth.is_null(0));
+    // Six micro-batches over four stages, six messages one after the other, and ACKs before some of them.
+    let expected = 9.0 * 300_000.0 + 6.0 * ideal(&text, 100_000);
+    for found in &floats(table, "duration_ns")[4..] {
+        let late = found - expected;
+        assert!((0.0..100.0).contains(&late), "{found}, expected {expected}");
+    }
+    assert_eq!(floats(&tables.ranks, "compute_ns"), [1_800_000.0; 8]);
+    assert!(tables.critical.num_rows() > 12);
+}

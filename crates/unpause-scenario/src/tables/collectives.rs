@@ -29,7 +29,9 @@ impl Row<'_> {
     /// GB/s, which are bytes per ns.
     fn algorithm_bandwidth(&self) -> Option<f64> {
         let takes = self.takes().as_ns_f64();
-        (takes > 0.0).then(|| self.bytes as f64 / takes)
+        // That of a pipeline would be mostly of what it computes.
+        let is_pipeline = matches!(self.exchange.collective.operation, Operation::Pipeline(_));
+        (takes > 0.0 && !is_pipeline).then(|| self.bytes as f64 / takes)
     }
 
     fn bus_bandwidth(&self) -> Option<f64> {
@@ -92,6 +94,7 @@ fn operation(it: &Operation) -> &'static str {
         Operation::AllToAll => "all-to-all",
         Operation::AllToAllV(_) => "all-to-all-v",
         Operation::SendReceive => "send-receive",
+        Operation::Pipeline(_) => "pipeline",
     }
 }
 
@@ -104,6 +107,8 @@ fn algorithm(it: Algorithm) -> &'static str {
         Algorithm::Pairwise => "pairwise",
         Algorithm::DoubleBinaryTree => "double-binary-tree",
         Algorithm::Rails { .. } => "rails",
+        Algorithm::OneForwardOneBackward => "1f1b",
+        Algorithm::GPipe => "gpipe",
     }
 }
 

@@ -114,12 +114,12 @@ impl Host {
                 }
                 Do::EndStep(lane) => {
                     let of_rank = &mut ranks.ranks[rank];
-                    let reduce = of_rank.reduce_time(lane, window.plan);
-                    if reduce == Time::ZERO {
+                    let busy = of_rank.end_step(lane, window.plan);
+                    if busy == Time::ZERO {
                         of_rank.lanes[lane as usize].step += 1;
                         todo.push_back(Do::EnterStep(lane));
                     } else {
-                        ranks.set(now + reduce, rank, Due::Reduced(lane));
+                        ranks.set(now + busy, rank, Due::Reduced(lane));
                     }
                 }
             }
@@ -189,6 +189,7 @@ impl Host {
         let lane_of = &mut of_rank.lanes[lane as usize];
         lane_of.left = left;
         lane_of.reduces = reduces;
+        lane_of.computes = room.compute;
         for send in sends {
             match job.launch == Time::ZERO {
                 true => self.post(now, ranks, (rank, channel), send, window),

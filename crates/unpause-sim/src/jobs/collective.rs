@@ -13,6 +13,7 @@
 //! "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel Computing 35, 2009, with the trees of
 //! NCCL. Sizes are counted as in nccl-tests.
 
+use super::pipeline::Pipeline;
 use super::step::{Part, Step};
 use super::{exchanges, reductions, trees};
 
@@ -23,7 +24,7 @@ pub struct Collective {
     pub operation: Operation,
     /// How.
     pub algorithm: Algorithm,
-    /// Bytes, as nccl-tests counts them: of an all-reduce, a broadcast and a send, the buffer of a rank; of an all-gather
+    /// Bytes, of a pipeline those of each message; of others as nccl-tests counts them: of an all-reduce, a broadcast and a send, the buffer of a rank; of an all-gather
     /// and a reduce-scatter, the whole result or input; of an all-to-all, all that a rank has for others and itself.
     pub bytes: u64,
     /// Independent copies of the algorithm, each with a share of the bytes and its own connections.
@@ -52,6 +53,8 @@ pub enum Operation {
     AllToAllV(Vec<u64>),
     /// Each rank sends its buffer to the next.
     SendReceive,
+    /// Micro-batches go from rank to rank and back, and each computes for them.
+    Pipeline(Pipeline),
 }
 
 /// How it is done.
@@ -67,6 +70,10 @@ pub enum Algorithm {
     Pairwise,
     /// Two binary trees, up and down, with half of the bytes each.
     DoubleBinaryTree,
+    /// A pipeline: as many micro-batches forward as there are stages behind, then one forward and one back in turn.
+    OneForwardOneBackward,
+    /// A pipeline: all micro-batches forward, then all back.
+    GPipe,
     /// Inside of each server, then between servers over each rail, then inside again.
     Rails {
         /// Ranks of a server, consecutive in their group.
@@ -114,7 +121,7 @@ impl Collective {
     fn blocks(&self, n: u32) -> u32 {
         use {Algorithm as A, Operation as O};
         match (&self.operation, self.algorithm) {
-            (O::Broadcast { .. } | O::SendReceive | O::AllToAllV(_), _) => 1,
+            (O::Broadcast { .. } | O::SendReceive | O::AllToAllV(_) | O::Pipeline(_), _) => 1,
             (_, A::DoubleBinaryTree) => 1,
             (_, A::HalvingDoubling) => reductions::powers(n),
             _ => n,
@@ -136,6 +143,7 @@ impl Collective {
             (O::AllGather | O::ReduceScatter, A::Ring) => n - 1,
             (O::AllToAll | O::AllToAllV(_), A::Pairwise) => n - 1,
             (O::Broadcast { .. }, _) => 2,
+            (O::Pipeline(it), _) => it.steps(),
             _ => 1,
         }
     }
@@ -164,6 +172,9 @@ impl Collective {
             (O::AllToAllV(_), A::Pairwise) => exchanges::pairwise((me, n), step, to),
             (O::AllToAllV(_), _) => exchanges::direct((me, n), to),
             (O::SendReceive, _) => exchanges::neighbours((me, n), to),
+            (O::Pipeline(it), algorithm) => {
+                it.step((me, n), algorithm == A::GPipe, step, to);
+            }
         }
     }
 
@@ -192,7 +203,7 @@ impl Collective {
             | Operation::ReduceScatter
             | Operation::AllToAll
             | Operation::AllToAllV(_) => (n - 1, n),
-            Operation::Broadcast { .. } | Operation::SendReceive => (1, 1),
+            Operation::Broadcast { .. } | Operation::SendReceive | Operation::Pipeline(_) => (1, 1),
         }
     }
 

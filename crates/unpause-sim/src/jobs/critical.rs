@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use unpause_protocols::units::Time;
 
+use super::collective::Operation;
 use super::job::{Exchange, Job, Over};
 use super::records::{MessageRecord, RankIteration};
 use super::step::{Part, Step};
@@ -89,6 +90,9 @@ type Lane = (u32, u32);
 
 /// Messages of one stream: iteration, phase, channel, slice, sender, receiver. Their order is that of the steps at both.
 type Stream = (u32, u32, u32, u32, u32, u32);
+
+/// What a lane did, reduce or compute, and how long.
+type Busy = (SegmentKind, Time);
 
 /// How a lane came to the end of a step.
 enum Ended<'a> {
@@ -260,11 +264,15 @@ impl<'a> CriticalPaths<'a> {
         None
     }
 
-    /// How long a lane reduces at the end of a step.
-    fn reduces(&self, place: Place, lane: Lane, step: u32) -> Option<Time> {
+    /// How long a lane reduces at the end of a step, or computes.
+    fn busy(&self, place: Place, lane: Lane, step: u32) -> Option<Busy> {
         let (exchange, group, me) = self.exchange(place)?;
+        let compute = match exchange.collective.operation {
+            Operation::Pipeline(_) => self.step(place, lane, step)?.compute,
+            _ => Time::ZERO,
+        };
         let Some(rate) = exchange.reduce_rate else {
-            return Some(Time::ZERO);
+            return Some((SegmentKind::Compute, compute));
         };
         let (it, n) = (&exchange.collective, group.len() as u32);
         let parts = self.step(place, lane, step)?.receives;
@@ -272,31 +280,32 @@ impl<'a> CriticalPaths<'a> {
         let bytes: u64 = parts
             .map(|part| it.bytes((part.peer, me, n), lane, part))
             .sum();
-        Some(match bytes {
+        let reduces = match bytes {
             0 => Time::ZERO,
             _ => rate.time_for(bytes),
-        })
+        };
+        Some((SegmentKind::Reduce, reduces))
     }
 
-    /// What ended step `step` of a lane at `end`, or one before it if it was over at once. What it reduced since is
-    /// recorded in `reduced`, latest first.
+    /// What ended step `step` of a lane at `end`, or one before it if it was over at once. What it reduced or computed
+    /// since is recorded in `busy`, latest first.
     fn ended(
         &self,
         place: Place,
         lane: Lane,
         (step, end): (u32, Time),
-        reduced: &mut Vec<Time>,
+        busy: &mut Vec<Busy>,
     ) -> Option<Ended<'a>> {
         let (_, group, _) = self.exchange(place)?;
         let mut now = end;
         for step in (0..=step).rev() {
-            let reduces = self.reduces(place, lane, step)?;
-            if reduces > now {
+            let (kind, takes) = self.busy(place, lane, step)?;
+            if takes > now {
                 return None;
             }
-            now = now - reduces;
-            if reduces > Time::ZERO {
-                reduced.push(reduces);
+            now = now - takes;
+            if takes > Time::ZERO {
+                busy.push((kind, takes));
             }
             let parts = self.step(place, lane, step)?;
             for part in &parts.receives {
@@ -355,44 +364,44 @@ impl<'a> Walk<'_, 'a> {
         self.now = start;
     }
 
-    fn reduced(&mut self, place: Place, each: &[Time]) -> Option<()> {
-        for time in each {
+    fn was_busy(&mut self, place: Place, each: &[Busy]) -> Option<()> {
+        for (kind, time) in each {
             if *time > self.now {
                 return None;
             }
-            self.took(SegmentKind::Reduce, place, None, self.now - *time);
+            self.took(*kind, place, None, self.now - *time);
         }
         Some(())
     }
 
     /// What came before the end of a phase, which is now.
     fn before_phase_end(&mut self, place: Place) -> Option<At> {
-        // Of lanes that waited for nothing, when they began and what they reduced.
-        let mut at_once: Option<(Time, Vec<Time>)> = None;
+        // Of lanes that waited for nothing, when they began and what they did.
+        let mut at_once: Option<(Time, Vec<Busy>)> = None;
         let exchange = self.of.exchange(place);
         let steps = exchange.map_or(0, |it| it.0.collective.steps(it.1.len() as u32));
         if let Some((exchange, ..)) = exchange.filter(|_| steps > 0) {
             let slices = exchange.collective.slices;
             for lane in 0..exchange.collective.lanes() {
                 let lane = (lane / slices, lane % slices);
-                let mut reduced = Vec::new();
+                let mut busy = Vec::new();
                 let step = (steps - 1, self.now);
-                match self.of.ended(place, lane, step, &mut reduced)? {
+                match self.of.ended(place, lane, step, &mut busy)? {
                     Ended::By(message, by_ack) => {
-                        self.reduced(place, &reduced)?;
+                        self.was_busy(place, &busy)?;
                         return self.before_message(message, by_ack);
                     }
                     // All began at once, so that the one that reduced longest ended last.
                     Ended::AtOnce(began) => {
                         if at_once.as_ref().is_none_or(|it| began < it.0) {
-                            at_once = Some((began, reduced));
+                            at_once = Some((began, busy));
                         }
                     }
                 }
             }
         }
-        if let Some((_, reduced)) = at_once {
-            self.reduced(place, &reduced)?;
+        if let Some((_, busy)) = at_once {
+            self.was_busy(place, &busy)?;
         }
         self.before_collective(place)
     }
@@ -402,11 +411,9 @@ impl<'a> Walk<'_, 'a> {
         let Some(before) = step.checked_sub(1) else {
             return self.before_collective(place);
         };
-        let mut reduced = Vec::new();
-        let ended = self
-            .of
-            .ended(place, lane, (before, self.now), &mut reduced)?;
-        self.reduced(place, &reduced)?;
+        let mut busy = Vec::new();
+        let ended = self.of.ended(place, lane, (before, self.now), &mut busy)?;
+        self.was_busy(place, &busy)?;
         match ended {
             Ended::By(message, by_ack) => self.before_message(message, by_ack),
             Ended::AtOnce(_) => self.before_collective(place),

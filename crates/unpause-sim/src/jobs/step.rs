@@ -1,5 +1,7 @@
 //! What a rank does in a step of a collective operation.
 
+use unpause_protocols::units::Time;
+
 /// A message that a rank sends or receives in a step, before it is cut into slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
@@ -22,6 +24,8 @@ pub struct Step {
     pub receives: Vec<Part>,
     /// It waits for the acknowledgements of what it sends, too.
     pub acknowledged: bool,
+    /// How long it computes after that.
+    pub compute: Time,
 }
 
 impl Step {
@@ -30,5 +34,6 @@ impl Step {
         self.sends.clear();
         self.receives.clear();
         self.acknowledged = false;
+        self.compute = Time::ZERO;
     }
 }

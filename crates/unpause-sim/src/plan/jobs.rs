@@ -4,13 +4,15 @@ use unpause_protocols::units::Time;
 
 use crate::config::{Config, NodeKind};
 use crate::invalid::Invalid;
-use crate::jobs::{Algorithm, Exchange, Job, Operation, Phase};
+use crate::jobs::{Algorithm, Exchange, Job, Operation, Phase, Pipeline};
 use crate::traffic::{TrafficSpec, Transport};
 
 /// Connections that a job may have.
 const MOST_CONNECTIONS: usize = 1 << 22;
 /// Iterations that it may have.
 const MOST_ITERATIONS: u32 = 1_000_000;
+/// Micro-batches of an iteration.
+const MOST_MICRO_BATCHES: u32 = 65_536;
 
 /// Refuses jobs that cannot be run.
 ///
@@ -80,7 +82,11 @@ fn check_bytes(job: &Job, config: &Config) -> Result<(), String> {
         };
         // Nothing sends its buffer more than twice over one connection, and no packet is lost to slices but one each.
         let most = largest.div_ceil(u64::from(it.lanes_of_channels()));
-        sum += 2 * u128::from(most) + u128::from(it.slices) * u128::from(config.host.payload_bytes);
+        let payload = u128::from(config.host.payload_bytes);
+        sum += match &it.operation {
+            Operation::Pipeline(it) => u128::from(it.micro_batches) * (u128::from(most) + payload),
+            _ => 2 * u128::from(most) + u128::from(it.slices) * payload,
+        };
     }
     if let Some(program) = &job.program {
         let payload = u128::from(config.host.payload_bytes);
@@ -93,6 +99,18 @@ fn check_bytes(job: &Job, config: &Config) -> Result<(), String> {
     match sum * u128::from(job.iterations) > u128::from(config.host.most_bytes()) {
         true => Err("more than 2^32 packets could go over a connection: fewer iterations, or a larger payload".into()),
         false => Ok(()),
+    }
+}
+
+fn check_pipeline(it: &Pipeline, channels: u32) -> Result<(), String> {
+    if channels > 1 {
+        return Err("stages of a pipeline compute once, not for each channel".into());
+    }
+    match (1..=MOST_MICRO_BATCHES).contains(&it.micro_batches) {
+        true => Ok(()),
+        false => Err(format!(
+            "a pipeline has 1 to {MOST_MICRO_BATCHES} micro-batches"
+        )),
     }
 }
 
@@ -124,9 +142,13 @@ fn check_phase(phase: &Phase, ranks: u32) -> Result<(), String> {
         ) | (O::AllGather | O::ReduceScatter, A::Ring | A::Direct)
             | (O::AllToAll | O::AllToAllV(_), A::Direct | A::Pairwise)
             | (O::Broadcast { .. } | O::SendReceive, A::Ring)
+            | (O::Pipeline(_), A::OneForwardOneBackward | A::GPipe)
     );
     if !fits {
         return Err("there is no such algorithm for this operation".into());
+    }
+    if let O::Pipeline(pipeline) = &it.operation {
+        check_pipeline(pipeline, it.channels)?;
     }
     for group in &exchange.groups {
         let n = group.len() as u32;

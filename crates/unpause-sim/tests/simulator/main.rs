@@ -28,6 +28,7 @@ mod nvswitches;
 mod paths;
 mod pfc;
 mod pipeline;
+mod pipelines;
 mod post;
 mod programs;
 mod properties;

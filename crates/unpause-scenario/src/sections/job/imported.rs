@@ -116,7 +116,11 @@ fn collectives(keys: &JobKeys, channels: u32) -> Checked<Collectives> {
         )
     };
     if let Some(chosen) = chosen.filter(|it| of_trace(*it.get_ref()).is_none()) {
-        return Problem::new("process groups of traces have no servers")
+        let why = match chosen.get_ref() {
+            Algorithm::Rails => "process groups of traces have no servers",
+            _ => "traces say themselves how their pipelines run",
+        };
+        return Problem::new(why)
             .at(chosen.span(), "here")
             .help("there are: ring, halving-doubling, direct, pairwise, double-binary-tree")
             .err();
@@ -138,7 +142,7 @@ fn of_trace(algorithm: Algorithm) -> Option<jobs::Algorithm> {
         Algorithm::Direct => jobs::Algorithm::Direct,
         Algorithm::Pairwise => jobs::Algorithm::Pairwise,
         Algorithm::Tree => jobs::Algorithm::DoubleBinaryTree,
-        Algorithm::Rails => return None,
+        Algorithm::Rails | Algorithm::OneForwardOneBackward | Algorithm::GPipe => return None,
     })
 }
 
@@ -191,7 +195,7 @@ fn written_keys(keys: &JobKeys, left: &[&str]) -> Option<(&'static str, Range<us
             [$(keys.$key.peek().map(|it| (stringify!($key), it.span()))),*]
         };
     }
-    let all = first!(compute collective algorithm size matrix root slices jitter parallel per_server reduce_rate channels);
+    let all = first!(compute collective algorithm size matrix root micro_batches forward backward slices jitter parallel per_server reduce_rate channels);
     all.into_iter()
         .flatten()
         .find(|(key, _)| !left.contains(key))

@@ -18,6 +18,7 @@ names! {
         AllToAll = "all-to-all",
         AllToAllV = "all-to-all-v",
         SendReceive = "send-receive",
+        Pipeline = "pipeline",
     }
 }
 
@@ -30,6 +31,8 @@ names! {
         Pairwise = "pairwise",
         Tree = "double-binary-tree",
         Rails = "rails",
+        OneForwardOneBackward = "1f1b",
+        GPipe = "gpipe",
     }
 }
 
@@ -127,6 +130,14 @@ keys! {
         matrix: Sizes = ["-"]
             "sizes from each rank to each, row by row" idle ("they are of \"all-to-all-v\"", "write size = …, or collective = \"all-to-all-v\"");
         root: u32 = ["`0`"] "the rank that broadcasts, by its place in the group" idle ("nobody broadcasts", "remove it");
+        micro_batches: u32 = ["-"]
+            "micro-batches that go through the pipeline" idle ("they are of \"pipeline\"", "write collective = \"pipeline\", or remove it");
+        forward: Duration = ["-"]
+            "how long a stage of the pipeline computes for a micro-batch on its way forward"
+            idle ("it is of \"pipeline\"", "write collective = \"pipeline\", or remove it");
+        backward: Duration = ["-"]
+            "the same on its way back"
+            idle ("it is of \"pipeline\"", "write collective = \"pipeline\", or remove it");
         channels: u32 = ["`1`"]
             "copies of the algorithm side by side, each with a share of the bytes and its own connections"
             idle ("there is no `collective`", "add one");
@@ -153,6 +164,14 @@ keys! {
         matrix: Sizes = ["-"]
             "sizes from each rank to each, row by row" idle ("they are of \"all-to-all-v\"", "write size = …, or collective = \"all-to-all-v\"");
         root: u32 = ["`0`"] "the rank that broadcasts, by its place in the group" idle ("nobody broadcasts", "remove it");
+        micro_batches: u32 = ["-"]
+            "micro-batches that go through the pipeline" idle ("they are of \"pipeline\"", "write collective = \"pipeline\", or remove it");
+        forward: Duration = ["-"]
+            "how long a stage of the pipeline computes for a micro-batch on its way forward"
+            idle ("it is of \"pipeline\"", "write collective = \"pipeline\", or remove it");
+        backward: Duration = ["-"]
+            "the same on its way back"
+            idle ("it is of \"pipeline\"", "write collective = \"pipeline\", or remove it");
         channels: u32 = ["`1`"]
             "copies of the algorithm side by side, each with a share of the bytes and its own connections"
             idle ("there is no `collective`", "add one");
@@ -171,6 +190,9 @@ pub(super) struct StepOf<'a> {
     pub size: &'a Written<Size>,
     pub matrix: &'a Written<Vec<Spanned<Size>>>,
     pub root: &'a Written<u32>,
+    pub micro_batches: &'a Written<u32>,
+    pub forward: &'a Written<Duration>,
+    pub backward: &'a Written<Duration>,
     pub channels: &'a Written<u32>,
     pub slices: &'a Written<u32>,
 }
@@ -185,6 +207,9 @@ macro_rules! step_of {
             size: &$keys.size,
             matrix: &$keys.matrix,
             root: &$keys.root,
+            micro_batches: &$keys.micro_batches,
+            forward: &$keys.forward,
+            backward: &$keys.backward,
             channels: &$keys.channels,
             slices: &$keys.slices,
         }

@@ -20,6 +20,7 @@ use crate::text::quantity::Duration;
 mod imported;
 mod keys;
 mod phases;
+mod pipeline;
 mod placement;
 
 use keys::{Connecting, Group, Placement, RanksKey};

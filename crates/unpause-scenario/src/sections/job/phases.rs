@@ -6,6 +6,7 @@ use unpause_protocols::units::{Fraction, Rate, Time};
 use unpause_sim::jobs::{self, Collective, Exchange, Phase};
 
 use super::keys::{Algorithm, Group, Operation, Parallel, StepOf};
+use super::pipeline::pipeline;
 use crate::text::error::{Checked, Problem};
 use crate::text::keys::Written;
 
@@ -47,7 +48,7 @@ pub(super) fn phase(step: &StepOf<'_>, group: Group, of: &OfJob<'_>) -> Checked<
     }
     let algorithm = algorithm(step, *operation.get_ref(), n, of)?;
     let collective = Collective {
-        operation: self::operation(step, *operation.get_ref(), n)?,
+        operation: self::operation(step, *operation.get_ref(), n, operation.span())?,
         algorithm,
         bytes: bytes(step, *operation.get_ref(), operation.span())?,
         channels: at_least_one(step.channels, "channels")?,
@@ -99,6 +100,7 @@ pub(super) fn name_of(operation: Operation) -> &'static str {
         Operation::AllToAll => "all-to-all",
         Operation::AllToAllV => "all-to-all-v",
         Operation::SendReceive => "send-receive",
+        Operation::Pipeline => "pipeline",
     }
 }
 
@@ -141,7 +143,12 @@ fn bytes(step: &StepOf<'_>, operation: Operation, place: Range<usize>) -> Checke
     }
 }
 
-fn operation(step: &StepOf<'_>, operation: Operation, n: u32) -> Checked<jobs::Operation> {
+fn operation(
+    step: &StepOf<'_>,
+    operation: Operation,
+    n: u32,
+    place: Range<usize>,
+) -> Checked<jobs::Operation> {
     use jobs::Operation as To;
     Ok(match operation {
         Operation::AllReduce => To::AllReduce,
@@ -149,6 +156,7 @@ fn operation(step: &StepOf<'_>, operation: Operation, n: u32) -> Checked<jobs::O
         Operation::ReduceScatter => To::ReduceScatter,
         Operation::AllToAll => To::AllToAll,
         Operation::SendReceive => To::SendReceive,
+        Operation::Pipeline => To::Pipeline(pipeline(step, place)?),
         Operation::Broadcast => match step.root.get() {
             Some(root) if *root.get_ref() >= n => {
                 return Problem::new(format!(
@@ -191,6 +199,7 @@ pub(super) fn possible(operation: Operation) -> &'static [Algorithm] {
         O::AllGather | O::ReduceScatter => &[A::Ring, A::Direct],
         O::AllToAll | O::AllToAllV => &[A::Direct, A::Pairwise],
         O::Broadcast | O::SendReceive => &[A::Ring],
+        O::Pipeline => &[A::OneForwardOneBackward, A::GPipe],
     }
 }
 
@@ -217,6 +226,8 @@ fn algorithm(
         A::Direct => jobs::Algorithm::Direct,
         A::Pairwise => jobs::Algorithm::Pairwise,
         A::Tree => jobs::Algorithm::DoubleBinaryTree,
+        A::OneForwardOneBackward => jobs::Algorithm::OneForwardOneBackward,
+        A::GPipe => jobs::Algorithm::GPipe,
         A::Rails => {
             let per_server = of.per_server.get();
             let per_server_ranks = per_server.map_or(8, |it| *it.get_ref());
@@ -247,6 +258,8 @@ pub(super) fn algorithm_name(algorithm: Algorithm) -> &'static str {
         Algorithm::Pairwise => "pairwise",
         Algorithm::Tree => "double-binary-tree",
         Algorithm::Rails => "rails",
+        Algorithm::OneForwardOneBackward => "1f1b",
+        Algorithm::GPipe => "gpipe",
     }
 }
 

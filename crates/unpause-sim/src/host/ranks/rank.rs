@@ -46,6 +46,8 @@ pub struct Lane {
     pub left: u32,
     /// Bytes that it has received in this step and has to reduce.
     pub reduces: u64,
+    /// How long it computes at the end of this step.
+    pub computes: Time,
 }
 
 /// A connection that leads from a rank.
@@ -209,14 +211,17 @@ impl Rank {
         (waiting.left == 0).then_some(lane)
     }
 
-    /// How long it takes a lane to reduce what it has received in its step.
-    pub fn reduce_time(&self, lane: u32, plan: &Plan<'_>) -> Time {
+    /// A lane has all that its step waits for; answers how long it then computes, or reduces what it has received.
+    pub fn end_step(&mut self, lane: u32, plan: &Plan<'_>) -> Time {
+        let computes = self.lanes[lane as usize].computes;
+        self.computed += computes;
         let phase = &plan.config.jobs[self.job].phases[self.phase as usize];
         let rate = phase.collective.as_ref().and_then(|it| it.reduce_rate);
         let bytes = self.lanes[lane as usize].reduces;
-        rate.map_or(Time::ZERO, |rate| match bytes {
-            0 => Time::ZERO,
-            _ => rate.time_for(bytes),
-        })
+        computes
+            + rate.map_or(Time::ZERO, |rate| match bytes {
+                0 => Time::ZERO,
+                _ => rate.time_for(bytes),
+            })
     }
 }
