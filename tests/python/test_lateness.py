@@ -163,6 +163,37 @@ def test_bus_bandwidth_is_drawn_over_the_size(builder: Builder) -> None:
     assert list(rate.get_ydata()) == [12.5, 12.5]
 
 
+def test_bytes_of_jobs_are_drawn_by_link(builder: Builder) -> None:
+    job(builder)
+    run = builder.run("DCQCN")
+    builder.flow(run, "gpt", src="H0", dst="H1")
+    for name, node, peer, sent in (
+        ("gpt", "leaf0", "spine0", 3e6),
+        ("gpt", "leaf0", "spine1", 1e6),
+        ("moe", "leaf0", "spine0", 4e6),
+        ("moe", "H0", "leaf0", 9e6),
+    ):
+        builder.add(
+            "job_links", run=run, scheme="DCQCN", job=name, node=node, peer=peer,
+            data_bytes=int(sent), control_bytes=500_000,
+        )  # fmt: skip
+    figure = figures.draw(builder.result(), "job-links")
+    ax = next(ax for ax in figure.axes if ax.get_title(loc="left") == "DCQCN")
+    assert [it.get_text() for it in ax.get_yticklabels()] == ["leaf0->spine0", "leaf0->spine1"]
+    widths = [[bar.get_width() for bar in bars] for bars in ax.containers]
+    assert widths == [[3.5, 1.5], [4.5, 0.0]]
+    assert ax.get_xlabel() == "sent (MB)"
+
+
+def test_stages_of_pipelines_are_not_drawn_as_if_they_computed_first(builder: Builder) -> None:
+    job(builder)
+    before = len(figures.draw(builder.result(), "job-timeline").axes[0].patches)
+    run = builder.rows["ranks"][0]["run"]
+    builder.add("collectives", run=run, scheme="PFC", job="gpt", iteration=1, operation="pipeline")
+    after = len(figures.draw(builder.result(), "job-timeline").axes[0].patches)
+    assert after < before
+
+
 def test_jobs_are_drawn_only_where_there_are_any(builder: Builder, tmp_path: Path) -> None:
     builder.run("PFC")
     assert not [name for name in figures.of_result(builder.result()) if name.startswith("job-")]

@@ -1,4 +1,4 @@
-"""Jobs: iteration times, ranks over time with the critical path, bus bandwidth over size."""
+"""Jobs: iteration times, ranks over time with the critical path, bandwidth, bytes on links."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from unpause import schemes, series
+from unpause.fabric import senders_and_receivers
 from unpause.figures import overtime
 from unpause.figures.registry import draws
 from unpause.figures.style import (
@@ -35,6 +36,7 @@ from unpause.text import byte_unit, time, time_unit
 _NO_JOBS = "The scenario has no [[job]]."
 _MOST_RANKS = 64
 _MOST_TICKS = 12
+_MOST_LINKS = 16
 #: Colours of the timeline.
 _SPAN, _COMPUTE, _SENDS, _PATH, _LATE = "#E6E6E6", "#9A9A9A", "#9CC3E6", "#D55E00", "#A0006D"
 
@@ -123,6 +125,68 @@ def draw_timeline(result: Result) -> Figure:
     return figure
 
 
+@draws("job-links", "Bytes of jobs on links", place=-0.75, table="job_links")
+def draw_links(result: Result) -> Figure:
+    """Bytes that each job put on the links between switches, a panel for each scheme.
+
+    Links on which several jobs meet, or one job several times, carry more than others. Where no
+    link is between switches, those of hosts.
+    """
+    shown = overtime.shown(result)
+    each = {run.scheme: _bytes_of_links(run) for run in shown.runs}
+    most: dict[str, float] = {}
+    jobs: dict[str, None] = {}
+    for by_link in each.values():
+        for link, of_jobs in by_link.items():
+            most[link] = max(most.get(link, 0.0), sum(of_jobs.values()))
+            jobs.update(dict.fromkeys(of_jobs))
+    if not most:
+        raise NothingToDraw("Bytes of jobs on links are counted with job_links = true in [probes].")
+    links = sorted(most, key=lambda link: (-most[link], link))[:_MOST_LINKS]
+    named = list(jobs)[: schemes.MOST_TOGETHER]
+    looks = schemes.looks(named)
+    factor, unit = byte_unit(max(most.values()))
+    runs = shown.runs[:MOST_PANELS]
+    figure, axes = _grid(len(runs), 0.6 + 0.13 * len(links))
+    for ax, run in zip(axes, runs, strict=True):
+        left = np.zeros(len(links))
+        for job in named:
+            sent = np.array([each[run.scheme].get(link, {}).get(job, 0.0) for link in links])
+            ax.barh(
+                range(len(links)), sent / factor, left=left, height=0.7, color=looks[job].colour,
+                label=job, linewidth=0,
+            )  # fmt: skip
+            left += sent / factor
+        ax.set_yticks(range(len(links)), links)
+        ax.set_ylim(len(links) - 0.5, -0.5)
+        ax.set_xlim(0, 1.05 * max(most.values()) / factor)
+        ax.grid(visible=False, axis="y")
+        ax.set_title(run.scheme, fontweight="bold")
+        ax.set_xlabel(f"sent ({unit})")
+    legend(figure, axes)
+    rest = len(most) - len(links)
+    note(
+        figure,
+        shown.note,
+        f"The {len(links)} links with most; {rest} more are in table job_links." if rest else "",
+        f"{len(jobs) - len(named)} more jobs are not shown." if len(jobs) > len(named) else "",
+    )
+    return figure
+
+
+def _bytes_of_links(run: Run) -> dict[str, dict[str, float]]:
+    """Bytes of each job by link between switches; by any link if there is no such link."""
+    hosts = senders_and_receivers(run.columns("flows", ["src", "dst"]))
+    rows = run.table("job_links").to_pylist()
+    between = [it for it in rows if it["node"] not in hosts and it["peer"] not in hosts]
+    found: dict[str, dict[str, float]] = {}
+    for it in between or rows:
+        of_jobs = found.setdefault(f"{it['node']}->{it['peer']}", {})
+        sent = it["data_bytes"] + it["control_bytes"]
+        of_jobs[it["job"]] = of_jobs.get(it["job"], 0.0) + sent
+    return found
+
+
 def _grid(panels: int, height: float) -> tuple[Figure, list[Axes]]:
     """Panels in two columns, each with an x axis of its own."""
     columns = min(2, panels)
@@ -146,6 +210,8 @@ def _timeline(ax: Axes, run: Run, job: str, longest: Mapping[str, Any]) -> None:
     ax.set_xlim(0, at(end))
     ranks = _of(run, "ranks", job, number)
     messages = _of(run, "messages", job, number)
+    # Stages of pipelines compute between messages.
+    pipelined = any(it["operation"] == "pipeline" for it in _of(run, "collectives", job, number))
     first = {}
     for it in messages:
         first[it["from_rank"]] = min(first.get(it["from_rank"], np.inf), it["start_ns"])
@@ -158,7 +224,8 @@ def _timeline(ax: Axes, run: Run, job: str, longest: Mapping[str, Any]) -> None:
                 (it["rank"], it["start_ns"], it["start_ns"] + it["compute_ns"])
                 for it in ranks
                 # When steps in between compute is not recorded. A picosecond is rounding.
-                if it["start_ns"] + it["compute_ns"] <= first.get(it["rank"], np.inf) + 1e-3
+                if not pipelined
+                and it["start_ns"] + it["compute_ns"] <= first.get(it["rank"], np.inf) + 1e-3
             ],
         ),
     ):

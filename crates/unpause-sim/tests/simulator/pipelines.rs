@@ -196,7 +196,8 @@ fn every_number_of_threads_gives_the_same() {
 
 #[test]
 fn what_has_no_meaning_is_refused() {
-    let changes: [(&str, &dyn Fn(&mut Job)); 4] = [
+    type Change = dyn Fn(&mut Job);
+    let changes: [(&str, &Change); 4] = [
         ("channel", &|it| exchange(it).collective.channels = 2),
         ("slices", &|it| exchange(it).collective.slices = 2),
         ("algorithm", &|it| {
