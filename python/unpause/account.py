@@ -26,6 +26,7 @@ _KINDS = {
     "switch": "{root} does not forward fast enough",
     "nic": "PAUSE from the NIC of {root}",
     "cycle": "Deadlock {root}",
+    "standing": "Standing queue at {root}, left by {left_by}",
 }
 
 
@@ -65,16 +66,26 @@ def titles(run: Run, trees: Sequence[Tree]) -> list[str]:
     for tree, where in zip(trees, places(run, trees), strict=True):
         _, comma, priority = where.partition(",")
         root = deadlock([tree]) or tree.root
-        found.append(_KINDS[tree.kind].format(root=root) + comma + priority)
+        text = _KINDS[tree.kind].format(root=root, left_by=_congestion(tree.left_by))
+        found.append(text + comma + priority)
     return found
 
 
+def _congestion(at: Egress | None) -> str:
+    """What was at the root of a tree: at an egress, or in the NIC of a host."""
+    return "" if at is None else f"congestion at {at}" if at.peer else f"the NIC of {at}"
+
+
 def places(run: Run, trees: Sequence[Tree]) -> list[str]:
-    """The root of each tree, or that it is a deadlock; with its priority if there are several."""
+    """The root of each tree, or that it is a deadlock or a queue that stands.
+
+    With its priority if there are several.
+    """
     lossless = run.result.scenario.get("switch", {}).get("lossless", [])
     several = len(lossless) > 1 or len({tree.priority for tree in trees}) > 1
+    names = {"cycle": "deadlock", "standing": "standing at {root}"}
     return [
-        ("deadlock" if tree.kind == "cycle" else str(tree.root))
+        names.get(tree.kind, "{root}").format(root=tree.root)
         + (f", priority {tree.priority}" if several else "")
         for tree in trees
     ]
@@ -85,13 +96,18 @@ def same(one: Tree, other: Tree) -> bool:
     is_cycle = one.kind == "cycle"
     if is_cycle != (other.kind == "cycle") or one.priority != other.priority:
         return False
+    if one.left_by != other.left_by:
+        return False
     return is_cycle or one.root == other.root
 
 
 def roots(fabric: Fabric, trees: Sequence[Tree]) -> list[Port]:
-    """The egresses where trees began, most harm first; of a NIC, the egress that leads to it."""
+    """The egresses where trees began, most harm first; of a NIC, the egress that leads to it.
+
+    Where a queue stands nothing began.
+    """
     found: dict[Port, None] = {}
-    for tree in trees:
+    for tree in (it for it in trees if it.left_by is None):
         for port in fabric.ports:
             if tree.kind == "nic":
                 is_root = port.peer == tree.root.node

@@ -69,6 +69,7 @@ class _Adviser:
         rules = (
             self._cycle,
             self._lost,
+            self._standing,
             self._one_queue,
             self._slower_part,
             self._held_by_a_nic,
@@ -125,6 +126,15 @@ class _Adviser:
                 "XOFF: raise it, or lower the threshold"
             )
         return "headroom_dropped_packets in table ports names the ports that lost frames"
+
+    def _standing(self, tree: Tree) -> str | None:
+        """A queue that stays because senders send as much as its link carries."""
+        if tree.left_by is None:
+            return None
+        less = f"a little less than the {rate(self._rate(tree))} of {tree.root}"
+        if self._has_control():
+            return f"let {self.law} hold the senders at {less}, until the queue has drained"
+        return f"add a congestion_control to the scheme, or limit the senders to {less}"
 
     def _one_queue(self, tree: Tree) -> str | None:
         """An input has one queue for several outputs, of which none carried all that it can."""

@@ -1,110 +1,26 @@
 """Congestion trees of a run: tables `causes` and `victims`, put together by where they began.
 
-A *tree* is all PAUSEs of one priority with the same root (docs/explain.md). In it a *stop* is a
-link that was stopped: all PAUSEs that one switch sent to one neighbour. A stop hangs below the one
-that most of its PAUSEs followed from.
+A *tree* is all PAUSEs of one priority with the same root (docs/explain.md). Those of a queue that
+stands when the congestion there is long over (:mod:`unpause.standing`) are a tree of their own. In
+a tree a *stop* is a link that was stopped: all PAUSEs that one switch sent to one neighbour. A stop
+hangs below the one that most of its PAUSEs followed from.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause import series
+from unpause import series, standing
+from unpause.cause_rows import Causes
 from unpause.result import Result, Run
+from unpause.standing import APART_NS
 from unpause.trees import Culprit, Egress, Stop, Tree, Victim, every_stop
-
-#: PAUSEs of a root further apart than this are of another episode.
-APART_NS = 250_000.0
-
-
-_NAMES = ("node", "peer", "root_kind", "root_node", "root_peer", "egress_peer")
-_NUMBERS = (
-    "cause_id",
-    "priority",
-    "time_ns",
-    "until_ns",
-    "paused_ns",
-    "expired",
-    "held_bytes",
-    "dropped_packets",
-    "root_share",
-    "seen_ns",
-    "egress_bytes",
-    "egress_queue_bytes",
-    "egress_inputs",
-    "egress_input_bps",
-    "egress_senders",
-    "egress_is_paused",
-    "paused_by",
-    "flow_id",
-    "flows",
-    "flow_bytes",
-    "flow_queue_bytes",
-)
-
-
-class Causes:
-    """Table `causes` of a run as arrays, rows as there; of names, their numbers and the names."""
-
-    def __init__(self, run: Run) -> None:
-        table = run.columns("causes", [*_NAMES, *_NUMBERS])
-        self.run = run
-        self.numbers = _Columns(table)
-        self.codes: dict[str, np.ndarray] = {}
-        self.names: dict[str, list[Any]] = {}
-        for name in _NAMES:
-            self.codes[name], self.names[name] = series.coded(table, name)
-        new = np.diff(self.numbers["cause_id"], prepend=-1.0) != 0
-        #: The first row of each PAUSE, whose rows lie together, and by row which PAUSE it is of.
-        self.first = np.flatnonzero(new)
-        self.pause = np.cumsum(new) - 1
-        self.is_seen = self.numbers["seen_ns"] == self.numbers["time_ns"]
-        egress = self.pause * len(self.names["egress_peer"]) + self.codes["egress_peer"]
-        order = np.argsort(egress, kind="stable")
-        keys = (2 * egress + ~self.is_seen)[order]
-        #: Whether a row is the one of an egress that a PAUSE tells of, at the time of XOFF.
-        self.is_holder = np.zeros(table.num_rows, dtype=bool)
-        self.is_holder[order[np.diff(keys, prepend=-1) != 0]] = True
-        self.is_holder &= self.is_seen
-
-    def rows_of(self, first: np.ndarray) -> np.ndarray:
-        """All rows of the PAUSEs that begin at these rows, which are in order."""
-        ends = np.append(self.first[1:], len(self.pause))
-        lengths = ends[self.pause[first]] - first
-        starts = np.repeat(first - np.cumsum(lengths) + lengths, lengths)
-        return starts + np.arange(len(starts))
-
-    def holders_of(self, first: np.ndarray) -> np.ndarray:
-        """Those of them with what an egress held at the time of XOFF."""
-        rows = self.rows_of(first)
-        return rows[self.is_holder[rows]]
-
-    def name(self, column: str, row: int) -> Any:
-        """The value of a column of names."""
-        return self.names[column][self.codes[column][row]]
-
-    def at(self, egress: Egress, rows: np.ndarray) -> np.ndarray:
-        """Those of `rows` that tell of this egress."""
-        node = np.array([name == egress.node for name in self.names["node"]], dtype=bool)
-        peer = np.array([name == egress.peer for name in self.names["egress_peer"]], dtype=bool)
-        return rows[node[self.codes["node"][rows]] & peer[self.codes["egress_peer"][rows]]]
-
-
-class _Columns(dict[str, np.ndarray]):
-    """Columns of a table as numbers, each read when it is asked for."""
-
-    def __init__(self, table: pa.Table) -> None:
-        super().__init__()
-        self._table = table
-
-    def __missing__(self, name: str) -> np.ndarray:
-        self[name] = found = series.column(self._table, name)
-        return found
 
 
 def are_there(result: Result) -> bool:
@@ -122,11 +38,13 @@ def of_run(run: Run, at_ns: float | None = None) -> list[Tree]:
     """The trees of a run, most harm first; of PAUSEs that were in force at `at_ns`, if given."""
     if not run.columns("causes", ["cause_id"]).num_rows:
         return []
-    causes = Causes(run)
+    causes, flows = Causes(run), _Flows(run)
     first = causes.first
+    queue = standing.queues(causes, standing.Sources(run, flows.ids, *flows.coded["src"]))
     if at_ns is not None:
         in_force = causes.numbers["time_ns"][first] <= at_ns
-        first = first[in_force & (at_ns < causes.numbers["until_ns"][first])]
+        in_force &= at_ns < causes.numbers["until_ns"][first]
+        first, queue = first[in_force], queue[in_force]
     if not len(first):
         return []
     # What waits in a circle is a tree of its own, whatever else its egress has been root of.
@@ -137,18 +55,37 @@ def of_run(run: Run, at_ns: float | None = None) -> list[Tree]:
             causes.codes["root_peer"][first],
             causes.numbers["priority"][first],
             in_cycle[causes.codes["root_kind"][first]],
+            *(np.where(queue < 0, -1, causes.codes[it][queue]) for it in ("node", "egress_peer")),
         ]
     )
-    flows = _Flows(run)
     waits = _victims(run, flows, _deadlocks(causes, in_cycle))
     found = []
     _, tree = np.unique(keys, axis=0, return_inverse=True)
     in_order = np.argsort(tree.ravel(), kind="stable")
-    for rows in np.split(first[in_order], np.cumsum(np.bincount(tree.ravel()))[:-1]):
+    for ours in np.split(in_order, np.cumsum(np.bincount(tree.ravel()))[:-1]):
+        rows, stands = first[ours], int(queue[ours[0]])
         if causes.name("root_node", rows[0]) is None:
             continue
-        found.append(_tree(causes, rows, flows, waits))
-    return sorted(found, key=lambda tree: tree.harm, reverse=True)
+        found.append(_tree(causes, rows, flows, waits, stands if stands >= 0 else None))
+    return _in_order(found)
+
+
+def _in_order(trees: list[Tree]) -> list[Tree]:
+    """Most harm first; queues that stand count with the tree that left them, and come after it."""
+    found = []
+    for tree in trees:
+        ours = sorted(_left(tree, trees), key=lambda it: it.episodes[0])
+        deadlock, waited, paused = tree.harm
+        harm = deadlock, waited, paused + sum(it.paused_ns for it in ours), tree.left_by is None
+        found.append((harm, replace(tree, left=[it.root for it in ours])))
+    return [tree for _, tree in sorted(found, key=lambda it: it[0], reverse=True)]
+
+
+def _left(tree: Tree, trees: list[Tree]) -> list[Tree]:
+    """The queues that stood when a tree was over."""
+    if tree.left_by is not None or tree.kind == "cycle":
+        return []
+    return [it for it in trees if it.left_by == tree.root and it.priority == tree.priority]
 
 
 def _tree(
@@ -156,8 +93,13 @@ def _tree(
     first: np.ndarray,
     flows: _Flows,
     waits: dict[tuple[Egress, int, bool], list[Victim]],
+    stands: int | None,
 ) -> Tree:
+    """The tree of these PAUSEs; of a queue that stands, with a row about it."""
     root = Egress(causes.name("root_node", first[0]), causes.name("root_peer", first[0]))
+    left_by = None
+    if stands is not None:
+        left_by, root = root, Egress(*(causes.name(it, stands) for it in ("node", "egress_peer")))
     priority = int(causes.numbers["priority"][first[0]])
     start, until = (causes.numbers[name][first] for name in ("time_ns", "until_ns"))
     weights = np.maximum(causes.numbers["held_bytes"][first], 1)
@@ -170,9 +112,9 @@ def _tree(
     culprits, others = _culprits(causes, at_root, flows, root)
     return Tree(
         root=root,
-        kind=(name := causes.names["root_kind"][kind]),
+        kind=(name := causes.names["root_kind"][kind] if left_by is None else "standing"),
         share=share,
-        sure=float(kinds[kind] / np.sum(kinds)),
+        sure=float(kinds[kind] / np.sum(kinds)) if left_by is None else 1.0,
         priority=priority,
         episodes=_episodes(start, until),
         pauses=len(first),
@@ -186,7 +128,8 @@ def _tree(
         queue_bytes=int(np.max(causes.numbers["egress_queue_bytes"][at_root], initial=0)),
         culprits=culprits,
         others=others,
-        victims=waits.get((root, priority, name == "cycle"), []),
+        victims=[] if left_by else waits.get((root, priority, name == "cycle"), []),
+        left_by=left_by,
         cycle=_cycle(causes, first, root) if name == "cycle" else [],
     )
 

@@ -35,12 +35,11 @@ from unpause.errors import ResultError
 from unpause.files import parquet, whole
 from unpause.result import Result, Run, load
 from unpause.summary import Summary
-from unpause.text import rate, size, time
-from unpause.trees import CERTAIN, Egress, Stop, Tree, Victim, every_stop
+from unpause.text import rate, time
+from unpause.tree_lines import count, culprits, indented, of_tree, sure, waited, when
+from unpause.trees import Egress, Stop, Tree
 
 _MOST_TREES = 3
-_MOST_STOPS = 6
-_MOST_FLOWS = 3
 
 
 def needed(result: Result) -> None:
@@ -118,8 +117,8 @@ def lines(result: Result, runs: Sequence[Run], columns: int, at_ns: float | None
     told = next((run for run in runs if every[run.scheme]), None)
     failed = incidents.told(result, told or runs[0], runs if at_ns is None else ())
     if told is None:
-        when = f" at {time(at_ns)}" if at_ns is not None else ""
-        yield f"No PAUSE was in force{when}." if when else "No PAUSE was sent."
+        then = f" at {time(at_ns)}" if at_ns is not None else ""
+        yield f"No PAUSE was in force{then}." if then else "No PAUSE was sent."
         yield from (textual.wrapped(text, columns) for text in failed)
         yield from lateness.lines(runs[0], columns, at_ns)
         return
@@ -150,12 +149,12 @@ def _head(result: Result, run: Run, trees: list[Tree], at_ns: float | None) -> s
     several = f", first of {len(result.runs_of(run.scheme))} runs" * (
         len(result.runs_of(run.scheme)) > 1
     )
-    when = f" in force at {time(at_ns)}" if at_ns is not None else ""
+    then = f" in force at {time(at_ns)}" if at_ns is not None else ""
     victims = len({victim.flow_id for tree in trees for victim in tree.victims})
-    hurt = f", {_count(victims, 'victim flow')}" if at_ns is None else ""
+    hurt = f", {count(victims, 'victim flow')}" if at_ns is None else ""
     text = (
-        f"{run.scheme} (seed {run.row['seed']}{several}): {_count(pauses, 'PAUSE')}{when}, "
-        f"{_count(len(trees), 'congestion tree')}{hurt}"
+        f"{run.scheme} (seed {run.row['seed']}{several}): {count(pauses, 'PAUSE')}{then}, "
+        f"{count(len(trees), 'congestion tree')}{hurt}"
     )
     if (since := run.row.get("deadlock_began_ns")) is not None:
         text += f"; a deadlock ended the run at {time(run.row['simulated_ns'])}"
@@ -170,27 +169,9 @@ def _tree(
 ) -> Iterator[str]:
     link = _rates(run).get(tree.root, 0)
     speed = f", {rate(link)}" if link else ""
-    yield textual.wrapped(f"{title}{speed}: {_when(tree)}", columns)
-    body = [
-        f"{_count(tree.pauses, 'PAUSE')}, {time(tree.paused_ns)} in total on "
-        f"{_count(tree.links, 'link')}, {_count(tree.hosts, 'host')} paused. {_sure(tree)}"
-    ]
-    if tree.inputs[0] and tree.kind != "cycle":
-        body.append(
-            f"Filled by {_count(tree.inputs[2], 'host')} over {_count(tree.inputs[0], 'port')} "
-            f"({rate(tree.inputs[1])} combined); "
-            f"{size(tree.queue_bytes)} in the queue."
-        )
-    if tree.cycle:
-        body.append("Each waits for the next: " + ", ".join(map(str, [*tree.cycle, tree.cycle[0]])))
-    if tree.lost:
-        body.append(_lost(tree))
-    for text in body:
-        yield _indented(text, columns)
-    yield from _stops(tree.stops, columns)
-    for text in (*_culprits(tree), *_victims(tree, at_ns)):
-        yield _indented(text, columns)
-    yield _indented(f"Could help: {_adviser(result, run)(tree)}.", columns)
+    yield textual.wrapped(f"{title}{speed}: {when(tree)}", columns)
+    yield from of_tree(tree, columns, at_ns)
+    yield indented(f"Could help: {_adviser(result, run)(tree)}.", columns)
 
 
 def _adviser(result: Result, run: Run) -> Callable[[Tree], str]:
@@ -198,93 +179,12 @@ def _adviser(result: Result, run: Run) -> Callable[[Tree], str]:
     return advice.of_run(result, run)
 
 
-def _when(tree: Tree) -> str:
-    start, end = tree.episodes[0][0], tree.episodes[-1][1]
-    several = f" in {len(tree.episodes)} episodes" if len(tree.episodes) > 1 else ""
-    return f"{time(start)} to {time(end)}{several}"
-
-
-def _lost(tree: Tree) -> str:
-    lost = f"{tree.lost:,} frame{'s were' if tree.lost > 1 else ' was'} lost after XOFF"
-    if tree.expired:
-        ran_out = _count(tree.expired, "PAUSE")
-        return (
-            f"{ran_out} ran out while the ingress was still full, and were not sent again: {lost}."
-        )
-    return f"Headroom too small: {lost}."
-
-
-def _sure(tree: Tree) -> str:
-    there = f"{100 * tree.share:.0f} % of the bytes lead there"
-    if tree.sure < CERTAIN:
-        there += f", {100 * tree.sure:.0f} % of them for this reason"
-    if tree.is_certain:
-        return f"Certain: {there}."
-    return f"{'Likely' if tree.is_likely else 'Perhaps'}: {there}."
-
-
-def _stops(stops: Sequence[Stop], columns: int, before: str = "   ") -> Iterator[str]:
-    shown = list(stops[:_MOST_STOPS]) if len(stops) > _MOST_STOPS + 1 else list(stops)
-    rest = stops[len(shown) :]
-    for at, stop in enumerate(shown):
-        last = at == len(shown) - 1 and not rest
-        what = f"{_count(stop.pauses, 'time')}, {time(stop.paused_ns)}"
-        text = f"{stop.pauser} paused {stop.stopped} {what}"
-        yield f"{before}{'└─' if last else '├─'} {text}"[:columns]
-        yield from _stops(stop.below, columns, before + ("   " if last else "│  "))
-    if rest:
-        pausers = sorted({stop.pauser for stop in rest})
-        who = pausers[0] if len(pausers) == 1 else f"{len(pausers)} switches"
-        longest = time(max(stop.paused_ns for stop in rest))
-        total = sum(1 for _ in every_stop(rest))
-        text = f"{who} paused {len(rest)} more, up to {longest} each"
-        further = f", {total - len(rest)} below them" if total > len(rest) else ""
-        yield f"{before}└─ {text}{further}"[:columns]
-
-
-def _culprits(tree: Tree) -> Iterator[str]:
-    if not tree.culprits:
-        return
-    parts = []
-    for it in tree.culprits[:_MOST_FLOWS]:
-        who = f"{it.traffic}" + (
-            f" ({_count(it.flows, 'flow')} of {_count(len(it.sources), 'host')})"
-            if it.flows > 1
-            else f" ({it.sources[0]})"
-        )
-        parts.append(f"{who} {100 * it.share:.0f} %")
-    more = sum(it.share for it in tree.culprits[_MOST_FLOWS:]) + tree.others
-    if more >= 0.005:
-        parts.append(f"other flows {100 * more:.0f} %")
-    yield f"In its queue: {', '.join(parts)}."
-
-
-def _victims(tree: Tree, at_ns: float | None) -> Iterator[str]:
-    if not tree.victims:
-        return
-    parts = [
-        f"{it.traffic} ({it.src} -> {it.dst}) {_waited([it], ', {} not sent')}"
-        for it in tree.victims[:_MOST_FLOWS]
-    ]
-    rest = tree.victims[_MOST_FLOWS:]
-    if rest:
-        parts.append(f"{len(rest)} more waited {time(sum(it.waited_ns for it in rest))} in total")
-    whole = " in the whole run" if at_ns is not None else ""
-    yield f"{_count(len(tree.victims), 'victim')}{whole}: {'; '.join(parts)}."
-
-
-def _waited(victims: Sequence[Victim], unsent: str) -> str:
-    """For how long they waited, and what their hosts did not send, if they were paused."""
-    text = f"waited {time(sum(it.waited_ns for it in victims))}"
-    total = sum(it.unsent_bytes for it in victims)
-    return text + (unsent.format(size(total)) if total else "")
-
-
 def _schemes(run: Run, trees: Sequence[Tree], every: Mapping[str, list[Tree]]) -> Summary:
     """A row for each scheme: of each tree of the one told of, what it became."""
     heads = ["scheme", "PAUSEs"]
-    for where in account.places(run, trees):
-        heads += [f"{where}: paused", "victims' wait"]
+    for tree, where in zip(trees, account.places(run, trees), strict=True):
+        # The victims of a queue that stands are told of with what left it.
+        heads += [f"{where}: paused", *["victims' total wait"] * (tree.left_by is None)]
     rows = []
     for scheme, found in every.items():
         row = [scheme, f"{sum(tree.pauses for tree in found):,}"]
@@ -292,7 +192,7 @@ def _schemes(run: Run, trees: Sequence[Tree], every: Mapping[str, list[Tree]]) -
             same = [it for it in found if account.same(it, tree)]
             waited = sum(victim.waited_ns for it in same for victim in it.victims)
             stopped = sum(it.paused_ns for it in same)
-            row += [time(stopped), time(waited)]
+            row += [time(stopped), *[time(waited)] * (tree.left_by is None)]
         rows.append(row)
     return Summary(heads, rows)
 
@@ -314,9 +214,9 @@ def of_port(run: Run, egress: Egress, columns: int, at_ns: float | None) -> Iter
         way = _way(tree.stops, egress)
         if way:
             found.append((tree, title, way))
-    when = f" at {time(at_ns)}" if at_ns is not None else ""
+    then = f" at {time(at_ns)}" if at_ns is not None else ""
     if not found:
-        yield f"{run.scheme}: {egress} was never paused{when}."
+        yield f"{run.scheme}: {egress} was never paused{then}."
         return
     for tree, root, way in found:
         stop = way[-1]
@@ -324,12 +224,12 @@ def of_port(run: Run, egress: Egress, columns: int, at_ns: float | None) -> Iter
         # A root that opens with PAUSE or with a switch's name keeps its capital.
         root = root if root[:2].isupper() or tree.kind == "switch" else root[0].lower() + root[1:]
         yield textual.wrapped(
-            f"{run.scheme}: {egress} was paused{when} {_count(stop.pauses, 'time')} for "
-            f"{time(stop.paused_ns)}, {_when(tree)}: {chain}; root: {root}. {_sure(tree)}",
+            f"{run.scheme}: {egress} was paused{then} {count(stop.pauses, 'time')} for "
+            f"{time(stop.paused_ns)}, {when(tree)}: {chain}; root: {root}. {sure(tree)}",
             columns,
         )
-        for text in _culprits(tree):
-            yield _indented(text, columns)
+        for text in culprits(tree):
+            yield indented(text, columns)
 
 
 def _way(stops: Sequence[Stop], egress: Egress) -> list[Stop]:
@@ -354,7 +254,7 @@ def of_flow(run: Run, name: str, columns: int, at_ns: float | None) -> Iterator[
         raise ResultError(f"no flow {name!r}; entries are {', '.join(map(str, entries[:12]))}")
     ours = set(flows.column("flow_id").to_pylist())
     traffic = flows.column("traffic")[0].as_py()
-    who = f"{name} ({_count(len(ours), 'flow')})" if len(ours) > 1 else (
+    who = f"{name} ({count(len(ours), 'flow')})" if len(ours) > 1 else (
         f"{traffic} ({flows.column('src')[0].as_py()} -> {flows.column('dst')[0].as_py()})"
     )  # fmt: skip
     innocent = True
@@ -366,8 +266,8 @@ def of_flow(run: Run, name: str, columns: int, at_ns: float | None) -> Iterator[
             many = f"{len(waits)} of them " if len(ours) > 1 else ""
             whose = "their" if len(waits) > 1 else "its"
             yield textual.wrapped(
-                f"{run.scheme}: {who}: {many}{_waited(waits, ' ({} not sent)')} because of "
-                f"congestion that is not on {whose} path: {root}, {_when(tree)}. {_sure(tree)}",
+                f"{run.scheme}: {who}: {many}{waited(waits, ' ({} not sent)')} because of "
+                f"congestion that is not on {whose} path: {root}, {when(tree)}. {sure(tree)}",
                 columns,
             )
         of_entry = next((it for it in tree.culprits if it.traffic == traffic), None)
@@ -375,7 +275,7 @@ def of_flow(run: Run, name: str, columns: int, at_ns: float | None) -> Iterator[
         if of_entry is not None and (part := account.part_of_queue(who, of_entry, flow)):
             innocent = False
             yield textual.wrapped(
-                f"{run.scheme}: {part} of the queue at {tree.root} ({root}), {_when(tree)}.",
+                f"{run.scheme}: {part} of the queue at {tree.root} ({root}), {when(tree)}.",
                 columns,
             )
     if innocent:
@@ -405,6 +305,8 @@ def trees_as_json(result: Result, run: Run, at_ns: float | None) -> list[dict[st
     for tree, (title, place) in zip(found, names, strict=True):
         table = {"title": title, "place": place, **asdict(tree)}
         table["root"], table["cycle"] = str(tree.root), [str(it) for it in tree.cycle]
+        table["left_by"] = None if tree.left_by is None else str(tree.left_by)
+        table["left"] = [str(it) for it in tree.left]
         table["certain"], table["likely"] = tree.is_certain, tree.is_likely
         table["advice"] = advised(tree)
         trees.append(table)
@@ -415,14 +317,6 @@ def _rates(run: Run) -> dict[Egress, int]:
     table = run.columns("ports", ["node", "peer", "rate_bps"])
     rows = zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True)
     return {Egress(node, peer): bps for node, peer, bps in rows}
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _indented(text: str, columns: int) -> str:
-    return "\n".join("   " + line for line in textual.wrapped(text, columns - 3).split("\n"))
 
 
 def _time_ns(text: str) -> float:

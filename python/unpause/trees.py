@@ -78,8 +78,8 @@ class Tree:
 
     Attributes:
         root: Where they began.
-        kind: What was there, as `root_kind` of the table.
-        share: Which part of the bytes leads there.
+        kind: What was there, as `root_kind` of the table; "standing" of a queue that was left.
+        share: Which part of the bytes leads there; of a queue that stands, to what had left it.
         sure: Which part of the PAUSEs says that the root is of this kind.
         priority: That was stopped.
         episodes: From when until when, ns.
@@ -94,7 +94,9 @@ class Tree:
         queue_bytes: Longest queue seen there.
         culprits: Largest share first.
         others: The part of the queue that is of flows that are not told of by name.
-        victims: Longest waits first.
+        victims: Longest waits first, also those for queues that the tree left.
+        left_by: Of a queue that stands, where the congestion was that had let it pile up.
+        left: The queues that stood when the congestion of this tree was over.
         cycle: The egresses that wait for one another, if that is the root.
     """
 
@@ -117,6 +119,8 @@ class Tree:
     others: float
     victims: list[Victim]
     cycle: list[Egress]
+    left_by: Egress | None = None
+    left: list[Egress] = field(default_factory=list)
 
     @property
     def is_certain(self) -> bool:

@@ -19,6 +19,7 @@ _TITLES = {
     "pool": "Shared buffer taken at",
     "nic": "PAUSE from the NIC",
     "cycle": "Deadlock",
+    "standing": "Standing queue at",
 }
 
 
@@ -63,7 +64,12 @@ def _of_trees(facts: Facts, trees: list[dict[str, Any]]) -> Iterator[str]:
         yield "the run ended in a deadlock, no PAUSE says so"
     kinds = {(it.kind, it.priority) for it in pauses}
     for tree in trees:
-        if (tree["kind"], tree["priority"]) not in kinds:
+        if tree["kind"] == "standing":
+            if not any(
+                tree["root"] in it["left"] for it in trees if str(it["root"]) == tree["left_by"]
+            ):
+                yield f"no tree left the queue at {tree['root']}"
+        elif (tree["kind"], tree["priority"]) not in kinds:
             yield f"no PAUSE of priority {tree['priority']} has a root of kind {tree['kind']}"
         yield from _of_cycle(facts, tree)
         yield from _of_numbers(facts, tree)

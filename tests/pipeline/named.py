@@ -49,7 +49,9 @@ def named(planted: Planted, result: Result, said: outputs.Said) -> tuple[str, li
 
 
 def _is_at(tree: dict[str, Any], roots: frozenset[str]) -> bool:
-    return tree["root"] in roots or bool(roots & set(tree["cycle"]))
+    """At one of them, or a queue that one of them left."""
+    place = tree["left_by"] or tree["root"]
+    return place in roots or bool(roots & set(tree["cycle"]))
 
 
 def _roots(planted: Planted, run: Run) -> frozenset[str]:

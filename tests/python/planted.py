@@ -66,7 +66,9 @@ def ask(planted: Planted) -> Answer:
         named = any(it.kind == planted.kind and str(it.root) in planted.roots for it in trees)
     if planted.plant == "headroom":
         named = named and trees[0].lost > 0
-    misled = [it for it in trees if it.is_certain and str(it.root) not in planted.roots]
+    misled = [
+        it for it in trees if it.is_certain and str(it.left_by or it.root) not in planted.roots
+    ]
     return Answer(named, misled, False)
 
 

@@ -53,7 +53,8 @@ function tree(it, n) {
   if (it.victims.length) {
     const told = it.victims.slice(0, 4).map((v) => `${v.traffic} (${v.src} -> ${v.dst}) ${asTime(v.waited_ns)}`).join("; ");
     const more = it.victim_count > 4 ? `; ${(it.victim_count - 4).toLocaleString("en")} more, ${asTime(it.waited_ns)} in total` : "";
-    box.append(element("p", `${counted(it.victim_count, "victim")}: ${told}${more}`));
+    const left = it.left.length ? `, of this and of what it left at ${it.left.slice(0, 3).join(", ")}` : "";
+    box.append(element("p", `${counted(it.victim_count, "victim")}${left}: ${told}${more}`));
   }
   box.append(element("p", `Could help: ${it.advice}.`));
   return box;
@@ -63,14 +64,15 @@ function tree(it, n) {
 function schemesTable() {
   const trees = (run().trees || []).slice(0, 4);
   const heads = [["scheme", "name"], ["PAUSEs", "count"]];
-  for (const { place } of trees) heads.push([`${place}: paused`, "time"], ["victims' wait", "time"]);
+  for (const { place } of trees) heads.push([`${place}: paused`, "time"], ["victims' total wait", "time"]);
   const columns = heads.map(() => []);
   current.forEach((frame, line) => {
     if (!frame) return;
     const row = [about.lines[line].label, frame.pauses];
-    for (const { root, priority, kind } of trees) {
+    for (const { root, priority, kind, left_by: left } of trees) {
       const same = frame.trees.filter((it) => it.priority === priority
-        && (kind === "cycle" ? it.kind === kind : it.root === root && it.kind !== "cycle"));
+        && (kind === "cycle" ? it.kind === kind
+          : it.root === root && it.left_by === left && it.kind !== "cycle"));
       row.push(same.reduce((sum, it) => sum + it.paused_ns, 0), same.reduce((sum, it) => sum + it.waited_ns, 0));
     }
     row.forEach((cell, n) => columns[n].push(cell));
