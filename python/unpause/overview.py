@@ -2,8 +2,9 @@
 
 A row for each scheme (at each swept value, of each result), with what an engineer decides by; means
 over the seeds. In a column a row is marked as best if none is better beyond noise and one is worse
-beyond noise, and as worst the other way round: by :func:`unpause.intervals.difference` at 5 %, and
-in what is printed. With one seed nothing is marked, nor where a number is a bound only.
+beyond noise, and all with a better mean are; as worst the other way round: by
+:func:`unpause.intervals.difference` at 5 %, by at least 2 %, and in what is printed. With one seed
+nothing is marked, nor where a number is a bound only, nor as best what another column paid for.
 
 Below: the flows that the scenario watches and its jobs, by name; then what the comparison shows and
 what not.
@@ -16,20 +17,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from unpause import job_lines, story, text
+import pyarrow.compute as pc
+
+from unpause import job_lines, story, text, watched_lines
 from unpause.grouped import Group, Measure, Runs, value_text
 from unpause.intervals import mean_interval
 from unpause.result import Result
-from unpause.watched import Watched
 
 #: A name of a link that is no longer than this heads its column.
 _LINK_NAME = 10
-#: With more schemes only the first of them are named in a sentence.
-_MOST_SCHEMES = 8
 #: Of more jobs only the first have a column.
 _MOST_JOBS = 3
+#: Of more ports with a longest queue only the first are named.
+_MOST_QUEUES = 3
 #: Of more rows none is marked.
 _MOST_COMPARED = 60
+#: Means that differ by less of the larger one are as good as each other.
+_LEAST_APART = 0.02
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,8 @@ class _Kind:
     bounds_count: bool = False
     #: Whether it is shown although it is 0 in every row.
     always: bool = False
+    #: Of rows: whether their mean, if it is the best, was not paid for with what is not in it.
+    earned: Callable[[Sequence[Mapping[str, Any]]], bool] = lambda _: True
 
 
 @dataclass(frozen=True)
@@ -100,15 +106,47 @@ def of_result(result: Result) -> Overview:
     runs = Runs.of_result(result)
     groups = [(_names(runs, group), group) for group in runs.groups]
     told = story.of_result(result) if result.runs.num_rows <= story.MOST_RUNS else {}
-    watched = [] if result.axes else _watched(told)
-    asked = _entries(told)
+    watched = [] if result.axes else watched_lines.lines(told)
+    asked = watched_lines.entries(told)
     heads = ["scheme", *map(_axis, runs.axes)]
     name = asked[0] if len(asked) == 1 else "watched"
     found = _table(result.title, heads, groups, name, _of_jobs(result))
+    found.legend = " ".join(filter(None, [_longest_queues(result, runs), found.legend]))
     found.watched = watched
     found.jobs = job_lines.of_result(result)
     found.scope = _scope(result, runs)
     return found
+
+
+def _longest_queues(result: Result, runs: Runs) -> str:
+    """At which ports the longest queues were, where it is not the link of the table in all runs."""
+    if result.runs.num_rows > story.MOST_RUNS:
+        return ""
+    links = {row["congested_link"] for row in runs.rows}
+    schemes: dict[str, list[str]] = {}
+    for scheme in result.schemes:
+        for run in result.runs_of(scheme):
+            ports = run.columns("ports", ["node", "peer", "max_queue_bytes"])
+            if not ports.num_rows or not pc.max(ports.column("max_queue_bytes")).as_py():
+                continue
+            row = ports.column("max_queue_bytes").to_numpy().argmax()
+            node, peer, _ = (column[int(row)].as_py() for column in ports.columns)
+            at = schemes.setdefault(f"{node}->{peer}", [])
+            if scheme not in at:
+                at.append(scheme)
+    if set(schemes) <= links:
+        return ""
+    if len(schemes) == 1:
+        return f"Longest queue: at {next(iter(schemes))}."
+    parts = [f"at {at} under {_listed(under)}" for at, under in schemes.items()]
+    if len(parts) > _MOST_QUEUES:
+        parts[_MOST_QUEUES - 1 :] = ["elsewhere under the others"]
+    return f"Longest queue: {'; '.join(parts)}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [*names[:3], *["others"] * (len(names) > 3)]
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
 def of_sweep(runs: Runs) -> Overview:
@@ -161,6 +199,26 @@ def _at_least(rows: Sequence[Mapping[str, Any]]) -> str:
     return "" if all(row["victims_complete"] for row in rows) else ">="
 
 
+def _without_losses(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether links paused, or nothing was lost: no PAUSE is no merit where packets are lost."""
+    lost = any(_lost(row) for row in rows)
+    return not lost or any(row["paused_ns"] for row in rows)
+
+
+def _lost(row: Mapping[str, Any]) -> float:
+    return (row.get("dropped_packets") or 0) + (row.get("trimmed_packets") or 0)
+
+
+def _all_done(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether no flow was left that would have had a large slowdown."""
+    return not any(_unfinished(row) for row in rows)
+
+
+def _had_slowed(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether there was anything to recover from after the burst."""
+    return any(row["recovery_ns"] for row in rows)
+
+
 def _longer(rows: Sequence[Mapping[str, Any]]) -> str:
     return "" if all(row["recovered"] for row in rows) else ">"
 
@@ -169,15 +227,34 @@ def _kinds(link: str, watched: str) -> list[_Kind]:
     def column(name: str) -> Callable[[Mapping[str, Any]], float | None]:
         return lambda row: row[name]
 
+    def later(name: str) -> Callable[[Mapping[str, Any]], float | None]:
+        """Sweeps of versions before do not have it."""
+        return lambda row: row.get(name)
+
     return [
-        _Kind(("victim", "flows"), column("victim_flows"), _plain, bound=_at_least, always=True),
-        _Kind(("they", "waited"), column("victim_wait_ns"), text.time_unit, bound=_at_least),
-        _Kind(("links", "paused"), column("paused_ns"), text.time_unit),
-        _Kind(("slowdown", "p99"), column("slowdown_p99"), _plain),
+        _Kind(
+            ("victim", "flows"),
+            column("victim_flows"),
+            _plain,
+            bound=_at_least,
+            always=True,
+            earned=_without_losses,
+        ),
+        _Kind(
+            ("total", "wait"),
+            column("victim_wait_ns"),
+            text.time_unit,
+            bound=_at_least,
+            earned=_without_losses,
+        ),
+        _Kind(("links", "paused"), column("paused_ns"), text.time_unit, earned=_without_losses),
+        _Kind(("slowdown", "p99"), column("slowdown_p99"), _plain, earned=_all_done),
         _Kind((link, "used"), _share, lambda _: (1.0, "%"), less_is_better=False),
         _Kind(("longest", "queue"), column("max_queue_bytes"), text.byte_unit),
         _Kind(("not", "done"), _unfinished, _plain),
         _Kind(("packets", "dropped"), column("dropped_packets"), _plain),
+        _Kind(("packets", "trimmed"), later("trimmed_packets"), _plain),
+        _Kind(("packets", "resent"), later("retransmitted_packets"), _plain),
         _Kind((watched, "goodput"), column("watched_bps"), text.rate_unit, less_is_better=False),
         _Kind(
             ("recovers", "after"),
@@ -186,6 +263,7 @@ def _kinds(link: str, watched: str) -> list[_Kind]:
             bound=_longer,
             bounds_count=True,
             always=True,
+            earned=_had_slowed,
         ),
     ]
 
@@ -239,12 +317,14 @@ def _column(kind: _Kind, groups: Sequence[Group]) -> tuple[str, list[Cell]]:
             continue
         # A tiny spread is that of rounding.
         wide = interval.count > 1 and interval.half > 1e-9 * abs(interval.mean)
-        half = f"±{_digits(interval.half / factor, 2)}" if wide else ""
+        half = f"±{text.digits(interval.half / factor, 2)}" if wide else ""
         rows = [row for row in group.rows if kind.of(row) is not None]
         bound = kind.bound(rows)
         # At least none says nothing.
         value = (
-            "?" if bound == ">=" and not interval.mean else bound + _digits(interval.mean / factor)
+            "?"
+            if bound == ">=" and not interval.mean
+            else bound + text.digits(interval.mean / factor)
         )
         cells.append(Cell(value, half))
     if not kind.bounds_count and any(kind.bound(group.rows) for group in groups):
@@ -281,16 +361,22 @@ def _best_and_worst(
     def apart(one: int, other: int) -> bool:
         if rows[one][2].value == rows[other][2].value:
             return False
+        if abs(means[one] - means[other]) < _LEAST_APART * max(abs(means[one]), abs(means[other])):
+            return False
         difference = rows[one][1].against(rows[other][1], measure)
         return difference is not None and difference.known and not difference.noise
 
     found = []
-    for one, (place, _, _) in enumerate(rows):
-        others = [other for other in range(len(rows)) if apart(one, other)]
-        better = any(means[other] < means[one] for other in others)
-        worse = any(means[other] > means[one] for other in others)
-        if better != worse:
-            found.append((place, "-" if better else "+"))
+    # From the worst on, and from the best on, as far as there is no gap.
+    for mark, order in (("-", -1), ("+", 1)):
+        for one in sorted(range(len(rows)), key=lambda it: order * means[it]):
+            others = [other for other in range(len(rows)) if apart(one, other)]
+            beyond = [other for other in others if order * (means[other] - means[one]) < 0]
+            if beyond or not others:
+                break
+            place, group, _ = rows[one]
+            if mark == "-" or kind.earned(group.rows):
+                found.append((place, mark))
     return found
 
 
@@ -309,145 +395,6 @@ def _legend(groups: Sequence[Group], cells: Sequence[Sequence[Cell]]) -> str:
 
 
 _SEED = Measure("", lambda row: row["seed"], str, _plain)
-
-
-def _digits(number: float, digits: int = 3) -> str:
-    """So many significant digits, no exponent; whole numbers are written out."""
-    if number == 0:
-        return "0"
-    if number == round(number) and abs(number) < 1e6:
-        return f"{number:.0f}"
-    places = max(0, digits - 1 - math.floor(math.log10(abs(number))))
-    return f"{number:.{min(places, 6)}f}"
-
-
-def _entries(told: Mapping[str, Sequence[story.Story]]) -> list[str]:
-    every = [it.name for stories in told.values() for each in stories for it in each.watched]
-    return list(dict.fromkeys(every))
-
-
-def _watched(told: Mapping[str, Sequence[story.Story]]) -> list[str]:
-    """A sentence for each entry that is watched."""
-    found = []
-    for name in _entries(told):
-        by_scheme = _by_scheme(told, name)
-        more = len(by_scheme) - _MOST_SCHEMES
-        first = dict(list(by_scheme.items())[:_MOST_SCHEMES])
-        rest = f"; {more} more schemes" if more > 0 else ""
-        found.append(f"{name}{_whose_congestion(by_scheme)}: {_of_entry(first)}{rest}.")
-    return found
-
-
-def _by_scheme(told: Mapping[str, Sequence[story.Story]], name: str) -> dict[str, list[Watched]]:
-    """The runs of each scheme that have flows of an entry."""
-    found = {
-        scheme: [it for each in stories for it in each.watched if it.name == name]
-        for scheme, stories in told.items()
-    }
-    return {scheme: ours for scheme, ours in found.items() if ours}
-
-
-def _whose_congestion(by_scheme: Mapping[str, Sequence[Watched]]) -> str:
-    """Whether its flows share a congested link, where the runs know."""
-    known = {
-        scheme: {link for it in ours for link in it.crossed or ()}
-        for scheme, ours in by_scheme.items()
-        if all(it.crossed is not None for it in ours)
-    }
-    if not known:
-        return ""
-    links = list(dict.fromkeys(link for crossed in known.values() for link in sorted(crossed)))
-    if not links:
-        return " (shares no congested link)"
-    on_path = f"{', '.join(links[:2])}{' and others' if len(links) > 2 else ''}"
-    if all(known.values()):
-        return f" (crosses {on_path}, where PAUSE began)"
-    some = [scheme for scheme, crossed in known.items() if crossed]
-    return f" (crosses {on_path}, where PAUSE began under {', '.join(some)})"
-
-
-def _of_entry(by_scheme: Mapping[str, Sequence[Watched]]) -> str:
-    every = [it for ours in by_scheme.values() for it in ours]
-    if all(it.around for it in every):
-        return _around_burst(by_scheme)
-    if all(it.sized == it.flows for it in every):
-        return _of_sized(by_scheme)
-    parts = [
-        f"{text.rate(_mean([it.goodput_bps for it in ours]))} under {scheme}"
-        for scheme, ours in by_scheme.items()
-    ]
-    return f"{', '.join(parts)} on average, all the time that it ran"
-
-
-def _around_burst(by_scheme: Mapping[str, Sequence[Watched]]) -> str:
-    rates: list[str] = []
-    back: dict[str, list[str]] = {}
-    for scheme, ours in by_scheme.items():
-        rates.append(f"{_got_of(ours)} under {scheme}")
-        if how := recovered(ours):
-            back.setdefault(how.removeprefix("recovered "), []).append(scheme)
-    found = f"during the burst it got, of what it had before, {', '.join(rates)}"
-    if back:
-        each = ", ".join(f"{how} under {_listed(names)}" for how, names in back.items())
-        found += f"; recovered {each}"
-    return found
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-
-
-def got(name: str, ours: Sequence[Watched]) -> str:
-    """What an entry got in the burst of what it had before, a mean over its runs."""
-    return f"{name}: {_got_of(ours)}"
-
-
-def _got_of(ours: Sequence[Watched]) -> str:
-    around = [it.around for it in ours if it.around is not None]
-    during = _mean([it.during_bps for it in around]) / 1e9
-    return f"{during:.3g} of {text.rate(_mean([it.before_bps for it in around]))}"
-
-
-def recovered(ours: Sequence[Watched]) -> str:
-    """When an entry had recovered after the burst, a mean over its runs; empty if not known."""
-    around = [it.around for it in ours if it.around is not None]
-    if not around or any(it.looked_ns is None for it in around):
-        return ""
-    return f"recovered {_recovered(around)}"
-
-
-def who(told: Mapping[str, Sequence[story.Story]]) -> dict[str, str]:
-    """By watched entry whether it shares a congested link, where that is known."""
-    every = {name: _whose_congestion(_by_scheme(told, name)) for name in _entries(told)}
-    return {name: whose.strip(" ()") for name, whose in every.items() if whose}
-
-
-def _recovered(around: Sequence[Any]) -> str:
-    times = [it.recovery_ns for it in around if it.recovery_ns is not None]
-    if len(times) < len(around):
-        looked = text.time(min(it.looked_ns for it in around if it.recovery_ns is None))
-        of = f" in {len(around) - len(times)} of {len(around)} runs" if times else ""
-        return f"not within {looked}{of}"
-    mean = _mean(times)
-    return f"{text.time(mean)} after it" if mean else "at once"
-
-
-def _of_sized(by_scheme: Mapping[str, Sequence[Watched]]) -> str:
-    parts = []
-    for scheme, ours in by_scheme.items():
-        slow = [it.slowdown_p99 for it in ours if it.slowdown_p99 is not None]
-        told = [f"p99 slowdown {_mean(slow):.3g}"] if slow else []
-        if any(it.unfinished for it in ours):
-            told.append(f"{_digits(_mean([it.unfinished for it in ours]))} not done")
-        if all(it.waited_ns is not None for it in ours) and any(it.waited_ns for it in ours):
-            waited = text.time(_mean([it.waited_ns or 0.0 for it in ours]))
-            told.append(f"waited {waited} for congestion off their path")
-        parts.append(f"{' and '.join(told) or 'nothing measured'} under {scheme}")
-    return ", ".join(parts)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
 
 
 def _scope(result: Result, runs: Runs) -> str:

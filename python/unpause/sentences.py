@@ -64,8 +64,8 @@ def of_runs(stories: Sequence[Story], axes: Sequence[str]) -> str:
         parts.append(f"{first.port} was {_range(shares)} % utilised ({rate(first.rate_bps)})")
     ends = [told.last_ns for told in stories if told.last_ns is not None]
     if len(ends) == len(stories):
-        of_a_size = " of a size" if any(told.endless for told in stories) else ""
-        parts.append(f"all flows{of_a_size} were done after {_time_range(ends)}")
+        endless = _endless(max(told.endless for told in stories))
+        parts.append(f"all flows{endless} were done {_time_range(ends)} after the first started")
     elif unfinished := [told.unfinished for told in stories if told.sized]:
         parts.append(f"{_range(unfinished)} flows were not done at the end")
     return f"In {over}: {'; '.join(parts)}."
@@ -130,10 +130,12 @@ def _of_deadlock(told: Story) -> str:
 
 
 def _of_drops(told: Story) -> str:
-    dropped = told.run.row.get("dropped_packets")
-    if not dropped:
-        return ""
-    return f"{dropped:,} data packet{' was' if dropped == 1 else 's were'} dropped"
+    parts = []
+    for column, what in (("dropped_packets", "dropped"), ("trimmed_packets", "trimmed")):
+        if number := told.run.row.get(column):
+            were = "packet was" if number == 1 else "packets were"
+            parts.append(f"{number:,} data {were} {what}")
+    return ", ".join(parts)
 
 
 def _of_victims(told: Story) -> str:
@@ -167,7 +169,7 @@ def _of_link(carried: Carried | None) -> str:
         return ""
     return (
         f"{carried.port} was {_percent(carried.share)} utilised while traffic was waiting for it "
-        f"({rate(carried.rate_bps)}), longest queue {size(carried.longest_queue_bytes)}"
+        f"({rate(carried.rate_bps)}), its longest queue {size(carried.longest_queue_bytes)}"
     )
 
 
@@ -193,10 +195,11 @@ def _mean_bps(told: Story) -> float:
 def _of_end(told: Story, base: Story | None) -> str:
     if not told.sized:
         return ""
-    flows = f"{told.sized:,} flows" if told.sized > 1 else "the flow"
+    endless = _endless(told.endless)
+    flows = f"{told.sized:,} flows{endless}" if told.sized > 1 else f"the flow{endless}"
     if told.last_ns is None:
         if told.sized == 1:
-            return "the flow was not done at the end"
+            return f"{flows} was not done at the end"
         were = "was" if told.unfinished == 1 else "were"
         return f"{told.unfinished:,} of {flows} {were} not done at the end"
     if not (base or told).at_once and told.fct_p99_ns is not None:
@@ -205,13 +208,18 @@ def _of_end(told: Story, base: Story | None) -> str:
             ratio = told.fct_p99_ns / base.fct_p99_ns
             text += f", {_beside(ratio, 'more', 'less', 'as much')} under {base.run.scheme}"
         return text
-    text = f"all {flows} done after {time(told.last_ns)}" if told.sized > 1 else (
-        f"the flow was done after {time(told.last_ns)}"
-    )  # fmt: skip
+    text = f"{flows} was done {time(told.last_ns)} after its start"
+    if told.sized > 1:
+        text = f"all {flows} done {time(told.last_ns)} after the first started"
     if base is not None and base.last_ns:
         than = _beside(told.last_ns / base.last_ns, "longer", "shorter", "as long")
         text += f", {than} under {base.run.scheme}"
     return text
+
+
+def _endless(flows: int) -> str:
+    """That flows without a size are left out."""
+    return f" ({flows:,} endless flow{'s' if flows > 1 else ''} not counted)" if flows else ""
 
 
 def _of_shares(told: Story) -> str:

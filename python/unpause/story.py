@@ -30,6 +30,8 @@ from unpause.watched import Watched
 
 #: Of results with more runs no story is told.
 MOST_RUNS = 60
+#: Fewer senders are no burst.
+_LEAST_SENDERS = 3
 _FAIR = 0.95
 _FAIR_BINS = 100
 
@@ -94,7 +96,7 @@ class Story:
         carried: Of the port that is asked for.
         last_ns: From the first start to the end of the last flow with a size; None if one did not.
         sized: Flows with a size, and how many of them did not end.
-        endless: Flows without one.
+        endless: Flows without one, but for connections of jobs.
         fair: Of recorded flows; None if there are not two that share a link.
         past: Flows without a size that avoid that port, but for connections of jobs.
         fct_p99_ns: Of the flows with a size that ended.
@@ -173,7 +175,7 @@ def tell(run: Run, port: Port | None = None) -> Story:
     last = None
     if sized.any() and not unfinished:
         last = float(np.max(ends[sized]) - np.min(series.column(flows, "start_ns")[sized]))
-    port = port or most_congested(fabric, began)
+    port = port or most_congested(fabric, _near_a_burst(run, began, exact))
     return Story(
         run,
         _pausers(fabric, began, senders_and_receivers(flows)),
@@ -187,7 +189,7 @@ def tell(run: Run, port: Port | None = None) -> Story:
         last,
         int(sized.sum()),
         unfinished,
-        int(np.sum(~sized)),
+        int(np.sum(~sized & ~connections.of_jobs(run, flows))),
         _fairness(run, fabric, flows),
         _slowest(flows),
         _past(run, fabric, flows, port) if port in fabric.ports else [],
@@ -201,14 +203,36 @@ def _common_port(runs: Sequence[Run]) -> Port | None:
     fullest: tuple[int, Port] | None = None
     for run in runs:
         fabric = Fabric.of(run)
-        if began := _began(run, fabric, Stops.of(run))[0]:
-            return most_congested(fabric, began)
-        port = most_congested(fabric, [])
+        began, exact = _began(run, fabric, Stops.of(run))
+        if began:
+            return most_congested(fabric, _near_a_burst(run, began, exact))
+        port = most_congested(fabric, _near_a_burst(run, list(fabric.ports), exact)[:1])
+        port = port or most_congested(fabric, [])
         if port is not None:
             queue = fabric.ports[port].max_queue_bytes
             if fullest is None or queue > fullest[0]:
                 fullest = queue, port
     return fullest[1] if fullest else None
+
+
+def _near_a_burst(run: Run, ports: list[Port], exact: bool) -> list[Port]:
+    """Of ports that may be why there was PAUSE the one to the receiver of the largest burst first.
+
+    A burst is flows with a size of one entry that start at one time for one receiver. Where the run
+    recorded causes the order is known; without such a port it stays as it is.
+    """
+    if exact:
+        return ports
+    flows = run.columns("flows", ["traffic", "src", "dst", "size_bytes", "start_ns"])
+    flows = flows.filter(pc.is_valid(flows.column("size_bytes")))
+    keys = ["traffic", "dst", "start_ns"]
+    bursts = flows.group_by(keys).aggregate([("src", "count_distinct")]).to_pylist()
+    largest = max((it["src_count_distinct"] for it in bursts), default=0)
+    if largest < _LEAST_SENDERS:
+        return ports
+    to = {it["dst"] for it in bursts if it["src_count_distinct"] == largest}
+    first = [port for port in ports if port.peer in to]
+    return [*first, *(port for port in ports if port.peer not in to)]
 
 
 def most_congested(fabric: Fabric, began: Sequence[Port]) -> Port | None:

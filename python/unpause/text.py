@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 
 def time(ns: float) -> str:
     """Three digits and a unit: 2.77 ms."""
@@ -63,3 +65,13 @@ def time_unit(largest_ns: float) -> tuple[float, str]:
 def rate_unit(largest_bps: float) -> tuple[float, str]:
     """Bit/s in the unit for rates up to `largest_bps`, and its name."""
     return (1e9, "Gb/s") if largest_bps >= 2e8 else (1e6, "Mb/s")
+
+
+def digits(number: float, significant: int = 3) -> str:
+    """So many significant digits, no exponent; whole numbers are written out."""
+    if number == 0:
+        return "0"
+    if number == round(number) and abs(number) < 1e6:
+        return f"{number:.0f}"
+    places = max(0, significant - 1 - math.floor(math.log10(abs(number))))
+    return f"{number:.{min(places, 6)}f}"

@@ -117,7 +117,7 @@ def victims(tree: Tree, at_ns: float | None) -> Iterator[str]:
     ]
     rest = tree.victims[_MOST_FLOWS:]
     if rest:
-        parts.append(f"{len(rest)} more waited {time(sum(it.waited_ns for it in rest))} in total")
+        parts.append(f"{len(rest)} more waited {time(sum(it.waited_ns for it in rest))} together")
     whole = " in the whole run" if at_ns is not None else ""
     if tree.left:
         queue = "the queue" if len(tree.left) == 1 else "the queues"
@@ -127,7 +127,8 @@ def victims(tree: Tree, at_ns: float | None) -> Iterator[str]:
 
 def waited(victims: Sequence[Victim], unsent: str) -> str:
     """For how long they waited, and what their hosts did not send, if they were paused."""
-    text = f"waited {time(sum(it.waited_ns for it in victims))}"
+    together = " together" if len(victims) > 1 else ""
+    text = f"waited {time(sum(it.waited_ns for it in victims))}{together}"
     total = sum(it.unsent_bytes for it in victims)
     return text + (unsent.format(size(total)) if total else "")
 

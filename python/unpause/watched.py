@@ -26,12 +26,17 @@ from unpause.fabric import Fabric
 from unpause.percentiles import percentile
 from unpause.result import Run
 from unpause.setting import Setting
+from unpause.trees import Stop, Tree
 from unpause.victims import Victim
 
 #: Share of the rate before a burst at which a flow counts as recovered.
 RECOVERED = 0.9
 #: Samples that a mean needs.
 _LEAST = 5
+#: A root with less of the time that links were paused is not named.
+_LEAST_PART = 0.05
+#: Of longer chains of PAUSEs only the first are named.
+_MOST_STOPS = 4
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,8 @@ class Watched:
     Attributes:
         name: Of the entry.
         flows: How many.
-        crossed: Congested links that any of them may cross; None if that is not known.
+        crossed: Congested links that any of them crosses; None if that is not known.
+        waits: Where congestion was that they waited for off their path, and the PAUSEs from there.
         waited_ns: For how long they waited for congestion off their path; None if not known.
         goodput_bps: Mean over their lives, all together.
         around: Goodput around the first burst; None without one.
@@ -72,6 +78,7 @@ class Watched:
     name: str
     flows: int
     crossed: tuple[str, ...] | None
+    waits: tuple[tuple[str, str], ...]
     waited_ns: float | None
     goodput_bps: float
     around: Around | None
@@ -132,7 +139,8 @@ def _of_entry(
     return Watched(
         name,
         ours.num_rows,
-        _crossed(run, fabric, pairs, around, proven=len(waits) == ours.num_rows),
+        _crossed(run, fabric, name, pairs, around, proven=len(waits) == ours.num_rows),
+        _waits(run, name, around),
         sum(waits) if waits or (victims is not None and not maybe_more) else None,
         float(rates.sum()),
         around,
@@ -145,32 +153,71 @@ def _of_entry(
 def _crossed(
     run: Run,
     fabric: Fabric,
+    name: str,
     pairs: set[tuple[str, str]],
     around: Around | None,
     *,
     proven: bool,
 ) -> tuple[str, ...] | None:
-    """Roots of PAUSE on a shortest path of any of `pairs`, of the burst if there is one.
+    """Roots of PAUSE that flows of an entry cross, of the burst if there is one.
 
-    Without recorded causes it is known only of flows that are all `proven` victims.
+    They do if all paths of any of `pairs` lead over the root, or if they had bytes in its queue.
+    Roots that are not likely, or had less than :data:`_LEAST_PART` of the time that links were
+    paused, are not named; with them alone it is not known. Without recorded causes it is known only
+    of flows that are all `proven` victims.
     """
     if not account.is_recorded(run):
         return () if proven else None
-    trees = account.trees(run)
+    trees = [it for it in account.trees(run) if it.left_by is None]
     if around is not None:
-        trees = [
-            tree
-            for tree in trees
-            if any(a < around.end_ns and b > around.start_ns for a, b in tree.episodes)
-        ]
+        trees = [it for it in trees if _is_within(it, around)]
     if not trees or not fabric.searchable:
         return None
-    on_path = [
-        str(port)
-        for port in account.roots(fabric, trees)
-        if any(fabric.may_cross(src, dst, port) for src, dst in pairs)
-    ]
-    return tuple(dict.fromkeys(on_path))
+    least = _LEAST_PART * sum(it.paused_ns for it in trees)
+    found: dict[str, None] = {}
+    is_known = True
+    for tree in trees:
+        ports = account.roots(fabric, [tree])
+        crosses = any(it.traffic == name for it in tree.culprits) or any(
+            fabric.must_cross(*pair, port) for pair in pairs for port in ports
+        )
+        if crosses and tree.is_likely and tree.paused_ns >= least:
+            found |= dict.fromkeys(map(str, ports))
+        elif crosses or tree.others:
+            is_known &= not any(fabric.may_cross(*it, port) for it in pairs for port in ports)
+    return tuple(found) if found or is_known else None
+
+
+def _is_within(tree: Tree, around: Around) -> bool:
+    return any(a < around.end_ns and b > around.start_ns for a, b in tree.episodes)
+
+
+def _waits(run: Run, name: str, around: Around | None) -> tuple[tuple[str, str], ...]:
+    """Where congestion was that flows of an entry waited for off their path, longest first.
+
+    With the PAUSEs that led from there to the flow that waited longest.
+    """
+    if not account.is_recorded(run):
+        return ()
+    found = []
+    for tree in account.trees(run):
+        ours = [it for it in tree.victims if it.traffic == name]
+        if not ours or (around is not None and not _is_within(tree, around)):
+            continue
+        way = _led_to(tree.stops, ours[0].src) or tree.stops[:1]
+        why = " and ".join(f"{it.pauser} paused {it.stopped}" for it in way[:_MOST_STOPS])
+        found.append((sum(it.waited_ns for it in ours), str(tree.root), why))
+    return tuple((root, why) for _, root, why in sorted(found, key=lambda it: -it[0]))
+
+
+def _led_to(stops: Sequence[Stop], host: str) -> list[Stop]:
+    """From a root down to the PAUSE of a host."""
+    for stop in stops:
+        if stop.stopped == host:
+            return [stop]
+        if below := _led_to(stop.below, host):
+            return [stop, *below]
+    return []
 
 
 def _bursts(run: Run, flows: pa.Table) -> np.ndarray:

@@ -12,7 +12,18 @@ import pytest
 
 import unpause
 from conftest import MS, Builder
-from unpause import figures, markup, overview, report, schema, series, story, textual
+from unpause import (
+    account,
+    figures,
+    markup,
+    overview,
+    report,
+    schema,
+    sentences,
+    series,
+    story,
+    textual,
+)
 from unpause.figures.watched import typical_seed
 from unpause.grouped import Runs
 from unpause.overview import Overview
@@ -206,7 +217,7 @@ def test_columns_are_those_of_the_tables(innocent: unpause.Result) -> None:
         hurt = len(pc.unique(victims.column("flow_id")))
         assert cells(found, "victim flows")[row] == str(hurt)
         waited = pc.sum(victims.column("waited_ns")).as_py() or 0
-        assert float(cells(found, "they waited")[row]) == pytest.approx(waited / 1e3, rel=0.01)
+        assert float(cells(found, "total wait")[row]) == pytest.approx(waited / 1e3, rel=0.01)
         paused = pc.sum(first.table("ports").column("paused_ns")).as_py()
         unit = {"us": 1e3, "ms": 1e6}[found.heads[2][2]]
         assert float(cells(found, "links paused")[row]) == pytest.approx(paused / unit, rel=0.01)
@@ -219,7 +230,9 @@ def test_columns_are_those_of_the_tables(innocent: unpause.Result) -> None:
 def test_a_flow_that_only_shares_a_paused_link_is_called_innocent() -> None:
     result = unpause.run(SCENARIO.replace("TO", "R0"), schemes="PFC")
     [line] = overview.of_result(result).watched
-    assert line.startswith("F0 (shares no congested link): during the burst it got")
+    assert line.startswith(
+        "F0 (crosses no congested link; waited for congestion at S1->R1: S1 paused S0 and S0 "
+    )
     [run] = result.runs_of("PFC")
     flow = series.flow(run, "F0")
     end = 1e6 + float(np.nanmax(series.column(run.table("flows"), "fct_ns")))
@@ -227,18 +240,29 @@ def test_a_flow_that_only_shares_a_paused_link_is_called_innocent() -> None:
     assert f"{got:.3g} of 9.55 Gb/s under PFC;" in line
 
 
-def test_a_flow_whose_own_link_is_congested_under_one_scheme_is_not(
-    innocent: unpause.Result,
-) -> None:
-    # Under PCN both flows start at line rate and fill S0->S1 themselves.
+def test_a_link_with_a_small_part_of_the_pauses_is_not_named(innocent: unpause.Result) -> None:
+    # Under PCN both flows start at line rate and fill S0->S1 themselves: 5 of 115 PAUSEs.
+    trees = account.trees(innocent.runs_of("PFC+PCN")[0])
+    assert [(str(it.root), it.pauses > 10) for it in trees] == [("S1->R1", True), ("S0->S1", False)]
     [line] = overview.of_result(innocent).watched
-    assert line.startswith("F0 (crosses S0->S1, where PAUSE began under PFC+PCN): during")
+    assert line.startswith(
+        "F0 (crosses no congested link under PFC; waited for congestion at S1->R1 under PFC and "
+        "PFC+PCN: S1 paused S0 and S0 paused H0): during the burst"
+    )
+
+
+def test_a_link_is_named_under_the_schemes_that_congest_it() -> None:
+    # F0 and F1 fill S0->S1 under PCN only; without the burst to R1 nothing else is congested.
+    text = SCENARIO.replace("TO", "R0").replace('to = "R1"\nsize', 'to = "H0"\nsize')
+    text = text.replace('from = "H2..H9"', 'from = "H2..H3"').replace('"250KB"', '"50KB"')
+    [line] = overview.of_result(unpause.run(text)).watched
+    assert line.startswith("F0 (crosses S0->S1, where congestion began under PFC+PCN"), line
 
 
 def test_a_flow_into_the_congestion_is_not_called_innocent() -> None:
     guilty = unpause.run(SCENARIO.replace("TO", "R1"), schemes="PFC")
     found = overview.of_result(guilty)
-    assert found.watched[0].startswith("F0 (crosses S1->R1, where PAUSE began): ")
+    assert found.watched[0].startswith("F0 (crosses S1->R1, where congestion began): ")
     assert cells(found, "victim flows") == ["0"]
 
 
@@ -316,6 +340,103 @@ def test_a_scheme_that_does_not_recover_is_the_worst() -> None:
     assert [(row[1].value, row[1].mark) for row in found.rows] == [("0.200", "+"), (">9", "-")]
 
 
+def test_no_worse_number_is_without_the_mark_of_the_worst() -> None:
+    # B differs from all others, C from the best only: it may be as bad as A or as good as no other.
+    a, b = rows("A", [9e6] * 3), rows("B", [8e6] * 3)
+    c = rows("C", [1e6, 6e6, 11e6])
+    assert marks(a, b, c, rows("D", [1e6] * 3))[:3] == ["-", "", ""]
+    # Less than 2 % are no difference.
+    assert marks(a, rows("B", [8.9e6] * 3), rows("D", [1e6] * 3)) == ["-", "-", "+"]
+
+
+def found_marks(*schemes: list[dict[str, Any]], head: str) -> list[str]:
+    found = overview.of_sweep(Runs("", [], [row for each in schemes for row in each]))
+    column = [" ".join(it[:2]) for it in found.heads].index(head)
+    return [row[column].mark for row in found.rows]
+
+
+def test_what_never_slowed_down_is_not_praised_for_recovering() -> None:
+    at_once = rows("A", [1e6] * 3, recovery_ns=0.0, recovered=True)
+    late = rows("B", [1e6] * 3, recovery_ns=9e6, recovered=True)
+    assert found_marks(at_once, late, head="recovers after") == ["", "-"]
+
+
+def test_no_pause_is_no_merit_where_packets_are_lost() -> None:
+    lossy = rows("lossy", [0.0] * 3, trimmed_packets=2_000)
+    assert found_marks(rows("PFC", [5e6] * 3), lossy, head="links paused") == ["-", ""]
+    calm = rows("calm", [0.0] * 3)
+    assert found_marks(rows("PFC", [5e6] * 3), calm, head="links paused") == ["-", "+"]
+
+
+def test_a_slowdown_of_those_that_ended_is_not_the_best() -> None:
+    all_done = rows("A", [1e6] * 3, slowdown_p99=9.0, flows_sized=9, flows_completed=9)
+    one_done = rows("B", [1e6] * 3, slowdown_p99=1.5, flows_sized=9, flows_completed=1)
+    assert found_marks(all_done, one_done, head="slowdown p99") == ["-", ""]
+
+
+LOSSY = """
+duration = "2ms"
+[topology]
+builder = "leaf-spine"
+leaves = 2
+spines = 1
+hosts_per_leaf = 6
+host_rate = "100Gbps"
+fabric_rate = "100Gbps"
+delay = "500ns"
+[[scheme]]
+name = "PFC"
+[[scheme]]
+name = "NSCC"
+congestion_control = "nscc"
+loss_recovery = "selective-repeat"
+[scheme.set]
+"switch.lossless" = []
+"switch.lossy_queue" = "100KB"
+"switch.trimming.size" = "64B"
+[[traffic]]
+name = "one"
+kind = "flow"
+from = "H0"
+to = "H6"
+size = "10MB"
+[[traffic]]
+name = "two"
+kind = "flow"
+from = "H1"
+to = "H7"
+size = "10MB"
+[[traffic]]
+name = "burst"
+kind = "burst"
+from = "H3..H5"
+to = "H2"
+size = "450KB"
+start = "500us"
+"""
+
+
+def test_trimmed_packets_and_those_sent_again_are_in_the_table_and_the_sentence() -> None:
+    result = unpause.run(LOSSY)
+    found = overview.of_result(result)
+    [trimmed] = result.runs.filter(pc.equal(result.runs["scheme"], "NSCC"))["trimmed_packets"]
+    assert cells(found, "packets trimmed") == ["0", str(trimmed)]
+    assert int(cells(found, "packets resent")[1]) > 0
+    [_, (_, sentence)] = sentences.of_result(result)
+    assert f"{trimmed.as_py():,} data packets were trimmed" in sentence
+
+
+def test_the_link_of_the_table_is_that_to_the_receiver_of_the_burst() -> None:
+    result = unpause.run(LOSSY, schemes="PFC")
+    found = overview.of_result(result)
+    ports = result.ports.to_pylist()
+    longest = max(ports, key=lambda it: it["max_queue_bytes"])
+    where = f"{longest['node']}->{longest['peer']}"
+    assert where != "leaf0->H2"
+    assert "leaf0->H2 used" in [" ".join(it[:2]) for it in found.heads], found.heads
+    assert found.legend.startswith(f"Longest queue: at {where}.")
+
+
 def test_the_table_fits_80_columns(innocent: unpause.Result) -> None:
     found = overview.of_result(innocent)
     assert max(map(len, textual.overview(found, 80).splitlines())) <= 80
@@ -365,8 +486,8 @@ def test_the_picture_shows_the_seed_nearest_to_the_mean(builder: Builder) -> Non
     result = builder.result()
     assert typical_seed(story.of_result(result)) == 2
     figure = figures.draw(result, "watched")
-    assert figure.axes[0].get_title("right") == "F0: 5 of 10 Gb/s"
-    assert "Lines: seed 2," in figure.get_supxlabel()
+    assert figure.axes[0].get_title("right") == "F0: 4 of 10 Gb/s (mean 5 of 10 Gb/s)"
+    assert figure.get_supxlabel().startswith("Seed 2 of 3,")
 
 
 def test_nothing_is_drawn_of_flows_that_nobody_watches(builder: Builder) -> None:

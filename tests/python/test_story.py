@@ -96,14 +96,15 @@ def test_the_sentences(builder: Builder) -> None:
     assert pfc == (
         "S1 paused S0 for 600 us (2 PAUSEs), S0 paused H0 for 400 us and H1 for 400 us "
         "(2 PAUSEs); at least 1 victim flow: F0 (H0 -> R0), whose path was paused for 700 us of "
-        "its 10.0 ms; S1->R1 was 40 % utilised while traffic was waiting for it (40 Gb/s), longest "
-        "queue 8.00 MB; F0, which does not use that link, averaged 16 Gb/s; the flow was done "
-        "after 2.50 ms."
+        "its 10.0 ms; S1->R1 was 40 % utilised while traffic was waiting for it (40 Gb/s), its "
+        "longest queue 8.00 MB; F0, which does not use that link, averaged 16 Gb/s; the flow (2 "
+        "endless flows not counted) was done 2.50 ms after its start."
     )
     assert pcn == (
         "avoids all 4 PAUSEs of PFC; S1->R1 was 40 % utilised while traffic was waiting for it "
-        "(40 Gb/s), longest queue 8.00 MB; F0, which does not use that link, averaged 18 Gb/s, "
-        "12 % more than under PFC; the flow was done after 2.50 ms, as long as under PFC."
+        "(40 Gb/s), its longest queue 8.00 MB; F0, which does not use that link, averaged 18 Gb/s, "
+        "12 % more than under PFC; the flow (2 endless flows not counted) was done 2.50 ms after "
+        "its start, as long as under PFC."
     )
 
 
@@ -305,8 +306,8 @@ step = 1
 """
     endless = '[[traffic]]\nname = "long"\nkind = "flow"\nfrom = "H1"\nto = "H2"\n'
     for text, said in (
-        (scenario, "all flows were done after"),
-        (scenario + endless, "all flows of a size were done after"),
+        (scenario, "all flows were done 10.2 us after the first started"),
+        (scenario + endless, "all flows (1 endless flow not counted) were done "),
     ):
         [(_, sentence)] = sentences.of_result(unpause.run(text, progress=False))
         assert said in sentence

@@ -11,7 +11,7 @@ use unpause_scenario::{Summary, Timing, count};
 pub type Part<'a> = (Option<&'a str>, &'a [Summary], &'a [Timing]);
 
 /// What is measured of a run, and where the name breaks.
-const MEASURES: [&str; 12] = [
+const MEASURES: [&str; 14] = [
     "flows\ndone",
     "FCT\nmean",
     "FCT\np50",
@@ -23,6 +23,8 @@ const MEASURES: [&str; 12] = [
     "marked\npackets",
     "CNPs,\nCNMs",
     "dropped\npackets",
+    "trimmed\npackets",
+    "packets\nsent again",
     "longest\nqueue",
 ];
 
@@ -238,7 +240,7 @@ fn speed_of(run: &Summary, timings: &[Timing]) -> String {
     speed.map_or("-".into(), |speed| format!("{speed:.1}"))
 }
 
-fn measures_of(run: &Summary) -> [String; 12] {
+fn measures_of(run: &Summary) -> [String; 14] {
     let time = |ns: Option<f64>| ns.map_or("-".into(), time);
     [
         match run.flows_completed == run.flows_sized {
@@ -260,6 +262,8 @@ fn measures_of(run: &Summary) -> [String; 12] {
         count(run.marked_packets),
         count(run.notifications),
         count(run.dropped_packets),
+        count(run.trimmed_packets),
+        count(run.retransmitted_packets),
         size(run.max_queue_bytes),
     ]
 }

@@ -25,16 +25,18 @@ pub fn text(warnings: &[Warning], runs: &[Summary], all: bool) -> String {
         }
     }
     groups.sort_by_key(|(warning, _)| warning.note);
+    let every = merged(&groups, runs, all);
     let mut text = String::new();
     let mut said: Vec<(&str, &str)> = Vec::new();
-    for (warning, at) in &groups {
-        let kind = (warning.scheme.as_str(), warning.kind.as_str());
+    for it in &every {
+        let kind = (it.who.as_str(), it.kind);
         let before = said.iter().filter(|other| **other == kind).count();
         said.push(kind);
-        let word = if warning.note { "note" } else { "warning" };
+        let word = if it.note { "note" } else { "warning" };
         if before == MOST_OF_A_KIND && !all {
-            let of_kind = groups.iter().map(|(other, _)| other);
-            let of_kind = of_kind.filter(|other| (&*other.scheme, &*other.kind) == kind);
+            let of_kind = every
+                .iter()
+                .filter(|other| (&*other.who, other.kind) == kind);
             let more = of_kind.count() - MOST_OF_A_KIND;
             text += &format!(
                 "{word}: {}: {more} more of kind {}: -v shows them\n",
@@ -44,18 +46,82 @@ pub fn text(warnings: &[Warning], runs: &[Summary], all: bool) -> String {
         if before >= MOST_OF_A_KIND && !all {
             continue;
         }
+        text += &format!("{word}: {}{}: {}\n", it.who, it.points, it.message);
+        if let Some(help) = it.help {
+            text += &format!("   hint: {help}\n");
+        }
+    }
+    text
+}
+
+/// What is said in one sentence.
+struct Said<'a> {
+    schemes: Vec<&'a str>,
+    /// The schemes as text.
+    who: String,
+    /// At which of their points.
+    points: String,
+    kind: &'a str,
+    note: bool,
+    message: &'a str,
+    help: Option<&'a str>,
+}
+
+/// Sentences that are the same of several schemes as one.
+fn merged<'a>(groups: &[(&'a Warning, Vec<u32>)], runs: &[Summary], all: bool) -> Vec<Said<'a>> {
+    let mut every: Vec<Said> = Vec::new();
+    for (warning, at) in groups {
         // Details of notes are each run's own.
         let message = match warning.note && at.len() > 1 {
             true => begin(warning),
             false => &warning.message,
         };
         let points = points(&warning.scheme, at, runs, all);
-        text += &format!("{word}: {}{points}: {message}\n", warning.scheme);
-        if let Some(help) = &warning.help {
-            text += &format!("   hint: {help}\n");
+        let help = warning.help.as_deref();
+        let same = |other: &&mut Said| {
+            let own = (warning.note, &*warning.kind, message, help, &*points);
+            own == (
+                other.note,
+                other.kind,
+                other.message,
+                other.help,
+                &*other.points,
+            )
+        };
+        match every.iter_mut().find(same) {
+            Some(before) => before.schemes.push(&warning.scheme),
+            None => every.push(Said {
+                schemes: vec![&warning.scheme],
+                who: String::new(),
+                points,
+                kind: &warning.kind,
+                note: warning.note,
+                message,
+                help,
+            }),
         }
     }
-    text
+    for it in &mut every {
+        it.who = who(&it.schemes, runs);
+    }
+    every
+}
+
+/// The schemes by name, those of all runs together.
+fn who(schemes: &[&str], runs: &[Summary]) -> String {
+    let is_every = runs
+        .iter()
+        .all(|run| schemes.contains(&run.scheme.as_str()));
+    if schemes.len() > 1 && is_every {
+        return "all schemes".into();
+    }
+    // A name may have a comma itself.
+    let between = if schemes.iter().any(|it| it.contains(',')) {
+        "; "
+    } else {
+        ", "
+    };
+    schemes.join(between)
 }
 
 fn begin(warning: &Warning) -> &str {
@@ -147,6 +213,27 @@ mod tests {
         assert!(
             shown.contains("note: PFC at xoff=0, xoff=1, xoff=2, xoff=3 and 1 more: no PAUSE"),
             "{shown}"
+        );
+    }
+
+    #[test]
+    fn what_all_schemes_say_is_said_once_with_their_names() {
+        let mut runs = runs(3);
+        let mut said = Vec::new();
+        for (run, scheme) in runs.iter_mut().zip(["PFC", "PFC, adaptive", "NSCC"]) {
+            run.scheme = scheme.into();
+            let of = |kind: &str, message: &str| Warning {
+                scheme: scheme.into(),
+                ..warning(run.run, kind, message)
+            };
+            said.push(of("slow-link", "a link is slow"));
+            if scheme != "NSCC" {
+                said.push(of("never-triggered", "no PAUSE was sent"));
+            }
+        }
+        assert_eq!(
+            text(&said, &runs, false),
+            "warning: all schemes: a link is slow\nnote: PFC; PFC, adaptive: no PAUSE was sent\n"
         );
     }
 

@@ -47,6 +47,10 @@ pub struct Summary {
     pub notifications: u64,
     /// Data packets dropped.
     pub dropped_packets: u64,
+    /// Data packets trimmed to their headers.
+    pub trimmed_packets: u64,
+    /// Data packets sent again.
+    pub retransmitted_packets: u64,
     /// Largest egress backlog of any switch or host.
     pub max_queue_bytes: u64,
     /// Packets that went over one link.
@@ -78,6 +82,14 @@ impl Summary {
             for (row, run) in runs.iter().enumerate() {
                 if let Some(summary) = summaries.get_mut(run).filter(|_| sizes.is_valid(row)) {
                     summary.flows_sized += 1;
+                }
+            }
+        }
+        let resent = u64s(&tables.flows, "retransmitted_packets");
+        if let (Some(runs), Some(resent)) = (u32s(&tables.flows, "run"), resent) {
+            for (run, packets) in runs.iter().zip(resent) {
+                if let Some(summary) = summaries.get_mut(run) {
+                    summary.retransmitted_packets += packets;
                 }
             }
         }
@@ -124,6 +136,7 @@ impl Summary {
             marked_packets: total("marked_packets"),
             notifications: total("notifications"),
             dropped_packets: total("dropped_packets"),
+            trimmed_packets: total("trimmed_packets"),
             pause_frames: total("pause_frames"),
             packet_hops: total("packet_hops"),
             deadlock_began_ns: deadlock.and_then(|c| c.is_valid(row).then(|| c.value(row))),

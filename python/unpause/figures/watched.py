@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from unpause import overview, series, story
+from unpause import series, story, watched_lines
 from unpause.figures.registry import draws
 from unpause.figures.style import MOST_PANELS, WIDTH, NothingToDraw, from_zero, legend, note
 from unpause.result import Result
@@ -39,7 +39,7 @@ def draw(result: Result) -> Figure:
     )
     until = max(_shown_until(it) for it in runs.values())
     length = max((_first(it).end_ns - _first(it).start_ns) / 1e6 for it in runs.values())
-    who = overview.who(told)
+    who = watched_lines.who(told)
     for (left, right), (scheme, it) in zip(axes, runs.items(), strict=True):
         first = _first(it)
         left.set_title(scheme, fontweight="bold")
@@ -48,10 +48,9 @@ def draw(result: Result) -> Figure:
             _lines(ax, it, 2 if ax is left else until / length, who)
             ax.margins(x=0)
         _paused(left, it)
-        each = _of_each(told[scheme])
-        left.set_title(", ".join(overview.got(it.name, ours) for it, ours in each), loc="right")
-        back = [overview.recovered(ours) for _, ours in each]
-        right.set_title(", ".join(filter(None, back)), loc="right")
+        each = _of_each(it, told[scheme])
+        left.set_title(", ".join(_got(one, ours) for one, ours in each), loc="right")
+        right.set_title(", ".join(filter(None, (_back(*them) for them in each))), loc="right")
     axes[0, 0].set_xlim(-0.3 * length, 1.4 * length)
     axes[0, 1].set_xlim(-length, until)
     from_zero(axes[0, 0])
@@ -106,12 +105,23 @@ def _first(told: Story) -> Around:
     return around
 
 
-def _of_each(stories: Sequence[Story]) -> list[tuple[Watched, list[Watched]]]:
-    """Each watched entry, and what became of it in all seeds."""
+def _of_each(drawn: Story, stories: Sequence[Story]) -> list[tuple[Watched, list[Watched]]]:
+    """Each watched entry of the run that is drawn, and what became of it in all seeds."""
     return [
         (it, [w for each in stories for w in each.watched if w.name == it.name])
-        for it in stories[0].watched
+        for it in drawn.watched
     ]
+
+
+def _got(drawn: Watched, ours: Sequence[Watched]) -> str:
+    """What an entry got in the run that is drawn; beside it the mean, if that is another number."""
+    own, mean = (watched_lines.got(drawn.name, it) for it in ([drawn], ours))
+    return own if own == mean else f"{own} (mean {mean.removeprefix(f'{drawn.name}: ')})"
+
+
+def _back(drawn: Watched, ours: Sequence[Watched]) -> str:
+    own, mean = (watched_lines.recovered(it) for it in ([drawn], ours))
+    return own if own == mean else f"{own} (mean: {mean.removeprefix('recovered ')})"
 
 
 def _shown_until(told: Story) -> float:
@@ -173,8 +183,8 @@ def _notes(told: Mapping[str, Sequence[Story]], seed: int, left_out: int) -> lis
     notes = []
     if seeds > 1:
         notes.append(
-            f"Numbers: means over {seeds} seeds. Lines: seed {seed}, in which watched flows got "
-            "what is nearest to the mean."
+            f"Seed {seed} of {seeds}, in which watched flows got what is nearest to the mean over "
+            "the seeds; in brackets that mean, where it differs."
         )
     if left_out > 0:
         notes.append(f"{left_out} more schemes are not drawn.")
