@@ -23,6 +23,8 @@ _OTHERS = ("#000000", "#777777")
 _POINTS = 400
 #: Shown after the burst if all have recovered: so many times its length at least.
 _AFTER = 4
+#: A mean that differs by no more is not shown beside the number of the seed that is drawn.
+_NEAR = 0.05
 
 
 @draws("watched", "Watched flows around the burst", place=-1)
@@ -114,14 +116,20 @@ def _of_each(drawn: Story, stories: Sequence[Story]) -> list[tuple[Watched, list
 
 
 def _got(drawn: Watched, ours: Sequence[Watched]) -> str:
-    """What an entry got in the run that is drawn; beside it the mean, if that is another number."""
-    own, mean = (watched_lines.got(drawn.name, it) for it in ([drawn], ours))
-    return own if own == mean else f"{own} (mean {mean.removeprefix(f'{drawn.name}: ')})"
+    """What an entry got in the run that is drawn; beside it the mean, if that is far from it."""
+    around = [it.around.during_bps for it in ours if it.around is not None]
+    own = drawn.around.during_bps if drawn.around is not None else 0.0
+    mean = sum(around) / len(around)
+    text = watched_lines.got(drawn.name, [drawn])
+    return text if abs(own - mean) <= _NEAR * mean else f"{text} (mean {mean / 1e9:.3g})"
 
 
 def _back(drawn: Watched, ours: Sequence[Watched]) -> str:
+    """When it had recovered, and the mean."""
     own, mean = (watched_lines.recovered(it) for it in ([drawn], ours))
-    return own if own == mean else f"{own} (mean: {mean.removeprefix('recovered ')})"
+    if own == mean:
+        return own
+    return f"{own} (mean {mean.removeprefix('recovered ').removesuffix(' after it')})"
 
 
 def _shown_until(told: Story) -> float:
@@ -184,7 +192,7 @@ def _notes(told: Mapping[str, Sequence[Story]], seed: int, left_out: int) -> lis
     if seeds > 1:
         notes.append(
             f"Seed {seed} of {seeds}, in which watched flows got what is nearest to the mean over "
-            "the seeds; in brackets that mean, where it differs."
+            "the seeds; in brackets that mean, where it is another."
         )
     if left_out > 0:
         notes.append(f"{left_out} more schemes are not drawn.")
