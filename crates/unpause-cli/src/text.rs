@@ -369,4 +369,17 @@ mod tests {
         );
         insta::assert_snapshot!(table);
     }
+
+    #[test]
+    fn a_lossy_run_shows_what_was_trimmed_and_sent_again() {
+        let lossy = Summary {
+            trimmed_packets: 2_086,
+            retransmitted_packets: 2_090,
+            ..run(0, 512.0)
+        };
+        let table = summary_table(&[(None, &[lossy], &[])], None, false);
+        for shown in ["trimmed", "sent again", "2,086", "2,090"] {
+            assert!(table.contains(shown), "{table}");
+        }
+    }
 }
