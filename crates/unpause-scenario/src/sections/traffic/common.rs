@@ -27,7 +27,7 @@ keys! {
         rate_limit: DataRate = ["line rate"]
             "upper limit of a flow's sending rate, including headers, preamble and gap";
         offered: DataRate = ["always a frame"]
-            "RoCE flows: rate at which the application offers frames, including headers, preamble and gap; if a frame cannot be sent in time, it is sent when the next one is due at the latest";
+            "RoCE and UDP flows: rate at which the application offers frames, including headers, preamble and gap; if a frame cannot be sent in time, it is sent when the next one is due at the latest";
         after: NameList = ["own start"]
             "start when the flows of these entries that end at this flow's sender have ended; `start` and other times count from then";
         after_end: EndName = ["`\"delivered\"`"]
@@ -120,7 +120,7 @@ pub(super) fn settings(
     if let Some(offered) = common.offered.peek().filter(|_| is_tcp) {
         return Problem::new("`offered` has no effect")
             .at(offered.span(), format!("these flows are TCP in scheme `{}`", context.scheme))
-            .help("remove it, set transport = \"roce\", or leave this entry out of that scheme by `schemes`")
+            .help("remove it, set transport = \"roce\" or \"udp\", or leave this entry out of that scheme by `schemes`")
             .err();
     }
     settings.connections = connections(common, part, settings.transport, context)?;
