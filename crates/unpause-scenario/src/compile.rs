@@ -7,9 +7,12 @@ use std::sync::Arc;
 
 use serde_spanned::Spanned;
 use toml::de::DeValue;
+use unpause_protocols::congestion_control;
 use unpause_protocols::units::Time;
 use unpause_sim::Invalid;
-use unpause_sim::config::{Config, Fabric, HostConfig, Probes, Skipping, SwitchConfig};
+use unpause_sim::config::{
+    Config, Fabric, HostConfig, Probes, SchemeConfig, Skipping, SwitchConfig,
+};
 
 use crate::flows::{self, Entries, unique};
 use crate::import::files::Files;
@@ -270,7 +273,7 @@ fn compile_run<'i>(
     sections.check_read(&switch)?;
     let at = parts.scheme.span();
     let longest_rtt = |key: &str| Ok(base_rtt(&fabric, &at, key)? + delays.longest_of_host());
-    let (mut chosen, marking) = controls(parts.scheme, &longest_rtt)?;
+    let (chosen, marking) = controls(parts.scheme, &longest_rtt)?;
     tag(&file, &queues, &mut host)?;
     let context = traffic::Context {
         topology: &built,
@@ -287,7 +290,6 @@ fn compile_run<'i>(
     };
     let flows = flows::read(parts.traffic, &file, &queues, &fabric, &context)?;
     let notes = context.notes.into_inner();
-    chosen.config.tcp_of_entry = flows.laws;
     (names.traffic, names.jobs) = (flows.names, flows.named_jobs);
     switch.scheduler = queues.scheduled.scheduler;
     host.extra_delays = delays.into_distributions();
@@ -295,7 +297,7 @@ fn compile_run<'i>(
         fabric,
         host,
         switch,
-        scheme: chosen.config,
+        scheme: with_laws(chosen.config, flows.laws),
         traffic: flows.specs,
         following: flows.following,
         jobs: flows.jobs,
@@ -320,6 +322,14 @@ fn compile_run<'i>(
         notes,
     };
     Ok((file, run))
+}
+
+/// A scheme in which some entries have window laws of their own.
+fn with_laws(scheme: SchemeConfig, laws: Vec<(u16, congestion_control::Config)>) -> SchemeConfig {
+    SchemeConfig {
+        tcp_of_entry: laws,
+        ..scheme
+    }
 }
 
 /// Hosts, switches and their queues.
