@@ -8,7 +8,7 @@
 //! - [`program`]: what ranks do where files say it, operation by operation;
 //! - [`connections`]: which connections the ranks of a job need, and what comes over each, message by message;
 //! - [`critical`]: what the end of an iteration waited for, back to its beginning;
-//! - [`collected`] and [`links`]: when groups took part in operations, and what jobs put on links, as shards count it.
+//! - `collected` and `links`: when groups took part in operations, and what jobs put on links, as shards count it.
 
 pub(crate) mod collected;
 pub mod collective;
