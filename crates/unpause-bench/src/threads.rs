@@ -11,8 +11,8 @@ pub fn counts(most: usize) -> Vec<usize> {
     counts
 }
 
-/// Runs each case so many rounds, each with all numbers of threads in turn, so that what else the machine does meets all alike.
-/// Prints medians of wall time, and how many times that of one thread it is; answers all measurements.
+/// Runs each case for some rounds, each with all numbers of threads in turn, so that other load on the machine affects all alike.
+/// Prints medians of wall time, and the speed-up over one thread; returns all measurements.
 pub fn run(cases: &[&Case], flows: Option<u64>, counts: &[usize], rounds: u32) -> Vec<Measurement> {
     println!(
         "{:<14} {:>7} {:>10} {:>10} {:>9}",

@@ -81,7 +81,7 @@ columns! {
     "slowdown" "" "`fct_ns / ideal_fct_ns`";
     "delivered_bytes" "bytes" "payload delivered in order by the end";
     "retransmitted_packets" "packets" "data packets sent again";
-    "transport" "" "transport: `roce` or `tcp`";
+    "transport" "" "transport: `roce`, `tcp` or `udp`";
     "extra_delay_ns" "ns" "delay of the flow's data packets at the receiving host";
     "timeouts" ""
         "timeouts of the sender, including those of SYNs";
@@ -162,7 +162,7 @@ columns! {
     "time_ns" "ns" "start of transmission";
     "arrival_ns" "ns" "when its last bit arrives at `peer` or, with cut-through, when the switch accepts it";
     "kind" ""
-        "`data`, `ack`, `nak` of RoCE; `trimmed`, `trim-nak`, `pull`, `request`; `tcp-data`, `tcp-ack`, `syn`, `syn-ack`, `fin`; `cnp`, \
+        "`data`, `ack`, `nak` of RoCE; `trimmed`, `trim-nak`, `pull`, `request`; `tcp-data`, `tcp-ack`, `syn`, `syn-ack`, `fin`; `udp`; `cnp`, \
          `pcn-decrease`, `pcn-increase`, `cnm`; `pfc`";
     "flow_id" "" "as in `flows`; 0 for PFC frames";
     "src" "" "source host";

@@ -133,10 +133,10 @@ keys! {
         micro_batches: u32 = ["-"]
             "micro-batches that go through the pipeline" idle ("they are of \"pipeline\"", "write collective = \"pipeline\", or remove it");
         forward: Duration = ["-"]
-            "how long a stage of the pipeline computes for a micro-batch on its way forward"
+            "compute time of a pipeline stage for the forward pass of a micro-batch"
             idle ("it is of \"pipeline\"", "write collective = \"pipeline\", or remove it");
         backward: Duration = ["-"]
-            "the same on its way back"
+            "compute time of a pipeline stage for the backward pass of a micro-batch"
             idle ("it is of \"pipeline\"", "write collective = \"pipeline\", or remove it");
         channels: u32 = ["`1`"]
             "copies of the algorithm side by side, each with a share of the bytes and its own connections"
@@ -167,10 +167,10 @@ keys! {
         micro_batches: u32 = ["-"]
             "micro-batches that go through the pipeline" idle ("they are of \"pipeline\"", "write collective = \"pipeline\", or remove it");
         forward: Duration = ["-"]
-            "how long a stage of the pipeline computes for a micro-batch on its way forward"
+            "compute time of a pipeline stage for the forward pass of a micro-batch"
             idle ("it is of \"pipeline\"", "write collective = \"pipeline\", or remove it");
         backward: Duration = ["-"]
-            "the same on its way back"
+            "compute time of a pipeline stage for the backward pass of a micro-batch"
             idle ("it is of \"pipeline\"", "write collective = \"pipeline\", or remove it");
         channels: u32 = ["`1`"]
             "copies of the algorithm side by side, each with a share of the bytes and its own connections"
