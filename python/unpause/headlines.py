@@ -45,7 +45,8 @@ def _headline(entry: Mapping[str, Any], claims: Mapping[str, Claim]) -> Headline
     carried = [f for part in entry["by"] for f in _findings(part, claims)]
     every = [f.verdict for f in carried]
     verdict = max(every, key=lambda v: v.rank) if every else Verdict.NOT_EVALUATED
-    measured = "; ".join(dict.fromkeys(measured_text(f) for f in carried))
+    said = f"{entry['says']} {entry['paper']}"
+    measured = "; ".join(dict.fromkeys(measured_text(f, said=said) for f in carried))
     return Headline(entry["says"], entry["paper"], measured, verdict.value, entry["sentence"])
 
 

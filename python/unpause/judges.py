@@ -1,16 +1,26 @@
-"""How a check judges the numbers of its schemes, and how numbers are written."""
+"""How a check judges the numbers of its schemes: the rule of verdicts, as docs/claims.md has it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
+
+import numpy as np
 
 from unpause.metrics import Metric
 from unpause.metrics.sweep import Sweep
+from unpause.wording import listed, number, quantity
+
+#: Runs with different seeds that a verdict needs where anything is random.
+LEAST_SEEDS = 3
+#: By how much two numbers must differ to have an order, unless the claims file says otherwise.
+MARGIN = 0.05
+#: Below and above this a ratio is a factor; between them it states a difference from 1.
+_NEAR_1 = (0.5, 2.0)
 
 
 class Verdict(StrEnum):
@@ -18,6 +28,7 @@ class Verdict(StrEnum):
 
     REPRODUCED = "reproduced"
     ORDER = "order reproduced"
+    NOT_JUDGED = "not judged"
     NOT_EVALUATED = "not evaluated"
     NOT_REPRODUCED = "not reproduced"
 
@@ -29,7 +40,13 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One check of a claim, as the file states it."""
+    """One check of a claim, as the file states it.
+
+    Attributes:
+        tolerance: Of an expected number, relative.
+        slack: Of a bound, relative; 0 unless the bound is the paper's number.
+        margin: By how much numbers must differ to have an order, relative.
+    """
 
     metric: Metric
     args: dict[str, Any]
@@ -42,6 +59,8 @@ class Check:
     sweep: Sweep | None = None
     among: tuple[dict[str, Any], ...] = ()
     assumed: str = ""
+    slack: float = 0.0
+    margin: float = MARGIN
 
     def at(self, times: float) -> Check:
         """This check with `times` its limit; or, if that is assumed "to 1", what it lacks to 1."""
@@ -59,48 +78,136 @@ class Check:
         """Unit of the numbers that are judged; times those of scheme `over` if there is one."""
         return f"× {self.over}" if self.over else self.measured_unit
 
+    @property
+    def only_order(self) -> bool:
+        """Whether the check claims no number, only which of two schemes has more."""
+        return self.judge in ("above_scheme", "below_scheme") or (
+            self.judge in ("at_least", "at_most") and bool(self.over) and float(self.limit) == 1
+        )
 
-def _judge_expect(check: Check, values: Mapping[str, float]) -> tuple[Verdict, str]:
-    unit = check.unit
+    @property
+    def allowed(self) -> float:
+        """How far beyond its bound a number may lie.
+
+        A ratio near 1 states a difference, "12 % slower": the tolerance is of that.
+        """
+        limit = float(self.limit)
+        ratio = self.over or self.measured_unit in ("", "-")
+        near = ratio and _NEAR_1[0] < limit < _NEAR_1[1]
+        return self.slack * (abs(limit - 1) if near else abs(limit))
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What a check measures of one scheme.
+
+    Attributes:
+        by_seed: A number for each seed whose run has what is measured; one under seed 0 if the
+            number is of all runs together, or of a model.
+        seeds: With how many seeds the scheme ran; 0 for a model.
+        interval: 95 % interval of a number that is of all runs together.
+        lacking: Why the other seeds have no number.
+    """
+
+    by_seed: Mapping[int, float]
+    seeds: int
+    interval: Callable[[], tuple[float, float]] | None = None
+    lacking: str = field(default="", compare=False)
+
+    @property
+    def median(self) -> float:
+        """The number that counts."""
+        return float(np.median(list(self.by_seed.values())))
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Smallest and largest of the seeds."""
+        if self.interval:
+            return self.interval()
+        return min(self.by_seed.values()), max(self.by_seed.values())
+
+
+def in_order(low: Numbers, high: Numbers, margin: float) -> str:
+    """Why `high` is not larger than `low`; empty if it is, beyond the margin and the seeds."""
+    if not high.median > low.median:
+        return "the order is not the same"
+    if high.median < (1 + margin) * low.median:
+        return f"they differ by less than {margin * 100:g} %"
+    # Numbers of all runs together, or of different seeds, are not compared seed by seed.
+    paired = low.by_seed.keys() == high.by_seed.keys() and not (low.interval or high.interval)
+    if paired:
+        apart = all(high.by_seed[seed] > value for seed, value in low.by_seed.items())
+    else:
+        apart = high.ends[0] > low.ends[1]
+    return "" if apart else "not every seed has them in that order"
+
+
+def _medians(values: Mapping[str, Numbers]) -> dict[str, float]:
+    return {scheme: found.median for scheme, found in values.items()}
+
+
+def _judge_expect(check: Check, values: Mapping[str, Numbers]) -> tuple[Verdict, str]:
+    unit, medians = check.unit, _medians(values)
     percent = f"{check.tolerance * 100:g} %"
-    allowed = {s: check.tolerance * abs(float(check.limit[s])) for s in values}
-    off = [s for s, v in values.items() if not abs(v - float(check.limit[s])) <= allowed[s]]
+    theirs = {s: float(check.limit[s]) for s in values}
+    off = [s for s, v in medians.items() if not abs(v - theirs[s]) <= _tolerated(check, theirs[s])]
     if not off:
         which = "" if len(values) == 1 else "all "
-        found = listed(f"{s} {quantity(v, unit)}" for s, v in values.items())
+        found = listed(f"{s} {quantity(v, unit)}" for s, v in medians.items())
         return Verdict.REPRODUCED, f"{found}: {which}within {percent} of the value expected."
-    found = listed(
-        f"{s} {quantity(values[s], unit)} {_deviation(values[s], float(check.limit[s]))}"
-        for s in off
-    )
+    found = listed(f"{s} {quantity(medians[s], unit)} {_off(medians[s], theirs[s])}" for s in off)
     sentence = f"{found}, more than {percent} off."
     if check.over:
-        return _order_of_ratios(check, {s: float(check.limit[s]) for s in off}, values, sentence)
-    if len(values) > 1:
-        theirs = sorted(values, key=lambda s: float(check.limit[s]))
-        # Equal numbers have no order.
-        ours = sorted(values, key=lambda s: (values[s], theirs.index(s)))
-        signs = ["<" if values[a] < values[b] else "=" for a, b in pairwise(ours)]
-        order = " < ".join(theirs)
-        found = ours[0] + "".join(f" {x} {s}" for x, s in zip(signs, ours[1:], strict=True))
-        if found == order:
-            return Verdict.ORDER, f"{sentence} The order {order} is the same."
-        sentence += f" Expected order {order}, measured {found}."
-    return Verdict.NOT_REPRODUCED, sentence
+        return _order_of_ratios(check, {s: theirs[s] for s in off}, values, sentence)
+    return _order_of_numbers(check, theirs, values, sentence)
+
+
+def _tolerated(check: Check, limit: float) -> float:
+    # Half of the last binary digit: 0.94 is 6 % below 1.
+    return check.tolerance * abs(limit) * (1 + 1e-12)
+
+
+def _order_of_numbers(
+    check: Check, theirs: Mapping[str, float], values: Mapping[str, Numbers], sentence: str
+) -> tuple[Verdict, str]:
+    """The order holds if each two that the paper has apart are in its order here."""
+    least_first = sorted(theirs, key=theirs.__getitem__)
+    pairs = [
+        (a, b)
+        for a, b in combinations(least_first, 2)
+        if theirs[b] > (1 + check.margin) * theirs[a]
+    ]
+    for a, b in pairs:
+        if why := in_order(values[a], values[b], check.margin):
+            return Verdict.NOT_REPRODUCED, f"{sentence} Expected {a} < {b}: {why}."
+    if not pairs:
+        return Verdict.NOT_REPRODUCED, sentence
+    signs = [("<" if (a, b) in pairs else "≈", b) for a, b in pairwise(least_first)]
+    order = least_first[0] + "".join(f" {sign} {b}" for sign, b in signs)
+    return Verdict.ORDER, f"{sentence} The order {order} is the same."
 
 
 def _order_of_ratios(
-    check: Check, limits: Mapping[str, float], values: Mapping[str, float], sentence: str
+    check: Check, limits: Mapping[str, float], values: Mapping[str, Numbers], sentence: str
 ) -> tuple[Verdict, str]:
-    """The order of two schemes holds if their ratio is on the claimed side of 1."""
-    other = [s for s, limit in limits.items() if not (values[s] - 1) * (limit - 1) > 0]
-    if other:
-        return Verdict.NOT_REPRODUCED, sentence
+    """The order of two schemes holds if their ratio is on the claimed side of 1 for every seed."""
+    for scheme, limit in limits.items():
+        if limit == 1:
+            return Verdict.NOT_REPRODUCED, sentence
+        ratios = values[scheme]
+        one = Numbers(dict.fromkeys(ratios.by_seed, 1.0), ratios.seeds)
+        low, high = (one, ratios) if limit > 1 else (ratios, one)
+        if why := in_order(low, high, check.margin):
+            sign = ">" if limit > 1 else "<"
+            return (
+                Verdict.NOT_REPRODUCED,
+                f"{sentence} Expected {scheme} {sign} {check.over}: {why}.",
+            )
     pairs = listed(f"{s} {'>' if limit > 1 else '<'} {check.over}" for s, limit in limits.items())
     return Verdict.ORDER, f"{sentence} The order {pairs} is the same."
 
 
-def _deviation(value: float, expected: float) -> str:
+def _off(value: float, expected: float) -> str:
     if math.isinf(value) or 0 in (value, expected):
         return f"instead of {number(expected)}"
     ratio = value / expected
@@ -113,38 +220,44 @@ def _deviation(value: float, expected: float) -> str:
     return f"is {number(ratio)} times {number(expected)}"
 
 
-def _judge_bound(check: Check, values: Mapping[str, float]) -> tuple[Verdict, str]:
-    limit, unit = float(check.limit), check.unit
-    if check.judge == "at_least":
-        holds, word = {s: v >= limit for s, v in values.items()}, "at least"
-    else:
-        holds, word = {s: v <= limit for s, v in values.items()}, "at most"
-    bound = f"{word} {quantity(limit, unit)}"
+def _judge_bound(check: Check, values: Mapping[str, Numbers]) -> tuple[Verdict, str]:
+    limit, unit, medians = float(check.limit), check.unit, _medians(values)
+    least = check.judge == "at_least"
+    sign = -1 if least else 1
+    edge = limit + sign * check.allowed
+    holds = {s: v >= edge if least else v <= edge for s, v in medians.items()}
+    bound = f"{'at least' if least else 'at most'} {quantity(limit, unit)}"
     if all(holds.values()):
-        found = listed(f"{s} {quantity(v, unit)}" for s, v in values.items())
-        return Verdict.REPRODUCED, f"{found}: {bound}, as claimed."
-    found = listed(f"{s} {quantity(values[s], unit)}" for s, ok in holds.items() if not ok)
+        found = listed(f"{s} {quantity(v, unit)}" for s, v in medians.items())
+        beyond = any(v < limit if least else v > limit for v in medians.values())
+        how = f", with {check.slack * 100:g} % tolerance" if beyond else ", as claimed"
+        return Verdict.REPRODUCED, f"{found}: {bound}{how}."
+    found = listed(f"{s} {quantity(medians[s], unit)}" for s, ok in holds.items() if not ok)
     sentence = f"{found}, where {bound} is claimed."
-    if check.over:
+    # "At most 1.1 times" does not say which of the two has more.
+    if check.over and (limit > 1 if least else limit < 1):
         broken = {s: limit for s, ok in holds.items() if not ok}
         return _order_of_ratios(check, broken, values, sentence)
     return Verdict.NOT_REPRODUCED, sentence
 
 
-def _judge_against(check: Check, values: Mapping[str, float]) -> tuple[Verdict, str]:
-    other, unit = check.limit, check.unit
+def _judge_against(check: Check, values: Mapping[str, Numbers]) -> tuple[Verdict, str]:
+    other, unit = values[check.limit], check.unit
     above = check.judge == "above_scheme"
     word = "more" if above else "less"
-    reference = f"{other} {quantity(values[other], unit)}"
-    ok = {
-        s: (values[s] > values[other] if above else values[s] < values[other])
+    reference = f"{check.limit} {quantity(other.median, unit)}"
+    why = {
+        s: in_order(other, values[s], check.margin)
+        if above
+        else in_order(values[s], other, check.margin)
         for s in check.schemes
     }
-    which = [s for s in check.schemes if ok[s] == all(ok.values())]
-    found = listed(f"{s} {quantity(values[s], unit)}" for s in which)
-    if all(ok.values()):
+    which = [s for s in check.schemes if why[s] or not any(why.values())]
+    found = listed(f"{s} {quantity(values[s].median, unit)}" for s in which)
+    if not any(why.values()):
         return Verdict.REPRODUCED, f"{found}: {word} than {reference}, as claimed."
-    return Verdict.NOT_REPRODUCED, f"{found}: not {word} than {reference}."
+    reasons = listed(dict.fromkeys(why[s] for s in which))
+    return Verdict.NOT_REPRODUCED, f"{found}: not {word} than {reference}: {reasons}."
 
 
 JUDGEMENTS = {
@@ -154,32 +267,3 @@ JUDGEMENTS = {
     "above_scheme": _judge_against,
     "below_scheme": _judge_against,
 }
-
-
-def number(value: float) -> str:
-    """Three significant digits, without an exponent where that is readable."""
-    if math.isinf(value):
-        return "∞"
-    if value != 0 and not 1e-3 <= abs(value) < 1e6:
-        return f"{value:.2e}"
-    text = f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
-    return text if "e" not in text else f"{value:.0f}"
-
-
-def quantity(value: float | None, unit: str) -> str:
-    """A number with its unit; ∞ as words."""
-    if value is None:
-        return "—"
-    if math.isinf(value):
-        return f"∞ {unit}" if unit.startswith("×") else "never within the run"
-    return f"{number(value)} {unit}".rstrip()
-
-
-def listed(parts: Iterable[str]) -> str:
-    """`parts` as one text."""
-    return ", ".join(parts)
-
-
-def named(scheme: str) -> str:
-    """A scheme's name in a list: in quotation marks if it has a comma itself."""
-    return f"“{scheme}”" if "," in scheme else scheme

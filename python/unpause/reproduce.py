@@ -25,7 +25,18 @@ import tomli_w
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import unpause
-from unpause import api, beneath, figures, headlines, notices, report, staged, textual, verdicts
+from unpause import (
+    api,
+    beneath,
+    figures,
+    headlines,
+    notices,
+    report,
+    seed_check,
+    staged,
+    textual,
+    verdicts,
+)
 from unpause import papers as rooms
 from unpause.claims import Claim, Verdict
 from unpause.errors import ScenarioError
@@ -47,6 +58,7 @@ class Experiment:
         quick: What the quick version has instead, by path of the key in the scenario.
         full: What the full version has instead.
         core_s: Seconds of one core that the full version takes, as measured.
+        deterministic: Whether nothing in it is random, which a run with another seed checks.
     """
 
     id: str
@@ -54,6 +66,7 @@ class Experiment:
     quick: Mapping[str, Any] = field(default_factory=dict)
     full: Mapping[str, Any] = field(default_factory=dict)
     core_s: float = 0.0
+    deterministic: bool = False
 
 
 @dataclass
@@ -102,6 +115,7 @@ def papers() -> dict[str, list[Experiment]]:
                 e.get("quick", {}),
                 e.get("full", {}),
                 e.get("core_s", 0.0),
+                e.get("deterministic", False),
             )
             for e in rooms.stated(paper)["experiment"]
         ]
@@ -274,6 +288,7 @@ def _run(experiment: Experiment, place: Path, full: bool, threads: int | None) -
     else:
         result = api.run_native(native, threads=threads, keep=directory)
         result.write(directory)
+    problems = _seeds_alike(experiment, native, result, threads)
     timings = result.manifest["runs"]
     core_s = sum(run["cpu_s"] or run["wall_s"] * run["threads"] for run in timings)
     built = report.build(directory)
@@ -290,11 +305,23 @@ def _run(experiment: Experiment, place: Path, full: bool, threads: int | None) -
         ],
         built.claims,
         [f"{path} = {_text(value)}" for path, value in instead.items()],
-        [*_skipped(built, wanted), *built.problems, *_warnings(result)],
+        [*problems, *_skipped(built, wanted), *built.problems, *_warnings(result)],
         result.runs.num_rows,
         _ranges(result.manifest["seeds"]),
         core_s,
     )
+
+
+def _seeds_alike(
+    experiment: Experiment, native: Any, result: Result, threads: int | None
+) -> list[str]:
+    """Checks that nothing is random where ``paper.toml`` says so; answers what is wrong."""
+    if not experiment.deterministic or result.same_with_any_seed:
+        return []
+    table = seed_check.differs(native, result, threads)
+    if not table:
+        return []
+    return [f"Stated to be deterministic, but with another seed table {table} differs."]
 
 
 def _finished(directory: Path, native: Any) -> Result | None:

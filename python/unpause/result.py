@@ -175,6 +175,11 @@ class Result:
         """Columns of table `runs` that hold swept values."""
         return schema.sweep_columns(self.runs)
 
+    @property
+    def same_with_any_seed(self) -> bool:
+        """Whether nothing in it is random: a run with another seed gave the same tables."""
+        return bool(self.manifest.get("seeds_alike"))
+
     @cached_property
     def axes(self) -> list[str]:
         """Swept columns of `runs` but those that only repeat a run with other seeds."""

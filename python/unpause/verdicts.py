@@ -69,10 +69,13 @@ _PARQUET = pa.schema(
         ("measured", pa.float64()),
         ("lowest", pa.float64()),
         ("highest", pa.float64()),
+        ("runs_with_it", pa.uint32()),
+        ("runs", pa.uint32()),
         ("check_verdict", pa.string()),
         ("assumed", pa.string()),
         ("at_half", pa.string()),
         ("at_twice", pa.string()),
+        ("by_these", pa.string()),
         ("why", pa.string()),
     ]
 )
@@ -99,10 +102,13 @@ def to_table(claims: Sequence[Claim]) -> pa.Table:
             "measured": value,
             "lowest": f.spread.get(scheme, (value, value))[0],
             "highest": f.spread.get(scheme, (value, value))[1],
+            "runs_with_it": f.seeds.get(scheme, (None, None))[0],
+            "runs": f.seeds.get(scheme, (None, None))[1],
             "check_verdict": f.verdict.value,
             "assumed": f.assumed,
             "at_half": f.at_half and f.at_half.value,
             "at_twice": f.at_twice and f.at_twice.value,
+            "by_these": f.by_these and f.by_these.value,
             "why": f.why,
         }
         for c in claims

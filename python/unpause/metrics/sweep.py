@@ -37,7 +37,7 @@ _PICKS: dict[str, Callable[[Sequence[float]], float]] = {
     "spread": lambda values: max(values) / min(values) - 1,
 }
 _ENDS: dict[str, Callable[..., Run]] = {"smallest": min, "largest": max}
-_BEST: dict[str, Callable[..., Sequence[float]]] = {"min": min, "max": max}
+_BEST: dict[str, Callable[..., Mapping[int, float]]] = {"min": min, "max": max}
 
 
 @dataclass(frozen=True)
@@ -132,20 +132,22 @@ class Sweep:
         return value / divisor
 
     def measure_best(
-        self, runs: Sequence[Run], measure: Callable[[Sweep], Sequence[float]]
-    ) -> Sequence[float]:
-        """The numbers of all seeds at the value of the column where their median is best.
+        self, runs: Sequence[Run], measure: Callable[[Sweep], Mapping[int, float]]
+    ) -> Mapping[int, float]:
+        """The numbers by seed at the value of the column where their median is best.
 
         Args:
             runs: Those of the scheme that is judged.
-            measure: The numbers of all seeds at one value.
+            measure: The numbers by seed at one value.
 
         Raises:
-            Unavailable: the column is not there.
+            Unavailable: the column is not there, or no run has a number.
         """
         values = sorted({swept_value(run, self.column) for run in self._chosen(runs)})
-        each = [measure(Sweep(self.column, at=value)) for value in values]
-        return _BEST[self.best or "min"](each, key=np.median)
+        each = [found for value in values if (found := measure(Sweep(self.column, at=value)))]
+        if not each:
+            raise Unavailable(f"No run over '{self.column}' has what is measured.")
+        return _BEST[self.best or "min"](each, key=lambda found: np.median(list(found.values())))
 
     def _chosen(self, runs: Sequence[Run]) -> list[Run]:
         """The runs with `above` < `column` <= `upto`."""

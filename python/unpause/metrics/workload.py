@@ -55,9 +55,9 @@ def pause_ratio(run: Run, nodes: str, to: str) -> float:
     if _total(run, "pause_frames", "node", "", None) == 0:
         raise Unavailable(f"Nothing was paused under {run.scheme}.")
     ours, theirs = (_total(run, "pause_frames", "node", n, None) for n in (nodes, to))
-    if theirs == 0:
-        return 1.0 if ours == 0 else math.inf
-    return ours / theirs
+    if ours == theirs == 0:
+        raise Unavailable(f"Neither {nodes} nor {to} paused anything under {run.scheme}.")
+    return ours / theirs if theirs else math.inf
 
 
 @metric("flows/ms")
