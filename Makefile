@@ -186,7 +186,7 @@ SITE := target/site
 site: $(VENV)/.tools
 	@rm -rf $(SITE)
 	@mkdir -p $(SITE)/src
-	@git ls-files '*.md' '*.png' '*.toml' '*.rs' '*.cc' '*.schema.json' 'LICENSE-*' | tar -cf - -T - | tar -xf - -C $(SITE)/src
+	@git ls-files '*.md' 'docs/*.css' '*.png' '*.toml' '*.rs' '*.cc' '*.schema.json' 'LICENSE-*' | tar -cf - -T - | tar -xf - -C $(SITE)/src
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "site: $(SITE)/html/index.html"
 

@@ -10,27 +10,22 @@ from __future__ import annotations
 
 import argparse
 import copy
-import datetime
 import difflib
 import os
-import subprocess
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import tomli_w
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
-import unpause
 from unpause import (
     api,
     beneath,
     figures,
-    headlines,
     notices,
+    pages,
     report,
     seed_check,
     staged,
@@ -38,71 +33,13 @@ from unpause import (
     verdicts,
 )
 from unpause import papers as rooms
-from unpause.claims import Claim, Verdict
 from unpause.errors import ScenarioError
+from unpause.reproduced import Done, Experiment
 from unpause.result import Result, ResultError, load
 
 
 class ReproduceError(Exception):
     """No such paper or figure; the message says which there are."""
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """One scenario of a paper.
-
-    Attributes:
-        id: Such as ``F11``. Several of one figure: ``F18``, ``F18-on-off``. One of several figures:
-            ``F10-F15-F16``.
-        scenario: The scenario file.
-        quick: What the quick version has instead, by path of the key in the scenario.
-        full: What the full version has instead.
-        core_s: Seconds of one core that the full version takes, as measured.
-        deterministic: Whether nothing in it is random, which a run with another seed checks.
-    """
-
-    id: str
-    scenario: Path
-    quick: Mapping[str, Any] = field(default_factory=dict)
-    full: Mapping[str, Any] = field(default_factory=dict)
-    core_s: float = 0.0
-    deterministic: bool = False
-
-
-@dataclass
-class Done:
-    """An experiment that has been run.
-
-    Attributes:
-        experiment: Which.
-        title: Its scenario's title.
-        source: What it reproduces.
-        directory: Name of the result directory.
-        pictures: (title, path) of the paper's figures, relative to the page.
-        claims: Verdicts.
-        instead: What this version had instead of the scenario's values, one sentence each.
-        problems: What could not be done.
-        runs: Number of runs.
-        seeds: Seeds of the runs.
-        core_s: Seconds of one core that they took.
-    """
-
-    experiment: Experiment
-    title: str
-    source: str
-    directory: str
-    pictures: list[tuple[str, str]]
-    claims: list[Claim]
-    instead: list[str]
-    problems: list[str]
-    runs: int
-    seeds: str
-    core_s: float
-
-    @property
-    def counts(self) -> str:
-        """How many claims had which verdict."""
-        return verdicts.counts_text(self.claims)
 
 
 def papers() -> dict[str, list[Experiment]]:
@@ -246,26 +183,12 @@ def _run_all(
     for number, experiment in enumerate(experiments, start=1):
         print(f"[{number}/{len(experiments)}] {experiment.id}", flush=True)
         done.append(_run(experiment, place, full, threads))
-        took = _duration(done[-1].core_s)
+        took = pages.duration(done[-1].core_s)
         told = f"    {done[-1].runs} runs, {took} of one core. {done[-1].counts}"
         print(textual.shown(told.rstrip()), flush=True)
         # After each, so that an interruption leaves a page of what is done.
-        _write(paper, done, place, full)
+        pages.write(paper, done, place, full, tried=number == len(experiments))
     return done
-
-
-def _write(paper: str, done: Sequence[Done], place: Path, full: bool) -> None:
-    """The page, and the claims of all experiments."""
-    claims = [{"experiment": d.experiment.id, **asdict(c)} for d in done for c in d.claims]
-    with staged.Staged(place) as pages:
-        (pages.folder / "index.html").write_text(_page(paper, done, full), "utf-8")
-        counts = verdicts.counts(_claims(done))
-        verdicts.write_json({"counts": counts, "claims": claims}, pages.folder / "claims.json")
-        pages.commit()
-
-
-def _claims(done: Sequence[Done]) -> list[Claim]:
-    return [claim for d in done for claim in d.claims]
 
 
 def estimate(experiments: Sequence[Experiment], cores: int) -> str:
@@ -358,72 +281,6 @@ def _warnings(result: Result) -> list[str]:
     return notices.of_result(result).warnings
 
 
-def _page(paper: str, done: Sequence[Done], full: bool) -> str:
-    environment = Environment(
-        loader=PackageLoader("unpause"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("reproduce.html").render(
-        paper=rooms.stated(paper)["name"],
-        headline=verdicts.title(_claims(done)),
-        done=done,
-        full=full,
-        counts=verdicts.counts_text(_claims(done)),
-        core_time=_duration(sum(d.core_s for d in done)),
-        headlines=headlines.of(paper, _claims(done)),
-        reproduced=Verdict.REPRODUCED,
-        version=unpause.__version__,
-    )
-
-
-def write_markdown(
-    file: str | Path, place: Path, paper: str, done: Sequence[Done], full: bool
-) -> None:
-    """Write `done`, which lies in `place`, as Markdown; the figures into a folder beside it.
-
-    A file ``notes.md`` beside it is linked to.
-    """
-    page = Path(file)
-    folder = page.with_suffix("")
-    folder.mkdir(parents=True, exist_ok=True)
-    copied = [copy.copy(d) for d in done]
-    for d in copied:
-        moved = []
-        for title, path in d.pictures:
-            name = f"{d.directory}-{Path(path).name}"
-            beneath.write(folder / name, (place / path).read_bytes())
-            moved.append((title, f"{folder.name}/{name}"))
-        d.pictures = moved
-    environment = Environment(
-        loader=PackageLoader("unpause"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["cell"] = lambda text: text.replace("|", "\\|")
-    environment.filters["lines"] = lambda text: text.replace("; ", ";<br>")
-    notes = page.with_name("notes.md")
-    text = environment.get_template("reproduce.md").render(
-        paper=rooms.stated(paper)["name"],
-        headline=verdicts.title(_claims(done)),
-        name=paper,
-        done=copied,
-        full=full,
-        counts=verdicts.counts_text(_claims(done)),
-        duration=_duration,
-        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
-        commit=_commit(),
-        notes=notes.name if notes.exists() else "",
-        headlines=headlines.of(paper, _claims(done)),
-        reproduced=Verdict.REPRODUCED,
-        version=unpause.__version__,
-    )
-    beneath.write(page, text)
-
-
 def _check_markdown(page: Path) -> None:
     """Refuses to replace a page, or files of a folder of its name."""
     for path in (page, page.with_suffix("")):
@@ -432,20 +289,6 @@ def _check_markdown(page: Path) -> None:
                 f"{path} exists\nhint: --force replaces the page and its figures; nothing was "
                 "changed"
             )
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
-def _commit() -> str:
-    """The commit checked out in the current directory, if there is one."""
-    asked = ["git", "describe", "--always", "--dirty", "--exclude=*"]
-    try:
-        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -471,7 +314,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         if options.markdown:
             paper = options.what.partition("/")[0]
-            write_markdown(options.markdown, page.parent, paper, done, options.full)
+            pages.write_markdown(options.markdown, page.parent, paper, done, options.full)
     except (ReproduceError, ResultError, ScenarioError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -485,7 +328,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for sentence in d.instead:
             version = "full" if options.full else "reduced"
             print(textual.shown(f"{version}: {d.experiment.id}: {sentence}"))
-    print(textual.shown(verdicts.counts_text(_claims(done))))
+    print(textual.shown(verdicts.counts_text(pages.claims_of(done))))
     print(f"page: {page}")
     return 0
 

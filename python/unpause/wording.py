@@ -27,14 +27,15 @@ def quantity(value: float | None, unit: str) -> str:
         return "—"
     if math.isinf(value):
         of = unit.removeprefix("× ")
-        return f"more than {named(of)}'s 0" if of != unit else "never within the run"
+        return f"more than the 0 of {named(of)}" if of != unit else "never within the run"
     return f"{number(value)} {unit_text(unit, value)}".rstrip()
 
 
 def unit_text(unit: str, value: float | None = None) -> str:
     """A unit behind a number, which is `value` if it is only one."""
     if unit.startswith("× "):
-        return f"times {named(unit.removeprefix('× '))}'s"
+        name = named(unit.removeprefix("× "))
+        return f"times that of {name}" if " " in name or name.endswith("s") else f"times {name}'s"
     if unit == "-":
         return ""
     if value is not None and number(value) == "1" and unit in _COUNTED:

@@ -200,7 +200,7 @@ def test_over_nothing_there_is_no_factor(
         assert claim.why == f"burst_duration_ms of {both}PCN is 0: there is no ratio."
         assert claim.measured == "DCQCN —"
     else:
-        assert claim.measured == "DCQCN more than PCN's 0"
+        assert claim.measured == "DCQCN more than the 0 of PCN"
 
 
 def test_over_what_never_ends_there_is_no_ratio(builder: Builder, tmp_path: Path) -> None:

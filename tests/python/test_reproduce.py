@@ -119,6 +119,10 @@ def test_the_page_says_what_was_run_and_found(
     assert "Two flows into one port" in page
     assert "PCN-F5.C1" in page
     assert "not evaluated" in page
+    assert '<img src="figures/claims.svg"' in page
+    assert (out / "figures" / "claims.svg").is_file()
+    assert "](pcn/claims.png)" in text
+    assert (markdown.parent / "pcn" / "claims.png").is_file()
     assert "Not drawn: PCN Fig. 5" in page
     assert ("sweep.xoff_kb.values = 64, 128" in page) is not full
     assert unpause.load(out / "f5").runs.num_rows == (4 if full else 2)
