@@ -69,7 +69,8 @@ def rows(stated: Stated, check: Check, results: Mapping[str, Result]) -> list[Ro
             where = ", ".join(f"{k} = {value_text(k, v)}" for k, v in at.items())
             for variant, numbers in _variants(_Part(result, at), check, tried):
                 setting = wording.listed(part for part in (where, variant) if part)
-                found.append(Row(wording.labelled(tried.experiment, setting), numbers))
+                name = f"{tried.experiment}: {setting}" if setting else tried.experiment
+                found.append(Row(name, numbers))
     return found
 
 

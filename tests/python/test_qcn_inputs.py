@@ -38,13 +38,42 @@ def two_schemes() -> Builder:
     return made
 
 
-def test_medians_over_seeds() -> None:
-    runs = two_schemes().result().runs_of("at outputs")
+def test_shares_of_a_run() -> None:
+    run = two_schemes().result().runs_of("at outputs")[1]
     flows = ["f1", "f2"]
-    assert metrics.median_max_over_min(runs, flows, WINDOW) == pytest.approx(3.5 / 1.5, rel=1e-6)
-    assert metrics.median_goodput_ratio(runs, "f2", "f1", WINDOW) == pytest.approx(1.5 / 3.5)
-    wire = metrics.median_wire_rate_gbps(runs, "f1", WINDOW, 1542, 1474)
-    assert wire == pytest.approx(3.5 * 1542 / 1474)
+    assert metrics.max_over_min(run, flows, WINDOW) == pytest.approx(3.5 / 1.5, rel=1e-6)
+    assert metrics.goodput_over(run, "f2", "f1", WINDOW) == pytest.approx(1.5 / 3.5)
+    assert metrics.largest_change_percent(run, flows, WINDOW, (0.0, 50.0)) == pytest.approx(0)
+
+
+def test_a_change_of_goodput_is_up_or_down(builder: Builder) -> None:
+    time = np.arange(0, 101.0)
+    run = builder.run("QCN")
+    for flow_id, (name, after) in enumerate((("f1", 1.2), ("f2", 0.5))):
+        rate = np.where(time > 50, after, 1.0)
+        builder.flow_rates(run, name, time, rate, flow_id=flow_id)
+    found = metrics.largest_change_percent(builder.only_run(), ["f1", "f2"], WINDOW, (0.0, 50.0))
+    assert found == pytest.approx(50)
+
+
+def test_first_notifications_and_what_is_sent_between_them(builder: Builder) -> None:
+    time = np.arange(0, 1.001, 0.01)
+    run = builder.run("QCN")
+    # f1 is notified at 0.1, 0.2 and 0.5 ms, f2 at 0.3 ms.
+    notified = {"f1": (0.1, 0.2, 0.5), "f2": (0.3,)}
+    for flow_id, (name, moments) in enumerate(notified.items()):
+        builder.flow_rates(run, name, time, np.full(len(time), 10.0), flow_id=flow_id)
+        for row in builder.rows["flow_series"]:
+            if row["traffic"] == name:
+                row["notifications"] = sum(row["time_ns"] >= at * 1e6 - 1 for at in moments)
+    only = builder.only_run()
+    assert metrics.first_notifications_us(only, ["f1", "f2"]) == pytest.approx(200)
+    assert metrics.notifications_before_all(only, ["f1", "f2"]) == 2
+    # 0.1 ms at 10 Gb/s of payload: 125 KB, and 4.8 % of headers.
+    frames = metrics.frames_between_notifications(only, "f1", 1048)
+    assert frames == pytest.approx(125, rel=0.01)
+    with pytest.raises(Unavailable, match="Fewer than two notifications reached 'f2'"):
+        metrics.frames_between_notifications(only, "f2", 1048)
 
 
 def test_runs_are_compared_seed_by_seed() -> None:

@@ -130,6 +130,12 @@ def capfc_counters_kb(ports: int, priorities: int, counter_bits: int) -> float:
     return capfc_counters(ports, priorities) * counter_bits / 8 / 1024
 
 
+@metric("%", scope="model")
+def culprit_array_percent(word_bits: int, unit_bytes: int) -> float:
+    """What a word of `word_bits` for each buffer unit takes of the buffer's storage."""
+    return 100 * word_bits / (8 * unit_bytes)
+
+
 @metric("comparisons", scope="model")
 def capfc_comparisons(ports: int) -> float:
     """Most comparisons that sorting the counters of a queue took, of 1000 draws of them."""

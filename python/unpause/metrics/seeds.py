@@ -28,37 +28,29 @@ def _jain(run: Run, flows: Sequence[str], window_ms: Sequence[float]) -> float:
     return float(rates.sum() ** 2 / (len(rates) * (rates**2).sum()))
 
 
-@metric("Gb/s", "seeds")
-def median_wire_rate_gbps(
-    runs: list[Run],
-    flow: str,
-    window_ms: Sequence[float],
-    frame_bytes: float,
-    payload_bytes: float,
+@metric("")
+def max_over_min(run: Run, flows: list[str], window_ms: Sequence[float]) -> float:
+    """Goodput of the fastest of `flows` over that of the slowest in the window."""
+    rates = [goodput_gbps(run, flow, window_ms) for flow in flows]
+    return max(rates) / min(rates)
+
+
+@metric("")
+def goodput_over(run: Run, flow: str, over: str, window_ms: Sequence[float]) -> float:
+    """Goodput of `flow` over that of `over` in the window."""
+    return goodput_gbps(run, flow, window_ms) / goodput_gbps(run, over, window_ms)
+
+
+@metric("%")
+def largest_change_percent(
+    run: Run, flows: list[str], window_ms: Sequence[float], before_ms: Sequence[float]
 ) -> float:
-    """Rate on the wire of what `flow` delivers in the window, median over the runs."""
-    goodput = [goodput_gbps(run, flow, window_ms) for run in runs]
-    return float(np.median(goodput)) * frame_bytes / payload_bytes
-
-
-@metric("", "seeds")
-def median_max_over_min(runs: list[Run], flows: list[str], window_ms: Sequence[float]) -> float:
-    """Goodput of the fastest of `flows` over that of the slowest, median over the runs."""
-
-    def ratio(run: Run) -> float:
-        rates = [goodput_gbps(run, flow, window_ms) for flow in flows]
-        return max(rates) / min(rates)
-
-    return float(np.median([ratio(run) for run in runs]))
-
-
-@metric("", "seeds")
-def median_goodput_ratio(
-    runs: list[Run], flow: str, over: str, window_ms: Sequence[float]
-) -> float:
-    """Goodput of `flow` over that of `over` in the window, median over the runs."""
-    ratios = [goodput_gbps(r, flow, window_ms) / goodput_gbps(r, over, window_ms) for r in runs]
-    return float(np.median(ratios))
+    """Largest change of the goodput of one of `flows` from the window `before_ms`, up or down."""
+    changes = [
+        abs(goodput_gbps(run, flow, window_ms) / goodput_gbps(run, flow, before_ms) - 1)
+        for flow in flows
+    ]
+    return 100 * max(changes)
 
 
 @metric("", "seeds")
@@ -81,6 +73,41 @@ def fairer_share(runs: list[Run], than: str, flows: list[str], window_ms: Sequen
 def notifications(run: Run, flows: Sequence[str], window_ms: Sequence[float]) -> float:
     """CNPs and CNMs that reached the senders of `flows` in the window."""
     return sum(_notifications(run, flow, window_ms) for flow in flows)
+
+
+def _firsts_ns(run: Run, flows: Sequence[str]) -> list[float]:
+    """When the first notification reached the sender of each flow, by the series."""
+    firsts = []
+    for flow in flows:
+        data = series.flow(run, flow)
+        if not data.notifications[-1]:
+            raise Unavailable(f"No notification reached '{flow}' under {run.scheme}.")
+        firsts.append(float(data.time_ns[np.argmax(data.notifications > 0)]))
+    return firsts
+
+
+@metric("us")
+def first_notifications_us(run: Run, flows: Sequence[str]) -> float:
+    """From the first notification of any of `flows` until all have had one, by the series."""
+    firsts = _firsts_ns(run, flows)
+    return (max(firsts) - min(firsts)) / 1e3
+
+
+@metric("CNMs")
+def notifications_before_all(run: Run, flows: Sequence[str]) -> float:
+    """Most CNPs or CNMs that one of `flows` has had when the last of them gets its first."""
+    last = max(_firsts_ns(run, flows))
+    return max(_notifications(run, flow, (0.0, last / 1e6)) for flow in flows)
+
+
+@metric("frames")
+def frames_between_notifications(run: Run, flow: str, frame_bytes: float) -> float:
+    """Fewest frames that `flow` sends from one CNP or CNM to the next, by the series."""
+    data = series.flow(run, flow)
+    at = np.flatnonzero(np.diff(data.notifications, prepend=0.0))
+    if len(at) < 2:
+        raise Unavailable(f"Fewer than two notifications reached '{flow}' under {run.scheme}.")
+    return float(np.min(np.diff(data.sent_bytes[at]))) / frame_bytes
 
 
 @metric("CNMs", "seeds")
