@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from unpause import measuring, schemes, wording
 from unpause.claims_file import Stated, Tried
@@ -162,12 +163,19 @@ def _panel(ax: Axes, check: Check, found: Sequence[Row], settings: Sequence[str]
             ax.plot(ends, [y] * len(ends), color=colours[scheme], linewidth=2, alpha=0.6)
             ax.plot(numbers.median, y, "o", color=colours[scheme], markersize=4)
             positive.append(numbers.median)
-    if positive and min(positive) > 0 and max(positive) > 4 * min(positive):
+    if positive and min(positive) > 0 and max(positive) > 10 * min(positive):
         ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: wording.number(v)))
         ax.xaxis.set_minor_formatter(NullFormatter())
-    names = wording.listed(check.schemes)
-    ax.set_title(wording.labelled(names, check.label or check.metric.name), fontsize=7.5)
+    title = check.label or check.metric.name
+    ax.set_title(title if count > 1 else f"{check.schemes[0]}: {title}", fontsize=7.5)
+    if count > 1:
+        handles = [
+            Line2D([], [], marker="o", markersize=4, color=colours[s], label=s)
+            for s in check.schemes
+        ]
+        ax.legend(handles=handles, fontsize=6.5, loc="best")
     ax.set_xlabel(wording.unit_text(check.unit))
     ax.tick_params(axis="y", length=0)
     ax.margins(x=0.08)
