@@ -75,8 +75,12 @@ class Check:
 
     @property
     def unit(self) -> str:
-        """Unit of the numbers that are judged; times those of scheme `over` if there is one."""
-        return f"× {self.over}" if self.over else self.measured_unit
+        """Unit of the numbers that are judged; times those of scheme `over` if there is one.
+
+        What a scheme has at one value over another, over the same of scheme `over`, is a bare ratio.
+        """
+        ratio_already = self.sweep is not None and self.sweep.against is not None
+        return f"× {self.over}" if self.over and not ratio_already else self.measured_unit
 
     @property
     def only_order(self) -> bool:
