@@ -77,7 +77,7 @@ class Check:
     def unit(self) -> str:
         """Unit of the numbers that are judged; times those of scheme `over` if there is one.
 
-        What a scheme has at one value over another, over the same of scheme `over`, is a bare ratio.
+        What a scheme has at one value over another, over the same of `over`, is a bare ratio.
         """
         ratio_already = self.sweep is not None and self.sweep.against is not None
         return f"× {self.over}" if self.over and not ratio_already else self.measured_unit

@@ -62,3 +62,9 @@ def test_capfc_has_a_counter_for_each_input_of_each_egress_queue() -> None:
     assert metrics.capfc_counters_kb(48, 8, 16) == 36
     # Of sorted numbers a comparison each, of any others more.
     assert 47 < metrics.capfc_comparisons(48) <= 48 * math.log2(48)
+
+
+def test_a_word_for_each_unit_takes_its_share_of_the_buffer() -> None:
+    assert metrics.culprit_array_percent(word_bits=20, unit_bytes=256) == pytest.approx(
+        0.977, abs=1e-3
+    )
