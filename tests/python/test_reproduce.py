@@ -188,3 +188,20 @@ def test_a_reproduction_replaces_no_markdown_unasked(tmp_path: Path, capsys) -> 
         assert re.search(rf"{there} exists\nhint: --force", capsys.readouterr().err)
         assert not (tmp_path / "out").exists()
         there.rmdir() if folder else there.unlink()
+
+
+@pytest.mark.parametrize("random", [False, True])
+def test_what_is_stated_to_be_deterministic_is_run_with_another_seed(
+    random: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    file = tmp_path / "small.toml"
+    more = '[[traffic]]\nname = "r"\nkind = "poisson"\nsize = "10KB"\nload = 0.2\n'
+    file.write_text(SMALL + (more if random else ""), "utf-8")
+    quick = {"sweep.xoff_kb.values": [64]}
+    made = reproduce.Experiment("F5", file, quick, deterministic=True)
+    monkeypatch.setattr(reproduce, "papers", lambda: {"pcn": [made]})
+    _, [done] = reproduce.reproduce("pcn", tmp_path / "out")
+    assert unpause.load(tmp_path / "out" / "f5").same_with_any_seed is not random
+    said = [p for p in done.problems if p.startswith("Stated to be deterministic, but")]
+    assert len(said) == random
+    capsys.readouterr()
