@@ -281,10 +281,10 @@ fn compile_run<'i>(
         files,
         scheme,
         schemes,
-        control_priority: host.control_priority,
+        host: &host,
+        framing_bytes: fabric.framing_bytes,
         transport: chosen.congestion_control.transport(),
         law: chosen.law,
-        first_priority: first_priority(&host),
         delays: &delays,
         notes: notes(&built, switch::note(&fabric, &switch, &host)),
     };
@@ -412,8 +412,4 @@ fn controls(mut table: Table<'_>, base_rtt: BaseRtt<'_>) -> Checked<(Chosen, Opt
     chosen.recovery = recovery_at;
     read::<SchemeKeys>(table, &[])?;
     Ok((chosen, marking))
-}
-
-fn first_priority(host: &HostConfig) -> Option<u8> {
-    host.tcp.tags.as_ref()?.priorities.first().copied()
 }

@@ -52,6 +52,37 @@ fn load_of_uplinks_is_load_over_the_oversubscription() {
     assert!((one / (0.9 * 10e9 / (8.0 * 1_711_250.0)) - 1.0).abs() < 1e-9);
 }
 
+/// As the traffic generator of ECN#'s testbed does it: load times 1448/1538 is payload.
+#[test]
+fn load_on_the_wire_counts_headers_preamble_and_gap() {
+    let with = |basis: &str, frames: &str, scheme: &str| {
+        let text = format!(
+            "{LEAF_SPINE}load = 0.5\nload_of = \"receivers\"\nto = \"H0\"\nfrom = \"H1..H7\"\n{basis}\n\
+             {frames}[[scheme]]\nname = \"A\"\ncongestion_control = \"{scheme}\"\n"
+        );
+        poisson(&scenario(&text).runs()[0]).0
+    };
+    let payload = 0.5 * 10e9 / (8.0 * 1_711_250.0);
+    let tcp = "[host]\npreamble_and_gap = \"20B\"\n[tcp]\nmss = \"1448B\"\nheader = \"70B\"\n";
+    let roce = "[host]\npreamble_and_gap = \"20B\"\npayload = \"1024B\"\nheader = \"62B\"\n";
+    for (frames, scheme, share) in [
+        (tcp, "dctcp", 1448.0 / 1538.0),
+        (roce, "dcqcn", 1024.0 / 1106.0),
+    ] {
+        let on_the_wire = with("load_basis = \"wire\"", frames, scheme);
+        assert!(
+            (on_the_wire / (payload * share) - 1.0).abs() < 1e-9,
+            "{scheme}"
+        );
+        for default in ["", "load_basis = \"payload\""] {
+            assert!(
+                (with(default, frames, scheme) / payload - 1.0).abs() < 1e-9,
+                "{scheme}"
+            );
+        }
+    }
+}
+
 #[test]
 fn outside_leaf_means_behind_another_switch() {
     let text = format!("{LEAF_SPINE}load = 0.9\noutside_leaf = true\n[[scheme]]\nname = \"A\"\n");

@@ -210,6 +210,7 @@ mod tests {
             "probes.flow_interval",
             "host.extra_delay",
             "traffic.extra_delay",
+            "traffic.load_basis = \"wire\"",
             "traffic.priority_by_size.upto",
             "load_scale",
         ] {

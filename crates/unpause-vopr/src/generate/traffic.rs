@@ -380,6 +380,9 @@ fn poisson(sketch: &mut Sketch, entry: &mut Table, share: u64) {
             if sketch.dice.percent(50) {
                 put(entry, "load_of", sketch.dice.pick(&of));
             }
+            if sketch.dice.percent(30) {
+                put(entry, "load_basis", sketch.dice.pick(&["payload", "wire"]));
+            }
         }
         1 => put(entry, "rate", rate(sketch.rate())),
         _ => put(

@@ -124,7 +124,7 @@ pub(super) fn settings(
             .err();
     }
     settings.connections = connections(common, part, settings.transport, context)?;
-    if let Some(first) = context.first_priority.filter(|_| is_tcp) {
+    if let Some(first) = context.first_priority().filter(|_| is_tcp) {
         pias_alone(common)?;
         settings.priority = first;
     }
@@ -312,7 +312,7 @@ pub(super) fn without_priorities(
 /// A priority that is not that of control frames.
 pub(crate) fn data_priority(value: &Spanned<u8>, context: &Context<'_>) -> Checked<u8> {
     let priority = checks::data_priority(value)?;
-    if priority == context.control_priority {
+    if priority == context.host.control_priority {
         return Problem::new(format!("priority {priority} carries control frames"))
             .at(value.span(), "data cannot use it")
             .help("choose another priority, or set host.control_priority")

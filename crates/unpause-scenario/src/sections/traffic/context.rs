@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_spanned::Spanned;
-use unpause_sim::config::NodeId;
+use unpause_sim::config::{HostConfig, NodeId};
 use unpause_sim::traffic::Transport;
 
 use crate::import::files::Files;
@@ -26,13 +26,13 @@ pub(crate) struct Context<'a> {
     /// The scheme that runs, and all that there are.
     pub scheme: &'a str,
     pub schemes: &'a [String],
-    pub control_priority: u8,
+    pub host: &'a HostConfig,
+    /// Preamble and gap of a frame.
+    pub framing_bytes: u32,
     /// What carries flows when it is not said.
     pub transport: Transport,
     /// The window law of the scheme, if it has one.
     pub law: Option<CongestionControl>,
-    /// Priority of the first bytes of a TCP flow, if PIAS gives segments theirs.
-    pub first_priority: Option<u8>,
     pub delays: &'a Delays,
     /// For the reader of the result.
     pub notes: RefCell<Vec<String>>,
@@ -50,7 +50,22 @@ pub(super) enum LoadOf {
     Uplinks,
 }
 
+/// What takes the share of the links that `load` says.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum LoadBasis {
+    /// The bytes of flows.
+    Payload,
+    /// Their frames: with headers, preamble and gap.
+    Wire,
+}
+
 impl Context<'_> {
+    /// Priority of the first bytes of a TCP flow, if PIAS gives segments theirs.
+    pub(super) fn first_priority(&self) -> Option<u8> {
+        self.host.tcp.tags.as_ref()?.priorities.first().copied()
+    }
+
     /// Tells the reader of the result.
     pub fn note(&self, note: String) {
         self.notes.borrow_mut().push(note);
@@ -164,5 +179,16 @@ impl Context<'_> {
                 Ok(capacity)
             }
         }
+    }
+
+    /// What is payload of a full frame of `transport` on the wire.
+    pub(super) fn payload_share(&self, transport: Transport) -> f64 {
+        let (payload, header) = match transport {
+            Transport::Tcp => (self.host.tcp.recovery.mss, self.host.tcp.header_bytes),
+            Transport::Roce | Transport::Udp => (self.host.payload_bytes, self.host.header_bytes),
+        };
+        let [payload, header, framing] = [payload, header, self.framing_bytes].map(f64::from);
+        // A payload of 0 is refused with the whole of the file.
+        payload.max(1.0) / (payload.max(1.0) + header + framing)
     }
 }

@@ -59,7 +59,7 @@ impl Driver {
 
     fn priority(&self, whole: Range<usize>, context: &Context<'_>) -> Checked<u8> {
         let of_pias = context
-            .first_priority
+            .first_priority()
             .filter(|_| context.transport == Transport::Tcp);
         if let (Some(_), Some(priority)) = (of_pias, self.priority) {
             return Problem::new(format!("priority {priority} for messages has no effect"))
@@ -75,7 +75,7 @@ impl Driver {
                 .help("priorities are 0 to 7")
                 .err();
         }
-        if priority == context.control_priority {
+        if priority == context.host.control_priority {
             return Problem::new(format!("priority {priority} carries control frames"))
                 .at(whole, "messages cannot use it")
                 .help("choose another priority for messages, or set host.control_priority")

@@ -30,7 +30,7 @@ impl Kind for File {
         _entry: Range<usize>,
     ) -> Checked<TrafficSpec> {
         let read = context.files.flows(&self.file, &flow, context.topology)?;
-        let control = context.control_priority;
+        let control = context.host.control_priority;
         let is_control = |flow: &&FlowSpec| flow.priority == control;
         if let Some(flow) = read.flows.iter().find(is_control) {
             let all = read.flows.iter().filter(is_control).count();

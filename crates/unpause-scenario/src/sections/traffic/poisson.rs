@@ -6,10 +6,10 @@ use serde::Deserialize;
 use serde_spanned::Spanned;
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::NodeId;
-use unpause_sim::traffic::{self, Arrivals, FlowSettings, Receivers, TrafficSpec};
+use unpause_sim::traffic::{self, Arrivals, FlowSettings, Receivers, TrafficSpec, Transport};
 
 use super::arrivals::{stops_after_start, time};
-use super::context::{Context, LoadOf};
+use super::context::{Context, LoadBasis, LoadOf};
 use super::kind::Kind;
 use crate::limits;
 use crate::text::checks::{both, positive};
@@ -29,6 +29,7 @@ pub(super) struct Poisson {
     cdf: Option<Spanned<String>>,
     load: Option<Spanned<Ratio>>,
     load_of: Option<Spanned<LoadOf>>,
+    load_basis: Option<Spanned<LoadBasis>>,
     rate: Option<Spanned<DataRate>>,
     mean_interval: Option<Spanned<Duration>>,
     #[serde(default)]
@@ -41,7 +42,7 @@ pub(super) struct Poisson {
 impl Kind for Poisson {
     const NAME: &'static str = "poisson";
     const KEYS: &'static str = "`from` = all, `to` = all, or `permutation`; `outside_leaf` = false; `size` or \
-        `cdf`; `load` with `load_of`, `rate` or `mean_interval`; `synchronised` = \
+        `cdf`; `load` with `load_of` and `load_basis`, `rate` or `mean_interval`; `synchronised` = \
         false, `start`, `stop`, `flows`";
     const WHAT: &'static str = "random senders and receivers, exponential intervals";
 
@@ -64,13 +65,11 @@ impl Kind for Poisson {
             .files
             .size(&self.size, &self.cdf, flow.transport, entry.clone())?;
         stops_after_start(&self.start, &self.stop)?;
-        let events_per_second = self.events_per_second(&from, receivers, &size, context, entry)?;
-        if let (Some(of), None) = (&self.load_of, &self.load) {
-            return Problem::new("`load_of` has no effect")
-                .at(of.span(), "there is no `load`")
-                .help("remove it, or say how much traffic there is by `load`")
-                .err();
-        }
+        let of_load = |load: &Spanned<Ratio>| {
+            self.bits_per_second(load, (&from, receivers), flow.transport, context)
+        };
+        let events_per_second = self.events_per_second(from.len(), &size, of_load, entry)?;
+        self.need_load()?;
         let arrivals = Arrivals {
             stop: time(&self.stop, Time::NEVER),
             max_flows: self.flows.as_ref().map(|flows| *flows.get_ref()),
@@ -112,16 +111,55 @@ impl Poisson {
         })
     }
 
+    /// Refuses keys that say of which load, without one.
+    fn need_load(&self) -> Checked<()> {
+        if self.load.is_some() {
+            return Ok(());
+        }
+        let of = self.load_of.as_ref().map(Spanned::span);
+        let basis = self.load_basis.as_ref().map(Spanned::span);
+        for (key, place) in [("load_of", of), ("load_basis", basis)] {
+            if let Some(place) = place {
+                return Problem::new(format!("`{key}` has no effect"))
+                    .at(place, "there is no `load`")
+                    .help("remove it, or say how much traffic there is by `load`")
+                    .err();
+            }
+        }
+        Ok(())
+    }
+
+    /// Payload that `load` asks for.
+    fn bits_per_second(
+        &self,
+        load: &Spanned<Ratio>,
+        (from, to): (&[NodeId], &[NodeId]),
+        transport: Transport,
+        context: &Context<'_>,
+    ) -> Checked<f64> {
+        if load.get_ref().num == 0 {
+            return Problem::new("`load` is zero")
+                .at(load.span(), "nothing would be sent")
+                .err();
+        }
+        within_limit(load)?;
+        let capacity = context.capacity(&self.load_of, from, to)?;
+        let share = match self.load_basis.as_ref().map(Spanned::get_ref) {
+            None | Some(LoadBasis::Payload) => 1.0,
+            Some(LoadBasis::Wire) => context.payload_share(transport),
+        };
+        Ok(load.get_ref().as_f64() * share * capacity)
+    }
+
     fn events_per_second(
         &self,
-        from: &[NodeId],
-        receivers: &[NodeId],
+        senders: usize,
         size: &traffic::Size,
-        context: &Context<'_>,
+        bits_per_second: impl Fn(&Spanned<Ratio>) -> Checked<f64>,
         entry: Range<usize>,
     ) -> Checked<f64> {
         let senders_per_event = if self.synchronised {
-            from.len() as f64
+            senders as f64
         } else {
             1.0
         };
@@ -144,16 +182,7 @@ impl Poisson {
             (_, Some(rate), Some(interval)) => {
                 return both("rate", rate, "mean_interval", interval);
             }
-            (Some(load), None, None) => {
-                if load.get_ref().num == 0 {
-                    return Problem::new("`load` is zero")
-                        .at(load.span(), "nothing would be sent")
-                        .err();
-                }
-                within_limit(load)?;
-                let capacity = context.capacity(&self.load_of, from, receivers)?;
-                load.get_ref().as_f64() * capacity / bits_per_event
-            }
+            (Some(load), None, None) => bits_per_second(load)? / bits_per_event,
             (None, Some(rate), None) => {
                 if rate.get_ref().0 == Rate::ZERO {
                     return Problem::new("`rate` is zero")
