@@ -370,6 +370,8 @@ def test_fct_by_size_leaves_out_what_did_not_complete(builder: Builder) -> None:
     runs = builder.result().runs_of("ECN#")
     assert metrics.fct_of_size_ms(runs[0], "mean", below_bytes=100e3) == pytest.approx(2)
     assert metrics.fct_of_size_ms(runs[0], "p99", below_bytes=100e3) == pytest.approx(2.98)
+    assert metrics.fct_of_size_ms(runs[0], "p90", below_bytes=100e3) == pytest.approx(2.8)
+    assert metrics.fct_of_size_ms(runs[0], "std", below_bytes=100e3) == pytest.approx(1)
     assert metrics.fct_of_size_ms(runs[0], "mean", above_bytes=10e6) == pytest.approx(400)
     assert metrics.unfinished_flows(runs[0]) == 1
     with pytest.raises(Unavailable, match="such a size"):

@@ -75,12 +75,12 @@ def _statistic(fct: np.ndarray, statistic: Statistic) -> float:
 @metric("ms")
 def fct_of_size_ms(
     run: Run,
-    statistic: Literal["mean", "p50", "p99"],
+    statistic: Literal["mean", "std", "p50", "p90", "p99"],
     above_bytes: float = 0,
     below_bytes: float = math.inf,
     traffic: list[str] | None = None,
 ) -> float:
-    """Mean or percentile of the FCT of completed flows, by size.
+    """Mean, standard deviation or percentile of the FCT of completed flows, by size.
 
     Of more than `above_bytes` and less than `below_bytes`. Flows that did not complete are left
     out, and counted by :func:`unfinished_flows`.
@@ -88,6 +88,8 @@ def fct_of_size_ms(
     fct = completed_ms(run, above_bytes, below_bytes, traffic)
     if statistic == "mean":
         return float(fct.mean())
+    if statistic == "std":
+        return float(fct.std())
     return percentile(fct, float(statistic.removeprefix("p")))
 
 
