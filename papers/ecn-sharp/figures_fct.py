@@ -80,21 +80,28 @@ def draw(result: Result) -> Figure:
 @draws("ecn-sharp-t2", "ECN# Fig. 2: FCT by threshold")
 def draw_t2(result: Result) -> Figure:
     """Fig. 2: FCT over the threshold K, over that at the smallest K."""
-    _need(result, "k_kb")
-    smallest = min(result.runs.column("k_kb").to_pylist())
+    thresholds = [k for k in range(10, 1000, 10) if f"RED {k} KB" in result.schemes]
+    if not thresholds:
+        raise NothingToDraw("There are no schemes such as RED 50 KB.")
+    smallest = f"RED {thresholds[0]} KB"
     figure = Figure(figsize=(WIDTH, 2.6), layout="constrained")
     axes = figure.subplots(1, 2)
     for i, measure in enumerate(MEASURES):
         for ax, scaled in zip(axes, (True, False), strict=True):
-            points = _by_value(
-                result.runs_of(result.schemes[0]),
-                "k_kb",
-                lambda r, m=measure, s=scaled: m(r) / (m(_twin(r, k_kb=smallest)) if s else 1),
-            )
+            points = [
+                (
+                    k,
+                    *spread(
+                        result.runs_of(f"RED {k} KB"),
+                        lambda r, m=measure, s=scaled: m(r) / (m(_twin(r, smallest)) if s else 1),
+                    ),
+                )
+                for k in thresholds
+            ]
             _line(ax, points, i, measure.title)
     for ax in axes:
         ax.set_xlabel("threshold K (KB)")
-    axes[0].set_ylabel(f"FCT over that at {smallest:g} KB")
+    axes[0].set_ylabel(f"FCT over that at {thresholds[0]} KB")
     axes[1].set_ylabel("FCT (ms)")
     from_zero(axes[1])
     legend(figure, list(axes))

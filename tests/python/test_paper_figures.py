@@ -291,7 +291,7 @@ SPREADS = [f"{name} {k}x" for k in (3, 5) for name in ("RED-AVG", "RED-Tail", "E
     [
         ("ecn-sharp-fct", lambda: ecn_sharp(RED, "load", (0.3, 0.9))),
         ("ecn-sharp-fct", lambda: ecn_sharp(["PIAS", "PIAS+ECN#"], "load", (0.3, 0.9))),
-        ("ecn-sharp-t2", lambda: ecn_sharp(["RED"], "k_kb", (50, 250))),
+        ("ecn-sharp-t2", lambda: ecn_sharp(["RED 50 KB", "RED 250 KB"])),
         ("ecn-sharp-t3", lambda: ecn_sharp(SPREADS)),
         ("ecn-sharp-t7", lambda: ecn_sharp(SPREADS, "load", (0.3, 0.9))),
         ("ecn-sharp-s3", lambda: ecn_sharp(RED)),
