@@ -24,9 +24,12 @@ const TRIED: Effort = Effort::Counted(60_000);
 /// Of these, the record has the beginning, in which congestion control holds back the few large flows that
 /// there are, or in which jobs still compute: an estimate cannot know by how much. The next test takes one of them
 /// further.
-const BEGINNINGS: [&str; 10] = [
+const BEGINNINGS: [&str; 13] = [
     "papers/ecn-sharp/scenarios/s1-buffer.toml",
+    "papers/ecn-sharp/scenarios/s1-code.toml",
+    "papers/ecn-sharp/scenarios/s1-long.toml",
     "papers/ecn-sharp/scenarios/s1.toml",
+    "papers/ecn-sharp/scenarios/s2-paper.toml",
     "papers/ecn-sharp/scenarios/s2.toml",
     "papers/ecn-sharp/scenarios/s5-datamining.toml",
     "papers/ecn-sharp/scenarios/s5-websearch.toml",
