@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from unpause import metrics, schemes, series
 from unpause.figures.registry import draws
-from unpause.figures.seeds import spread
+from unpause.figures.seeds import first_seed, say_seed, spread
 from unpause.figures.style import (
     DASHES,
     LINES,
@@ -31,22 +31,10 @@ _GOODPUT_BIN_NS = 0.25e6
 _LONGEST_TREE_MS = 20.0
 
 
-def _first_seed(result: Result) -> list[Run]:
-    """The run of each scheme with the lowest seed, for figures over time."""
-    return [min(result.runs_of(s), key=lambda run: run.row["seed"]) for s in result.schemes]
-
-
-def _say_seed(figure: Figure, result: Result, shown: Run) -> None:
-    """Below the panels, which seed they show, if there are several."""
-    every = len(set(result.runs.column("seed").to_pylist()))
-    if every > 1:
-        note(figure, f"Seed {shown.row['seed']}, one of {every}.")
-
-
 @draws("pcn-f2", "PCN Fig. 2: PAUSE and throughput around the burst")
 def draw_f2(result: Result) -> Figure:
     """PAUSE in force, PAUSE frames per ms, goodput in Gb/s; over ms from the burst start."""
-    runs = _first_seed(result)
+    runs = first_seed(result)
     figure = Figure(figsize=(WIDTH, 1.3 * len(runs) + 0.9), layout="constrained")
     axes = figure.subplots(len(runs), 3, sharex="col", sharey="col", squeeze=False)
     last = 3.0
@@ -73,7 +61,7 @@ def draw_f2(result: Result) -> Figure:
     for ax in axes[-1]:
         ax.set_xlabel("ms from the burst's start")
     legend(figure, [*axes[0, 1:]])
-    _say_seed(figure, result, runs[0])
+    say_seed(figure, result, runs[0])
     return figure
 
 
@@ -178,7 +166,7 @@ _F3_UNTIL_MS = 6.0
 @draws("pcn-f3", "PCN Fig. 3: rate set against rate sent")
 def draw_f3(result: Result) -> Figure:
     """Controller rate and sent rate (Gb/s) over ms from the burst start, a row for each scheme."""
-    runs = [r for r in _first_seed(result) if _controlled(result, r.scheme)]
+    runs = [r for r in first_seed(result) if _controlled(result, r.scheme)]
     if not runs:
         raise NothingToDraw("No scheme has a congestion control, so no controller sets a rate.")
     colour = schemes.colours(result.schemes)
@@ -213,7 +201,7 @@ def draw_f3(result: Result) -> Figure:
     for ax in axes[-1]:
         ax.set_xlabel("time from the burst's start (ms)")
     legend(figure, list(axes[:, 0]))
-    _say_seed(figure, result, runs[0])
+    say_seed(figure, result, runs[0])
     return figure
 
 

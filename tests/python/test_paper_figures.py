@@ -190,6 +190,29 @@ def test_figures_11_18_and_19_are_drawn(tmp_path: Path) -> None:
             figures.draw(swept(Builder(), "xoff_kb", [], 1).result(), name)
 
 
+def test_of_several_seeds_sweeps_show_the_median_and_figures_over_time_the_first(
+    tmp_path: Path,
+) -> None:
+    time = np.arange(0, 201.0, 1.0)
+    made = Builder()
+    for value in (10, 2):
+        for seed, gbps in enumerate((3.0, 1.0, 8.0), start=1):
+            run = made.run("PCN", seed=seed, bottlenecks=value, repetition=seed)
+            for flow_id in range(2):
+                made.flow_rates(run, f"F{flow_id}", time, np.full(201, gbps), flow_id=flow_id)
+    result = made.result()
+    result.scenario["sweep"] = [{"name": "repetition", "key": "seed"}]
+    figure = figures.draw(result, "pcn-f19")
+    figures.save(figure, tmp_path, "pcn-f19")
+    [container] = figure.axes[0].containers
+    assert list(container.lines[0].get_xdata()) == [2, 10]
+    assert container.lines[0].get_ydata() == pytest.approx([3.0, 3.0], rel=0.02)
+    [bars] = container.lines[2]
+    assert bars.get_segments()[0][:, 1] == pytest.approx([1.0, 8.0], rel=0.02)
+    with pytest.raises(NothingToDraw, match="sweep over bottlenecks"):
+        figures.draw(result, "pcn-f11")
+
+
 def hadoop(builder: Builder, **frames: list[int]) -> Builder:
     """A made-up Fig. 12: PAUSE frames on S1->S0 by scheme and seed, and FCTs of seed + 1 ms."""
     for scheme, every in frames.items():

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 
 from unpause import schemes, series
 from unpause.figures.registry import kind
-from unpause.figures.style import LINES, WIDTH, NothingToDraw, from_zero, single_runs
+from unpause.figures.seeds import first_seed, say_seed
+from unpause.figures.style import LINES, WIDTH, NothingToDraw, from_zero
 from unpause.result import Result, Run
 from unpause.series import Unavailable
 
@@ -20,9 +21,10 @@ def draw(
 ) -> Figure:
     """Queue of `link` in KB (above) and what `flows` send in Gb/s (below) over ms from the start.
 
-    Rates are means of bins of `bin_ms`; `capacity_gbps` is dotted.
+    Rates are means of bins of `bin_ms`; `capacity_gbps` is dotted. Of several seeds the first is
+    shown.
     """
-    runs = single_runs(result)
+    runs = first_seed(result)
     colour = schemes.colours(result.schemes)
     figure = Figure(figsize=(WIDTH, 4.0), layout="constrained")
     axes = figure.subplots(2, len(runs), sharex=True, sharey="row", squeeze=False)
@@ -45,6 +47,7 @@ def draw(
     axes[0, 0].margins(x=0)
     axes[0, 0].set_ylabel(f"queue of {link} (KB)")
     axes[1, 0].set_ylabel("sum of rates (Gb/s)")
+    say_seed(figure, result, runs[0])
     return figure
 
 

@@ -1,4 +1,4 @@
-"""What figures of several seeds share: median and range of a measure."""
+"""What figures of several seeds share: median and range, or the run with the first seed."""
 
 from __future__ import annotations
 
@@ -30,3 +30,24 @@ def say_seeds(figure: Figure, result: Result) -> None:
     seeds = len(set(result.runs.column("seed").to_pylist()))
     if seeds > 1:
         note(figure, f"Median of {seeds} seeds; bars from the lowest to the highest.")
+
+
+def first_seed(result: Result) -> list[Run]:
+    """The run of each scheme with the lowest seed, for figures over time.
+
+    Raises:
+        NothingToDraw: something other than the seed is swept.
+    """
+    if result.axes:
+        raise NothingToDraw(
+            f"This result is a sweep over {', '.join(result.axes)}; figures over time show one run "
+            "for each scheme."
+        )
+    return [min(result.runs_of(s), key=lambda run: run.row["seed"]) for s in result.schemes]
+
+
+def say_seed(figure: Figure, result: Result, shown: Run) -> None:
+    """Below the panels, which seed they show, if there are several."""
+    every = len(set(result.runs.column("seed").to_pylist()))
+    if every > 1:
+        note(figure, f"Seed {shown.row['seed']}, one of {every}.")

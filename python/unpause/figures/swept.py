@@ -40,10 +40,11 @@ def draw(
 ) -> Figure:
     """A line for each scheme over the swept `column`, a panel for each metric.
 
-    `args` are those of all panels. The x axis has `label`, is logarithmic with `log`, and with
-    `ticks_times` has a tick at each value, which is written times that. A panel has a title, a
-    `metric` with `args` of its own, a `unit` for its y axis, and maybe its `limits`, a `line`
-    at some value, or `symlog`: linear up to 1, logarithmic above.
+    Of several seeds the median is shown, with bars from the lowest to the highest. `args` are
+    those of all panels. The x axis has `label`, is logarithmic with `log`, and with `ticks_times`
+    has a tick at each value, which is written times that. A panel has a title, a `metric` with
+    `args` of its own, a `unit` for its y axis, and maybe its `limits`, a `line` at some value, or
+    `symlog`: linear up to 1, logarithmic above.
 
     Raises:
         NothingToDraw: the result is not a sweep over `column`, or lacks what a panel shows.
@@ -78,19 +79,24 @@ def draw_panels(
             metric = measure(panel, args)
             for scheme in result.schemes:
                 look = looks[scheme]
-                runs = sorted(result.runs_of(scheme), key=lambda r: r.row[column])
-                ax.plot(
-                    [r.row[column] for r in runs],
-                    [metric(r) for r in runs],
+                runs = result.runs_of(scheme)
+                values = sorted({r.row[column] for r in runs})
+                found = [spread([r for r in runs if r.row[column] == v], metric) for v in values]
+                ax.errorbar(
+                    values,
+                    [median for median, _, _ in found],
+                    [[m - low for m, low, _ in found], [high - m for m, _, high in found]],
                     color=look.colour,
                     linestyle=look.dash,
                     marker=look.marker,
                     markersize=3,
+                    elinewidth=0.7,
                     label=scheme,
                 )
             _finish(ax, panel)
     except Unavailable as error:
         raise NothingToDraw(str(error)) from error
+    say_seeds(figure, result)
     return figure, axes
 
 
