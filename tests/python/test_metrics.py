@@ -156,6 +156,18 @@ def test_decrease_takes_so_many_periods(builder: Builder) -> None:
     assert metrics.highest_controller_rate_gbps(run, "F0", "burst", (0, 10)) == 20
 
 
+def test_what_a_flow_sends_of_what_its_controller_sets(builder: Builder) -> None:
+    # A flow of 1 Gb/s of goodput, 1.048 on the wire, whose controller falls and rises again.
+    controller(builder, np.array([10.0, 4.0, 4.0, 6.0, 5.0, 7.0]))
+    run = builder.only_run()
+    assert metrics.controller_rise_gbps(run, "F0", "burst", (0.0, 1.0)) == pytest.approx(4.0)
+    assert metrics.controller_rise_gbps(run, "F0", "burst", (0.0, 0.16)) == 0
+    sent = metrics.sent_over_set(run, ["F0"], "burst", (0.1, 0.2))
+    assert sent == pytest.approx(1.048 / ((4 + 4 + 6) / 3), rel=1e-3)
+    with pytest.raises(Unavailable, match="not sampled in the window"):
+        metrics.sent_over_set(run, ["F0"], "burst", (0.11, 0.14))
+
+
 def test_controller_that_never_cuts_is_said(builder: Builder) -> None:
     controller(builder, np.full(20, 20.0))
     with pytest.raises(Unavailable, match="never cut"):
@@ -261,6 +273,9 @@ def test_aggregate_settles_when_the_mean_stays_near_the_capacity(builder: Builde
     assert metrics.aggregate_mean_ratio(run, ["F0", "F1"], 10, window) == pytest.approx(1.0)
     deviation = metrics.aggregate_deviation(run, ["F0", "F1"], 10, window, bin_ms=0.5)
     assert deviation == pytest.approx(0.05, rel=0.01)
+    # From 10.5 to 9.5.
+    swing = metrics.aggregate_swing(run, ["F0", "F1"], 10, window, bin_ms=0.5)
+    assert swing == pytest.approx(0.1, rel=0.01)
     goodput = metrics.flows_gbps(run, ["F0", "F1"], window)
     assert goodput == pytest.approx(10 / 1.048)
 
@@ -277,8 +292,21 @@ def test_queue_drains_when_it_stays_low(builder: Builder) -> None:
     assert metrics.largest_queue_kb(run, "S0->S1", (1.5, 5.0)) == 500
     assert metrics.smallest_queue_kb(run, "S0->S1", (1.5, 5.0)) == 5
     assert metrics.mean_queue_kb(run, "S0->S1", (1.0, 2.0)) == pytest.approx((900 + 500 + 5) / 3)
+    # Of 0, 0, 900, 500, 5, 300, 5 KB.
+    assert metrics.short_queue_share(run, "S0->S1", (0.0, 3.0), 10_480) == pytest.approx(4 / 7)
     with pytest.raises(Unavailable, match="not sampled"):
         metrics.mean_queue_kb(run, "S0->S1", (50.0, 60.0))
+
+
+def test_queues_are_measured_from_the_burst_on(builder: Builder) -> None:
+    run = with_burst(builder)
+    time = np.arange(0.0, 14.0, 0.5)
+    builder.port_samples(run, "S0->S1", time, np.where(time < 10.5, 7e3, 3e3 + 1e3 * (time == 11)))
+    window = {"link": "S0->S1", "window_ms": (0.5, 2.0), "burst": "burst"}
+    run = builder.only_run()
+    assert metrics.smallest_queue_kb(run, **window) == 3
+    assert metrics.largest_queue_kb(run, **window) == 4
+    assert metrics.mean_queue_kb(run, **window) == pytest.approx((3 + 4 + 3 + 3) / 4)
 
 
 def test_largest_ingress_is_counted_at_the_receiving_switch(builder: Builder) -> None:

@@ -57,6 +57,12 @@ def test_the_steady_sawtooth_is_as_high_as_the_formulas_say(sources: int, w_min:
     assert 0.7 < swing < 1
 
 
+def test_increases_of_pcn_add_a_share_of_what_a_flow_lacks() -> None:
+    # 9 of 10 Gb/s are missing, or 5.
+    assert metrics.pcn_gain_ratio(1, 5, 1, 10) == pytest.approx(9 / 5, rel=1e-2)
+    assert metrics.pcn_gain_ratio(2, 2, 4, 10) == 1
+
+
 def test_capfc_has_a_counter_for_each_input_of_each_egress_queue() -> None:
     assert metrics.capfc_counters(48, 8) == 18_432
     assert metrics.capfc_counters_kb(48, 8, 16) == 36

@@ -89,6 +89,16 @@ def test_links_and_crossing_flows(builder: Builder) -> None:
     assert over(runs, most, "crossing_ratio", reference="half", **crossing) == pytest.approx(1.1)
 
 
+def test_use_of_a_swept_rate(builder: Builder) -> None:
+    time = np.arange(0, 10.5, 0.5)
+    for rate, sent in ((10, 9.0), (40, 38.0)):
+        run = builder.run("PCN", rate_gbps=rate)
+        builder.port_samples(run, "S0->S1", time, tx_gbps=sent)
+    runs = builder.result().runs_of("PCN")
+    use = {"column": "rate_gbps", "link": "S0->S1", "window_ms": (2.0, 8.0)}
+    assert over(runs, {"pick": "min"}, "swept_use", **use) == pytest.approx(0.9)
+
+
 def test_trends_from_the_smallest_to_the_largest_value(builder: Builder) -> None:
     for w_max, frames, fct in ((1.0, 40, 2.0), (0.125, 10, 3.0), (0.5, 30, 2.5)):
         run = builder.run("PCN", w_max=w_max)

@@ -64,6 +64,18 @@ def aggregate_mean_ratio(
 
 
 @metric("")
+def aggregate_swing(
+    run: Run,
+    flows: list[str],
+    capacity_gbps: float,
+    window_ms: Sequence[float],
+    bin_ms: float = 1.0,
+) -> float:
+    """Largest less smallest rate of `flows` together in bins of `bin_ms`, over the capacity."""
+    return float(np.ptp(_binned_gbps(run, flows, window_ms, bin_ms)) / capacity_gbps)
+
+
+@metric("")
 def aggregate_deviation(
     run: Run,
     flows: list[str],
@@ -72,10 +84,17 @@ def aggregate_deviation(
     bin_ms: float = 1.0,
 ) -> float:
     """Standard deviation of what `flows` together send in bins of `bin_ms`, over the capacity."""
+    return float(np.std(_binned_gbps(run, flows, window_ms, bin_ms)) / capacity_gbps)
+
+
+def _binned_gbps(
+    run: Run, flows: list[str], window_ms: Sequence[float], bin_ms: float
+) -> np.ndarray:
+    """What `flows` together send in each bin that lies in the window."""
     time, total = _aggregate_bytes(run, flows)
     start, end = window_ns(run, None, window_ms)
     begins, rate = series.binned_per_ms(time, total, start, bin_ms * MS)
     inside = rate[begins + bin_ms * MS <= end + 1] * series.GBPS
     if len(inside) < 2:
         raise Unavailable(f"The window has fewer than two bins of {bin_ms:g} ms.")
-    return float(np.std(inside) / capacity_gbps)
+    return inside

@@ -10,7 +10,7 @@ import numpy as np
 from unpause import series
 from unpause.metrics.pause import first_episode_ns
 from unpause.metrics.registry import metric
-from unpause.metrics.windows import MS, US, burst_start_ns
+from unpause.metrics.windows import MS, US, burst_start_ns, window_ns
 from unpause.result import Run
 from unpause.series import Unavailable
 
@@ -47,6 +47,32 @@ def highest_controller_rate_gbps(
     """Highest rate that the controller of `flow` sets in the window."""
     time, rate, _ = _controller(run, flow, burst)
     return float(rate[(time >= window_ms[0]) & (time <= window_ms[1])].max())
+
+
+@metric("Gb/s")
+def controller_rise_gbps(run: Run, flow: str, burst: str, window_ms: Sequence[float]) -> float:
+    """All increases together that the controller of `flow` makes in the window."""
+    time, rate, _ = _controller(run, flow, burst)
+    steps = np.diff(rate[(time >= window_ms[0]) & (time <= window_ms[1])])
+    return float(steps[steps > 0].sum())
+
+
+@metric("")
+def sent_over_set(run: Run, flows: list[str], burst: str, window_ms: Sequence[float]) -> float:
+    """What a flow puts on the wire in the window over the mean rate that its controller sets.
+
+    The largest of `flows`: 0.4 means that every one of them sends at most 40 % of what it may.
+    """
+    start, end = window_ns(run, burst, window_ms)
+    found = []
+    for name in flows:
+        data = series.flow(run, name)
+        inside = (data.time_ns >= start) & (data.time_ns <= end)
+        if not inside.any():
+            raise Unavailable(f"Flow '{name}' was not sampled in the window under {run.scheme}.")
+        sent = series.mean_per_ms(data.time_ns, data.sent_bytes, start, end) * series.GBPS
+        found.append(sent / float(np.mean(data.controller_bps[inside]) / 1e9))
+    return max(found)
 
 
 @metric("Gb/s")

@@ -22,6 +22,23 @@ def pcn_increase_percent(cnps: int, line_rate_gbps: float, w_min: str = "1/128")
     return float(rates[-1]) / line_rate * 100
 
 
+@metric("", scope="model")
+def pcn_gain_ratio(
+    slow_gbps: float, fast_gbps: float, cnps: int, line_rate_gbps: float, w_min: str = "1/128"
+) -> float:
+    """What `cnps` increases add to a slow flow over what they add to a fast one, PCN's sender."""
+    line_rate = round(line_rate_gbps * 1e9)
+
+    def gain(rate_gbps: float) -> float:
+        cnp = round(rate_gbps * 1e6)
+        rates = mechanisms.pcn_reaction(
+            [cnp, *[None] * cnps], line_rate_bps=line_rate, w_min=w_min
+        ).rate_bps
+        return float(rates[-1]) - float(rates[0])
+
+    return gain(slow_gbps) / gain(fast_gbps)
+
+
 @metric("loops", scope="model")
 def fluid_overload_loops(
     rates_gbps: Sequence[float], capacity_gbps: float, period_us: float, w_min: str

@@ -31,26 +31,41 @@ def queue_drained_ms(run: Run, link: str, below_bytes: float, hold_ms: float = 1
 
 
 @metric("KB")
-def mean_queue_kb(run: Run, link: str, window_ms: Sequence[float]) -> float:
+def mean_queue_kb(
+    run: Run, link: str, window_ms: Sequence[float], burst: str | None = None
+) -> float:
     """Mean of the samples of the queue of `link` in the window."""
-    return float(np.mean(_queue_kb(run, link, window_ms)))
+    return float(np.mean(_queue_kb(run, link, window_ms, burst)))
 
 
 @metric("KB")
-def largest_queue_kb(run: Run, link: str, window_ms: Sequence[float]) -> float:
+def largest_queue_kb(
+    run: Run, link: str, window_ms: Sequence[float], burst: str | None = None
+) -> float:
     """Largest sample of the queue of `link` in the window."""
-    return float(np.max(_queue_kb(run, link, window_ms)))
+    return float(np.max(_queue_kb(run, link, window_ms, burst)))
 
 
 @metric("KB")
-def smallest_queue_kb(run: Run, link: str, window_ms: Sequence[float]) -> float:
+def smallest_queue_kb(
+    run: Run, link: str, window_ms: Sequence[float], burst: str | None = None
+) -> float:
     """Smallest sample of the queue of `link` in the window."""
-    return float(np.min(_queue_kb(run, link, window_ms)))
+    return float(np.min(_queue_kb(run, link, window_ms, burst)))
 
 
-def _queue_kb(run: Run, link: str, window_ms: Sequence[float]) -> np.ndarray:
+@metric("")
+def short_queue_share(run: Run, link: str, window_ms: Sequence[float], below_bytes: float) -> float:
+    """Share of the samples of the queue of `link` in the window that are below `below_bytes`."""
+    return float(np.mean(_queue_kb(run, link, window_ms) < below_bytes / 1e3))
+
+
+def _queue_kb(
+    run: Run, link: str, window_ms: Sequence[float], burst: str | None = None
+) -> np.ndarray:
+    """Samples of the queue of `link` in a window from the burst's start, or from the run's."""
     data = series.port(run, link)
-    start, end = window_ns(run, None, window_ms)
+    start, end = window_ns(run, burst, window_ms)
     inside = data.queue_bytes[(data.time_ns >= start) & (data.time_ns <= end)]
     if not len(inside):
         raise Unavailable(f"Port {link} was not sampled in the window under {run.scheme}.")

@@ -8,7 +8,7 @@ from typing import Literal
 from unpause import series
 from unpause.metrics.registry import metric
 from unpause.metrics.sweep import swept_value
-from unpause.metrics.throughput import wire_rate_gbps
+from unpause.metrics.throughput import link_gbps, wire_rate_gbps
 from unpause.metrics.windows import window_ns
 from unpause.result import Run
 
@@ -59,3 +59,9 @@ def crossing_ratio(
     others = 1 if reference == "half" else swept_value(run, column)
     rate = wire_rate_gbps(run, flow, window_ms, frame_bytes, payload_bytes)
     return rate / (capacity_gbps / (others + 1))
+
+
+@metric("")
+def swept_use(run: Run, column: str, link: str, window_ms: Sequence[float]) -> float:
+    """Share of the swept rate `column`, Gb/s, that the egress port of `link` sends."""
+    return link_gbps(run, [link], window_ms) / swept_value(run, column)
