@@ -19,8 +19,8 @@
 //!
 //! # Departures
 //!
-//! With `np_poll` the polls of a flow are counted from its first packet, and those that would find
-//! nothing are skipped.
+//! With `np_poll` the polls of a flow are counted from its first packet, with which the first of them is, as in
+//! ns3-rdma; those that would find nothing are skipped.
 
 use super::Mechanism;
 use crate::ledger::Ledger;
@@ -33,7 +33,8 @@ use crate::units::Time;
 pub struct Params {
     /// Least time between two CNPs of a flow; with `np_poll`, between two polls.
     pub cnp_interval: Time,
-    /// Look for marked packets at every interval's end instead of answering the first at once.
+    /// Look for marked packets at a flow's first packet and at every interval's end, instead of answering
+    /// the first at once.
     pub np_poll: bool,
 }
 
@@ -71,13 +72,16 @@ impl Dcqcn {
         }
     }
 
-    fn note_for_poll(&mut self, now: Time, ce: bool) {
+    /// Answers the flow's first packet; of later ones, only notes that the next poll will find one.
+    fn note_for_poll(&mut self, now: Time, ce: bool) -> Option<Notification> {
         if self.epoch.is_never() {
             self.epoch = now;
+            return ce.then_some(Notification::Cnp);
         }
         if ce && self.poll.is_never() {
             self.poll = next_on_grid(self.epoch, self.params.cnp_interval, now);
         }
+        None
     }
 }
 
@@ -85,8 +89,7 @@ impl Mechanism for Dcqcn {
     #[inline]
     fn on_data(&mut self, now: Time, _bytes: u32, ce: bool) -> Option<Notification> {
         if self.params.np_poll {
-            self.note_for_poll(now, ce);
-            return None;
+            return self.note_for_poll(now, ce);
         }
         if !ce || now < self.quiet_until {
             return None;
@@ -156,5 +159,19 @@ mod tests {
         assert_eq!(np.on_timer(at_us(159)), None);
         assert_eq!(np.on_timer(at_us(160)), Some(Notification::Cnp));
         assert_eq!(np.next_timer(), Time::NEVER);
+    }
+
+    /// ns3-rdma polls for the first time when it hears of the flow, and then every interval.
+    #[test]
+    fn polling_answers_a_marked_first_packet_at_once() {
+        let mut np = Dcqcn::new(&Params {
+            np_poll: true,
+            ..Params::default()
+        });
+        assert_eq!(np.on_data(at_us(10), 1000, true), Some(Notification::Cnp));
+        assert_eq!(np.next_timer(), Time::NEVER);
+        assert_eq!(np.on_data(at_us(11), 1000, true), None);
+        assert_eq!(np.next_timer(), at_us(60));
+        assert_eq!(np.on_timer(at_us(60)), Some(Notification::Cnp));
     }
 }

@@ -66,7 +66,7 @@ keys! {
             from "DCQCN paper" => cp.pmax;
         cnp_interval: Duration "shortest time between two CNPs of a flow"
             from "DCQCN paper" => np.cnp_interval;
-        np_poll: bool "check for marks at the end of every interval instead of answering the first mark"
+        np_poll: bool "check for marks at a flow's first packet and at the end of every interval, instead of answering the first mark"
             from "paper: at once; true is ns3-rdma's polling" => np.np_poll;
         cnp_on_ack: bool "ACKs carry the mark of their packet, and there are no CNPs, as in HPCC's simulator"
             from "DCQCN paper: CNPs are packets" => rp.cnp_on_ack;
