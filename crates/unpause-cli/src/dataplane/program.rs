@@ -131,6 +131,13 @@ impl Program {
     pub fn of(run: &Run) -> Result<Self, Refusal> {
         match &run.config.scheme.congestion_point {
             Config::Tofino(params) => EcnSharp::of(params).map(Self::EcnSharp),
+            Config::NpEcn(params) if params.mark_above > 0 => Err(Refusal {
+                what: format!(
+                    "mark_above is {} B; the program compares with an empty queue",
+                    params.mark_above
+                ),
+                help: "remove `mark_above`: the threshold of PCN's paper is zero",
+            }),
             Config::NpEcn(params) => Ok(Self::NpEcn(*params)),
             Config::DctcpRed(params) => {
                 if let Threshold::Bytes(bytes) = params.threshold

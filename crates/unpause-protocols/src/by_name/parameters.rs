@@ -273,7 +273,7 @@ const fn field_name(name: &'static str) -> &'static CStr {
 }
 
 parameters! {
-    np_ecn { mark_basis }
+    np_ecn { mark_basis, mark_above }
     red { kmin, kmax, pmax }
     wred { kmin, kmax, pmax }
     qcn_point { q_eq, weight, sample_base, quantisation, mode, interval }

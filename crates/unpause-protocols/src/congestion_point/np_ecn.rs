@@ -15,8 +15,9 @@
 //! | name | unit | default | origin |
 //! |---|---|---|---|
 //! | `mark_basis` | - | `DequeueAfter` | the paper is silent; ns3-rdma evaluates ECN after removal |
+//! | `mark_above` | bytes | 0 | the paper's ECN threshold; ns3-rdma does not count the first 1030 B of a queue, one of its frames |
 //!
-//! The ECN threshold, zero, is the paper's and fixed.
+//! `EnqueueBefore` does not read `mark_above`: its threshold is zero.
 //!
 //! # Departures
 //!
@@ -49,12 +50,15 @@ pub enum MarkBasis {
 pub struct Params {
     /// Which queue length decides.
     pub mark_basis: MarkBasis,
+    /// A packet that leaves no more than this behind is not marked.
+    pub mark_above: u64,
 }
 
 /// State of NP-ECN.
 #[derive(Clone, Debug)]
 pub struct NpEcn {
     mark_basis: MarkBasis,
+    mark_above: u64,
     paused: bool,
     /// The packet at the head is the only one that found the queue empty.
     head_found_empty: bool,
@@ -69,6 +73,7 @@ impl NpEcn {
     pub fn new<R: Rng>(params: &Params, _rng: &mut R) -> Self {
         Self {
             mark_basis: params.mark_basis,
+            mark_above: params.mark_above,
             paused: false,
             head_found_empty: false,
             held: 0,
@@ -125,7 +130,7 @@ impl Mechanism for NpEcn {
             return Verdict::Pass;
         }
         let backlog = match self.mark_basis {
-            MarkBasis::DequeueAfter => queue.bytes > 0,
+            MarkBasis::DequeueAfter => queue.bytes > self.mark_above,
             MarkBasis::EnqueueBefore => !found_empty,
         };
         if packet.ect && backlog {
@@ -150,6 +155,7 @@ impl Mechanism for NpEcn {
     fn show<L: Ledger>(&mut self, ledger: &mut L) {
         let Self {
             mark_basis: _,
+            mark_above: _,
             paused,
             head_found_empty,
             held,
@@ -181,9 +187,15 @@ mod tests {
 
     impl Port {
         fn new(mark_basis: MarkBasis) -> Self {
+            Self::of(&Params {
+                mark_basis,
+                ..Params::default()
+            })
+        }
+        fn of(params: &Params) -> Self {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
             Self {
-                cp: NpEcn::new(&Params { mark_basis }, &mut rng),
+                cp: NpEcn::new(params, &mut rng),
                 packets: 0,
                 rng,
             }
@@ -240,6 +252,24 @@ mod tests {
         port.arrive(10);
         assert_eq!(port.depart(9), 9);
         assert_eq!(port.depart(1), 0);
+    }
+
+    #[test]
+    fn what_may_be_left_behind_unmarked_is_not_counted() {
+        let mut port = Port::of(&Params {
+            mark_above: u64::from(BYTES),
+            ..Params::default()
+        });
+        port.arrive(10);
+        assert_eq!(port.depart(8), 8);
+        assert_eq!(port.depart(2), 0);
+        // A PAUSE is forgiven as before.
+        port.arrive(3);
+        port.pause();
+        port.resume();
+        port.arrive(3);
+        assert_eq!(port.depart(3), 0);
+        assert_eq!(port.depart(3), 1);
     }
 
     #[test]

@@ -76,11 +76,17 @@ fn config() -> impl Strategy<Value = Config> {
         prop::sample::select(vec![qcn::Quantisation::Linear, qcn::Quantisation::TopBits]);
     prop_oneof![
         Just(Config::None),
-        prop::sample::select(vec![
-            np_ecn::MarkBasis::DequeueAfter,
-            np_ecn::MarkBasis::EnqueueBefore
-        ])
-        .prop_map(|mark_basis| Config::NpEcn(np_ecn::Params { mark_basis })),
+        (
+            prop::sample::select(vec![
+                np_ecn::MarkBasis::DequeueAfter,
+                np_ecn::MarkBasis::EnqueueBefore
+            ]),
+            any::<u64>()
+        )
+            .prop_map(|(mark_basis, mark_above)| Config::NpEcn(np_ecn::Params {
+                mark_basis,
+                mark_above
+            })),
         (any::<u64>(), any::<u64>(), fraction())
             .prop_map(|(kmin, kmax, pmax)| Config::Red(red::Params { kmin, kmax, pmax })),
         (any::<u64>(), any::<u64>(), fraction())

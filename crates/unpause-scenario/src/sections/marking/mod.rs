@@ -15,6 +15,7 @@ mod wred;
 
 pub(crate) use choice::{marking, take_marking};
 pub use marker::Marking;
+pub(super) use np_ecn::threshold as np_ecn_threshold;
 
 /// Every value of `marking`, in the order of a list of them.
 pub const MARKINGS: [Marking; 9] = [

@@ -1,10 +1,14 @@
 //! PCN's marks that forgive PAUSE.
 
+use serde_spanned::Spanned;
 use unpause_protocols::congestion_point::Config;
+use unpause_protocols::congestion_point::np_ecn::MarkBasis as Basis;
 pub(super) use unpause_protocols::congestion_point::np_ecn::Params as NpEcn;
 
 use super::marker::Marker;
+use crate::text::error::{Checked, Problem};
 use crate::text::keys::keys;
+use crate::text::quantity::Size;
 use crate::text::setting::MarkBasis;
 
 keys! {
@@ -12,6 +16,9 @@ keys! {
     pub(super) Keys at "scheme" for NpEcn {
         mark_basis: MarkBasis "queue length that decides a mark; or `\"enqueue-before\"`"
             from "the paper is silent; ns3-rdma evaluates ECN after removal" => mark_basis;
+        mark_above: Size "a packet that leaves no more than this behind is not marked"
+            from "the paper's ECN threshold, zero; ns3-rdma does not count the first 1,030 B of a queue, one of its frames"
+            => mark_above;
     }
 }
 
@@ -20,7 +27,25 @@ impl Marker for NpEcn {
     const SUMMARY: &'static str = "PCN's marks that forgive packets held by a PAUSE";
     type Keys = Keys;
 
+    fn check(&mut self, keys: &Keys) -> Checked<()> {
+        threshold(self, keys.mark_above.peek())
+    }
+
     fn config(self) -> Config {
         Config::NpEcn(self)
+    }
+}
+
+/// Refuses a threshold that nobody reads.
+pub(in crate::sections) fn threshold(
+    params: &NpEcn,
+    mark_above: Option<&Spanned<Size>>,
+) -> Checked<()> {
+    match (params.mark_basis, mark_above) {
+        (Basis::EnqueueBefore, Some(written)) => Problem::new("`mark_above` has no effect")
+            .at(written.span(), "what a packet finds is compared with zero")
+            .help("remove it, or `mark_basis` = \"enqueue-before\"")
+            .err(),
+        _ => Ok(()),
     }
 }

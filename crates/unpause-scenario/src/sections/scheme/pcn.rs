@@ -5,9 +5,10 @@ use unpause_protocols::{congestion_control, notification_point};
 use unpause_sim::config::SchemeConfig;
 
 use super::congestion_control::Scheme;
+use crate::sections::marking::np_ecn_threshold;
 use crate::text::error::Checked;
 use crate::text::keys::{keys, ordered};
-use crate::text::quantity::{DataRate, Duration, Ratio};
+use crate::text::quantity::{DataRate, Duration, Ratio, Size};
 use crate::text::setting::{MarkBasis, Percent};
 
 /// Parameters of its points.
@@ -35,6 +36,9 @@ keys! {
             from "ours: the least rate a CNP can name" => rp.min_rate;
         mark_basis: MarkBasis "queue length that decides a mark; or `\"enqueue-before\"`"
             from "the paper is silent; ns3-rdma evaluates ECN after removal" => cp.mark_basis;
+        mark_above: Size "a packet that leaves no more than this behind is not marked"
+            from "the paper's ECN threshold, zero; ns3-rdma does not count the first 1,030 B of a queue, one of its frames"
+            => cp.mark_above;
     }
 }
 
@@ -44,12 +48,13 @@ impl Scheme for Pcn {
         "PCN (NSDI 2020): marks that forgive PAUSE, receiver-driven rates";
     const MARKS: bool = true;
     const NOTIFIES_BY: Option<&'static str> = Some("CNP");
-    const REPLACEABLE: Option<&'static [&'static str]> = Some(&["mark_basis"]);
+    const REPLACEABLE: Option<&'static [&'static str]> = Some(&["mark_basis", "mark_above"]);
     type Keys = Keys;
 
     fn check(&self, keys: &Keys) -> Checked<()> {
         let (w_min, w_max) = (("w_min", &keys.w_min), ("w_max", &keys.w_max));
-        ordered(w_min, &self.rp.w_min, w_max, &self.rp.w_max)
+        ordered(w_min, &self.rp.w_min, w_max, &self.rp.w_max)?;
+        np_ecn_threshold(&self.cp, keys.mark_above.peek())
     }
 
     fn config(self) -> SchemeConfig {
