@@ -406,8 +406,9 @@ def test_the_shipped_claims_cover_the_catalogue() -> None:
     stated = [c for file in claims.files() for c in claims.read(file)]
     ids = [c.id for c in stated]
     assert len(ids) == len(set(ids))
-    f2 = [f"PCN-F2.{x}" for x in ["C1", "C2", "C3", "C4", "Q1", "Q2", "D1", "D2", "D3", "D4"]]
-    f3 = [f"PCN-F3.{x}" for x in ["Q1", "Q2", "Q3"]]
+    stated_of_f2 = ["C1", "C2", "C3", "C4", "Q1", "Q2", "Q3", "Q4", "Q5", "C5"]
+    f2 = [f"PCN-F2.{x}" for x in [*stated_of_f2, "D1", "D2", "D3", "D4"]]
+    f3 = [f"PCN-F3.{x}" for x in ["Q1", "Q2", "Q3", "Q4", "Q5"]]
     f5 = [f"PCN-F5.{x}" for x in ["C1", "C2", "D1"]]
     assert [i for i in ids if i.startswith(("PCN-F2.", "PCN-F3.", "PCN-F5."))] == f2 + f3 + f5
 

@@ -177,11 +177,12 @@ def swept(builder: Builder, column: str, links: list[str], until_ms: float) -> B
     return builder
 
 
-def test_figures_11_18_and_19_are_drawn(tmp_path: Path) -> None:
+def test_figures_11_18_19_and_of_section_5_are_drawn(tmp_path: Path) -> None:
     for name, made, lines in (
         ("pcn-f11", four_flows(Builder()), [1, 2]),
         ("pcn-f18", swept(Builder(), "interval_us", ["S0->S1", "S1->R1"], 100), [2]),
         ("pcn-f19", swept(Builder(), "bottlenecks", [], 200), [3]),
+        ("pcn-s5", swept(Builder(), "rate_gbps", ["S0->S1"], 60), [2, 3]),
     ):
         figure = figures.draw(made.result(), name)
         figures.save(figure, tmp_path, name)
