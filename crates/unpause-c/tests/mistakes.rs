@@ -67,7 +67,7 @@ fn names_and_values_that_are_not_there() {
         );
         assert_eq!(parameter.assume_init_ref().value, 1);
         assert_eq!(
-            unpause_config_parameter(place, 1, parameter.as_mut_ptr()),
+            unpause_config_parameter(place, 2, parameter.as_mut_ptr()),
             UnknownParameter
         );
         let misplaced = place.cast::<u8>().add(1).cast();
