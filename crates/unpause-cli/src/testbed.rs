@@ -57,6 +57,7 @@ fn refused(run: &Run, args: &Testbed) -> Option<Invalid> {
         SplitError::Events => ("events.links", "expected no [[event]]"),
         SplitError::Jobs => ("jobs", "expected no [[job]]"),
         SplitError::Cbfc => ("switch.cbfc", "expected `\"pfc\"`"),
+        SplitError::Retry => ("switch.retry", "expected `\"none\"`"),
         SplitError::Udp => ("traffic", "expected transport = \"roce\" or \"tcp\""),
         SplitError::Links { host } => {
             let message = "has several links: over frames, a host has one";
@@ -213,6 +214,7 @@ fn split(run: &Run, wires: &[String]) -> Result<Split, Error> {
             | SplitError::Events
             | SplitError::Jobs
             | SplitError::Cbfc
+            | SplitError::Retry
             | SplitError::Udp
             | SplitError::Links { .. } => None,
             SplitError::Joined { .. } => Some("name those links with --wire, too".into()),

@@ -101,6 +101,7 @@ columns! {
         "frames dropped at this queue; in a pipelined switch, also those dropped at the ingress of this port; at a slow receiver, frames of lossy priorities that found its buffer full";
     "dropped_bytes" "bytes" "their bytes";
     "trimmed_packets" "packets" "frames trimmed to their headers at this queue, which is the last hop if `peer` is a host";
+    "replayed_packets" "packets" "frames that the link sent again (`retry = \"llr\"`), not counted in `tx_packets` and `tx_bytes`";
     "headroom_dropped_packets" "packets"
         "frames of a lossless priority that arrived on this port and found no headroom";
     "max_queue_bytes" "bytes" "largest backlog of this egress queue";

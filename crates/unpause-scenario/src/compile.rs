@@ -30,7 +30,7 @@ use crate::sections::marking::{Marking, marking, take_marking};
 use crate::sections::scheme::{BaseRtt, Chosen, SchemeKeys, congestion_control};
 use crate::sections::sweep::{self, Point};
 use crate::sections::{
-    event, host, job, pias, probes, slow_receiver, switch, tcp, topology, traffic,
+    event, host, job, overrides, pias, probes, slow_receiver, switch, tcp, topology, traffic,
 };
 use crate::size;
 use crate::text::document::{self, Table, read, take_string, take_table, take_tables};
@@ -191,6 +191,7 @@ struct Parts<'i> {
     scheme: Table<'i>,
     topology: Table<'i>,
     events: Vec<Table<'i>>,
+    overrides: Vec<Table<'i>>,
     traffic: Entries<'i>,
     /// Where `[probes]` stands, or the whole file.
     probes: Range<usize>,
@@ -213,6 +214,8 @@ fn take_apart<'i>(
     at_most("traffic", &traffic, limits::TRAFFIC_ENTRIES)?;
     let events = take_tables(&mut root, "event")?;
     at_most("event", &events, limits::LINK_EVENTS)?;
+    let overrides = take_tables(&mut root, "override")?;
+    at_most("override", &overrides, limits::OVERRIDES)?;
     let jobs = take_tables(&mut root, "job")?;
     at_most("job", &jobs, limits::JOBS)?;
     let whole = root.span();
@@ -239,6 +242,7 @@ fn take_apart<'i>(
         scheme,
         topology,
         events,
+        overrides,
         traffic: Entries {
             written: traffic.collect::<Checked<_>>()?,
             jobs: jobs
@@ -265,14 +269,14 @@ fn compile_run<'i>(
     let built = topology::topology(parts.topology, files)?;
     size::check_routes(&built.fabric, place)?;
     let (mut fabric, mut names) = Names::of(&built);
-    let (mut host, mut switch, queues) = nodes(&sections, &mut fabric, &names)?;
+    let (mut host, switch, queues) = nodes(&sections, parts.overrides, &mut fabric, &names)?;
     let delays = Delays::new(&sections.host.extra_delay, files)?;
     let (probes, hpcc) = recorded(&sections, &names, &switch)?;
-    let stop = file.duration.get_ref().0;
-    let events = event::events(parts.events, &sections.routing, (&names, &built), stop)?;
+    let (stop, routing) = (file.duration.get_ref().0, &sections.routing);
+    let events = event::events(parts.events, routing, (&names, &built), stop)?;
     sections.check_read(&switch)?;
-    let at = parts.scheme.span();
-    let longest_rtt = |key: &str| Ok(base_rtt(&fabric, &at, key)? + delays.longest_of_host());
+    let (at, own) = (parts.scheme.span(), delays.longest_of_host());
+    let longest_rtt = |key: &str| Ok(base_rtt(&fabric, &at, key)? + own);
     let (chosen, marking) = controls(parts.scheme, &longest_rtt)?;
     tag(&file, &queues, &mut host)?;
     let context = traffic::Context {
@@ -291,7 +295,6 @@ fn compile_run<'i>(
     let flows = flows::read(parts.traffic, &file, &queues, &fabric, &context)?;
     let notes = context.notes.into_inner();
     (names.traffic, names.jobs) = (flows.names, flows.named_jobs);
-    switch.scheduler = queues.scheduled.scheduler;
     host.extra_delays = delays.into_distributions();
     let config = Config {
         fabric,
@@ -300,6 +303,7 @@ fn compile_run<'i>(
         scheme: with_laws(chosen.config, flows.laws),
         traffic: flows.specs,
         following: flows.following,
+        jitters: flows.jitters,
         jobs: flows.jobs,
         events,
         probes,
@@ -335,13 +339,19 @@ fn with_laws(scheme: SchemeConfig, laws: Vec<(u16, congestion_control::Config)>)
 /// Hosts, switches and their queues.
 fn nodes<'s>(
     sections: &'s Sections,
+    others: Vec<Table<'_>>,
     fabric: &mut Fabric,
     names: &Names,
 ) -> Checked<(HostConfig, SwitchConfig, Queues<'s>)> {
     let mut host = hosts(sections, fabric)?;
-    let switch = switch::switch(&sections.switch, (&sections.link, &sections.pfc), &host)?;
+    let mut switch = switch::switch(&sections.switch, (&sections.link, &sections.pfc), &host)?;
+    switch.overrides = overrides::overrides(others, names, &switch, &host)?;
     let queues = Queues::of(sections, &host, &switch)?;
+    switch.scheduler = queues.scheduled.scheduler.clone();
     let is_paused = switch.lossless != 0 && switch.cbfc.is_none();
+    if is_paused && let Some(hosts) = sections.host.ignore_pause.get() {
+        host.ignores_pause = names.host_list(hosts)?;
+    }
     host.slow_receiver = slow_receiver::slow_receiver(&sections.slow_receiver, names, is_paused)?;
     Ok((host, switch, queues))
 }

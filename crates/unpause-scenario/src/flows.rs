@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde_spanned::Spanned;
 use unpause_protocols::congestion_control;
+use unpause_protocols::units::Time;
 use unpause_sim::config::Fabric;
 use unpause_sim::jobs::Job;
 use unpause_sim::traffic::{Following, TrafficSpec};
@@ -28,6 +29,8 @@ pub(crate) struct Flows {
     pub specs: Vec<TrafficSpec>,
     /// Window laws of entries that have one of their own.
     pub laws: Vec<(u16, congestion_control::Config)>,
+    /// How much later the flows of entries start, at most.
+    pub jitters: Vec<(u16, Time)>,
     pub following: Vec<Following>,
     pub jobs: Vec<Job>,
     pub named_jobs: Vec<NamedJob>,
@@ -47,6 +50,7 @@ pub(crate) fn read(
     let mut names = Vec::new();
     let mut specs = Vec::new();
     let mut laws = Vec::new();
+    let mut jitters = Vec::new();
     let mut after = Vec::new();
     for entry in entries.written {
         let span = entry.place.clone();
@@ -62,6 +66,7 @@ pub(crate) fn read(
         unique(&mut names, entry.name, "traffic")?;
         after.extend(entry.after.map(|after| (specs.len() as u16, after)));
         laws.extend(entry.law.map(|law| (specs.len() as u16, law)));
+        jitters.extend(entry.jitter.map(|most| (specs.len() as u16, most)));
         specs.push(entry.spec);
     }
     let following = traffic::following(&after, &names)?;
@@ -86,6 +91,7 @@ pub(crate) fn read(
         jobs: running,
         named_jobs: named,
         laws,
+        jitters,
         following,
         names,
         specs,

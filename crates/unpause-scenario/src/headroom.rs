@@ -42,6 +42,12 @@ pub(crate) fn why_dropped(config: &Config, port: &PortRecord) -> (String, String
             queue_full,
             "raise switch.input_queued.input_buffer, or lower pfc.xoff",
         ),
+        (SwitchModel::SharedBuffer, _) if switch.pfc.headroom_pool_bytes.is_some() => (
+            format!(
+                "the headroom that its ports share is used up, or its own is too small; {needed}"
+            ),
+            "raise pfc.headroom_pool, or remove it: then each port has its own",
+        ),
         (SwitchModel::SharedBuffer, _) if !switch.pfc.headrooms.is_empty() => {
             let help = format!(
                 "raise pfc.headroom.\"{}\", or remove pfc.headroom: this formula is the default",

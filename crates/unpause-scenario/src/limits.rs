@@ -51,6 +51,9 @@ pub(crate) const SAMPLES: u64 = 1 << 26;
 /// Memory of a row of a series, about.
 pub(crate) const SAMPLE_BYTES: u64 = 300;
 
+/// Entries of `[[override]]`.
+pub(crate) const OVERRIDES: usize = 1 << 10;
+
 /// Changes of links in a run: each may need routes of its own, which are looked for before the run.
 pub(crate) const LINK_EVENTS: usize = 1 << 14;
 

@@ -101,7 +101,7 @@ impl Names {
         })
     }
 
-    fn host(&self, name: &str, span: &Range<usize>) -> Checked<NodeId> {
+    pub(crate) fn host(&self, name: &str, span: &Range<usize>) -> Checked<NodeId> {
         let hosts = || {
             self.hosts
                 .iter()
@@ -183,5 +183,78 @@ impl Names {
                 .err();
         }
         Ok(hosts)
+    }
+
+    /// The switches of `"S0"`, `"S2..S5"`, `"spine*"`, or an array of these, in order.
+    pub(crate) fn switch_list(&self, list: &Spanned<NameList>) -> Checked<Vec<NodeId>> {
+        let span = list.span();
+        let mut switches = Vec::new();
+        for text in &list.get_ref().0 {
+            let found = match text.split_once('*') {
+                Some((before, after)) => self.matching(before, after, &span)?,
+                None => {
+                    let names = expand(text).or_else(|why| {
+                        Problem::new(why)
+                            .at(span.clone(), "here")
+                            .help("a range is \"S0..S3\", a pattern \"spine*\"")
+                            .err()
+                    })?;
+                    let one = |name: &String| self.switch(name, &span);
+                    names.iter().map(one).collect::<Checked<Vec<NodeId>>>()?
+                }
+            };
+            switches.extend(found);
+        }
+        switches.sort_unstable();
+        switches.dedup();
+        if switches.is_empty() {
+            return Problem::new("no switches")
+                .at(span, "this list is empty")
+                .err();
+        }
+        Ok(switches)
+    }
+
+    /// The switches whose names begin and end so.
+    fn matching(&self, before: &str, after: &str, span: &Range<usize>) -> Checked<Vec<NodeId>> {
+        let fits = |node: &NodeId| {
+            let name = self.name(*node);
+            let long = name.len() >= before.len() + after.len();
+            long && name.starts_with(before) && name.ends_with(after) && !self.is_host(*node)
+        };
+        let found: Vec<NodeId> = (0..self.nodes.len() as NodeId).filter(fits).collect();
+        if found.is_empty() {
+            return Problem::new(format!("no switch is called `{before}*{after}`"))
+                .at(span.clone(), "no name of this topology fits")
+                .help(format!("its switches are {}", self.some_switches()))
+                .err();
+        }
+        Ok(found)
+    }
+
+    fn switch(&self, name: &str, span: &Range<usize>) -> Checked<NodeId> {
+        match self.index(name) {
+            Some(node) if !self.is_host(node) => Ok(node),
+            Some(_) => Problem::new(format!("`{name}` is a host"))
+                .at(span.clone(), "expected a switch")
+                .help(format!("switches are {}", self.some_switches()))
+                .err(),
+            None => Problem::new(format!("there is no switch `{name}`"))
+                .at(span.clone(), "not a switch of this topology")
+                .help(format!("its switches are {}", self.some_switches()))
+                .err(),
+        }
+    }
+
+    /// The first of them.
+    fn some_switches(&self) -> String {
+        let all = (0..self.nodes.len() as NodeId).filter(|node| !self.is_host(*node));
+        let mut names: Vec<&str> = all.map(|node| self.name(node)).collect();
+        let count = names.len();
+        names.truncate(8);
+        match count > names.len() {
+            true => format!("{}, …", names.join(", ")),
+            false => names.join(", "),
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::text::document::{self, Table};
 use crate::text::error::Problem;
 
 /// Fields of a configuration that stand elsewhere in the file: how they begin, and where they are.
-const PLACES: [(&str, &str); 14] = [
+const PLACES: [(&str, &str); 18] = [
     ("events.links", "event"),
     ("events.errors", "event"),
     ("jobs", "job"),
@@ -22,6 +22,10 @@ const PLACES: [(&str, &str); 14] = [
     ("host.extra_delays", "host.extra_delay"),
     ("host.tcp.recovery.", "tcp."),
     ("host.tcp.", "tcp."),
+    ("switch.retry.buffer", "link.retry_buffer"),
+    ("switch.retry.", "link."),
+    ("switch.retry", "link.retry"),
+    ("events", "event"),
     ("switch.cbfc.", "link."),
     ("switch.cbfc", "link.flow_control"),
     ("switch.pfc.", "pfc."),

@@ -24,6 +24,7 @@ pub fn json_schema() -> Value {
     properties["job"] = list(job());
     properties["sweep"] = list(table("sweep"));
     properties["event"] = list(table("event"));
+    properties["override"] = list(table("override"));
     file["required"] = json!(["duration", "topology", "scheme"]);
     file["$schema"] = json!("http://json-schema.org/draft-07/schema#");
     file["title"] = json!("Scenario of unpause");

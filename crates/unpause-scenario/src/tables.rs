@@ -285,6 +285,7 @@ fn ports(measured: &[Measured]) -> RecordBatch {
         .column("dropped_packets", |_, (p, _)| p.dropped_packets)
         .column("dropped_bytes", |_, (p, _)| p.dropped_bytes)
         .column("trimmed_packets", |_, (p, _)| p.trimmed_packets)
+        .column("replayed_packets", |_, (p, _)| p.replayed_packets)
         .column("headroom_dropped_packets", |_, (p, _)| {
             p.headroom_dropped_packets
         })

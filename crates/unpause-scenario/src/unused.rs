@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use toml::de::DeTable;
+use unpause_protocols::congestion_point::Config::{Red, Wred};
 use unpause_protocols::loss_recovery;
 use unpause_sim::config::Config;
 use unpause_sim::traffic::Transport;
@@ -9,6 +11,28 @@ use unpause_sim::traffic::Transport;
 use crate::run::Run;
 use crate::text::document::Table;
 use crate::text::error::{Checked, Problem};
+
+/// Refuses thresholds of marking of some switches if no scheme marks by queue length.
+fn check_thresholds(root: &Table<'_>, runs: &[Run]) -> Checked<()> {
+    let marks = |run: &Run| matches!(run.config.scheme.congestion_point, Red(_) | Wred(_));
+    let overrides = root.get_ref().get("override");
+    let tables = overrides.and_then(|it| it.get_ref().as_array());
+    let kmin = |table| -> Option<Range<usize>> {
+        let table: &DeTable<'_> = table;
+        table.get("kmin").map(|it| it.span())
+    };
+    let tables = tables
+        .into_iter()
+        .flatten()
+        .filter_map(|it| it.get_ref().as_table());
+    match tables.filter_map(kmin).next() {
+        Some(place) if !runs.iter().any(marks) => Problem::new("`kmin` has no effect")
+            .at(place, "no scheme marks by queue length")
+            .help("remove it, or add a [[scheme]] with congestion_control = \"dcqcn\" or marking = \"red\"")
+            .err(),
+        _ => Ok(()),
+    }
+}
 
 /// Refuses what has no effect in any of `runs`; schemes may differ in transport and traffic. `root` is
 /// the file as it is written.
@@ -53,6 +77,7 @@ pub(crate) fn check(root: &Table<'_>, runs: &[Run]) -> Checked<()> {
             .help("remove it, or set `priority` in [[traffic]]")
             .err();
     }
+    check_thresholds(root, runs)?;
     let mut recoveries = runs.iter().map(|run| &run.config.scheme.loss_recovery);
     match recoveries.any(|it| *it == loss_recovery::Config::GoBackN) {
         true => Ok(()),

@@ -50,6 +50,7 @@ fn main() -> Result<(), unpause_sim::Error> {
         seed: 1,
         stop: Time::from_ms(10),
         following: Vec::new(),
+        jitters: Vec::new(),
         jobs: Vec::new(),
         events: Events::default(),
         skipping: Skipping::default(),

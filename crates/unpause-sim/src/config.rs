@@ -3,7 +3,6 @@
 //! A [`Config`] is one run. It holds indices and numbers only; names, files and comparisons of
 //! several schemes belong to the scenario.
 
-use unpause_protocols::flow_control::pfc;
 use unpause_protocols::loss_recovery::newreno;
 use unpause_protocols::units::{Rate, Time};
 use unpause_protocols::{
@@ -27,8 +26,11 @@ mod errors;
 mod events;
 mod histogram;
 mod input_queued;
+mod overrides;
+mod pfc;
 mod pipeline;
 mod probes;
+mod retry;
 mod shares;
 mod skipping;
 mod slow_receiver;
@@ -36,17 +38,20 @@ mod threshold;
 mod trimming;
 mod watchdog;
 
+pub use self::pfc::PfcConfig;
 pub use balancing::{AdaptiveBalancing, Balancing};
 pub use cbfc::CbfcConfig;
 pub use cioq::{CioqConfig, SpinesConfig};
 pub use credits::Credits;
 pub use direction::Direction;
 pub use errors::{ErrorEvent, Fec, FrameErrors, frame_loss};
-pub use events::{Events, LinkEvent, RateEvent};
+pub use events::{Events, LinkEvent, PauseStorm, RateEvent};
 pub use histogram::HistogramProbe;
 pub use input_queued::{InputQueuedConfig, InputQueues, MOST_CROSSBAR_PORTS};
+pub use overrides::{RedThresholds, SwitchOverride};
 pub use pipeline::{FullQueue, Memory, PipelineConfig};
 pub use probes::{DeadlockProbe, Probes};
+pub use retry::RetryConfig;
 pub use shares::NicShares;
 pub use skipping::Skipping;
 pub use slow_receiver::SlowReceiver;
@@ -69,6 +74,8 @@ pub struct Config {
     pub traffic: Vec<TrafficSpec>,
     /// The entries of it whose flows start when others have ended.
     pub following: Vec<Following>,
+    /// Entries of `traffic` whose flows start later, each by a random time of its own up to this.
+    pub jitters: Vec<(u16, Time)>,
     /// Ranks that compute and exchange messages, over connections that are entries of `traffic`.
     pub jobs: Vec<Job>,
     /// What is recorded over time.
@@ -126,6 +133,8 @@ pub struct HostConfig {
     pub notification_reaction: Time,
     /// NICs that take less than their links bring.
     pub slow_receiver: Option<SlowReceiver>,
+    /// Hosts whose NICs do not obey PAUSE.
+    pub ignores_pause: Vec<NodeId>,
 }
 
 /// From which packet on a change of rate counts.
@@ -283,6 +292,7 @@ impl Default for HostConfig {
             extra_delays: Vec::new(),
             notification_reaction: Time::ZERO,
             slow_receiver: None,
+            ignores_pause: Vec::new(),
         }
     }
 }
@@ -308,6 +318,9 @@ pub struct SwitchConfig {
     pub balancing: Balancing,
     /// A lossy packet is dropped when its egress queue would grow beyond this, bytes.
     pub lossy_queue_bytes: u64,
+    /// In a shared buffer such a queue takes no more than the free shared memory divided by 2 to the power of this; `None`:
+    /// whatever is free.
+    pub lossy_shift: Option<i32>,
     /// A lossy packet is dropped when its egress queue would hold more packets than this, in every model.
     pub lossy_queue_packets: Option<u32>,
     /// Which priority of an egress port sends next; its queues are numbered by priority. Whatever it
@@ -317,6 +330,10 @@ pub struct SwitchConfig {
     pub trimming: Option<Trimming>,
     /// Credits stop what is sent into lossless priorities; `None`: PFC.
     pub cbfc: Option<CbfcConfig>,
+    /// Links send corrupted frames again; `None`: these are lost.
+    pub retry: Option<RetryConfig>,
+    /// Switches that are set otherwise.
+    pub overrides: Vec<SwitchOverride>,
     /// PFC watchdog; `None`: PAUSE is obeyed however long it lasts.
     pub watchdog: Option<WatchdogConfig>,
 }
@@ -343,26 +360,6 @@ pub enum Queueing {
     Fifo,
     /// From virtual output queues, a packet of each ingress port in turn: ports get equal shares.
     Voq,
-}
-
-/// PFC at the ingress of a switch.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PfcConfig {
-    /// Pause time, refresh and counting.
-    pub params: pfc::Params,
-    /// When to send XOFF and XON.
-    pub threshold: PfcThreshold,
-    /// Instead of the shift of a dynamic threshold, at ports of these rates: all there are, or none.
-    pub shifts: Vec<(Rate, i32)>,
-    /// Bytes per (ingress port, priority) for what arrives after XOFF was sent. `None`: by the
-    /// formula of IEEE 802.1Q for each link ([`pfc::headroom`]).
-    pub headroom_bytes: Option<u64>,
-    /// The same at ports of these rates: all there are, or none.
-    pub headrooms: Vec<(Rate, u64)>,
-    /// Instead of both, what the link carries in so many times its delay.
-    pub headroom_delays: Option<u32>,
-    /// How long a transmitter takes to obey a PAUSE it has received.
-    pub reaction: Time,
 }
 
 /// One congestion management scheme: what its three points run.
@@ -471,29 +468,14 @@ impl Default for SwitchConfig {
             queueing: Queueing::Fifo,
             balancing: Balancing::Ecmp,
             lossy_queue_bytes: 1_000_000,
+            lossy_shift: None,
             lossy_queue_packets: None,
             scheduler: scheduler::Config::default(),
             trimming: None,
             cbfc: None,
+            retry: None,
+            overrides: Vec::new(),
             watchdog: None,
-        }
-    }
-}
-
-impl Default for PfcConfig {
-    /// XOFF 512 KB is the PCN paper's; XON two 1048 B packets below it is our reading.
-    fn default() -> Self {
-        Self {
-            params: pfc::Params::default(),
-            threshold: PfcThreshold::Static {
-                xoff_bytes: 512_000,
-                xon_bytes: 512_000 - 2 * 1048,
-            },
-            shifts: Vec::new(),
-            headroom_bytes: None,
-            headrooms: Vec::new(),
-            headroom_delays: None,
-            reaction: Time::ZERO,
         }
     }
 }

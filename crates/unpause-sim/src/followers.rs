@@ -168,7 +168,7 @@ impl Followers {
 /// As [`Traffic::new`].
 pub fn leaders(config: &Config) -> Result<Traffic<'_>, String> {
     Traffic::without(
-        &config.traffic,
+        (&config.traffic, &config.jitters),
         &config.fabric,
         config.seed,
         &config.following,

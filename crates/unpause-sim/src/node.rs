@@ -35,6 +35,7 @@ impl Node {
         if plan.is_host(id) {
             let mut host = Host::new(id, plan);
             let first = host.first_sample().min(host.find_ranks(plan));
+            let first = first.min(host.first_storm(plan));
             return (Self::Host(Box::new(host)), first);
         }
         match &plan.config.switch.model {

@@ -172,6 +172,8 @@ pub struct PortRecord {
     pub dropped_bytes: u64,
     /// Frames on their way into this queue, or the newest ones in it, that were trimmed.
     pub trimmed_packets: u64,
+    /// Frames that link-level retry sent again.
+    pub replayed_packets: u64,
     /// Of those dropped, frames of a lossless priority: headroom exceeded. Counted at the **ingress** port.
     pub headroom_dropped_packets: u64,
     /// How long this queue waited for credits with packets in it and the port free.

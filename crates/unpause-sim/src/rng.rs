@@ -12,11 +12,12 @@ pub fn of_node(seed: u64, id: NodeId) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(mix(seed ^ mix(u64::from(id) + 1)))
 }
 
-/// The generator of the wire to `port`, which says what is lost to errors.
-pub fn of_wire(seed: u64, port: GlobalPort) -> Xoshiro256PlusPlus {
+/// One of the generators of the wire to `port`, which say what is lost to errors.
+pub fn of_wire(seed: u64, port: GlobalPort, stream: u64) -> Xoshiro256PlusPlus {
     // No node has such a number.
     const WIRES: u64 = 1 << 32;
-    Xoshiro256PlusPlus::seed_from_u64(mix(seed ^ mix(WIRES + 1 + u64::from(port))))
+    let wire = WIRES * (1 + stream) + 1 + u64::from(port);
+    Xoshiro256PlusPlus::seed_from_u64(mix(seed ^ mix(wire)))
 }
 
 /// The finaliser of SplitMix64: spreads every input bit over all output bits.

@@ -265,7 +265,8 @@ pub(crate) fn share_out(plan: &mut Plan<'_>, shard_of: &[u16]) {
     plan.find_far_wires();
     let traced = &plan.config.probes.packets;
     let mut watched = plan.epochs.watched();
-    if plan.config.switch.cbfc.is_some() || plan.config.counts_job_links() {
+    let switch = &plan.config.switch;
+    if switch.cbfc.is_some() || switch.retry.is_some() || plan.config.counts_job_links() {
         watched.extend(0..plan.ports.transmitters.len() as GlobalPort);
     }
     plan.ports.share_out(shard_of, traced, &watched);

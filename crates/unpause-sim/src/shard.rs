@@ -14,6 +14,7 @@ use crate::engine::frame_errors::ErringWires;
 use crate::engine::inbox::Inboxes;
 use crate::engine::mail::{FlowStart, Mail};
 use crate::engine::repeat::Repeat;
+use crate::engine::retry::LinkRetries;
 use crate::engine::telemetry::Telemetry;
 use crate::engine::window::Window;
 use crate::fabric::{NodeId, PortId};
@@ -53,6 +54,7 @@ pub struct Shard {
     telemetry: Telemetry,
     erring: ErringWires,
     link_credits: LinkCredits,
+    link_retries: LinkRetries,
     arrivals: Arrivals,
     looks_ahead: bool,
     /// How many changes of links and routes there have been, and the place of the routes in force.
@@ -101,6 +103,7 @@ impl Shard {
             telemetry: Telemetry::default(),
             erring: ErringWires::default(),
             link_credits: LinkCredits::new(plan, |node| shard_of[node as usize] == index),
+            link_retries: LinkRetries::new(plan, |node| shard_of[node as usize] == index),
             looks_ahead: plan.ports.transmitters.len() >= FROM_PORTS,
             arrivals: Arrivals::default(),
             changes: 0,
@@ -201,7 +204,7 @@ impl Shard {
             .iter()
             .filter(|packet| packet.kind.is_data())
             .count();
-        let mut held_data_packets = on_wires as u64;
+        let mut held_data_packets = on_wires as u64 + self.link_retries.held_data_packets();
         // Most have something to say of each of their ports.
         self.log
             .ports
@@ -212,6 +215,7 @@ impl Shard {
             node.model().finish(at, plan, &mut self.log);
             held_data_packets += node.model().held_data_packets();
         }
+        self.link_retries.record(&mut self.log.ports, plan);
         ShardEnd {
             log: self.log,
             held_data_packets,
@@ -350,6 +354,7 @@ impl Shard {
             telemetry: &mut self.telemetry,
             erring: &mut self.erring,
             link_credits: &mut self.link_credits,
+            link_retries: &mut self.link_retries,
         };
         (&mut self.nodes, window)
     }
@@ -371,13 +376,15 @@ impl Shard {
             telemetry,
             erring,
             link_credits,
+            link_retries,
             arrivals: _,
             looks_ahead: _,
             // What was before one of them is not compared with what is after it.
             changes: _,
             routes: _,
         } = self;
-        if !telemetry.is_empty() || !erring.are_quiet() || !link_credits.are_unused() {
+        let has_ends = !link_credits.are_unused() || !link_retries.are_unused();
+        if !telemetry.is_empty() || !erring.are_quiet() || has_ends {
             return ledger.refuse();
         }
         log.show(ledger);

@@ -33,6 +33,9 @@ pub enum SplitError {
     /// Updates of credits are inserted into frames.
     #[error("credits of links are simulated: no frame carries their updates")]
     Cbfc,
+    /// Frame numbers and answers of link-level retry are in no frame.
+    #[error("link-level retry is simulated: no frame carries its answers")]
+    Retry,
     /// Frames name hosts by one address.
     #[error("host {host} has several links: over frames, a host has one")]
     Links {
@@ -91,6 +94,9 @@ impl Split {
         }
         if config.switch.cbfc.is_some() {
             return Err(SplitError::Cbfc);
+        }
+        if config.switch.retry.is_some() {
+            return Err(SplitError::Retry);
         }
         if config.uses(Transport::Udp) {
             return Err(SplitError::Udp);

@@ -52,6 +52,7 @@ pub fn run(
         seed: 1,
         stop,
         following: Vec::new(),
+        jitters: Vec::new(),
         jobs: Vec::new(),
         events: Events::default(),
         skipping: Skipping::default(),

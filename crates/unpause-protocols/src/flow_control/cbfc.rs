@@ -142,6 +142,13 @@ impl Sender {
         self.max_in_use = self.max_in_use.max(self.in_use());
     }
 
+    /// A packet of this many credits will never arrive, which the link knows: the credits are free again. Without a link that knows,
+    /// the receiver finds it out by [`Receiver::on_consumed`].
+    pub fn on_lost(&mut self, credits: u32) {
+        let credits = credits.min(self.in_use());
+        self.consumed = self.consumed.wrapping_sub(credits) & COUNTER_MASK;
+    }
+
     /// An update has come: credits that the receiver has freed. True if it made room; one that cannot be is refused.
     #[inline]
     pub fn on_update(&mut self, freed: u32) -> bool {

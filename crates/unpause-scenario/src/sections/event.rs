@@ -1,4 +1,5 @@
-//! `[[event]]` and `[routing]`: links that fail, return, lose frames and change their rate, and how soon routes follow.
+//! `[[event]]` and `[routing]`: links that fail, return, lose frames and change their rate, and how soon routes follow; NICs
+//! that send PAUSE.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,10 +7,11 @@ use std::ops::Range;
 use serde_spanned::Spanned;
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{
-    Direction, ErrorEvent, Events, Fabric, FrameErrors, LinkEvent, NodeId, RateEvent,
+    Direction, ErrorEvent, Events, Fabric, FrameErrors, LinkEvent, NodeId, PauseStorm, RateEvent,
 };
 
 use super::link_errors::{self, Asked, FecName};
+use super::pause_storm::{self, StormKeys};
 use crate::limits;
 use crate::names::Names;
 use crate::text::document::{Table, read};
@@ -23,7 +25,7 @@ const DETECTION: Time = Time::from_us(50);
 
 names! {
     /// What happens.
-    pub(crate) EventKind { Down = "down", Up = "up", ErrorRate = "error-rate", Rate = "rate" }
+    pub(crate) EventKind { Down = "down", Up = "up", ErrorRate = "error-rate", Rate = "rate", PauseStorm = "pause-storm" }
 }
 
 keys! {
@@ -31,14 +33,15 @@ keys! {
     pub(crate) EventKeys at "event" for () {
         ! kind: EventKind
             "the link fails: what is on the wire and in the queue before it is lost; or it works again; or frames on it are lost \
-             to errors; or it has another rate";
+             to errors; or it has another rate; or (`\"pause-storm\"`) the NIC of the host `node` sends PAUSE without a break, for \
+             all lossless priorities and whatever it receives";
         at: Duration = ["`\"0s\"` for errors"] "when it happens; required but for errors";
         link: String = ["-"]
             "which link: `\"S0-S1\"` by the names of its ends, in both directions; `\"S0->S1\"` in one. All parallel links between \
              the two. `\"all\"`: every link of the fabric";
-        node: String = ["-"] "instead of `link`: every link of this node";
+        node: String = ["-"] "instead of `link`: every link of this node; of a PAUSE storm: the host";
         every: Duration = ["once"] "again after each such time, for links that flap";
-        until: Duration = ["the end"] "the last time that it may happen; of errors: when they end"
+        until: Duration = ["the end"] "the last time that it may happen; of errors and PAUSE storms: when they end"
             idle ("it happens once", "add every = \"10ms\": again and again");
         rate: DataRate = ["-"]
             "of a rate: the rate from then on, up to that of the topology. The frame that is being sent keeps its end"
@@ -83,6 +86,7 @@ struct Entry {
     /// Links and their directions.
     links: Vec<(usize, Direction)>,
     steps: Vec<(Time, Step)>,
+    storm: Option<PauseStorm>,
 }
 
 /// What happens at one time.
@@ -133,6 +137,7 @@ pub(crate) fn events(
     }
     check_effect(&entries, fabric, &events.errors)?;
     for entry in &entries {
+        events.storms.extend(entry.storm);
         for &(at, step) in &entry.steps {
             for &(link, direction) in &entry.links {
                 match step {
@@ -169,6 +174,9 @@ pub(crate) fn events(
 fn entry(table: Table<'_>, names: &Names, fabric: &Fabric, stop: Time) -> Checked<Entry> {
     let place = table.span();
     let keys: EventKeys = read(table, &[])?;
+    if *keys.kind.get_ref() == EventKind::PauseStorm {
+        return of_storm(&keys, place, names, stop);
+    }
     let links = match (keys.link.get(), keys.node.get()) {
         (Some(link), None) if link.get_ref() == "all" => {
             let links = 0..fabric.links.len();
@@ -211,12 +219,33 @@ fn entry(table: Table<'_>, names: &Names, fabric: &Fabric, stop: Time) -> Checke
             let times = times(&keys, place.clone(), stop)?;
             times.into_iter().map(|at| (at, Step::Rate(rate))).collect()
         }
+        EventKind::PauseStorm => unreachable!("storms are of no link"),
     };
     refuse(Keys::<()>::unread(&keys))?;
     Ok(Entry {
         place,
         links,
         steps,
+        storm: None,
+    })
+}
+
+/// The entry of a NIC that sends PAUSE.
+fn of_storm(keys: &EventKeys, place: Range<usize>, names: &Names, stop: Time) -> Checked<Entry> {
+    let of_storm = StormKeys {
+        link: &keys.link,
+        node: &keys.node,
+        at: &keys.at,
+        every: &keys.every,
+        until: &keys.until,
+    };
+    let storm = pause_storm::storm(&of_storm, place.clone(), names, stop)?;
+    refuse(Keys::<()>::unread(keys))?;
+    Ok(Entry {
+        place,
+        links: Vec::new(),
+        steps: Vec::new(),
+        storm: Some(storm),
     })
 }
 
@@ -388,7 +417,7 @@ fn check_effect(entries: &[Entry], fabric: &Fabric, lossy: &[ErrorEvent]) -> Che
         let steps = entry.steps.iter();
         order.extend(steps.map(|&(at, step)| ((at, number), (entry, step))));
     }
-    let mut acts = vec![false; entries.len()];
+    let mut acts: Vec<bool> = entries.iter().map(|it| it.storm.is_some()).collect();
     let mut down: BTreeMap<(usize, usize), ()> = BTreeMap::new();
     let mut errors: BTreeMap<(usize, usize), FrameErrors> = BTreeMap::new();
     let mut rates: BTreeMap<(usize, usize), Rate> = BTreeMap::new();

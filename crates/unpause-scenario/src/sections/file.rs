@@ -58,7 +58,9 @@ keys! {
 }
 
 /// Keys of [`File`] that are read elsewhere.
-pub(crate) const FILE_KEYS: [&str; 6] = ["topology", "scheme", "traffic", "job", "sweep", "event"];
+pub(crate) const FILE_KEYS: [&str; 7] = [
+    "topology", "scheme", "traffic", "job", "sweep", "event", "override",
+];
 
 /// The tables of a file.
 pub(crate) struct Sections {

@@ -11,6 +11,7 @@ use super::extra_delay::ExtraDelayKey;
 use super::spraying::{SprayingKey, spraying};
 use crate::text::error::{Checked, Problem, nearest};
 use crate::text::keys::{Keys as _, keys, kinds};
+use crate::text::name_list::NameList;
 use crate::text::quantity::{Duration, Size, parse_size};
 use crate::text::setting::{AckPriority as AckPriorityKey, NicModel, RateChange};
 
@@ -57,6 +58,8 @@ keys! {
         retransmit_timeout: Duration
             "time without progress after which a sender goes back to the oldest unacknowledged packet"
             from "IBTA's local ACK timeout 14" => config.retransmit_timeout;
+        ignore_pause: NameList = ["none"] "hosts whose NICs do not obey PAUSE: `\"H3\"`, `[\"H0..H3\", \"H9\"]`"
+            idle ("no queue is ever paused", "remove it, or list a priority in switch.lossless");
         ack_timeout: u8 = ["-"]
             "instead of `retransmit_timeout`: as an exponent, as NICs and NCCL have it. `n` is 4.096 us times 2 to the `n`: 14 is \
              67 ms, 20 is 4.3 s; from 1 to 31"

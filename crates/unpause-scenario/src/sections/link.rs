@@ -1,15 +1,22 @@
-//! `[link]`: what stops the sender at the far end of a link.
+//! `[link]`: what stops the sender at the far end of a link, and what becomes of corrupted frames.
 
 use unpause_protocols::flow_control::cbfc::Params;
-use unpause_sim::config::CbfcConfig;
+use unpause_protocols::loss_recovery::llr;
+use unpause_sim::config::{CbfcConfig, RetryConfig};
 
 use crate::text::keys::{keys, names};
-use crate::text::quantity::Size;
+use crate::text::quantity::{Duration, Size};
 
 /// Why a key of credits has no effect.
 const PFC: (&str, &str) = (
     "PFC has no credits",
     "add flow_control = \"cbfc\", or remove it",
+);
+
+/// Why a key of retry has no effect.
+const LOSES: (&str, &str) = (
+    "links send nothing again",
+    "add retry = \"llr\", or remove it",
 );
 
 keys! {
@@ -27,12 +34,42 @@ keys! {
         update_spacing: Size = [u64::from(Params::default().update_spacing_bytes)]
             "how far apart a receiver says what it has freed, at least, in bytes of the link; 0, or 800B to 262144B"
             from "Ultra Ethernet, as in SAI" idle PFC;
+        retry: Retry = ["`\"none\"`"]
+            "what becomes of frames that are corrupted on a link ([`[[event]]`](#event) of kind `\"error-rate\"`): `\"none\"`, they \
+             are lost; `\"llr\"`, link-level retry of Ultra Ethernet: the link sends them, and what followed, again";
+        retry_buffer: Size = ["what fills the link: `2tC + 2M + 2048B`"]
+            "bytes that each port keeps until the far end has acknowledged them; when it is full, the port waits"
+            from "closed form, [explained here](mechanisms.md#credits-and-retries-on-a-link)" idle LOSES;
+        replay_timer: Duration = ["`\"5us\"` and the round trip of the link"]
+            "after so long without progress a port sends again all that it keeps; after four times that it gives a frame up"
+            from "Ultra Ethernet, as in SAI" idle LOSES;
+        max_replays: u8 = [llr::Params::default().max_replays]
+            "replays by that timer without progress, at most; then a port gives up what it keeps, which is lost"
+            from "Ultra Ethernet, as in SAI" idle LOSES;
     }
 }
 
 names! {
     /// What stops the sender of a link.
     pub(crate) FlowControl { Pfc = "pfc", Cbfc = "cbfc" }
+}
+
+names! {
+    /// What becomes of corrupted frames.
+    pub(crate) Retry { None = "none", Llr = "llr" }
+}
+
+/// Retry, if links have it.
+pub(crate) fn retry(file: &Link) -> Option<RetryConfig> {
+    (file.retry.value() == Some(&Retry::Llr)).then(|| RetryConfig {
+        // What does not fit the simulator refuses.
+        buffer_bytes: file
+            .retry_buffer
+            .value()
+            .map(|it| it.0.try_into().unwrap_or(u32::MAX)),
+        replay_timer: file.replay_timer.value().map(|it| it.0),
+        max_replays: file.max_replays.value().copied(),
+    })
 }
 
 /// Credits, if links have them.

@@ -11,6 +11,8 @@ pub(crate) mod link;
 pub(crate) mod link_errors;
 pub(crate) mod loss_recovery;
 pub(crate) mod marking;
+pub(crate) mod overrides;
+mod pause_storm;
 pub(crate) mod pfc;
 pub(crate) mod pias;
 pub(crate) mod probes;

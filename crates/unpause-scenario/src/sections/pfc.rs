@@ -39,6 +39,11 @@ keys! {
             "bytes for what arrives after XOFF, for each port or by link rate"
             idle ("what an input buffer of this switch model has beyond XOFF is its headroom",
                 "remove it, or choose model = \"shared-buffer\"");
+        headroom_pool: Size = ["what all ports have each"]
+            "headroom that all ports of a switch share: what is used of it at once; each port has `headroom` of it at most. SONiC's \
+             shared headroom pool (`xoff` of `BUFFER_POOL`)"
+            idle ("what an input buffer of this switch model has beyond XOFF is its headroom",
+                "remove it, or choose model = \"shared-buffer\"");
         headroom_delays: u32 = ["-"]
             "instead of `headroom`: what the link carries in this many link delays; 3 in HPCC's simulator"
             idle ("what an input buffer of this switch model has beyond XOFF is its headroom",
@@ -127,7 +132,7 @@ pub(crate) fn mode_by_time(file: &Pfc) -> Checked<pfc::Params> {
 }
 
 /// Bytes of two frames.
-fn two_frames(host: &HostConfig) -> u64 {
+pub(crate) fn two_frames(host: &HostConfig) -> u64 {
     2 * (u64::from(host.payload_bytes) + u64::from(host.header_bytes))
 }
 
@@ -176,7 +181,7 @@ pub(crate) fn dynamic(file: &Pfc, host: &HostConfig, config: &mut PfcConfig) -> 
 }
 
 /// The shift of a power of two that switches have.
-fn shift_of(alpha: &Spanned<Ratio>) -> Checked<i32> {
+pub(crate) fn shift_of(alpha: &Spanned<Ratio>) -> Checked<i32> {
     let Ratio { num, den } = *alpha.get_ref();
     let most = 1 << MOST_ALPHA_SHIFT;
     // A decimal is not in lowest terms.
@@ -198,6 +203,7 @@ pub(crate) fn headroom(file: &Pfc, config: &mut PfcConfig) -> Checked<()> {
         return both("headroom", bytes, "headroom_delays", delays);
     }
     config.headroom_delays = file.headroom_delays.value().copied();
+    config.headroom_pool_bytes = file.headroom_pool.value().map(|size| size.0);
     match file.headroom.value() {
         None => {}
         Some(ByRate::Same(size)) => config.headroom_bytes = Some(size.0),

@@ -6,6 +6,7 @@ use super::host::Host;
 use super::hpcc::HpccKeys;
 use super::job::{JobKeys, StepKeys};
 use super::link::Link;
+use super::overrides::OverrideKeys;
 use super::pfc::Pfc;
 use super::pias::Pias;
 use super::probes::ProbeKeys;
@@ -44,6 +45,7 @@ pub fn sections() -> Vec<(&'static str, Vec<Key>)> {
         ("pfc", keys::<_, Pfc>()),
         ("routing", keys::<_, RoutingKeys>()),
         ("event", keys::<_, EventKeys>()),
+        ("override", keys::<_, OverrideKeys>()),
         ("slow_receiver", keys::<_, SlowReceiverKeys>()),
         ("scheme", keys::<_, SchemeKeys>()),
         ("traffic", keys::<_, Common>()),

@@ -1,9 +1,10 @@
-//! Links that fail, return and lose frames while a run goes on.
+//! Links that fail, return and lose frames, and NICs that send PAUSE, while a run goes on.
 
 use unpause_protocols::units::{Rate, Time};
 
 use super::direction::Direction;
 use super::errors::ErrorEvent;
+use crate::fabric::NodeId;
 
 /// Changes of links, known before the run, and how soon routes follow them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,6 +15,8 @@ pub struct Events {
     pub errors: Vec<ErrorEvent>,
     /// Changes of the rates of links, likewise. At first they are those of the fabric, and never higher.
     pub rates: Vec<RateEvent>,
+    /// Hosts whose NIC sends PAUSE for some time.
+    pub storms: Vec<PauseStorm>,
     /// A link that has been down, or up again, for so long is noticed by the switches at its ends, which then use the
     /// equal paths that are left.
     pub detection: Time,
@@ -51,8 +54,20 @@ pub struct RateEvent {
     pub rate: Rate,
 }
 
+/// A NIC sends PAUSE for all lossless priorities without a break, whatever it receives, which it takes at line rate as ever: the
+/// NIC PAUSE storm of Guo et al., RDMA over Commodity Ethernet at Scale (SIGCOMM 2016), section 4.3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PauseStorm {
+    /// The host.
+    pub host: NodeId,
+    /// When it sends the first XOFF.
+    pub start: Time,
+    /// When it sends XON; after the run, never.
+    pub stop: Time,
+}
+
 impl Events {
-    /// True if nothing changes.
+    /// True if no link changes.
     pub fn is_empty(&self) -> bool {
         self.links.is_empty() && self.errors.is_empty() && self.rates.is_empty()
     }

@@ -101,6 +101,17 @@ impl LinkCredits {
         }
     }
 
+    /// A packet that had started at `port` is given up by the link.
+    pub fn on_lost(&mut self, port: GlobalPort, class: u8, bytes: u32) {
+        if self.lets_pass(class) {
+            return;
+        }
+        let credits = self.params.credits(bytes);
+        if let Some(port) = self.port(port) {
+            port.classes[usize::from(class)].0.on_lost(credits);
+        }
+    }
+
     /// A packet has come in by `port`.
     pub fn on_packet(&mut self, port: GlobalPort, class: u8, bytes: u32) {
         let credits = self.params.credits(bytes);
@@ -128,6 +139,22 @@ impl LinkCredits {
         if let Some(port) = self.port(port) {
             port.classes[usize::from(class)].0.on_update(freed);
         }
+    }
+
+    /// The update of these classes that `port` sent at `now` is lost: answers when to send the next one.
+    pub fn repeat_update(
+        &mut self,
+        now: Time,
+        port: GlobalPort,
+        classes: &[(u8, u32)],
+    ) -> Option<Time> {
+        let port = self.port(port)?;
+        for (class, _) in classes {
+            port.updates.on_freed(now, *class);
+        }
+        port.armed = true;
+        // Later than this one even if updates need no distance.
+        Some(port.updates.next_timer().max(now + Time::from_ns(1)))
     }
 
     /// The update that is due at `port`: what each class has freed of which it speaks.

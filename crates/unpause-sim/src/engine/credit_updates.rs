@@ -39,11 +39,10 @@ impl Window<'_, '_> {
         let due = self
             .link_credits
             .on_freed(now, port, class, packet.bytes.into())?;
-        if due <= now {
-            self.send_update(now, at);
-            return None;
+        match due <= now {
+            true => self.send_update(now, at),
+            false => Some(due),
         }
-        Some(due)
     }
 
     /// An update has come in.
@@ -53,11 +52,14 @@ impl Window<'_, '_> {
     }
 
     /// Sends the update that is due at a port. It is inserted into the frame under way, so it waits for nothing and may
-    /// overtake that frame.
-    pub fn send_update(&mut self, now: Time, at: (NodeId, PortId)) {
+    /// overtake that frame. If it is lost to errors it is repeated: answers when the next one is due then.
+    pub fn send_update(&mut self, now: Time, at: (NodeId, PortId)) -> Option<Time> {
         let port = self.port_of(at.0, at.1);
         let freed = self.link_credits.take_update(now, port);
         let transmitter: Transmitter = self.ports.transmitters[port as usize];
+        if self.erring.hits_update(transmitter.peer_port, UPDATE_BYTES) {
+            return self.link_credits.repeat_update(now, port, &freed);
+        }
         let arrival = now + transmitter.speed.time_for(UPDATE_BYTES) + transmitter.delay;
         for (class, freed) in freed {
             let update = Packet {
@@ -67,5 +69,6 @@ impl Window<'_, '_> {
             };
             self.send_early(&transmitter, &update);
         }
+        None
     }
 }

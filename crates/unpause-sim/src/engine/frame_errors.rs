@@ -17,7 +17,8 @@ pub struct ErringWires(BTreeMap<GlobalPort, Wire>);
 #[derive(Debug)]
 struct Wire {
     errors: FrameErrors,
-    rng: Xoshiro256PlusPlus,
+    /// For frames, answers of link-level retry, and updates of credits.
+    streams: [Xoshiro256PlusPlus; 3],
 }
 
 impl ErringWires {
@@ -25,13 +26,34 @@ impl ErringWires {
     pub fn set(&mut self, seed: u64, port: GlobalPort, errors: FrameErrors) {
         let wire = self.0.entry(port).or_insert_with(|| Wire {
             errors,
-            rng: rng::of_wire(seed, port),
+            streams: [0, 1, 2].map(|stream| rng::of_wire(seed, port, stream)),
         });
         wire.errors = errors;
     }
 
     /// True if a frame to `port` is lost, of so many `bytes` and so many on the wire.
     pub fn hit(&mut self, port: GlobalPort, bytes: u64, wire_bytes: u64) -> bool {
+        self.hits(port, 0, (bytes, wire_bytes))
+    }
+
+    /// True if an answer of link-level retry to `port` is lost: whoever owns that port draws.
+    pub fn hits_answer(&mut self, port: GlobalPort, bytes: u64) -> bool {
+        self.hits_message(port, 1, bytes)
+    }
+
+    /// True if an update of credits to `port` is lost: the far end draws.
+    pub fn hits_update(&mut self, port: GlobalPort, bytes: u64) -> bool {
+        self.hits_message(port, 2, bytes)
+    }
+
+    /// The same of a message, which is no frame.
+    fn hits_message(&mut self, port: GlobalPort, stream: usize, bytes: u64) -> bool {
+        let wire = self.0.get(&port);
+        let by_frame = wire.is_some_and(|it| matches!(it.errors, FrameErrors::Frames(_)));
+        !by_frame && self.hits(port, stream, (bytes, bytes))
+    }
+
+    fn hits(&mut self, port: GlobalPort, stream: usize, (bytes, on_wire): (u64, u64)) -> bool {
         const ONE: f64 = (1_u64 << 53) as f64;
         let Some(wire) = self.0.get_mut(&port) else {
             return false;
@@ -39,8 +61,8 @@ impl ErringWires {
         if wire.errors == FrameErrors::None {
             return false;
         }
-        let drawn = (wire.rng.next_u64() >> 11) as f64 / ONE;
-        drawn < wire.errors.loss(bytes, wire_bytes)
+        let drawn = (wire.streams[stream].next_u64() >> 11) as f64 / ONE;
+        drawn < wire.errors.loss(bytes, on_wire)
     }
 
     /// True if nothing is drawn.

@@ -19,6 +19,8 @@ pub mod letters;
 pub mod mail;
 pub mod post;
 pub mod repeat;
+mod retried;
+pub mod retry;
 pub mod ring;
 mod sync;
 pub mod telemetry;

@@ -9,6 +9,7 @@ use crate::engine::deadlock::Blocked;
 use crate::engine::frame_errors::ErringWires;
 use crate::engine::inbox::Inboxes;
 use crate::engine::mail::Mail;
+use crate::engine::retry::LinkRetries;
 use crate::engine::telemetry::Telemetry;
 use crate::fabric::{NodeId, PortId};
 use crate::log::Log;
@@ -70,6 +71,8 @@ pub struct Window<'w, 'p> {
     pub(crate) erring: &'w mut ErringWires,
     /// Credits of links, if they have any.
     pub(crate) link_credits: &'w mut LinkCredits,
+    /// What links send again, if they do.
+    pub(crate) link_retries: &'w mut LinkRetries,
 }
 
 impl Window<'_, '_> {
@@ -159,23 +162,25 @@ impl Window<'_, '_> {
             ..*packet
         };
         match transmitter.shard {
-            APART => self.send_apart(transmitter, now, &packet, sojourn, queue_bytes),
-            other => self.mail(other, transmitter.peer_port, &packet),
+            APART => self.send_apart(transmitter, (now, free), &packet, sojourn, queue_bytes),
+            other => {
+                self.mail(other, transmitter.peer_port, &packet);
+                free
+            }
         }
-        free
     }
 
     /// Puts a packet onto a wire that is traced or far, on which there are errors or of which bytes last no whole picoseconds,
-    /// or to a switch that cuts through.
+    /// or to a switch that cuts through; answers when the port is free again, which is at `free` if nothing is sent again.
     #[inline(never)]
     fn send_apart(
         &mut self,
         transmitter: &Transmitter,
-        now: Time,
+        (now, free): (Time, Time),
         packet: &Packet,
         sojourn: Option<Time>,
         queue_bytes: u64,
-    ) {
+    ) -> Time {
         let mut packet = *packet;
         packet.time = packet.time - self.plan.taken_early(self.routing, transmitter, &packet);
         if transmitter.traced {
@@ -196,15 +201,26 @@ impl Window<'_, '_> {
             let back = &self.ports.transmitters[transmitter.peer_port as usize];
             self.log.job_links.count(back.peer_port, &packet, on_wire);
         }
+        if !self.link_retries.are_unused() {
+            let own = self.ports.transmitters[transmitter.peer_port as usize].peer_port;
+            return self.send_kept(own, now, &packet);
+        }
         if self.erring.hit(transmitter.peer_port, bytes, on_wire) {
             let back = &self.ports.transmitters[transmitter.peer_port as usize];
-            return self.lose(back.far_end(), LossPlace::Error, &packet);
+            self.lose(back.far_end(), LossPlace::Error, &packet);
+        } else {
+            self.put_on_the_way(transmitter, &packet);
         }
+        free
+    }
+
+    /// Puts a packet on the way to the far end, that says when it arrives.
+    pub(super) fn put_on_the_way(&mut self, transmitter: &Transmitter, packet: &Packet) {
         let to = self.shard_of[transmitter.peer as usize];
         if to != self.shard {
-            self.mail(to, transmitter.peer_port, &packet);
+            self.mail(to, transmitter.peer_port, packet);
         } else {
-            self.inboxes.put(transmitter.far_end(), &packet);
+            self.inboxes.put(transmitter.far_end(), packet);
             self.calendar.wake(transmitter.peer, packet.time);
         }
     }

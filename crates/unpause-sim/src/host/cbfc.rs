@@ -22,10 +22,15 @@ impl Host {
         }
         let at = (self.id, packet.ingress);
         window.take_credits(at, class, packet);
-        if let Some(due) = window.free_credits(now, at, class, packet) {
-            let payload = PAUSE << KIND_SHIFT | UPDATE | u32::from(packet.ingress) << 3;
-            self.timers
-                .push(Entry::new(due, packet.ingress.into(), payload));
+        let due = window.free_credits(now, at, class, packet);
+        self.arm_update(due, packet.ingress);
+    }
+
+    /// Sets the timer for the next update of a NIC, if there is to be one.
+    fn arm_update(&mut self, due: Option<Time>, nic: PortId) {
+        if let Some(due) = due {
+            let payload = PAUSE << KIND_SHIFT | UPDATE | u32::from(nic) << 3;
+            self.timers.push(Entry::new(due, nic.into(), payload));
         }
     }
 
@@ -39,7 +44,9 @@ impl Host {
     ) -> bool {
         let is_update = slot & UPDATE != 0;
         if is_update {
-            window.send_update(now, (self.id, ((slot & !UPDATE) >> 3) as PortId));
+            let nic = ((slot & !UPDATE) >> 3) as PortId;
+            let due = window.send_update(now, (self.id, nic));
+            self.arm_update(due, nic);
         }
         is_update
     }
@@ -49,6 +56,12 @@ impl Host {
     pub(super) fn on_update(&mut self, now: Time, packet: &Packet, window: &mut Window<'_, '_>) {
         let class = window.plan.classes.of(packet.priority());
         window.on_update((self.id, packet.ingress), class, packet);
+        self.go_on(now, class, window);
+    }
+
+    /// There may be credits again for a class of the NIC that the host works with.
+    #[cold]
+    pub(super) fn go_on(&mut self, now: Time, class: u8, window: &mut Window<'_, '_>) {
         let stopped = self.paused_mask >> class & 1 == 1;
         if !stopped || !window.link_credits.may_send_any(self.port, class) {
             return;

@@ -39,6 +39,7 @@ mod ranks;
 mod receive_buffer;
 pub mod receiver;
 mod retries;
+mod retry;
 mod roce;
 mod said;
 mod selective;
@@ -283,7 +284,7 @@ impl Host {
                 }
             }
             _ if slot == PULLS => self.on_pull_timer(now, window),
-            _ if self.sends_update(now, slot, window) => {}
+            _ if self.sends_update(now, slot, window) || self.sends_again(now, slot, window) => {}
             _ => self.on_pause_expiry(now, slot as u8 & 7, window),
         }
     }
@@ -413,12 +414,14 @@ impl Host {
 impl NodeModel for Host {
     fn run(&mut self, window: &mut Window<'_, '_>) -> Time {
         let several = self.has_several_nics();
+        let apart = several || !window.link_retries.are_unused();
         if several {
             window.inboxes.sort(self.id);
         }
         let mut arrival = window.inboxes.head(self.id);
         loop {
-            if several {
+            if apart {
+                self.take_wakes(window);
                 self.turn_to_next();
             }
             let timer = self.timers.next_time();

@@ -11,6 +11,9 @@ use crate::plan::Plan;
 
 impl Host {
     pub(super) fn obey(&mut self, now: Time, reaction: PendingPause, window: &mut Window<'_, '_>) {
+        if window.plan.config.host.ignores_pause.contains(&self.id) {
+            return;
+        }
         for class in 0..self.classes.len() as u8 {
             if reaction.priorities >> window.plan.classes.priority(class) & 1 == 1 {
                 let place = self.place(class, window.plan);

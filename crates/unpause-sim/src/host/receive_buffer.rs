@@ -1,4 +1,4 @@
-//! The receive buffer of a slow NIC: it fills, and the NIC sends PAUSE.
+//! The receive buffer of a slow NIC: it fills, and the NIC sends PAUSE. A NIC with a PAUSE storm has one that stays empty.
 
 use std::collections::VecDeque;
 
@@ -49,12 +49,25 @@ pub(super) struct Class {
 }
 
 impl ReceiveBuffer {
-    /// An empty one, if the host is slow.
+    /// An empty one, if the host is slow or has a PAUSE storm.
     pub fn new(host: NodeId, port: GlobalPort, plan: &Plan<'_>) -> Option<Box<Self>> {
-        let config = plan.config.host.slow_receiver.as_ref()?;
-        if !config.hosts.contains(&host) {
-            return None;
-        }
+        let slow = plan.config.host.slow_receiver.as_ref();
+        let slow = slow.filter(|slow| slow.hosts.contains(&host));
+        let storms = &plan.config.events.storms;
+        let never_slow = || SlowReceiver {
+            hosts: Vec::new(),
+            drain_rate: Rate::ZERO,
+            start: Time::NEVER,
+            stop: Time::NEVER,
+            xoff_bytes: 0,
+            xon_bytes: 0,
+            buffer_bytes: None,
+        };
+        let config = match slow {
+            Some(slow) => slow.clone(),
+            None if storms.iter().any(|it| it.host == host) => never_slow(),
+            None => return None,
+        };
         let link = &plan.ports.transmitters[port as usize];
         let frame = u64::from(plan.config.largest_frame_bytes());
         let headroom = plan.headroom(link.speed, link.delay);
@@ -62,9 +75,9 @@ impl ReceiveBuffer {
         let rate = link.speed.rate();
         let pools = u64::from(plan.config.switch.lossless.count_ones()) + 1;
         Some(Box::new(Self {
-            config: config.clone(),
             room: config.buffer_bytes.unwrap_or(pools * each),
             lossy_room: config.buffer_bytes.unwrap_or(each),
+            config,
             bytes: 0,
             packets: VecDeque::new(),
             classes: vec![Class::default(); plan.classes.count()],

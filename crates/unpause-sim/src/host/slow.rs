@@ -1,4 +1,4 @@
-//! A host whose NIC is slow: its receive buffer, and the PAUSE that it sends.
+//! A host whose NIC is slow, or has a PAUSE storm: its receive buffer, and the PAUSE that it sends.
 
 use unpause_protocols::flow_control::pfc::Action;
 use unpause_protocols::units::Time;
@@ -7,12 +7,15 @@ use super::state::{BUFFER, Host, KIND_SHIFT};
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
 use crate::packet::{Kind, Packet};
+use crate::plan::Plan;
 use crate::results::Queued;
 
 // What a timer is for; behind these, the PAUSE of a class is to be repeated.
 const TAKEN: u32 = 0;
 const PFC: u32 = 1;
 const REFRESH: u32 = 2;
+const STORM_BEGINS: u32 = 100;
+const STORM_ENDS: u32 = 101;
 
 impl Host {
     /// A data packet has arrived, and some flow of this host is delayed, or the host may be slow.
@@ -88,7 +91,43 @@ impl Host {
                 }
                 self.send_pfc(now, window);
             }
+            STORM_BEGINS | STORM_ENDS => self.on_storm(now, what == STORM_BEGINS, window),
             class => self.refresh_pfc(now, (class - REFRESH) as u8, window),
+        }
+    }
+
+    /// Sets timers for the PAUSE storms of the host; answers when the first one begins.
+    pub fn first_storm(&mut self, plan: &Plan<'_>) -> Time {
+        let host = self.id;
+        let storms = plan.config.events.storms.iter();
+        for storm in storms.filter(|it| it.host == host) {
+            self.set_buffer_timer(storm.start, STORM_BEGINS);
+            self.set_buffer_timer(storm.stop, STORM_ENDS);
+        }
+        self.timers.next_time()
+    }
+
+    /// A PAUSE storm begins or ends. While it lasts, a byte more than there is counts as held, which is above the threshold.
+    fn on_storm(&mut self, now: Time, begins: bool, window: &mut Window<'_, '_>) {
+        const HELD: u32 = 1;
+        for class in 0..self.classes.len() as u8 {
+            if !window.plan.classes.is_lossless(class) {
+                continue;
+            }
+            let Some(buffer) = &mut self.buffer else {
+                return;
+            };
+            let params = &window.plan.config.switch.pfc.params;
+            let held = &mut buffer.classes[usize::from(class)];
+            let action = match begins {
+                true => held.ingress.on_admit(now, HELD, 0, buffer.pause, params),
+                false => held.ingress.on_release(now, HELD, 0),
+            };
+            if begins && action == Action::Xoff {
+                held.pause_events += 1;
+                buffer.note_xoff(now, self.id, class, window.plan);
+            }
+            self.request_pfc(now, class, action, window);
         }
     }
 

@@ -41,12 +41,20 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
             .help("remove `causes`, or set flow_control = \"pfc\""));
     }
     let events = &config.events;
-    if !events.links.is_empty() || !events.errors.is_empty() {
+    let fails = !events.links.is_empty();
+    let loses = !events.errors.is_empty() && config.switch.retry.is_none();
+    if fails || loses {
         let message = "credits of frames that a link loses do not come back yet";
+        let help = match fails {
+            true => "remove the events, or set flow_control = \"pfc\"",
+            false => {
+                "add retry = \"llr\", which loses none to errors, or set flow_control = \"pfc\""
+            }
+        };
         return Err(Invalid::new(FIELD, message)
             .label("links must not fail or have errors")
             .and("events", "links change")
-            .help("remove the events, or set flow_control = \"pfc\""));
+            .help(help));
     }
     check_sizes(config, &credits.params, credits.buffer_bytes)
 }

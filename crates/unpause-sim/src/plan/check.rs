@@ -3,7 +3,7 @@
 use unpause_protocols::flow_control::pfc::PauseTime;
 use unpause_protocols::units::{Rate, Time};
 
-use super::{cbfc, credits, jobs, model, paths, recovery, trimming};
+use super::{cbfc, credits, jobs, model, overrides, paths, recovery, retry, slow_hosts, trimming};
 use crate::config::{
     Config, DelayedAck, FrameErrors, MIN_FRAME_BYTES, MOST_ALPHA_SHIFT, PfcConfig, PfcThreshold,
     Probes, TcpConfig,
@@ -230,44 +230,6 @@ fn check_delays(config: &Config) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Slow receivers are hosts, slow for some time, and their thresholds are in order.
-fn check_slow_receiver(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
-    let Some(slow) = &config.host.slow_receiver else {
-        return Ok(());
-    };
-    for host in &slow.hosts {
-        if config.fabric.nodes.get(*host as usize) != Some(&NodeKind::Host) {
-            let invalid = Invalid::new("slow_receiver.hosts", "is no host");
-            return Err(invalid.of(Subject::Host(*host)));
-        }
-        if links_of[*host as usize] > 1 {
-            let message = "has several links, and a slow receiver one: give it a link of their rates added up";
-            return Err(Invalid::new("slow_receiver.hosts", message).of(Subject::Host(*host)));
-        }
-    }
-    if slow.start >= slow.stop {
-        let invalid = Invalid::new("slow_receiver.stop", "`stop` is not after `start`");
-        return Err(invalid.label("slow for no time"));
-    }
-    let xoff = ("slow_receiver.xoff_bytes", slow.xoff_bytes);
-    let xon = ("slow_receiver.xon_bytes", slow.xon_bytes);
-    if xon.1 > xoff.1 {
-        return Err(Invalid::above(xon, xoff));
-    }
-    let Some(buffer) = slow.buffer_bytes else {
-        return Ok(());
-    };
-    let field = ("slow_receiver.buffer_bytes", buffer);
-    if buffer < u64::from(config.largest_frame_bytes()) {
-        let invalid = Invalid::new(field.0, "`buffer` does not hold a frame");
-        return Err(invalid.label(bytes(buffer)));
-    }
-    if xoff.1 >= buffer {
-        return Err(Invalid::above(xoff, field));
-    }
-    Ok(())
-}
-
 /// Checks the links, and counts those of each node.
 fn check_links(config: &Config) -> Result<Vec<u32>, Invalid> {
     let invalid = |subject, message: &str| Err(Invalid::new("fabric.links", message).of(subject));
@@ -392,6 +354,11 @@ fn check_events(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
         let invalid = Invalid::new("events.links", message);
         return Err(invalid.of(Subject::Host(host)));
     }
+    if !events.links.is_empty() && !events.storms.is_empty() {
+        let message = "a PAUSE storm cannot be simulated where links fail";
+        let invalid = Invalid::new("events.storms", message);
+        return Err(invalid.and("events.links", "links fail or return here"));
+    }
     if !events.links.is_empty() && config.host.slow_receiver.is_some() {
         let message = "a slow receiver cannot be simulated where links fail";
         let invalid = Invalid::new("slow_receiver.hosts", message);
@@ -411,7 +378,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
         check_tcp(&config.host.tcp)?;
     }
     let links_of = check_links(config)?;
-    check_slow_receiver(config, &links_of)?;
+    slow_hosts::check(config, &links_of)?;
     check_events(config, &links_of)?;
     jobs::check(config)?;
     let host = &config.host;
@@ -471,7 +438,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
     }
     check_probes(&config.probes, &links_of)?;
     recovery::check(config).and_then(|()| credits::check(config, &links_of))?;
-    paths::check(config)?;
-    trimming::check(config).and_then(|()| cbfc::check(config))?;
-    model::check(config, &links_of)
+    paths::check(config).and_then(|()| trimming::check(config))?;
+    cbfc::check(config).and_then(|()| retry::check(config))?;
+    overrides::check(config).and_then(|()| model::check(config, &links_of))
 }

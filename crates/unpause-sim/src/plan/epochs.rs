@@ -346,6 +346,7 @@ mod tests {
             scheme: SchemeConfig::default(),
             traffic: Vec::new(),
             following: Vec::new(),
+            jitters: Vec::new(),
             jobs: Vec::new(),
             events: Events::default(),
             probes: Probes::default(),

@@ -22,9 +22,14 @@ mod cut_through;
 mod epochs;
 mod jobs;
 mod link_credits;
+mod link_retries;
 mod model;
+mod overrides;
 mod paths;
 pub mod recovery;
+mod retry;
+mod slow_hosts;
+mod switch_settings;
 mod tcp;
 mod trimming;
 
@@ -132,10 +137,11 @@ pub fn least_time(config: &Config, ports: &Ports) -> impl Fn(&Transmitter) -> Ti
     let host = &config.host;
     let data = host.header_bytes.max(host.min_frame_bytes);
     let smallest = MIN_FRAME_BYTES.min(data).min(host.ack_bytes.into());
-    // Updates of credits are no frames, and wait for none.
-    let bytes = match config.switch.cbfc {
-        Some(_) => UPDATE_BYTES,
-        None => u64::from(smallest) + ports.framing_bytes,
+    // Updates of credits and answers of retry are no frames, and wait for none.
+    let switch = &config.switch;
+    let bytes = match switch.cbfc.is_some() || switch.retry.is_some() {
+        true => UPDATE_BYTES,
+        false => u64::from(smallest) + ports.framing_bytes,
     };
     move |link| match link.cuts_through {
         true => link.delay,
@@ -217,10 +223,10 @@ impl<'a> Plan<'a> {
 
     /// Headroom must leave something of the buffer, or every other packet would be dropped.
     fn check_buffers(&self) -> Result<(), Invalid> {
-        let Some(buffer) = self.config.switch.buffer_bytes else {
-            return Ok(());
-        };
         for node in 0..self.config.fabric.nodes.len() as NodeId {
+            let Some(buffer) = self.switch_settings(node).buffer_bytes else {
+                continue;
+            };
             let headroom = self.set_apart(node);
             if !self.is_host(node) && headroom >= buffer {
                 let message = format!("needs {} of headroom", bytes(headroom));
@@ -234,18 +240,23 @@ impl<'a> Plan<'a> {
 
     /// What switch `node` has of its buffer for headroom, and for what ports have to themselves.
     pub fn set_apart(&self, node: NodeId) -> u64 {
-        let lossless = u64::from(self.classes.lossless.count_ones());
+        let lossless = u64::from(self.switch_settings(node).lossless.count_ones());
         let ports = self.ports.transmitters_of(node).iter();
         if self.config.switch.cbfc.is_some() {
             let buffers = ports.map(|port| self.credit_bytes(port.speed, port.delay));
             return buffers.map(|buffer| lossless * buffer).sum();
         }
+        let (count, pfc) = (ports.len() as u64, &self.config.switch.pfc);
         let headrooms = ports.map(|port| self.headroom(port.speed, port.delay));
-        match self.config.switch.pfc.threshold {
+        let pool = pfc.headroom_pool_bytes.unwrap_or(u64::MAX);
+        match pfc.threshold {
             PfcThreshold::Reserved { reserve_bytes, .. } if lossless > 0 => {
-                headrooms.map(|headroom| headroom + reserve_bytes).sum()
+                headrooms.sum::<u64>().min(pool) + count * reserve_bytes
             }
-            _ => headrooms.map(|headroom| lossless * headroom).sum(),
+            _ => headrooms
+                .map(|headroom| lossless * headroom)
+                .sum::<u64>()
+                .min(pool),
         }
     }
 

@@ -39,7 +39,9 @@ impl<M: Model> Chassis<M> {
     #[cold]
     #[inline(never)]
     pub(super) fn send_update(&mut self, now: Time, port: PortId, window: &mut Window<'_, '_>) {
-        window.send_update(now, (self.id, port));
+        if let Some(due) = window.send_update(now, (self.id, port)) {
+            self.timers.push(Entry::new(due, port.into(), UPDATE));
+        }
     }
 
     /// An update has come in by port `from`.
@@ -53,8 +55,20 @@ impl<M: Model> Chassis<M> {
         window: &mut Window<'_, '_>,
     ) {
         let class = window.plan.classes.of(packet.priority());
+        window.on_update((self.id, from), class, packet);
+        self.go_on(now, from, class, window);
+    }
+
+    /// There may be credits again for what is at the head of a queue.
+    #[cold]
+    pub(super) fn go_on(
+        &mut self,
+        now: Time,
+        from: PortId,
+        class: u8,
+        window: &mut Window<'_, '_>,
+    ) {
         let at = (self.id, from);
-        window.on_update(at, class, packet);
         let index = self.index(from, class);
         let stopped = self.ports[usize::from(from)].paused >> class & 1 == 1;
         let head = self.queues[index].packets.head_bytes();

@@ -20,7 +20,7 @@ use super::scheduler;
 use super::watchdog::Watchdogs;
 use crate::engine::heap::Heap;
 use crate::engine::window::Window;
-use crate::fabric::{NodeId, PortId};
+use crate::fabric::{NodeId, PRIORITIES, PortId};
 use crate::packet::Packet;
 use crate::paused::PendingPauses;
 use crate::plan::Plan;
@@ -60,8 +60,12 @@ pub struct Chassis<M: Model> {
     pub(super) pending_pauses: PendingPauses,
     /// The PFC watchdogs of its ports, if it has any.
     pub(super) watchdogs: Option<Box<Watchdogs>>,
-    /// It has watchdogs, or no hash chooses among next hops.
+    /// It has watchdogs, links send again, or no hash chooses among next hops.
     pub(super) apart: bool,
+    /// Bit c set: class c has PFC here, both ways.
+    pub lossless: u8,
+    /// Which priorities' queues PAUSE stops, if that is not each its own.
+    pub(super) pfc_to_queue: Option<[u8; PRIORITIES]>,
     /// Links have credits.
     pub(super) has_link_credits: bool,
     /// How it chooses among next hops, unless a hash does.
@@ -270,8 +274,8 @@ impl<M: Model> Chassis<M> {
         if let Some(histogram) = &histogram {
             sampling.at = histogram.next_time();
         }
+        let (own, balance) = (plan.switch_settings(id), Balance::of(plan));
         let watchdogs = Watchdogs::of(id, plan);
-        let balance = Balance::of(plan);
         let mut timers = Heap::default();
         if let Some(watchdogs) = &watchdogs {
             timers.push(watchdogs.next(Time::ZERO));
@@ -291,9 +295,11 @@ impl<M: Model> Chassis<M> {
             ready: Ready::default(),
             timers,
             pending_pauses: PendingPauses::default(),
-            apart: watchdogs.is_some() || balance.is_some(),
+            apart: watchdogs.is_some() || balance.is_some() || plan.config.switch.retry.is_some(),
             watchdogs,
             balance,
+            lossless: own.lossless,
+            pfc_to_queue: own.pfc_to_queue,
             has_link_credits: plan.config.switch.cbfc.is_some(),
             never_pauses: plan.config.fabric.is_nvswitch(id),
             sampling,

@@ -24,7 +24,7 @@ impl<M: Model> Chassis<M> {
         let plan = window.plan;
         let trimming = plan.config.switch.trimming.as_ref()?;
         let control = plan.classes.control;
-        let lossy = !plan.classes.is_lossless(way.class) && way.class != control;
+        let lossy = self.lossless >> way.class & 1 == 0 && way.class != control;
         if packet.kind != Kind::Data || !lossy || packet.bytes <= trimming.bytes {
             return None;
         }

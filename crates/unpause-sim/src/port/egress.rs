@@ -164,6 +164,7 @@ impl Egress {
         if has_one && !watches_inputs(scheme) {
             let of_rate = at_rate(&plan.config.scheme.congestion_points, link);
             config = of_rate.unwrap_or_else(|| scheme.clone());
+            plan.set_thresholds(node, &mut config);
             config.set_link_rate(link);
         }
         Self {

@@ -171,6 +171,7 @@ impl<M: Model> Chassis<M> {
         window.log.counts.events += arrivals.len() as u64;
         let mut at = 0;
         loop {
+            self.take_wakes(window);
             let ready = self.ready.first_time();
             let other = self.next_other();
             let now = ready.min(other);

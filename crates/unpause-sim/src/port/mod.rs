@@ -23,6 +23,7 @@ mod pause;
 mod ready;
 mod record;
 mod recorder;
+mod retry;
 mod scheduler;
 mod show;
 mod storm;

@@ -20,6 +20,8 @@ const REFRESH: u32 = 1;
 const EXPIRY: u32 = 2;
 /// Of the timer for the next update of a port with credits.
 pub(super) const UPDATE: u32 = 4;
+/// Of the timer for a port that may have to send again.
+pub(super) const RETRY: u32 = 5;
 
 impl<M: Model> Chassis<M> {
     /// Has [`Model::on_timer`] called at `at`; of simultaneous timers those with smaller numbers come first,
@@ -141,11 +143,25 @@ impl<M: Model> Chassis<M> {
         }
     }
 
+    /// The priorities whose queues a PFC frame of these priorities stops: those that have PFC here, by the map.
+    fn stopped_by(&self, priorities: u8, plan: &Plan<'_>) -> u8 {
+        let classes = (0..self.classes as u8).filter(|class| self.lossless >> class & 1 == 1);
+        let own = classes.map(|class| plan.classes.priority(class));
+        let asked = own.filter(|priority| priorities >> priority & 1 == 1);
+        let stopped = |priority: u8| match &self.pfc_to_queue {
+            Some(map) => map[usize::from(priority)],
+            None => priority,
+        };
+        asked.fold(0, |all, priority| all | 1 << stopped(priority))
+    }
+
     /// A PFC frame takes effect.
     pub(super) fn obey(&mut self, now: Time, reaction: PendingPause, window: &mut Window<'_, '_>) {
         let classes = self.classes;
+        let priorities = self.stopped_by(reaction.priorities, window.plan);
         for class in 0..classes as u8 {
-            if reaction.priorities >> window.plan.classes.priority(class) & 1 == 0 {
+            let says = priorities >> window.plan.classes.priority(class) & 1 == 1;
+            if !says {
                 continue;
             }
             let index = reaction.port as usize * classes + class as usize;
@@ -235,6 +251,9 @@ impl<M: Model> Chassis<M> {
         }
         if entry.payload() == UPDATE {
             return self.send_update(now, entry.key() as PortId, window);
+        }
+        if entry.payload() == RETRY {
+            return self.send_again(now, entry.key() as PortId, window);
         }
         let index = entry.key() as usize;
         let (port, class) = (

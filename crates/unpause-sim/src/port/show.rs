@@ -27,6 +27,8 @@ impl<M: Model> Chassis<M> {
             apart: _,
             balance,
             never_pauses: _,
+            lossless: _,
+            pfc_to_queue: _,
             has_link_credits: _,
             sampling,
             sampled_ports: _,

@@ -48,13 +48,14 @@ impl Watchdogs {
             return None;
         }
         let nodes = &plan.config.fabric.nodes;
+        let lossless = plan.switch_settings(id).lossless;
         let ports = plan.ports.transmitters_of(id).iter();
         let has_one =
             ports.map(|it| !config.hosts_only || nodes[it.peer as usize] == NodeKind::Host);
         let classes =
             has_one.flat_map(|has| (0..plan.classes.count() as u8).map(move |it| (has, it)));
         let watched = |(has_one, class)| {
-            (has_one && plan.classes.is_lossless(class)).then(|| Watched {
+            (has_one && lossless >> class & 1 == 1).then(|| Watched {
                 watchdog: Watchdog::new(&config.params),
                 frames: 0,
                 resumed: 0,

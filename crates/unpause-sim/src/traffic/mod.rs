@@ -8,6 +8,7 @@ mod by_size;
 mod cdf;
 mod delay;
 mod following;
+mod jitter;
 mod random;
 mod spec;
 mod stream;

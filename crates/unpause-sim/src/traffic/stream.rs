@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 use unpause_protocols::units::Time;
 
 use super::following::Following;
+use super::jitter::Jitter;
 use super::random::Stream;
 use super::spec::{
     Arrivals, BurstFlows, FlowSettings, FlowSpec, Interval, Poisson, Receivers, Size, TrafficSpec,
@@ -27,16 +28,17 @@ impl<'a> Traffic<'a> {
     /// The flows of `specs` in `fabric`, for a run seeded with `seed`. `Err` says which entry cannot
     /// be generated, and why.
     pub fn new(specs: &'a [TrafficSpec], fabric: &Fabric, seed: u64) -> Result<Self, String> {
-        Self::without(specs, fabric, seed, &[])
+        Self::without((specs, &[]), fabric, seed, &[])
     }
 
-    /// The same without the flows of entries that follow others: those that have a start of their own.
+    /// The same without the flows of entries that follow others: those that have a start of their own. Those of the entries named
+    /// start later, each by a random time up to that.
     ///
     /// # Errors
     ///
     /// As [`Traffic::new`].
     pub fn without(
-        specs: &'a [TrafficSpec],
+        (specs, jitters): (&'a [TrafficSpec], &[(u16, Time)]),
         fabric: &Fabric,
         seed: u64,
         following: &[Following],
@@ -50,7 +52,14 @@ impl<'a> Traffic<'a> {
             let group = u16::try_from(index).map_err(|_| "more than 65536 traffic entries")?;
             spec.validate(fabric)
                 .map_err(|reason| format!("traffic entry {index}: {reason}"))?;
-            traffic.sources.push(Source::new(spec, group, seed));
+            let source = Source::new(spec, group, seed);
+            let jitter = jitters.iter().find(|(entry, _)| *entry == group);
+            traffic.sources.push(match jitter {
+                Some((_, most)) => {
+                    Source::Late(Box::new(source), Box::new(Jitter::new(*most, seed, group)))
+                }
+                None => source,
+            });
             if following.iter().all(|it| it.entry != group) {
                 traffic.advance(group);
             }
@@ -86,6 +95,8 @@ enum Source<'a> {
     /// Positions left, by start.
     Unsorted(&'a [FlowSpec], std::vec::IntoIter<u32>),
     Generated(Box<Generator<'a>>),
+    /// Each of another source later.
+    Late(Box<Source<'a>>, Box<Jitter>),
 }
 
 impl<'a> Source<'a> {
@@ -108,6 +119,7 @@ impl<'a> Source<'a> {
             Self::Sorted(flows) => flows.next().copied(),
             Self::Unsorted(flows, order) => order.next().map(|i| flows[i as usize]),
             Self::Generated(generator) => generator.next(),
+            Self::Late(source, jitter) => jitter.next(|| source.next()),
         }
     }
 }

@@ -142,6 +142,7 @@ pub fn config(fabric: Fabric, flows: Vec<FlowSpec>, stop: Time) -> Config {
         seed: 1,
         stop,
         following: Vec::new(),
+        jitters: Vec::new(),
         jobs: Vec::new(),
         events: Events::default(),
         skipping: Skipping::default(),

@@ -35,6 +35,7 @@ mod properties;
 mod queueing;
 mod random;
 mod ranks;
+mod retry;
 mod roots;
 mod session;
 mod shares;

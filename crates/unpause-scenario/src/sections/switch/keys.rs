@@ -13,7 +13,7 @@ use super::watchdog::Watchdog;
 use crate::text::checks::data_priority;
 use crate::text::error::{Checked, Problem};
 use crate::text::keys::{TABLE, keys, kinds, names};
-use crate::text::quantity::{Duration, Size};
+use crate::text::quantity::{Duration, Ratio, Size};
 use crate::text::setting::Queueing;
 
 type Priorities = Vec<Spanned<u8>>;
@@ -50,6 +50,9 @@ keys! {
             "packet memory of the whole switch, headroom included" idle SHARED;
         lossy_queue: Size = [SwitchConfig::default().lossy_queue_bytes]
             "largest egress queue of a lossy priority" idle SHARED;
+        lossy_alpha: Ratio = ["no share"]
+            "a lossy queue takes no more than the free shared memory times this, a power of two from 1/256 to 256; SONiC's `dynamic_th` of a \
+             lossy profile is its exponent" idle SHARED;
         lossy_queue_packets: u32 = ["no limit"] "largest number of packets in such a queue; if only this is set, bytes are not limited"
             idle OUTPUTS;
         queueing: Queueing = [SwitchConfig::default().queueing]
@@ -89,11 +92,16 @@ names! {
 
 /// Bit p set: priority p is lossless.
 pub(super) fn lossless(file: &Switch, host: &HostConfig) -> Checked<u8> {
-    let Some(priorities) = file.lossless.get() else {
-        return Ok(SwitchConfig::default().lossless);
-    };
+    match file.lossless.get() {
+        Some(written) => priorities(written, host),
+        None => Ok(SwitchConfig::default().lossless),
+    }
+}
+
+/// The priorities of a list, a bit for each, none of which carries control frames.
+pub(crate) fn priorities(written: &Spanned<Priorities>, host: &HostConfig) -> Checked<u8> {
     let mut lossless = 0;
-    for priority in priorities.get_ref() {
+    for priority in written.get_ref() {
         let number = data_priority(priority)?;
         if number == host.control_priority {
             return Problem::new(format!("priority {number} carries control frames"))

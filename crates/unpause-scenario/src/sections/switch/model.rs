@@ -21,6 +21,7 @@ pub(crate) fn switch(
     let mut switch = SwitchConfig {
         lossless: lossless(file, host)?,
         cbfc: link::cbfc(link),
+        retry: link::retry(link),
         balancing: balancing::balancing(
             &file.balancing,
             (&file.balancing_min, &file.balancing_max),
@@ -100,6 +101,9 @@ fn shared_buffer(
         &file.lossy_queue,
         &mut switch.lossy_queue_bytes,
     )?;
+    if let Some(alpha) = file.lossy_alpha.get() {
+        switch.lossy_shift = Some(pfc::shift_of(alpha)?);
+    }
     if switch.lossless == 0 || switch.cbfc.is_some() {
         return Ok(());
     }

@@ -13,7 +13,7 @@ use crate::text::checks;
 use crate::text::error::{Checked, Problem};
 use crate::text::keys::{Written, keys, kinds, names};
 use crate::text::name_list::NameList;
-use crate::text::quantity::{DataRate, Size};
+use crate::text::quantity::{DataRate, Duration, Size};
 
 type SizeClasses = Vec<SizeClass>;
 
@@ -35,6 +35,8 @@ keys! {
         after_match: MatchName = ["`\"all\"`"]
             "`\"all\"`: a flow waits for all flows that end at its sender, `\"each\"`: the n-th flow of the entry waits \
              for the n-th of the one in `after`";
+        jitter: Duration = ["`\"0s\"`"]
+            "each flow starts later by a random time up to this, another one with each seed";
         controlled: bool = ["`true`"] "whether flows obey the scheme's congestion control; if not, they obey PFC only (and use RoCE)";
         transport: TransportName = ["by the scheme"] "TCP needs a window law in the scheme; UDP is open loop: frames at `rate_limit` or `offered`, no ACKs, and what is lost is lost";
         tcp: String = ["that of the scheme"]
@@ -60,7 +62,7 @@ pub(crate) struct SizeClass {
     pub priority: Spanned<u8>,
 }
 
-pub(super) const COMMON_KEYS: [&str; 17] = [
+pub(super) const COMMON_KEYS: [&str; 18] = [
     "name",
     "schemes",
     "after",
@@ -75,6 +77,7 @@ pub(super) const COMMON_KEYS: [&str; 17] = [
     "watch",
     "transport",
     "tcp",
+    "jitter",
     "extra_delay",
     "connections",
     "slow_start_after_idle",

@@ -28,6 +28,8 @@ pub(crate) struct Entry {
     pub spec: TrafficSpec,
     /// The window law of its flows, if that is another one than the scheme's.
     pub law: Option<congestion_control::Config>,
+    /// How much later its flows start, at most.
+    pub jitter: Option<Time>,
     /// What it follows, if it has no start of its own.
     pub after: Option<After>,
 }
@@ -87,10 +89,26 @@ pub(crate) fn entry(written: Written, context: &Context<'_>) -> Checked<Entry> {
     };
     Ok(Entry {
         law: law(&common, part, context)?,
+        jitter: jitter(&common)?,
         after: after(&common)?,
         name: common.name,
         spec,
     })
+}
+
+/// How much later flows start, at most.
+fn jitter(common: &Common) -> Checked<Option<Time>> {
+    let Some(jitter) = common.jitter.get().filter(|it| it.get_ref().0 > Time::ZERO) else {
+        return Ok(None);
+    };
+    if let Some(after) = common.after.get() {
+        return Problem::new("`jitter` of flows that follow others")
+            .at(jitter.span(), "they start when those end")
+            .at(after.span(), "these")
+            .help("give those that start by themselves a jitter, or remove it")
+            .err();
+    }
+    Ok(Some(jitter.get_ref().0))
 }
 
 /// The window law that an entry names, with its defaults. That of the scheme has the scheme's parameters.

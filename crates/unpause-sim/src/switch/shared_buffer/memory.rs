@@ -16,6 +16,10 @@ pub struct Pool {
     pub size: u64,
     /// Bytes in use.
     pub used: u64,
+    /// Bytes of headroom that may be in use at once; headroom is no part of `size`.
+    pub headroom_size: u64,
+    /// Bytes of headroom in use.
+    pub headroom_used: u64,
 }
 
 impl Pool {
@@ -25,6 +29,14 @@ impl Pool {
         let fits = self.used + bytes <= self.size;
         if fits {
             self.used += bytes;
+        }
+        fits
+    }
+    /// Takes `bytes` of headroom if there are so many.
+    fn take_headroom(&mut self, bytes: u64) -> bool {
+        let fits = self.headroom_used + bytes <= self.headroom_size;
+        if fits {
+            self.headroom_used += bytes;
         }
         fits
     }
@@ -70,6 +82,24 @@ impl Shift {
 impl Default for Shift {
     fn default() -> Self {
         Self::new(0)
+    }
+}
+
+/// How long the queue of a lossy class may be.
+#[derive(Clone, Copy, Debug)]
+pub struct LossyLimit {
+    /// At most so many bytes.
+    pub bytes: u64,
+    /// And this share of what is free.
+    pub shift: Option<Shift>,
+}
+
+impl LossyLimit {
+    /// With the memory as it is.
+    pub fn of(&self, pool: &Pool) -> u64 {
+        let free = pool.size.saturating_sub(pool.used);
+        let share = self.shift.map_or(u64::MAX, |shift| shift.of(free));
+        self.bytes.min(share)
     }
 }
 
@@ -133,7 +163,8 @@ impl Ingress<Account> {
         let was_off = account.pfc.is_xoff();
         let (mut xoff, mut found_none) = (0, false);
         if was_off || !pool.take(size) {
-            if account.headroom_used + size > account.headroom_size {
+            let own = account.headroom_used + size <= account.headroom_size;
+            if !own || !pool.take_headroom(size) {
                 return None;
             }
             account.headroom_used += size;
@@ -202,14 +233,16 @@ impl Ingress<Account> {
         let beyond_reserve = (outside + size).saturating_sub(reserve);
         // Only a share above all that is free lets a packet under the threshold find no room.
         let no_room = pool.used + size.min(beyond_reserve) > pool.size;
-        if (size + outside.saturating_sub(reserve) > xoff || no_room)
-            && account.headroom_used + size > account.headroom_size
-        {
+        let needs_headroom = size + outside.saturating_sub(reserve) > xoff || no_room;
+        let has_headroom = account.headroom_used + size <= account.headroom_size
+            && pool.headroom_used + size <= pool.headroom_size;
+        if needs_headroom && !has_headroom {
             return None;
         }
         let mut shared = outside.saturating_sub(reserve);
         if beyond_reserve > xoff || no_room {
             account.headroom_used += size;
+            pool.headroom_used += size;
         } else {
             pool.used += size.min(beyond_reserve);
             shared = beyond_reserve;
@@ -284,6 +317,7 @@ impl Account {
         let from_headroom = size.min(self.headroom_used);
         let from_shared = (size - from_headroom).min(outside.saturating_sub(reserve));
         self.headroom_used -= from_headroom;
+        pool.headroom_used -= from_headroom;
         pool.give(from_shared);
         let shared = (outside - (size - from_headroom)).saturating_sub(reserve);
         let under = self.headroom_used == 0 && (shared == 0 || shared + xon_gap <= self.xoff(pool));
@@ -328,6 +362,7 @@ impl Account {
         let size = u64::from(bytes);
         let from_headroom = size.min(self.headroom_used);
         self.headroom_used -= from_headroom;
+        pool.headroom_used -= from_headroom;
         pool.give(size - from_headroom);
         // Headroom must be free again before the next XOFF; a threshold that has moved up since the
         // last one could have let XON go before.
@@ -349,6 +384,15 @@ mod tests {
         xon_gap_bytes: 0,
     };
 
+    fn pool(size: u64, used: u64) -> Pool {
+        Pool {
+            size,
+            used,
+            headroom_size: u64::MAX,
+            headroom_used: 0,
+        }
+    }
+
     fn admit(ingress: &mut Ingress<Account>, pool: &mut Pool) -> Option<Action> {
         ingress.take(Time::ZERO, FRAME, pool, HALF, &pfc::Params::default())
     }
@@ -362,10 +406,7 @@ mod tests {
     #[test]
     fn xon_waits_for_headroom_to_be_free() {
         let mut ingress = with_headroom(3);
-        let mut pool = Pool {
-            size: 20_000,
-            used: 16_000,
-        };
+        let mut pool = pool(20_000, 16_000);
         assert_eq!(admit(&mut ingress, &mut pool), Some(Action::None));
         assert_eq!(admit(&mut ingress, &mut pool), Some(Action::Xoff));
         for _ in 0..3 {
@@ -397,10 +438,7 @@ mod tests {
             shift: -3,
             xon_gap_bytes: 0,
         };
-        let mut pool = Pool {
-            size: 9_000,
-            used: 0,
-        };
+        let mut pool = pool(9_000, 0);
         let mut first = Ingress::new(Account::new(0, Shift::new(-3)), Time::from_us(100));
         let mut actions = Vec::new();
         while let Some(action) =
@@ -424,14 +462,31 @@ mod tests {
     #[test]
     fn headroom_takes_what_shared_memory_cannot() {
         let mut ingress = with_headroom(1);
-        let mut pool = Pool {
-            size: 5_000,
-            used: 4_500,
-        };
+        let mut pool = pool(5_000, 4_500);
         assert_eq!(admit(&mut ingress, &mut pool), Some(Action::Xoff));
         assert_eq!((ingress.max_bytes, pool.used), (1_000, 4_500));
         assert_eq!(admit(&mut ingress, &mut pool), None);
         let released = ingress.source.release(Time::ZERO, FRAME, &mut pool, &HALF);
         assert_eq!((released, pool.used), (Action::Xon, 4_500));
+    }
+
+    /// Two ports have headroom for three frames each, and the switch for four.
+    #[test]
+    fn headroom_of_a_switch_may_be_shared() {
+        let mut pool = Pool {
+            headroom_size: 4_000,
+            ..pool(5_000, 5_000)
+        };
+        let mut ports = [with_headroom(3), with_headroom(3)];
+        let [first, second] = &mut ports;
+        assert_eq!(admit(first, &mut pool), Some(Action::Xoff));
+        assert_eq!(admit(first, &mut pool), Some(Action::None));
+        assert_eq!(admit(first, &mut pool), Some(Action::None));
+        assert_eq!(admit(first, &mut pool), None);
+        assert_eq!(admit(second, &mut pool), Some(Action::Xoff));
+        assert_eq!(admit(second, &mut pool), None);
+        first.source.release(Time::ZERO, FRAME, &mut pool, &HALF);
+        assert_eq!(admit(second, &mut pool), Some(Action::None));
+        assert_eq!((pool.used, pool.headroom_used), (5_000, 4_000));
     }
 }

@@ -19,15 +19,19 @@ use crate::plan::Plan;
 use crate::port::{Chassis, Coming, Counted, Ingress, Model, PauseSource, Way, culprit};
 use crate::ports::Transmitter;
 
-use memory::{Account, Pool, Shift};
+use memory::{Account, LossyLimit, Pool, Shift};
 
 /// The shared buffer.
 #[derive(Debug)]
 pub struct SharedBuffer {
     pool: Pool,
     threshold: PfcThreshold,
-    /// Largest lossy queue.
+    /// Bit c set: class c has PFC here.
+    lossless: u8,
+    /// Largest lossy queue through which a packet passes that finds it empty.
     lossy_bytes: u64,
+    /// Largest lossy queue.
+    lossy: LossyLimit,
     /// Largest control queue.
     control_bytes: u64,
     /// Whom congestion points at inputs accuse.
@@ -41,40 +45,48 @@ impl SharedBuffer {
     /// An empty switch.
     pub fn switch(id: NodeId, plan: &Plan<'_>) -> Chassis<Self> {
         let config = &plan.config.switch;
+        let own = plan.switch_settings(id);
+        let is_lossless = |class: u8| own.lossless >> class & 1 == 1;
         let source = |transmitter: &Transmitter, class| {
             if config.cbfc.is_some() {
                 return Account::with_credits();
             }
-            let shift = Shift::new(plan.pfc_shift(transmitter.speed));
-            Account::new(headroom(transmitter, class, plan), shift)
+            let shift = own.shift.unwrap_or(plan.pfc_shift(transmitter.speed));
+            let headroom = match is_lossless(class) {
+                true => plan.headroom(transmitter.speed, transmitter.delay),
+                false => 0,
+            };
+            Account::new(headroom, Shift::new(shift))
         };
         let model = Self {
             pool: Pool {
                 size: pool_bytes(id, plan),
                 used: 0,
+                headroom_size: config.pfc.headroom_pool_bytes.unwrap_or(u64::MAX),
+                headroom_used: 0,
             },
             threshold: match config.cbfc {
-                None => config.pfc.threshold,
+                None => own.threshold,
                 Some(_) => memory::CREDITS,
             },
-            lossy_bytes: config.lossy_queue_bytes,
+            lossless: own.lossless,
+            lossy_bytes: match config.lossy_shift {
+                None => own.lossy_queue_bytes,
+                // How long it may be changes: each packet is looked at.
+                Some(_) => 0,
+            },
+            lossy: LossyLimit {
+                bytes: own.lossy_queue_bytes,
+                shift: config.lossy_shift.map(Shift::new),
+            },
             control_bytes: control_bytes(plan),
             selection: culprit::selection(plan),
         };
         // There is no input buffer here: what a congestion point at an input watches is the memory that PFC
         // counts for it.
         let has_points = !plan.config.fabric.is_nvswitch(id);
-        let watched = |class| has_points && plan.classes.is_lossless(class);
+        let watched = |class| has_points && is_lossless(class);
         Chassis::new(id, plan, source, watched, model)
-    }
-}
-
-/// Headroom of `class` at the port of `transmitter`.
-fn headroom(transmitter: &Transmitter, class: u8, plan: &Plan<'_>) -> u64 {
-    if plan.classes.is_lossless(class) {
-        plan.headroom(transmitter.speed, transmitter.delay)
-    } else {
-        0
     }
 }
 
@@ -87,17 +99,17 @@ fn control_bytes(plan: &Plan<'_>) -> u64 {
 
 /// Shared memory of switch `id`, headroom not counted.
 fn pool_bytes(id: NodeId, plan: &Plan<'_>) -> u64 {
-    let config = &plan.config.switch;
+    let own = plan.switch_settings(id);
     let transmitters = plan.ports.transmitters_of(id);
     let classes = plan.classes.count() as u8;
     let set_apart = plan.set_apart(id);
-    let lossless = u64::from(plan.classes.lossless.count_ones());
+    let lossless = u64::from(own.lossless.count_ones());
     let lossy = u64::from(classes) - lossless;
-    match (config.buffer_bytes, config.pfc.threshold) {
+    match (own.buffer_bytes, own.threshold) {
         (Some(bytes), _) => bytes.saturating_sub(set_apart),
         (None, PfcThreshold::Static { xoff_bytes, .. }) => {
             let data = lossy.saturating_sub(1);
-            let lossy = data.saturating_mul(config.lossy_queue_bytes);
+            let lossy = data.saturating_mul(own.lossy_queue_bytes);
             let lossy = lossy.saturating_add(control_bytes(plan));
             let per_port = lossy.saturating_add(lossless * (xoff_bytes + plan.mtu_wire_bytes));
             per_port.saturating_mul(transmitters.len() as u64)
@@ -113,13 +125,13 @@ impl Chassis<SharedBuffer> {
     #[inline]
     fn admit(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) -> bool {
         let Way { from, to, class } = way;
-        if !window.plan.classes.is_lossless(class) {
+        if self.model.lossless >> class & 1 == 0 {
             let size = u64::from(packet.bytes);
             let index = self.index(to, class);
             let queue = &self.queues[index];
             let most = match class == window.plan.classes.control {
                 true => self.model.control_bytes,
-                false => self.model.lossy_bytes,
+                false => self.model.lossy.of(&self.model.pool),
             };
             let fits = queue.bytes + size <= most && self.has_place(index);
             return fits && self.model.pool.take(size);
@@ -240,10 +252,10 @@ impl Model for SharedBuffer {
         (ingress, index): (&mut [Ingress<Account>], usize),
         size: u64,
         class: u8,
-        plan: &Plan<'_>,
+        _plan: &Plan<'_>,
     ) -> bool {
         let pool = &self.pool;
-        let lossy_bytes = match plan.classes.is_lossless(class) {
+        let lossy_bytes = match self.lossless >> class & 1 == 1 {
             true => None,
             false => Some(self.lossy_bytes),
         };
@@ -263,10 +275,13 @@ impl Model for SharedBuffer {
         let Self {
             pool,
             threshold: _,
+            lossless: _,
             lossy_bytes: _,
+            lossy: _,
             control_bytes: _,
             selection: _,
         } = self;
+        // The headroom in use is that of all accounts.
         ledger.same(pool.used);
     }
 
@@ -283,11 +298,14 @@ impl Model for SharedBuffer {
         let Way { from, class, .. } = way;
         let bytes = u32::from(packet.bytes);
         let SharedBuffer {
-            pool, threshold, ..
+            pool,
+            threshold,
+            lossless,
+            ..
         } = &mut switch.model;
         // Of a lossy class an account holds nothing. Which it is cannot be foreseen, and is not asked.
         if matches!(threshold, PfcThreshold::Reserved { .. }) {
-            if !window.plan.classes.is_lossless(class) {
+            if *lossless >> class & 1 == 0 {
                 return pool.give(u64::from(bytes));
             }
             if window.plan.config.switch.cbfc.is_some() {

@@ -34,7 +34,7 @@ impl Chassis<SharedBuffer> {
         let Some(trimming) = &window.plan.config.switch.trimming else {
             return false;
         };
-        let lossless = window.plan.classes.is_lossless(way.class);
+        let lossless = self.lossless >> way.class & 1 == 1;
         if trimming.cut == Cut::Arriving || packet.kind != Kind::Data || lossless {
             return false;
         }
@@ -45,7 +45,8 @@ impl Chassis<SharedBuffer> {
             && queue.packets.newest().is_some_and(|newest| {
                 let freed = u64::from(newest.bytes);
                 let (bytes, used) = (queue.bytes - freed, model.pool.used - freed);
-                let fits = bytes + size <= model.lossy_bytes && used + size <= model.pool.size;
+                let fits =
+                    bytes + size <= model.lossy.of(&model.pool) && used + size <= model.pool.size;
                 fits && newest.kind == Kind::Data && newest.bytes > trimming.bytes
             })
     }

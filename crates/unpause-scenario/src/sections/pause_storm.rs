@@ -1,0 +1,76 @@
+//! `kind = "pause-storm"` of `[[event]]`: a NIC that sends PAUSE.
+
+use std::ops::Range;
+
+use unpause_protocols::units::Time;
+use unpause_sim::config::PauseStorm;
+
+use crate::names::Names;
+use crate::text::error::{Checked, Problem};
+use crate::text::keys::Written;
+use crate::text::quantity::Duration;
+
+/// The keys of an event that are looked at.
+pub(super) struct StormKeys<'k> {
+    pub link: &'k Written<String>,
+    pub node: &'k Written<String>,
+    pub at: &'k Written<Duration>,
+    pub every: &'k Written<Duration>,
+    pub until: &'k Written<Duration>,
+}
+
+/// A NIC that sends PAUSE.
+pub(super) fn storm(
+    keys: &StormKeys<'_>,
+    place: Range<usize>,
+    names: &Names,
+    stop: Time,
+) -> Checked<PauseStorm> {
+    if let Some(link) = keys.link.get() {
+        return Problem::new("a PAUSE storm of a link")
+            .at(link.span(), "PAUSE storms are of the NIC of a host")
+            .help("write node = \"H0\"; a host that takes data too slowly is [slow_receiver]")
+            .err();
+    }
+    let Some(node) = keys.node.get() else {
+        return Problem::new("a PAUSE storm of no host")
+            .at(place, "this table needs `node`")
+            .help("write node = \"H0\": the host whose NIC sends PAUSE")
+            .err();
+    };
+    let host = names.host(node.get_ref(), &node.span())?;
+    let start = once(keys, place, stop)?;
+    let end = keys.until.get().map_or(Time::NEVER, |it| it.get_ref().0);
+    if let Some(until) = keys.until.get().filter(|_| end <= start) {
+        return Problem::new("the PAUSE storm ends before it begins")
+            .at(until.span(), format!("it begins at {start}"))
+            .err();
+    }
+    Ok(PauseStorm {
+        host,
+        start,
+        stop: end,
+    })
+}
+
+/// When an event happens that happens once.
+fn once(keys: &StormKeys<'_>, place: Range<usize>, stop: Time) -> Checked<Time> {
+    if let Some(every) = keys.every.get() {
+        return Problem::new("a PAUSE storm that comes again and again")
+            .at(every.span(), "of links that flap only")
+            .help("write an event for each time, with `at` and `until`")
+            .err();
+    }
+    let Some(at) = keys.at.get() else {
+        return Problem::new("missing field `at`")
+            .at(place, "when does this happen?")
+            .help("add at = \"1ms\"")
+            .err();
+    };
+    if at.get_ref().0 >= stop {
+        return Problem::new("the run is over before this happens")
+            .at(at.span(), format!("the run ends at {stop}"))
+            .err();
+    }
+    Ok(at.get_ref().0)
+}

@@ -1,0 +1,53 @@
+//! Link-level retry at a host: its NICs are told when they may have to send again.
+
+use unpause_protocols::units::Time;
+
+use super::state::{Host, KIND_SHIFT, PAUSE, PULLS};
+use crate::engine::heap::Entry;
+use crate::engine::window::Window;
+use crate::fabric::PortId;
+
+/// What tells a timer for a NIC that may have to send again from one for the end of a PAUSE.
+const RETRY: u32 = 1 << (KIND_SHIFT - 2);
+/// That bit and the one for updates of credits.
+const FLAGS: u32 = 0b11 << (KIND_SHIFT - 2);
+
+impl Host {
+    /// Sets timers for NICs that may have to send again.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn take_wakes(&mut self, window: &mut Window<'_, '_>) {
+        for (due, nic) in window.take_wakes() {
+            let payload = PAUSE << KIND_SHIFT | RETRY | u32::from(nic) << 3;
+            self.timers.push(Entry::new(due, nic.into(), payload));
+        }
+    }
+
+    /// True if a timer of this slot was for a NIC that may have to send again, which it has done.
+    #[cold]
+    pub(super) fn sends_again(
+        &mut self,
+        now: Time,
+        slot: u32,
+        window: &mut Window<'_, '_>,
+    ) -> bool {
+        if slot == PULLS || slot & FLAGS != RETRY {
+            return false;
+        }
+        let nic = ((slot & !RETRY) >> 3) as PortId;
+        debug_assert_eq!(nic, self.number);
+        let busy_until = window.send_again(now, (self.id, nic));
+        if busy_until > self.busy_until {
+            self.busy_until = busy_until;
+            self.nic_at = self.nic_at.max(busy_until);
+        }
+        if !window.link_credits.are_unused() {
+            for class in 0..self.classes.len() as u8 {
+                if window.plan.classes.is_lossless(class) {
+                    self.go_on(now, class, window);
+                }
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,79 @@
+//! Hosts that send PAUSE: slow receivers, and NICs with PAUSE storms.
+
+use crate::config::{Config, NodeKind};
+use crate::invalid::{Invalid, Subject, bytes};
+
+/// Refuses what they cannot be.
+///
+/// # Errors
+///
+/// The field at fault, and why.
+pub(super) fn check(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
+    check_slow_receiver(config, links_of)?;
+    check_storms(config, links_of)
+}
+
+/// Slow receivers are hosts, slow for some time, and their thresholds are in order.
+fn check_slow_receiver(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
+    let Some(slow) = &config.host.slow_receiver else {
+        return Ok(());
+    };
+    for host in &slow.hosts {
+        if config.fabric.nodes.get(*host as usize) != Some(&NodeKind::Host) {
+            let invalid = Invalid::new("slow_receiver.hosts", "is no host");
+            return Err(invalid.of(Subject::Host(*host)));
+        }
+        if links_of[*host as usize] > 1 {
+            let message = "has several links, and a slow receiver one: give it a link of their rates added up";
+            return Err(Invalid::new("slow_receiver.hosts", message).of(Subject::Host(*host)));
+        }
+    }
+    if slow.start >= slow.stop {
+        let invalid = Invalid::new("slow_receiver.stop", "`stop` is not after `start`");
+        return Err(invalid.label("slow for no time"));
+    }
+    let xoff = ("slow_receiver.xoff_bytes", slow.xoff_bytes);
+    let xon = ("slow_receiver.xon_bytes", slow.xon_bytes);
+    if xon.1 > xoff.1 {
+        return Err(Invalid::above(xon, xoff));
+    }
+    let Some(buffer) = slow.buffer_bytes else {
+        return Ok(());
+    };
+    let field = ("slow_receiver.buffer_bytes", buffer);
+    if buffer < u64::from(config.largest_frame_bytes()) {
+        let invalid = Invalid::new(field.0, "`buffer` does not hold a frame");
+        return Err(invalid.label(bytes(buffer)));
+    }
+    if xoff.1 >= buffer {
+        return Err(Invalid::above(xoff, field));
+    }
+    Ok(())
+}
+
+/// PAUSE storms are of hosts with one link, for some time, where something obeys PAUSE.
+fn check_storms(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
+    const FIELD: &str = "events.storms";
+    for storm in &config.events.storms {
+        let of_host = |message| Err(Invalid::new(FIELD, message).of(Subject::Host(storm.host)));
+        if config.fabric.nodes.get(storm.host as usize) != Some(&NodeKind::Host) {
+            return of_host("is no host");
+        }
+        if links_of[storm.host as usize] > 1 {
+            return of_host("has several links, and PAUSE storms are of hosts with one");
+        }
+        let slow = config.host.slow_receiver.as_ref();
+        if slow.is_some_and(|slow| slow.hosts.contains(&storm.host)) {
+            return of_host("is a slow receiver, which sends PAUSE when its buffer is full");
+        }
+        if storm.start >= storm.stop {
+            return of_host("has a PAUSE storm that ends before it begins");
+        }
+        if config.switch.lossless == 0 || config.switch.cbfc.is_some() {
+            return Err(Invalid::new(FIELD, "nobody obeys PAUSE")
+                .label("no priority is lossless by PFC")
+                .help("set lossless = [3] and flow_control = \"pfc\", or remove the event"));
+        }
+    }
+    Ok(())
+}
