@@ -291,11 +291,11 @@ parameters! {
         min_rate
     }
     dcqcn {
-        g_log2, alpha_init, alpha_order, alpha_timer, increase_timer, byte_counter, fr_threshold,
+        g, alpha_init, alpha_order, alpha_timer, increase_timer, byte_counter, fr_threshold,
         clamp_target, rate_ai, rate_hai, min_rate, cnp_on_ack
     }
     dcqcn_nic {
-        g_log2, alpha_timer, cut_interval, increase_timer, fr_threshold, clamp_target, rate_ai, rate_hai,
+        g, alpha_timer, cut_interval, increase_timer, fr_threshold, clamp_target, rate_ai, rate_hai,
         min_rate, cnp_on_ack
     }
     hpcc {

@@ -15,7 +15,7 @@
 //!
 //! | name | unit | default | origin |
 //! |---|---|---|---|
-//! | `g_log2` | - | 8 | DCQCN paper: g = 1/256 |
+//! | `g` | - | 1/256 | DCQCN paper; NVIDIA's NICs 5/1024 |
 //! | `alpha_init` | fraction | 1 | DCQCN paper; ns3-rdma 1/2 |
 //! | `alpha_order` | - | `CutFirst` | DCQCN paper; `UpdateFirst` is ns3-rdma's |
 //! | `alpha_timer` | time | 55 us | DCQCN paper |
@@ -59,8 +59,8 @@ pub enum AlphaOrder {
 /// Parameters of the reaction point of DCQCN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// The gain g of alpha is 2 to the minus this.
-    pub g_log2: u8,
+    /// The gain g of alpha.
+    pub g: Fraction,
     /// Alpha of a flow that has seen no CNP.
     pub alpha_init: Fraction,
     /// Whether a CNP cuts with the old alpha or the new one.
@@ -89,7 +89,7 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            g_log2: 8,
+            g: Fraction::of(1, 256),
             alpha_init: Fraction::ONE,
             alpha_order: AlphaOrder::CutFirst,
             alpha_timer: Time::from_us(55),
@@ -127,7 +127,6 @@ impl Dcqcn {
     /// A flow at line rate.
     pub fn new(params: &Params, path: &Path) -> Self {
         let mut params = *params;
-        params.g_log2 = params.g_log2.min(32);
         params.min_rate = params.min_rate.min(path.line_rate);
         params.alpha_timer = params.alpha_timer.max(SHORTEST_PERIOD);
         params.increase_timer = params.increase_timer.max(SHORTEST_PERIOD);
@@ -178,7 +177,7 @@ impl Dcqcn {
         let elapsed = now.saturating_sub(self.alpha_since).as_ps();
         let periods = elapsed / self.params.alpha_timer.as_ps();
         for _ in 0..periods.min(u64::from(MOST_PERIODS_LATE)) {
-            let decay = self.alpha >> self.params.g_log2;
+            let decay = self.params.g.of_value(self.alpha);
             if decay == 0 {
                 break;
             }
@@ -188,8 +187,8 @@ impl Dcqcn {
 
     /// alpha (1 - g) + g.
     fn raise_alpha(&mut self) {
-        self.alpha -= self.alpha >> self.params.g_log2;
-        self.alpha += Fraction::ONE.as_q32() >> self.params.g_log2;
+        self.alpha -= self.params.g.of_value(self.alpha);
+        self.alpha += self.params.g.as_q32();
     }
 
     fn increase(&mut self) {

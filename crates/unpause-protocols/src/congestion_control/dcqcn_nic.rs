@@ -16,7 +16,7 @@
 //!
 //! | name | unit | default | origin |
 //! |---|---|---|---|
-//! | `g_log2` | - | 8 | DCQCN paper: g = 1/256 |
+//! | `g` | - | 1/256 | DCQCN paper; NVIDIA's NICs 5/1024 |
 //! | `alpha_timer` | time | 55 us | DCQCN paper; HPCC's simulator 1 us |
 //! | `cut_interval` | time | 4 us | HPCC's simulator |
 //! | `increase_timer` | time | 55 us | DCQCN paper; HPCC's simulator 300 us |
@@ -47,8 +47,8 @@ use crate::units::{Fraction, Rate, Time};
 /// Parameters of the reaction point of DCQCN with separate clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// The gain g of alpha is 2 to the minus this.
-    pub g_log2: u8,
+    /// The gain g of alpha.
+    pub g: Fraction,
     /// Alpha is set anew every so often.
     pub alpha_timer: Time,
     /// The rate is cut at most every so often.
@@ -72,7 +72,7 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
-            g_log2: 8,
+            g: Fraction::of(1, 256),
             alpha_timer: Time::from_us(55),
             cut_interval: Time::from_us(4),
             increase_timer: Time::from_us(55),
@@ -118,7 +118,6 @@ impl DcqcnNic {
     /// A flow at line rate.
     pub fn new(params: &Params, path: &Path) -> Self {
         let mut params = *params;
-        params.g_log2 = params.g_log2.min(32);
         params.min_rate = params.min_rate.min(path.line_rate);
         params.alpha_timer = params.alpha_timer.max(SHORTEST_PERIOD);
         params.cut_interval = params.cut_interval.max(SHORTEST_PERIOD);
@@ -161,12 +160,12 @@ impl DcqcnNic {
         }
         let period = self.params.alpha_timer.as_ps();
         let later = (now - self.alpha_at).as_ps() / period;
-        self.alpha -= self.alpha >> self.params.g_log2;
+        self.alpha -= self.params.g.of_value(self.alpha);
         if self.alpha_seen {
-            self.alpha += ONE >> self.params.g_log2;
+            self.alpha += self.params.g.as_q32();
         }
         self.alpha_seen = false;
-        self.alpha = faded(self.alpha, self.params.g_log2, later);
+        self.alpha = faded(self.alpha, self.params.g, later);
         let passed = Time::from_ps(period.saturating_mul(later + 1));
         self.alpha_at = self.alpha_at.saturating_add(passed);
     }
@@ -211,14 +210,14 @@ impl DcqcnNic {
 }
 
 /// alpha (1 - g) to the power of `times`.
-fn faded(alpha: u64, g_log2: u8, times: u64) -> u64 {
+fn faded(alpha: u64, g: Fraction, times: u64) -> u64 {
     const MOST_ONE_BY_ONE: u64 = 16;
     if times <= MOST_ONE_BY_ONE {
-        return (0..times).fold(alpha, |alpha, _| alpha - (alpha >> g_log2));
+        return (0..times).fold(alpha, |alpha, _| alpha - g.of_value(alpha));
     }
     // In steps of 2^-62.
     let product = |a: u64, b: u64| ((u128::from(a) * u128::from(b)) >> 62) as u64;
-    let mut factor = (1 << 62) - ((1_u64 << 62) >> g_log2);
+    let mut factor = (1 << 62) - (g.as_q32() << 30);
     let mut power = 1 << 62;
     let mut times = times;
     while times > 0 && power > 0 {
@@ -416,11 +415,11 @@ mod tests {
         for times in [17, 100, 1000, 100_000] {
             let steps = (0..times).fold(ONE, |alpha, _| alpha - (alpha >> 8));
             let exact = ONE as f64 * (255.0_f64 / 256.0).powf(times as f64);
-            let power = faded(ONE, 8, times);
+            let power = faded(ONE, Fraction::of(1, 256), times);
             assert!((power as f64 - exact).abs() <= 1.0 + exact * 1e-9);
             assert!(steps.abs_diff(power) < 300);
         }
-        assert_eq!(faded(ONE, 0, 1 << 40), 0);
+        assert_eq!(faded(ONE, Fraction::ONE, 1 << 40), 0);
     }
 
     #[test]

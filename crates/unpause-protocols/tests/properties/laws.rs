@@ -79,11 +79,11 @@ fn qcn_params() -> impl Strategy<Value = qcn::Params> {
 }
 
 fn dcqcn_params() -> impl Strategy<Value = dcqcn::Params> {
-    let alpha = (any::<u8>(), fraction(), any::<bool>(), time());
+    let alpha = (fraction(), fraction(), any::<bool>(), time());
     let cycles = (time(), any::<u64>(), any::<u32>(), any::<bool>());
     (alpha, cycles, rate(), rate(), rate()).prop_map(|(alpha, cycles, ai, hai, min_rate)| {
         dcqcn::Params {
-            g_log2: alpha.0,
+            g: alpha.0,
             alpha_init: alpha.1,
             alpha_order: if alpha.2 {
                 dcqcn::AlphaOrder::CutFirst
@@ -192,7 +192,7 @@ fn config() -> impl Strategy<Value = (Config, Rate)> {
         dcqcn_params().prop_map(|params| (Config::Dcqcn(params), params.min_rate)),
         dcqcn_params().prop_map(|params| {
             let nic = dcqcn_nic::Params {
-                g_log2: params.g_log2,
+                g: params.g,
                 alpha_timer: params.alpha_timer,
                 cut_interval: params.alpha_timer,
                 increase_timer: params.increase_timer,

@@ -4,6 +4,7 @@ mod choice;
 mod congestion_control;
 mod cubic;
 mod dcqcn;
+mod dcqcn_names;
 mod dctcp;
 mod dctcp_rate;
 mod ecn_tcp;
