@@ -117,16 +117,10 @@ fn refused(cases: &[(usize, &str, &str, &str)]) {
 fn what_a_scenario_cannot_say_is_refused_at_its_place() {
     refused(&[
         (
-            1,
-            "\"dynamic_th\": \"-3\"",
-            "\"dynamic_th\": \"-2\"",
-            "the threshold dynamic_th -2 at leaf1 Ethernet0, dynamic_th -3 at leaf0 Ethernet0",
-        ),
-        (
             2,
             "\"size\": \"4000000\"",
             "\"size\": \"4000000\", \"xoff\": \"900000\"",
-            "a shared headroom pool of 900000 B",
+            "the shared headroom pool (xoff) 900000 at spine0",
         ),
         (
             0,
@@ -148,18 +142,6 @@ fn what_a_scenario_cannot_say_is_refused_at_its_place() {
         ),
         (
             1,
-            "\"pfc_enable\": \"3\"",
-            "\"pfc_enable\": \"\"",
-            "lossless priorities [] at leaf1 Ethernet0, [3] at leaf0",
-        ),
-        (
-            2,
-            "\"green_min_threshold\": \"100000\"",
-            "\"green_min_threshold\": \"90000\"",
-            "the curve of marks",
-        ),
-        (
-            1,
             "\"detection_time\": \"200\"",
             "\"detection_time\": \"300\"",
             "the watchdog's detection_time",
@@ -177,6 +159,50 @@ fn what_a_scenario_cannot_say_is_refused_at_its_place() {
             "BUFFER_PROFILE has no entry none",
         ),
     ]);
+}
+
+#[test]
+fn what_switches_differ_in_becomes_overrides() {
+    let mut files = three();
+    for (_, text) in &mut files {
+        *text = text.replace(
+            "\"size\": \"4000000\"",
+            "\"size\": \"4000000\", \"xoff\": \"900000\"",
+        );
+    }
+    let change = |text: &mut String, from: &str, to: &str| {
+        assert!(text.contains(from), "{from}");
+        *text = text.replace(from, to);
+    };
+    change(
+        &mut files[1].1,
+        "\"dynamic_th\": \"-3\"",
+        "\"dynamic_th\": \"-2\"",
+    );
+    change(
+        &mut files[1].1,
+        "\"pfc_enable\": \"3\"",
+        "\"pfc_enable\": \"\"",
+    );
+    change(
+        &mut files[2].1,
+        "\"size\": \"4000000\"",
+        "\"size\": \"8000000\"",
+    );
+    change(
+        &mut files[2].1,
+        "\"green_min_threshold\": \"100000\"",
+        "\"green_min_threshold\": \"90000\"",
+    );
+    let (place, said, code) = import(&files);
+    assert_eq!(code, 0, "{said}");
+    let text = fs::read_to_string(place.path().join("fabric.toml")).unwrap();
+    assert!(text.contains("headroom_pool = \"900000B\""), "{text}");
+    let overrides = text.find("[[override]]").expect("they differ");
+    let end = text.find("[[traffic]]").unwrap();
+    insta::assert_snapshot!(&text[overrides..end]);
+    let (said, code) = unpause(place.path(), &["validate", "fabric.toml"]);
+    assert_eq!(code, 0, "{said}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fabric_ports::{Ports, Use};
-use super::same::{Of, one};
+use super::same::{Of, by_switch, one};
 use super::writer::Writer;
 use crate::import::FileError;
 use crate::import::sonic::finding::Spot;
@@ -36,15 +36,32 @@ pub(super) fn lossless(ports: &Ports<'_>, writer: &mut Writer) -> Result<BTreeSe
             spot,
         });
     }
-    one("lossless priorities", &all)?;
-    let first = ports.all().next();
-    let lossless = first.map(|it| {
-        let pfc = it.db.qos.get(it.port).map(|qos| qos.pfc.clone());
-        let pfc = pfc.unwrap_or_default().into_iter();
-        pfc.filter(|priority| it.db.lossless(it.port, *priority).is_some())
-            .collect()
-    });
-    Ok(lossless.unwrap_or_default())
+    if by_switch("lossless priorities", &all)?.is_none() {
+        return Ok(BTreeSet::new());
+    }
+    let lossless: BTreeSet<u8> = ports.all().flat_map(|it| own_lossless(&it)).collect();
+    let whole: Vec<String> = lossless.iter().map(u8::to_string).collect();
+    let whole = format!("[{}]", whole.join(", "));
+    let mut told = BTreeSet::new();
+    for it in all.iter().filter(|it| it.value != whole) {
+        if told.insert(it.db.name()) {
+            writer.own(
+                &it.db.name(),
+                "lossless",
+                it.value.clone(),
+                "PORT_QOS_MAP pfc_enable of this switch",
+            );
+        }
+    }
+    Ok(lossless)
+}
+
+/// The priorities with PFC and a lossless group of a port.
+fn own_lossless(at: &Use<'_>) -> BTreeSet<u8> {
+    let pfc = at.db.qos.get(at.port).map(|qos| qos.pfc.clone());
+    let pfc = pfc.unwrap_or_default().into_iter();
+    pfc.filter(|priority| at.db.lossless(at.port, *priority).is_some())
+        .collect()
 }
 
 /// A lossless group of a port, with its profile.
@@ -69,7 +86,7 @@ pub(super) fn write(
     let mut groups = Vec::new();
     let mut computed = Vec::new();
     for at in ports.all() {
-        for priority in lossless {
+        for priority in lossless.intersection(&own_lossless(&at)) {
             match at.db.lossless(at.port, *priority) {
                 Some((_, Some(profile))) => groups.push(Group { at, profile }),
                 _ => computed.push(at.whose()),
@@ -86,7 +103,8 @@ pub(super) fn write(
     let whole = computed.is_empty() && !groups.is_empty();
     if whole {
         let headrooms = headrooms(&groups, writer);
-        memory(ports, &groups, lossless, &headrooms, writer)?;
+        let pool = headroom_pool(ports, &groups)?;
+        memory(ports, &groups, lossless, (&headrooms, pool), writer);
         writer.line("");
         writer.line("[pfc]");
         thresholds(&groups, writer)?;
@@ -99,9 +117,31 @@ pub(super) fn write(
             _ => format!("{{ {} }}", each.join(", ")),
         };
         writer.key("headroom", value, "BUFFER_PROFILE xoff");
+        if let Some(pool) = pool {
+            writer.key("headroom_pool", format!("\"{pool}B\""), "BUFFER_POOL xoff");
+        }
     }
     writer.line("");
     Ok(())
+}
+
+/// The shared headroom pool of all switches, if they have one.
+fn headroom_pool(ports: &Ports<'_>, groups: &[Group<'_>]) -> Result<Option<u64>, FileError> {
+    let mut all = Vec::new();
+    for (index, db) in ports.switches().enumerate() {
+        let own = groups.iter().find(|it| it.at.switch == index);
+        let Some((name, pool)) = own.and_then(|it| db.pool_of(it.profile)) else {
+            continue;
+        };
+        let spot = pool.xoff.as_ref().map_or(&pool.spot, |xoff| &xoff.spot);
+        all.push(Of {
+            value: pool.xoff.as_ref().map_or(0, |xoff| xoff.value),
+            db,
+            whose: format!("{} {name}", db.name()),
+            spot: spot.clone(),
+        });
+    }
+    Ok(one("the shared headroom pool (xoff)", &all)?.filter(|bytes| *bytes > 0))
 }
 
 /// The headroom of each speed: of several, the largest.
@@ -135,56 +175,54 @@ fn memory(
     ports: &Ports<'_>,
     groups: &[Group<'_>],
     lossless: &BTreeSet<u8>,
-    headrooms: &BTreeMap<u64, u64>,
+    (headrooms, shared): (&BTreeMap<u64, u64>, Option<u64>),
     writer: &mut Writer,
-) -> Result<(), FileError> {
-    let mut sizes: Vec<(u64, String, u64)> = Vec::new();
+) {
+    let mut sizes: Vec<(u64, String)> = Vec::new();
     for (index, db) in ports.switches().enumerate() {
         let own = groups.iter().find(|it| it.at.switch == index);
         let Some((name, pool)) = own.and_then(|it| db.pool_of(it.profile)) else {
             continue;
         };
-        if let Some(xoff) = pool.xoff.as_ref().filter(|xoff| xoff.value > 0) {
-            let found = format!("a shared headroom pool of {} B", xoff.value);
-            let expected = "headroom of each port (xoff 0): a scenario has no shared headroom pool";
-            return Err(db.place(&xoff.spot).error(found, expected));
-        }
         let Some(size) = &pool.size else {
             writer.leave_out(format!(
                 "{}: {name} has no size (dynamic buffer model): the memory is the scenario's default",
                 db.name()
             ));
-            return Ok(());
+            return;
         };
         let reserve = own.map_or(0, |it| reserve(it.profile));
-        let apart: u64 = ports
+        let classes = lossless.len() as u64;
+        let headroom: u64 = ports
             .of(index)
             .map(|it| {
                 let speed = it.db.ports[it.port]
                     .speed
                     .as_ref()
                     .map_or(0, |speed| speed.value);
-                (headrooms.get(&speed).copied().unwrap_or(0) + reserve) * lossless.len() as u64
+                headrooms.get(&speed).copied().unwrap_or(0) * classes
             })
             .sum();
-        sizes.push((size.value + apart, db.name(), size.value));
+        let reserves = ports.of(index).count() as u64 * reserve * classes;
+        let apart = headroom.min(shared.unwrap_or(u64::MAX)) + reserves;
+        sizes.push((size.value + apart, db.name()));
     }
-    let Some((buffer, whose, _)) = sizes.iter().min().cloned() else {
-        return Ok(());
+    let Some(buffer) = sizes.iter().map(|it| it.0).min() else {
+        return;
     };
-    for (own, name, size) in sizes.iter().filter(|(own, ..)| *own != buffer) {
-        writer.leave_out(format!(
-            "{name}: BUFFER_POOL size {size} B: a scenario has one memory for all switches, that of {whose}; here the pool of \
-             {name} has {} B",
-            size - (own - buffer).min(*size)
-        ));
-    }
     writer.key(
         "buffer",
         format!("\"{buffer}B\""),
         "BUFFER_POOL size, with size and xoff of each lossless group",
     );
-    Ok(())
+    for (bytes, switch) in sizes.iter().filter(|(own, _)| *own != buffer) {
+        writer.own(
+            switch,
+            "buffer",
+            format!("\"{bytes}B\""),
+            "BUFFER_POOL size of this switch",
+        );
+    }
 }
 
 /// A value of a lossless group.
@@ -223,18 +261,29 @@ fn thresholds(groups: &[Group<'_>], writer: &mut Writer) -> Result<(), FileError
             gap.map(|it| &it.spot),
         ));
     }
-    let kind = one("the threshold", &kinds)?.unwrap_or_default();
+    let (kind, others) = by_switch("the threshold", &kinds)?.unwrap_or_default();
     let reserve = one("size beside the headroom", &reserves)?.unwrap_or_default();
     let gap = one("xon_offset", &gaps)?.unwrap_or_default();
+    let is_dynamic = |kind: &str| kind.starts_with("dynamic_th");
+    if others
+        .iter()
+        .any(|(_, other)| is_dynamic(other) != is_dynamic(&kind))
+    {
+        one("the threshold", &kinds)?;
+    }
+    for (switch, other) in &others {
+        let from = format!("BUFFER_PROFILE {other} of this switch");
+        match other.split_once(' ') {
+            Some(("dynamic_th", power)) => writer.own(switch, "alpha", alpha(power), &from),
+            Some((_, bytes)) => writer.own(switch, "xoff", format!("\"{bytes}B\""), &from),
+            None => {}
+        }
+    }
     match kind.split_once(' ') {
         Some(("dynamic_th", power)) => {
-            let alpha = match power.parse::<i32>().unwrap_or_default() {
-                below @ ..0 => format!("\"1/{}\"", 1_u64 << below.unsigned_abs().min(63)),
-                other => (1_u64 << other.unsigned_abs().min(63)).to_string(),
-            };
             writer.key(
                 "alpha",
-                alpha,
+                alpha(power),
                 &format!("BUFFER_PROFILE dynamic_th {power}: 2^{power}"),
             );
             writer.key("reserve", format!("\"{reserve}B\""), "BUFFER_PROFILE size");
@@ -251,6 +300,14 @@ fn thresholds(groups: &[Group<'_>], writer: &mut Writer) -> Result<(), FileError
     }
     xon(&gap, groups, writer);
     Ok(())
+}
+
+/// 2 to this power, as a scenario has it.
+fn alpha(power: &str) -> String {
+    match power.parse::<i32>().unwrap_or_default() {
+        below @ ..0 => format!("\"1/{}\"", 1_u64 << below.unsigned_abs().min(63)),
+        other => (1_u64 << other.unsigned_abs().min(63)).to_string(),
+    }
 }
 
 /// Where XON is sent, below XOFF.

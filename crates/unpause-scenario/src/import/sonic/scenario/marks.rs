@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::fabric_ports::{Ports, Use};
-use super::same::{Of, one};
+use super::same::{Of, by_switch};
 use super::writer::Writer;
 use crate::import::FileError;
 use crate::import::sonic::model::{COLORS, Wred};
@@ -33,7 +33,7 @@ pub(super) fn schemes(
     writer.line("[[scheme]]");
     writer.line("name = \"PFC\"");
     writer.line("");
-    let Some(curve) = one("the curve of marks (min, max, percent)", &all)? else {
+    let Some((curve, others)) = by_switch("the curve of marks (min, max, percent)", &all)? else {
         return Ok(());
     };
     if let Some(first) = without.first() {
@@ -42,9 +42,14 @@ pub(super) fn schemes(
             without.len() - 1
         ));
     }
-    let mut words = curve.split(' ');
-    let mut word = || words.next().unwrap_or_default();
-    let (min, max, percent) = (word(), word(), word());
+    for (switch, other) in &others {
+        let from = "WRED_PROFILE of this switch";
+        let (min, max, share) = parts(other);
+        writer.own(switch, "kmin", format!("\"{min}B\""), from);
+        writer.own(switch, "kmax", format!("\"{max}B\""), from);
+        writer.own(switch, "pmax", format!("{share}"), from);
+    }
+    let (min, max, share) = parts(&curve);
     writer.line("[[scheme]]");
     let of_hosts = "what hosts do with marks no switch says: DCQCN";
     writer.key("name", "\"PFC+DCQCN\"", of_hosts);
@@ -61,7 +66,6 @@ pub(super) fn schemes(
         format!("\"{max}B\""),
         "WRED_PROFILE green_max_threshold",
     );
-    let share = percent.parse::<f64>().unwrap_or(100.0) / 100.0;
     writer.key(
         "pmax",
         format!("{share}"),
@@ -69,6 +73,15 @@ pub(super) fn schemes(
     );
     writer.line("");
     Ok(())
+}
+
+/// The smallest and the largest threshold of a curve, and the share at the largest.
+fn parts(curve: &str) -> (&str, &str, f64) {
+    let mut words = curve.split(' ');
+    let mut word = || words.next().unwrap_or_default();
+    let (min, max, percent) = (word(), word(), word());
+    let share = percent.parse::<f64>().unwrap_or(100.0) / 100.0;
+    (min, max, share)
 }
 
 /// Curves of lossy queues.

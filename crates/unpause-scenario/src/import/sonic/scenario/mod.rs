@@ -82,6 +82,7 @@ pub fn import(switches: &[ConfigDb]) -> Result<Imported, FileError> {
     classes::scheduler(&ports, control.unwrap_or(CONTROL), &mut writer)?;
     dog::watchdog(&ports, &mut writer)?;
     marks::schemes(&ports, &lossless, &mut writer)?;
+    writer.overrides();
     traffic(&fabric, lossless.first().copied().unwrap_or(0), &mut writer);
     for db in switches {
         buffers::rest(db, &mut writer);

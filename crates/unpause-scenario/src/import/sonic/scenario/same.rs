@@ -1,4 +1,4 @@
-//! What a scenario has once must be the same at every port of every switch.
+//! What a scenario has once must be the same at every port of every switch, or of one switch if switches may differ in it.
 
 use std::fmt::Display;
 
@@ -16,6 +16,36 @@ pub(super) struct Of<'a, T> {
     pub spot: Spot,
 }
 
+/// A value, and those of the switches that have another one, by name.
+pub(super) type BySwitch<T> = (T, Vec<(String, T)>);
+
+/// The value of each switch, which has one: that of the first, and the others that have another, by name. None if there are none.
+pub(super) fn by_switch<T: PartialEq + Clone + Display>(
+    what: &str,
+    all: &[Of<'_, T>],
+) -> Result<Option<BySwitch<T>>, FileError> {
+    let mut each: Vec<(String, T)> = Vec::new();
+    for it in all {
+        let name = it.db.name();
+        if each.iter().any(|(other, _)| *other == name) {
+            continue;
+        }
+        let own: Vec<Of<'_, T>> = all
+            .iter()
+            .filter(|other| other.db.name() == name)
+            .cloned()
+            .collect();
+        if let Some(value) = one(what, &own)? {
+            each.push((name, value));
+        }
+    }
+    let Some((_, first)) = each.first().cloned() else {
+        return Ok(None);
+    };
+    each.retain(|(_, value)| *value != first);
+    Ok(Some((first, each)))
+}
+
 /// The one value of all of them; none if there are none.
 pub(super) fn one<T: PartialEq + Clone + Display>(
     what: &str,
@@ -31,7 +61,13 @@ pub(super) fn one<T: PartialEq + Clone + Display>(
                 "{what} {} at {}, {} at {}",
                 other.value, other.whose, first.value, first.whose
             );
-            let expected = "the same everywhere: a scenario has it once for all switches, ports and priorities";
+            let same = other.db.name() == first.db.name();
+            let expected = match same {
+                true => "the same at all ports of the switch: a scenario has it once for them",
+                false => {
+                    "the same everywhere: a scenario has it once for all switches, ports and priorities"
+                }
+            };
             Err(other.db.place(&other.spot).error(found, expected))
         }
     }

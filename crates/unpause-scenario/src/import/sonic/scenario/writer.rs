@@ -1,6 +1,6 @@
 //! The scenario being written.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use unpause_protocols::units::Rate;
@@ -12,6 +12,8 @@ pub(super) struct Writer {
     pub(super) notes: Vec<String>,
     left_out: Vec<String>,
     said: BTreeSet<String>,
+    /// What switches have that others have otherwise: key, value, where it is from.
+    own: BTreeMap<String, Vec<(&'static str, String, String)>>,
 }
 
 impl Writer {
@@ -24,6 +26,30 @@ impl Writer {
     pub(super) fn key(&mut self, key: &str, value: impl AsRef<str>, of: &str) {
         let assignment = format!("{key} = {}", value.as_ref());
         let _ = writeln!(self.text, "{assignment:<43} # {of}");
+    }
+
+    /// A key that a switch has with another value than most.
+    pub(super) fn own(
+        &mut self,
+        switch: &str,
+        key: &'static str,
+        value: impl Into<String>,
+        of: &str,
+    ) {
+        let keys = self.own.entry(switch.to_owned()).or_default();
+        keys.push((key, value.into(), of.to_owned()));
+    }
+
+    /// Writes `[[override]]` for the switches that have something of their own.
+    pub(super) fn overrides(&mut self) {
+        for (switch, keys) in std::mem::take(&mut self.own) {
+            self.line("[[override]]");
+            self.line(format!("switches = {}", quoted(&switch)));
+            for (key, value, of) in keys {
+                self.key(key, value, &of);
+            }
+            self.line("");
+        }
     }
 
     /// What is not carried over, once.
