@@ -55,6 +55,20 @@ pub(super) fn largest(config: &Config) -> u64 {
     u64::from(frame + config.fabric.framing_bytes)
 }
 
+/// True if a switch is set otherwise than the others.
+pub(super) fn is_set_otherwise(config: &Config, node: NodeId) -> bool {
+    let overrides = &config.switch.overrides;
+    overrides.iter().any(|it| it.switches.contains(&node))
+}
+
+/// True if a priority has PFC at a node.
+pub(super) fn is_lossless(config: &Config, node: NodeId, priority: u8) -> bool {
+    let own = config.switch.overrides.iter().rev();
+    let mut own = own.filter(|it| it.switches.contains(&node));
+    let lossless = own.find_map(|it| it.lossless);
+    lossless.unwrap_or(config.switch.lossless) >> priority & 1 == 1
+}
+
 /// Packets of one flow can go by several ways.
 pub(super) fn sprays(config: &Config) -> bool {
     config.switch.balancing.sprays() || config.host.sprays()
@@ -63,5 +77,6 @@ pub(super) fn sprays(config: &Config) -> bool {
 /// True if a host may keep what has come to it in a receive buffer, or drop it there.
 pub(super) fn is_slow(config: &Config, host: NodeId) -> bool {
     let slow = config.host.slow_receiver.as_ref();
-    slow.is_some_and(|slow| slow.hosts.contains(&host))
+    let storms = &config.events.storms;
+    slow.is_some_and(|slow| slow.hosts.contains(&host)) || storms.iter().any(|it| it.host == host)
 }

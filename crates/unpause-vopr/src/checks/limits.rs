@@ -6,11 +6,13 @@ use unpause_protocols::congestion_control::Settings as _;
 use unpause_protocols::congestion_point;
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{Rate, Time};
-use unpause_sim::config::{Config, FullQueue, Memory, PfcThreshold, SwitchModel, WatchdogAction};
+use unpause_sim::config::{
+    Config, FullQueue, Memory, PfcThreshold, SwitchModel, SwitchOverride, WatchdogAction,
+};
 use unpause_sim::results::{PortRecord, Results, flow};
 use unpause_sim::traffic::Transport;
 
-use super::facts::{Answer, is_host, is_slow, largest, ports};
+use super::facts::{Answer, is_host, is_set_otherwise, is_slow, largest, ports};
 
 /// PAUSEs of one queue follow one another, end with the run, and add up to its paused time. What a priority sends
 /// and what it is held take no more than the run; a frame under way at the end counts in full.
@@ -32,7 +34,9 @@ pub fn pauses(config: &Config, results: &Results) -> Answer {
         if !in_order || pause.end > results.totals.simulated {
             return Err(format!("{pause:?} ends before it starts or after the run"));
         }
-        if config.switch.lossless >> pause.priority & 1 == 0 {
+        let maps = |it: &SwitchOverride| it.pfc_to_queue.is_some();
+        let mapped = config.switch.overrides.iter().any(maps);
+        if !mapped && config.switch.lossless >> pause.priority & 1 == 0 {
             return Err(format!("{pause:?} of a priority that is not lossless"));
         }
         let queue = queues.entry(place).or_insert((Time::ZERO, 0));
@@ -109,6 +113,9 @@ pub fn buffers(config: &Config, results: &Results) -> Answer {
     let switch = &config.switch;
     for port in results.ports.iter().filter(|p| !is_host(config, p.node)) {
         let lossless = switch.lossless >> port.priority & 1 == 1;
+        if is_set_otherwise(config, port.node) {
+            continue;
+        }
         let (queue, ingress) = match &switch.model {
             SwitchModel::SharedBuffer => {
                 let all = switch.buffer_bytes.unwrap_or(u64::MAX);
@@ -196,6 +203,11 @@ fn has_headroom(config: &Config) -> bool {
     let switch = &config.switch;
     // ACKs that no PAUSE stops go on filling the ingress.
     if !config.host.pause_acks {
+        return false;
+    }
+    // Headroom that ports share may be too small for all of them, and nothing is for a host that goes on sending.
+    let shared = switch.pfc.headroom_pool_bytes.is_some();
+    if shared || !switch.overrides.is_empty() || !config.host.ignores_pause.is_empty() {
         return false;
     }
     if matches!(

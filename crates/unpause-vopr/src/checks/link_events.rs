@@ -42,6 +42,8 @@ pub fn losses(config: &Config, results: &Results) -> Answer {
             results.totals.dropped_packets
         ));
     }
+    // A frame is given up after its replays, which may be when errors are over.
+    let retries = config.switch.retry.is_some();
     for loss in &results.losses {
         let known = match loss.place {
             LossPlace::Switch => {
@@ -52,8 +54,9 @@ pub fn losses(config: &Config, results: &Results) -> Answer {
                 matches!(
                     *change,
                     LinkChange::Errors { at, node, port, errors }
-                        if (at, node, port) == (loss.since, loss.node, loss.port)
+                        if (node, port) == (loss.node, loss.port)
                             && errors != FrameErrors::None
+                            && (at == loss.since || retries && at <= loss.since)
                 )
             }),
             LossPlace::Wire | LossPlace::Queue | LossPlace::Port => {

@@ -104,7 +104,8 @@ fn paused(packets: &[&PacketRecord], results: &Results, config: &Config) -> Answ
 /// A PAUSE holds its priority from when it takes effect, or from the end of the frame under way then.
 fn held(port: &Port, packets: &[&PacketRecord], results: &Results, config: &Config) -> Answer {
     // Frames of other flows may have been under way.
-    if !config.probes.packet_flows.is_empty() {
+    // Nor are those recorded that a link sends again.
+    if !config.probes.packet_flows.is_empty() || config.switch.retry.is_some() {
         return Ok(());
     }
     let place = (port.node, port.number);

@@ -7,7 +7,9 @@ use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, FullQueue, NodeId, PfcThreshold, PortId, SwitchModel};
 use unpause_sim::results::{PacketKind, PauseRecord, PortSample, Results};
 
-use super::facts::{Answer, Port, is_host, largest, ports, records_all};
+use super::facts::{
+    Answer, Port, is_host, is_lossless, is_set_otherwise, largest, ports, records_all,
+};
 
 type Queue = (NodeId, PortId, u8);
 
@@ -24,7 +26,7 @@ pub fn held(config: &Config, results: &Results) -> Answer {
     }
     let mut sums: BTreeMap<(Time, NodeId, u8), (u64, u64)> = BTreeMap::new();
     for sample in &results.port_series {
-        let lossless = config.switch.lossless >> sample.priority & 1 == 1;
+        let lossless = is_lossless(config, sample.node, sample.priority);
         if lossless && all.get(&sample.node) == Some(&true) {
             let sum = sums.entry((sample.time, sample.node, sample.priority));
             let sum = sum.or_default();
@@ -228,7 +230,7 @@ pub fn beyond_xoff(config: &Config, results: &Results) -> Answer {
     for row in results
         .ports
         .iter()
-        .filter(|row| !is_host(config, row.node))
+        .filter(|row| !is_host(config, row.node) && !is_set_otherwise(config, row.node))
     {
         let Some(link) = delays.get(&(row.node, row.port)) else {
             continue;

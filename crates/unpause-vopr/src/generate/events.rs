@@ -1,4 +1,4 @@
-//! `[[event]]` and `[routing]`: links that fail, return, lose frames and change their rate.
+//! `[[event]]` and `[routing]`: links that fail, return, lose frames and change their rate, and NICs that send PAUSE.
 
 use toml::Table;
 
@@ -149,5 +149,39 @@ pub fn rates(sketch: &mut Sketch, dice: &mut Dice) {
             push(&mut sketch.document, "event", again);
         }
         push(&mut sketch.document, "event", slow);
+    }
+}
+
+/// In one scenario of twelve where PAUSE is obeyed and no link fails, lets a NIC or two send PAUSE for some time; `dice` are its
+/// own, too.
+pub fn storms(sketch: &mut Sketch, dice: &mut Dice) {
+    let document = &sketch.document;
+    let flow_control = document.get("link").and_then(|it| it.get("flow_control"));
+    let is_paused = !sketch.lossless.is_empty() && flow_control.is_none();
+    let fails = document.contains_key("routing") || document.contains_key("slow_receiver");
+    if !dice.percent(8) || !is_paused || fails {
+        return;
+    }
+    let links = |name: &str| sketch.ports.iter().filter(|(node, _)| node == name).count();
+    let hosts = sketch.hosts.iter().map(|(host, _)| host.clone());
+    let hosts: Vec<String> = hosts.filter(|host| links(host) == 1).collect();
+    if hosts.is_empty() {
+        return;
+    }
+    let most = (sketch.duration / 2).max(3);
+    for _ in 0..dice.between(1, 2) {
+        let mut event = Table::new();
+        let at = dice.below(most - 1);
+        put(&mut event, "kind", "pause-storm");
+        put(
+            &mut event,
+            "node",
+            hosts[dice.below(hosts.len() as u64) as usize].clone(),
+        );
+        put(&mut event, "at", time(at));
+        if dice.percent(70) {
+            put(&mut event, "until", time(dice.between(at + 1, most)));
+        }
+        push(&mut sketch.document, "event", event);
     }
 }

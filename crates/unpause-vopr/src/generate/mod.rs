@@ -7,13 +7,17 @@ mod datagrams;
 mod events;
 mod following;
 mod host;
+mod jitter;
 mod jobs;
 mod laws;
 mod links;
+mod nic_names;
+mod overrides;
 mod paths;
 mod probes;
 mod programs;
 mod recovery;
+mod retry;
 mod scheme;
 mod sketch;
 mod slow_receiver;
@@ -81,6 +85,11 @@ pub fn generate(seed: u64) -> Case {
     datagrams::datagrams(&mut sketch, &mut Dice::new(!seed ^ 0x7564_7021));
     laws::laws(&mut sketch, &mut Dice::new(!seed ^ 0x6c61_7773));
     cbfc::cbfc(&mut sketch, &mut Dice::new(!seed ^ 0x6362_6663));
+    retry::retry(&mut sketch, &mut Dice::new(!seed ^ 0x6c6c_7221));
+    events::storms(&mut sketch, &mut Dice::new(!seed ^ 0x7374_6f72));
+    overrides::overrides(&mut sketch, &mut Dice::new(!seed ^ 0x6f76_6572));
+    jitter::jitter(&mut sketch, &mut Dice::new(!seed ^ 0x6a69_7421));
+    nic_names::nic_names(&mut sketch, &mut Dice::new(!seed ^ 0x6e69_6321));
     sketch.into_case(seed)
 }
 

@@ -3,6 +3,7 @@
 use toml::{Table, Value};
 use unpause_scenario::{CONGESTION_CONTROLS, CongestionControl, Key, MARKINGS, Marking};
 
+use super::nic_names;
 use super::sketch::Sketch;
 use crate::case::{push, put, rate, size, time};
 
@@ -214,7 +215,8 @@ fn base_units(text: &str) -> u64 {
 fn some_of<'a>(sketch: &mut Sketch, keys: impl Iterator<Item = &'a Key>) -> Table {
     let share = sketch.dice.pick(&[15, 40, 80]);
     let mut parameters = Table::new();
-    for key in keys.filter(|key| !SPECIAL.contains(&key.name)) {
+    let plain = |key: &&Key| !SPECIAL.contains(&key.name) && !nic_names::is_one(key.name);
+    for key in keys.filter(plain) {
         if sketch.dice.percent(share)
             && let Some(value) = value(sketch, key)
         {
@@ -273,7 +275,10 @@ mod tests {
             .into_iter()
             .flat_map(CongestionControl::keys);
         let markings = MARKINGS.into_iter().flat_map(Marking::keys);
-        for key in mechanisms.chain(markings) {
+        for key in mechanisms
+            .chain(markings)
+            .filter(|key| !nic_names::is_one(key.name))
+        {
             let drawn = SPECIAL.contains(&key.name) || value(&mut sketch, &key).is_some();
             assert!(drawn, "{} ({})", key.name, key.default);
         }
