@@ -138,7 +138,9 @@ impl Grid {
                 row.push(run.scheme.clone());
                 for column in &swept {
                     let value = run.values.iter().find(|(name, _)| name == column);
-                    row.push(value.map_or(String::new(), |(_, value)| value.to_string()));
+                    row.push(
+                        value.map_or(String::new(), |(_, value)| unpause_scenario::swept(*value)),
+                    );
                 }
                 row.extend(seeds.then(|| run.seed.to_string()));
                 row.extend(measures_of(run));

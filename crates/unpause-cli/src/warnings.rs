@@ -1,6 +1,6 @@
 //! What runs have to say to their reader.
 
-use unpause_scenario::{Summary, Warning};
+use unpause_scenario::{Summary, Warning, swept};
 
 /// More of one kind and scheme than this are only counted.
 const MOST_OF_A_KIND: usize = 3;
@@ -143,7 +143,7 @@ fn points(scheme: &str, at: &[u32], runs: &[Summary], all: bool) -> String {
         let values = run
             .values
             .iter()
-            .map(|(name, value)| format!("{name}={value}"));
+            .map(|(name, value)| format!("{name}={}", swept(*value)));
         let seed = seeds.then(|| format!("seed={}", run.seed));
         values.chain(seed).collect::<Vec<_>>().join(" ")
     };

@@ -79,7 +79,7 @@ pub use names::Names;
 pub use outcome::{HostNote, Manifest, Outcome, ScenarioNote, Timing};
 pub use percentile::percentile;
 pub use progress::{NoProgress, Progress};
-pub use run::Run;
+pub use run::{Run, swept};
 pub use scenario::Scenario;
 pub use schema::json_schema;
 pub use sections::loss_recovery::{LOSS_RECOVERIES, LossRecovery};

@@ -41,7 +41,11 @@ pub(crate) fn all(source: &str, directory: &Path, first: Problem) -> Vec<Problem
         let Some(problem) = search.after(remedy) else {
             break;
         };
-        let again = |it: &Problem| it.message == problem.message && start(it) == start(&problem);
+        // A name that is missing is one mistake, however often it is used.
+        let is_name = problem.message.starts_with("there is no ");
+        let again = |it: &Problem| {
+            it.message == problem.message && (is_name || start(it) == start(&problem))
+        };
         let is_news = search.is_news(&problem) && !found.iter().any(again);
         if follows && !is_news {
             break;
@@ -159,7 +163,12 @@ impl Search<'_> {
             let taken = self.taken.iter().any(|it| room.contains(&it.start));
             taken || self.source[room].starts_with("[[sweep")
         };
-        let depends = ["has no effect", "needs", "without"];
+        let depends = [
+            "has no effect",
+            "needs",
+            "without",
+            "the run is over before",
+        ];
         !self.taken.iter().any(names)
             && !rooms.any(in_room)
             && !depends.iter().any(|words| problem.message.contains(words))

@@ -60,7 +60,7 @@ impl Run {
         let values = columns
             .iter()
             .zip(&self.values)
-            .map(|(name, value)| format!(" {name}={value}"));
+            .map(|(name, value)| format!(" {name}={}", swept(*value)));
         self.scheme.clone() + &values.collect::<String>()
     }
 
@@ -87,5 +87,14 @@ impl Run {
                 .settings()
                 .is_some_and(|flow| flow.controlled && flow.transport == transport),
         })
+    }
+}
+
+/// A swept value for people: `1e-12` instead of a row of zeros.
+pub fn swept(value: f64) -> String {
+    const SMALL: f64 = 1e-4;
+    match value != 0.0 && value.abs() < SMALL {
+        true => format!("{value:e}"),
+        false => value.to_string(),
     }
 }
