@@ -67,7 +67,12 @@ def test_every_experiment_is_valid_in_both_versions(experiment: reproduce.Experi
 
 def test_a_figure_selects_its_experiments() -> None:
     assert [e.id for e in reproduce.select("pcn/F18")[1]] == ["F18", "F18-64kb"]
-    assert [e.id for e in reproduce.select("pcn/f2")[1]] == ["F2", "F2-warm-up", "F2-readings"]
+    assert [e.id for e in reproduce.select("pcn/f2")[1]] == [
+        "F2",
+        "F2-warm-32ms",
+        "F2-warm-up",
+        "F2-readings",
+    ]
     assert [e.id for e in reproduce.select("pcn/f5")[1]] == ["F5"]
     assert [e.id for e in reproduce.select("pcn/F15")[1]] == ["F10-F15-F16"]
     assert len(reproduce.select("pcn")[1]) == len(reproduce.papers()["pcn"])
