@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 import unpause
@@ -291,6 +292,20 @@ def test_long_keys_are_shortened_beside_a_heat_map(builder: Builder) -> None:
     first, *_ = figures.draw(swept_runs(builder, *keys).result(), "sweep").axes
     labels = {first.get_xlabel(), first.get_ylabel()}
     assert labels == {"dcqcn.kmin_bytes", "dcqcn.kmax_bytes"}
+
+
+def test_a_heat_map_over_decades_is_logarithmic(builder: Builder) -> None:
+    for x in (1, 2, 3):
+        for y in (1, 2):
+            run = builder.run("PFC", seed=1, x=x, y=y)
+            builder.flow(run, "f", size_bytes=1000, fct_ns=10**x * y * MS)
+    ax = figures.draw(builder.result(), "sweep").axes[0]
+    (image,) = ax.get_images()
+    assert isinstance(image.norm, LogNorm)
+    assert image.get_clim() == (0.01, 2.0)
+    assert {text.get_text() for text in ax.texts} == {"0.01", "0.02", "0.1", "0.2", "1", "2"}
+    # White on dark, by the scale's middle: 0.141.
+    assert {t.get_text() for t in ax.texts if t.get_color() == "w"} == {"0.2", "1", "2"}
 
 
 def test_keys_that_would_be_the_same_stay_whole(builder: Builder) -> None:

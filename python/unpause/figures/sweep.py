@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
 from unpause import schemes
@@ -18,6 +19,8 @@ _MOST_PANELS = 8
 _MOST_MAPS = 12
 #: A longer key does not fit beside a heat map, characters.
 _LONG_NAME = 24
+#: A scale is logarithmic if its largest value is more than this many times its smallest.
+_WIDE = 30
 #: What a heat map shows, the first of these that differs from run to run.
 _MAPPED = ("slowdown p99", "FCT p99", "FCT mean", "time paused")
 
@@ -120,7 +123,7 @@ def _label(ax, name: str, values: list) -> None:
     if not _numbers(values):
         ax.set_xticks(range(len(values)), [str(value) for value in values])
         return
-    if len(values) > 2 and min(values) > 0 and max(values) / min(values) > 30:
+    if len(values) > 2 and min(values) > 0 and max(values) / min(values) > _WIDE:
         ax.set_xscale("log")
         log_ticks(ax.xaxis)
     shown = values if len(values) <= 7 else list(ax.get_xticks())
@@ -177,7 +180,7 @@ def _maps(runs: Runs, swept: list[int], measure: Measure) -> Figure:
         maps[scheme] = cells
     every = np.concatenate([cells.ravel() for cells in maps.values()])
     least, most = float(np.nanmin(every)), float(np.nanmax(every))
-    columns = min(len(names), 3 if len(xs) <= 6 else 2)
+    columns = min(len(names), 3 if len(xs) <= 4 else 2)
     rows = math.ceil(len(names) / columns)
     figure = Figure(figsize=(WIDTH, rows * (0.26 * len(ys) + 0.7) + 0.5), layout="constrained")
     axes = np.ravel(figure.subplots(rows, columns, squeeze=False))
@@ -185,12 +188,10 @@ def _maps(runs: Runs, swept: list[int], measure: Measure) -> Figure:
         spare.set_visible(False)
     factor, unit = measure.unit(most)
     short = _shortened(runs.axes)
+    norm = _scale(least / factor, most / factor)
     image = None
     for ax, scheme in zip(axes, names, strict=False):
-        image = ax.imshow(
-            maps[scheme] / factor, cmap="cividis_r", vmin=least / factor, vmax=most / factor,
-            aspect="auto",
-        )  # fmt: skip
+        image = ax.imshow(maps[scheme] / factor, cmap="cividis_r", norm=norm, aspect="auto")
         ax.set_title(scheme, fontweight="bold")
         ax.set_xticks(range(len(xs)), [value_text(runs.axes[across], v) for v in xs], rotation=45)
         ax.set_yticks(range(len(ys)), [value_text(runs.axes[down], v) for v in ys])
@@ -198,8 +199,12 @@ def _maps(runs: Runs, swept: list[int], measure: Measure) -> Figure:
         ax.set_ylabel(short[down])
         ax.grid(visible=False)
         if len(xs) <= 12:
-            _write(ax, maps[scheme] / factor, least / factor, most / factor)
-    figure.colorbar(image, ax=list(axes), label=f"{measure.name}{f' ({unit})' if unit else ''}")
+            _write(ax, maps[scheme] / factor, norm)
+    bar = figure.colorbar(
+        image, ax=list(axes), label=f"{measure.name}{f' ({unit})' if unit else ''}"
+    )
+    if isinstance(norm, LogNorm):
+        log_ticks(bar.ax.yaxis)
     note(
         figure,
         f"Means of {runs.seeds} seeds." if runs.seeds > 1 else "One seed.",
@@ -216,8 +221,21 @@ def _shortened(axes: list[str]) -> list[str]:
     return parts if len(set(parts)) == len(parts) else list(axes)
 
 
-def _write(ax, cells: np.ndarray, least: float, most: float) -> None:
+def _scale(least: float, most: float) -> Normalize:
+    """Colours over values that span more than a decade and a half are logarithmic."""
+    if least > 0 and most / least > _WIDE:
+        return LogNorm(least, most)
+    return Normalize(least, most)
+
+
+def _write(ax, cells: np.ndarray, norm: Normalize) -> None:
     for (y, x), value in np.ndenumerate(cells):
-        text = "-" if math.isnan(value) else f"{value:.3g}"
-        dark = not math.isnan(value) and value > (least + most) / 2
-        ax.text(x, y, text, ha="center", va="center", fontsize=6.5, color="w" if dark else "k")
+        dark = not math.isnan(value) and norm(value) > 0.5
+        ax.text(x, y, _cell(value), ha="center", va="center", fontsize=6.5, color="wk"[not dark])
+
+
+def _cell(value: float) -> str:
+    """Three digits, without an exponent from a thousandth to a million."""
+    if math.isnan(value):
+        return "-"
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
