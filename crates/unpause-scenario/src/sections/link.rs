@@ -35,16 +35,16 @@ keys! {
             "how far apart a receiver says what it has freed, at least, in bytes of the link; 0, or 800B to 262144B"
             from "Ultra Ethernet, as in SAI" idle PFC;
         retry: Retry = ["`\"none\"`"]
-            "what becomes of frames that are corrupted on a link ([`[[event]]`](#event) of kind `\"error-rate\"`): `\"none\"`, they \
-             are lost; `\"llr\"`, link-level retry of Ultra Ethernet: the link sends them, and what followed, again";
+            "how links treat frames that errors corrupt ([`[[event]]`](#event) of kind `\"error-rate\"`): `\"none\"`: the frames are \
+             lost; `\"llr\"`, link-level retry of Ultra Ethernet: the link resends them and all frames sent since";
         retry_buffer: Size = ["what fills the link: `2tC + 2M + 2048B`"]
-            "bytes that each port keeps until the far end has acknowledged them; when it is full, the port waits"
+            "bytes that each port keeps until the far end has acknowledged them; a port whose buffer is full waits"
             from "closed form, [explained here](mechanisms.md#credits-and-retries-on-a-link)" idle LOSES;
         replay_timer: Duration = ["`\"5us\"` and the round trip of the link"]
-            "after so long without progress a port sends again all that it keeps; after four times that it gives a frame up"
+            "a port without progress for this time resends all frames that it keeps; after four times this it gives up a frame"
             from "Ultra Ethernet, as in SAI" idle LOSES;
         max_replays: u8 = [llr::Params::default().max_replays]
-            "replays by that timer without progress, at most; then a port gives up what it keeps, which is lost"
+            "largest number of replays by that timer without progress; then the port gives up the frames that it keeps, and they are lost"
             from "Ultra Ethernet, as in SAI" idle LOSES;
     }
 }

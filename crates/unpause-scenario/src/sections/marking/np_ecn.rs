@@ -43,7 +43,10 @@ pub(in crate::sections) fn threshold(
 ) -> Checked<()> {
     match (params.mark_basis, mark_above) {
         (Basis::EnqueueBefore, Some(written)) => Problem::new("`mark_above` has no effect")
-            .at(written.span(), "what a packet finds is compared with zero")
+            .at(
+                written.span(),
+                "`enqueue-before` has no threshold: it marks packets that find a queue",
+            )
             .help("remove it, or `mark_basis` = \"enqueue-before\"")
             .err(),
         _ => Ok(()),
