@@ -123,7 +123,11 @@ impl Search<'_> {
         let Some(place) = self.taken.iter().find(was).cloned() else {
             return Some(problem);
         };
-        match self.give(key, place) {
+        // A key of the file itself may also stand in front, if its statement was too short.
+        let at_front = start(&problem).is_some_and(|at| at < FRONT.len());
+        let front = || at_front.then_some(1..FRONT.len());
+        let done = self.give(key, place);
+        match done.or_else(|| self.give(key, front()?)) {
             Some(done) => done.err(),
             None => Some(problem),
         }
@@ -136,9 +140,21 @@ impl Search<'_> {
         done
     }
 
+    /// True if the statement of `key` in the table around byte `at` was taken out.
+    fn took(&self, key: &str, at: Option<usize>) -> bool {
+        let around = at.and_then(|at| room(self.source, at));
+        self.taken.iter().any(|it| {
+            let statement = self.source[it.clone()].trim_start();
+            statement.starts_with(key) && room(self.source, it.start) == around
+        })
+    }
+
     /// False for what may be wrong only because of what was taken out.
     fn is_news(&self, problem: &Problem) -> bool {
         if self.made_up.iter().any(|place| is_about(problem, place)) {
+            return false;
+        }
+        if missing(problem).is_some_and(|key| self.took(key, start(problem))) {
             return false;
         }
         if is_wrong_alone(problem) {
@@ -175,7 +191,7 @@ impl Search<'_> {
     }
 }
 
-/// True for what is wrong with a key or a value whatever the rest of the file says.
+/// True for what is wrong with a key or a value, whatever the rest of the file says.
 fn is_wrong_alone(problem: &Problem) -> bool {
     let message = &problem.message;
     let begins = ["unknown ", "found "];

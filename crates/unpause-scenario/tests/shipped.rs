@@ -22,9 +22,10 @@ const PACKET_HOPS: u64 = 500_000;
 const TRIED: Effort = Effort::Counted(60_000);
 
 /// Of these, the record has the beginning, in which congestion control holds back the few large flows that
-/// there are, or in which jobs still compute: an estimate cannot know by how much. The next test takes one of them
-/// further.
-const BEGINNINGS: [&str; 13] = [
+/// there are, or in which jobs still compute: an estimate cannot know by how much. Those of PCN have so many runs that few
+/// packet-hops are tried of each; with what a user's estimate tries, 2 ms of them come out within 13 %.
+/// The next test takes one of them further.
+const BEGINNINGS: [&str; 15] = [
     "papers/ecn-sharp/scenarios/s1-buffer.toml",
     "papers/ecn-sharp/scenarios/s1-code.toml",
     "papers/ecn-sharp/scenarios/s1-long.toml",
@@ -35,6 +36,8 @@ const BEGINNINGS: [&str; 13] = [
     "papers/ecn-sharp/scenarios/s5-websearch.toml",
     "papers/ecn-sharp/scenarios/s8-causes.toml",
     "papers/ecn-sharp/scenarios/s8.toml",
+    "papers/pcn/scenarios/f18.toml",
+    "papers/pcn/scenarios/fluid.toml",
     "scenarios/ai/rails.toml",
     "scenarios/ai/two-jobs.toml",
     "scenarios/howto/ecn-thresholds.toml",
@@ -168,18 +171,15 @@ fn tables_of_shipped_scenarios_are_as_recorded() {
         std::fs::write(RECORD, now).expect("the record can be written");
         return;
     }
-    for (name, times) in estimates {
-        let most = if BEGINNINGS.contains(&&*name) {
-            5.0
-        } else {
-            2.0
-        };
-        let is_near = (1.0 / most..=most).contains(&times);
-        assert!(
-            is_near,
-            "{name}: {times:.2} times its packet-hops were expected"
-        );
-    }
+    estimates.retain(|(name, times)| {
+        let is_beginning = BEGINNINGS.contains(&&**name);
+        let most = if is_beginning { 5.0 } else { 2.0 };
+        !(1.0 / most..=most).contains(times)
+    });
+    assert!(
+        estimates.is_empty(),
+        "how many times their packet-hops were expected: {estimates:#?}"
+    );
     let differ: Vec<_> = now
         .lines()
         .zip(recorded.lines())

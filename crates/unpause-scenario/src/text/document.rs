@@ -15,9 +15,23 @@ use crate::text::error::{Checked, Problem, from_toml, nearest};
 /// A table and where it is.
 pub(crate) type Table<'i> = Spanned<DeTable<'i>>;
 
+/// What the TOML reader says of `from = H0`.
+const UNQUOTED: &str = "string values must be quoted";
+
 /// Parses a whole file.
 pub(crate) fn parse(source: &str) -> Checked<Table<'_>> {
-    DeTable::parse(source).map_err(|error| from_toml(&error, &[]))
+    DeTable::parse(source).map_err(|error| {
+        let problem = from_toml(&error, &[]);
+        let text = error.span().and_then(|span| source.get(span));
+        match text.filter(|_| error.message().starts_with(UNQUOTED)) {
+            Some(text) => Box::new(
+                Problem::new("text must be in quotes")
+                    .at(error.span().unwrap_or_default(), "here")
+                    .help(format!("write it as \"{text}\"")),
+            ),
+            None => problem,
+        }
+    })
 }
 
 /// Reads a table as `T`. `more_keys` are keys that were taken out of it before.
@@ -51,6 +65,13 @@ pub(crate) fn take_tables<'i>(table: &mut Table<'i>, key: &str) -> Checked<Vec<T
             .into_iter()
             .map(|value| as_table(value, key))
             .collect(),
+        DeValue::Table(_) => Problem::new(format!("there may be several `{key}`"))
+            .at(
+                span,
+                "one pair of brackets is for a table that a file has once",
+            )
+            .help(format!("write it as `[[{key}]]`"))
+            .err(),
         other => Problem::new(format!("`{key}` is {}", describe(&other)))
             .at(span, format!("expected tables under `[[{key}]]`"))
             .err(),
@@ -87,6 +108,13 @@ fn as_table<'i>(value: Spanned<DeValue<'i>>, key: &str) -> Checked<Table<'i>> {
     let span = value.span();
     match value.into_inner() {
         DeValue::Table(table) => Ok(Spanned::new(span, table)),
+        DeValue::Array(_) => Problem::new(format!("there is one `{key}` only"))
+            .at(
+                span,
+                "two pairs of brackets are for tables that a file has several of",
+            )
+            .help(format!("write it as `[{key}]`"))
+            .err(),
         other => Problem::new(format!("`{key}` is {}", describe(&other)))
             .at(span, "expected a table")
             .err(),

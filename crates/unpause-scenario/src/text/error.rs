@@ -228,13 +228,17 @@ pub(crate) fn from_toml(error: &toml::de::Error, more_keys: &[&str]) -> Box<Prob
         .strip_prefix("invalid ")
         .and_then(|rest| rest.split_once(": ")?.1.split_once(", expected "))
     {
-        let expected = match expected {
-            "u8" | "u16" | "u32" | "u64" => "a whole number, not negative",
-            "f32" | "f64" => "a number",
-            other => other,
+        let text = found.strip_prefix("string ");
+        let (expected, help) = match expected {
+            "u8" | "u16" | "u32" | "u64" => ("a whole number, not negative", number_in(text)),
+            "f32" | "f64" => ("a number", number_in(text)),
+            "a sequence" => ("a list", text.map(|text| format!("write it as [{text}]"))),
+            other => (other, None),
         };
         return Box::new(
-            Problem::new(format!("found {found}")).at(span, format!("expected {expected}")),
+            Problem::new(format!("found {found}"))
+                .at(span, format!("expected {expected}"))
+                .help_if(help),
         );
     }
     if message.starts_with("missing field") {
@@ -244,6 +248,13 @@ pub(crate) fn from_toml(error: &toml::de::Error, more_keys: &[&str]) -> Box<Prob
         );
     }
     Box::new(Problem::new(message.to_owned()).at(span, "here"))
+}
+
+/// What to do about a number in quotes.
+fn number_in(text: Option<&str>) -> Option<String> {
+    let number = text?.trim_matches('"');
+    let is_number = number.parse::<f64>().is_ok_and(f64::is_finite);
+    is_number.then(|| format!("write {number} without quotes"))
 }
 
 /// Keys by the names that they had.
