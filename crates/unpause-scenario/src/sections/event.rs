@@ -174,8 +174,13 @@ pub(crate) fn events(
 fn entry(table: Table<'_>, names: &Names, fabric: &Fabric, stop: Time) -> Checked<Entry> {
     let place = table.span();
     let keys: EventKeys = read(table, &[])?;
+    if let Some(at) = keys.at.get().filter(|at| at.get_ref().0 >= stop) {
+        return Problem::new("the run is over before this happens")
+            .at(at.span(), format!("the run ends at {stop}"))
+            .err();
+    }
     if *keys.kind.get_ref() == EventKind::PauseStorm {
-        return of_storm(&keys, place, names, stop);
+        return of_storm(&keys, place, names);
     }
     let links = match (keys.link.get(), keys.node.get()) {
         (Some(link), None) if link.get_ref() == "all" => {
@@ -202,11 +207,6 @@ fn entry(table: Table<'_>, names: &Names, fabric: &Fabric, stop: Time) -> Checke
                 .err();
         }
     };
-    if let Some(at) = keys.at.get().filter(|at| at.get_ref().0 >= stop) {
-        return Problem::new("the run is over before this happens")
-            .at(at.span(), format!("the run ends at {stop}"))
-            .err();
-    }
     let steps = match *keys.kind.get_ref() {
         EventKind::Down | EventKind::Up => {
             let up = *keys.kind.get_ref() == EventKind::Up;
@@ -231,7 +231,7 @@ fn entry(table: Table<'_>, names: &Names, fabric: &Fabric, stop: Time) -> Checke
 }
 
 /// The entry of a NIC that sends PAUSE.
-fn of_storm(keys: &EventKeys, place: Range<usize>, names: &Names, stop: Time) -> Checked<Entry> {
+fn of_storm(keys: &EventKeys, place: Range<usize>, names: &Names) -> Checked<Entry> {
     let of_storm = StormKeys {
         link: &keys.link,
         node: &keys.node,
@@ -239,7 +239,7 @@ fn of_storm(keys: &EventKeys, place: Range<usize>, names: &Names, stop: Time) ->
         every: &keys.every,
         until: &keys.until,
     };
-    let storm = pause_storm::storm(&of_storm, place.clone(), names, stop)?;
+    let storm = pause_storm::storm(&of_storm, place.clone(), names)?;
     refuse(Keys::<()>::unread(keys))?;
     Ok(Entry {
         place,

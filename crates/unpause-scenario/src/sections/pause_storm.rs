@@ -24,7 +24,6 @@ pub(super) fn storm(
     keys: &StormKeys<'_>,
     place: Range<usize>,
     names: &Names,
-    stop: Time,
 ) -> Checked<PauseStorm> {
     if let Some(link) = keys.link.get() {
         return Problem::new("a PAUSE storm of a link")
@@ -39,7 +38,7 @@ pub(super) fn storm(
             .err();
     };
     let host = names.host(node.get_ref(), &node.span())?;
-    let start = once(keys, place, stop)?;
+    let start = once(keys, place)?;
     let end = keys.until.get().map_or(Time::NEVER, |it| it.get_ref().0);
     if let Some(until) = keys.until.get().filter(|_| end <= start) {
         return Problem::new("the PAUSE storm ends before it begins")
@@ -53,8 +52,8 @@ pub(super) fn storm(
     })
 }
 
-/// When an event happens that happens once.
-fn once(keys: &StormKeys<'_>, place: Range<usize>, stop: Time) -> Checked<Time> {
+/// The time of an event that happens once.
+fn once(keys: &StormKeys<'_>, place: Range<usize>) -> Checked<Time> {
     if let Some(every) = keys.every.get() {
         return Problem::new("a PAUSE storm that comes again and again")
             .at(every.span(), "of links that flap only")
@@ -67,10 +66,5 @@ fn once(keys: &StormKeys<'_>, place: Range<usize>, stop: Time) -> Checked<Time> 
             .help("add at = \"1ms\"")
             .err();
     };
-    if at.get_ref().0 >= stop {
-        return Problem::new("the run is over before this happens")
-            .at(at.span(), format!("the run ends at {stop}"))
-            .err();
-    }
     Ok(at.get_ref().0)
 }

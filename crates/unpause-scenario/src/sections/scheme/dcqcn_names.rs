@@ -6,8 +6,8 @@ use unpause_protocols::units::{Fraction, Rate, Time};
 use crate::text::error::{Checked, Problem};
 use crate::text::keys::Written;
 
-/// What is written of them; microseconds, and megabits a second.
-#[derive(Clone, Copy, Debug, Default)]
+/// The parameters that a file has, in microseconds and megabits per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NicNames {
     pub dce_tcp_g: Option<u32>,
     pub dce_tcp_rtt: Option<u32>,
@@ -26,7 +26,7 @@ pub(super) struct NicNames {
     pub rpg_byte_reset: Option<u32>,
 }
 
-/// A name with what is written, the least and the largest value, and why nothing beyond is modelled, if that is why.
+/// A parameter with its written value, its least and largest value, and the reason for these limits.
 pub(super) struct Limit<'a> {
     pub name: &'static str,
     pub written: &'a Written<u32>,
@@ -61,41 +61,7 @@ pub(super) fn check(limits: &[Limit<'_>]) -> Checked<()> {
 impl NicNames {
     /// True if nothing is written.
     pub(super) fn are_unused(&self) -> bool {
-        let Self {
-            dce_tcp_g,
-            dce_tcp_rtt,
-            rate_reduce_monitor_period,
-            rpg_time_reset,
-            rpg_threshold,
-            rpg_ai_rate,
-            rpg_hai_rate,
-            rpg_min_rate,
-            clamp_tgt_rate,
-            min_time_between_cnps,
-            initial_alpha_value,
-            rate_to_set_on_first_cnp,
-            rpg_min_dec_fac,
-            rpg_gd,
-            rpg_byte_reset,
-        } = self;
-        let all = [
-            dce_tcp_g,
-            dce_tcp_rtt,
-            rate_reduce_monitor_period,
-            rpg_time_reset,
-            rpg_threshold,
-            rpg_ai_rate,
-            rpg_hai_rate,
-            rpg_min_rate,
-            clamp_tgt_rate,
-            min_time_between_cnps,
-            initial_alpha_value,
-            rate_to_set_on_first_cnp,
-            rpg_min_dec_fac,
-            rpg_gd,
-            rpg_byte_reset,
-        ];
-        all.iter().all(|it| it.is_none())
+        *self == Self::default()
     }
 
     /// Sets the reaction point and the shortest time between two CNPs: by what is written, and otherwise by the defaults of the
