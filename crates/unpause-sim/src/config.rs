@@ -74,7 +74,7 @@ pub struct Config {
     pub traffic: Vec<TrafficSpec>,
     /// The entries of it whose flows start when others have ended.
     pub following: Vec<Following>,
-    /// Entries of `traffic` whose flows start later, each by a random time of its own up to this.
+    /// Entries of `traffic` with jitter: each flow starts later by a random time up to this.
     pub jitters: Vec<(u16, Time)>,
     /// Ranks that compute and exchange messages, over connections that are entries of `traffic`.
     pub jobs: Vec<Job>,
@@ -330,9 +330,9 @@ pub struct SwitchConfig {
     pub trimming: Option<Trimming>,
     /// Credits stop what is sent into lossless priorities; `None`: PFC.
     pub cbfc: Option<CbfcConfig>,
-    /// Links send corrupted frames again; `None`: these are lost.
+    /// Links resend corrupted frames; `None`: corrupted frames are lost.
     pub retry: Option<RetryConfig>,
-    /// Switches that are set otherwise.
+    /// Switches with settings of their own.
     pub overrides: Vec<SwitchOverride>,
     /// PFC watchdog; `None`: PAUSE is obeyed however long it lasts.
     pub watchdog: Option<WatchdogConfig>,

@@ -54,8 +54,7 @@ pub struct RateEvent {
     pub rate: Rate,
 }
 
-/// A NIC sends PAUSE for all lossless priorities without a break, whatever it receives, which it takes at line rate as ever: the
-/// NIC PAUSE storm of Guo et al., RDMA over Commodity Ethernet at Scale (SIGCOMM 2016), section 4.3.
+/// A NIC sends PAUSE for all lossless priorities without a break. It still receives at line rate. This is the NIC PAUSE storm of Guo et al., RDMA over Commodity Ethernet at Scale (SIGCOMM 2016), section 4.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseStorm {
     /// The host.

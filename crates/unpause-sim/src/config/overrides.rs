@@ -1,11 +1,11 @@
-//! Switches that are set otherwise than the others.
+//! Settings that differ between switches.
 
 use unpause_protocols::units::Fraction;
 
 use crate::fabric::{NodeId, PRIORITIES};
 
-/// What some switches with a shared buffer have instead of [`super::SwitchConfig`]; of several for one switch the last counts,
-/// each setting by itself.
+/// Settings of some switches with a shared buffer, in place of [`super::SwitchConfig`]'s. If several apply to one switch, the
+/// last one that has a setting decides it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SwitchOverride {
     /// Which.

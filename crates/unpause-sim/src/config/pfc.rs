@@ -17,7 +17,7 @@ pub struct PfcConfig {
     /// Bytes per (ingress port, priority) for what arrives after XOFF was sent. `None`: by the
     /// formula of IEEE 802.1Q for each link ([`pfc::headroom`]).
     pub headroom_bytes: Option<u64>,
-    /// Headroom that all ports of a switch have together, bytes. `None`: as much as they have each. Only a shared buffer has it.
+    /// Headroom that the ports of a switch share, bytes. `None`: the sum of the ports' headroom. Shared buffers only.
     pub headroom_pool_bytes: Option<u64>,
     /// The same at ports of these rates: all there are, or none.
     pub headrooms: Vec<(Rate, u64)>,

@@ -1,4 +1,4 @@
-//! Links that send corrupted frames again.
+//! Links that resend corrupted frames.
 
 use unpause_protocols::units::Time;
 
@@ -8,9 +8,9 @@ pub struct RetryConfig {
     /// Bytes that a transmitter keeps until they are acknowledged. `None`: what fills the link, by
     /// [`llr::Params::full_rate_bytes`](unpause_protocols::loss_recovery::llr::Params::full_rate_bytes).
     pub buffer_bytes: Option<u32>,
-    /// After so long without progress all that is kept is sent again. `None`: the source's 5 us, and the round trip of the
-    /// link with what an acknowledgement waits for.
+    /// A port without progress for this time resends all frames that it keeps. `None`: the source's 5 us, the round trip of
+    /// the link, and the longest wait of an acknowledgement.
     pub replay_timer: Option<Time>,
-    /// Such replays without progress, at most; then what is kept is given up. `None`: the source's 3.
+    /// Largest number of such replays without progress; then the port gives up the frames that it keeps. `None`: the source's 3.
     pub max_replays: Option<u8>,
 }

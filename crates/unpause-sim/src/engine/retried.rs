@@ -1,4 +1,4 @@
-//! Link-level retry: where frames that are sent, and ports that have to send again, meet the two ends of their link.
+//! Link-level retry: frames and timers of nodes reach both ends of their link.
 
 use unpause_protocols::units::Time;
 
@@ -10,7 +10,7 @@ use crate::ports::{GlobalPort, Transmitter};
 use crate::results::LossPlace;
 
 impl Window<'_, '_> {
-    /// Sends a packet by a link with retry from `now` on; answers when the port may send the next one.
+    /// Sends a packet over a link with retry, from `now` on. Returns when the port may send the next one.
     #[cold]
     #[inline(never)]
     pub(super) fn send_kept(&mut self, own: GlobalPort, now: Time, packet: &Packet) -> Time {
@@ -26,7 +26,7 @@ impl Window<'_, '_> {
         free
     }
 
-    /// A port of a node may have to send again: answers until when it is busy.
+    /// A port of a node may have to resend. Returns until when it is busy.
     pub(crate) fn send_again(&mut self, now: Time, (node, port): (NodeId, PortId)) -> Time {
         let own = self.ports.of(node).start + GlobalPort::from(port);
         let transmitter = self.ports.transmitters[own as usize];
@@ -40,13 +40,13 @@ impl Window<'_, '_> {
         free
     }
 
-    /// Which ports of the node that runs may have to send again, and when.
+    /// When which ports of the running node may have to resend.
     #[inline]
     pub(crate) fn take_wakes(&mut self) -> Vec<(Time, PortId)> {
         std::mem::take(&mut self.link_retries.wakes)
     }
 
-    /// Puts what is delivered on the way, counts what is lost, and has the port told when it may have to send again.
+    /// Forwards delivered frames, counts lost ones, and notes the timer that the port needs.
     fn after_retry(&mut self, now: Time, own: GlobalPort, transmitter: &Transmitter, sent: Sent) {
         let (node, port) = self.ports.place(own);
         for packet in &sent.lost {

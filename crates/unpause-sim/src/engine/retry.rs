@@ -1,8 +1,8 @@
 //! Link-level retry: both ends of each direction of a link, at the port that transmits.
 //!
-//! Which frames arrive is drawn where they are sent. So what the receiver makes of a frame, and what it answers, is known there
-//! as well: its state machine lives beside that of the transmitter, and runs ahead by the time that frames take. Nothing but
-//! the frames that are delivered goes to the far node.
+//! The transmitting port draws which frames are corrupted, so it also knows what the receiver does with each frame and what it
+//! answers. The receiver's state machine is therefore beside the transmitter's, and runs ahead by the time that frames take.
+//! Only delivered frames go to the far node.
 
 use std::collections::VecDeque;
 
@@ -21,9 +21,9 @@ use crate::results::PortRecord;
 /// The ports of a shard's nodes.
 #[derive(Debug, Default)]
 pub struct LinkRetries {
-    /// By port of the fabric; empty if links send nothing again.
+    /// By port of the fabric; empty if links have no retry.
     of: Vec<Option<Box<PortRetry>>>,
-    /// When ports of the node that runs may have to send again, which it has not been told of yet.
+    /// Timers that the running node has yet to set: when which of its ports may have to resend.
     pub(super) wakes: Vec<(Time, PortId)>,
 }
 
@@ -52,18 +52,18 @@ impl LinkRetries {
         }
     }
 
-    /// True if links send nothing again.
+    /// True if links have no retry.
     #[inline]
     pub fn are_unused(&self) -> bool {
         self.of.is_empty()
     }
 
-    /// What `port` counts, if it sends again.
+    /// State of `port`, if links have retry.
     pub fn port(&mut self, port: GlobalPort) -> Option<&mut PortRetry> {
         self.of.get_mut(port as usize)?.as_deref_mut()
     }
 
-    /// Adds how many frames were sent again.
+    /// Adds the number of frames that each port resent.
     pub fn record(&mut self, records: &mut [PortRecord], plan: &Plan<'_>) {
         for record in records {
             let port = plan.ports.of(record.node).start + GlobalPort::from(record.port);
@@ -93,9 +93,9 @@ pub struct PortRetry {
     sender: Sender,
     slots: Vec<Slot>,
     receiver: Receiver,
-    /// Oldest first: those that the transmitter counts as outstanding.
+    /// The frames that are not acknowledged yet, oldest first.
     kept: VecDeque<Kept>,
-    /// What the receiver has said, with the times of arrival.
+    /// Messages of the receiver on their way back, with their times of arrival.
     messages: VecDeque<(Time, Message)>,
     /// Port that messages come back to.
     own: GlobalPort,
@@ -105,9 +105,9 @@ pub struct PortRetry {
     largest_bytes: u32,
     /// When the port is free.
     free: Time,
-    /// When its node is to be told next.
+    /// The timer that its node has set last.
     wake: Time,
-    /// Frames sent again, by priority.
+    /// Resent frames, by priority.
     replayed: [u64; 8],
 }
 
@@ -131,7 +131,7 @@ impl PortRetry {
         }
     }
 
-    /// Frames of a priority that have been sent again.
+    /// Resent frames of a priority.
     fn replayed(&self, priority: u8) -> u64 {
         self.replayed[usize::from(priority & 7)]
     }
@@ -142,7 +142,7 @@ impl PortRetry {
             .count() as u64
     }
 
-    /// Sends a frame at `now`, or as soon as the port is free of what it sends again; answers when it may send the next one.
+    /// Sends a frame at `now`, or after the frames that the port has to resend first. Returns when it may send the next one.
     pub fn send(
         &mut self,
         now: Time,
@@ -164,12 +164,12 @@ impl PortRetry {
             .on_sent(start, wire_bytes as u32, &mut self.slots);
         let place = self.kept.len() - 1;
         self.put_on_wire(start, (place, number), (transmitter, erring), sent);
-        // What comes while it is under way, and until there is room for another.
+        // Messages that arrive during its transmission, and until the buffer has room for another frame.
         self.come_to(self.free, (transmitter, erring), sent);
         self.free
     }
 
-    /// Does what is due until `now`, and until there is room for another frame; answers when the port is free.
+    /// Handles all events until `now`, and until the buffer has room for another frame. Returns when the port is free.
     fn come_to(
         &mut self,
         now: Time,
@@ -186,7 +186,7 @@ impl PortRetry {
             self.free = self.free.max(next);
             self.on_event(next, erring, sent);
             while let Some(place) = self.sender.next_again() {
-                // What comes meanwhile is heard before the next frame.
+                // Messages that have arrived by now come before the next frame.
                 if self.next_event() <= self.free {
                     break;
                 }
@@ -199,7 +199,7 @@ impl PortRetry {
         }
     }
 
-    /// When the port may have to send again if nothing else is sent, if its node has not been told of that time.
+    /// The timer that the node has to set: when the port may have to resend if nothing else is sent. `None` if it is set.
     pub fn takes_wake(&mut self) -> Option<Time> {
         let misses = self.kept.iter().any(|it| !it.delivered);
         let due = match misses {
@@ -211,7 +211,7 @@ impl PortRetry {
         (is_new && !due.is_never()).then_some(due)
     }
 
-    /// A time that the node has been told of has come: answers until when the port is busy.
+    /// That timer has expired. Returns until when the port is busy.
     pub fn on_wake(
         &mut self,
         now: Time,
@@ -222,14 +222,14 @@ impl PortRetry {
         self.come_to(now, link, sent)
     }
 
-    /// When something happens even if nothing is sent.
+    /// The next event if nothing is sent.
     fn next_event(&self) -> Time {
         let message = self.messages.front().map_or(Time::NEVER, |it| it.0);
-        let said = self.receiver.next_timer().saturating_add(self.message_time);
-        message.min(said).min(self.sender.next_timer())
+        let answer = self.receiver.next_timer().saturating_add(self.message_time);
+        message.min(answer).min(self.sender.next_timer())
     }
 
-    /// Does what is due at `now`: hears what the receiver says, or lets a timer run out.
+    /// Handles what is due at `now`: a message of the receiver, or a timer.
     fn on_event(&mut self, now: Time, erring: &mut ErringWires, sent: &mut Sent) {
         self.speak(now - self.message_time.min(now), erring);
         if let Some(&(at, message)) = self.messages.front()
@@ -252,13 +252,13 @@ impl PortRetry {
         }
     }
 
-    /// Forgets so many of the oldest frames. Those that have not been delivered are lost.
+    /// Drops the oldest `count` frames. Those that have not been delivered are lost.
     fn forget(&mut self, count: usize, sent: &mut Sent) {
         let lost = self.kept.drain(..count).filter(|it| !it.delivered);
         sent.lost.extend(lost.map(|it| it.packet));
     }
 
-    /// What the receiver says until `now`.
+    /// Sends the receiver's messages that are due until `now`.
     fn speak(&mut self, now: Time, erring: &mut ErringWires) {
         loop {
             let at = self.receiver.next_timer();
@@ -268,14 +268,14 @@ impl PortRetry {
             let Some(message) = self.receiver.on_timer(at) else {
                 return;
             };
-            // It comes back by the other direction of the link.
+            // It takes the other direction of the link.
             if !erring.hits_answer(self.own, MESSAGE_BYTES) {
                 self.messages.push_back((at + self.message_time, message));
             }
         }
     }
 
-    /// Sends the frame at `place` of those kept.
+    /// Transmits the kept frame at `place`.
     fn put_on_wire(
         &mut self,
         start: Time,

@@ -1,4 +1,4 @@
-//! Link-level retry at a host: its NICs are told when they may have to send again.
+//! Link-level retry at a host: timers for NICs that may have to resend.
 
 use unpause_protocols::units::Time;
 
@@ -7,13 +7,13 @@ use crate::engine::heap::Entry;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
 
-/// What tells a timer for a NIC that may have to send again from one for the end of a PAUSE.
+/// This bit distinguishes a timer of a NIC that may have to resend from one for the end of a PAUSE.
 const RETRY: u32 = 1 << (KIND_SHIFT - 2);
 /// That bit and the one for updates of credits.
 const FLAGS: u32 = 0b11 << (KIND_SHIFT - 2);
 
 impl Host {
-    /// Sets timers for NICs that may have to send again.
+    /// Sets timers for NICs that may have to resend.
     #[cold]
     #[inline(never)]
     pub(super) fn take_wakes(&mut self, window: &mut Window<'_, '_>) {
@@ -23,7 +23,7 @@ impl Host {
         }
     }
 
-    /// True if a timer of this slot was for a NIC that may have to send again, which it has done.
+    /// Resends if the timer of this slot was for that. Returns whether it was.
     #[cold]
     pub(super) fn sends_again(
         &mut self,

@@ -1,4 +1,4 @@
-//! Link-level retry: what links have where nothing is said.
+//! Link-level retry: parameters of each link, with defaults.
 
 use unpause_protocols::loss_recovery::llr::{MESSAGE_BYTES, Params};
 
@@ -6,7 +6,7 @@ use super::Plan;
 use crate::packet::MIN_FRAME_BYTES;
 use crate::ports::Transmitter;
 
-/// A frame is given up that has waited for so many replay timers, as in the source's profiles: 20 us with timers of 5 us.
+/// A port gives up a frame that has waited for this many replay timers, as in the source's profiles: 20 us with timers of 5 us.
 const TIMERS_OF_AGE: u64 = 4;
 
 impl Plan<'_> {

@@ -1,4 +1,4 @@
-//! Switches that are set otherwise than the others.
+//! The settings of each switch, overrides included.
 
 use unpause_protocols::congestion_point;
 
@@ -6,7 +6,7 @@ use super::Plan;
 use crate::config::{Config, PfcThreshold, RedThresholds, SwitchOverride};
 use crate::fabric::{NodeId, PRIORITIES};
 
-/// What a switch is set to.
+/// Settings of a switch.
 #[derive(Clone, Copy, Debug)]
 pub struct SwitchSettings {
     /// Bit c set: class c has PFC.
@@ -15,15 +15,15 @@ pub struct SwitchSettings {
     pub threshold: PfcThreshold,
     /// The shift of dynamic thresholds, if it has its own.
     pub shift: Option<i32>,
-    /// Packet memory, if that is said.
+    /// Packet memory, if it is limited.
     pub buffer_bytes: Option<u64>,
     /// Largest lossy queue.
     pub lossy_queue_bytes: u64,
-    /// Which priorities' queues PAUSE stops, if that is not each its own.
+    /// The queue that PAUSE of each priority stops, if not its own.
     pub pfc_to_queue: Option<[u8; PRIORITIES]>,
 }
 
-/// The last of the overrides of a switch that have such a setting.
+/// The setting of the last override of a switch that has it.
 fn of<T>(
     config: &Config,
     node: NodeId,
@@ -35,7 +35,7 @@ fn of<T>(
 }
 
 impl Plan<'_> {
-    /// What switch `node` is set to.
+    /// Settings of switch `node`.
     pub fn switch_settings(&self, node: NodeId) -> SwitchSettings {
         let (config, switch) = (self.config, &self.config.switch);
         let priorities = of(config, node, |it| it.lossless);

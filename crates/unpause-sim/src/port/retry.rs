@@ -1,4 +1,4 @@
-//! Link-level retry at a switch: its ports are told when they may have to send again.
+//! Link-level retry at a switch: timers for ports that may have to resend.
 
 use unpause_protocols::units::Time;
 
@@ -9,14 +9,14 @@ use crate::engine::window::Window;
 use crate::fabric::PortId;
 
 impl<M: Model> Chassis<M> {
-    /// Sets timers for ports that may have to send again.
+    /// Sets timers for ports that may have to resend.
     pub(super) fn take_wakes(&mut self, window: &mut Window<'_, '_>) {
         for (due, port) in window.take_wakes() {
             self.timers.push(Entry::new(due, port.into(), RETRY));
         }
     }
 
-    /// A port may have to send again.
+    /// A port may have to resend.
     #[cold]
     pub(super) fn send_again(&mut self, now: Time, port: PortId, window: &mut Window<'_, '_>) {
         let busy_until = window.send_again(now, (self.id, port));

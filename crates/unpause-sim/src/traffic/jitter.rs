@@ -1,4 +1,4 @@
-//! Starts that are a little later than an entry says, each by a time of its own.
+//! Jitter: each flow of an entry starts later by a random time of its own.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use unpause_protocols::units::Time;
 use super::random::Stream;
 use super::spec::FlowSpec;
 
-/// Apart from what an entry draws for its flows, which therefore stay what they are.
+/// A random stream of its own, so that jitter changes nothing else about the flows.
 const STREAM: u64 = 0x6a69_7474_6572_2121;
 
-/// Puts flows off, and in order of start again.
+/// Delays flows, and sorts them by start again.
 #[derive(Debug)]
 pub(super) struct Jitter {
     most: Time,
     random: Stream,
     /// The next flow as the entry has it.
     next: Option<FlowSpec>,
-    /// Flows that have been put off, by start and order.
+    /// Delayed flows, by start and order.
     waiting: BTreeMap<(Time, u64), FlowSpec>,
     drawn: u64,
 }
@@ -42,7 +42,7 @@ impl Jitter {
             }
             let first = self.waiting.first_key_value().map(|((start, _), _)| *start);
             match &self.next {
-                // Whatever follows starts no sooner than this one.
+                // All later flows start no sooner than this one.
                 Some(flow) if first.is_none_or(|first| flow.start <= first) => {
                     let flow = *flow;
                     self.next = None;

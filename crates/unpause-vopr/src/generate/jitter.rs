@@ -1,4 +1,4 @@
-//! `jitter` of entries. It has dice of its own, so that other scenarios stay what they were.
+//! `jitter` of entries. It draws from dice of its own, so that all other seeds stay the same.
 
 use toml::Value;
 

@@ -1,4 +1,4 @@
-//! Parameters of DCQCN by NVIDIA's names. It has dice of its own, so that other scenarios stay what they were.
+//! Parameters of DCQCN by NVIDIA's names. It draws from dice of its own, so that all other seeds stay the same.
 
 use toml::Value;
 

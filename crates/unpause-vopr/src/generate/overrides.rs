@@ -1,5 +1,5 @@
-//! `[[override]]`, shared headroom, shares of lossy queues, and hosts that do not obey PAUSE. It has dice of its own, so that
-//! other scenarios stay what they were.
+//! `[[override]]`, shared headroom, shares of lossy queues, and hosts that do not obey PAUSE. It draws from dice of
+//! its own, so that all other seeds stay the same.
 
 use std::collections::BTreeSet;
 

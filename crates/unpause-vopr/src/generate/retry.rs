@@ -1,5 +1,4 @@
-//! `retry` of `[link]`: links that send corrupted frames again. It has dice of its own, so that other scenarios stay what they
-//! were.
+//! `retry` of `[link]`: links that resend corrupted frames. It draws from dice of its own, so that all other seeds stay the same.
 
 use toml::{Table, Value};
 

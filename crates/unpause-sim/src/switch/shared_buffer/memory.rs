@@ -32,7 +32,7 @@ impl Pool {
         }
         fits
     }
-    /// Takes `bytes` of headroom if there are so many.
+    /// Takes `bytes` of headroom if they are free.
     fn take_headroom(&mut self, bytes: u64) -> bool {
         let fits = self.headroom_used + bytes <= self.headroom_size;
         if fits {
@@ -88,14 +88,14 @@ impl Default for Shift {
 /// How long the queue of a lossy class may be.
 #[derive(Clone, Copy, Debug)]
 pub struct LossyLimit {
-    /// At most so many bytes.
+    /// Fixed limit, bytes.
     pub bytes: u64,
-    /// And this share of what is free.
+    /// Limit as a share of the free memory.
     pub shift: Option<Shift>,
 }
 
 impl LossyLimit {
-    /// With the memory as it is.
+    /// The smaller one of both limits, bytes, with the memory in its present state.
     pub fn of(&self, pool: &Pool) -> u64 {
         let free = pool.size.saturating_sub(pool.used);
         let share = self.shift.map_or(u64::MAX, |shift| shift.of(free));
