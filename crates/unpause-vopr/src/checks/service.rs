@@ -85,9 +85,10 @@ fn queues(config: &Config, results: &Results) -> BTreeMap<Place, Queues> {
     let rows = results.ports.iter();
     let dropping = rows.filter(|row| row.dropped_packets + row.trimmed_packets > 0);
     let mut dropping: Vec<_> = dropping.map(|r| (r.node, r.port, r.priority)).collect();
-    // What a watchdog drops counts with its storm.
+    // What a watchdog drops counts with its storm: on its way to the port, and from there.
     let storms = results.storms.iter().filter(|it| it.dropped_packets > 0);
-    dropping.extend(storms.map(|it| (it.node, it.port, it.priority)));
+    let storms: Vec<_> = storms.map(|it| (it.node, it.port, it.priority)).collect();
+    dropping.extend(&storms);
     for ((port, number), (host, _)) in far_end.iter().map(|(at, far)| (*at, *far)) {
         if is_host(config, port) || !is_host(config, host) {
             continue;
@@ -97,7 +98,8 @@ fn queues(config: &Config, results: &Results) -> BTreeMap<Place, Queues> {
             .filter(|(key, _)| key.0 == port && key.1.4 == host);
         let stayed = stayed.filter(|(key, _)| !often.contains_key(*key));
         for ((_, (.., priority, _)), visit) in stayed {
-            let dropped = dropping.contains(&(port, number, *priority));
+            let from_storm = visit.is_some_and(|(_, by)| storms.contains(&(port, by, *priority)));
+            let dropped = from_storm || dropping.contains(&(port, number, *priority));
             let visit = visit.filter(|_| !dropped).map(|(came, by)| Visit {
                 came,
                 by,
