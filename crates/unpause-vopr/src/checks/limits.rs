@@ -210,9 +210,10 @@ fn has_headroom(config: &Config) -> bool {
     if shared || !switch.overrides.is_empty() || !config.host.ignores_pause.is_empty() {
         return false;
     }
+    // WRED drops what is not ECN-capable, of lossless priorities, too.
     if matches!(
         config.scheme.congestion_point,
-        congestion_point::Config::Faults(_)
+        congestion_point::Config::Faults(_) | congestion_point::Config::Wred(_)
     ) {
         return false;
     }

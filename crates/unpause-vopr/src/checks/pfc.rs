@@ -98,6 +98,10 @@ pub fn refresh(config: &Config, results: &Results) -> Answer {
     if !records_all(config) || (several && pfc.params.mode == pfc::PauseMode::Ns3Rdma) {
         return Ok(());
     }
+    // While a small replay buffer is full, a port sends nothing.
+    if config.switch.retry.is_some_and(|it| it.buffer_bytes.is_some()) {
+        return Ok(());
+    }
     let framing = u64::from(config.fabric.framing_bytes);
     let frames = largest(config) + 16 * (64 + framing);
     let ports: BTreeMap<(NodeId, PortId), Port> = ports(config)
