@@ -119,9 +119,12 @@ pub fn buffers(config: &Config, results: &Results) -> Answer {
         let (queue, ingress) = match &switch.model {
             SwitchModel::SharedBuffer => {
                 let all = switch.buffer_bytes.unwrap_or(u64::MAX);
+                // Trimmed packets wait in a queue with a limit of its own.
+                let trimming = switch.trimming.as_ref();
+                let trimmed = trimming.map_or(0, |it| it.control_queue_bytes);
                 let queue = match lossless {
                     true => all,
-                    false => all.min(switch.lossy_queue_bytes),
+                    false => all.min(switch.lossy_queue_bytes.max(trimmed)),
                 };
                 (queue, all)
             }
@@ -199,24 +202,27 @@ pub fn lossless(config: &Config, results: &Results) -> Answer {
     Ok(())
 }
 
-fn has_headroom(config: &Config) -> bool {
+/// True where lossless priorities may lose packets whatever the headroom.
+fn may_lose(config: &Config) -> bool {
     let switch = &config.switch;
     // ACKs that no PAUSE stops go on filling the ingress.
-    if !config.host.pause_acks {
-        return false;
-    }
+    let fills = !config.host.pause_acks;
     // Headroom that ports share may be too small for all of them, and nothing is for a host that goes on sending.
     let shared = switch.pfc.headroom_pool_bytes.is_some();
-    if shared || !switch.overrides.is_empty() || !config.host.ignores_pause.is_empty() {
-        return false;
-    }
+    let differs = !switch.overrides.is_empty() || !config.host.ignores_pause.is_empty();
     // WRED drops what is not ECN-capable, of lossless priorities, too.
-    if matches!(
+    let drops = matches!(
         config.scheme.congestion_point,
         congestion_point::Config::Faults(_) | congestion_point::Config::Wred(_)
-    ) {
+    );
+    fills || shared || differs || drops
+}
+
+fn has_headroom(config: &Config) -> bool {
+    if may_lose(config) {
         return false;
     }
+    let switch = &config.switch;
     let framing = u64::from(config.fabric.framing_bytes);
     let frame = largest(config);
     let links = &config.fabric.links;

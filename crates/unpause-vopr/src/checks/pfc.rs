@@ -99,7 +99,11 @@ pub fn refresh(config: &Config, results: &Results) -> Answer {
         return Ok(());
     }
     // While a small replay buffer is full, a port sends nothing.
-    if config.switch.retry.is_some_and(|it| it.buffer_bytes.is_some()) {
+    if config
+        .switch
+        .retry
+        .is_some_and(|it| it.buffer_bytes.is_some())
+    {
         return Ok(());
     }
     let framing = u64::from(config.fabric.framing_bytes);
