@@ -12,7 +12,7 @@ use crate::engine::cbfc::LinkCredits;
 use crate::engine::deadlock::Blocked;
 use crate::engine::frame_errors::ErringWires;
 use crate::engine::inbox::Inboxes;
-use crate::engine::mail::{FlowStart, Mail};
+use crate::engine::mail::Mail;
 use crate::engine::repeat::Repeat;
 use crate::engine::retry::LinkRetries;
 use crate::engine::telemetry::Telemetry;
@@ -29,6 +29,7 @@ use crate::results::LossPlace;
 use crate::turns::{Due, Half};
 
 mod driven;
+mod flows;
 
 /// A share of the nodes.
 #[derive(Debug)]
@@ -130,24 +131,6 @@ impl Shard {
     /// When there is something to do where mail goes that has come together since this was last called.
     pub fn take_mailed(&mut self) -> Due {
         std::mem::replace(&mut self.mailed, Due::NEVER)
-    }
-
-    /// Hands a flow to its sender, in this shard or another, with its start or to wait for others.
-    pub fn start_flow(&mut self, plan: &Plan<'_>, start: FlowStart) {
-        let to = self.shard_of[start.spec.src as usize];
-        if plan.followers.has(start.id) {
-            match to == self.index {
-                true => self.host(start.spec.src).wait_for(start, plan),
-                false => self.outboxes[to as usize].starts.push(start),
-            }
-        } else if to == self.index {
-            self.host(start.spec.src).schedule(start);
-            self.calendar.wake(start.spec.src, start.spec.start);
-        } else {
-            let half = plan.turns.outer.of(start.spec.src);
-            self.mailed.add(half, start.spec.start);
-            self.outboxes[to as usize].starts.push(start);
-        }
     }
 
     /// Takes what another shard has sent.

@@ -359,7 +359,7 @@ impl<'p> Worker<'p> {
         }
         if self.shard.owns(spec.dst) {
             let number = number as u32;
-            let receiver_slot = self.shard.host(spec.dst).expect(id, number, &spec, plan);
+            let receiver_slot = self.shard.expect_flow(plan, (id, number), &spec);
             let start = FlowStart {
                 id,
                 spec,

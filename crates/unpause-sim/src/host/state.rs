@@ -395,6 +395,11 @@ impl Host {
         }
     }
 
+    /// When flows or ports are sampled next.
+    pub fn next_sample(&self) -> Time {
+        self.sampling.at
+    }
+
     /// Sampling of the port begins with the probes.
     pub fn first_sample(&mut self) -> Time {
         if self.sampling.port {

@@ -260,3 +260,22 @@ fn sampling_begins_with_the_first_recorded_flow_on_any_number_of_threads() {
     assert_eq!(one.flow_series.len(), two.flow_series.len());
     assert!(one == two);
 }
+
+/// Both ends of a recorded flow are sampled from its start on, though nothing reaches the receiver before the end; so no
+/// count depends on the number of threads.
+#[test]
+fn a_receiver_is_sampled_before_anything_comes() {
+    let mut config = across(2_000);
+    let mut events = |recorded| {
+        let late = FlowSpec {
+            recorded,
+            start: us(1_998),
+            ..flow(2, 4)
+        };
+        config.traffic = vec![TrafficSpec::Flows(vec![late])];
+        config.probes.interval = Time::from_ns(100);
+        run(&config).totals.events
+    };
+    // At 1998.1 us to 1999.9 us. The end of the run is no event.
+    assert_eq!(events(true) - events(false), 2 * 19);
+}
