@@ -7,7 +7,7 @@ import tomllib
 import numpy as np
 import pyarrow.compute as pc
 
-from unpause.result import Result
+from unpause.data.result import Result
 from validation.runs import Flow, prepare
 
 # Senders, their first receiver and how many there are: S1, S2 and S3 of the paper.

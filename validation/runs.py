@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import unpause
-from unpause.result import Result
+from unpause.data.result import Result
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIOS = ROOT / "validation" / "scenarios"

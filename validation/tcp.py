@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 
-from unpause.result import Result
+from unpause.data.result import Result
 from validation.compare import Quantity, Row, compare
 from validation.runs import Experiment, Flow, prepare
 

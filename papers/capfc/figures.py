@@ -9,7 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from unpause import metrics, schemes, series
+from unpause import metrics
+from unpause.data import schemes, series
+from unpause.data.result import Result, Run
 from unpause.figures.registry import draws
 from unpause.figures.seeds import say_seeds, spread
 from unpause.figures.style import (
@@ -22,7 +24,6 @@ from unpause.figures.style import (
     log_with_zero,
     single_runs,
 )
-from unpause.result import Result, Run
 
 CLASSES = ("query", "short", "long")
 #: Flows that start before this are not counted.

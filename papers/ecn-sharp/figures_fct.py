@@ -11,7 +11,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from unpause import metrics, schemes
+from unpause import metrics
+from unpause.data import schemes
+from unpause.data.result import Result, Run
 from unpause.figures.registry import draws
 from unpause.figures.seeds import spread
 from unpause.figures.style import (
@@ -24,7 +26,6 @@ from unpause.figures.style import (
     legend,
     note,
 )
-from unpause.result import Result, Run
 
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 #: Sizes below which a flow is short, and above which it is large, in bytes.

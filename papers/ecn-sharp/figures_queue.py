@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from unpause import mechanisms, metrics, schemes, series
+from unpause import mechanisms, metrics
+from unpause.data import schemes, series
+from unpause.data.result import Result, Run
+from unpause.data.series import Unavailable
 from unpause.figures.registry import draws
 from unpause.figures.seeds import spread
 from unpause.figures.style import DASHES, LINES, WIDTH, NothingToDraw, from_zero, grid, legend, note
-from unpause.result import Result, Run
-from unpause.series import Unavailable
 
 #: A full packet on the wire: 1400 B of payload.
 PACKET = 1454

@@ -6,7 +6,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from unpause import metrics, schemes, series
+from unpause import metrics
+from unpause.data import schemes, series
+from unpause.data.result import Result, Run
+from unpause.data.series import Unavailable
 from unpause.figures.registry import draws
 from unpause.figures.seeds import first_seed, say_seed, spread
 from unpause.figures.style import (
@@ -21,8 +24,6 @@ from unpause.figures.style import (
     note,
 )
 from unpause.figures.swept import draw_panels, need
-from unpause.result import Result, Run
-from unpause.series import Unavailable
 
 LINKS = ("S1->S0", "S0->H0", "S0->H1")
 FLOWS = ("F0", "F1")

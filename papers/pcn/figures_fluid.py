@@ -6,11 +6,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from unpause import fluid, mechanisms, series
+from unpause import fluid, mechanisms
+from unpause.data import series
+from unpause.data.result import Result, Run
+from unpause.data.series import Unavailable
 from unpause.figures.registry import draws
 from unpause.figures.style import DASHES, LINES, WIDTH, NothingToDraw, from_zero, legend, note
-from unpause.result import Result, Run
-from unpause.series import Unavailable
 
 #: The setting of Figs. 15 and 16: 10 Gb/s, the largest T in use, w_min by the guideline 0.1 / N.
 CAPACITY_BPS, PERIOD_S, SOURCES, W_MIN = 10e9, 500e-6, 4, 0.1 / 4

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from matplotlib.figure import Figure
 
-from unpause import schemes, series
+from unpause.data import schemes, series
+from unpause.data.result import Result, Run
 from unpause.figures.registry import draws
 from unpause.figures.style import NothingToDraw, grid, legend
-from unpause.result import Result, Run
 
 # Of the scenario cioq load: hosts, link rate, bytes of a data frame and of its ACK with framing.
 _HOSTS, _GBPS = 20, 10.0

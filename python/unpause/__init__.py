@@ -12,42 +12,40 @@ units are in :data:`unpause.schema.TABLES`.
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from unpause.api import Progress, run, validate
-    from unpause.claims import Claim, ClaimsError, Verdict
+    from unpause.claims.claim import Claim, ClaimsError, Verdict
+    from unpause.data.result import Result, ResultError, Run, load
     from unpause.errors import ScenarioError, SweepError
     from unpause.figures import NothingToDraw
-    from unpause.result import Result, ResultError, Run, load
     from unpause.session import Completion, Message, Session, SessionError
-    from unpause.sweep import PointsFailed, SweepProgress, sweep
+    from unpause.sweeps.sweep import PointsFailed, SweepProgress, sweep
 
     __version__: str
 
 # Imported when they are asked for: the command starts without pyarrow and Matplotlib.
 _WHERE = {
-    "Claim": "claims",
-    "ClaimsError": "claims",
+    "Claim": "claims.claim",
+    "ClaimsError": "claims.claim",
     "Completion": "session",
     "Message": "session",
     "NothingToDraw": "figures",
-    "PointsFailed": "sweep",
+    "PointsFailed": "sweeps.sweep",
     "Progress": "api",
-    "Result": "result",
-    "ResultError": "result",
-    "Run": "result",
+    "Result": "data.result",
+    "ResultError": "data.result",
+    "Run": "data.result",
     "ScenarioError": "errors",
     "Session": "session",
     "SessionError": "session",
     "SweepError": "errors",
-    "SweepProgress": "sweep",
-    "Verdict": "claims",
-    "load": "result",
+    "SweepProgress": "sweeps.sweep",
+    "Verdict": "claims.claim",
+    "load": "data.result",
     "run": "api",
-    "sweep": "sweep",
+    "sweep": "sweeps.sweep",
     "validate": "api",
 }
 
@@ -90,17 +88,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'unpause' has no attribute {name!r}")
     globals()[name] = value
     return value
-
-
-class _Package(ModuleType):
-    def __setattr__(self, name: str, value: Any) -> None:
-        # The module of this name does not take the place of the function.
-        if name == "sweep" and isinstance(value, ModuleType):
-            value = value.sweep
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:

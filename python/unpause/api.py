@@ -15,8 +15,8 @@ import pyarrow as pa
 import tomli_w
 
 from unpause import schema
+from unpause.data.result import Result
 from unpause.errors import ScenarioError
-from unpause.result import Result
 
 Scenario = str | PathLike[str] | Mapping[str, Any]
 

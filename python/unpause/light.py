@@ -18,6 +18,6 @@ class _NoPandas:
 def no_pandas() -> None:
     """From now on this process finds no pandas, unless it has imported it before.
 
-    For programs of this package alone: :meth:`unpause.result.Result.to_pandas` fails after it.
+    For programs of this package alone: :meth:`unpause.data.result.Result.to_pandas` fails after it.
     """
     sys.meta_path.insert(0, _NoPandas())

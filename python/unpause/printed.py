@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import sys
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 #: What moves a cursor or turns the direction of text (UAX #9, 2.1 to 2.6), but not what makes
@@ -57,3 +60,36 @@ def use() -> None:
         stream = getattr(sys, name)
         if stream is not None and not isinstance(stream, Printed):
             setattr(sys, name, Printed(stream, said))
+
+
+def width(wanted: int | None = None) -> int:
+    """Columns of the terminal, or as many as are wanted."""
+    return wanted or max(40, min(160, shutil.get_terminal_size((100, 24)).columns))
+
+
+def wrapped(text: str, columns: int) -> str:
+    """A sentence, its further lines indented."""
+    return textwrap.fill(text, columns, subsequent_indent="  ")
+
+
+def shown(text: str) -> str:
+    """A sentence as it is for a program that reads it, in lines for a person at a terminal."""
+    if not sys.stdout.isatty():
+        return text
+    own = len(text) - len(text.lstrip())
+    return textwrap.fill(text, width(), subsequent_indent=" " * (own + 2))
+
+
+def said(sentences: Sequence[tuple[str, str]], columns: int) -> str:
+    """A paragraph for each scheme, its name in front."""
+    bold, plain = ("\x1b[1m", "\x1b[0m") if _colours() else ("", "")
+    paragraphs = []
+    for scheme, text in sentences:
+        whole = wrapped(f"{scheme}: {text}", columns)
+        paragraphs.append(bold + whole[: len(scheme)] + plain + whole[len(scheme) :])
+    return "\n".join(paragraphs)
+
+
+def _colours() -> bool:
+    plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not plain

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from unpause import schema
-from unpause.result import Result
+from unpause.data.result import Result
 
 Kind = Literal["sent", "delivered", "timer"]
 

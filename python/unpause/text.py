@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 
 def time(ns: float) -> str:
@@ -75,3 +76,15 @@ def digits(number: float, significant: int = 3) -> str:
         return f"{number:.0f}"
     places = max(0, significant - 1 - math.floor(math.log10(abs(number))))
     return f"{number:.{min(places, 6)}f}"
+
+
+def value_text(name: str, value: Any) -> str:
+    """A swept value as people write it; the end of its column's name says the unit."""
+    if isinstance(value, str | bool):
+        return str(value)
+    units = (("_bytes", byte_unit), ("_ns", time_unit), ("_bps", rate_unit))
+    for end, unit_of in units:
+        if name.endswith(end) and value:
+            factor, unit = unit_of(2 * value)  # 1.5 MB, not 1500 KB
+            return f"{value / factor:g} {unit}"
+    return f"{value:g}"

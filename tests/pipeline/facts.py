@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from unpause.result import Run
+from unpause.data.result import Run
 
 #: Node and the node at the other end; the latter None for a NIC or a whole switch.
 Place = tuple[str, str | None]

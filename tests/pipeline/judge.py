@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.pipeline.facts import Facts, flow_of
 from tests.pipeline.outputs import Said
-from unpause.result import Result, Run
+from unpause.data.result import Result, Run
 
 _UNITS = {"ps": 1e-3, "ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 _TITLES = {
@@ -237,7 +237,7 @@ def _of_page(result: Result, said: Said) -> Iterator[str]:
 
 
 def _in_order(result: Result) -> list[Run]:
-    from unpause.explore import Explored
+    from unpause.pages.explore import Explored
 
     return [shown.run for shown in Explored({"": result}).runs]
 

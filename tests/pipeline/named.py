@@ -10,7 +10,7 @@ import unpause
 from tests.pipeline import outputs
 from tests.pipeline.judge import judged
 from tests.pipeline.plants import Planted, plant
-from unpause.result import Result, Run
+from unpause.data.result import Result, Run
 
 
 def of_planted(seed: int) -> tuple[str, list[str]]:

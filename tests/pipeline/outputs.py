@@ -20,18 +20,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import unpause
-from unpause import (
-    _native,
-    compare,
-    explain,
-    explore,
-    figures,
-    notebook,
-    perfetto,
-    report,
-    sentences,
-)
-from unpause.result import Result
+from unpause import _native, figures
+from unpause.commands import compare, explain, perfetto, report
+from unpause.data.result import Result
+from unpause.explanation import sentences, trees_json
+from unpause.pages import explore, notebook
 
 _BROKEN_NUMBER = re.compile(r"\b(nan|inf|None)\b|(?<![\w.\-])-\d")
 _PERCENT = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s+%")
@@ -84,7 +77,7 @@ def told(result: Result) -> Said:
         ]
     with _guarded(said, "explain --json"):
         every = [run for scheme in result.schemes for run in result.runs_of(scheme)]
-        text = json.dumps(explain.as_json(result, every, None), default=explain.plain)
+        text = json.dumps(trees_json.as_json(result, every, None), default=trees_json.plain)
         said.trees = {run["run"]: run["trees"] for run in strict(text)["runs"]}
     with _guarded(said, "page"):
         said.about, said.frames = of_page(explore.page(result, ()))

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import settings
 
 from unpause import schema
-from unpause.result import Result, Run
+from unpause.data.result import Result, Run
 
 MS = 1e6
 

@@ -22,10 +22,10 @@ from typing import BinaryIO
 #: By name what is run in a folder with `out`, a result, `sweep`, one of a sweep, and `other`.
 COMMANDS: dict[str, Sequence[str]] = {
     "view": ["view", "out"],
-    "report": ["-m", "unpause.report", "out"],
-    "explore": ["-m", "unpause.explore", "out"],
+    "report": ["-m", "unpause.commands.report", "out"],
+    "explore": ["-m", "unpause.pages.explore", "out"],
     "compare": ["compare", "out", "other"],
-    "compare-page": ["-m", "unpause.compare", "out", "other", "--out", "page.html"],
+    "compare-page": ["-m", "unpause.commands.compare", "out", "other", "--out", "page.html"],
     "explain": ["explain", "out"],
     "export": ["export", "out", "--force"],
     "perfetto": ["export", "--perfetto", "out", "--force"],
@@ -33,7 +33,7 @@ COMMANDS: dict[str, Sequence[str]] = {
     "run": ["run", "s.toml", "--out", "out", "--no-report", "--quiet"],
     "reproduce": ["reproduce", "pcn/F2", "--out", "out"],
     "sweep": ["sweep", "s.toml", "--vary", "seed=1..2", "--out", "sweep"],
-    "sweep-report": ["-m", "unpause.report", "sweep"],
+    "sweep-report": ["-m", "unpause.commands.report", "sweep"],
     "sweep-compare": ["compare", "sweep"],
     "sweep-export": ["export", "sweep", "--force"],
 }
@@ -170,7 +170,8 @@ def _call(words: Sequence[str]) -> int:
 
 def _view(directory: Path) -> int:
     """What Python has of a result, and what ``unpause view`` answers, which serves for ever."""
-    from unpause import load, view
+    from unpause import load
+    from unpause.commands import view
     from unpause.errors import ResultError
 
     try:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import unpause
-from unpause import causes
-from unpause.trees import Tree
+from unpause.explanation import causes
+from unpause.explanation.trees import Tree
 
 PLANTS = ("incast", "fabric", "slow-link", "headroom", "cycle", "slow-nic", "storm")
 

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 import unpause
-from unpause import account, explain, explored, sentences, story, victims
-from unpause.result import Result, Run
+from unpause.commands import explain
+from unpause.data.result import Result, Run
+from unpause.explanation import account, sentences, story, trees_json, victims
+from unpause.pages import explored
 
 MIXED = """
 title = "A slow receiver holds up the flow to a fast one"
@@ -223,7 +225,7 @@ def _run(scenario: str, **options: Any) -> Result:
 
 def _agree(result: Result, run: Run) -> int:
     """That sentence, `explain` and page tell of the same victims and root; how many victims."""
-    trees = explain.trees_as_json(result, run, None)
+    trees = trees_json.trees_as_json(result, run, None)
     there = {row["flow_id"] for row in run.table("victims").to_pylist()}
     assert {victim["flow_id"] for tree in trees for victim in tree["victims"]} == there
     (told,) = story.of_result(result)[run.scheme]
@@ -290,7 +292,7 @@ def test_a_deadlock_comes_first(xoff: str, seed: int) -> None:
     if not ended:
         return
     _agree(result, run)
-    first, *others = explain.trees_as_json(result, run, None)
+    first, *others = trees_json.trees_as_json(result, run, None)
     nodes = [egress.split("->")[0] for egress in first["cycle"]]
     assert sorted(nodes) == ["L2", "L3", "S0", "S1"]
     ring = "->".join([*nodes, nodes[0]])

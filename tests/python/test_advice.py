@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import unpause
-from unpause import advice, causes
-from unpause.result import Result
-from unpause.trees import Tree
+from unpause.data.result import Result
+from unpause.explanation import advice, causes
+from unpause.explanation.trees import Tree
 
 
 def single_switch(hosts: int, *parts: str, duration: str = "1ms") -> str:

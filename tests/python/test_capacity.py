@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unpause import capacity
+from unpause.data import capacity
 
 #: 40 Gb/s up to 300 ns, 10 up to 400, then 40 again.
 STEPS = (np.array([300.0, 400.0]), np.array([10e9, 40e9]))

@@ -12,8 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from conftest import MS, Builder
-from unpause import claims, report, verdicts, wording
-from unpause.claims import ClaimsError, Verdict
+from unpause.claims import claim as claims
+from unpause.claims import verdicts, wording
+from unpause.claims.claim import ClaimsError, Verdict
+from unpause.commands import report
 
 CHECK = """
 [[claim]]

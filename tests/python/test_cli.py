@@ -79,7 +79,7 @@ def test_a_run_is_simulated_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_signals_end_the_report_with_a_line(number: signal.Signals, tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(SMALL, "utf-8")
     before = (
-        "import os, signal, time; import unpause.report as report\n"
+        "import os, signal, time; import unpause.commands.report as report\n"
         f"report.build = lambda *_, **__: (os.kill(os.getpid(), {int(number)}), time.sleep(60))"
     )
     code, _, err = finish(start(["run", "small.toml"], tmp_path, before))
@@ -93,7 +93,8 @@ def test_who_reads_the_first_lines_only_ends_it_quietly(tmp_path: Path) -> None:
     assert (code, err) == (0, "")
     code = """
 import os, sys
-from unpause import report, signals
+from unpause import signals
+from unpause.commands import report
 read, write = os.pipe()
 os.dup2(write, 1)
 os.close(read)
@@ -132,7 +133,7 @@ def test_the_command_starts_without_large_libraries(tmp_path: Path) -> None:
 
 def test_names_of_the_package_come_when_they_are_asked_for() -> None:
     code = (
-        "import unpause.sweep_command, unpause.figures, unpause\n"
+        "import unpause.commands.sweep, unpause.figures, unpause\n"
         "for name in unpause.__all__: getattr(unpause, name)\n"
         "assert callable(unpause.sweep) and callable(unpause.run)\n"
         "assert set(unpause.__all__) <= set(dir(unpause))\n"
@@ -202,7 +203,7 @@ def test_a_report_imports_no_pandas(tmp_path: Path) -> None:
         "traffic": [{"name": "F", "kind": "flow", "from": "H0", "to": "H1", "size": "10KB"}],
     }
     out = unpause.run(scenario).write(tmp_path / "out")
-    words = [sys.executable, "-X", "importtime", "-m", "unpause.report", str(out)]
+    words = [sys.executable, "-X", "importtime", "-m", "unpause.commands.report", str(out)]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert {"pyarrow", "matplotlib"} <= imported

@@ -13,10 +13,14 @@ from scipy import stats
 
 import unpause
 from conftest import MS, Builder, Opened
-from unpause import ResultError, compare, report, student, sweep_command, sweep_csv, textual
-from unpause.grouped import MEASURES, Runs, read
-from unpause.intervals import difference, mean_interval
-from unpause.summary import Summary, summarise
+from unpause import ResultError
+from unpause.commands import compare, report, sweep_csv
+from unpause.commands import sweep as sweep_command
+from unpause.pages import textual
+from unpause.pages.summary import Summary, summarise
+from unpause.statistics import student
+from unpause.statistics.intervals import difference, mean_interval
+from unpause.sweeps.grouped import MEASURES, Runs, read
 
 FCT = next(measure for measure in MEASURES if measure.name == "FCT mean")
 

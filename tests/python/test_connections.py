@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import unpause
-from unpause import connections, overview, sentences, series, story
+from unpause.data import connections, series
+from unpause.explanation import sentences, story
+from unpause.pages import overview
 
 
 def scenario(*, messages: bool = True, duration: str = "20ms", **more: Any) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import unpause
-from unpause import metrics, schema, sentences
+from unpause import metrics, schema
+from unpause.explanation import sentences
 from unpause.figures.registry import KINDS
 
 ROOT = Path(__file__).parents[2]

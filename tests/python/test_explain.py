@@ -12,9 +12,10 @@ import pytest
 
 import unpause
 from planted import PLANTS, ask, plant
-from unpause import account, causes, explain
-from unpause.result import Result
-from unpause.trees import Egress, every_stop
+from unpause.commands import explain
+from unpause.data.result import Result
+from unpause.explanation import account, causes
+from unpause.explanation.trees import Egress, every_stop
 
 #: PCN's F2, smaller: F0 shares the trunk S0->S1 with F1, which goes where ten hosts send a burst.
 SHARED = """
@@ -80,7 +81,15 @@ def result(directory: Path) -> Result:
 
 
 def _said(directory: Path, *options: str) -> str:
-    command = [sys.executable, "-m", "unpause.explain", str(directory), "--width", "80", *options]
+    command = [
+        sys.executable,
+        "-m",
+        "unpause.commands.explain",
+        str(directory),
+        "--width",
+        "80",
+        *options,
+    ]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
@@ -153,7 +162,7 @@ def test_the_words(directory: Path) -> None:
 
 
 def test_who_stops_reading_gets_no_complaint(directory: Path) -> None:
-    command = [sys.executable, "-m", "unpause.explain", str(directory)]
+    command = [sys.executable, "-m", "unpause.commands.explain", str(directory)]
     reader = subprocess.Popen(["true"], stdin=subprocess.PIPE)
     assert reader.stdin is not None
     reader.wait()

@@ -14,8 +14,9 @@ import pytest
 import unpause
 from conftest import Builder, Opened
 from test_explain import SHARED
-from unpause import explore, text
-from unpause.explored import Detail
+from unpause import text
+from unpause.pages import explore
+from unpause.pages.explored import Detail
 
 PROBES = """
 ports = ["S0->S1", "S1->R1"]

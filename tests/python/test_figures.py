@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 
 import unpause
 from conftest import MS, Builder, sweep
-from unpause import NothingToDraw, drawn, figures, schemes, series
+from unpause import NothingToDraw, figures
+from unpause.data import drawn, schemes, series
 from unpause.figures.fct import size_bins
 from unpause.figures.style import legend, log_ticks
 
@@ -235,7 +236,7 @@ def test_what_is_drawn_are_samples_however_a_file_is_cut_into_batches(
                 row |= {"node": node, "peer": peer, "priority": priority}
                 builder.add("port_series", run=run, scheme="PFC", **row)
     # Batches end within instants.
-    monkeypatch.setattr("unpause.files.BATCH", 333)
+    monkeypatch.setattr("unpause.data.files.BATCH", 333)
     result = unpause.load(builder.write(tmp_path / "r"))
     found = drawn.ports(result.runs_of("PFC")[0])
     assert list(found) == ["S0->H0", "S1->H1"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from unpause.finished import Finished
+from unpause.sweeps.finished import Finished
 
 
 def test_rows_are_found_again_in_any_order() -> None:

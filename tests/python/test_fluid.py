@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unpause
-from unpause import claims, figures, fluid, mechanisms, series
-from unpause.claims import Verdict
-from unpause.result import Result
+from unpause import figures, fluid, mechanisms
+from unpause.claims import claim as claims
+from unpause.claims.claim import Verdict
+from unpause.data import series
+from unpause.data.result import Result
 
 ROOT = Path(__file__).parents[2]
 C, T = 10e9, 500e-6

@@ -8,8 +8,8 @@ import pytest
 
 import unpause
 from test_advice import DWRR, POOL, TWO, flow, harm, overload, scheme, single_switch
-from unpause import advice, causes
-from unpause.result import Run
+from unpause.data.result import Run
+from unpause.explanation import advice, causes
 
 
 def of_run(source: str) -> tuple[Run, str]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 import unpause
-from unpause.result import Result
+from unpause.data.result import Result
 
 CONFIG = """TOPOLOGY_FILE star.txt
 FLOW_FILE flows.txt

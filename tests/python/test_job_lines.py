@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from conftest import MS, Builder
-from unpause import job_lines, markup, notebook, overview, textual
+from unpause.explanation import job_lines
+from unpause.pages import markup, notebook, overview, textual
 
 US = 1e3
 

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from conftest import Builder
-from unpause import NothingToDraw, explain, figures, lateness
+from unpause import NothingToDraw, figures
+from unpause.commands import explain
+from unpause.explanation import lateness, trees_json
 
 US = 1e3
 
@@ -110,7 +112,7 @@ def test_explain_says_it_with_pauses_and_without(builder: Builder) -> None:
     said = "\n".join(explain.lines(result, explain.the_runs(result), 2000, None))
     assert said.startswith("No PAUSE was sent.\n\nPFC: Iteration 1 of gpt, its longest, took")
     assert "Iteration" not in "\n".join(explain.lines(result, explain.the_runs(result), 2000, 1.0))
-    [run] = explain.as_json(result, explain.the_runs(result), None)["runs"]
+    [run] = trees_json.as_json(result, explain.the_runs(result), None)["runs"]
     [late] = run["late"]
     assert late["delayed"]["excess_ns"] == 100 * US
     assert late["late"] == pytest.approx(0.5)

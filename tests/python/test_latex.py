@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from conftest import Builder
-from unpause import latex, overview
-from unpause.overview import Cell, Overview
+from unpause.commands import latex
+from unpause.pages import overview
+from unpause.pages.overview import Cell, Overview
 
 
 def test_what_latex_reads_as_commands_is_escaped() -> None:

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import MS, Builder
-from unpause import metrics, series
-from unpause.series import Unavailable
+from unpause import metrics
+from unpause.data import series
+from unpause.data.series import Unavailable
 
 LINKS = ["S1->S0", "S0->H0"]
 

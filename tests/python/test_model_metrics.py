@@ -7,7 +7,7 @@ import math
 import pytest
 
 from unpause import metrics
-from unpause.series import Unavailable
+from unpause.data.series import Unavailable
 
 OVERLOAD = ([10, 10], 10, 500, "1/128")
 

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 import unpause
-from unpause import account, advice, explain, sentences
-from unpause.result import Result, Run
+from unpause.commands import explain
+from unpause.data.result import Result, Run
+from unpause.explanation import account, advice, sentences
+from unpause.explanation.trees import Tree
 from unpause.text import time
-from unpause.trees import Tree
 
 #: A frame of the defaults on the wire: 1000 B of payload, 48 B of headers.
 FRAME = 1_048

@@ -12,21 +12,14 @@ import pytest
 
 import unpause
 from conftest import MS, Builder
-from unpause import (
-    account,
-    figures,
-    markup,
-    overview,
-    report,
-    schema,
-    sentences,
-    series,
-    story,
-    textual,
-)
+from unpause import figures, schema
+from unpause.commands import report
+from unpause.data import series
+from unpause.explanation import account, sentences, story
 from unpause.figures.watched import typical_seed
-from unpause.grouped import Runs
-from unpause.overview import Overview
+from unpause.pages import markup, overview, textual
+from unpause.pages.overview import Overview
+from unpause.sweeps.grouped import Runs
 
 WATCHED = '[[traffic]]\nname = "F0"\nwatch = true\n[[traffic]]\nname = "burst"\n'
 

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from conftest import MS, Builder
-from unpause import claims, claims_chart, figures, pages, tried, wording
-from unpause.claims import Claim, ClaimsError, Verdict
-from unpause.claims_file import Stated, read
+from unpause import figures
+from unpause.claims import chart, page, tried, wording
+from unpause.claims import claim as claims
+from unpause.claims.claim import Claim, ClaimsError, Verdict
+from unpause.claims.reproduced import Done, Experiment
+from unpause.claims.stated import Stated, read
 from unpause.figures.style import NothingToDraw, style
-from unpause.reproduced import Done, Experiment
 
 CLAIM = """
 [[claim]]
@@ -96,20 +98,20 @@ def test_a_label_that_all_checks_share_is_left_out(builder: Builder, tmp_path: P
 def test_the_figure_of_claims_has_a_point_for_each_number(builder: Builder, tmp_path: Path) -> None:
     runs(builder, PCN=3.8, QCN=9.8)
     claim = judged(builder, tmp_path, "expect = { PCN = 2, QCN = 10 }")
-    pcn, qcn = claims_chart.points(claim.findings[0])
+    pcn, qcn = chart.points(claim.findings[0])
     assert (pcn.ratio, pcn.low, pcn.high) == pytest.approx((2, 1.95, 2.05))
     assert (qcn.ratio, qcn.bound, qcn.verdict) == (pytest.approx(1), "", Verdict.ORDER)
     least = judged(builder, tmp_path, "schemes = ['PCN']\nat_least = 2")
-    assert [p.bound for p in claims_chart.points(least.findings[0])] == [">"]
+    assert [p.bound for p in chart.points(least.findings[0])] == [">"]
     # "None at all" is no number to compare with.
     none = judged(builder, tmp_path, "schemes = ['PCN']\nat_most = 0")
-    assert claims_chart.points(none.findings[0]) == []
+    assert chart.points(none.findings[0]) == []
     with style():
-        figure = claims_chart.draw([claim, least, none])
+        figure = chart.draw([claim, least, none])
     figures.save(figure, tmp_path, "claims")
     assert len(figure.axes[0].get_yticks()) == 3
     with pytest.raises(NothingToDraw):
-        claims_chart.draw([])
+        chart.draw([])
 
 
 def more(builder: Builder) -> Builder:
@@ -170,16 +172,16 @@ def done(claim: Claim) -> Done:
 def test_below_a_claim_stand_reason_note_and_chart(builder: Builder, tmp_path: Path) -> None:
     runs(builder, PCN=3.8)
     claim = judged(builder, tmp_path, "expect = { PCN = 1 }")
-    [told] = pages.told(done(claim), {"tried-x.c1"}, "figures")
+    [told] = page.told(done(claim), {"tried-x.c1"}, "figures")
     assert told.why.startswith("PCN 4 ms is 4 times 1, more than 25 % off.")
     assert told.picture == "figures/tried-x.c1"
-    [told] = pages.told(done(claim), set(), "figures")
+    [told] = page.told(done(claim), set(), "figures")
     assert told.picture == ""
-    assert pages.told(done(judged(builder, tmp_path, "expect = { PCN = 4 }")), set(), "f") == []
+    assert page.told(done(judged(builder, tmp_path, "expect = { PCN = 4 }")), set(), "f") == []
 
 
 def test_several_checks_are_a_list_in_markdown() -> None:
-    environment = pages._environment("md")
+    environment = page._environment("md")
     cell = environment.filters["cell"]
     assert cell("a | b") == "a \\| b"
     assert cell("a; b") == "• a<br>• b"

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from conftest import Builder
-from unpause import claims, figures, headlines, metrics, papers
+from unpause import figures, metrics, papers
+from unpause.claims import claim as claims
+from unpause.claims import headlines
 from unpause.figures.registry import add
 
 CHECKOUT = Path(__file__).parents[2] / "papers"

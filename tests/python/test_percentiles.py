@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unpause.percentiles import percentile, percentiles
+from unpause.statistics.percentiles import percentile, percentiles
 
 values = st.lists(st.floats(-1e15, 1e15), min_size=1, max_size=50)
 

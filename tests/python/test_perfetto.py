@@ -14,8 +14,8 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TracePacket
 import unpause
 from conftest import MS, Builder
 from test_explain import SHARED
-from unpause import perfetto
-from unpause.result import ResultError
+from unpause.commands import perfetto
+from unpause.data.result import ResultError
 
 
 class Decoded:

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import Builder
 from unpause import NothingToDraw, figures, metrics
-from unpause.series import Unavailable
+from unpause.data.series import Unavailable
 
 WINDOW = (50.0, 100.0)
 

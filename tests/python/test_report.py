@@ -18,9 +18,10 @@ import pytest
 
 import unpause
 from conftest import MS, Builder, sweep
-from unpause import drawing, notices, report
+from unpause.commands import report
 from unpause.figures import pause
-from unpause.summary import by_priority
+from unpause.pages import drawing, notices
+from unpause.pages.summary import by_priority
 
 
 def test_warnings_of_one_kind_are_condensed() -> None:

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import unpause
-from unpause import claims, figures, reproduce
+from unpause import figures
+from unpause.claims import claim as claims
+from unpause.commands import reproduce
 
 SMALL = """
 title = "Two flows into one port"

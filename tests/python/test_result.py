@@ -16,7 +16,8 @@ import pytest
 
 import unpause
 from conftest import Builder
-from unpause import ResultError, files, schemes
+from unpause import ResultError
+from unpause.data import files, schemes
 
 
 def test_load_reads_what_was_written(pcn_f2: Callable[[], Builder], tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import unpause
-from unpause import explain, schema
+from unpause import schema
+from unpause.commands import explain
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 import unpause
-from unpause import account, causes, explain
-from unpause.result import Result
-from unpause.trees import Egress, Tree
+from unpause.commands import explain
+from unpause.data.result import Result
+from unpause.explanation import account, causes, trees_json
+from unpause.explanation.trees import Egress, Tree
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -93,7 +94,7 @@ def test_explain_says_what_stands_where_and_since_when(burst: Result) -> None:
     assert "which does not drain: about as much arrives as the link carries" in said
     later = " ".join(explain.of_port(run, Egress("leaf0", "spine0"), 1_000, None))
     assert "root: standing queue at leaf1->H6" in later
-    _, told = explain.trees_as_json(burst, run, None)
+    _, told = trees_json.trees_as_json(burst, run, None)
     assert (told["left_by"], told["left"], told["kind"]) == ("leaf1->H6", [], "standing")
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import unpause
-from unpause import causes, explain
-from unpause.advice import of_run
+from unpause.commands import explain
+from unpause.explanation import causes
+from unpause.explanation.advice import of_run
 
 #: The NIC of H2 takes nothing from 100 us to 500 us. H0 and H1 send to it, and to H3 past it.
 SCENARIO = """

@@ -9,8 +9,8 @@ import pytest
 
 import unpause
 from conftest import MS, Builder
-from unpause import sentences, story, victims
-from unpause.fabric import Fabric, Port
+from unpause.data.fabric import Fabric, Port
+from unpause.explanation import sentences, story, victims
 from unpause.text import time
 
 GBPS_40 = 40_000_000_000

@@ -17,7 +17,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import unpause
-from unpause import axes, schema, sweep_command
+from unpause import schema
+from unpause.commands import sweep as sweep_command
+from unpause.sweeps import axes
 
 SCENARIO = """
 title = "Two hosts into one port"

@@ -11,9 +11,9 @@ import pytest
 
 from conftest import MS, Builder
 from unpause import metrics
+from unpause.data.result import Run
+from unpause.data.series import Unavailable
 from unpause.metrics.sweep import Sweep
-from unpause.result import Run
-from unpause.series import Unavailable
 
 
 def over(runs: list[Run], sweep: dict[str, Any], metric: str, **args: Any) -> float:

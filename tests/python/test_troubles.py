@@ -6,8 +6,9 @@ import pytest
 
 import unpause
 from test_operators import PFC, advised, flow, gbps, port, rows, run_of, star, told, warned
-from unpause import account, explain, sentences
-from unpause.result import Result
+from unpause.commands import explain
+from unpause.data.result import Result
+from unpause.explanation import account, sentences
 
 MARKS = 'kmin = "100KB"\nkmax = "400KB"\npmax = 0.2'
 

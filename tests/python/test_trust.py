@@ -20,9 +20,11 @@ import pytest
 import tomli_w
 
 import unpause
-from unpause import printed, seals
+from unpause import printed
+from unpause.commands import sweep as sweep_command
+from unpause.commands.view import Bad, _number, _whole
+from unpause.data import seals
 from unpause.errors import ResultError, ScenarioError
-from unpause.view import Bad, _number, _whole
 
 SCENARIO = {
     "duration": "50us",
@@ -121,7 +123,7 @@ def test_view_refuses_what_is_no_number(text: str) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="links")
 def test_a_report_is_not_written_through_links(out: Path, tmp_path: Path) -> None:
-    from unpause import report
+    from unpause.commands import report
 
     canary = tmp_path / "canary"
     canary.write_text("alive")
@@ -145,7 +147,7 @@ def test_a_report_is_not_written_through_links(out: Path, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("text", ["[]", "null", "[" * 100_000])
 def test_a_damaged_sweep_is_named(tmp_path: Path, text: str) -> None:
-    from unpause import grouped
+    from unpause.sweeps import grouped
 
     (tmp_path / "sweep.json").write_text(text)
     with pytest.raises(ResultError, match=r"sweep\.json"):
@@ -158,7 +160,6 @@ def files(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("name", ["report.html", "sweep.csv", "notes.txt"])
 def test_a_sweep_replaces_nothing_that_is_not_its_own(tmp_path: Path, name: str, capsys) -> None:
-    from unpause import sweep_command
 
     file = tmp_path / "one.toml"
     file.write_text(tomli_w.dumps(SCENARIO))
@@ -188,7 +189,7 @@ def test_a_sweep_replaces_nothing_that_is_not_its_own(tmp_path: Path, name: str,
 def test_rows_that_take_more_memory_than_there_is_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from unpause import files
+    from unpause.data import files
 
     # A file of some kilobytes: equal rows take nearly nothing.
     rows = 4_000_000
@@ -206,7 +207,7 @@ def test_rows_that_take_more_memory_than_there_is_are_refused(
 
 
 def test_a_folder_in_the_place_of_an_own_file_is_refused(tmp_path: Path) -> None:
-    from unpause import staged
+    from unpause.data import staged
 
     (tmp_path / "report.json").write_text('{"files": ["report.html", "report.json"]}')
     (tmp_path / "report.html").write_text("drawn before")
@@ -218,7 +219,7 @@ def test_a_folder_in_the_place_of_an_own_file_is_refused(tmp_path: Path) -> None
 
 
 def test_a_reproduction_replaces_nothing_that_is_not_its_own(tmp_path: Path, capsys) -> None:
-    from unpause import reproduce
+    from unpause.commands import reproduce
 
     (tmp_path / "index.html").write_text("mine")
     assert reproduce.main(["pcn/F2", "--out", str(tmp_path)]) == 1
@@ -230,7 +231,6 @@ def test_a_reproduction_replaces_nothing_that_is_not_its_own(tmp_path: Path, cap
 def test_sweeps_of_two_files_do_not_share_a_default_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
-    from unpause import sweep_command
 
     monkeypatch.chdir(tmp_path)
     for folder in ("a", "b"):
@@ -247,7 +247,7 @@ def test_sweeps_of_two_files_do_not_share_a_default_directory(
 def test_a_damaged_point_is_run_again_and_a_damaged_table_is_refused(
     tmp_path: Path, capsys
 ) -> None:
-    from unpause import grouped
+    from unpause.sweeps import grouped
 
     out = tmp_path / "out"
     vary = {"seed": [1, 2]}
@@ -274,7 +274,8 @@ def test_a_damaged_point_is_run_again_and_a_damaged_table_is_refused(
 
 
 def test_a_report_that_fails_leaves_nothing(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from unpause import explore, report
+    from unpause.commands import report
+    from unpause.pages import explore
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -288,7 +289,8 @@ def test_a_report_that_fails_leaves_nothing(out: Path, monkeypatch: pytest.Monke
 
 
 def test_a_report_waits_for_nobody_who_writes(out: Path) -> None:
-    from unpause import _native, report
+    from unpause import _native
+    from unpause.commands import report
 
     lock = _native.Lock(out, result=True)
     before = files(out)
@@ -377,7 +379,7 @@ def test_a_manifest_of_other_types_is_refused(
 
 
 def test_a_flipped_byte_of_a_sweep_is_noticed(tmp_path: Path) -> None:
-    from unpause import grouped
+    from unpause.sweeps import grouped
 
     out = tmp_path / "out"
     unpause.sweep(SCENARIO, {"seed": [1, 2]}, out=out, progress=False)
@@ -448,8 +450,8 @@ def python(words: list[str], folder: Path, **more: object) -> subprocess.Complet
 @pytest.mark.parametrize(
     "words",
     [
-        ["-m", "unpause.report", "out"],
-        ["-m", "unpause.compare", "out", "out"],
+        ["-m", "unpause.commands.report", "out"],
+        ["-m", "unpause.commands.compare", "out", "out"],
         ["-m", "unpause", "explain", "out"],
         ["-m", "unpause", "list"],
     ],
@@ -470,7 +472,10 @@ def test_a_terminal_that_lacks_characters_gets_others(tmp_path: Path) -> None:
     title = "Größe \u202e\x1b[2J"
     unpause.run({**SCENARIO, "scheme": [{"name": "PFC ü"}]}).write(tmp_path / "out")
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
-    for words in (["-m", "unpause.report", "out"], ["-m", "unpause", "compare", "out", "out"]):
+    for words in (
+        ["-m", "unpause.commands.report", "out"],
+        ["-m", "unpause", "compare", "out", "out"],
+    ):
         done = python(words, tmp_path, stdout=subprocess.PIPE, env=environment)
         assert done.returncode == 0, done.stderr
         assert "Traceback" not in done.stderr
@@ -479,7 +484,7 @@ def test_a_terminal_that_lacks_characters_gets_others(tmp_path: Path) -> None:
 
 
 def test_a_result_is_not_the_place_of_a_reproduction(out: Path, capsys) -> None:
-    from unpause import report, reproduce
+    from unpause.commands import report, reproduce
 
     report.build(out)
     before = files(out)

@@ -9,8 +9,10 @@ import pytest
 
 import unpause
 from conftest import MS, Builder
-from unpause import api, claims, seed_check
-from unpause.claims import Claim, ClaimsError, Verdict
+from unpause import api
+from unpause.claims import claim as claims
+from unpause.claims import seed_check
+from unpause.claims.claim import Claim, ClaimsError, Verdict
 
 HEAD = """
 [[claim]]

@@ -22,7 +22,9 @@ import unpause
 from conftest import Opened
 from test_explain import SHARED
 from test_explore import PROBES, about
-from unpause import series, text, view
+from unpause import text
+from unpause.commands import view
+from unpause.data import series
 
 
 @dataclass

@@ -10,8 +10,8 @@ import pytest
 
 from conftest import MS, Builder
 from unpause import figures, metrics
+from unpause.data.series import Unavailable
 from unpause.metrics.deadlock import wilson
-from unpause.series import Unavailable
 
 
 def workload(builder: Builder, scheme: str = "PFC+PCN") -> int:

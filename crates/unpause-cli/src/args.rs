@@ -5,6 +5,7 @@ mod compare;
 mod explain;
 mod import;
 mod lint;
+mod report;
 mod suggest;
 mod vectors;
 mod view;
@@ -20,6 +21,7 @@ pub use compare::Compare;
 pub use explain::Explain;
 pub use import::{Import, ImportHpcc, ImportPcap, ImportSonic};
 pub use lint::Lint;
+pub use report::Report;
 pub use suggest::{
     EcnFabric, EcnScenario, HeadroomProfile, LinkOptions, SonicOptions, Suggest, SuggestDcqcn,
     SuggestEcn, SuggestHeadroom, SuggestPcn, SuggestPfc, Write,
@@ -85,6 +87,8 @@ pub enum Command {
     Compare(Compare),
     /// Show how much the cache of finished runs holds, or clear it.
     Cache(Cache),
+    /// Draw the figures and write the pages of a result.
+    Report(Report),
     /// Explain who was paused, by whom, and why.
     Explain(Explain),
     /// Browse a result in the browser, however large it is.

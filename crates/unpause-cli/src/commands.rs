@@ -136,7 +136,7 @@ pub fn open(args: &Open) -> Result<(), Error> {
         return Err(Error::Other {
             message: format!("{} has no report", directory.display()),
             help: Some(format!(
-                "`python -m unpause.report {}` draws one",
+                "`unpause report {}` draws one",
                 directory.display()
             )),
         });

@@ -146,6 +146,7 @@ fn execute(command: &Command, package: &dyn Package) -> Result<u8, Errors> {
             Ok(report::compare_sweeps(package, it))
         }
         Command::Compare(it) => commands::compare(it, package).map_err(|error| vec![error]),
+        Command::Report(it) => Ok(report::report(package, it)),
         Command::Explain(explain) => Ok(report::explain(package, explain)),
         Command::View(view) => Ok(report::view(package, view)),
         Command::Export(export) if export.pcapng => done(captures::export(export)),

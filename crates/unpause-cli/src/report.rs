@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::args::{Compare, Explain, Export, Reproduce, Say, Sweep, View};
+use crate::args::{Compare, Explain, Export, Report, Reproduce, Say, Sweep, View};
 use crate::interrupt::{self, CTRL_C};
 use crate::output::complain;
 use crate::target;
@@ -34,7 +34,7 @@ pub fn render(package: &dyn Package, directory: &Path, say: Say, otherwise: impl
     if say.quiet || say.is_json() {
         arguments.push("--quiet".into());
     }
-    match package.main("unpause.report", &arguments) {
+    match package.main("unpause.commands.report", &arguments) {
         Ok(code @ (0 | CTRL_C | SIGTERM)) => return code,
         Ok(code) => {
             otherwise();
@@ -84,7 +84,7 @@ pub fn sweep(package: &dyn Package, args: &Sweep) -> u8 {
         arguments.extend(["--dask".into(), address.into()]);
     }
     arguments.extend(["--".into(), args.file.clone().into()]);
-    needed("sweeps", package.main("unpause.sweep_command", &arguments))
+    needed("sweeps", package.main("unpause.commands.sweep", &arguments))
 }
 
 /// Whether a directory is of `unpause sweep`; whoever reads it says what is wrong with it.
@@ -94,7 +94,7 @@ pub fn is_sweep(directory: &Path) -> bool {
 
 /// Compares sweeps. Returns the exit code.
 pub fn compare_sweeps(package: &dyn Package, args: &Compare) -> u8 {
-    needed("sweeps", package.main("unpause.compare", &compared(args)))
+    needed("sweeps", package.main("unpause.commands.compare", &compared(args)))
 }
 
 /// Shows the overview of results, by how much they differ and what of that is noise, and writes a page of them.
@@ -107,12 +107,12 @@ pub fn differences(package: &dyn Package, args: &Compare) -> Option<u8> {
         arguments.push("--differences".into());
     }
     if args.out.is_some() {
-        return Some(needed("pages", package.main("unpause.compare", &arguments)));
+        return Some(needed("pages", package.main("unpause.commands.compare", &arguments)));
     }
     if args.say.quiet || args.say.is_json() {
         return Some(0);
     }
-    package.main("unpause.compare", &arguments).ok()
+    package.main("unpause.commands.compare", &arguments).ok()
 }
 
 fn compared(args: &Compare) -> Vec<OsString> {
@@ -124,6 +124,21 @@ fn compared(args: &Compare) -> Vec<OsString> {
         arguments.push("--force".into());
     }
     arguments
+}
+
+/// Draws the report of a result or a sweep. Returns the exit code.
+pub fn report(package: &dyn Package, args: &Report) -> u8 {
+    let mut arguments = vec![OsString::from(&args.directory)];
+    for (option, is_set) in [
+        ("--claims", args.claims),
+        ("--png", args.png),
+        ("--quiet", args.quiet),
+    ] {
+        if is_set {
+            arguments.push(option.into());
+        }
+    }
+    needed("reports", package.main("unpause.commands.report", &arguments))
 }
 
 /// Says why flows of a result were stopped. Returns the exit code.
@@ -144,7 +159,7 @@ pub fn explain(package: &dyn Package, args: &Explain) -> u8 {
     if args.json {
         arguments.push("--json".into());
     }
-    needed("explanations", package.main("unpause.explain", &arguments))
+    needed("explanations", package.main("unpause.commands.explain", &arguments))
 }
 
 /// Serves the interactive page of a result until Ctrl-C. Returns the exit code.
@@ -153,22 +168,22 @@ pub fn view(package: &dyn Package, args: &View) -> u8 {
     if let Some(port) = args.port {
         arguments.extend(["--port".into(), port.to_string().into()]);
     }
-    needed("pages", package.main("unpause.view", &arguments))
+    needed("pages", package.main("unpause.commands.view", &arguments))
 }
 
 /// Writes a result as a trace for Perfetto. Returns the exit code.
 pub fn export_perfetto(package: &dyn Package, export: &Export) -> u8 {
-    export_by("unpause.perfetto", "traces", package, export)
+    export_by("unpause.commands.perfetto", "traces", package, export)
 }
 
 /// Writes a table and the figures of a result for LaTeX. Returns the exit code.
 pub fn export_latex(package: &dyn Package, export: &Export) -> u8 {
-    export_by("unpause.latex", "tables for LaTeX", package, export)
+    export_by("unpause.commands.latex", "tables for LaTeX", package, export)
 }
 
 /// Writes the table of a sweep as CSV. Returns the exit code.
 pub fn export_sweep(package: &dyn Package, export: &Export) -> u8 {
-    export_by("unpause.sweep_csv", "sweeps", package, export)
+    export_by("unpause.commands.sweep_csv", "sweeps", package, export)
 }
 
 fn export_by(module: &str, what: &str, package: &dyn Package, export: &Export) -> u8 {
@@ -202,7 +217,7 @@ pub fn reproduce(package: &dyn Package, args: &Reproduce) -> u8 {
     }
     needed(
         "reproductions",
-        package.main("unpause.reproduce", &arguments),
+        package.main("unpause.commands.reproduce", &arguments),
     )
 }
 

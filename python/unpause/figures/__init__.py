@@ -19,15 +19,15 @@ from typing import IO, TYPE_CHECKING
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from unpause import papers
+from unpause.data.schemes import TooMany
+from unpause.data.series import Unavailable
 from unpause.figures.registry import FIGURES, Drawing, add, draws
 from unpause.figures.style import NothingToDraw, plain_powers, style
-from unpause.schemes import TooMany
-from unpause.series import Unavailable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from unpause.result import Result
+    from unpause.data.result import Result
 
 __all__ = [
     "FIGURES",

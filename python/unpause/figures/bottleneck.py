@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from unpause import schemes, series
+from unpause.data import schemes, series
+from unpause.data.result import Result, Run
+from unpause.data.series import Unavailable
 from unpause.figures.registry import kind
 from unpause.figures.seeds import first_seed, say_seed
 from unpause.figures.style import LINES, WIDTH, NothingToDraw, from_zero
-from unpause.result import Result, Run
-from unpause.series import Unavailable
 
 
 @kind("bottleneck")

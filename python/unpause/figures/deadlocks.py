@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
-from unpause import metrics, schemes
+from unpause import metrics
+from unpause.data import schemes
+from unpause.data.result import Result
+from unpause.data.series import Unavailable
 from unpause.figures.registry import kind
 from unpause.figures.style import NothingToDraw, legend, note
 from unpause.metrics.deadlock import wilson
-from unpause.result import Result
-from unpause.series import Unavailable
 
 
 @kind("deadlocks")

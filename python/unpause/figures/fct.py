@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 
-from unpause import schemes, series
+from unpause.data import schemes, series
+from unpause.data.result import Result, Run
 from unpause.figures.registry import draws
 from unpause.figures.style import (
     WIDTH,
@@ -22,9 +23,8 @@ from unpause.figures.style import (
     thousands,
     widths,
 )
-from unpause.intervals import mean_interval
-from unpause.percentiles import percentile
-from unpause.result import Result, Run
+from unpause.statistics.intervals import mean_interval
+from unpause.statistics.percentiles import percentile
 from unpause.text import time_unit
 
 _MOST_BINS = 20  # 5 % of the flows each

@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from unpause import schemes
+from unpause.data import schemes
+from unpause.data.result import Result, Run
 from unpause.figures.panels import measure
 from unpause.figures.registry import kind
 from unpause.figures.seeds import say_seeds, spread
 from unpause.figures.style import WIDTH, at_least, from_zero, legend
-from unpause.result import Result, Run
 
 #: The same in every figure, whether or not PFC alone is there.
 _MARKERS = dict(zip(schemes.ORDER, ("o", "s", "^", "D", "v"), strict=True))

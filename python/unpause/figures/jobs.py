@@ -14,8 +14,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from unpause import schemes, series
-from unpause.fabric import senders_and_receivers
+from unpause.data import schemes, series
+from unpause.data.fabric import senders_and_receivers
+from unpause.data.result import Result, Run
+from unpause.explanation.job_lines import unit_of
 from unpause.figures import overtime
 from unpause.figures.registry import draws
 from unpause.figures.style import (
@@ -28,9 +30,7 @@ from unpause.figures.style import (
     log_ticks,
     note,
 )
-from unpause.intervals import mean_interval
-from unpause.job_lines import unit_of
-from unpause.result import Result, Run
+from unpause.statistics.intervals import mean_interval
 from unpause.text import byte_unit, time, time_unit
 
 _NO_JOBS = "The scenario has no [[job]]."

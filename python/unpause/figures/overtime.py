@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
-from unpause import schemes
+from unpause.data import schemes
+from unpause.data.result import Result, Run
 from unpause.figures.style import NothingToDraw, widths
-from unpause.result import Result, Run
 from unpause.text import time_unit
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from unpause.data.result import Run
 from unpause.metrics import METRICS
-from unpause.result import Run
 
 
 def measure(panel: Mapping[str, Any], *more: Mapping[str, Any]) -> Callable[[Run], float]:

@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-from unpause import series
+from unpause.data import series
+from unpause.data.result import Result
 from unpause.figures import overtime
 from unpause.figures.registry import draws
 from unpause.figures.style import WIDTH, NothingToDraw, legend, note
-from unpause.result import Result
 from unpause.text import time
 
 _MOST_LINKS = 10

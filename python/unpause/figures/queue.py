@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from unpause import drawn
+from unpause.data import drawn
+from unpause.data.result import Result
 from unpause.figures import overtime
 from unpause.figures.registry import draws
 from unpause.figures.style import MOST_PANELS, NothingToDraw, from_zero, grid, legend, note
-from unpause.result import Result
 from unpause.text import byte_unit
 
 #: What a port holds without a queue: a frame that waits for its turn.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from unpause import series
+from unpause.data import series
+from unpause.data.result import Result
 from unpause.figures.registry import kind
 from unpause.figures.style import DASHES, LINES, NothingToDraw, at_least, grid, legend, note
-from unpause.result import Result
 
 
 @kind("rates")

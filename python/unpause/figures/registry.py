@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from unpause.result import Result
+    from unpause.data.result import Result
 
 
 @dataclass(frozen=True)

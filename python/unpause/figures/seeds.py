@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
+from unpause.data.result import Result, Run
+from unpause.data.series import Unavailable
 from unpause.figures.style import NothingToDraw, note
-from unpause.result import Result, Run
-from unpause.series import Unavailable
 
 
 def spread(runs: Sequence[Run], measure: Callable[[Run], float]) -> tuple[float, float, float]:

@@ -26,8 +26,8 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-from unpause import series
-from unpause.result import Result, Run
+from unpause.data import series
+from unpause.data.result import Result, Run
 
 #: Width of a figure, inches: two columns of a paper.
 WIDTH = 7.2

@@ -8,12 +8,13 @@ import numpy as np
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
-from unpause import schemes
+from unpause.data import schemes
+from unpause.data.result import Result
 from unpause.figures.registry import draws
 from unpause.figures.style import WIDTH, NothingToDraw, grid, legend, log_ticks, note, widths
-from unpause.grouped import Measure, Runs, value_text
-from unpause.intervals import CONFIDENCE
-from unpause.result import Result
+from unpause.statistics.intervals import CONFIDENCE
+from unpause.sweeps.grouped import Measure, Runs
+from unpause.text import value_text
 
 _MOST_PANELS = 8
 _MOST_MAPS = 12

@@ -10,7 +10,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from unpause import schemes
+from unpause.data import schemes
+from unpause.data.result import Result
+from unpause.data.series import Unavailable
 from unpause.figures.panels import measure
 from unpause.figures.registry import kind
 from unpause.figures.seeds import say_seeds, spread
@@ -23,8 +25,6 @@ from unpause.figures.style import (
     legend,
     log_with_zero,
 )
-from unpause.result import Result
-from unpause.series import Unavailable
 
 
 @kind("swept")

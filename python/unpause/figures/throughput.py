@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from unpause import drawn, series
+from unpause.data import drawn, series
+from unpause.data.result import Result
 from unpause.figures import overtime
 from unpause.figures.registry import draws
 from unpause.figures.style import MOST_PANELS, NothingToDraw, from_zero, grid, legend, note
-from unpause.result import Result
 
 _POINTS = 300
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from unpause import capacity, drawn, series
-from unpause.fabric import Fabric
+from unpause.data import capacity, drawn, series
+from unpause.data.fabric import Fabric
+from unpause.data.result import Result, Run
 from unpause.figures import overtime
 from unpause.figures.registry import draws
 from unpause.figures.style import WIDTH, NothingToDraw, grid, legend, note
-from unpause.result import Result, Run
 
 _MOST_LINKS = 14
 #: Links that carry little more than acknowledgements are left out.

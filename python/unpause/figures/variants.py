@@ -8,12 +8,12 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from unpause import schemes
+from unpause.data import schemes
+from unpause.data.result import Result
 from unpause.figures.panels import measure
 from unpause.figures.registry import kind
 from unpause.figures.seeds import say_seeds, spread
 from unpause.figures.style import WIDTH
-from unpause.result import Result
 
 
 @kind("variants")

@@ -10,12 +10,13 @@ import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from unpause import series, story, watched_lines
+from unpause.data import series
+from unpause.data.result import Result
+from unpause.explanation import story, watched_lines
+from unpause.explanation.story import Story
+from unpause.explanation.watched import Around, Watched
 from unpause.figures.registry import draws
 from unpause.figures.style import MOST_PANELS, WIDTH, NothingToDraw, from_zero, legend, note
-from unpause.result import Result
-from unpause.story import Story
-from unpause.watched import Around, Watched
 
 _WATCHED = ("#7A4FBF", "#0072B2", "#8C6D1F")
 _OTHERS = ("#000000", "#777777")

@@ -4,15 +4,15 @@ A metric is a function with :func:`~unpause.metrics.registry.metric` above it, i
 package; nothing else lists it. Its name is the function's, its documentation the docstring. It is
 found in :data:`METRICS`, and as ``unpause.metrics.NAME``.
 
-A metric of scope ``run`` takes one :class:`~unpause.result.Run`; a claim's ``sweep`` takes it over
-the runs of a sweep (:mod:`unpause.metrics.sweep`). One of scope ``seeds`` takes the runs of a
+A metric of scope ``run`` takes one :class:`~unpause.data.result.Run`; a claim's ``sweep`` takes it
+over the runs of a sweep (:mod:`unpause.metrics.sweep`). One of scope ``seeds`` takes the runs of a
 scheme with every seed; one of scope ``model`` is computed from a mechanism or a model alone.
 Further arguments stand in the claims file. A metric answers with a number in the unit given to
 ``metric``; infinity means "not before the run ended". It raises
-:class:`~unpause.series.Unavailable` where the result lacks what it needs.
+:class:`~unpause.data.series.Unavailable` where the result lacks what it needs.
 
-Links and the side on which a PAUSE counts are as in :mod:`unpause.series`. "Burst start" is the
-start of the first flow of the traffic entry named by `burst`.
+Links and the side on which a PAUSE counts are as in :mod:`unpause.data.series`. "Burst start" is
+the start of the first flow of the traffic entry named by `burst`.
 """
 
 import importlib

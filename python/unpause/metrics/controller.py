@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unpause import series
+from unpause.data import series
+from unpause.data.result import Run
+from unpause.data.series import Unavailable
 from unpause.metrics.pause import first_episode_ns
 from unpause.metrics.registry import metric
 from unpause.metrics.windows import MS, US, burst_start_ns, window_ns
-from unpause.result import Run
-from unpause.series import Unavailable
 
 
 def _controller(run: Run, flow: str, burst: str) -> tuple[np.ndarray, np.ndarray, float]:

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist
 
+from unpause.data.result import Run
+from unpause.data.series import Unavailable
 from unpause.metrics.registry import metric
-from unpause.result import Run
-from unpause.series import Unavailable
 
 
 @metric("", scope="seeds")

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause import series
+from unpause.data import series
+from unpause.data.result import Run
+from unpause.data.series import Unavailable
 from unpause.metrics.registry import metric
 from unpause.metrics.windows import MS
-from unpause.percentiles import percentile
-from unpause.result import Run
-from unpause.series import Unavailable
+from unpause.statistics.percentiles import percentile
 
 #: Mean, percentiles, and the largest.
 Statistic = Literal["mean", "p50", "p99", "p99.9", "max"]

@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 
 from unpause import fluid, mechanisms
+from unpause.data.series import Unavailable
 from unpause.metrics.registry import metric
-from unpause.series import Unavailable
 
 
 @metric("%", scope="model")

@@ -8,11 +8,11 @@ from typing import Literal
 
 import pyarrow.compute as pc
 
-from unpause import series
+from unpause.data import series
+from unpause.data.result import Run
+from unpause.data.series import Unavailable
 from unpause.metrics.registry import metric
 from unpause.metrics.windows import MS, US, burst_start_ns, window_ns
-from unpause.result import Run
-from unpause.series import Unavailable
 
 
 def first_episode_ns(

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow.compute as pc
 
-from unpause import series
+from unpause.data import series
+from unpause.data.result import Run
+from unpause.data.series import Unavailable
 from unpause.metrics.registry import metric
 from unpause.metrics.windows import MS, settled_ms, window_ns
-from unpause.result import Run
-from unpause.series import Unavailable
 
 
 @metric("ms")

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unpause import series
+from unpause.data import series
+from unpause.data.result import Run
+from unpause.data.series import Unavailable
 from unpause.metrics.pause import pause_count
 from unpause.metrics.registry import metric
 from unpause.metrics.windows import window_ns
-from unpause.result import Run
-from unpause.series import Unavailable
 
 
 @metric("PAUSEs/s")

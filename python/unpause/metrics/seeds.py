@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unpause import series
+from unpause.data import series
+from unpause.data.result import Run
+from unpause.data.series import Unavailable
 from unpause.metrics.registry import metric
 from unpause.metrics.throughput import goodput_gbps
 from unpause.metrics.windows import window_ns
-from unpause.result import Run
-from unpause.series import Unavailable
 
 
 def _notifications(run: Run, flow: str, window_ms: Sequence[float]) -> float:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from unpause import series
+from unpause.data import series
+from unpause.data.result import Run
 from unpause.metrics.registry import metric
 from unpause.metrics.sweep import swept_value
 from unpause.metrics.throughput import link_gbps, wire_rate_gbps
 from unpause.metrics.windows import window_ns
-from unpause.result import Run
 
 
 @metric("")

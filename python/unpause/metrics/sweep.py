@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from unpause.result import Run
-from unpause.series import Unavailable
+from unpause.data.result import Run
+from unpause.data.series import Unavailable
 
 _PICKS: dict[str, Callable[[Sequence[float]], float]] = {
     "min": min,

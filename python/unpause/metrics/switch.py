@@ -5,11 +5,11 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unpause import series
+from unpause.data import series
+from unpause.data.result import Run
+from unpause.data.series import Unavailable
 from unpause.metrics.registry import metric
 from unpause.metrics.windows import MS
-from unpause.result import Run
-from unpause.series import Unavailable
 
 
 @metric("packets")

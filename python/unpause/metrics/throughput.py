@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow.compute as pc
 
-from unpause import series
+from unpause.data import series
+from unpause.data.result import Run
 from unpause.metrics.registry import metric
 from unpause.metrics.windows import MS, burst_start_ns, settled_ms, window_ns
-from unpause.result import Run
 
 
 @metric("ms")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unpause import series
-from unpause.result import Run
+from unpause.data import series
+from unpause.data.result import Run
 
 MS = 1e6  # ns
 US = 1e3  # ns

@@ -12,12 +12,12 @@ from typing import Literal
 import numpy as np
 import pyarrow.compute as pc
 
-from unpause import series
+from unpause.data import series
+from unpause.data.result import Run
+from unpause.data.series import Unavailable
 from unpause.metrics.fct import of_flows_ms
 from unpause.metrics.registry import metric
 from unpause.metrics.windows import MS
-from unpause.result import Run
-from unpause.series import Unavailable
 
 
 def arrivals_ms(run: Run) -> float:

@@ -2,7 +2,7 @@
 
 ========================== ================================================================
 ``paper.toml``             its name, experiments with their versions, headlines, figures as data
-``claims.toml``            what it claims (:mod:`unpause.claims`); ``claims-*.toml`` as well
+``claims.toml``            what it claims (:mod:`unpause.claims.claim`); ``claims-*.toml`` as well
 ``scenarios/``             its scenario files, and what they read
 ``*.py``                   figures that no data describes (:mod:`unpause.figures`)
 ``notes.md``, ``report.md`` how the scenarios read the paper; what was measured

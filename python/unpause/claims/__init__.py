@@ -1,0 +1,1 @@
+"""Claims of papers: how they are written, measured, judged and shown."""

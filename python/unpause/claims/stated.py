@@ -1,0 +1,189 @@
+"""The files that state claims: ``claims*.toml`` of every paper; docs/claims.md describes them."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from unpause import papers
+from unpause.claims.judges import MARGIN, Check
+from unpause.metrics import METRICS
+from unpause.metrics.sweep import Sweep
+
+
+class ClaimsError(Exception):
+    """A claims file is wrong, or names an experiment that no claims file knows."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """An experiment whose settings a claim is tried with.
+
+    Attributes:
+        experiment: Its id in ``paper.toml``.
+        schemes: By a scheme of the claim those that stand for it there; by default the one of the
+            same name, and those whose names begin with it and a comma.
+        args: Arguments of the metric that differ there.
+    """
+
+    experiment: str
+    schemes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    args: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A claim as its file states it."""
+
+    id: str
+    kind: str
+    text: str
+    paper: str
+    checks: tuple[Check, ...]
+    note: str = ""
+    other_reading: bool = False
+    tried: tuple[Tried, ...] = ()
+
+
+_JUDGES = ("expect", "at_least", "at_most", "above_scheme", "below_scheme")
+_CLAIM_KEYS = {"id", "kind", "text", "check", "note", "other_reading", "tried"}
+_CHECK_KEYS = {
+    *("metric", "args", "among", "sweep", "schemes", "tolerance", "label", "over", "assumed"),
+    *_JUDGES,
+}
+_TRIED_KEYS = {"experiment", "schemes", "args"}
+_TOLERANCES = {"C", "Q", "D", "margin"}
+_ASSUMED = ("limit", "to 1")
+
+
+def files() -> list[Path]:
+    """The claims files of the papers."""
+    return [f for folder in papers.folders().values() for f in sorted(folder.glob("claims*.toml"))]
+
+
+def read(file: Path) -> list[Stated]:
+    """Read one claims file.
+
+    Raises:
+        ClaimsError: the file is not TOML, or a claim in it cannot be evaluated.
+    """
+    try:
+        data = tomllib.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ClaimsError(f"{file}: {error}") from error
+    tolerances = _tolerances(data.get("tolerance", {}), file.name)
+    stated = []
+    for entry in data.get("claim", []):
+        name = entry.get("id", f"claim {len(stated) + 1}")
+        where = f"{file.name}: {name}"
+        for key in ("id", "kind", "text", "check"):
+            if key not in entry:
+                raise ClaimsError(f"{where}: {key} is missing")
+        _known(entry, _CLAIM_KEYS, where)
+        checks = tuple(_read_check(c, entry["kind"], tolerances, where) for c in entry["check"])
+        paper, note = data.get("paper", ""), entry.get("note", "")
+        other = bool(entry.get("other_reading", False))
+        tried = tuple(_read_tried(t, checks, where) for t in entry.get("tried", []))
+        stated.append(Stated(name, entry["kind"], entry["text"], paper, checks, note, other, tried))
+    return stated
+
+
+def _tolerances(data: Mapping[str, Any], file: str) -> dict[str, float]:
+    _known(data, _TOLERANCES, f"{file}: tolerance")
+    for key, value in data.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+            raise ClaimsError(f"{file}: tolerance: {key} is from 0 to below 1, found {value!r}")
+    return {"margin": MARGIN, **{key: float(value) for key, value in data.items()}}
+
+
+def _read_tried(data: Mapping[str, Any], checks: Iterable[Check], where: str) -> Tried:
+    where = f"{where}: tried"
+    _known(data, _TRIED_KEYS, where)
+    if not data.get("experiment"):
+        raise ClaimsError(f"{where}: experiment is missing")
+    schemes = {s: tuple(names) for s, names in data.get("schemes", {}).items()}
+    own = {s for check in checks for s in (*check.schemes, check.over)}
+    for scheme in schemes:
+        if scheme not in own:
+            raise ClaimsError(f"{where}: the claim has no scheme {scheme!r}{nearest(scheme, own)}")
+    return Tried(data["experiment"], schemes, dict(data.get("args", {})))
+
+
+def _read_check(
+    data: Mapping[str, Any], kind: str, tolerances: Mapping[str, float], where: str
+) -> Check:
+    _known(data, _CHECK_KEYS, where)
+    name = str(data.get("metric", ""))
+    if name not in METRICS:
+        raise ClaimsError(f"{where}: unknown metric {name!r}{nearest(name, METRICS)}")
+    metric, args = METRICS[name], dict(data.get("args", {}))
+    among = tuple(data.get("among", ()))
+    try:
+        measured = () if metric.scope == "model" else (None,)
+        for each in among or ({},):
+            inspect.signature(metric.function).bind(*measured, **{**args, **each})
+    except TypeError as error:
+        raise ClaimsError(f"{where}: {name}: {error}") from error
+    if metric.scope == "seeds" and "over" in data:
+        raise ClaimsError(f"{where}: {name} is of all seeds: it has no ratio (`over`) by seed")
+    if metric.scope != "run" and "sweep" in data:
+        raise ClaimsError(f"{where}: {name} is not of one run: it cannot be taken over a sweep")
+    try:
+        sweep = Sweep.read(data["sweep"]) if "sweep" in data else None
+    except ValueError as error:
+        raise ClaimsError(f"{where}: {name}: sweep: {error}") from error
+    judge = _judge_of(data, f"{where}: {name}")
+    assumed = str(data.get("assumed", ""))
+    schemes = tuple(data["expect"]) if judge == "expect" else tuple(data.get("schemes", ()))
+    if not schemes:
+        raise ClaimsError(f"{where}: {name}: schemes is missing")
+    tolerance = float(data.get("tolerance", tolerances.get(kind, 0.25)))
+    papers_own = "tolerance" in data or (kind == "C" and not assumed)
+    return Check(
+        metric,
+        args,
+        judge,
+        data[judge],
+        schemes,
+        tolerance,
+        str(data.get("label", "")),
+        str(data.get("over", "")),
+        sweep,
+        among,
+        assumed,
+        slack=tolerance if papers_own and judge in ("at_least", "at_most") else 0.0,
+        margin=tolerances["margin"],
+    )
+
+
+def _judge_of(data: Mapping[str, Any], where: str) -> str:
+    judges = [j for j in _JUDGES if j in data]
+    if len(judges) != 1:
+        raise ClaimsError(f"{where}: expected one of {', '.join(_JUDGES)}, found {judges}")
+    assumed, bound = str(data.get("assumed", "")), judges[0] in ("at_least", "at_most")
+    if assumed and (assumed not in _ASSUMED or not bound):
+        raise ClaimsError(
+            f"{where}: assumed is one of {', '.join(_ASSUMED)}, beside at_least or at_most"
+        )
+    if assumed and "tolerance" in data:
+        raise ClaimsError(f"{where}: a bound of ours (assumed) has no tolerance")
+    if "tolerance" in data and judges[0] in ("above_scheme", "below_scheme"):
+        raise ClaimsError(f"{where}: {judges[0]} names no number that could have a tolerance")
+    return judges[0]
+
+
+def _known(data: Iterable[str], known: Iterable[str], where: str) -> None:
+    for key in data:
+        if key not in known:
+            raise ClaimsError(f"{where}: unknown key {key!r}{nearest(key, known)}")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """What may have been meant, as the end of a message."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,1 @@
+"""What the commands of `unpause` do that need Python."""

@@ -1,0 +1,307 @@
+"""``unpause explain``: who was stopped, by whom, and where that began; which jobs it made late.
+
+``unpause explain DIR`` reads a result of a scenario with ``[probes] causes = true``. The
+words follow from :mod:`unpause.explanation.causes`, the advice from
+:mod:`unpause.explanation.advice`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow.compute as pc
+
+from unpause import _native, printed
+from unpause.data import series, unfinished
+from unpause.data.result import Result, Run, load
+from unpause.errors import ResultError
+from unpause.explanation import account, advice, causes, incidents, lateness, trees_json
+from unpause.explanation.tree_lines import count, culprits, indented, of_tree, sure, waited, when
+from unpause.explanation.trees import Egress, Stop, Tree
+from unpause.pages import textual
+from unpause.pages.summary import Summary
+from unpause.text import rate, time
+
+_MOST_TREES = 3
+
+
+def needed(result: Result) -> None:
+    """Refuses a result that does not say why.
+
+    Raises:
+        ResultError: it was not asked to, or its version could not; with how to get it.
+    """
+    where = result.directory or "this result"
+    if causes.is_older(result):
+        version = result.manifest.get("unpause", "before")
+        raise ResultError(
+            f"{where} is of version {version}, which did not record causes\n"
+            "hint: run the scenario again with `causes = true` in its [probes]"
+        )
+    asked = causes.are_there(result) if result.source else result.tables["causes"].num_rows
+    if not asked:
+        file = result.manifest.get("scenario", {}).get("file", "FILE")
+        raise ResultError(
+            f"{where} does not say what caused its PAUSEs\n"
+            f"hint: add `causes = true` to [probes] in {file}, and run it again"
+        )
+
+
+def the_runs(result: Result, scheme: str | None = None) -> list[Run]:
+    """The first run of each scheme, or of one.
+
+    Raises:
+        ResultError: there is no such scheme.
+    """
+    if scheme is not None and scheme not in result.schemes:
+        raise ResultError(f"no scheme {scheme!r}; there are {', '.join(result.schemes)}")
+    wanted = [scheme] if scheme is not None else result.schemes
+    return [result.runs_of(name)[0] for name in wanted]
+
+
+def lines(result: Result, runs: Sequence[Run], columns: int, at_ns: float | None) -> Iterator[str]:
+    """The whole text: trees of the first run with any, and what became of them in the others."""
+    every = {run.scheme: account.trees(run, at_ns) for run in runs}
+    told = next((run for run in runs if every[run.scheme]), None)
+    failed = incidents.told(result, told or runs[0], runs if at_ns is None else ())
+    if told is None:
+        then = f" at {time(at_ns)}" if at_ns is not None else ""
+        yield f"No PAUSE was in force{then}." if then else "No PAUSE was sent."
+        yield from (printed.wrapped(text, columns) for text in failed)
+        yield from lateness.lines(runs[0], columns, at_ns)
+        return
+    trees = every[told.scheme]
+    yield printed.wrapped(_head(result, told, trees, at_ns), columns)
+    yield from (printed.wrapped(text, columns) for text in failed)
+    titles = account.titles(told, trees)
+    for number, (tree, title) in enumerate(zip(trees[:_MOST_TREES], titles, strict=False), 1):
+        yield ""
+        yield from _tree(result, told, tree, f"{number}. {title}", columns, at_ns)
+    if len(trees) > _MOST_TREES:
+        rest = trees[_MOST_TREES:]
+        yield ""
+        yield printed.wrapped(
+            f"{len(rest)} more, from {sum(t.pauses for t in rest):,} PAUSEs and "
+            f"{time(sum(t.paused_ns for t in rest))} of pause: --json has them all.",
+            columns,
+        )
+    yield from lateness.lines(told, columns, at_ns)
+    if len(runs) > 1 and at_ns is None:
+        yield ""
+        yield "Under each scheme"
+        yield textual.table(_schemes(told, trees[:_MOST_TREES], every), columns)
+
+
+def _head(result: Result, run: Run, trees: list[Tree], at_ns: float | None) -> str:
+    pauses = sum(tree.pauses for tree in trees)
+    several = f", first of {len(result.runs_of(run.scheme))} runs" * (
+        len(result.runs_of(run.scheme)) > 1
+    )
+    then = f" in force at {time(at_ns)}" if at_ns is not None else ""
+    victims = len({victim.flow_id for tree in trees for victim in tree.victims})
+    hurt = f", {count(victims, 'victim flow')}" if at_ns is None else ""
+    text = (
+        f"{run.scheme} (seed {run.row['seed']}{several}): {count(pauses, 'PAUSE')}{then}, "
+        f"{count(len(trees), 'congestion tree')}{hurt}"
+    )
+    if (since := run.row.get("deadlock_began_ns")) is not None:
+        text += f"; a deadlock ended the run at {time(run.row['simulated_ns'])}"
+    if cycle := account.deadlock(trees):
+        began = f" since {time(since)}" if since is not None else ""
+        return f"Deadlock {cycle}{began}. {text}"
+    return text
+
+
+def _tree(
+    result: Result, run: Run, tree: Tree, title: str, columns: int, at_ns: float | None
+) -> Iterator[str]:
+    link = _rates(run).get(tree.root, 0)
+    speed = f", {rate(link)}" if link else ""
+    yield printed.wrapped(f"{title}{speed}: {when(tree)}", columns)
+    yield from of_tree(tree, columns, at_ns)
+    yield indented(f"Could help: {advice.of_run(result, run)(tree)}.", columns)
+
+
+def _schemes(run: Run, trees: Sequence[Tree], every: Mapping[str, list[Tree]]) -> Summary:
+    """A row for each scheme: of each tree of the one told of, what it became."""
+    heads = ["scheme", "PAUSEs"]
+    for tree, where in zip(trees, account.places(run, trees), strict=True):
+        # The victims of a queue that stands are told of with what left it.
+        heads += [f"{where}: paused", *["victims' total wait"] * (tree.left_by is None)]
+    rows = []
+    for scheme, found in every.items():
+        row = [scheme, f"{sum(tree.pauses for tree in found):,}"]
+        for tree in trees:
+            same = [it for it in found if account.same(it, tree)]
+            waited = sum(victim.waited_ns for it in same for victim in it.victims)
+            stopped = sum(it.paused_ns for it in same)
+            row += [time(stopped), *[time(waited)] * (tree.left_by is None)]
+        rows.append(row)
+    return Summary(heads, rows)
+
+
+def of_port(run: Run, egress: Egress, columns: int, at_ns: float | None) -> Iterator[str]:
+    """Why an egress was stopped: by how many PAUSEs, of which trees.
+
+    Raises:
+        ResultError: nothing is known of such a port.
+    """
+    known = _rates(run)
+    if egress not in known:
+        near = sorted(str(it) for it in known if it.node == egress.node)
+        hint = f"; {egress.node} sends by {', '.join(near[:8])}" if near else ""
+        raise ResultError(f"{egress} sent nothing{hint}")
+    found = []
+    trees = account.trees(run, at_ns)
+    for tree, title in zip(trees, account.titles(run, trees), strict=True):
+        way = _way(tree.stops, egress)
+        if way:
+            found.append((tree, title, way))
+    then = f" at {time(at_ns)}" if at_ns is not None else ""
+    if not found:
+        yield f"{run.scheme}: {egress} was never paused{then}."
+        return
+    for tree, root, way in found:
+        stop = way[-1]
+        chain = " because ".join(f"{it.pauser} paused {it.stopped}" for it in reversed(way))
+        # A root that opens with PAUSE or with a switch's name keeps its capital.
+        root = root if root[:2].isupper() or tree.kind == "switch" else root[0].lower() + root[1:]
+        yield printed.wrapped(
+            f"{run.scheme}: {egress} was paused{then} {count(stop.pauses, 'time')} for "
+            f"{time(stop.paused_ns)}, {when(tree)}: {chain}; root: {root}. {sure(tree)}",
+            columns,
+        )
+        for text in culprits(tree):
+            yield indented(text, columns)
+
+
+def _way(stops: Sequence[Stop], egress: Egress) -> list[Stop]:
+    """From the root down to the stop of an egress."""
+    for stop in stops:
+        if (stop.stopped, stop.pauser) == egress:
+            return [stop]
+        if way := _way(stop.below, egress):
+            return [stop, *way]
+    return []
+
+
+def of_flow(run: Run, name: str, columns: int, at_ns: float | None) -> Iterator[str]:
+    """What a flow, or the flows of a traffic entry, waited for, and what they filled.
+
+    Raises:
+        ResultError: there is no such flow.
+    """
+    flows = causes.flows_named(run, name)
+    if not flows.num_rows:
+        entries = pc.unique(run.columns("flows", ["traffic"]).column("traffic")).to_pylist()
+        raise ResultError(f"no flow {name!r}; entries are {', '.join(map(str, entries[:12]))}")
+    ours = set(flows.column("flow_id").to_pylist())
+    traffic = flows.column("traffic")[0].as_py()
+    who = f"{name} ({count(len(ours), 'flow')})" if len(ours) > 1 else (
+        f"{traffic} ({flows.column('src')[0].as_py()} -> {flows.column('dst')[0].as_py()})"
+    )  # fmt: skip
+    innocent = True
+    trees = account.trees(run, at_ns)
+    for tree, root in zip(trees, account.titles(run, trees), strict=True):
+        waits = [victim for victim in tree.victims if victim.flow_id in ours]
+        if waits:
+            innocent = False
+            many = f"{len(waits)} of them " if len(ours) > 1 else ""
+            whose = "their" if len(waits) > 1 else "its"
+            yield printed.wrapped(
+                f"{run.scheme}: {who}: {many}{waited(waits, ' ({} not sent)')} because of "
+                f"congestion that is not on {whose} path: {root}, {when(tree)}. {sure(tree)}",
+                columns,
+            )
+        of_entry = next((it for it in tree.culprits if it.traffic == traffic), None)
+        flow = None if name == traffic else min(ours)
+        if of_entry is not None and (part := account.part_of_queue(who, of_entry, flow)):
+            innocent = False
+            yield printed.wrapped(
+                f"{run.scheme}: {part} of the queue at {tree.root} ({root}), {when(tree)}.",
+                columns,
+            )
+    if innocent:
+        yield printed.wrapped(f"{run.scheme}: {who} waited for no PAUSE and caused none.", columns)
+
+
+def _rates(run: Run) -> dict[Egress, int]:
+    table = run.columns("ports", ["node", "peer", "rate_bps"])
+    rows = zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True)
+    return {Egress(node, peer): bps for node, peer, bps in rows}
+
+
+def _time_ns(text: str) -> float:
+    found = _native.in_base_unit(text)
+    if found is None or found[0] != "_ns":
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 3.2ms")
+    _, numerator, denominator = found
+    return numerator / denominator
+
+
+def _egress(text: str) -> Egress:
+    try:
+        return Egress(*series.ends(text))
+    except series.Unavailable as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="unpause explain", description="Say who was stopped, by whom, and where that began."
+    )
+    parser.add_argument("directory", type=Path, help="of a result")
+    parser.add_argument("--at", type=_time_ns, help="only what was in force then, such as 3.2ms")
+    parser.add_argument("--port", type=_egress, help="why this egress was stopped, such as S0->H1")
+    parser.add_argument("--flow", help="of this flow: its number, or a traffic entry")
+    parser.add_argument("--scheme", help="only this one")
+    parser.add_argument("--json", action="store_true", help="everything, as JSON")
+    parser.add_argument("--width", type=int, help="columns of what is printed")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of ``unpause explain``; answers the exit code."""
+    options = _parser().parse_args(arguments)
+    columns = printed.width(options.width)
+    try:
+        result = unfinished.stopped(options.directory) or load(options.directory)
+        needed(result)
+        runs = the_runs(result, options.scheme)
+        if options.json:
+            print(
+                json.dumps(trees_json.as_json(result, runs, options.at), default=trees_json.plain)
+            )
+        elif options.port is not None or options.flow is not None:
+            for run in runs:
+                told = (
+                    of_port(run, options.port, columns, options.at)
+                    if options.port is not None
+                    else of_flow(run, options.flow, columns, options.at)
+                )
+                for line in told:
+                    print(line)
+        else:
+            for line in lines(result, runs, columns, options.at):
+                print(line)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read it has seen enough.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    except (ResultError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    from unpause import signals
+
+    sys.exit(signals.run(main))

@@ -1,0 +1,60 @@
+"""Connections of jobs: flows without a size that are idle while their ranks compute.
+
+Table `messages` says when one of them had something to send.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from unpause.data import series
+from unpause.data.result import Run
+
+
+def of_jobs(run: Run, flows: pa.Table) -> np.ndarray:
+    """For each row of `flows` (columns `traffic`, `size_bytes`) whether it is one."""
+    jobs = [job["name"] for job in run.result.scenario.get("job", [])]
+    if not jobs:
+        return np.zeros(flows.num_rows, dtype=bool)
+    ours = pc.and_(
+        pc.is_in(flows.column("traffic"), pa.array(jobs, pa.string())),
+        pc.is_null(flows.column("size_bytes")),
+    )
+    return np.asarray(ours.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def under_way(run: Run, flow_ids: np.ndarray, traffic: np.ndarray) -> np.ndarray | None:
+    """When connections had a message under way: intervals (n, 2) in ns, unordered.
+
+    `traffic` names the job of each. If a job did not complete, the time after its last message
+    also counts, because a message that was under way at the end of the run has no row. None if one
+    of the jobs does not record its messages.
+    """
+    table = run.columns("messages", ["job", "flow_id", "start_ns", "end_ns"])
+    recorded = set(pc.unique(table.column("job")).to_pylist())
+    if not set(traffic) <= recorded:
+        return None
+    ours = np.isin(series.column(table, "flow_id"), flow_ids)
+    times = np.column_stack([series.column(table, name)[ours] for name in ("start_ns", "end_ns")])
+    incomplete = _incomplete(run) & set(traffic)
+    if not incomplete:
+        return times
+    after = [
+        max(table.filter(pc.equal(table.column("job"), job)).column("end_ns").to_pylist())
+        for job in incomplete
+    ]
+    end = run.row["simulated_ns"]
+    return np.concatenate([times, [[start, end] for start in after if start < end]])
+
+
+def _incomplete(run: Run) -> set[str]:
+    """Jobs with fewer iterations than the scenario asks for."""
+    table = run.columns("iterations", ["job", "iteration"])
+    done = {row["values"]: row["counts"] for row in pc.value_counts(table["job"]).to_pylist()}
+    return {
+        job["name"]
+        for job in run.result.scenario.get("job", [])
+        if done.get(job["name"], 0) < job.get("iterations", 1)
+    }

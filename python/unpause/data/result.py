@@ -1,0 +1,368 @@
+"""What a scenario measured: the tables of every run, and what is drawn and judged from them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from unpause import schema
+from unpause.data import beneath, manifests, schemes
+from unpause.data.files import BATCH, NO_BOUNDS, Bounds, TableFiles, written
+from unpause.errors import ResultError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from unpause.claims.claim import Claim
+
+
+@dataclass
+class Result:
+    """Tables of a finished scenario.
+
+    Every table starts with ``run`` (uint32) and ``scheme`` (string). Columns and units of each are
+    in :data:`unpause.schema.TABLES`; times are float64 nanoseconds with picosecond digits, sizes
+    uint64 bytes.
+
+    Attributes:
+        tables: The tables by name; of a directory, they are read when they are asked for.
+        source: The scenario, TOML text.
+        manifest: Contents of ``manifest.json``; empty for a result that was not written.
+        directory: Where the result lies, if it was loaded or written.
+    """
+
+    tables: Mapping[str, pa.Table] = field(repr=False)
+    source: str = field(default="", repr=False)
+    manifest: dict[str, Any] = field(default_factory=dict, repr=False)
+    directory: Path | None = None
+    _native: Any = field(default=None, repr=False)
+
+    def _repr_html_(self) -> str:
+        from unpause.pages import notebook
+
+        return notebook.html(self)
+
+    @property
+    def runs(self) -> pa.Table:
+        """One row for each run: seed, swept values, totals (packets, frames, flows)."""
+        return self.tables["runs"]
+
+    @property
+    def flows(self) -> pa.Table:
+        """One row for each flow: ``start_ns``, ``fct_ns``, ``slowdown``, ``delivered_bytes``."""
+        return self.tables["flows"]
+
+    @property
+    def ports(self) -> pa.Table:
+        """One row for each egress port and priority: totals of packets, bytes, PAUSE, drops."""
+        return self.tables["ports"]
+
+    @property
+    def pauses(self) -> pa.Table:
+        """One row for each PAUSE: egress of ``node`` stopped by ``peer``, from and until (ns)."""
+        return self.tables["pauses"]
+
+    @property
+    def port_series(self) -> pa.Table:
+        """Probed ports over time: ``queue_bytes`` now, the other counters since the start."""
+        return self.tables["port_series"]
+
+    @property
+    def flow_series(self) -> pa.Table:
+        """Recorded flows over time: rate or window now, bytes since the start."""
+        return self.tables["flow_series"]
+
+    @property
+    def packets(self) -> pa.Table:
+        """One row for each packet that left by a port of ``probes.packets``."""
+        return self.tables["packets"]
+
+    @property
+    def causes(self) -> pa.Table:
+        """What held the bytes at each PAUSE, and where it began; with ``probes.causes``."""
+        return self.tables["causes"]
+
+    @property
+    def victims(self) -> pa.Table:
+        """Flows that waited for a root that is not on their way; with ``probes.causes``."""
+        return self.tables["victims"]
+
+    @property
+    def losses(self) -> pa.Table:
+        """Packets lost to links that were down, and those for which switches had no route."""
+        return self.tables["losses"]
+
+    @property
+    def link_changes(self) -> pa.Table:
+        """What changed at links, and when routes followed."""
+        return self.tables["link_changes"]
+
+    @property
+    def storms(self) -> pa.Table:
+        """One row for each storm that a PFC watchdog found."""
+        return self.tables["storms"]
+
+    @property
+    def jobs(self) -> pa.Table:
+        """One row for each job of each run: how long its iterations took."""
+        return self.tables["jobs"]
+
+    @property
+    def iterations(self) -> pa.Table:
+        """One row for each iteration that all ranks of a job have ended."""
+        return self.tables["iterations"]
+
+    @property
+    def ranks(self) -> pa.Table:
+        """One row for each rank of each iteration of a job."""
+        return self.tables["ranks"]
+
+    @property
+    def messages(self) -> pa.Table:
+        """One row for each message of a job that has arrived."""
+        return self.tables["messages"]
+
+    @property
+    def critical(self) -> pa.Table:
+        """The critical path of each iteration of a job: a row for each segment, in order."""
+        return self.tables["critical"]
+
+    @property
+    def collectives(self) -> pa.Table:
+        """One row for each collective operation of a group of ranks, in each iteration."""
+        return self.tables["collectives"]
+
+    @property
+    def job_links(self) -> pa.Table:
+        """What each job put on each link, by direction."""
+        return self.tables["job_links"]
+
+    @cached_property
+    def scenario(self) -> dict[str, Any]:
+        """The scenario as parsed TOML."""
+        try:
+            return tomllib.loads(self.source)
+        except (ValueError, RecursionError) as error:
+            file = (self.directory or Path()) / "scenario.toml"
+            raise ResultError(f"{file}: damaged: not TOML: {error}") from error
+
+    @property
+    def title(self) -> str:
+        """The scenario's title."""
+        return str(self.scenario.get("title") or "Untitled scenario")
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the run found odd: drops in a lossless class, probes that saw nothing, …."""
+        found = self.manifest.get("warnings", [])
+        return [warning_text(w) for w in found]
+
+    @cached_property
+    def schemes(self) -> list[str]:
+        """Names of the schemes, in the order in which they are shown."""
+        return schemes.ordered(self.runs.column("scheme").to_pylist())
+
+    @property
+    def sweep_columns(self) -> list[str]:
+        """Columns of table `runs` that hold swept values."""
+        return schema.sweep_columns(self.runs)
+
+    @property
+    def same_with_any_seed(self) -> bool:
+        """Whether nothing in it is random: a run with another seed gave the same tables."""
+        return bool(self.manifest.get("seeds_alike"))
+
+    @cached_property
+    def axes(self) -> list[str]:
+        """Swept columns of `runs` but those that only repeat a run with other seeds."""
+        seeds = self.runs.column("seed").to_pylist()
+        by_seed = [s.get("name") for s in self.scenario.get("sweep", []) if s.get("key") == "seed"]
+        return [
+            name
+            for name in self.sweep_columns
+            if name not in by_seed and self.runs.column(name).to_pylist() != seeds
+        ]
+
+    def runs_of(self, scheme: str) -> list[Run]:
+        """The runs of one scheme, in order."""
+        return list(self._runs_by_scheme.get(scheme, []))
+
+    @cached_property
+    def _runs_by_scheme(self) -> dict[str, list[Run]]:
+        found: dict[str, list[Run]] = {}
+        for row in self.runs.to_pylist():
+            found.setdefault(row["scheme"], []).append(Run(self, row["run"], row["scheme"], row))
+        return found
+
+    def rows(self, table: str) -> int:
+        """Number of rows of a table."""
+        if isinstance(self.tables, TableFiles):
+            return self.tables.rows(table)
+        return self.tables[table].num_rows
+
+    def _rows_of(self, table: str, run: int) -> pa.Table:
+        """The rows of one run. Runs follow one another, so that they are a slice."""
+        whole = self.tables[table]
+        starts = self._starts.get(table)
+        if starts is None:
+            chunks = whole.column("run").chunks  # the column's own to_numpy would import pandas
+            runs = np.concatenate([np.empty(0, np.uint32), *map(np.from_dlpack, chunks)])
+            in_order = bool(np.all(runs[1:] >= runs[:-1]))
+            starts = self._starts[table] = runs if in_order else np.empty(0)
+        if len(starts) != whole.num_rows:
+            return whole.filter(pc.field("run") == run)
+        first, last = np.searchsorted(starts, [run, run + 1])
+        return whole.slice(first, last - first)
+
+    @cached_property
+    def _starts(self) -> dict[str, np.ndarray]:
+        """By table its column `run`; nothing if its rows are in no order."""
+        return {}
+
+    def to_pandas(self, table: str = "runs") -> pd.DataFrame:
+        """One table as a pandas data frame (needs ``pip install unpause[pandas]``)."""
+        if table not in self.tables:
+            raise KeyError(f"no table {table!r}; tables: {', '.join(self.tables)}")
+        return self.tables[table].to_pandas()
+
+    def claims(self, names: list[str] | None = None) -> list[Claim]:
+        """Judge the scenario's claims, or those of the experiments `names` (``["PCN-F2"]``)."""
+        from unpause.claims import claim as claims
+
+        asked = self.scenario.get("report", {})
+        if names is None:
+            names = list(asked.get("claims", []))
+        return claims.evaluate(self, names, other_reading=asked.get("other_reading", False))
+
+    def figure(self, name: str) -> Figure:
+        """Draw one figure by its name in :data:`unpause.figures.FIGURES`.
+
+        Raises:
+            unpause.figures.NothingToDraw: the result lacks what the figure shows.
+        """
+        from unpause import figures
+
+        return figures.draw(self, name)
+
+    def write(self, directory: str | Path) -> Path:
+        """Write Parquet tables, manifest and scenario into `directory`."""
+        if self._native is None:
+            raise ResultError("this result was loaded from a directory and is already written")
+        path = Path(directory)
+        self._native.write(path)
+        self.directory = path
+        self.manifest = _read_manifest(path)
+        return path
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a result: one scheme at one point of a sweep."""
+
+    result: Result = field(repr=False, compare=False)
+    run: int
+    scheme: str
+    row: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
+
+    def table(self, name: str) -> pa.Table:
+        """The rows of table `name` that belong to this run."""
+        return self.result._rows_of(name, self.run)
+
+    def columns(self, name: str, columns: Sequence[str]) -> pa.Table:
+        """Some columns of :meth:`table`, of a large file without reading the rest of it."""
+        tables = self.result.tables
+        if isinstance(tables, TableFiles) and not tables.is_read(name):
+            return tables.of_run(name, self.run, columns)
+        return self.table(name).select(list(columns))
+
+    def batches(
+        self, name: str, columns: Sequence[str], bounds: Bounds = NO_BOUNDS
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of :meth:`columns`, some at a time: a large file is never whole in memory.
+
+        Of what lies outside of `bounds` of columns as much as possible is not read.
+        """
+        tables = self.result.tables
+        if isinstance(tables, TableFiles) and not tables.is_read(name):
+            return tables.batches_of_run(name, self.run, columns, bounds)
+        return iter(self.table(name).select(list(columns)).to_batches(max_chunksize=BATCH))
+
+
+def load(directory: str | Path) -> Result:
+    """Read a result directory that ``unpause run`` or :meth:`Result.write` has made.
+
+    Args:
+        directory: The directory with ``manifest.json`` and the Parquet tables.
+
+    Raises:
+        ResultError: it is not a result directory, or the run did not finish.
+    """
+    path = Path(directory)
+    if not path.is_dir():
+        raise ResultError(f"{path}: no such directory")
+    while True:
+        text = _manifest_text(path)
+        try:
+            return _load(path, manifests.parsed(text, path))
+        except ResultError:
+            # Unless another result has come, what was found is so.
+            if _manifest_text(path) == text:
+                raise
+
+
+def _load(path: Path, manifest: dict[str, Any]) -> Result:
+    digests = manifest.get("files", {})
+    tables = TableFiles(path, digests)
+    name = "scenario.toml"
+    source = ""
+    if name in digests or (path / name).is_file():
+        with written(path, name, digests) as file:
+            source = _utf8(file.read(), path / name)
+    return Result(tables, source=source, manifest=manifest, directory=path)
+
+
+def _utf8(text: bytes, file: Path) -> str:
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ResultError(f"{file}: damaged: no UTF-8: {error}") from error
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    return manifests.parsed(_manifest_text(path), path)
+
+
+def _manifest_text(path: Path) -> str:
+    """The manifest, of the new result if that is on its way to its names."""
+    name = "manifest.json"
+    for folders in (beneath.COMMIT, ()):
+        try:
+            with beneath.open_file(path, *folders, name) as file:
+                return _utf8(file.read(), path / name)
+        except FileNotFoundError:
+            continue
+        except ResultError:
+            if not folders:
+                raise
+    raise ResultError(
+        f"{path}: no manifest.json: not a result directory, or the run that wrote it "
+        "was stopped; run the scenario again"
+    )
+
+
+def warning_text(warning: Any) -> str:
+    """One paragraph: scheme, what happened, what to do about it."""
+    if not isinstance(warning, Mapping):
+        return str(warning)
+    message, remedy = warning.get("message", ""), warning.get("help")
+    scheme = f"{warning['scheme']}: " if warning.get("scheme") else ""
+    return f"{scheme}{message}{f' ({remedy})' if remedy else ''}."

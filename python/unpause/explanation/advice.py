@@ -1,0 +1,440 @@
+"""What could be changed about a congestion tree: the first rule of docs/explain.md that applies.
+
+Every rule looks at what the scenario sets and at what the run measured: nothing is advised that is
+there already, or that names a key as set which is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from unpause.data import capacity
+from unpause.data.result import Result, Run
+from unpause.data.setting import Setting, at_rate, in_bytes, in_ns
+from unpause.explanation import equal_links
+from unpause.explanation.trees import Tree, every_stop
+from unpause.text import rate, size, time
+
+#: Laws and markings with a threshold below which nothing is marked, key `kmin` of their table.
+_WITH_KMIN = ("dcqcn", "dctcp-rate", "red")
+#: Models of switches with a key `speedup`.
+_WITH_SPEEDUP = ("cioq", "input-queued")
+#: A NIC that holds PAUSE for so many times what one frame asks for has a storm: a watchdog that
+#: looks once in that time, and acts after two looks, finds it.
+_STORM = 4
+#: Part of what a link can carry from which on it is full.
+_FULL = 0.95
+#: More equal links than this are not gone through for each of many receivers.
+_MOST_RECEIVERS = 64
+
+
+class _Port(NamedTuple):
+    node: str
+    port: int
+    peer: str
+    priority: int
+    rate_bps: int
+    tx_bytes: int
+    marked: int
+    queue: int
+    paused_ns: float
+    pause_frames: int
+
+
+def of_run(result: Result, run: Run) -> Callable[[Tree], str]:
+    """What says of trees of a run, in one sentence each, what could help."""
+    adviser = _Adviser(result, run)
+    return adviser.of_tree
+
+
+class _Adviser:
+    def __init__(self, result: Result, run: Run) -> None:
+        self.run = run
+        self.set = Setting(result, run)
+        names = ["node", "port", "peer", "priority", "rate_bps", "tx_bytes"]
+        names += ["marked_packets", "max_queue_bytes", "paused_ns", "pause_frames"]
+        table = run.columns("ports", names)
+        columns = [table.column(name).to_pylist() for name in table.column_names]
+        self.ports = [_Port(*row) for row in zip(*columns, strict=True)]
+        flows = run.columns("flows", ["traffic", "src", "dst"])
+        self.flows = set(
+            zip(*(flows.column(name).to_pylist() for name in flows.column_names), strict=True)
+        )
+        self.hosts = {it for _, *ends in self.flows for it in ends}
+        self.rates = capacity.rates(run)
+        self.law = str(self.set.scheme.get("congestion_control", "none"))
+        self.lossless = self.set.get("switch.lossless", [3])
+
+    def of_tree(self, tree: Tree) -> str:
+        rules = (
+            self._cycle,
+            self._lost,
+            self._standing,
+            self._one_queue,
+            self._slower_part,
+            self._held_by_a_nic,
+            self._pool,
+            self._slowed,
+            self._slow_link,
+            self._busy,
+            self._collision,
+            self._no_control,
+            self._uncontrolled,
+            self._kmin,
+        )
+        for rule in rules:
+            if (advice := rule(tree)) is not None:
+                return advice
+        return self._too_many(tree)
+
+    def _cycle(self, tree: Tree) -> str | None:
+        break_it = (
+            "let no route go up again after it has come down, or give what turns a corner another "
+            "lossless priority"
+        )
+        if tree.kind == "cycle":
+            return f"break the cycle: {break_it}"
+        if self.run.row.get("deadlock_began_ns") is not None:
+            return f"break the deadlock that ended this run first: {break_it}"
+        return None
+
+    def _lost(self, tree: Tree) -> str | None:
+        if not tree.lost:
+            return None
+        model = self.set.get("switch.model", "shared-buffer")
+        if tree.kind == "nic" and self.set.get("slow_receiver.buffer") is not None:
+            return f"{self._now('slow_receiver.buffer')} is too small: raise it, or leave it out"
+        if self.set.get("pfc.mode") == "once" and tree.expired:
+            return (
+                'each PAUSE ran out before its ingress had drained: set [pfc] mode = "standard", '
+                "which repeats it"
+            )
+        if model == "pipeline":
+            return "raise ingress_max of [switch.pipeline], or lower its ingress_xoff"
+        if model in _WITH_SPEEDUP:
+            table = model.replace("-", "_")
+            return f"raise input_buffer of [switch.{table}], or lower [pfc] xoff"
+        for key in ("pfc.headroom", "pfc.headroom_delays"):
+            if self.set.get(key) is not None:
+                return (
+                    f"{self._now(key)} is too small: leave it out, and headroom follows from each "
+                    "link's rate, length and frame size"
+                )
+        if self.set.get("switch.buffer") is not None:
+            return (
+                f"{self._now('switch.buffer')} does not hold the headroom of all ports beyond "
+                "XOFF: raise it, or lower the threshold"
+            )
+        return "headroom_dropped_packets in table ports names the ports that lost frames"
+
+    def _standing(self, tree: Tree) -> str | None:
+        """A queue that stays because senders send as much as its link carries."""
+        if tree.left_by is None:
+            return None
+        less = f"a little less than the {rate(self._rate(tree))} of {tree.root}"
+        if self._has_control():
+            return f"let {self.law} hold the senders at {less}, until the queue has drained"
+        return f"add a congestion_control to the scheme, or limit the senders to {less}"
+
+    def _one_queue(self, tree: Tree) -> str | None:
+        """An input has one queue for several outputs, of which none carried all that it can."""
+        key = "switch.input_queued.queues"
+        if tree.kind == "nic" or self.set.get(key) != "fifo":
+            return None
+        stopped = {it.stopped for it in every_stop(tree.stops)}
+        # What a switch sends may be of any flow.
+        of_host = [host if host in self.hosts else None for host in stopped]
+        outputs = [{to for _, source, to in self.flows if at in (source, None)} for at in of_host]
+        if all(len(them) < 2 for them in outputs):
+            return None
+        ours = [it for it in self.ports if it.node == tree.root.node]
+        seconds = float(self.run.row["simulated_ns"]) / 1e9
+        for port in {(it.peer, it.port): it for it in ours}.values():
+            sent = sum(it.tx_bytes for it in ours if (it.peer, it.port) == (port.peer, port.port))
+            if 8 * sent > _FULL * port.rate_bps * seconds:
+                return None
+        return (
+            f"frames waited at inputs of {tree.root.node} behind others whose output was taken, "
+            'while no output was full: set queues = "voq" in [switch.input_queued], which gives '
+            "each output a queue of its own"
+        )
+
+    def _slower_part(self, tree: Tree) -> str | None:
+        if tree.kind == "nic":
+            return self._storm(tree) or (
+                f"look at {tree.root.node}: its NIC takes less than its link brings"
+            )
+        return self._faster_switch(tree) if tree.kind == "switch" else None
+
+    def _storm(self, tree: Tree) -> str | None:
+        """A host's PAUSE had no end and stopped others, and no watchdog would have acted on it."""
+        host = tree.root.node
+        if not tree.victims or self.set.get("switch.watchdog") is not None:
+            return None
+        table = self.run.columns("causes", ["node", "priority", "time_ns", "until_ns"])
+        columns = [table.column(name).to_pylist() for name in table.column_names]
+        longest = max(
+            (
+                until - began
+                for node, priority, began, until in zip(*columns, strict=True)
+                if (node, priority) == (host, tree.priority)
+            ),
+            default=0.0,
+        )
+        # A look must see a PAUSE frame, which may come as late as the last one runs out.
+        poll = self._pause_ns(host)
+        if not poll or longest < _STORM * poll:
+            return None
+        return (
+            f"look at {host}: its NIC held PAUSE of priority {tree.priority} for {time(longest)} "
+            "without a break. A PFC watchdog at its port keeps that from stopping others: "
+            '[switch.watchdog] ports = "hosts", with detection_time and poll_interval that add up '
+            f"to less than that, and a poll_interval of {time(poll)} or more"
+        )
+
+    def _pause_ns(self, host: str) -> float:
+        """For how long a PAUSE frame of a host asks (ns); 0 if that is not known."""
+        written = self.set.get("pfc.pause_time")
+        if isinstance(written, str):
+            return in_ns(written) or 0.0
+        if self.set.get("pfc.mode") == "ns3-rdma":
+            return 5_000.0
+        link = max((it.rate_bps for it in self.ports if it.peer == host), default=0)
+        quanta = float(self.set.get("pfc.pause_quanta", 65535))
+        return quanta * 512e9 / link if link else 0.0
+
+    def _is_stopped(self, egress: _Port) -> bool:
+        """Whether the switch sends PAUSE of the priority of one of its egresses."""
+        at = egress.node, egress.priority
+        return any(it.pause_frames for it in self.ports if (it.node, it.priority) == at)
+
+    def _faster_switch(self, tree: Tree) -> str:
+        model = self.set.get("switch.model")
+        if model in _WITH_SPEEDUP:
+            table = model.replace("-", "_")
+            return f"a higher speedup of [switch.{table}], or larger input buffers there"
+        key = " (packets_per_second of [switch.pipeline])" if model == "pipeline" else ""
+        return f"a faster processor in {tree.root.node}{key}, or larger input buffers there"
+
+    def _held_by_a_nic(self, tree: Tree) -> str | None:
+        """The receiver kept the root paused for most of the time that others waited for it."""
+        host = tree.root.peer
+        if host not in self.hosts:
+            return None
+        longest = max((it.paused_ns for it in every_stop(tree.stops)), default=0.0)
+        paused = sum(it.paused_ns for it in self._here(tree))
+        if not longest or paused < longest / 2:
+            return None
+        return (
+            f"look at {host} first: its NIC kept {tree.root} paused for {time(paused)} of the run, "
+            "which keeps the senders paused"
+        )
+
+    def _pool(self, tree: Tree) -> str | None:
+        """Another queue has taken the memory on which the threshold depends."""
+        if self.set.get("pfc.dynamic_shift") is None or tree.kind in ("nic", "switch"):
+            return None
+        taken = tree.kind == "pool"
+        queues = [
+            it
+            for it in self.ports
+            if ((it.node, it.peer) == tree.root if taken else it.node == tree.root.node)
+            and (taken or it.priority not in self.lossless)
+        ]
+        largest = max(queues, key=lambda it: it.queue, default=None)
+        if largest is None or not (taken or largest.queue >= 4 * max(1, tree.queue_bytes)):
+            return None
+        is_lossy = largest.priority not in self.lossless
+        key, remedy = "switch.buffer", "raise"
+        if is_lossy:
+            key, remedy = "switch.lossy_queue", "lower"
+        table, _, name = key.partition(".")
+        remedy += f" {self._now(key) if self.set.get(key) is not None else f'[{table}] {name}'}"
+        if self.set.get("pfc.reserve") is None:
+            remedy += ", or give each lossless ingress memory of its own ([pfc] reserve)"
+        return (
+            f"the dynamic threshold fell because {'lossy ' * is_lossy}priority {largest.priority} "
+            f"held {size(largest.queue)} of the shared buffer at {largest.node}->{largest.peer}: "
+            f"{remedy}"
+        )
+
+    def _slowed(self, tree: Tree) -> str | None:
+        """The link of the root had a lower rate than the topology's while others waited for it."""
+        lowest = None
+        for it in self._here(tree):
+            steps = self.rates.get((it.node, it.port))
+            for start, end in tree.episodes if steps is not None else ():
+                slow = capacity.lowest(steps, it.rate_bps, start, end)
+                lowest = min(slow, lowest or slow)
+        own = self._rate(tree)
+        if lowest is None or lowest >= own:
+            return None
+        return (
+            f"{tree.root} ran at {rate(lowest)} of its {rate(own)}: repair the link, or take it "
+            "down, so that routes go round it where there are others"
+        )
+
+    def _slow_link(self, tree: Tree) -> str | None:
+        if tree.kind != "slow-link":
+            return None
+        here = f"one sender on a faster link is enough to fill {tree.root}: limit its rate to "
+        limit = rate(self._rate(tree))
+        if self._has_control():
+            return f"{here}{limit} (rate_limit of its [[traffic]])"
+        return f"{here}{limit} (rate_limit of its [[traffic]]), or add a congestion_control"
+
+    def _busy(self, tree: Tree) -> str | None:
+        if tree.kind != "busy":
+            return None
+        here = [it for it in self.ports if (it.node, it.peer) == tree.root]
+        own = sum(it.tx_bytes for it in here if it.priority == tree.priority)
+        control = self.set.get("host.control_priority", 7)
+        others = [
+            it
+            for it in here
+            if it.priority not in (tree.priority, control) and it.tx_bytes * 20 > own
+        ]
+        if not others:
+            # Nobody else has this link: what follows is about the flows themselves.
+            return None
+        higher = sorted({it.priority for it in others} - set(range(tree.priority)))
+        together = _listed(sorted({tree.priority, *(it.priority for it in others)}))
+        want = f"{together} together want more than {tree.root} carries"
+        scheduler = self.set.get("switch.scheduler", {})
+        if scheduler.get("kind") == "dwrr":
+            shares = scheduler.get("quanta") or scheduler.get("weights") or {}
+            key = "quanta" if scheduler.get("quanta") else "weights"
+            if all(self._is_stopped(it) for it in others):
+                them = _listed(sorted({it.priority for it in others}))
+                return (
+                    f"{want}, and PAUSE stopped the senders of {them} as well: another "
+                    f"share ({key} of [switch.scheduler]) only says whom it stops; send less"
+                )
+            if str(tree.priority) in shares:
+                return (
+                    f"{want}: raise the "
+                    f"share of priority {tree.priority} ({key} of [switch.scheduler], now "
+                    f"{shares[str(tree.priority)]}), or send less of it"
+                )
+            return f"{want}: send less"
+        if higher:
+            return (
+                f"{_listed(higher)} filled {tree.root}, where priorities are served strictly: "
+                'let them take turns ([switch.scheduler] kind = "dwrr")'
+            )
+        return f"{want}: send less"
+
+    def _collision(self, tree: Tree) -> str | None:
+        """Flows hashed onto one of several equal links, of which others had room."""
+        root = tree.root
+        if root.peer is None or root.peer in self.hosts or root.node in self.hosts:
+            return None
+        wanted = {it.traffic for it in tree.culprits}
+        receivers = sorted({dst for traffic, _, dst in self.flows if traffic in wanted})
+        topology = self.set.get("topology", {})
+        links = equal_links.count(topology, root.node, root.peer, receivers[:_MOST_RECEIVERS])
+        if links < 2:
+            return None
+        level = equal_links.level(root.peer)
+        carried: dict[tuple[str, int], int] = {}
+        for it in self.ports:
+            if it.node == root.node and equal_links.level(it.peer) == level:
+                at = (it.peer, it.port)
+                carried[at] = carried.get(at, 0) + it.tx_bytes
+        ours = max((sent for (peer, _), sent in carried.items() if peer == root.peer), default=0)
+        rest = (sum(carried.values()) - ours) / (links - 1)
+        if rest > 2 / 3 * ours:
+            return None
+        return (
+            f"{root} is one of {links} equal links, and the hash put more of these flows on it "
+            f"than on the others, which carried {100 * rest / max(1, ours):.0f} % as much each: "
+            "spread them over more flows, or see whether it is so with other seeds (--seeds)"
+        )
+
+    def _no_control(self, tree: Tree) -> str | None:
+        if self._has_control():
+            return None
+        marked = sum(it.marked for it in self._here(tree))
+        if marked:
+            return (
+                f"{marked:,} packets were marked at {tree.root}, and no sender reacts to marks: "
+                "set a congestion_control in the scheme that does (dcqcn)"
+            )
+        return (
+            "add a congestion_control to the scheme: under PFC alone nothing slows the senders, so "
+            "PAUSE also stops whoever shares a link with them"
+        )
+
+    def _uncontrolled(self, tree: Tree) -> str | None:
+        entries = self.set.traffic([it.traffic for it in tree.culprits])
+        free = [str(it["name"]) for it in entries if it.get("controlled") is False]
+        share = sum(it.share for it in tree.culprits if it.traffic in free)
+        if share < 0.5:
+            return None
+        return (
+            f"{', '.join(free)} ({100 * share:.0f} % of the queue) does not obey {self.law}: "
+            "remove controlled = false, or limit its rate"
+        )
+
+    def _kmin(self, tree: Tree) -> str | None:
+        """Marking begins at a queue that PAUSE never lets grow."""
+        which = str(self.set.scheme.get("marking", self.law))
+        if which not in _WITH_KMIN or any(it.marked for it in self._here(tree)):
+            return None
+        written = at_rate(self.set.scheme.get(which, {}).get("kmin"), self._rate(tree))
+        kmin = in_bytes(written)
+        if kmin is None or kmin <= tree.queue_bytes:
+            return None
+        ports, _, _ = tree.inputs
+        return (
+            f"{self.law} had no part in this: PAUSE held {ports} ingress ports when the queue was "
+            f"{size(tree.queue_bytes)} long, and marking begins at kmin = {size(kmin)}; lower kmin "
+            f"below {size(tree.queue_bytes)}"
+        )
+
+    def _too_many(self, tree: Tree) -> str:
+        if tree.root.peer not in self.hosts:
+            return (
+                f"{tree.root} carried all that it can: give the fabric more capacity here, or let "
+                "fewer hosts send over it at a time"
+            )
+        *_, senders = tree.inputs
+        who = f"{senders} hosts" if senders > 1 else "the flows of this priority"
+        raised = ""
+        if self.set.get("pfc.dynamic_shift") is None and self.set.get("switch.model") is None:
+            buffer = " and [switch] buffer" if self.set.get("switch.buffer") is not None else ""
+            raised = f", or raise [pfc] xoff{buffer}"
+        return (
+            f"{who} sent to one faster than {self.law} could slow them: start fewer at a time or "
+            f"below line rate{raised}"
+        )
+
+    def _has_control(self) -> bool:
+        return self.law != "none" or self.set.scheme.get("tcp") is not None
+
+    def _here(self, tree: Tree) -> list[_Port]:
+        return [
+            it
+            for it in self.ports
+            if (it.node, it.peer) == tree.root and it.priority == tree.priority
+        ]
+
+    def _rate(self, tree: Tree) -> int:
+        return next((it.rate_bps for it in self.ports if (it.node, it.peer) == tree.root), 0)
+
+    def _now(self, key: str) -> str:
+        """A key with its value as the scenario writes it."""
+        table, _, name = key.rpartition(".")
+        return f"[{table}] {name} ({_written(self.set.get(key))})"
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {it}" for key, it in value.items())
+    return str(value)
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    *first, last = map(str, numbers)
+    return f"priorities {', '.join(first)} and {last}" if first else f"priority {last}"

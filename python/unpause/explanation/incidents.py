@@ -1,0 +1,85 @@
+"""What links that failed or had errors and PFC watchdogs did, in words for `unpause explain`.
+
+What `unpause run` has said of them stands in the manifest. Of a storm, `victims` adds which flows
+waited for the node that sent PAUSE, and until when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow.compute as pc
+
+from unpause.data.result import Result, Run
+from unpause.text import time
+
+#: So many storms of a run are told.
+_MOST = 3
+
+
+def told(result: Result, run: Run, runs: Sequence[Run]) -> list[str]:
+    """The failures and errors of links in `run`, and the storms of `runs`."""
+    return [*_of_links(result, run), *_storms(runs)]
+
+
+_OF_LINKS = {"link-down": "Link failure", "frame-errors": "Frame errors"}
+
+
+def _of_links(result: Result, run: Run) -> list[str]:
+    """What each link that failed or had errors cost, in the words of `unpause run`."""
+    return [
+        f"{_OF_LINKS[warning['kind']]}: {warning['message']}."
+        for warning in result.manifest.get("warnings", [])
+        if isinstance(warning, dict)
+        and warning.get("kind") in _OF_LINKS
+        and warning.get("run") == run.row["run"]
+    ]
+
+
+def _storms(runs: Sequence[Run]) -> Iterator[str]:
+    """A sentence for each storm that a PFC watchdog found; of several runs with the scheme."""
+    for run in runs:
+        rows = run.table("storms").to_pylist()
+        scheme = f"{run.scheme}: " * (len(runs) > 1)
+        for row in rows[:_MOST]:
+            yield f"{scheme}{_storm(run, row)}"
+        if (more := len(rows) - _MOST) > 0:
+            yield f"{scheme}{more} more storm{'s' * (more > 1)}: see table storms."
+
+
+_DID = {
+    "drop": "dropped {packets:,} packets",
+    "forward": "sent in spite of PAUSE",
+    "alert": "only reported it",
+}
+
+
+def _storm(run: Run, row: Mapping[str, Any]) -> str:
+    link = f"{row['node']}->{row['peer']}"
+    did = _DID[row["action"]].format(packets=row["dropped_packets"])
+    over = row["restored_ns"]
+    until = f"until {time(over)}" if over is not None else "until the end of the run"
+    began, found = time(row["began_ns"]), time(row["detected_ns"])
+    text = (
+        f"PFC storm from {row['peer']}: {link}, priority {row['priority']}, was paused from "
+        f"{began} on. The watchdog found it at {found} and {did} {until}."
+    )
+    return f"{text} {_victims(run, row)}".strip()
+
+
+def _victims(run: Run, row: Mapping[str, Any]) -> str:
+    """Which flows waited for the node that sent PAUSE, and until when."""
+    table = run.table("victims")
+    own = table.filter(
+        pc.and_(
+            pc.equal(table["root_node"], row["peer"]),
+            pc.equal(table["priority"], row["priority"]),
+        )
+    )
+    if not own.num_rows:
+        return ""
+    count = pc.count_distinct(own["flow_id"]).as_py()
+    last = pc.max(own["last_ns"]).as_py()
+    flows = "1 victim flow" if count == 1 else f"{count} victim flows"
+    return f"{flows} waited for {row['peer']}, the last one until {time(last)}."

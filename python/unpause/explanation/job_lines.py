@@ -1,0 +1,211 @@
+"""A sentence for each job: how long its iterations took under each scheme, and beside it alone.
+
+Numbers are those of table `jobs`, means over the seeds. Which scheme is the shortest and which the
+longest is said only where the difference between the two is beyond noise, as in the overview. Of
+a result with swept values the least and the most of each scheme are said, and at which values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unpause import text
+from unpause.data.result import Result
+from unpause.statistics.intervals import difference, mean_interval
+from unpause.text import value_text
+
+#: Of more jobs, and of more schemes, only the first are named.
+_MOST_JOBS = 8
+_MOST_SCHEMES = 8
+#: Slowdowns nearer to 1 than this are none.
+_NOTHING = 0.005
+
+_Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A job under a scheme at some swept values: a row of `jobs` for each seed."""
+
+    scheme: str
+    values: tuple[Any, ...]
+    rows: dict[int, _Row]
+
+    def of(self, column: str) -> dict[int, float]:
+        """The numbers of a column by seed, without those that are null."""
+        found = {seed: row[column] for seed, row in self.rows.items()}
+        return {seed: float(value) for seed, value in found.items() if value is not None}
+
+    def mean(self, column: str) -> float | None:
+        """Mean over the seeds; None if there is no number."""
+        values = list(self.of(column).values())
+        return mean_interval(values).mean if values else None
+
+    def common(self, column: str) -> Any:
+        """What all rows say, None if they differ."""
+        found = {row[column] for row in self.rows.values()}
+        return found.pop() if len(found) == 1 else None
+
+
+class _Axes:
+    """What is swept, as it is written."""
+
+    def __init__(self, result: Result) -> None:
+        self._units = {axis: unit_of(result, axis) for axis in result.axes}
+
+    def at(self, point: _Point) -> str:
+        """Such as "size 64 KB"."""
+        swept = zip(self._units.items(), point.values, strict=True)
+        each = [
+            f"{axis.rpartition('.')[2]} {value_text(axis, value)} {unit}".strip()
+            for (axis, unit), value in swept
+        ]
+        return ", ".join(each)
+
+
+def unit_of(result: Result, axis: str) -> str:
+    """The unit of a [[sweep]] of the scenario; of a command's sweep it is in the axis' name."""
+    sweeps = [it for it in result.scenario.get("sweep", []) if it.get("name") == axis]
+    return str(sweeps[0].get("unit", "")) if sweeps else ""
+
+
+def iterations(result: Result) -> dict[str, dict[tuple[Any, ...], float]]:
+    """By job the mean of its iterations (ns), by scheme, swept values and seed."""
+    return {
+        job: {
+            (point.scheme, point.values, seed): mean
+            for point in points
+            for seed, mean in point.of("mean_ns").items()
+        }
+        for job, points in _jobs(result).items()
+    }
+
+
+def of_result(result: Result) -> list[str]:
+    """A sentence for each job of a result, none if it has no jobs."""
+    jobs = _jobs(result)
+    shared = len(jobs) > 1 or bool(result.scenario.get("traffic"))
+    found = [
+        _of_job(name, points, _Axes(result), shared)
+        for name, points in list(jobs.items())[:_MOST_JOBS]
+    ]
+    more = len(jobs) - len(found)
+    return [*found, f"{more} more jobs: table jobs."] if more > 0 else found
+
+
+def _jobs(result: Result) -> dict[str, list[_Point]]:
+    jobs: dict[str, list[_Point]] = {}
+    for scheme in result.schemes:
+        for run in result.runs_of(scheme):
+            values = tuple(run.row[axis] for axis in result.axes)
+            for row in run.table("jobs").to_pylist():
+                points = jobs.setdefault(row["job"], [])
+                at = next((it for it in points if (it.scheme, it.values) == (scheme, values)), None)
+                if at is None:
+                    at = _Point(scheme, values, {})
+                    points.append(at)
+                at.rows[run.row["seed"]] = row
+    return jobs
+
+
+def _of_job(name: str, points: Sequence[_Point], axes: _Axes, shared: bool) -> str:
+    rows = [row for point in points for row in point.rows.values()]
+    placement = _same(row["placement"] for row in rows)
+    head = f"{name} ({_ranks(rows)}{f', {placement}' if placement else ''})"
+    if all(row["mean_ns"] is None for row in rows):
+        return f"{head}: no iteration after the warm-up was complete."
+    known = [point for point in points if point.mean("mean_ns") is not None]
+    schemes = list(dict.fromkeys(point.scheme for point in known))
+    parts = []
+    for scheme in schemes[:_MOST_SCHEMES]:
+        ours = [point for point in known if point.scheme == scheme]
+        if len(ours) > 1:
+            parts.append(_over(ours, axes))
+        else:
+            parts.append(_of_point(ours[0], placement is None, shared))
+    more = len(schemes) - len(parts)
+    rest = f"; {more} more schemes" if more > 0 else ""
+    rest += _best_and_worst(known)
+    if without := [it for it in dict.fromkeys(p.scheme for p in points) if it not in schemes]:
+        under = ", ".join(without[:_MOST_SCHEMES])
+        rest += f"; no iteration after the warm-up was complete under {under}"
+    return f"{head}: {_took(rows)} {', '.join(parts)}{rest}."
+
+
+def _took(rows: Sequence[_Row]) -> str:
+    """How many iterations the times are of, if that is the same in all rows that have one."""
+    counted = _same(row["iterations"] - row["warmup"] for row in rows if row["mean_ns"] is not None)
+    if counted == 1:
+        return "an iteration took"
+    return f"{f'{counted} ' if counted else ''}iterations took on average"
+
+
+def _same(values: Iterable[Any]) -> Any:
+    found = set(values)
+    return found.pop() if len(found) == 1 else None
+
+
+def _ranks(rows: Sequence[_Row]) -> str:
+    counts = sorted({row["ranks"] for row in rows})
+    few = f"{counts[0]} rank{'s' if counts[0] != 1 else ''}"
+    return few if len(counts) == 1 else f"{counts[0]} to {counts[-1]} ranks"
+
+
+def _of_point(point: _Point, with_placement: bool, shared: bool) -> str:
+    """Such as "4.20 ms under PFC (1.31 times as long as alone, slowest rank 3 on H3)"."""
+    told = [_beside_alone(point) if shared else "", _bandwidth(point), _straggler(point)]
+    if with_placement and (placement := point.common("placement")):
+        told.insert(0, f"placement {placement}")
+    inside = ", ".join(part for part in told if part)
+    return f"{_with_interval(point)} under {point.scheme}{f' ({inside})' if inside else ''}"
+
+
+def _with_interval(point: _Point) -> str:
+    found = mean_interval(list(point.of("mean_ns").values()))
+    wide = found.count > 1 and found.half > 1e-3 * found.mean
+    return f"{text.time(found.mean)}{f' ± {text.time(found.half)}' if wide else ''}"
+
+
+def _beside_alone(point: _Point) -> str:
+    slowdown = point.mean("slowdown")
+    if slowdown is None:
+        return ""
+    if abs(slowdown - 1) < _NOTHING:
+        return "as long as alone"
+    return f"{slowdown:.3g} times as long as alone"
+
+
+def _bandwidth(point: _Point) -> str:
+    bandwidth = point.mean("busbw_gbytes_s")
+    return "" if bandwidth is None else f"bus bandwidth {bandwidth:.3g} GB/s"
+
+
+def _straggler(point: _Point) -> str:
+    rank, host = point.common("straggler"), point.common("straggler_host")
+    return "" if rank is None or host is None else f"slowest rank {rank} on {host}"
+
+
+def _over(points: Sequence[_Point], axes: _Axes) -> str:
+    """The least and the most of a scheme over swept values."""
+    means = [(point.mean("mean_ns") or 0.0, point) for point in points]
+    least, most = (of(means, key=lambda it: it[0]) for of in (min, max))
+    if least[0] == most[0]:
+        return f"{text.time(least[0])} under {points[0].scheme}"
+
+    low, high = (f"{text.time(mean)} ({axes.at(point)})" for mean, point in (least, most))
+    return f"{low} to {high} under {points[0].scheme}"
+
+
+def _best_and_worst(points: Sequence[_Point]) -> str:
+    """Which of several schemes is the shortest, which the longest, if that is not noise."""
+    if len(points) < 2 or len({point.values for point in points}) > 1:
+        return ""
+    best, worst = (of(points, key=lambda it: it.mean("mean_ns") or 0.0) for of in (min, max))
+    apart = difference(worst.of("mean_ns"), best.of("mean_ns"))
+    if not apart.known or apart.noise or apart.same or not math.isfinite(apart.percent):
+        return ""
+    longer = text.percent(apart.percent)
+    return f"; shortest under {best.scheme}, longest under {worst.scheme} (by {longer})"

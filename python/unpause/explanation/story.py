@@ -1,0 +1,401 @@
+"""What a run comes to.
+
+- *Where PAUSE began* and *who was a victim* is that of ``explain``
+  (:mod:`unpause.explanation.account`), if causes were recorded. Else it began at a node whose
+  ingress filled up although, since it last
+  released that neighbour, none of its own egresses had been stopped; the congested ports are its
+  egresses with the longest queue of that priority, or one at least half as long. Of victims some
+  can be told then (:mod:`unpause.explanation.victims`).
+- *What a link carried*: the bytes that it sent, over what its rate allows, the one in force
+  (:mod:`unpause.data.capacity`), while flows for it were under way; of connections of jobs, while
+  they had a message under way.
+- *Fair*: Jain's index of the goodputs of recorded flows that share a link is at least 0.95 from
+  then on; counted from the last start or end of any flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from unpause.data import capacity, connections, series
+from unpause.data.fabric import Fabric, Port, Stops, senders_and_receivers
+from unpause.data.result import Result, Run
+from unpause.explanation import account, victims, watched
+from unpause.explanation.victims import LEAST_QUEUE, Victim
+from unpause.explanation.watched import Watched
+from unpause.statistics.percentiles import percentile
+
+#: Of results with more runs no story is told.
+MOST_RUNS = 60
+#: Fewer senders are no burst.
+_LEAST_SENDERS = 3
+_FAIR = 0.95
+_FAIR_BINS = 100
+
+
+@dataclass(frozen=True)
+class Pauser:
+    """A node that stopped its neighbours: by neighbour for how long (ns), longest first."""
+
+    node: str
+    is_host: bool
+    events: int
+    stopped: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A congested port, and what it carried of what it could while flows for it were under way."""
+
+    port: Port
+    rate_bps: int
+    share: float
+    longest_queue_bytes: int
+
+
+@dataclass(frozen=True)
+class Past:
+    """A flow without a size that avoids the congested port, and what it got."""
+
+    flow: str
+    goodput_bps: float
+
+
+@dataclass(frozen=True)
+class Fairness:
+    """How even flows are that share a link.
+
+    Attributes:
+        flows: How many.
+        after_ns: When the shares became even, from the last start or end of another flow; None if
+            they did not.
+        within_ns: For how long that was looked at.
+    """
+
+    flows: int
+    after_ns: float | None
+    within_ns: float
+
+
+@dataclass(frozen=True)
+class Story:
+    """The facts of one run.
+
+    Attributes:
+        pausers: Those whose PAUSE held others back, where it began first, then by time.
+        pauses: How often any ingress went to XOFF.
+        began: The congested ports that PAUSE began at.
+        victims: Longest stopped first; None if that cannot be told.
+        maybe_more: Whether there may be more.
+        exact: Whether they are those that the run recorded.
+        deadlock: The nodes that waited for one another, such as "S0->S1->S0"; empty if none did,
+            or if that was not recorded.
+        carried: Of the port that is asked for.
+        last_ns: From the first start to the end of the last flow with a size; None if one did not.
+        sized: Flows with a size, and how many of them did not end.
+        endless: Flows without one, but for connections of jobs.
+        fair: Of recorded flows; None if there are not two that share a link.
+        past: Flows without a size that avoid that port, but for connections of jobs.
+        fct_p99_ns: Of the flows with a size that ended.
+        at_once: Whether these all started in the first half of the time until the last one ended.
+        watched: The entries that the scenario asks about.
+        slowest: Of the most flows of one size, start and receiver: how many, and the FCT of the
+            slowest over that of the fastest; None if there are no such flows.
+    """
+
+    run: Run
+    pausers: list[Pauser]
+    pauses: int
+    began: list[Port]
+    victims: list[Victim] | None
+    maybe_more: bool
+    exact: bool
+    deadlock: str
+    carried: Carried | None
+    last_ns: float | None
+    sized: int
+    unfinished: int
+    endless: int
+    fair: Fairness | None
+    slowest: tuple[int, float] | None
+    past: list[Past]
+    fct_p99_ns: float | None
+    at_once: bool
+    watched: list[Watched]
+
+
+_FLOW_COLUMNS = (
+    "flow_id",
+    "traffic",
+    "src",
+    "dst",
+    "priority",
+    "size_bytes",
+    "start_ns",
+    "fct_ns",
+    "slowdown",
+    "delivered_bytes",
+)
+
+
+def of_result(result: Result) -> dict[str, list[Story]]:
+    """The story of every run, by scheme; what links carried is said of one port in all of them.
+
+    It is told once, and kept.
+    """
+    if "_stories" not in result.__dict__:
+        result.__dict__["_stories"] = _told(result)
+    return result.__dict__["_stories"]
+
+
+def _told(result: Result) -> dict[str, list[Story]]:
+    every = {scheme: result.runs_of(scheme) for scheme in result.schemes}
+    port = _common_port([run for runs in every.values() for run in runs])
+    return {scheme: [tell(run, port) for run in runs] for scheme, runs in every.items()}
+
+
+def tell(run: Run, port: Port | None = None) -> Story:
+    """The story of a run; `port` is the one whose load is asked for, else its most congested."""
+    fabric, stops = Fabric.of(run), Stops.of(run)
+    flows = run.columns("flows", _FLOW_COLUMNS)
+    began, exact = _began(run, fabric, stops)
+    if exact:
+        hurt, maybe_more = victims.recorded(run, flows), not account.all_led_somewhere(run)
+        deadlock = account.deadlock(account.trees(run))
+    else:
+        where = victims.began(fabric, stops)
+        hurt, maybe_more = victims.estimated(run, fabric, stops, flows, where)
+        deadlock = ""
+    ends = series.column(flows, "start_ns") + series.column(flows, "fct_ns")
+    sized = np.asarray(pc.is_valid(flows.column("size_bytes")).to_numpy())
+    unfinished = int(np.sum(np.isnan(ends) & sized))
+    last = None
+    if sized.any() and not unfinished:
+        last = float(np.max(ends[sized]) - np.min(series.column(flows, "start_ns")[sized]))
+    port = port or most_congested(fabric, _near_a_burst(run, began, exact))
+    return Story(
+        run,
+        _pausers(fabric, began, senders_and_receivers(flows)),
+        sum(totals.pause_events for totals in fabric.ports.values()),
+        began,
+        hurt,
+        maybe_more,
+        exact,
+        deadlock,
+        _carried(run, fabric, flows, port) if port in fabric.ports else None,
+        last,
+        int(sized.sum()),
+        unfinished,
+        int(np.sum(~sized & ~connections.of_jobs(run, flows))),
+        _fairness(run, fabric, flows),
+        _slowest(flows),
+        _past(run, fabric, flows, port) if port in fabric.ports else [],
+        *_fct(flows, last),
+        watched.of_run(run, fabric, flows, hurt, maybe_more),
+    )
+
+
+def _common_port(runs: Sequence[Run]) -> Port | None:
+    """The most congested port of the first run in which PAUSE began somewhere, else of all runs."""
+    fullest: tuple[int, Port] | None = None
+    for run in runs:
+        fabric = Fabric.of(run)
+        began, exact = _began(run, fabric, Stops.of(run))
+        if began:
+            return most_congested(fabric, _near_a_burst(run, began, exact))
+        port = most_congested(fabric, _near_a_burst(run, list(fabric.ports), exact)[:1])
+        port = port or most_congested(fabric, [])
+        if port is not None:
+            queue = fabric.ports[port].max_queue_bytes
+            if fullest is None or queue > fullest[0]:
+                fullest = queue, port
+    return fullest[1] if fullest else None
+
+
+def _near_a_burst(run: Run, ports: list[Port], exact: bool) -> list[Port]:
+    """Of ports that may be why there was PAUSE the one to the receiver of the largest burst first.
+
+    A burst is flows with a size of one entry that start at one time for one receiver. Where the run
+    recorded causes the order is known; without such a port it stays as it is.
+    """
+    if exact:
+        return ports
+    flows = run.columns("flows", ["traffic", "src", "dst", "size_bytes", "start_ns"])
+    flows = flows.filter(pc.is_valid(flows.column("size_bytes")))
+    keys = ["traffic", "dst", "start_ns"]
+    bursts = flows.group_by(keys).aggregate([("src", "count_distinct")]).to_pylist()
+    largest = max((it["src_count_distinct"] for it in bursts), default=0)
+    if largest < _LEAST_SENDERS:
+        return ports
+    to = {it["dst"] for it in bursts if it["src_count_distinct"] == largest}
+    first = [port for port in ports if port.peer in to]
+    return [*first, *(port for port in ports if port.peer not in to)]
+
+
+def most_congested(fabric: Fabric, began: Sequence[Port]) -> Port | None:
+    """The first port that PAUSE began at; without any, of all the one with the longest queue."""
+    ports = [port for port in began if port in fabric.ports][:1] or fabric.ports
+    longest = max(ports, key=lambda port: fabric.ports[port].max_queue_bytes, default=None)
+    if longest is None or fabric.ports[longest].max_queue_bytes < LEAST_QUEUE:
+        return None
+    return longest
+
+
+def _began(run: Run, fabric: Fabric, stops: dict[int, Stops]) -> tuple[list[Port], bool]:
+    """The congested ports that PAUSE began at, and whether the run recorded that."""
+    if account.is_recorded(run):
+        return account.roots(fabric, account.trees(run)), True
+    return victims.congested(fabric, victims.began(fabric, stops)), False
+
+
+def _pausers(fabric: Fabric, began: Sequence[Port], hosts: set[str]) -> list[Pauser]:
+    """Hosts, whose NICs should never stop anybody, come first, then where PAUSE began."""
+    nodes: dict[str, dict[str, float]] = {}
+    events: dict[str, int] = {}
+    for port, totals in fabric.ports.items():
+        if totals.paused_ns > 0:
+            stopped = nodes.setdefault(port.peer, {})
+            stopped[port.node] = stopped.get(port.node, 0.0) + totals.paused_ns
+        if totals.pause_events:
+            events[port.node] = events.get(port.node, 0) + totals.pause_events
+    first = {port.node for port in began}
+
+    def longest_first(stopped: dict[str, float]) -> list[tuple[str, float]]:
+        return sorted(stopped.items(), key=lambda it: -it[1])
+
+    found = [
+        Pauser(node, node in hosts, events.get(node, 0), dict(longest_first(stopped)))
+        for node, stopped in nodes.items()
+    ]
+
+    def order(pauser: Pauser) -> tuple[bool, bool, float]:
+        return not pauser.is_host, pauser.node not in first, -sum(pauser.stopped.values())
+
+    return sorted(found, key=order)
+
+
+def _carried(run: Run, fabric: Fabric, flows: pa.Table, port: Port) -> Carried | None:
+    totals = fabric.ports[port]
+    start = series.column(flows, "start_ns")
+    end = start + series.column(flows, "fct_ns")
+    end = np.where(np.isnan(end), run.row["simulated_ns"], end)
+    ours = [
+        rows
+        for (src, dst), rows in series.groups(flows, ["src", "dst"])
+        if dst == port.peer or (fabric.searchable and fabric.may_cross(src, dst, port))
+    ]
+    if not ours or not totals.rate_bps:
+        return None
+    rows = np.concatenate(ours)
+    kept = connections.of_jobs(run, flows)[rows]
+    lives = np.column_stack([start[rows[~kept]], end[rows[~kept]]])
+    if kept.any():
+        ids, names = (flows.column(it).to_numpy()[rows[kept]] for it in ("flow_id", "traffic"))
+        with_messages = connections.under_way(run, ids, names)
+        if with_messages is None:
+            return None
+        lives = np.concatenate([lives, with_messages])
+    lives = series.merged(lives[np.argsort(lives[:, 0], kind="stable")])
+    while_wanted = float(np.sum(lives[:, 1] - lives[:, 0]))
+    if while_wanted <= 0:
+        return None
+    steps = capacity.rates(run).get((port.node, port.port))
+    share = totals.tx_bytes * 8 / capacity.bits_between(steps, totals.rate_bps, lives)
+    return Carried(port, totals.rate_bps, min(1.0, share), totals.max_queue_bytes)
+
+
+def _past(run: Run, fabric: Fabric, flows: pa.Table, port: Port) -> list[Past]:
+    endless = pc.is_null(flows.column("size_bytes"))
+    endless = flows.filter(pc.and_(endless, pa.array(~connections.of_jobs(run, flows))))
+    if not fabric.searchable:
+        return []
+    found = []
+    for row in endless.to_pylist():
+        life_ns = run.row["simulated_ns"] - row["start_ns"]
+        if life_ns > 0 and not fabric.may_cross(row["src"], row["dst"], port):
+            found.append(Past(row["traffic"], 8e9 * row["delivered_bytes"] / life_ns))
+    return found
+
+
+def _fct(flows: pa.Table, last_ns: float | None) -> tuple[float | None, bool]:
+    sized = flows.filter(pc.is_valid(flows.column("size_bytes")))
+    fct = series.column(sized, "fct_ns")
+    fct = fct[~np.isnan(fct)]
+    if not len(fct):
+        return None, True
+    start = series.column(sized, "start_ns")
+    spread = float(np.max(start) - np.min(start))
+    return percentile(fct, 99), last_ns is None or spread <= last_ns / 2
+
+
+def _fairness(run: Run, fabric: Fabric, flows: pa.Table) -> Fairness | None:
+    recorded = pc.unique(run.columns("flow_series", ["flow_id"]).column("flow_id")).to_pylist()
+    if len(recorded) < 2 or not fabric.searchable:
+        return None
+    ours = flows.filter(pc.is_in(flows.column("flow_id"), pa.array(recorded, pa.uint32())))
+    ends = {row["flow_id"]: (row["src"], row["dst"]) for row in ours.to_pylist()}
+    sharing: list[int] = []
+    for port in fabric.ports:
+        together = [flow for flow, pair in ends.items() if fabric.must_cross(*pair, port)]
+        sharing = max(sharing, together, key=len)
+    if len(sharing) < 2:
+        return None
+    start = series.column(flows, "start_ns")
+    end = start + series.column(flows, "fct_ns")
+    events = np.concatenate([start, end[~np.isnan(end)]])
+    table = run.table("flow_series")
+    each = [table.filter(pc.equal(table.column("flow_id"), flow)) for flow in sharing]
+    return _evened_out(
+        [(series.column(t, "time_ns"), series.column(t, "delivered_bytes")) for t in each],
+        float(np.max(events)),
+    )
+
+
+def _evened_out(flows: Sequence[tuple[np.ndarray, np.ndarray]], since_ns: float) -> Fairness | None:
+    """When the shares of `flows`, times and bytes delivered, became even after `since_ns`."""
+    first = max(since_ns, *(time[0] for time, _ in flows))
+    last = min(time[-1] for time, _ in flows)
+    step = max(float(np.max(np.diff(time))) if len(time) > 1 else np.inf for time, _ in flows)
+    bins = int(min(_FAIR_BINS, (last - first) // step)) if last > first else 0
+    if bins < 5:
+        return None
+    edges = np.linspace(first, last, bins + 1)
+    rates = np.array([np.diff(np.interp(edges, time, counter)) for time, counter in flows])
+    total = rates.sum(axis=0)
+    squares = len(flows) * (rates**2).sum(axis=0)
+    index = np.divide(total**2, squares, out=np.zeros(bins), where=squares > 0)
+    unfair = np.flatnonzero(index < _FAIR)
+    within = float(last - first)
+    if len(unfair) and unfair[-1] >= bins - max(1, bins // 20):
+        return Fairness(len(flows), None, within)
+    after = float(edges[unfair[-1] + 1] - first) if len(unfair) else 0.0
+    return Fairness(len(flows), after, within)
+
+
+def _slowest(flows: pa.Table) -> tuple[int, float] | None:
+    """Of the most flows alike in receiver, size and start: how many, slowest over fastest."""
+    sized = flows.filter(pc.is_valid(flows.column("size_bytes")))
+    if sized.num_rows < 2:
+        return None
+    names = ("size_bytes", "start_ns")
+    keys = [series.codes(sized, "dst"), *(series.column(sized, name) for name in names)]
+    order = np.lexsort(keys)
+    alike = np.ones(len(order) - 1, dtype=bool)
+    for key in keys:
+        alike &= key[order[1:]] == key[order[:-1]]
+    # Stretches of flows that are alike, of which the longest counts.
+    ends = np.flatnonzero(np.concatenate([~alike, [True]]))
+    lengths = np.diff(np.concatenate([[-1], ends]))
+    longest = int(np.argmax(lengths))
+    if lengths[longest] < 2:
+        return None
+    most = order[ends[longest] - lengths[longest] + 1 : ends[longest] + 1]
+    fct = series.column(sized, "fct_ns")[most]
+    if np.isnan(fct).any():
+        return None
+    return len(most), float(np.max(fct) / np.min(fct))

@@ -1,0 +1,293 @@
+"""What became of the flows that a scenario asks about: ``watch = true`` in a ``[[traffic]]`` entry.
+
+A *burst* is a time in which flows with a size of other entries are under way. Of flows without a
+size three things are measured around the first burst that they had a rate before:
+
+- *before*: their goodput (payload delivered in order) in as long a time before it, at most from
+  their start or the end of the burst before that;
+- *during*: from the start of its first flow to the end of its last;
+- *recovery*: the time after its end from which they have :data:`RECOVERED` of the rate before,
+  as a mean over the next :data:`_LEAST` samples, and over as long a time as the burst took.
+
+Nothing is said where the series has fewer than :data:`_LEAST` samples in one of these times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from unpause.data import series
+from unpause.data.fabric import Fabric
+from unpause.data.result import Run
+from unpause.data.setting import Setting
+from unpause.explanation import account
+from unpause.explanation.trees import Stop, Tree
+from unpause.explanation.victims import Victim
+from unpause.statistics.percentiles import percentile
+
+#: Share of the rate before a burst at which a flow counts as recovered.
+RECOVERED = 0.9
+#: Samples that a mean needs.
+_LEAST = 5
+#: A root with less of the time that links were paused is not named.
+_LEAST_PART = 0.05
+#: Of longer chains of PAUSEs only the first are named.
+_MOST_STOPS = 4
+
+
+@dataclass(frozen=True)
+class Around:
+    """Goodput around a burst, bit/s.
+
+    Attributes:
+        start_ns, end_ns: Of the burst.
+        before_bps, during_bps: All flows of the entry together.
+        recovery_ns: From the end of the burst; None if they did not recover while it was looked.
+        looked_ns: How long after the burst that was looked for; None if too short to tell.
+    """
+
+    start_ns: float
+    end_ns: float
+    before_bps: float
+    during_bps: float
+    recovery_ns: float | None
+    looked_ns: float | None
+
+
+@dataclass(frozen=True)
+class Watched:
+    """The flows of one entry in one run.
+
+    Attributes:
+        name: Of the entry.
+        flows: How many.
+        crossed: Congested links that any of them crosses; None if that is not known.
+        waits: Where congestion was that they waited for off their path, and the PAUSEs from there.
+        waited_ns: For how long they waited for congestion off their path; None if not known.
+        goodput_bps: Mean over their lives, all together.
+        around: Goodput around the first burst; None without one.
+        sized: How many have a size.
+        unfinished: How many of these did not end.
+        slowdown_p99: Of these.
+    """
+
+    name: str
+    flows: int
+    crossed: tuple[str, ...] | None
+    waits: tuple[tuple[str, str], ...]
+    waited_ns: float | None
+    goodput_bps: float
+    around: Around | None
+    sized: int
+    unfinished: int
+    slowdown_p99: float | None
+
+
+def names(run: Run) -> list[str]:
+    """The entries that the scenario watches in this run."""
+    entries = run.result.scenario.get("traffic", [])
+    every = [str(it["name"]) for it in entries if isinstance(it, dict) and "name" in it]
+    asked = Setting(run.result, run).traffic(every) if every else []
+    return [it["name"] for it in asked if it.get("watch") is True]
+
+
+def of_run(
+    run: Run, fabric: Fabric, flows: pa.Table, victims: Sequence[Victim] | None, maybe_more: bool
+) -> list[Watched]:
+    """What became of every watched entry; `victims` of the run, and whether there may be more."""
+    asked = names(run)
+    if not asked:
+        return []
+    others = flows.filter(pc.invert(pc.is_in(flows.column("traffic"), pa.array(asked))))
+    bursts = _bursts(run, others)
+    return [
+        found
+        for name in asked
+        if (found := _of_entry(run, name, fabric, flows, bursts, (victims, maybe_more)))
+    ]
+
+
+def _of_entry(
+    run: Run,
+    name: str,
+    fabric: Fabric,
+    flows: pa.Table,
+    bursts: np.ndarray,
+    hurt: tuple[Sequence[Victim] | None, bool],
+) -> Watched | None:
+    ours = flows.filter(pc.equal(flows.column("traffic"), name))
+    if not ours.num_rows:
+        return None
+    start = series.column(ours, "start_ns")
+    fct = series.column(ours, "fct_ns")
+    sized = np.asarray(pc.is_valid(ours.column("size_bytes")).to_numpy())
+    life = np.where(np.isnan(fct), run.row["simulated_ns"] - start, fct)
+    delivered = series.column(ours, "delivered_bytes")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rates = np.where(life > 0, 8e9 * delivered / life, 0.0)
+    slowdown = series.column(ours, "slowdown")
+    slowdown = slowdown[~np.isnan(slowdown)]
+    around = None if sized.all() else _around(run, name, float(start.min()), bursts)
+    pairs = {(row["src"], row["dst"]) for row in ours.select(["src", "dst"]).to_pylist()}
+    labels = {f"{name} ({src} -> {dst})" for src, dst in pairs}
+    victims, maybe_more = hurt
+    waits = [it.stopped_ns for it in victims or () if it.flow in labels]
+    return Watched(
+        name,
+        ours.num_rows,
+        _crossed(run, fabric, name, pairs, around, proven=len(waits) == ours.num_rows),
+        _waits(run, name, around),
+        sum(waits) if waits or (victims is not None and not maybe_more) else None,
+        float(rates.sum()),
+        around,
+        int(sized.sum()),
+        int(np.sum(sized & np.isnan(fct))),
+        percentile(slowdown, 99) if len(slowdown) else None,
+    )
+
+
+def _crossed(
+    run: Run,
+    fabric: Fabric,
+    name: str,
+    pairs: set[tuple[str, str]],
+    around: Around | None,
+    *,
+    proven: bool,
+) -> tuple[str, ...] | None:
+    """Roots of PAUSE that flows of an entry cross, of the burst if there is one.
+
+    They do if all paths of any of `pairs` lead over the root, or if they had bytes in its queue.
+    Roots that are not likely, or had less than :data:`_LEAST_PART` of the time that links were
+    paused, are not named; with them alone it is not known. Without recorded causes it is known only
+    of flows that are all `proven` victims.
+    """
+    if not account.is_recorded(run):
+        return () if proven else None
+    trees = [it for it in account.trees(run) if it.left_by is None]
+    if around is not None:
+        trees = [it for it in trees if _is_within(it, around)]
+    if not trees or not fabric.searchable:
+        return None
+    least = _LEAST_PART * sum(it.paused_ns for it in trees)
+    found: dict[str, None] = {}
+    is_known = True
+    for tree in trees:
+        ports = account.roots(fabric, [tree])
+        crosses = any(it.traffic == name for it in tree.culprits) or any(
+            fabric.must_cross(*pair, port) for pair in pairs for port in ports
+        )
+        if crosses and tree.is_likely and tree.paused_ns >= least:
+            found |= dict.fromkeys(map(str, ports))
+        elif crosses or tree.others:
+            is_known &= not any(fabric.may_cross(*it, port) for it in pairs for port in ports)
+    return tuple(found) if found or is_known else None
+
+
+def _is_within(tree: Tree, around: Around) -> bool:
+    return any(a < around.end_ns and b > around.start_ns for a, b in tree.episodes)
+
+
+def _waits(run: Run, name: str, around: Around | None) -> tuple[tuple[str, str], ...]:
+    """Where congestion was that flows of an entry waited for off their path, longest first.
+
+    With the PAUSEs that led from there to the flow that waited longest.
+    """
+    if not account.is_recorded(run):
+        return ()
+    found = []
+    for tree in account.trees(run):
+        ours = [it for it in tree.victims if it.traffic == name]
+        if not ours or (around is not None and not _is_within(tree, around)):
+            continue
+        way = _led_to(tree.stops, ours[0].src) or tree.stops[:1]
+        why = " and ".join(f"{it.pauser} paused {it.stopped}" for it in way[:_MOST_STOPS])
+        found.append((sum(it.waited_ns for it in ours), str(tree.root), why))
+    return tuple((root, why) for _, root, why in sorted(found, key=lambda it: -it[0]))
+
+
+def _led_to(stops: Sequence[Stop], host: str) -> list[Stop]:
+    """From a root down to the PAUSE of a host."""
+    for stop in stops:
+        if stop.stopped == host:
+            return [stop]
+        if below := _led_to(stop.below, host):
+            return [stop, *below]
+    return []
+
+
+def _bursts(run: Run, flows: pa.Table) -> np.ndarray:
+    """When flows with a size were under way: array (n, 2) in ns, by start."""
+    start = series.column(flows, "start_ns")
+    end = start + series.column(flows, "fct_ns")
+    sized = np.asarray(pc.is_valid(flows.column("size_bytes")).to_numpy())
+    lives = np.column_stack([start, np.where(np.isnan(end), run.row["simulated_ns"], end)])[sized]
+    return series.merged(lives[np.argsort(lives[:, 0], kind="stable")])
+
+
+def _around(run: Run, name: str, begun_ns: float, bursts: np.ndarray) -> Around | None:
+    table = run.table("flow_series").filter(pc.field("traffic") == name)
+    if not table.num_rows:
+        return None
+    time, delivered = _together(table)
+    if len(time) <= _LEAST:
+        return None
+    step = float(np.median(np.diff(time)))
+    # What lies closer together than a mean can tell apart is one burst.
+    bursts = series.merged(bursts, _LEAST * step)
+
+    def mean(since: float, until: float) -> float:
+        first, last = np.interp([since, until], time, delivered)
+        return 8e9 * float(last - first) / float(until - since)
+
+    free_since = max(begun_ns, float(time[0]))
+    for at, (start, end) in enumerate(bursts.tolist()):
+        since = max(free_since, start - (end - start))
+        free_since = end
+        if start - since < _LEAST * step or end > time[-1] or end - start < step:
+            continue
+        before = mean(since, start)
+        if before <= 0:
+            continue
+        until = float(bursts[at + 1][0] if at + 1 < len(bursts) else time[-1])
+        recovery, looked = None, None
+        if until - end >= _LEAST * step:
+            looked = until - end
+            recovery = _recovery(time, mean, before, (end, until), (end - start, step))
+        return Around(start, end, before, mean(start, end), recovery, looked)
+    return None
+
+
+def _recovery(
+    time: np.ndarray,
+    mean: Callable[[float, float], float],
+    before: float,
+    span: tuple[float, float],
+    lengths: tuple[float, float],
+) -> float | None:
+    """The time from the start of `span` on from which the rate is back; `lengths`: burst, step."""
+    end, until = span
+    burst, step = lengths
+    short = _LEAST * step
+    for at in [end, *time[(time > end) & (time <= until - short)]]:
+        long = min(at + max(burst, short), until)
+        if mean(at, at + short) >= RECOVERED * before and mean(at, long) >= RECOVERED * before:
+            return float(at) - end
+    return None
+
+
+def _together(table: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+    """Sampling times and the bytes that all flows had delivered by then."""
+    time, delivered = (series.column(table, name) for name in ("time_ns", "delivered_bytes"))
+    each = [rows for _, rows in series.groups(table, ["flow_id"])]
+    instants = np.unique(time)
+    total = np.zeros(len(instants))
+    for rows in each:
+        # Nothing before its first sample; after its last, what it had.
+        total += np.interp(instants, time[rows], delivered[rows], left=0.0)
+    return instants, total

@@ -1,0 +1,159 @@
+"""What became of watched flows under each scheme, in a sentence for each entry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from unpause import text
+from unpause.explanation import story
+from unpause.explanation.watched import Watched
+
+#: With more schemes only the first of them are named in a sentence.
+_MOST_SCHEMES = 8
+#: Of more places that flows waited for only the first are named.
+_MOST_WAITS = 2
+
+
+def entries(told: Mapping[str, Sequence[story.Story]]) -> list[str]:
+    """The entries that are watched."""
+    every = [it.name for stories in told.values() for each in stories for it in each.watched]
+    return list(dict.fromkeys(every))
+
+
+def lines(told: Mapping[str, Sequence[story.Story]]) -> list[str]:
+    """A sentence for each entry that is watched."""
+    found = []
+    for name in entries(told):
+        by_scheme = _by_scheme(told, name)
+        more = len(by_scheme) - _MOST_SCHEMES
+        first = dict(list(by_scheme.items())[:_MOST_SCHEMES])
+        rest = f"; {more} more schemes" if more > 0 else ""
+        found.append(f"{name}{_whose_congestion(by_scheme)}: {_of_entry(first)}{rest}.")
+    return found
+
+
+def _by_scheme(told: Mapping[str, Sequence[story.Story]], name: str) -> dict[str, list[Watched]]:
+    """The runs of each scheme that have flows of an entry."""
+    found = {
+        scheme: [it for each in stories for it in each.watched if it.name == name]
+        for scheme, stories in told.items()
+    }
+    return {scheme: ours for scheme, ours in found.items() if ours}
+
+
+def _whose_congestion(by_scheme: Mapping[str, Sequence[Watched]]) -> str:
+    """Which congested links its flows cross, and for which others they waited, as far as known."""
+    waits: dict[str, tuple[list[str], str]] = {}
+    for scheme, ours in by_scheme.items():
+        for root, why in dict(wait for it in ours for wait in it.waits[:1]).items():
+            waits.setdefault(root, ([], why))[0].append(scheme)
+    parts = [crossed] if (crossed := _crossed(by_scheme)) else []
+    for root, (schemes, why) in list(waits.items())[:_MOST_WAITS]:
+        under = f" under {_listed(schemes)}" if len(by_scheme) > 1 else ""
+        parts.append(f"waited for congestion at {root}{under}: {why}")
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _crossed(by_scheme: Mapping[str, Sequence[Watched]]) -> str:
+    """Whether its flows share a congested link, where the runs know; empty if none does."""
+    known = {
+        scheme: {link for it in ours for link in it.crossed or ()}
+        for scheme, ours in by_scheme.items()
+        if all(it.crossed is not None for it in ours)
+    }
+    if not known:
+        return ""
+    links = list(dict.fromkeys(link for crossed in known.values() for link in sorted(crossed)))
+    if not links:
+        under = "" if len(known) == len(by_scheme) else f" under {_listed(list(known))}"
+        return f"crosses no congested link{under}"
+    on_path = f"{', '.join(links[:2])}{' and others' if len(links) > 2 else ''}"
+    some = [scheme for scheme, crossed in known.items() if crossed]
+    under = "" if len(some) == len(by_scheme) else f" under {_listed(some)}"
+    return f"crosses {on_path}, where congestion began{under}"
+
+
+def _of_entry(by_scheme: Mapping[str, Sequence[Watched]]) -> str:
+    every = [it for ours in by_scheme.values() for it in ours]
+    if all(it.around for it in every):
+        return _around_burst(by_scheme)
+    if all(it.sized == it.flows for it in every):
+        return _of_sized(by_scheme)
+    parts = [
+        f"{text.rate(_mean([it.goodput_bps for it in ours]))} under {scheme}"
+        for scheme, ours in by_scheme.items()
+    ]
+    return f"{', '.join(parts)} on average, all the time that it ran"
+
+
+def _around_burst(by_scheme: Mapping[str, Sequence[Watched]]) -> str:
+    rates: list[str] = []
+    back: dict[str, list[str]] = {}
+    for scheme, ours in by_scheme.items():
+        rates.append(f"{_got_of(ours)} under {scheme}")
+        if how := recovered(ours):
+            back.setdefault(how.removeprefix("recovered "), []).append(scheme)
+    found = f"during the burst it got, of what it had before, {', '.join(rates)}"
+    if back:
+        each = ", ".join(f"{how} under {_listed(names)}" for how, names in back.items())
+        found += f"; recovered {each}"
+    return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def got(name: str, ours: Sequence[Watched]) -> str:
+    """What an entry got in the burst of what it had before, a mean over its runs."""
+    return f"{name}: {_got_of(ours)}"
+
+
+def _got_of(ours: Sequence[Watched]) -> str:
+    around = [it.around for it in ours if it.around is not None]
+    during = _mean([it.during_bps for it in around]) / 1e9
+    return f"{during:.3g} of {text.rate(_mean([it.before_bps for it in around]))}"
+
+
+def recovered(ours: Sequence[Watched]) -> str:
+    """When an entry had recovered after the burst, a mean over its runs; empty if not known."""
+    around = [it.around for it in ours if it.around is not None]
+    if not around or any(it.looked_ns is None for it in around):
+        return ""
+    return f"recovered {_recovered(around)}"
+
+
+def who(told: Mapping[str, Sequence[story.Story]]) -> dict[str, str]:
+    """By watched entry whether it shares a congested link, where that is known."""
+    every = {name: _crossed(_by_scheme(told, name)) for name in entries(told)}
+    return {name: whose for name, whose in every.items() if whose}
+
+
+def _recovered(around: Sequence[Any]) -> str:
+    times = [it.recovery_ns for it in around if it.recovery_ns is not None]
+    if len(times) < len(around):
+        looked = text.time(min(it.looked_ns for it in around if it.recovery_ns is None))
+        of = f" in {len(around) - len(times)} of {len(around)} runs" if times else ""
+        return f"not within {looked}{of}"
+    mean = _mean(times)
+    return f"{text.time(mean)} after it" if mean else "at once"
+
+
+def _of_sized(by_scheme: Mapping[str, Sequence[Watched]]) -> str:
+    parts = []
+    for scheme, ours in by_scheme.items():
+        slow = [it.slowdown_p99 for it in ours if it.slowdown_p99 is not None]
+        told = [f"p99 slowdown {_mean(slow):.3g}"] if slow else []
+        if any(it.unfinished for it in ours):
+            told.append(f"{text.digits(_mean([it.unfinished for it in ours]))} not done")
+        if all(it.waited_ns is not None for it in ours) and any(it.waited_ns for it in ours):
+            waited = text.time(_mean([it.waited_ns or 0.0 for it in ours]))
+            together = " together" if any(it.flows > 1 for it in ours) else ""
+            told.append(f"waited {waited}{together} for congestion off their path")
+        parts.append(f"{' and '.join(told) or 'nothing measured'} under {scheme}")
+    return ", ".join(parts)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

@@ -1,0 +1,1 @@
+"""What users look at: tables on terminals and pages, notebooks, the interactive page."""

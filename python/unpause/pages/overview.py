@@ -1,0 +1,441 @@
+"""The small table that every view of runs opens with, and what stands below it.
+
+A row for each scheme (at each swept value, of each result), with what an engineer decides by; means
+over the seeds. In a column a row is marked as best if none is better beyond noise and one is worse
+beyond noise, and all with a better mean are; as worst the other way round: by
+:func:`unpause.statistics.intervals.difference` at 5 %, by at least 2 %, and in what is printed.
+With one seed nothing is marked, nor where a number is a bound only, nor as best what another column
+paid for.
+
+Below: the flows that the scenario watches and its jobs, by name; then what the comparison shows and
+what not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow.compute as pc
+
+from unpause import text
+from unpause.data.result import Result
+from unpause.explanation import job_lines, story, watched_lines
+from unpause.statistics.intervals import mean_interval
+from unpause.sweeps.grouped import Group, Measure, Runs
+from unpause.text import value_text
+
+#: A name of a link that is no longer than this heads its column.
+_LINK_NAME = 10
+#: Of more jobs only the first have a column.
+_MOST_JOBS = 3
+#: Of more ports with a longest queue only the first are named.
+_MOST_QUEUES = 3
+#: Of more rows none is marked.
+_MOST_COMPARED = 60
+#: Means that differ by less of the larger one are as good as each other.
+_LEAST_APART = 0.02
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A column: what of a run, its head, and which numbers are better."""
+
+    head: tuple[str, str]
+    of: Callable[[Mapping[str, Any]], float | None]
+    unit: Callable[[float], tuple[float, str]]
+    less_is_better: bool = True
+    #: Of rows: what stands before their mean if that is a bound.
+    bound: Callable[[Sequence[Mapping[str, Any]]], str] = lambda _: ""
+    #: Whether bounds can be compared all the same.
+    bounds_count: bool = False
+    #: Whether it is shown although it is 0 in every row.
+    always: bool = False
+    #: Of rows: whether their mean, if it is the best, was not paid for with what is not in it.
+    earned: Callable[[Sequence[Mapping[str, Any]]], bool] = lambda _: True
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number as text.
+
+    Attributes:
+        value: The mean, "-" if there is none.
+        half: Half of its 95 % interval, empty if that is nothing.
+        mark: "+" for the best, "-" for the worst, else empty.
+    """
+
+    value: str
+    half: str = ""
+    mark: str = ""
+
+
+@dataclass
+class Overview:
+    """The table and the lines below it.
+
+    Attributes:
+        title: Of the scenario.
+        name_heads: What `names` are: the scheme, swept values, the result.
+        names: What each row is about.
+        heads: Two lines and the unit of each column.
+        rows: The cells of each.
+        legend: What the marks mean, or why there are none.
+        watched: A sentence for each watched entry.
+        jobs: A sentence for each job.
+        scope: What the comparison shows, and what it does not.
+    """
+
+    title: str
+    name_heads: list[str]
+    names: list[tuple[str, ...]]
+    heads: list[tuple[str, str, str]]
+    rows: list[list[Cell]]
+    legend: str
+    watched: list[str] = field(default_factory=list)
+    jobs: list[str] = field(default_factory=list)
+    scope: str = ""
+
+    @property
+    def told(self) -> list[str]:
+        """What is said of single entries and jobs."""
+        return [*self.watched, *self.jobs]
+
+
+def of_result(result: Result) -> Overview:
+    """Of a result of `unpause run`."""
+    runs = Runs.of_result(result)
+    groups = [(_names(runs, group), group) for group in runs.groups]
+    told = story.of_result(result) if result.runs.num_rows <= story.MOST_RUNS else {}
+    watched = [] if result.axes else watched_lines.lines(told)
+    asked = watched_lines.entries(told)
+    heads = ["scheme", *map(_axis, runs.axes)]
+    name = asked[0] if len(asked) == 1 else "watched"
+    found = _table(result.title, heads, groups, name, _of_jobs(result))
+    found.legend = " ".join(filter(None, [_longest_queues(result, runs), found.legend]))
+    found.watched = watched
+    found.jobs = job_lines.of_result(result)
+    found.scope = _scope(result, runs)
+    return found
+
+
+def _longest_queues(result: Result, runs: Runs) -> str:
+    """At which ports the longest queues were, where it is not the link of the table in all runs."""
+    if result.runs.num_rows > story.MOST_RUNS:
+        return ""
+    links = {row["congested_link"] for row in runs.rows}
+    schemes: dict[str, list[str]] = {}
+    for scheme in result.schemes:
+        for run in result.runs_of(scheme):
+            ports = run.columns("ports", ["node", "peer", "max_queue_bytes"])
+            if not ports.num_rows or not pc.max(ports.column("max_queue_bytes")).as_py():
+                continue
+            row = ports.column("max_queue_bytes").to_numpy().argmax()
+            node, peer, _ = (column[int(row)].as_py() for column in ports.columns)
+            at = schemes.setdefault(f"{node}->{peer}", [])
+            if scheme not in at:
+                at.append(scheme)
+    if set(schemes) <= links:
+        return ""
+    if len(schemes) == 1:
+        return f"Longest queue: at {next(iter(schemes))}."
+    parts = [f"at {at} under {_listed(under)}" for at, under in schemes.items()]
+    if len(parts) > _MOST_QUEUES:
+        parts[_MOST_QUEUES - 1 :] = ["elsewhere under the others"]
+    return f"Longest queue: {'; '.join(parts)}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [*names[:3], *["others"] * (len(names) > 3)]
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+
+
+def of_sweep(runs: Runs) -> Overview:
+    """Of the table of a sweep."""
+    groups = [(_names(runs, group), group) for group in runs.groups]
+    found = _table(runs.title, ["scheme", *map(_axis, runs.axes)], groups, "watched")
+    axes = ", ".join(runs.axes)
+    found.scope = (
+        f"Shown: what changes with {axes}; all else is as in the scenario." if axes else ""
+    )
+    return found
+
+
+def of_compared(names: Sequence[str], results: Sequence[Runs]) -> Overview:
+    """Of several results: schemes of one name one below the other."""
+    groups = []
+    for scheme in dict.fromkeys(scheme for runs in results for scheme in runs.schemes):
+        for name, runs in zip(names, results, strict=True):
+            of = runs.of_scheme(scheme)
+            groups += [((*_names(runs, group), name), group) for group in of]
+    heads = ["scheme", *map(_axis, results[0].axes), "result"]
+    return _table(results[0].title, heads, groups, "watched")
+
+
+def _names(runs: Runs, group: Group) -> tuple[str, ...]:
+    values = zip(runs.axes, group.values, strict=True)
+    return (group.scheme, *(value_text(name, value) for name, value in values))
+
+
+def _axis(name: str) -> str:
+    """The last word of a key, without the unit, which its values have."""
+    last = name.rpartition(".")[2]
+    return last.removesuffix("_bytes").removesuffix("_bps").removesuffix("_ns")
+
+
+def _share(row: Mapping[str, Any]) -> float | None:
+    share = row["congested_share"]
+    return None if share is None else 100 * share
+
+
+def _unfinished(row: Mapping[str, Any]) -> float | None:
+    return row["flows_sized"] - row["flows_completed"] if row["flows_sized"] else None
+
+
+def _plain(_: float) -> tuple[float, str]:
+    return 1.0, ""
+
+
+def _at_least(rows: Sequence[Mapping[str, Any]]) -> str:
+    return "" if all(row["victims_complete"] for row in rows) else ">="
+
+
+def _without_losses(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether links paused, or nothing was lost: no PAUSE is no merit where packets are lost."""
+    lost = any(_lost(row) for row in rows)
+    return not lost or any(row["paused_ns"] for row in rows)
+
+
+def _lost(row: Mapping[str, Any]) -> float:
+    return (row.get("dropped_packets") or 0) + (row.get("trimmed_packets") or 0)
+
+
+def _all_done(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether no flow was left that would have had a large slowdown."""
+    return not any(_unfinished(row) for row in rows)
+
+
+def _had_slowed(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether there was anything to recover from after the burst."""
+    return any(row["recovery_ns"] for row in rows)
+
+
+def _longer(rows: Sequence[Mapping[str, Any]]) -> str:
+    return "" if all(row["recovered"] for row in rows) else ">"
+
+
+def _kinds(link: str, watched: str) -> list[_Kind]:
+    def column(name: str) -> Callable[[Mapping[str, Any]], float | None]:
+        return lambda row: row[name]
+
+    def later(name: str) -> Callable[[Mapping[str, Any]], float | None]:
+        """Sweeps of versions before do not have it."""
+        return lambda row: row.get(name)
+
+    return [
+        _Kind(
+            ("victim", "flows"),
+            column("victim_flows"),
+            _plain,
+            bound=_at_least,
+            always=True,
+            earned=_without_losses,
+        ),
+        _Kind(
+            ("total", "wait"),
+            column("victim_wait_ns"),
+            text.time_unit,
+            bound=_at_least,
+            earned=_without_losses,
+        ),
+        _Kind(("links", "paused"), column("paused_ns"), text.time_unit, earned=_without_losses),
+        _Kind(("slowdown", "p99"), column("slowdown_p99"), _plain, earned=_all_done),
+        _Kind((link, "used"), _share, lambda _: (1.0, "%"), less_is_better=False),
+        _Kind(("longest", "queue"), column("max_queue_bytes"), text.byte_unit),
+        _Kind(("not", "done"), _unfinished, _plain),
+        _Kind(("packets", "dropped"), column("dropped_packets"), _plain),
+        _Kind(("packets", "trimmed"), later("trimmed_packets"), _plain),
+        _Kind(("packets", "resent"), later("retransmitted_packets"), _plain),
+        _Kind((watched, "goodput"), column("watched_bps"), text.rate_unit, less_is_better=False),
+        _Kind(
+            ("recovers", "after"),
+            column("recovery_ns"),
+            text.time_unit,
+            bound=_longer,
+            bounds_count=True,
+            always=True,
+            earned=_had_slowed,
+        ),
+    ]
+
+
+def _of_jobs(result: Result) -> list[_Kind]:
+    """How long iterations of the first jobs took on average."""
+
+    def column(means: Mapping[tuple[Any, ...], float]) -> Callable[[Mapping[str, Any]], Any]:
+        axes = result.axes
+        return lambda row: means.get((row["scheme"], tuple(row[it] for it in axes), row["seed"]))
+
+    jobs = list(job_lines.iterations(result).items())[:_MOST_JOBS]
+    return [_Kind((job, "iteration"), column(means), text.time_unit) for job, means in jobs]
+
+
+def _table(
+    title: str,
+    name_heads: list[str],
+    groups: Sequence[tuple[tuple[str, ...], Group]],
+    watched: str,
+    more: Sequence[_Kind] = (),
+) -> Overview:
+    rows = [row for _, group in groups for row in group.rows]
+    links = {row["congested_link"] for row in rows if row["congested_link"]}
+    link = links.pop() if len(links) == 1 else "busiest link"
+    kinds = [
+        kind
+        for kind in [*more, *_kinds(link if len(link) <= _LINK_NAME else "link", watched)]
+        if any(kind.of(row) or (kind.always and kind.of(row) is not None) for row in rows)
+    ]
+    columns = [_column(kind, [group for _, group in groups]) for kind in kinds]
+    heads = [(*kind.head, unit) for kind, (unit, _) in zip(kinds, columns, strict=True)]
+    cells = [[cells[i] for _, cells in columns] for i in range(len(groups))]
+    legend = _legend([group for _, group in groups], cells)
+    if len(link) > _LINK_NAME and link != "busiest link":
+        legend = f"Link: {link}. {legend}"
+    names = [names for names, _ in groups]
+    return Overview(title, name_heads, names, heads, cells, legend.strip())
+
+
+def _column(kind: _Kind, groups: Sequence[Group]) -> tuple[str, list[Cell]]:
+    """The unit, and the cells from top to bottom."""
+    measure = Measure("", kind.of, str, kind.unit)
+    intervals = [mean_interval(list(group.by_seed(measure).values())) for group in groups]
+    known = [abs(it.mean) for it in intervals if not math.isnan(it.mean)]
+    factor, unit = kind.unit(max(known, default=0.0))
+    cells = []
+    for group, interval in zip(groups, intervals, strict=True):
+        if math.isnan(interval.mean):
+            cells.append(Cell("-"))
+            continue
+        # A tiny spread is that of rounding.
+        wide = interval.count > 1 and interval.half > 1e-9 * abs(interval.mean)
+        half = f"±{text.digits(interval.half / factor, 2)}" if wide else ""
+        rows = [row for row in group.rows if kind.of(row) is not None]
+        bound = kind.bound(rows)
+        # At least none says nothing.
+        value = (
+            "?"
+            if bound == ">=" and not interval.mean
+            else bound + text.digits(interval.mean / factor)
+        )
+        cells.append(Cell(value, half))
+    if not kind.bounds_count and any(kind.bound(group.rows) for group in groups):
+        return unit, cells
+    return unit, _marked(kind, measure, groups, cells)
+
+
+def _marked(
+    kind: _Kind, measure: Measure, groups: Sequence[Group], cells: Sequence[Cell]
+) -> list[Cell]:
+    """The cells with marks: schemes compete at the same swept values."""
+    found = list(cells)
+    points = list(dict.fromkeys(group.values for group in groups))
+    several = len({group.scheme for group in groups}) > 1 or len(points) == 1
+    for point in points if several else [None]:
+        at = [
+            i
+            for i, group in enumerate(groups)
+            if cells[i].value != "-" and (point is None or group.values == point)
+        ]
+        for i, mark in _best_and_worst(kind, measure, [(i, groups[i], cells[i]) for i in at]):
+            found[i] = Cell(cells[i].value, cells[i].half, mark)
+    return found
+
+
+def _best_and_worst(
+    kind: _Kind, measure: Measure, rows: Sequence[tuple[int, Group, Cell]]
+) -> list[tuple[int, str]]:
+    if not 2 <= len(rows) <= _MOST_COMPARED:
+        return []
+    sign = 1 if kind.less_is_better else -1
+    means = [sign * mean_interval(list(it[1].by_seed(measure).values())).mean for it in rows]
+
+    def apart(one: int, other: int) -> bool:
+        if rows[one][2].value == rows[other][2].value:
+            return False
+        if abs(means[one] - means[other]) < _LEAST_APART * max(abs(means[one]), abs(means[other])):
+            return False
+        difference = rows[one][1].against(rows[other][1], measure)
+        return difference is not None and difference.known and not difference.noise
+
+    found = []
+    # From the worst on, and from the best on, as far as there is no gap.
+    for mark, order in (("-", -1), ("+", 1)):
+        for one in sorted(range(len(rows)), key=lambda it: order * means[it]):
+            others = [other for other in range(len(rows)) if apart(one, other)]
+            beyond = [other for other in others if order * (means[other] - means[one]) < 0]
+            if beyond or not others:
+                break
+            place, group, _ = rows[one]
+            if mark == "-" or kind.earned(group.rows):
+                found.append((place, mark))
+    return found
+
+
+def _legend(groups: Sequence[Group], cells: Sequence[Sequence[Cell]]) -> str:
+    seeds = max((len(group.by_seed(_SEED)) for group in groups), default=0)
+    if len(groups) < 2:
+        return "Means over the seeds, ± half of the 95 % interval." if seeds > 1 else ""
+    if seeds < 2:
+        return "One seed: no best or worst is marked, because the noise is not known."
+    if not any(cell.mark for row in cells for cell in row):
+        return f"Nothing differs beyond the noise of {seeds} seeds (t-test, 5 %)."
+    return (
+        f"Means over {seeds} seeds, ± half of the 95 % interval. + best, - worst, where the "
+        "difference is beyond noise (t-test, 5 %)."
+    )
+
+
+_SEED = Measure("", lambda row: row["seed"], str, _plain)
+
+
+def _scope(result: Result, runs: Runs) -> str:
+    """What the comparison shows, and what it does not."""
+    missing = []
+    if runs.seeds < 2:
+        missing.append("which differences are noise (--seeds 5)")
+    if any(row["pause_events"] and row["victims_complete"] is not True for row in runs.rows):
+        missing.append("every victim ([probes] causes = true)")
+    if not any(it.get("watch") is True for it in _traffic(result)):
+        missing.append("a flow by name ([[traffic]] watch = true)")
+    missing.append("other loads, thresholds and link rates (unpause sweep)")
+    shown = f"{len(runs.schemes)} schemes" if len(runs.schemes) > 1 else "one scheme"
+    also = _other_settings(result)
+    differ = f" The schemes also differ in {also}." if also else ""
+    return f"Shown: {shown} under one workload.{differ} Not shown: {'; '.join(missing)}."
+
+
+def _traffic(result: Result) -> list[dict[str, Any]]:
+    return [it for it in result.scenario.get("traffic", []) if isinstance(it, dict)]
+
+
+def _other_settings(result: Result) -> str:
+    """Keys that a scheme changes in other tables, and another does not, or to another value."""
+    names = set(result.schemes)
+    schemes = [it for it in result.scenario.get("scheme", []) if it.get("name") in names]
+    if len(schemes) < 2:
+        return ""
+    each = {it["name"]: it.get("set", {}) for it in schemes}
+    common = [
+        key
+        for key, value in next(iter(each.values())).items()
+        if all(other.get(key) == value for other in each.values())
+    ]
+    parts = []
+    for name, keys in each.items():
+        own = [key for key in keys if key not in common]
+        if own:
+            more = f" and {len(own) - 2} more" if len(own) > 2 else ""
+            parts.append(f"{', '.join(own[:2])}{more} ({name})")
+    return ", ".join(parts[:3]) + (" and others" if len(parts) > 3 else "")

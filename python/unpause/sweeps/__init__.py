@@ -1,0 +1,1 @@
+"""Runs at many combinations of values: which points there are, what is kept of each."""

@@ -1,0 +1,273 @@
+"""Runs grouped over their seeds: a mean and its interval for each scheme at each swept value.
+
+What is grouped is the table of a sweep, or a result as one: a row for each run, with the columns of
+`runs`, swept values and :data:`unpause.schema.STATISTICS`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from unpause import schema, text
+from unpause.data import beneath, schemes, seals
+from unpause.data.files import parquet, whole
+from unpause.data.result import Result, load
+from unpause.errors import ResultError
+from unpause.statistics.intervals import Difference, Interval, difference, mean_interval
+from unpause.sweeps import points
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number of each run.
+
+    Attributes:
+        name: What a column or an axis is called.
+        of: The number in a row, None if there is none.
+        written: The number as people write it.
+        of_one: What stands in a table for a single run, where that says more.
+        unit: For axes: factor and unit, by the largest value.
+    """
+
+    name: str
+    of: Callable[[Mapping[str, Any]], float | None]
+    written: Callable[[float], str]
+    unit: Callable[[float], tuple[float, str]]
+    of_one: Callable[[Mapping[str, Any]], str] | None = None
+
+
+def _column(name: str) -> Callable[[Mapping[str, Any]], float | None]:
+    return lambda row: row[name]
+
+
+def _done_percent(row: Mapping[str, Any]) -> float | None:
+    sized = row["flows_sized"]
+    return 100 * row["flows_completed"] / sized if sized else None
+
+
+def _done(row: Mapping[str, Any]) -> str:
+    return f"{row['flows_completed']:,} of {row['flows_sized']:,}" if row["flows_sized"] else "-"
+
+
+def _victims(row: Mapping[str, Any]) -> str:
+    if row["victim_flows"] is None:
+        return "-"
+    return f"{'' if row['victims_complete'] else '>= '}{row['victim_flows']:,}"
+
+
+def _goodput_bps(row: Mapping[str, Any]) -> float | None:
+    return row["delivered_bytes"] * 8e9 / row["simulated_ns"] if row["simulated_ns"] else None
+
+
+def _plain(_: float) -> tuple[float, str]:
+    return 1.0, ""
+
+
+#: What is said of runs, the most asked for first.
+MEASURES = (
+    Measure("flows done", _done_percent, lambda v: f"{v:.4g} %", lambda _: (1.0, "%"), _done),
+    Measure("FCT mean", _column("fct_mean_ns"), text.time, text.time_unit),
+    Measure("FCT p99", _column("fct_p99_ns"), text.time, text.time_unit),
+    Measure("slowdown p50", _column("slowdown_p50"), lambda v: f"{v:.3g}", _plain),
+    Measure("slowdown p99", _column("slowdown_p99"), lambda v: f"{v:.3g}", _plain),
+    Measure("PAUSEs", _column("pause_events"), text.count, _plain),
+    Measure("time paused", _column("paused_ns"), text.time, text.time_unit),
+    Measure("victims", _column("victim_flows"), text.count, _plain, _victims),
+    Measure("longest queue", _column("max_queue_bytes"), text.size, text.byte_unit),
+    Measure("marked", _column("marked_packets"), text.count, _plain),
+    Measure("notified", _column("notifications"), text.count, _plain),
+    Measure("dropped", _column("dropped_packets"), text.count, _plain),
+    Measure("goodput", _goodput_bps, text.rate, text.rate_unit),
+)
+
+
+@dataclass(frozen=True)
+class Group:
+    """The runs of one scheme at one combination of swept values."""
+
+    scheme: str
+    values: tuple[Any, ...]
+    rows: list[Mapping[str, Any]]
+
+    def by_seed(self, measure: Measure) -> dict[int, float]:
+        """The number of each run, by its seed; without those that have none."""
+        found = {row["seed"]: measure.of(row) for row in self.rows}
+        return {seed: float(value) for seed, value in found.items() if value is not None}
+
+    def interval(self, measure: Measure) -> Interval:
+        """Mean over the seeds, and its interval."""
+        return mean_interval(list(self.by_seed(measure).values()))
+
+    def against(self, other: Group, measure: Measure) -> Difference | None:
+        """How it differs from another group, None where one of them has no number."""
+        ours, theirs = self.by_seed(measure), other.by_seed(measure)
+        return difference(ours, theirs) if ours and theirs else None
+
+
+@dataclass(frozen=True)
+class Runs:
+    """All runs of a sweep or a result.
+
+    Attributes:
+        title: Of the scenario.
+        axes: What is swept, but the seed.
+        rows: The runs.
+    """
+
+    title: str
+    axes: list[str]
+    rows: list[Mapping[str, Any]]
+
+    @classmethod
+    def of_result(cls, result: Result) -> Runs:
+        """The runs of a result, with the statistics of a sweep."""
+        return cls(result.title, result.axes, points.row_of(result).to_pylist())
+
+    @classmethod
+    def of_sweep(cls, table: pa.Table, title: str = "") -> Runs:
+        """The runs of a sweep's table."""
+        known = {c.name for c in (*schema.TABLES["runs"], *schema.STATISTICS)}
+        names = [name for name in table.column_names if name not in known]
+        return cls(title, names, table.to_pylist())
+
+    @cached_property
+    def schemes(self) -> list[str]:
+        """Names of the schemes, in the order in which they are shown."""
+        return schemes.ordered(row["scheme"] for row in self.rows)
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """By scheme and swept values, schemes and values in their order."""
+        found: dict[tuple[str, tuple[Any, ...]], list[Mapping[str, Any]]] = {}
+        for row in self.rows:
+            values = tuple(row[name] for name in self.axes)
+            found.setdefault((row["scheme"], values), []).append(row)
+        groups = [Group(scheme, values, rows) for (scheme, values), rows in found.items()]
+        place = {scheme: i for i, scheme in enumerate(self.schemes)}
+        return sorted(groups, key=lambda group: place[group.scheme])
+
+    def of_scheme(self, scheme: str) -> list[Group]:
+        """The groups of one scheme."""
+        return [group for group in self.groups if group.scheme == scheme]
+
+    @property
+    def seeds(self) -> int:
+        """The most runs of a group."""
+        return max((len(group.rows) for group in self.groups), default=0)
+
+    def values(self, axis: int) -> list[Any]:
+        """The values of an axis, numbers in their order."""
+        found = list(dict.fromkeys(group.values[axis] for group in self.groups))
+        return found if any(isinstance(v, str) for v in found) else sorted(found)
+
+    def telling(self) -> list[Measure]:
+        """The measures that some run has, and that are not 0 in all of them."""
+        return [m for m in MEASURES if any(m.of(row) for row in self.rows)]
+
+    def varying(self) -> list[Measure]:
+        """The measures that differ from group to group."""
+        found = []
+        for measure in self.telling():
+            means = {round(g.interval(measure).mean, 9) for g in self.groups if g.by_seed(measure)}
+            if len(means) > 1:
+                found.append(measure)
+        return found
+
+
+def read(directory: str | Path) -> Runs:
+    """The runs of a directory that `unpause run` or `unpause sweep` has written.
+
+    Raises:
+        ResultError: it is neither.
+    """
+    path = Path(directory)
+    if is_sweep(path):
+        return read_sweep(path)
+    return Runs.of_result(load(path))
+
+
+def is_sweep(directory: Path) -> bool:
+    """Whether it is of `unpause sweep`; who reads it says what is wrong with it."""
+    return os.path.lexists(directory / "sweep.json")
+
+
+def read_sweep(path: Path) -> Runs:
+    """The runs of a sweep's directory."""
+    about, table = sweep_table(path)
+    return Runs.of_sweep(table, (about.get("scenario") or {}).get("title") or "")
+
+
+def sweep_table(path: Path) -> tuple[dict[str, Any], pa.Table]:
+    """What ``sweep.json`` says, and the table."""
+    try:
+        with beneath.open_file(path, "sweep.json") as opened:
+            told = opened.read()
+        about = json.loads(told)
+    except (OSError, ValueError, RecursionError) as error:
+        raise ResultError(f"{path / 'sweep.json'}: {error}") from error
+    if seals.is_broken(told):
+        raise ResultError(
+            f"{path / 'sweep.json'}: damaged: its text is another than its field sha256 says; the "
+            "same `unpause sweep` writes it again"
+        )
+    if not _is_sound(about):
+        raise ResultError(f"{path / 'sweep.json'}: damaged: not what a sweep writes")
+    file = path / "sweep.parquet"
+    try:
+        with beneath.open_file(path, file.name) as opened:
+            written = opened.read()
+    except FileNotFoundError:
+        told = f"{file}: not there yet: the same `unpause sweep` resumes it"
+        raise ResultError(told) from None
+    expected = about.get("files", {}).get(file.name)
+    if expected is not None and hashlib.sha256(written).hexdigest() != expected:
+        raise ResultError(
+            f"{file}: damaged: it is not what the sweep wrote (its SHA-256 is another than that "
+            "in sweep.json); the same `unpause sweep` writes it again from its points"
+        )
+    try:
+        table = whole(parquet(io.BytesIO(written)))
+    except (pa.ArrowException, OSError) as error:
+        raise ResultError(f"{file}: not a readable Parquet file: {error}") from error
+    for column in (*schema.TABLES["runs"], *schema.STATISTICS):
+        if column.name in table.column_names:
+            continue
+        if column.name in schema.LATER_STATISTICS:
+            field = pa.field(column.name, column.type, column.nullable)
+            table = table.append_column(field, pa.nulls(table.num_rows, column.type))
+        else:
+            raise ResultError(f"{file}: no column {column.name!r}: not the table of a sweep")
+    return about, table
+
+
+def _is_sound(about: Any) -> bool:
+    """Whether ``sweep.json`` has the shape that a sweep gives it."""
+    if not isinstance(about, dict):
+        return False
+    tables = [about.get(name) for name in ("scenario", "axes", "failed", "files")]
+    return all(table is None or isinstance(table, dict) for table in tables)
+
+
+def cell(group: Group, measure: Measure) -> str:
+    """A mean with half of its interval: "3.2 ms ± 4 %"."""
+    if len(group.rows) == 1 and measure.of_one is not None:
+        return measure.of_one(group.rows[0])
+    interval = group.interval(measure)
+    if math.isnan(interval.mean):
+        return "-"
+    mean = measure.written(interval.mean)
+    if interval.count < 2 or not interval.mean:
+        return mean
+    share = 100 * interval.half / abs(interval.mean)
+    return f"{mean} ± {text.percent(share)}" if share >= 0.05 else mean

@@ -1,0 +1,381 @@
+"""The points of a sweep: the scenario of each, what its result depends on, and its row."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import tomli_w
+
+from unpause import schema
+from unpause.api import Scenario, run_native
+from unpause.data import series
+from unpause.data.result import Result, Run
+from unpause.errors import ScenarioError, SweepError
+from unpause.explanation import story
+from unpause.statistics.percentiles import percentiles
+from unpause.sweeps.axes import Axis, points, split_key
+from unpause.sweeps.finished import Finished
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a point has no result."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class Point:
+    """One scheme at one combination of values.
+
+    Attributes:
+        scheme: Name of the scheme.
+        settings: Value by key, of the axes that concern this scheme.
+        digest: Hash of everything that the result depends on.
+        label: For people: scheme and values.
+    """
+
+    scheme: str
+    settings: tuple[tuple[str, Any], ...] = field(hash=False)
+    digest: str
+    label: str
+
+
+@dataclass
+class Plan:
+    """Every point of a sweep, in the order of its table.
+
+    Attributes:
+        origin: The scenario file; relative paths start at its directory.
+        document: The scenario.
+        axes: What is varied.
+        points: Schemes in the order of the file, within each the combinations.
+        combinations: Index into the values of each axis, one for each combination.
+    """
+
+    origin: Path
+    source: str
+    document: dict[str, Any]
+    axes: list[Axis]
+    points: list[Point]
+    combinations: list[tuple[int, ...]]
+
+    @classmethod
+    def of(cls, scenario: Scenario, axes: list[Axis], schemes: list[str]) -> Plan:
+        """Checks scenario, axes and schemes, and lays out the points."""
+        source, origin = _source(scenario)
+        _parse(source, origin)  # its mistakes are those of the file, with their lines
+        document = _without(tomllib.loads(source), axes)
+        plan = cls(origin, source, document, axes, [], points(axes))
+        names = [s["name"] for s in document["scheme"]]
+        for name in schemes:
+            if name not in names:
+                raise SweepError(
+                    f"there is no scheme {name!r} in {origin}; schemes: {', '.join(names)}"
+                )
+        chosen = [name for name in names if name in schemes or not schemes]
+        plan._check(chosen, names)
+        for scheme in chosen:
+            for combination in plan.combinations:
+                values = [a.values[i] for a, i in zip(axes, combination, strict=True)]
+                pairs = list(zip(axes, values, strict=True))
+                settings = tuple((a.key, v) for a, v in pairs if _concerns(a.steps, scheme, names))
+                label = ", ".join([scheme, *(f"{a.key}={v}" for a, v in pairs)])
+                digest = plan._digest(scheme, settings)
+                plan.points.append(Point(scheme, settings, digest, label))
+        return plan
+
+    def _check(self, chosen: list[str], names: list[str]) -> None:
+        for axis in self.axes:
+            steps = tuple(axis.steps)
+            if steps[0] == "sweep":
+                raise SweepError(f"{axis.key}: a sweep cannot be varied; vary what it sweeps")
+            if steps[0] == "scheme" and not any(_concerns(axis.steps, s, names) for s in chosen):
+                raise SweepError(
+                    f"{axis.key}: there is no scheme with that name; schemes: {', '.join(chosen)}"
+                )
+        columns = [a.column()[0] for a in self.axes]
+        for sweep in self.document.get("sweep", []):
+            if sweep["name"] in columns:
+                raise SweepError(f"the file has a [[sweep]] with the name {sweep['name']!r}, too")
+        first = {a.key: a.values[0] for a in self.axes}
+        for axis in self.axes:
+            # Of a long range, its ends: the values between them are of the same kind.
+            whole = all(type(v) is int for v in axis.values) and len(axis.values) > 20
+            for value in (axis.values[0], axis.values[-1]) if whole else axis.values:
+                self._check_value(axis, value, first, chosen, names)
+
+    def _check_value(
+        self, axis: Axis, value: Any, first: dict[str, Any], chosen: list[str], names: list[str]
+    ) -> None:
+        # What fits no point is a mistake; a combination that does not fit fails as a point.
+        for settings in ({**first, axis.key: value}, {axis.key: value}):
+            of_scheme = {
+                s: {k: v for k, v in settings.items() if _concerns(split_key(k), s, names)}
+                for s in chosen
+            }
+            try:
+                _parse(self._text(of_scheme), self.origin)
+                return
+            except ScenarioError as error:
+                found = error
+        hint = f" ({found.help})" if found.help else ""
+        raise SweepError(f"{axis.key}={value}: {found.message}{hint}")
+
+    def text_of(self, point: Point) -> str:
+        """The scenario of a point, as TOML."""
+        return self._text({point.scheme: dict(point.settings)})
+
+    def _text(self, settings: Mapping[str, Mapping[str, Any]]) -> str:
+        schemes = [
+            _with_settings(entry, settings.get(entry["name"], {}))
+            for entry in self.document["scheme"]
+        ]
+        return tomli_w.dumps({**self.document, "scheme": schemes})
+
+    def _digest(self, scheme: str, settings: tuple[tuple[str, Any], ...]) -> str:
+        schemes = [
+            _with_settings(s, dict(settings)) if s["name"] == scheme else {"name": s["name"]}
+            for s in self.document["scheme"]
+        ]
+        told = {k: v for k, v in self.document.items() if k not in ("title", "source", "report")}
+        told["scheme"] = schemes
+        files = {name: _file_digest(path) for name, path in self._files(told)}
+        everything = {"scheme": scheme, "document": told, "files": files, "program": _program()}
+        text = json.dumps(everything, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:40]
+
+    def _files(self, value: Any, key: str = "") -> Iterator[tuple[str, Path]]:
+        """Files that the scenario names: topologies, flows, flow-size distributions."""
+        if isinstance(value, Mapping):
+            for name, inner in value.items():
+                yield from self._files(inner, name)
+        elif isinstance(value, list):
+            for inner in value:
+                yield from self._files(inner, key)
+        elif isinstance(value, str) and key.rpartition(".")[2] in ("file", "cdf"):
+            path = self.origin.parent / value
+            if path.is_file():
+                yield value, path
+
+    def assemble(self, done: Finished) -> pa.Table:
+        """The sweep's table, of the points in `done`."""
+        measured, of = done.rows(point.digest for point in self.points)
+        index = [number % len(self.combinations) for number in of]
+        names = [c.name for c in (*schema.TABLES["runs"], *schema.STATISTICS)]
+        if measured is None:
+            columns = [c for c in (*schema.TABLES["runs"], *schema.STATISTICS) if c.name != "run"]
+            fields = [pa.field(c.name, c.type, c.nullable) for c in columns]
+            measured = pa.schema(fields).empty_table()
+        run = pa.field("run", pa.uint32(), False)
+        table = pa.table(
+            {"run": pa.array(range(measured.num_rows), pa.uint32())}, schema=pa.schema([run])
+        )
+        table = table.append_column(measured.field("scheme"), measured.column("scheme"))
+        for position, axis in enumerate(self.axes):
+            name, values, kind = axis.column()
+            if name not in names:
+                cells = [values[self.combinations[i][position]] for i in index]
+                table = table.append_column(pa.field(name, kind, False), pa.array(cells, kind))
+        for name in measured.column_names:
+            if name != "scheme":
+                table = table.append_column(measured.field(name), measured.column(name))
+        return table
+
+    def about(self) -> dict[str, Any]:
+        """For ``sweep.json``: what was swept."""
+        from unpause import __version__
+
+        sha256 = hashlib.sha256(self.source.encode()).hexdigest()
+        return {
+            "unpause": __version__,
+            "scenario": {
+                "title": self.document.get("title"),
+                "file": str(self.origin),
+                "sha256": sha256,
+            },
+            "axes": {axis.key: list(axis.values) for axis in self.axes},
+            "points": len({p.digest for p in self.points}),
+        }
+
+
+def measure(
+    text: str,
+    origin: Path,
+    scheme: str,
+    *,
+    threads: int = 1,
+    version: str | None = None,
+    stop: threading.Event | None = None,
+) -> pa.Table | Failure:
+    """Runs one point; also what a Dask worker does."""
+    from unpause import __version__
+
+    if version not in (None, __version__):
+        return Failure(f"the Dask worker has unpause {__version__}, not {version}")
+
+    def watch(*_: object) -> None:
+        if stop is not None and stop.is_set():
+            raise _Stopped
+
+    try:
+        native = _parse(text, origin)
+        return row_of(run_native(native, schemes=[scheme], threads=threads, progress=watch))
+    except ScenarioError as error:
+        return Failure(f"{error.message}{f' (hint: {error.help})' if error.help else ''}")
+    except _Stopped:
+        return Failure("stopped")
+    except Exception as error:
+        return Failure(f"{type(error).__name__}: {error}")
+
+
+class _Stopped(Exception):
+    pass
+
+
+def row_of(result: Result) -> pa.Table:
+    """The columns of `runs` but the number of the run, and statistics: a row for each run."""
+    table = result.runs
+    found = [statistics(Run(result, row["run"], row["scheme"], row)) for row in table.to_pylist()]
+    for column in schema.STATISTICS:
+        values = pa.array([f[column.name] for f in found], column.type)
+        table = table.append_column(pa.field(column.name, column.type, column.nullable), values)
+    return table.drop_columns(["run"])
+
+
+def statistics(run: Run) -> dict[str, Any]:
+    """:data:`unpause.schema.STATISTICS` of one run. Percentiles interpolate linearly."""
+    flows, ports = run.table("flows"), run.table("ports")
+
+    def total(table: pa.Table, name: str) -> int:
+        return int(pc.sum(table.column(name)).as_py() or 0)
+
+    found: dict[str, Any] = {
+        "flows_sized": flows.num_rows - flows.column("size_bytes").null_count,
+        "delivered_bytes": total(flows, "delivered_bytes"),
+        "retransmitted_packets": total(flows, "retransmitted_packets"),
+        "pause_events": total(ports, "pause_events"),
+        "paused_ns": float(series.column(ports, "paused_ns").sum()),
+        "max_queue_bytes": pc.max(ports.column("max_queue_bytes")).as_py() or 0,
+    }
+    for name, pattern in (("fct_ns", "fct_{}_ns"), ("slowdown", "slowdown_{}")):
+        values = series.column(flows, name)
+        values = values[~np.isnan(values)]
+        some = len(values) > 0
+        found[pattern.format("mean")] = float(values.mean()) if some else None
+        shares = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
+        at = percentiles(values, [*shares.values()]) if some else [None] * len(shares)
+        found |= {pattern.format(label): value for label, value in zip(shares, at, strict=True)}
+    return found | told(run)
+
+
+def told(run: Run) -> dict[str, Any]:
+    """Those of the statistics that the run's story has; none of results with very many runs."""
+    found: dict[str, Any] = dict.fromkeys(schema.LATER_STATISTICS)
+    if run.result.runs.num_rows > story.MOST_RUNS:
+        return found
+    its = next(it for it in story.of_result(run.result)[run.scheme] if it.run == run)
+    if its.victims is not None:
+        found["victim_flows"] = len(its.victims)
+        found["victims_complete"] = not its.maybe_more
+        found["victim_wait_ns"] = float(sum(victim.stopped_ns for victim in its.victims))
+    if its.carried is not None:
+        found["congested_link"] = str(its.carried.port)
+        found["congested_share"] = its.carried.share
+    endless = [it for it in its.watched if it.sized < it.flows]
+    if endless:
+        found["watched_bps"] = sum(
+            it.around.during_bps if it.around else it.goodput_bps for it in endless
+        )
+    looked = [it.around for it in endless if it.around and it.around.looked_ns is not None]
+    if looked:
+        found["recovered"] = all(it.recovery_ns is not None for it in looked)
+        found["recovery_ns"] = max(
+            it.looked_ns if it.recovery_ns is None else it.recovery_ns
+            for it in looked
+            if found["recovered"] or it.recovery_ns is None
+        )
+    return found
+
+
+def _parse(text: str, origin: Path) -> Any:
+    from unpause import _native
+
+    return _native.Scenario.parse(text, origin)
+
+
+def _source(scenario: Scenario) -> tuple[str, Path]:
+    """The scenario's text, and where it comes from."""
+    if isinstance(scenario, Mapping):
+        return tomli_w.dumps(scenario), Path("<mapping>")
+    if isinstance(scenario, str) and "\n" in scenario:
+        return scenario, Path("<string>")
+    from unpause import _native
+
+    path = Path(scenario)
+    return _native.Scenario.load(path).source, path
+
+
+def _with_settings(scheme: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A scheme's table with more in its `set`, which replaces keys of the file for this scheme."""
+    if not settings:
+        return dict(scheme)
+    replaced = {tuple(split_key(key)) for key in settings}
+    own = {k: v for k, v in scheme.get("set", {}).items() if _steps(k) not in replaced}
+    return {**scheme, "set": {**own, **settings}}
+
+
+def _steps(key: str) -> tuple[str, ...]:
+    try:
+        return tuple(split_key(key))
+    except SweepError:
+        return (key,)
+
+
+def _without(document: dict[str, Any], axes: list[Axis]) -> dict[str, Any]:
+    """The scenario without sweeps of its own over what `axes` vary."""
+    varied = [tuple(axis.steps) for axis in axes]
+    kept = [
+        sweep
+        for sweep in document.pop("sweep", [])
+        if not isinstance(sweep.get("key"), str) or tuple(split_key(sweep["key"])) not in varied
+    ]
+    return {**document, "sweep": kept} if kept else document
+
+
+def _concerns(steps: list[str], scheme: str, names: list[str]) -> bool:
+    """Whether a key has anything to do with a scheme: `scheme.NAME.key` speaks of one only."""
+    if steps[0] != "scheme" or len(steps) < 2:
+        return True
+    if steps[1] in names or not steps[1].isdigit():
+        return steps[1] == scheme
+    return int(steps[1]) < len(names) and names[int(steps[1])] == scheme
+
+
+@cache
+def _program() -> str:
+    """This build: another one may give other results."""
+    from unpause import _native
+
+    return hashlib.sha256(Path(_native.__file__).read_bytes()).hexdigest()
+
+
+def _file_digest(path: Path) -> str:
+    stat = path.stat()
+    return _digest_of(path, stat.st_mtime_ns, stat.st_size)
+
+
+@cache
+def _digest_of(path: Path, _modified: int, _size: int) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
