@@ -137,15 +137,15 @@ impl Host {
         (start.id, slot)
     }
 
-    /// The flow in `slot`, number `number` of its entry, has started: it may be a connection from a rank here.
+    /// The flow in `slot`, number `number` of its entry, has started: true if it is a connection from a rank here.
     #[cold]
     pub(super) fn open_connection(
         &mut self,
         (slot, number, group): (u32, u32, u16),
         plan: &Plan<'_>,
-    ) {
+    ) -> bool {
         let (Some(job), Some(ranks)) = (job_of(group, plan), &mut self.ranks) else {
-            return;
+            return false;
         };
         let (connection, _) = plan.jobs.connection(job, number);
         let sender = &mut self.senders[slot as usize];
@@ -163,6 +163,7 @@ impl Host {
         ranks.ranks[rank]
             .to
             .insert(key, Outgoing::new(slot, sender.flow));
+        true
     }
 
     /// The last packet of a message has come to the receiver in `slot`. Messages after it may have come as a whole before.

@@ -245,6 +245,8 @@ impl Host {
         if let Some(nic) = self.nic_of_sender(slot, plan) {
             self.turn_to(nic);
         }
+        // Messages of one instant take their places in the order in which they are posted.
+        self.busy_until = self.busy_until.max(now);
         let sender = &mut self.senders[slot as usize];
         let from = ranks.outgoing.get_mut(&flow).expect("it is open");
         let recovery = recovery(&mut self.selective, slot, Time::NEVER);

@@ -130,8 +130,11 @@ impl Host {
         if self.credits.is_some() && start.spec.obeys_roce() {
             self.begin_on_credit(slot, window.plan);
         }
-        if self.ranks.is_some() {
-            self.open_connection((slot, start.number, start.spec.group), window.plan);
+        let connection = (slot, start.number, start.spec.group);
+        if self.ranks.is_some() && self.open_connection(connection, window.plan) && !self.hpcc_nic {
+            // It has nothing to send yet: it takes its place when a message is posted.
+            arm_sender(&mut self.timers, &mut self.senders[slot as usize], slot);
+            return;
         }
         self.line_up(now, slot);
     }
