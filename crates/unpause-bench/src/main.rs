@@ -4,6 +4,7 @@
 //! packet-hop: one packet, data or control, over one link.
 
 mod cases;
+mod driven;
 mod measure;
 mod mechanisms;
 mod schedule;
@@ -81,6 +82,16 @@ enum Command {
         /// Write the measurements to this file as JSON.
         #[arg(long)]
         json: Option<PathBuf>,
+    },
+    /// Measure what it costs that another program drives a run: CPU time driven and as a scenario, in turn.
+    Driven {
+        case: String,
+        /// Medians of so many runs of each count.
+        #[arg(long, default_value_t = 5)]
+        rounds: u32,
+        /// Flows, in cases where that is a choice.
+        #[arg(long)]
+        flows: Option<u64>,
     },
     /// Measure the mechanisms one by one: nanoseconds per decision.
     Mechanisms,
@@ -163,6 +174,11 @@ fn main() -> io::Result<()> {
                 write_json(&path, &measurements)?;
             }
         }
+        Command::Driven {
+            case,
+            rounds,
+            flows,
+        } => driven::run(find(&case), flows, rounds),
         Command::Mechanisms => mechanisms::run(),
         Command::Schedule {
             case,

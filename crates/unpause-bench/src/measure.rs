@@ -134,13 +134,21 @@ fn digest(results: &Results) -> String {
     format!("{:016x}", hash.0)
 }
 
-struct CpuTime {
+/// CPU time of a process.
+pub struct CpuTime {
     user_s: f64,
     system_s: f64,
 }
 
+impl CpuTime {
+    /// In user mode and in the kernel.
+    pub fn total(&self) -> f64 {
+        self.user_s + self.system_s
+    }
+}
+
 /// CPU time of this process so far.
-fn cpu_time() -> CpuTime {
+pub fn cpu_time() -> CpuTime {
     // SAFETY: getrusage fills the zeroed structure that it is given.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
