@@ -301,7 +301,7 @@ impl Switches {
 
     fn kmin_key(&self, run: &Run) -> Vec<String> {
         let table = match run.marking {
-            Some(_) => "red",
+            Some(marking) => marking.name(),
             None => run.congestion_control.name(),
         };
         path(&["scheme", &run.scheme, table, "kmin"])

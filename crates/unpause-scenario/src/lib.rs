@@ -39,6 +39,7 @@ mod mistakes;
 mod names;
 mod outcome;
 mod percentile;
+mod port_names;
 mod progress;
 mod queues;
 mod refusal;

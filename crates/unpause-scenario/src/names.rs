@@ -185,6 +185,12 @@ impl Names {
         Ok(hosts)
     }
 
+    /// Every switch, in order.
+    pub(crate) fn switches(&self) -> Vec<NodeId> {
+        let all = 0..self.nodes.len() as NodeId;
+        all.filter(|node| !self.is_host(*node)).collect()
+    }
+
     /// The switches of `"S0"`, `"S2..S5"`, `"spine*"`, or an array of these, in order.
     pub(crate) fn switch_list(&self, list: &Spanned<NameList>) -> Checked<Vec<NodeId>> {
         let span = list.span();
@@ -248,7 +254,7 @@ impl Names {
 
     /// The first of them.
     fn some_switches(&self) -> String {
-        let all = (0..self.nodes.len() as NodeId).filter(|node| !self.is_host(*node));
+        let all = self.switches().into_iter();
         let mut names: Vec<&str> = all.map(|node| self.name(node)).collect();
         let count = names.len();
         names.truncate(8);

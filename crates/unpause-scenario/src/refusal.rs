@@ -12,7 +12,7 @@ use crate::text::document::{self, Table};
 use crate::text::error::Problem;
 
 /// Fields of a configuration that stand elsewhere in the file: how they begin, and where they are.
-const PLACES: [(&str, &str); 18] = [
+const PLACES: [(&str, &str); 19] = [
     ("events.links", "event"),
     ("events.errors", "event"),
     ("jobs", "job"),
@@ -22,6 +22,7 @@ const PLACES: [(&str, &str); 18] = [
     ("host.extra_delays", "host.extra_delay"),
     ("host.tcp.recovery.", "tcp."),
     ("host.tcp.", "tcp."),
+    ("switch.overrides", "override"),
     ("switch.retry.buffer", "link.retry_buffer"),
     ("switch.retry.", "link."),
     ("switch.retry", "link.retry"),

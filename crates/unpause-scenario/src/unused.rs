@@ -3,35 +3,53 @@
 use std::ops::Range;
 
 use toml::de::DeTable;
-use unpause_protocols::congestion_point::Config::{Red, Wred};
+use unpause_protocols::congestion_point::Config::{self, Red, Wred};
 use unpause_protocols::loss_recovery;
-use unpause_sim::config::Config;
+use unpause_sim::config;
 use unpause_sim::traffic::Transport;
 
 use crate::run::Run;
 use crate::text::document::Table;
 use crate::text::error::{Checked, Problem};
 
-/// Refuses thresholds of marking of some switches if no scheme marks by queue length.
-fn check_thresholds(root: &Table<'_>, runs: &[Run]) -> Checked<()> {
-    let marks = |run: &Run| matches!(run.config.scheme.congestion_point, Red(_) | Wred(_));
+/// Refuses settings of marking in some queues if no scheme marks there so.
+fn check_marking(root: &Table<'_>, runs: &[Run]) -> Checked<()> {
+    let by_length = |run: &Run| matches!(run.config.scheme.congestion_point, Red(_) | Wred(_));
+    let at_queues = |run: &Run| match &run.config.scheme.congestion_point {
+        Config::None => false,
+        Config::Qcn(params) => !params.mode.at_input(),
+        _ => true,
+    };
     let overrides = root.get_ref().get("override");
     let tables = overrides.and_then(|it| it.get_ref().as_array());
-    let kmin = |table| -> Option<Range<usize>> {
-        let table: &DeTable<'_> = table;
-        table.get("kmin").map(|it| it.span())
+    let tables = tables.into_iter().flatten();
+    let tables = tables.filter_map(|it| it.get_ref().as_table());
+    let written = |key: &'static str| {
+        let find = move |table: &DeTable<'_>| Some(table.get(key)?.span());
+        tables.clone().filter_map(find).next()
     };
-    let tables = tables
-        .into_iter()
-        .flatten()
-        .filter_map(|it| it.get_ref().as_table());
-    match tables.filter_map(kmin).next() {
-        Some(place) if !runs.iter().any(marks) => Problem::new("`kmin` has no effect")
-            .at(place, "no scheme marks by queue length")
-            .help("remove it, or add a [[scheme]] with congestion_control = \"dcqcn\" or marking = \"red\"")
-            .err(),
-        _ => Ok(()),
+    const MARKS: &str =
+        "remove it, or add a [[scheme]] with congestion_control = \"dcqcn\" or marking = \"red\"";
+    for (key, has_effect, why) in [
+        (
+            "kmin",
+            runs.iter().any(by_length),
+            "no scheme marks by queue length",
+        ),
+        (
+            "marking",
+            runs.iter().any(at_queues),
+            "no scheme has congestion points at queues",
+        ),
+    ] {
+        if let Some(place) = written(key).filter(|_| !has_effect) {
+            return Problem::new(format!("`{key}` has no effect"))
+                .at(place, why)
+                .help(MARKS)
+                .err();
+        }
     }
+    Ok(())
 }
 
 /// Refuses what has no effect in any of `runs`; schemes may differ in transport and traffic. `root` is
@@ -77,7 +95,7 @@ pub(crate) fn check(root: &Table<'_>, runs: &[Run]) -> Checked<()> {
             .help("remove it, or set `priority` in [[traffic]]")
             .err();
     }
-    check_thresholds(root, runs)?;
+    check_marking(root, runs)?;
     let mut recoveries = runs.iter().map(|run| &run.config.scheme.loss_recovery);
     match recoveries.any(|it| *it == loss_recovery::Config::GoBackN) {
         true => Ok(()),
@@ -114,7 +132,7 @@ fn check_host(root: &Table<'_>) -> Checked<()> {
 }
 
 /// Refuses a `loss_recovery`, written at this place, where no flow is RoCE.
-pub(crate) fn check_recovery(config: &Config, place: Option<Range<usize>>) -> Checked<()> {
+pub(crate) fn check_recovery(config: &config::Config, place: Option<Range<usize>>) -> Checked<()> {
     let Some(place) = place.filter(|_| !config.uses(Transport::Roce)) else {
         return Ok(());
     };

@@ -48,7 +48,7 @@ pub use errors::{ErrorEvent, Fec, FrameErrors, frame_loss};
 pub use events::{Events, LinkEvent, PauseStorm, RateEvent};
 pub use histogram::HistogramProbe;
 pub use input_queued::{InputQueuedConfig, InputQueues, MOST_CROSSBAR_PORTS};
-pub use overrides::{RedThresholds, SwitchOverride};
+pub use overrides::{QueueLimit, QueueMarking, RedThresholds, Shaper, SwitchOverride};
 pub use pipeline::{FullQueue, Memory, PipelineConfig};
 pub use probes::{DeadlockProbe, Probes};
 pub use retry::RetryConfig;

@@ -158,7 +158,7 @@ pub(crate) fn dynamic(file: &Pfc, host: &HostConfig, config: &mut PfcConfig) -> 
     let signed = |shift: u32| i32::try_from(shift).unwrap_or(i32::MAX);
     let shift = shifts.each.iter().map(|(_, shift)| *shift).max();
     let shift = match file.alpha.get() {
-        Some(alpha) => shift_of(alpha)?,
+        Some(alpha) => shift_of("alpha", alpha)?,
         None => signed(shift.unwrap_or(shifts.same)),
     };
     config.shifts = shifts
@@ -181,14 +181,14 @@ pub(crate) fn dynamic(file: &Pfc, host: &HostConfig, config: &mut PfcConfig) -> 
 }
 
 /// The shift of a power of two that switches have.
-pub(crate) fn shift_of(alpha: &Spanned<Ratio>) -> Checked<i32> {
+pub(crate) fn shift_of(key: &str, alpha: &Spanned<Ratio>) -> Checked<i32> {
     let Ratio { num, den } = *alpha.get_ref();
     let most = 1 << MOST_ALPHA_SHIFT;
     // A decimal is not in lowest terms.
     let (large, small) = (num.max(den), num.min(den));
     let is_power = small > 0 && large % small == 0 && (large / small).is_power_of_two();
     if !is_power || large / small > most {
-        return Problem::new("`alpha` must be a power of two from 1/256 to 256")
+        return Problem::new(format!("`{key}` must be a power of two from 1/256 to 256"))
             .at(alpha.span(), format!("this is {}", alpha.get_ref()))
             .help("switches multiply what is free by a power of two: \"1/8\", 1, 8")
             .err();

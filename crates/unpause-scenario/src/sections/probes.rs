@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use serde_spanned::Spanned;
-use unpause_sim::config::{DeadlockProbe, NodeId, PortId, Probes};
+use unpause_sim::config::{DeadlockProbe, Probes};
 
 use crate::names::Names;
-use crate::text::error::{Checked, Problem, nearest};
+use crate::text::error::Checked;
 use crate::text::keys::{Keys, keys};
 use crate::text::quantity::Duration;
 
@@ -54,7 +54,7 @@ pub(crate) fn probes(file: &ProbeKeys, names: &Names, can_deadlock: bool) -> Che
     ] {
         let mut known = HashSet::new();
         for text in texts.into_iter().flatten() {
-            let new = ports(text, names)?.into_iter();
+            let new = names.ports(text.get_ref(), &text.span())?.into_iter();
             found.extend(new.filter(|port| known.insert(*port)));
         }
     }
@@ -63,42 +63,4 @@ pub(crate) fn probes(file: &ProbeKeys, names: &Names, can_deadlock: bool) -> Che
         probes.packet_flows = flows.cloned().unwrap_or_default();
     }
     Ok(probes)
-}
-
-/// The egress ports of `"S0->S1"`; `*` stands for every node.
-fn ports(text: &Spanned<String>, names: &Names) -> Checked<Vec<(NodeId, PortId)>> {
-    let Some((from, to)) = text.get_ref().split_once("->") else {
-        return Problem::new(format!("`{}` is not an egress port", text.get_ref()))
-            .at(text.span(), "here")
-            .help("write a node and its neighbour: \"S0->S1\" is the port of S0 toward S1")
-            .err();
-    };
-    let (from, to) = (from.trim(), to.trim());
-    let nodes = |name: &str| match name {
-        "*" => Ok((0..names.nodes.len() as NodeId).collect()),
-        name => names.node(name, &text.span()).map(|node| vec![node]),
-    };
-    let (from_nodes, to_nodes): (Vec<NodeId>, Vec<NodeId>) = (nodes(from)?, nodes(to)?);
-    let mut found = Vec::new();
-    for node in from_nodes {
-        for (port, peer) in names.peers[node as usize].iter().enumerate() {
-            if to == "*" || to_nodes.contains(peer) {
-                found.push((node, port as PortId));
-            }
-        }
-    }
-    if found.is_empty() {
-        let neighbours: Vec<&str> = match names.index(from) {
-            Some(node) => names.peers[node as usize]
-                .iter()
-                .map(|peer| names.name(*peer))
-                .collect(),
-            None => Vec::new(),
-        };
-        return Problem::new(format!("no link from {from} to {to}"))
-            .at(text.span(), "this port does not exist")
-            .help_if(nearest(to, &neighbours))
-            .err();
-    }
-    Ok(found)
 }

@@ -34,6 +34,7 @@ mod tcp;
 mod trimming;
 
 pub use epochs::Epochs;
+pub use switch_settings::Overrides;
 pub use tcp::TcpPlan;
 
 /// A configuration that has been checked, with what follows from it.
@@ -198,7 +199,7 @@ impl<'a> Plan<'a> {
     pub fn without_routes(config: &'a Config) -> Result<Self, Invalid> {
         check::check(config)?;
         let ports = ports(config);
-        let used = config.data_priorities();
+        let used = config.data_priorities() | overrides::mapped(config);
         let classes = Classes::new(used, config.switch.lossless, config.host.control_priority);
         let turns = turns(config, &ports);
         let mtu_wire_bytes = u64::from(config.largest_frame_bytes()) + ports.framing_bytes;

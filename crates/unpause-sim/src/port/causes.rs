@@ -357,8 +357,10 @@ impl<M: Model> Chassis<M> {
             plan,
         );
         let by_hosts = by_hosts.min(by_ports);
+        let speed = self.ports[usize::from(to)].transmitter.speed;
+        let shapers = self.shapers.as_ref();
         let link = Link {
-            speed: self.ports[usize::from(to)].transmitter.speed,
+            speed: shapers.map_or(speed, |it| it.slowest(to, index, speed)),
             slack_bytes: 2 * plan.mtu_wire_bytes,
         };
         if by_hosts > link.speed.rate().as_bps() {

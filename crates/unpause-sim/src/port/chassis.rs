@@ -17,13 +17,14 @@ use super::ingress::{Ingress, IngressTotals, PauseSource};
 use super::ready::Ready;
 use super::recorder::Recorder;
 use super::scheduler;
+use super::shaper::Shapers;
 use super::watchdog::Watchdogs;
 use crate::engine::heap::Heap;
 use crate::engine::window::Window;
 use crate::fabric::{NodeId, PRIORITIES, PortId};
 use crate::packet::Packet;
 use crate::paused::PendingPauses;
-use crate::plan::Plan;
+use crate::plan::{Overrides, Plan};
 use crate::ports::Transmitter;
 use crate::results::LossPlace;
 use crate::rng;
@@ -64,10 +65,17 @@ pub struct Chassis<M: Model> {
     pub(super) apart: bool,
     /// Bit c set: class c has PFC here, both ways.
     pub lossless: u8,
+    /// What keeps ports and queues below a rate, if anything does.
+    pub(super) shapers: Option<Box<Shapers>>,
+    /// Links have credits or ports shapers: what leaves is looked at.
+    pub(super) looks_at_leaving: bool,
     /// Which priorities' queues PAUSE stops, if that is not each its own.
     pub(super) pfc_to_queue: Option<[u8; PRIORITIES]>,
     /// Links have credits.
     pub(super) has_link_credits: bool,
+    /// Bit c set: no packet of class c goes past its queue without a look, for links have credits, or ports or priorities are
+    /// set apart.
+    pub(super) looked_at: u8,
     /// How it chooses among next hops, unless a hash does.
     pub(super) balance: Option<Box<Balance>>,
     /// It sends no PAUSE: an NVSwitch.
@@ -242,12 +250,12 @@ pub trait Model: Debug + Sized {
 }
 
 impl<M: Model> Chassis<M> {
-    /// A switch at rest. `source` makes what decides on PAUSE at the port of a transmitter, for a class;
+    /// A switch at rest. `source` makes what decides on PAUSE at a port, for a class;
     /// if the scheme watches inputs, those of `watched` classes have a congestion point.
     pub fn new(
         id: NodeId,
         plan: &Plan<'_>,
-        source: impl Fn(&Transmitter, u8) -> M::PauseSource,
+        source: impl Fn(PortId, u8) -> M::PauseSource,
         watched: impl Fn(u8) -> bool,
         model: M,
     ) -> Self {
@@ -255,19 +263,8 @@ impl<M: Model> Chassis<M> {
         let ports = transmitters.len();
         let classes = plan.classes.count();
         let mut rng = rng::of_node(plan.config.seed, id);
-        let mut queues = Vec::with_capacity(ports * classes);
-        let mut egress = Vec::with_capacity(ports * classes);
-        let mut ingress = Vec::with_capacity(ports * classes);
-        for transmitter in transmitters {
-            let rate = transmitter.speed.rate();
-            let pause = plan.config.switch.pfc.params.pause_duration(rate);
-            for class in 0..classes as u8 {
-                let rest = Egress::new(class, (id, rate, transmitter.peer), plan, &mut rng);
-                queues.push(Queue::new(ports, (class, &rest.congestion_point), plan));
-                egress.push(rest);
-                ingress.push(Ingress::new(source(transmitter, class), pause));
-            }
-        }
+        let looked_at = looked_at(&plan.overrides(id), plan);
+        let (queues, egress, ingress) = sides(id, plan, looked_at, source, &mut rng);
         let sampled_ports = sampling::sampled_ports(id, plan);
         let mut sampling = sampling::of_ports(&sampled_ports, plan);
         let histogram = Histogram::of(ports, sampling.at, plan).map(Box::new);
@@ -275,7 +272,7 @@ impl<M: Model> Chassis<M> {
             sampling.at = histogram.next_time();
         }
         let (own, balance) = (plan.switch_settings(id), Balance::of(plan));
-        let watchdogs = Watchdogs::of(id, plan);
+        let (watchdogs, shapers) = (Watchdogs::of(id, plan), Shapers::of(id, plan));
         let mut timers = Heap::default();
         if let Some(watchdogs) = &watchdogs {
             timers.push(watchdogs.next(Time::ZERO));
@@ -298,9 +295,12 @@ impl<M: Model> Chassis<M> {
             apart: watchdogs.is_some() || balance.is_some() || plan.config.switch.retry.is_some(),
             watchdogs,
             balance,
+            looks_at_leaving: plan.config.switch.cbfc.is_some() || shapers.is_some(),
+            shapers,
             lossless: own.lossless,
             pfc_to_queue: own.pfc_to_queue,
             has_link_credits: plan.config.switch.cbfc.is_some(),
+            looked_at,
             never_pauses: plan.config.fabric.is_nvswitch(id),
             sampling,
             sampled_ports,
@@ -347,6 +347,50 @@ impl<M: Model> Chassis<M> {
     #[inline]
     pub fn has_place(&self, index: usize) -> bool {
         self.queues[index].packets.len() < self.lossy_packets
+    }
+}
+
+/// Both sides of every (port, class) of a switch.
+type Sides<S> = (Vec<Queue>, Vec<Egress>, Vec<Ingress<S>>);
+
+/// Those of switch `id`; `looked_at` says in which classes each packet is looked at.
+fn sides<S>(
+    id: NodeId,
+    plan: &Plan<'_>,
+    looked_at: u8,
+    source: impl Fn(PortId, u8) -> S,
+    rng: &mut Xoshiro256PlusPlus,
+) -> Sides<S>
+where
+    S: PauseSource,
+{
+    let transmitters = plan.ports.transmitters_of(id);
+    let (ports, overrides) = (transmitters.len(), plan.overrides(id));
+    let places = ports * plan.classes.count();
+    let mut queues = Vec::with_capacity(places);
+    let mut egress = Vec::with_capacity(places);
+    let mut ingress = Vec::with_capacity(places);
+    for (number, transmitter) in (0..).zip(transmitters) {
+        let rate = transmitter.speed.rate();
+        let pause = plan.config.switch.pfc.params.pause_duration(rate);
+        for class in 0..plan.classes.count() as u8 {
+            let own = (&overrides, number);
+            let rest = Egress::new(class, own, (rate, transmitter.peer), plan, rng);
+            let looks = looked_at >> class & 1 == 1;
+            queues.push(Queue::new(ports, &rest.congestion_point, looks, plan));
+            egress.push(rest);
+            ingress.push(Ingress::new(source(number, class), pause));
+        }
+    }
+    (queues, egress, ingress)
+}
+
+/// Bit c set: each packet of class c is looked at.
+fn looked_at(overrides: &Overrides<'_>, plan: &Plan<'_>) -> u8 {
+    match plan.config.switch.cbfc {
+        _ if overrides.differ_within() => u8::MAX,
+        Some(_) => plan.classes.lossless,
+        None => 0,
     }
 }
 

@@ -10,7 +10,7 @@ use super::ready::Ready;
 use crate::fabric::{NodeId, PortId};
 use crate::packet::{CE, ECT, Packet};
 use crate::paused::PausedTransmitter;
-use crate::plan::{Plan, at_rate};
+use crate::plan::{Overrides, Plan, at_rate};
 use crate::ports::Transmitter;
 
 /// What an egress port is doing.
@@ -148,23 +148,27 @@ pub struct Egress {
 }
 
 impl Egress {
-    /// Of `class` at switch `node`, before a link of rate `link` to `peer`. Control packets go through no congestion point,
-    /// NVSwitches have none, and where receivers give credits, no queue before a host has one: credits keep it short.
+    /// Of `class` at a port of the switch with these overrides, before a link of rate `link` to `peer`. Control packets go
+    /// through no congestion point, NVSwitches have none, and where receivers give credits, no queue before a host has one:
+    /// credits keep it short.
     pub fn new<R: Rng>(
         class: u8,
-        (node, link, peer): (NodeId, Rate, NodeId),
+        (overrides, port): (&Overrides<'_>, PortId),
+        (link, peer): (Rate, NodeId),
         plan: &Plan<'_>,
         rng: &mut R,
     ) -> Self {
         let mut config = congestion_point::Config::None;
         let scheme = &plan.config.scheme.congestion_point;
         let credited = plan.config.scheme.credits.is_some() && plan.is_host(peer);
-        let has_one =
-            class != plan.classes.control && !plan.config.fabric.is_nvswitch(node) && !credited;
+        let has_one = class != plan.classes.control
+            && !plan.config.fabric.is_nvswitch(overrides.node)
+            && !credited;
         if has_one && !watches_inputs(scheme) {
             let of_rate = at_rate(&plan.config.scheme.congestion_points, link);
             config = of_rate.unwrap_or_else(|| scheme.clone());
-            plan.set_thresholds(node, &mut config);
+            let priority = plan.classes.priority(class);
+            overrides.set_marking((port, priority), &mut config);
             config.set_link_rate(link);
         }
         Self {
@@ -232,8 +236,9 @@ impl Egress {
 }
 
 impl Queue {
-    /// An empty queue at a switch of `ports` ports, with this congestion point.
-    pub fn new(ports: usize, (class, point): (u8, &CongestionPoint), plan: &Plan<'_>) -> Self {
+    /// An empty queue at a switch of `ports` ports, with this congestion point. With `looks` each packet goes by the path on
+    /// which it is asked.
+    pub fn new(ports: usize, point: &CongestionPoint, looks: bool, plan: &Plan<'_>) -> Self {
         let watches_inputs = watches_inputs(&plan.config.scheme.congestion_point);
         let mut queue = Self {
             packets: Discipline::new(plan.config.switch.queueing, ports),
@@ -246,27 +251,29 @@ impl Queue {
             indifferent_to_enqueue: false,
             indifferent_behind: false,
         };
-        queue.let_join(true, point, watches_inputs);
-        if plan.config.switch.cbfc.is_some() && plan.classes.is_lossless(class) {
-            // Each packet goes by where its credits are looked at.
-            queue.indifferent_below = 0;
-            queue.indifferent_to_alone = false;
-            queue.indifferent_to_enqueue = false;
-            queue.indifferent_behind = false;
-        }
+        queue.let_join(true, point, watches_inputs, looks);
         queue
     }
 
-    /// Lets packets join, and asks its congestion point where that may answer; or lets none join without a question.
-    pub fn let_join(&mut self, up: bool, point: &CongestionPoint, watches_inputs: bool) {
+    /// Lets packets join, and asks its congestion point where that may answer, or with `looks` about every packet; or lets none
+    /// join without a question.
+    pub fn let_join(
+        &mut self,
+        up: bool,
+        point: &CongestionPoint,
+        watches_inputs: bool,
+        looks: bool,
+    ) {
         let Indifference {
             to_alone,
             to_enqueue,
             to_enqueue_behind,
             to_dequeue_below,
         } = point.indifference();
-        self.indifferent_below = u32::try_from(to_dequeue_below).unwrap_or(u32::MAX);
+        let below = if looks { 0 } else { to_dequeue_below };
+        self.indifferent_below = u32::try_from(below).unwrap_or(u32::MAX);
         // A congestion point at the input is asked about every packet.
+        let up = up && !looks;
         self.indifferent_to_alone = up && to_alone && !watches_inputs;
         self.indifferent_to_enqueue = up && to_enqueue;
         self.indifferent_behind = up && (to_enqueue || to_enqueue_behind);

@@ -39,7 +39,9 @@ impl<M: Model> Chassis<M> {
         let open = end.closed >> class & 1 == 0;
         let index = self.index(port, class);
         let point = &self.egress[index].congestion_point;
-        self.queues[index].let_join(open, point, !self.input_points.is_empty());
+        let watches_inputs = !self.input_points.is_empty();
+        let looks = self.looked_at >> class & 1 == 1;
+        self.queues[index].let_join(open, point, watches_inputs, looks);
     }
 
     /// True if no packet may join a queue.

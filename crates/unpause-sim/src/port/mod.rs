@@ -25,6 +25,7 @@ mod record;
 mod recorder;
 mod retry;
 mod scheduler;
+mod shaper;
 mod show;
 mod storm;
 mod taken;

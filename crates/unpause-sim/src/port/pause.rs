@@ -5,6 +5,7 @@ use unpause_protocols::units::Time;
 
 use super::chassis::{Chassis, Model};
 use super::ingress::PauseSource;
+use super::shaper::SHAPER;
 use super::watchdog::LOOK;
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
@@ -224,7 +225,8 @@ impl<M: Model> Chassis<M> {
                 if let Some(watchdogs) = &mut self.watchdogs {
                     watchdogs.note_resumed(index);
                 }
-                port.paused &= !(1 << class);
+                let held = self.shapers.as_ref().map_or(0, |it| it.held(port_id));
+                port.paused = port.paused & !(1 << class) | held;
                 let state = self.queues[index].state(0);
                 let egress = &mut self.egress[index];
                 egress.congestion_point.on_resume(now, state);
@@ -251,6 +253,9 @@ impl<M: Model> Chassis<M> {
         }
         if entry.payload() == UPDATE {
             return self.send_update(now, entry.key() as PortId, window);
+        }
+        if entry.payload() == SHAPER {
+            return self.let_go(now, entry.key() as usize, window);
         }
         if entry.payload() == RETRY {
             return self.send_again(now, entry.key() as PortId, window);

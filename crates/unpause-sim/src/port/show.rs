@@ -30,6 +30,9 @@ impl<M: Model> Chassis<M> {
             lossless: _,
             pfc_to_queue: _,
             has_link_credits: _,
+            looked_at: _,
+            looks_at_leaving: _,
+            shapers,
             sampling,
             sampled_ports: _,
             // It changes where it is sampled.
@@ -40,7 +43,7 @@ impl<M: Model> Chassis<M> {
         } = self;
         model.show(ledger);
         let known = input_points.is_empty() && meters.is_empty() && schedulers.is_empty();
-        let known = known && causes.is_none() && watchdogs.is_none();
+        let known = known && causes.is_none() && watchdogs.is_none() && shapers.is_none();
         if !known || balance.is_some() {
             return ledger.refuse();
         }

@@ -181,8 +181,10 @@ impl<M: Model> Chassis<M> {
         if !queue.lets_leave() {
             let (egress, rng) = (&mut self.egress[index], &mut self.rng);
             match egress.on_leave(now, &packet, queue.state(0), rng) {
-                Ok(marks) if self.has_link_credits => {
-                    self.look_behind(now, &packet, way, window);
+                Ok(marks) if self.looks_at_leaving => {
+                    if self.has_link_credits {
+                        self.look_behind(now, &packet, way, window);
+                    }
                     return self.leave(now, &packet, packet.time, marks, way, window);
                 }
                 Ok(marks) => flags = marks,
@@ -270,6 +272,10 @@ impl<M: Model> Chassis<M> {
         let queue = &mut self.queues[index];
         let port = &mut self.ports[way.to as usize];
         send(now, packet, entered, flags, (port, queue), window);
+        if self.looks_at_leaving {
+            self.shape(now, window.ports.wire_bytes(packet), way);
+        }
+        let port = &mut self.ports[way.to as usize];
         if port.eligible() != 0 {
             port.schedule(way.to, &mut self.ready);
         }

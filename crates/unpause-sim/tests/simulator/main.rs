@@ -1,5 +1,6 @@
 //! The simulator from outside: configurations in, results out.
 
+mod apart;
 mod causes;
 mod cbfc;
 mod cioq;

@@ -98,21 +98,28 @@ pub(super) fn lossless(file: &Switch, host: &HostConfig) -> Checked<u8> {
     }
 }
 
-/// The priorities of a list, a bit for each, none of which carries control frames.
+/// Priorities under PFC, a bit for each.
 pub(crate) fn priorities(written: &Spanned<Priorities>, host: &HostConfig) -> Checked<u8> {
-    let mut lossless = 0;
+    const WHY: &str = "must not be lossless: PAUSE would stop ACKs and CNPs";
+    data_priorities(written, host, WHY)
+}
+
+/// The priorities of a list, a bit for each, none of which carries control frames, for this reason.
+pub(crate) fn data_priorities(
+    written: &Spanned<Priorities>,
+    host: &HostConfig,
+    why: &'static str,
+) -> Checked<u8> {
+    let mut all = 0;
     for priority in written.get_ref() {
         let number = data_priority(priority)?;
         if number == host.control_priority {
             return Problem::new(format!("priority {number} carries control frames"))
-                .at(
-                    priority.span(),
-                    "must not be lossless: PAUSE would stop ACKs and CNPs",
-                )
+                .at(priority.span(), why)
                 .help("choose another priority, or set host.control_priority")
                 .err();
         }
-        lossless |= 1 << number;
+        all |= 1 << number;
     }
-    Ok(lossless)
+    Ok(all)
 }

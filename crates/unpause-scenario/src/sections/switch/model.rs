@@ -102,7 +102,7 @@ fn shared_buffer(
         &mut switch.lossy_queue_bytes,
     )?;
     if let Some(alpha) = file.lossy_alpha.get() {
-        switch.lossy_shift = Some(pfc::shift_of(alpha)?);
+        switch.lossy_shift = Some(pfc::shift_of("lossy_alpha", alpha)?);
     }
     if switch.lossless == 0 || switch.cbfc.is_some() {
         return Ok(());

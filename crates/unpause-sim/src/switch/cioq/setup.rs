@@ -44,7 +44,7 @@ impl Cioq {
             cnms: VecDeque::new(),
             inside: 0,
         };
-        let source = |_: &_, _| pfc::Ingress::new();
+        let source = |_, _| pfc::Ingress::new();
         let watched = |class| class != plan.classes.control;
         Chassis::new(id, plan, source, watched, model)
     }

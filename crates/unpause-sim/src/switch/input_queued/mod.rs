@@ -83,7 +83,7 @@ impl InputQueued {
             inside: 0,
             matched: Vec::new(),
         };
-        let source = |_: &_, _| pfc::Ingress::new();
+        let source = |_, _| pfc::Ingress::new();
         let watched = |class| class != plan.classes.control;
         Chassis::new(id, plan, source, watched, model)
     }

@@ -59,7 +59,7 @@ impl Pipeline {
             processor: Processor::new(config, ports),
             touched: Vec::new(),
         };
-        let source = |_: &_, _| capfc::Ingress::default();
+        let source = |_, _| capfc::Ingress::default();
         Chassis::new(id, plan, source, |_| false, model)
     }
 

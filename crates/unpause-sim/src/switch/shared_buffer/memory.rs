@@ -255,8 +255,9 @@ impl Ingress<Account> {
     }
 }
 
-/// Stands for a threshold where credits are counted instead, which takes the path that is seldom taken.
-pub const CREDITS: PfcThreshold = PfcThreshold::Reserved {
+/// Stands for thresholds that are elsewhere: where credits are counted instead, or where each place has its own. It takes the
+/// path that is seldom taken.
+pub const ELSEWHERE: PfcThreshold = PfcThreshold::Reserved {
     shift: 0,
     reserve_bytes: 0,
     xon_gap_bytes: 0,

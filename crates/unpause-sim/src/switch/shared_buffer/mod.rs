@@ -3,6 +3,7 @@
 //! A packet that is admitted is in its egress queue at once. PFC accounting is per (ingress port, lossless
 //! class): a packet counts at its ingress from reception until it starts to leave.
 
+mod apart;
 mod memory;
 mod trimming;
 
@@ -17,8 +18,7 @@ use crate::fabric::{NodeId, PortId};
 use crate::packet::Packet;
 use crate::plan::Plan;
 use crate::port::{Chassis, Coming, Counted, Ingress, Model, PauseSource, Way, culprit};
-use crate::ports::Transmitter;
-
+use apart::{Apart, Terms};
 use memory::{Account, LossyLimit, Pool, Shift};
 
 /// The shared buffer.
@@ -26,6 +26,8 @@ use memory::{Account, LossyLimit, Pool, Shift};
 pub struct SharedBuffer {
     pool: Pool,
     threshold: PfcThreshold,
+    /// Where ports or priorities differ: their settings.
+    apart: Option<Box<Apart>>,
     /// Bit c set: class c has PFC here.
     lossless: u8,
     /// Largest lossy queue through which a packet passes that finds it empty.
@@ -47,17 +49,22 @@ impl SharedBuffer {
         let config = &plan.config.switch;
         let own = plan.switch_settings(id);
         let is_lossless = |class: u8| own.lossless >> class & 1 == 1;
-        let source = |transmitter: &Transmitter, class| {
+        let (overrides, transmitters) = (plan.overrides(id), plan.ports.transmitters_of(id));
+        let source = |port: PortId, class| {
+            let transmitter = &transmitters[usize::from(port)];
             if config.cbfc.is_some() {
                 return Account::with_credits();
             }
-            let shift = own.shift.unwrap_or(plan.pfc_shift(transmitter.speed));
+            let place = (port, plan.classes.priority(class));
+            let shift = overrides.at(place, |it| it.shift);
+            let shift = shift.unwrap_or(plan.pfc_shift(transmitter.speed));
             let headroom = match is_lossless(class) {
                 true => plan.headroom(transmitter.speed, transmitter.delay),
                 false => 0,
             };
             Account::new(headroom, Shift::new(shift))
         };
+        let apart = Apart::of(id, plan);
         let model = Self {
             pool: Pool {
                 size: pool_bytes(id, plan),
@@ -65,10 +72,11 @@ impl SharedBuffer {
                 headroom_size: config.pfc.headroom_pool_bytes.unwrap_or(u64::MAX),
                 headroom_used: 0,
             },
-            threshold: match config.cbfc {
-                None => own.threshold,
-                Some(_) => memory::CREDITS,
+            threshold: match config.cbfc.is_some() || apart.is_some() {
+                true => memory::ELSEWHERE,
+                false => own.threshold,
             },
+            apart,
             lossless: own.lossless,
             lossy_bytes: match config.lossy_shift {
                 None => own.lossy_queue_bytes,
@@ -121,30 +129,37 @@ fn pool_bytes(id: NodeId, plan: &Plan<'_>) -> u64 {
 }
 
 impl Chassis<SharedBuffer> {
-    /// Buffer space for a packet; may send an XOFF.
+    /// Buffer space for a packet on these terms; may send an XOFF.
     #[inline]
-    fn admit(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) -> bool {
+    fn admit(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        way: Way,
+        terms: Terms,
+        window: &mut Window<'_, '_>,
+    ) -> bool {
         let Way { from, to, class } = way;
-        if self.model.lossless >> class & 1 == 0 {
+        let group = terms.group;
+        if self.model.lossless >> group & 1 == 0 {
             let size = u64::from(packet.bytes);
             let index = self.index(to, class);
             let queue = &self.queues[index];
-            let most = match class == window.plan.classes.control {
-                true => self.model.control_bytes,
-                false => self.model.lossy.of(&self.model.pool),
+            let most = match (terms.most, class == window.plan.classes.control) {
+                (Some(most), _) => most,
+                (None, true) => self.model.control_bytes,
+                (None, false) => self.model.lossy.of(&self.model.pool),
             };
             let fits = queue.bytes + size <= most && self.has_place(index);
             return fits && self.model.pool.take(size);
         }
         let params = &window.plan.config.switch.pfc.params;
         let bytes = u32::from(packet.bytes);
-        let index = self.index(from, class);
+        let index = self.index(from, group);
         let ingress = &mut self.ingress[index];
-        let SharedBuffer {
-            pool, threshold, ..
-        } = &mut self.model;
+        let pool = &mut self.model.pool;
         let was_off = ingress.source.is_xoff();
-        match ingress.take(now, bytes, pool, *threshold, params) {
+        match ingress.take(now, bytes, pool, terms.threshold, params) {
             Some(Action::None) => true,
             None => {
                 self.ingress_totals[index].dropped_packets += 1;
@@ -158,9 +173,9 @@ impl Chassis<SharedBuffer> {
             Some(_) if self.never_pauses => true,
             Some(action) => {
                 self.ingress_totals[index].pause_events += u64::from(!was_off);
-                self.request_pfc(now, from, class, action, window);
+                self.request_pfc(now, from, group, action, window);
                 let counted = Counted::Queues(Some((packet, to)));
-                self.note_xoff(now, from, class, counted, window.plan);
+                self.note_xoff(now, from, group, counted, window.plan);
                 true
             }
         }
@@ -169,9 +184,16 @@ impl Chassis<SharedBuffer> {
     /// Puts the packet into its queue, if there is room.
     #[inline(never)]
     fn take_in(&mut self, now: Time, packet: &Packet, way: Way, window: &mut Window<'_, '_>) {
-        if self.is_closed(way.to, way.class) {
+        let terms = Terms {
+            group: way.class,
+            threshold: self.model.threshold,
+            most: None,
+        };
+        if self.model.apart.is_some() {
+            self.take_in_apart(now, packet, way, window);
+        } else if self.is_closed(way.to, way.class) {
             self.lose_at_port(packet, way, window);
-        } else if self.admit(now, packet, way, window) {
+        } else if self.admit(now, packet, way, terms, window) {
             if self.watches_inputs() {
                 self.accuse_at_input(now, packet, way, window);
             }
@@ -264,17 +286,20 @@ impl Model for SharedBuffer {
     }
 
     fn xoff_with(switch: &Chassis<Self>, index: usize, free: u64) -> Option<u64> {
-        let SharedBuffer {
-            pool, threshold, ..
-        } = &switch.model;
+        let model = &switch.model;
+        let threshold = match &model.apart {
+            Some(apart) => apart.threshold(index),
+            None => model.threshold,
+        };
         let source = &switch.ingress[index].source;
-        source.xoff_with(pool, *threshold, free)
+        source.xoff_with(&model.pool, threshold, free)
     }
 
     fn show<L: Ledger>(&mut self, ledger: &mut L) {
         let Self {
             pool,
             threshold: _,
+            apart: _,
             lossless: _,
             lossy_bytes: _,
             lossy: _,
@@ -301,10 +326,14 @@ impl Model for SharedBuffer {
             pool,
             threshold,
             lossless,
+            apart,
             ..
         } = &mut switch.model;
         // Of a lossy class an account holds nothing. Which it is cannot be foreseen, and is not asked.
         if matches!(threshold, PfcThreshold::Reserved { .. }) {
+            if apart.is_some() {
+                return switch.left_apart(now, packet, way, window);
+            }
             if *lossless >> class & 1 == 0 {
                 return pool.give(u64::from(bytes));
             }

@@ -39,14 +39,14 @@ impl Chassis<SharedBuffer> {
             return false;
         }
         let heads = self.rng.next_u32() & 1 == 1;
-        let queue = &self.queues[self.index(way.to, way.class)];
+        let index = self.index(way.to, way.class);
+        let queue = &self.queues[index];
         let (size, model) = (u64::from(packet.bytes), &self.model);
         heads
             && queue.packets.newest().is_some_and(|newest| {
                 let freed = u64::from(newest.bytes);
                 let (bytes, used) = (queue.bytes - freed, model.pool.used - freed);
-                let fits =
-                    bytes + size <= model.lossy.of(&model.pool) && used + size <= model.pool.size;
+                let fits = bytes + size <= model.most(index) && used + size <= model.pool.size;
                 fits && newest.kind == Kind::Data && newest.bytes > trimming.bytes
             })
     }

@@ -1,5 +1,7 @@
 //! What operators set: switches that differ, hosts without PFC, NICs that send PAUSE, memory that is shared, NIC names of DCQCN.
 
+mod overrides;
+
 use std::path::Path;
 
 use arrow_array::cast::AsArray as _;

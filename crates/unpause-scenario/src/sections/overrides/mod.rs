@@ -1,0 +1,271 @@
+//! `[[override]]`: switches, ports and queues that are set otherwise than the others.
+
+mod egress;
+mod maps;
+
+use std::ops::Range;
+
+use serde_spanned::Spanned;
+use unpause_sim::config::{
+    HostConfig, NodeId, PfcThreshold, PortId, SwitchConfig, SwitchModel, SwitchOverride,
+};
+
+use egress::OwnMarking;
+use maps::PriorityMap;
+
+use super::pfc;
+use super::switch::{data_priorities, priorities};
+use crate::names::Names;
+use crate::text::document::{Table, read};
+use crate::text::error::{Checked, Problem};
+use crate::text::keys::{Keys, keys, refuse};
+use crate::text::name_list::NameList;
+use crate::text::quantity::{DataRate, Ratio, Size};
+
+type Priorities = Vec<Spanned<u8>>;
+
+keys! {
+    /// `[[override]]`
+    pub(crate) OverrideKeys at "override" for () {
+        switches: NameList = ["all"] "which switches: `\"S0\"`, `[\"S0\", \"S2..S5\"]`, or a pattern, `\"spine*\"`";
+        ports: NameList = ["all"]
+            "which of their ports, instead of `switches`: `\"leaf0->spine*\"`. PFC is of what comes in by the port, all else of what leaves by it";
+        priorities: Priorities = ["all"] "which priorities, and queues of these numbers: `[3]`";
+        lossless: Priorities = ["that of `[switch]`"]
+            "priorities under PFC there, some of those of `[switch]`; the others are lossy: the switch neither sends nor obeys PAUSE for them";
+        xoff: Size = ["that of `[pfc]`"] "PAUSE above this";
+        xon: Size = ["two frames below `xoff`"] "resume at or below this"
+            idle ("`xoff` is that of [pfc]", "add xoff, or remove it");
+        alpha: Ratio = ["that of `[pfc]`"] "where the threshold is dynamic: the free shared buffer times this";
+        buffer: Size = ["that of `[switch]`"] "packet memory, headroom included";
+        lossy_queue: Size = ["that of `[switch]`"] "largest egress queue of a lossy priority";
+        pfc_to_queue: PriorityMap = ["each its own"]
+            "which queue PAUSE of a priority stops there, as in SONiC's `MAP_PFC_PRIORITY_TO_QUEUE`: `{ 3 = 1 }`; a wrong map is a classic fault";
+        tc_to_queue: PriorityMap = ["each its own"]
+            "in which queue packets of a priority wait there, as in SONiC's `TC_TO_QUEUE_MAP`: `{ 3 = 1 }`";
+        tc_to_pg: PriorityMap = ["each its own"]
+            "in which group packets of a priority count at their ingress, as in SONiC's `TC_TO_PRIORITY_GROUP_MAP`; a group is lossless as the priority of its number is, and asks for PAUSE of that";
+        queue_limit: Size = ["that of lossy queues"]
+            "largest egress queue; what does not fit is dropped, lossless frames too, as with `static_th` of an egress profile of SONiC's";
+        queue_alpha: Ratio = ["none"]
+            "instead of `queue_limit`: the free shared buffer times this, as with `dynamic_th`";
+        max_rate: DataRate = ["that of the link"]
+            "highest rate on the wire, framing included: of each queue where `priorities` is written, else of each port; SONiC's `pir`";
+        burst: Size = ["two full frames"]
+            "size of the token bucket of `max_rate`, SONiC's `pbs`: what it lets out at the rate of the link after a pause, and how far it makes up for frames of other queues that were under way; with `\"0B\"` frames start at least as far apart as they take at `max_rate`"
+            idle ("there is no `max_rate`", "add max_rate, or remove it");
+        marking: OwnMarking = ["that of the scheme"] "these queues have no congestion point";
+        kmin: Size = ["that of the scheme"]
+            "with `kmax` and `pmax`, under schemes that mark by queue length (RED, DCQCN, WRED): no marks up to this";
+        kmax: Size = ["that of the scheme"] "every packet is marked above this"
+            idle ("`kmin` is that of the scheme", "write all of kmin, kmax and pmax");
+        pmax: Ratio = ["that of the scheme"] "marking probability at `kmax`"
+            idle ("`kmin` is that of the scheme", "write all of kmin, kmax and pmax");
+    }
+}
+
+/// The overrides of a file, for switches and hosts that are set so.
+pub(crate) fn overrides(
+    tables: Vec<Table<'_>>,
+    names: &Names,
+    switch: &SwitchConfig,
+    host: &HostConfig,
+) -> Checked<Vec<SwitchOverride>> {
+    let each = |table| one(table, names, switch, host);
+    tables.into_iter().map(each).collect()
+}
+
+fn one(
+    table: Table<'_>,
+    names: &Names,
+    switch: &SwitchConfig,
+    host: &HostConfig,
+) -> Checked<SwitchOverride> {
+    let place = table.span();
+    let keys: OverrideKeys = read(table, &[])?;
+    check_model(switch, place.clone())?;
+    let (switches, ports) = places(&keys, names)?;
+    let written = keys.priorities.get();
+    let size = |key: Option<&Size>| key.map(|size| size.0);
+    let found = SwitchOverride {
+        switches,
+        ports,
+        priorities: written.map(|it| own_priorities(it, host)).transpose()?,
+        lossless: lossless(&keys, switch, host)?,
+        fixed: fixed(&keys, switch, host)?,
+        shift: shift(&keys, switch)?,
+        buffer_bytes: size(keys.buffer.value()),
+        lossy_queue_bytes: size(keys.lossy_queue.value()),
+        pfc_to_queue: maps::pfc_to_queue(&keys.pfc_to_queue, switch)?,
+        to_queue: maps::of_packets(&keys.tc_to_queue, "queue", host)?,
+        to_group: maps::of_packets(&keys.tc_to_pg, "group", host)?,
+        queue_limit: egress::limit(&keys)?,
+        shaper: egress::shaper(&keys, host)?,
+        marking: egress::marking(&keys, place.clone())?,
+    };
+    refuse(Keys::<()>::unread(&keys))?;
+    if !found.of_switch() && !found.of_places() {
+        return Problem::new("this override sets nothing")
+            .at(place, "it says only where")
+            .help("add what is different there, such as lossless = []")
+            .err();
+    }
+    check_scope(&keys, &found)?;
+    check_pfc(&keys, &found, switch)?;
+    Ok(found)
+}
+
+/// The switches that it applies to, and their ports if these are named.
+fn places(
+    keys: &OverrideKeys,
+    names: &Names,
+) -> Checked<(Vec<NodeId>, Option<Vec<(NodeId, PortId)>>)> {
+    match (keys.switches.get(), keys.ports.get()) {
+        (None, None) => Ok((names.switches(), None)),
+        (Some(switches), None) => Ok((names.switch_list(switches)?, None)),
+        (None, Some(ports)) => {
+            let ports = names.switch_ports(ports)?;
+            let mut switches: Vec<NodeId> = ports.iter().map(|it| it.0).collect();
+            switches.dedup();
+            Ok((switches, Some(ports)))
+        }
+        (Some(switches), Some(ports)) => Problem::new("`switches` beside `ports`")
+            .at(switches.span(), "these switches")
+            .at(ports.span(), "ports, each with its switch")
+            .help("remove `switches`: \"leaf0->spine*\" says that the ports are those of leaf0")
+            .err(),
+    }
+}
+
+/// The priorities that it applies to.
+fn own_priorities(written: &Spanned<Priorities>, host: &HostConfig) -> Checked<u8> {
+    let own = data_priorities(written, host, "their queue is the same everywhere")?;
+    match own {
+        0 => Problem::new("no priorities")
+            .at(written.span(), "this list is empty")
+            .help("write some, such as [3], or remove it: then it applies to all")
+            .err(),
+        own => Ok(own),
+    }
+}
+
+/// What a whole switch has cannot be set for some of its ports or priorities.
+fn check_scope(keys: &OverrideKeys, found: &SwitchOverride) -> Checked<()> {
+    if !found.is_of_some() || !found.of_switch() {
+        return Ok(());
+    }
+    let span = |key: Option<Range<usize>>, name: &'static str| key.map(|span| (name, span));
+    let whole = [
+        span(keys.lossless.peek().map(Spanned::span), "lossless"),
+        span(keys.buffer.peek().map(Spanned::span), "buffer"),
+        span(keys.lossy_queue.peek().map(Spanned::span), "lossy_queue"),
+        span(keys.pfc_to_queue.peek().map(Spanned::span), "pfc_to_queue"),
+        span(keys.tc_to_queue.peek().map(Spanned::span), "tc_to_queue"),
+        span(keys.tc_to_pg.peek().map(Spanned::span), "tc_to_pg"),
+    ];
+    let (what, scope) = match keys.ports.peek() {
+        Some(ports) => ("ports", ports.span()),
+        None => (
+            "priorities",
+            keys.priorities.peek().map_or(0..0, Spanned::span),
+        ),
+    };
+    let Some((name, place)) = whole.into_iter().flatten().next() else {
+        return Ok(());
+    };
+    let help = match name {
+        "lossy_queue" => "write queue_limit for some queues".to_owned(),
+        _ => format!("write an override for the switch that has only `{name}`"),
+    };
+    Problem::new(format!("`{name}` is the same for a whole switch"))
+        .at(place, "of the switch")
+        .at(scope, format!("this override is for some {what}"))
+        .help(help)
+        .err()
+}
+
+/// Thresholds of PFC are of priorities that have it.
+fn check_pfc(keys: &OverrideKeys, found: &SwitchOverride, switch: &SwitchConfig) -> Checked<()> {
+    let sets = found.fixed.is_some() || found.shift.is_some();
+    let Some(priorities) = found
+        .priorities
+        .filter(|it| it & switch.lossless == 0 && sets)
+    else {
+        return Ok(());
+    };
+    let place = keys.priorities.peek().map_or(0..0, Spanned::span);
+    Problem::new(format!(
+        "priority {} has no PFC",
+        priorities.trailing_zeros()
+    ))
+    .at(place, "thresholds of PFC have no effect on it")
+    .help("name priorities of `lossless` of [switch]")
+    .err()
+}
+
+fn check_model(switch: &SwitchConfig, place: Range<usize>) -> Checked<()> {
+    if switch.model == SwitchModel::SharedBuffer {
+        return Ok(());
+    }
+    Problem::new("switches of this model are all alike")
+        .at(
+            place,
+            "only switches with a shared buffer can be set otherwise",
+        )
+        .help("choose model = \"shared-buffer\", or remove it")
+        .err()
+}
+
+/// Priorities under PFC, of those of `[switch]`.
+fn lossless(keys: &OverrideKeys, switch: &SwitchConfig, host: &HostConfig) -> Checked<Option<u8>> {
+    let Some(written) = keys.lossless.get() else {
+        return Ok(None);
+    };
+    let own = priorities(written, host)?;
+    if own & !switch.lossless != 0 {
+        let priority = (own & !switch.lossless).trailing_zeros();
+        return Problem::new(format!("priority {priority} is lossless here alone"))
+            .at(written.span(), "`lossless` of [switch] does not have it")
+            .help("add it there, and write an override for the switches without it")
+            .err();
+    }
+    Ok(Some(own))
+}
+
+fn fixed(
+    keys: &OverrideKeys,
+    switch: &SwitchConfig,
+    host: &HostConfig,
+) -> Checked<Option<(u64, u64)>> {
+    let Some(xoff) = keys.xoff.get() else {
+        return Ok(None);
+    };
+    if !matches!(switch.pfc.threshold, PfcThreshold::Static { .. }) {
+        return Problem::new("`xoff` where thresholds are dynamic")
+            .at(xoff.span(), "[pfc] has `alpha` or `dynamic_shift`")
+            .help("write `alpha` here")
+            .err();
+    }
+    let xoff_bytes = xoff.get_ref().0;
+    let below = xoff_bytes.saturating_sub(pfc::two_frames(host));
+    let xon_bytes = keys.xon.value().map_or(below, |it| it.0);
+    if xon_bytes > xoff_bytes {
+        return Problem::new("`xon` is above `xoff`")
+            .at(xoff.span(), "PAUSE above this")
+            .err();
+    }
+    Ok(Some((xoff_bytes, xon_bytes)))
+}
+
+fn shift(keys: &OverrideKeys, switch: &SwitchConfig) -> Checked<Option<i32>> {
+    let Some(alpha) = keys.alpha.get() else {
+        return Ok(None);
+    };
+    if matches!(switch.pfc.threshold, PfcThreshold::Static { .. }) {
+        return Problem::new("`alpha` where thresholds are fixed")
+            .at(alpha.span(), "[pfc] has no `alpha`")
+            .help("write alpha in [pfc] for the other switches, or xoff here")
+            .err();
+    }
+    pfc::shift_of("alpha", alpha).map(Some)
+}
