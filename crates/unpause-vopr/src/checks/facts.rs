@@ -1,7 +1,7 @@
 //! What checks ask of a configuration.
 
 use unpause_protocols::units::LinkSpeed;
-use unpause_sim::config::{Config, NodeId, NodeKind, PortId};
+use unpause_sim::config::{Config, NodeId, NodeKind, PortId, Shaper};
 
 /// A check's answer: what broke, if something did.
 pub type Answer = Result<(), String>;
@@ -59,6 +59,24 @@ pub(super) fn largest(config: &Config) -> u64 {
 pub(super) fn is_set_otherwise(config: &Config, node: NodeId) -> bool {
     let overrides = &config.switch.overrides;
     overrides.iter().any(|it| it.switches.contains(&node))
+}
+
+/// True if at some switch a priority, its queue and its group at the ingress are not one.
+pub(super) fn maps_classes(config: &Config) -> bool {
+    let mut overrides = config.switch.overrides.iter();
+    overrides.any(|it| it.to_queue.is_some() || it.to_group.is_some())
+}
+
+/// The shaper of a priority's queue at a port, or with `None` that of the port.
+pub(super) fn shaper(
+    config: &Config,
+    (node, port): (NodeId, PortId),
+    priority: Option<u8>,
+) -> Option<Shaper> {
+    let overrides = config.switch.overrides.iter().rev();
+    let own = overrides.filter(|it| it.priorities.is_some() == priority.is_some());
+    let mut own = own.filter(|it| it.applies(node, port, priority.unwrap_or(0)));
+    own.find_map(|it| it.shaper)
 }
 
 /// True if a priority has PFC at a node.

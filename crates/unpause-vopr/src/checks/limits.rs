@@ -7,12 +7,12 @@ use unpause_protocols::congestion_point;
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{Rate, Time};
 use unpause_sim::config::{
-    Config, FullQueue, Memory, PfcThreshold, SwitchModel, SwitchOverride, WatchdogAction,
+    Config, FullQueue, Memory, PfcThreshold, Shaper, SwitchModel, SwitchOverride, WatchdogAction,
 };
 use unpause_sim::results::{PortRecord, Results, flow};
 use unpause_sim::traffic::Transport;
 
-use super::facts::{Answer, is_host, is_set_otherwise, is_slow, largest, ports};
+use super::facts::{Answer, is_host, is_set_otherwise, is_slow, largest, ports, shaper};
 
 /// PAUSEs of one queue follow one another, end with the run, and add up to its paused time. What a priority sends
 /// and what it is held take no more than the run; a frame under way at the end counts in full.
@@ -103,6 +103,34 @@ pub fn rates(config: &Config, results: &Results) -> Answer {
                 "{place:?} sent {bytes} B in {simulated} ps at {:?}",
                 port.speed
             ));
+        }
+    }
+    Ok(())
+}
+
+/// A shaped port or queue sends no more than its rate and its burst allow, and one frame.
+pub fn shapers(config: &Config, results: &Results) -> Answer {
+    let simulated = results.totals.simulated;
+    let most = |it: &Shaper| it.rate.bytes_in(simulated) + it.burst_bytes + largest(config);
+    let mut of_ports: BTreeMap<_, u64> = BTreeMap::new();
+    // PFC frames come from behind the shapers, and are no data or control frames of a row.
+    for row in results.ports.iter().filter(|it| !is_host(config, it.node)) {
+        let place = (row.node, row.port);
+        *of_ports.entry(place).or_default() += row.tx_bytes;
+        let is_control = row.priority == config.host.control_priority;
+        let own = shaper(config, place, Some(row.priority)).filter(|_| !is_control);
+        if own.is_some_and(|own| row.tx_bytes > most(&own)) {
+            let queue = (row.node, row.port, row.priority);
+            return Err(format!(
+                "queue {queue:?} sent {} B through {own:?}",
+                row.tx_bytes
+            ));
+        }
+    }
+    for (place, bytes) in of_ports {
+        let own = shaper(config, place, None);
+        if own.is_some_and(|own| bytes > most(&own)) {
+            return Err(format!("port {place:?} sent {bytes} B through {own:?}"));
         }
     }
     Ok(())

@@ -23,7 +23,7 @@ pub use facts::Answer;
 pub type Check = fn(&Config, &Results) -> Answer;
 
 /// All checks of results, by name.
-pub const CHECKS: [(&str, Check); 31] = [
+pub const CHECKS: [(&str, Check); 32] = [
     ("conservation", totals::conservation),
     ("flows", totals::flows),
     ("retries", totals::retries),
@@ -34,6 +34,7 @@ pub const CHECKS: [(&str, Check); 31] = [
     ("pauses", limits::pauses),
     ("cbfc", cbfc::cbfc),
     ("rates", limits::rates),
+    ("shapers", limits::shapers),
     ("buffers", limits::buffers),
     ("lossless", limits::lossless),
     ("series", limits::series),

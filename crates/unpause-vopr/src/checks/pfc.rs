@@ -8,7 +8,7 @@ use unpause_sim::config::{Config, FullQueue, NodeId, PfcThreshold, PortId, Switc
 use unpause_sim::results::{PacketKind, PauseRecord, PortSample, Results};
 
 use super::facts::{
-    Answer, Port, is_host, is_lossless, is_set_otherwise, largest, ports, records_all,
+    Answer, Port, is_host, is_lossless, is_set_otherwise, largest, maps_classes, ports, records_all,
 };
 
 type Queue = (NodeId, PortId, u8);
@@ -16,7 +16,7 @@ type Queue = (NodeId, PortId, u8);
 /// In a shared buffer, what the ingresses of a switch hold of a lossless priority is what waits at its
 /// egresses, at every instant at which all of its ports are sampled.
 pub fn held(config: &Config, results: &Results) -> Answer {
-    if !matches!(config.switch.model, SwitchModel::SharedBuffer) {
+    if !matches!(config.switch.model, SwitchModel::SharedBuffer) || maps_classes(config) {
         return Ok(());
     }
     let mut all: BTreeMap<NodeId, bool> = BTreeMap::new();

@@ -7,7 +7,7 @@ use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, NodeId, PortId, Queueing, SwitchModel};
 use unpause_sim::results::{PacketKind, PacketRecord, Results};
 
-use super::facts::{Answer, is_host, largest, ports, records_all};
+use super::facts::{Answer, is_host, largest, maps_classes, ports, records_all};
 
 /// A packet in a switch.
 #[derive(Clone, Copy, Debug)]
@@ -146,8 +146,9 @@ pub fn service(config: &Config, results: &Results) -> Answer {
             departures: queues.departures,
         };
         port.fifo()?;
-        // When credits hold a priority back is not recorded.
-        if config.switch.cbfc.is_none() {
+        // When credits or shapers hold a priority back is not recorded.
+        let shaped = config.switch.overrides.iter().any(|it| it.shaper.is_some());
+        if config.switch.cbfc.is_none() && !shaped && !maps_classes(config) {
             port.urgency()?;
             port.shares()?;
         }
