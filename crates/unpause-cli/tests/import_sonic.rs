@@ -125,8 +125,8 @@ fn what_a_scenario_cannot_say_is_refused_at_its_place() {
         (
             0,
             "\"weight\": \"14\"",
-            "\"weight\": \"14\", \"pir\": \"1000\"",
-            "a shaper for queue 0 of leaf0 Ethernet0",
+            "\"weight\": \"14\", \"pir\": \"1000\", \"meter_type\": \"packets\"",
+            "a scenario has no shapers that count packets",
         ),
         (
             1,
@@ -137,8 +137,8 @@ fn what_a_scenario_cannot_say_is_refused_at_its_place() {
         (
             0,
             "\"3\": \"3\", \"6\": \"6\"}",
-            "\"3\": \"1\", \"6\": \"6\"}",
-            "3 -> 1 in TC_TO_QUEUE_MAP",
+            "\"3\": \"6\", \"6\": \"6\"}",
+            "3 -> 6 in TC_TO_QUEUE_MAP",
         ),
         (
             1,

@@ -1,6 +1,7 @@
 //! What operators set: switches that differ, hosts without PFC, NICs that send PAUSE, memory that is shared, NIC names of DCQCN.
 
 mod overrides;
+mod sonic;
 
 use std::path::Path;
 

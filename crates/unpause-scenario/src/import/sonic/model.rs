@@ -173,6 +173,8 @@ pub struct Qos {
     pub pfc_spot: Spot,
     /// Priorities that the watchdog watches.
     pub watched: Option<Given<BTreeSet<u8>>>,
+    /// An entry of `SCHEDULER`, for the port as a whole.
+    pub scheduler: Option<Given<String>>,
     /// The names of its maps, by the maps' tables.
     pub maps: BTreeMap<&'static str, Given<String>>,
     /// It names a map that is not there.
@@ -190,8 +192,14 @@ pub struct Scheduler {
     pub kind: Option<Given<String>>,
     /// Its weight.
     pub weight: Option<Given<u64>>,
-    /// Fields that shape: `pir`, `cir` and theirs.
-    pub shapers: Vec<Spot>,
+    /// The highest rate, `pir`, bytes per second: `SAI_SCHEDULER_ATTR_MAX_BANDWIDTH_RATE`.
+    pub rate: Option<Given<u64>>,
+    /// The size of its token bucket, `pbs`, bytes.
+    pub burst: Option<Given<u64>>,
+    /// A rate that is guaranteed, `cir` and `cbs`.
+    pub guaranteed: Option<Spot>,
+    /// Rates are counted in packets.
+    pub in_packets: Option<Spot>,
 }
 
 /// A curve of marks.

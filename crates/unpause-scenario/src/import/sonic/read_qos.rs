@@ -108,7 +108,7 @@ fn qos(tables: &mut Tables<'_>, entry: &Entry<'_>) -> Qos {
             None => qos.is_broken |= there,
         }
     }
-    tables.reference(entry, "scheduler", "SCHEDULER");
+    qos.scheduler = tables.reference(entry, "scheduler", "SCHEDULER");
     qos
 }
 
@@ -128,13 +128,18 @@ fn priorities(
 /// Reads schedulers, curves of marks, and which queue has which.
 pub(super) fn queues(tables: &mut Tables<'_>, db: &mut ConfigDb) {
     for entry in tables.entries("SCHEDULER") {
-        let shapers = ["pir", "cir", "pbs", "cbs", "meter_type"].into_iter();
-        let shapers = shapers.filter(|field| entry.has(field));
+        const MOST: i64 = 1 << 40;
+        let guaranteed = ["cir", "cbs"].into_iter().find(|it| entry.has(it));
+        let meter = one_of(tables, &entry, "meter_type", &["packets", "bytes"]);
+        let meter = meter.filter(|it| it.value == "packets");
         let scheduler = Scheduler {
             spot: entry.spot(),
             kind: one_of(tables, &entry, "type", &["STRICT", "DWRR", "WRR"]),
             weight: tables.number(&entry, "weight", 1, 100).map(positive),
-            shapers: shapers.map(|field| entry.spot_of(field)).collect(),
+            rate: tables.number(&entry, "pir", 0, MOST).map(positive),
+            burst: tables.number(&entry, "pbs", 0, MOST).map(positive),
+            guaranteed: guaranteed.map(|field| entry.spot_of(field)),
+            in_packets: meter.map(|it| it.spot),
         };
         db.schedulers.insert(entry.key.to_owned(), scheduler);
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fabric_ports::{Ports, Use};
+use super::places::{At, differing, most};
 use super::same::{Of, by_switch, one};
 use super::writer::Writer;
 use crate::import::FileError;
@@ -57,7 +58,7 @@ pub(super) fn lossless(ports: &Ports<'_>, writer: &mut Writer) -> Result<BTreeSe
 }
 
 /// The priorities with PFC and a lossless group of a port.
-fn own_lossless(at: &Use<'_>) -> BTreeSet<u8> {
+pub(super) fn own_lossless(at: &Use<'_>) -> BTreeSet<u8> {
     let pfc = at.db.qos.get(at.port).map(|qos| qos.pfc.clone());
     let pfc = pfc.unwrap_or_default().into_iter();
     pfc.filter(|priority| at.db.lossless(at.port, *priority).is_some())
@@ -67,6 +68,7 @@ fn own_lossless(at: &Use<'_>) -> BTreeSet<u8> {
 /// A lossless group of a port, with its profile.
 struct Group<'a> {
     at: Use<'a>,
+    number: u8,
     profile: &'a Profile,
 }
 
@@ -88,7 +90,11 @@ pub(super) fn write(
     for at in ports.all() {
         for priority in lossless.intersection(&own_lossless(&at)) {
             match at.db.lossless(at.port, *priority) {
-                Some((_, Some(profile))) => groups.push(Group { at, profile }),
+                Some((_, Some(profile))) => groups.push(Group {
+                    at,
+                    number: *priority,
+                    profile,
+                }),
                 _ => computed.push(at.whose()),
             }
         }
@@ -107,7 +113,7 @@ pub(super) fn write(
         memory(ports, &groups, lossless, (&headrooms, pool), writer);
         writer.line("");
         writer.line("[pfc]");
-        thresholds(&groups, writer)?;
+        thresholds(&groups, lossless, writer)?;
         let each: Vec<String> = headrooms
             .iter()
             .map(|(mbps, bytes)| format!("\"{}\" = \"{bytes}B\"", super::writer::rate(*mbps)))
@@ -235,8 +241,12 @@ fn of<'a>(value: String, it: &Group<'a>, spot: Option<&Spot>) -> Of<'a, String> 
     }
 }
 
-fn thresholds(groups: &[Group<'_>], writer: &mut Writer) -> Result<(), FileError> {
-    let mut kinds = Vec::new();
+fn thresholds(
+    groups: &[Group<'_>],
+    lossless: &BTreeSet<u8>,
+    writer: &mut Writer,
+) -> Result<(), FileError> {
+    let (mut all, mut kinds) = (Vec::new(), Vec::new());
     let mut reserves = Vec::new();
     let mut gaps = Vec::new();
     for it in groups {
@@ -244,11 +254,13 @@ fn thresholds(groups: &[Group<'_>], writer: &mut Writer) -> Result<(), FileError
             let place = it.at.db.place(&it.profile.spot);
             return Err(place.error("neither dynamic_th nor static_th", "one of them"));
         };
-        let kind = match threshold.value {
-            Threshold::Dynamic(power) => format!("dynamic_th {power}"),
-            Threshold::Static(bytes) => format!("static_th {bytes}"),
+        let (kind, value) = match threshold.value {
+            Threshold::Dynamic(power) => ("dynamic_th", power),
+            Threshold::Static(bytes) => ("static_th", bytes.min(1 << 62) as i64),
         };
-        kinds.push(of(kind, it, Some(&threshold.spot)));
+        kinds.push(of(kind.to_owned(), it, Some(&threshold.spot)));
+        let (at, number) = (it.at, it.number);
+        all.push(At { at, number, value });
         reserves.push(of(
             format!("{}", reserve(it.profile)),
             it,
@@ -261,52 +273,47 @@ fn thresholds(groups: &[Group<'_>], writer: &mut Writer) -> Result<(), FileError
             gap.map(|it| &it.spot),
         ));
     }
-    let (kind, others) = by_switch("the threshold", &kinds)?.unwrap_or_default();
+    let kind = one("the threshold", &kinds)?.unwrap_or_default();
     let reserve = one("size beside the headroom", &reserves)?.unwrap_or_default();
     let gap = one("xon_offset", &gaps)?.unwrap_or_default();
-    let is_dynamic = |kind: &str| kind.starts_with("dynamic_th");
-    if others
-        .iter()
-        .any(|(_, other)| is_dynamic(other) != is_dynamic(&kind))
-    {
-        one("the threshold", &kinds)?;
+    let is_dynamic = kind == "dynamic_th";
+    let key = |value: i64| match is_dynamic {
+        true => ("alpha", alpha(value), format!("dynamic_th {value}")),
+        false => ("xoff", format!("\"{value}B\""), "static_th".to_owned()),
+    };
+    let same = most(&all.iter().map(|it| &it.value).collect::<Vec<_>>());
+    for (mut scope, value) in differing("the threshold", &all, most, writer) {
+        if scope.port.is_none() && scope.switch.is_none() && value == same {
+            continue;
+        }
+        if scope.priorities == *lossless {
+            scope.priorities.clear();
+        }
+        let (name, text, from) = key(value);
+        writer.of(&scope, name, text, &format!("BUFFER_PROFILE {from}"));
     }
-    for (switch, other) in &others {
-        let from = format!("BUFFER_PROFILE {other} of this switch");
-        match other.split_once(' ') {
-            Some(("dynamic_th", power)) => writer.own(switch, "alpha", alpha(power), &from),
-            Some((_, bytes)) => writer.own(switch, "xoff", format!("\"{bytes}B\""), &from),
-            None => {}
+    let (name, text, from) = key(same);
+    if is_dynamic {
+        writer.key(name, text, &format!("BUFFER_PROFILE {from}: 2^{same}"));
+        writer.key("reserve", format!("\"{reserve}B\""), "BUFFER_PROFILE size");
+    } else {
+        writer.key(name, text, &format!("BUFFER_PROFILE {from}"));
+        if reserve != "0" {
+            writer.leave_out(format!(
+                "BUFFER_PROFILE size {reserve} B: a fixed threshold has no reserve beside it"
+            ));
         }
-    }
-    match kind.split_once(' ') {
-        Some(("dynamic_th", power)) => {
-            writer.key(
-                "alpha",
-                alpha(power),
-                &format!("BUFFER_PROFILE dynamic_th {power}: 2^{power}"),
-            );
-            writer.key("reserve", format!("\"{reserve}B\""), "BUFFER_PROFILE size");
-        }
-        Some((_, bytes)) => {
-            writer.key("xoff", format!("\"{bytes}B\""), "BUFFER_PROFILE static_th");
-            if reserve != "0" {
-                writer.leave_out(format!(
-                    "BUFFER_PROFILE size {reserve} B: a fixed threshold has no reserve beside it"
-                ));
-            }
-        }
-        None => {}
     }
     xon(&gap, groups, writer);
     Ok(())
 }
 
 /// 2 to this power, as a scenario has it.
-fn alpha(power: &str) -> String {
-    match power.parse::<i32>().unwrap_or_default() {
-        below @ ..0 => format!("\"1/{}\"", 1_u64 << below.unsigned_abs().min(63)),
-        other => (1_u64 << other.unsigned_abs().min(63)).to_string(),
+pub(super) fn alpha(power: i64) -> String {
+    let size = 1_u64 << power.unsigned_abs().min(63);
+    match power < 0 {
+        true => format!("\"1/{size}\""),
+        false => size.to_string(),
     }
 }
 
@@ -333,22 +340,6 @@ fn xon(gap: &str, groups: &[Group<'_>], writer: &mut Writer) {
 /// What of buffers has no counterpart.
 pub(super) fn rest(db: &ConfigDb, writer: &mut Writer) {
     let name = db.name();
-    for (key, pool) in &db.pools {
-        let is_used = pool
-            .direction
-            .as_ref()
-            .is_some_and(|it| it.value == "ingress")
-            && key.contains("lossless");
-        if !is_used {
-            writer.leave_out(format!(
-                "{name}: BUFFER_POOL {key}: lossy pools and admission at egress are not in a scenario; lossy queues have \
-                 `lossy_queue`"
-            ));
-        }
-    }
-    if !db.queue_buffers.is_empty() {
-        writer.leave_out(format!("{name}: BUFFER_QUEUE: limits of queues at egress; lossless frames are limited at ingress alone"));
-    }
     if let Some(given) = &db.lossless_mtu {
         writer.leave_out(format!(
             "{name}: LOSSLESS_TRAFFIC_PATTERN mtu {}: of SONiC's headroom, which is taken as it is",

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fabric_ports::{Ports, Use};
-use super::same::{Of, one};
-use super::writer::Writer;
+use super::same::{Of, by_switch, one};
+use super::writer::{Scope, Writer};
 use crate::import::FileError;
 use crate::import::sonic::finding::Given;
 
@@ -16,50 +16,98 @@ const DSCPS: &str = "DSCP_TO_TC_MAP";
 /// Of congestion notification packets, by convention: CS6.
 const CNP: u8 = 48;
 
-/// Refuses maps of lossless priorities that are not the identity; names the others that are not.
-pub(super) fn check(
+/// Writes the maps that make a class, its queue and its group different; answers whether there are any. `control` is the
+/// priority of CNPs.
+pub(super) fn maps(
     ports: &Ports<'_>,
     lossless: &BTreeSet<u8>,
+    control: u8,
     writer: &mut Writer,
-) -> Result<(), FileError> {
+) -> Result<bool, FileError> {
+    let mut written = false;
+    for (table, key) in [
+        (TO_QUEUE, "tc_to_queue"),
+        (TO_GROUP, "tc_to_pg"),
+        (PFC_TO_QUEUE, "pfc_to_queue"),
+    ] {
+        let mut all = Vec::new();
+        for at in ports.all() {
+            all.push(of_map(&at, table, lossless, control, writer)?);
+        }
+        let Some((same, others)) = by_switch(&format!("{table}, but for the identity,"), &all)?
+        else {
+            continue;
+        };
+        if !same.is_empty() {
+            writer.of(&Scope::default(), key, format!("{{ {same} }}"), table);
+        }
+        for (switch, own) in &others {
+            writer.own(switch, key, format!("{{ {own} }}"), table);
+        }
+        written |= !same.is_empty() || !others.is_empty();
+    }
     for at in ports.all() {
-        for table in [TO_QUEUE, TO_GROUP, PFC_TO_QUEUE, PFC_TO_GROUP] {
-            let entries = at
-                .db
-                .map(at.port, table)
-                .into_iter()
-                .flat_map(|map| &map.entries);
-            for (from, to) in entries.filter(|(from, to)| to.value != **from) {
-                one_entry(&at, table, *from, to, lossless, writer)?;
-            }
+        let map = at.db.map(at.port, PFC_TO_GROUP);
+        let mut entries = map.into_iter().flat_map(|map| &map.entries);
+        let differs = |(from, to): &(&u8, &Given<u8>)| {
+            to.value != **from && (lossless.contains(*from) || lossless.contains(&to.value))
+        };
+        if let Some((from, to)) = entries.find(differs) {
+            let found = format!(
+                "{from} -> {} in {PFC_TO_GROUP}, at {}",
+                to.value,
+                at.whose()
+            );
+            let expected = "the same number on both sides: in a scenario a group asks for PAUSE of its own number; `unpause \
+                            lint` says what this map does";
+            return Err(at.db.place(&to.spot).error(found, expected));
         }
     }
-    Ok(())
+    Ok(written)
 }
 
-fn one_entry(
-    at: &Use<'_>,
-    table: &str,
-    from: u8,
-    to: &Given<u8>,
+/// The entries of a map at a port that make a difference.
+fn of_map<'a>(
+    at: &Use<'a>,
+    table: &'static str,
     lossless: &BTreeSet<u8>,
+    control: u8,
     writer: &mut Writer,
-) -> Result<(), FileError> {
-    if lossless.contains(&from) || lossless.contains(&to.value) {
+) -> Result<Of<'a, String>, FileError> {
+    let map = at.db.map(at.port, table);
+    let own = super::buffers::own_lossless(at);
+    let mut kept = Vec::new();
+    let entries = map.into_iter().flat_map(|map| &map.entries);
+    for (from, to) in entries.filter(|(from, to)| **from < 8 && to.value != **from) {
+        let matters = match table {
+            // Lossy groups need no number of their own.
+            TO_GROUP => own.contains(from) || own.contains(&to.value),
+            PFC_TO_QUEUE => lossless.contains(from),
+            _ => true,
+        };
+        if !matters {
+            continue;
+        }
+        if *from != control && to.value != control {
+            kept.push(format!("{from} = {}", to.value));
+            continue;
+        }
         let found = format!("{from} -> {} in {table}, at {}", to.value, at.whose());
-        let expected = "the same number on both sides for lossless priorities: in a scenario class, queue, group and \
-                        PFC's priority are one; `unpause lint` says what this map does";
-        return Err(at.db.place(&to.spot).error(found, expected));
-    }
-    // Lossy groups need no number of their own.
-    if table == TO_QUEUE {
+        if lossless.contains(from) {
+            let expected =
+                "another queue: that one carries CNPs, which have it to themselves in a scenario";
+            return Err(at.db.place(&to.spot).error(found, expected));
+        }
         writer.leave_out(format!(
-            "{}: {table} {from} -> {}: a class is its own queue in a scenario",
-            at.db.name(),
-            to.value
+            "{found}: CNPs have priority {control} to themselves in a scenario"
         ));
     }
-    Ok(())
+    Ok(Of {
+        value: kept.join(", "),
+        db: at.db,
+        whose: at.whose(),
+        spot: map.map_or_else(|| at.db.ports[at.port].spot.clone(), |it| it.spot.clone()),
+    })
 }
 
 /// Which DSCPs are which lossless priority.
@@ -113,7 +161,7 @@ pub(super) fn scheduler(
     let mut all: Vec<Of<'_, String>> = Vec::new();
     let mut missing = Vec::new();
     for at in ports.all() {
-        match of_port(&at, control, writer)? {
+        match of_port(&at, control, writer) {
             None => missing.push(at.whose()),
             Some(it) => all.push(it),
         }
@@ -153,11 +201,7 @@ pub(super) fn scheduler(
 }
 
 /// Weights and strict queues of a port.
-fn of_port<'a>(
-    at: &Use<'a>,
-    control: u8,
-    writer: &mut Writer,
-) -> Result<Option<Of<'a, String>>, FileError> {
+fn of_port<'a>(at: &Use<'a>, control: u8, writer: &mut Writer) -> Option<Of<'a, String>> {
     let (mut weights, mut strict, mut first) = (Vec::new(), Vec::new(), None);
     for queue in 0..8_u8 {
         let settings = at.db.queues.get(&(at.port.to_owned(), queue));
@@ -167,11 +211,6 @@ fn of_port<'a>(
         let Some(it) = at.db.schedulers.get(&name.value) else {
             continue;
         };
-        if let Some(shaper) = it.shapers.first() {
-            let found = format!("a shaper for queue {queue} of {}", at.whose());
-            let expected = "a scheduler without pir, cir and meter_type: a scenario has no shapers";
-            return Err(at.db.place(shaper).error(found, expected));
-        }
         first.get_or_insert_with(|| name.spot.clone());
         if queue == control {
             writer.leave_out(format!(
@@ -188,10 +227,10 @@ fn of_port<'a>(
             }
         }
     }
-    Ok(first.map(|spot| Of {
+    first.map(|spot| Of {
         value: format!("{}|{}", weights.join(", "), strict.join(", ")),
         db: at.db,
         whose: at.whose(),
         spot,
-    }))
+    })
 }

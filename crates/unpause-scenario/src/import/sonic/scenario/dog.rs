@@ -9,7 +9,11 @@ use crate::import::FileError;
 const POLL: u64 = 100;
 
 /// Writes `[switch.watchdog]`.
-pub(super) fn watchdog(ports: &Ports<'_>, writer: &mut Writer) -> Result<(), FileError> {
+pub(super) fn watchdog(
+    ports: &Ports<'_>,
+    has_maps: bool,
+    writer: &mut Writer,
+) -> Result<(), FileError> {
     let mut all: Vec<Of<'_, String>> = Vec::new();
     // Ports to switches, and to hosts.
     let (mut with, mut without) = ([0_usize; 2], [0_usize; 2]);
@@ -27,6 +31,12 @@ pub(super) fn watchdog(ports: &Ports<'_>, writer: &mut Writer) -> Result<(), Fil
     let Some(first) = all.first().map(|it| it.whose.clone()) else {
         return Ok(());
     };
+    if has_maps {
+        writer.leave_out(format!(
+            "PFC_WD of {first}: a scenario has no watchdog where class, queue and group have different numbers"
+        ));
+        return Ok(());
+    }
     let which = match (with, without) {
         (_, [0, 0]) => "all",
         ([0, _], [_, 0]) => "hosts",

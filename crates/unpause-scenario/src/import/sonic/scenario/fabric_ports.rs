@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::links::End;
 use crate::import::sonic::model::ConfigDb;
 
 /// A port of a switch.
@@ -11,11 +12,18 @@ pub(super) struct Use<'a> {
     pub switch: usize,
     pub db: &'a ConfigDb,
     pub port: &'a str,
-    /// A host is at its other end.
+    /// Who is at its other end.
+    pub peer: &'a str,
+    /// That is a host.
     pub to_host: bool,
 }
 
 impl Use<'_> {
+    /// The port as a scenario names it, by the neighbour: `leaf0->spine0`.
+    pub(super) fn name(&self) -> String {
+        format!("{}->{}", self.db.name(), self.peer)
+    }
+
     /// `leaf0 Ethernet4`.
     pub(super) fn whose(&self) -> String {
         format!("{} {}", self.db.name(), self.port)
@@ -25,11 +33,11 @@ impl Use<'_> {
 /// All ports with a link.
 pub(super) struct Ports<'a> {
     switches: &'a [ConfigDb],
-    ports: &'a [BTreeMap<String, bool>],
+    ports: &'a [BTreeMap<String, End>],
 }
 
 impl<'a> Ports<'a> {
-    pub(super) fn new(switches: &'a [ConfigDb], ports: &'a [BTreeMap<String, bool>]) -> Self {
+    pub(super) fn new(switches: &'a [ConfigDb], ports: &'a [BTreeMap<String, End>]) -> Self {
         Self { switches, ports }
     }
 
@@ -39,11 +47,12 @@ impl<'a> Ports<'a> {
 
     pub(super) fn of(&self, switch: usize) -> impl Iterator<Item = Use<'a>> {
         let db = &self.switches[switch];
-        self.ports[switch].iter().map(move |(port, to_host)| Use {
+        self.ports[switch].iter().map(move |(port, end)| Use {
             switch,
             db,
             port,
-            to_host: *to_host,
+            peer: &end.name,
+            to_host: end.is_host,
         })
     }
 

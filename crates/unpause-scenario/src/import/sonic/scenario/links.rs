@@ -22,14 +22,21 @@ pub(super) struct Link {
     pub parallel: u32,
 }
 
+/// What is at the other end of a port.
+#[derive(Clone, Debug)]
+pub(super) struct End {
+    pub name: String,
+    pub is_host: bool,
+}
+
 /// The fabric.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fabric {
     pub switches: Vec<String>,
     pub hosts: BTreeSet<String>,
     pub links: Vec<Link>,
-    /// By switch: its ports with a link, and whether a host is at the other end.
-    pub ports: Vec<BTreeMap<String, bool>>,
+    /// By switch: its ports with a link, and what is at the other end.
+    pub ports: Vec<BTreeMap<String, End>>,
     pub notes: Vec<String>,
     pub left_out: Vec<String>,
 }
@@ -218,7 +225,11 @@ impl Builder<'_> {
             }
             self.agree(index, port, at, there)?;
             self.seen.insert((at, there.clone()));
-            self.fabric.ports[at].insert(there.clone(), false);
+            let end = End {
+                name: name.clone(),
+                is_host: false,
+            };
+            self.fabric.ports[at].insert(there.clone(), end);
             if answer.is_none() {
                 self.fabric.notes.push(format!(
                     "{name}: {port} to {there} of {other}: only one of the two names the link"
@@ -294,7 +305,11 @@ impl Builder<'_> {
         if is_host {
             self.fabric.hosts.insert(other.to_owned());
         }
-        self.fabric.ports[index].insert(port.to_owned(), is_host);
+        let end = End {
+            name: other.to_owned(),
+            is_host,
+        };
+        self.fabric.ports[index].insert(port.to_owned(), end);
         let pair = match name.as_str() < other {
             true => (name.clone(), other.to_owned()),
             false => (other.to_owned(), name.clone()),

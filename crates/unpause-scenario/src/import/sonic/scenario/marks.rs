@@ -1,118 +1,119 @@
-//! Schemes: PFC alone, and with DCQCN by the curve of the lossless queues.
+//! Schemes: PFC alone, and with DCQCN by the curves of the queues.
 
 use std::collections::BTreeSet;
 
 use super::fabric_ports::{Ports, Use};
-use super::same::{Of, by_switch};
-use super::writer::Writer;
-use crate::import::FileError;
+use super::places::{At, differing, most};
+use super::writer::{Scope, Writer};
 use crate::import::sonic::model::{COLORS, Wred};
 
-/// A curve, as one text: min, max, percent.
-type OfCurve<'a> = Of<'a, String>;
+/// A curve: bytes of the smallest and the largest threshold, percent at the largest.
+type Curve = (u64, u64, u64);
 
-/// Writes the schemes.
+/// Writes the schemes. `control` is the priority of CNPs, whose queue has no curve.
 pub(super) fn schemes(
     ports: &Ports<'_>,
     lossless: &BTreeSet<u8>,
+    control: u8,
     writer: &mut Writer,
-) -> Result<(), FileError> {
-    let mut all: Vec<OfCurve<'_>> = Vec::new();
-    let mut without = Vec::new();
+) {
+    let mut all = Vec::new();
     for at in ports.all() {
-        lossy(&at, lossless, writer);
-        for queue in lossless {
-            let settings = at.db.queues.get(&(at.port.to_owned(), *queue));
-            let name = settings.and_then(|settings| settings.wred.as_ref());
-            match name.and_then(|name| Some((name, at.db.wred.get(&name.value)?))) {
-                None => without.push(format!("{} queue {queue}", at.whose())),
-                Some((name, it)) => all.extend(curve(&at, *queue, &name.value, it, writer)),
-            }
+        for number in (0..8).filter(|number| *number != control) {
+            let value = curve(&at, number, writer);
+            all.push(At { at, number, value });
+        }
+        let own = at.db.queues.get(&(at.port.to_owned(), control));
+        if own.is_some_and(|it| it.wred.is_some()) {
+            writer.leave_out(format!(
+                "{}: wred_profile of queue {control}: it carries CNPs, which no scenario marks or drops so",
+                at.db.name()
+            ));
         }
     }
     writer.line("[[scheme]]");
     writer.line("name = \"PFC\"");
     writer.line("");
-    let Some((curve, others)) = by_switch("the curve of marks (min, max, percent)", &all)? else {
-        return Ok(());
+    let is_lossless = |it: &&At<'_, Option<Curve>>| lossless.contains(&it.number);
+    let with = |of: &[&At<'_, Option<Curve>>]| -> Vec<Curve> {
+        of.iter().filter_map(|it| it.value).collect()
     };
-    if let Some(first) = without.first() {
-        writer.leave_out(format!(
-            "{first}: no wred_profile, as {} other queues: here they mark as the others",
-            without.len() - 1
-        ));
+    let every: Vec<&At<'_, Option<Curve>>> = all.iter().collect();
+    let own: Vec<&At<'_, Option<Curve>>> = all.iter().filter(is_lossless).collect();
+    let curves = match with(&own) {
+        none if none.is_empty() => with(&every),
+        some => some,
+    };
+    if curves.is_empty() {
+        return;
     }
-    for (switch, other) in &others {
-        let from = "WRED_PROFILE of this switch";
-        let (min, max, share) = parts(other);
-        writer.own(switch, "kmin", format!("\"{min}B\""), from);
-        writer.own(switch, "kmax", format!("\"{max}B\""), from);
-        writer.own(switch, "pmax", format!("{share}"), from);
+    let same = most(&curves.iter().collect::<Vec<_>>());
+    write(same, writer);
+    let different = differing("wred_profile", &all, most, writer);
+    for (scope, value) in different {
+        let is_general = scope.port.is_none() && scope.switch.is_none();
+        if is_general && value == Some(same) {
+            continue;
+        }
+        own_curve(&scope, value, writer);
     }
-    let (min, max, share) = parts(&curve);
+}
+
+/// What queues have otherwise than the scheme says.
+fn own_curve(scope: &Scope, value: Option<Curve>, writer: &mut Writer) {
+    let Some((min, max, percent)) = value else {
+        return writer.of(
+            scope,
+            "marking",
+            "\"none\"",
+            "QUEUE without a wred_profile that marks",
+        );
+    };
+    let from = "QUEUE wred_profile";
+    writer.of(scope, "kmin", format!("\"{min}B\""), from);
+    writer.of(scope, "kmax", format!("\"{max}B\""), from);
+    writer.of(scope, "pmax", share(percent), from);
+}
+
+fn share(percent: u64) -> String {
+    format!("{}", percent as f64 / 100.0)
+}
+
+fn write((min, max, percent): Curve, writer: &mut Writer) {
     writer.line("[[scheme]]");
     let of_hosts = "what hosts do with marks no switch says: DCQCN";
     writer.key("name", "\"PFC+DCQCN\"", of_hosts);
     writer.line("congestion_control = \"dcqcn\"");
+    let of_switches = "WRED_PROFILE: marks what is ECN-capable, drops the rest";
+    writer.key("marking", "\"wred\"", of_switches);
     writer.line("");
-    writer.line("[scheme.dcqcn]");
-    writer.key(
-        "kmin",
-        format!("\"{min}B\""),
-        "WRED_PROFILE green_min_threshold",
-    );
-    writer.key(
-        "kmax",
-        format!("\"{max}B\""),
-        "WRED_PROFILE green_max_threshold",
-    );
-    writer.key(
-        "pmax",
-        format!("{share}"),
-        "WRED_PROFILE green_drop_probability",
-    );
-    writer.line("");
-    Ok(())
-}
-
-/// The smallest and the largest threshold of a curve, and the share at the largest.
-fn parts(curve: &str) -> (&str, &str, f64) {
-    let mut words = curve.split(' ');
-    let mut word = || words.next().unwrap_or_default();
-    let (min, max, percent) = (word(), word(), word());
-    let share = percent.parse::<f64>().unwrap_or(100.0) / 100.0;
-    (min, max, share)
-}
-
-/// Curves of lossy queues.
-fn lossy(at: &Use<'_>, lossless: &BTreeSet<u8>, writer: &mut Writer) {
-    let own = (at.port.to_owned(), 0)..=(at.port.to_owned(), u8::MAX);
-    for ((_, queue), settings) in at.db.queues.range(own) {
-        let Some(name) = settings.wred.as_ref().filter(|_| !lossless.contains(queue)) else {
-            continue;
-        };
-        writer.leave_out(format!(
-            "{}: QUEUE {queue} wred_profile {}: of a lossy queue; a scheme marks alike in every queue",
-            at.whose(),
-            name.value
-        ));
+    writer.line("[scheme.wred]");
+    for (key, value, of) in [
+        ("kmin", format!("\"{min}B\""), "green_min_threshold"),
+        ("kmax", format!("\"{max}B\""), "green_max_threshold"),
+        ("pmax", share(percent), "green_drop_probability"),
+    ] {
+        writer.key(key, value, &format!("WRED_PROFILE {of}"));
     }
+    writer.line("");
 }
 
-/// The curve of green packets, if it marks.
-fn curve<'a>(
-    at: &Use<'a>,
-    queue: u8,
-    name: &str,
-    it: &Wred,
-    writer: &mut Writer,
-) -> Option<OfCurve<'a>> {
+/// The curve of green packets of a queue, if it marks.
+fn curve(at: &Use<'_>, queue: u8, writer: &mut Writer) -> Option<Curve> {
+    let name = at
+        .db
+        .queues
+        .get(&(at.port.to_owned(), queue))?
+        .wred
+        .as_ref()?;
+    let it: &Wred = at.db.wred.get(&name.value)?;
+    let name = &name.value;
     let [green, others @ ..] = &it.colors;
     let marks = it.ecn.as_ref().is_some_and(|ecn| ecn.value != "ecn_none");
     let (Some(min), Some(max), true) = (&green.min, &green.max, marks) else {
         writer.leave_out(format!(
-            "{}: WRED_PROFILE {name}: no ECN, or no curve for green packets: it marks nothing",
-            at.whose()
+            "{}: WRED_PROFILE {name}: no ECN, or no curve for green packets: its queues mark and drop nothing here",
+            at.db.name()
         ));
         return None;
     };
@@ -125,10 +126,5 @@ fn curve<'a>(
         }
     }
     let percent = green.probability.as_ref().map_or(100, |it| it.value);
-    Some(Of {
-        value: format!("{} {} {percent}", min.value, max.value),
-        db: at.db,
-        whose: format!("{} queue {queue}", at.whose()),
-        spot: min.spot.clone(),
-    })
+    Some((min.value, max.value, percent))
 }

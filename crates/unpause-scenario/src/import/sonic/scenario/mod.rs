@@ -6,6 +6,8 @@ mod dog;
 mod fabric_ports;
 mod links;
 mod marks;
+mod places;
+mod queues;
 mod same;
 mod writer;
 
@@ -53,7 +55,9 @@ pub fn import(switches: &[ConfigDb]) -> Result<Imported, FileError> {
         .iter()
         .for_each(|line| writer.leave_out(line.clone()));
     let lossless = buffers::lossless(&ports, &mut writer)?;
-    classes::check(&ports, &lossless, &mut writer)?;
+    let cnps = classes::cnp(&ports, &lossless);
+    let control = cnps.unwrap_or(CONTROL);
+    let has_maps = classes::maps(&ports, &lossless, control, &mut writer)?;
     classes::dscps(&ports, &lossless, &mut writer);
     head(switches, &fabric, &mut writer);
     writer.line("[host]");
@@ -62,8 +66,7 @@ pub fn import(switches: &[ConfigDb]) -> Result<Imported, FileError> {
         "\"4096B\"",
         "RoCE's largest; hosts decide, not PORT mtu",
     );
-    let control = classes::cnp(&ports, &lossless);
-    if let Some(class) = control {
+    if let Some(class) = cnps {
         writer.key(
             "control_priority",
             class.to_string(),
@@ -79,12 +82,20 @@ pub fn import(switches: &[ConfigDb]) -> Result<Imported, FileError> {
         "PORT_QOS_MAP pfc_enable",
     );
     buffers::write(&ports, &lossless, &mut writer)?;
-    classes::scheduler(&ports, control.unwrap_or(CONTROL), &mut writer)?;
-    dog::watchdog(&ports, &mut writer)?;
-    marks::schemes(&ports, &lossless, &mut writer)?;
+    classes::scheduler(&ports, control, &mut writer)?;
+    dog::watchdog(&ports, has_maps, &mut writer)?;
+    marks::schemes(&ports, &lossless, control, &mut writer);
+    queues::limits(&ports, control, &mut writer);
+    queues::shapers(&ports, control, &mut writer)?;
     writer.overrides();
     traffic(&fabric, lossless.first().copied().unwrap_or(0), &mut writer);
+    if !has_maps {
+        writer.line("");
+        writer.line("[probes]");
+        writer.line("causes = true");
+    }
     for db in switches {
+        queues::rest(db, &mut writer);
         buffers::rest(db, &mut writer);
         others(db, &mut writer);
     }
@@ -178,9 +189,6 @@ fn traffic(fabric: &Fabric, priority: u8, writer: &mut Writer) {
     writer.line(format!("to = {to}"));
     writer.line("size = \"1MB\"");
     writer.line(format!("priority = {priority}"));
-    writer.line("");
-    writer.line("[probes]");
-    writer.line("causes = true");
     writer
         .notes
         .push("traffic: an incast of 1 MB from every host, as an example".into());

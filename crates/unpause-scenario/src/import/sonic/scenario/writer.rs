@@ -5,6 +5,26 @@ use std::fmt::Write;
 
 use unpause_protocols::units::Rate;
 
+/// What an override applies to; in the order in which they are written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Scope {
+    /// A port by its name; else the switch as a whole.
+    pub port: Option<String>,
+    /// The switch; none for all.
+    pub switch: Option<String>,
+    /// Which priorities; empty for all.
+    pub priorities: BTreeSet<u8>,
+}
+
+impl Scope {
+    fn switch(name: &str) -> Self {
+        Self {
+            switch: Some(name.to_owned()),
+            ..Self::default()
+        }
+    }
+}
+
 /// The scenario being written.
 #[derive(Default)]
 pub(super) struct Writer {
@@ -12,8 +32,8 @@ pub(super) struct Writer {
     pub(super) notes: Vec<String>,
     left_out: Vec<String>,
     said: BTreeSet<String>,
-    /// What switches have that others have otherwise: key, value, where it is from.
-    own: BTreeMap<String, Vec<(&'static str, String, String)>>,
+    /// What some switches, ports and priorities have otherwise: key, value, where it is from.
+    own: BTreeMap<Scope, Vec<(&'static str, String, String)>>,
 }
 
 impl Writer {
@@ -36,15 +56,34 @@ impl Writer {
         value: impl Into<String>,
         of: &str,
     ) {
-        let keys = self.own.entry(switch.to_owned()).or_default();
+        self.of(&Scope::switch(switch), key, value, of);
+    }
+
+    /// A key that some ports or priorities have with another value than most.
+    pub(super) fn of(
+        &mut self,
+        scope: &Scope,
+        key: &'static str,
+        value: impl Into<String>,
+        of: &str,
+    ) {
+        let keys = self.own.entry(scope.clone()).or_default();
         keys.push((key, value.into(), of.to_owned()));
     }
 
-    /// Writes `[[override]]` for the switches that have something of their own.
+    /// Writes `[[override]]` for what has something of its own: the more special, the later, for the last one counts.
     pub(super) fn overrides(&mut self) {
-        for (switch, keys) in std::mem::take(&mut self.own) {
+        for (scope, keys) in std::mem::take(&mut self.own) {
             self.line("[[override]]");
-            self.line(format!("switches = {}", quoted(&switch)));
+            match (&scope.port, &scope.switch) {
+                (Some(port), _) => self.line(format!("ports = {}", quoted(port))),
+                (None, Some(switch)) => self.line(format!("switches = {}", quoted(switch))),
+                (None, None) => {}
+            }
+            if !scope.priorities.is_empty() {
+                let all: Vec<String> = scope.priorities.iter().map(u8::to_string).collect();
+                self.line(format!("priorities = [{}]", all.join(", ")));
+            }
             for (key, value, of) in keys {
                 self.key(key, value, &of);
             }
