@@ -28,7 +28,7 @@ class Progress:
     Attributes:
         label: Run that advanced last.
         finished: Runs that are done.
-        runs: Runs in all.
+        runs: Total number of runs.
         fraction: Share of all simulated time that is done, 0 to 1.
         packet_hops: Packets that went over one link so far, all runs.
         elapsed_s: Wall time since the start.
@@ -67,7 +67,7 @@ def run(
             with the same keys as the file.
         schemes: Names of the schemes to run, or one name; all by default.
         seed: Instead of the scenario's seed.
-        seeds: Every run with so many seeds, one after the other.
+        seeds: Repeats every run with this many consecutive seeds.
         duration: Instead of the scenario's duration, with its unit: ``"20ms"``.
         threads: Runs at the same time; as many as there are cores by default. The results do not
             depend on it.

@@ -1,4 +1,4 @@
-"""Driving a fabric from Python: send messages, and go on to where they have arrived."""
+"""Driving a fabric from Python: send messages, and advance to their completions."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ class Completion:
 class Session:
     """A fabric that a program drives.
 
-    A completion is told at its very instant: what is sent then starts then. The tables are those
-    of a scenario that lists the same messages as flows. One session runs on the thread that calls
-    it; use several processes for several sessions.
+    A completion is reported at its simulated time: a message sent in response starts at that time.
+    The tables are those of a scenario that lists the same messages as flows. A session runs on the
+    thread that calls it; to run several sessions, use several processes.
 
         >>> with unpause.Session("fabric.toml") as session:
         ...     session.send("H0", "H1", 1_000_000)
@@ -145,7 +145,7 @@ class Session:
     def result(self) -> Result:
         """What was measured, once the session is closed."""
         if self._result is None:
-            raise SessionError("the session is open: its result is there when it is closed")
+            raise SessionError("the session is open: its result is available when it is closed")
         return self._result
 
     def send(
@@ -168,7 +168,7 @@ class Session:
                 the path is drawn anew for each message. Congestion control starts anew with each.
 
         Raises:
-            ScenarioError: it cannot be sent; the session goes on.
+            ScenarioError: it cannot be sent; the session continues.
         """
         ends = self._number(src), self._number(dst)
         start = self.now_ns
@@ -192,7 +192,7 @@ class Session:
         there is nothing left to wait for, or the run is :attr:`over`.
 
         Raises:
-            KeyboardInterrupt: Ctrl-C; the session can go on.
+            KeyboardInterrupt: Ctrl-C; the session can continue.
         """
         until = None if until_ns is None else _ps(until_ns, "until_ns")
         told = self._native.advance(until)
@@ -254,7 +254,7 @@ class Session:
         """Close the run at `at_ns`, or as soon as possible; answers what was measured.
 
         That soon is one link beyond :attr:`now_ns`, with the frames that are on their way:
-        ``simulated_ns`` of table ``runs`` says when. Up to then nothing is told any more.
+        ``simulated_ns`` of table ``runs`` says when. Until then no completion is reported.
         """
         if self._result is None:
             source = self._native.source
@@ -280,7 +280,9 @@ class Session:
     def _number(self, host: str | int) -> int:
         if isinstance(host, int):
             if not 0 <= host < len(self.hosts):
-                raise SessionError(f"there is no host {host}: {len(self.hosts)} from 0 on")
+                raise SessionError(
+                    f"there is no host {host}: {len(self.hosts)} hosts are numbered from 0"
+                )
             return host
         if host not in self._numbers:
             raise SessionError(f"there is no host {host!r}: {_some(self.hosts)}")
@@ -300,7 +302,7 @@ def _some(names: list[str]) -> str:
 def _ps(time_ns: float, name: str) -> int:
     """Whole picoseconds; an integer of nanoseconds stays exact whatever its size."""
     if time_ns < 0:
-        raise ValueError(f"{name} is {time_ns}; times are not negative")
+        raise ValueError(f"{name} is {time_ns}; times cannot be negative")
     return time_ns * 1000 if isinstance(time_ns, int) else round(time_ns * 1000)
 
 
@@ -375,7 +377,7 @@ class _Tasks:
             self.answers[number] = end.value
             return
         if not isinstance(wait, _Wait):
-            raise SessionError(f"a coroutine awaits {wait!r}, which no session tells")
+            raise SessionError(f"a coroutine awaits {wait!r}, which no session reports")
         self.waiting.setdefault(wait.key, deque()).append((number, program))
 
     def wake(self, completion: Completion) -> None:
@@ -398,5 +400,5 @@ class _Tasks:
         keys = list(self.waiting)
         what = ", ".join(" ".join(str(part) for part in key) for key in keys[:3])
         more = f" and {len(keys) - 3} more" if len(keys) > 3 else ""
-        why = "the run is over" if session.over else "nothing is under way"
+        why = "the run is over" if session.over else "nothing is in flight"
         return f"coroutines wait for {what}{more}, and {why} at {session.now_ns:.0f} ns"

@@ -54,7 +54,7 @@ def test_headroom_is_named_where_it_is_set() -> None:
     small = single_switch(3, '[pfc]\nxoff = "100KB"\nheadroom = "2KB"', scheme(), TWO)
     _, text, tree = told(small)
     assert tree.lost
-    assert text.startswith("[pfc] headroom (2KB) is too small: leave it out")
+    assert text.startswith("[pfc] headroom (2KB) is too small: remove it")
     assert harm(small)[1] > 0
     assert harm(small.replace('headroom = "2KB"', ""))[1] == 0
 
@@ -105,7 +105,7 @@ def with_kmin(kmin: str, kmax: str) -> str:
 
 def test_marking_that_begins_beyond_pause() -> None:
     _, text, tree = told(with_kmin("1MB", "4MB"))
-    assert text.startswith("dcqcn had no part in this: PAUSE held 2 ingress ports")
+    assert text.startswith("dcqcn did not act: PAUSE held 2 ingress ports")
     assert "kmin = 1.00 MB; lower kmin below 200 KB" in text
     assert 200_000 <= tree.queue_bytes < 202_000
     assert harm(with_kmin("50KB", "100KB"))[0] < harm(with_kmin("1MB", "4MB"))[0]
@@ -144,7 +144,7 @@ def test_turns_are_advised_where_priorities_are_strict() -> None:
 
 def test_turns_that_are_there_are_not_advised() -> None:
     text = advice_of_priority(overload(DWRR, "40Gbps"), 4)
-    assert "priorities 3 and 4 together want more than S0->H0 carries" in text
+    assert "priorities 3 and 4 together demand more than S0->H0 carries" in text
     assert "raise the share of priority 4 (weights of [switch.scheduler], now 1)" in text
 
 
@@ -152,9 +152,9 @@ def test_no_share_is_advised_that_stops_the_other_priority() -> None:
     """Both have more than their half: whose share is raised, the other has less."""
     for one, other in ((3, 4), (4, 3)):
         text = advice_of_priority(overload(DWRR), one)
-        assert "priorities 3 and 4 together want more than S0->H0 carries" in text
+        assert "priorities 3 and 4 together demand more than S0->H0 carries" in text
         assert f"PAUSE stopped the senders of priority {other} as well" in text
-        assert text.endswith("only says whom it stops; send less")
+        assert text.endswith("only changes who is stopped; send less")
 
 
 POOL = single_switch(

@@ -127,7 +127,7 @@ def test_compare_of_one_seed_promises_nothing(
     a = seeds(Builder(), 1.0, 0, count=1).write(tmp_path / "a")
     b = seeds(Builder(), 1.4, 0, count=1).write(tmp_path / "b")
     assert compare.main([str(a), str(b)]) == 0
-    assert "One seed each: what of this is noise cannot be told." in capsys.readouterr().out
+    assert "One seed each, so noise cannot be estimated." in capsys.readouterr().out
 
 
 def test_a_page_marks_what_seeds_do_not_explain(

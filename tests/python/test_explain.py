@@ -220,7 +220,7 @@ def test_a_stopped_run_is_explained_as_far_as_it_came(
     (kept / "run.json").write_text("{}")
     assert explain.main([str(tmp_path / "stopped"), "--scheme", "PFC"]) == 0
     said = capsys.readouterr()
-    assert "stopped before its end" in said.err
+    assert "this covers the finished runs only" in said.err
     assert "Incast at S1->R1" in said.out
 
 
@@ -252,7 +252,7 @@ def test_a_link_that_failed_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert data == result.runs.to_pylist()[0]["dropped_packets"]
     of_data = f"packets lost, {data} of them data" if data < lost else "data packets lost"
     assert f"down at 20us: {lost} {of_data}" in said
-    assert "routes moved at 22us, up again at 30us" in said
+    assert "routes changed at 22us, up again at 30us" in said
 
 
 ERRORS = """

@@ -69,12 +69,12 @@ def crossbar(name: str, input_buffer: str) -> str:
 #: What is advised, where it is, what changes when it is followed, and what that makes less.
 LOSSES = [
     (
-        "[pfc] headroom_delays (1) is too small: leave it out",
+        "[pfc] headroom_delays (1) is too small: remove it",
         single_switch(3, f"{XOFF}\nheadroom_delays = 1", scheme(), TWO),
         ("headroom_delays = 1", ""),
     ),
     (
-        "[slow_receiver] buffer (105KB) is too small: raise it, or leave it out",
+        "[slow_receiver] buffer (105KB) is too small: raise it, or remove it",
         single_switch(2, RECEIVER, scheme(), ONE),
         ('buffer = "105KB"', ""),
     ),
@@ -187,7 +187,7 @@ BEHIND = single_switch(
 Harm = Callable[[str], float]
 MORE: list[tuple[str, str, tuple[str, str], Harm]] = [
     (
-        "look at H0: its NIC takes less than its link brings",
+        "look at H0: its NIC accepts less than its link delivers",
         single_switch(2, slow(), scheme(), ONE),
         (slow(), ""),
         pauses,
@@ -205,7 +205,7 @@ MORE: list[tuple[str, str, tuple[str, str], Harm]] = [
         pauses,
     ),
     (
-        'set queues = "voq" in [switch.input_queued], which gives each output a queue of its own',
+        'set queues = "voq" in [switch.input_queued], which gives each output its own queue',
         FIFO,
         ('queues = "fifo"', 'queues = "voq"'),
         pauses,

@@ -79,7 +79,7 @@ def told(folder: Path, command: str) -> list[hostile.Told]:
 
 def timeless(text: str) -> str:
     """What was printed, without how long it took and what was run again."""
-    return re.sub(r"in [0-9.]+ m?s(, \d+ of them kept from before)?", "in a moment", text)
+    return re.sub(r"in [0-9.]+ m?s(, \d+ of them kept from earlier)?", "in a moment", text)
 
 
 @pytest.mark.parametrize("command", hostile.COMMANDS)

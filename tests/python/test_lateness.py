@@ -70,8 +70,8 @@ def test_the_longest_iteration_is_compared_with_the_job_alone(builder: Builder) 
     assert lateness.sentence(it) == (
         "Iteration 1 of gpt, its longest, took 300 us, 50 % longer than alone: 90.0 us compute, "
         "10.0 us launch, 100 us messages as fast as alone, 100 us delay of messages on the "
-        "critical path. Of 1 messages on that path 0->1 of sum (H0 -> H1) was delayed most, 100 "
-        "us; meanwhile H0->S0, on its path, was paused for 70.0 us."
+        "critical path. The most delayed of 1 message on that path is 0->1 of sum (H0 -> H1), by "
+        "100 us; meanwhile H0->S0, on its path, was paused for 70.0 us."
     )
 
 

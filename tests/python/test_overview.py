@@ -70,7 +70,7 @@ def test_goodput_around_a_burst_and_the_time_to_recover(builder: Builder) -> Non
     assert found.looked_ns == pytest.approx(13 * MS)
     told = overview.of_result(builder.result())
     assert told.watched == [
-        "F0: during the burst it got, of what it had before, 2 of 10 Gb/s under PFC; recovered "
+        "F0: during the burst it got, of its goodput before, 2 of 10 Gb/s under PFC; recovered "
         "1.00 ms after it under PFC."
     ]
 
@@ -96,7 +96,7 @@ def test_without_a_time_before_the_burst_only_the_mean_is_said(builder: Builder)
     builder.flow(run, "burst", size_bytes=64_000, start_ns=0.0, fct_ns=19 * MS)
     assert watched(builder).around is None
     told = overview.of_result(builder.result()).watched
-    assert told == ["F0: 10 Gb/s under PFC on average, all the time that it ran."]
+    assert told == ["F0: 10 Gb/s under PFC on average while it ran."]
 
 
 def test_a_burst_that_outlasts_the_run_has_no_recovery(builder: Builder) -> None:

@@ -160,7 +160,7 @@ def test_they_are_drawn_below_the_one_that_is_judged(builder: Builder, tmp_path:
         figures.save(figure, tmp_path, "tried")
         names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
         assert names[:2] == ["as judged", "F2-more: gap = 1"]
-        with pytest.raises(NothingToDraw, match=r"No setting that X\.C1"):
+        with pytest.raises(NothingToDraw, match=r"No setting with which X\.C1"):
             tried.draw(claim, {}, own)
 
 

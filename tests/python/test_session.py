@@ -137,7 +137,11 @@ def test_a_result_is_like_any_other(tmp_path: Path, capsys: pytest.CaptureFixtur
     ("ask", "error", "said"),
     [
         (lambda it: it.send("H0", "H9", 1), unpause.SessionError, "no host 'H9': H0, H1, H2, H3"),
-        (lambda it: it.send(0, 4, 1), unpause.SessionError, "no host 4: 4 from 0 on"),
+        (
+            lambda it: it.send(0, 4, 1),
+            unpause.SessionError,
+            "no host 4: 4 hosts are numbered from 0",
+        ),
         (lambda it: it.send(1, 1, 1), unpause.ScenarioError, "H1 cannot send to itself"),
         (lambda it: it.send(0, 1, 0), unpause.ScenarioError, "at least 1 byte"),
         (lambda it: it.schedule(-1), ValueError, "delay_ns is -1"),

@@ -84,9 +84,9 @@ def test_a_storm_is_told_with_its_victims(
     said = " ".join(capsys.readouterr().out.split())
     until = f"{last_wait('at hosts') / 1e3:.0f} us"
     assert (
-        f"at hosts: PFC storm from H2: S1->H2, priority 3, was paused from 134 us on. The watchdog "
-        f"found it at 250 us and dropped {row['dropped_packets']:,} packets until 650 us. 2 victim "
-        f"flows waited for H2, the last one until {until}."
+        f"at hosts: PFC storm from H2: S1->H2, priority 3, was paused from 134 us. The watchdog "
+        f"detected it at 250 us and dropped {row['dropped_packets']:,} packets until 650 us. 2 "
+        f"victim flows waited for H2, the last one until {until}."
     ) in said
     assert "no watchdog: PFC storm" not in said
 
@@ -101,7 +101,7 @@ def advice(source: str, scheme: str) -> str:
 
 def test_a_storm_without_a_watchdog_is_told_with_what_to_add() -> None:
     said = advice(SCENARIO, "no watchdog")
-    assert said.startswith("look at H2: its NIC held PAUSE of priority 3 for 3")
+    assert said.startswith("look at H2: its NIC paused priority 3 for 3")
     assert "without a break" in said
     assert '[switch.watchdog] ports = "hosts"' in said
     assert "a poll_interval of 20.0 us or more" in said
@@ -126,7 +126,7 @@ def test_no_watchdog_is_proposed_for_a_short_storm() -> None:
     short = SCENARIO.replace('stop = "500us"', 'stop = "190us"')
     assert short != SCENARIO
     said = advice(short, "no watchdog")
-    assert said == "look at H2: its NIC takes less than its link brings"
+    assert said == "look at H2: its NIC accepts less than its link delivers"
 
 
 def test_no_watchdog_is_proposed_for_a_nic_that_is_slow() -> None:

@@ -166,11 +166,11 @@ def test_a_changed_scenario_keeps_its_points_apart(
     out = tmp_path / "out"
     arguments = [str(file), "--vary", "seed=1,2", "--out", str(out)]
     assert sweep_command.main(arguments) == 0
-    assert "is not what it was" not in capsys.readouterr().err
+    assert "has changed since the last sweep" not in capsys.readouterr().err
     file.write_text("# a comment\n" + SCENARIO, "utf-8")
     assert sweep_command.main(arguments) == 0
     said = capsys.readouterr()
-    assert "is not what it was" in said.err
+    assert "has changed since the last sweep" in said.err
     assert "4 of them kept" in said.out
     # Only PCN changes; its two points are run again.
     file.write_text(SCENARIO.replace('"pcn"\n', '"pcn"\npcn = {w_max = "1/4"}\n'), "utf-8")
@@ -234,11 +234,11 @@ def test_a_point_that_fails_leaves_the_others(tmp_path: Path, file: Path) -> Non
         ("pfc.xoff=64KB,64parsecs", "pfc.xoff=64parsecs: .*parsecs"),
         ("pfc.xoff=", "pfc.xoff: no values"),
         ("pfc.xoff=1KB,,2KB", "an empty value"),
-        ("pfc.xoff=1KB,1KB", "1KB stands there twice"),
+        ("pfc.xoff=1KB,1KB", "1KB occurs twice"),
         ("pfc.xoff", "no values; write KEY="),
         ("pfc..xoff=1KB", "not the path of a key"),
-        ("seed=5..1", "write it upwards: 1..5"),
-        ("seed=1..9999999", "taken for a mistake"),
+        ("seed=5..1", "write it in ascending order: 1..5"),
+        ("seed=1..9999999", "assumed to be a mistake"),
         ("seed=1.5", "a seed is a whole number"),
         ("traffic.shor.size=1KB", "no `traffic` with the name `shor`"),
         ("traffic=1", "traffic=1"),

@@ -67,7 +67,7 @@ def test_a_loaded_result_does_not_mix_two_runs(out: Path) -> None:
     assert result.runs.column("seed").to_pylist() == [1]
     longer = {**SCENARIO, "traffic": [{**SCENARIO["traffic"][0], "size": "20KB"}]}
     unpause.run(longer, seed=2).write(out)
-    with pytest.raises(ResultError, match="another result has taken the place"):
+    with pytest.raises(ResultError, match="the loaded result has been replaced"):
         _ = result.flows
     # A table that is the same in both is of either.
     assert result.tables["packets"].num_rows == 0
@@ -168,7 +168,7 @@ def test_a_sweep_replaces_nothing_that_is_not_its_own(tmp_path: Path, name: str,
     (out / name).write_text("mine")
     before = files(out)
     assert sweep_command.main([str(file), "--out", str(out)]) == 1
-    assert "exists and is not of a sweep" in capsys.readouterr().err
+    assert "exists and is not the directory of a sweep" in capsys.readouterr().err
     assert files(out) == before
     # Nor beside the table of one.
     (out / name).unlink()
@@ -181,7 +181,7 @@ def test_a_sweep_replaces_nothing_that_is_not_its_own(tmp_path: Path, name: str,
         assert sweep_command.main([str(file), "--out", str(out)]) == 0
     else:
         assert code == 1
-        assert f"{out / name} is there, and no command of unpause" in capsys.readouterr().err
+        assert f"{out / name} exists, but no command of unpause" in capsys.readouterr().err
         assert files(out) == before
     assert (out / name).read_text() == "mine"
 
@@ -223,7 +223,7 @@ def test_a_reproduction_replaces_nothing_that_is_not_its_own(tmp_path: Path, cap
 
     (tmp_path / "index.html").write_text("mine")
     assert reproduce.main(["pcn/F2", "--out", str(tmp_path)]) == 1
-    assert "exists and is not of a reproduction" in capsys.readouterr().err
+    assert "exists and is not the directory of a reproduction" in capsys.readouterr().err
     assert [it.name for it in tmp_path.iterdir()] == ["index.html"]
     assert (tmp_path / "index.html").read_text() == "mine"
 
@@ -404,7 +404,7 @@ def unless_replaced() -> Iterator[None]:
     try:
         yield
     except ResultError as error:
-        if "another result has taken the place" not in str(error):
+        if "the loaded result has been replaced" not in str(error):
             raise
 
 
@@ -489,5 +489,5 @@ def test_a_result_is_not_the_place_of_a_reproduction(out: Path, capsys) -> None:
     report.build(out)
     before = files(out)
     assert reproduce.main(["pcn/F2", "--out", str(out)]) == 1
-    assert "exists and is not of a reproduction" in capsys.readouterr().err
+    assert "exists and is not the directory of a reproduction" in capsys.readouterr().err
     assert files(out) == before

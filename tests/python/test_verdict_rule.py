@@ -184,7 +184,7 @@ def test_fewer_than_three_seeds_are_not_judged(
     claim = judge(builder, tmp_path, check)
     assert claim.verdict is Verdict.NOT_JUDGED
     word = "One seed" if count == 1 else "Two seeds"
-    assert claim.why.startswith(f"{word}: a verdict takes 3, since runs are random. With it")
+    assert claim.why.startswith(f"{word}: a verdict needs 3, because runs are random. With it")
     assert "reproduced. PFC 4 ms: at most 4 ms, as claimed." in claim.why
     assert claim.assumed == ""
     [finding] = claim.findings

@@ -74,7 +74,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     assert process.stdout is not None
     found = re.search(r"http://\S+", process.stdout.readline())
     assert found
-    assert process.stdout.readline() == "Ctrl-C ends it\n"
+    assert process.stdout.readline() == "press Ctrl-C to stop\n"
     yield Served(at, found[0], process)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)

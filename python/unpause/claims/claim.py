@@ -244,7 +244,7 @@ def _too_few(result: Result | None, values: dict[str, Numbers]) -> str:
     if not 0 < fewest < LEAST_SEEDS or result is None or result.same_with_any_seed:
         return ""
     seeds = "One seed" if fewest == 1 else "Two seeds"
-    return f"{seeds}: a verdict takes {LEAST_SEEDS}, since runs are random."
+    return f"{seeds}: a verdict needs {LEAST_SEEDS}, because runs are random."
 
 
 def _had(scheme: str, found: Numbers) -> str:

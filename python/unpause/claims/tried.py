@@ -122,7 +122,7 @@ def draw(stated: Stated, results: Mapping[str, Result], own: Result | None) -> F
             panels.append((check, [*here, *rows(stated, check, results)]))
     panels = [(check, found) for check, found in panels if len(found) > 1][:_MOST_PANELS]
     if not panels:
-        raise NothingToDraw(f"No setting that {stated.id} was tried with has been run.")
+        raise NothingToDraw(f"No setting with which {stated.id} was tried has been run.")
     settings = list(dict.fromkeys(row.setting for _, found in panels for row in found))
     figure = Figure(figsize=(10, 0.21 * len(settings) + 1.1), layout="constrained")
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]

@@ -81,9 +81,11 @@ def verdicts(names: Sequence[str], results: Sequence[Runs]) -> list[str]:
             place = ", ".join([base.scheme, *(f"{a} {value_text(a, v)}" for a, v in values)])
             lines.append(f"{place}, {name} against {names[0]}: {_in_words(found)}.")
     if tests:
-        lines.append(f"Noise: {'; '.join(sorted(tests))}, two-sided at 5 %, each number by itself.")
+        lines.append(
+            f"Noise: {'; '.join(sorted(tests))}, two-sided at 5 %, each number separately."
+        )
     else:
-        lines.append("One seed each: what of this is noise cannot be told.")
+        lines.append("One seed each, so noise cannot be estimated.")
     return lines
 
 
@@ -200,9 +202,9 @@ def _parser() -> argparse.ArgumentParser:
         "--differences", action="store_true", help="overview and differences, no table of means"
     )
     parser.add_argument("--out", type=Path, help="also write an interactive page with all of them")
-    parser.add_argument("--force", action="store_true", help="replace a file that is there")
-    parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
-    parser.add_argument("--width", type=int, help="columns of what is printed")
+    parser.add_argument("--force", action="store_true", help="replace an existing file")
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
+    parser.add_argument("--width", type=int, help="width of the output in columns")
     return parser
 
 

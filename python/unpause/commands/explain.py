@@ -47,7 +47,7 @@ def needed(result: Result) -> None:
     if not asked:
         file = result.manifest.get("scenario", {}).get("file", "FILE")
         raise ResultError(
-            f"{where} does not say what caused its PAUSEs\n"
+            f"{where} was recorded without the causes of its PAUSEs\n"
             f"hint: add `causes = true` to [probes] in {file}, and run it again"
         )
 
@@ -253,15 +253,22 @@ def _egress(text: str) -> Egress:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="unpause explain", description="Say who was stopped, by whom, and where that began."
+        prog="unpause explain",
+        description="Explain who was paused, by whom, and where PAUSE began.",
     )
     parser.add_argument("directory", type=Path, help="of a result")
-    parser.add_argument("--at", type=_time_ns, help="only what was in force then, such as 3.2ms")
-    parser.add_argument("--port", type=_egress, help="why this egress was stopped, such as S0->H1")
-    parser.add_argument("--flow", help="of this flow: its number, or a traffic entry")
+    parser.add_argument(
+        "--at", type=_time_ns, help="only PAUSEs in force at this time, such as 3.2ms"
+    )
+    parser.add_argument(
+        "--port", type=_egress, help="why this egress port was paused, such as S0->H1"
+    )
+    parser.add_argument(
+        "--flow", help="what this flow waited for and filled: its number, or a traffic entry"
+    )
     parser.add_argument("--scheme", help="only this one")
     parser.add_argument("--json", action="store_true", help="everything, as JSON")
-    parser.add_argument("--width", type=int, help="columns of what is printed")
+    parser.add_argument("--width", type=int, help="width of the output in columns")
     return parser
 
 

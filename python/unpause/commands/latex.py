@@ -136,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("directory", type=Path, help="of a result")
     parser.add_argument("--out", type=Path, help="where to [default: latex/ in it]")
-    parser.add_argument("--force", action="store_true", help="replace files that are there")
+    parser.add_argument("--force", action="store_true", help="replace existing files")
     options = parser.parse_args(arguments)
     folder = options.out or options.directory / "latex"
     if folder.is_symlink():

@@ -254,7 +254,7 @@ def _port_names(ports: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], str]:
 
 def _write_samples(trace: _Trace, samples: pa.Table, track: int, of: str) -> None:
     time = series.column(samples, "time_ns")
-    for name, text in (("queue_bytes", "queue"), ("ingress_bytes", "held of ingress")):
+    for name, text in (("queue_bytes", "queue"), ("ingress_bytes", "held by ingress")):
         values = series.column(samples, name)
         if values.any():
             trace.counter(trace.track(text + of, track, "B"), time, values)
@@ -421,7 +421,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("directory", type=Path, help="of a result")
     parser.add_argument("--out", type=Path, help="where to [default: trace.pftrace in it]")
-    parser.add_argument("--force", action="store_true", help="replace a file that is there")
+    parser.add_argument("--force", action="store_true", help="replace an existing file")
     options = parser.parse_args(arguments)
     file = options.out or options.directory / "trace.pftrace"
     if os.path.lexists(file) and not options.force:

@@ -267,8 +267,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("directory", help="a directory of `unpause run` or `unpause sweep`")
     parser.add_argument("--claims", action="store_true", help="show the claims, one by one")
     parser.add_argument("--png", action="store_true", help="write all figures as PNG, too")
-    parser.add_argument("--width", type=int, help="columns of what is printed")
-    parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument("--width", type=int, help="width of the output in columns")
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
     # By `unpause run`, which holds the directory's lock until its report is there.
     parser.add_argument("--held", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)

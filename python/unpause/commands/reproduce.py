@@ -152,7 +152,7 @@ def _check(place: Path, experiments: Sequence[Experiment]) -> None:
     other = any(os.path.lexists(place / name) for name in ("manifest.json", "sweep.json"))
     if other or (not (place / staged.NAMES).is_file() and not staged.is_free(place)):
         raise ReproduceError(
-            f"{place} exists and is not of a reproduction\n"
+            f"{place} exists and is not the directory of a reproduction\n"
             "hint: choose another directory with --out; nothing was changed"
         )
     if place.is_dir():
@@ -185,7 +185,7 @@ def _run_all(
 
 
 def estimate(experiments: Sequence[Experiment], cores: int) -> str:
-    """How long the full version takes on so many cores, a sentence."""
+    """A sentence: how long the full version takes on this many cores."""
     minutes = sum(e.core_s for e in experiments) / cores / 60
     unknown = [e.id for e in experiments if not e.core_s]
     about = f"about {minutes:.0f} min" if minutes >= 1 else "about a minute"
@@ -296,7 +296,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     size.add_argument("--full", action="store_true", help="at full size; says how long it takes")
     parser.add_argument("--out", help="directory [default: results/reproduce-<paper>]")
     parser.add_argument("--markdown", metavar="FILE", help="write the page as Markdown, too")
-    parser.add_argument("--force", action="store_true", help="replace that file if it is there")
+    parser.add_argument("--force", action="store_true", help="replace that file if it exists")
     parser.add_argument("--threads", type=int, help="threads [default: one per core]")
     options = parser.parse_args(arguments)
     try:

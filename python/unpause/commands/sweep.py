@@ -83,7 +83,7 @@ def _positive(text: str) -> int:
     try:
         number = int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
     if number < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
     return number
@@ -145,7 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _say_how_to_go_on(last[0], out)
         return 130
     done = last[-1]
-    kept = f", {done.kept} of them kept from before" if done.kept else ""
+    kept = f", {done.kept} of them kept from earlier" if done.kept else ""
     print(f"{done.points} points in {time.monotonic() - started:.1f} s{kept}")
     _show(table, out)
     return 0
@@ -202,7 +202,7 @@ def _check_default(file: Path, out: Path) -> None:
     if isinstance(before, str) and os.path.realpath(before) != os.path.realpath(file):
         raise SweepError(
             f"{out} has the sweep of another scenario, {before}\n"
-            "hint: say with --out where this one goes; nothing was changed"
+            "hint: choose a directory with --out; nothing was changed"
         )
 
 
@@ -215,8 +215,8 @@ def _note_changes(file: Path, out: Path) -> None:
         return
     if before.get("sha256", now) != now:
         print(
-            f"note: {file} is not what it was at the last sweep into {out}: points that the "
-            "change concerns are run again, and those of before stay apart",
+            f"note: {file} has changed since the last sweep into {out}: points "
+            "affected by the change are run again; earlier ones are kept separately",
             file=sys.stderr,
         )
 

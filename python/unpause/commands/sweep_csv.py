@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("directory", type=Path, help="of `unpause sweep`")
     parser.add_argument("--out", type=Path, help="where to [default: csv/ in it]")
-    parser.add_argument("--force", action="store_true", help="replace a file that is there")
+    parser.add_argument("--force", action="store_true", help="replace an existing file")
     options = parser.parse_args(arguments)
     file = (options.out or options.directory / "csv") / "sweep.csv"
     try:

@@ -90,7 +90,7 @@ class Answers:
         run = self._run(_whole(asked, "n", 0, len(self._explored.runs) - 1))
         span = _number(asked, "from"), _number(asked, "to")
         if not 0 <= span[0] < span[1]:
-            raise Bad(f"from {span[0]:g} to {span[1]:g} is no window of time")
+            raise Bad(f"from {span[0]:g} to {span[1]:g} is not a time window")
         pixels = _whole(asked, "pixels", 1, _MOST_PIXELS)
         return explored.window(run, asked.get("name", ""), span, pixels)
 
@@ -191,14 +191,14 @@ async def _serve(answers: Answers, directory: Path, port: int) -> None:
         server = HTTPServer(application)
         server.add_socket(socket)
         address = f"http://{_HOST}:{socket.getsockname()[1]}/{token}/"
-        print(f"{directory}: {address}\nCtrl-C ends it", flush=True)
+        print(f"{directory}: {address}\npress Ctrl-C to stop", flush=True)
         await asyncio.Event().wait()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of ``unpause view``; answers the exit code."""
     parser = argparse.ArgumentParser(
-        prog="unpause view", description="Browse a result in the browser, however large it is."
+        prog="unpause view", description="Browse a result of any size in the browser."
     )
     parser.add_argument("directory", type=Path, help="of a result")
     parser.add_argument("--port", type=int, default=0, help="to listen at [default: a free one]")

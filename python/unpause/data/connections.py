@@ -26,7 +26,7 @@ def of_jobs(run: Run, flows: pa.Table) -> np.ndarray:
 
 
 def under_way(run: Run, flow_ids: np.ndarray, traffic: np.ndarray) -> np.ndarray | None:
-    """When connections had a message under way: intervals (n, 2) in ns, unordered.
+    """When connections had a message in flight: intervals (n, 2) in ns, unordered.
 
     `traffic` names the job of each. If a job did not complete, the time after its last message
     also counts, because a message that was under way at the end of the run has no row. None if one

@@ -111,7 +111,7 @@ class TableFiles(Mapping[str, pa.Table]):
     def batches_of_run(
         self, name: str, run: int, columns: Sequence[str], bounds: Bounds = NO_BOUNDS
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of :meth:`of_run`, so many at a time; none is empty.
+        """The rows of :meth:`of_run`, this many at a time; none is empty.
 
         What is known to lie outside of `bounds` is not read; not all that is read lies inside.
         """
@@ -179,9 +179,7 @@ class TableFiles(Mapping[str, pa.Table]):
                 return written(file.parent, file.name, self._digests)
         except ResultError:
             pass
-        raise ResultError(
-            f"{file}: another result has taken the place of the one that was loaded; load it again"
-        )
+        raise ResultError(f"{file}: the loaded result has been replaced by another; load it again")
 
 
 def parquet(opened: BinaryIO, strings: Sequence[str] = ()) -> pq.ParquetFile:
@@ -208,7 +206,7 @@ def whole(file: pq.ParquetFile) -> pa.Table:
     if claimed > most:
         raise pa.ArrowInvalid(
             f"its {file.metadata.num_rows:,} rows would take {text.size(claimed)} of memory; "
-            f"three quarters of what is here are {text.size(most)}"
+            f"three quarters of the memory here are {text.size(most)}"
         )
     return file.read(use_threads=False)
 
@@ -286,8 +284,8 @@ def written(directory: Path, name: str, digests: Mapping[str, str]) -> BinaryIO:
             file.close()
     if match is None:
         raise ResultError(
-            f"{directory / name}: damaged: it is not what the run wrote (its SHA-256 is another "
-            "than the manifest's); run the scenario again"
+            f"{directory / name}: damaged: it is not what the run wrote (its SHA-256 differs "
+            "from the manifest's); run the scenario again"
         )
     return match
 

@@ -43,7 +43,7 @@ def parsed(text: str, path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ResultError(f"{file}: damaged: not JSON: {error}") from error
     if seals.is_broken(text.encode("utf-8")):
-        told = f"its text is another than its field sha256 says; {again}"
+        told = f"its text does not match its field sha256; {again}"
         raise ResultError(f"{file}: damaged: {told}")
     misfit = _misfit(manifest, _SHAPE, "")
     if misfit:

@@ -334,7 +334,7 @@ def _utf8(text: bytes, file: Path) -> str:
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ResultError(f"{file}: damaged: no UTF-8: {error}") from error
+        raise ResultError(f"{file}: damaged: not UTF-8: {error}") from error
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:

@@ -123,8 +123,8 @@ def check(directory: Path, names: Iterable[str]) -> None:
         beneath.own_file(file)
         if name not in own:
             raise ResultError(
-                f"{file} is there, and no command of unpause has written it here: {NAMES} does "
-                "not name it\nhint: move it away, or choose another directory; nothing was changed"
+                f"{file} exists, but no command of unpause has written it here: {NAMES} does "
+                "not list it\nhint: move it away, or choose another directory; nothing was changed"
             )
 
 

@@ -29,7 +29,7 @@ def stopped(directory: Path) -> Result | None:
         tables[name] = pa.concat_tables(parts).sort_by("run")
     done = [f"{row['scheme']} (run {row['run']})" for row in tables["runs"].to_pylist()]
     print(
-        f"note: {directory}: stopped before its end; this is of the runs that had finished: "
+        f"note: {directory}: interrupted; this covers the finished runs only: "
         f"{', '.join(done)}. The same command resumes with the others.",
         file=sys.stderr,
     )
@@ -44,6 +44,6 @@ def _kept(directory: Path, run: str, name: str) -> pa.Table:
         with beneath.open_file(directory, *where) as opened:
             return whole(parquet(opened))
     except FileNotFoundError as error:
-        raise ResultError(f"{file}: gone: another run has taken it over") from error
+        raise ResultError(f"{file}: gone: another run has replaced it") from error
     except (pa.ArrowException, OSError) as error:
         raise ResultError(f"{file}: not a readable Parquet file: {error}") from error

@@ -90,8 +90,8 @@ class _Adviser:
 
     def _cycle(self, tree: Tree) -> str | None:
         break_it = (
-            "let no route go up again after it has come down, or give what turns a corner another "
-            "lossless priority"
+            "let no route go up again after it has come down, or move traffic that does so to "
+            "another lossless priority"
         )
         if tree.kind == "cycle":
             return f"break the cycle: {break_it}"
@@ -104,10 +104,10 @@ class _Adviser:
             return None
         model = self.set.get("switch.model", "shared-buffer")
         if tree.kind == "nic" and self.set.get("slow_receiver.buffer") is not None:
-            return f"{self._now('slow_receiver.buffer')} is too small: raise it, or leave it out"
+            return f"{self._now('slow_receiver.buffer')} is too small: raise it, or remove it"
         if self.set.get("pfc.mode") == "once" and tree.expired:
             return (
-                'each PAUSE ran out before its ingress had drained: set [pfc] mode = "standard", '
+                'each PAUSE expired before its ingress had drained: set [pfc] mode = "standard", '
                 "which repeats it"
             )
         if model == "pipeline":
@@ -118,7 +118,7 @@ class _Adviser:
         for key in ("pfc.headroom", "pfc.headroom_delays"):
             if self.set.get(key) is not None:
                 return (
-                    f"{self._now(key)} is too small: leave it out, and headroom follows from each "
+                    f"{self._now(key)} is too small: remove it, and headroom follows from each "
                     "link's rate, length and frame size"
                 )
         if self.set.get("switch.buffer") is not None:
@@ -155,15 +155,15 @@ class _Adviser:
             if 8 * sent > _FULL * port.rate_bps * seconds:
                 return None
         return (
-            f"frames waited at inputs of {tree.root.node} behind others whose output was taken, "
+            f"frames waited at inputs of {tree.root.node} behind others whose output was busy, "
             'while no output was full: set queues = "voq" in [switch.input_queued], which gives '
-            "each output a queue of its own"
+            "each output its own queue"
         )
 
     def _slower_part(self, tree: Tree) -> str | None:
         if tree.kind == "nic":
             return self._storm(tree) or (
-                f"look at {tree.root.node}: its NIC takes less than its link brings"
+                f"look at {tree.root.node}: its NIC accepts less than its link delivers"
             )
         return self._faster_switch(tree) if tree.kind == "switch" else None
 
@@ -187,8 +187,8 @@ class _Adviser:
         if not poll or longest < _STORM * poll:
             return None
         return (
-            f"look at {host}: its NIC held PAUSE of priority {tree.priority} for {time(longest)} "
-            "without a break. A PFC watchdog at its port keeps that from stopping others: "
+            f"look at {host}: its NIC paused priority {tree.priority} for {time(longest)} "
+            "without a break. A PFC watchdog at its port prevents this from holding up others: "
             '[switch.watchdog] ports = "hosts", with detection_time and poll_interval that add up '
             f"to less than that, and a poll_interval of {time(poll)} or more"
         )
@@ -272,7 +272,7 @@ class _Adviser:
             return None
         return (
             f"{tree.root} ran at {rate(lowest)} of its {rate(own)}: repair the link, or take it "
-            "down, so that routes go round it where there are others"
+            "down, so that routes avoid it if there are others"
         )
 
     def _slow_link(self, tree: Tree) -> str | None:
@@ -300,7 +300,7 @@ class _Adviser:
             return None
         higher = sorted({it.priority for it in others} - set(range(tree.priority)))
         together = _listed(sorted({tree.priority, *(it.priority for it in others)}))
-        want = f"{together} together want more than {tree.root} carries"
+        want = f"{together} together demand more than {tree.root} carries"
         scheduler = self.set.get("switch.scheduler", {})
         if scheduler.get("kind") == "dwrr":
             shares = scheduler.get("quanta") or scheduler.get("weights") or {}
@@ -309,7 +309,7 @@ class _Adviser:
                 them = _listed(sorted({it.priority for it in others}))
                 return (
                     f"{want}, and PAUSE stopped the senders of {them} as well: another "
-                    f"share ({key} of [switch.scheduler]) only says whom it stops; send less"
+                    f"share ({key} of [switch.scheduler]) only changes who is stopped; send less"
                 )
             if str(tree.priority) in shares:
                 return (
@@ -349,7 +349,7 @@ class _Adviser:
         return (
             f"{root} is one of {links} equal links, and the hash put more of these flows on it "
             f"than on the others, which carried {100 * rest / max(1, ours):.0f} % as much each: "
-            "spread them over more flows, or see whether it is so with other seeds (--seeds)"
+            "spread them over more flows, or check with other seeds (--seeds)"
         )
 
     def _no_control(self, tree: Tree) -> str | None:
@@ -388,7 +388,7 @@ class _Adviser:
             return None
         ports, _, _ = tree.inputs
         return (
-            f"{self.law} had no part in this: PAUSE held {ports} ingress ports when the queue was "
+            f"{self.law} did not act: PAUSE held {ports} ingress ports when the queue was "
             f"{size(tree.queue_bytes)} long, and marking begins at kmin = {size(kmin)}; lower kmin "
             f"below {size(tree.queue_bytes)}"
         )
@@ -396,7 +396,7 @@ class _Adviser:
     def _too_many(self, tree: Tree) -> str:
         if tree.root.peer not in self.hosts:
             return (
-                f"{tree.root} carried all that it can: give the fabric more capacity here, or let "
+                f"{tree.root} was fully used: give the fabric more capacity here, or let "
                 "fewer hosts send over it at a time"
             )
         *_, senders = tree.inputs

@@ -63,7 +63,7 @@ def _storm(run: Run, row: Mapping[str, Any]) -> str:
     began, found = time(row["began_ns"]), time(row["detected_ns"])
     text = (
         f"PFC storm from {row['peer']}: {link}, priority {row['priority']}, was paused from "
-        f"{began} on. The watchdog found it at {found} and {did} {until}."
+        f"{began}. The watchdog detected it at {found} and {did} {until}."
     )
     return f"{text} {_victims(run, row)}".strip()
 

@@ -22,6 +22,7 @@ from unpause.data import series
 from unpause.data.fabric import Fabric, Port
 from unpause.data.result import Run
 from unpause.explanation import account
+from unpause.explanation.tree_lines import count
 from unpause.explanation.trees import Tree, every_stop
 from unpause.text import percent, time
 
@@ -32,7 +33,7 @@ _MOST_STOPS = 2
 
 @dataclass(frozen=True)
 class Paused:
-    """A link that was paused while a message was under way.
+    """A link that was paused while a message was in flight.
 
     Attributes:
         link: The link, from the egress that was paused.
@@ -267,8 +268,9 @@ def _of_delayed(it: Iteration) -> str:
     if worst is None:
         return ""
     text = (
-        f"Of {it.messages} messages on that path {worst.rank}->{worst.peer_rank} of {worst.step} "
-        f"({worst.host} -> {worst.peer_host}) was delayed most, {time(worst.excess_ns)}"
+        f"The most delayed of {count(it.messages, 'message')} on that path is {worst.rank}->"
+        f"{worst.peer_rank} of {worst.step} ({worst.host} -> {worst.peer_host}), by "
+        f"{time(worst.excess_ns)}"
     )
     if not worst.paused:
         return f"{text}; no link on its path was paused meanwhile."

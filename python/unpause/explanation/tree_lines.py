@@ -52,9 +52,7 @@ def lost(tree: Tree) -> str:
     lost = f"{tree.lost:,} frame{'s were' if tree.lost > 1 else ' was'} lost after XOFF"
     if tree.expired:
         ran_out = count(tree.expired, "PAUSE")
-        return (
-            f"{ran_out} ran out while the ingress was still full, and were not sent again: {lost}."
-        )
+        return f"{ran_out} expired while the ingress was still full, and were not repeated: {lost}."
     return f"Headroom too small: {lost}."
 
 
@@ -117,7 +115,7 @@ def victims(tree: Tree, at_ns: float | None) -> Iterator[str]:
     ]
     rest = tree.victims[_MOST_FLOWS:]
     if rest:
-        parts.append(f"{len(rest)} more waited {time(sum(it.waited_ns for it in rest))} together")
+        parts.append(f"{len(rest)} more waited {time(sum(it.waited_ns for it in rest))} in total")
     whole = " in the whole run" if at_ns is not None else ""
     if tree.left:
         queue = "the queue" if len(tree.left) == 1 else "the queues"
@@ -127,8 +125,8 @@ def victims(tree: Tree, at_ns: float | None) -> Iterator[str]:
 
 def waited(victims: Sequence[Victim], unsent: str) -> str:
     """For how long they waited, and what their hosts did not send, if they were paused."""
-    together = " together" if len(victims) > 1 else ""
-    text = f"waited {time(sum(it.waited_ns for it in victims))}{together}"
+    in_total = " in total" if len(victims) > 1 else ""
+    text = f"waited {time(sum(it.waited_ns for it in victims))}{in_total}"
     total = sum(it.unsent_bytes for it in victims)
     return text + (unsent.format(size(total)) if total else "")
 

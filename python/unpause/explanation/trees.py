@@ -47,7 +47,7 @@ class Culprit:
 
     Attributes:
         traffic: The entry.
-        flows: How many of them are told of by name.
+        flows: How many of them are listed by name.
         share: Which part of the queue was of the entry.
         sources: The hosts of those that are told of by name.
         of_flow: By number of a flow the part that is known to be its own.
@@ -62,7 +62,7 @@ class Culprit:
 
 @dataclass(frozen=True)
 class Victim:
-    """A flow that waited for a root that is not on its way."""
+    """A flow that waited for a root that is not on its path."""
 
     flow_id: int
     traffic: str

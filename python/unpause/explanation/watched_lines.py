@@ -84,7 +84,7 @@ def _of_entry(by_scheme: Mapping[str, Sequence[Watched]]) -> str:
         f"{text.rate(_mean([it.goodput_bps for it in ours]))} under {scheme}"
         for scheme, ours in by_scheme.items()
     ]
-    return f"{', '.join(parts)} on average, all the time that it ran"
+    return f"{', '.join(parts)} on average while it ran"
 
 
 def _around_burst(by_scheme: Mapping[str, Sequence[Watched]]) -> str:
@@ -94,7 +94,7 @@ def _around_burst(by_scheme: Mapping[str, Sequence[Watched]]) -> str:
         rates.append(f"{_got_of(ours)} under {scheme}")
         if how := recovered(ours):
             back.setdefault(how.removeprefix("recovered "), []).append(scheme)
-    found = f"during the burst it got, of what it had before, {', '.join(rates)}"
+    found = f"during the burst it got, of its goodput before, {', '.join(rates)}"
     if back:
         each = ", ".join(f"{how} under {_listed(names)}" for how, names in back.items())
         found += f"; recovered {each}"
@@ -149,8 +149,8 @@ def _of_sized(by_scheme: Mapping[str, Sequence[Watched]]) -> str:
             told.append(f"{text.digits(_mean([it.unfinished for it in ours]))} not done")
         if all(it.waited_ns is not None for it in ours) and any(it.waited_ns for it in ours):
             waited = text.time(_mean([it.waited_ns or 0.0 for it in ours]))
-            together = " together" if any(it.flows > 1 for it in ours) else ""
-            told.append(f"waited {waited}{together} for congestion off their path")
+            in_total = " in total" if any(it.flows > 1 for it in ours) else ""
+            told.append(f"waited {waited}{in_total} for congestion off their path")
         parts.append(f"{' and '.join(told) or 'nothing measured'} under {scheme}")
     return ", ".join(parts)
 

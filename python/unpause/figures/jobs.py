@@ -107,7 +107,7 @@ def draw_timeline(result: Result) -> Figure:
     for label, colour, width in (
         ("iteration of the rank", _SPAN, 5),
         ("computes", _COMPUTE, 5),
-        ("a message of it is under way", _SENDS, 5),
+        ("one of its messages is in flight", _SENDS, 5),
         ("critical path: as fast as alone", _PATH, 1.6),
         ("critical path: delayed", _LATE, 1.6),
     ):

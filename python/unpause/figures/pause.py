@@ -1,4 +1,4 @@
-"""PAUSE: when each egress was stopped, and for how long in all."""
+"""PAUSE: when each egress was paused, and for how long in total."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def draw_runs(runs: Runs) -> Figure:
     swept = [axis for axis in range(len(runs.axes)) if len(runs.values(axis)) > 1]
     measures = runs.varying() if swept else runs.telling()
     if not measures:
-        raise NothingToDraw("All runs came out the same.")
+        raise NothingToDraw("All runs gave the same result.")
     if len(swept) == 2:
         first = [m for name in _MAPPED for m in measures if m.name == name] or measures
         return _maps(runs, swept, first[0])
@@ -104,7 +104,7 @@ def _lines(runs: Runs, axis: int, measures: list[Measure]) -> Figure:
 def _said(runs: Runs) -> list[str]:
     if runs.seeds > 1:
         return [f"Means of {runs.seeds} seeds; bands: {100 * CONFIDENCE:.0f} % intervals."]
-    return ["One seed: how much is noise cannot be seen."]
+    return ["One seed: noise cannot be estimated."]
 
 
 def _positions(values: list) -> dict:

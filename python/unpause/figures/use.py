@@ -19,7 +19,7 @@ _MOST_PANELS = 6
 _POINTS = 250
 
 
-@draws("link-use", "Use of links", place=3)
+@draws("link-use", "Link utilisation", place=3)
 def draw(result: Result) -> Figure:
     """Share of its rate that each link carried (%), from the first start to the last end of a flow.
 
@@ -92,7 +92,7 @@ def _use_percent(run: Run) -> dict[str, float]:
     return found
 
 
-@draws("link-use-over-time", "Use of probed links over time", place=3.5)
+@draws("link-use-over-time", "Utilisation of probed links over time", place=3.5)
 def draw_over_time(result: Result) -> Figure:
     """Share of its rate in force (%) that each probed port sent, over time; the most used first."""
     shown = overtime.shown(result)

@@ -192,8 +192,8 @@ def _notes(told: Mapping[str, Sequence[Story]], seed: int, left_out: int) -> lis
     notes = []
     if seeds > 1:
         notes.append(
-            f"Seed {seed} of {seeds}, in which watched flows got what is nearest to the mean over "
-            "the seeds; in brackets that mean, where it is another."
+            f"Seed {seed} of {seeds}, in which the goodput of watched flows is nearest to the mean "
+            "over the seeds; in brackets that mean, if it differs."
         )
     if left_out > 0:
         notes.append(f"{left_out} more schemes are not drawn.")

@@ -57,7 +57,7 @@ def aggregate_settled_ms(
 def aggregate_mean_ratio(
     run: Run, flows: list[str], capacity_gbps: float, window_ms: Sequence[float]
 ) -> float:
-    """What `flows` together put on the wire in the window, over the capacity."""
+    """Rate of `flows` together on the wire in the window, over the capacity."""
     time, total = _aggregate_bytes(run, flows)
     start, end = window_ns(run, None, window_ms)
     return series.mean_per_ms(time, total, start, end) * series.GBPS / capacity_gbps

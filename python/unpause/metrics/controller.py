@@ -51,7 +51,7 @@ def highest_controller_rate_gbps(
 
 @metric("Gb/s")
 def controller_rise_gbps(run: Run, flow: str, burst: str, window_ms: Sequence[float]) -> float:
-    """All increases together that the controller of `flow` makes in the window."""
+    """Sum of all increases that the controller of `flow` makes in the window."""
     time, rate, _ = _controller(run, flow, burst)
     steps = np.diff(rate[(time >= window_ms[0]) & (time <= window_ms[1])])
     return float(steps[steps > 0].sum())
@@ -59,7 +59,7 @@ def controller_rise_gbps(run: Run, flow: str, burst: str, window_ms: Sequence[fl
 
 @metric("")
 def sent_over_set(run: Run, flows: list[str], burst: str, window_ms: Sequence[float]) -> float:
-    """What a flow puts on the wire in the window over the mean rate that its controller sets.
+    """Rate of a flow on the wire in the window over the mean rate that its controller sets.
 
     The largest of `flows`: 0.4 means that every one of them sends at most 40 % of what it may.
     """

@@ -37,7 +37,7 @@ def fct_ms(
 def query_ms(
     run: Run, statistic: Statistic, traffic: list[str] | None = None, since_ms: float = 0.0
 ) -> float:
-    """The same of queries: flows to one receiver that start at once, until the last is complete."""
+    """`fct_ms` of queries: flows to one receiver that start together, until the last completes."""
     flows = _flows(run, traffic, since_ms)
     start, dst = series.column(flows, "start_ns"), flows.column("dst").to_numpy()
     _, index = np.unique(np.rec.fromarrays([start, dst.astype(str)]), return_inverse=True)

@@ -149,13 +149,13 @@ def capfc_counters_kb(ports: int, priorities: int, counter_bits: int) -> float:
 
 @metric("%", scope="model")
 def culprit_array_percent(word_bits: int, unit_bytes: int) -> float:
-    """What a word of `word_bits` for each buffer unit takes of the buffer's storage."""
+    """Share of the buffer's storage that a word of `word_bits` per buffer unit takes."""
     return 100 * word_bits / (8 * unit_bytes)
 
 
 @metric("comparisons", scope="model")
 def capfc_comparisons(ports: int) -> float:
-    """Most comparisons that sorting the counters of a queue took, of 1000 draws of them."""
+    """Most comparisons needed to sort the counters of a queue, over 1000 random draws."""
     rng = np.random.default_rng(1)
     compared = 0
 

@@ -82,7 +82,7 @@ def pause_rate_kps(
     links: list[str] | None = None,
     count: Literal["frames", "events"] = "frames",
 ) -> float:
-    """XOFF frames sent on `links`, all links by default, over `over_ms`, in 1000 a second.
+    """XOFF frames sent on `links`, all links by default, over `over_ms`, in 1000 per second.
 
     For runs whose arrivals end after `over_ms`; what is sent afterwards counts as well. `count` =
     "events" counts the times that an ingress went to XOFF, without repeated frames.
@@ -99,5 +99,5 @@ def pause_rate_kps(
 
 @metric("ms")
 def paused_ms(run: Run) -> float:
-    """How long egresses were stopped, all ports and priorities added up."""
+    """Total time that egresses were paused, over all ports and priorities."""
     return float(series.column(run.table("ports"), "paused_ns").sum()) / MS

@@ -51,7 +51,7 @@ def crossing_ratio(
     payload_bytes: float,
     reference: Literal["proportional", "half"] = "proportional",
 ) -> float:
-    """What a flow that crosses N = `column` bottlenecks gets, over what it should.
+    """Rate of a flow that crosses N = `column` bottlenecks, over its expected rate.
 
     "proportional" is C/(N+1), the proportionally fair share where each bottleneck carries one flow
     more; "half" is C/2, the max-min fair one. C is `capacity_gbps`, on the wire.

@@ -39,7 +39,7 @@ def stalls(run: Run, links: list[str] | None = None) -> float:
 
 @metric("ms")
 def stalled_ms(run: Run, links: list[str] | None = None) -> float:
-    """How long pipelines stood still because of egress queues of `links`, all by default."""
+    """How long pipelines were stopped by egress queues of `links`, all by default."""
     return float(series.column(_ports(run, links), "stalled_ns").sum()) / MS
 
 

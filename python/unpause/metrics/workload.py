@@ -45,7 +45,7 @@ def workload_pause_kps(
 
 @metric("")
 def workload_paused(run: Run, nodes: str = "", priority: int | None = None) -> float:
-    """Mean number of egress queues stopped by nodes of these names, over the time of arrivals."""
+    """Mean number of egress queues paused by nodes of these names, over the time of arrivals."""
     return _total(run, "paused_ns", "peer", nodes, priority) / MS / arrivals_ms(run)
 
 

@@ -158,7 +158,7 @@ def of_sweep(runs: Runs) -> Overview:
     found = _table(runs.title, ["scheme", *map(_axis, runs.axes)], groups, "watched")
     axes = ", ".join(runs.axes)
     found.scope = (
-        f"Shown: what changes with {axes}; all else is as in the scenario." if axes else ""
+        f"Shown: what changes with {axes}; everything else is as in the scenario." if axes else ""
     )
     return found
 

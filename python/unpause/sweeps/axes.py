@@ -95,7 +95,9 @@ def read(vary: Mapping[str, Any]) -> list[Axis]:
                 raise SweepError(f"seed={wrong[0]}: a seed is a whole number from 0")
         points *= len(axis.values)
     if points > MOST_POINTS:
-        raise SweepError(f"{points:,} points; more than {MOST_POINTS:,} are taken for a mistake")
+        raise SweepError(
+            f"{points:,} points; more than {MOST_POINTS:,} are assumed to be a mistake"
+        )
     return axes
 
 
@@ -133,9 +135,9 @@ def _values(key: str, given: Any) -> list[Any]:
     seen = set()
     for value in values:
         if not isinstance(value, str | int | float | list | dict):
-            raise SweepError(f"{key}: {value!r} cannot stand in a scenario file")
+            raise SweepError(f"{key}: {value!r} cannot be written in a scenario file")
         if repr(value) in seen:
-            raise SweepError(f"{key}: the value {_text(value)} stands there twice")
+            raise SweepError(f"{key}: the value {_text(value)} occurs twice")
         seen.add(repr(value))
     return values
 
@@ -164,10 +166,12 @@ def _read_value(key: str, text: str) -> list[Any]:
     if found := _RANGE.fullmatch(text):
         first, last = int(found[1]), int(found[2])
         if last < first:
-            raise SweepError(f"{key}: the range {text} is empty; write it upwards: {last}..{first}")
+            raise SweepError(
+                f"{key}: the range {text} is empty; write it in ascending order: {last}..{first}"
+            )
         if last - first >= MOST_POINTS:
             raise SweepError(
-                f"{key}: {text}: more than {MOST_POINTS:,} points are taken for a mistake"
+                f"{key}: {text}: more than {MOST_POINTS:,} points are assumed to be a mistake"
             )
         return list(range(first, last + 1))
     try:

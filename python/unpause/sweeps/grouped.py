@@ -218,7 +218,7 @@ def sweep_table(path: Path) -> tuple[dict[str, Any], pa.Table]:
         raise ResultError(f"{path / 'sweep.json'}: {error}") from error
     if seals.is_broken(told):
         raise ResultError(
-            f"{path / 'sweep.json'}: damaged: its text is another than its field sha256 says; the "
+            f"{path / 'sweep.json'}: damaged: its text does not match its field sha256; the "
             "same `unpause sweep` writes it again"
         )
     if not _is_sound(about):
@@ -233,7 +233,7 @@ def sweep_table(path: Path) -> tuple[dict[str, Any], pa.Table]:
     expected = about.get("files", {}).get(file.name)
     if expected is not None and hashlib.sha256(written).hexdigest() != expected:
         raise ResultError(
-            f"{file}: damaged: it is not what the sweep wrote (its SHA-256 is another than that "
+            f"{file}: damaged: it is not what the sweep wrote (its SHA-256 differs from that "
             "in sweep.json); the same `unpause sweep` writes it again from its points"
         )
     try:

@@ -149,7 +149,7 @@ def check(directory: Path) -> None:
         for name in ("sweep.json", "sweep.parquet", f"{_POINTS}/{_SUMS}"):
             beneath.own_file(directory / name)
         if not (directory / "sweep.json").is_file() and not staged.is_free(directory):
-            raise SweepError(f"{directory} exists and is not of a sweep\n{told}")
+            raise SweepError(f"{directory} exists and is not the directory of a sweep\n{told}")
         staged.check(directory, staged.SWEEP_PAGES)
     except ResultError as error:
         raise SweepError(str(error)) from error

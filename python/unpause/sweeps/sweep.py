@@ -42,7 +42,7 @@ class SweepProgress:
     """How far a sweep is.
 
     Attributes:
-        points: Points in all.
+        points: Total number of points.
         kept: Points that an earlier sweep has left.
         finished: Points that are done, those kept among them.
         failed: Points that cannot be run.
