@@ -3,6 +3,8 @@
 //! A [`Config`] is one run. It holds indices and numbers only; names, files and comparisons of
 //! several schemes belong to the scenario.
 
+pub mod invalid;
+
 use unpause_protocols::loss_recovery::newreno;
 use unpause_protocols::units::{Rate, Time};
 use unpause_protocols::{
@@ -10,12 +12,12 @@ use unpause_protocols::{
     tagging,
 };
 
+use crate::fabric::packet::{Kind, LARGEST_CONTROL_BYTES};
 use crate::jobs::Job;
-use crate::packet::{Kind, LARGEST_CONTROL_BYTES};
 use crate::traffic::{Delays, Following, TrafficSpec, Transport};
 
+pub use crate::fabric::packet::MIN_FRAME_BYTES;
 pub use crate::fabric::{Ecmp, Fabric, Link, NodeId, NodeKind, PRIORITIES, PortId, check_rate};
-pub use crate::packet::MIN_FRAME_BYTES;
 
 mod balancing;
 mod cbfc;

@@ -4,58 +4,37 @@
 //! returns [`results::Results`]. The mechanisms are those of `unpause-protocols`; this crate is
 //! their host: the engine, links, switches, hosts, routing, traffic and what is measured.
 
-mod causes;
 pub mod config;
-pub mod dependency;
 mod engine;
 pub mod fabric;
 pub mod followers;
-mod graph;
-mod held_back;
 mod host;
-pub mod ideal;
-mod invalid;
 pub mod jobs;
-mod log;
-mod losses;
-mod node;
-mod packet;
-mod partition;
-mod paused;
+mod outcome;
 mod plan;
 mod port;
-mod ports;
 pub mod post;
 mod prefetch;
-mod provenance;
-mod report;
-pub mod results;
-mod rng;
 mod routing;
 mod run;
-mod sampling;
-mod series;
-pub mod session;
-mod shard;
-mod skip;
-mod storms;
 mod switch;
 pub mod traffic;
-mod turns;
-mod worker;
 
 use std::ops::ControlFlow;
 
 use unpause_protocols::units::Time;
 
+pub use config::invalid::{Invalid, Subject, bytes};
 #[doc(hidden)]
 pub use engine::heap;
-pub use invalid::{Invalid, Subject, bytes};
-pub use partition::{shares, useful_threads};
+pub use outcome::series::Samples;
+pub use outcome::{ideal, results};
+pub use plan::dependency;
+pub use run::partition::{shares, useful_threads};
+pub use run::session;
 pub use run::{
     Watch, run as run_threads, run_apart, run_in_turn, run_over, run_ranks, run_sampled,
 };
-pub use series::Samples;
 
 use config::Config;
 use results::Results;

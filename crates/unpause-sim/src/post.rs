@@ -6,9 +6,9 @@
 pub use crate::engine::letters::{PACKET_BYTES, Ranks};
 pub use crate::engine::mail::Mail;
 pub use crate::engine::post::{InTurn, Post, Status};
-pub use crate::packet::{
+pub use crate::fabric::packet::{
     ACK_REQUEST, ALL, CE, CWR, ECE, ECT, FORWARD, Kind, LAST_HOP, MEASURE, Packet,
 };
-pub use crate::ports::{GlobalPort, Ports, Transmitter};
-pub use crate::turns::{Due, Half};
-pub use crate::worker::Worker;
+pub use crate::fabric::ports::{GlobalPort, Ports, Transmitter};
+pub use crate::plan::turns::{Due, Half};
+pub use crate::run::worker::Worker;

@@ -3,7 +3,7 @@
 use unpause_protocols::units::Time;
 
 use crate::fabric::PortId;
-use crate::packet::Packet;
+use crate::fabric::packet::Packet;
 
 /// Bits of a key below the time: for the port, and for the place among what is taken.
 const ORDER_BITS: u32 = PORT_BITS + PLACE_BITS;
@@ -212,7 +212,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::packet::Kind;
+    use crate::fabric::packet::Kind;
 
     fn packet(time: u64, ingress: PortId) -> Packet {
         let time = Time::from_ps(time);

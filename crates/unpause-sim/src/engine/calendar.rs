@@ -4,9 +4,9 @@ use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::Time;
 
 use crate::fabric::NodeId;
+use crate::fabric::rng::mix;
+use crate::plan::turns::{BOTH, Due, Halves, Turns};
 use crate::prefetch::prefetch;
-use crate::rng::mix;
-use crate::turns::{BOTH, Due, Halves, Turns};
 
 /// Nodes in a group.
 const GROUP: usize = 64;
@@ -153,8 +153,8 @@ impl Calendar {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fabric::ports::Ports;
     use crate::fabric::{Fabric, NodeKind};
-    use crate::ports::Ports;
 
     /// A chain of which node 3 leads out.
     #[test]

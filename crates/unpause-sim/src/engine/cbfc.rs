@@ -5,8 +5,8 @@ use unpause_protocols::flow_control::cbfc::{Params, Receiver, Sender, Updates};
 use unpause_protocols::units::Time;
 
 use crate::fabric::NodeId;
+use crate::fabric::ports::GlobalPort;
 use crate::plan::Plan;
-use crate::ports::GlobalPort;
 
 /// The ports of a shard's nodes.
 #[derive(Debug, Default)]

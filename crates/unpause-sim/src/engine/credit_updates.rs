@@ -4,9 +4,9 @@ use unpause_protocols::flow_control::cbfc::UPDATE_BYTES;
 use unpause_protocols::units::Time;
 
 use crate::engine::window::Window;
+use crate::fabric::packet::{Kind, Packet};
+use crate::fabric::ports::{GlobalPort, Transmitter};
 use crate::fabric::{NodeId, PortId};
-use crate::packet::{Kind, Packet};
-use crate::ports::{GlobalPort, Transmitter};
 
 impl Window<'_, '_> {
     /// The number of a node's port among all.

@@ -6,10 +6,10 @@
 use serde::{Deserialize, Serialize};
 use unpause_protocols::units::Time;
 
+use crate::fabric::graph::shortest_cycle;
+use crate::fabric::ports::Ports;
 use crate::fabric::{NodeId, PortId};
-use crate::graph::shortest_cycle;
-use crate::ports::Ports;
-use crate::results::Deadlock;
+use crate::outcome::results::Deadlock;
 
 /// An egress queue that has packets and is paused.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use crate::engine::barrier::{Arrival, Barrier, Member as AtBarrier};
 use crate::engine::mail::Mail;
 use crate::engine::post::{Post, Status};
 use crate::engine::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
-use crate::turns::{BOTH, Due};
+use crate::plan::turns::{BOTH, Due};
 
 /// What the threads of a run share. Threads are numbered from 0; rounds of mail, too.
 pub struct Exchange {
@@ -155,7 +155,7 @@ mod loom_tests {
     use loom::thread;
 
     use super::*;
-    use crate::packet::{Kind, Packet};
+    use crate::fabric::packet::{Kind, Packet};
 
     const THREADS: usize = 2;
 

@@ -7,8 +7,8 @@ use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::config::FrameErrors;
-use crate::ports::GlobalPort;
-use crate::rng;
+use crate::fabric::ports::GlobalPort;
+use crate::fabric::rng;
 
 /// The wires out of a shard's nodes that lose frames, by the port that receives.
 #[derive(Debug, Default)]

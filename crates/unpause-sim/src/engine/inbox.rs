@@ -5,9 +5,9 @@ use unpause_protocols::units::Time;
 
 use crate::engine::arrivals::Arrivals;
 use crate::engine::ring::Ring;
+use crate::fabric::packet::Packet;
+use crate::fabric::ports::Ports;
 use crate::fabric::{NodeId, PortId};
-use crate::packet::Packet;
-use crate::ports::Ports;
 use crate::prefetch::{prefetch, prefetch_at};
 
 /// Packets of an inbox that are asked for before they are taken: what is behind them the processor asks for itself.
@@ -381,8 +381,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::fabric::packet::Kind;
     use crate::fabric::{Fabric, NodeKind};
-    use crate::packet::Kind;
 
     /// A switch and as many others, a wire of 1 us from each of them.
     const PORTS: u32 = 4;

@@ -15,10 +15,10 @@ use crate::engine::mail::Mail;
 use crate::engine::post::{Post, Status};
 use crate::engine::sync::{Mutex, lock};
 use crate::fabric::NodeId;
-use crate::packet::{Kind, Packet};
-use crate::ports::GlobalPort;
-use crate::results::PortSample;
-use crate::series::{Samples, in_order};
+use crate::fabric::packet::{Kind, Packet};
+use crate::fabric::ports::GlobalPort;
+use crate::outcome::results::PortSample;
+use crate::outcome::series::{Samples, in_order};
 
 const SAME: &str = "all ranks are the same program";
 

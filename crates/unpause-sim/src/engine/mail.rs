@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::engine::deadlock::Blocked;
 use crate::engine::repeat::Repeat;
 use crate::engine::telemetry::Record;
-use crate::packet::Packet;
-use crate::ports::GlobalPort;
+use crate::fabric::packet::Packet;
+use crate::fabric::ports::GlobalPort;
 use crate::traffic::FlowSpec;
 
 /// A flow to come.

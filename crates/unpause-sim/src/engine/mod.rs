@@ -16,6 +16,7 @@ pub mod frame_errors;
 pub mod heap;
 pub mod inbox;
 pub mod letters;
+pub mod log;
 pub mod mail;
 pub mod post;
 pub mod repeat;

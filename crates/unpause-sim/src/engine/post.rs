@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::engine::mail::Mail;
-use crate::turns::Due;
+use crate::plan::turns::Due;
 
 /// What a shard tells all others before a window, or all of them together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,10 +4,10 @@ use unpause_protocols::units::Time;
 
 use super::retry::Sent;
 use crate::engine::window::Window;
+use crate::fabric::packet::Packet;
+use crate::fabric::ports::{GlobalPort, Transmitter};
 use crate::fabric::{NodeId, PortId};
-use crate::packet::Packet;
-use crate::ports::{GlobalPort, Transmitter};
-use crate::results::LossPlace;
+use crate::outcome::results::LossPlace;
 
 impl Window<'_, '_> {
     /// Sends a packet over a link with retry, from `now` on. Returns when the port may send the next one.

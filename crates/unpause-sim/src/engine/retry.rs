@@ -12,11 +12,11 @@ use unpause_protocols::loss_recovery::llr::{
 use unpause_protocols::units::Time;
 
 use super::frame_errors::ErringWires;
+use crate::fabric::packet::Packet;
+use crate::fabric::ports::{GlobalPort, Transmitter};
 use crate::fabric::{NodeId, PortId};
-use crate::packet::Packet;
+use crate::outcome::results::PortRecord;
 use crate::plan::Plan;
-use crate::ports::{GlobalPort, Transmitter};
-use crate::results::PortRecord;
 
 /// The ports of a shard's nodes.
 #[derive(Debug, Default)]

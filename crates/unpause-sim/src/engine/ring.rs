@@ -2,7 +2,7 @@
 
 use unpause_protocols::ledger::Ledger;
 
-use crate::packet::{Kind, Packet};
+use crate::fabric::packet::{Kind, Packet};
 use crate::prefetch::prefetch;
 
 /// The FIFO.

@@ -10,7 +10,7 @@ use unpause_protocols::congestion_control::Hop;
 use unpause_protocols::congestion_control::hpcc::MOST_HOPS;
 use unpause_protocols::units::{Rate, Time};
 
-use crate::packet::Packet;
+use crate::fabric::packet::Packet;
 
 /// The hops of one packet.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

@@ -8,16 +8,16 @@ use crate::engine::cbfc::LinkCredits;
 use crate::engine::deadlock::Blocked;
 use crate::engine::frame_errors::ErringWires;
 use crate::engine::inbox::Inboxes;
+use crate::engine::log::Log;
 use crate::engine::mail::Mail;
 use crate::engine::retry::LinkRetries;
 use crate::engine::telemetry::Telemetry;
+use crate::fabric::packet::{Packet, SENT_BITS};
+use crate::fabric::ports::{APART, GlobalPort, Ports, Transmitter};
 use crate::fabric::{NodeId, PortId};
-use crate::log::Log;
-use crate::losses::LossKey;
-use crate::packet::{Packet, SENT_BITS};
+use crate::outcome::losses::LossKey;
+use crate::outcome::results::{LossPlace, PacketRecord, Queued};
 use crate::plan::Plan;
-use crate::ports::{APART, GlobalPort, Ports, Transmitter};
-use crate::results::{LossPlace, PacketRecord, Queued};
 use crate::routing::Routing;
 
 /// What a node must be able to do.

@@ -7,7 +7,7 @@ use super::state::{Host, KIND_SHIFT, PAUSE};
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
-use crate::packet::Packet;
+use crate::fabric::packet::Packet;
 
 /// What tells a timer for an update from one for the end of a PAUSE.
 const UPDATE: u32 = 1 << (KIND_SHIFT - 1);

@@ -12,11 +12,11 @@ use super::layout::Layout;
 use super::posted::Posted;
 use super::ranks::{Due, From, Incoming, Outgoing, Ranks};
 use super::state::Host;
+use crate::engine::log::{MessageAck, MessageEnd};
 use crate::engine::mail::FlowStart;
 use crate::engine::window::Window;
 use crate::jobs::connections::{Connection, Messages};
 use crate::jobs::{Completion, Over};
-use crate::log::{MessageAck, MessageEnd};
 use crate::plan::Plan;
 use crate::routing::Direction;
 

@@ -13,7 +13,7 @@ use super::sender::Sender;
 use super::state::{Host, KIND_SHIFT, PAUSE, PULLS};
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
-use crate::packet::{ACK_REQUEST, Kind, MEASURE, Packet};
+use crate::fabric::packet::{ACK_REQUEST, Kind, MEASURE, Packet};
 use crate::plan::Plan;
 
 /// The pacer's timer is of no flow, so it comes last.

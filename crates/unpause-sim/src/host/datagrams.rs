@@ -7,9 +7,9 @@ use super::receiver::Receiver;
 use super::selective::Recovery;
 use super::sender::{Carries, Sender};
 use super::state::Host;
+use crate::engine::log::Log;
 use crate::engine::window::Window;
-use crate::log::Log;
-use crate::packet::{Kind, PRIORITY, Packet};
+use crate::fabric::packet::{Kind, PRIORITY, Packet};
 use crate::traffic::Ending;
 
 /// Sends the packets of a flow in order.

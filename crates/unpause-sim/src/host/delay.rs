@@ -5,7 +5,7 @@ use unpause_protocols::units::Time;
 use super::state::{DELAYED, Host, KIND_SHIFT};
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
-use crate::packet::{Kind, Packet};
+use crate::fabric::packet::{Kind, Packet};
 
 impl Host {
     /// A data packet has arrived, and some flow of this host is delayed.

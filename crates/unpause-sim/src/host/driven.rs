@@ -9,7 +9,7 @@ use super::gates::Waiting;
 use super::state::Host;
 use crate::engine::window::Window;
 use crate::fabric::NodeId;
-use crate::packet::{ALL, Kind, Packet};
+use crate::fabric::packet::{ALL, Kind, Packet};
 use crate::traffic::Ending;
 
 impl Host {

@@ -7,7 +7,7 @@ use unpause_protocols::units::{Rate, Time};
 
 use super::window::PathOf;
 use crate::fabric::NodeId;
-use crate::packet::Packet;
+use crate::fabric::packet::Packet;
 use crate::plan::Plan;
 use crate::plan::credits::MOST_CREDIT;
 use crate::traffic::FlowSpec;

@@ -12,11 +12,11 @@ use super::layout::Layout;
 use super::ranks::{Due, Ranks};
 use super::selective::recovery;
 use super::state::Host;
+use crate::engine::log::MessageStart;
 use crate::engine::window::Window;
 use crate::jobs::Over;
 use crate::jobs::connections::Connection;
 use crate::jobs::step::{Part, Step};
-use crate::log::MessageStart;
 
 /// What a rank does next.
 #[derive(Clone, Copy, Debug)]

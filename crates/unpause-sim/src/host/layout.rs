@@ -1,6 +1,6 @@
 //! How a flow is cut into frames.
 
-use crate::ideal::Frames;
+use crate::outcome::ideal::Frames;
 use crate::plan::Plan;
 
 /// How a flow is cut into frames.

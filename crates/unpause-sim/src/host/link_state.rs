@@ -6,8 +6,8 @@ use unpause_protocols::units::{LinkSpeed, Time};
 use super::state::Host;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
-use crate::paused::PendingPause;
 use crate::plan::Plan;
+use crate::port::paused::PendingPause;
 
 impl Host {
     /// The wire behind the host fails or returns.

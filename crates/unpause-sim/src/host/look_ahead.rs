@@ -6,7 +6,7 @@ use std::mem::offset_of;
 use super::Host;
 use super::state::{KIND_SHIFT, SENDER};
 use crate::engine::window::Window;
-use crate::packet::Kind;
+use crate::fabric::packet::Kind;
 use crate::prefetch::{prefetch, prefetch_first, prefetch_front};
 
 /// A round of asking.

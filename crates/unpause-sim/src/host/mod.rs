@@ -6,13 +6,13 @@
 
 use unpause_protocols::units::Time;
 
+use crate::engine::log::{Log, SenderSample};
 use crate::engine::mail::FlowStart;
 use crate::engine::window::{NodeModel, Window};
-use crate::log::{Log, SenderSample};
-use crate::packet::{INT, Kind, Packet};
-use crate::paused::PendingPause;
+use crate::fabric::packet::{INT, Kind, Packet};
+use crate::outcome::results::{PortRecord, PortSample};
 use crate::plan::Plan;
-use crate::results::{PortRecord, PortSample};
+use crate::port::paused::PendingPause;
 use crate::traffic::{Ending, Transport};
 
 mod cbfc;

@@ -8,10 +8,10 @@ use super::sender::{Carries, Pace};
 use super::state::{HAS_LINK_CREDITS, Host, arm_sender};
 use super::tcp::{ACKS, TCP};
 use crate::engine::heap::Entry;
+use crate::engine::log::Log;
 use crate::engine::window::Window;
-use crate::log::Log;
-use crate::packet::{INT, Packet};
-use crate::results::Queued;
+use crate::fabric::packet::{INT, Packet};
+use crate::outcome::results::Queued;
 
 impl Host {
     /// Puts a flow with a packet to send into the round-robin, or behind its rate limiter if that

@@ -7,8 +7,8 @@
 use super::state::{
     DELAYED, Host, KIND_SHIFT, NOTIFICATION, Nic, PAUSE, RECEIVER, SENDER, TCP_RECEIVER, TCP_SENDER,
 };
+use crate::fabric::packet::{FORWARD, Kind, Packet};
 use crate::fabric::{NodeId, PortId};
-use crate::packet::{FORWARD, Kind, Packet};
 use crate::plan::Plan;
 use crate::routing::Direction;
 

@@ -6,8 +6,8 @@ use unpause_protocols::units::Time;
 use super::state::{Host, KIND_SHIFT, PAUSE};
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
-use crate::paused::{PendingPause, Place};
 use crate::plan::Plan;
+use crate::port::paused::{PendingPause, Place};
 
 impl Host {
     pub(super) fn obey(&mut self, now: Time, reaction: PendingPause, window: &mut Window<'_, '_>) {

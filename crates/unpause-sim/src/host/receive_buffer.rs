@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use unpause_protocols::flow_control::pfc::Ingress;
 use unpause_protocols::units::{LinkSpeed, Rate, Time};
 
-use crate::causes::{CauseRecord, Held, Holder};
 use crate::config::SlowReceiver;
+use crate::engine::log::Log;
 use crate::fabric::NodeId;
-use crate::log::Log;
-use crate::packet::Packet;
+use crate::fabric::packet::Packet;
+use crate::fabric::ports::GlobalPort;
+use crate::outcome::causes::{CauseRecord, Held, Holder};
+use crate::outcome::results::PortRecord;
 use crate::plan::Plan;
-use crate::ports::GlobalPort;
-use crate::results::PortRecord;
 
 /// What a slow NIC has received and not yet taken.
 #[derive(Debug)]

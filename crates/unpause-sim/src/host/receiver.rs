@@ -4,9 +4,9 @@ use unpause_protocols::loss_recovery::numbers;
 use unpause_protocols::notification_point::NotificationPoint;
 use unpause_protocols::units::Time;
 
+use crate::engine::log::FlowEnd;
 use crate::fabric::NodeId;
 use crate::host::layout::Layout;
-use crate::log::FlowEnd;
 use crate::plan::Plan;
 use crate::traffic::FlowSpec;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use unpause_protocols::units::Time;
 
-use crate::log::SenderEnd;
+use crate::engine::log::SenderEnd;
 use crate::plan::Plan;
 
 /// The flow of a sender that has given up and is not forgotten yet: no packet is of it.

@@ -13,9 +13,9 @@ use super::sprayed::trimmed_number;
 use super::state::{Host, KIND_SHIFT, NOTIFICATION, arm_receiver, arm_sender};
 use crate::config::AckPriority;
 use crate::engine::heap::Entry;
+use crate::engine::log::{Log, SenderEnd};
 use crate::engine::window::Window;
-use crate::log::{Log, SenderEnd};
-use crate::packet::{ACK_REQUEST, CE, ECE, INT, Kind, LAST_HOP, MEASURE, Packet};
+use crate::fabric::packet::{ACK_REQUEST, CE, ECE, INT, Kind, LAST_HOP, MEASURE, Packet};
 use crate::traffic::Ending;
 
 /// What a NAK says. Under go-back-N nothing is kept of what it answers.

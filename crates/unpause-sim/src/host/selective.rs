@@ -9,7 +9,7 @@ use unpause_protocols::units::{Rate, Time};
 
 use super::sprayed::Sprayed;
 use crate::fabric::NodeId;
-use crate::packet::Packet;
+use crate::fabric::packet::Packet;
 use crate::plan::Plan;
 use crate::plan::recovery::{MOST_PACKETS, window_packets};
 

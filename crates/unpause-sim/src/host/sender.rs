@@ -12,7 +12,7 @@ use crate::config::{NicModel, RateChange};
 use crate::engine::mail::FlowStart;
 use crate::engine::telemetry::Telemetry;
 use crate::fabric::NodeId;
-use crate::packet::{ACK_REQUEST, ECT, INT, Kind, MEASURE, Packet};
+use crate::fabric::packet::{ACK_REQUEST, ECT, INT, Kind, MEASURE, Packet};
 use crate::plan::Plan;
 use crate::traffic::Transport;
 

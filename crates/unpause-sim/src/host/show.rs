@@ -8,7 +8,7 @@ use super::receiver::Receiver;
 use super::sender::{Carries, Pace, Sender};
 use super::state::{Class, Counters, Host};
 use super::tcp::Tcp;
-use crate::rng;
+use crate::fabric::rng;
 
 impl Host {
     /// Shows its state.

@@ -6,9 +6,9 @@ use unpause_protocols::units::Time;
 use super::state::{BUFFER, Host, KIND_SHIFT};
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
-use crate::packet::{Kind, Packet};
+use crate::fabric::packet::{Kind, Packet};
+use crate::outcome::results::Queued;
 use crate::plan::Plan;
-use crate::results::Queued;
 
 // What a timer is for; behind these, the PAUSE of a class is to be repeated.
 const TAKEN: u32 = 0;

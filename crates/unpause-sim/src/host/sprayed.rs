@@ -4,7 +4,7 @@ use rand_core::Rng;
 use unpause_protocols::spraying::{Config, Echo, MOST_PATHS, Spraying};
 use unpause_protocols::units::Time;
 
-use crate::packet::{ECE, Kind, LAST_HOP, Packet};
+use crate::fabric::packet::{ECE, Kind, LAST_HOP, Packet};
 use crate::plan::Plan;
 
 /// How the paths of a flow's packets are chosen, and which ones they took.

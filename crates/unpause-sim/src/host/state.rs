@@ -16,19 +16,19 @@ use super::selective::Selective;
 use super::sender::Sender;
 use super::shares::Shares;
 use super::tcp::Tcp;
-use crate::causes::Expiry;
 use crate::config::NicModel;
 use crate::engine::heap::{Entry, Heap};
 use crate::engine::mail::FlowStart;
 use crate::engine::ring::Ring;
+use crate::fabric::packet::Packet;
+use crate::fabric::ports::{GlobalPort, Transmitter};
+use crate::fabric::rng;
 use crate::fabric::{NodeId, PortId};
-use crate::held_back::HeldBack;
-use crate::packet::Packet;
-use crate::paused::{PausedTransmitter, PendingPauses};
+use crate::outcome::causes::Expiry;
+use crate::outcome::held_back::HeldBack;
 use crate::plan::Plan;
-use crate::ports::{GlobalPort, Transmitter};
-use crate::rng;
-use crate::sampling::{Sampling, grid_after};
+use crate::plan::sampling::{Sampling, grid_after};
+use crate::port::paused::{PausedTransmitter, PendingPauses};
 use crate::traffic::{Connections, Ending, FlowSpec, Transport};
 
 /// A host.

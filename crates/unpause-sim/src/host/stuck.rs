@@ -5,9 +5,9 @@ use unpause_protocols::units::Time;
 use super::sender::Sender;
 use super::state::Host;
 use super::window::PathOf;
-use crate::log::{Log, SenderEnd};
+use crate::engine::log::{Log, SenderEnd};
+use crate::outcome::results::{Awaits, Stuck};
 use crate::plan::Plan;
-use crate::results::{Awaits, Stuck};
 
 /// Base RTTs that a flow has to hear nothing for: full buffers on its way add less. 12 MB of one at 100 Gb/s are 80 round
 /// trips of 12 us.

@@ -4,7 +4,7 @@ use unpause_protocols::units::Time;
 
 use super::state::Host;
 use crate::engine::window::Window;
-use crate::packet::{ALL, FORWARD, Kind, Packet};
+use crate::fabric::packet::{ALL, FORWARD, Kind, Packet};
 use crate::traffic::Ending;
 
 impl Host {

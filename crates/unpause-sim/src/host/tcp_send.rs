@@ -13,10 +13,10 @@ use super::tcp::sender::Sender;
 use super::tcp::{REPLIES, TCP};
 use crate::config::{AckPriority, Qdisc};
 use crate::engine::heap::Entry;
+use crate::engine::log::Log;
 use crate::engine::mail::FlowStart;
 use crate::engine::window::Window;
-use crate::log::Log;
-use crate::packet::{ECE, Kind, Packet};
+use crate::fabric::packet::{ECE, Kind, Packet};
 use crate::plan::Plan;
 use crate::traffic::Ending;
 

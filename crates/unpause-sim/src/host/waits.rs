@@ -5,8 +5,8 @@ use unpause_protocols::units::Time;
 use super::sender::Sender;
 use super::state::Host;
 use super::tcp::TCP;
-use crate::causes::Expiry;
-use crate::held_back::{Egress, HeldBack, Pause, bytes_in};
+use crate::outcome::causes::Expiry;
+use crate::outcome::held_back::{Egress, HeldBack, Pause, bytes_in};
 use crate::plan::Plan;
 
 impl Host {

@@ -8,7 +8,7 @@ use super::job::{Exchange, Job, Over};
 use super::program::Program;
 use super::step::Step;
 use crate::fabric::NodeId;
-use crate::rng::mix;
+use crate::fabric::rng::mix;
 use crate::traffic::FlowSpec;
 
 /// A message as its receiver expects it.

@@ -7,7 +7,7 @@ use unpause_protocols::units::{Fraction, Rate, Time};
 use super::collective::Collective;
 use super::program::Program;
 use crate::fabric::NodeId;
-use crate::rng::mix;
+use crate::fabric::rng::mix;
 use crate::traffic::FlowSettings;
 
 /// A job.

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::records::JobLinkRecord;
-use crate::packet::Packet;
-use crate::ports::{GlobalPort, Ports};
+use crate::fabric::packet::Packet;
+use crate::fabric::ports::{GlobalPort, Ports};
 
 /// What a job has put on a link.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use unpause_protocols::units::{LinkSpeed, Time};
 
 use super::Plan;
-use crate::ideal::{self, Frames};
+use crate::outcome::ideal::{self, Frames};
 use crate::routing::Direction;
 
 impl Plan<'_> {

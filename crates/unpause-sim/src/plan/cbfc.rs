@@ -2,8 +2,8 @@
 
 use unpause_protocols::flow_control::cbfc::{self, MAX_LIMIT};
 
+use crate::config::invalid::{Invalid, bytes};
 use crate::config::{AckPriority, Config, NicModel, SwitchModel};
-use crate::invalid::{Invalid, bytes};
 use crate::traffic::Transport;
 
 const FIELD: &str = "switch.cbfc";

@@ -4,12 +4,12 @@ use unpause_protocols::flow_control::pfc::PauseTime;
 use unpause_protocols::units::{Rate, Time};
 
 use super::{cbfc, credits, jobs, model, overrides, paths, recovery, retry, slow_hosts, trimming};
+use crate::config::invalid::{Invalid, Subject, bytes};
 use crate::config::{
     Config, DelayedAck, FrameErrors, MIN_FRAME_BYTES, MOST_ALPHA_SHIFT, PfcConfig, PfcThreshold,
     Probes, TcpConfig,
 };
 use crate::fabric::{Link, NodeId, NodeKind, PRIORITIES, check_rate};
-use crate::invalid::{Invalid, Subject, bytes};
 use crate::traffic::{ExtraDelay, TrafficSpec, Transport};
 
 /// The largest preamble and gap, bytes.

@@ -5,9 +5,9 @@ use unpause_protocols::loss_recovery::Config as Recovery;
 use unpause_protocols::units::Time;
 
 use crate::config::Config;
+use crate::config::invalid::{Invalid, Subject, bytes};
 use crate::fabric::NodeKind;
-use crate::invalid::{Invalid, Subject, bytes};
-use crate::packet::SENT_BITS;
+use crate::fabric::packet::SENT_BITS;
 
 /// What gives credits, and their base RTT.
 fn fields(config: &Config) -> (&'static str, &'static str) {

@@ -4,8 +4,8 @@ use unpause_protocols::units::{LinkSpeed, Time};
 
 use super::Plan;
 use crate::config::SwitchModel;
-use crate::packet::{Kind, Packet};
-use crate::ports::Transmitter;
+use crate::fabric::packet::{Kind, Packet};
+use crate::fabric::ports::Transmitter;
 use crate::routing::Routing;
 
 impl Plan<'_> {

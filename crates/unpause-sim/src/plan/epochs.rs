@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use unpause_protocols::units::{LinkSpeed, Time};
 
 use crate::config::{Config, Events, FrameErrors};
-use crate::ports::{GlobalPort, Ports};
-use crate::results::{LinkChange, LossPlace};
+use crate::fabric::ports::{GlobalPort, Ports};
+use crate::outcome::results::{LinkChange, LossPlace};
 use crate::routing::Routing;
 
 /// What changes between two windows.

@@ -2,8 +2,8 @@
 
 use unpause_protocols::units::Time;
 
+use crate::config::invalid::Invalid;
 use crate::config::{Config, NodeKind};
-use crate::invalid::Invalid;
 use crate::jobs::{Algorithm, Exchange, Job, Operation, Phase, Pipeline};
 use crate::traffic::{TrafficSpec, Transport};
 

@@ -3,8 +3,8 @@
 use unpause_protocols::loss_recovery::llr::{MESSAGE_BYTES, Params};
 
 use super::Plan;
-use crate::packet::MIN_FRAME_BYTES;
-use crate::ports::Transmitter;
+use crate::fabric::packet::MIN_FRAME_BYTES;
+use crate::fabric::ports::Transmitter;
 
 /// A port gives up a frame that has waited for this many replay timers, as in the source's profiles: 20 us with timers of 5 us.
 const TIMERS_OF_AGE: u64 = 4;

@@ -1,18 +1,22 @@
 //! What every node of a run reads and none writes.
 
+pub mod dependency;
+pub mod sampling;
+pub mod turns;
+
 use unpause_protocols::flow_control::cbfc::UPDATE_BYTES;
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::{LinkSpeed, Rate, Time};
 
+use crate::config::invalid::{Invalid, Subject, bytes};
 use crate::config::{Config, PfcThreshold, SwitchModel};
+use crate::fabric::packet::{Kind, MIN_FRAME_BYTES};
+use crate::fabric::ports::{GlobalPort, Ports, Transmitter};
 use crate::fabric::{NodeId, NodeKind, PRIORITIES, PortId};
 use crate::followers::Followers;
-use crate::invalid::{Invalid, Subject, bytes};
 use crate::jobs::Jobs;
-use crate::packet::{Kind, MIN_FRAME_BYTES};
-use crate::ports::{GlobalPort, Ports, Transmitter};
+use crate::plan::turns::Turns;
 use crate::routing::Routing;
-use crate::turns::Turns;
 
 mod alone;
 mod cbfc;

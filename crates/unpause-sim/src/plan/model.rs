@@ -3,12 +3,12 @@
 use unpause_protocols::flow_control::capfc::Stop;
 use unpause_protocols::units::{LinkSpeed, Time};
 
+use crate::config::invalid::{Invalid, Subject, bytes};
 use crate::config::{
     CioqConfig, Config, FullQueue, InputQueuedConfig, InputQueues, MOST_CROSSBAR_PORTS, Memory,
     PfcThreshold, PipelineConfig, SpinesConfig, SwitchModel,
 };
 use crate::fabric::{Link, NodeId, NodeKind, check_rate};
-use crate::invalid::{Invalid, Subject, bytes};
 
 /// Checks what the switch model needs of a configuration.
 pub(super) fn check(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {

@@ -3,9 +3,9 @@
 use unpause_protocols::congestion_point;
 use unpause_protocols::units::Rate;
 
+use crate::config::invalid::{Invalid, Subject, bytes};
 use crate::config::{Config, NodeKind, QueueMarking, SwitchModel, SwitchOverride};
 use crate::fabric::{NodeId, PRIORITIES, PortId};
-use crate::invalid::{Invalid, Subject, bytes};
 
 const FIELD: &str = "switch.overrides";
 

@@ -3,9 +3,9 @@
 use unpause_protocols::loss_recovery::Config as Recovery;
 use unpause_protocols::spraying::{self, MOST_PATHS, bitmap};
 
+use crate::config::invalid::Invalid;
 use crate::config::{Balancing, Config, SwitchModel};
 use crate::fabric::Ecmp;
-use crate::invalid::Invalid;
 
 const SPRAYING: &str = "host.spraying";
 const BALANCING: &str = "switch.balancing";

@@ -4,9 +4,9 @@ use unpause_protocols::congestion_control;
 use unpause_protocols::loss_recovery::{Config as Recovery, selective_repeat};
 use unpause_protocols::units::{Rate, Time};
 
+use crate::config::invalid::{Invalid, bytes};
 use crate::config::{Config, NicModel};
 use crate::fabric::NodeKind;
-use crate::invalid::{Invalid, bytes};
 use crate::traffic::Transport;
 
 /// Packets in the largest window of selective repeat: an ACK says in 16 bits how far a packet is ahead of one missing.

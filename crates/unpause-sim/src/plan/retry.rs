@@ -2,9 +2,9 @@
 
 use unpause_protocols::units::Time;
 
+use crate::config::invalid::{Invalid, bytes};
 use crate::config::{Config, NicModel};
-use crate::invalid::{Invalid, bytes};
-use crate::packet::MIN_FRAME_BYTES;
+use crate::fabric::packet::MIN_FRAME_BYTES;
 
 const FIELD: &str = "switch.retry";
 const BUFFER: &str = "switch.retry.buffer_bytes";

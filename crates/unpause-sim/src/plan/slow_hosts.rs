@@ -1,7 +1,7 @@
 //! Hosts that send PAUSE: slow receivers, and NICs with PAUSE storms.
 
+use crate::config::invalid::{Invalid, Subject, bytes};
 use crate::config::{Config, NodeKind};
-use crate::invalid::{Invalid, Subject, bytes};
 
 /// Refuses what they cannot be.
 ///

@@ -3,8 +3,8 @@
 use unpause_protocols::tagging::{self, Tagging};
 
 use crate::config::Config;
-use crate::ideal::Frames;
-use crate::packet::MIN_FRAME_BYTES;
+use crate::fabric::packet::MIN_FRAME_BYTES;
+use crate::outcome::ideal::Frames;
 
 /// What all TCP connections have in common.
 #[derive(Debug)]

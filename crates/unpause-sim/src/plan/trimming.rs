@@ -2,8 +2,8 @@
 
 use unpause_protocols::loss_recovery::Config as Recovery;
 
+use crate::config::invalid::{Invalid, bytes};
 use crate::config::{Config, Cut, MIN_FRAME_BYTES, Queueing, SwitchModel};
-use crate::invalid::{Invalid, bytes};
 
 const TRIMMING: &str = "switch.trimming";
 const SIZE: &str = "switch.trimming.size";

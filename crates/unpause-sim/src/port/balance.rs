@@ -10,7 +10,7 @@ use super::egress::Queue;
 use super::scheduler::urgency;
 use crate::config::{AdaptiveBalancing, Balancing};
 use crate::fabric::PortId;
-use crate::packet::{Kind, Packet};
+use crate::fabric::packet::{Kind, Packet};
 use crate::plan::Plan;
 
 /// What a switch keeps to choose among next hops.

@@ -6,13 +6,13 @@ use super::chassis::{Chassis, Model};
 use super::discipline::Discipline;
 use super::mirror::Part;
 use super::recorder::{Link, Paused, Recorder};
-use crate::causes::{CauseRecord, Expiry, Held, Holder};
+use crate::engine::log::Log;
+use crate::fabric::packet::Packet;
+use crate::fabric::ports::GlobalPort;
 use crate::fabric::{NodeId, PortId};
-use crate::held_back::Pause;
-use crate::log::Log;
-use crate::packet::Packet;
+use crate::outcome::causes::{CauseRecord, Expiry, Held, Holder};
+use crate::outcome::held_back::Pause;
 use crate::plan::Plan;
-use crate::ports::GlobalPort;
 
 /// What an ingress had counted when it went to XOFF.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ use super::pause::{UPDATE, place};
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
-use crate::packet::Packet;
+use crate::fabric::packet::Packet;
 
 impl<M: Model> Chassis<M> {
     /// A packet has been admitted that takes credits.

@@ -21,14 +21,14 @@ use super::shaper::Shapers;
 use super::watchdog::Watchdogs;
 use crate::engine::heap::Heap;
 use crate::engine::window::Window;
+use crate::fabric::packet::Packet;
+use crate::fabric::ports::Transmitter;
+use crate::fabric::rng;
 use crate::fabric::{NodeId, PRIORITIES, PortId};
-use crate::packet::Packet;
-use crate::paused::PendingPauses;
+use crate::outcome::results::LossPlace;
+use crate::plan::sampling::{self, Sampling};
 use crate::plan::{Overrides, Plan};
-use crate::ports::Transmitter;
-use crate::results::LossPlace;
-use crate::rng;
-use crate::sampling::{self, Sampling};
+use crate::port::paused::PendingPauses;
 
 /// A switch: the chassis, and in it the model.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use rand_core::Rng;
 use unpause_protocols::congestion_point;
 use unpause_protocols::congestion_point::qcn::Selection;
 
-use crate::packet::Packet;
+use crate::fabric::packet::Packet;
 use crate::plan::Plan;
 
 /// How the scheme chooses.
@@ -76,7 +76,7 @@ fn random<'a, R: Rng>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Kind;
+    use crate::fabric::packet::Kind;
     use rand_core::SeedableRng;
     use rand_xoshiro::Xoshiro256PlusPlus;
     use unpause_protocols::units::Time;

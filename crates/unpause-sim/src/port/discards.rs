@@ -2,7 +2,7 @@
 
 use super::chassis::{Chassis, Model, Way};
 use crate::engine::window::Window;
-use crate::packet::{ACK_REQUEST, CE, ECT, INT, Kind, LAST_HOP, MEASURE, Packet};
+use crate::fabric::packet::{ACK_REQUEST, CE, ECT, INT, Kind, LAST_HOP, MEASURE, Packet};
 
 impl<M: Model> Chassis<M> {
     /// Drops a packet on its way into egress queue `index`, and counts it there.

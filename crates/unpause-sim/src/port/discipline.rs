@@ -8,7 +8,7 @@ use unpause_protocols::units::Time;
 use crate::config::Queueing;
 use crate::engine::ring::Ring;
 use crate::fabric::PortId;
-use crate::packet::Packet;
+use crate::fabric::packet::Packet;
 
 /// Packets waiting.
 #[derive(Debug)]
@@ -167,7 +167,7 @@ impl Turns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Kind;
+    use crate::fabric::packet::Kind;
 
     fn served(queueing: Queueing, arrivals: &[PortId]) -> Vec<(PortId, u32)> {
         let mut queue = Discipline::new(queueing, 4);

@@ -7,11 +7,11 @@ use unpause_protocols::units::{Rate, Time};
 
 use super::discipline::Discipline;
 use super::ready::Ready;
+use crate::fabric::packet::{CE, ECT, Packet};
+use crate::fabric::ports::Transmitter;
 use crate::fabric::{NodeId, PortId};
-use crate::packet::{CE, ECT, Packet};
-use crate::paused::PausedTransmitter;
 use crate::plan::{Overrides, Plan, at_rate};
-use crate::ports::Transmitter;
+use crate::port::paused::PausedTransmitter;
 
 /// What an egress port is doing.
 #[derive(Clone, Debug)]

@@ -7,11 +7,11 @@ use unpause_protocols::units::Time;
 
 use super::chassis::{Chassis, Model, Way};
 use crate::engine::deadlock::Blocked;
+use crate::engine::log::Log;
 use crate::engine::window::{NodeModel, Window};
 use crate::fabric::PortId;
-use crate::log::Log;
+use crate::outcome::results::LossPlace;
 use crate::plan::Plan;
-use crate::results::LossPlace;
 use crate::routing::WayOn;
 
 impl<M: Model> Chassis<M> {

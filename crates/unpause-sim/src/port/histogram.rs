@@ -3,10 +3,10 @@
 use unpause_protocols::units::Time;
 
 use crate::config::HistogramProbe;
+use crate::engine::log::Log;
 use crate::fabric::{NodeId, PortId};
-use crate::log::Log;
+use crate::outcome::results::QueueHistogram;
 use crate::plan::Plan;
-use crate::results::QueueHistogram;
 
 /// Bytes of a step of the histogram.
 const STEP_BYTES: u64 = 1000;

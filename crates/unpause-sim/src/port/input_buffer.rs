@@ -8,7 +8,7 @@ use super::chassis::{Chassis, Model, Way};
 use crate::config::PfcThreshold;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
-use crate::packet::Packet;
+use crate::fabric::packet::Packet;
 use crate::plan::Plan;
 
 /// The limits of each (port, class).

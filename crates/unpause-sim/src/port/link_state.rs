@@ -11,9 +11,9 @@ use super::chassis::{Chassis, Model, Way};
 use super::ingress::PauseSource;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
-use crate::packet::Packet;
-use crate::paused::PendingPause;
-use crate::results::LossPlace;
+use crate::fabric::packet::Packet;
+use crate::outcome::results::LossPlace;
+use crate::port::paused::PendingPause;
 
 impl<M: Model> Chassis<M> {
     /// The wire behind `port` fails or returns: nothing has been done about that yet, and nothing is sent.

@@ -5,7 +5,7 @@ use super::chassis::{Chassis, Model};
 use super::egress::Queue;
 use crate::engine::arrivals::NO_WAY;
 use crate::engine::window::Window;
-use crate::packet::Kind;
+use crate::fabric::packet::Kind;
 use crate::prefetch::prefetch;
 
 /// Packets that are looked at together.

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use unpause_protocols::units::Time;
 
 use crate::engine::ring::Ring;
+use crate::fabric::packet::Packet;
 use crate::fabric::{NodeId, PortId};
-use crate::packet::Packet;
 
 /// A packet as it is told apart from others in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +140,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::packet::Kind;
+    use crate::fabric::packet::Kind;
 
     fn packet(time: u64, flow: u32, ingress: PortId) -> Packet {
         Packet {

@@ -5,7 +5,7 @@ use unpause_protocols::units::Time;
 use super::chassis::{Chassis, Model};
 use crate::engine::window::Window;
 use crate::fabric::PortId;
-use crate::packet::Packet;
+use crate::fabric::packet::Packet;
 
 impl<M: Model> Chassis<M> {
     /// The port by which a packet goes on that comes now, if there is a way.

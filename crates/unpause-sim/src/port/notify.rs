@@ -9,7 +9,7 @@ use super::egress::view;
 use super::ingress::PauseSource;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
-use crate::packet::Packet;
+use crate::fabric::packet::Packet;
 use crate::plan::Plan;
 
 impl<M: Model> Chassis<M> {

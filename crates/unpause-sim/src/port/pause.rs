@@ -9,11 +9,11 @@ use super::shaper::SHAPER;
 use super::watchdog::LOOK;
 use crate::engine::heap::Entry;
 use crate::engine::window::Window;
+use crate::fabric::packet::{Kind, Packet};
 use crate::fabric::{NodeId, PortId};
-use crate::packet::{Kind, Packet};
-use crate::paused::{PendingPause, Place};
+use crate::outcome::results::Queued;
 use crate::plan::Plan;
-use crate::results::Queued;
+use crate::port::paused::{PendingPause, Place};
 
 // Payloads of timers, beside that of watchdogs. The key of PFC's is the index of a (port, class), that of the model's its own number.
 const MODEL: u32 = 0;

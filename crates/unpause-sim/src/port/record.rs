@@ -6,10 +6,10 @@ use super::chassis::{Chassis, Model};
 use super::ingress::PauseSource;
 use super::pause::place;
 use crate::engine::deadlock::Blocked;
+use crate::engine::log::Log;
 use crate::fabric::PortId;
-use crate::log::Log;
+use crate::outcome::results::{PortRecord, PortSample};
 use crate::plan::Plan;
-use crate::results::{PortRecord, PortSample};
 
 impl<M: Model> Chassis<M> {
     /// Samples what is due now, and says when something is due again.

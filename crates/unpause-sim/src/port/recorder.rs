@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use unpause_protocols::units::{LinkSpeed, Time};
 
 use super::mirror::Mirror;
-use crate::causes::{CauseRecord, Expiry};
+use crate::engine::log::Log;
 use crate::fabric::{NodeId, PortId};
-use crate::held_back::{Egress, HeldBack};
-use crate::log::Log;
+use crate::outcome::causes::{CauseRecord, Expiry};
+use crate::outcome::held_back::{Egress, HeldBack};
 
 /// Other priorities that have less of a link than this are not why a queue grows there.
 const LEAST_SHARE: f64 = 0.05;

@@ -3,7 +3,7 @@
 use unpause_protocols::ledger::Ledger;
 
 use super::chassis::{Chassis, Model};
-use crate::rng;
+use crate::fabric::rng;
 
 impl<M: Model> Chassis<M> {
     /// Shows its state.

@@ -9,9 +9,9 @@ use super::ingress::PauseSource;
 use crate::config::WatchdogAction;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
-use crate::packet::Packet;
-use crate::paused::PendingPause;
-use crate::results::StormRecord;
+use crate::fabric::packet::Packet;
+use crate::outcome::results::StormRecord;
+use crate::port::paused::PendingPause;
 
 impl<M: Model> Chassis<M> {
     /// Looks at every (port, lossless class).

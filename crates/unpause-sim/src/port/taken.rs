@@ -5,8 +5,8 @@ use unpause_protocols::units::Time;
 use super::causes::{distinct, rates};
 use super::chassis::{Chassis, Model};
 use super::recorder::Recorder;
-use crate::causes::{Held, Holder, Taken};
 use crate::fabric::PortId;
+use crate::outcome::causes::{Held, Holder, Taken};
 use crate::plan::Plan;
 
 impl<M: Model> Chassis<M> {

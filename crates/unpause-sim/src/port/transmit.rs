@@ -9,8 +9,8 @@ use super::egress::{Port, Queue, view};
 use super::scheduler;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
-use crate::packet::{Kind, Packet};
-use crate::results::Queued;
+use crate::fabric::packet::{Kind, Packet};
+use crate::outcome::results::Queued;
 
 impl<M: Model> Chassis<M> {
     /// [`Chassis::enqueue`], unless that is of a lossy class and holds as many packets as it may.

@@ -5,10 +5,10 @@ use unpause_protocols::units::Time;
 
 use crate::config::{WatchdogAction, WatchdogConfig};
 use crate::engine::heap::Entry;
+use crate::engine::log::Log;
 use crate::fabric::{NodeId, NodeKind};
-use crate::log::Log;
+use crate::outcome::results::StormRecord;
 use crate::plan::Plan;
-use crate::results::StormRecord;
 
 /// Payload of the timer of the next look.
 pub(super) const LOOK: u32 = 3;

@@ -1,7 +1,7 @@
 //! What a choice among equal next hops reads of a packet or of a flow, beside its addresses.
 
 use crate::fabric::NodeId;
-use crate::packet::{FORWARD, Kind, Packet};
+use crate::fabric::packet::{FORWARD, Kind, Packet};
 
 /// What tells flows between the same hosts apart.
 pub trait Entropy {

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use unpause_protocols::units::{LinkSpeed, Time};
 
 use crate::config::Config;
+use crate::fabric::packet::Packet;
+use crate::fabric::ports::{GlobalPort, Ports};
+use crate::fabric::rng::mix;
 use crate::fabric::{Ecmp, Fabric, NodeId, NodeKind, PortId};
-use crate::packet::Packet;
-use crate::ports::{GlobalPort, Ports};
 use crate::prefetch::prefetch;
-use crate::rng::mix;
 
 mod entropy;
 mod hpcc;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::fabric::ports::{GlobalPort, Ports};
 use crate::fabric::{Ecmp, Fabric, NodeId, NodeKind, PortId};
-use crate::ports::{GlobalPort, Ports};
 
 /// No number or distance: a host has none, nor has a switch that is not found.
 const UNKNOWN: u32 = u32::MAX;

@@ -1,5 +1,5 @@
 //! Switch models: what each adds to the chassis in [`crate::port`]. Each is a folder, a variant of
-//! [`crate::node::Node`] and its tests.
+//! [`crate::run::node::Node`] and its tests.
 
 pub mod cioq;
 pub mod input_queued;

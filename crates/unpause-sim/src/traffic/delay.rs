@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use unpause_protocols::units::Time;
 
 use super::cdf::Cdf;
-use crate::rng::mix;
+use crate::fabric::rng::mix;
 
 /// Extra delay of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::engine::log::MessageEnd;
 use crate::jobs::Job;
 use crate::jobs::connections::{Connection, Expected, Messages};
 use crate::jobs::step::Step;
-use crate::log::MessageEnd;
 
 /// The messages of a channel from one rank to another. They count in order, as bytes of a stream: what comes next is known then.
 #[derive(Debug, Default)]

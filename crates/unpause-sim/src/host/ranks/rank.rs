@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use unpause_protocols::units::Time;
 
 use super::progress::Progress;
+use crate::engine::log::Log;
 use crate::engine::mail::FlowStart;
 use crate::jobs::Job;
 use crate::jobs::RankIteration;
 use crate::jobs::collected::Taken;
 use crate::jobs::connections::Connection;
-use crate::log::Log;
 use crate::plan::Plan;
 
 /// A rank.

@@ -8,10 +8,10 @@ use unpause_protocols::units::Time;
 use super::super::posted::Posted;
 use super::order::Order;
 use super::rank::Rank;
+use crate::engine::log::MessageEnd;
 use crate::fabric::NodeId;
 use crate::jobs::connections::{Connection, Expected, Messages};
 use crate::jobs::step::Step;
-use crate::log::MessageEnd;
 use crate::plan::Plan;
 
 /// The ranks at a host.

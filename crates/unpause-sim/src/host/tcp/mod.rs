@@ -10,9 +10,9 @@ use slab::Slab;
 use unpause_protocols::units::Time;
 
 use crate::config::Qdisc;
+use crate::engine::log::{Log, SenderSample};
 use crate::engine::ring::Ring;
-use crate::log::{Log, SenderSample};
-use crate::packet::Packet;
+use crate::fabric::packet::Packet;
 use crate::plan::Plan;
 use crate::traffic::FlowSpec;
 

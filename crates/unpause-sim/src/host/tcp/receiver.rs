@@ -6,8 +6,8 @@ use unpause_protocols::units::Time;
 use super::number::unwrap;
 use super::ranges::Ranges;
 use crate::config::{Config, DelayedAck, TcpConfig};
-use crate::log::FlowEnd;
-use crate::packet::{CE, CWR, Kind, Packet};
+use crate::engine::log::FlowEnd;
+use crate::fabric::packet::{CE, CWR, Kind, Packet};
 use crate::plan::Plan;
 use crate::traffic::{Connections, ExtraDelay, FlowSpec};
 

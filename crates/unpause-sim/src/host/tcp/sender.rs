@@ -12,9 +12,9 @@ use unpause_protocols::units::{LinkSpeed, Rate, Time};
 use super::number::unwrap;
 use super::pool::{Idle, Taken};
 use crate::config::TcpConfig;
+use crate::engine::log::SenderEnd;
 use crate::engine::mail::FlowStart;
-use crate::log::SenderEnd;
-use crate::packet::{ALL, CWR, ECE, ECT, Kind, Packet};
+use crate::fabric::packet::{ALL, CWR, ECE, ECT, Kind, Packet};
 use crate::plan::{Plan, TcpPlan};
 use crate::traffic::{Connections, FlowSpec};
 

@@ -7,7 +7,7 @@ use unpause_protocols::units::Time;
 use super::spines::Spines;
 use super::voq::{Arrival, Shape, Voq};
 use crate::config::CioqConfig;
-use crate::packet::Packet;
+use crate::fabric::packet::Packet;
 
 /// What frames cross.
 #[derive(Debug)]

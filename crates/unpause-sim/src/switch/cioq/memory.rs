@@ -7,7 +7,7 @@ use rand_core::Rng;
 use unpause_protocols::congestion_point::culprit::{CulpritArray, Word};
 use unpause_protocols::congestion_point::qcn::Selection;
 
-use crate::packet::{Kind, Packet};
+use crate::fabric::packet::{Kind, Packet};
 use crate::port::culprit::largest;
 
 /// Ends a list of units.

@@ -23,7 +23,7 @@ use unpause_protocols::units::Time;
 use crate::config::CioqConfig;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
-use crate::packet::{Kind, Packet};
+use crate::fabric::packet::{Kind, Packet};
 use crate::plan::Plan;
 use crate::port::{Chassis, InputBuffer, Model, Way};
 

@@ -14,7 +14,7 @@ use unpause_protocols::units::Time;
 use super::voq::{Arrival, Shape, Voq};
 use crate::config::{CioqConfig, SpinesConfig};
 use crate::engine::heap::{Entry, Heap};
-use crate::packet::Packet;
+use crate::fabric::packet::Packet;
 
 /// Bytes of a request or grant.
 const MESSAGE_BYTES: u64 = 10;

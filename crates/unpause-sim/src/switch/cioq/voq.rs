@@ -1,7 +1,7 @@
 //! What crosses a CIOQ fabric, and between which queues.
 
 use crate::fabric::PortId;
-use crate::packet::Packet;
+use crate::fabric::packet::Packet;
 
 /// How many ports and classes there are.
 #[derive(Clone, Copy, Debug)]

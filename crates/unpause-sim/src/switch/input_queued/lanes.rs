@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::islip::Ports;
 use crate::fabric::PortId;
-use crate::packet::Packet;
+use crate::fabric::packet::Packet;
 use crate::port::Way;
 
 /// The queues of all inputs. A FIFO asks for the output of its first frame.
@@ -90,7 +90,7 @@ impl Lanes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Kind;
+    use crate::fabric::packet::Kind;
 
     fn served(voq: bool) -> (Vec<Ports>, Vec<Ports>) {
         let mut lanes = Lanes::new(3, 1, voq);

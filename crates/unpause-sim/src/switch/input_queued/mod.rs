@@ -15,8 +15,8 @@ use unpause_protocols::units::Time;
 
 use crate::config::{InputQueuedConfig, InputQueues, MOST_CROSSBAR_PORTS};
 use crate::engine::window::Window;
+use crate::fabric::packet::Packet;
 use crate::fabric::{NodeId, PortId};
-use crate::packet::Packet;
 use crate::plan::Plan;
 use crate::port::{Chassis, InputBuffer, Model, Way, culprit};
 

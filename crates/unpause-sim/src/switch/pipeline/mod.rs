@@ -16,11 +16,11 @@ use unpause_protocols::units::Time;
 
 use crate::config::{FullQueue, PipelineConfig};
 use crate::engine::window::Window;
+use crate::fabric::packet::Packet;
 use crate::fabric::{NodeId, PortId};
-use crate::packet::Packet;
+use crate::outcome::results::LossPlace;
 use crate::plan::Plan;
 use crate::port::{Chassis, Counted, Model, Way};
-use crate::results::LossPlace;
 
 use memory::Memory;
 use processor::Processor;

@@ -6,7 +6,7 @@ use unpause_protocols::units::Time;
 
 use crate::config::{PipelineConfig, Queueing};
 use crate::fabric::PortId;
-use crate::packet::Packet;
+use crate::fabric::packet::Packet;
 use crate::port::Discipline;
 
 /// A packet on its way from the server to its egress queue.

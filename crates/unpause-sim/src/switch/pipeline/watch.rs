@@ -6,7 +6,7 @@ use super::Pipeline;
 use crate::config::FullQueue;
 use crate::engine::window::Window;
 use crate::fabric::PortId;
-use crate::packet::Packet;
+use crate::fabric::packet::Packet;
 use crate::port::{Chassis, Counted, Way};
 
 /// What has happened to a queue.

@@ -7,8 +7,8 @@ use super::SharedBuffer;
 use super::memory::{LossyLimit, Pool, Shift};
 use crate::config::{PRIORITIES, PfcThreshold, QueueLimit};
 use crate::engine::window::Window;
+use crate::fabric::packet::Packet;
 use crate::fabric::{NodeId, PortId};
-use crate::packet::Packet;
 use crate::plan::{Overrides, Plan};
 use crate::port::{Chassis, Way};
 

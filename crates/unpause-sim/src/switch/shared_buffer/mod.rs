@@ -14,8 +14,8 @@ use unpause_protocols::units::Time;
 
 use crate::config::PfcThreshold;
 use crate::engine::window::Window;
+use crate::fabric::packet::Packet;
 use crate::fabric::{NodeId, PortId};
-use crate::packet::Packet;
 use crate::plan::Plan;
 use crate::port::{Chassis, Coming, Counted, Ingress, Model, PauseSource, Way, culprit};
 use apart::{Apart, Terms};

@@ -6,7 +6,7 @@ use unpause_protocols::units::Time;
 use super::SharedBuffer;
 use crate::config::Cut;
 use crate::engine::window::Window;
-use crate::packet::{Kind, Packet};
+use crate::fabric::packet::{Kind, Packet};
 use crate::port::{Chassis, Model, Way};
 
 impl Chassis<SharedBuffer> {

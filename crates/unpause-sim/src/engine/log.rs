@@ -1,0 +1,370 @@
+//! What nodes record while they run; [`crate::run::report`] makes results of it.
+
+use serde::{Deserialize, Serialize};
+use unpause_protocols::ledger::Ledger;
+use unpause_protocols::units::{Rate, Time};
+
+use crate::fabric::NodeId;
+use crate::jobs::RankIteration;
+use crate::jobs::collected::Collected;
+use crate::jobs::links::JobLinks;
+use crate::outcome::causes::{CauseRecord, Expiry};
+use crate::outcome::held_back::Egress;
+use crate::outcome::losses::Losses;
+use crate::outcome::results::{
+    PacketRecord, PauseRecord, PortRecord, PortSample, QueueHistogram, StormRecord, Stuck,
+};
+use crate::traffic::{Ending, Transport};
+
+/// What nodes have recorded.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Log {
+    /// Flows completed, or at the end still open.
+    pub flows: Vec<FlowEnd>,
+    /// What senders had to say at their end.
+    pub senders: Vec<SenderEnd>,
+    /// Flows that have waited for others to end, and when they start.
+    pub released: Vec<(u32, Time)>,
+    /// Messages of jobs that have been posted.
+    pub message_starts: Vec<MessageStart>,
+    /// Messages of jobs that have come.
+    pub message_ends: Vec<MessageEnd>,
+    /// Messages of jobs whose ACK ranks waited for.
+    pub message_acks: Vec<MessageAck>,
+    /// Iterations of jobs that ranks have come through.
+    pub rank_iterations: Vec<RankIteration>,
+    /// Collective operations of jobs that ranks have ended.
+    pub collectives: Collected,
+    /// What jobs have put on links, if that is counted.
+    pub job_links: JobLinks,
+    /// Flows of a driven run that have ended since this was last taken.
+    #[serde(skip)]
+    pub ended: Vec<Ended>,
+    /// PAUSEs.
+    pub pauses: Vec<PauseRecord>,
+    /// Why switches sent PAUSE.
+    pub causes: Vec<CauseRecord>,
+    /// What flows waited for.
+    pub waits: Vec<Egress>,
+    /// PAUSEs that ran out, if it is recorded why switches sent PAUSE.
+    pub expiries: Vec<Expiry>,
+    /// Totals of ports, reported by [`crate::engine::window::NodeModel::finish`].
+    pub ports: Vec<PortRecord>,
+    /// Samples of ports.
+    pub port_series: Vec<PortSample>,
+    /// How long queues were.
+    pub histograms: Vec<QueueHistogram>,
+    /// Samples of senders.
+    pub sender_series: Vec<SenderSample>,
+    /// Samples of receivers: (time, flow, payload bytes delivered).
+    pub receiver_series: Vec<(Time, u32, u64)>,
+    /// Packets at the ports traced.
+    pub packets: Vec<PacketRecord>,
+    /// Packets lost to links that are down and routes that lead nowhere.
+    pub losses: Losses,
+    /// What PFC watchdogs have found.
+    pub storms: Vec<StormRecord>,
+    /// Sums over nodes.
+    pub counts: Counts,
+}
+
+impl Log {
+    /// Adds what another shard has recorded.
+    pub fn merge(&mut self, other: Self) {
+        join(&mut self.flows, other.flows);
+        join(&mut self.senders, other.senders);
+        join(&mut self.released, other.released);
+        join(&mut self.message_starts, other.message_starts);
+        join(&mut self.message_ends, other.message_ends);
+        join(&mut self.message_acks, other.message_acks);
+        join(&mut self.rank_iterations, other.rank_iterations);
+        self.collectives.merge(other.collectives);
+        self.job_links.merge(other.job_links);
+        join(&mut self.pauses, other.pauses);
+        join(&mut self.causes, other.causes);
+        join(&mut self.waits, other.waits);
+        join(&mut self.expiries, other.expiries);
+        join(&mut self.ports, other.ports);
+        join(&mut self.port_series, other.port_series);
+        join(&mut self.histograms, other.histograms);
+        join(&mut self.sender_series, other.sender_series);
+        join(&mut self.receiver_series, other.receiver_series);
+        join(&mut self.packets, other.packets);
+        self.losses.merge(other.losses);
+        join(&mut self.storms, other.storms);
+        self.counts.merge(&other.counts);
+    }
+
+    /// Shows how much has been recorded, which is not to grow, and sums. PAUSEs may come; see [`Self::repeat_pauses`].
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            flows,
+            senders,
+            released,
+            message_starts,
+            message_ends,
+            message_acks,
+            rank_iterations,
+            collectives,
+            // Nothing is skipped where there are jobs.
+            job_links: _,
+            ended: _,
+            pauses: _,
+            causes,
+            waits,
+            expiries,
+            ports,
+            port_series,
+            histograms,
+            sender_series,
+            receiver_series,
+            packets,
+            losses,
+            storms,
+            counts,
+        } = self;
+        losses.show(ledger);
+        for length in [
+            flows.len(),
+            senders.len(),
+            released.len(),
+            message_starts.len(),
+            message_ends.len(),
+            message_acks.len(),
+            rank_iterations.len(),
+            collectives.len(),
+            causes.len(),
+            waits.len(),
+            expiries.len(),
+            ports.len(),
+            port_series.len(),
+            histograms.len(),
+            sender_series.len(),
+            receiver_series.len(),
+            packets.len(),
+            storms.len(),
+        ] {
+            ledger.same(length as u64);
+        }
+        counts.show(ledger);
+    }
+
+    /// What has been recorded of PAUSE since there were so many records happens again, so many `times`, each a `period` after
+    /// the one before.
+    pub fn repeat_pauses(&mut self, since: usize, period: Time, times: u64) {
+        let pauses = self.pauses.len();
+        for later in 1..=times {
+            let by = period * later;
+            for at in since..pauses {
+                let pause = self.pauses[at];
+                self.pauses.push(PauseRecord {
+                    obeyed: pause.obeyed + by,
+                    start: pause.start + by,
+                    end: pause.end + by,
+                    ..pause
+                });
+            }
+        }
+    }
+}
+
+/// Adds `others`, which are not copied if they are the first.
+fn join<T>(all: &mut Vec<T>, others: Vec<T>) {
+    match all.is_empty() {
+        true => *all = others,
+        false => all.extend(others),
+    }
+}
+
+impl Counts {
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            events,
+            packet_hops,
+            data_packets,
+            delivered_packets,
+            dropped_packets,
+            trimmed_packets,
+            notifications,
+            sequence_errors,
+            flows_started,
+        } = self;
+        ledger.same(*flows_started);
+        ledger.total(events);
+        ledger.total(packet_hops);
+        ledger.total(data_packets);
+        ledger.total(delivered_packets);
+        ledger.total(dropped_packets);
+        ledger.total(trimmed_packets);
+        ledger.total(notifications);
+        ledger.total(sequence_errors);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.events += other.events;
+        self.packet_hops += other.packet_hops;
+        self.data_packets += other.data_packets;
+        self.delivered_packets += other.delivered_packets;
+        self.dropped_packets += other.dropped_packets;
+        self.trimmed_packets += other.trimmed_packets;
+        self.notifications += other.notifications;
+        self.sequence_errors += other.sequence_errors;
+        self.flows_started += other.flows_started;
+    }
+}
+
+/// Sums over nodes.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Counts {
+    /// Events executed.
+    pub events: u64,
+    /// Packets that went over a link.
+    pub packet_hops: u64,
+    /// Data packets sent by hosts.
+    pub data_packets: u64,
+    /// Data packets that reached their host.
+    pub delivered_packets: u64,
+    /// Data packets dropped or lost.
+    pub dropped_packets: u64,
+    /// Data packets trimmed by switches.
+    pub trimmed_packets: u64,
+    /// CNPs and CNMs sent.
+    pub notifications: u64,
+    /// Sequence errors that receivers saw.
+    pub sequence_errors: u64,
+    /// Flows started by their senders.
+    pub flows_started: u64,
+}
+
+/// A flow of a driven run has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ended {
+    /// Flow.
+    pub flow: u32,
+    /// How.
+    pub ending: Ending,
+}
+
+/// A flow as its receiver knew it at completion, or at the end of the run.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct FlowEnd {
+    /// Flow.
+    pub id: u32,
+    /// Traffic entry.
+    pub group: u16,
+    /// Sender.
+    pub src: NodeId,
+    /// Receiver.
+    pub dst: NodeId,
+    /// Entropy of ECMP.
+    pub source_port: u16,
+    /// What flow files call so.
+    pub destination_port: u16,
+    /// Priority.
+    pub priority: u8,
+    /// Payload bytes to send.
+    pub size_bytes: Option<u64>,
+    /// Start.
+    pub start: Time,
+    /// Completion.
+    pub fct: Option<Time>,
+    /// Payload bytes delivered in order.
+    pub delivered_bytes: u64,
+    /// What carried it.
+    pub transport: Transport,
+    /// Delay at its receiving host.
+    pub extra_delay: Time,
+    /// It has opened a connection of its own.
+    pub opened: bool,
+}
+
+/// A flow as its sender knew it when it was done, or at the end of the run.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct SenderEnd {
+    /// Flow.
+    pub flow: u32,
+    /// Data packets sent again.
+    pub retransmitted: u64,
+    /// Times that a timeout made it start over.
+    pub timeouts: u64,
+    /// It has ended after too many timeouts in a row.
+    pub gave_up: bool,
+    /// When, if it is RoCE.
+    pub gave_up_at: Option<Time>,
+    /// CNPs and CNMs received.
+    pub notifications: u64,
+    /// When all was acknowledged, if that is recorded.
+    pub acknowledged: Option<Time>,
+    /// What it waited for at the end of the run, if it had for long.
+    pub stuck: Option<Stuck>,
+}
+
+/// One sample of a recorded flow at its sender.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct SenderSample {
+    /// When.
+    pub time: Time,
+    /// Flow.
+    pub flow: u32,
+    /// Rate allowed; `None` with TCP.
+    pub rate: Option<Rate>,
+    /// Congestion window, if it has one.
+    pub cwnd_bytes: Option<u64>,
+    /// Wire bytes sent.
+    pub sent_bytes: u64,
+    /// CNPs and CNMs received.
+    pub notifications: u64,
+}
+
+/// A message of a job, as its sender knows it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct MessageStart {
+    /// The flow of its connection.
+    pub flow: u32,
+    /// Messages posted there before.
+    pub number: u32,
+    /// When it was posted.
+    pub start: Time,
+}
+
+/// A message of a job, as its receiver knows it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct MessageEnd {
+    /// The flow of its connection.
+    pub flow: u32,
+    /// Messages that have come there before.
+    pub number: u32,
+    /// Entry of its job.
+    pub entry: u16,
+    /// Iteration.
+    pub iteration: u32,
+    /// Phase of that.
+    pub phase: u32,
+    /// Step of the receiver.
+    pub step: u32,
+    /// Channel.
+    pub channel: u32,
+    /// Slice.
+    pub slice: u32,
+    /// The rank that has sent it.
+    pub from: u32,
+    /// The rank that has received it.
+    pub to: u32,
+    /// Payload bytes.
+    pub bytes: u64,
+    /// When the last of them came.
+    pub end: Time,
+    /// When that counts.
+    pub received: Time,
+}
+
+/// A message of a job whose ACK its sender's rank has waited for.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct MessageAck {
+    /// The flow of its connection.
+    pub flow: u32,
+    /// Messages posted there before.
+    pub number: u32,
+    /// When the ACK came.
+    pub at: Time,
+}

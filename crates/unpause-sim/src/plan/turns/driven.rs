@@ -1,0 +1,24 @@
+//! Turns of a run that somebody drives.
+
+use super::{Halves, Turns};
+use crate::fabric::NodeId;
+use crate::fabric::ports::Ports;
+
+impl Turns {
+    /// Has all nodes of which `has_driver` says that whoever drives the run acts there be in one half, without islands:
+    /// what arrives at them in a turn is then under way when it begins.
+    pub fn for_driver(&mut self, ports: &Ports, has_driver: impl Fn(NodeId) -> bool) {
+        if let Some(islands) = self.islands.take() {
+            *self = Self::of_nodes(ports, islands.inner.lookahead);
+        }
+        let mut acting = (0..ports.nodes() as NodeId).filter(|node| has_driver(*node));
+        let first = acting.next().map_or(0, |node| self.outer.of(node));
+        if acting.any(|node| self.outer.of(node) != first) {
+            self.outer = Halves {
+                of: vec![0; ports.nodes()],
+                lookahead: self.outer.lookahead,
+                two: false,
+            };
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! PFC at a transmitter: which of its classes are paused, since when and for how long in total.
+//!
+//! A class obeys PAUSE at once, but PAUSE holds nothing before the frame under way at that moment, of whichever
+//! class, has left: until then the port could not have sent anyway. Paused time counts from there, so what a class
+//! sends and what it is held add up to no more than the time.
+
+use std::collections::VecDeque;
+
+use unpause_protocols::flow_control::pfc::{Change, Egress};
+use unpause_protocols::ledger::Ledger;
+use unpause_protocols::units::Time;
+
+use crate::engine::log::Log;
+use crate::fabric::{NodeId, PortId};
+use crate::outcome::results::PauseRecord;
+
+/// One (egress port, class).
+#[derive(Clone, Debug)]
+pub struct PausedTransmitter {
+    pfc: Egress,
+    /// When the pause in force, or the last one, took effect.
+    obeyed: Time,
+    /// From when it holds: when the frame under way had left.
+    since: Time,
+    total: Time,
+    /// Of its entries among the timers, the one due then counts.
+    timer_at: Time,
+}
+
+impl Default for PausedTransmitter {
+    fn default() -> Self {
+        Self {
+            pfc: Egress::new(),
+            obeyed: Time::ZERO,
+            since: Time::ZERO,
+            total: Time::ZERO,
+            timer_at: Time::NEVER,
+        }
+    }
+}
+
+/// Where a [`PausedTransmitter`] is, for the records.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Node.
+    pub node: NodeId,
+    /// Port.
+    pub port: PortId,
+    /// Priority.
+    pub priority: u8,
+    /// Keep a record of each PAUSE.
+    pub record: bool,
+}
+
+impl PausedTransmitter {
+    /// A PFC frame takes effect at a port that is busy until `busy`; `pause` is zero for XON.
+    pub fn on_frame(
+        &mut self,
+        now: Time,
+        pause: Time,
+        busy: Time,
+        place: Place,
+        log: &mut Log,
+    ) -> Change {
+        let change = self.pfc.on_frame(now, pause);
+        if change == Change::Paused {
+            self.obeyed = now;
+            self.since = now.max(busy);
+        }
+        self.note(now, change, place, log);
+        change
+    }
+    /// The pause time may have run out.
+    pub fn on_timer(&mut self, now: Time, place: Place, log: &mut Log) -> Change {
+        let change = self.pfc.on_timer(now);
+        self.note(now, change, place, log);
+        change
+    }
+    /// When a timer is to be set for the pause time to run out, if none is that runs out earlier.
+    pub fn arm(&mut self) -> Option<Time> {
+        let due = self.pfc.next_timer();
+        let arms = due < self.timer_at;
+        self.timer_at = self.timer_at.min(due);
+        arms.then_some(due)
+    }
+    /// A timer has run out: true if it is the one that counts. Then another is to be [set](Self::arm).
+    pub fn takes_timer(&mut self, now: Time) -> bool {
+        let counts = self.timer_at == now;
+        if counts {
+            self.timer_at = Time::NEVER;
+        }
+        counts
+    }
+    /// Paused time up to `now`.
+    pub fn total(&self, now: Time) -> Time {
+        if self.pfc.is_paused() {
+            self.total + now.saturating_sub(self.since)
+        } else {
+            self.total
+        }
+    }
+    /// True during a pause.
+    pub fn is_paused(&self) -> bool {
+        self.pfc.is_paused()
+    }
+    /// From when the pause in force holds the class: past `now` while the frame under way when it took effect still
+    /// leaves.
+    pub fn held_since(&self) -> Option<Time> {
+        self.pfc.is_paused().then_some(self.since)
+    }
+    /// When the pause in force took effect.
+    pub fn obeyed_since(&self) -> Option<Time> {
+        self.pfc.is_paused().then_some(self.obeyed)
+    }
+    /// Shows its state.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            pfc,
+            obeyed,
+            since,
+            total,
+            timer_at,
+        } = self;
+        pfc.show(ledger);
+        ledger.time(obeyed);
+        ledger.time(since);
+        ledger.time(timer_at);
+        let mut sum = total.as_ps();
+        ledger.total(&mut sum);
+        *total = Time::from_ps(sum);
+    }
+    /// Records a PAUSE that is still in force at the end of the run.
+    pub fn finish(&mut self, now: Time, place: Place, log: &mut Log) {
+        if self.pfc.is_paused() {
+            self.note(now, Change::Resumed, place, log);
+            self.since = now;
+        }
+    }
+
+    fn note(&mut self, now: Time, change: Change, place: Place, log: &mut Log) {
+        if change != Change::Resumed {
+            return;
+        }
+        self.total += now.saturating_sub(self.since);
+        if place.record {
+            log.pauses.push(PauseRecord {
+                node: place.node,
+                port: place.port,
+                priority: place.priority,
+                obeyed: self.obeyed,
+                start: self.since.min(now),
+                end: now,
+            });
+        }
+    }
+}
+
+/// PFC frames that a transmitter has received and not yet obeyed.
+#[derive(Clone, Debug)]
+pub struct PendingPauses {
+    waiting: VecDeque<PendingPause>,
+    next: Time,
+}
+
+impl Default for PendingPauses {
+    fn default() -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            next: Time::NEVER,
+        }
+    }
+}
+
+/// A PFC frame to obey.
+#[derive(Clone, Copy, Debug)]
+pub struct PendingPause {
+    /// From when.
+    pub time: Time,
+    /// At which port.
+    pub port: PortId,
+    /// Bit p set: it speaks of priority p.
+    pub priorities: u8,
+    /// For how long; zero is XON.
+    pub pause: Time,
+}
+
+impl PendingPauses {
+    /// Adds a frame; the reaction time of a node is constant, so frames stay in order.
+    pub fn push(&mut self, reaction: PendingPause) {
+        self.next = self.next.min(reaction.time);
+        self.waiting.push_back(reaction);
+    }
+    /// Forgets those of a port.
+    pub fn forget(&mut self, port: PortId) {
+        self.waiting.retain(|frame| frame.port != port);
+        let next = self.waiting.front();
+        self.next = next.map_or(Time::NEVER, |reaction| reaction.time);
+    }
+    /// When to obey the next one.
+    #[inline]
+    pub fn next_time(&self) -> Time {
+        self.next
+    }
+    /// Shows all of them.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self { waiting, next } = self;
+        ledger.same(waiting.len() as u64);
+        for frame in waiting {
+            ledger.time(&mut frame.time);
+            let port = u64::from(frame.port) << 8 | u64::from(frame.priorities);
+            ledger.same(port);
+            ledger.same(frame.pause.as_ps());
+        }
+        ledger.earliest(next);
+    }
+    /// Takes the next one.
+    pub fn pop(&mut self) -> Option<PendingPause> {
+        let first = self.waiting.pop_front();
+        let next = self.waiting.front();
+        self.next = next.map_or(Time::NEVER, |reaction| reaction.time);
+        first
+    }
+}

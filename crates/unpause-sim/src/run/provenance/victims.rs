@@ -1,0 +1,143 @@
+//! Flows that waited for what others had filled.
+
+use std::collections::HashMap;
+
+use unpause_protocols::units::Time;
+
+use super::graph::Graph;
+use crate::engine::log::FlowEnd;
+use crate::fabric::packet::{Kind, Packet};
+use crate::fabric::{NodeId, PortId};
+use crate::outcome::causes::{Root, RootKind, VictimRecord, Wait};
+use crate::outcome::held_back::{self, Egress};
+use crate::plan::Plan;
+use crate::routing::Direction;
+
+/// A root, as far as it tells victims apart, and a wait for it.
+type Blamed = ((NodeId, Option<PortId>, RootKind), Wait);
+
+/// What paused egresses held back.
+pub struct Waits<'a> {
+    /// The egresses.
+    pub egresses: &'a [Egress],
+    /// Where the waits of each flow are.
+    pub places: &'a [held_back::Place],
+    /// By egress and pause the PAUSE that held it.
+    pub held_by: &'a [Vec<Option<u32>>],
+}
+
+/// What each flow lost to roots that are not on its way, by flow, then root.
+///
+/// A wait is no loss to others where the flow passes the root, nor where it passes the queue that the PAUSE followed
+/// from: that link is full meanwhile, whoever let the queue pile up.
+pub fn of_waits(
+    plan: &Plan<'_>,
+    graph: &Graph<'_>,
+    waits: &Waits<'_>,
+    flows: &[FlowEnd],
+) -> Vec<VictimRecord> {
+    let flows: HashMap<u32, &FlowEnd> = flows.iter().map(|flow| (flow.id, flow)).collect();
+    let mut victims = Vec::new();
+    // Of one flow at a time: there can be many more waits than pauses.
+    let mut found: Vec<Blamed> = Vec::new();
+    for places in waits.places.chunk_by(|a, b| a.flow() == b.flow()) {
+        let Some(flow) = flows.get(&places[0].flow()) else {
+            continue;
+        };
+        let way = way(plan, flow);
+        found.clear();
+        for place in places {
+            for (pause, wait) in waits.egresses[place.egress()].waits(place) {
+                let number = waits.held_by[place.egress()][pause];
+                let both = number.and_then(|it| Some((graph.root(it)?, graph.queues(it)?)));
+                let is_off = |it: &Root| !has_part(it, graph.cycle(), &way, flow);
+                if let Some((root, _)) = both.filter(|(a, b)| is_off(a) && is_off(b)) {
+                    found.push(((root.node, root.port, root.kind), wait));
+                }
+            }
+        }
+        let key = |((node, port, _), wait): &Blamed| (*node, *port, wait.priority);
+        found.sort_unstable_by_key(|it| (key(it), it.1.start, it.1.end, it.0.2, it.1));
+        let of_root = found.chunk_by(|a, b| key(a) == key(b));
+        victims.extend(of_root.map(|waits| summed(plan, waits)));
+    }
+    victims
+}
+
+/// Whether the root is on the way of a flow.
+fn has_part(
+    root: &Root,
+    cycle: &[(NodeId, PortId)],
+    way: &[(NodeId, PortId)],
+    flow: &FlowEnd,
+) -> bool {
+    match (root.kind, root.port) {
+        (RootKind::Cycle, _) => cycle.iter().any(|egress| way.contains(egress)),
+        (RootKind::Nic, _) => flow.dst == root.node,
+        (_, Some(port)) => way.contains(&(root.node, port)),
+        (_, None) => way.iter().any(|(node, _)| *node == root.node),
+    }
+}
+
+/// Egresses that packets of a flow leave by; all that they may, where they are sprayed.
+fn way(plan: &Plan<'_>, flow: &FlowEnd) -> Vec<(NodeId, PortId)> {
+    let packet = Packet {
+        flow: flow.id,
+        src: flow.src,
+        dst: flow.dst,
+        source_port: flow.source_port,
+        ..Packet::new(Kind::Data, flow.priority, 0, 0)
+    };
+    let first = Direction {
+        src: flow.src,
+        dst: flow.dst,
+        source_port: flow.source_port,
+        flow: Some(flow.id),
+        is_feedback: false,
+    };
+    let mut found = vec![(flow.src, plan.routing.nic(&first).unwrap_or(0))];
+    let mut at = 0;
+    while let Some(&(node, port)) = found.get(at) {
+        at += 1;
+        let next = plan.ports.transmitters_of(node)[usize::from(port)].peer;
+        if next == flow.dst {
+            continue;
+        }
+        let choices: Vec<PortId> = if plan.sprays() {
+            plan.routing.choices(next, flow.dst).to_vec()
+        } else {
+            plan.routing.way(next, &packet).into_iter().collect()
+        };
+        for port in choices {
+            if !found.contains(&(next, port)) {
+                found.push((next, port));
+            }
+        }
+    }
+    found
+}
+
+/// The waits of one flow for one root, by start. What its host did not send counts as not sent: what waits in a switch
+/// has left it, and comes as soon as the switch may go on.
+fn summed(plan: &Plan<'_>, waits: &[Blamed]) -> VictimRecord {
+    let ((node, port, _), first) = waits[0];
+    let (mut waited, mut last, mut unsent_bytes) = (Time::ZERO, Time::ZERO, 0);
+    for (_, wait) in waits {
+        waited += wait.end.max(last) - wait.start.max(last).min(wait.end.max(last));
+        last = last.max(wait.end);
+        if plan.is_host(wait.node) {
+            unsent_bytes += wait.bytes;
+        }
+    }
+    VictimRecord {
+        flow: first.flow,
+        node,
+        port,
+        priority: first.priority,
+        first: first.start,
+        last,
+        waited,
+        unsent_bytes,
+        pauses: waits.len() as u32,
+    }
+}

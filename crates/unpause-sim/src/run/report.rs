@@ -1,0 +1,386 @@
+//! From what nodes recorded to sorted results.
+
+use std::collections::{BTreeMap, HashMap};
+
+use unpause_protocols::units::{LinkSpeed, Time};
+
+use crate::engine::log::{Counts, FlowEnd, Log, MessageAck, MessageEnd, MessageStart, SenderEnd};
+use crate::host::layout::Layout;
+use crate::outcome::ideal::{self, Frames};
+use crate::outcome::losses::{LossKey, Losses};
+use crate::outcome::results::{
+    Deadlock, FlowRecord, FlowSample, LossRecord, MessageRecord, PortRecord, Results, Totals,
+    Windows,
+};
+use crate::outcome::series::in_order;
+use crate::plan::Plan;
+use crate::routing::Direction;
+use crate::run::provenance;
+use crate::run::shard::ShardEnd;
+use crate::traffic::Transport;
+
+/// How a run ended, which all threads know alike.
+#[derive(Debug, Default)]
+pub struct End {
+    /// When.
+    pub at: Time,
+    /// Windows until then.
+    pub windows: u64,
+    /// What ended it, if not its time.
+    pub deadlock: Option<Deadlock>,
+    /// Data packets that went to another shard and never came.
+    pub lost_data_packets: u64,
+}
+
+/// Sorts what was recorded, and checks that nothing got lost.
+pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
+    let (mut log, held) = merged(ends);
+    let counts = log.counts;
+    check(plan, &counts, held, end.lost_data_packets);
+    let flow_series = flow_series(&mut log);
+    let (waiting, late) = place_followers(&mut log, plan, end.at);
+    let Log {
+        flows,
+        senders,
+        mut pauses,
+        mut ports,
+        causes,
+        waits,
+        expiries,
+        port_series,
+        mut histograms,
+        mut packets,
+        message_starts,
+        message_ends,
+        message_acks,
+        mut rank_iterations,
+        collectives,
+        job_links,
+        losses,
+        mut storms,
+        ..
+    } = log;
+    let (causes, victims) = provenance::told(plan, causes, &waits, &expiries, &flows);
+    let messages = messages(plan, (message_starts, message_ends, message_acks), &flows);
+    let flows = records(plan, flows, senders);
+    pauses.sort_unstable_by_key(|pause| (pause.start, pause.node, pause.port, pause.priority));
+    histograms.sort_unstable_by_key(|it| (it.time, it.node, it.port));
+    rank_iterations.sort_unstable_by_key(|it| (it.entry, it.iteration, it.rank));
+    storms.sort_unstable_by_key(|it| (it.detected, it.node, it.port, it.priority));
+    packets.sort_by_key(|packet| (packet.time, packet.node, packet.port));
+    let totals = Totals {
+        flows_waiting: waiting,
+        windows: Windows(end.windows),
+        ..totals(&counts, end.at, (&ports, &flows))
+    };
+    ports.sort_unstable_by_key(|port| (port.node, port.port, port.priority));
+    Results {
+        flows,
+        ports,
+        pauses,
+        causes,
+        victims,
+        port_series: in_order(port_series),
+        histograms,
+        flow_series,
+        packets,
+        messages,
+        rank_iterations,
+        collectives: collectives.complete(&plan.config.jobs),
+        job_links: job_links.records(&plan.ports),
+        losses: lost(plan, losses),
+        storms,
+        late,
+        link_changes: plan.epochs.told(&plan.ports),
+        deadlock: end.deadlock,
+        totals,
+    }
+}
+
+/// Sums over nodes, ports and flows.
+fn totals(counts: &Counts, at: Time, (ports, flows): (&[PortRecord], &[FlowRecord])) -> Totals {
+    Totals {
+        simulated: at,
+        packet_hops: counts.packet_hops,
+        events: counts.events,
+        data_packets: counts.data_packets,
+        delivered_packets: counts.delivered_packets,
+        dropped_packets: counts.dropped_packets,
+        trimmed_packets: counts.trimmed_packets,
+        marked_packets: ports.iter().map(|port| port.marked_packets).sum(),
+        notifications: counts.notifications,
+        pause_frames: ports.iter().map(|port| port.pause_frames).sum(),
+        flows_started: counts.flows_started,
+        flows_completed: flows.iter().filter(|flow| flow.fct.is_some()).count() as u64,
+        ..Totals::default()
+    }
+}
+
+/// What all shards have recorded, and the data packets that they hold.
+fn merged(ends: Vec<ShardEnd>) -> (Log, u64) {
+    let mut log = Log::default();
+    let mut held = 0;
+    for end in ends {
+        log.merge(end.log);
+        held += end.held_data_packets;
+    }
+    (log, held)
+}
+
+/// What both ends know of messages, which come over these flows; those that have not come are left out.
+fn messages(
+    plan: &Plan<'_>,
+    (mut starts, mut ends, mut acks): (Vec<MessageStart>, Vec<MessageEnd>, Vec<MessageAck>),
+    flows: &[FlowEnd],
+) -> Vec<MessageRecord> {
+    starts.sort_unstable_by_key(|it| (it.flow, it.number));
+    ends.sort_unstable_by_key(|it| (it.flow, it.number));
+    acks.sort_unstable_by_key(|it| (it.flow, it.number));
+    let (mut starts, mut acks) = (starts.iter().peekable(), acks.iter().peekable());
+    let flows: HashMap<u32, &FlowEnd> = match ends.is_empty() {
+        true => HashMap::new(),
+        false => flows.iter().map(|it| (it.id, it)).collect(),
+    };
+    let mut ideal = IdealFct::default();
+    let mut ideal_of = |flow: u32, bytes: u64| {
+        let alone = FlowEnd {
+            size_bytes: Some(bytes),
+            ..**flows.get(&flow)?
+        };
+        ideal.of(&alone, plan)
+    };
+    let record = |it: &MessageEnd| {
+        let key = (it.flow, it.number);
+        while starts.next_if(|it| (it.flow, it.number) < key).is_some() {}
+        while acks.next_if(|it| (it.flow, it.number) < key).is_some() {}
+        let start = starts.next().expect("what has come has been sent");
+        debug_assert_eq!((start.flow, start.number), key);
+        MessageRecord {
+            entry: it.entry,
+            iteration: it.iteration,
+            phase: it.phase,
+            step: it.step,
+            channel: it.channel,
+            slice: it.slice,
+            from: it.from,
+            to: it.to,
+            flow: it.flow,
+            number: it.number,
+            bytes: it.bytes,
+            start: start.start,
+            end: it.end,
+            received: it.received,
+            acknowledged: acks
+                .next_if(|it| (it.flow, it.number) == key)
+                .map(|it| it.at),
+            ideal: ideal_of(it.flow, it.bytes),
+        }
+    };
+    ends.iter().map(record).collect()
+}
+
+/// Losses, each with the change that they began with.
+fn lost(plan: &Plan<'_>, losses: Losses) -> Vec<LossRecord> {
+    let mut all: BTreeMap<_, LossRecord> = BTreeMap::new();
+    for (key, lost) in losses.0 {
+        let LossKey {
+            changes,
+            node,
+            port,
+            priority,
+            place,
+        } = key;
+        let at = plan.ports.of(node).start + u32::from(port);
+        let since = plan.epochs.since(changes, place, at);
+        let record = LossRecord {
+            since,
+            node,
+            port,
+            priority,
+            place,
+            packets: 0,
+            bytes: 0,
+            data_packets: 0,
+        };
+        let sum = all
+            .entry((since, node, port, priority, place))
+            .or_insert(record);
+        sum.packets += lost.packets;
+        sum.bytes += lost.bytes;
+        sum.data_packets += lost.data_packets;
+    }
+    all.into_values().collect()
+}
+
+/// Gives flows that waited for others the start that they had; the ends of their waits are known to their senders
+/// alone. Those that have not started are left out; answers how many, and which of them wait for nothing but a start after
+/// the end of the run.
+fn place_followers(log: &mut Log, plan: &Plan<'_>, end: Time) -> (u64, Vec<(u32, Time)>) {
+    let mut late: Vec<(u32, Time)> = log.released.clone();
+    late.retain(|(_, start)| *start >= end);
+    late.sort_unstable();
+    let waiting = plan.followers.flows.len() - log.released.len() + late.len();
+    let released: HashMap<u32, Time> = log.released.drain(..).collect();
+    log.flows.retain_mut(|flow| {
+        if !plan.followers.has(flow.id) {
+            return true;
+        }
+        let Some(start) = released.get(&flow.id).filter(|start| **start < end) else {
+            return false;
+        };
+        // Until here it counted from the start of the run.
+        let completed = flow.fct.map(|fct| flow.start + fct);
+        flow.fct = completed.map(|at| at - *start);
+        flow.start = *start;
+        true
+    });
+    (waiting as u64, late)
+}
+
+/// What both ends know of flows, by their numbers.
+fn records(
+    plan: &Plan<'_>,
+    mut flows: Vec<FlowEnd>,
+    mut senders: Vec<SenderEnd>,
+) -> Vec<FlowRecord> {
+    flows.sort_unstable_by_key(|flow| flow.id);
+    senders.sort_unstable_by_key(|sender| sender.flow);
+    let mut senders = senders.iter().peekable();
+    let mut ideal = IdealFct::default();
+    let record = |flow: &FlowEnd| {
+        while senders.next_if(|it| it.flow < flow.id).is_some() {}
+        let sender = senders.next_if(|it| it.flow == flow.id).copied();
+        record(flow, &sender.unwrap_or_default(), ideal.of(flow, plan))
+    };
+    flows.iter().map(record).collect()
+}
+
+/// What both ends know of a flow.
+fn record(flow: &FlowEnd, sender: &SenderEnd, ideal_fct: Option<Time>) -> FlowRecord {
+    FlowRecord {
+        id: flow.id,
+        group: flow.group,
+        src: flow.src,
+        dst: flow.dst,
+        priority: flow.priority,
+        size_bytes: flow.size_bytes,
+        start: flow.start,
+        fct: flow.fct,
+        ideal_fct,
+        delivered_bytes: flow.delivered_bytes,
+        retransmitted_packets: sender.retransmitted,
+        transport: flow.transport,
+        extra_delay: flow.extra_delay,
+        timeouts: sender.timeouts,
+        gave_up: sender.gave_up,
+        gave_up_at: sender.gave_up_at,
+        notifications: sender.notifications,
+        acknowledged: sender.acknowledged,
+        stuck: sender.stuck,
+        source_port: flow.source_port,
+        destination_port: flow.destination_port,
+    }
+}
+
+/// Checks that nothing got lost but what is known to be.
+fn check(plan: &Plan<'_>, counts: &Counts, held: u64, lost: u64) {
+    assert_eq!(
+        counts.data_packets,
+        counts.delivered_packets + counts.dropped_packets + counts.trimmed_packets + held + lost,
+        "every data packet is delivered, dropped, trimmed or under way"
+    );
+    debug_assert!(
+        counts.dropped_packets + counts.trimmed_packets + lost > 0
+            || counts.sequence_errors == 0
+            || plan.sprays()
+            || !plan.epochs.is_empty(),
+        "packets of a flow stay in order on one path"
+    );
+}
+
+/// Joins what senders and receivers sampled. A receiver that has completed keeps its last value.
+fn flow_series(log: &mut Log) -> Vec<FlowSample> {
+    let mut delivered = std::mem::take(&mut log.receiver_series);
+    delivered.sort_unstable();
+    let mut senders = std::mem::take(&mut log.sender_series);
+    senders.sort_unstable_by_key(|sample| (sample.time, sample.flow));
+    let mut latest: HashMap<u32, u64> = HashMap::new();
+    let mut at = 0;
+    senders
+        .iter()
+        .map(|sample| {
+            while let Some(&(time, flow, bytes)) = delivered.get(at)
+                && time <= sample.time
+            {
+                latest.insert(flow, bytes);
+                at += 1;
+            }
+            FlowSample {
+                time: sample.time,
+                flow: sample.flow,
+                controller_rate: sample.rate,
+                cwnd_bytes: sample.cwnd_bytes,
+                sent_bytes: sample.sent_bytes,
+                delivered_bytes: latest.get(&sample.flow).copied().unwrap_or(0),
+                notifications: sample.notifications,
+            }
+        })
+        .collect()
+}
+
+/// Ideal FCT of flows; the path of the flow before is kept, as bursts repeat it.
+#[derive(Default)]
+struct IdealFct {
+    of: Option<Direction>,
+    path: Vec<(LinkSpeed, Time)>,
+    /// From the receiver to the sender, when it is needed.
+    back: Option<Vec<(LinkSpeed, Time)>>,
+}
+
+impl IdealFct {
+    fn of(&mut self, flow: &FlowEnd, plan: &Plan<'_>) -> Option<Time> {
+        let there = Direction {
+            src: flow.src,
+            dst: flow.dst,
+            source_port: flow.source_port,
+            flow: plan.routing.tells_flows_apart().then_some(flow.id),
+            is_feedback: false,
+        };
+        if self.of != Some(there) {
+            self.path = plan.path(&there)?;
+            self.back = None;
+            self.of = Some(there);
+        }
+        let size = flow.size_bytes?;
+        let framing = plan.ports.framing_bytes;
+        let early = |bytes, came, goes| plan.early(bytes - framing, came, goes);
+        if flow.transport != Transport::Tcp {
+            let frames = Layout::of(flow.size_bytes, plan).frames(framing);
+            return Some(ideal::fct(&self.path, frames, early) + flow.extra_delay);
+        }
+        if !flow.opened {
+            let data = ideal::fct(&self.path, plan.tcp.frames(size, framing), early);
+            return Some(data + flow.extra_delay);
+        }
+        if self.back.is_none() {
+            let back = Direction {
+                src: flow.dst,
+                dst: flow.src,
+                is_feedback: true,
+                ..there
+            };
+            self.back = plan.path(&back);
+        }
+        let control = Frames::one(u64::from(plan.tcp.control_bytes) + framing);
+        let handshake = ideal::fct(&self.path, control, early)
+            + ideal::fct(self.back.as_ref()?, control, early);
+        Some(match size {
+            // The handshake's ACK ends it, which is not delayed.
+            0 => handshake + ideal::fct(&self.path, control, early),
+            _ => {
+                let data = ideal::fct(&self.path, plan.tcp.frames(size, framing), early);
+                handshake + data + flow.extra_delay
+            }
+        })
+    }
+}

@@ -1,0 +1,482 @@
+//! A share of the nodes, with what is under way to them and what they have recorded.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use unpause_protocols::ledger::Ledger;
+use unpause_protocols::units::Time;
+
+use crate::engine::arrivals::Arrivals;
+use crate::engine::calendar::Calendar;
+use crate::engine::cbfc::LinkCredits;
+use crate::engine::deadlock::Blocked;
+use crate::engine::frame_errors::ErringWires;
+use crate::engine::inbox::Inboxes;
+use crate::engine::log::Log;
+use crate::engine::mail::Mail;
+use crate::engine::repeat::Repeat;
+use crate::engine::retry::LinkRetries;
+use crate::engine::telemetry::Telemetry;
+use crate::engine::window::Window;
+use crate::fabric::packet::Kind;
+use crate::fabric::{NodeId, PortId};
+use crate::host::Host;
+use crate::host::look_ahead::ROUNDS;
+use crate::outcome::results::LossPlace;
+use crate::plan::Plan;
+use crate::plan::turns::{Due, Half};
+use crate::prefetch::FROM_PORTS;
+use crate::run::node::Node;
+
+mod driven;
+mod flows;
+
+/// A share of the nodes.
+#[derive(Debug)]
+pub struct Shard {
+    /// Which one it is.
+    pub index: u16,
+    /// What has been recorded.
+    pub log: Log,
+    /// For each shard, what it is to be sent; nothing for this one.
+    pub outboxes: Vec<Mail>,
+    /// Blocked queues that shards have told of, this one's included.
+    pub blocked: Vec<Blocked>,
+    /// How shards repeat themselves that have told so, not this one.
+    pub repeats: Vec<Repeat>,
+    /// When that is due there.
+    mailed: Due,
+    calendar: Calendar,
+    /// By node id; `None` for nodes of other shards.
+    nodes: Vec<Option<Node>>,
+    shard_of: Vec<u16>,
+    /// What is under way to the nodes of this shard.
+    inboxes: Inboxes,
+    telemetry: Telemetry,
+    erring: ErringWires,
+    link_credits: LinkCredits,
+    link_retries: LinkRetries,
+    arrivals: Arrivals,
+    looks_ahead: bool,
+    /// How many changes of links and routes there have been, and the place of the routes in force.
+    changes: usize,
+    routes: usize,
+}
+
+/// What a shard leaves at the end of a run.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ShardEnd {
+    /// What has been recorded.
+    pub log: Log,
+    /// Data packets still in queues and on wires.
+    pub held_data_packets: u64,
+}
+
+impl Shard {
+    /// The nodes that `shard_of` gives to shard `index` of so many `shards`, at rest.
+    pub fn new(plan: &Plan<'_>, shard_of: &[u16], index: u16, shards: usize) -> Self {
+        let count = plan.config.fabric.nodes.len();
+        let own = (0..count as NodeId).filter(|node| shard_of[*node as usize] == index);
+        let links = |node| plan.ports.transmitters_of(node).iter();
+        let leads_out = |node| links(node).any(|link| shard_of[link.peer as usize] != index);
+        let mut calendar = Calendar::new(own.collect(), count, &plan.turns, leads_out);
+        let nodes = (0..count as NodeId)
+            .map(|id| {
+                if shard_of[id as usize] != index {
+                    return None;
+                }
+                let (node, first) = Node::new(id, plan);
+                calendar.wake(id, first);
+                Some(node)
+            })
+            .collect();
+        Self {
+            index,
+            log: Log::default(),
+            outboxes: (0..shards).map(|_| Mail::default()).collect(),
+            blocked: Vec::new(),
+            repeats: Vec::new(),
+            mailed: Due::NEVER,
+            calendar,
+            nodes,
+            shard_of: shard_of.to_vec(),
+            inboxes: Inboxes::new(&plan.ports),
+            telemetry: Telemetry::default(),
+            erring: ErringWires::default(),
+            link_credits: LinkCredits::new(plan, |node| shard_of[node as usize] == index),
+            link_retries: LinkRetries::new(plan, |node| shard_of[node as usize] == index),
+            looks_ahead: plan.ports.transmitters.len() >= FROM_PORTS,
+            arrivals: Arrivals::default(),
+            changes: 0,
+            routes: 0,
+        }
+    }
+
+    /// When links or routes change next.
+    pub fn next_change(&self, plan: &Plan<'_>) -> Time {
+        let next = plan.epochs.changes.get(self.changes);
+        next.map_or(Time::NEVER, |change| change.at)
+    }
+
+    /// True if `node` is in this shard.
+    pub fn owns(&self, node: NodeId) -> bool {
+        self.shard_of[node as usize] == self.index
+    }
+
+    /// When there is something to do here, what came last included.
+    pub fn due(&self) -> Due {
+        self.calendar.due()
+    }
+
+    /// When there is something to do where mail goes that has come together since this was last called.
+    pub fn take_mailed(&mut self) -> Due {
+        std::mem::replace(&mut self.mailed, Due::NEVER)
+    }
+
+    /// Takes what another shard has sent.
+    pub fn deliver(&mut self, plan: &Plan<'_>, mail: &mut Mail) {
+        let mut records = mail.records.drain(..);
+        for (port, mut packet) in mail.packets.drain(..) {
+            if packet.has_telemetry()
+                && let Some(record) = records.next()
+            {
+                self.telemetry.put(&mut packet, record);
+            }
+            let place = plan.ports.place(port);
+            match packet.kind {
+                Kind::Credit => self.inboxes.put_early(place, &packet),
+                _ => self.inboxes.put(place, &packet),
+            }
+            self.calendar.wake(place.0, packet.time);
+        }
+        drop(records);
+        for start in mail.starts.drain(..) {
+            self.start_flow(plan, start);
+        }
+        self.blocked.append(&mut mail.blocked);
+        self.repeats.append(&mut mail.repeats);
+    }
+
+    /// Tells every shard of queues that have been blocked since `since` or before.
+    pub fn tell_blocked(&mut self, since: Time, plan: &Plan<'_>) {
+        let mut found = Vec::new();
+        for node in self.nodes.iter_mut().flatten() {
+            node.model().blocked(since, plan, &mut found);
+        }
+        for (to, outbox) in self.outboxes.iter_mut().enumerate() {
+            if to != usize::from(self.index) {
+                outbox.blocked.clone_from(&found);
+            }
+        }
+        self.blocked = found;
+    }
+
+    /// Tells every other shard how this one repeats itself.
+    pub fn tell_repeat(&mut self, repeat: &Repeat) {
+        for (to, outbox) in self.outboxes.iter_mut().enumerate() {
+            if to != usize::from(self.index) {
+                outbox.repeats.push(repeat.clone());
+            }
+        }
+    }
+
+    /// Closes the run, which has come to `at`.
+    pub fn finish(mut self, at: Time, plan: &Plan<'_>) -> ShardEnd {
+        let on_wires = self
+            .inboxes
+            .iter()
+            .filter(|packet| packet.kind.is_data())
+            .count();
+        let mut held_data_packets = on_wires as u64 + self.link_retries.held_data_packets();
+        // Most have something to say of each of their ports.
+        self.log
+            .ports
+            .reserve(plan.ports.transmitters.len() / self.outboxes.len());
+        let own = self.nodes.into_iter().flatten();
+        // Each is dropped while it is in the caches.
+        for mut node in own {
+            node.model().finish(at, plan, &mut self.log);
+            held_data_packets += node.model().held_data_packets();
+        }
+        self.link_retries.record(&mut self.log.ports, plan);
+        ShardEnd {
+            log: self.log,
+            held_data_packets,
+        }
+    }
+
+    /// Runs every node of `half` in this shard up to `end`; none has anything to do before `start`.
+    pub fn run_window(&mut self, plan: &Plan<'_>, half: Half, start: Time, end: Time) {
+        let all = self.calendar.groups[half].len();
+        self.run_groups(plan, (half, all), start, end);
+    }
+
+    /// The same, but only nodes that have no links to other shards.
+    pub fn run_inner(&mut self, plan: &Plan<'_>, half: Half, start: Time, end: Time) {
+        let inner = self.calendar.inner[half];
+        self.run_groups(plan, (half, inner), start, end);
+    }
+
+    /// The same, but only so many groups of the half.
+    fn run_groups(
+        &mut self,
+        plan: &Plan<'_>,
+        (half, groups): (Half, usize),
+        start: Time,
+        end: Time,
+    ) {
+        let mut mailed = Time::NEVER;
+        let (all, mut window) = self.open(plan, (start, end), &mut mailed);
+        for at in 0..groups {
+            let group = &mut window.calendar.groups[half][at];
+            if group.next >= end {
+                continue;
+            }
+            let nodes = std::mem::take(&mut group.nodes);
+            if window.looks_ahead {
+                look_ahead(&nodes, all, &window);
+            }
+            let place = (half, at);
+            let next = match window.calendar.groups[half][at].first_half {
+                None => run_nodes(&nodes, all, place, &mut window).earliest(),
+                Some(first) => run_island(nodes.split_at(first), all, place, &mut window),
+            };
+            let group = &mut window.calendar.groups[half][at];
+            group.next = next;
+            group.nodes = nodes;
+        }
+        self.mailed.add(plan.turns.outer.beyond(half), mailed);
+    }
+
+    /// Changes links and routes as is due next; every node has come to that time, and no further.
+    pub fn change(&mut self, plan: &Plan<'_>) {
+        let change = &plan.epochs.changes[self.changes];
+        self.changes += 1;
+        self.routes = change.routes.unwrap_or(self.routes);
+        for &(port, errors) in &change.errors {
+            let receiver = plan.ports.transmitters[port as usize].peer_port;
+            self.erring.set(plan.config.seed, receiver, errors);
+        }
+        for &(port, speed) in &change.speeds {
+            let (node, local) = plan.ports.place(port);
+            if let Some(node) = &mut self.nodes[node as usize] {
+                node.set_speed(local, speed);
+            }
+        }
+        // All that is under way, and who sends no more, before anybody sends anything.
+        let mut ends = BTreeMap::new();
+        for &(port, up) in &change.wires {
+            let (node, local) = plan.ports.place(port);
+            let transmitter = &plan.ports.transmitters[port as usize];
+            ends.insert(port, Some(up));
+            ends.entry(transmitter.peer_port).or_insert(None);
+            if !up && self.owns(transmitter.peer) {
+                let lost = self.inboxes.lose(transmitter.far_end());
+                let mut mailed = Time::NEVER;
+                let (_, mut window) = self.open(plan, (change.at, change.at), &mut mailed);
+                for packet in lost {
+                    window.lose((node, local), LossPlace::Wire, &packet);
+                }
+            }
+            if let Some(node) = &mut self.nodes[node as usize] {
+                node.set_link(change.at, local, up);
+            }
+        }
+        for (port, wire) in ends {
+            let (node, local) = plan.ports.place(port);
+            if self.owns(node) {
+                self.follow(plan, (node, local), change.at, wire);
+            }
+        }
+    }
+
+    /// Has a node do what follows for it from a change of its link, `wire` being the new state of the direction in which it
+    /// sends if that is another.
+    fn follow(
+        &mut self,
+        plan: &Plan<'_>,
+        (node, port): (NodeId, PortId),
+        now: Time,
+        wire: Option<bool>,
+    ) {
+        let mut mailed = Time::NEVER;
+        let (nodes, mut window) = self.open(plan, (now, now), &mut mailed);
+        if let Some(changed) = &mut nodes[node as usize] {
+            changed.on_link(now, port, wire, &mut window);
+            let next = changed.run(&mut window);
+            window.calendar.wake(node, next);
+        }
+        let half = plan.turns.outer.of(node);
+        self.mailed.add(plan.turns.outer.beyond(half), mailed);
+    }
+
+    /// A window of time, as nodes see it, and the nodes.
+    #[inline(always)]
+    fn open<'w, 'p>(
+        &'w mut self,
+        plan: &'w Plan<'p>,
+        (start, end): (Time, Time),
+        mailed: &'w mut Time,
+    ) -> (&'w mut [Option<Node>], Window<'w, 'p>) {
+        let window = Window {
+            start,
+            end,
+            plan,
+            ports: &plan.ports,
+            routing: plan.routes(self.routes),
+            changes: self.changes as u32,
+            inboxes: &mut self.inboxes,
+            arrivals: &mut self.arrivals,
+            looks_ahead: self.looks_ahead,
+            calendar: &mut self.calendar,
+            shard: self.index,
+            shard_of: &self.shard_of,
+            outboxes: &mut self.outboxes,
+            mailed,
+            log: &mut self.log,
+            telemetry: &mut self.telemetry,
+            erring: &mut self.erring,
+            link_credits: &mut self.link_credits,
+            link_retries: &mut self.link_retries,
+        };
+        (&mut self.nodes, window)
+    }
+
+    /// Shows its state between two windows, when mail has been carried.
+    pub fn show<L: Ledger>(&mut self, plan: &Plan<'_>, ledger: &mut L) {
+        let Self {
+            index: _,
+            log,
+            outboxes: _,
+            // Where a deadlock is looked for, which ends what is skipped.
+            blocked: _,
+            repeats: _,
+            mailed: _,
+            calendar,
+            nodes,
+            shard_of: _,
+            inboxes,
+            telemetry,
+            erring,
+            link_credits,
+            link_retries,
+            arrivals: _,
+            looks_ahead: _,
+            // What was before one of them is not compared with what is after it.
+            changes: _,
+            routes: _,
+        } = self;
+        let has_ends = !link_credits.are_unused() || !link_retries.are_unused();
+        if !telemetry.is_empty() || !erring.are_quiet() || has_ends {
+            return ledger.refuse();
+        }
+        log.show(ledger);
+        calendar.show(ledger);
+        inboxes.show(ledger);
+        for node in nodes.iter_mut().flatten() {
+            node.show(plan, ledger);
+        }
+    }
+
+    /// When its nodes have something to do, counted from `since`: a number that is another one if that is otherwise.
+    pub fn pattern(&self, since: Time) -> u64 {
+        self.calendar.pattern(since)
+    }
+
+    /// The host `id`.
+    pub fn host(&mut self, id: NodeId) -> &mut Host {
+        match &mut self.nodes[id as usize] {
+            Some(Node::Host(host)) => host,
+            _ => unreachable!("traffic is checked to run between hosts"),
+        }
+    }
+}
+
+impl Shard {
+    /// Asks the memory for host `id`, if it is in this shard.
+    #[inline]
+    pub fn prefetch_host(&self, id: NodeId) {
+        if let Some(Node::Host(host)) = &self.nodes[id as usize] {
+            host.prefetch();
+        }
+    }
+}
+
+/// Asks for what those hosts need whose turn comes.
+#[inline(never)]
+fn look_ahead(group: &[NodeId], nodes: &[Option<Node>], window: &Window<'_, '_>) {
+    for round in ROUNDS {
+        for &id in group {
+            if window.calendar.next[id as usize] < window.end
+                && let Some(Node::Host(host)) = &nodes[id as usize]
+            {
+                round(host, window);
+            }
+        }
+    }
+}
+
+/// When nodes next have something to do that have had their turn.
+struct After {
+    /// As they say.
+    own: Time,
+    /// As those say that have woken some of their group meanwhile.
+    woken: Time,
+}
+
+impl After {
+    fn earliest(&self) -> Time {
+        self.own.min(self.woken)
+    }
+}
+
+/// Runs `nodes`, all those or a part of the group at `place` of the calendar.
+fn run_nodes(
+    nodes: &[NodeId],
+    all: &mut [Option<Node>],
+    (half, group): (Half, usize),
+    window: &mut Window<'_, '_>,
+) -> After {
+    window.calendar.groups[half][group].next = Time::NEVER;
+    let mut own = Time::NEVER;
+    for &id in nodes {
+        let mut next = window.calendar.next[id as usize];
+        if next < window.end {
+            let node = all[id as usize].as_mut();
+            next = node.expect("it is an own node").run(window);
+            debug_assert!(next >= window.end, "node {id} left an event behind");
+            window.calendar.next[id as usize] = next;
+        }
+        own = own.min(next);
+    }
+    let woken = window.calendar.groups[half][group].next;
+    After { own, woken }
+}
+
+/// Runs the halves of an island, which is the group at `place` of the calendar, in turn; answers when it next has something
+/// to do.
+fn run_island(
+    (first, second): (&[NodeId], &[NodeId]),
+    all: &mut [Option<Node>],
+    place: (Half, usize),
+    window: &mut Window<'_, '_>,
+) -> Time {
+    let plan = window.plan;
+    let islands = plan.turns.islands.as_ref().expect("there is an island");
+    let (start, end) = (window.start, window.end);
+    let mut due = Due::NEVER;
+    for (half, nodes) in [first, second].into_iter().enumerate() {
+        for &id in nodes {
+            due.add(half, window.calendar.next[id as usize]);
+        }
+    }
+    while due.earliest() < end {
+        let (half, until) = islands.inner.turn(&due);
+        (window.start, window.end) = (due.of(half), until.min(end));
+        let after = run_nodes([first, second][half], all, place, window);
+        due.set(half, after.own);
+        due.add(islands.inner.beyond(half), after.woken);
+    }
+    (window.start, window.end) = (start, end);
+    due.earliest()
+}

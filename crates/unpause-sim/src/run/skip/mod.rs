@@ -1,0 +1,313 @@
+//! Skipping what repeats itself.
+//!
+//! Flows that nothing disturbs send packet after packet, and all is again as it was a while ago, but for the time and for
+//! what has been counted. What follows then is known: the same, over and over, up to what comes from outside or ends a
+//! flow. So between windows the state of the run is compared with an earlier one, and if it has only moved on, it is moved
+//! on by as many such periods as fit before the next thing that is not among what repeats itself. The packets under way are
+//! there afterwards, as if each had been sent: results are the same, bit for bit. Of several shards each compares its own
+//! nodes, and all move on together.
+//!
+//! What a state is, nodes and mechanisms [show](unpause_protocols::ledger::Ledger) themselves; those that do not, refuse. When to
+//! compare is R. P. Brent's way to find cycles ("An improved Monte Carlo factorization algorithm", BIT 20, 1980, section 2):
+//! with a state that is renewed when the distance to it has doubled. It takes down so few states that what does not repeat
+//! itself costs hardly more.
+
+mod ledger;
+
+use unpause_protocols::units::Time;
+
+use crate::config::Skipping;
+use crate::engine::post::Status;
+use crate::engine::repeat::Repeat;
+use crate::fabric::rng::mix;
+use crate::plan::Plan;
+use crate::run::shard::Shard;
+use ledger::{State, Step};
+
+/// A value may be taken down for every so many packets that go over a link: 1 % of what they cost.
+const HOPS_PER_VALUE: u64 = 8;
+/// So many for each that was skipped, half of what that has saved.
+const VALUES_PER_SKIPPED_HOP: u64 = 4;
+/// Of what may be taken down, so many states are saved up at most.
+const MOST_SAVED: u64 = 8;
+/// Values of a state for each port of the fabric, as long as no state has been taken down.
+const VALUES_PER_PORT: usize = 30;
+/// A state that others are compared with is kept for so many comparisons at most,
+const MOST_PATIENCE: u64 = 1 << 6;
+/// and for so many windows instead of each.
+const WINDOWS_PER_COMPARISON: u64 = 1 << 6;
+
+/// Windows by which the present is roughly told from the past.
+const RECENT: usize = 4;
+
+/// Looks for what repeats itself, in one shard. All shards look at the same time: what that depends on, they
+/// [tell](Status) one another.
+#[derive(Debug)]
+pub struct Skipper {
+    budget: Budget,
+    /// It is worth looking now.
+    looks: bool,
+    /// Up to where the window that has come furthest went, and how many there were.
+    reached: Time,
+    windows: u64,
+    /// Events up to the last window, and in some windows before it.
+    events: u64,
+    recent: [u64; RECENT],
+    /// What the present is compared with, and after how many comparisons that is renewed.
+    earlier: Option<Earlier>,
+    patience: u64,
+    /// What this shard has told of what there is to do.
+    told: u64,
+    /// The state that is being compared, and how it goes on, if this shard by itself does.
+    now: State,
+    step: Option<(Step, Repeat)>,
+    /// Values taken down.
+    values: u64,
+}
+
+/// A state, and when it was.
+#[derive(Debug)]
+struct Earlier {
+    state: State,
+    start: Time,
+    windows: u64,
+    pauses: usize,
+    pattern: u64,
+    /// What this shard told then.
+    told: u64,
+    /// How far windows may reach, which no window since has come to: it would have been cut there.
+    until: Time,
+    /// How often it has been compared.
+    comparisons: u64,
+}
+
+impl Skipper {
+    /// Of a run in which nothing has happened; none if it is to simulate every packet.
+    pub fn of(plan: &Plan<'_>) -> Option<Self> {
+        let skipping = plan.config.skipping;
+        let skipper = Self {
+            budget: Budget::new(plan),
+            looks: false,
+            reached: Time::ZERO,
+            windows: 0,
+            events: 0,
+            recent: [0; RECENT],
+            earlier: None,
+            patience: 1,
+            told: 0,
+            now: State::default(),
+            step: None,
+            values: 0,
+        };
+        // Ranks of jobs do not show what of them moves on.
+        (skipping != Skipping::Never && plan.config.jobs.is_empty()).then_some(skipper)
+    }
+
+    /// A window has been run up to `end`; there have been so many events in all.
+    pub fn note(&mut self, end: Time, events: u64) {
+        self.windows += 1;
+        self.reached = self.reached.max(end);
+        self.recent.rotate_right(1);
+        self.recent[0] = events - self.events;
+        self.events = events;
+    }
+
+    /// Adds what other shards need of `shard` to what they are told.
+    pub fn tell(&mut self, shard: &Shard, status: &mut Status) {
+        status.values = self.values;
+        if self.looks {
+            // What the last windows had to do, and what the next will have.
+            let recent = self.recent.iter();
+            status.pattern = recent.fold(shard.pattern(self.reached), |pattern, events| {
+                mix(pattern ^ events)
+            });
+            self.told = status.pattern;
+        }
+    }
+
+    /// False if the present will not be compared with what it was, nor taken down, whatever other shards tell.
+    pub fn may_compare(&self, until: Time) -> bool {
+        let unlike = |it: &Earlier| it.until == until && it.told != self.told;
+        self.looks && !self.earlier.as_ref().is_some_and(unlike)
+    }
+
+    /// True if the present, in which shards are in this `status` together and windows may reach `until` that time, is to be
+    /// compared with what it was. How `shard` repeats itself all others are told then.
+    pub fn compares(
+        &mut self,
+        shard: &mut Shard,
+        plan: &Plan<'_>,
+        status: &Status,
+        until: Time,
+    ) -> bool {
+        self.budget.reckon(status);
+        let looked = self.looks;
+        // What is taken down is worth nothing if another cannot follow soon.
+        let states = self.earlier.as_ref().map_or(2, |_| 1);
+        self.looks = self.budget.allows(states);
+        if !self.looks {
+            self.forget();
+            return false;
+        }
+        if !looked {
+            // No shard has told what there is to do.
+            return false;
+        }
+        let start = status.due.earliest();
+        if self.earlier.as_ref().is_some_and(|it| it.until != until) {
+            self.forget();
+        }
+        let Some(earlier) = &mut self.earlier else {
+            self.take_down(shard, plan);
+            self.begin(shard, status, until);
+            return false;
+        };
+        if status.pattern != earlier.pattern || start == earlier.start {
+            if self.windows - earlier.windows >= self.patience * WINDOWS_PER_COMPARISON {
+                self.forget();
+                self.wait_longer();
+            }
+            return false;
+        }
+        earlier.comparisons += 1;
+        self.take_down(shard, plan);
+        if let Some(earlier) = &self.earlier {
+            let period = start - earlier.start;
+            self.step = Step::between(&earlier.state, &self.now, period, start);
+        }
+        if let Some((_, repeat)) = &self.step {
+            shard.tell_repeat(repeat);
+        }
+        true
+    }
+
+    /// Moves `shard`, one of so many, which has been compared and has heard from all others, on by what is known. Answers how
+    /// many windows that were.
+    pub fn skip(
+        &mut self,
+        (shard, shards): (&mut Shard, usize),
+        plan: &Plan<'_>,
+        status: &Status,
+    ) -> u64 {
+        let mut repeats = std::mem::take(&mut shard.repeats);
+        let Some(earlier) = self.earlier.take() else {
+            return 0;
+        };
+        if let Some((step, repeat)) = self.step.take() {
+            repeats.push(repeat);
+            let together = (repeats.len() == shards).then(|| Repeat::together(repeats));
+            let period = status.due.earliest() - earlier.start;
+            let periods = together
+                .flatten()
+                .map_or(0, |it| it.periods(period, self.reached, earlier.until));
+            if periods > 0 {
+                shard.show(plan, &mut step.times(periods));
+                shard.log.repeat_pauses(earlier.pauses, period, periods);
+                self.reached += period * periods;
+                self.events = shard.log.counts.events;
+                self.patience = 1;
+                self.budget.skipped = true;
+                return (self.windows - earlier.windows) * periods;
+            }
+        }
+        if earlier.comparisons >= self.patience {
+            self.begin(shard, status, earlier.until);
+            self.now = earlier.state;
+            self.wait_longer();
+        } else {
+            self.earlier = Some(earlier);
+        }
+        0
+    }
+
+    /// The distance to what the present is compared with may double, or begins anew.
+    fn wait_longer(&mut self) {
+        self.patience = match self.patience < MOST_PATIENCE {
+            true => self.patience * 2,
+            false => 1,
+        };
+    }
+
+    /// Nothing is compared with what has been taken down any more; its room is used again.
+    pub fn forget(&mut self) {
+        if let Some(earlier) = self.earlier.take() {
+            self.now = earlier.state;
+        }
+    }
+
+    /// The next states are compared with this one.
+    fn begin(&mut self, shard: &Shard, status: &Status, until: Time) {
+        self.earlier = Some(Earlier {
+            state: std::mem::take(&mut self.now),
+            start: status.due.earliest(),
+            windows: self.windows,
+            pauses: shard.log.pauses.len(),
+            pattern: status.pattern,
+            told: self.told,
+            until,
+            comparisons: 0,
+        });
+    }
+
+    /// Takes the present state down.
+    fn take_down(&mut self, shard: &mut Shard, plan: &Plan<'_>) {
+        self.now.clear();
+        shard.show(plan, &mut self.now);
+        self.values += self.now.len() as u64;
+    }
+}
+
+/// How much may be taken down, by all shards together.
+#[derive(Debug)]
+struct Budget {
+    /// Values that may be.
+    saved: u64,
+    /// As many as are asked for.
+    unlimited: bool,
+    /// Values of a state.
+    size: u64,
+    /// What was, and packets that had gone over links, when this was last reckoned.
+    values: u64,
+    packet_hops: u64,
+    /// Since then packets have been skipped.
+    skipped: bool,
+}
+
+impl Budget {
+    fn new(plan: &Plan<'_>) -> Self {
+        Self {
+            saved: 0,
+            unlimited: plan.config.skipping == Skipping::Always,
+            size: (VALUES_PER_PORT * plan.ports.transmitters.len()) as u64,
+            values: 0,
+            packet_hops: 0,
+            skipped: false,
+        }
+    }
+
+    /// Reckons with what has been done meanwhile.
+    fn reckon(&mut self, status: &Status) {
+        let hops = status.packet_hops - self.packet_hops;
+        let gained = match self.skipped {
+            true => hops.saturating_mul(VALUES_PER_SKIPPED_HOP),
+            false => hops / HOPS_PER_VALUE,
+        };
+        // What is left over of a value is reckoned next time.
+        self.packet_hops += if self.skipped {
+            hops
+        } else {
+            gained * HOPS_PER_VALUE
+        };
+        self.skipped = false;
+        let state = status.values - self.values;
+        self.values = status.values;
+        self.size = self.size.max(state);
+        self.saved = self.saved.saturating_sub(state).saturating_add(gained);
+        self.saved = self.saved.min(MOST_SAVED * self.size);
+    }
+
+    /// True if so many states may be taken down.
+    fn allows(&self, states: u64) -> bool {
+        self.unlimited || self.saved >= self.size * states
+    }
+}

@@ -1,0 +1,258 @@
+//! A run that somebody drives, who adds flows when others have ended.
+//!
+//! All packets that can arrive at a host in a turn are under way when it begins. So the earliest instant is known at which
+//! a flow may end, and the turn stops there: no host has gone on, nor has any started a flow or sent a packet of that
+//! instant. Arrivals of that instant are executed, whoever drives the run is told what has ended, and the flows that it
+//! adds start at the very instant, as if they had been there before.
+
+use std::ops::ControlFlow;
+
+use unpause_protocols::units::Time;
+
+use super::Worker;
+use crate::Error;
+use crate::engine::arrivals::LONGEST_WINDOW;
+use crate::engine::log::Ended;
+use crate::fabric::NodeId;
+use crate::outcome::results::{Deadlock, Results};
+use crate::plan::Plan;
+use crate::plan::turns::{Due, Half};
+use crate::run::report::{self, End};
+use crate::traffic::FlowSpec;
+
+/// Windows between two calls of the watcher.
+const WINDOWS_PER_WATCH: u64 = 256;
+
+/// Why a run has stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reached {
+    /// Flows have ended at this time ([`Driven::take_ended`]).
+    Ended(Time),
+    /// It has come to where it was to stop.
+    Limit,
+    /// It is over, at this time.
+    Over(Time),
+}
+
+/// A run that somebody drives. Its one shard has all nodes.
+pub struct Driven<'p> {
+    worker: Worker<'p>,
+    hosts: Vec<NodeId>,
+    /// That of the hosts.
+    half: Half,
+    /// When flows may end that is still to come, the latest first, as far as it is known: before `known`.
+    ends: Vec<(Time, NodeId)>,
+    known: Time,
+    /// The run ends here.
+    stop: Time,
+    windows: u64,
+    /// The watcher is called when there have been so many.
+    next_watch: u64,
+    deadlock: Option<(Time, Deadlock)>,
+}
+
+impl<'p> Driven<'p> {
+    /// Before the first window of a run whose plan is [for a driver](crate::plan::turns::Turns::for_driver).
+    ///
+    /// # Errors
+    ///
+    /// As [`Worker::new`].
+    pub fn new(plan: &'p Plan<'p>) -> Result<Self, Error> {
+        let nodes = plan.config.fabric.nodes.len();
+        let hosts: Vec<NodeId> = (0..nodes as NodeId)
+            .filter(|node| plan.is_host(*node))
+            .collect();
+        let half = hosts.first().map_or(0, |host| plan.turns.outer.of(*host));
+        Ok(Self {
+            worker: Worker::new(plan, &vec![0; nodes], 0, 1)?,
+            hosts,
+            half,
+            ends: Vec::new(),
+            known: Time::ZERO,
+            stop: plan.config.stop,
+            windows: 0,
+            next_watch: WINDOWS_PER_WATCH,
+            deadlock: None,
+        })
+    }
+
+    /// Adds a flow, which starts no sooner than where the run is; answers its number.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if it has no way to its receiver.
+    pub fn add(&mut self, spec: FlowSpec) -> Result<u32, Error> {
+        // What the scenario has at the same instant comes first.
+        self.read_flows(spec.start.saturating_add(Time::from_ps(1)))?;
+        let id = self.worker.next_id;
+        self.worker.announce(id, spec)?;
+        self.worker.next_id += 1;
+        Ok(id)
+    }
+
+    /// The flows that have ended since this was last called, in order.
+    pub fn take_ended(&mut self) -> Vec<Ended> {
+        let mut ended = std::mem::take(&mut self.worker.shard.log.ended);
+        ended.sort_unstable_by_key(|it| (std::cmp::Reverse(it.ending), it.flow));
+        ended
+    }
+
+    /// Goes on until flows have ended, or up to `limit`: arrivals of that instant are executed, no flow has started, and
+    /// nothing that was added later is missed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if a flow has no way to its receiver, [`Error::Interrupted`] if `watch`, which is called now and
+    /// then, said so: it can go on all the same.
+    pub fn run_to(
+        &mut self,
+        limit: Time,
+        watch: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<Reached, Error> {
+        loop {
+            if self.windows >= self.next_watch {
+                self.next_watch = self.windows + WINDOWS_PER_WATCH;
+                if watch().is_break() {
+                    return Err(Error::Interrupted);
+                }
+            }
+            let mut due = self.due();
+            due.add(self.half, limit);
+            let start = due.earliest();
+            if self.is_over(start) {
+                return Ok(Reached::Over(self.end()));
+            }
+            let (half, end) = self.worker.plan.turns.outer.turn(&due);
+            let end = self.cut(half, start, end).min(match half == self.half {
+                true => limit,
+                false => Time::NEVER,
+            });
+            if end > start {
+                self.run(half, start, end)?;
+                continue;
+            }
+            self.run_instant(start);
+            if !self.worker.shard.log.ended.is_empty() {
+                return Ok(Reached::Ended(start));
+            }
+            if start == limit {
+                return Ok(Reached::Limit);
+            }
+        }
+    }
+
+    /// Runs up to `stop` and closes the run; nobody is told of flows that end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if a flow has no way to its receiver.
+    pub fn finish(mut self, stop: Time) -> Result<Results, Error> {
+        self.stop = self.stop.min(stop);
+        loop {
+            let due = self.due();
+            let start = due.earliest();
+            if self.is_over(start) {
+                break;
+            }
+            let (half, end) = self.worker.plan.turns.outer.turn(&due);
+            self.run(half, start, self.shorten(start, end))?;
+        }
+        let at = self.end();
+        let end = End {
+            at,
+            windows: self.windows,
+            deadlock: self.deadlock.map(|(_, deadlock)| deadlock),
+            lost_data_packets: 0,
+        };
+        let plan = self.worker.plan;
+        Ok(report::results(plan, vec![self.worker.finish(at)], end))
+    }
+
+    /// Beyond the instant at which hosts are, switches may be by so much: nothing that hosts do then comes sooner.
+    pub fn ahead(&self) -> Time {
+        self.worker.plan.turns.outer.lookahead
+    }
+
+    /// Packets that have gone over a link.
+    pub fn packet_hops(&self) -> u64 {
+        self.worker.packet_hops()
+    }
+
+    /// When each half has something to do.
+    fn due(&mut self) -> Due {
+        let mut due = self.worker.shard.due();
+        due.add(self.half, self.worker.next_flow());
+        due
+    }
+
+    /// When the run ends, or ended.
+    fn end(&self) -> Time {
+        self.deadlock.as_ref().map_or(self.stop, |(at, _)| *at)
+    }
+
+    /// True if it is over before a turn that starts at `start`, by its time or by a deadlock.
+    fn is_over(&mut self, start: Time) -> bool {
+        if self.deadlock.is_none() && self.worker.looks(start.min(self.stop)) {
+            self.deadlock = self.worker.deadlock(start.min(self.stop));
+        }
+        self.deadlock.is_some() || start >= self.stop
+    }
+
+    /// Where a turn from `start` has to end that would go up to `end`, if nobody has to be told anything.
+    fn shorten(&self, start: Time, end: Time) -> Time {
+        let longest = start.saturating_add(LONGEST_WINDOW);
+        end.min(longest).min(self.stop).min(self.worker.limit())
+    }
+
+    /// The same, if somebody has to be told of flows that end.
+    fn cut(&mut self, half: Half, start: Time, end: Time) -> Time {
+        let end = self.shorten(start, end);
+        if half != self.half {
+            return end;
+        }
+        if self.known <= start {
+            debug_assert!(self.ends.is_empty(), "all that was known is over");
+            let shard = &mut self.worker.shard;
+            self.known = shard.ends(&self.hosts, end, &mut self.ends);
+            self.ends.retain(|(at, _)| *at < self.known);
+            self.ends.sort_unstable_by(|a, b| b.cmp(a));
+            self.ends.dedup();
+        }
+        let first = self.ends.last().map_or(Time::NEVER, |(at, _)| *at);
+        end.min(self.known).min(first)
+    }
+
+    fn run(&mut self, half: Half, start: Time, end: Time) -> Result<(), Error> {
+        // Switches may be ahead of hosts, at which others may be added before.
+        if half == self.half {
+            self.read_flows(end)?;
+        }
+        let plan = self.worker.plan;
+        self.worker.shard.run_window(plan, half, start, end);
+        self.windows += 1;
+        Ok(())
+    }
+
+    /// Executes what arrives at `now` where flows may end then.
+    fn run_instant(&mut self, now: Time) {
+        let plan = self.worker.plan;
+        while let Some((at, host)) = self.ends.last().copied()
+            && at == now
+        {
+            self.ends.pop();
+            self.worker.shard.run_instant(plan, host, now);
+        }
+    }
+
+    /// Reads the flows of the scenario that start before `until`.
+    fn read_flows(&mut self, until: Time) -> Result<(), Error> {
+        while self.worker.next_flow() < until.min(self.stop) {
+            let worker = &mut self.worker;
+            if let Some(spec) = worker.traffic.next() {
+                worker.next_id += 1;
+                worker.announce(worker.next_id - 1, spec)?;
+            }
+        }
+        Ok(())
+    }
+}
