@@ -140,7 +140,8 @@ fn what_has_no_effect_is_named() {
         [
             "1 memory node: no time, only the order counts",
             "1 metadata node: no time, only the order counts",
-            "1 compute node without a duration: 1 ns, as in astra-sim; num_ops has no effect",
+            "1 compute node without a duration: 1 ns, as in astra-sim without its roofline model",
+            "1 compute node with num_ops: the duration counts; astra-sim's roofline model needs rates of a GPU and its memory, which no key states",
             "1 node with comm_priority: `priority` of the job counts",
             "1 node with a time of start: no effect, nodes start when those before have ended",
         ]

@@ -64,6 +64,8 @@ pub(super) struct Counts {
     pub metadata: usize,
     /// Compute nodes without a duration.
     pub instant: usize,
+    /// Compute nodes that say how many operations they have.
+    pub num_ops: usize,
     pub priorities: usize,
     pub starts: usize,
 }
@@ -202,6 +204,7 @@ impl Reader<'_> {
             }
             4 => {
                 counts.compute += 1;
+                counts.num_ops += usize::from(self.value("num_ops").is_some());
                 (Task::Compute(self.duration(counts)?), "compute")
             }
             5 => {
@@ -341,6 +344,7 @@ impl Counts {
         self.memory += of.memory;
         self.metadata += of.metadata;
         self.instant += of.instant;
+        self.num_ops += of.num_ops;
         self.priorities += of.priorities;
         self.starts += of.starts;
     }
@@ -365,7 +369,13 @@ impl Counts {
                 self.instant,
                 "compute ",
                 " without a duration",
-                "1 ns, as in astra-sim; num_ops has no effect",
+                "1 ns, as in astra-sim without its roofline model",
+            ),
+            (
+                self.num_ops,
+                "compute ",
+                " with num_ops",
+                "the duration counts; astra-sim's roofline model needs rates of a GPU and its memory, which no key states",
             ),
             (
                 self.priorities,
