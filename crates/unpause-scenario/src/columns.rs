@@ -293,6 +293,7 @@ columns! {
     JOBS:
     "job" "" "name of its `[[job]]`";
     "ranks" "" "how many it has";
+    "hosts" "" "their hosts, in the order of ranks: `H0..H7, H16`";
     "placement" "" "how they were placed: `packed`, `spread`, `random` or `listed`";
     "iterations" "" "iterations that all ranks ended";
     "warmup" "" "those at the beginning that the columns below leave out";
@@ -308,6 +309,14 @@ columns! {
     "alone_ns" "ns"
         "`mean_ns` of the same job alone, on the same hosts under the same scheme; null with `alone = false`";
     "slowdown" "" "`mean_ns / alone_ns`";
+    "ideal_ns" "ns"
+        "`compute` of each step and `ideal_ns` of its slowest group in `collectives`, added up: an iteration whose ranks enter each step together; null of jobs from files, before the first complete iteration, and where `ideal_ns` is null there";
+    "over_ideal" "" "`alone_ns / ideal_ns`: distance of the job alone from that";
+    "packed_ns" "ns"
+        "`mean_ns` of the same job alone on the first hosts of the fabric, as `placement = \"packed\"` has them; null with `alone = false`";
+    "placement_cost" "" "`alone_ns / packed_ns`: how much longer it takes alone where it was placed";
+    "critical_excess_ns" "ns"
+        "mean over iterations of the `excess_ns` on their critical paths, as in `critical`; null without rows there";
     "straggler" "" "rank that ended last most often; null as before";
     "straggler_host" "" "its host; null as before";
 }
@@ -390,13 +399,14 @@ columns! {
     "job" "" "name of its `[[job]]`";
     "iteration" "" "number of the iteration, from 0";
     "step" "" "name of the `[[job.step]]`, or the operation";
-    "phase" "" "which step of the iteration that is, from 0";
-    "group" "" "which group of the step took part, from 0: with `group = \"all\"` there is one";
+    "phase" "" "which step of the iteration that is, from 0; of a file, which of the names in `step`";
+    "group" "" "which group of the step took part, from 0: with `group = \"all\"` there is one; of a file, collective operations before it with the same `step`";
     "ranks" "" "ranks of the group";
     "operation" "" "what they did: `all-reduce`, `all-gather`, …";
     "algorithm" "" "how: `ring`, `direct`, …";
     "channels" "" "copies of the algorithm side by side";
-    "size_bytes" "bytes" "size as nccl-tests counts it; of an `all-to-all-v`, what the rank sends that sends most, of a `pipeline`, a message";
+    "channel" "" "channel that the row is about, from 0, of several; null: all together";
+    "size_bytes" "bytes" "size as nccl-tests counts it, of a channel its share; of an `all-to-all-v`, what the rank sends that sends most, of a `pipeline`, a message";
     "start_ns" "ns" "when the first rank began it, after its compute";
     "all_began_ns" "ns" "when the last rank began it";
     "end_ns" "ns" "when the last rank had ended it";
@@ -404,6 +414,8 @@ columns! {
     "algbw_gbytes_s" "GB/s"
         "algorithm bandwidth of nccl-tests: `size_bytes / duration_ns`, in 10^9 bytes per second; null if nothing was sent, and of a `pipeline`";
     "busbw_gbytes_s" "GB/s" "bus bandwidth of nccl-tests: `algbw_gbytes_s` times the factor of the operation; null as before";
+    "ideal_ns" "ns"
+        "how long it takes alone in the fabric: all ranks begin at once, each message takes its ideal time, and those of a NIC leave one after the other; null if a path is not known, and in jobs whose operations have more than 4,000,000 messages";
 }
 
 columns! {

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use unpause_protocols::units::Time;
 use unpause_sim::config::{Config, Probes};
+use unpause_sim::jobs::collective::share;
 use unpause_sim::jobs::{Collective, Job, Operation, RankIteration};
 use unpause_sim::results::Results;
 use unpause_sim::traffic::TrafficSpec;
@@ -106,6 +107,8 @@ pub(crate) struct JobTotals<'a> {
     pub exposed: Option<f64>,
     /// Bytes of its one collective operation, and nccl-tests' factor from these to the bus.
     pub collective: Option<(u64, f64)>,
+    /// An iteration whose ranks enter each step together, and that is alone, ns.
+    pub ideal: Option<f64>,
     /// The rank that ended last most often.
     pub straggler: Option<u32>,
 }
@@ -160,6 +163,7 @@ pub(crate) fn totals<'a>(run: &'a Run, results: &Results) -> Vec<JobTotals<'a>> 
             compute: part(|it| it.longest_compute),
             exposed: part(|it| it.exposed()),
             collective: collective(job),
+            ideal: ideal(job, results),
             straggler: straggler.map(|(rank, _)| *rank),
             mean: mean_of_all,
             p50: percentile(&takes, 0.5),
@@ -168,6 +172,32 @@ pub(crate) fn totals<'a>(run: &'a Run, results: &Results) -> Vec<JobTotals<'a>> 
         })
     };
     run.names.jobs.iter().filter_map(of).collect()
+}
+
+/// Compute of all steps, and what their slowest groups take alone, ns.
+fn ideal(job: &Job, results: &Results) -> Option<f64> {
+    if job.program.is_some() {
+        return None;
+    }
+    let own = results.collectives.iter();
+    let own = own.filter(|it| it.entry == job.entry && it.channel.is_none());
+    let mut groups: BTreeMap<(u32, u32), Time> = BTreeMap::new();
+    for it in own {
+        groups.entry((it.phase, it.group)).or_insert(it.ideal?);
+    }
+    let mut all = 0.0;
+    for (phase, number) in job.phases.iter().zip(0..) {
+        let of_phase = groups.range((number, 0)..=(number, u32::MAX));
+        let (mut slowest, mut known) = (Time::ZERO, 0);
+        for (_, ideal) in of_phase {
+            (slowest, known) = (slowest.max(*ideal), known + 1);
+        }
+        if known < phase.collective.as_ref().map_or(0, |it| it.groups.len()) {
+            return None;
+        }
+        all += (phase.compute + slowest).as_ns_f64();
+    }
+    Some(all)
 }
 
 /// Bytes and factor of a job that repeats a single collective operation of one group.
@@ -182,28 +212,44 @@ fn collective(job: &Job) -> Option<(u64, f64)> {
     let [group] = &exchange.groups[..] else {
         return None;
     };
-    Some(size(&exchange.collective, group.len() as u32))
+    Some(size(&exchange.collective, group.len() as u32, None))
 }
 
-/// Bytes of an operation of `n` ranks as nccl-tests counts them, and its factor from the algorithm's bandwidth to that of the bus.
-pub(crate) fn size(it: &Collective, n: u32) -> (u64, f64) {
+/// Bytes of an operation of `n` ranks, or of one of its channels, as nccl-tests counts them, and its factor from the
+/// algorithm's bandwidth to that of the bus.
+pub(crate) fn size(it: &Collective, n: u32, channel: Option<u32>) -> (u64, f64) {
+    let part = |bytes: &u64| match channel {
+        Some(channel) => share(*bytes, it.lanes_of_channels(), channel),
+        None => *bytes,
+    };
     let bytes = match &it.operation {
         // What the rank sends that sends most.
         Operation::AllToAllV(matrix) => {
-            let rows = matrix.chunks(n as usize).map(|row| row.iter().sum());
+            let rows = matrix
+                .chunks(n as usize)
+                .map(|row| row.iter().map(part).sum());
             rows.max().unwrap_or(0)
         }
-        _ => it.bytes,
+        _ => part(&it.bytes),
     };
     let (above, below) = it.bus_factor(n);
     (bytes, f64::from(above) / f64::from(below))
 }
 
-/// Mean time of an iteration of each job of a run if it is alone on the fabric, ns, by entry: `None` where no iteration
-/// after the warm-up is complete.
-pub(crate) type Alone = BTreeMap<u16, Option<f64>>;
+/// How long an iteration of a job takes that has the fabric to itself, in the mean, ns; `None` where no iteration after the
+/// warm-up is complete.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Apart {
+    /// On its hosts; `None` if it has the fabric to itself anyway.
+    pub own: Option<Option<f64>>,
+    /// On the first hosts of the fabric; `None` if these are its hosts.
+    pub packed: Option<Option<f64>>,
+}
 
-/// Runs each job that asks for it alone, on so many threads, with the same placement, scheme and seed.
+/// By entry of the job.
+pub(crate) type Alone = BTreeMap<u16, Apart>;
+
+/// Runs each job that asks for it alone, on so many threads, with the same scheme and seed: as it is placed, and packed.
 pub(crate) fn alone(
     run: &Run,
     threads: usize,
@@ -216,23 +262,51 @@ pub(crate) fn alone(
         if run.is_left_out(entry) {
             continue;
         }
+        let Some(job) = run.config.jobs.iter().find(|it| it.entry == named.entry) else {
+            continue;
+        };
         let nothing_else =
             (0..run.config.traffic.len()).all(|it| it == entry || run.is_left_out(it));
-        if nothing_else || others + run.config.jobs.len() == 1 {
-            // It is.
-            continue;
+        let is_alone = nothing_else || others + run.config.jobs.len() == 1;
+        let mean_of = |config: &Config| mean_of(config, named.warmup, threads, is_over);
+        let mut apart = Apart::default();
+        if !is_alone {
+            apart.own = Some(mean_of(&only(&run.config, named.entry))?);
         }
-        let config = only(&run.config, named.entry);
-        let results = unpause_sim::run_threads(&config, threads, &mut |_| match is_over() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        })?;
-        let counted = of_config(&config, &results);
-        let counted = counted.iter().filter(|it| it.number >= named.warmup);
-        let takes: Vec<f64> = counted.map(|it| it.takes().as_ns_f64()).collect();
-        found.insert(named.entry, mean(&takes));
+        let first = &run.names.hosts()[..job.hosts.len()];
+        if job.hosts != first {
+            let mut config = only(&run.config, named.entry);
+            let seed = config.seed;
+            for job in &mut config.jobs {
+                job.hosts = first.to_vec();
+                config.traffic[entry] = TrafficSpec::Flows(job.flows(seed));
+            }
+            apart.packed = Some(match mean_of(&config) {
+                // These hosts may have no path to one another.
+                Err(unpause_sim::Error::Invalid(_)) => None,
+                mean => mean?,
+            });
+        }
+        found.insert(named.entry, apart);
     }
     Ok(found)
+}
+
+/// Mean time of an iteration after the warm-up, ns, of the only job.
+fn mean_of(
+    config: &Config,
+    warmup: u32,
+    threads: usize,
+    is_over: &dyn Fn() -> bool,
+) -> Result<Option<f64>, unpause_sim::Error> {
+    let results = unpause_sim::run_threads(config, threads, &mut |_| match is_over() {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    })?;
+    let counted = of_config(config, &results);
+    let counted = counted.iter().filter(|it| it.number >= warmup);
+    let takes: Vec<f64> = counted.map(|it| it.takes().as_ns_f64()).collect();
+    Ok(mean(&takes))
 }
 
 /// The same run with the job of this entry, and nothing beside it.

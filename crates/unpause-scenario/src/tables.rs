@@ -144,6 +144,7 @@ impl Tables {
         let flow_series = table(flow_series, |r| r.flow_series = Vec::new());
         let pauses = table(pauses, |r| r.pauses = Vec::new());
         let victims = table(causes::victims, |r| r.victims = Vec::new());
+        let jobs = table(jobs::jobs, |_| {});
         let critical = table(jobs::critical, |_| {});
         let messages = table(jobs::messages, |r| r.messages = Vec::new());
         let measured = std::slice::from_ref(measured);
@@ -160,7 +161,7 @@ impl Tables {
             losses: links::losses(measured),
             link_changes: links::link_changes(measured),
             storms: storms(measured),
-            jobs: jobs::jobs(measured),
+            jobs,
             iterations: jobs::iterations(measured),
             ranks: jobs::ranks(measured),
             messages,

@@ -92,7 +92,16 @@ fn the_bus_bandwidth_of_a_ring_is_the_closed_form() {
     assert!(of("busbw_gbytes_s") < link && of("busbw_gbytes_s") > 0.9 * link);
     // Of a job that is nothing else.
     let jobs = &tables.jobs;
+    assert_close(of("ideal_ns"), 14.0 * ideal(&text, 1_000_000), "ideal");
+    assert_eq!(floats(jobs, "ideal_ns"), floats(table, "ideal_ns")[..1]);
     let mean = floats(table, "duration_ns").iter().sum::<f64>() / 3.0;
+    assert_close(
+        floats(jobs, "over_ideal")[0],
+        mean / of("ideal_ns"),
+        "over ideal",
+    );
+    assert_eq!(floats(jobs, "packed_ns"), floats(jobs, "alone_ns"));
+    assert_eq!(floats(jobs, "placement_cost"), [1.0]);
     assert_close(floats(jobs, "mean_ns")[0], mean, "mean");
     assert_close(floats(jobs, "busbw_gbytes_s")[0], 14e6 / mean, "mean busbw");
 }
@@ -159,15 +168,32 @@ channels = 2";
 
 #[test]
 fn steps_have_a_row_for_each_group() {
-    let table = outcome(&on_a_star(STEPS), 1).tables.collectives;
-    let steps = [["tensor"; 4].as_slice(), &["gradients"; 2]]
+    let tables = outcome(&on_a_star(STEPS), 1).tables;
+    let table = tables.collectives;
+    // And of several channels one for each.
+    let steps = [["tensor"; 4].as_slice(), &["gradients"; 6]]
         .concat()
         .repeat(2);
     assert_eq!(texts(&table, "step"), steps);
-    assert_eq!(numbers(&table, "group"), [0, 1, 2, 3, 0, 1].repeat(2));
-    assert_eq!(numbers(&table, "phase"), [1, 1, 1, 1, 2, 2].repeat(2));
-    assert_eq!(numbers(&table, "ranks"), [2, 2, 2, 2, 4, 4].repeat(2));
-    assert_eq!(numbers(&table, "channels"), [1, 1, 1, 1, 2, 2].repeat(2));
+    let groups = [0, 1, 2, 3, 0, 0, 0, 1, 1, 1];
+    assert_eq!(numbers(&table, "group"), groups.repeat(2));
+    let of = |tensor: u32, gradients: u32| [[tensor; 4].as_slice(), &[gradients; 6]].concat();
+    assert_eq!(numbers(&table, "phase"), of(1, 2).repeat(2));
+    assert_eq!(numbers(&table, "ranks"), of(2, 4).repeat(2));
+    assert_eq!(numbers(&table, "channels"), of(1, 2).repeat(2));
+    let channel = table.column_by_name("channel").expect("declared");
+    let whole: Vec<usize> = (0..10).filter(|row| channel.is_null(*row)).collect();
+    assert_eq!(whole, [0, 1, 2, 3, 4, 7]);
+    assert_eq!(
+        bytes(&table, "size_bytes")[4..7],
+        [400_000, 200_000, 200_000]
+    );
+    // Compute of all steps, and the slowest group of each.
+    let ideal = floats(&table, "ideal_ns");
+    let slowest = |rows: [usize; 2]| ideal[rows[0]].max(ideal[rows[1]]);
+    let all = 25_000.0 + slowest([0, 1]) + slowest([4, 7]);
+    assert_close(floats(&tables.jobs, "ideal_ns")[0], all, "ideal");
+    assert_eq!(texts(&tables.jobs, "hosts"), ["H0..H7"]);
     let (starts, all) = (floats(&table, "start_ns"), floats(&table, "all_began_ns"));
     assert!(starts.iter().zip(&all).any(|(start, all)| start < all));
 }
@@ -281,4 +307,86 @@ size = \"100KB\"";
     }
     assert_eq!(floats(&tables.ranks, "compute_ns"), [1_800_000.0; 8]);
     assert!(tables.critical.num_rows() > 12);
+}
+
+/// Across two leaves a message takes two links more, and two switches.
+#[test]
+fn placement_costs_what_packed_ranks_save() {
+    let job = "[[job]]\nname = \"J\"\nranks = 4\nplacement = \"spread\"\ncollective = \"all-gather\"\nsize = \"400KB\"\n";
+    let fabric = "builder = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 4\nhost_rate = \"100Gbps\"\nfabric_rate = \"400Gbps\"\ndelay = \"1us\"";
+    let text =
+        format!("duration = \"5ms\"\n[topology]\n{fabric}\n[[scheme]]\nname = \"PFC\"\n{job}");
+    let spread = outcome(&text, 1).tables;
+    let packed = outcome(&text.replace("spread", "packed"), 1).tables;
+    let of = |tables: &unpause_scenario::Tables, name: &str| floats(&tables.jobs, name)[0];
+    assert_eq!(texts(&spread.jobs, "hosts"), ["H0, H4, H1, H5"]);
+    assert_eq!(of(&spread, "alone_ns"), of(&spread, "mean_ns"));
+    assert_eq!(of(&spread, "packed_ns"), of(&packed, "mean_ns"));
+    let cost = of(&spread, "mean_ns") / of(&packed, "mean_ns");
+    assert!(cost > 1.1, "{cost}");
+    assert_eq!(of(&spread, "placement_cost"), cost);
+    // The fabric was empty: only ACKs are in the way of messages.
+    let path = floats(&spread.critical, "start_ns").len();
+    assert!(path >= 3);
+    let late = spread.jobs.column_by_name("critical_excess_ns");
+    assert!(late.is_some_and(|it| it.is_valid(0)));
+    let late = of(&spread, "critical_excess_ns");
+    let sum: f64 = floats(&spread.critical, "excess_ns").iter().sum();
+    assert_close(late, sum, "excess");
+    assert!(
+        (0.0..0.05 * of(&spread, "mean_ns")).contains(&late),
+        "{late}"
+    );
+    let not_alone = text.replace("ranks = 4", "ranks = 4\nalone = false");
+    let table = outcome(&not_alone, 1).tables.jobs;
+    for name in ["alone_ns", "packed_ns", "placement_cost", "over_ideal"] {
+        assert!(
+            table.column_by_name(name).expect("declared").is_null(0),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn interleaved_pipelines_are_written_and_refused() {
+    let job = "ranks = 4\ncollective = \"pipeline\"\nalgorithm = \"interleaved\"\nmicro_batches = 8\nforward = \"100us\"\nbackward = \"200us\"\nsize = \"1B\"";
+    for (more, chunks) in [("", 2.0), ("\nvirtual_stages = 4", 4.0)] {
+        let text = on_a_star(&format!("{job}{more}"));
+        let table = outcome(&text, 1).tables.collectives;
+        assert_eq!(texts(&table, "algorithm"), ["interleaved"]);
+        let computed = (8.0 * chunks + 3.0) * 300_000.0 / chunks;
+        let late = floats(&table, "duration_ns")[0] - computed;
+        // Messages of 1 B.
+        assert!(
+            (0.0..0.05 * computed).contains(&late),
+            "{late} of {computed}"
+        );
+    }
+    let refused = |from: &str, to: &str| {
+        let text = on_a_star(&job.replace(from, to));
+        let error = Scenario::parse(&text, Path::new("test.toml"));
+        error.expect_err("it is refused").explain()
+    };
+    assert!(refused("= 8", "= 6").contains("write micro_batches = 8"));
+    assert!(refused("ranks = 4", "ranks = 2").contains("of 2 ranks"));
+    assert!(refused("size", "virtual_stages = 1\nsize").contains("1 virtual stages"));
+    let idle = refused("\"interleaved\"", "\"1f1b\"\nvirtual_stages = 2");
+    assert!(idle.contains("virtual_stages"), "{idle}");
+}
+
+/// A ring over one rail of four servers: what is missing of the line rate are headers, preambles and gaps, the latency of
+/// steps, and ACKs of what a rank receives, which share its link.
+#[test]
+fn a_ring_over_a_rail_comes_close_to_the_line_rate() {
+    let fabric = "builder = \"rails\"\nservers = 4\ngpus_per_server = 8\nspines = 2\nrate = \"400Gbps\"\nnvlink_rate = \"2880Gbps\"\ndelay = \"500ns\"";
+    let scheme = "[[scheme]]\nname = \"PFC+DCQCN\"\ncongestion_control = \"dcqcn\"";
+    let job = "[[job]]\nname = \"J\"\nranks = [\"H0\", \"H8\", \"H16\", \"H24\"]\ncollective = \"all-reduce\"\nsize = \"64MB\"\nmessages = false";
+    let text = format!(
+        "duration = \"10ms\"\n[topology]\n{fabric}\n[host]\npayload = \"4096B\"\nheader = \"62B\"\npreamble_and_gap = \"20B\"\nack_every = 4\n{scheme}\n{job}\n"
+    );
+    let tables = outcome(&text, 1).tables;
+    let share = floats(&tables.collectives, "busbw_gbytes_s")[0] / 50.0;
+    assert!((0.96..0.985).contains(&share), "{share} of line rate");
+    let over = floats(&tables.jobs, "over_ideal")[0];
+    assert!((1.0..1.01).contains(&over), "{over}");
 }

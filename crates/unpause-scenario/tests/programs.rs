@@ -117,6 +117,16 @@ fn a_layer_of_simai_is_its_collectives() {
     let built_in = results(&on_a_star(steps), 1);
     assert_eq!(read.messages.len(), 8 * 6 + 8 * 2);
     assert_eq!(ways(&read), ways(&built_in));
+    // Two groups of four, four of two.
+    let times = |of: &Results| -> Vec<_> {
+        let all = of.collectives.iter();
+        all.map(|it| (it.group, it.ranks, it.start, it.end, it.ideal))
+            .collect()
+    };
+    assert_eq!(times(&read).len(), 6);
+    assert_eq!(times(&read), times(&built_in));
+    let labels: Vec<u32> = read.collectives.iter().map(|it| it.phase).collect();
+    assert_eq!(labels, [0, 0, 2, 2, 2, 2]);
     let computed = read.rank_iterations.iter().map(|it| it.computed.as_ps());
     assert!(computed.into_iter().all(|it| it == 1_202_000));
 }

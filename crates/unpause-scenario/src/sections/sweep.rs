@@ -34,7 +34,8 @@ keys! {
             "further keys with their own value at each point: `[{ key = \"scheme.PCN.pcn.w_min\", values = [\"1/40\", \"1/80\"] }]`";
         prefix: String = ["none"] "text before each value";
         unit: String = ["none"] "text after each value";
-        values: Values = ["-"] "numbers, or texts such as `\"1/128\"`";
+        values: Values = ["-"]
+            "numbers, or texts such as `\"1/128\"`; or names such as `\"packed\"`, which stand as 0, 1, 2, … in the column of table `runs`";
         from: f64 = ["-"] "instead of `values`: first value";
         to: f64 = ["-"] "instead of `values`: last value";
         step: f64 = ["-"] "instead of `values`: difference of successive values";
@@ -157,6 +158,14 @@ fn values(file: &SweepKeys, span: Range<usize>) -> Checked<Vec<(f64, Setting)>> 
         file.to.get(),
         file.step.get(),
     ) {
+        (Some(values), None, None, None) if are_names(values.get_ref()) => {
+            let all = values.get_ref().iter().zip(0_u32..);
+            let named = all.filter_map(|(value, number)| match value {
+                Value::Text(text) => Some((number.into(), Setting::Text(text.clone()))),
+                Value::Number(_) => None,
+            });
+            Ok(named.collect())
+        }
         (Some(values), None, None, None) if !values.get_ref().is_empty() => values
             .get_ref()
             .iter()
@@ -197,6 +206,15 @@ fn values(file: &SweepKeys, span: Range<usize>) -> Checked<Vec<(f64, Setting)>> 
             .at(span, "this table")
             .err(),
     }
+}
+
+/// True of names, such as `"packed"`: a quantity begins with a digit.
+fn are_names(values: &[Value]) -> bool {
+    let is_name = |value: &Value| match value {
+        Value::Text(text) => text.starts_with(|it: char| it.is_ascii_alphabetic()),
+        Value::Number(_) => false,
+    };
+    !values.is_empty() && values.iter().all(is_name)
 }
 
 fn too_many(points: &str, place: Range<usize>) -> Problem {

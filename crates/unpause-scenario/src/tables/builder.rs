@@ -31,7 +31,7 @@ macro_rules! values {
     };
 }
 
-values!(&str: StringArray u8: UInt8Array u16: UInt16Array u32: UInt32Array u64: UInt64Array f64: Float64Array);
+values!(&str: StringArray String: StringArray u8: UInt8Array u16: UInt16Array u32: UInt32Array u64: UInt64Array f64: Float64Array);
 
 impl Value for bool {
     fn array(values: impl Iterator<Item = Self>) -> ArrayRef {

@@ -2,7 +2,7 @@
 
 use arrow_array::RecordBatch;
 use unpause_protocols::units::Time;
-use unpause_sim::jobs::{Algorithm, Exchange, Operation};
+use unpause_sim::jobs::{Algorithm, Collective, Operation};
 use unpause_sim::results::{CollectiveRecord, JobLinkRecord};
 
 use super::builder::Builder;
@@ -15,7 +15,7 @@ use crate::measured::Measured;
 #[derive(Clone, Copy)]
 struct Row<'a> {
     it: &'a CollectiveRecord,
-    exchange: &'a Exchange,
+    collective: &'a Collective,
     bytes: u64,
     /// nccl-tests' factor from the algorithm's bandwidth to that of the bus.
     factor: f64,
@@ -30,7 +30,7 @@ impl Row<'_> {
     fn algorithm_bandwidth(&self) -> Option<f64> {
         let takes = self.takes().as_ns_f64();
         // That of a pipeline would be mostly of what it computes.
-        let is_pipeline = matches!(self.exchange.collective.operation, Operation::Pipeline(_));
+        let is_pipeline = matches!(self.collective.operation, Operation::Pipeline(_));
         (takes > 0.0 && !is_pipeline).then(|| self.bytes as f64 / takes)
     }
 
@@ -47,13 +47,10 @@ pub fn collectives(measured: &[Measured]) -> RecordBatch {
         .column("phase", |_, row| row.it.phase)
         .column("group", |_, row| row.it.group)
         .column("ranks", |_, row| row.it.ranks)
-        .column("operation", |_, row| {
-            operation(&row.exchange.collective.operation)
-        })
-        .column("algorithm", |_, row| {
-            algorithm(row.exchange.collective.algorithm)
-        })
-        .column("channels", |_, row| row.exchange.collective.channels)
+        .column("operation", |_, row| operation(&row.collective.operation))
+        .column("algorithm", |_, row| algorithm(row.collective.algorithm))
+        .column("channels", |_, row| row.collective.channels)
+        .column("channel", |_, row| row.it.channel)
         .column("size_bytes", |_, row| row.bytes)
         .column("start_ns", |_, row| row.it.start)
         .column("all_began_ns", |_, row| row.it.all_began)
@@ -61,17 +58,18 @@ pub fn collectives(measured: &[Measured]) -> RecordBatch {
         .column("duration_ns", |_, row| row.takes())
         .column("algbw_gbytes_s", |_, row| row.algorithm_bandwidth())
         .column("busbw_gbytes_s", |_, row| row.bus_bandwidth())
+        .column("ideal_ns", |_, row| row.it.ideal)
         .build()
 }
 
 fn rows<'a>(measured: &'a Measured) -> Vec<Row<'a>> {
     let row = |it: &'a CollectiveRecord| {
-        let phases = &job(&measured.run, it.entry).phases;
-        let exchange = phases[it.phase as usize].collective.as_ref()?;
-        let (bytes, factor) = job_totals::size(&exchange.collective, it.ranks);
+        let operation = job(&measured.run, it.entry).operation(it)?;
+        let collective = operation.collective;
+        let (bytes, factor) = job_totals::size(collective, it.ranks, it.channel);
         Some(Row {
             it,
-            exchange,
+            collective,
             bytes,
             factor,
         })
@@ -109,6 +107,7 @@ fn algorithm(it: Algorithm) -> &'static str {
         Algorithm::Rails { .. } => "rails",
         Algorithm::OneForwardOneBackward => "1f1b",
         Algorithm::GPipe => "gpipe",
+        Algorithm::Interleaved => "interleaved",
     }
 }
 

@@ -9,6 +9,7 @@ use crate::columns;
 use crate::job_totals::{self, Iteration, JobTotals};
 use crate::measured::Measured;
 use crate::run::Run;
+use crate::text::name_list;
 
 pub(super) fn name(run: &Run, entry: u16) -> &str {
     &run.names.traffic[usize::from(entry)]
@@ -30,42 +31,84 @@ pub(super) fn step(run: &Run, entry: u16, phase: u32) -> &str {
     &named.steps[phase as usize]
 }
 
+/// A job, alone and on its critical paths.
+#[derive(Clone, Copy)]
+struct Whole<'a> {
+    it: JobTotals<'a>,
+    alone: Option<f64>,
+    packed: Option<f64>,
+    excess: Option<f64>,
+}
+
 pub fn jobs(measured: &[Measured]) -> RecordBatch {
-    type Row<'a> = (JobTotals<'a>, Option<f64>);
-    let entry = |(it, _): Row<'_>| it.named.entry;
+    let entry = |row: Whole<'_>| row.it.named.entry;
     Builder::new(&[columns::JOBS], measured, rows)
         .column("job", |run, row| name(run, entry(row)))
-        .column("ranks", |_, (it, _)| it.job.hosts.len() as u32)
-        .column("placement", |_, (it, _)| &*it.named.placement)
-        .column("iterations", |_, (it, _)| it.completed)
-        .column("warmup", |_, (it, _)| it.named.warmup)
-        .column("mean_ns", |_, (it, _)| it.mean)
-        .column("p50_ns", |_, (it, _)| it.p50)
-        .column("p99_ns", |_, (it, _)| it.p99)
-        .column("max_ns", |_, (it, _)| it.max)
-        .column("compute_ns", |_, (it, _)| it.compute)
-        .column("exposed_ns", |_, (it, _)| it.exposed)
-        .column("algbw_gbytes_s", |_, (it, _)| it.algorithm_bandwidth())
-        .column("busbw_gbytes_s", |_, (it, _)| it.bus_bandwidth())
-        .column("alone_ns", |_, (_, alone)| alone)
-        .column("slowdown", |_, (it, alone)| Some(it.mean? / alone?))
-        .column("straggler", |_, (it, _)| it.straggler)
+        .column("ranks", |_, row| row.it.job.hosts.len() as u32)
+        .column("hosts", |run, row| hosts(run, row.it.job))
+        .column("placement", |_, row| &*row.it.named.placement)
+        .column("iterations", |_, row| row.it.completed)
+        .column("warmup", |_, row| row.it.named.warmup)
+        .column("mean_ns", |_, row| row.it.mean)
+        .column("p50_ns", |_, row| row.it.p50)
+        .column("p99_ns", |_, row| row.it.p99)
+        .column("max_ns", |_, row| row.it.max)
+        .column("compute_ns", |_, row| row.it.compute)
+        .column("exposed_ns", |_, row| row.it.exposed)
+        .column("algbw_gbytes_s", |_, row| row.it.algorithm_bandwidth())
+        .column("busbw_gbytes_s", |_, row| row.it.bus_bandwidth())
+        .column("alone_ns", |_, row| row.alone)
+        .column("slowdown", |_, row| Some(row.it.mean? / row.alone?))
+        .column("ideal_ns", |_, row| row.it.ideal)
+        .column("over_ideal", |_, row| Some(row.alone? / row.it.ideal?))
+        .column("packed_ns", |_, row| row.packed)
+        .column("placement_cost", |_, row| Some(row.alone? / row.packed?))
+        .column("critical_excess_ns", |_, row| row.excess)
+        .column("straggler", |_, row| row.it.straggler)
         .column("straggler_host", |run, row| {
-            row.0.straggler.map(|rank| host(run, entry(row), rank))
+            row.it.straggler.map(|rank| host(run, entry(row), rank))
         })
         .build()
 }
 
-/// Jobs, each with its time alone.
-fn rows(measured: &Measured) -> Vec<(JobTotals<'_>, Option<f64>)> {
+/// Hosts of a job, by rank; those in a row are written as a range.
+fn hosts(run: &Run, job: &Job) -> String {
+    let names = job.hosts.iter().map(|it| run.names.name(*it));
+    name_list::shorten(names)
+}
+
+fn rows<'a>(measured: &'a Measured) -> Vec<Whole<'a>> {
     let totals = job_totals::totals(&measured.run, &measured.results);
-    let alone = |it: JobTotals<'_>| match measured.alone.get(&it.named.entry) {
-        Some(alone) => *alone,
-        // It was.
-        None if it.named.alone => it.mean,
-        None => None,
+    let segments = segments(measured);
+    let whole = |it: JobTotals<'a>| {
+        let apart = measured.alone.get(&it.named.entry);
+        // It was alone, or it was packed.
+        let alone = match apart.and_then(|it| it.own) {
+            Some(alone) => alone,
+            None => it.mean.filter(|_| it.named.alone),
+        };
+        let packed = apart.and_then(|it| it.packed.unwrap_or(alone));
+        Whole {
+            it,
+            alone,
+            packed,
+            excess: excess(&it, &segments),
+        }
     };
-    totals.into_iter().map(|it| (it, alone(it))).collect()
+    totals.into_iter().map(whole).collect()
+}
+
+/// Mean delay of messages on the critical paths of iterations after the warm-up, ns.
+fn excess(of: &JobTotals<'_>, segments: &[Row<'_>]) -> Option<f64> {
+    let own = segments.iter().filter(|it| {
+        it.iteration.job.entry == of.named.entry && it.iteration.number >= of.named.warmup
+    });
+    let (mut sum, mut iterations) = (0.0, 0);
+    for it in own {
+        iterations += u32::from(it.number == 0);
+        sum += it.excess().map_or(0.0, Time::as_ns_f64);
+    }
+    (iterations > 0).then(|| sum / f64::from(iterations))
 }
 
 pub fn iterations(measured: &[Measured]) -> RecordBatch {

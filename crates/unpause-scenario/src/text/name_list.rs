@@ -108,9 +108,48 @@ pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
         .collect())
 }
 
+/// Names as [`expand`] reads them: those with numbers in a row as a range.
+pub(crate) fn shorten<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let mut runs: Vec<(&str, &str)> = Vec::new();
+    for name in names {
+        match runs.last_mut() {
+            Some((_, last)) if follows(last, name) => *last = name,
+            _ => runs.push((name, name)),
+        }
+    }
+    let text = runs.into_iter().map(|(first, last)| match first == last {
+        true => first.to_owned(),
+        false => format!("{first}..{last}"),
+    });
+    text.collect::<Vec<_>>().join(", ")
+}
+
+fn follows(name: &str, next: &str) -> bool {
+    let stem = stem(name);
+    let number = name[stem.len()..].parse::<u64>().ok();
+    // No leading zeros, which `expand` would lose.
+    let number = number.filter(|it| format!("{stem}{it}") == name);
+    let after = number.and_then(|it| it.checked_add(1));
+    after.is_some_and(|it| format!("{stem}{it}") == next)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_in_a_row_become_ranges() {
+        let of = |names: &[&str]| shorten(names.iter().copied());
+        assert_eq!(
+            of(&["H9", "H10", "H11", "H3", "A1", "A2"]),
+            "H9..H11, H3, A1..A2"
+        );
+        assert_eq!(
+            of(&["gpu", "gpu", "H01", "H2", "H1"]),
+            "gpu, gpu, H01, H2, H1"
+        );
+        assert_eq!(of(&[]), "");
+    }
 
     #[test]
     fn expands_ranges() {

@@ -71,6 +71,10 @@ fn collectives_are_those_that_are_built_in() {
             messages(&built_in),
             "{collective} {algorithm}"
         );
+        let [a, b] = [&read, &built_in].map(|it| it.collectives[0]);
+        assert_eq!((a.start, a.end, a.ranks), (b.start, b.end, b.ranks));
+        assert_eq!((a.ideal, read.collectives.len()), (b.ideal, 1));
+        assert!(a.ideal.is_some());
     }
 }
 

@@ -103,7 +103,7 @@ impl Host {
                         Entered::Over => todo.push_back(Do::EndStep(lane)),
                         Entered::NoStep => {
                             let of_rank = &mut ranks.ranks[rank];
-                            of_rank.running -= 1;
+                            of_rank.end_lane(now, lane, (window.plan, window.log));
                             if of_rank.running == 0
                                 && of_rank.end_phase(now, window.plan, window.log)
                             {

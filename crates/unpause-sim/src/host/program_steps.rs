@@ -34,7 +34,7 @@ impl Host {
             Due::Ended(at) => {
                 let stream = program.of_rank(number)[at as usize].stream;
                 progress.computed(now, stream);
-                progress.end(program, number, at);
+                progress.end(now, (program, number), at);
                 self.compute_next(now, ranks, (rank, stream), window);
             }
             Due::Ready(at) => {
@@ -57,7 +57,7 @@ impl Host {
         let (program, number) = program_of(ranks, rank, window.plan);
         let progress = &mut ranks.ranks[rank].progress;
         if progress.take(at) {
-            progress.end(program, number, at);
+            progress.end(now, (program, number), at);
             self.run_program(now, ranks, rank, window);
         }
     }
@@ -105,7 +105,7 @@ impl Host {
         let place = program.connections().binary_search(&connection);
         let place = place.expect("it is one of them") as u32;
         let progress = &mut ranks.ranks[rank].progress;
-        progress.acknowledge(program, (number, place), all);
+        progress.acknowledge(now, program, (number, place), all);
         let nic = self.number;
         self.run_program(now, &mut ranks, rank, window);
         self.turn_to(nic);
@@ -126,6 +126,7 @@ impl Host {
         loop {
             let of_rank = &mut ranks.ranks[rank];
             let Some(at) = of_rank.progress.todo.pop_front() else {
+                of_rank.tell_of_operations(plan, window.log);
                 match of_rank.progress.over() {
                     Some(computed) if of_rank.end_iteration(now, computed, plan, window.log) => {
                         of_rank.progress.begin(program, number);
@@ -142,17 +143,17 @@ impl Host {
                     self.compute_next(now, ranks, (rank, it.stream), window);
                 }
                 Kind::Compute | Kind::Nothing => {
-                    progress.start(program, number, at);
-                    progress.end(program, number, at);
+                    progress.start(now, (program, number), at);
+                    progress.end(now, (program, number), at);
                 }
                 Kind::Receive => {
-                    progress.start(program, number, at);
+                    progress.start(now, (program, number), at);
                     if progress.receive(at) {
-                        progress.end(program, number, at);
+                        progress.end(now, (program, number), at);
                     }
                 }
                 Kind::Send => {
-                    progress.start(program, number, at);
+                    progress.start(now, (program, number), at);
                     let launch = plan.config.jobs[of_rank.job].launch;
                     if launch > Time::ZERO {
                         ranks.set(now + launch, rank, Due::Ready(at));
@@ -176,7 +177,7 @@ impl Host {
         let (program, number) = program_of(ranks, rank, window.plan);
         let progress = &mut ranks.ranks[rank].progress;
         if let Some(at) = progress.take_next(now, stream) {
-            progress.start(program, number, at);
+            progress.start(now, (program, number), at);
             let takes = Time::from_ps(program.of_rank(number)[at as usize].amount);
             ranks.set(now.saturating_add(takes), rank, Due::Ended(at));
         }

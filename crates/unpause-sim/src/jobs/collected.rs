@@ -8,8 +8,9 @@ use unpause_protocols::units::Time;
 use super::job::Job;
 use super::records::CollectiveRecord;
 
-/// Which operation: entry of its job, iteration, phase, and the place of the group among those of its phase.
-pub type Key = (u16, u32, u32, u32);
+/// Which operation: entry of its job, iteration, phase, and the place of the group among those of its phase; of a program, the
+/// place of the operation and nothing. Then the channel, or `None` for all together.
+pub type Key = (u16, u32, u32, u32, Option<u32>);
 
 /// What ranks of a group have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,8 +21,20 @@ pub struct Taken {
     pub all_began: Time,
     /// When the last one had ended it.
     pub end: Time,
-    /// Ranks that have.
+    /// Ranks that have; of a channel, the slices at all of them.
     pub ranks: u32,
+}
+
+impl Taken {
+    /// What one rank has begun and ended.
+    pub fn of_one(start: Time, end: Time) -> Self {
+        Self {
+            start,
+            all_began: start,
+            end,
+            ranks: 1,
+        }
+    }
 }
 
 /// All operations that ranks of a shard have ended.
@@ -53,19 +66,33 @@ impl Collected {
     /// Those that all ranks of their group have ended.
     pub fn complete(&self, jobs: &[Job]) -> Vec<CollectiveRecord> {
         let record = |(key, taken): (&Key, &Taken)| {
-            let (entry, iteration, phase, group) = *key;
+            let (entry, iteration, number, group, channel) = *key;
             let job = jobs.iter().find(|it| it.entry == entry)?;
-            let exchange = job.phases[phase as usize].collective.as_ref()?;
-            let all = exchange.groups[group as usize].len();
-            (taken.ranks as usize == all).then_some(CollectiveRecord {
+            let (ranks, parts, phase, group) = match &job.program {
+                Some(program) => {
+                    let it = &program.shared()[number as usize];
+                    let parts = program.taking_part(number, channel);
+                    (it.group.len() as u32, parts, it.label.into(), it.number)
+                }
+                None => {
+                    let exchange = job.phases[number as usize].collective.as_ref()?;
+                    let ranks = exchange.groups[group as usize].len() as u32;
+                    let slices = channel.map_or(1, |_| exchange.collective.slices);
+                    (ranks, ranks * slices, number, group)
+                }
+            };
+            (taken.ranks == parts).then_some(CollectiveRecord {
                 entry,
                 iteration,
                 phase,
                 group,
-                ranks: taken.ranks,
+                number,
+                channel,
+                ranks,
                 start: taken.start,
                 all_began: taken.all_began,
                 end: taken.end,
+                ideal: None,
             })
         };
         self.0.iter().filter_map(record).collect()

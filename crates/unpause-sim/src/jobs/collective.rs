@@ -13,12 +13,12 @@
 //! "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel Computing 35, 2009, with the trees of
 //! NCCL. Sizes are counted as in nccl-tests.
 
-use super::pipeline::Pipeline;
+use super::pipeline::{Order, Pipeline};
 use super::step::{Part, Step};
 use super::{exchanges, reductions, trees};
 
 /// A collective operation of a group.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Collective {
     /// What it computes.
     pub operation: Operation,
@@ -34,7 +34,7 @@ pub struct Collective {
 }
 
 /// What a collective operation computes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// Each rank gets the sum of all buffers.
     AllReduce,
@@ -58,7 +58,7 @@ pub enum Operation {
 }
 
 /// How it is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Algorithm {
     /// From each to the next, around.
     Ring,
@@ -74,6 +74,8 @@ pub enum Algorithm {
     OneForwardOneBackward,
     /// A pipeline: all micro-batches forward, then all back.
     GPipe,
+    /// A pipeline of ranks with several chunks of the model: as the first, chunks in turn.
+    Interleaved,
     /// Inside of each server, then between servers over each rail, then inside again.
     Rails {
         /// Ranks of a server, consecutive in their group.
@@ -173,7 +175,12 @@ impl Collective {
             (O::AllToAllV(_), _) => exchanges::direct((me, n), to),
             (O::SendReceive, _) => exchanges::neighbours((me, n), to),
             (O::Pipeline(it), algorithm) => {
-                it.step((me, n), algorithm == A::GPipe, step, to);
+                let order = match algorithm {
+                    A::GPipe => Order::AllFirst,
+                    A::Interleaved => Order::Interleaved,
+                    _ => Order::InTurn,
+                };
+                it.step((me, n), order, step, to);
             }
         }
     }

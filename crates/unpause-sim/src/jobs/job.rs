@@ -6,6 +6,7 @@ use unpause_protocols::units::{Fraction, Rate, Time};
 
 use super::collective::Collective;
 use super::program::Program;
+use super::records::CollectiveRecord;
 use crate::fabric::NodeId;
 use crate::fabric::rng::mix;
 use crate::traffic::FlowSettings;
@@ -80,6 +81,41 @@ pub struct Exchange {
     pub groups: Vec<Vec<u32>>,
     /// Bytes that a rank adds to its own in a second, where an operation reduces; `None`: that takes no time.
     pub reduce_rate: Option<Rate>,
+}
+
+/// A collective operation of a group of ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct OfGroup<'a> {
+    /// What it does.
+    pub collective: &'a Collective,
+    /// Ranks of the group, in order.
+    pub group: &'a [u32],
+    /// The first of its connections' channels.
+    pub channel: u32,
+    /// As in [`Exchange::reduce_rate`].
+    pub reduce_rate: Option<Rate>,
+}
+
+impl Job {
+    /// The operation that a record is of.
+    pub fn operation(&self, record: &CollectiveRecord) -> Option<OfGroup<'_>> {
+        if let Some(program) = &self.program {
+            let it = &program.shared()[record.number as usize];
+            return Some(OfGroup {
+                collective: &it.collective,
+                group: &it.group,
+                channel: it.channel.into(),
+                reduce_rate: None,
+            });
+        }
+        let it = self.phases[record.number as usize].collective.as_ref()?;
+        Some(OfGroup {
+            collective: &it.collective,
+            group: &it.groups[record.group as usize],
+            channel: 0,
+            reduce_rate: it.reduce_rate,
+        })
+    }
 }
 
 impl Exchange {

@@ -8,6 +8,7 @@
 //! - [`program`]: what ranks do where files say it, operation by operation;
 //! - [`connections`]: which connections the ranks of a job need, and what comes over each, message by message;
 //! - [`critical`]: what the end of an iteration waited for, back to its beginning;
+//! - [`ideal`]: how long a collective operation takes that is alone;
 //! - `collected` and `links`: when groups took part in operations, and what jobs put on links, as shards count it.
 
 pub(crate) mod collected;
@@ -16,6 +17,7 @@ mod connection;
 pub mod connections;
 pub mod critical;
 mod exchanges;
+pub mod ideal;
 mod job;
 pub(crate) mod links;
 mod pipeline;
@@ -30,7 +32,7 @@ mod trees;
 pub use collective::{Algorithm, Collective, Operation};
 pub use connections::Jobs;
 pub use critical::{CriticalPaths, Segment, SegmentKind};
-pub use job::{Completion, Exchange, Job, Over, Phase};
+pub use job::{Completion, Exchange, Job, OfGroup, Over, Phase};
 pub use pipeline::Pipeline;
 pub use program::Program;
 pub use records::{CollectiveRecord, JobLinkRecord, MessageRecord, RankIteration};

@@ -3,80 +3,114 @@
 //! A rank of the group is a stage. In each step it first sends what the computation of the step before has made, then waits
 //! for what the next one needs, and computes. So it sends without waiting, and computes in a fixed order.
 //!
+//! With virtual stages a rank has several chunks of the model: chunk `c` of rank `p` of `n` is stage `c n + p`, so a
+//! micro-batch goes around all ranks once for each chunk, and computing is as much shorter.
+//!
 //! # Sources
 //!
 //! Y. Huang et al.: "GPipe: Efficient Training of Giant Neural Networks using Pipeline Parallelism", NeurIPS 2019;
 //! D. Narayanan et al.: "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM", SC 2021, section
-//! 2.2 (1F1B, and the share of a pipeline's bubble).
+//! 2.2 (1F1B, the interleaved schedule, and the share of a pipeline's bubble).
 
 use unpause_protocols::units::Time;
 
 use super::step::{Part, Step};
 
 /// What goes through a pipeline in an iteration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pipeline {
     /// Micro-batches.
     pub micro_batches: u32,
-    /// How long a stage computes for one on its way forward.
+    /// Chunks of the model at each rank.
+    pub chunks: u32,
+    /// How long a rank computes for one micro-batch on its way forward, in all its chunks.
     pub forward: Time,
     /// The same on its way back.
     pub backward: Time,
 }
 
-/// Which way a micro-batch goes.
+/// In which order ranks compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// All forward first, then all back.
+    AllFirst,
+    /// As many forward as there are stages behind, then one forward and one back in turn.
+    InTurn,
+    /// The same with several chunks: micro-batches go through a chunk in groups of as many as there are ranks.
+    Interleaved,
+}
+
+/// A computation: on which way, in which chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    Forward,
-    Backward,
+    Forward(u32),
+    Backward(u32),
 }
 
 impl Pipeline {
-    /// Steps of a stage: a computation each, and one to send what the last has made.
+    /// Steps of a rank: a computation each, and one to send what the last has made.
     pub fn steps(&self) -> u32 {
-        2 * self.micro_batches + 1
+        2 * self.computations() + 1
     }
 
-    /// What stage `me` of `n` computes in a step; with `all_first` all go forward before any goes back.
-    fn way(&self, (me, n): (u32, u32), all_first: bool, step: u32) -> Way {
-        let all = self.micro_batches;
-        let ahead = match all_first {
-            true => all,
-            // Forward for each stage behind it, then in turn.
-            false => all.min(n - me - 1),
+    /// On their way forward.
+    fn computations(&self) -> u32 {
+        self.micro_batches * self.chunks
+    }
+
+    /// What rank `me` of `n` computes in a step.
+    fn way(&self, (me, n): (u32, u32), order: Order, step: u32) -> Way {
+        let all = self.computations();
+        let behind = n - me - 1;
+        let ahead = match order {
+            Order::AllFirst => all,
+            Order::InTurn => all.min(behind),
+            Order::Interleaved => all.min(2 * behind + (self.chunks - 1) * n),
         };
+        let chunk = |number: u32| number % (n * self.chunks) / n;
+        let forward = |number| Way::Forward(chunk(number));
+        let backward = |number| Way::Backward(self.chunks - 1 - chunk(number));
         let in_turn = 2 * (all - ahead);
         match step.checked_sub(ahead) {
-            None => Way::Forward,
-            Some(turn) if turn < in_turn && turn.is_multiple_of(2) => Way::Forward,
-            Some(_) => Way::Backward,
+            None => forward(step),
+            Some(turn) if turn < in_turn && turn.is_multiple_of(2) => forward(ahead + turn / 2),
+            Some(turn) if turn < in_turn => backward(turn / 2),
+            Some(_) => backward(step - all),
         }
     }
 
     /// What it does in a step.
-    pub fn step(&self, (me, n): (u32, u32), all_first: bool, step: u32, to: &mut Step) {
-        let (before, after) = (me.checked_sub(1), Some(me + 1).filter(|it| *it < n));
+    pub fn step(&self, (me, n): (u32, u32), order: Order, step: u32, to: &mut Step) {
         let part = |peer: u32| Part {
             peer,
             first: 0,
             count: 1,
             reduces: false,
         };
-        let way = |step| self.way((me, n), all_first, step);
+        // The rank of the stage before and after, if there is one.
+        let before = |chunk: u32| match me {
+            0 => Some(n - 1).filter(|_| chunk > 0),
+            _ => Some(me - 1),
+        };
+        let after = |chunk: u32| match me + 1 == n {
+            true => Some(0).filter(|_| chunk + 1 < self.chunks),
+            false => Some(me + 1),
+        };
+        let way = |step| self.way((me, n), order, step);
         if let Some(done) = step.checked_sub(1) {
             let next = match way(done) {
-                Way::Forward => after,
-                Way::Backward => before,
+                Way::Forward(chunk) => after(chunk),
+                Way::Backward(chunk) => before(chunk),
             };
             to.sends.extend(next.map(part));
         }
         if step + 1 < self.steps() {
             let (from, compute) = match way(step) {
-                Way::Forward => (before, self.forward),
-                Way::Backward => (after, self.backward),
+                Way::Forward(chunk) => (before(chunk), self.forward),
+                Way::Backward(chunk) => (after(chunk), self.backward),
             };
             to.receives.extend(from.map(part));
-            to.compute = compute;
+            to.compute = Time::from_ps(compute.as_ps() / u64::from(self.chunks));
         }
     }
 }
@@ -87,24 +121,25 @@ mod tests {
 
     const PIPELINE: Pipeline = Pipeline {
         micro_batches: 4,
+        chunks: 1,
         forward: Time::from_us(1),
         backward: Time::from_us(2),
     };
 
-    fn order(stage: u32, all_first: bool) -> String {
-        let way = |step| match PIPELINE.way((stage, 3), all_first, step) {
-            Way::Forward => 'F',
-            Way::Backward => 'B',
+    fn order(of: Pipeline, (stage, n): (u32, u32), order: Order) -> String {
+        let way = |step| match of.way((stage, n), order, step) {
+            Way::Forward(chunk) => char::from(b'A' + chunk as u8),
+            Way::Backward(chunk) => char::from(b'a' + chunk as u8),
         };
-        (0..8).map(way).collect()
+        (0..of.steps() - 1).map(way).collect()
     }
 
     #[test]
     fn stages_compute_in_the_order_of_their_schedule() {
-        let of = |all_first| [0, 1, 2].map(|stage| order(stage, all_first));
-        assert_eq!(of(true), ["FFFFBBBB"; 3]);
-        let expected = ["FFFBFBBB", "FFBFBFBB", "FBFBFBFB"];
-        assert_eq!(of(false), expected);
+        let of = |by| [0, 1, 2].map(|stage| order(PIPELINE, (stage, 3), by));
+        assert_eq!(of(Order::AllFirst), ["AAAAaaaa"; 3]);
+        let expected = ["AAAaAaaa", "AAaAaAaa", "AaAaAaAa"];
+        assert_eq!(of(Order::InTurn), expected);
     }
 
     #[test]
@@ -113,10 +148,20 @@ mod tests {
             micro_batches: 2,
             ..PIPELINE
         };
-        let way = |step| few.way((0, 8), false, step);
-        assert_eq!(
-            [0, 1, 2, 3].map(way),
-            [Way::Forward, Way::Forward, Way::Backward, Way::Backward]
-        );
+        assert_eq!(order(few, (0, 8), Order::InTurn), "AAaa");
+    }
+
+    /// As figure 4 of the paper on Megatron-LM draws it: four ranks of two chunks, eight micro-batches.
+    #[test]
+    fn chunks_are_interleaved() {
+        let of = Pipeline {
+            micro_batches: 8,
+            chunks: 2,
+            ..PIPELINE
+        };
+        let last = order(of, (3, 4), Order::Interleaved);
+        assert_eq!(last, "AAAABbBbBbBbAaAaAaAaBbBbBbBbaaaa");
+        let first = order(of, (0, 4), Order::Interleaved);
+        assert_eq!(first, "AAAABBBBAAAbAbBbBbBaBaaabbbbaaaa");
     }
 }

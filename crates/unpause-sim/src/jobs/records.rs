@@ -66,10 +66,14 @@ pub struct CollectiveRecord {
     pub entry: u16,
     /// Iteration.
     pub iteration: u32,
-    /// Phase of that.
+    /// Phase of that; of a program, the label of its operations.
     pub phase: u32,
-    /// Place of the group among those of the phase.
+    /// Place of the group among those of the phase; of a program, operations before it with that label.
     pub group: u32,
+    /// Place of the operation among the phases, or among the collective operations of a program.
+    pub number: u32,
+    /// The channel of which this is told; `None`: of all together.
+    pub channel: Option<u32>,
     /// Ranks of the group.
     pub ranks: u32,
     /// When the first rank began it.
@@ -78,6 +82,8 @@ pub struct CollectiveRecord {
     pub all_began: Time,
     /// When the last rank had ended it.
     pub end: Time,
+    /// How long it takes alone in the fabric ([`super::ideal`]); `None` if that is not known.
+    pub ideal: Option<Time>,
 }
 
 /// What a job has put on a link in one direction.

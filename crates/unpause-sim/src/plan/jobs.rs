@@ -4,7 +4,7 @@ use unpause_protocols::units::Time;
 
 use crate::config::invalid::Invalid;
 use crate::config::{Config, NodeKind};
-use crate::jobs::{Algorithm, Exchange, Job, Operation, Phase, Pipeline};
+use crate::jobs::{Algorithm, Collective, Exchange, Job, Operation, Phase, Pipeline};
 use crate::traffic::{TrafficSpec, Transport};
 
 /// Connections that a job may have.
@@ -13,6 +13,8 @@ const MOST_CONNECTIONS: usize = 1 << 22;
 const MOST_ITERATIONS: u32 = 1_000_000;
 /// Micro-batches of an iteration.
 const MOST_MICRO_BATCHES: u32 = 65_536;
+/// Chunks of the model at a rank.
+const MOST_CHUNKS: u32 = 64;
 
 /// Refuses jobs that cannot be run.
 ///
@@ -84,7 +86,10 @@ fn check_bytes(job: &Job, config: &Config) -> Result<(), String> {
         let most = largest.div_ceil(u64::from(it.lanes_of_channels()));
         let payload = u128::from(config.host.payload_bytes);
         sum += match &it.operation {
-            Operation::Pipeline(it) => u128::from(it.micro_batches) * (u128::from(most) + payload),
+            Operation::Pipeline(it) => {
+                let messages = u128::from(it.micro_batches) * u128::from(it.chunks);
+                messages * (u128::from(most) + payload)
+            }
             _ => 2 * u128::from(most) + u128::from(it.slices) * payload,
         };
     }
@@ -102,9 +107,15 @@ fn check_bytes(job: &Job, config: &Config) -> Result<(), String> {
     }
 }
 
-fn check_pipeline(it: &Pipeline, channels: u32) -> Result<(), String> {
-    if channels > 1 {
+fn check_pipeline(it: &Pipeline, of: &Collective) -> Result<(), String> {
+    if of.channels > 1 {
         return Err("stages of a pipeline compute once, not for each channel".into());
+    }
+    let is_interleaved = of.algorithm == Algorithm::Interleaved;
+    if (it.chunks > 1) != is_interleaved || !(1..=MOST_CHUNKS).contains(&it.chunks) {
+        return Err(format!(
+            "a pipeline has one chunk of the model at each rank, an interleaved one 2 to {MOST_CHUNKS}"
+        ));
     }
     match (1..=MOST_MICRO_BATCHES).contains(&it.micro_batches) {
         true => Ok(()),
@@ -142,13 +153,16 @@ fn check_phase(phase: &Phase, ranks: u32) -> Result<(), String> {
         ) | (O::AllGather | O::ReduceScatter, A::Ring | A::Direct)
             | (O::AllToAll | O::AllToAllV(_), A::Direct | A::Pairwise)
             | (O::Broadcast { .. } | O::SendReceive, A::Ring)
-            | (O::Pipeline(_), A::OneForwardOneBackward | A::GPipe)
+            | (
+                O::Pipeline(_),
+                A::OneForwardOneBackward | A::GPipe | A::Interleaved
+            )
     );
     if !fits {
         return Err("there is no such algorithm for this operation".into());
     }
     if let O::Pipeline(pipeline) = &it.operation {
-        check_pipeline(pipeline, it.channels)?;
+        check_pipeline(pipeline, it)?;
     }
     for group in &exchange.groups {
         let n = group.len() as u32;
@@ -158,6 +172,12 @@ fn check_phase(phase: &Phase, ranks: u32) -> Result<(), String> {
                 format!(
                     "{} sizes do not go from each of {n} ranks to each",
                     matrix.len()
+                )
+            }
+            (O::Pipeline(it), A::Interleaved) if n < 3 || !it.micro_batches.is_multiple_of(n) => {
+                format!(
+                    "an interleaved pipeline of {n} ranks and {} micro-batches",
+                    it.micro_batches
                 )
             }
             (_, A::Rails { per_server }) if per_server < 1 || !n.is_multiple_of(per_server) => {

@@ -1,7 +1,9 @@
 //! A run from its first window to its results: shards on threads of their own, of this process or of several, or
 //! in turn on one.
 
+pub mod ideal_fct;
 pub mod node;
+pub mod operations;
 pub mod partition;
 pub mod provenance;
 pub mod report;

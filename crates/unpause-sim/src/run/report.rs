@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use unpause_protocols::units::{LinkSpeed, Time};
+use unpause_protocols::units::Time;
 
 use crate::engine::log::{Counts, FlowEnd, Log, MessageAck, MessageEnd, MessageStart, SenderEnd};
-use crate::host::layout::Layout;
-use crate::outcome::ideal::{self, Frames};
 use crate::outcome::losses::{LossKey, Losses};
 use crate::outcome::results::{
     Deadlock, FlowRecord, FlowSample, LossRecord, MessageRecord, PortRecord, Results, Totals,
@@ -14,10 +12,10 @@ use crate::outcome::results::{
 };
 use crate::outcome::series::in_order;
 use crate::plan::Plan;
-use crate::routing::Direction;
+use crate::run::ideal_fct::IdealFct;
+use crate::run::operations::operations;
 use crate::run::provenance;
 use crate::run::shard::ShardEnd;
-use crate::traffic::Transport;
 
 /// How a run ended, which all threads know alike.
 #[derive(Debug, Default)]
@@ -62,6 +60,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
     } = log;
     let (causes, victims) = provenance::told(plan, causes, &waits, &expiries, &flows);
     let messages = messages(plan, (message_starts, message_ends, message_acks), &flows);
+    let collectives = operations(plan, collectives, &flows);
     let flows = records(plan, flows, senders);
     pauses.sort_unstable_by_key(|pause| (pause.start, pause.node, pause.port, pause.priority));
     histograms.sort_unstable_by_key(|it| (it.time, it.node, it.port));
@@ -86,7 +85,7 @@ pub fn results(plan: &Plan<'_>, ends: Vec<ShardEnd>, end: End) -> Results {
         packets,
         messages,
         rank_iterations,
-        collectives: collectives.complete(&plan.config.jobs),
+        collectives,
         job_links: job_links.records(&plan.ports),
         losses: lost(plan, losses),
         storms,
@@ -326,61 +325,4 @@ fn flow_series(log: &mut Log) -> Vec<FlowSample> {
             }
         })
         .collect()
-}
-
-/// Ideal FCT of flows; the path of the flow before is kept, as bursts repeat it.
-#[derive(Default)]
-struct IdealFct {
-    of: Option<Direction>,
-    path: Vec<(LinkSpeed, Time)>,
-    /// From the receiver to the sender, when it is needed.
-    back: Option<Vec<(LinkSpeed, Time)>>,
-}
-
-impl IdealFct {
-    fn of(&mut self, flow: &FlowEnd, plan: &Plan<'_>) -> Option<Time> {
-        let there = Direction {
-            src: flow.src,
-            dst: flow.dst,
-            source_port: flow.source_port,
-            flow: plan.routing.tells_flows_apart().then_some(flow.id),
-            is_feedback: false,
-        };
-        if self.of != Some(there) {
-            self.path = plan.path(&there)?;
-            self.back = None;
-            self.of = Some(there);
-        }
-        let size = flow.size_bytes?;
-        let framing = plan.ports.framing_bytes;
-        let early = |bytes, came, goes| plan.early(bytes - framing, came, goes);
-        if flow.transport != Transport::Tcp {
-            let frames = Layout::of(flow.size_bytes, plan).frames(framing);
-            return Some(ideal::fct(&self.path, frames, early) + flow.extra_delay);
-        }
-        if !flow.opened {
-            let data = ideal::fct(&self.path, plan.tcp.frames(size, framing), early);
-            return Some(data + flow.extra_delay);
-        }
-        if self.back.is_none() {
-            let back = Direction {
-                src: flow.dst,
-                dst: flow.src,
-                is_feedback: true,
-                ..there
-            };
-            self.back = plan.path(&back);
-        }
-        let control = Frames::one(u64::from(plan.tcp.control_bytes) + framing);
-        let handshake = ideal::fct(&self.path, control, early)
-            + ideal::fct(self.back.as_ref()?, control, early);
-        Some(match size {
-            // The handshake's ACK ends it, which is not delayed.
-            0 => handshake + ideal::fct(&self.path, control, early),
-            _ => {
-                let data = ideal::fct(&self.path, plan.tcp.frames(size, framing), early);
-                handshake + data + flow.extra_delay
-            }
-        })
-    }
 }

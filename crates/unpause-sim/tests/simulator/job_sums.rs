@@ -9,7 +9,9 @@ use unpause_sim::jobs::{Algorithm, Job, Operation, Phase};
 use unpause_sim::results::{JobLinkRecord, Results};
 
 use crate::common::*;
-use crate::jobs::{add, crowded, exchange, job, on_a_switch, takes, two_switches};
+use crate::jobs::{
+    ack, add, alone, crowded, exchange, ideal, job, on_a_switch, takes, two_switches,
+};
 use crate::ranks::assert_ranks_do_not_matter;
 
 #[test]
@@ -26,6 +28,107 @@ fn an_operation_of_all_lasts_as_long_as_its_iteration() {
     for it in &results.collectives {
         assert_eq!((it.entry, it.phase, it.group, it.ranks), (0, 0, 0, 8));
         assert_eq!(it.end - it.start + us(30), takes(&results, it.iteration));
+    }
+}
+
+/// To the picosecond. Measured is an ACK more before each step but the first.
+#[test]
+fn a_ring_alone_is_its_closed_form() {
+    for ranks in [2, 3, 8, 33] {
+        for bytes in [100_000, 1_000_003] {
+            let results = alone(ranks, Operation::AllReduce, Algorithm::Ring, bytes);
+            let steps = 2 * (u64::from(ranks) - 1);
+            let expected = ideal(bytes.div_ceil(ranks.into())) * steps;
+            let [it] = results.collectives[..] else {
+                panic!("one operation");
+            };
+            assert_eq!(it.ideal, Some(expected), "{ranks} ranks, {bytes} B");
+            assert_eq!(it.end - it.start, expected + ack() * (steps - 1));
+        }
+    }
+}
+
+/// Alone, none is faster than that, nor slower by more than ACKs in its way.
+#[test]
+fn operations_take_as_long_as_alone() {
+    use {Algorithm as A, Operation as O};
+    let all = [
+        (O::AllReduce, A::HalvingDoubling),
+        (O::AllReduce, A::Direct),
+        (O::AllReduce, A::Rails { per_server: 4 }),
+        (O::AllGather, A::Ring),
+        (O::ReduceScatter, A::Direct),
+        (O::AllToAll, A::Direct),
+        (O::AllToAll, A::Pairwise),
+        (O::Broadcast { root: 3 }, A::Ring),
+        (O::SendReceive, A::Ring),
+    ];
+    for (operation, algorithm) in all {
+        let of = job(8, operation, algorithm, 1_000_001);
+        for (launch, reduces) in [(Time::ZERO, None), (us(3), Some(gbps(50)))] {
+            let mut of = of.clone();
+            of.launch = launch;
+            exchange(&mut of).reduce_rate = reduces;
+            let mut config = on_a_switch(8);
+            add(&mut config, of);
+            let results = run(&config);
+            let it = results.collectives[0];
+            let (takes, ideal) = ((it.end - it.start).as_ns_f64(), it.ideal.expect("known"));
+            let late = takes / ideal.as_ns_f64() - 1.0;
+            let what = &exchange(&mut config.jobs[0]).collective;
+            assert!(
+                (0.0..0.01).contains(&late),
+                "{what:?}: {takes} ns, alone {ideal}"
+            );
+        }
+    }
+}
+
+/// With s to send a slice and a latency a, L steps take (L - 1) max(s + a, ks) + ks + a: here slices keep links busy, and here
+/// they do not.
+#[test]
+fn a_sliced_ring_alone_is_its_closed_form() {
+    for (ranks, frames, slices) in [(4_u64, 200, 4), (8, 3, 2), (5, 40, 8)] {
+        let slice = frames * 1000;
+        let k = u64::from(slices);
+        let mut ring = job(
+            ranks as u32,
+            Operation::AllReduce,
+            Algorithm::Ring,
+            ranks * k * slice,
+        );
+        exchange(&mut ring).collective.slices = slices;
+        let mut config = on_a_switch(ranks as u32);
+        assert_eq!(config.host.payload_bytes, 1000);
+        add(&mut config, ring);
+        let results = run(&config);
+        let sends = ideal(2 * slice) - ideal(slice);
+        let latency = ideal(slice) - sends;
+        let steps = 2 * (ranks - 1);
+        let expected = (sends + latency).max(sends * k) * (steps - 1) + sends * k + latency;
+        let it = results.collectives[0];
+        assert_eq!(it.ideal, Some(expected), "{ranks} ranks, {slices} slices");
+        let late = (it.end - it.start).as_ns_f64() / expected.as_ns_f64() - 1.0;
+        assert!((0.0..0.02).contains(&late), "{late}");
+    }
+}
+
+#[test]
+fn channels_have_times_of_their_own() {
+    let mut ring = job(4, Operation::AllReduce, Algorithm::Ring, 900_001);
+    exchange(&mut ring).collective.channels = 2;
+    exchange(&mut ring).collective.slices = 3;
+    ring.iterations = 2;
+    let mut config = on_a_switch(4);
+    add(&mut config, ring);
+    let results = run(&config);
+    let channels: Vec<_> = results.collectives.iter().map(|it| it.channel).collect();
+    assert_eq!(channels, [None, Some(0), Some(1)].repeat(2));
+    for of in results.collectives.chunks(3) {
+        assert_eq!(of[0].end, of[1].end.max(of[2].end));
+        assert_eq!(of[0].ideal, of[1].ideal.max(of[2].ideal));
+        assert!(of.iter().all(|it| it.start == of[0].start && it.ranks == 4));
+        assert!(of.iter().all(|it| it.ideal <= Some(it.end - it.start)));
     }
 }
 

@@ -15,6 +15,7 @@ const SCHEDULES: [Algorithm; 2] = [Algorithm::OneForwardOneBackward, Algorithm::
 fn pipeline(stages: u32, algorithm: Algorithm, micro_batches: u32, bytes: u64) -> Job {
     let of = Pipeline {
         micro_batches,
+        chunks: 1,
         forward: us(100),
         backward: us(230),
     };
@@ -87,6 +88,48 @@ fn the_bubble_is_what_it_is_said_to_be() {
             let expected = f64::from(stages - 1) / f64::from(micro_batches + stages - 1);
             assert_within("bubble", bubble, expected, 0.05);
         }
+    }
+}
+
+/// Two chunks of the model at each rank halve it.
+#[test]
+fn interleaved_chunks_make_the_bubble_smaller() {
+    for (ranks, micro_batches, chunks) in [(3, 6, 2), (4, 4, 2), (4, 12, 5), (8, 8, 2)] {
+        let (_, results) = alone(interleaved(ranks, micro_batches, chunks, 1));
+        let all = takes(&results, 0).as_ns_f64();
+        let computed = results.rank_iterations[0].computed.as_ns_f64();
+        assert_eq!(computed, 330_000.0 * f64::from(micro_batches));
+        let bubble = 330_000.0 * f64::from(ranks - 1) / f64::from(chunks);
+        // A message of 1 B before each computation, at most.
+        let steps = f64::from(2 * (chunks * micro_batches + ranks));
+        let late = all - computed - bubble;
+        let most = steps * ideal(1).as_ns_f64();
+        assert!((0.0..most).contains(&late), "{late} ns, bubble {bubble}");
+        let (back, forth) = (chunks - 1, chunks * (ranks - 1));
+        let messages = 2 * micro_batches * (back + forth);
+        assert_eq!(results.messages.len(), messages as usize);
+    }
+}
+
+fn interleaved(ranks: u32, micro_batches: u32, chunks: u32, bytes: u64) -> Job {
+    let mut of = pipeline(ranks, Algorithm::Interleaved, micro_batches, bytes);
+    if let Operation::Pipeline(it) = &mut exchange(&mut of).collective.operation {
+        it.chunks = chunks;
+    }
+    of
+}
+
+/// Acknowledgements and messages of both ways share links.
+#[test]
+fn interleaved_ranks_are_as_long_as_alone() {
+    for (ranks, micro_batches, chunks) in [(3, 6, 2), (4, 8, 3)] {
+        let mut of = interleaved(ranks, micro_batches, chunks, 40_000);
+        of.iterations = 2;
+        let (_, results) = alone(of);
+        let it = results.collectives[0];
+        let (takes, ideal) = (it.end - it.start, it.ideal.expect("known"));
+        assert_within("alone", takes.as_ns_f64(), ideal.as_ns_f64(), 0.01);
+        assert!(takes >= ideal);
     }
 }
 
@@ -174,7 +217,7 @@ fn critical_paths_lead_through_what_stages_compute() {
 #[test]
 fn every_number_of_threads_gives_the_same() {
     for algorithm in SCHEDULES {
-        let mut config = config(two_switches(40), vec![flow(2, 9)], ms(20));
+        let mut config = config(two_switches(40), vec![flow(2, 9)], ms(40));
         let mut of = pipeline(4, algorithm, 5, 700_000);
         of.hosts = vec![2, 6, 3, 7];
         of.iterations = 3;
@@ -184,8 +227,11 @@ fn every_number_of_threads_gives_the_same() {
         pairs.completion = Completion::Acknowledged;
         add(&mut config, of);
         add(&mut config, pairs);
+        let mut chunks = interleaved(4, 4, 2, 300_000);
+        chunks.hosts = vec![3, 7, 2, 6];
+        add(&mut config, chunks);
         let one = run(&config);
-        assert_eq!(one.rank_iterations.len(), 12 + 4);
+        assert_eq!(one.rank_iterations.len(), 12 + 4 + 4);
         for threads in [2, 3, 7] {
             let watch = &mut |_| std::ops::ControlFlow::Continue(());
             let more = unpause_sim::run_threads(&config, threads, watch);
@@ -197,11 +243,22 @@ fn every_number_of_threads_gives_the_same() {
 #[test]
 fn what_has_no_meaning_is_refused() {
     type Change = dyn Fn(&mut Job);
-    let changes: [(&str, &Change); 4] = [
+    let changes: [(&str, &Change); 6] = [
         ("channel", &|it| exchange(it).collective.channels = 2),
         ("slices", &|it| exchange(it).collective.slices = 2),
         ("algorithm", &|it| {
             exchange(it).collective.algorithm = Algorithm::Ring
+        }),
+        ("chunk", &|it| {
+            if let Operation::Pipeline(of) = &mut exchange(it).collective.operation {
+                of.chunks = 2;
+            }
+        }),
+        ("interleaved", &|it| {
+            exchange(it).collective.algorithm = Algorithm::Interleaved;
+            if let Operation::Pipeline(of) = &mut exchange(it).collective.operation {
+                of.chunks = 2;
+            }
         }),
         ("micro-batches", &|it| {
             if let Operation::Pipeline(of) = &mut exchange(it).collective.operation {

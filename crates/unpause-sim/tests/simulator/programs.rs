@@ -46,6 +46,7 @@ fn ring(ranks: u32, block: u64) -> Draft {
     Draft {
         ranks: (0..ranks).map(rank).collect(),
         by_number: false,
+        shared: Vec::new(),
     }
 }
 
@@ -101,6 +102,7 @@ fn streams_compute_side_by_side_and_sends_wait_for_their_time() {
     let mut draft = Draft {
         ranks: vec![DraftRank::default(); 2],
         by_number: false,
+        shared: Vec::new(),
     };
     let rank = &mut draft.ranks[0];
     let first = rank.add(Task::Compute(us(30)), (0, 0, 0));
@@ -151,6 +153,7 @@ fn crowd(ranks: u32) -> Draft {
     let mut draft = Draft {
         ranks: vec![DraftRank::default(); ranks as usize],
         by_number: false,
+        shared: Vec::new(),
     };
     for me in 0..ranks {
         let rank = &mut draft.ranks[me as usize];

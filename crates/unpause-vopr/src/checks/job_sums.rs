@@ -13,16 +13,14 @@ pub fn collectives(config: &Config, results: &Results) -> Answer {
     let mut found = BTreeSet::new();
     for it in &results.collectives {
         let job = config.jobs.iter().find(|job| job.entry == it.entry);
-        let phase = job.and_then(|job| job.phases.get(it.phase as usize));
-        let groups = phase.and_then(|it| Some(&it.collective.as_ref()?.groups));
-        let group = groups.and_then(|groups| groups.get(it.group as usize));
+        let group = job.and_then(|job| Some(job.operation(it)?.group));
         if group.map(|group| group.len() as u32) != Some(it.ranks) {
             return Err(format!("of no group: {it:?}"));
         }
         if it.start > it.all_began || it.start > it.end || it.end > config.stop {
             return Err(format!("out of order: {it:?}"));
         }
-        if !found.insert((it.entry, it.iteration, it.phase, it.group)) {
+        if !found.insert((it.entry, it.iteration, it.phase, it.group, it.channel)) {
             return Err(format!("twice: {it:?}"));
         }
     }
@@ -36,7 +34,7 @@ pub fn collectives(config: &Config, results: &Results) -> Answer {
             for (phase, it) in (0..).zip(&job.phases) {
                 let groups = it.collective.as_ref().map_or(0, |it| it.groups.len());
                 let missing = (0..groups as u32)
-                    .find(|group| !found.contains(&(job.entry, *number, phase, *group)));
+                    .find(|group| !found.contains(&(job.entry, *number, phase, *group, None)));
                 if let Some(group) = missing {
                     return Err(format!(
                         "iteration {number} without phase {phase} of group {group}"

@@ -14,6 +14,7 @@ mod links;
 mod nic_names;
 mod overrides;
 mod paths;
+mod pipelines;
 mod places;
 mod probes;
 mod programs;
@@ -91,6 +92,7 @@ pub fn generate(seed: u64) -> Case {
     overrides::overrides(&mut sketch, &mut Dice::new(!seed ^ 0x6f76_6572));
     places::places(&mut sketch, &mut Dice::new(!seed ^ 0x706c_6163));
     jitter::jitter(&mut sketch, &mut Dice::new(!seed ^ 0x6a69_7421));
+    pipelines::pipelines(&mut sketch, &mut Dice::new(!seed ^ 0x7069_7065));
     nic_names::nic_names(&mut sketch, &mut Dice::new(!seed ^ 0x6e69_6321));
     sketch.into_case(seed)
 }

@@ -1,6 +1,6 @@
 //! Collective operations as sends and receives, for programs that mix them with other operations.
 
-use unpause_sim::jobs::program::{Draft, Task};
+use unpause_sim::jobs::program::{Draft, DraftRank, Shared, Span, Task};
 use unpause_sim::jobs::{Collective, step::Step};
 
 /// Tags of messages of collective operations: no file has such.
@@ -19,23 +19,62 @@ pub(super) struct Part<'a> {
 }
 
 impl Part<'_> {
+    /// Answers its place among the collective operations of the draft.
+    fn share(&self, draft: &mut Draft) -> u32 {
+        draft.shared.push(Shared {
+            collective: self.collective.clone(),
+            group: self.group.to_vec(),
+            channel: self.channel,
+            label: self.label,
+            number: 0,
+        });
+        draft.shared.len() as u32 - 1
+    }
+
     /// Adds it to a draft. The member at each place begins when the operation has ended that `after` has there, and has
     /// ended with the one that is left there.
     pub fn add(&self, draft: &mut Draft, after: &mut [Option<u32>]) {
         let mut room = Step::default();
+        let number = self.share(draft);
         for (me, after) in after.iter_mut().enumerate() {
+            let rank = self.group[me] as usize;
+            let first = draft.ranks[rank].operations.len();
             let of = |channel| Lane {
                 part: self,
                 me: me as u32,
                 channel,
             };
-            let lanes = 0..self.collective.lanes_of_channels();
-            let ends: Vec<u32> = lanes
-                .filter_map(|channel| of(channel).add(draft, *after, &mut room))
-                .collect();
-            let rank = self.group[me];
-            *after = join(draft, rank, &ends, self.label).or(*after);
+            let lanes = self.collective.lanes_of_channels();
+            let mut ends = Vec::new();
+            for channel in 0..lanes {
+                let first = draft.ranks[rank].operations.len();
+                let end = of(channel).add(draft, *after, &mut room);
+                if lanes > 1 {
+                    note_span(&mut draft.ranks[rank], first, (number, Some(channel), end));
+                }
+                ends.extend(end);
+            }
+            let end = join(draft, rank as u32, &ends, self.label);
+            note_span(&mut draft.ranks[rank], first, (number, None, end));
+            *after = end.or(*after);
         }
+    }
+}
+
+/// What a rank has got from operation `first` on is its part in a collective operation, or in a channel of it, that is over
+/// with `end`.
+fn note_span(
+    rank: &mut DraftRank,
+    first: usize,
+    (of, channel, end): (u32, Option<u32>, Option<u32>),
+) {
+    if rank.operations.len() > first {
+        rank.spans.push(Span {
+            of,
+            channel,
+            first: first as u32,
+            end,
+        });
     }
 }
 

@@ -81,6 +81,7 @@ impl<'t> Reader<'t> {
             draft: Draft {
                 ranks: vec![DraftRank::default(); ranks],
                 by_number: false,
+                shared: Vec::new(),
             },
             places: vec![Vec::new(); ranks],
             seen: vec![false; ranks],

@@ -85,6 +85,7 @@ impl Training {
             draft: Draft {
                 ranks: vec![DraftRank::default(); of.ranks as usize],
                 by_number: false,
+                shared: Vec::new(),
             },
             of,
             tp: header.tp,

@@ -142,7 +142,10 @@ fn of_trace(algorithm: Algorithm) -> Option<jobs::Algorithm> {
         Algorithm::Direct => jobs::Algorithm::Direct,
         Algorithm::Pairwise => jobs::Algorithm::Pairwise,
         Algorithm::Tree => jobs::Algorithm::DoubleBinaryTree,
-        Algorithm::Rails | Algorithm::OneForwardOneBackward | Algorithm::GPipe => return None,
+        Algorithm::Rails
+        | Algorithm::OneForwardOneBackward
+        | Algorithm::GPipe
+        | Algorithm::Interleaved => return None,
     })
 }
 
@@ -195,7 +198,7 @@ fn written_keys(keys: &JobKeys, left: &[&str]) -> Option<(&'static str, Range<us
             [$(keys.$key.peek().map(|it| (stringify!($key), it.span()))),*]
         };
     }
-    let all = first!(compute collective algorithm size matrix root micro_batches forward backward slices jitter parallel per_server reduce_rate channels);
+    let all = first!(compute collective algorithm size matrix root micro_batches virtual_stages forward backward slices jitter parallel per_server reduce_rate channels);
     all.into_iter()
         .flatten()
         .find(|(key, _)| !left.contains(key))

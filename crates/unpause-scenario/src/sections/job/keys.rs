@@ -33,6 +33,7 @@ names! {
         Rails = "rails",
         OneForwardOneBackward = "1f1b",
         GPipe = "gpipe",
+        Interleaved = "interleaved",
     }
 }
 
@@ -110,7 +111,7 @@ keys! {
             "how the ranks are split into groups: `{ tp = 8, dp = 4 }`; the numbers multiply to `ranks`, but for `ep`, which divides `dp`. Ranks of a tensor-parallel group are consecutive"
             idle ("no step has a `group`", "remove it, or write group = \"dp\" in a [[job.step]]");
         alone: bool = ["`true`"]
-            "also run the job alone, with the same hosts and scheme, to say by how much others slow it down; takes the time of another run";
+            "also run the job alone, with the same hosts and scheme, to say by how much others slow it down, and on packed hosts, to say what its placement costs; takes the time of up to two runs more";
         messages: bool = ["`true` up to 1,000,000 messages"] "record each message in table `messages`";
         goal: String = ["none"]
             "file that says what the ranks do instead of the keys below: a GOAL schedule, text or binary, see below";
@@ -132,6 +133,9 @@ keys! {
         root: u32 = ["`0`"] "the rank that broadcasts, by its place in the group" idle ("nobody broadcasts", "remove it");
         micro_batches: u32 = ["-"]
             "micro-batches that go through the pipeline" idle ("they are of \"pipeline\"", "write collective = \"pipeline\", or remove it");
+        virtual_stages: u32 = ["`2`"]
+            "chunks of the model at each rank of an interleaved pipeline"
+            idle ("no pipeline is interleaved", "write algorithm = \"interleaved\", or remove it");
         forward: Duration = ["-"]
             "compute time of a pipeline stage for the forward pass of a micro-batch"
             idle ("it is of \"pipeline\"", "write collective = \"pipeline\", or remove it");
@@ -166,6 +170,9 @@ keys! {
         root: u32 = ["`0`"] "the rank that broadcasts, by its place in the group" idle ("nobody broadcasts", "remove it");
         micro_batches: u32 = ["-"]
             "micro-batches that go through the pipeline" idle ("they are of \"pipeline\"", "write collective = \"pipeline\", or remove it");
+        virtual_stages: u32 = ["`2`"]
+            "chunks of the model at each rank of an interleaved pipeline"
+            idle ("no pipeline is interleaved", "write algorithm = \"interleaved\", or remove it");
         forward: Duration = ["-"]
             "compute time of a pipeline stage for the forward pass of a micro-batch"
             idle ("it is of \"pipeline\"", "write collective = \"pipeline\", or remove it");
@@ -191,6 +198,7 @@ pub(super) struct StepOf<'a> {
     pub matrix: &'a Written<Vec<Spanned<Size>>>,
     pub root: &'a Written<u32>,
     pub micro_batches: &'a Written<u32>,
+    pub virtual_stages: &'a Written<u32>,
     pub forward: &'a Written<Duration>,
     pub backward: &'a Written<Duration>,
     pub channels: &'a Written<u32>,
@@ -208,6 +216,7 @@ macro_rules! step_of {
             matrix: &$keys.matrix,
             root: &$keys.root,
             micro_batches: &$keys.micro_batches,
+            virtual_stages: &$keys.virtual_stages,
             forward: &$keys.forward,
             backward: &$keys.backward,
             channels: &$keys.channels,

@@ -156,7 +156,7 @@ fn operation(
         Operation::ReduceScatter => To::ReduceScatter,
         Operation::AllToAll => To::AllToAll,
         Operation::SendReceive => To::SendReceive,
-        Operation::Pipeline => To::Pipeline(pipeline(step, place)?),
+        Operation::Pipeline => To::Pipeline(pipeline(step, n, place)?),
         Operation::Broadcast => match step.root.get() {
             Some(root) if *root.get_ref() >= n => {
                 return Problem::new(format!(
@@ -199,7 +199,7 @@ pub(super) fn possible(operation: Operation) -> &'static [Algorithm] {
         O::AllGather | O::ReduceScatter => &[A::Ring, A::Direct],
         O::AllToAll | O::AllToAllV => &[A::Direct, A::Pairwise],
         O::Broadcast | O::SendReceive => &[A::Ring],
-        O::Pipeline => &[A::OneForwardOneBackward, A::GPipe],
+        O::Pipeline => &[A::OneForwardOneBackward, A::GPipe, A::Interleaved],
     }
 }
 
@@ -228,6 +228,7 @@ fn algorithm(
         A::Tree => jobs::Algorithm::DoubleBinaryTree,
         A::OneForwardOneBackward => jobs::Algorithm::OneForwardOneBackward,
         A::GPipe => jobs::Algorithm::GPipe,
+        A::Interleaved => jobs::Algorithm::Interleaved,
         A::Rails => {
             let per_server = of.per_server.get();
             let per_server_ranks = per_server.map_or(8, |it| *it.get_ref());
@@ -260,6 +261,7 @@ pub(super) fn algorithm_name(algorithm: Algorithm) -> &'static str {
         Algorithm::Rails => "rails",
         Algorithm::OneForwardOneBackward => "1f1b",
         Algorithm::GPipe => "gpipe",
+        Algorithm::Interleaved => "interleaved",
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use unpause_protocols::units::Time;
 use unpause_sim::jobs::Pipeline;
 
-use super::keys::StepOf;
+use super::keys::{Algorithm, StepOf};
 use crate::text::error::{Checked, Problem};
 use crate::text::keys::Written;
 use crate::text::quantity::Duration;
@@ -13,8 +13,11 @@ use crate::text::quantity::Duration;
 /// Micro-batches of an iteration.
 const MOST_MICRO_BATCHES: u32 = 65_536;
 
-/// What goes through a pipeline; `place` is where that is asked for.
-pub(super) fn pipeline(step: &StepOf<'_>, place: Range<usize>) -> Checked<Pipeline> {
+/// Chunks of the model at a rank.
+const MOST_CHUNKS: u32 = 64;
+
+/// What goes through a pipeline of `n` ranks; `place` is where that is asked for.
+pub(super) fn pipeline(step: &StepOf<'_>, n: u32, place: Range<usize>) -> Checked<Pipeline> {
     let micro_batches = match step.micro_batches.get() {
         Some(it) if (1..=MOST_MICRO_BATCHES).contains(it.get_ref()) => *it.get_ref(),
         Some(it) => {
@@ -39,9 +42,49 @@ pub(super) fn pipeline(step: &StepOf<'_>, place: Range<usize>) -> Checked<Pipeli
     }
     Ok(Pipeline {
         micro_batches,
+        chunks: chunks(step, (n, micro_batches), &place)?,
         forward: time(step.forward, "forward", &place)?,
         backward: time(step.backward, "backward", &place)?,
     })
+}
+
+/// Chunks of the model at each rank.
+fn chunks(step: &StepOf<'_>, (n, micro_batches): (u32, u32), place: &Range<usize>) -> Checked<u32> {
+    let algorithm = step.algorithm.peek();
+    let Some(algorithm) = algorithm.filter(|it| *it.get_ref() == Algorithm::Interleaved) else {
+        return Ok(1);
+    };
+    if n < 3 {
+        return Problem::new(format!("an interleaved pipeline of {n} ranks"))
+            .at(
+                algorithm.span(),
+                "needs at least 3: with 2, both ways share a connection",
+            )
+            .help("write algorithm = \"1f1b\"")
+            .err();
+    }
+    if !micro_batches.is_multiple_of(n) {
+        let place = step
+            .micro_batches
+            .peek()
+            .map_or(place.clone(), |it| it.span());
+        let whole = micro_batches.next_multiple_of(n);
+        return Problem::new(format!("{micro_batches} micro-batches for {n} ranks"))
+            .at(
+                place,
+                format!("an interleaved pipeline takes {n} at a time"),
+            )
+            .help(format!("write micro_batches = {whole}"))
+            .err();
+    }
+    match step.virtual_stages.get() {
+        None => Ok(2),
+        Some(it) if (2..=MOST_CHUNKS).contains(it.get_ref()) => Ok(*it.get_ref()),
+        Some(it) => Problem::new(format!("{} virtual stages", it.get_ref()))
+            .at(it.span(), format!("from 2 to {MOST_CHUNKS}"))
+            .help("write algorithm = \"1f1b\" for one stage at each rank")
+            .err(),
+    }
 }
 
 fn time(written: &Written<Duration>, key: &str, place: &Range<usize>) -> Checked<Time> {

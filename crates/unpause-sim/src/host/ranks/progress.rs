@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use unpause_protocols::units::Time;
 
-use crate::jobs::program::{Kind, Program};
+use crate::jobs::program::{Kind, Program, Span};
 
 /// In [`Progress::left`]: a send that may be posted.
 const READY: u32 = u32::MAX - 1;
@@ -31,6 +31,10 @@ pub struct Progress {
     computing: u32,
     since: Time,
     computed: Time,
+    /// By its parts in collective operations, when it began them.
+    joined: Vec<Time>,
+    /// Those that have ended: which, from when to when.
+    pub taken: Vec<(Span, Time, Time)>,
 }
 
 /// A stream: it computes, and what is to be computed next.
@@ -64,6 +68,7 @@ impl Progress {
             (sending.posted, sending.ended) = (0, 0);
         }
         self.computed = Time::ZERO;
+        self.joined.resize(program.spans(rank).len(), Time::ZERO);
     }
 
     /// How long it has computed in the iteration, if that is over.
@@ -72,13 +77,24 @@ impl Progress {
     }
 
     /// An operation starts.
-    pub fn start(&mut self, program: &Program, rank: u32, at: u32) {
+    pub fn start(&mut self, now: Time, (program, rank): (&Program, u32), at: u32) {
+        for place in program.starting(rank, at) {
+            self.joined[place] = now;
+            let span = program.spans(rank)[place];
+            if span.end.is_none() {
+                self.taken.push((span, now, now));
+            }
+        }
         self.release(program, rank, at, true);
     }
 
     /// An operation has ended.
-    pub fn end(&mut self, program: &Program, rank: u32, at: u32) {
+    pub fn end(&mut self, now: Time, (program, rank): (&Program, u32), at: u32) {
         self.open -= 1;
+        for place in program.ending(rank, at) {
+            let span = program.spans(rank)[place];
+            self.taken.push((span, self.joined[place], now));
+        }
         self.release(program, rank, at, false);
     }
 
@@ -178,7 +194,13 @@ impl Progress {
     }
 
     /// So many messages of a connection have been acknowledged since the beginning; ends their sends.
-    pub fn acknowledge(&mut self, program: &Program, (rank, connection): (u32, u32), all: u32) {
+    pub fn acknowledge(
+        &mut self,
+        now: Time,
+        program: &Program,
+        (rank, connection): (u32, u32),
+        all: u32,
+    ) {
         loop {
             let sending = self.sending.entry(connection).or_default();
             if sending.acknowledged == all {
@@ -188,7 +210,7 @@ impl Progress {
             let (send, _) = program.messages_of(connection as usize)[sending.ended];
             sending.ended += 1;
             debug_assert_eq!(program.of_rank(rank)[send as usize].kind, Kind::Send);
-            self.end(program, rank, send);
+            self.end(now, (program, rank), send);
         }
     }
 }

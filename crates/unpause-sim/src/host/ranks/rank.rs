@@ -135,19 +135,39 @@ impl Rank {
         lanes
     }
 
+    /// A lane has come to its end: what is told of its channel, if there are several.
+    pub fn end_lane(&mut self, now: Time, lane: u32, (plan, log): (&Plan<'_>, &mut Log)) {
+        self.running -= 1;
+        let job = &plan.config.jobs[self.job];
+        let Some(exchange) = &job.phases[self.phase as usize].collective else {
+            return;
+        };
+        let it = &exchange.collective;
+        if it.lanes_of_channels() > 1
+            && let Some(group) = exchange.group_of(self.number)
+        {
+            let channel = Some(lane / it.slices);
+            let key = (job.entry, self.iteration, self.phase, group, channel);
+            log.collectives.add(key, Taken::of_one(self.joined, now));
+        }
+    }
+
+    /// What has ended of the collective operations of its program.
+    pub fn tell_of_operations(&mut self, plan: &Plan<'_>, log: &mut Log) {
+        let entry = plan.config.jobs[self.job].entry;
+        for (span, start, end) in self.progress.taken.drain(..) {
+            let key = (entry, self.iteration, span.of, 0, span.channel);
+            log.collectives.add(key, Taken::of_one(start, end));
+        }
+    }
+
     /// A phase is over; false if it was the last of all.
     pub fn end_phase(&mut self, now: Time, plan: &Plan<'_>, log: &mut Log) -> bool {
         let job = &plan.config.jobs[self.job];
         let exchange = job.phases[self.phase as usize].collective.as_ref();
         if let Some(group) = exchange.and_then(|it| it.group_of(self.number)) {
-            let key = (job.entry, self.iteration, self.phase, group);
-            let taken = Taken {
-                start: self.joined,
-                all_began: self.joined,
-                end: now,
-                ranks: 1,
-            };
-            log.collectives.add(key, taken);
+            let key = (job.entry, self.iteration, self.phase, group, None);
+            log.collectives.add(key, Taken::of_one(self.joined, now));
         }
         self.phase += 1;
         if (self.phase as usize) < job.phases.len() {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::compact::{AT_START, Kind, Operation, Program};
 use super::draft::{Draft, DraftRank, ProgramError, Task, Wrong};
 use super::edges::Edges;
+use super::spans::Spans;
 use super::trial::{Message, Trial};
 use crate::jobs::connection::Connection;
 
@@ -39,6 +40,7 @@ impl Program {
             first_message: vec![0],
             messages: Vec::with_capacity(messages.values().map(Vec::len).sum()),
             by_number: draft.by_number,
+            spans: Spans::of(&draft.shared, draft.ranks.iter().map(|it| &it.spans[..])),
         };
         for (rank, edges) in draft.ranks.iter().zip(&edges) {
             program.add(rank, edges);

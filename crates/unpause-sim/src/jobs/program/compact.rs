@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::spans::{Shared, Span, Spans};
 use crate::jobs::connection::Connection;
 
 /// In [`Program::next`]: an operation that waits for the start of the one before it, not for its end.
@@ -22,6 +23,7 @@ pub struct Program {
     /// Send and receive of each message, by their numbers within their ranks.
     pub(super) messages: Vec<(u32, u32)>,
     pub(super) by_number: bool,
+    pub(super) spans: Spans,
 }
 
 /// What an operation does.
@@ -133,6 +135,42 @@ impl Program {
         self.by_number
     }
 
+    /// Its collective operations.
+    pub fn shared(&self) -> &[Shared] {
+        &self.spans.all
+    }
+
+    /// At how many ranks an operation, or a channel of it, has something to do.
+    pub(crate) fn taking_part(&self, of: u32, channel: Option<u32>) -> u32 {
+        let found = self.spans.taking_part.get(&(of, channel));
+        found.copied().unwrap_or(0)
+    }
+
+    /// Spans of a rank.
+    pub(crate) fn spans(&self, rank: u32) -> &[Span] {
+        self.spans.starts.get(rank as usize).map_or(&[], |it| it)
+    }
+
+    /// Those of a rank that start with an operation: their places.
+    pub(crate) fn starting(&self, rank: u32, operation: u32) -> std::ops::Range<usize> {
+        let all = self.spans(rank);
+        let first = all.partition_point(|it| it.first < operation);
+        first..all.partition_point(|it| it.first <= operation)
+    }
+
+    /// Those of a rank that end with an operation: their places.
+    pub(crate) fn ending(
+        &self,
+        rank: u32,
+        operation: u32,
+    ) -> impl Iterator<Item = usize> + use<'_> {
+        let all: &[(u32, u32)] = self.spans.ends.get(rank as usize).map_or(&[], |it| it);
+        let first = all.partition_point(|(end, _)| *end < operation);
+        let ends = all[first..].iter();
+        ends.take_while(move |(end, _)| *end == operation)
+            .map(|(_, at)| *at as usize)
+    }
+
     fn digest(&self) -> u128 {
         let mut hash = Digest(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
         for it in &self.operations {
@@ -154,6 +192,7 @@ impl Program {
             hash.add(u64::from(*send) << 32 | u64::from(*receive));
         }
         hash.add(u64::from(self.by_number));
+        self.spans.tell(&mut |it| hash.add(it));
         hash.0
     }
 }

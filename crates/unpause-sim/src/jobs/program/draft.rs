@@ -2,6 +2,8 @@
 
 use unpause_protocols::units::Time;
 
+use super::spans::{Shared, Span};
+
 /// What ranks do.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
@@ -9,6 +11,8 @@ pub struct Draft {
     pub ranks: Vec<DraftRank>,
     /// Of operations that are ready, a stream takes the one of the lowest number, not the first.
     pub by_number: bool,
+    /// The collective operations that it has been made of, if it is known; their numbers are set later.
+    pub shared: Vec<Shared>,
 }
 
 /// What a rank does.
@@ -18,6 +22,8 @@ pub struct DraftRank {
     pub operations: Vec<DraftOperation>,
     /// Which waits for which.
     pub edges: Vec<Edge>,
+    /// Which of its operations are of which collective operation.
+    pub spans: Vec<Span>,
 }
 
 /// An operation.

@@ -23,6 +23,7 @@ mod build;
 mod compact;
 mod draft;
 mod edges;
+mod spans;
 mod stuck;
 mod trial;
 
@@ -31,4 +32,5 @@ mod tests;
 
 pub use compact::{Kind, Operation, Program};
 pub use draft::{Draft, DraftOperation, DraftRank, Edge, ProgramError, Task, Wrong};
+pub use spans::{Shared, Span};
 pub use trial::{LATENCY, PER_BYTE};

@@ -36,6 +36,7 @@ fn in_turn(ranks: &[&[Task]]) -> Draft {
     Draft {
         ranks: ranks.iter().map(rank).collect(),
         by_number: false,
+        shared: Vec::new(),
     }
 }
 
@@ -148,7 +149,7 @@ proptest! {
         tasks in proptest::collection::vec((0u32..3, 0u32..3, 0u64..3, 0u8..4), 0..24),
         edges in proptest::collection::vec((0u32..3, 0u32..9, 0u32..9, any::<bool>()), 0..12),
     ) {
-        let mut draft = Draft { ranks: vec![DraftRank::default(); 3], by_number: false };
+        let mut draft = Draft { ranks: vec![DraftRank::default(); 3], by_number: false, shared: Vec::new() };
         for (rank, peer, tag, kind) in tasks {
             let task = match kind {
                 0 => us(tag),

@@ -83,6 +83,7 @@ impl<'a> Builder<'a> {
                 ranks: traces.iter().map(rank).collect(),
                 // As astra-sim takes nodes that are ready.
                 by_number: true,
+                shared: Vec::new(),
             },
             ends: traces.iter().map(|it| (0..nodes(it)).collect()).collect(),
             parts: vec![Vec::new(); traces.len()],

@@ -49,6 +49,7 @@ impl<'a> Builder<'a> {
             draft: Draft {
                 ranks: vec![DraftRank::default(); matrix.nodes as usize],
                 by_number: false,
+                shared: Vec::new(),
             },
             places: vec![Vec::new(); matrix.nodes as usize],
             operations: Vec::with_capacity(matrix.flows.len()),
