@@ -187,6 +187,55 @@ def test_bytes_of_jobs_are_drawn_by_link(builder: Builder) -> None:
     assert ax.get_xlabel() == "sent (MB)"
 
 
+def test_slowdowns_are_a_matrix_of_schemes_and_placements(builder: Builder) -> None:
+    for value, placement in enumerate(("spread", "packed")):
+        for scheme, slowdown in (("PFC", 1.5), ("DCQCN", 2.25)):
+            run = builder.run(scheme, placement=float(value))
+            for name, more in (("gpt", 0.0), ("moe", 1.0)):
+                builder.add(
+                    "jobs", run=run, scheme=scheme, job=name, placement=placement,
+                    slowdown=1.0 if value else slowdown + more,
+                )  # fmt: skip
+    builder.swept = ["placement"]
+    figure = figures.draw(builder.result(), "job-slowdowns")
+    gpt, moe = (ax for ax in figure.axes if ax.get_title(loc="left") in ("gpt", "moe"))
+    assert [it.get_text() for it in gpt.get_xticklabels()] == ["spread", "packed"]
+    assert [it.get_text() for it in gpt.get_yticklabels()] == ["PFC", "DCQCN"]
+    assert [it.get_text() for it in gpt.texts] == ["1.50", "1.00", "2.25", "1.00"]
+    assert [it.get_text() for it in moe.texts] == ["2.50", "1.00", "3.25", "1.00"]
+
+
+def test_slowdowns_need_something_beside_a_job(builder: Builder) -> None:
+    job(builder, slowdown=1.0)
+    with pytest.raises(NothingToDraw, match="beside it"):
+        figures.draw(builder.result(), "job-slowdowns")
+
+
+def test_waits_of_ranks_are_sorted(builder: Builder) -> None:
+    run = builder.run("PFC")
+    builder.add("jobs", run=run, scheme="PFC", job="gpt", warmup=1)
+    for rank, waits in enumerate(([900, 10, 30], [900, 50, 70], [900, 40, 40])):
+        for iteration, wait in enumerate(waits):
+            builder.add(
+                "ranks", run=run, scheme="PFC", job="gpt", iteration=iteration, rank=rank,
+                host=f"H{rank}", wait_ns=wait * US,
+            )  # fmt: skip
+    figure = figures.draw(builder.result(), "job-stragglers")
+    [line] = figure.axes[0].lines
+    assert list(line.get_ydata()) == [60, 40, 20, 20]
+
+
+def test_of_a_sweep_the_first_point_is_drawn(builder: Builder) -> None:
+    job(builder)
+    for row in builder.rows["runs"]:
+        row["placement"] = 0.0
+    builder.run("PFC", placement=1.0)
+    builder.swept = ["placement"]
+    figure = figures.draw(builder.result(), "job-timeline")
+    assert figure.axes[0].get_title(loc="left").startswith("gpt, PFC: iteration 1")
+    assert "At placement = 0, the first of 2 points." in figure.get_supxlabel().replace("\n", " ")
+
+
 def test_stages_of_pipelines_are_not_drawn_as_if_they_computed_first(builder: Builder) -> None:
     job(builder)
     before = len(figures.draw(builder.result(), "job-timeline").axes[0].patches)
@@ -206,7 +255,9 @@ def test_jobs_are_drawn_only_where_there_are_any(builder: Builder, tmp_path: Pat
     drawn = figures.of_result(builder.result())
     assert [name for name in drawn if name.startswith("job-")] == [
         "job-iterations",
+        "job-slowdowns",
         "job-timeline",
+        "job-stragglers",
         "job-bandwidth",
     ]
     assert figures.save(figures.draw(builder.result(), "job-timeline"), tmp_path, "a").is_file()

@@ -94,7 +94,7 @@ def draw_iterations(result: Result) -> Figure:
 @draws("job-timeline", "Ranks of jobs over time", place=-0.8, table="jobs")
 def draw_timeline(result: Result) -> Figure:
     """Ranks over time in the longest iteration of each job, and its critical path on top."""
-    shown = overtime.shown(result)
+    shown = overtime.first(result)
     every = [(run, job) for job in _jobs(result) for run in shown.runs]
     found = [(run, job, longest) for run, job in every if (longest := _longest(run, job))]
     if not found:
@@ -132,7 +132,7 @@ def draw_links(result: Result) -> Figure:
     Links on which several jobs meet, or one job several times, carry more than others. Where no
     link is between switches, those of hosts.
     """
-    shown = overtime.shown(result)
+    shown = overtime.first(result)
     each = {run.scheme: _bytes_of_links(run) for run in shown.runs}
     most: dict[str, float] = {}
     jobs: dict[str, None] = {}

@@ -45,13 +45,26 @@ def shown(result: Result) -> Shown:
             f"This result has {result.runs.num_rows} runs over {', '.join(axes)}; figures over "
             "time show one run for each scheme."
         )
+    return first(result)
+
+
+def first(result: Result) -> Shown:
+    """The first run of each of at most so many schemes; of a sweep at its first point."""
     runs = [result.runs_of(scheme)[0] for scheme in result.schemes]
     notes = []
-    if result.runs.num_rows > len(runs):
+    if result.axes:
+        point = ", ".join(f"{axis} = {runs[0].row[axis]:g}" for axis in result.axes)
+        notes.append(f"At {point}, the first of {len(_points(result))} points.")
+    elif result.runs.num_rows > len(runs):
         notes.append(f"Seed {runs[0].row['seed']} of {result.runs.num_rows // len(runs)}.")
     if len(runs) > schemes.MOST_TOGETHER:
         notes.append(f"The first {schemes.MOST_TOGETHER} of {len(runs)} schemes.")
     return Shown(runs[: schemes.MOST_TOGETHER], " ".join(notes))
+
+
+def _points(result: Result) -> set[tuple[float, ...]]:
+    rows = result.runs.select(result.axes).to_pylist()
+    return {tuple(row.values()) for row in rows}
 
 
 def limit(axes: Iterable[Axes], spans: Iterable[tuple[float, float]], runs: list[Run]) -> str:
