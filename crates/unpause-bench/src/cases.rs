@@ -2,6 +2,7 @@
 
 mod large;
 mod parts;
+mod rails;
 
 use std::path::Path;
 
@@ -151,6 +152,13 @@ pub const CASES: &[Case] = &[
         config: |_| ring(),
         flows: 0,
         role: Role::Threaded,
+    },
+    Case {
+        name: "all-reduce-1k",
+        what: "(l) a ring all-reduce of 1 GB over 1,024 ranks on rails, DCQCN",
+        config: |_| rails::all_reduce(),
+        flows: 0,
+        role: Role::Named,
     },
     Case {
         name: "nic-1024",
