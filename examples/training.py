@@ -1,7 +1,7 @@
-"""A toy training scheduler: each step computes, then reduces gradients by a ring of 8 ranks.
+"""A toy training scheduler: steps of computing and of a ring all-reduce by 8 ranks.
 
-Prints how long the steps took beside the closed form of a ring all-reduce, 2 (N - 1) T: T is what a
-block takes that is alone in the fabric. Run it by ``python examples/training.py``.
+Prints how long the all-reduces took beside their closed form, 2 (N - 1) T: T is what a block takes
+that is alone in the fabric. Run it by ``python examples/training.py``.
 """
 
 from pathlib import Path
@@ -9,9 +9,8 @@ from pathlib import Path
 import unpause
 
 RANKS, STEPS = 8, 3
-GRADIENTS = 64_000_000  # bytes at each rank
 COMPUTE_NS = 1_000_000
-BLOCK = GRADIENTS // RANKS
+BLOCK = 64_000_000 // RANKS  # bytes, of the gradients of each rank
 
 
 async def rank(session: unpause.Session, me: int) -> list[float]:
@@ -29,14 +28,12 @@ async def rank(session: unpause.Session, me: int) -> list[float]:
 
 def main() -> None:
     """Drive the fabric, and print what came of it."""
-    fabric = Path(__file__).with_name("fabric.toml")
-    with unpause.Session(fabric, tell=("delivered",)) as session:
+    with unpause.Session(Path(__file__).with_name("fabric.toml"), tell=("delivered",)) as session:
         took = session.run(*(rank(session, me) for me in range(RANKS)))
-    alone = session.result.flows["ideal_fct_ns"][0].as_py()
-    form = 2 * (RANKS - 1) * alone
+    form = 2 * (RANKS - 1) * session.result.flows["ideal_fct_ns"][0].as_py()
     for step, of_ranks in enumerate(zip(*took, strict=True), start=1):
-        slowest = max(of_ranks)
-        print(f"step {step}: {slowest:,.0f} ns, closed form {form:,.0f} ns: {slowest / form:.4f}")
+        took_ns = max(of_ranks)
+        print(f"step {step}: {took_ns:,.0f} ns, closed form {form:,.0f} ns: {took_ns / form:.4f}")
 
 
 if __name__ == "__main__":

@@ -171,6 +171,7 @@ def test_a_closed_session_says_so() -> None:
 
 
 def test_the_example_comes_close_to_the_closed_form(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len((EXAMPLES / "training.py").read_text().splitlines()) <= 40
     runpy.run_path(str(EXAMPLES / "training.py"), run_name="__main__")
     ratios = [float(line.rsplit(" ", 1)[1]) for line in capsys.readouterr().out.splitlines()]
     assert len(ratios) == 3
