@@ -43,6 +43,13 @@ const BEGINNINGS: [&str; 15] = [
     "scenarios/howto/ecn-thresholds.toml",
 ];
 
+/// Of these, the record has the first round trip, in which all senders of an incast send at the rate of their links. An
+/// estimate counts what the receiver's link carries, which is too little here.
+const INCASTS: [&str; 2] = [
+    "papers/uet/scenarios/incast-1023.toml",
+    "papers/uet/scenarios/incast-127.toml",
+];
+
 /// Tables that are left out where they have no rows.
 const MAY_BE_EMPTY: [&str; 12] = [
     "causes",
@@ -171,6 +178,7 @@ fn tables_of_shipped_scenarios_are_as_recorded() {
         std::fs::write(RECORD, now).expect("the record can be written");
         return;
     }
+    estimates.retain(|(name, _)| !INCASTS.contains(&&**name));
     estimates.retain(|(name, times)| {
         let is_beginning = BEGINNINGS.contains(&&**name);
         let most = if is_beginning { 5.0 } else { 2.0 };

@@ -10,12 +10,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from unpause import schemes, series
+from unpause.data import schemes, series
+from unpause.data.result import Result, Run
 from unpause.figures import overtime
 from unpause.figures.registry import draws
 from unpause.figures.style import MOST_PANELS, WIDTH, NothingToDraw, from_zero, grid, legend, note
-from unpause.intervals import mean_interval
-from unpause.result import Result, Run
+from unpause.statistics.intervals import mean_interval
 from unpause.text import time_unit
 
 _MOST_ROWS = 24

@@ -46,6 +46,30 @@ def query_ms(
     return _statistic(last, statistic)
 
 
+@metric("us")
+def acked_us(
+    run: Run, which: Literal["first", "last"], ack_us: float, traffic: list[str] | None = None
+) -> float:
+    """When the first or the last flow is over at its sender: its FCT, and `ack_us` of its last ACK.
+
+    Some simulators end a flow there. `ack_us` is what an ACK takes through the empty network.
+    """
+    fct = _fct(_flows(run, traffic, 0.0))
+    return 1e3 * float(fct.min() if which == "first" else fct.max()) + ack_us
+
+
+@metric("-")
+def last_over_first(run: Run, ack_us: float = 0.0, traffic: list[str] | None = None) -> float:
+    """`acked_us` of the last flow over that of the first."""
+    return acked_us(run, "last", ack_us, traffic) / acked_us(run, "first", ack_us, traffic)
+
+
+@metric("packets")
+def retransmitted_packets(run: Run, traffic: list[str] | None = None) -> float:
+    """Data packets that senders of RoCE flows have sent again."""
+    return float(np.sum(series.column(_flows(run, traffic, 0.0), "retransmitted_packets")))
+
+
 def _flows(run: Run, traffic: list[str] | None, since_ms: float) -> pa.Table:
     flows = run.table("flows").filter(pc.field("start_ns") >= since_ms * MS)
     if traffic is not None:
