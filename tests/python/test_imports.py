@@ -211,7 +211,7 @@ def test_words_count_and_carriage_returns_do_not(tmp_path: Path) -> None:
 def test_a_node_without_a_link_takes_no_part(tmp_path: Path) -> None:
     write(tmp_path, topology=star().replace("6 1 5\n5\n", "7 1 5\n6\n").replace(" 5 5", " 6 5"))
     told = imported(tmp_path)
-    assert "H5 has no link: it takes no part" in told.text
+    assert "H5 has no link and is not used" in told.text
     assert len(starts_ns(ran(tmp_path))) == 2
 
 

@@ -91,14 +91,14 @@ pub enum Command {
     Report(Report),
     /// Explain who was paused, by whom, and why.
     Explain(Explain),
-    /// Browse a result in the browser, however large it is.
+    /// Browse a result of any size in the browser.
     View(View),
     /// Write the tables of a result in another format.
     Export(Export),
     /// Import a capture as traffic, or the configuration of HPCC's simulator or of SONiC's switches as a scenario.
     #[command(subcommand)]
     Import(Import),
-    /// Find what is wrong with PFC, buffers, marking and classes in SONiC's config_db.json (docs/lint.md).
+    /// Check PFC, buffers, marking and classes in SONiC's config_db.json (docs/lint.md).
     Lint(Lint),
     /// Suggest settings for a fabric.
     #[command(subcommand)]
@@ -106,7 +106,7 @@ pub enum Command {
     /// Compile marking into programs for a switch pipeline (docs/dataplane.md).
     #[command(subcommand)]
     Dataplane(Dataplane),
-    /// Write test vectors of a mechanism, for those who build it elsewhere (docs/vectors.md).
+    /// Write test vectors of a mechanism, for other implementations (docs/vectors.md).
     Vectors(Vectors),
     /// Compare a program that implements a mechanism with its test vectors.
     Check(Check),
@@ -160,7 +160,7 @@ pub struct Run {
     /// Do not draw figures and the HTML report.
     #[arg(long)]
     pub no_report: bool,
-    /// Simulate all runs, even those that the cache has (unpause cache).
+    /// Simulate all runs, even those in the cache (see unpause cache).
     #[arg(long)]
     pub fresh: bool,
     /// Also write flow completion times in the text format of the HPCC simulator.
@@ -204,7 +204,7 @@ pub struct Testbed {
     /// Do not draw figures and the HTML report.
     #[arg(long)]
     pub no_report: bool,
-    /// Simulate all runs, even those that the cache has (unpause cache).
+    /// Simulate all runs, even those in the cache (see unpause cache).
     #[arg(long)]
     pub fresh: bool,
     #[command(flatten)]
@@ -254,7 +254,7 @@ Examples:
   unpause validate mine.toml
   unpause validate --cost scenarios/      estimate time, memory and disk of every scenario there
   unpause validate --output json mine.toml
-  unpause validate trace.0.et             a Chakra trace: what a job would do of it")]
+  unpause validate trace.0.et             a Chakra trace: what a job would do with it")]
 pub struct Validate {
     /// Scenario files, or directories of them; - reads standard input. A Chakra trace ends in .et.
     #[arg(required = true, value_name = "FILE")]
@@ -274,7 +274,7 @@ Examples:
   unpause list xoff
   unpause list --output json")]
 pub struct List {
-    /// Show only what has this in its name, its keys or their descriptions.
+    /// Show only entries with this text in their name, keys or descriptions.
     #[arg(value_name = "PATTERN", conflicts_with = "output")]
     pub pattern: Option<String>,
     /// Output format.
@@ -302,7 +302,7 @@ pub struct Init {
 /// A scenario that `init` writes.
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub enum Template {
-    /// Eight hosts send to one on a switch, beside a bystander.
+    /// Eight hosts send to one on a switch, with a bystander.
     Incast,
     /// 64 hosts, leaf-spine: random traffic and an incast.
     LeafSpine,
@@ -346,7 +346,7 @@ pub struct Export {
     /// Write all runs as one trace for <https://ui.perfetto.dev>: PAUSEs and samples of ports, and flows.
     #[arg(long, conflicts_with_all = ["csv", "pcapng"])]
     pub perfetto: bool,
-    /// Write the table that the summary opens with for LaTeX, and the figures of the report as PDF.
+    /// Write the summary's first table for LaTeX, and the figures of the report as PDF.
     #[arg(long, conflicts_with_all = ["csv", "pcapng", "perfetto"])]
     pub latex: bool,
     /// Keep this many bytes of each frame [default: all; Wireshark calls truncated RoCEv2 data malformed].

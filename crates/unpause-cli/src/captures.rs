@@ -112,7 +112,7 @@ fn notes(flows: &Flows) -> String {
     }
     if flows.seen_again > 0 {
         text += &format!(
-            "{} packets had been seen at another interface and were counted once\n",
+            "{} packets were also captured on another interface and were counted once\n",
             flows.seen_again
         );
     }

@@ -125,10 +125,10 @@ pub fn open(args: &Open) -> Result<(), Error> {
     if !directory.is_dir() {
         return Err(Error::Other {
             message: match directory.exists() {
-                true => format!("{} is no result: it is a file", directory.display()),
+                true => format!("{} is not a result: it is a file", directory.display()),
                 false => format!("{}: no such directory", directory.display()),
             },
-            help: Some("name the directory of a result, as `unpause run FILE` makes it".into()),
+            help: Some("name the directory of a result, as written by `unpause run FILE`".into()),
         });
     }
     let pages = ["report.html", "index.html"].map(|page| directory.join(page));
@@ -136,7 +136,7 @@ pub fn open(args: &Open) -> Result<(), Error> {
         return Err(Error::Other {
             message: format!("{} has no report", directory.display()),
             help: Some(format!(
-                "`unpause report {}` draws one",
+                "`unpause report {}` creates one",
                 directory.display()
             )),
         });
@@ -163,7 +163,7 @@ fn newest() -> Result<PathBuf, Error> {
         .map(|(_, directory)| directory)
         .ok_or_else(|| Error::Other {
             message: "there is no report in results/".into(),
-            help: Some("name a result directory, or make one: unpause run FILE".into()),
+            help: Some("name a result directory, or create one: unpause run FILE".into()),
         })
 }
 

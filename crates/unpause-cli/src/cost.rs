@@ -51,15 +51,14 @@ pub fn check(cost: &Cost, directory: &Path) -> Result<(), Error> {
         Err(Error::Other {
             message,
             help: Some(
-                "fewer samples, recorded packets or flows, a shorter duration, fewer seeds or points; \
-                 --force runs it all the same"
+                "use fewer samples, recorded packets or flows, a shorter duration, fewer seeds or points; --force runs it anyway"
                     .into(),
             ),
         })
     };
     if cost.memory_bytes > most {
         return refused(format!(
-            "this would take about {} of memory ({} flows, {}); three quarters of what is here are {}",
+            "this would take about {} of memory ({} flows, {}); three quarters of the memory here are {}",
             size(cost.memory_bytes),
             count(rounded(cost.flows)),
             recorded(cost),

@@ -33,7 +33,7 @@ fn failed(error: FileError) -> Error {
         FileError::Io { path, reason } => Error::io("read", &path, reason),
         line => Error::Other {
             message: line.to_string(),
-            help: Some("docs/hpcc.md says what of HPCC's configuration can be run".into()),
+            help: Some("docs/hpcc.md lists what of HPCC's configuration can be run".into()),
         },
     }
 }

@@ -52,7 +52,7 @@ pub fn failed(error: FileError) -> Error {
         FileError::Io { path, reason } => Error::io("read", &path, reason),
         other => Error::Other {
             message: other.to_string(),
-            help: Some("`python3 -m json.tool FILE` reads JSON, too".into()),
+            help: Some("`python3 -m json.tool FILE` also checks JSON".into()),
         },
     }
 }

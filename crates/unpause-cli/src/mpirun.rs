@@ -22,14 +22,14 @@ pub fn run(args: &args::Run, package: &dyn Package, rank: Rank) -> Result<u8, Er
     };
     if args.files.iter().any(|file| file == Path::new("-")) {
         return other(
-            "mpirun hands standard input to one rank alone".into(),
+            "mpirun passes standard input to one rank only".into(),
             "name a file that all of them can read",
         );
     }
     let Some(world) = World::new() else {
         return other(
-            "MPI has been started before".into(),
-            "once in a process is enough",
+            "MPI has already been started".into(),
+            "it can be started only once per process",
         );
     };
     // Whatever ends all of them ends at rank 0.
@@ -40,8 +40,7 @@ pub fn run(args: &args::Run, package: &dyn Package, rank: Rank) -> Result<u8, Er
     if found != of {
         return other(
             format!("mpirun has started {of} processes, and MPI knows of {found}"),
-            "this mpirun is not of the MPI that unpause was built with: `make install-mpi` builds it with the \
-             one whose mpicc is found first",
+            "this mpirun belongs to another MPI than the one with which unpause was built: `make install-mpi` builds it with the MPI whose mpicc is found first",
         );
     }
     let hellos = world.tell(&hello());
@@ -54,8 +53,8 @@ pub fn run(args: &args::Run, package: &dyn Package, rank: Rank) -> Result<u8, Er
         let (ours, theirs, host) = (&hellos[0].version, &it.version, &it.host);
         return match world.rank() {
             0 => other(
-                format!("rank {number}, on {host}, is unpause {theirs}, and this is {ours}"),
-                "all ranks have to be the same program",
+                format!("rank {number}, on {host}, runs unpause {theirs}, and this is {ours}"),
+                "all ranks must run the same program",
             ),
             _ => Ok(0),
         };

@@ -51,8 +51,7 @@ pub fn render(package: &dyn Package, directory: &Path, say: Say, otherwise: impl
             otherwise();
             complain!(
                 "hint: no report was drawn: no Python with the package `unpause` was found; \
-             `pip install .` in the repository gets it, UNPAUSE_PYTHON names another interpreter, \
-             --no-report leaves it out"
+             `pip install .` in the repository installs it, UNPAUSE_PYTHON names another interpreter, --no-report skips the report"
             );
         }
     }
@@ -228,8 +227,7 @@ fn needed(what: &str, done: Result<u8, Missing>) -> u8 {
         Err(Missing::Interpreter(why)) => complain!("error: {why}"),
         Err(Missing::Package) => complain!(
             "error: {what} need the Python package `unpause`, and no Python that has it was found\n\
-             hint: `pip install .` in the repository gets it, UNPAUSE_PYTHON names another \
-             interpreter"
+             hint: `pip install .` in the repository installs it, UNPAUSE_PYTHON names another interpreter"
         ),
     }
     1

@@ -23,10 +23,10 @@ pub fn run(args: &Run, package: &dyn Package, team: Option<&Team>) -> Result<u8,
     if let (Some(_), [_, _, ..]) = (&args.out, &files[..]) {
         return Err(vec![Error::Other {
             message: format!(
-                "--out is one directory, and there are {} scenarios",
+                "--out is a single directory, but there are {} scenarios",
                 files.len()
             ),
-            help: Some("leave it out: each has a directory of its own in results/".into()),
+            help: Some("omit --out: each scenario then gets its own directory in results/".into()),
         }]);
     }
     // What is wrong with any of them is said before any is run.

@@ -17,7 +17,9 @@ pub fn import(args: &ImportSonic) -> Result<(), Error> {
     let switches = read.collect::<Result<Vec<_>, _>>().map_err(failed)?;
     let imported = sonic::import(&switches).map_err(|error| Error::Other {
         message: error.to_string(),
-        help: Some("docs/operators.md says what of config_db.json becomes a scenario".into()),
+        help: Some(
+            "docs/operators.md lists what of config_db.json becomes part of a scenario".into(),
+        ),
     })?;
     Scenario::parse(&imported.text, &args.out)?;
     target::write_whole(&args.out, args.force, |file| {

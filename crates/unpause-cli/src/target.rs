@@ -48,7 +48,7 @@ pub fn check_default(directory: &Path, file: &Path) -> Result<(), Error> {
             directory.display(),
             before.display()
         ),
-        help: Some("say with --out where this one goes; nothing was changed".into()),
+        help: Some("choose a directory with --out; nothing was changed".into()),
     })
 }
 
@@ -78,7 +78,7 @@ pub fn replaced(before: &Before) -> String {
         );
     }
     if !before.kept.is_empty() {
-        text += &format!("left as it was: {}\n", before.kept.join(", "));
+        text += &format!("kept unchanged: {}\n", before.kept.join(", "));
     }
     text
 }

@@ -36,23 +36,23 @@ pub fn run(args: &Testbed, package: &dyn Package) -> Result<u8, Errors> {
 /// leaves a node is in a frame.
 fn refused(run: &Run, args: &Testbed) -> Option<Invalid> {
     if args.wall_clock && run.config.switch.cut_through_bytes.is_some() {
-        let message = format!("{}: in real time no switch cuts through", run.scheme);
+        let message = format!("{}: in real time switches cannot cut through", run.scheme);
         return Some(
             Invalid::new("switch.cut_through_bytes", message)
                 .label("with --wall-clock, expected store-and-forward")
-                .help("remove it, or --wall-clock: in simulated time switches cut through"),
+                .help("remove it, or --wall-clock: in simulated time switches can cut through"),
         );
     }
     let error = Split::new(&run.config, None).err()?;
     let (field, label) = match error {
-        SplitError::Cioq => ("switch.model", "expected switches that are nodes each"),
+        SplitError::Cioq => ("switch.model", "expected switches that are one node each"),
         SplitError::Telemetry => (
             "scheme.congestion_control",
-            "expected one that frames can carry",
+            "expected one that can be carried in frames",
         ),
         SplitError::Credits => (
             "scheme.congestion_control",
-            "expected one without credits of receivers",
+            "expected one without receiver credits",
         ),
         SplitError::Events => ("events.links", "expected no [[event]]"),
         SplitError::Jobs => ("jobs", "expected no [[job]]"),
@@ -60,7 +60,7 @@ fn refused(run: &Run, args: &Testbed) -> Option<Invalid> {
         SplitError::Retry => ("switch.retry", "expected `\"none\"`"),
         SplitError::Udp => ("traffic", "expected transport = \"roce\" or \"tcp\""),
         SplitError::Links { host } => {
-            let message = "has several links: over frames, a host has one";
+            let message = "has several links: with real frames, a host must have one";
             let invalid = Invalid::new("fabric.links", message).of(Subject::Host(host));
             return Some(invalid.help("`unpause run` simulates it"));
         }
@@ -202,7 +202,7 @@ fn split(run: &Run, wires: &[String]) -> Result<Split, Error> {
     Split::new(&run.config, named).map_err(|error| Error::Other {
         message: match &error {
             SplitError::Joined { link } => format!(
-                "{} alone takes nothing apart: its ends are joined by other links",
+                "{} alone does not separate anything: its ends are also connected by other links",
                 name(&fabric.links[*link], names)
             ),
             other => format!("{}: {other}", run.scheme),
@@ -300,9 +300,8 @@ fn lateness_of(run: &Run, label: &str, lateness: &Lateness) -> String {
     );
     if f64::from(most) > shortest / 10.0 || lateness.too_late > 0 {
         text += &format!(
-            "warning: {label}: not to be trusted: a frame in a hundred was more than {most} us late, where \
-             links are {shortest} us long; {} came too late for their time\n   hint: on an idle machine, or at \
-             lower rates and longer delays, frames are in time\n",
+            "warning: {label}: unreliable: one frame in a hundred was more than {most} us late, where \
+             links are {shortest} us long; {} came too late for their time\n   hint: on an idle machine, or at lower rates and longer delays, frames are on time\n",
             lateness.too_late
         );
     }
@@ -338,11 +337,10 @@ mod veth {
     pub fn help(unable: &Unable) -> &'static str {
         match unable {
             Unable::Capabilities(_) => {
-                "run it as root, or behind `unshare --user --map-root-user --net`; or use `--links memory`, \
-                 which needs nothing"
+                "run it as root, or with `unshare --user --map-root-user --net`; or use `--links memory`, which has no requirements"
             }
-            Unable::NoIp => "install iproute2; or use `--links memory`, which needs nothing",
-            Unable::Failed { .. } => "`--links memory` needs nothing",
+            Unable::NoIp => "install iproute2; or use `--links memory`, which has no requirements",
+            Unable::Failed { .. } => "`--links memory` has no requirements",
         }
     }
 }
@@ -353,7 +351,7 @@ mod veth {
     use unpause_testbed::{Memory, Split};
 
     #[derive(Debug, thiserror::Error)]
-    #[error("virtual Ethernet devices are Linux's")]
+    #[error("virtual Ethernet devices need Linux")]
     pub struct Unable;
 
     pub fn new(_run: &Run, _split: &Split) -> Result<Memory, Unable> {
@@ -408,7 +406,7 @@ fn faults(run: &Run, label: &str, tally: &Tally) -> String {
     if tally.lost > 0 {
         let lost = tally.lost;
         lines += &format!(
-            "warning: {label}: frames lost: {lost}; its tables are of a fabric that loses frames\n"
+            "warning: {label}: frames lost: {lost}; its tables describe a fabric that loses frames\n"
         );
     }
     lines

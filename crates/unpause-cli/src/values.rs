@@ -47,7 +47,7 @@ pub fn share_above_zero(text: &str) -> Result<f64, String> {
 pub fn duration(text: &str) -> Result<Time, String> {
     let duration = parse_duration(text).map_err(|error| format!("{error}; {}", error.help))?;
     if duration == Time::ZERO {
-        return Err("must be longer than nothing".into());
+        return Err("must be above zero".into());
     }
     Ok(duration)
 }

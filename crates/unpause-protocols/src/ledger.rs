@@ -25,7 +25,7 @@ pub trait Ledger {
     fn number(&mut self, flow: u32, number: &mut u32);
     /// The number of a packet of a flow is below this one: what happens when it is reached is not known.
     fn before_end(&mut self, flow: u32, number: u32, end: u32);
-    /// How this goes on is not known.
+    /// This state cannot be extrapolated, so nothing is skipped.
     fn refuse(&mut self);
 }
 

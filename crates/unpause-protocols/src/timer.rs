@@ -5,7 +5,7 @@ use crate::units::Time;
 /// The shortest period a timer may have, so that it always moves on.
 pub(crate) const SHORTEST_PERIOD: Time = Time::from_ns(1);
 
-/// A timer called later than so many periods makes up for this many only, and starts afresh.
+/// A timer called later than this many periods makes up for only this many, and restarts.
 pub(crate) const MOST_PERIODS_LATE: u32 = 1 << 20;
 
 /// The first instant after `now` on the grid `epoch + k * period`.

@@ -117,7 +117,7 @@ fn an_incast_at_400_gbps() {
     assert_eq!(replay(rows, &params), [123, 151, 0]);
 }
 
-/// The incast again while receivers give credits: trims at the last switch leave the window.
+/// The incast again while receivers grant credits: trims at the last switch leave the window.
 #[test]
 fn an_incast_with_credits() {
     let rows = include_str!("data/nscc_with_credits.csv");

@@ -14,10 +14,11 @@ pub(crate) fn why(run: &Run) -> Option<(String, &'static str)> {
     let earliest = params.detection.max(params.poll);
     if earliest >= config.stop {
         let message = format!(
-            "the PFC watchdog cannot find a storm: it takes {earliest} at least, and the run lasts {}",
+            "the PFC watchdog cannot find a storm: it needs at least {earliest}, and the run lasts {}",
             config.stop
         );
-        let help = "set a longer duration, or times of the watchdog that are as much shorter as the run is";
+        let help =
+            "set a longer duration, or shorten all times of the watchdog in proportion to the run";
         return Some((message, help));
     }
     if params.rule != Rule::Frames {
@@ -38,8 +39,7 @@ pub(crate) fn why(run: &Run) -> Option<(String, &'static str)> {
         false => format!("is repeated every {longest} at {rate}"),
     };
     let message = format!(
-        "the PFC watchdog may miss a storm: with rule = \"broadcom\" each look has to see a PFC frame, it looks every {}, and \
-         a PAUSE {every}",
+        "the PFC watchdog may miss a storm: with rule = \"broadcom\" each poll must see a PFC frame, it polls every {}, and a PAUSE {every}",
         params.poll
     );
     let help = "set a longer poll_interval, a shorter pfc.pause_time, or rule = \"mellanox\"";

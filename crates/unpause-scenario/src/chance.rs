@@ -80,9 +80,7 @@ pub(crate) fn phase(measured: &Measured) -> Vec<Foreseen> {
     vec![Foreseen {
         kind: "phase",
         message: format!(
-            "a full queue dropped packets of `{name}`, whose starts and rates are fixed and which no congestion \
-             control slows: nanoseconds of phase decide which flow loses, so single shares and FCTs are one outcome \
-             of many"
+            "a full queue dropped packets of `{name}`, whose starts and rates are fixed, without congestion control: nanoseconds of phase decide which flow loses packets, so individual shares and FCTs are one outcome of many"
         ),
         help: "compare runs with starts some 100ns apart (start in [[traffic]]), or draw them at random".to_owned(),
         key: Vec::new(),

@@ -123,7 +123,7 @@ columns! {
     PAUSES:
     "obeyed_ns" "ns" "when PAUSE took effect at `node`'s egress";
     "start_ns" "ns"
-        "from when PAUSE held the egress: `obeyed_ns` or, if a frame of any priority was in transmission, the end of that frame; `end_ns` if PAUSE ended before that";
+        "start of the time in which PAUSE held the egress: `obeyed_ns` or, if a frame of any priority was in transmission, the end of that frame; `end_ns` if PAUSE ended before that";
     "end_ns" "ns" "end of the PAUSE; the end of the run if it was still in force";
 }
 
@@ -209,7 +209,7 @@ columns! {
         "frames that found no headroom while it was at XOFF; if `expired` is 1, headroom may have sufficed for the frames in flight, and these arrived after PAUSE had expired";
     "root_kind" ""
         "kind of the root from which most of it came: `incast`, `slow-link`, `busy`, `pool`, `switch`, `nic` or `cycle`; null if unknown";
-    "root_node" "" "switch there, or host whose NIC sent PAUSE; null as before";
+    "root_node" "" "switch of the root, or host whose NIC sent PAUSE; null as before";
     "root_port" "" "its egress port; null as before, for a host, and for a switch as a whole";
     "root_peer" "" "node at the other end; null as before";
     "root_share" "" "share of the bytes that leads there, up to 1; null as before";
@@ -220,7 +220,7 @@ columns! {
     "egress_peer" "" "node at its other end; null as before";
     "egress_bytes" "bytes"
         "held bytes of the ingress that waited for this egress; 0 for the one that took the memory (`pool`)";
-    "egress_queue_bytes" "bytes" "all that was in its queue";
+    "egress_queue_bytes" "bytes" "all bytes in its queue";
     "egress_inputs" "ports" "ports on which these bytes had arrived; in a pipeline or a crossbar also those at which packets wait for it";
     "egress_input_bps" "bit/s" "sum of the rates of their links";
     "egress_senders" "hosts" "hosts that had sent them";
@@ -239,10 +239,9 @@ columns! {
     "reason" "" "`link-down`, `error` or `no-route`";
     "place" ""
         "where the packets were: `wire`, on the link when it failed or hit by an error; `queue`, in the egress queue before it; `port`, on \
-         their way into that queue while routes still led there; `switch`, in a switch that had no route, `port` and \
-         `peer` then being those by which they came in";
-    "since_ns" "ns" "when the link failed, its errors became what they were, or those routes came into force";
-    "packets" "packets" "how many there were, of any kind";
+         their way into that queue while routes still led there; `switch`, in a switch that had no route; `port` and `peer` are then those by which they arrived";
+    "since_ns" "ns" "when the link failed, its error rate took effect, or those routes came into force";
+    "packets" "packets" "number of packets, of any kind";
     "bytes" "bytes" "their bytes, without preamble and gap";
     "data_packets" "packets" "those that carried data, which are among `dropped_packets` of `runs`";
 }
@@ -252,25 +251,24 @@ columns! {
     LINK_CHANGES:
     "time_ns" "ns" "when";
     "change" ""
-        "`down` or `up`: the wire behind `port` failed or returned; `rate`: it has `rate_bps` from then on; `errors`: other frames are \
-         lost on it; `routes`: switches have other routes";
+        "`down` or `up`: the link at `port` failed or returned; `rate`: it has `rate_bps` from then on; `errors`: its error rate changed; `routes`: routes changed";
     "node" "" "node that sends by it; null for routes";
     "port" "" "its port number there; null for routes";
     "peer" "" "node at the other end; null for routes";
-    "rate_bps" "bit/s" "rate of the link from then on, in this direction; null of other changes";
+    "rate_bps" "bit/s" "rate of the link from then on, in this direction; null for other changes";
 }
 
 columns! {
     /// Storms that PFC watchdogs found.
     STORMS:
     "action" "" "what the watchdog did: `drop`, `forward` or `alert`";
-    "began_ns" "ns" "when the pause took effect that was in force when the storm was found";
+    "began_ns" "ns" "start of the pause that was in force when the storm was found";
     "detected_ns" "ns" "when it was found";
-    "restored_ns" "ns" "when it was over; null if it was not";
-    "dropped_packets" "packets" "packets dropped: they waited at the port, were sent there, or came in by it";
+    "restored_ns" "ns" "when it ended; null if it did not";
+    "dropped_packets" "packets" "packets dropped: they waited at the port, were sent to it, or arrived on it";
     "dropped_bytes" "bytes" "their bytes, without preamble and gap";
     "dropped_data_packets" "packets" "those that carried data, which are among `dropped_packets` of `runs`";
-    "input_dropped_packets" "packets" "those that came in by the port";
+    "input_dropped_packets" "packets" "those that arrived on the port";
 }
 
 columns! {
@@ -283,8 +281,8 @@ columns! {
     "root_peer" "" "node at the other end; null as before";
     "first_ns" "ns" "when the flow first waited";
     "last_ns" "ns" "when the flow last waited";
-    "waited_ns" "ns" "total time its packets stood still, anywhere on its path";
-    "unsent_bytes" "bytes" "bytes of it that its host would have sent while it was paused for this root";
+    "waited_ns" "ns" "total time in which its packets were held, anywhere on its path";
+    "unsent_bytes" "bytes" "bytes of the flow that its host would have sent while it was paused for this root";
     "pauses" "times" "pauses in which it waited";
 }
 
@@ -292,11 +290,11 @@ columns! {
     /// One row for each job.
     JOBS:
     "job" "" "name of its `[[job]]`";
-    "ranks" "" "how many it has";
-    "hosts" "" "their hosts, in the order of ranks: `H0..H7, H16`";
+    "ranks" "" "number of ranks";
+    "hosts" "" "hosts of the ranks, in the order of ranks: `H0..H7, H16`";
     "placement" "" "how they were placed: `packed`, `spread`, `random` or `listed`";
     "iterations" "" "iterations that all ranks ended";
-    "warmup" "" "those at the beginning that the columns below leave out";
+    "warmup" "" "iterations at the beginning that the columns below exclude";
     "mean_ns" "ns" "mean time of an iteration, from its first rank's start to its last rank's end; null if none is complete";
     "p50_ns" "ns" "median; null as before";
     "p99_ns" "ns" "99th percentile; null as before";
@@ -364,9 +362,9 @@ columns! {
     "flow_id" "" "its connection, as in `flows`: a flow without a size";
     "number" "" "messages before it on that connection";
     "size_bytes" "bytes" "payload";
-    "start_ns" "ns" "when its sender handed it to the connection";
+    "start_ns" "ns" "when its sender passed it to the connection";
     "end_ns" "ns" "when its last byte arrived";
-    "ideal_ns" "ns" "how long it takes alone on its path, at line rate; null if the path is not known";
+    "ideal_ns" "ns" "its time alone on its path, at line rate; null if the path is not known";
     "acked_ns" "ns" "when its sender knew that it had arrived; null if no rank waited for that";
 }
 
@@ -377,20 +375,20 @@ columns! {
     "iteration" "" "number of the iteration, from 0";
     "segment" "" "number of the segment, from 0, in order of time";
     "kind" "" "what took the time: `compute`, `launch`, `message`, `ack` or `reduce`";
-    "of_iteration" "" "iteration that this was part of: this one, or one before";
+    "of_iteration" "" "iteration to which this belongs: this one, or an earlier one";
     "step" "" "name of the `[[job.step]]`, or the operation";
     "phase" "" "which step of the iteration that is, from 0";
     "rank" "" "rank that computed, launched, sent, waited for the ACK, or reduced";
     "host" "" "its host";
-    "peer_rank" "" "rank that the message was for; null without one";
+    "peer_rank" "" "rank that receives the message; null if there is no message";
     "peer_host" "" "its host; null as before";
     "flow_id" "" "connection of the message, as in `flows`; null as before";
     "number" "" "messages before it on that connection; null as before";
     "size_bytes" "bytes" "payload of the message; null as before";
-    "start_ns" "ns" "when the segment began: where the one before ended, and the first with the iteration";
-    "end_ns" "ns" "when it ended, the last one with the iteration";
-    "ideal_ns" "ns" "of a `message`: how much of that it takes alone on its path; else null";
-    "excess_ns" "ns" "of a `message`: the rest: it waited behind earlier messages of its connection, or others or PAUSE delayed it; else null";
+    "start_ns" "ns" "start of the segment: the end of the previous one; for the first, the start of the iteration";
+    "end_ns" "ns" "its end; for the last one, the end of the iteration";
+    "ideal_ns" "ns" "for a `message`: its time alone on its path; otherwise null";
+    "excess_ns" "ns" "for a `message`: the rest, in which it waited behind earlier messages of its connection, or was delayed by other traffic or PAUSE; otherwise null";
 }
 
 columns! {
@@ -405,24 +403,24 @@ columns! {
     "operation" "" "what they did: `all-reduce`, `all-gather`, …";
     "algorithm" "" "how: `ring`, `direct`, …";
     "channels" "" "copies of the algorithm side by side";
-    "channel" "" "channel that the row is about, from 0, of several; null: all together";
-    "size_bytes" "bytes" "size as nccl-tests counts it, of a channel its share; of an `all-to-all-v`, what the rank sends that sends most, of a `pipeline`, a message";
+    "channel" "" "number of the channel, from 0, if there are several; null: all channels together";
+    "size_bytes" "bytes" "size as nccl-tests counts it, for a channel its share; for `all-to-all-v`, the most that a rank sends; for a `pipeline`, one message";
     "start_ns" "ns" "when the first rank began it, after its compute";
     "all_began_ns" "ns" "when the last rank began it";
     "end_ns" "ns" "when the last rank had ended it";
     "duration_ns" "ns" "from `start_ns` to `end_ns`";
     "algbw_gbytes_s" "GB/s"
-        "algorithm bandwidth of nccl-tests: `size_bytes / duration_ns`, in 10^9 bytes per second; null if nothing was sent, and of a `pipeline`";
+        "algorithm bandwidth of nccl-tests: `size_bytes / duration_ns`, in 10^9 bytes per second; null if nothing was sent, and for a `pipeline`";
     "busbw_gbytes_s" "GB/s" "bus bandwidth of nccl-tests: `algbw_gbytes_s` times the factor of the operation; null as before";
     "ideal_ns" "ns"
-        "how long it takes alone in the fabric: all ranks begin at once, each message takes its ideal time, and those of a NIC leave one after the other; null if a path is not known, and in jobs whose operations have more than 4,000,000 messages";
+        "duration of the operation alone in the fabric: all ranks begin at the same time, each message takes its ideal time, and the messages of a NIC leave in sequence; null if a path is not known, and in jobs whose operations have more than 4,000,000 messages";
 }
 
 columns! {
     /// After a job and [`PORT`]: one row for each link and direction that a job has used.
     JOB_LINKS:
     "job" "" "name of its `[[job]]`; `priority` is that of its data";
-    "data_packets" "packets" "data packets of the job that `node` sent by this port, those sent again included";
+    "data_packets" "packets" "data packets of the job that `node` sent by this port, including retransmissions";
     "data_bytes" "bytes" "their bytes, including headers, preamble and gap";
     "control_bytes" "bytes"
         "bytes of the other packets of its connections, of any priority: acknowledgements, notifications, requests; including preamble and gap";

@@ -127,13 +127,13 @@ fn scheme_names(root: &Table<'_>) -> Checked<(Vec<String>, Range<usize>)> {
         let Some(name) = take_string(&mut table, "name")? else {
             return Problem::new("a scheme without a name")
                 .at(span, "this table needs `name`")
-                .help("write name = \"PFC+DCQCN\", or whatever its results shall be called")
+                .help("write name = \"PFC+DCQCN\", or another name for its results")
                 .err();
         };
         if name.get_ref().trim().is_empty() || name.get_ref().contains(char::is_control) {
-            return Problem::new("a name that cannot be read")
-                .at(name.span(), "expected letters, digits or signs")
-                .help("write name = \"PFC+DCQCN\", or whatever its results shall be called")
+            return Problem::new("a name without visible characters")
+                .at(name.span(), "expected letters, digits or punctuation")
+                .help("write name = \"PFC+DCQCN\", or another name for its results")
                 .err();
         }
         unique(&mut names, name, "scheme")?;

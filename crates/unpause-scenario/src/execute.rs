@@ -242,7 +242,7 @@ pub fn selected(scenario: &Scenario, options: &Options) -> Result<Vec<Run>, Erro
     }
     if options.duration == Some(Time::ZERO) {
         return Err(Error::Other {
-            message: "a duration of zero".into(),
+            message: "the duration is zero".into(),
             help: None,
         });
     }
@@ -286,7 +286,7 @@ fn simulate(
     };
     if asked && let Some(why) = why_fewer {
         run.notes
-            .push(format!("runs on {threads} of the threads given: {why}"));
+            .push(format!("runs on only {threads} of the threads: {why}"));
     }
     let (wall, cpu) = (Instant::now(), cpu_time::ThreadTime::now());
     let stop = run.config.stop;

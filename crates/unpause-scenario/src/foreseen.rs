@@ -146,8 +146,7 @@ fn wrong_class(run: &Run) -> Vec<Foreseen> {
                 "`{name}` has priority {priority}, which is not in switch.lossless [{guarded}]: no traffic is under PFC"
             ),
             help: format!(
-                "set priority = {guarded} in [[traffic]] `{name}`, or lossless = [{priority}] in [switch]; lossless = \
-                 [] says that loss is intended"
+                "set priority = {guarded} in [[traffic]] `{name}`, or lossless = [{priority}] in [switch]; lossless = [] declares that loss is intended"
             ),
             key: path(&["traffic", name, "priority"]),
         })
@@ -235,12 +234,12 @@ impl Switches {
         let (xoff, left) = (size(self.xoff), size(shared(ports)));
         let message = match self.xoff > shared(ports) {
             true => format!(
-                "pfc.xoff {xoff} is more than the {left} that switch.buffer has besides headroom: {name} is full \
+                "pfc.xoff {xoff} is more than the {left} of switch.buffer that headroom leaves: {name} is full \
                  before it sends PAUSE, and drops lossless packets"
             ),
             false => format!(
                 "{} ingress ports of {name} may hold pfc.xoff {xoff} in each of {} lossless priorities, {} together, \
-                 and switch.buffer has {left} besides headroom: PFC cannot prevent drops",
+                 and headroom leaves {left} of switch.buffer: PFC cannot prevent drops",
                 ports.inputs,
                 self.priorities,
                 size(wanted(ports)),
@@ -332,8 +331,7 @@ impl Switches {
             Foreseen {
                 kind: "low-xon",
                 message: format!(
-                    "pfc.xon {} is too low for the link {a} to {b}: its ingress drains {needed} in the round trip of \
-                     {} that the first byte after XON takes, and the link behind it idles",
+                    "pfc.xon {} is too low for the link {a} to {b}: its ingress drains {needed} in the round trip of {} before the first byte after XON arrives, and the link behind it then idles",
                     size(self.xon),
                     link.delay.saturating_add(link.delay),
                     needed = size(needed),

@@ -44,7 +44,7 @@ pub(crate) fn why_dropped(config: &Config, port: &PortRecord) -> (String, String
         ),
         (SwitchModel::SharedBuffer, _) if switch.pfc.headroom_pool_bytes.is_some() => (
             format!(
-                "the headroom that its ports share is used up, or its own is too small; {needed}"
+                "the shared headroom pool is exhausted, or the port's headroom is too small; {needed}"
             ),
             "raise pfc.headroom_pool, or remove it: then each port has its own",
         ),

@@ -145,7 +145,7 @@ pub(crate) fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// The error for a file of more than `most` bytes.
 pub(crate) fn too_large(most: u64) -> io::Error {
     let message = format!(
-        "it has more than {} MiB, the most for such a file",
+        "it has more than {} MiB, the limit for such a file",
         most >> 20
     );
     io::Error::new(io::ErrorKind::FileTooLarge, message)
@@ -163,7 +163,7 @@ pub(crate) struct NotText {
 }
 
 /// What is expected of a file instead of [`NotText`].
-pub(crate) const EXPECTED_TEXT: &str = "text in UTF-8";
+pub(crate) const EXPECTED_TEXT: &str = "UTF-8 text";
 
 /// The text that `bytes` are in UTF-8; `at` counts from `offset`.
 pub(crate) fn utf8(bytes: Vec<u8>, offset: u64) -> Result<String, NotText> {

@@ -48,8 +48,7 @@ fn told(message: String) -> Foreseen {
     Foreseen {
         kind: KIND,
         message,
-        help: "table losses says where packets were lost; what a RoCE flow loses it sends again after host.retransmit_timeout, \
-               or a NAK"
+        help: "table losses says where packets were lost; RoCE flows retransmit lost packets after host.retransmit_timeout or a NAK"
             .to_owned(),
         key: Vec::new(),
     }
@@ -105,7 +104,7 @@ fn failure(run: &Run, results: &Results, at: Time, wires: &[Port]) -> String {
     let parts = [
         (wire, "on the wire"),
         (queue, "in queues"),
-        (port, "sent to dead ports"),
+        (port, "sent to failed ports"),
     ];
     let parts = parts.iter().filter(|(count, _)| *count > 0);
     let parts: Vec<String> = parts
@@ -146,8 +145,8 @@ fn what_followed(results: &Results, at: Time, wires: &[Port]) -> String {
         });
     let moved = moved.filter(|moved| returned.is_none_or(|returned| *moved <= returned));
     let moved = match moved {
-        Some(moved) => format!("routes moved at {moved}"),
-        None => "routes did not move".to_owned(),
+        Some(moved) => format!("routes changed at {moved}"),
+        None => "routes did not change".to_owned(),
     };
     match returned {
         Some(returned) => format!("{moved}, up again at {returned}"),

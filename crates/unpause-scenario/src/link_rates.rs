@@ -39,7 +39,7 @@ pub(crate) fn of(measured: &Measured) -> Vec<Foreseen> {
     let more = found.len().saturating_sub(MOST);
     found.truncate(MOST);
     if more > 0 {
-        found.push(format!("{more} more times links became slower"));
+        found.push(format!("{more} more rate reductions of links"));
     }
     found.into_iter().map(told).collect()
 }
@@ -48,7 +48,7 @@ fn told(message: String) -> Foreseen {
     Foreseen {
         kind: KIND,
         message,
-        help: "routes do not follow rates; slowdowns are of the topology's rates; table link_changes has all of them"
+        help: "routes do not react to rates; slowdowns assume the topology's rates; table link_changes lists all changes"
             .to_owned(),
         key: Vec::new(),
     }

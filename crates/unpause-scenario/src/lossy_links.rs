@@ -47,7 +47,7 @@ pub(crate) fn of(measured: &Measured) -> Vec<Foreseen> {
             .map(|it| lost(results, it))
             .fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
         told.push(format!(
-            "{} more times at which links came to have errors: {}",
+            "{} more times at which links began to have errors: {}",
             rest.len(),
             said(packets, data)
         ));
@@ -56,8 +56,7 @@ pub(crate) fn of(measured: &Measured) -> Vec<Foreseen> {
         Foreseen {
         kind: KIND,
         message,
-        help: "table losses says where packets were lost; a lost XOFF may overflow a buffer, a lost XON stops its sender until \
-               the pause time is over"
+        help: "table losses says where packets were lost; a lost XOFF may overflow a buffer; a lost XON stops its sender until the pause time is over"
             .to_owned(),
         key: Vec::new(),
     }

@@ -179,12 +179,7 @@ impl Search<'_> {
             let taken = self.taken.iter().any(|it| room.contains(&it.start));
             taken || self.source[room].starts_with("[[sweep")
         };
-        let depends = [
-            "has no effect",
-            "needs",
-            "without",
-            "the run is over before",
-        ];
+        let depends = ["has no effect", "needs", "without", "the run ends before"];
         !self.taken.iter().any(names)
             && !rooms.any(in_room)
             && !depends.iter().any(|words| problem.message.contains(words))

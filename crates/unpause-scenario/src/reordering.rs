@@ -28,17 +28,19 @@ pub(crate) fn of(measured: &Measured) -> Option<Foreseen> {
     let flows = if count == 1 { "flow" } else { "flows" };
     let (why, help) = match config.scheme.loss_recovery {
         Recovery::GoBackN => (
-            "go-back-N takes packets that arrive out of order for lost",
+            "go-back-N treats packets that arrive out of order as lost",
             "set loss_recovery = \"selective-repeat\" in the scheme, or switch.balancing = \"ecmp\"",
         ),
         Recovery::SelectiveRepeat(_) => (
-            "selective repeat takes packets for lost that `reordering` others have overtaken",
+            "selective repeat treats packets as lost when `reordering` others have overtaken them",
             "set a larger `reordering`, or remove it",
         ),
     };
     Some(Foreseen {
         kind: "reordering",
-        message: format!("{count} {flows} sent {packets} packets again, and none was lost: {why}"),
+        message: format!(
+            "{count} {flows} retransmitted {packets} packets although none was lost: {why}"
+        ),
         help: help.to_owned(),
         key: Vec::new(),
     })

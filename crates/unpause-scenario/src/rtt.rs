@@ -16,7 +16,7 @@ pub(crate) fn base_rtt(fabric: &Fabric, place: &Range<usize>, key: &str) -> Chec
     let racks = std::mem::take(&mut search.racks);
     let steps = racks.len() as u64 * (search.switches() + search.links.len()) as u64;
     if steps > limits::PATH_STEPS {
-        return Problem::new("the base RTT of this fabric is too long to find")
+        return Problem::new("computing the base RTT of this fabric would take too long")
             .at(place.clone(), "this scheme needs it")
             .help(format!(
                 "{} switches with hosts and {} links between switches take {steps} steps, at most {} are \

@@ -125,7 +125,7 @@ impl Session {
         let mut config = run.config.clone();
         let settings = match config.traffic.pop() {
             Some(TrafficSpec::Flows(flows)) if !flows.is_empty() => settings_of(&flows[0]),
-            _ => unreachable!("a scenario that is driven ends with the entry of its driver"),
+            _ => unreachable!("in a driven scenario the last entry is that of its driver"),
         };
         let options = session::Options {
             flow: settings,

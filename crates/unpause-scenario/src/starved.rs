@@ -42,11 +42,9 @@ pub(crate) fn of(measured: &Measured) -> Vec<(String, &'static str)> {
             &run.names.traffic[usize::from(flow.group)],
         );
         let message = format!(
-            "{name} sent nothing of priority {priority} (traffic `{entry}`) in {waited}: hosts serve priorities \
-             strictly, and a higher one always had something to send"
+            "{name} sent nothing of priority {priority} (traffic `{entry}`) for {waited}: hosts serve priorities strictly, and a higher one always had packets"
         );
-        let help = "let them share the NIC: [host] ets = { 0 = 20, 3 = 80 }; or limit the rate of the higher priority \
-                    (rate_limit). [switch.scheduler] is of switches only";
+        let help = "let them share the NIC: [host] ets = { 0 = 20, 3 = 80 }; or limit the rate of the higher priority (rate_limit). [switch.scheduler] applies to switches only";
         found.push((message, help));
     }
     found

@@ -57,7 +57,7 @@ fn help(run: &Run, it: &StormRecord) -> String {
     match run.names.is_host(peer) {
         true => format!("look at the NIC of {name}, which sends PAUSE; {TABLE}"),
         false => format!(
-            "{name} is a switch: look further on for what stops it, or for a deadlock; with switch.watchdog.ports = \"hosts\" only ports to hosts have a \
+            "{name} is a switch: look further upstream for the cause of its PAUSE, or for a deadlock; with switch.watchdog.ports = \"hosts\" only ports to hosts have a \
              watchdog; {TABLE}"
         ),
     }
@@ -72,14 +72,14 @@ fn storm(run: &Run, it: &StormRecord) -> String {
     let did = match it.action {
         WatchdogAction::Drop => format!("it dropped {} {data}", it.dropped_packets),
         WatchdogAction::Forward => "it sent although it was paused".to_owned(),
-        WatchdogAction::Alert => "it only says so".to_owned(),
+        WatchdogAction::Alert => "it only reports it".to_owned(),
     };
     let over = match it.restored {
         Some(at) => format!("over at {at}"),
         None => "not over at the end of the run".to_owned(),
     };
     format!(
-        "PFC storm from {peer}: {node}->{peer}, priority {}, was stopped from {} on; the watchdog of {node} found it at {}, {over}; \
+        "PFC storm from {peer}: {node}->{peer}, priority {}, was paused from {}; the watchdog of {node} detected this at {}, {over}; \
          {did}",
         it.priority, it.began, it.detected,
     )

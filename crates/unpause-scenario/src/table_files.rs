@@ -174,7 +174,7 @@ mod parquet_file {
     pub fn decode_within(bytes: Vec<u8>, most: u64) -> std::result::Result<RecordBatch, String> {
         match catch_quietly(|| read(bytes, most)) {
             Some(table) => table.map_err(|error| error.to_string()),
-            None => Err("it is no Parquet file that can be read".into()),
+            None => Err("it is not a readable Parquet file".into()),
         }
     }
 
@@ -216,7 +216,7 @@ mod parquet_file {
         let needed = u64::try_from(claimed).map_or(0, |rows| memory_of(&schema, rows));
         if needed > most {
             return Err(ParquetError::General(format!(
-                "its {claimed} rows would take {needed} bytes of memory; three quarters of what is here are {most}"
+                "its {claimed} rows would take {needed} bytes of memory; three quarters of the memory here are {most}"
             )));
         }
         // Memory is asked for as rows come, whatever number of them the file claims.

@@ -37,8 +37,7 @@ pub(crate) fn why(run: &Run) -> Option<(String, String)> {
         size(red.kmax)
     );
     let help = format!(
-        "`unpause suggest dcqcn --rate {fastest}` prints thresholds for this rate; set kmin and kmax in [scheme.dcqcn], to \
-         these values if they are what you want"
+        "`unpause suggest dcqcn --rate {fastest}` prints thresholds for this rate; set kmin and kmax in [scheme.dcqcn], also if you want to keep these values"
     );
     Some((message, help))
 }

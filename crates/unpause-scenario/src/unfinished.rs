@@ -54,9 +54,8 @@ fn unfinished(name: &str, counts: &Counts, is_udp: bool) -> Said {
     } = counts;
     let (how, help) = match is_udp {
         true => (
-            "did not arrive whole",
-            "what UDP loses is not sent again: delivered_bytes in table flows says what arrived; their FCT is missing from means \
-             and percentiles",
+            "did not arrive completely",
+            "UDP does not retransmit: delivered_bytes in table flows counts what arrived; their FCT is missing from means and percentiles",
         ),
         false => (
             "were not complete at the end",
@@ -79,11 +78,11 @@ fn gave_up(measured: &Measured, group: usize, name: &str, counts: &Counts) -> Sa
                 if retries == 1 { "retry" } else { "retries" }
             ),
             "their queue pairs are in error, and the rest is never sent: see gave_up and timeouts in table flows; \
-             host.retry_count and host.retransmit_timeout say how long they try",
+             host.retry_count and host.retransmit_timeout determine how long they try",
         ),
         _ => (
-            ": their TCP had no answer".to_owned(),
-            "see timeouts in table flows; tcp.retries and tcp.syn_tries say how often they try",
+            ": the peer did not answer".to_owned(),
+            "see timeouts in table flows; tcp.retries and tcp.syn_tries determine how often they try",
         ),
     };
     let Counts {

@@ -66,7 +66,7 @@ pub(crate) fn check(root: &Table<'_>, runs: &[Run]) -> Checked<()> {
         (
             "load_scale",
             random,
-            "no traffic comes at random times",
+            "no traffic has random times",
             "remove it, or give an entry `mean_interval`, `rate` or `load`",
         ),
     ] {
@@ -83,7 +83,7 @@ pub(crate) fn check(root: &Table<'_>, runs: &[Run]) -> Checked<()> {
     if let Some(value) = host.and_then(|it| it.get("retry_count")).filter(|_| !roce) {
         return Problem::new("`retry_count` has no effect")
             .at(value.span(), "no flow is RoCE")
-            .help("remove it: tcp.retries says how often TCP tries")
+            .help("remove it: tcp.retries sets the number of attempts for TCP")
             .err();
     }
     let several = |run: &Run| run.config.data_priorities().count_ones() > 1;
@@ -118,7 +118,7 @@ fn check_host(root: &Table<'_>) -> Checked<()> {
         ),
         (
             "nak_interval",
-            "remove it: each packet that comes out of order is answered",
+            "remove it: every packet that arrives out of order is answered",
         ),
     ] {
         if let Some(value) = host.and_then(|it| it.get(key)) {

@@ -43,17 +43,15 @@ pub(crate) fn of(measured: &Measured) -> Vec<Foreseen> {
         if waiting > 0 {
             found.push(warning(
                 format!(
-                    "{waiting} of {all} flows of traffic `{entry}` never started: flows of `{after}` that they follow had \
-                     not ended"
+                    "{waiting} of {all} flows of traffic `{entry}` never started, because flows of `{after}` that they follow had not ended"
                 ),
-                "a longer duration helps, unless what they follow is stuck",
+                "a longer duration helps, unless the flows that they follow are stuck",
             ));
         }
         if let Some(first) = starts.iter().min() {
             found.push(warning(
                 format!(
-                    "{} of {all} flows of traffic `{entry}` never started: what they follow had ended, but their own \
-                     start, {first} at the earliest, is after the end of the run at {}",
+                    "{} of {all} flows of traffic `{entry}` never started: the flows that they follow had ended, but their own start, {first} at the earliest, is after the end of the run at {}",
                     starts.len(),
                     results.totals.simulated
                 ),

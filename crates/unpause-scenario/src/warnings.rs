@@ -60,7 +60,8 @@ fn cyclic(run: &Run, cycle: &str) -> Warning {
         kind: "cyclic-buffers".into(),
         message: format!("PFC can deadlock: buffers wait for one another in a cycle: {cycle}"),
         help: Some(
-            "routes that go up and then down, as in an undamaged Clos, have no such cycle".into(),
+            "routes that first go up and then down, as in an intact Clos, have no such cycle"
+                .into(),
         ),
         note: false,
     }
@@ -73,9 +74,9 @@ pub(crate) fn of_seeds(parts: &[(&Run, &Tables)]) -> Vec<Warning> {
         run: run.index,
         scheme: run.scheme.clone(),
         kind: "same-seeds".into(),
-        message: "the seed changes nothing: every seed gives the same result, as nothing is drawn at random".into(),
+        message: "every seed gives the same result, because nothing is drawn at random".into(),
         help: Some(
-            "run one seed; random traffic (mean_interval, load, a cdf), ECMP and marks by probability depend on it"
+            "run one seed; only random traffic (mean_interval, load, a cdf), ECMP and probabilistic marking depend on it"
                 .into(),
         ),
         note: false,
@@ -351,7 +352,7 @@ impl Found<'_> {
         let (what, how, help) = match awaits {
             Awaits::Ack => (
                 "an ACK",
-                "all that it may send is sent",
+                "all that it may send has been sent",
                 format!(
                     "only the timeout recovers from a lost ACK or a lost last packet: set host.retransmit_timeout \
                      (now {}) shorter than the run",
@@ -360,8 +361,8 @@ impl Found<'_> {
             ),
             Awaits::Nic => (
                 "its NIC",
-                "whose timer ran out for another flow that waits for an ACK",
-                "HPCC's simulator, whose NIC this is, does the same: set a shorter host.retransmit_timeout, or nic = \
+                "whose timer was used by another flow that waits for an ACK",
+                "HPCC's simulator, which this NIC models, does the same: set a shorter host.retransmit_timeout, or nic = \
                  \"own\""
                     .to_owned(),
             ),

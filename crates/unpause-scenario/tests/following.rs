@@ -68,7 +68,7 @@ fn flows_that_wait_for_ever_are_named() {
         .find(|it| it.kind == "waiting-flows");
     insta::assert_snapshot!(
         waiting.expect("it is said").message,
-        @"2 of 2 flows of traffic `second` never started: flows of `first` that they follow had not ended"
+        @"2 of 2 flows of traffic `second` never started, because flows of `first` that they follow had not ended"
     );
 }
 
@@ -81,7 +81,7 @@ fn flows_that_would_start_after_the_end_are_named() {
         .find(|it| it.kind == "waiting-flows");
     insta::assert_snapshot!(
         late.expect("it is said").message,
-        @"2 of 2 flows of traffic `second` never started: what they follow had ended, but their own start, 1.01785184ms at the earliest, is after the end of the run at 1ms"
+        @"2 of 2 flows of traffic `second` never started: the flows that they follow had ended, but their own start, 1.01785184ms at the earliest, is after the end of the run at 1ms"
     );
 }
 

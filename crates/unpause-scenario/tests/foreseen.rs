@@ -227,7 +227,7 @@ fn a_watchdog_that_takes_longer_than_the_run() {
     let message = watchdog("").remove(0);
     insta::assert_snapshot!(
         message,
-        @"test.toml:19: the PFC watchdog cannot find a storm: it takes 200ms at least, and the run lasts 1ms"
+        @"test.toml:19: the PFC watchdog cannot find a storm: it needs at least 200ms, and the run lasts 1ms"
     );
     let times = |of: &str| {
         watchdog(&format!(
@@ -248,7 +248,7 @@ fn a_watchdog_that_looks_more_often_than_pause_comes() {
     };
     insta::assert_snapshot!(
         looks("335us", "broadcom").remove(0),
-        @r#"test.toml:19: the PFC watchdog may miss a storm: with rule = "broadcom" each look has to see a PFC frame, it looks every 335us, and a PAUSE is repeated every 335.5392us at 50Gbps"#
+        @r#"test.toml:19: the PFC watchdog may miss a storm: with rule = "broadcom" each poll must see a PFC frame, it polls every 335us, and a PAUSE is repeated every 335.5392us at 50Gbps"#
     );
     assert!(looks("336us", "broadcom").is_empty());
     assert!(looks("335us", "mellanox").is_empty());

@@ -381,7 +381,7 @@ fn what_cannot_be_run_is_refused_or_named() {
         ),
         (
             "CC_MODE 1 RATE_AI 5 RATE_HAI 5 L2_ACK_INTERVAL 0",
-            "no flow is ever over",
+            "no flow ever completes",
         ),
         (
             "CC_MODE 1 RATE_AI 5 RATE_HAI 5 KMIN_MAP 0",

@@ -119,7 +119,7 @@ fn what_has_no_effect_or_no_credits_is_refused() {
         ),
         (
             "[link]\nflow_control = \"cbfc\"\n[probes]\ncauses = true\n",
-            "causes are of PAUSE",
+            "causes need PAUSE",
         ),
         (
             "[link]\nflow_control = \"cbfc\"\n[switch.watchdog]\n",

@@ -112,11 +112,11 @@ fn what_cannot_be_is_refused_at_its_place() {
         (
             "loss_recovery = \"selective-repeat\"\nset = { \"host.spraying\" = \"bitmap\", \"host.paths\" = 64 }",
             "",
-            "credits pay for single packets",
+            "a credit is for a single packet",
         ),
         ("14022720ps", "0ps", "`base_rtt` is zero"),
         ("14022720ps", "100ms", "too much credit"),
-        ("10ms", "5s", "cannot be so long"),
+        ("10ms", "5s", "cannot be that long"),
         ("rccc = { ", "rccc = { credits = true, ", "credits"),
         ("rccc = { ", "nscc = { ", "[scheme.nscc] has no effect"),
     ] {

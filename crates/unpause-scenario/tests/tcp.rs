@@ -249,7 +249,7 @@ fn a_connection_without_an_answer_is_told_of() {
     let outcome = run(&source);
     let said = outcome.warnings.iter().filter(|warning| warning.run == 0);
     let said: Vec<String> = said.map(|w| format!("{}: {}", w.kind, w.message)).collect();
-    let gave_up = "gave-up: 1 of 1 flows of traffic `long` gave up: their TCP had no answer";
+    let gave_up = "gave-up: 1 of 1 flows of traffic `long` gave up: the peer did not answer";
     assert!(said.iter().any(|message| message == gave_up), "{said:?}");
 }
 

@@ -334,8 +334,7 @@ fn a_flow_that_waits_for_ever_is_named() {
     let [out, ..] = &*stuck else {
         panic!("{:?}", messages(&outcome))
     };
-    let expected = "flow 2 of traffic `out` (H0->H1) has been waiting for an ACK since 49.0296us, all that it may \
-                    send is sent";
+    let expected = "flow 2 of traffic `out` (H0->H1) has been waiting for an ACK since 49.0296us, all that it may send has been sent";
     assert_eq!(out.message, expected);
     let expected = "only the timeout recovers from a lost ACK or a lost last packet: set host.retransmit_timeout \
                     (now 1000s) shorter than the run";
@@ -351,7 +350,7 @@ fn a_flow_whose_nic_sleeps_is_named() {
     let said = messages(&outcome);
     let named = said.iter().find(|it| it.contains("traffic `paced`"));
     let expected = "stuck-flows: flow 1 of traffic `paced` (H0->H1) has been waiting for its NIC since \
-                    83.84us, whose timer ran out for another flow that waits for an ACK";
+                    83.84us, whose timer was used by another flow that waits for an ACK";
     assert_eq!(named.map(String::as_str), Some(expected));
 }
 
@@ -424,17 +423,17 @@ fn storms(keys: &str) -> Vec<String> {
 #[test]
 fn storms_are_told_with_who_sends_the_pause() {
     insta::assert_snapshot!(storms("").join("\n"), @r#"
-PFC storm from H2: S1->H2, priority 3, was stopped from 134.0032us on; the watchdog of S1 found it at 250us, over at 650us; it dropped 277 data packets
+PFC storm from H2: S1->H2, priority 3, was paused from 134.0032us; the watchdog of S1 detected this at 250us, over at 650us; it dropped 277 data packets
   look at the NIC of H2, which sends PAUSE; table storms has the numbers
 "#);
     insta::assert_snapshot!(storms("action = \"alert\"").join("\n"), @r#"
-PFC storm from H2: S1->H2, priority 3, was stopped from 134.0032us on; the watchdog of S1 found it at 250us, over at 650us; it only says so
+PFC storm from H2: S1->H2, priority 3, was paused from 134.0032us; the watchdog of S1 detected this at 250us, over at 650us; it only reports it
   look at the NIC of H2, which sends PAUSE; table storms has the numbers
-PFC storm from S1: S0->S1, priority 3, was stopped from 197.56us on; the watchdog of S0 found it at 300us, over at 650us; it only says so
-  S1 is a switch: look further on for what stops it, or for a deadlock; with switch.watchdog.ports = "hosts" only ports to hosts have a watchdog; table storms has the numbers
+PFC storm from S1: S0->S1, priority 3, was paused from 197.56us; the watchdog of S0 detected this at 300us, over at 650us; it only reports it
+  S1 is a switch: look further upstream for the cause of its PAUSE, or for a deadlock; with switch.watchdog.ports = "hosts" only ports to hosts have a watchdog; table storms has the numbers
 "#);
     insta::assert_snapshot!(storms("ports = \"hosts\"\naction = \"forward\"").join("\n"), @r#"
-PFC storm from H2: S1->H2, priority 3, was stopped from 134.0032us on; the watchdog of S1 found it at 250us, over at 650us; it sent although it was paused
+PFC storm from H2: S1->H2, priority 3, was paused from 134.0032us; the watchdog of S1 detected this at 250us, over at 650us; it sent although it was paused
   look at the NIC of H2, which sends PAUSE; table storms has the numbers
 "#);
 }

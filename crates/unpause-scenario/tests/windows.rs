@@ -111,7 +111,7 @@ fn values_that_cannot_be_are_explained() {
         (
             "ai = \"1/4\"",
             "ai = 0",
-            "`ai` cannot be this: no packet at all",
+            "`ai` is invalid: no packet at all",
         ),
         (
             "fs_max_cwnd = 50",
@@ -121,7 +121,7 @@ fn values_that_cannot_be_are_explained() {
         (
             "beta = \"3/4\"",
             "beta = 2",
-            "`beta` cannot be this: more than 1",
+            "`beta` is invalid: more than 1",
         ),
     ] {
         let said = scenario(&SCENARIO.replace(from, to)).unwrap_err();

@@ -99,9 +99,9 @@ pub struct HostConfig {
     pub payload_bytes: u32,
     /// Headers and trailers of a data packet, bytes.
     pub header_bytes: u32,
-    /// A receiver acknowledges every so many data packets, the last of a flow and of a window.
+    /// A receiver acknowledges one data packet in this many, and the last one of a flow and of a window.
     pub ack_every: u32,
-    /// A sender without progress for so long goes back to its oldest unacknowledged packet.
+    /// A sender without progress for this long goes back to its oldest unacknowledged packet.
     pub retransmit_timeout: Time,
     /// A RoCE flow that has timed out so often in a row gives up at the next timeout; `None`: never.
     pub retry_count: Option<u32>,
@@ -125,7 +125,7 @@ pub struct HostConfig {
     pub spraying: spraying::Config,
     /// What RoCE flows may have in flight, beside what their law says.
     pub window: Option<WindowConfig>,
-    /// A gap that stays is reported again after so long; `None`: when something else has arrived.
+    /// A remaining gap is reported again after this time; `None`: when something else has arrived.
     pub nak_interval: Option<Time>,
     /// TCP, beside the law of [`SchemeConfig::tcp`].
     pub tcp: TcpConfig,
@@ -157,7 +157,7 @@ pub enum NicModel {
     Own,
     /// As HPCC's simulator: in turn by when they have started, whatever their priority, the one after the last one
     /// served first. One timer wakes it, which nobody sets anew while it runs; so do ACKs, new flows, and the ends
-    /// of a transmission and of a PAUSE. NAKs measure RTTs; duplicates of a flow under way are not acknowledged.
+    /// of a transmission and of a PAUSE. NAKs measure RTTs; duplicates of an active flow are not acknowledged.
     Hpcc,
 }
 
@@ -185,7 +185,7 @@ pub struct TcpConfig {
     pub delayed_ack: Option<DelayedAck>,
     /// Priority of SYNs and ACKs.
     pub ack_priority: AckPriority,
-    /// Bytes that a connection may have under way, whatever its window: the socket's buffers.
+    /// Bytes that a connection may have in flight, whatever its window: the socket's buffers.
     pub buffer_bytes: u64,
     /// Where segments wait for the port.
     pub qdisc: Qdisc,
@@ -202,9 +202,9 @@ pub struct TcpConfig {
 /// once; under DCTCP's echo also before the first packet whose mark differs (RFC 8257, 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayedAck {
-    /// With every so many segments.
+    /// Once per this many segments.
     pub every: u32,
-    /// After so long.
+    /// After this time.
     pub timeout: Time,
 }
 
@@ -215,7 +215,7 @@ pub enum Qdisc {
     #[default]
     Fq,
     /// In one FIFO for each class, without a limit, as soon as their window allows them; SYNs and ACKs, too. What
-    /// waits there counts as under way.
+    /// waits there counts as in flight.
     Pfifo,
 }
 
@@ -304,7 +304,7 @@ impl Default for HostConfig {
 pub struct SwitchConfig {
     /// How packets get from ingress to egress.
     pub model: SwitchModel,
-    /// Cut-through: a frame is taken when so many of its bytes are there, and no sooner than that it cannot run dry
+    /// Cut-through: a frame is taken when this many of its bytes are there, and no sooner than that it cannot run dry
     /// on its way out. `None`: store-and-forward.
     pub cut_through_bytes: Option<u32>,
     /// Bit n set: priority n is lossless, under PFC.

@@ -138,7 +138,7 @@ impl Followers {
         !self.watched.is_empty() && self.watched.contains(&(entry, ending))
     }
 
-    /// Whoever drives the run adds flows to `entry`, and is told when they end so.
+    /// Whoever drives the run adds flows to `entry`, and is notified when they end.
     pub fn drive(&mut self, entry: u16, endings: impl Iterator<Item = Ending>) {
         self.driven = Some(entry);
         self.watched.extend(endings.map(|ending| (entry, ending)));

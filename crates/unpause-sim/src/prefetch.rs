@@ -1,10 +1,10 @@
 //! Asking the memory for what is needed soon.
 
-/// Nodes of a fabric of so many ports ask ahead: what they touch of smaller ones is in the second-level cache
+/// Nodes of a fabric of this many ports ask ahead: what they touch of smaller ones is in the second-level cache
 /// anyway, or nearly, and asking costs instructions.
 pub const FROM_PORTS: usize = 8192;
 
-/// Asks the memory for the first of many.
+/// Prefetches the first of many.
 #[inline(always)]
 pub fn prefetch_first<T>(values: &[T]) {
     if let Some(first) = values.first() {
@@ -12,7 +12,7 @@ pub fn prefetch_first<T>(values: &[T]) {
     }
 }
 
-/// Asks the memory for the cache lines in which the first `BYTES` of a value are that begins with one.
+/// Prefetches the cache lines of the first `BYTES` of a value that begins with one.
 #[inline(always)]
 pub fn prefetch_front<const BYTES: usize, T>(value: &T) {
     #[repr(align(64))]
@@ -25,13 +25,13 @@ pub fn prefetch_front<const BYTES: usize, T>(value: &T) {
     }
 }
 
-/// Asks the memory for the cache lines of a value.
+/// Prefetches the cache lines of a value.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
     prefetch_at(std::ptr::from_ref(value));
 }
 
-/// Asks the memory for the cache lines of a value that is, or may be, at an address.
+/// Prefetches the cache lines of a value that is, or may be, at an address.
 #[inline(always)]
 pub fn prefetch_at<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]

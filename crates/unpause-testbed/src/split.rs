@@ -37,7 +37,7 @@ pub enum SplitError {
     #[error("link-level retry is simulated: no frame carries its answers")]
     Retry,
     /// Frames name hosts by one address.
-    #[error("host {host} has several links: over frames, a host has one")]
+    #[error("host {host} has several links: with real frames, a host must have one")]
     Links {
         /// Index of the host.
         host: NodeId,

@@ -9,9 +9,9 @@ Examples:
   unpause cache
   unpause cache --clear
 
-unpause run keeps finished runs and takes them from there if the scenario, the seed and the program are the same.
-UNPAUSE_CACHE names the directory; UNPAUSE_CACHE=off uses none. UNPAUSE_CACHE_SIZE is its limit, such as 500MB: what
-was not used for the longest time goes first.")]
+unpause run keeps finished runs here and reuses them if the scenario, the seed and the program are the same.
+UNPAUSE_CACHE names the directory; UNPAUSE_CACHE=off uses none. UNPAUSE_CACHE_SIZE is its limit, such as 500MB: the
+runs not used for the longest time are removed first.")]
 pub struct Cache {
     /// Remove everything in it.
     #[arg(long)]

@@ -24,7 +24,7 @@ Examples:
   unpause import sonic leaf0.json --out leaf0.toml
   unpause import sonic leaf0/config_db.json leaf1/config_db.json spine0/config_db.json --out fabric.toml")]
 pub struct ImportSonic {
-    /// Files config_db.json, one a switch. Several are linked by DEVICE_NEIGHBOR.
+    /// Files config_db.json, one per switch. Several are linked by DEVICE_NEIGHBOR.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Scenario file to write.

@@ -18,7 +18,7 @@ pub enum Suggest {
     Pfc(SuggestPfc),
     /// Marking thresholds and rate steps of DCQCN for a link rate, by source.
     Dcqcn(SuggestDcqcn),
-    /// Parameters of PCN from RTT and number of flows, and what they come to at a link rate.
+    /// Parameters of PCN from RTT and number of flows, and their consequences at a link rate.
     Pcn(SuggestPcn),
 }
 
@@ -90,7 +90,7 @@ Examples:
 pub struct SuggestHeadroom {
     #[command(flatten)]
     pub link: LinkOptions,
-    /// Whose formula.
+    /// Source of the formula.
     #[arg(long, value_enum, default_value = "ieee")]
     pub profile: HeadroomProfile,
     #[command(flatten)]
@@ -121,7 +121,7 @@ pub struct LinkOptions {
     pub cell: Option<u64>,
 }
 
-/// What only SONiC's calculation has.
+/// Options of SONiC's calculation only.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Options of --profile sonic-mellanox")]
 pub struct SonicOptions {
@@ -214,7 +214,7 @@ pub struct SuggestPcn {
     pub write: Write,
 }
 
-/// Where a scenario goes that compares the suggestion with the defaults.
+/// Options for writing a scenario that compares the suggestion with the defaults.
 #[derive(clap::Args)]
 pub struct Write {
     /// Write a scenario that compares the suggestion with the defaults.

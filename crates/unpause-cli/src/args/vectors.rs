@@ -5,10 +5,10 @@ use unpause_protocols::units::Time;
 use super::Form;
 use crate::values::{assignment, duration, tolerance};
 
-/// Which state machines, and how their events are written.
+/// The mechanism and the format of its events.
 #[derive(clap::Args, Clone)]
 pub struct Machines {
-    /// The kind, where a name stands for several: congestion-point, notification-point, congestion-control,
+    /// The kind, if several have the same name: congestion-point, notification-point, congestion-control,
     /// flow-control, spraying or sprayed-window [default: all].
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
@@ -24,14 +24,14 @@ pub struct Machines {
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  unpause vectors                               what there are vectors of
+  unpause vectors                               list what vectors exist for
   unpause vectors pcn > pcn.jsonl               receiver and sender of PCN
   unpause vectors dcqcn --kind congestion-control --set rate_ai=5000000
   unpause vectors pcn --parameters
 
-A line an event, with what the mechanism answers as \"expect\" (docs/vectors.md).")]
+Each line is an event, with the mechanism's answer as \"expect\" (docs/vectors.md).")]
 pub struct Vectors {
-    /// The mechanism; without one, what there is.
+    /// The mechanism [default: list all].
     pub mechanism: Option<String>,
     #[command(flatten)]
     pub machines: Machines,
@@ -57,7 +57,7 @@ pub struct Check {
     pub against: String,
     #[command(flatten)]
     pub machines: Machines,
-    /// How far numbers may be off, relative, such as 1e-6 for a program with floating point.
+    /// Relative tolerance of numbers, such as 1e-6 for a program with floating point.
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = tolerance)]
     pub tolerance: f64,
     /// How long an answer may take.

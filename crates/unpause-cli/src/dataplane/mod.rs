@@ -89,7 +89,7 @@ fn choose<'a>(
             Ok((run, program))
         }
         [] => Err(wrong(
-            format!("{file}: no scheme has a marking that is a program"),
+            format!("{file}: no scheme has a marking for which there is a program"),
             program::MARKINGS,
         )),
         several => {

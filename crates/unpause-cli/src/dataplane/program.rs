@@ -154,7 +154,8 @@ impl Program {
                 Ok(Self::DctcpRed(*params))
             }
             Config::EcnSharp(_) => Err(Refusal {
-                what: "its marking takes square roots or divides exactly, as no switch does".into(),
+                what: "its marking takes square roots or divides exactly, which switches cannot"
+                    .into(),
                 help: "marking = \"ecn-sharp-tofino\" is ECN# with a switch's arithmetic",
             }),
             _ => Err(Refusal {

@@ -55,7 +55,7 @@ pub fn record(run: &Run, port: &str, start: Time, out: &Path) -> Result<Counts, 
     {
         return Err(wrong(
             "a sequence needs a shared-buffer switch with FIFO queues".into(),
-            "others keep packets elsewhere than in the egress queue, or in another order",
+            "other switches keep packets outside the egress queue, or in another order",
         ));
     }
     let inward = upstream(&config, node);
@@ -86,7 +86,7 @@ fn find(run: &Run, port: &str) -> Result<(NodeId, PortId), Error> {
     let refuse = |what: String, help: &str| wrong(format!("port `{port}`: {what}"), help);
     let Some((from, to)) = port.split_once("->") else {
         return Err(refuse(
-            "it is no port".into(),
+            "it is not a port".into(),
             "write SWITCH->PEER, such as S0->H0",
         ));
     };

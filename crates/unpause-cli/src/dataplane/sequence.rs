@@ -185,7 +185,10 @@ pub fn read(path: &Path) -> Result<Vec<Record>, Error> {
     let fail = |error| Error::io("read", path, error);
     let no_sequence = || {
         wrong(
-            format!("{}: this is no sequence, or a damaged one", path.display()),
+            format!(
+                "{}: this is not a sequence, or it is damaged",
+                path.display()
+            ),
             "`unpause dataplane record` and `random` write them",
         )
     };
@@ -282,7 +285,7 @@ mod tests {
             std::fs::write(&path, bytes).expect("it is written");
             let error = read(&path).expect_err("it is refused").to_string();
             assert!(
-                error.ends_with("this is no sequence, or a damaged one"),
+                error.ends_with("this is not a sequence, or it is damaged"),
                 "{error}"
             );
         }

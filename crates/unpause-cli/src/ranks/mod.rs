@@ -72,14 +72,10 @@ impl Rank {
                  and write into the same directory"
             ),
             help: Some(match name {
-                "run" => "unpause was built without MPI: leave mpirun out, and `unpause run` uses all cores of \
-                          one machine; or `make install-mpi` builds it so that one run uses many \
-                          (docs/mpi.md). `unpause sweep --dask` uses the machines of a cluster, each for runs \
-                          of its own"
+                "run" => "unpause was built without MPI: do not use mpirun, and `unpause run` uses all cores of one machine; `make install-mpi` builds a version in which one run uses many machines (docs/mpi.md). `unpause sweep --dask` uses the machines of a cluster, each for separate runs"
                     .into(),
                 _ => format!(
-                    "leave mpirun out. `unpause {name}` uses all cores of one machine, and `unpause sweep \
-                     --dask` the machines of a cluster, each for runs of its own"
+                    "do not use mpirun: `unpause {name}` uses all cores of one machine, and `unpause sweep --dask` the machines of a cluster, each for separate runs"
                 ),
             }),
         })

@@ -87,7 +87,7 @@ impl Comparison {
             Ok(_) => Ok(text),
             Err(error) => Err(wrong(
                 format!("the comparison would not run: {error}"),
-                "leave out --write, or change the option that decides this value",
+                "omit --write, or change the option that decides this value",
             )),
         }
     }

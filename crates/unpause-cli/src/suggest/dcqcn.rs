@@ -48,7 +48,7 @@ fn by_rate(rate: Rate) -> Set {
             fixed(
                 "clocks",
                 "separate",
-                "alpha, cuts and increases each by a timer, as NICs do",
+                "alpha, cuts and increases each have a timer, as in NICs",
             ),
             fixed("alpha_timer", "1us", "at any rate"),
             fixed("cut_interval", "4us", "at any rate"),
@@ -79,7 +79,7 @@ fn paper() -> Set {
         (
             key,
             value.to_owned(),
-            "of 40 Gb/s; unpause's default".to_owned(),
+            "for 40 Gb/s; unpause's default".to_owned(),
         )
     };
     Set {
@@ -109,7 +109,7 @@ pub fn text(rate: Rate) -> String {
     format!(
         "link: {rate}\n\n{}\n\
          \"by rate\" is the suggestion; its source scales thresholds and steps with the rate of the link and of the NIC.\n\
-         Marks must come before PAUSE: with N senders, kmin must be below N x pfc.xoff. `unpause validate` warns if not.\n\
+         Marking must begin before PAUSE: with N senders, kmin must be below N x pfc.xoff. `unpause validate` warns if not.\n\
          Sources: simulation/run.py of alibaba-edu/High-Precision-Congestion-Control; Zhu et al., SIGCOMM 2015 (DCQCN);\n\
          files/build_templates/qos_config.j2 of sonic-net/sonic-buildimage.\n",
         table(&lines)

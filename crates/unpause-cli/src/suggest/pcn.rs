@@ -76,7 +76,7 @@ impl Setting {
         };
         let w_min = format!("0.1 / flows = 0.1 / {}", self.flows);
         let congested = "more marked packets in a period: decrease";
-        let threshold = "marks as soon as a packet waits, but not for PAUSE";
+        let threshold = "marks as soon as a packet waits, except because of PAUSE";
         vec![
             line(
                 "period",
@@ -135,7 +135,7 @@ impl Setting {
             Line::new(
                 "CNPs",
                 cnps.to_string(),
-                format!("{flows} flows x {CNP}B x 8 / T at most, on the return path"),
+                format!("at most {flows} flows x {CNP}B x 8 / T, on the return path"),
                 PAPER,
             ),
         ]
@@ -165,7 +165,7 @@ impl Setting {
     pub fn text(&self) -> String {
         format!(
             "link: {}; largest RTT: {}; flows that share a bottleneck: {}\n\n{}\n\
-             The paper's parameters do not depend on the rate C; the lines from \"packets\" on show what they come to.\n\
+             The paper's parameters do not depend on the rate C; the lines from \"packets\" show their consequences.\n\
              Fewer than 20 packets in a period: 95 % means all of them. A smaller w_min swings less and recovers later.\n\
              Source: Cheng et al., NSDI 2020.\n",
             self.rate,
@@ -182,10 +182,10 @@ impl Setting {
         if delay == 0 {
             return Err(wrong(
                 format!(
-                    "an RTT of {} leaves nothing for {LINKS} links there and back: a frame takes {frames} on them",
+                    "an RTT of {} leaves no time for {LINKS} links in both directions: a frame takes {frames} on them",
                     self.rtt
                 ),
-                "raise --rtt, or leave out --write",
+                "raise --rtt, or omit --write",
             ));
         }
         let duration = Time::from_ps(self.rtt.as_ps() * 20).max(DURATION);

@@ -57,8 +57,7 @@ pub fn suggest(args: &SuggestPfc) -> Result<Thresholds, Error> {
     if xoff < two_frames {
         return Err(wrong(
             format!(
-                "{named} leave {shared}B of the buffer, {xoff}B for each port and priority: XON lies two frames below \
-                 XOFF, and these are {two_frames}B"
+                "{named} leave {shared}B of the buffer, {xoff}B for each port and priority: XON is two frames below XOFF, and two frames are {two_frames}B"
             ),
             "raise --buffer, or lower --ports, --priorities, --cable or --mtu",
         ));

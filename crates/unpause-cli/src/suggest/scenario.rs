@@ -21,7 +21,7 @@ pub fn text(setting: &Setting, args: &EcnScenario, path: &Path) -> Result<String
     let wires = args.delay * (2 * links);
     let least = setting.rtts.least();
     if least < wires {
-        let taken = format!("{links} links of {} take there and back", args.delay);
+        let taken = format!("{links} links of {} take in both directions", args.delay);
         return Err(Error::Other {
             message: format!("a base RTT of {least} is below the {wires} that {taken}"),
             help: Some("set a shorter --delay".into()),

@@ -75,7 +75,7 @@ impl Setting {
         let least = format!("at least {}", wait(average_name, average));
         let as_sharp = format!("as pst_target of ECN#: {least}");
         let seen = format!("one {worst_name}, as pst_interval of ECN#");
-        let reacts = format!("one {worst_name}: what TCP needs to react");
+        let reacts = format!("one {worst_name}: the time that TCP needs to react");
         vec![
             red_average("threshold", size(average), queue(average_name, average)),
             red_tail("threshold", size(tail), queue(tail_name, tail)),

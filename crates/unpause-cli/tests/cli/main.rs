@@ -213,7 +213,7 @@ fn what_is_replaced_and_what_stays_is_said() {
     fs::write(place.path().join("out/notes.txt"), "keep").unwrap();
     let said = run(&["-o", "out/", "--seed", "7"]);
     assert!(
-        said.contains("replaced: the result of two.toml (seed 1)\nleft as it was: notes.txt\n")
+        said.contains("replaced: the result of two.toml (seed 1)\nkept unchanged: notes.txt\n")
     );
     assert!(place.path().join("out/notes.txt").exists());
 }
@@ -343,7 +343,7 @@ fn several_processes_of_mpirun_do_not_each_run_everything() {
         assert_eq!(first.status.code(), Some(1));
         let message = text(&first.stderr);
         assert!(message.contains("started 2 times by mpirun"), "{message}");
-        assert!(message.contains("leave mpirun out"), "{message}");
+        assert!(message.contains("do not use mpirun"), "{message}");
         let other = ranked(arguments, "2", "1");
         assert_eq!(other.status.code(), Some(0));
         assert_eq!(text(&other.stderr) + &text(&other.stdout), "");

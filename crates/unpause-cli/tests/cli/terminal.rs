@@ -107,7 +107,7 @@ fn a_chakra_trace_is_validated_by_itself() {
     assert_eq!(told[1]["trace"]["sent_bytes"], 60_000);
     let said = told[0]["errors"][0]["message"].as_str().unwrap_or_default();
     assert!(
-        said.contains("t.0.et: byte ") && said.contains("is the file cut?"),
+        said.contains("t.0.et: byte ") && said.contains("is the file truncated?"),
         "{said}"
     );
 }
@@ -278,7 +278,7 @@ fn several_files_and_seeds_run_one_after_the_other() {
         .collect();
     assert_eq!(seeds, ["1", "2", "3", "1", "2", "3"]);
     let out = unpause(place.path(), &["run", "two.toml", "three.toml", "-o", "x"]);
-    assert!(text(&out.stderr).contains("--out is one directory, and there are 2 scenarios"));
+    assert!(text(&out.stderr).contains("--out is a single directory, but there are 2 scenarios"));
 }
 
 #[test]

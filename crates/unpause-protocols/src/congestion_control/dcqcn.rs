@@ -65,7 +65,7 @@ pub struct Params {
     pub alpha_init: Fraction,
     /// Whether a CNP cuts with the old alpha or the new one.
     pub alpha_order: AlphaOrder,
-    /// Alpha decays once in so long without a CNP.
+    /// Alpha decays once in this time without a CNP.
     pub alpha_timer: Time,
     /// Duration of one cycle of the increase timer.
     pub increase_timer: Time,

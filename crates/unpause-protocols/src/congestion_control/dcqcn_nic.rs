@@ -2,7 +2,7 @@
 //!
 //! # What it does
 //!
-//! A CNP is only noted. From the first one on, alpha is set anew at the end of every interval of its own, by
+//! A CNP is only noted. From the first one on, alpha is reset at the end of every interval of its own, by
 //! whether a CNP came in it; and at the end of every interval of another clock the rate is cut by half of
 //! alpha, if a CNP came since the last cut. From a cut on, a timer raises the rate: half way to the target for
 //! F times, then once additively, then by the larger step each time.
@@ -49,11 +49,11 @@ use crate::units::{Fraction, Rate, Time};
 pub struct Params {
     /// The gain g of alpha.
     pub g: Fraction,
-    /// Alpha is set anew every so often.
+    /// Alpha is reset at this interval.
     pub alpha_timer: Time,
-    /// The rate is cut at most every so often.
+    /// The rate is cut at most once in this interval.
     pub cut_interval: Time,
-    /// The rate is raised every so often after a cut.
+    /// The rate is raised at this interval after a cut.
     pub increase_timer: Time,
     /// Times F of fast recovery.
     pub fr_threshold: u32,

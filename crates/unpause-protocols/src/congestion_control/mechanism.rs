@@ -5,7 +5,7 @@ use rand_core::Rng;
 use crate::notification::Notification;
 use crate::units::{Fraction, Rate, Time};
 
-/// What a flow knows of its way before it starts.
+/// What a flow knows of its path before it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
     /// Rate of the sender's port.
@@ -39,7 +39,7 @@ impl Path {
     }
 }
 
-/// What a switch on the way has written into a packet as it left (in-band network telemetry).
+/// What a switch on the path has written into a packet as it left (in-band network telemetry).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Hop {
@@ -53,7 +53,7 @@ pub struct Hop {
     pub rate: Rate,
 }
 
-/// An acknowledgement, as the law is told of it.
+/// An acknowledgement, as reported to the law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack<'a> {
     /// When it came.
@@ -157,7 +157,7 @@ pub trait Mechanism {
     fn is_ecn_capable(&self) -> bool {
         false
     }
-    /// `Some`: send bursts of so many bytes at line rate, pace and measure per burst; `None`: per packet.
+    /// `Some`: send bursts of this many bytes at line rate, pace and measure per burst; `None`: per packet.
     /// Never changes.
     #[inline]
     fn burst_bytes(&self) -> Option<u32> {
@@ -180,8 +180,8 @@ pub trait Mechanism {
     /// A notification has arrived; those of other mechanisms are ignored.
     #[inline]
     fn on_notification<R: Rng>(&mut self, _now: Time, _notification: &Notification, _rng: &mut R) {}
-    /// There was a loss while so many bytes were in flight. What an ACK says of it, [`Self::on_ack`] has
-    /// told before.
+    /// There was a loss while this many bytes were in flight. An ACK that reports it has been passed to [`Self::on_ack`]
+    /// before.
     #[inline]
     fn on_loss(&mut self, _now: Time, _loss: Loss, _in_flight: u64) {}
     /// A lost packet is repaired. A window above `at_most` bytes would let a burst go.

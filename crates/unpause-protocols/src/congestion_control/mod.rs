@@ -2,7 +2,7 @@
 //!
 //! One state machine per flow: a law. What it says, its owner honours: packets leave no faster than
 //! [`Mechanism::rate`], and no more bytes are in flight than [`Mechanism::window`]. A law that sets one of
-//! them leaves the other open. It hears of losses from [`crate::loss_recovery`], which repairs them and
+//! them leaves the other open. It learns of losses from [`crate::loss_recovery`], which repairs them and
 //! knows no law.
 
 use rand_core::Rng;

@@ -126,7 +126,7 @@ impl Params {
     }
 }
 
-/// An acknowledgement, as the law is told of it.
+/// An acknowledgement, as reported to the law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// When it came.
@@ -145,7 +145,7 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// An ACK that says nothing but that so many bytes have arrived.
+    /// An ACK that reports only that this many bytes have arrived.
     pub const fn at(now: Time, bytes: u64, in_flight: u64) -> Self {
         Self {
             now,

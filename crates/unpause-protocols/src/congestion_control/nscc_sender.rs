@@ -14,7 +14,7 @@
 //! | name | unit | default | origin |
 //! |---|---|---|---|
 //! | `base_rtt` | time | that of the flow's path | uet-htsim: that of the longest path, with a packet's time at every hop |
-//! | `target_delay` | time | 3/4 of `base_rtt` where switches trim, else `base_rtt` | uet-htsim |
+//! | `target_delay` | time | 3/4 of `base_rtt` if switches trim, otherwise `base_rtt` | uet-htsim |
 //! | `gate` | power of two | 3 | uet-htsim: quick adapt below an eighth of the largest window |
 //! | `credited` | - | false | with [`super::receiver_credits`] |
 //!

@@ -23,7 +23,7 @@
 //!
 //! # Departures
 //!
-//! - A minimum rate, which the paper does not have: RecRate 0 would stop a flow for ever.
+//! - A minimum rate, which the paper does not have: RecRate 0 would stop a flow forever.
 //! - Rates are whole bit/s and weights multiples of 2^-32, both rounded down, so the rate ends a few
 //!   bit/s short of line rate.
 

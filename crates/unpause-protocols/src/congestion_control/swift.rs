@@ -89,7 +89,7 @@ pub struct Params {
     pub max_mdf: Fraction,
     /// The window never falls below this.
     pub min_cwnd: Packets,
-    /// From so many timeouts in a row on the window is the least.
+    /// After this many consecutive timeouts the window is the smallest.
     pub retx_reset_threshold: u32,
 }
 

@@ -117,7 +117,7 @@ mod tests {
 
     const DRAWS: u32 = 100_000;
 
-    /// How often each of three packets of so many units is drawn, whose units alternate over the memory.
+    /// How often each of three packets of this many units is drawn, whose units alternate over the memory.
     fn frequencies<const UNITS: usize>(row: usize, held: [u32; 3]) -> [u32; 3] {
         let mut array = CulpritArray::new([Word::default(); UNITS], row);
         let mut left = held;

@@ -40,7 +40,7 @@ pub enum Threshold {
 /// Parameters of DCTCP-RED.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// K: a packet that finds so much is marked.
+    /// K: a packet that finds at least this much is marked.
     pub threshold: Threshold,
 }
 
@@ -112,7 +112,7 @@ mod tests {
     use rand_core::SeedableRng;
     use rand_xoshiro::Xoshiro256PlusPlus;
 
-    /// The verdict on a packet that finds so many others of its size.
+    /// The verdict on a packet that finds this many others of its size.
     fn verdict(threshold: Threshold, found: u32, ect: bool) -> Verdict {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let mut red = DctcpRed::new(&Params { threshold }, &mut rng);

@@ -52,7 +52,7 @@ pub enum Variant {
     AuthorsCode,
 }
 
-/// What stands for the time a packet waits.
+/// Measure of the time that a packet waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Signal {
     /// The time it waited.
@@ -102,7 +102,7 @@ pub struct Params {
     pub pst_interval: Time,
     /// The law of the marks.
     pub variant: Variant,
-    /// What stands for the waiting time.
+    /// Measure of the waiting time.
     pub signal: Signal,
 }
 

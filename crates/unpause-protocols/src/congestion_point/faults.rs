@@ -28,7 +28,7 @@ use rand_core::Rng;
 use super::{Mechanism, Packet, Queue, Verdict};
 use crate::units::{Fraction, Time};
 
-/// Packets that can be chosen: the state of every queue has room for so many.
+/// Packets that can be chosen: the state of every queue has room for this many.
 pub const CHOSEN: usize = 6;
 /// Stands for no packet where fewer are chosen.
 pub const NO_PACKET: u32 = u32::MAX;

@@ -42,7 +42,7 @@ pub enum Verdict {
     Record,
 }
 
-/// What a congestion point need not be told of: with or without it, it gives the same verdicts.
+/// Events that need not be reported to a congestion point: with or without them, it gives the same verdicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Indifference {
     /// To a packet that finds its queue empty and leaves at once. It passes.
@@ -67,7 +67,7 @@ impl Indifference {
 
 /// A congestion point: everything but its construction has a default that does nothing.
 pub trait Mechanism {
-    /// What it need not be told of, now and later.
+    /// Events that need not be reported to it, now and later.
     fn indifference(&self) -> Indifference {
         Indifference::default()
     }

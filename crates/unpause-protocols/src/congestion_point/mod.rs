@@ -73,7 +73,7 @@ impl CongestionPoint {
     pub fn new<R: Rng>(config: &Config, rng: &mut R) -> Self {
         build!(config, PassAll, rng)
     }
-    /// What it need not be told of, now and later.
+    /// Events that need not be reported to it, now and later.
     pub fn indifference(&self) -> Indifference {
         dispatch!(self, it => it.indifference())
     }

@@ -138,7 +138,7 @@ pub struct Qcn {
     to_sample: i64,
 }
 
-/// The longest queue told apart: offsets must fit an `i32`.
+/// The longest queue that is distinguished: offsets must fit an `i32`.
 const LONGEST_QUEUE: u64 = i32::MAX as u64;
 
 impl Qcn {

@@ -101,7 +101,7 @@ mod tests {
     use rand_core::SeedableRng;
     use rand_xoshiro::Xoshiro256PlusPlus;
 
-    /// What becomes of 100,000 packets of 1,000 B that find so much: marked, dropped.
+    /// The fate of 100,000 packets of 1,000 B that find this much: marked, dropped.
     fn fates(params: Params, found: u64, ect: bool) -> (u32, u32) {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
         let mut wred = Wred::new(&params, &mut rng);

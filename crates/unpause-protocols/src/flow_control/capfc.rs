@@ -240,7 +240,7 @@ pub struct Ingress {
     full: bool,
     /// Egress ports that mark this input.
     marks: u32,
-    /// When to repeat the PAUSE; `Some` while the peer has been told to stop.
+    /// When to repeat the PAUSE; `Some` while the peer is paused.
     refresh: Option<Time>,
 }
 
@@ -317,7 +317,7 @@ impl Ingress {
         self.bytes
     }
 
-    /// True while the peer has been told to stop: the decision D.
+    /// True while the peer is paused: the decision D.
     #[inline]
     pub fn is_xoff(&self) -> bool {
         self.refresh.is_some()

@@ -6,7 +6,7 @@
 //! counts what it has sent and what the receiver has freed, so it starts a packet only if there is room: nothing is lost,
 //! however long the cable. The receiver says what it has freed in updates (`CF_Update`), no closer together than a minimum.
 //! All counters run round, so an update that is lost is made up for by the next one. A packet that is lost on the link would
-//! keep its credits for ever; for that the sender says from time to time what it has sent (`CC_Update`), and the receiver frees
+//! keep its credits forever; for that the sender says from time to time what it has sent (`CC_Update`), and the receiver frees
 //! what has not come.
 //!
 //! # Source
@@ -82,7 +82,7 @@ impl Params {
     }
 }
 
-/// Bytes of an update on the wire. It is inserted into the frame under way, so it waits for nothing.
+/// Bytes of an update on the wire. It is inserted into the frame in transmission, so it waits for nothing.
 pub const UPDATE_BYTES: u64 = 8;
 
 /// Bytes of the packet that says what was sent.

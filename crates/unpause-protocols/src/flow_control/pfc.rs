@@ -131,7 +131,7 @@ pub enum Action {
 #[derive(Clone, Debug)]
 pub struct Ingress {
     bytes: u64,
-    /// When to repeat the PAUSE; `Some` while the peer has been told to stop.
+    /// When to repeat the PAUSE; `Some` while the peer is paused.
     refresh: Option<Time>,
 }
 
@@ -226,7 +226,7 @@ impl Ingress {
         self.bytes
     }
 
-    /// True while the peer has been told to stop.
+    /// True while the peer is paused.
     #[inline]
     pub fn is_xoff(&self) -> bool {
         self.refresh.is_some()
@@ -325,7 +325,7 @@ pub fn quantum(rate: Rate) -> Time {
     rate.time_for(QUANTUM_BYTES)
 }
 
-/// Speeds up to which so many quanta may pass between a PAUSE and its effect: 802.3's maxima (31B.3.7).
+/// Speeds up to which this many quanta may pass between a PAUSE and its effect: 802.3's maxima (31B.3.7).
 const REACTION_QUANTA: [(Rate, u64); 8] = [
     (Rate::from_gbps(1), 2),
     (Rate::from_gbps(10), 60),
@@ -351,7 +351,7 @@ pub fn reaction_time(rate: Rate) -> Time {
     rate.time_for(reaction_quanta(rate) * QUANTUM_BYTES)
 }
 
-/// Bytes that can still arrive once XOFF has been decided, over a cable of so much `propagation` delay.
+/// Bytes that can still arrive once XOFF has been decided, over a cable of this much `propagation` delay.
 ///
 /// A frame just started delays the PAUSE, which takes its own time, the cable both ways and the peer's
 /// `reaction`; and the peer finishes the frame it has started.

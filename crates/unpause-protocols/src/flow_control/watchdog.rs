@@ -41,7 +41,7 @@ pub enum Rule {
 pub struct Params {
     /// A storm has to last so long before it is found: at each look in this time, rounded up to whole polls.
     pub detection: Time,
-    /// The storm is over after so long without a PFC frame.
+    /// The storm is over after this time without a PFC frame.
     pub restoration: Time,
     /// Between two looks; at least a picosecond.
     pub poll: Time,

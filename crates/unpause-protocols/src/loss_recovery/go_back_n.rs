@@ -28,7 +28,7 @@ use crate::units::Time;
 /// The sender's side: all it needs beside the flow's numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct GoBack {
-    /// After so long without progress everything is sent again.
+    /// After this time without progress everything is sent again.
     pub timeout: Time,
 }
 
@@ -107,12 +107,12 @@ impl Repair for GoBack {
 /// The receiver's side: all it needs beside the flow's numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct InOrder {
-    /// A gap that stays is reported again after so long, if at all.
+    /// A remaining gap is reported again after this time, if at all.
     pub again: Option<Time>,
 }
 
 impl Reassembly for InOrder {
-    /// Only the packet expected is taken. A gap is reported once, and then again and again after so long.
+    /// Only the packet expected is taken. A gap is reported once, and then again and again after this time.
     #[inline(always)]
     fn on_data(&mut self, flow: &mut Receiver, now: Time, number: u32) -> Reception {
         if number == flow.expected {

@@ -42,7 +42,7 @@ use crate::units::{Rate, Time};
 pub struct Params {
     /// Most bytes of frames that wait for an acknowledgement.
     pub max_bytes: u32,
-    /// After so long without progress all frames are sent again.
+    /// After this time without progress all frames are sent again.
     pub replay_timer: Time,
     /// Replays by that timer without progress, at most.
     pub max_replays: u8,
@@ -83,7 +83,7 @@ impl Params {
     }
 }
 
-/// Bytes of a message on the wire. It is inserted into the frame under way, so it waits for nothing.
+/// Bytes of a message on the wire. It is inserted into the frame in transmission, so it waits for nothing.
 pub const MESSAGE_BYTES: u64 = 8;
 
 /// Frame numbers have 20 bits.

@@ -19,7 +19,7 @@
 //!   it acknowledges something;
 //! - calls [`Sender::on_timer`] when [`Sender::next_timer`] is due, before it reports anything else that
 //!   happens then or later;
-//! - calls [`Sender::on_write`] when the application has written more to a connection already under way;
+//! - calls [`Sender::on_write`] when the application has written more to a connection that is already active;
 //! - gives up when [`Sender::has_given_up`];
 //! - keeps to the law's rate, runs its timers and tells it what it sends, by [`Sender::law`] and
 //!   [`Sender::law_mut`]: TCP itself needs none of that.
@@ -69,7 +69,7 @@ pub use params::Params;
 use state::Phase;
 pub use state::State;
 
-/// An acknowledgement, as its sender is told of it.
+/// An acknowledgement, as reported to its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// The first byte that the receiver lacks: all before it have arrived.
@@ -329,7 +329,7 @@ impl<L: Mechanism> Sender<L> {
         }
     }
 
-    /// Tells the law of an ACK of so many bytes.
+    /// Reports an ACK of this many bytes to the law.
     fn tell(&mut self, now: Time, ack: &Ack, bytes: u64, may_grow: bool) {
         self.law.on_ack(&congestion_control::Ack {
             rtt: ack.rtt,

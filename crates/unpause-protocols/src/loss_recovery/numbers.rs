@@ -52,7 +52,7 @@ pub struct Sent {
 }
 
 impl Sender {
-    /// A flow of so many packets, `u32::MAX` for one without end.
+    /// A flow of this many packets, `u32::MAX` for one without end.
     pub fn new(packets: u32) -> Self {
         Self {
             packets,
@@ -190,7 +190,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A flow of so many packets of which nothing has arrived; `u32::MAX` for one without end.
+    /// A flow of this many packets of which nothing has arrived; `u32::MAX` for one without end.
     pub fn new(packets: u32) -> Self {
         Self {
             packets,

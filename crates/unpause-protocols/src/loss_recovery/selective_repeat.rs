@@ -13,7 +13,7 @@
 //! it. The sender sends that packet again before new ones, those with the lowest numbers first, as soon as the window
 //! of the congestion control lets it. No recovery starts: nothing else counts as lost.
 //!
-//! Where receivers give credits ([`crate::congestion_control::receiver_credits`]), a flow without credit is held: it sends
+//! Where receivers grant credits ([`crate::congestion_control::receiver_credits`]), a flow without credit is held: it sends
 //! nothing, not again either. The timer runs for it even if nothing is in flight, so that its owner can ask for credit.
 //!
 //! # Source
@@ -82,7 +82,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Packets of so much payload in the window of a sender whose link has this rate, one at least.
+    /// Packets of this much payload in the window of a sender whose link has this rate, one at least.
     pub fn window_packets(&self, line_rate: Rate, payload_bytes: u32) -> u64 {
         let bytes = self
             .window
@@ -91,7 +91,7 @@ impl Params {
     }
 }
 
-/// Words of the bitmap for a window of so many packets.
+/// Words of the bitmap for a window of this many packets.
 pub const fn words(window: u32) -> usize {
     window.div_ceil(u64::BITS) as usize
 }
@@ -163,7 +163,7 @@ pub struct SelectiveRepeat<B> {
 }
 
 impl<B: AsRef<[u64]> + AsMut<[u64]>> SelectiveRepeat<B> {
-    /// A flow of which nothing has been sent, with a window of so many packets and a bitmap of zeros for it ([`words`]).
+    /// A flow of which nothing has been sent, with a window of this many packets and a bitmap of zeros for it ([`words`]).
     /// `may_pass`: a packet may be overtaken and is not lost, since its packets take different paths, or the receiver
     /// names those that were trimmed.
     pub fn new(params: &Params, window: u32, may_pass: bool, bits: B) -> Self {

@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(np.next_timer(), Time::NEVER);
     }
 
-    /// ns3-rdma polls for the first time when it hears of the flow, and then every interval.
+    /// ns3-rdma polls for the first time when it learns of the flow, and then every interval.
     #[test]
     fn polling_answers_a_marked_first_packet_at_once() {
         let mut np = Dcqcn::new(&Params {

@@ -40,7 +40,7 @@ use crate::units::{Rate, Time};
 pub struct Params {
     /// CNP period T.
     pub period: Time,
-    /// A period is congested when more than so many per cent of its packets were marked.
+    /// A period is congested when more than this many per cent of its packets were marked.
     pub congested_above_percent: u32,
     /// Unit of the reported rate.
     pub rec_rate_unit: Rate,
@@ -217,7 +217,7 @@ mod tests {
         })
     }
 
-    /// What a period of `packets` packets of 1000 B, so many of them marked, is answered with.
+    /// The answer to a period of `packets` packets of 1000 B, this many of them marked.
     fn after(packets: u32, marked: u32) -> Option<Notification> {
         let mut np = in_mbps();
         for i in 0..packets {

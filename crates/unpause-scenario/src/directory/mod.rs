@@ -281,13 +281,13 @@ impl Saved {
             return Err(damaged(
                 directory,
                 MANIFEST,
-                "its text is another than its field sha256 says",
+                "its text does not match its field sha256",
             ));
         }
         let path = directory.join(MANIFEST);
         let manifest: Manifest = serde_json::from_slice(text).map_err(|error| Error::Other {
             message: format!("{}: {}", path.display(), shorten(&error.to_string())),
-            help: Some("run the scenario again: this manifest is of another version".into()),
+            help: Some("run the scenario again: this manifest is from another version".into()),
         })?;
         let scenario = "scenario.toml";
         if let Some(digest) = manifest.files.get(scenario) {
@@ -343,7 +343,7 @@ fn find(
 ) -> Result<std::fs::File, Error> {
     let found = reader.file(file, digest, sha256_of);
     let found = found.map_err(|error| Error::io("read", &directory.join(file), error))?;
-    let why = "it is not what this run wrote (its SHA-256 is another than the manifest's)";
+    let why = "it is not what this run wrote (its SHA-256 differs from the manifest's)";
     found.ok_or_else(|| damaged(directory, file, why))
 }
 

@@ -291,7 +291,10 @@ fn check_names<'a>(lock: &Lock, names: impl IntoIterator<Item = &'a str>) -> Res
         let path = lock.directory.join(name);
         if kind.map_err(|error| Error::io("write", &path, error))? == Some(Kind::Folder) {
             return Err(Error::Other {
-                message: format!("{} is a folder, where a result has a file", path.display()),
+                message: format!(
+                    "{} is a folder, but a result has a file there",
+                    path.display()
+                ),
                 help: Some("move it away; nothing was changed".into()),
             });
         }

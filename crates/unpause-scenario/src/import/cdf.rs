@@ -156,7 +156,7 @@ fn points(
             "bytes and probabilities that do not decrease",
         ),
         CdfError::Probability { .. } | CdfError::Incomplete { .. } => place(last).error(
-            "another last probability",
+            "a last probability other than 1",
             "1, or 100 if probabilities are in percent",
         ),
     })
@@ -224,7 +224,8 @@ mod tests {
             error("0,0\n5,0.5\n\n4,1\n"),
             "sizes.csv:4: found less than on the line before, expected bytes and probabilities that do not decrease"
         );
-        let last = "another last probability, expected 1, or 100 if probabilities are in percent";
+        let last =
+            "a last probability other than 1, expected 1, or 100 if probabilities are in percent";
         assert_eq!(error("0,0\n5,0.99\n"), format!("sizes.csv:2: found {last}"));
         assert_eq!(
             error("0,0\n5,50\n7,99\n"),

@@ -21,7 +21,7 @@ pub(crate) fn shares(
         return Ok(None);
     };
     if host.nic == NicModel::Hpcc {
-        return Problem::new("the NIC of HPCC's simulator has no shares")
+        return Problem::new("the NIC of HPCC's simulator does not support shares")
             .at(written.span(), "beside nic = \"hpcc\"")
             .help("remove one of them")
             .err();

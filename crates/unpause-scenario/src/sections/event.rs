@@ -32,34 +32,31 @@ keys! {
     /// `[[event]]`
     pub(crate) EventKeys at "event" for () {
         ! kind: EventKind
-            "the link fails: what is on the wire and in the queue before it is lost; or it works again; or frames on it are lost \
-             to errors; or it has another rate; or (`\"pause-storm\"`) the NIC of the host `node` sends PAUSE without a break, for \
-             all lossless priorities and whatever it receives";
-        at: Duration = ["`\"0s\"` for errors"] "when it happens; required but for errors";
+            "the link fails: packets on the wire and in the queue before it are lost; or it works again; or it loses frames to errors; or its rate changes; or (`\"pause-storm\"`) the NIC of the host `node` sends PAUSE without a break, for all lossless priorities, whatever it receives";
+        at: Duration = ["`\"0s\"` for errors"] "when it happens; optional only for errors";
         link: String = ["-"]
             "which link: `\"S0-S1\"` by the names of its ends, in both directions; `\"S0->S1\"` in one. All parallel links between \
              the two. `\"all\"`: every link of the fabric";
         node: String = ["-"] "instead of `link`: every link of this node; of a PAUSE storm: the host";
-        every: Duration = ["once"] "again after each such time, for links that flap";
-        until: Duration = ["the end"] "the last time that it may happen; of errors and PAUSE storms: when they end"
-            idle ("it happens once", "add every = \"10ms\": again and again");
+        every: Duration = ["once"] "repeats the event at this interval, for links that flap";
+        until: Duration = ["the end"] "no event after this time; for errors and PAUSE storms: when they end"
+            idle ("it happens once", "add every = \"10ms\" to repeat it");
         rate: DataRate = ["-"]
-            "of a rate: the rate from then on, up to that of the topology. The frame that is being sent keeps its end"
+            "new rate, up to that of the topology. The frame that is being sent ends as planned"
             idle ("the event is of another kind", "write kind = \"rate\"");
         loss: f64 = ["-"]
-            "of errors: the share of frames that are lost, each by itself and whatever it is; 0 ends earlier errors"
+            "for errors: the share of frames of any kind that are lost, independently; 0 ends earlier errors"
             idle ("the event is of another kind", "write kind = \"error-rate\"");
         ber: f64 = ["-"]
-            "instead of `loss`: the share of bits that are wrong on the wire, each by itself. A frame with a wrong bit is \
-             lost, or with `fec` one in a codeword that cannot be corrected"
+            "instead of `loss`: the share of bits that are wrong on the wire, independently. A frame with a wrong bit is lost; with `fec`, a frame in a codeword that cannot be corrected"
             idle ("the event is of another kind", "write kind = \"error-rate\"");
         fec: FecName = ["`\"none\"`"]
-            "how bits are corrected: `\"rs-544\"` is RS(544, 514), which corrects 15 symbols of 10 bits, `\"rs-272\"` the \
+            "forward error correction: `\"rs-544\"` is RS(544, 514), which corrects 15 symbols of 10 bits, `\"rs-272\"` the \
              low-latency RS(272, 257), which corrects 7"
             from "IEEE 802.3, Ethernet Technology Consortium"
             idle ("no bits are wrong", "write ber = 1e-4");
         interleave: u8 = ["1 up to 100 Gb/s, 2 up to 400 Gb/s, 4 above"]
-            "with `fec`: codewords that the bits of a frame are spread over; if one cannot be corrected, frames in all of them are lost"
+            "with `fec`: number of codewords over which the bits of a frame are spread; if one cannot be corrected, frames in all of them are lost"
             idle ("no codewords are sent", "add fec = \"rs-544\"");
     }
 }
@@ -69,13 +66,11 @@ keys! {
     #[derive(Default)]
     pub(crate) RoutingKeys at "routing" for () {
         detection: Duration = [DETECTION]
-            "a link has to be down, or up again, for so long before the switches at its ends notice; until then they send \
-             what goes there into nowhere"
+            "time after which the switches at its ends notice that a link is down, or up again; until then they lose what they send there"
             from "ours: a port that sees the loss of signal; hellos take longer, BFD (RFC 5880) a few of its intervals"
             idle ("no link fails", "add [[event]], or remove it");
         convergence: Duration = ["`\"0s\"`"]
-            "from then on until every switch has the routes of the fabric as it is; until then only the ends of the link do \
-             without it"
+            "further time until every switch has updated routes; until then only the ends of the link avoid it"
             idle ("no link fails", "add [[event]], or remove it");
     }
 }
@@ -175,7 +170,7 @@ fn entry(table: Table<'_>, names: &Names, fabric: &Fabric, stop: Time) -> Checke
     let place = table.span();
     let keys: EventKeys = read(table, &[])?;
     if let Some(at) = keys.at.get().filter(|at| at.get_ref().0 >= stop) {
-        return Problem::new("the run is over before this happens")
+        return Problem::new("the run ends before this event")
             .at(at.span(), format!("the run ends at {stop}"))
             .err();
     }
@@ -195,13 +190,13 @@ fn entry(table: Table<'_>, names: &Names, fabric: &Fabric, stop: Time) -> Checke
             own.map(|(at, _)| (at, Direction::Both)).collect()
         }
         (Some(link), Some(node)) => {
-            return Problem::new("an event of a link and of a node")
+            return Problem::new("both `link` and `node` are set")
                 .at(link.span(), "either this")
                 .at(node.span(), "or this")
                 .err();
         }
         (None, None) => {
-            return Problem::new("an event of no link")
+            return Problem::new("neither `link` nor `node` is set")
                 .at(place, "this table needs `link` or `node`")
                 .help("write link = \"S0-S1\", the names of both ends, or node = \"S0\" for all its links")
                 .err();
@@ -258,7 +253,7 @@ fn rate(
 ) -> Checked<Rate> {
     let Some(rate) = keys.rate.get() else {
         return Problem::new("missing field `rate`")
-            .at(place, "which rate do the links have from then on?")
+            .at(place, "the new rate of the links")
             .help("add rate = \"100Gbps\"")
             .err();
     };
@@ -266,16 +261,16 @@ fn rate(
     let own = links.iter().map(|(link, _)| fabric.links[*link].rate);
     let slowest = own.min().unwrap_or(to);
     if to > slowest {
-        return Problem::new("a link cannot become faster than it is")
+        return Problem::new("a link cannot become faster than in the topology")
             .at(rate.span(), format!("the topology has {slowest}"))
             .help(
                 "windows of the engine are as long as packets need at the topology's rates; give the topology the higher rate, \
-                 and lower it by an event at = \"0s\"",
+                 and lower it with an event at = \"0s\"",
             )
             .err();
     }
     if to == Rate::ZERO {
-        return Problem::new("a link of no rate")
+        return Problem::new("the rate of a link is zero")
             .at(rate.span(), "must be above zero")
             .help("write kind = \"down\"")
             .err();
@@ -293,8 +288,8 @@ fn errors(keys: &EventKeys, place: Range<usize>, stop: Time) -> Checked<Vec<(Tim
     )?;
     let mut steps = vec![(at, Step::Errors(asked))];
     if let Some(every) = keys.every.get() {
-        return Problem::new("errors that come again and again")
-            .at(every.span(), "of links that flap only")
+        return Problem::new("an error event cannot repeat")
+            .at(every.span(), "`every` is for links that flap")
             .help("write an event for each time, with `at` and `until`")
             .err();
     }
@@ -317,7 +312,7 @@ fn errors(keys: &EventKeys, place: Range<usize>, stop: Time) -> Checked<Vec<(Tim
 fn times(keys: &EventKeys, place: Range<usize>, stop: Time) -> Checked<Vec<Time>> {
     let Some(first) = keys.at.get() else {
         return Problem::new("missing field `at`")
-            .at(place, "when does this happen?")
+            .at(place, "an event needs a time")
             .help("add at = \"1ms\"")
             .err();
     };
@@ -327,7 +322,7 @@ fn times(keys: &EventKeys, place: Range<usize>, stop: Time) -> Checked<Vec<Time>
     };
     if every.get_ref().0 == Time::ZERO {
         return Problem::new("`every` is zero")
-            .at(every.span(), "must be longer than nothing")
+            .at(every.span(), "must be above zero")
             .err();
     }
     let until = keys.until.get();
@@ -458,11 +453,11 @@ fn check_effect(entries: &[Entry], fabric: &Fabric, lossy: &[ErrorEvent]) -> Che
         ),
         Some((_, Step::Rate(_))) => (
             "the link has this rate already",
-            "at first it is that of the topology; an earlier event with kind = \"rate\" lowers it",
+            "initially it is that of the topology; an earlier event with kind = \"rate\" lowers it",
         ),
         Some((_, Step::Errors(_))) | None => (
             "the link has these errors already",
-            "at first there are none; write another `loss` or `ber`, or remove the event",
+            "initially there are none; set another `loss` or `ber`, or remove the event",
         ),
     };
     Problem::new("this event changes nothing")

@@ -121,13 +121,13 @@ impl Sections {
 
 /// Why PAUSE has no settings where no priority has any.
 const NEVER_PAUSED: (&str, &str) = (
-    "no queue is ever paused",
+    "no queue can be paused",
     "switch.lossless is empty: remove it, or list a priority such as 3 there",
 );
 
 /// Why PAUSE has no settings where links have credits.
 const CREDITS: (&str, &str) = (
-    "nobody sends PAUSE: links have credits",
+    "no PAUSE is sent: links have credits",
     "remove it, or set link.flow_control = \"pfc\"",
 );
 

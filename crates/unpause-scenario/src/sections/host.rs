@@ -59,23 +59,23 @@ keys! {
             "time without progress after which a sender goes back to the oldest unacknowledged packet"
             from "IBTA's local ACK timeout 14" => config.retransmit_timeout;
         ignore_pause: NameList = ["none"] "hosts whose NICs do not obey PAUSE: `\"H3\"`, `[\"H0..H3\", \"H9\"]`"
-            idle ("no queue is ever paused", "remove it, or list a priority in switch.lossless");
+            idle ("no queue can be paused", "remove it, or list a priority in switch.lossless");
         ack_timeout: u8 = ["-"]
-            "instead of `retransmit_timeout`: as an exponent, as NICs and NCCL have it. `n` is 4.096 us times 2 to the `n`: 14 is \
+            "instead of `retransmit_timeout`: the timeout as an exponent, as NICs and NCCL express it. `n` is 4.096 us times 2 to the `n`: 14 is \
              67 ms, 20 is 4.3 s; from 1 to 31"
             from "IBTA's local ACK timeout";
         retry_count: u32 = ["no limit"]
-            "a RoCE flow that has timed out so often in a row with nothing acknowledged gives up at the next timeout: 7 on \
+            "a RoCE flow gives up at the next timeout after this many consecutive timeouts with nothing acknowledged: 7 on \
              most NICs"
             from "IBTA's retry counter; only timeouts count";
-        ack_priority: AckPriorityKey "priority of RoCE's ACKs and NAKs: `\"control\"`, or that of the `\"flow\"`: then they queue behind its data in switches, can be paused, and count for PFC and marking; hosts send them first"
+        ack_priority: AckPriorityKey "priority of RoCE's ACKs and NAKs: `\"control\"`, or that of the `\"flow\"`: they then queue behind its data in switches, can be paused, and count for PFC and marking; hosts send them first"
             => config.ack_priority;
         pause_acks: bool = ["`true`"] "with `ack_priority` `\"flow\"`: PAUSE at a host stops its ACKs, too"
-            idle ("no PAUSE stops them", "set ack_priority = \"flow\", or remove it");
+            idle ("PAUSE cannot stop them", "set ack_priority = \"flow\", or remove it");
         ack_size: Size "frame size of ACKs and NAKs"
             from "RoCEv2 over Ethernet with FCS" => config.ack_bytes;
-        rate_change: RateChange "a new rate applies at once, to the gap since the last packet, or from the `\"next-packet\"` on, as in HPCC's simulator for all laws but HPCC"
-            from "NICs that schedule anew" => config.rate_change;
+        rate_change: RateChange "when a new rate applies: at once, to the gap since the last packet, or from the `\"next-packet\"`, as in HPCC's simulator for all laws but HPCC"
+            from "NICs that reschedule" => config.rate_change;
         nic: NicModel "how the NIC schedules flows: `\"own\"`, or `\"hpcc\"` as in HPCC's simulator: round-robin in start order, with a single wake-up timer that is never rearmed while pending; there a NAK is also an RTT sample, and a duplicate packet is not acknowledged unless a timeout sent it"
             from "NICs with a rate limiter for each flow" => config.nic;
         ets: Ets = ["strict priority"]
@@ -93,9 +93,9 @@ keys! {
             "limit of payload in flight, in addition to that of the congestion control: a size, or `\"path\"` for the bandwidth-delay product of each flow's path";
         window_by_rate: bool = ["`false`"] "the window shrinks with the flow's rate"
             idle ("there is no window", "set window = \"path\", or a size");
-        nak_interval: Duration "interval at which a gap that remains is reported again"
-            from "once a gap; HPCC's simulator 500 us" => config.nak_interval;
-        control_priority: u8 "priority of CNP, CNM and, unless it is the flow's, of ACK and NAK; never paused, must not be lossless"
+        nak_interval: Duration "interval at which a remaining gap is reported again"
+            from "once per gap; HPCC's simulator 500 us" => config.nak_interval;
+        control_priority: u8 "priority of CNP, CNM and, unless it is the flow's, of ACK and NAK; never paused; must not be lossless"
             => config.control_priority;
         notification_reaction: Duration "delay from the arrival of a CNP or CNM until it takes effect"
             => config.notification_reaction;
@@ -116,7 +116,7 @@ impl WindowKey {
                 .at(written.span(), "nothing could be sent")
                 .err(),
             Ok(bytes) => Ok(Some(bytes)),
-            Err(error) => Problem::new(format!("`window` cannot be this: {error}"))
+            Err(error) => Problem::new(format!("`window` is invalid: {error}"))
                 .at(
                     written.span(),
                     "expected a size such as \"104KB\", or \"path\"",
@@ -133,17 +133,14 @@ fn ack_timeout(file: &Host) -> Checked<Option<Time>> {
         return Ok(None);
     };
     if let Some(timeout) = file.retransmit_timeout.peek() {
-        return Problem::new("two timeouts of RoCE")
+        return Problem::new("both `retransmit_timeout` and `ack_timeout` are set")
             .at(timeout.span(), "either this")
             .at(exponent.span(), "or this")
             .err();
     }
     match *exponent.get_ref() {
         0 => Problem::new("`ack_timeout` is zero")
-            .at(
-                exponent.span(),
-                "to NICs this means that there is no timeout",
-            )
+            .at(exponent.span(), "NICs take zero as no timeout")
             .help("write retransmit_timeout, with a time longer than the run")
             .err(),
         n if n > LARGEST_ACK_TIMEOUT => Problem::new("`ack_timeout` is too large")

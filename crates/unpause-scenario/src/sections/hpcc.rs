@@ -39,13 +39,13 @@ keys! {
     #[derive(Default)]
     pub(crate) HpccKeys at "hpcc" for Hpcc {
         fct: bool "write `hpcc/fct.txt`: completed flows, with FCTs up to the last ACK at the sender" => fct;
-        pfc: bool "write `hpcc/pfc.txt`: PAUSEs and their ends where they arrive" => pfc;
+        pfc: bool "write `hpcc/pfc.txt`: start and end of each PAUSE, where it arrives" => pfc;
         qlen: bool "write `hpcc/qlen.txt`: queue lengths of all switch ports, sampled every 100 ns and written every 100 ms between `qlen_start` and `qlen_end`" => qlen;
         qlen_start: Duration = [QLEN.start] "first time that is sampled" from "`third.cc`"
-            idle ("queues are not counted", "add qlen = true");
+            idle ("queues are not sampled", "add qlen = true");
         trace: Nodes = ["none"] "write `hpcc/mix.tr`: every packet that these nodes (`[\"S5\", \"H0\"]`) receive, queue or send, for HPCC's `trace_reader`; also in table `packets`";
         qlen_end: Duration = [QLEN.end] "last time that is sampled" from "`third.cc`"
-            idle ("queues are not counted", "add qlen = true");
+            idle ("queues are not sampled", "add qlen = true");
     }
 }
 
@@ -66,7 +66,7 @@ impl Hpcc {
             && let Some(off) = written.pauses.get().filter(|pauses| !*pauses.get_ref())
         {
             return Problem::new(
-                "`hpcc/pfc.txt` is made of the PAUSEs that `pauses = false` leaves out",
+                "`hpcc/pfc.txt` needs the PAUSEs that `pauses = false` leaves out",
             )
             .at(off.span(), "no PAUSE is recorded")
             .help("remove it, or `pfc = true` in [hpcc]")
@@ -85,7 +85,7 @@ impl Hpcc {
         for name in keys.trace.value().into_iter().flatten() {
             if let Some(some) = written.packet_flows.get() {
                 return Problem::new(
-                    "`hpcc/mix.tr` is made of the packets that `packet_flows` leaves out",
+                    "`hpcc/mix.tr` needs the packets that `packet_flows` leaves out",
                 )
                 .at(some.span(), "only packets of these flows are recorded")
                 .help("remove it, or `trace` in [hpcc]")

@@ -14,30 +14,27 @@ const PFC: (&str, &str) = (
 );
 
 /// Why a key of retry has no effect.
-const LOSES: (&str, &str) = (
-    "links send nothing again",
-    "add retry = \"llr\", or remove it",
-);
+const LOSES: (&str, &str) = ("links have no retry", "add retry = \"llr\", or remove it");
 
 keys! {
     /// `[link]`
     #[derive(Default)]
     pub(crate) Link at "link" for () {
         flow_control: FlowControl = ["`\"pfc\"`"]
-            "what stops senders of the priorities in `switch.lossless`, on every link: `\"pfc\"`, PAUSE by [`[pfc]`](#pfc); \
+            "flow control of the priorities in `switch.lossless`, on every link: `\"pfc\"`, PAUSE by [`[pfc]`](#pfc); \
              `\"cbfc\"`, credits of Ultra Ethernet: a packet starts only if the far end has room for it";
-        credit_buffer: Size = ["what fills the link: `2tC + M + S` in whole frames"]
-            "buffer that a receiver gives credits for, for each lossless (port, priority)"
+        credit_buffer: Size = ["enough to fill the link: `2tC + M + S` in whole frames"]
+            "receiver buffer for which credits are granted, for each lossless (port, priority)"
             from "closed form, [explained here](mechanisms.md#credits-and-retries-on-a-link)" idle PFC;
         credit_size: Size = [u64::from(Params::default().credit_bytes)]
-            "bytes that a credit stands for; a packet takes whole credits" from "Ultra Ethernet, as in SAI" idle PFC;
+            "bytes per credit; a packet takes whole credits" from "Ultra Ethernet, as in SAI" idle PFC;
         update_spacing: Size = [u64::from(Params::default().update_spacing_bytes)]
-            "how far apart a receiver says what it has freed, at least, in bytes of the link; 0, or 800B to 262144B"
+            "smallest distance between two updates of a receiver, in bytes of the link; 0, or 800B to 262144B"
             from "Ultra Ethernet, as in SAI" idle PFC;
         retry: Retry = ["`\"none\"`"]
             "how links treat frames that errors corrupt ([`[[event]]`](#event) of kind `\"error-rate\"`): `\"none\"`: the frames are \
              lost; `\"llr\"`, link-level retry of Ultra Ethernet: the link resends them and all frames sent since";
-        retry_buffer: Size = ["what fills the link: `2tC + 2M + 2048B`"]
+        retry_buffer: Size = ["enough to fill the link: `2tC + 2M + 2048B`"]
             "bytes that each port keeps until the far end has acknowledged them; a port whose buffer is full waits"
             from "closed form, [explained here](mechanisms.md#credits-and-retries-on-a-link)" idle LOSES;
         replay_timer: Duration = ["`\"5us\"` and the round trip of the link"]

@@ -67,13 +67,13 @@ pub(super) fn asked(
         }
         (None, Some(ber)) => within(ber, 0.5, "a share from 0 to 0.5 of all bits")?,
         (Some(loss), Some(ber)) => {
-            return Problem::new("errors of frames and of bits")
+            return Problem::new("both `loss` and `ber` are set")
                 .at(loss.span(), "either this")
                 .at(ber.span(), "or this")
                 .err();
         }
         (None, None) => {
-            return Problem::new("errors of no rate")
+            return Problem::new("neither `loss` nor `ber` is set")
                 .at(place, "this table needs `loss` or `ber`")
                 .help("write loss = 1e-4, the share of frames that are lost, or ber = 1e-6, that of wrong bits")
                 .err();
@@ -95,7 +95,7 @@ pub(super) fn asked(
             return Problem::new("no codeword is ever lost")
                 .at(
                     ber.get().map_or(place, Spanned::span),
-                    "the code corrects all of this",
+                    "all errors are corrected",
                 )
                 .help("raise `ber`, or remove the event; loss = 0 ends earlier errors")
                 .err();

@@ -55,14 +55,14 @@ pub(super) fn storm(
 /// The time of an event that happens once.
 fn once(keys: &StormKeys<'_>, place: Range<usize>) -> Checked<Time> {
     if let Some(every) = keys.every.get() {
-        return Problem::new("a PAUSE storm that comes again and again")
-            .at(every.span(), "of links that flap only")
+        return Problem::new("a PAUSE storm cannot repeat")
+            .at(every.span(), "`every` is for links that flap")
             .help("write an event for each time, with `at` and `until`")
             .err();
     }
     let Some(at) = keys.at.get() else {
         return Problem::new("missing field `at`")
-            .at(place, "when does this happen?")
+            .at(place, "an event needs a time")
             .help("add at = \"1ms\"")
             .err();
     };

@@ -26,33 +26,30 @@ keys! {
                 "remove it, or choose model = \"shared-buffer\"; `xoff` and `xon` are thresholds of each input buffer");
         alpha: Ratio = ["-"]
             "instead of `dynamic_shift`: the threshold is the free shared buffer times this, a power of two from 1/256 to 256; \
-             SONiC's `dynamic_th` is its exponent. Above 1, a port may also take all that is free: the packet that finds \
-             none goes to headroom and sends PAUSE"
+             SONiC's `dynamic_th` is its exponent. Above 1, a port may also take all free memory: a packet that finds none goes to headroom and sends PAUSE"
             idle ("the buffers of this switch model are not shared",
                 "remove it, or choose model = \"shared-buffer\"; `xoff` and `xon` are thresholds of each input buffer");
         reserve: Size = ["-"]
-            "beside `dynamic_shift` or `alpha`: memory reserved for each lossless (port, priority) before it uses shared memory. With it, \
-             switches count like HPCC's simulator: PAUSE at the threshold, not above it, and headroom takes whatever \
-             would exceed it, whether PAUSE was sent or not"
+            "with `dynamic_shift` or `alpha`: memory reserved for each lossless (port, priority), used before shared memory. Switches then count as in HPCC's simulator: PAUSE at the threshold, not above it, and headroom takes everything that would exceed it, whether PAUSE was sent or not"
             idle ("only a threshold on shared memory has it", "set `dynamic_shift` or `alpha`, or remove it");
         headroom: SizeByRate = ["by the formula of 802.1Q for each link"]
-            "bytes for what arrives after XOFF, for each port or by link rate"
-            idle ("what an input buffer of this switch model has beyond XOFF is its headroom",
+            "buffer for data that arrive after XOFF, for each port or by link rate"
+            idle ("in this switch model, the input buffer beyond XOFF is the headroom",
                 "remove it, or choose model = \"shared-buffer\"");
-        headroom_pool: Size = ["what all ports have each"]
-            "headroom that all ports of a switch share: what is used of it at once; each port has `headroom` of it at most. SONiC's \
+        headroom_pool: Size = ["enough for all ports"]
+            "headroom shared by all ports of a switch, of which each port may use up to `headroom`. SONiC's \
              shared headroom pool (`xoff` of `BUFFER_POOL`)"
-            idle ("what an input buffer of this switch model has beyond XOFF is its headroom",
+            idle ("in this switch model, the input buffer beyond XOFF is the headroom",
                 "remove it, or choose model = \"shared-buffer\"");
         headroom_delays: u32 = ["-"]
-            "instead of `headroom`: what the link carries in this many link delays; 3 in HPCC's simulator"
-            idle ("what an input buffer of this switch model has beyond XOFF is its headroom",
+            "instead of `headroom`: the bytes that the link carries in this many link delays; 3 in HPCC's simulator"
+            idle ("in this switch model, the input buffer beyond XOFF is the headroom",
                 "remove it, or choose model = \"shared-buffer\"");
         reaction: Duration "delay from the arrival of a PAUSE until the transmitter obeys it" => reaction;
         mode: PfcMode = ["`\"standard\"`"]
             "how PAUSE is repeated and counted, [explained here](mechanisms.md#pause-three-ways-to-count)";
         pause_quanta: u16 = ["65535; with `\"ns3-rdma\"` `pause_time` = `\"5us\"`"]
-            "duration that a PAUSE requests, in units of 512 bit times" from "the most that a frame can request; ns3-rdma" idle FOR_EVER;
+            "duration that a PAUSE requests, in units of 512 bit times" from "the largest value of a frame; ns3-rdma" idle FOR_EVER;
         pause_time: Duration = ["-"] "the same as a time; only one of the two" idle FOR_EVER;
     }
 }
@@ -190,7 +187,7 @@ pub(crate) fn shift_of(key: &str, alpha: &Spanned<Ratio>) -> Checked<i32> {
     if !is_power || large / small > most {
         return Problem::new(format!("`{key}` must be a power of two from 1/256 to 256"))
             .at(alpha.span(), format!("this is {}", alpha.get_ref()))
-            .help("switches multiply what is free by a power of two: \"1/8\", 1, 8")
+            .help("switches multiply the free buffer by a power of two: \"1/8\", 1, 8")
             .err();
     }
     let power = (large / small).ilog2().cast_signed();

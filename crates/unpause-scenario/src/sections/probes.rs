@@ -23,8 +23,8 @@ keys! {
         ports: Ports = ["none"] "egress ports sampled: `[\"S0->S1\", \"*->R1\"]`";
         pauses: bool "record each PAUSE as an interval, table `pauses`" => pauses;
         causes: bool "record what held the bytes at each PAUSE and which flows it held up (tables `causes` and `victims`); `unpause explain` needs this" => causes;
-        job_links: bool "count the bytes that each job puts on each link, table `job_links`; runs take up to a third longer" => job_links;
-        packets: Ports = ["none"] "egress ports whose packets are recorded one by one, table `packets`: `[\"H0->S0\"]`";
+        job_links: bool "count the bytes that each job sends over each link, table `job_links`; runs take up to a third longer" => job_links;
+        packets: Ports = ["none"] "egress ports whose packets are recorded, table `packets`: `[\"H0->S0\"]`";
         packet_flows: FlowIds = ["all"] "only packets of these flows, by `flow_id`"
             idle ("no packets are recorded", "add packets = [\"H0->S0\"]: record those that leave by this port");
         deadlock: Duration = ["off"] "interval at which to look for a deadlock (`\"1ms\"`); the first one ends the run"
@@ -32,7 +32,7 @@ keys! {
                 "remove it, or choose model = \"shared-buffer\"");
         deadlock_hold: Duration = [DeadlockProbe::default().hold]
             "a queue that has been paused and has sent nothing for this long is blocked" from "our reading of PCN, B.5"
-            idle ("nobody looks for a deadlock", "add deadlock = \"1ms\": look for one every 1 ms");
+            idle ("deadlock detection is off", "add deadlock = \"1ms\" to check every 1 ms");
     }
 }
 

@@ -18,21 +18,21 @@ keys! {
     pub(crate) SlowReceiverKeys at "slow_receiver" for () {
         hosts: NameList = ["none"] "hosts whose NIC is slow: `\"H3\"`, `[\"H0..H3\", \"H9\"]`";
         drain_rate: DataRate = ["`\"0Gbps\"`"]
-            "rate at which the NIC takes data packets out of its receive buffer; 0 is a NIC PAUSE storm"
+            "rate at which the NIC drains data packets from its receive buffer; 0 is a NIC PAUSE storm"
             from "both symptoms: Guo et al., RDMA over Commodity Ethernet at Scale, SIGCOMM 2016"
-            idle ("no NIC is slow", "add hosts = [\"H0\"]: those whose NIC is");
+            idle ("no NIC is slow", "add hosts = [\"H0\"], whose NICs are slow");
         start: Duration = ["`\"0s\"`"] "time from which the host is slow"
-            idle ("no NIC is slow", "add hosts = [\"H0\"]: those whose NIC is");
-        stop: Duration = ["the end"] "time from which it takes packets at the rate of its link again"
-            idle ("no NIC is slow", "add hosts = [\"H0\"]: those whose NIC is");
+            idle ("no NIC is slow", "add hosts = [\"H0\"], whose NICs are slow");
+        stop: Duration = ["the end"] "time from which it again accepts packets at the rate of its link"
+            idle ("no NIC is slow", "add hosts = [\"H0\"], whose NICs are slow");
         xoff: Size = ["`\"256KB\"`"] "the host sends PAUSE above this many bytes of a lossless priority"
             from "ours: no source says"
-            idle ("no NIC is slow", "add hosts = [\"H0\"]: those whose NIC is");
+            idle ("no NIC is slow", "add hosts = [\"H0\"], whose NICs are slow");
         xon: Size = ["`xoff`"] "the host sends XON at or below this"
-            idle ("no NIC is slow", "add hosts = [\"H0\"]: those whose NIC is");
-        buffer: Size = ["for each lossless priority XOFF, one frame and headroom by IEEE 802.1Q; the same for all others together, which hold no more"]
+            idle ("no NIC is slow", "add hosts = [\"H0\"], whose NICs are slow");
+        buffer: Size = ["for each lossless priority XOFF, one frame and headroom by IEEE 802.1Q; the same again for all other priorities together"]
             "size of the receive buffer; packets that find no room are dropped"
-            idle ("no NIC is slow", "add hosts = [\"H0\"]: those whose NIC is");
+            idle ("no NIC is slow", "add hosts = [\"H0\"], whose NICs are slow");
     }
 }
 

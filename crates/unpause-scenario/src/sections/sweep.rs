@@ -189,7 +189,7 @@ fn values(file: &SweepKeys, span: Range<usize>) -> Checked<Vec<(f64, Setting)>> 
                     .err();
             }
             if !steps.is_finite() || steps < 0.0 {
-                return Problem::new("a sweep that never gets there")
+                return Problem::new("a sweep that never reaches its end")
                     .at(step.span(), "this step")
                     .at(from.span(), "from here")
                     .at(to.span(), "to here")

@@ -25,12 +25,12 @@ keys! {
             "largest number of segments released by one ACK, timeout or the handshake; `\"none\"`: no limit"
             from "the ECN♯ authors' simulator" => recovery.max_burst;
         tso: CountOrNone
-            "segments that the network card cuts from one large send: new data wait until there are this many, a third of the window, or all that is left; `\"none\"`: each segment is sent by itself" from "ours; Linux has up to 44 of 1448 bytes"
+            "segments that the network card cuts from one large send: new data wait until there are this many, a third of the window, or all remaining data; `\"none\"`: each segment is sent by itself" from "ours; Linux has up to 44 of 1448 bytes"
             => recovery.tso;
         dupack_threshold: CountOrNone = [CountOrNone(Some(TcpConfig::default().recovery.duplicate_threshold)).0]
             "number of duplicate ACKs that signal a loss; `\"none\"`: only timeouts repair losses, so reordering does no harm" from "RFC 5681";
         limited_transmit: bool = ["`true`, with `dupack_threshold` `\"none\"` `false`"]
-            "the first two duplicate ACKs release a segment each" from "the ECN♯ authors' simulator";
+            "the first two duplicate ACKs release one segment each" from "the ECN♯ authors' simulator";
         delayed_ack: CountOrNone = ["`\"none\"`"] "segments per ACK; `\"none\"`: one ACK per segment"
             from "the ECN♯ authors' simulator";
         delayed_ack_timeout: Duration = [DELAYED_ACK_TIMEOUT] "longest delay of a delayed ACK" from "Linux's shortest"
@@ -52,14 +52,13 @@ keys! {
             => ack_priority;
         grow_only_if_limiting: bool
             "the window grows only while it limits the sender; if false, it grows with each ACK, even while the network card or the application is the limit"
-            from "RFC 7661, 4.3; not so in the ECN♯ authors' simulator" => recovery.grow_only_if_limiting;
+            from "RFC 7661, 4.3; the ECN♯ authors' simulator differs" => recovery.grow_only_if_limiting;
         qdisc: Qdisc
-            "where segments wait for the network card: in their connections, which take turns (`\"fq\"`), or, as soon as \
-             their window allows them, in one FIFO for each priority (`\"pfifo\"`, as in the ECN♯ authors' simulator)"
+            "where segments wait for the network card: in their connections, which take turns (`\"fq\"`), or, as soon as their window allows, in one FIFO per priority (`\"pfifo\"`, as in the ECN♯ authors' simulator)"
             from "ours" => qdisc;
         fin: bool
             "the receiver closes the connection of a finished flow with a FIN, which the sender acknowledges"
-            from "ours; so it is in the ECN♯ authors' simulator" => fin;
+            from "ours; as in the ECN♯ authors' simulator" => fin;
         buffer: Size "upper limit of bytes in flight" from "the ECN♯ authors' simulator"
             => buffer_bytes;
     }

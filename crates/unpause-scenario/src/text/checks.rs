@@ -26,7 +26,7 @@ pub(crate) fn both<T, A, B>(
 pub(crate) fn positive(key: &str, value: &Spanned<Duration>) -> Checked<Time> {
     if value.get_ref().0 == Time::ZERO {
         return Problem::new(format!("`{key}` is zero"))
-            .at(value.span(), "must be longer than nothing")
+            .at(value.span(), "must be above zero")
             .err();
     }
     Ok(value.get_ref().0)
@@ -45,7 +45,7 @@ pub(crate) fn data_priority(value: &Spanned<u8>) -> Checked<u8> {
 /// Bytes of a flow; none only over TCP.
 pub(crate) fn size_bytes(size: &Spanned<Size>, transport: Transport) -> Checked<u64> {
     if size.get_ref().0 == 0 && transport != Transport::Tcp {
-        return Problem::new("a flow of no bytes")
+        return Problem::new("a flow without bytes")
             .at(size.span(), "at least 1B, except over TCP")
             .err();
     }

@@ -66,10 +66,7 @@ pub(crate) fn take_tables<'i>(table: &mut Table<'i>, key: &str) -> Checked<Vec<T
             .map(|value| as_table(value, key))
             .collect(),
         DeValue::Table(_) => Problem::new(format!("there may be several `{key}`"))
-            .at(
-                span,
-                "one pair of brackets is for a table that a file has once",
-            )
+            .at(span, "single brackets are for tables that occur once")
             .help(format!("write it as `[[{key}]]`"))
             .err(),
         other => Problem::new(format!("`{key}` is {}", describe(&other)))
@@ -109,10 +106,7 @@ fn as_table<'i>(value: Spanned<DeValue<'i>>, key: &str) -> Checked<Table<'i>> {
     match value.into_inner() {
         DeValue::Table(table) => Ok(Spanned::new(span, table)),
         DeValue::Array(_) => Problem::new(format!("there is one `{key}` only"))
-            .at(
-                span,
-                "two pairs of brackets are for tables that a file has several of",
-            )
+            .at(span, "double brackets are for tables that may be repeated")
             .help(format!("write it as `[{key}]`"))
             .err(),
         other => Problem::new(format!("`{key}` is {}", describe(&other)))

@@ -170,7 +170,7 @@ pub(crate) fn unread_key(
     place: Range<usize>,
     why: Option<(&'static str, &'static str)>,
 ) -> Unread {
-    let (why, help) = why.unwrap_or(("nothing here reads it", "remove it"));
+    let (why, help) = why.unwrap_or(("nothing uses it", "remove it"));
     let (what, why, help) = match kind {
         TABLE => (format!("[{path}.{name}]"), "these settings", help),
         _ => (format!("`{name}`"), why, help),
@@ -188,7 +188,7 @@ pub(crate) fn set<T, S: Setting<T>>(key: &str, written: &Written<S>, slot: &mut 
         return Ok(());
     };
     value.get_ref().store(slot).or_else(|why| {
-        Problem::new(format!("`{key}` cannot be this: {why}"))
+        Problem::new(format!("`{key}` is invalid: {why}"))
             .at(value.span(), "here")
             .err()
     })

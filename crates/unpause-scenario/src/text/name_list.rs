@@ -94,7 +94,7 @@ pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
         _ => return bad("its ends must be numbered"),
     };
     if low > high {
-        return bad("it runs backwards");
+        return bad("it is descending");
     }
     let count = (high - low).saturating_add(1);
     if count > limits::NODES {

@@ -207,7 +207,7 @@ impl Setting<u8> for PowerOfHalf {
         (0..=31)
             .find(|log2| u128::from(self.0.num) << log2 == u128::from(self.0.den))
             .map(|log2| *slot = log2)
-            .ok_or_else(|| "not 1 over a power of two, as in \"1/128\"".into())
+            .ok_or_else(|| "it must be 1 over a power of two, as in \"1/128\"".into())
     }
     fn show(slot: &u8) -> String {
         format!("1/{}", 1_u64 << slot)

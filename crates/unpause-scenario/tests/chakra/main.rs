@@ -138,12 +138,12 @@ fn what_has_no_effect_is_named() {
     assert_eq!(
         read.notes,
         [
-            "1 memory node: no time, only the order counts",
-            "1 metadata node: no time, only the order counts",
+            "1 memory node: takes no time; only the order counts",
+            "1 metadata node: takes no time; only the order counts",
             "1 compute node without a duration: 1 ns, as in astra-sim without its roofline model",
             "1 compute node with num_ops: the duration counts; astra-sim's roofline model needs rates of a GPU and its memory, which no key states",
             "1 node with comm_priority: `priority` of the job counts",
-            "1 node with a time of start: no effect, nodes start when those before have ended",
+            "1 node with a time of start: no effect: nodes start when their predecessors have ended",
         ]
     );
     assert_eq!(
@@ -254,7 +254,7 @@ fn a_trace_alone_has_its_rank_and_its_counts() {
     let cut = path.with_file_name("../../bad/cut.0.et");
     let refused = programs::one_trace(&cut).expect_err("it is cut");
     assert!(
-        refused.to_string().contains("is the file cut?"),
+        refused.to_string().contains("is the file truncated?"),
         "{refused}"
     );
 }

@@ -206,7 +206,7 @@ fn mistakes_are_named() {
         ),
         (
             with("[[override]]\nswitches = \"S0\"\nlossless = [4]\n"),
-            "priority 4 is lossless here alone",
+            "priority 4 is lossless only here",
         ),
         (
             with("[[override]]\nswitches = \"S0\"\nalpha = 1\n"),

@@ -22,7 +22,7 @@ pub enum Balancing {
 }
 
 impl Balancing {
-    /// True if packets of a flow may take different ways.
+    /// True if packets of a flow may take different paths.
     pub fn sprays(&self) -> bool {
         *self != Self::Ecmp
     }

@@ -16,7 +16,7 @@ pub struct CioqConfig {
     pub cell_bytes: u32,
     /// How long a cell takes to cross the empty fabric; a request or a grant takes half of it.
     pub latency: Time,
-    /// An arbiter grants at most so many times its output's link rate, in per cent.
+    /// An arbiter grants at most this many times its output's link rate, in per cent.
     pub speedup_percent: u32,
     /// What frames cross. `None`: a pipe of [`CioqConfig::latency`] without limit of rate.
     pub spines: Option<SpinesConfig>,

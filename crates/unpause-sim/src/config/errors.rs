@@ -94,7 +94,7 @@ impl Fec {
         terms(least, symbols, first)
     }
 
-    /// How many codewords so many bytes on a wire fill.
+    /// How many codewords this many bytes on a wire fill.
     pub fn codewords(self, wire_bytes: u64) -> f64 {
         let (_, data, _) = self.symbols();
         (wire_bytes * 8) as f64 / (u64::from(data) * SYMBOL_BITS) as f64
@@ -102,14 +102,14 @@ impl Fec {
 }
 
 /// The share of frames that are lost where a codeword cannot be corrected with probability `codeword_errors`, a frame fills
-/// so many `codewords`, and so many are interleaved. For frames that fill 1/8 it is the frame loss ratio of
+/// this many `codewords`, and this many are interleaved. For frames that fill 1/8 it is the frame loss ratio of
 /// IEEE 802.3, `codeword_errors * (1 + 8 * interleave) / 8`; longer frames meet more codewords.
 pub fn frame_loss(codeword_errors: f64, interleave: u8, codewords: f64) -> f64 {
     (codeword_errors * (f64::from(interleave) + codewords)).min(1.0)
 }
 
 impl FrameErrors {
-    /// The probability that a frame is lost of so many `bytes`, and so many on the wire.
+    /// The probability that a frame is lost of this many `bytes`, and this many on the wire.
     pub fn loss(&self, bytes: u64, wire_bytes: u64) -> f64 {
         match *self {
             Self::None => 0.0,
@@ -124,7 +124,7 @@ impl FrameErrors {
     }
 }
 
-/// The probability that any of so many happens of which each has this probability by itself: 1 - (1 - p)^n, exact where p is
+/// The probability that any of this many happens of which each has this probability by itself: 1 - (1 - p)^n, exact where p is
 /// small.
 fn any_of(count: u64, each: f64) -> f64 {
     let mut any = 0.0;

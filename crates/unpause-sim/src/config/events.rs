@@ -17,7 +17,7 @@ pub struct Events {
     pub rates: Vec<RateEvent>,
     /// Hosts whose NIC sends PAUSE for some time.
     pub storms: Vec<PauseStorm>,
-    /// A link that has been down, or up again, for so long is noticed by the switches at its ends, which then use the
+    /// A link that has been down, or up again, for this long is noticed by the switches at its ends, which then use the
     /// equal paths that are left.
     pub detection: Time,
     /// From then on until all switches have the routes of the fabric as it is.

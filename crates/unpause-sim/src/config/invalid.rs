@@ -45,7 +45,7 @@ impl Invalid {
         }
     }
 
-    /// A field that must be longer than nothing.
+    /// A field that must be above zero.
     pub(crate) fn zero(field: &'static str) -> Self {
         Self::new(field, format!("`{}` is zero", name(field)))
     }

@@ -24,7 +24,7 @@ pub struct SwitchOverride {
     pub buffer_bytes: Option<u64>,
     /// Largest lossy queue.
     pub lossy_queue_bytes: Option<u64>,
-    /// PAUSE of priority p stops the queue of the priority at place p, for all p; by default each its own.
+    /// PAUSE of priority p stops the queue of the priority at place p, for all p; by default each stops its own queue.
     pub pfc_to_queue: Option<[u8; PRIORITIES]>,
     /// A packet of priority p waits in the queue of the priority at place p, for all p; by default each in its own.
     pub to_queue: Option<[u8; PRIORITIES]>,

@@ -21,7 +21,7 @@ pub struct PfcConfig {
     pub headroom_pool_bytes: Option<u64>,
     /// The same at ports of these rates: all there are, or none.
     pub headrooms: Vec<(Rate, u64)>,
-    /// Instead of both, what the link carries in so many times its delay.
+    /// Instead of both, what the link carries in this many times its delay.
     pub headroom_delays: Option<u32>,
     /// How long a transmitter takes to obey a PAUSE it has received.
     pub reaction: Time,

@@ -38,9 +38,9 @@ pub struct Probes {
 /// ingress that paused it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeadlockProbe {
-    /// Look every so often.
+    /// Look at this interval.
     pub interval: Time,
-    /// Queues that have sent nothing for so long are blocked.
+    /// Queues that have sent nothing for this long are blocked.
     pub hold: Time,
 }
 

@@ -18,9 +18,9 @@ pub struct SlowReceiver {
     pub start: Time,
     /// Until then; what is in the buffer leaves it at the link's rate after that.
     pub stop: Time,
-    /// PAUSE above so many bytes of a lossless priority.
+    /// PAUSE above this many bytes of a lossless priority.
     pub xoff_bytes: u64,
-    /// XON at or below so many.
+    /// XON at or below this many.
     pub xon_bytes: u64,
     /// Room of a host's whole buffer. `None`: XOFF, the frame that exceeds it and, by the formula of IEEE 802.1Q, what comes
     /// after that, for each lossless priority, and as much for all others, which hold no more.

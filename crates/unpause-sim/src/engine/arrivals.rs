@@ -20,13 +20,13 @@ pub const LONGEST_WINDOW: Time = Time::from_ps(1 << (u64::BITS - ORDER_BITS));
 const FEW: usize = 20;
 const MOST_BUCKETS: usize = 4096;
 
-/// What reaches one switch within a window: by time; what arrives at one instant, by port. All of it is under way
+/// What reaches one switch within a window: by time; what arrives at one instant, by port. All of it is in flight
 /// when the window begins. All switches of a shard use one, in turn: it stays in the cache.
 #[derive(Debug)]
 pub struct Arrivals {
     /// When the window begins.
     start: Time,
-    /// Keys: time since then, port, and the place of the packet among those taken; behind so many of them there is room.
+    /// Keys: time since then, port, and the place of the packet among those taken; behind this many of them there is room.
     added: Vec<u64>,
     count: usize,
     /// The same in order.
@@ -54,7 +54,7 @@ impl Default for Arrivals {
 }
 
 impl Arrivals {
-    /// Takes those of `packets` into a switch of so many `ports` that arrive in the window from `start` to `end`, with
+    /// Takes those of `packets` into a switch of this many `ports` that arrive in the window from `start` to `end`, with
     /// their numbers as places; answers how many. None arrives before.
     #[inline(always)]
     pub fn take(&mut self, packets: &[Packet], ports: usize, (start, end): (Time, Time)) -> usize {
@@ -178,7 +178,7 @@ impl Arrivals {
         self.keys.len()
     }
 
-    /// When number `at` arrives, and the place of its packet, if there are so many.
+    /// When number `at` arrives, and the place of its packet, if there are that many.
     #[inline(always)]
     pub fn get(&self, at: usize) -> Option<(Time, u32)> {
         let key = *self.keys.get(at)?;

@@ -18,7 +18,7 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    /// For so many threads.
+    /// For this many threads.
     pub fn new(threads: usize) -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Self {

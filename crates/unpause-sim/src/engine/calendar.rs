@@ -111,7 +111,7 @@ impl Calendar {
             group.next = group.next.min(time);
         }
     }
-    /// Asks the memory for when `node` has something to do.
+    /// Prefetches the time at which `node` has something to do.
     #[inline]
     pub fn prefetch(&self, node: NodeId) {
         prefetch(&self.next[node as usize]);

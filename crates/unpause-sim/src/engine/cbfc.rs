@@ -73,7 +73,7 @@ impl LinkCredits {
         self.are_unused() || self.lossless >> class & 1 == 0
     }
 
-    /// True if a packet of so many bytes of `class` may start at `port`, once another of `before` bytes has.
+    /// True if a packet of this many bytes of `class` may start at `port`, once another of `before` bytes has.
     pub fn may_send(&mut self, port: GlobalPort, class: u8, before: u32, bytes: u32) -> bool {
         if self.lets_pass(class) {
             return true;

@@ -51,7 +51,7 @@ impl Window<'_, '_> {
         self.link_credits.on_update(port, class, packet.seq);
     }
 
-    /// Sends the update that is due at a port. It is inserted into the frame under way, so it waits for nothing and may
+    /// Sends the update that is due at a port. It is inserted into the frame in transmission, so it waits for nothing and may
     /// overtake that frame. If it is lost to errors it is repeated: answers when the next one is due then.
     pub fn send_update(&mut self, now: Time, at: (NodeId, PortId)) -> Option<Time> {
         let port = self.port_of(at.0, at.1);

@@ -69,7 +69,7 @@ impl Told {
 }
 
 impl Exchange {
-    /// For so many threads.
+    /// For this many threads.
     pub fn new(threads: usize) -> Self {
         let side = || Side {
             told: (0..threads).map(|_| Told::new()).collect(),
@@ -159,7 +159,7 @@ mod loom_tests {
 
     const THREADS: usize = 2;
 
-    /// Runs `body` on two threads, numbered from 0, in every way that so many preemptions allow.
+    /// Runs `body` on two threads, numbered from 0, in every way that this many preemptions allow.
     fn explore<S: Send + Sync + 'static>(
         preemptions: Option<usize>,
         shared: fn() -> S,
@@ -219,7 +219,7 @@ mod loom_tests {
     }
 
     /// Thread t mails the other a packet for 100 (window + 1) + t and has something to do in half t at
-    /// 100 (window + 1). Each window hears of both, and has the other's mail, once. `ends`:
+    /// 100 (window + 1). Each window learns of both, and has the other's mail, once. `ends`:
     /// thread 0 ends the run before this window.
     fn windows(exchange: &Exchange, thread: usize, ends: Option<u64>) {
         let mut member = exchange.member();

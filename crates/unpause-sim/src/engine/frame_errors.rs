@@ -31,7 +31,7 @@ impl ErringWires {
         wire.errors = errors;
     }
 
-    /// True if a frame to `port` is lost, of so many `bytes` and so many on the wire.
+    /// True if a frame to `port` is lost, of this many `bytes` and this many on the wire.
     pub fn hit(&mut self, port: GlobalPort, bytes: u64, wire_bytes: u64) -> bool {
         self.hits(port, 0, (bytes, wire_bytes))
     }

@@ -118,7 +118,7 @@ impl Heap {
         }
         self.slots[at] = entry;
     }
-    /// Asks the memory for the earliest entry.
+    /// Prefetches the earliest entry.
     #[inline]
     pub fn prefetch(&self) {
         crate::prefetch::prefetch_first(&self.slots);

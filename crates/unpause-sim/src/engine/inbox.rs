@@ -1,4 +1,4 @@
-//! Inboxes: what is under way to each node.
+//! Inboxes: what is in flight to each node.
 
 use unpause_protocols::ledger::Ledger;
 use unpause_protocols::units::Time;
@@ -15,7 +15,7 @@ const MOST_AHEAD: usize = 6;
 /// Room of a pile that has any, at first.
 const FIRST_SIZE: usize = 4;
 
-/// What is under way to every node.
+/// What is in flight to every node.
 #[derive(Debug)]
 pub struct Inboxes {
     of: Vec<Inbox>,
@@ -26,7 +26,7 @@ pub struct Inboxes {
     far: Vec<FarWires>,
 }
 
-/// What is under way to a node, by all wires but far ones: those of each port in order of time.
+/// What is in flight to a node, by all wires but far ones: those of each port in order of time.
 #[derive(Clone, Debug)]
 struct Inbox {
     packets: Vec<Packet>,
@@ -150,7 +150,7 @@ impl Inboxes {
         packets.insert(at, Packet { ingress, ..*packet });
     }
 
-    /// Takes what arrives at switch `node`, of so many `ports`, from `start` on and before `end`; answers when the first
+    /// Takes what arrives at switch `node`, of this many `ports`, from `start` on and before `end`; answers when the first
     /// packet does that is left. Those taken stay at their places until this is called again.
     #[inline(never)]
     pub fn take_until(
@@ -190,7 +190,7 @@ impl Inboxes {
         &self.taken[place as usize]
     }
 
-    /// Puts what is under way to a host by several wires in order: by time, then by port. All that arrives in its turn is
+    /// Puts what is in flight to a host by several wires in order: by time, then by port. All that arrives in its turn is
     /// there when that begins.
     pub fn sort(&mut self, node: NodeId) {
         let inbox = &mut self.of[node as usize];
@@ -263,20 +263,20 @@ impl Inboxes {
         lost
     }
 
-    /// Asks the memory for the inbox of `node`.
+    /// Prefetches the inbox of `node`.
     #[inline]
     pub fn prefetch(&self, node: NodeId) {
         prefetch(&self.of[node as usize]);
     }
 
-    /// Asks the memory for where the next packet goes that is put on the way to `node`.
+    /// Prefetches the place of the next packet to `node`.
     #[inline]
     pub fn prefetch_push(&self, node: NodeId) {
         let packets = &self.of[node as usize].packets;
         prefetch_at(packets.as_ptr().wrapping_add(packets.len()));
     }
 
-    /// Asks the memory for the packets that `node` takes first.
+    /// Prefetches the packets that `node` takes first.
     #[inline]
     pub fn prefetch_packets(&self, node: NodeId) {
         let inbox = &self.of[node as usize];
@@ -284,7 +284,7 @@ impl Inboxes {
         packets.take(MOST_AHEAD).for_each(prefetch);
     }
 
-    /// Shows what is under way.
+    /// Shows what is in flight.
     pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
         for inbox in &mut self.of {
             let Inbox {
@@ -302,7 +302,7 @@ impl Inboxes {
         }
     }
 
-    /// Every packet under way.
+    /// Every packet in flight.
     pub fn iter(&self) -> impl Iterator<Item = &Packet> {
         let near = self
             .of
@@ -313,7 +313,7 @@ impl Inboxes {
     }
 }
 
-/// True if those of each of so many ports are in order of time.
+/// True if those of each of this many ports are in order of time.
 fn are_fifos(packets: &[Packet], ports: usize) -> bool {
     let mut last = vec![Time::ZERO; ports];
     packets.iter().all(|packet| {

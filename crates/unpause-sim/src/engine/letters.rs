@@ -132,7 +132,7 @@ pub struct Letters<'r> {
 }
 
 impl<'r> Letters<'r> {
-    /// For so many threads in each of `ranks`. At rank 0, `sink` takes what all of them sample.
+    /// For this many threads in each of `ranks`. At rank 0, `sink` takes what all of them sample.
     pub fn new(ranks: &'r dyn Ranks, threads: usize, sink: Option<&'r Samples<'r>>) -> Self {
         let shards = ranks.count() * threads;
         let mail = |count| (0..count).map(|_| Mutex::new(Mail::default())).collect();

@@ -149,7 +149,7 @@ impl Log {
         counts.show(ledger);
     }
 
-    /// What has been recorded of PAUSE since there were so many records happens again, so many `times`, each a `period` after
+    /// What has been recorded of PAUSE since there were this many records happens again, this many `times`, each a `period` after
     /// the one before.
     pub fn repeat_pauses(&mut self, since: usize, period: Time, times: u64) {
         let pauses = self.pauses.len();

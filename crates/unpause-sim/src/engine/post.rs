@@ -79,7 +79,7 @@ pub struct InTurn {
 }
 
 impl InTurn {
-    /// Between so many shards.
+    /// Between this many shards.
     pub fn new(shards: usize) -> Self {
         Self {
             inboxes: (0..shards).map(|_| Mail::default()).collect(),

@@ -97,7 +97,7 @@ impl Ring {
     pub fn from(&self, first: u32) -> impl Iterator<Item = &Packet> {
         (first..self.len).map(|at| &self.slots[self.index(at)])
     }
-    /// Asks the memory for the oldest packet, or for where the first one goes.
+    /// Prefetches the oldest packet, or the place where the first one goes.
     #[inline]
     pub fn prefetch(&self) {
         if let Some(packet) = self.slots.get(self.index(0)) {

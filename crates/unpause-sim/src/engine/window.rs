@@ -22,7 +22,7 @@ use crate::routing::Routing;
 
 /// What a node must be able to do.
 pub trait NodeModel {
-    /// Executes every event before `window.end`; answers when the next one is due, what is under way to
+    /// Executes every event before `window.end`; answers when the next one is due, what is in flight to
     /// it included.
     fn run(&mut self, window: &mut Window<'_, '_>) -> Time;
     /// The run is over at `now`: close and report what is open.
@@ -47,7 +47,7 @@ pub struct Window<'w, 'p> {
     pub routing: &'w Routing,
     /// How many changes of links and routes there have been.
     pub(crate) changes: u32,
-    /// What is under way; a node reads only its own.
+    /// What is in flight; a node reads only its own.
     pub inboxes: &'w mut Inboxes,
     /// Nodes ask the memory for what they will touch.
     pub(crate) looks_ahead: bool,
@@ -225,7 +225,7 @@ impl Window<'_, '_> {
         }
     }
 
-    /// Puts what overtakes the frame under way onto a wire; it says when it arrives.
+    /// Puts what overtakes the frame in transmission onto a wire; it says when it arrives.
     pub(crate) fn send_early(&mut self, transmitter: &Transmitter, packet: &Packet) {
         let to = self.shard_of[transmitter.peer as usize];
         if to != self.shard {

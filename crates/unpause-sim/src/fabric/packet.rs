@@ -52,9 +52,9 @@ pub enum Kind {
     PcnIncrease,
     /// QCN's congestion notification message.
     Cnm,
-    /// PFC frame; lives on one link only.
+    /// PFC frame; exists on one link only.
     Pfc,
-    /// CBFC: what a receiver has freed; lives on one link only, and overtakes the frame under way.
+    /// CBFC: what a receiver has freed; exists on one link only, and overtakes the frame in transmission.
     Credit,
     /// RCCC: credit of a receiver.
     Pull,
@@ -87,7 +87,7 @@ impl Kind {
         }
     }
 
-    /// True of what lives on one link only.
+    /// True of what exists on one link only.
     #[inline(always)]
     pub const fn is_of_link(self) -> bool {
         matches!(self, Self::Pfc | Self::Credit)
@@ -134,7 +134,7 @@ pub const ECE: u8 = 0b0100_0000;
 pub const ALL: u8 = 0b1000_0000;
 
 /// Bits of [`Packet::stamp`] below RCCC's pull target. With credits no run is longer than they count, 4.4 s; two targets of a
-/// flow that are under way together differ by less than half of what the other bits count.
+/// flow that are in flight together differ by less than half of what the other bits count.
 pub const SENT_BITS: u32 = 42;
 
 /// A packet in a queue or on a wire.
@@ -224,7 +224,7 @@ impl Packet {
     pub fn set_target(&mut self, units: u64) {
         self.stamp = self.stamp & ((1 << SENT_BITS) - 1) | units << SENT_BITS;
     }
-    /// The pull target that it tells, if that is near so many units; what is left of the stamp is the time.
+    /// The pull target that it tells, if that is near this many units; what is left of the stamp is the time.
     #[inline]
     pub fn take_target(&mut self, near: u64) -> u64 {
         let low = self.stamp >> SENT_BITS;
@@ -260,7 +260,7 @@ impl Packet {
         }
     }
 
-    /// Shows what it says; of TCP's packets, and those that switches write into, nobody knows how it goes on.
+    /// Shows what it says; of TCP's packets, and those that switches write into, it cannot be extrapolated.
     pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
         let Self {
             time,

@@ -19,7 +19,7 @@ use crate::plan::Plan;
 /// The pacer's timer is of no flow, so it comes last.
 const NOBODY: u32 = u32::MAX;
 
-/// What a flow has to send but for what was lost, at a port with so many flows in turn.
+/// What a flow has to send but for what was lost, at a port with this many flows in turn.
 fn demand(sender: &Sender, flows: usize) -> Demand {
     let packet = u64::from(sender.packet_bytes);
     let unsent = sender.recovery.unsent();
@@ -48,7 +48,7 @@ impl Host {
         }
     }
 
-    /// A data packet has arrived, whole or trimmed, where receivers give credits.
+    /// A data packet has arrived, whole or trimmed, where receivers grant credits.
     #[inline(never)]
     pub(super) fn take_credited(
         &mut self,

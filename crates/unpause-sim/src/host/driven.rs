@@ -43,8 +43,8 @@ impl Host {
         until
     }
 
-    /// True if the flow of `packet` may end when that arrives, with so many bytes of segments that arrive about then, and so
-    /// many packets in all.
+    /// True if the flow of `packet` may end when that arrives, with this many bytes of segments that arrive about then, and so
+    /// many packets in total.
     fn may_end(&self, packet: &Packet, (bytes, arriving): (u64, u64), waiting: &Waiting) -> bool {
         let (flow, slot) = (packet.flow, packet.slot as usize);
         let (may, ending) = match packet.kind {

@@ -17,7 +17,7 @@ pub(super) struct Waiting {
     of_entry: BTreeMap<(u16, Option<u32>), usize>,
     /// The gates that wait for flows of an entry; for one flow of it, if only for that.
     after: BTreeMap<(u16, Ending, Option<u32>), Vec<usize>>,
-    /// Flows under way that others wait for: their entry, and place in it.
+    /// Active flows that others wait for: their entry, and position in it.
     pub watched: BTreeMap<(u32, Ending), (u16, u32)>,
     /// Whoever drives the run waits for flows of this entry.
     pub driven: Option<u16>,

@@ -24,7 +24,7 @@ impl Sender {
         self.tell(now, news, said, &mut recovery);
     }
 
-    /// Tells the law of an acknowledgement of so many packets.
+    /// Reports an acknowledgement of this many packets to the law.
     #[inline]
     fn tell(&mut self, now: Time, packets: u32, said: &Said<'_>, recovery: &mut Recovery<'_>) {
         let sent = match recovery {

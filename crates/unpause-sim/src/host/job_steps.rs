@@ -206,7 +206,7 @@ impl Host {
         }
     }
 
-    /// Hands a message of so many bytes to the connection of a channel to rank `to`.
+    /// Hands a message of this many bytes to the connection of a channel to rank `to`.
     pub(super) fn post(
         &mut self,
         now: Time,

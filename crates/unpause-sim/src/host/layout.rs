@@ -24,7 +24,7 @@ impl Layout {
         }
     }
 
-    /// The frames of a flow of so many payload bytes.
+    /// The frames of a flow of this many payload bytes.
     pub fn of(size_bytes: Option<u64>, plan: &Plan<'_>) -> Self {
         let payload = u64::from(plan.config.host.payload_bytes);
         let full_bytes = plan.frame_bytes(payload as u32);

@@ -1,5 +1,5 @@
 //! A host whose link fails or returns, between two windows. It keeps what it has to send until the link is there again:
-//! a port that is busy for ever sends nothing.
+//! a port that is busy forever sends nothing.
 
 use unpause_protocols::units::{LinkSpeed, Time};
 
@@ -38,7 +38,7 @@ impl Host {
         plan.ports.transmitters[self.port as usize].speed
     }
 
-    /// PFC begins anew: a direction of the link has failed or returned.
+    /// PFC restarts: a direction of the link has failed or returned.
     pub fn restart_pfc(&mut self, now: Time, window: &mut Window<'_, '_>) {
         self.pending_pauses.forget(0);
         self.set_rare();

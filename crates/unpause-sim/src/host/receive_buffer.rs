@@ -94,7 +94,7 @@ impl ReceiveBuffer {
         self.packets.len() as u64
     }
 
-    /// True if it has room for so many bytes of `class`.
+    /// True if it has room for this many bytes of `class`.
     pub fn takes(&self, class: u8, bytes: u64, plan: &Plan<'_>) -> bool {
         let is_lossy = |class: u8| !plan.classes.is_lossless(class);
         let lossy = || {

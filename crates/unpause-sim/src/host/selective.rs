@@ -41,7 +41,7 @@ struct Credited {
 }
 
 impl Credited {
-    /// The pull target of a flow with this demand, and so many packets to be sent again.
+    /// The pull target of a flow with this demand, and this many packets to be sent again.
     fn target(&self, repairs: u32, demand: Demand) -> u64 {
         self.credit.pull_target(&Demand {
             repairs: u64::from(repairs) * u64::from(self.packet_bytes),
@@ -104,7 +104,7 @@ impl Selective {
         }
     }
 
-    /// The flow in `slot`, whose packets have so many bytes, needs credit: in so long a round trip, at most so much.
+    /// The flow in `slot`, whose packets have this many bytes, needs credit: in this time a round trip, at most so much.
     pub fn credit(&mut self, slot: usize, packet_bytes: u32, (base_rtt, most): (Time, u64)) {
         let it = Credited {
             credit: Credit::new(most.max(packet_bytes.into()), packet_bytes),
@@ -120,7 +120,7 @@ impl Selective {
         Some((credit, self.senders.get_mut(slot as usize)?.as_mut()?))
     }
 
-    /// The sender in `slot` has sent a packet of so many bytes: takes them off its credit; answers its pull target, if it
+    /// The sender in `slot` has sent a packet of this many bytes: takes them off its credit; answers its pull target, if it
     /// needs credit. `demand`: what it has to send but for what was lost.
     pub fn spend(
         &mut self,
@@ -151,7 +151,7 @@ impl Selective {
         Some(it.target(repair.repairs(flow), demand))
     }
 
-    /// A pull has come to the sender in `slot`: so many units have been granted.
+    /// A pull has come to the sender in `slot`: this many units have been granted.
     pub fn on_pull(&mut self, slot: u32, flow: &mut numbers::Sender, granted: u64) {
         if let Some((it, repair)) = self.credited(slot) {
             it.credit.on_pull(granted);
@@ -244,7 +244,7 @@ pub(super) fn hear<'a>(
     }
 }
 
-/// Packet `number` has arrived at the receiver in `slot`. `again`: a gap is reported again after so long.
+/// Packet `number` has arrived at the receiver in `slot`. `again`: a gap is reported again after this time.
 #[inline(always)]
 pub(super) fn on_data(
     selective: &mut Option<Box<Selective>>,

@@ -90,7 +90,7 @@ pub struct Sender {
     pub(super) offered: Option<Rate>,
     /// When the timer of its law is due.
     pub(super) law_timer: Time,
-    /// How long so many bytes last at `rate`; of no bytes if nobody has asked since that changed.
+    /// How long this many bytes last at `rate`; of no bytes if nobody has asked since that changed.
     pub(super) spaced_bytes: u64,
     pub(super) spacing: Time,
     // What the next change touches.

@@ -155,7 +155,7 @@ impl Pace {
 }
 
 impl Sender {
-    /// Shows its state. A law that hears of what goes and comes moves on as nobody knows; another one has not been told
+    /// Shows its state. A law that learns of what goes and comes moves on as nobody knows; another one has not been told
     /// anything if there was no loss, no notification, and no timer of its own.
     fn show<L: Ledger>(&mut self, ack_every: u32, ledger: &mut L) {
         let Self {

@@ -76,7 +76,7 @@ pub struct Host {
     pub(super) starts: VecDeque<FlowStart>,
     /// What selective repeat keeps of flows, if that is used.
     pub(super) selective: Option<Box<Selective>>,
-    /// What it grants to flows that come to it, if receivers give credits.
+    /// What it grants to flows that come to it, if receivers grant credits.
     pub(super) credits: Option<Box<Credits>>,
     /// When the first of them is due, or a timer of [`Host::ranks`].
     pub(super) start_at: Time,

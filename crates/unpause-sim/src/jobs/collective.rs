@@ -83,7 +83,7 @@ pub enum Algorithm {
     },
 }
 
-/// Part `at` of `parts` of so many bytes, of which the first have one more.
+/// Part `at` of `parts` of this many bytes, of which the first have one more.
 pub fn share(bytes: u64, parts: u32, at: u32) -> u64 {
     let parts = u64::from(parts);
     bytes / parts + u64::from(u64::from(at) < bytes % parts)

@@ -25,7 +25,7 @@ pub enum SegmentKind {
     Compute,
     /// A rank was allowed to send a message, and did not yet: `launch`.
     Launch,
-    /// A message was under way, from when its sender handed it over until its last byte came.
+    /// A message was in flight, from when its sender handed it over until its last byte came.
     Message,
     /// It had come, and its sender waited for the ACK, or with [`super::Completion::Acknowledged`] its receiver.
     Acknowledgement,
@@ -44,7 +44,7 @@ pub struct Segment<'a> {
     pub phase: u32,
     /// The rank that computed, reduced, launched, or sent.
     pub rank: u32,
-    /// The message that was launched, under way, or waited for.
+    /// The message that was launched, in flight, or waited for.
     pub message: Option<&'a MessageRecord>,
     /// When it began, no sooner than the iteration of the path.
     pub start: Time,
@@ -58,7 +58,7 @@ impl Segment<'_> {
         self.end - self.start
     }
 
-    /// How much of that a message takes that is alone on its way; what is left is delay. Of a message that was under way
+    /// How much of that a message takes that is alone on its path; what is left is delay. Of a message that was in flight
     /// before the iteration began, what would have been left of it then. `None` for other kinds, and where the way is not
     /// known.
     pub fn ideal(&self) -> Option<Time> {

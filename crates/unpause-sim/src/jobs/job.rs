@@ -56,7 +56,7 @@ pub enum Completion {
     #[default]
     Delivered,
     /// When its sender could have the ACK of that, if nothing holds the ACK up: so do the front ends of ns-3 and htsim, of
-    /// which the sender tells the receiver in no time. Here a host knows what it sees itself, so the time of the ACK is that
+    /// which the sender reports to the receiver instantly. Here a host knows what it sees itself, so the time of the ACK is that
     /// on the empty fabric with all its links.
     Acknowledged,
 }
@@ -66,7 +66,7 @@ pub enum Completion {
 pub struct Phase {
     /// How long each rank computes first.
     pub compute: Time,
-    /// That varies uniformly by up to so much of itself, more or less, from rank to rank and from iteration to iteration.
+    /// That varies uniformly by up to this share of itself, more or less, from rank to rank and from iteration to iteration.
     pub jitter: Fraction,
     /// What ranks exchange then.
     pub collective: Option<Exchange>,

@@ -51,7 +51,7 @@ impl JobLinks {
         !self.flows.is_empty()
     }
 
-    /// A packet leaves by a port and takes so many bytes there.
+    /// A packet leaves by a port and takes this many bytes there.
     pub fn count(&mut self, port: GlobalPort, packet: &Packet, wire_bytes: u64) {
         if packet.kind.is_of_link() {
             return;

@@ -30,15 +30,15 @@ pub struct MessageRecord {
     pub number: u32,
     /// Payload bytes.
     pub bytes: u64,
-    /// When the sender's rank handed it to its NIC.
+    /// When the sender's rank passed it to its NIC.
     pub start: Time,
     /// When its last byte came, all before being there.
     pub end: Time,
-    /// When the receiver's rank was told of that, at least if it waited: later where it waits for the sender's ACK.
+    /// When the receiver's rank learned of that, at least if it waited: later where it waits for the sender's ACK.
     pub received: Time,
     /// When its sender knew of that, if a rank waited for it.
     pub acknowledged: Option<Time>,
-    /// How long it takes if it is alone on its way; `None` if that way is not known.
+    /// How long it takes if it is alone on its path; `None` if that way is not known.
     pub ideal: Option<Time>,
 }
 

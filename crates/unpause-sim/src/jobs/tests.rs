@@ -32,7 +32,7 @@ fn collective(operation: Operation, algorithm: Algorithm, bytes: u64) -> Collect
 /// The ranks whose contributions a rank has in a block: bit r is that of rank r.
 type Buffer = Vec<u64>;
 
-/// What is under way from a rank to another: blocks from the first on, and whether they are added.
+/// What is in flight from a rank to another: blocks from the first on, and whether they are added.
 type Wires = BTreeMap<(u32, u32), VecDeque<(Vec<u64>, bool)>>;
 
 /// Runs a channel, ranks in turn by `order`; `held` says what each has of each block at first.

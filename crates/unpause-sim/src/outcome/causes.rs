@@ -33,7 +33,7 @@ pub struct CauseRecord {
     pub holders: Vec<Holder>,
     /// Who had the memory that XOFF depends on, if that rather than `holders` was why.
     pub taken: Option<Taken>,
-    /// Where most of it began; none if that cannot be told.
+    /// Where most of it began; none if that is unknown.
     pub root: Option<Root>,
 }
 
@@ -105,7 +105,7 @@ impl Holder {
 /// What a flow had in an egress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowShare {
-    /// The flow; none for all that are not told of one by one.
+    /// The flow; none for flows that are not listed individually.
     pub flow: Option<u32>,
     /// How many flows that are.
     pub flows: u32,
@@ -141,13 +141,13 @@ pub enum RootKind {
     Switch,
     /// A host sent PAUSE.
     Nic,
-    /// Queues wait for one another for ever.
+    /// Queues wait for one another forever.
     Cycle,
     /// The memory that a threshold depends on was taken, most of it by the queue of this egress.
     Pool,
 }
 
-/// A flow that waited behind paused ports for a root that is not on its way.
+/// A flow that waited behind paused ports for a root that is not on its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VictimRecord {
     /// The flow.
@@ -162,7 +162,7 @@ pub struct VictimRecord {
     pub first: Time,
     /// When it last did.
     pub last: Time,
-    /// For how long in all its packets stood still, anywhere on its way.
+    /// For how long in total its packets were held, anywhere on its path.
     pub waited: Time,
     /// Bytes of it that its host would have sent while it was paused for that.
     pub unsent_bytes: u64,
@@ -208,7 +208,7 @@ pub struct Wait {
     pub sent: Time,
 }
 
-/// Flows told of by name, of those with most bytes of the ingress and of those with most in the queue.
+/// Flows listed by name, of those with most bytes of the ingress and of those with most in the queue.
 const LARGEST: usize = 4;
 
 /// What an ingress has in an egress queue, and what else is there, flow by flow.

@@ -72,7 +72,7 @@ pub fn flow(flows: &[FlowRecord], id: u32) -> Option<&FlowRecord> {
     })
 }
 
-/// Egress queues that wait for one another for ever.
+/// Egress queues that wait for one another forever.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
     /// When the last of them stopped.
@@ -191,7 +191,7 @@ pub struct PortRecord {
     /// How often this queue was full and so stopped the pipeline of its switch
     /// ([`crate::config::FullQueue::Stop`]).
     pub stalls: u64,
-    /// For how long in all.
+    /// For how long in total.
     pub stalled: Time,
 }
 
@@ -206,7 +206,7 @@ pub struct PauseRecord {
     pub priority: u8,
     /// When it took effect.
     pub obeyed: Time,
-    /// From when it held the transmitter: later than `obeyed` if a frame, of any priority, was under way then. No
+    /// From when it held the transmitter: later than `obeyed` if a frame, of any priority, was in transmission then. No
     /// later than `end`, which it equals if PAUSE was over before that frame was.
     pub start: Time,
     /// Until when; the end of the run if it was still paused.
@@ -249,7 +249,7 @@ pub struct QueueHistogram {
     pub node: NodeId,
     /// Port.
     pub port: PortId,
-    /// How often they were so many times 1000 B long, rounded down.
+    /// How often they were this many times 1000 B long, rounded down.
     pub counts: Vec<u64>,
 }
 

@@ -23,7 +23,7 @@ pub struct Merge<'a> {
 }
 
 impl<'a> Merge<'a> {
-    /// For so many threads.
+    /// For this many threads.
     pub fn new(threads: usize, sink: &'a Samples<'a>) -> Self {
         Self {
             threads,

@@ -35,7 +35,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
     check_switches(config)?;
     check_hosts(config)?;
     if config.probes.causes {
-        let message = "causes are of PAUSE, and nobody sends it";
+        let message = "causes need PAUSE, and none is sent";
         return Err(Invalid::new("probes.causes", message)
             .and(FIELD, "links have credits")
             .help("remove `causes`, or set flow_control = \"pfc\""));
@@ -44,7 +44,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
     let fails = !events.links.is_empty();
     let loses = !events.errors.is_empty() && config.switch.retry.is_none();
     if fails || loses {
-        let message = "credits of frames that a link loses do not come back yet";
+        let message = "the credits of frames that a link loses are not restored yet";
         let help = match fails {
             true => "remove the events, or set flow_control = \"pfc\"",
             false => {
@@ -75,7 +75,7 @@ fn check_switches(config: &Config) -> Result<(), Invalid> {
     }
     if !config.fabric.nvswitches.is_empty() {
         return refuse(
-            "NVSwitches stop nobody, and give no credits",
+            "NVSwitches do not stop senders and give no credits",
             "fabric.nvswitches",
             "this fabric has NVSwitches",
             "set flow_control = \"pfc\"",

@@ -38,7 +38,7 @@ fn check_frame(payload: (&'static str, u32), header: (&'static str, u32)) -> Res
 /// Refuses times of zero.
 fn check_times(times: &[(&'static str, Time)]) -> Result<(), Invalid> {
     match times.iter().find(|(_, time)| *time == Time::ZERO) {
-        Some((field, _)) => Err(Invalid::zero(field).label("must be longer than nothing")),
+        Some((field, _)) => Err(Invalid::zero(field).label("must be above zero")),
         None => Ok(()),
     }
 }
@@ -350,7 +350,7 @@ fn check_events(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
         .iter()
         .flat_map(|event| [all[event.link].a, all[event.link].b]);
     if let Some(host) = ends.find(one_of_several) {
-        let message = "has several links, and none of them can fail yet";
+        let message = "has several links, and such links cannot fail yet";
         let invalid = Invalid::new("events.links", message);
         return Err(invalid.of(Subject::Host(host)));
     }
@@ -433,8 +433,8 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
     check_pfc(&switch.pfc)?;
     check_rates(config)?;
     if config.stop == Time::ZERO || config.stop.is_never() {
-        let invalid = Invalid::new("stop", "the run needs an end above zero");
-        return Err(invalid.label("must be longer than nothing"));
+        let invalid = Invalid::new("stop", "the duration must be above zero");
+        return Err(invalid.label("must be above zero"));
     }
     check_probes(&config.probes, &links_of)?;
     recovery::check(config).and_then(|()| credits::check(config, &links_of))?;

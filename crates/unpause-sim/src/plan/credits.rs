@@ -1,4 +1,4 @@
-//! What must be so where receivers give credits.
+//! What must be so where receivers grant credits.
 
 use unpause_protocols::congestion_control;
 use unpause_protocols::loss_recovery::Config as Recovery;
@@ -31,9 +31,10 @@ pub(super) fn check(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
     };
     let (by, base_rtt) = fields(config);
     if config.scheme.loss_recovery == Recovery::GoBackN {
-        let message = "credits pay for single packets, and go-back-N sends again what has arrived";
+        let message =
+            "a credit is for a single packet, and go-back-N resends packets that have arrived";
         return Err(Invalid::new(by, message)
-            .label("receivers give credits")
+            .label("receivers grant credits")
             .and("scheme.loss_recovery", "go-back-N")
             .help("set loss_recovery = \"selective-repeat\" in the scheme"));
     }
@@ -46,14 +47,14 @@ pub(super) fn check(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
         return Err(Invalid::new("scheme.roce", message).label("another law"));
     }
     if !config.jobs.is_empty() {
-        let message = "credits of receivers are for flows, not for connections of jobs";
+        let message = "receiver credits are for flows, not for connections of jobs";
         return Err(Invalid::new(by, message)
-            .label("receivers give credits")
+            .label("receivers grant credits")
             .help("use congestion_control = \"nscc\" without credits, or [[traffic]]"));
     }
     let last = Time::from_ps(1 << SENT_BITS);
     if config.stop >= last {
-        let message = "with credits a run cannot be so long";
+        let message = "with credits a run cannot be that long";
         return Err(Invalid::new("stop", message)
             .label(format!("must be shorter than {last}"))
             .and(

@@ -2,7 +2,7 @@
 //!
 //! Under PFC a full egress port of one switch waits until the egress ports of the next switch that
 //! its packets go on to have room. If the waiting can go round, a fabric that loses nothing can
-//! stop for ever.
+//! stop forever.
 
 use crate::Error;
 use crate::config::{Config, FullQueue, SwitchModel};
@@ -124,7 +124,7 @@ fn edges(fabric: &Fabric, ports: &Ports) -> Vec<NodeId> {
         .collect()
 }
 
-/// True if a switch has hosts with so many links.
+/// True if a switch has hosts with this many links.
 fn has_hosts(
     switch: NodeId,
     fabric: &Fabric,

@@ -181,7 +181,7 @@ fn check_phase(phase: &Phase, ranks: u32) -> Result<(), String> {
                 )
             }
             (_, A::Rails { per_server }) if per_server < 1 || !n.is_multiple_of(per_server) => {
-                format!("{n} ranks are no whole number of servers of {per_server}")
+                format!("{n} ranks do not fill servers of {per_server}")
             }
             _ => continue,
         };

@@ -178,7 +178,7 @@ impl<'a> Plan<'a> {
         self.epochs.routes(place).unwrap_or(&self.routing)
     }
 
-    /// Says which wires are far: packets are on them for so many turns of the switch behind that to look at each of them
+    /// Says which wires are far: packets are on them for this many turns of the switch behind that to look at each of them
     /// in every turn would cost much.
     pub fn find_far_wires(&mut self) {
         const TURNS: u64 = 4;
@@ -325,7 +325,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// True if packets of a flow may take different ways.
+    /// True if packets of a flow may take different paths.
     pub fn sprays(&self) -> bool {
         self.config.switch.balancing.sprays() || self.config.host.sprays()
     }

@@ -49,9 +49,10 @@ fn cut_through(config: &Config) -> Result<(), Invalid> {
         return Ok(());
     };
     if header == 0 {
-        let zero = Invalid::zero(FIELD).label("no switch can send on what it has seen nothing of");
+        let zero = Invalid::zero(FIELD)
+            .label("a switch cannot forward a frame before any of it has arrived");
         return Err(zero.help(format!(
-            "set 64B, or the header that switches look at; {STORE}"
+            "set 64B, or the size of the header that switches need; {STORE}"
         )));
     }
     if u64::from(header) >= frame(config) {
@@ -186,7 +187,7 @@ impl Cells {
         let whole = frame.div_ceil(self.cell.1.into()) * u64::from(self.cell.1);
         let (field, buffer) = self.input_buffer;
         if config.switch.lossless != 0 && buffer < xoff + whole {
-            let message = "`input_buffer` overflows before PAUSE has stopped anybody";
+            let message = "`input_buffer` overflows before PAUSE takes effect";
             let invalid = Invalid::new(field, message);
             return Err(invalid
                 .label(format!("{} for a priority of a port", bytes(buffer)))
@@ -259,7 +260,7 @@ fn cioq(config: &Config, model: &CioqConfig) -> Result<(), Invalid> {
         return Err(Invalid::new("fabric.nodes", message));
     }
     if model.latency == Time::ZERO {
-        return Err(Invalid::zero("switch.cioq.latency").label("must be longer than nothing"));
+        return Err(Invalid::zero("switch.cioq.latency").label("must be above zero"));
     }
     if let Some(model) = &model.spines {
         spines(model)?;

@@ -24,7 +24,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
 
 fn check_hosts(config: &Config) -> Result<(), Invalid> {
     if config.scheme.loss_recovery == Recovery::GoBackN {
-        let message = "go-back-N takes packets that arrive out of order for lost";
+        let message = "go-back-N treats packets that arrive out of order as lost";
         return Err(Invalid::new(SPRAYING, message)
             .label("packets of a flow take different paths")
             .and("scheme.loss_recovery", "go-back-N")
@@ -72,7 +72,7 @@ fn check_switches(config: &Config) -> Result<(), Invalid> {
     if let SwitchModel::InputQueued(model) = &config.switch.model
         && model.speedup_percent <= 100
     {
-        let message = "no frame waits at an output of this switch";
+        let message = "frames do not wait at the outputs of this switch";
         return Err(Invalid::new(BALANCING, message)
             .label("so that all outputs look equally loaded")
             .help("set switch.input_queued.speedup = 2, or balancing = \"round-robin\""));

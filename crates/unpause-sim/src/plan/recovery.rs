@@ -46,9 +46,9 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
         return Ok(());
     };
     if config.host.nic == NicModel::Hpcc {
-        let message = "HPCC's NIC goes back to the first packet lost";
+        let message = "HPCC's NIC supports only go-back-N";
         return Err(Invalid::new(KEY, message)
-            .label("it knows no other repair")
+            .label("it has no other loss recovery")
             .and("host.nic", "this NIC")
             .help("remove `nic`, or set loss_recovery = \"go-back-n\""));
     }
@@ -57,7 +57,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
         ("scheme.selective-repeat.rto_high", params.rto_high),
     ] {
         if time == Time::ZERO {
-            return Err(Invalid::zero(field).label("must be longer than nothing"));
+            return Err(Invalid::zero(field).label("must be above zero"));
         }
     }
     check_window(params, config)

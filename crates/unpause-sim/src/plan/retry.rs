@@ -28,7 +28,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
     };
     if config.switch.cut_through_bytes.is_some() {
         return refuse(
-            "switches whose links send again store and forward",
+            "switches whose links have retry store and forward",
             "switch.cut_through_bytes",
             "they cut through",
             "remove `cut_through`, or `retry`",
@@ -36,7 +36,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
     }
     if config.host.nic == NicModel::Hpcc {
         return refuse(
-            "a NIC like that of HPCC's simulator sends nothing again by itself",
+            "a NIC like that of HPCC's simulator does not resend frames",
             "host.nic",
             "`\"hpcc\"`",
             "set nic = \"own\", or remove `retry`",
@@ -44,7 +44,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
     }
     if !config.events.links.is_empty() || !config.events.rates.is_empty() {
         return refuse(
-            "links that send again can have errors, and no other events yet",
+            "links with retry can have errors, but no other events yet",
             "events",
             "a link fails, or changes its rate",
             "keep events of kind \"error-rate\" only, or remove `retry`",

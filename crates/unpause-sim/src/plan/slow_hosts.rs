@@ -70,7 +70,7 @@ fn check_storms(config: &Config, links_of: &[u32]) -> Result<(), Invalid> {
             return of_host("has a PAUSE storm that ends before it begins");
         }
         if config.switch.lossless == 0 || config.switch.cbfc.is_some() {
-            return Err(Invalid::new(FIELD, "nobody obeys PAUSE")
+            return Err(Invalid::new(FIELD, "PAUSE has no effect")
                 .label("no priority is lossless by PFC")
                 .help("set lossless = [3] and flow_control = \"pfc\", or remove the event"));
         }

@@ -14,7 +14,7 @@ pub struct TcpPlan {
     header_bytes: u32,
     /// Frame size of SYN and ACK.
     pub control_bytes: u16,
-    /// Bytes under way at most: whole segments, so that segments stay where they are in the flow.
+    /// Bytes in flight at most: whole segments, so that segments stay where they are in the flow.
     pub buffer_bytes: u64,
     tagging: Tagging,
     /// Priorities by level; none where segments have that of their flow.

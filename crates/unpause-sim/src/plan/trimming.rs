@@ -18,7 +18,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
         return Ok(());
     };
     if config.scheme.loss_recovery == Recovery::GoBackN {
-        let message = "go-back-N cannot ask for a single packet again";
+        let message = "go-back-N cannot request a single packet";
         return Err(Invalid::new(TRIMMING, message)
             .label("switches trim packets")
             .and("scheme.loss_recovery", "go-back-N")
@@ -27,7 +27,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
     if config.switch.model != SwitchModel::SharedBuffer {
         let message = "only a switch with a shared buffer trims packets";
         return Err(Invalid::new(TRIMMING, message)
-            .label("what the others have no room for, they drop")
+            .label("other switches drop packets for which they have no room")
             .and("switch.model", "of every switch")
             .help("remove the table, or choose model = \"shared-buffer\""));
     }
@@ -36,7 +36,7 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
         let message = "no packet can be trimmed: all flows have lossless priorities";
         return Err(Invalid::new(TRIMMING, message)
             .label("only lossy packets are trimmed")
-            .and("switch.lossless", "PFC stops what sends these")
+            .and("switch.lossless", "PFC stops their senders")
             .help("set switch.lossless = [], or remove the table"));
     }
     if trimming.cut == Cut::Either && config.switch.queueing == Queueing::Voq {

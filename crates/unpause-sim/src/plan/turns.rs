@@ -37,7 +37,7 @@ pub struct Turns {
     pub outer: Halves,
     /// Of nodes within their islands.
     pub islands: Option<Islands>,
-    /// How long shards run through turns of their own, where they do: none hears of another sooner.
+    /// How long shards run through turns of their own, where they do: none learns of another sooner.
     pub apart: Option<Time>,
 }
 

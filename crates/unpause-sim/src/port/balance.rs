@@ -40,7 +40,7 @@ pub(super) struct Flowlets {
     gap: Time,
     /// By flow and direction; when the last packet came, and where it went. Nobody asks in which order they are.
     last: HashMap<(u32, bool), (Time, PortId)>,
-    /// With so many, those that are over are forgotten.
+    /// With this many, those that are over are forgotten.
     most: usize,
 }
 

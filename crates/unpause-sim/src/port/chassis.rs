@@ -143,7 +143,7 @@ pub trait Model: Debug + Sized {
     ) -> bool {
         true
     }
-    /// True if a packet of so many bytes that leaves at once needs no more than to be sent. It comes by the ingress with
+    /// True if a packet of this many bytes that leaves at once needs no more than to be sent. It comes by the ingress with
     /// this index among all.
     #[inline(always)]
     fn lets_pass(
@@ -232,7 +232,7 @@ pub trait Model: Debug + Sized {
         _found: &mut Vec<(Option<PortId>, Packet)>,
     ) {
     }
-    /// XOFF of the (ingress port, class) with this index if so many bytes more of the memory were free; none where
+    /// XOFF of the (ingress port, class) with this index if this many bytes more of the memory were free; none where
     /// that makes no difference.
     fn xoff_with(_switch: &Chassis<Self>, _index: usize, _free: u64) -> Option<u64> {
         None

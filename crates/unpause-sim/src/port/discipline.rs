@@ -73,7 +73,7 @@ impl Discipline {
         let head = ring.and_then(Ring::front);
         head.map_or(0, |packet| u32::from(packet.bytes))
     }
-    /// Asks the memory for the next packet, or for where one goes that is added.
+    /// Prefetches the next packet, or the place of the next one to be added.
     #[inline]
     pub fn prefetch(&self) {
         if let Self::Fifo(ring) = self {

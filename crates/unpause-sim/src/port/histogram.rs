@@ -26,7 +26,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Of a switch with so many ports, which are sampled from `series_at` on; `None` if the run reports none.
+    /// Of a switch with this many ports, which are sampled from `series_at` on; `None` if the run reports none.
     pub fn of(ports: usize, series_at: Time, plan: &Plan<'_>) -> Option<Self> {
         let probe = plan.config.probes.histogram?;
         Some(Self {

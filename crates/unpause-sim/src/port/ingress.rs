@@ -11,7 +11,7 @@ use unpause_protocols::units::Time;
 pub trait PauseSource: Debug {
     /// Bytes held.
     fn bytes(&self) -> u64;
-    /// True while the peer has been told to stop.
+    /// True while the peer is paused.
     fn is_xoff(&self) -> bool;
     /// When to call [`PauseSource::on_timer`].
     fn next_timer(&self) -> Time;

@@ -20,7 +20,7 @@ pub struct InputBuffer {
 }
 
 impl InputBuffer {
-    /// Buffers of so many bytes.
+    /// Buffers of this many bytes.
     pub fn new(bytes: u64, plan: &Plan<'_>) -> Self {
         let PfcThreshold::Static {
             xoff_bytes,

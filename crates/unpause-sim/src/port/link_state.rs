@@ -1,7 +1,7 @@
 //! A port whose link fails or returns, between two windows.
 //!
 //! What waits for a dead port is lost, and so is what routes still send there: its queues let nothing join, which
-//! costs a port that works nothing. PFC begins anew at both ends of a link of which either direction fails or
+//! costs a port that works nothing. PFC restarts at both ends of a link of which either direction fails or
 //! returns: an XOFF that no XON would follow is forgotten, and who can still send repeats the XOFF that it means.
 
 use unpause_protocols::flow_control::pfc::Action;
@@ -106,7 +106,7 @@ impl<M: Model> Chassis<M> {
         Some(packet)
     }
 
-    /// PFC begins anew at a port: a direction of its link has failed or returned.
+    /// PFC restarts at a port: a direction of its link has failed or returned.
     fn restart_pfc(&mut self, now: Time, port: PortId, window: &mut Window<'_, '_>) {
         self.pending_pauses.forget(port);
         let end = &mut self.ports[usize::from(port)];

@@ -11,7 +11,7 @@ use crate::engine::ring::Ring;
 use crate::fabric::packet::Packet;
 use crate::fabric::{NodeId, PortId};
 
-/// A packet as it is told apart from others in a queue.
+/// What identifies a packet in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     time: Time,

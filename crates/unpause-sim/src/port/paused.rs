@@ -1,6 +1,6 @@
 //! PFC at a transmitter: which of its classes are paused, since when and for how long in total.
 //!
-//! A class obeys PAUSE at once, but PAUSE holds nothing before the frame under way at that moment, of whichever
+//! A class obeys PAUSE at once, but PAUSE holds nothing before the frame in transmission at that moment, of whichever
 //! class, has left: until then the port could not have sent anyway. Paused time counts from there, so what a class
 //! sends and what it is held add up to no more than the time.
 
@@ -20,7 +20,7 @@ pub struct PausedTransmitter {
     pfc: Egress,
     /// When the pause in force, or the last one, took effect.
     obeyed: Time,
-    /// From when it holds: when the frame under way had left.
+    /// From when it holds: when the frame in transmission had left.
     since: Time,
     total: Time,
     /// Of its entries among the timers, the one due then counts.
@@ -103,7 +103,7 @@ impl PausedTransmitter {
     pub fn is_paused(&self) -> bool {
         self.pfc.is_paused()
     }
-    /// From when the pause in force holds the class: past `now` while the frame under way when it took effect still
+    /// From when the pause in force holds the class: past `now` while the frame in transmission when it took effect still
     /// leaves.
     pub fn held_since(&self) -> Option<Time> {
         self.pfc.is_paused().then_some(self.since)

@@ -62,7 +62,7 @@ pub struct Stop {
 pub struct Paused {
     /// Whether it is now.
     pub now: bool,
-    /// How long in all.
+    /// How long in total.
     pub time: Time,
     /// When the last PAUSE left the peer.
     pub sent: Option<Time>,
@@ -78,7 +78,7 @@ pub struct Link {
 }
 
 impl Recorder {
-    /// Of a switch with so many (port, class).
+    /// Of a switch with this many (port, class).
     pub fn new(places: usize) -> Self {
         Self {
             open: vec![None; places],
@@ -172,7 +172,7 @@ impl Recorder {
     }
 
     /// Whether other classes had part of the link of egress queue `index`, which holds `bytes`: of what has been sent
-    /// since it was last asked, if that is more than is in the queue. It has sent `sent.0` in all, its port `sent.1`.
+    /// since it was last asked, if that is more than is in the queue. It has sent `sent.0` in total, its port `sent.1`.
     pub fn is_shared(&mut self, index: usize, sent: (u64, u64), bytes: u64) -> bool {
         let queue = &mut self.queues[index];
         let all = sent.1 - queue.sent.1;

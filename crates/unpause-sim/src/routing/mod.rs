@@ -42,7 +42,7 @@ pub struct Routing {
     switch: Vec<SwitchRoutes>,
     /// How HPCC's simulator chooses, if that is asked for.
     ecmp: Option<Arc<HpccEcmp>>,
-    /// There is a way between any two hosts, which spares asking for each flow.
+    /// There is a path between any two hosts, so it need not be checked for each flow.
     complete: bool,
 }
 
@@ -138,7 +138,7 @@ impl SwitchRoutes {
     }
 }
 
-/// The way on from a switch.
+/// The next hop from a switch.
 #[derive(Clone, Copy, Debug)]
 pub struct WayOn<'a> {
     routing: &'a Routing,
@@ -147,7 +147,7 @@ pub struct WayOn<'a> {
 }
 
 impl WayOn<'_> {
-    /// The port by which the switch sends on a packet, if there is a way.
+    /// The port by which the switch sends on a packet, if there is a path.
     #[inline(always)]
     pub fn of(&self, packet: &Packet) -> Option<PortId> {
         self.port(packet.src, packet.dst, packet)
@@ -176,7 +176,7 @@ impl WayOn<'_> {
     }
 }
 
-/// Finds the next hops of all switches to all edge switches. To those that hang on the same switches the ways are the same,
+/// Finds the next hops of all switches to all edge switches. To those connected to the same switches the paths are the same,
 /// but for the last two hops.
 fn fill(switch: &mut [SwitchRoutes], edges: &[NodeId], search: &mut Search<'_>) {
     let alike = search.alike(edges);
@@ -289,7 +289,7 @@ impl Routing {
         }
     }
 
-    /// The ports by which `switch` may send to `dst`, all equally far; none if there is no way.
+    /// The ports by which `switch` may send to `dst`, all equally far; none if there is no path.
     #[inline]
     pub fn choices(&self, switch: NodeId, dst: NodeId) -> &[PortId] {
         let routes = &self.switch[switch as usize];
@@ -318,24 +318,24 @@ impl Routing {
         self.switch[node as usize].cut(local);
     }
 
-    /// True if the way of a flow depends on more than its addresses and its source port.
+    /// True if the path of a flow depends on more than its addresses and its source port.
     pub fn tells_flows_apart(&self) -> bool {
         self.ecmp.is_some()
     }
 
-    /// Asks the memory for what [`Self::way`] looks up.
+    /// Prefetches what [`Self::way`] looks up.
     #[inline(always)]
     pub fn prefetch(&self, packet: &Packet) {
         prefetch(&self.host[packet.dst as usize]);
     }
 
-    /// The port by which `switch` sends on a packet, if there is a way.
+    /// The port by which `switch` sends on a packet, if there is a path.
     #[inline(always)]
     pub fn way(&self, switch: NodeId, packet: &Packet) -> Option<PortId> {
         self.port(switch, packet.src, packet.dst, packet)
     }
 
-    /// The way on from `switch`, for who asks often.
+    /// The next hop from `switch`, for frequent callers.
     #[inline]
     pub fn from(&self, switch: NodeId) -> WayOn<'_> {
         WayOn {
@@ -345,7 +345,7 @@ impl Routing {
         }
     }
 
-    /// The port by which `switch` sends to `dst`, if there is a way.
+    /// The port by which `switch` sends to `dst`, if there is a path.
     #[inline(always)]
     fn port(
         &self,
@@ -357,7 +357,7 @@ impl Routing {
         self.from(switch).port(src, dst, entropy)
     }
 
-    /// The NIC by which packets leave the host that they start at, if there is a way.
+    /// The NIC by which packets leave the host that they start at, if there is a path.
     pub fn nic(&self, way: &Direction) -> Option<PortId> {
         match self.switch[way.src as usize].next_hops.is_empty() {
             true => Some(0),
@@ -365,7 +365,7 @@ impl Routing {
         }
     }
 
-    /// True if there is a way from one host to the other.
+    /// True if there is a path from one host to the other.
     pub fn reaches(&self, ports: &Ports, src: NodeId, dst: NodeId) -> bool {
         if self.complete {
             return true;
@@ -380,7 +380,7 @@ impl Routing {
         self.path(ports, &any).is_some()
     }
 
-    /// The links of a way, as (speed, delay); `None` if there is none.
+    /// The links of a path, as (speed, delay); `None` if there is none.
     pub fn path(&self, ports: &Ports, way: &Direction) -> Option<Vec<(LinkSpeed, Time)>> {
         let Direction { src, dst, .. } = *way;
         const USUAL: usize = 6;

@@ -200,7 +200,7 @@ impl<'a> Search<'a> {
         others.map(nearest).collect()
     }
 
-    /// Of ways that are equally short, those over an NVSwitch are the only ones, if there are any.
+    /// Among equally short paths, those over an NVSwitch are the only ones, if there are any.
     fn prefer_nvswitches<T>(&self, ways: &mut Vec<T>, next: impl Fn(&T) -> u32) {
         if self.fabric.nvswitches.is_empty() {
             return;

@@ -34,7 +34,7 @@ use crate::{Error, Progress};
 
 /// Windows between two calls of the watcher; it is called sooner at first.
 const WINDOWS_PER_WATCH: u64 = 256;
-/// Windows of large fabrics, or of sites far apart, are long: it is called after so many packets in any case, about a tenth
+/// Windows of large fabrics, or of sites far apart, are long: it is called after this many packets in any case, about a tenth
 /// of a second.
 const HOPS_PER_WATCH: u64 = 1 << 20;
 
@@ -113,7 +113,7 @@ struct Shared<'c> {
 }
 
 impl<'c> Shared<'c> {
-    /// For so many shards.
+    /// For this many shards.
     fn new(config: &'c Config, shards: usize) -> Result<Self, Error> {
         let mut plan = Plan::new(config)?;
         let shard_of = partition(&plan, shards);

@@ -83,7 +83,7 @@ impl Node {
         }
     }
 
-    /// The wire behind port `local` has another speed: of the next frame, since the one under way keeps its end.
+    /// The wire behind port `local` has another speed: of the next frame, since the one in transmission ends as planned.
     pub fn set_speed(&mut self, local: PortId, speed: LinkSpeed) {
         match self {
             Self::Host(host) => host.set_speed(local, speed),

@@ -12,14 +12,14 @@ use crate::fabric::{NodeId, NodeKind};
 use crate::plan::turns::{Turns, islands, shorter};
 use crate::plan::{self, Plan};
 
-/// A thread with less than so many full-sized packets in a window, were every host to send at line
+/// A thread with less than this many full-sized packets in a window, were every host to send at line
 /// rate, would wait at barriers rather than work.
 const MIN_PACKETS_PER_WINDOW: u64 = 100;
 
 /// So many lengths of links are tried as those between regions, the longest first: fabrics have links of a few kinds.
 const MOST_LENGTHS: usize = 16;
 
-/// The thread of each node, on so many threads.
+/// The thread of each node, on this many threads.
 ///
 /// # Errors
 ///
@@ -145,7 +145,7 @@ fn nearest(host: NodeId, ports: &Ports, turns: &Turns) -> NodeId {
         .unwrap_or(first)
 }
 
-/// How long the shards of so many threads run by themselves, if they do.
+/// How long the shards of this many threads run by themselves, if they do.
 fn apart(config: &Config, threads: usize) -> Option<Time> {
     let mut plan = Plan::without_routes(config).ok()?;
     let shard_of = partition(&plan, threads);

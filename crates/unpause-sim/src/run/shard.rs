@@ -1,4 +1,4 @@
-//! A share of the nodes, with what is under way to them and what they have recorded.
+//! A share of the nodes, with what is in flight to them and what they have recorded.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ pub struct Shard {
     /// By node id; `None` for nodes of other shards.
     nodes: Vec<Option<Node>>,
     shard_of: Vec<u16>,
-    /// What is under way to the nodes of this shard.
+    /// What is in flight to the nodes of this shard.
     inboxes: Inboxes,
     telemetry: Telemetry,
     erring: ErringWires,
@@ -73,7 +73,7 @@ pub struct ShardEnd {
 }
 
 impl Shard {
-    /// The nodes that `shard_of` gives to shard `index` of so many `shards`, at rest.
+    /// The nodes that `shard_of` gives to shard `index` of this many `shards`, at rest.
     pub fn new(plan: &Plan<'_>, shard_of: &[u16], index: u16, shards: usize) -> Self {
         let count = plan.config.fabric.nodes.len();
         let own = (0..count as NodeId).filter(|node| shard_of[*node as usize] == index);
@@ -217,7 +217,7 @@ impl Shard {
         self.run_groups(plan, (half, inner), start, end);
     }
 
-    /// The same, but only so many groups of the half.
+    /// The same, but only this many groups of the half.
     fn run_groups(
         &mut self,
         plan: &Plan<'_>,
@@ -393,7 +393,7 @@ impl Shard {
 }
 
 impl Shard {
-    /// Asks the memory for host `id`, if it is in this shard.
+    /// Prefetches host `id`, if it is in this shard.
     #[inline]
     pub fn prefetch_host(&self, id: NodeId) {
         if let Some(Node::Host(host)) = &self.nodes[id as usize] {

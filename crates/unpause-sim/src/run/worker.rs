@@ -21,7 +21,7 @@ use crate::traffic::{Connections, ExtraDelay, FlowSpec, Traffic};
 
 pub mod driven;
 
-/// Flows are read from the traffic stream at least so many at a time.
+/// Flows are read from the traffic stream at least this many at a time.
 const FLOWS_AHEAD: usize = 64;
 
 /// A shard, and the traffic stream as it reads it.
@@ -55,7 +55,7 @@ struct Last {
 }
 
 impl<'p> Worker<'p> {
-    /// The nodes that `shard_of` gives to shard `index` of so many `shards`, before the first window.
+    /// The nodes that `shard_of` gives to shard `index` of this many `shards`, before the first window.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl<'p> Worker<'p> {
         post.send(index, status, &mut self.shard.outboxes);
     }
 
-    /// Begins with the next window while mail is under way: nodes that only have links to others of this shard are run as
+    /// Begins with the next window while mail is in flight: nodes that only have links to others of this shard are run as
     /// far as all shards will run.
     pub fn run_ahead(&mut self) {
         let Some(Last { half, end, known }) = self.last.take() else {
@@ -203,7 +203,7 @@ impl<'p> Worker<'p> {
         Ok(())
     }
 
-    /// Runs this shard through turns of its own, up to `end`, before which it hears of no other.
+    /// Runs this shard through turns of its own, up to `end`, before which it learns of no other.
     fn run_apart(&mut self, end: Time) {
         let outer = &self.plan.turns.outer;
         loop {

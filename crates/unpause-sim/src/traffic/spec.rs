@@ -29,7 +29,7 @@ pub struct FlowSpec {
     pub priority: u8,
     /// Upper limit of its sending rate, frames with framing; `None` for line rate.
     pub rate_limit: Option<Rate>,
-    /// Its source makes a frame every so often, to be sent at this rate, framing included; one that could
+    /// Its source makes a frame at this interval, to be sent at this rate, framing included; one that could
     /// not be sent in time waits for the next, and no longer. `None`: there is always a frame to send.
     pub offered: Option<Rate>,
     /// Obeys the scheme's congestion control. If not, it obeys PFC only.
@@ -178,7 +178,7 @@ impl FlowSettings {
         }
     }
 
-    /// The priority of a flow of so many payload bytes; `None` for one without end.
+    /// The priority of a flow of this many payload bytes; `None` for one without end.
     pub fn priority_of(&self, size_bytes: Option<u64>) -> u8 {
         let by_size = size_bytes.and_then(|bytes| self.by_size.of(bytes));
         by_size.unwrap_or(self.priority)
@@ -246,7 +246,7 @@ impl TrafficSpec {
 /// Sizes of flows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Size {
-    /// Every flow has so many payload bytes.
+    /// Every flow has this many payload bytes.
     Fixed(u64),
     /// Each flow draws its own.
     Cdf(Arc<Cdf>),
@@ -271,9 +271,9 @@ pub struct Arrivals {
     pub start: Time,
     /// No event at or after it.
     pub stop: Time,
-    /// At most so many events.
+    /// At most this many events.
     pub max_events: Option<u64>,
-    /// At most so many flows; the last event may be cut short.
+    /// At most this many flows; the last event may be cut short.
     pub max_flows: Option<u64>,
 }
 
@@ -366,7 +366,7 @@ pub struct Burst {
 pub enum BurstFlows {
     /// So many of each sender.
     PerHost(u32),
-    /// So many in all, of one sender after the other, in turn.
+    /// This many in total, from one sender after the other, in turn.
     InAll(u32),
 }
 
@@ -383,7 +383,7 @@ pub struct OnOff {
     pub off: Time,
     /// Start of the first period.
     pub start: Time,
-    /// No period starts at or after it; one that is under way ends there.
+    /// No period starts at or after it; the current one ends there.
     pub stop: Time,
     /// How.
     pub flow: FlowSettings,

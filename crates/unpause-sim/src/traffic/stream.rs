@@ -134,11 +134,11 @@ struct Generator<'a> {
     /// A flow sends no longer than so.
     lifetime: Time,
     pattern: Pattern<'a>,
-    /// Time of the event under way.
+    /// Time of the current event.
     now: Time,
     events: u64,
     flows: u64,
-    /// Flows of the event under way: made, and all.
+    /// Flows of the current event: made, and all.
     made: usize,
     due: usize,
 }

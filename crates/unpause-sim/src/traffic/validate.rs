@@ -148,7 +148,7 @@ fn behind_another(from: &[NodeId], to: &[NodeId], switch_of: &[NodeId]) -> Resul
     let lonely = |src: &&NodeId| to.iter().all(|dst| of(dst) == of(src));
     match from.iter().find(lonely) {
         Some(src) => Err(format!(
-            "no receiver is behind another switch than host {src}"
+            "no receiver is behind a switch other than that of host {src}"
         )),
         None => Ok(()),
     }

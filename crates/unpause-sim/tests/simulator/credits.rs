@@ -242,7 +242,7 @@ fn what_cannot_have_credits_is_refused() {
             },
             "with NSCC, or alone",
         ),
-        (|it| it.stop = ms(5_000), "cannot be so long"),
+        (|it| it.stop = ms(5_000), "cannot be that long"),
         (
             |it| {
                 it.scheme.credits = Some(Credits {

@@ -213,8 +213,8 @@ fn impossible_configurations_are_refused() {
         ("no multiple of `interval`", |c| {
             c.probes.flow_interval = Some(us(150))
         }),
-        ("end above zero", |c| c.stop = Time::ZERO),
-        ("end above zero", |c| c.stop = Time::NEVER),
+        ("duration must be above zero", |c| c.stop = Time::ZERO),
+        ("duration must be above zero", |c| c.stop = Time::NEVER),
         ("no delay", |c| c.fabric.links[0].delay = Time::ZERO),
         ("at most 8000Gbps", |c| c.fabric.links[0].rate = gbps(8001)),
         ("above zero", |c| c.fabric.links[0].rate = Rate::ZERO),

@@ -271,14 +271,14 @@ fn what_cannot_be_is_refused() {
         }),
     ];
     let expected = [
-        "go-back-N takes packets that arrive out of order for lost",
+        "go-back-N treats packets that arrive out of order as lost",
         "the hash of HPCC's simulator knows flows",
         "a flow cannot have 48 entropy values",
         "a flow cannot have 1 entropy values",
         "a flow cannot have 32768 entropy values",
         "a flow cannot have 512 entropy values",
         "switches cannot choose by a hash and by another rule",
-        "no frame waits at an output",
+        "frames do not wait at the outputs",
     ];
     for (refused, expected) in refused.iter().zip(expected) {
         assert!(refused.contains(expected), "{refused}");

@@ -72,7 +72,7 @@ impl Credit {
         }
     }
 
-    /// A pull has come: so many units have been granted since the start.
+    /// A pull has arrived: this many units have been granted since the start.
     pub fn on_pull(&mut self, granted: u64) {
         self.on_feedback();
         let Some(more) = granted.checked_sub(self.pulled) else {

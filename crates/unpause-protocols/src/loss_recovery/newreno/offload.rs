@@ -3,9 +3,9 @@
 /// Which segments leave together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offload {
-    /// At most so many; `None`: each leaves by itself.
+    /// At most this many; `None`: each leaves by itself.
     limit: Option<u32>,
-    /// Segments of the burst under way that are still to come.
+    /// Segments of the current burst that are still to come.
     pub left: u32,
 }
 
@@ -15,20 +15,20 @@ impl Offload {
     }
 
     /// Bytes that leave together under such a window: a full burst, or a third of it (Linux's
-    /// `tcp_tso_win_divisor`). While there is no room for so many, it is the window that holds them back.
+    /// `tcp_tso_win_divisor`). While there is no room for this many, it is the window that holds them back.
     pub(super) fn burst(&self, window: u64, mss: u64) -> Option<u64> {
         let full = u64::from(self.limit?) * mss;
         Some(full.min((window / 3).max(mss)))
     }
 
-    /// True if new segments are to wait, with so much room in a window, and so much data: until there is
+    /// True if new segments are to wait, with this much room in a window, and this much data: until there is
     /// room for a burst, or for all of the data.
     pub(super) fn waits(&self, room: u64, window: u64, data: u64, mss: u64) -> bool {
         let burst = self.burst(window, mss).filter(|_| self.left == 0);
         burst.is_some_and(|burst| room < burst.min(data))
     }
 
-    /// A new segment is sent, with so much room in the window before.
+    /// A new segment is sent, with this much room in the window before.
     pub(super) fn sent(&mut self, room: u64, data: u64, mss: u64) {
         if self.left > 0 {
             self.left -= 1;

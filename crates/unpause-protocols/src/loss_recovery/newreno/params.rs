@@ -17,7 +17,7 @@ pub struct Params {
     pub limited_transmit: bool,
     /// Segments released per ACK, timeout or write at most.
     pub max_burst: Option<u32>,
-    /// Segments that a network card cuts from one (TSO): new segments wait until so many may leave together,
+    /// Segments that a network card cuts from one (TSO): new segments wait until this many may leave together,
     /// or a third of the window, or all that is left.
     pub tso: Option<u32>,
     /// The window grows only while it is what holds the sender back: half full in slow start, full to

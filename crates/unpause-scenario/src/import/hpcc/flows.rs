@@ -57,14 +57,13 @@ impl Flows {
         );
         if self.is_unsorted {
             notes.push(
-                "flows are not in order of start: sorted here; HPCC's simulator would fail or start some late"
+                "flows are not in order of start: sorted here; HPCC's simulator would fail, or start some late"
                     .into(),
             );
         }
         if self.ignored > 0 {
             notes.push(format!(
-                "{} lines like flows follow the {} that the first line announces; they are not read, as in HPCC's \
-                 simulator",
+                "{} lines like flows follow the {} announced by the first line; as in HPCC's simulator, they are not read",
                 self.ignored, self.announced
             ));
         }

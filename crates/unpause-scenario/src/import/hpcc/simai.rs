@@ -23,7 +23,7 @@ pub(super) fn note_links(
     }
     if lines.len() != header.links {
         topology.notes.push(format!(
-            "{}: the header says {} links, and {} are there, which are all read",
+            "{}: the header announces {} links, but the file has {}; all are read",
             path.display(),
             header.links,
             lines.len()
@@ -39,8 +39,7 @@ pub(super) fn note_links(
     let mut links = fabric.links.iter().zip(lines);
     if let Some((link, line)) = links.find(|(link, _)| leads_out(link)) {
         topology.notes.push(format!(
-            "{}:{line}: a link of an NVSwitch to another switch (nodes {} and {}): packets take it where it is on a \
-             shortest way; SimAI uses NVSwitches inside a server only",
+            "{}:{line}: a link of an NVSwitch to another switch (nodes {} and {}): packets take it if it is on a shortest path; SimAI uses NVSwitches inside a server only",
             path.display(),
             link.a,
             link.b

@@ -99,7 +99,7 @@ fn says_which_byte_is_no_text_and_what_is_too_much() {
     };
     assert_eq!(
         topology(b"2 0 1\n0 1 \xb5s\n"),
-        "t.txt:2: found byte 11 is 0xB5, expected text in UTF-8"
+        "t.txt:2: found byte 11 is 0xB5, expected UTF-8 text"
     );
     assert_eq!(
         topology(b"2 0 99999999\n"),

@@ -306,8 +306,7 @@ impl Links<'_> {
         self.errors = kept.iter().map(|index| self.errors[*index]).collect();
         let (less, all) = (all - kept.len(), all);
         topology.notes.push(format!(
-            "{}: {less} of {all} links carry nothing, as in HPCC's simulator: of links between the same two nodes the \
-             last counts (line {line}: nodes {a} and {b}); for parallel links set `parallel` in [topology]",
+            "{}: {less} of {all} links carry nothing, as in HPCC's simulator, where the last of several links between the same two nodes counts (line {line}: nodes {a} and {b}); for parallel links set `parallel` in [topology]",
             self.path.display(),
         ));
         Ok(self)
@@ -349,9 +348,9 @@ fn leave_out_unlinked(topology: &mut Topology, path: &Path) {
         return;
     };
     topology.notes.push(match nodes.len() {
-        1 => format!("{}: {first} has no link: it takes no part", path.display()),
+        1 => format!("{}: {first} has no link and is not used", path.display()),
         count => format!(
-            "{}: {count} nodes have no link, the first is {first}: they take no part",
+            "{}: {count} nodes have no link and are not used; the first is {first}",
             path.display()
         ),
     });

@@ -146,7 +146,7 @@ impl Writer<'_> {
                     "read and not used there; the topology has rates and delays"
                 }
                 "PINT_LOG_BASE" | "PINT_PROB" if config.cc_mode == 10 => continue,
-                "PINT_LOG_BASE" | "PINT_PROB" => "of CC_MODE 10 only",
+                "PINT_LOG_BASE" | "PINT_PROB" => "for CC_MODE 10 only",
                 _ => {
                     "not a key of HPCC's simulator, nor of the forks known here; it is not read: check that nothing depends on it"
                 }
@@ -160,7 +160,7 @@ impl Writer<'_> {
             _ => &[],
         };
         for key in read {
-            self.leave_out(key, "nobody reads marks with this CC_MODE");
+            self.leave_out(key, "marks have no effect with this CC_MODE");
         }
         if self.left_out.is_empty() {
             return;

@@ -45,7 +45,7 @@ impl<'a> Finder<'a> {
             return Ok(found);
         }
         if Path::new(named).is_absolute() {
-            let found = format!("{key} {named}, which is not there");
+            let found = format!("{key} {named}, which does not exist");
             return Err(place.error(found, "a file: name it as it is on this machine"));
         }
         let tried: Vec<String> = self.folders.iter().map(|folder| shown(folder)).collect();
@@ -53,7 +53,10 @@ impl<'a> Finder<'a> {
             None => "; --base DIR names the folder in which the simulator is started",
             Some(_) => "",
         };
-        let found = format!("{key} {named}, which is in none of {}", tried.join(", "));
+        let found = format!(
+            "{key} {named}, which was not found in any of {}",
+            tried.join(", ")
+        );
         Err(place.error(found, format!("a file in one of these folders{help}")))
     }
 }

@@ -54,12 +54,12 @@ const fn counted(name: &'static str, fork: &'static str, becomes: Becomes) -> Fo
 }
 
 const MONITOR: &str = "what it records; results here have their own tables";
-const OF_CONWEAVE: &str = "of LB_MODE 9 only";
+const OF_CONWEAVE: &str = "for LB_MODE 9 only";
 const DRAWN: &str = "its simulator draws the flows itself and reads no FLOW_FILE";
 const DUMBBELL: &str = "its simulator builds the fabric itself";
 const OF_LAW: &str = "of its own congestion control only, a CC_MODE that is refused here";
 const PULL: &str = "receivers that take packets out of their NIC at a rate of their own; [slow_receiver] is the nearest";
-const OF_PULL: &str = "of RX_PULL_MODE 1 only";
+const OF_PULL: &str = "for RX_PULL_MODE 1 only";
 /// Those who have ENABLE_PFC and ENABLE_IRN.
 const IRN: &str = "ConWeave, TLT";
 /// A number that no key has: whatever it is, it is refused.
@@ -90,13 +90,13 @@ static KEYS: &[ForkKey] = &[
             "selective repeat instead of go-back-N, which is not imported: set loss_recovery = \"selective-repeat\" in [[scheme]]",
         ),
     ),
-    word("IRN_NO_BDPFC", "TLT", Nothing("of ENABLE_IRN 1 only")),
+    word("IRN_NO_BDPFC", "TLT", Nothing("for ENABLE_IRN 1 only")),
     word(
         "LB_MODE",
         "ConWeave",
         Only(
             "0",
-            "another load balancer than ECMP, which is not imported: for LetFlow (6), set switch.balancing = \"flowlet\"; DRILL (2), CONGA (3) and ConWeave (9) are not here",
+            "a load balancer other than ECMP, which is not imported: for LetFlow (6), set switch.balancing = \"flowlet\"; DRILL (2), CONGA (3) and ConWeave (9) are not here",
         ),
     ),
     word("CONWEAVE_TX_EXPIRY_TIME", "ConWeave", Nothing(OF_CONWEAVE)),
@@ -148,7 +148,7 @@ static KEYS: &[ForkKey] = &[
             "packets of two colours, the important ones protected, which is not here",
         ),
     ),
-    word("TLT_MAXBYTES_UIP", "TLT", Nothing("of ENABLE_TLT 1 only")),
+    word("TLT_MAXBYTES_UIP", "TLT", Nothing("for ENABLE_TLT 1 only")),
     word("HPCC_WORKLOAD", "TLT", Only(NEVER, DRAWN)),
     word("FOREGROUND_RATIO", "TLT", Only(NEVER, DRAWN)),
     word("INCAST_FLOW_SIZE", "TLT", Only(NEVER, DRAWN)),
@@ -192,12 +192,12 @@ static KEYS: &[ForkKey] = &[
     word(
         "RANDOM_PARAM_FILE",
         "saberfeng",
-        Nothing("of ENABLE_RANDOFFSET 1 only"),
+        Nothing("for ENABLE_RANDOFFSET 1 only"),
     ),
     word(
         "RANDOFFSET_PARAMS",
         "saberfeng",
-        Nothing("of ENABLE_RANDOFFSET 1 only"),
+        Nothing("for ENABLE_RANDOFFSET 1 only"),
     ),
     word("QUEUE_MONITOR_FILE", "saberfeng", Nothing(MONITOR)),
     word("QLEN_MON_INTV_NS", "saberfeng", Nothing(MONITOR)),
@@ -239,7 +239,7 @@ static KEYS: &[ForkKey] = &[
         "a fork not known here",
         Only(
             "0",
-            "what it turns on is not here; take the line out if it changes no packet",
+            "what it turns on is not here; remove the line if it changes no packet",
         ),
     ),
 ];

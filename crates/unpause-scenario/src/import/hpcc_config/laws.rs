@@ -214,7 +214,7 @@ impl Writer<'_> {
         self.key(key, format!("\"1/{}\"", 1_u64 << log2), "EWMA_GAIN");
         if gain * 2_f64.powi(log2) != 1.0 {
             let why = format!(
-                "{gain} is no power of a half; here it is 1/{}",
+                "{gain} is not a power of 1/2; here it is 1/{}",
                 1_u64 << log2
             );
             self.leave_out("EWMA_GAIN", &why);

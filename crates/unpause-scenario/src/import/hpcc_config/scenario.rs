@@ -176,7 +176,7 @@ impl Writer<'_> {
     ) -> Result<(), FileError> {
         let name = self.config.path.display().to_string();
         self.line(format!(
-            "# Made by `unpause import hpcc` of {name}; docs/hpcc.md says what each key is there."
+            "# Made by `unpause import hpcc` from {name}; docs/hpcc.md explains each key."
         ));
         let file = self.config.path.file_name().unwrap_or_default();
         self.line(format!(
@@ -189,7 +189,7 @@ impl Writer<'_> {
         self.line("[topology]");
         self.key("file", format!("{topology:?}"), "TOPOLOGY_FILE");
         if let Some(parallel) = parallel {
-            self.key("parallel", parallel.to_string(), "as the import was told");
+            self.key("parallel", parallel.to_string(), "as given to the import");
         }
         self.key("ecmp", "\"hpcc\"", "its hash, its order of next hops");
         self.line("");
@@ -253,7 +253,7 @@ impl Writer<'_> {
         let stop = Time::from_ms(3010).max(last + GRACE * u64::from(last >= Time::from_ms(3010)));
         let why = match last >= Time::from_ms(3010) {
             true => "that HPCC's simulator would end at 3.01 s, before the last flow starts",
-            false => "as HPCC's simulator has it where nothing is set",
+            false => "the default of HPCC's simulator",
         };
         let note = format!("no SIMULATOR_STOP_TIME: the run ends at {stop}, {why}");
         self.notes.push(note);
@@ -277,7 +277,7 @@ impl Writer<'_> {
         let config = self.config;
         if config.ack_interval == 0 {
             let found = "L2_ACK_INTERVAL 0";
-            let expected = "1: without ACKs no flow is ever over";
+            let expected = "1: without ACKs no flow ever completes";
             return Err(self.wrong("L2_ACK_INTERVAL", found, expected));
         }
         self.line("[host]");
@@ -303,7 +303,7 @@ impl Writer<'_> {
         self.key(
             "ack_priority",
             "\"flow\"",
-            "its switches know no other, whatever ACK_HIGH_PRIO is",
+            "its switches have no other, whatever ACK_HIGH_PRIO is",
         );
         self.key(
             "pause_acks",
@@ -364,7 +364,11 @@ impl Writer<'_> {
             "an eighth of the free buffer, twice that for every doubling of the host's rate",
         );
         self.key("reserve", "\"4KiB\"", "of each port");
-        self.key("xon_gap", "\"3KiB\"", "resumes so far below the threshold");
+        self.key(
+            "xon_gap",
+            "\"3KiB\"",
+            "resumes this far below the threshold",
+        );
         self.key("headroom_delays", "3", "rate x delay x 3 of each port");
         self.line("");
         if priorities.len() > 1 {
@@ -393,7 +397,7 @@ impl Writer<'_> {
         if config.ack_interval > config.payload {
             self.leave_out(
                 "L2_ACK_INTERVAL",
-                "an ACK for each packet here; there the first bytes of a flow, up to this number, have none, and shorter flows are never over",
+                "an ACK for each packet here; there the first bytes of a flow, up to this number, have none, and shorter flows never complete",
             );
         }
         if config.back_to_zero {

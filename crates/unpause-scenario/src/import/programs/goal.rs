@@ -18,7 +18,7 @@ use crate::import::{FileError, Place};
 use crate::limits;
 use crate::text::error::nearest;
 
-const HEAD: &str = "`num_ranks N`, with which a schedule of GOAL begins";
+const HEAD: &str = "`num_ranks N`, with which a GOAL schedule begins";
 const RANK: &str = "`rank R {`";
 const OPERATION: &str = "`send`, `recv`, `calc`, `LABEL requires LABEL`, or `}`";
 const TIME: &str = "a time in ns, a whole number";
@@ -117,12 +117,12 @@ impl<'t> Reader<'t> {
             if !self.lines.next() {
                 let place = Place::of_line(self.lines.path, first);
                 let found = format!("the end of the file in rank {rank}, which begins here");
-                return Err(place.error(found, "`}` behind its last operation"));
+                return Err(place.error(found, "`}` after its last operation"));
             }
             match (self.lines.word(0), self.lines.word(1)) {
                 (Some("}"), _) => return self.lines.end_at(1, "the end of the line"),
                 (Some("rank"), Some(word)) if word != ":" => {
-                    let expected = "`}` behind the last operation of the rank before";
+                    let expected = "`}` after the last operation of the previous rank";
                     return Err(self.lines.error(0, expected));
                 }
                 (_, Some("requires" | "irequires")) => self.edge(rank, &labels)?,
@@ -142,7 +142,7 @@ impl<'t> Reader<'t> {
                 let known: Vec<&str> = labels.keys().copied().collect();
                 let near = nearest(text, &known).filter(|it| it.starts_with("did"));
                 let near = near.map_or(String::new(), |it| format!("; {it}"));
-                let expected = format!("a label that stands further up in rank {rank}{near}");
+                let expected = format!("a label defined earlier in rank {rank}{near}");
                 lines.error(at, &expected)
             })
         };

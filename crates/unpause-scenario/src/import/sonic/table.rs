@@ -354,7 +354,7 @@ impl<'a> Tables<'a> {
         names.clone()
     }
 
-    /// Says so where a field has almost the name of one that is read, which is not there.
+    /// Says so where a field has almost the name of one that is read, which does not exist.
     pub(super) fn near_names(&mut self, entry: &Entry<'_>, known: &[&str]) {
         for name in entry.names() {
             if known.contains(&name.as_str()) || name.len() > 60 {

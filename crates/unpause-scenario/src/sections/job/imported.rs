@@ -154,7 +154,7 @@ fn check_used(keys: &JobKeys, used: Used) -> Checked<()> {
     let has = [used.all_reduce, used.all_gather, used.all_to_all];
     let idle = |key: &str, place: Range<usize>| {
         Problem::new(format!("`{key}` has no effect"))
-            .at(place, "no collective of the traces takes it")
+            .at(place, "no collective of the traces uses it")
             .help("remove it")
             .err()
     };
@@ -184,7 +184,7 @@ fn only_the_file(
     match other.or(own).or(step) {
         None => Ok(()),
         Some((key, place)) => Problem::new(format!("`{key}` has no effect"))
-            .at(place, "the file says what ranks do")
+            .at(place, "the file describes what ranks do")
             .at(file.span(), "this one")
             .help("remove one of the two")
             .err(),

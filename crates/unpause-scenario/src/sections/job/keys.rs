@@ -91,57 +91,57 @@ keys! {
         ! ranks: RanksKey "how many ranks, or their hosts in the order of ranks: `\"H0..H63\"`. One rank of a job runs at a host";
         schemes: NameList = ["all"] "run only under these schemes";
         placement: Placement = ["`\"packed\"`"]
-            "which of the hosts that no job before it has: `\"packed\"`: the first; `\"spread\"`: one at each leaf switch in turn; `\"random\"`: by the run's seed";
+            "placement on the hosts that no earlier job uses: `\"packed\"`: the first ones; `\"spread\"`: one at each leaf switch in turn; `\"random\"`: drawn with the run's seed";
         priority: u8 = [FlowSettings::default().priority] "priority of the data packets";
         start: Duration = ["`\"0s\"`"] "when all ranks start";
-        iterations: u32 = ["`1`"] "how often each rank runs through the steps; it begins anew when it has ended all of them itself";
-        warmup: u32 = ["`0`"] "iterations at the beginning that means, percentiles and bandwidths leave out";
+        iterations: u32 = ["`1`"] "number of times that each rank runs through the steps; a rank restarts when it has itself ended all of them";
+        warmup: u32 = ["`0`"] "iterations at the beginning that are excluded from means, percentiles and bandwidths";
         connection: Connecting = ["`\"kept\"`"]
-            "what messages go over: `\"kept\"`: a connection for each pair of ranks and channel, with its rate, window and source port; `\"per-message\"`: a new one for each message, as in the front ends of ns-3 and htsim, see below";
+            "connections of messages: `\"kept\"`: one for each pair of ranks and channel, with its rate, window and source port; `\"per-message\"`: a new one for each message, as in the front ends of ns-3 and htsim, see below";
         completion: Completion = ["`\"delivered\"`"]
-            "when a rank has received a message: `\"delivered\"`: when its last byte has come; `\"ack\"`: when its sender can have the ACK, as in the front ends of ns-3 and htsim, see below";
+            "when a message counts as received: `\"delivered\"`: when its last byte has arrived; `\"ack\"`: when its sender could have received the ACK, as in the front ends of ns-3 and htsim, see below";
         launch: Duration = ["`\"0s\"`"]
-            "from the moment at which a rank may send a message until it does: software and doorbell";
+            "delay between the moment at which a rank may send a message and its sending: software and doorbell";
         reduce_rate: DataRate = ["infinite"]
-            "how fast a rank adds what it has received to its own, before it continues; not with `slices`"
+            "rate at which a rank adds received data to its own before it continues; not with `slices`"
             idle ("nothing is reduced", "remove it");
         per_server: u32 = ["`8`"] "ranks of a server, consecutive in their group"
             idle ("no step uses algorithm = \"rails\"", "remove it");
         parallel: Parallel = ["none"]
-            "how the ranks are split into groups: `{ tp = 8, dp = 4 }`; the numbers multiply to `ranks`, but for `ep`, which divides `dp`. Ranks of a tensor-parallel group are consecutive"
+            "how the ranks are split into groups: `{ tp = 8, dp = 4 }`; the product of the numbers is `ranks`; only `ep` divides `dp` instead. Ranks of a tensor-parallel group are consecutive"
             idle ("no step has a `group`", "remove it, or write group = \"dp\" in a [[job.step]]");
         alone: bool = ["`true`"]
-            "also run the job alone, with the same hosts and scheme, to say by how much others slow it down, and on packed hosts, to say what its placement costs; takes the time of up to two runs more";
+            "also run the job alone, on the same hosts and under the same scheme, to measure how much other traffic slows it down, and alone on packed hosts, to measure the cost of its placement; takes the time of up to two more runs";
         messages: bool = ["`true` up to 1,000,000 messages"] "record each message in table `messages`";
         goal: String = ["none"]
-            "file that says what the ranks do instead of the keys below: a GOAL schedule, text or binary, see below";
+            "file that describes what the ranks do, instead of the keys below: a GOAL schedule, text or binary, see below";
         simai: String = ["none"]
-            "file that says what the ranks do instead of the keys below, but for `channels`: a workload of SimAI, see below";
+            "file that describes what the ranks do, instead of the keys below, but for `channels`: a workload of SimAI, see below";
         chakra: String = ["none"]
-            "files that say what the ranks do instead of the keys below, but for `algorithm` and `channels`: Chakra traces, `\"trace.{rank}.et\"` or `\"trace\"` for trace.0.et, trace.1.et, …, see below";
+            "files that describe what the ranks do, instead of the keys below, but for `algorithm` and `channels`: Chakra traces, `\"trace.{rank}.et\"` or `\"trace\"` for trace.0.et, trace.1.et, …, see below";
         htsim: String = ["none"]
-            "file that says what the ranks do instead of the keys below: a connection matrix of htsim (.cm), see below";
-        compute: Duration = ["`\"0s\"`"] "each rank computes so long at the beginning of an iteration";
+            "file that describes what the ranks do, instead of the keys below: a connection matrix of htsim (.cm), see below";
+        compute: Duration = ["`\"0s\"`"] "compute time of each rank at the beginning of an iteration";
         jitter: Ratio = ["`\"0%\"`"]
             "`compute` varies uniformly by up to this share, from rank to rank and iteration to iteration"
             idle ("nothing is computed", "add `compute`, or remove it");
-        collective: Operation = ["none"] "what all ranks do then";
+        collective: Operation = ["none"] "what all ranks do after that";
         algorithm: Algorithm = ["see below"] "how" idle ("there is no `collective`", "add one");
         size: Size = ["-"] "bytes, as nccl-tests counts them, see below" idle ("there is no `collective`", "add one");
         matrix: Sizes = ["-"]
-            "sizes from each rank to each, row by row" idle ("they are of \"all-to-all-v\"", "write size = …, or collective = \"all-to-all-v\"");
-        root: u32 = ["`0`"] "the rank that broadcasts, by its place in the group" idle ("nobody broadcasts", "remove it");
+            "sizes from each rank to each, row by row" idle ("only \"all-to-all-v\" has them", "write size = …, or collective = \"all-to-all-v\"");
+        root: u32 = ["`0`"] "the rank that broadcasts, by its position in the group" idle ("nobody broadcasts", "remove it");
         micro_batches: u32 = ["-"]
-            "micro-batches that go through the pipeline" idle ("they are of \"pipeline\"", "write collective = \"pipeline\", or remove it");
+            "number of micro-batches" idle ("only \"pipeline\" has them", "write collective = \"pipeline\", or remove it");
         virtual_stages: u32 = ["`2`"]
             "chunks of the model at each rank of an interleaved pipeline"
             idle ("no pipeline is interleaved", "write algorithm = \"interleaved\", or remove it");
         forward: Duration = ["-"]
             "compute time of a pipeline stage for the forward pass of a micro-batch"
-            idle ("it is of \"pipeline\"", "write collective = \"pipeline\", or remove it");
+            idle ("only \"pipeline\" has it", "write collective = \"pipeline\", or remove it");
         backward: Duration = ["-"]
             "compute time of a pipeline stage for the backward pass of a micro-batch"
-            idle ("it is of \"pipeline\"", "write collective = \"pipeline\", or remove it");
+            idle ("only \"pipeline\" has it", "write collective = \"pipeline\", or remove it");
         channels: u32 = ["`1`"]
             "copies of the algorithm side by side, each with a share of the bytes and its own connections"
             idle ("there is no `collective`", "add one");
@@ -156,29 +156,29 @@ keys! {
     pub(crate) StepKeys at "job.step" for () {
         name: String = ["what it does"] "name of the step in results";
         group: Group = ["`\"all\"`"]
-            "who takes part together: all ranks, or each tensor-, data-, expert- or pipeline-parallel group by itself";
-        repeat: u32 = ["`1`"] "so often, one after the other";
-        compute: Duration = ["`\"0s\"`"] "each rank computes so long first";
+            "which ranks take part together: all ranks, or each tensor-, data-, expert- or pipeline-parallel group separately";
+        repeat: u32 = ["`1`"] "number of repetitions, one after the other";
+        compute: Duration = ["`\"0s\"`"] "compute time of each rank before that";
         jitter: Ratio = ["`\"0%\"`"]
             "`compute` varies uniformly by up to this share, from rank to rank and iteration to iteration"
             idle ("nothing is computed", "add `compute`, or remove it");
-        collective: Operation = ["none"] "what ranks do then";
+        collective: Operation = ["none"] "what ranks do after that";
         algorithm: Algorithm = ["see below"] "how" idle ("there is no `collective`", "add one");
         size: Size = ["-"] "bytes, as nccl-tests counts them, see below" idle ("there is no `collective`", "add one");
         matrix: Sizes = ["-"]
-            "sizes from each rank to each, row by row" idle ("they are of \"all-to-all-v\"", "write size = …, or collective = \"all-to-all-v\"");
-        root: u32 = ["`0`"] "the rank that broadcasts, by its place in the group" idle ("nobody broadcasts", "remove it");
+            "sizes from each rank to each, row by row" idle ("only \"all-to-all-v\" has them", "write size = …, or collective = \"all-to-all-v\"");
+        root: u32 = ["`0`"] "the rank that broadcasts, by its position in the group" idle ("nobody broadcasts", "remove it");
         micro_batches: u32 = ["-"]
-            "micro-batches that go through the pipeline" idle ("they are of \"pipeline\"", "write collective = \"pipeline\", or remove it");
+            "number of micro-batches" idle ("only \"pipeline\" has them", "write collective = \"pipeline\", or remove it");
         virtual_stages: u32 = ["`2`"]
             "chunks of the model at each rank of an interleaved pipeline"
             idle ("no pipeline is interleaved", "write algorithm = \"interleaved\", or remove it");
         forward: Duration = ["-"]
             "compute time of a pipeline stage for the forward pass of a micro-batch"
-            idle ("it is of \"pipeline\"", "write collective = \"pipeline\", or remove it");
+            idle ("only \"pipeline\" has it", "write collective = \"pipeline\", or remove it");
         backward: Duration = ["-"]
             "compute time of a pipeline stage for the backward pass of a micro-batch"
-            idle ("it is of \"pipeline\"", "write collective = \"pipeline\", or remove it");
+            idle ("only \"pipeline\" has it", "write collective = \"pipeline\", or remove it");
         channels: u32 = ["`1`"]
             "copies of the algorithm side by side, each with a share of the bytes and its own connections"
             idle ("there is no `collective`", "add one");

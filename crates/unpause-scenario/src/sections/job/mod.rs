@@ -163,7 +163,7 @@ fn running(
         return Problem::new(format!("{messages} messages"))
             .at(
                 connection.span(),
-                format!("each with a connection of its own: at most {MOST_CONNECTIONS}"),
+                format!("each with its own connection: at most {MOST_CONNECTIONS}"),
             )
             .help("write connection = \"kept\", or lower `iterations`, `channels` or `slices`")
             .err();
@@ -214,12 +214,12 @@ fn hosts(
             if *count as usize > free.len() {
                 let all = context.names.hosts().len();
                 return Problem::new(format!(
-                    "{count} ranks, for which {} hosts are left",
+                    "{count} ranks, but only {} hosts are left",
                     free.len()
                 ))
                 .at(
                     ranks.span(),
-                    format!("of {all} hosts, jobs before have the others"),
+                    format!("of {all} hosts; earlier jobs have the others"),
                 )
                 .help("name the hosts, as in ranks = \"H0..H7\", where jobs share them")
                 .err();

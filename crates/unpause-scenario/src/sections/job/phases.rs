@@ -73,7 +73,7 @@ pub(super) fn phase(step: &StepOf<'_>, group: Group, of: &OfJob<'_>) -> Checked<
         return Problem::new("slices would overtake one another")
             .at(
                 slices.span(),
-                "not with `reduce_rate`: one that is still reduced, another that need not be",
+                "with `reduce_rate`, a slice without reduction could overtake one that is being reduced",
             )
             .help("remove `slices` or `reduce_rate`; `channels` run side by side with both")
             .err();
@@ -136,7 +136,7 @@ fn bytes(step: &StepOf<'_>, operation: Operation, place: Range<usize>) -> Checke
         Some(size) => Problem::new("nothing to exchange")
             .at(size.span(), "at least 1 B")
             .err(),
-        None => Problem::new(format!("{} of no size", name_of(operation)))
+        None => Problem::new(format!("{} without a size", name_of(operation)))
             .at(place, "needs `size`")
             .help("write size = \"256MB\"")
             .err(),
@@ -233,8 +233,7 @@ fn algorithm(
             let per_server = of.per_server.get();
             let per_server_ranks = per_server.map_or(8, |it| *it.get_ref());
             if per_server_ranks == 0 || !n.is_multiple_of(per_server_ranks) {
-                let message =
-                    format!("{n} ranks are no whole number of servers of {per_server_ranks}");
+                let message = format!("{n} ranks do not fill servers of {per_server_ranks}");
                 let place = per_server
                     .map(|it| it.span())
                     .or(written.map(|it| it.span()));

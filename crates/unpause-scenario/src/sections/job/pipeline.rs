@@ -34,8 +34,8 @@ pub(super) fn pipeline(step: &StepOf<'_>, n: u32, place: Range<usize>) -> Checke
     };
     for (key, written) in [("channels", step.channels), ("slices", step.slices)] {
         if let Some(several) = written.peek().filter(|it| *it.get_ref() > 1) {
-            return Problem::new("a stage of a pipeline computes when a whole message has come")
-                .at(several.span(), "it comes in one piece")
+            return Problem::new("a pipeline stage computes when a whole message has arrived")
+                .at(several.span(), "pipelines do not split messages")
                 .help(format!("remove `{key}`"))
                 .err();
         }

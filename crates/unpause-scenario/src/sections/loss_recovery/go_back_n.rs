@@ -16,7 +16,7 @@ keys! {
 
 impl Repair for GoBackN {
     const NAME: &'static str = "go-back-n";
-    const SUMMARY: &'static str = "go-back-N: receivers take packets in order only, senders go back to the first one that is missing";
+    const SUMMARY: &'static str = "go-back-N: receivers accept packets only in order; senders go back to the first missing one";
     type Keys = Keys;
 
     fn config(self) -> Config {

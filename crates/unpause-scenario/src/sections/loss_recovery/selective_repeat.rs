@@ -16,7 +16,7 @@ keys! {
         base_rtt: Duration = ["base RTT of the topology"]
             "round trip that `window` covers" => base_rtt;
         window: Size = ["line rate x `base_rtt`; 4 times that with `nscc` and `rccc`"]
-            "payload from the first packet that is missing to the last one sent, at most: the size of the bitmaps"
+            "largest distance, in payload, from the first missing packet to the last one sent: the size of the bitmaps"
             from "IRN paper: BDP-FC" => window;
         rto_low: Duration "timeout while at most `few_packets` are in flight"
             from "IRN paper, 40 Gb/s" => rto_low;
@@ -24,15 +24,15 @@ keys! {
             from "IRN paper, 40 Gb/s" => rto_high;
         few_packets: u32 "see `rto_low`"
             from "IRN paper: N" => few;
-        reordering: u32 = ["0; no limit where packets of a flow take different paths, or switches trim them"]
-            "packets that arrive before a missing one are no sign of its loss if their numbers are higher by at most this; without a limit only timeouts find losses"
+        reordering: u32 = ["0; no limit if packets of a flow take different paths, or switches trim them"]
+            "packets that overtake a missing one do not indicate its loss if their numbers are higher by at most this; without a limit only timeouts detect losses"
             from "IRN paper: 0" => reordering;
     }
 }
 
 impl Repair for SelectiveRepeat {
     const NAME: &'static str = "selective-repeat";
-    const SUMMARY: &'static str = "selective repeat of IRN (SIGCOMM 2018): receivers keep what comes out of order, senders send again what is missing, at most a BDP is in flight";
+    const SUMMARY: &'static str = "selective repeat of IRN (SIGCOMM 2018): receivers keep packets that arrive out of order, senders resend missing ones, at most a BDP is in flight";
     type Keys = Keys;
 
     fn without_base_rtt(keys: &Keys) -> Option<&'static str> {

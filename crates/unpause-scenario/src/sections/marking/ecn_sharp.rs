@@ -86,7 +86,7 @@ impl Marker for EcnSharp {
         if self.rest.pst_interval == Time::ZERO {
             let span = keys.pst_interval.peek().map_or(0..0, Spanned::span);
             return Problem::new("`pst_interval` is zero")
-                .at(span, "must be longer than nothing")
+                .at(span, "must be above zero")
                 .err();
         }
         Ok(())

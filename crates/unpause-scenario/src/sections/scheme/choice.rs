@@ -28,7 +28,7 @@ keys! {
              window laws of TCP: \
              `\"newreno\"`, `\"ecn-tcp\"`, `\"dctcp\"`, `\"cubic\"`";
         tcp: String = ["none"] "window law of TCP flows, in addition to a congestion control of RoCE flows";
-        marking: String = ["what `congestion_control` brings"]
+        marking: String = ["that of `congestion_control`"]
             "congestion point of every data queue: `\"none\"`, `\"red\"`, `\"wred\"`, `\"dctcp-red\"`, `\"codel\"`, `\"tcn\"`, \
              `\"ecn-sharp\"`, `\"ecn-sharp-tofino\"`, `\"np-ecn\"`";
         loss_recovery: String = ["`\"go-back-n\"`"]
@@ -57,7 +57,7 @@ struct Named<'i> {
 }
 
 impl Named<'_> {
-    /// A `marking` takes the place of the congestion point that it brings.
+    /// A `marking` takes the place of the scheme's own congestion point.
     fn check_replaced(&self, marking: Range<usize>) -> Checked<()> {
         let name = self.what.name();
         let Some(own) = self.what.replaceable() else {
@@ -73,8 +73,8 @@ impl Named<'_> {
                     "`{}` of [scheme.{name}] has no effect",
                     key.get_ref()
                 ))
-                .at(value.span(), "of the congestion point that it brings")
-                .at(marking, "is replaced by this")
+                .at(value.span(), "of the scheme's own congestion point")
+                .at(marking, "is replaced by this marking")
                 .help("set it in the table of the marking")
                 .err();
             }
@@ -118,12 +118,12 @@ pub(crate) fn congestion_control(
             config.congestion_point = with.congestion_point;
         } else if sets_queues {
             return Problem::new(format!(
-                "what {} says of queues has no effect",
+                "the queue settings of {} have no effect",
                 law.what.name()
             ))
             .at(span, "in this table")
             .help(format!(
-                "remove it: switches do what congestion_control = \"{}\" makes them do",
+                "remove it: congestion_control = \"{}\" configures the switches",
                 own.what.name()
             ))
             .err();

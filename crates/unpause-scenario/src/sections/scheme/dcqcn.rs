@@ -74,8 +74,7 @@ keys! {
         cnp_on_ack: bool "ACKs carry the mark of their packet, and there are no CNPs, as in HPCC's simulator"
             from "DCQCN paper: CNPs are packets" => rp.cnp_on_ack;
         clocks: Clocks
-            "a CNP cuts at once, and alpha follows CNPs; or `\"separate\"`, as NICs do: alpha and cuts at the ends of \
-             intervals of their own in which a CNP came, and increases by the timer alone, counted from the cut on"
+            "a CNP cuts at once, and alpha follows CNPs; or `\"separate\"`, as in NICs: alpha and cuts each have their own intervals and act at the end of one in which a CNP arrived; increases follow the timer alone, counted from the cut"
             from "DCQCN paper; HPCC's simulator separate" => clocks;
         cut_interval: Duration "with separate clocks: shortest time between two cuts"
             from "HPCC's simulator" => cut_interval;
@@ -101,7 +100,7 @@ keys! {
             from "ns3-rdma's sample configuration" => rp.rate_hai;
         min_rate: DataRate "the rate never falls below this"
             from "ours: below the fair share of a thousand flows at 40 Gb/s" => rp.min_rate;
-        dce_tcp_g: u32 = ["`1019`"] "by NVIDIA's names, [explained below](#schemedcqcn): what alpha keeps, of 1024; 1019 is g = 5/1024"
+        dce_tcp_g: u32 = ["`1019`"] "by NVIDIA's names, [explained below](#schemedcqcn): the part of alpha that is kept, in 1/1024; 1019 is g = 5/1024"
             from "mlxconfig" => nic.dce_tcp_g;
         dce_tcp_rtt: u32 = ["`1`"] "alpha's interval, us" from "mlxconfig" => nic.dce_tcp_rtt;
         rate_reduce_monitor_period: u32 = ["`4`"] "shortest time between two cuts, us"
@@ -111,13 +110,13 @@ keys! {
         rpg_ai_rate: u32 = ["`5`"] "step of additive increase, Mb/s" from "mlxconfig" => nic.rpg_ai_rate;
         rpg_hai_rate: u32 = ["`50`"] "step of hyper increase, Mb/s" from "mlxconfig" => nic.rpg_hai_rate;
         rpg_min_rate: u32 = ["`1`"] "the rate never falls below this, Mb/s" from "mlxconfig" => nic.rpg_min_rate;
-        clamp_tgt_rate: u32 = ["`0`"] "1: every cut lowers the target rate; 0: one that follows an increase"
+        clamp_tgt_rate: u32 = ["`0`"] "1: every cut lowers the target rate; 0: only a cut that follows an increase"
             from "mlxconfig" => nic.clamp_tgt_rate;
         min_time_between_cnps: u32 = ["`2`"] "shortest time between two CNPs of a flow, us"
             from "mlxconfig" => nic.min_time_between_cnps;
-        initial_alpha_value: u32 = ["`1023`"] "first alpha, of 1024; only 1023, which is taken for 1" from "mlxconfig" => nic.initial_alpha_value;
+        initial_alpha_value: u32 = ["`1023`"] "initial alpha, in 1/1024; only 1023, which is taken as 1" from "mlxconfig" => nic.initial_alpha_value;
         rate_to_set_on_first_cnp: u32 = ["`0`"] "only 0: the first CNP sets no rate" from "mlxconfig" => nic.rate_to_set_on_first_cnp;
-        rpg_min_dec_fac: u32 = ["`50`"] "only 50: a cut leaves half of the rate, at least, %" from "mlxconfig" => nic.rpg_min_dec_fac;
+        rpg_min_dec_fac: u32 = ["`50`"] "only 50: a cut leaves at least half of the rate, %" from "mlxconfig" => nic.rpg_min_dec_fac;
         rpg_gd: u32 = ["`11`"] "only 11: a cut is half of alpha" from "mlxconfig" => nic.rpg_gd;
         rpg_byte_reset: u32 = ["`0`"] "only 0: increases follow the timer alone, as in HPCC's simulator" from "ours"
             => nic.rpg_byte_reset;
@@ -152,11 +151,11 @@ impl Scheme for Dcqcn {
             refuse(
                 "cut_interval",
                 place(&keys.cut_interval),
-                "every CNP cuts; set clocks = \"separate\"",
+                "without separate clocks every CNP cuts; set clocks = \"separate\"",
             )?;
         }
         if self.rp.cnp_on_ack {
-            const NONE: &str = "there are no CNPs: ACKs tell of marks";
+            const NONE: &str = "there are no CNPs: ACKs carry the marks";
             refuse("cnp_interval", place(&keys.cnp_interval), NONE)?;
             refuse(
                 "min_time_between_cnps",
@@ -242,17 +241,17 @@ fn of_other_units(
     if g > Fraction::of(1, 4) {
         let share = g.as_q32() as f64 / Fraction::ONE.as_q32() as f64;
         let message = format!(
-            "`g` is {share:.3}: one interval of alpha outweighs all before it, so a flow halves its rate at each cut"
+            "`g` is {share:.3}: one interval of alpha outweighs all previous ones, so a flow halves its rate at each cut"
         );
         return Some((
             message,
-            "if it is a NIC's dce_tcp_g, that is what alpha keeps, of 1024: write dce_tcp_g = 1019, which is g = \"5/1024\"",
+            "a NIC's dce_tcp_g is the part of alpha that is kept, in 1/1024: write dce_tcp_g = 1019, which is g = \"5/1024\"",
         ));
     }
     let fastest = config.fabric.links.iter().map(|it| it.rate).max()?;
     (rate_ai.as_bps().saturating_mul(FEWEST_STEPS) > fastest.as_bps()).then(|| {
         let message = format!(
-            "`rate_ai` is {rate_ai}: a flow comes from nothing to {fastest} in fewer than {FEWEST_STEPS} steps"
+            "`rate_ai` is {rate_ai}: a flow goes from zero to {fastest} in fewer than {FEWEST_STEPS} steps"
         );
         (message, "NICs count rpg_ai_rate in Mb/s: 5 is 5Mbps")
     })
@@ -285,7 +284,7 @@ fn place<T>(written: &Written<T>) -> Option<Range<usize>> {
 
 /// Refuses what parameters by the names of NICs cannot be.
 fn check_names(keys: &Keys) -> Checked<()> {
-    const RANGE: &str = "what the NIC takes";
+    const RANGE: &str = "the values that the NIC accepts";
     let limit = |name, written, least, most, why| Limit {
         name,
         written,
@@ -299,7 +298,7 @@ fn check_names(keys: &Keys) -> Checked<()> {
             &keys.dce_tcp_g,
             0,
             1023,
-            "what alpha keeps, of 1024",
+            "the part of alpha that is kept, in 1/1024",
         ),
         limit("dce_tcp_rtt", &keys.dce_tcp_rtt, 1, 131_071, RANGE),
         limit(
@@ -375,9 +374,9 @@ fn check_alone(keys: &Keys) -> Checked<()> {
     for (key, written) in others {
         if let Some(place) = written {
             return Problem::new(format!("`{key}` beside parameters by NVIDIA's names"))
-                .at(place, "of this point, by the names of its paper")
+                .at(place, "of the same point, with the paper's names")
                 .help(
-                    "write all of them by the same kind of names; kmin, kmax and pmax go with both",
+                    "use one kind of names for all of them; kmin, kmax and pmax can be combined with both",
                 )
                 .err();
         }

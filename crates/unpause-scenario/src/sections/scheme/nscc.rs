@@ -37,13 +37,13 @@ impl Default for Nscc {
 keys! {
     #[derive(Default)]
     pub(super) Keys at "scheme" for Nscc {
-        base_rtt: Duration = ["that of each flow's path, with the time that packets take at every hop"]
-            "round trip through the empty network, from which the constants follow" => rp.base_rtt;
-        target_delay: Duration = ["3/4 of `base_rtt` where switches trim, else `base_rtt`"]
-            "queueing delay that it aims at" from "uet-htsim" => rp.target_delay;
+        base_rtt: Duration = ["that of each flow's path, including the transmission time of packets at every hop"]
+            "round trip through the empty network, from which the constants are derived" => rp.base_rtt;
+        target_delay: Duration = ["3/4 of `base_rtt` if switches trim, otherwise `base_rtt`"]
+            "target queueing delay" from "uet-htsim" => rp.target_delay;
         gate: u32 "quick adapt acts if less than the largest window / 2^gate has arrived in a round trip with a loss"
             from "uet-htsim" => rp.gate;
-        credits: bool "receivers give credits beside it, as with `rccc`; its window does not shrink for packets that the switch before a receiver has trimmed"
+        credits: bool "receivers also grant credits, as with `rccc`; the window does not shrink for packets that were trimmed at the last hop"
             from "ours: one or both" => credits;
         kmin: SizeByRate "no marks up to this queue length; by link rate as with dcqcn"
             from "uet-htsim: 0.2 BDP, 100 Gb/s and 14 us" => cp.kmin;

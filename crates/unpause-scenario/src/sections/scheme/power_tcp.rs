@@ -15,11 +15,11 @@ keys! {
     #[derive(Default)]
     pub(super) Keys at "scheme" for PowerTcp {
         base_rtt: Duration = ["base RTT of the topology"]
-            "T: the window is what a link carries in this time, at most"
+            "T: the window is at most what a link carries in this time"
             => base_rtt;
-        gamma: Ratio "weight of the new window against the present one"
+        gamma: Ratio "weight of the new window relative to the current one"
             from "PowerTCP paper" => gamma;
-        rate_ai: DataRate "what is added to the window, as a rate over `base_rtt`: beta"
+        rate_ai: DataRate "additive increase of the window, as a rate over `base_rtt`: beta"
             from "authors' simulator" => rate_ai;
         min_rate: DataRate "the rate never falls below this"
             from "authors' simulator" => min_rate;

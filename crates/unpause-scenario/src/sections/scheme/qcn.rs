@@ -27,9 +27,7 @@ keys! {
             from "IEEE8021-CN-MIB" => cp.sample_base;
         quantisation: Quantisation "quantisation of the feedback; or `\"top-bits\"`"
             from "the standard; TopBits is found in implementations" => cp.quantisation;
-        mode: QcnMode "the buffer sampled and the flow notified: the output queue and the flow of the sampled packet \
-             (802.1Qau), or `\"input-arrival\"`, `\"input-occupancy-det\"` (who holds most of the input \
-             buffer), `\"input-occupancy-rand\"` (drawn by what each holds). In a shared-buffer switch the \
+        mode: QcnMode "the buffer sampled and the flow notified: the output queue and the flow of the sampled packet (802.1Qau), or `\"input-arrival\"`, `\"input-occupancy-det\"` (the flow that holds most of the input buffer), `\"input-occupancy-rand\"` (drawn in proportion to what each flow holds). In a shared-buffer switch the \
              input buffer is what PFC counts for a lossless (ingress port, priority)"
             from "the standard; the others are the QCN-at-inputs paper's" => cp.mode;
         interval: QcnInterval "bytes between samples: shorter under congestion; or `\"fixed\"`: always `sample_base`"

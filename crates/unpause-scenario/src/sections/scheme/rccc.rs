@@ -34,10 +34,10 @@ impl Default for Rccc {
 keys! {
     #[derive(Default)]
     pub(super) Keys at "scheme" for Rccc {
-        base_rtt: Duration = ["that of each flow's path, with the time that packets take at every hop"]
-            "round trip through the empty network: a flow has credit for what its link carries in 1.5 of it at most, and at its start"
+        base_rtt: Duration = ["that of each flow's path, including the transmission time of packets at every hop"]
+            "round trip through the empty network: a flow has credit for at most what its link carries in 1.5 of it, and begins with that much"
             => credits.base_rtt;
-        kmin: SizeByRate "no marks up to this queue length, which sprayed flows hear of; by link rate as with dcqcn; none before hosts"
+        kmin: SizeByRate "no marks up to this queue length, for sprayed flows; by link rate as with dcqcn; no marks at the last hop"
             from "uet-htsim: 0.2 BDP, 100 Gb/s and 14 us" => cp.kmin;
         kmax: SizeByRate "every packet is marked above this queue length"
             from "uet-htsim: 0.8 BDP" => cp.kmax;
@@ -49,7 +49,7 @@ keys! {
 impl Scheme for Rccc {
     const NAME: &'static str = "rccc";
     const SUMMARY: &'static str =
-        "RCCC, Ultra Ethernet's credits, which receivers pace at their link's rate";
+        "RCCC, Ultra Ethernet's receiver credits, paced at the rate of the receiver's link";
     const MARKS: bool = true;
     const REPLACEABLE: Option<&'static [&'static str]> = Some(&["kmin", "kmax", "pmax"]);
     type Keys = Keys;

@@ -20,13 +20,13 @@ keys! {
             from "htsim" => fs_range;
         fs_min_cwnd: Ratio "packets; windows up to this have the largest target"
             from "htsim" => fs_min_cwnd;
-        fs_max_cwnd: Ratio "packets; windows from this on have the smallest target"
+        fs_max_cwnd: Ratio "packets; windows at or above this have the smallest target"
             from "htsim" => fs_max_cwnd;
         ai: Ratio "packets; additive increase in a round trip"
             from "htsim" => ai;
         beta: Ratio "gain of a decrease"
             from "htsim" => beta;
-        max_mdf: Ratio "largest cut of a window at once"
+        max_mdf: Ratio "largest single cut of a window"
             from "htsim" => max_mdf;
         min_cwnd: Ratio "packets; the window never falls below this"
             from "ours: a packet a second at 1 ms; htsim has 10 bytes" => min_cwnd;

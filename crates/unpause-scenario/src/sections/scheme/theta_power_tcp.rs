@@ -12,12 +12,12 @@ pub(super) use theta_power_tcp::Params as ThetaPowerTcp;
 keys! {
     #[derive(Default)]
     pub(super) Keys at "scheme" for ThetaPowerTcp {
-        base_rtt: Duration = ["that of each flow's path, with the time that packets take at every hop"]
-            "T: RTTs are measured by it, and the window is what a link carries in this time, at most"
+        base_rtt: Duration = ["that of each flow's path, including the transmission time of packets at every hop"]
+            "T: RTTs are divided by it, and the window is at most what a link carries in this time"
             => base_rtt;
-        gamma: Ratio "weight of the new window against the present one"
+        gamma: Ratio "weight of the new window relative to the current one"
             from "PowerTCP paper" => gamma;
-        rate_ai: DataRate "what is added to the window, as a rate over `base_rtt`: beta"
+        rate_ai: DataRate "additive increase of the window, as a rate over `base_rtt`: beta"
             from "authors' simulator" => rate_ai;
         min_rate: DataRate "the rate never falls below this"
             from "authors' simulator" => min_rate;

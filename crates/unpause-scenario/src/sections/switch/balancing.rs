@@ -46,7 +46,7 @@ pub(super) fn balancing(
             Some(gap) if gap.get_ref().0 == Time::ZERO => {
                 return Problem::new("`flowlet_gap` is zero")
                     .at(gap.span(), "every packet would be a flowlet")
-                    .help("set balancing = \"random\", which is that")
+                    .help("set balancing = \"random\", which does the same")
                     .err();
             }
             Some(gap) => Balancing::Flowlet {

@@ -12,14 +12,14 @@ keys! {
     #[derive(Default)]
     pub(crate) InputQueued at "switch.input_queued" for InputQueuedConfig {
         queues: Queues = ["`\"voq\"`"]
-            "a queue for each output at each input; `\"fifo\"`: one for all, where a frame holds up those behind it";
+            "one queue per output at each input; `\"fifo\"`: one queue per input, in which a frame holds up those behind it";
         iterations: u32 = [ITERATIONS] "iterations of iSLIP per slot; only with `\"voq\"`"
             from "McKeown 1999: log2 of 16 ports"
-            idle ("every FIFO asks for one output only", "remove it, or set queues = \"voq\"");
+            idle ("a FIFO requests one output only", "remove it, or set queues = \"voq\"");
         input_buffer: Size "of each (port, priority)" => input_buffer_bytes;
         output_buffer: Size "of each (port, priority): while it has no room for the largest frame, none crosses"
             => output_buffer_bytes;
-        cell: Size "a slot is as long as a cell of this size takes on the switch's fastest link"
+        cell: Size "a slot is the time of a cell of this size on the switch's fastest link"
             from "Tiny Tera, IEEE Micro 1997" => cell_bytes;
         speedup: Speedup "slots are this many times shorter" => speedup_percent;
     }

@@ -45,14 +45,13 @@ keys! {
         model: ModelKey = ["`\"shared-buffer\"`"] "switch architecture, [below](#switchpipeline)";
         cut_through: Size = ["store-and-forward"]
             "bytes of a frame after which a switch forwards it, [below](#cut-through)";
-        lossless: Priorities = ["`[3]`"] "priorities under PFC";
+        lossless: Priorities = ["`[3]`"] "priorities with PFC";
         buffer: Size = ["enough for PFC on every port at once"]
             "packet memory of the whole switch, headroom included" idle SHARED;
         lossy_queue: Size = [SwitchConfig::default().lossy_queue_bytes]
             "largest egress queue of a lossy priority" idle SHARED;
         lossy_alpha: Ratio = ["no share"]
-            "a lossy queue takes no more than the free shared memory times this, a power of two from 1/256 to 256; SONiC's `dynamic_th` of a \
-             lossy profile is its exponent" idle SHARED;
+            "limit of a lossy queue, as a multiple of the free shared memory: a power of two from 1/256 to 256; SONiC's `dynamic_th` of a lossy profile is its exponent" idle SHARED;
         lossy_queue_packets: u32 = ["no limit"] "largest number of packets in such a queue; if only this is set, bytes are not limited"
             idle OUTPUTS;
         queueing: Queueing = [SwitchConfig::default().queueing]
@@ -60,10 +59,10 @@ keys! {
         balancing: BalancingKey = ["`\"ecmp\"`"]
             "how switches choose among equal next hops, [below](#paths)";
         balancing_min: Size = [AdaptiveBalancing::default().min_bytes]
-            "next hops with fewer bytes of as urgent or more urgent priorities are of the best class" from "DeTail"
+            "next hops with fewer bytes of equal or higher priority are in the best class" from "DeTail"
             idle NOT_ADAPTIVE;
         balancing_max: Size = [AdaptiveBalancing::default().max_bytes]
-            "next hops with fewer bytes are of the second class" from "DeTail" idle NOT_ADAPTIVE;
+            "next hops with fewer bytes are in the second class" from "DeTail" idle NOT_ADAPTIVE;
         flowlet_gap: Duration = [FLOWLET_GAP]
             "gap between two packets of a flow after which the second starts a new flowlet" from "ConWeave's simulator, of LetFlow"
             idle NOT_BY_FLOWLETS;

@@ -44,8 +44,7 @@ keys! {
     pub(crate) Pipeline at "switch.pipeline" for Params {
         flow_control: FlowControl = ["`\"pfc-wdrop\"`"]
             "what a full egress queue does: with `\"pfc-wdrop\"` the packet is dropped, with `\"pfc-wstop\"` the whole \
-             pipeline stops until there is room, and with `\"capfc-max\"` and `\"capfc-calibrate\"`, CaPFC, inputs have \
-             been paused before, else it is dropped";
+             pipeline stops until there is room, and with `\"capfc-max\"` and `\"capfc-calibrate\"`, CaPFC, inputs have been paused before; otherwise it is dropped";
         packets_per_second: u64 "speed of the processor, for the whole switch" from "CaPFC, Table II"
             => pipeline.packets_per_second;
         latency: Duration "from the end of processing to the egress queue" from "CaPFC, IV" => pipeline.latency;

@@ -109,7 +109,7 @@ fn quanta(table: &Spanned<Scheduler>, host: &HostConfig) -> Checked<Vec<(u8, u32
     let file = table.get_ref();
     match (file.weights.get(), file.quanta.get()) {
         (Some(weights), Some(quanta)) => both("weights", weights, "quanta", quanta),
-        (None, None) => Problem::new("nobody knows who gets how much")
+        (None, None) => Problem::new("no priority has a weight")
             .at(table.span(), "DWRR needs weights")
             .help("set weights = { 0 = 2, 1 = 1 }: priority 0 gets twice as much as priority 1")
             .err(),
@@ -147,7 +147,7 @@ fn each<T>(
         match bytes(value.get_ref()).map(u32::try_from) {
             Some(Ok(0)) => Problem::new(format!("priority {priority} gets nothing"))
                 .at(value.span(), "must be above zero")
-                .help("leave it out if nobody sends in it, or list it in `strict`")
+                .help("leave it out if no traffic uses it, or list it in `strict`")
                 .err(),
             Some(Ok(quantum)) => Ok((priority, quantum)),
             _ => Problem::new(format!("a turn of priority {priority} has more than 4 GB"))

@@ -12,13 +12,12 @@ keys! {
     /// `[switch.trimming]`
     #[derive(Default)]
     pub(crate) Trimming at "switch.trimming" for () {
-        size: Size = [u64::from(SIZE)] "what is left of a frame, at least its headers" from "SAI, `SAI_SWITCH_ATTR_PACKET_TRIM_SIZE`";
+        size: Size = [u64::from(SIZE)] "size of a trimmed frame, at least its headers" from "SAI, `SAI_SWITCH_ATTR_PACKET_TRIM_SIZE`";
         control_queue: Size = ["twice `lossy_queue`"]
-            "largest queue of the control priority at a port: trimmed packets wait there with ACKs, and what exceeds it is dropped"
+            "largest queue of the control priority at a port: trimmed packets wait there with ACKs; packets that exceed it are dropped"
             from "uet-htsim";
         cut: CutKey = ["`\"arriving\"`"]
-            "which packet is trimmed: `\"arriving\"`, the one for which there is no room; `\"either\"`, by the toss of a coin that one \
-             or the newest in the queue"
+            "which packet is trimmed: `\"arriving\"`, the one for which there is no room; `\"either\"`, at random that packet or the newest one in the queue"
             from "SAI; `\"either\"`: uet-htsim";
     }
 }

@@ -17,19 +17,17 @@ keys! {
     #[derive(Default)]
     pub(crate) Watchdog at "switch.watchdog" for () {
         detection_time: Duration = [DEFAULT]
-            "a queue that PAUSE stops for so long is in a storm" from "SONiC, `pfcwd start_default`";
+            "a queue paused for this long is in a storm" from "SONiC, `pfcwd start_default`";
         restoration_time: Duration = [DEFAULT]
-            "the storm is over after so long without a PFC frame" from "SONiC";
+            "the storm ends after this time without a PFC frame" from "SONiC";
         poll_interval: Duration = [DEFAULT]
-            "how often the switch looks; at most both times" from "SONiC";
+            "polling interval; at most as long as either of the two times" from "SONiC";
         action: Action = ["`\"drop\"`"]
-            "what it does during a storm: `\"drop\"` what waits there, is sent there and comes from there; `\"forward\"` although \
-             the peer says PAUSE; `\"alert\"`: only say so"
+            "action during a storm: `\"drop\"` packets that wait at the port, are sent to it or arrive on it; `\"forward\"` packets in spite of PAUSE; `\"alert\"`: only report it"
             from "SONiC";
-        ports: PortsKey = ["`\"all\"`"] "which ports have one: `\"all\"`, or `\"hosts\"`, those to hosts" from "SONiC sets it port by port";
+        ports: PortsKey = ["`\"all\"`"] "which ports have a watchdog: `\"all\"`, or `\"hosts\"`, those to hosts" from "SONiC sets it port by port";
         rule: RuleKey = ["`\"broadcom\"`"]
-            "what a look sees in a storm: `\"broadcom\"`, PFC frames, and a queue that was paused at the last look, is paused now \
-             and did not go on in between; `\"mellanox\"`, a queue that has packets, sent none and was paused for more than \
+            "how a poll detects a storm: `\"broadcom\"`, PFC frames, and a queue that was paused at the last poll, is paused now and was not resumed in between; `\"mellanox\"`, a queue that has packets, sent none and was paused for more than \
              99 % of the interval"
             from "SONiC, `pfc_detect_broadcom.lua`, `pfc_detect_mellanox.lua`";
     }
@@ -85,8 +83,8 @@ fn check(table: &Spanned<Watchdog>, params: &Params) -> Checked<()> {
     let file = table.get_ref();
     let at = |key: &Written<Duration>| key.peek().map_or(table.span(), |it| it.span());
     if params.poll == Time::ZERO {
-        return Problem::new("the watchdog never looks")
-            .at(at(&file.poll_interval), "must be longer than nothing")
+        return Problem::new("the watchdog never polls")
+            .at(at(&file.poll_interval), "must be above zero")
             .err();
     }
     let times = [
@@ -103,7 +101,7 @@ fn check(table: &Spanned<Watchdog>, params: &Params) -> Checked<()> {
                 .at(at(key), format!("{name} is {value}"))
                 .at(
                     at(&file.poll_interval),
-                    format!("the switch looks every {}", params.poll),
+                    format!("the switch polls every {}", params.poll),
                 )
                 .help(format!(
                     "set poll_interval = \"{value}\" or less, or a longer {name}"

@@ -214,7 +214,7 @@ impl Rails {
             }
             None if leaves > 1 => {
                 let message = format!(
-                    "`spines` is missing: {leaves} leaves need some, as GPUs pass nothing on"
+                    "`spines` is missing: {leaves} leaves need some, as GPUs do not forward"
                 );
                 Err(Invalid::new("spines", message))
             }
@@ -243,11 +243,10 @@ impl Builder for Rails {
     const KEYS: &'static str = "`servers`, `gpus_per_server` = 8, `rate`, `delay`, `nvlink_rate` = none, \
         `nvlink_delay` = 25ns, `leaves` = per-rail or shared, `servers_per_leaf` = `servers`, `spines`, \
         `spine_rate` = `rate`, `uplinks` = 1 (per leaf and spine), `tors` = 1 or 2, `planes` = 1 or 2";
-    const NODES: &'static str = "GPUs `H0`, … fill servers in order; `N0`, … are the servers' NVSwitches. Each \
-        `servers_per_leaf` servers have leaves in common: `leaf0` for GPU 0 of each server, `leaf1` for GPU 1, … or one \
+    const NODES: &'static str = "GPUs `H0`, … fill servers in order; `N0`, … are the servers' NVSwitches. Each group of `servers_per_leaf` servers shares leaves: `leaf0` for GPU 0 of each server, `leaf1` for GPU 1, … or one \
         for all. With two ToRs a GPU has a NIC at two leaves: those of the first half and of the second. Every leaf has links \
-        to `spine0`, …; with two planes, either half of the leaves to its half of the spines. An NVSwitch sends no PAUSE and \
-        marks nothing ([hpcc.md](hpcc.md)); GPUs pass nothing on";
+        to `spine0`, …; with two planes, each half of the leaves to one half of the spines. An NVSwitch sends no PAUSE and \
+        marks nothing ([hpcc.md](hpcc.md)); GPUs do not forward";
 
     fn read(table: Table<'_>, _: &mut Places) -> Checked<Result<Topology, Invalid>> {
         Ok(keys::<Self>(table)?.build())

@@ -35,7 +35,7 @@ impl Kind for Burst {
     const NAME: &'static str = "burst";
     const KEYS: &'static str = "`from`, `to`, `size` or `cdf`, `flows_per_host` = 1 or `flows`, `start`, \
         `stop`, `interval` or `mean_interval`, `events`";
-    const WHAT: &'static str = "all of `from` send to one host at once, `flows_per_host` flows each or `flows` in total: at `start` only, or again every `interval`, or after random times of `mean_interval` on average";
+    const WHAT: &'static str = "all of `from` send to one host at the same time, `flows_per_host` flows each or `flows` in total: only at `start`, every `interval`, or after random times of `mean_interval` on average";
 
     fn spec(
         &self,

@@ -27,9 +27,9 @@ keys! {
         rate_limit: DataRate = ["line rate"]
             "upper limit of a flow's sending rate, including headers, preamble and gap";
         offered: DataRate = ["always a frame"]
-            "RoCE and UDP flows: rate at which the application offers frames, including headers, preamble and gap; if a frame cannot be sent in time, it is sent when the next one is due at the latest";
+            "RoCE and UDP flows: rate at which the application offers frames, including headers, preamble and gap; a frame that cannot be sent in time is sent at the latest when the next one is due";
         after: NameList = ["own start"]
-            "start when the flows of these entries that end at this flow's sender have ended; `start` and other times count from then";
+            "start when the flows of these entries that end at this flow's sender have ended; `start` and other times are relative to that";
         after_end: EndName = ["`\"delivered\"`"]
             "`\"delivered\"`: a flow ends when its receiver has all of it, `\"acknowledged\"`: when its sender knows that";
         after_match: MatchName = ["`\"all\"`"]

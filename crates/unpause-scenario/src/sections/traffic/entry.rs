@@ -162,7 +162,7 @@ pub(crate) fn set_has_effect(
         None => Ok(()),
         Some(schemes) => Problem::new(format!("`{path}` has no effect"))
             .at(at, format!("set in scheme `{scheme}`"))
-            .at(schemes, "which this entry has no part in")
+            .at(schemes, "in which this entry has no flows")
             .help("remove it, or add the scheme to `schemes`")
             .err(),
     }

@@ -120,11 +120,15 @@ fn told(wrong: &Unfollowable, config: &Config, names: &Names) -> [String; 3] {
         false => "received",
     };
     match &wrong.why {
-        Why::Traffic(why) => [why.clone(), "here".into(), "mend that entry first".into()],
+        Why::Traffic(why) => [
+            why.clone(),
+            "here".into(),
+            "correct that entry first".into(),
+        ],
         Why::NotThere | Why::Circle => [
             format!("traffic `{name}` waits for itself"),
             "each of these entries waits for the other".into(),
-            "let one of them start at a time of its own: remove its `after`".into(),
+            "let one of them start at a fixed time: remove its `after`".into(),
         ],
         Why::NeverEnds { after } => [
             format!("flows of `{}` have no size and never end", of_entry(*after)),
@@ -143,7 +147,7 @@ fn told(wrong: &Unfollowable, config: &Config, names: &Names) -> [String; 3] {
             };
             [
                 format!("{host} sends in `{name}`, but {ends} no flow of `{before}` to wait for"),
-                format!("a flow waits for those {ends} by its sender"),
+                format!("a flow waits for flows that its sender {ends}"),
                 how,
             ]
         }
@@ -152,12 +156,12 @@ fn told(wrong: &Unfollowable, config: &Config, names: &Names) -> [String; 3] {
             before: others,
         } => [
             format!(
-                "`{name}` has {}, `{before}` has {}: each should follow its own",
+                "`{name}` has {}, `{before}` has {}: numbers of flows must be equal",
                 counted(*flows),
                 counted(*others)
             ),
             "after_match = \"each\" pairs them one by one".into(),
-            "let both entries have as many flows, or set after_match = \"all\"".into(),
+            "give both entries the same number of flows, or set after_match = \"all\"".into(),
         ],
         Why::Elsewhere {
             number,
@@ -169,7 +173,7 @@ fn told(wrong: &Unfollowable, config: &Config, names: &Names) -> [String; 3] {
                 format!(
                     "flow {number} of `{name}` starts at {starts}, but {at} {ends} flow {number} of `{before}`"
                 ),
-                format!("{starts} does not know when that one has ended"),
+                format!("{starts} does not know when that flow has ended"),
                 "a flow follows one that ends at its own sender".into(),
             ]
         }

@@ -27,8 +27,7 @@ pub(super) struct Permutation {
 impl Kind for Permutation {
     const NAME: &'static str = "permutation";
     const KEYS: &'static str = "`from` = all, `size` or `cdf`, `start`";
-    const WHAT: &'static str =
-        "each host sends one flow and receives one; without a size until the end";
+    const WHAT: &'static str = "each host sends one flow and receives one; a flow without a size lasts until the end of the run";
 
     fn spec(
         &self,

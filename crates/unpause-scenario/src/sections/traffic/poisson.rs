@@ -122,7 +122,7 @@ impl Poisson {
             if let Some(place) = place {
                 return Problem::new(format!("`{key}` has no effect"))
                     .at(place, "there is no `load`")
-                    .help("remove it, or say how much traffic there is by `load`")
+                    .help("remove it, or set the amount of traffic with `load`")
                     .err();
             }
         }
@@ -168,9 +168,9 @@ impl Poisson {
         let how_much = how_much.or(self.rate.as_ref().map(Spanned::span));
         if let (Some(how_much), 0.0) = (how_much, bits_per_event) {
             let size = self.size.as_ref().map_or(entry, Spanned::span);
-            return Problem::new("flows of no bytes carry no load")
+            return Problem::new("flows without bytes carry no load")
                 .at(size, "0 B each")
-                .at(how_much, "as many as it takes would have no end")
+                .at(how_much, "any load would need infinitely many")
                 .help("set mean_interval = \"10us\" instead, or another size")
                 .err();
         }
@@ -215,7 +215,7 @@ fn within_limit(load: &Spanned<Ratio>) -> Checked<()> {
     }
     let percent = said.as_f64();
     Problem::new(format!(
-        "`load` {percent} is {percent} times what the links carry"
+        "`load` {percent} is {percent} times what the links can carry"
     ))
     .at(load.span(), format!("at most {}", limits::LOAD))
     .help(format!(

@@ -68,7 +68,7 @@ pub struct Incoming {
     pub only: Option<u32>,
     /// What is recorded of that one when it counts.
     pub came: Option<MessageEnd>,
-    /// The one under way.
+    /// The one in flight.
     pub next: Option<Expected>,
     /// How long after it has come a message counts.
     pub answer: Time,

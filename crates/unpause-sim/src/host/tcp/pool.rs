@@ -14,7 +14,7 @@ use crate::traffic::FlowSpec;
 pub struct Idle {
     /// Its window, its RTT, and how many bytes have gone over it.
     pub recovery: newreno::Sender<CongestionControl>,
-    /// Since when nothing is under way.
+    /// Since when nothing is in flight.
     pub since: Time,
 }
 
@@ -22,7 +22,7 @@ pub struct Idle {
 #[derive(Debug)]
 struct Connection {
     source_port: u16,
-    /// `None` while a flow uses it, and for ever after one that nobody has answered.
+    /// `None` while a flow uses it, and forever after one that nobody has answered.
     idle: Option<Idle>,
 }
 

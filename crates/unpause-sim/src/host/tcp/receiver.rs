@@ -177,7 +177,7 @@ impl Receiver {
         self.spec.size_bytes == Some(self.expected)
     }
 
-    /// True if all bytes may have arrived when so many more have.
+    /// True if all bytes may have arrived when this many more have.
     pub fn may_complete(&self, bytes: u64) -> bool {
         let left = self.spec.size_bytes.map(|size| size - self.expected);
         !self.ahead.is_empty() || left.is_some_and(|left| left <= bytes)

@@ -31,9 +31,9 @@ pub struct Program {
 pub enum Kind {
     /// It sends [`Operation::amount`] bytes.
     Send,
-    /// It waits for a message of so many bytes.
+    /// It waits for a message of this many bytes.
     Receive,
-    /// It computes for so many ps.
+    /// It computes for this many ps.
     Compute,
     /// It joins others.
     Nothing,

@@ -42,7 +42,7 @@ pub struct DraftOperation {
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// It sends so many bytes, at least one, to a rank.
+    /// It sends this many bytes, at least one, to a rank.
     Send {
         /// That rank.
         to: u32,
@@ -60,7 +60,7 @@ pub enum Task {
         /// With that tag; `None`: with any.
         tag: Option<u64>,
     },
-    /// It computes so long.
+    /// It computes for this long.
     Compute(Time),
     /// It joins others.
     Nothing,
@@ -121,7 +121,7 @@ pub enum Wrong {
     NothingSent,
     /// Nobody receives what it sends.
     NobodyReceives,
-    /// It receives a message of so many bytes, for which it has no room.
+    /// It receives a message of this many bytes, for which it has no room.
     Larger(u64),
     /// It waits, over these operations, for itself: ranks and their operations, each waiting for the next.
     Cycle(Vec<(u32, u32)>),

@@ -6,7 +6,7 @@ use crate::fabric::ports::Ports;
 
 impl Turns {
     /// Has all nodes of which `has_driver` says that whoever drives the run acts there be in one half, without islands:
-    /// what arrives at them in a turn is then under way when it begins.
+    /// what arrives at them in a turn is then in flight when it begins.
     pub fn for_driver(&mut self, ports: &Ports, has_driver: impl Fn(NodeId) -> bool) {
         if let Some(islands) = self.islands.take() {
             *self = Self::of_nodes(ports, islands.inner.lookahead);

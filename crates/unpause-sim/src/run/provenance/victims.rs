@@ -26,7 +26,7 @@ pub struct Waits<'a> {
     pub held_by: &'a [Vec<Option<u32>>],
 }
 
-/// What each flow lost to roots that are not on its way, by flow, then root.
+/// What each flow lost to roots that are not on its path, by flow, then root.
 ///
 /// A wait is no loss to others where the flow passes the root, nor where it passes the queue that the PAUSE followed
 /// from: that link is full meanwhile, whoever let the queue pile up.

@@ -9,7 +9,7 @@ use crate::run::node::Node;
 
 impl Shard {
     /// Adds to `found` when flows may end at `hosts` from now on and before `until`, if whoever drives the run waits for
-    /// them. What arrives before must be under way. Answers up to which time that is all.
+    /// them. What arrives before must be in flight. Answers up to which time that is all.
     pub fn ends(
         &mut self,
         hosts: &[NodeId],

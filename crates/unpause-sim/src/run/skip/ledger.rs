@@ -170,7 +170,7 @@ impl Step {
         Some(most)
     }
 
-    /// What moves the second of the states on by so many periods.
+    /// What moves the second of the states on by this many periods.
     pub fn times(&self, periods: u64) -> Mover<'_> {
         Mover {
             steps: self.steps.iter(),

@@ -3,7 +3,7 @@
 //! Flows that nothing disturbs send packet after packet, and all is again as it was a while ago, but for the time and for
 //! what has been counted. What follows then is known: the same, over and over, up to what comes from outside or ends a
 //! flow. So between windows the state of the run is compared with an earlier one, and if it has only moved on, it is moved
-//! on by as many such periods as fit before the next thing that is not among what repeats itself. The packets under way are
+//! on by as many such periods as fit before the next thing that is not among what repeats itself. The packets in flight are
 //! there afterwards, as if each had been sent: results are the same, bit for bit. Of several shards each compares its own
 //! nodes, and all move on together.
 //!
@@ -24,17 +24,17 @@ use crate::plan::Plan;
 use crate::run::shard::Shard;
 use ledger::{State, Step};
 
-/// A value may be taken down for every so many packets that go over a link: 1 % of what they cost.
+/// One value may be recorded per this many packets that cross a link: 1 % of what they cost.
 const HOPS_PER_VALUE: u64 = 8;
 /// So many for each that was skipped, half of what that has saved.
 const VALUES_PER_SKIPPED_HOP: u64 = 4;
-/// Of what may be taken down, so many states are saved up at most.
+/// Of what may be taken down, this many states are saved up at most.
 const MOST_SAVED: u64 = 8;
 /// Values of a state for each port of the fabric, as long as no state has been taken down.
 const VALUES_PER_PORT: usize = 30;
-/// A state that others are compared with is kept for so many comparisons at most,
+/// A state that others are compared with is kept for this many comparisons at most,
 const MOST_PATIENCE: u64 = 1 << 6;
-/// and for so many windows instead of each.
+/// and for this many windows instead of each.
 const WINDOWS_PER_COMPARISON: u64 = 1 << 6;
 
 /// Windows by which the present is roughly told from the past.
@@ -103,7 +103,7 @@ impl Skipper {
         (skipping != Skipping::Never && plan.config.jobs.is_empty()).then_some(skipper)
     }
 
-    /// A window has been run up to `end`; there have been so many events in all.
+    /// A window has been run up to `end`; there have been this many events in total.
     pub fn note(&mut self, end: Time, events: u64) {
         self.windows += 1;
         self.reached = self.reached.max(end);
@@ -181,7 +181,7 @@ impl Skipper {
         true
     }
 
-    /// Moves `shard`, one of so many, which has been compared and has heard from all others, on by what is known. Answers how
+    /// Moves `shard`, one of this many, which has been compared and has heard from all others, on by what is known. Answers how
     /// many windows that were.
     pub fn skip(
         &mut self,
@@ -220,7 +220,7 @@ impl Skipper {
         0
     }
 
-    /// The distance to what the present is compared with may double, or begins anew.
+    /// The distance to what the present is compared with may double, or restarts.
     fn wait_longer(&mut self) {
         self.patience = match self.patience < MOST_PATIENCE {
             true => self.patience * 2,
@@ -306,7 +306,7 @@ impl Budget {
         self.saved = self.saved.min(MOST_SAVED * self.size);
     }
 
-    /// True if so many states may be taken down.
+    /// True if this many states may be taken down.
     fn allows(&self, states: u64) -> bool {
         self.unlimited || self.saved >= self.size * states
     }

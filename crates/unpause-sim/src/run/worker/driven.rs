@@ -1,6 +1,6 @@
 //! A run that somebody drives, who adds flows when others have ended.
 //!
-//! All packets that can arrive at a host in a turn are under way when it begins. So the earliest instant is known at which
+//! All packets that can arrive at a host in a turn are in flight when it begins. So the earliest instant is known at which
 //! a flow may end, and the turn stops there: no host has gone on, nor has any started a flow or sent a packet of that
 //! instant. Arrivals of that instant are executed, whoever drives the run is told what has ended, and the flows that it
 //! adds start at the very instant, as if they had been there before.
@@ -46,7 +46,7 @@ pub struct Driven<'p> {
     /// The run ends here.
     stop: Time,
     windows: u64,
-    /// The watcher is called when there have been so many.
+    /// The watcher is called when there have been this many.
     next_watch: u64,
     deadlock: Option<(Time, Deadlock)>,
 }

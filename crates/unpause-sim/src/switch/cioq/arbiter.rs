@@ -48,7 +48,7 @@ impl Arbiter {
         self.turns.front().map(|turn| turn.0)
     }
 
-    /// Grants a frame of so many bytes to the input whose turn it is.
+    /// Grants a frame of this many bytes to the input whose turn it is.
     pub fn grant(&mut self, now: Time, bytes: u64) {
         self.used += bytes;
         let at_line_rate = self.speed.time_for(bytes * 100).as_ps();

@@ -68,7 +68,7 @@ impl Crossing {
 #[derive(Debug)]
 pub struct Pipe {
     latency: Time,
-    /// What is under way with either latency, and what comes out at once: each in order of time.
+    /// What is in flight with either latency, and what comes out at once: each in order of time.
     lanes: [VecDeque<(Time, Arrival)>; 3],
 }
 

@@ -29,7 +29,7 @@ const CELL_AT_LEAF: u32 = 5;
 const MESSAGE_AT_LEAF: u32 = 6;
 const KIND_SHIFT: u32 = 28;
 
-/// A frame under way.
+/// A frame in flight.
 #[derive(Debug)]
 struct Frame {
     packet: Packet,

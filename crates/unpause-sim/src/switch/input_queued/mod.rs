@@ -172,7 +172,7 @@ impl Chassis<InputQueued> {
 impl Model for InputQueued {
     type PauseSource = pfc::Ingress;
 
-    /// Finds the way out, and has the frame wait for it.
+    /// Finds the egress, and has the frame wait for it.
     fn receive(
         switch: &mut Chassis<Self>,
         now: Time,

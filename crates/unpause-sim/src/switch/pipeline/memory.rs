@@ -11,7 +11,7 @@ pub struct Memory {
     stored: Vec<u64>,
     /// Bytes of the pool that are taken.
     pool: u64,
-    /// The same as egress queues count them: in all, and by port.
+    /// The same as egress queues count them: in total, and by port.
     egress: u64,
     egress_of_port: Vec<u64>,
 }

@@ -96,7 +96,7 @@ impl Chassis<Pipeline> {
         }
     }
 
-    /// The processor takes a packet and finds its way out.
+    /// The processor takes a packet and finds its egress.
     fn serve(&mut self, now: Time, window: &mut Window<'_, '_>) {
         let packet = self.model.processor.serve();
         let Some(to) = self.next_hop(now, &packet, window) else {

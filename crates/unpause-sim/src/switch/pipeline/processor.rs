@@ -14,7 +14,7 @@ use crate::port::Discipline;
 pub struct Processed {
     /// When it is there, by the processor's clock.
     exit: Time,
-    /// The way out.
+    /// The egress.
     pub to: PortId,
     /// The packet; it knows the port by which it came.
     pub packet: Packet,
@@ -65,7 +65,7 @@ impl Processor {
         self.busy_until + self.behind
     }
 
-    /// Takes the next packet; its way out is to be told by [`Processor::process`].
+    /// Takes the next packet; its egress is set by [`Processor::process`].
     #[inline]
     pub fn serve(&mut self) -> Packet {
         self.waiting.pop()
@@ -125,7 +125,7 @@ impl Processor {
         Some(since)
     }
 
-    /// Every packet, with the way out of those that have one.
+    /// Every packet, with the egress of those that have one.
     pub fn held(&self) -> impl Iterator<Item = (Option<PortId>, &Packet)> {
         let processed = self.processed.iter();
         let processed = processed.map(|processed| (Some(processed.to), &processed.packet));

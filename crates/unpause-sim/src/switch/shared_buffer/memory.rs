@@ -23,7 +23,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Takes `bytes` if there are so many.
+    /// Takes `bytes` if there are that many.
     #[inline]
     pub fn take(&mut self, bytes: u64) -> bool {
         let fits = self.used + bytes <= self.size;
@@ -181,7 +181,7 @@ impl Ingress<Account> {
     }
 
     /// True if a packet may be taken and released at once without more than to note what was held for a moment. Of a lossy
-    /// class, of which so many bytes may wait, nothing is held.
+    /// class, of which this many bytes may wait, nothing is held.
     #[inline(always)]
     pub fn passes(
         &mut self,

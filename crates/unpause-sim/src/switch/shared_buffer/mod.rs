@@ -236,7 +236,7 @@ impl Model for SharedBuffer {
     const COUNTS_QUEUES: bool = true;
     const GOES_AT_ONCE: bool = true;
 
-    /// Finds the way out.
+    /// Finds the egress.
     fn receive(
         switch: &mut Chassis<Self>,
         now: Time,

@@ -123,7 +123,7 @@ fn hosts_without_a_link_take_no_part() {
     assert_eq!(read.hosts().collect::<Vec<_>>(), [0, 2]);
     assert_eq!(
         read.notes,
-        ["t.txt: 2 nodes have no link, the first is H1: they take no part"]
+        ["t.txt: 2 nodes have no link and are not used; the first is H1"]
     );
 }
 

@@ -145,7 +145,7 @@ impl Trace {
             let found = self.nodes.binary_search_by_key(id, |it| it.id);
             found.map(|at| at as u32).map_err(|_| {
                 let found = format!("node {} that waits for node {id}", it.id);
-                self.error(node, found, "the id of a node that is there")
+                self.error(node, found, "the id of an existing node")
             })
         };
         it.after.iter().map(place).collect()
@@ -295,7 +295,7 @@ impl Reader<'_> {
         };
         let expected = format!("a whole number from 0 to {most}");
         let Some(number) = value.number() else {
-            return Err(self.error(format!("{name} that is no number"), expected));
+            return Err(self.error(format!("{name} that is not a number"), expected));
         };
         match u64::try_from(number) {
             Ok(number) if number <= most => Ok(Some(number)),
@@ -352,18 +352,23 @@ impl Counts {
     /// What has no effect, a sentence each.
     pub fn notes(&self) -> Vec<String> {
         let all = [
-            (self.memory, "memory ", "", "no time, only the order counts"),
+            (
+                self.memory,
+                "memory ",
+                "",
+                "takes no time; only the order counts",
+            ),
             (
                 self.metadata,
                 "metadata ",
                 "",
-                "no time, only the order counts",
+                "takes no time; only the order counts",
             ),
             (
                 self.broadcasts,
                 "broadcast ",
                 "",
-                "the first rank of its group sends, the trace does not say which",
+                "the first rank of its group sends, the trace does not name the root",
             ),
             (
                 self.instant,
@@ -387,7 +392,7 @@ impl Counts {
                 self.starts,
                 "",
                 " with a time of start",
-                "no effect, nodes start when those before have ended",
+                "no effect: nodes start when their predecessors have ended",
             ),
         ];
         let some = all.into_iter().filter(|(count, ..)| *count > 0);

@@ -131,7 +131,7 @@ pub(super) fn unpacked<'b>(bytes: &'b [u8], path: &Path) -> Result<Cow<'b, [u8]>
         .take(limits::PROGRAM_BYTES + 1)
         .read_to_end(&mut all);
     unpack.map_err(|reason| {
-        let found = format!("gzip data that cannot be unpacked ({reason})");
+        let found = format!("gzip data that cannot be decompressed ({reason})");
         error(found, "a whole file of gzip".into())
     })?;
     if all.len() as u64 > limits::PROGRAM_BYTES {
@@ -179,17 +179,21 @@ impl<'b> Messages<'b> {
             return Ok(None);
         }
         let Ok(length) = prost::encoding::decode_varint(&mut rest) else {
-            let found = "a length that has no end";
+            let found = "an endless length";
             return Err(self.error(place, found, format!("the length of {what}")));
         };
         if length > rest.len() as u64 {
-            let found = format!("a message of {length} B, of which {} are there", rest.len());
-            return Err(self.error(place, found, format!("all of {what}: is the file cut?")));
+            let found = format!("a message of {length} B that ends after {} B", rest.len());
+            return Err(self.error(
+                place,
+                found,
+                format!("all of {what}: is the file truncated?"),
+            ));
         }
         let (own, _) = rest.split_at(length as usize);
         self.at = self.bytes.len() - rest.len() + own.len();
         let read = M::decode(own).map_err(|reason| {
-            let found = format!("a message that is none ({reason})");
+            let found = format!("an invalid message ({reason})");
             self.error(place, limits::shorten(&found), what)
         })?;
         Ok(Some((place, read)))

@@ -124,7 +124,7 @@ fn head(switches: &[ConfigDb], fabric: &Fabric, writer: &mut Writer) {
         )
     );
     writer.line(format!(
-        "# Made by `unpause import sonic` of {}.",
+        "# Made by `unpause import sonic` from {}.",
         some_of(&files).replace(['\n', '\r'], " ")
     ));
     writer.line(format!("title = {}", quoted(&title)));
