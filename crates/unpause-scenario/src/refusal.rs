@@ -58,6 +58,12 @@ fn place(root: &DeTable<'_>, path: &str) -> (Option<Range<usize>>, bool) {
                 found = Some(key.span());
                 table = inner;
             }
+            // An array of tables has no place of its own.
+            DeValue::Array(entries) => {
+                let first = entries.iter().find(|entry| entry.get_ref().is_table());
+                let span = first.map_or_else(|| value.span(), Spanned::span);
+                return (Some(span), steps.peek().is_none());
+            }
             _ => return (Some(value.span()), steps.peek().is_none()),
         }
     }

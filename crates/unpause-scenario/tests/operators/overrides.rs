@@ -221,6 +221,7 @@ fn mistakes_are_named() {
         let source = format!("{INCAST}{maps}{more}");
         let error = parse(&source).expect_err(said);
         assert!(error.contains(said), "{said}:\n{error}");
+        assert!(error.contains("test.toml:2"), "{error}");
     }
     let model = LOSSY
         .replace("[switch]", "[switch]\nmodel = \"cioq\"")
