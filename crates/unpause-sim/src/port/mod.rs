@@ -27,6 +27,7 @@ mod recorder;
 mod retry;
 mod scheduler;
 mod shaper;
+mod shaping;
 mod show;
 mod storm;
 mod taken;

@@ -1,12 +1,9 @@
-//! Shapers of ports and queues. A class that a shaper holds back counts as one that may not send, as under PAUSE; each packet of
-//! such a switch takes the path that comes here.
+//! The shapers of a switch: what each lets go, and what it holds.
 
 use unpause_protocols::units::{LinkSpeed, Time};
 
-use super::chassis::{Chassis, Model, Way};
 use crate::config::Shaper;
 use crate::engine::heap::Entry;
-use crate::engine::window::Window;
 use crate::fabric::{NodeId, PortId};
 use crate::plan::Plan;
 
@@ -88,65 +85,45 @@ impl Shapers {
         own.filter_map(|it| LinkSpeed::of(it.shaper.rate))
             .fold(link, LinkSpeed::min)
     }
-}
 
-impl<M: Model> Chassis<M> {
-    /// A frame has started to leave: its shapers may hold back the next.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn shape(&mut self, now: Time, wire_bytes: u64, way: Way) {
-        let index = self.index(way.to, way.class);
-        let Some(shapers) = &mut self.shapers else {
-            return;
-        };
-        let (port, end) = (usize::from(way.to), &mut self.ports[usize::from(way.to)]);
-        let of_port = shapers.buckets.len() - shapers.ports.len() + port;
-        for bucket in [index, of_port] {
-            let own = shapers.buckets[bucket].as_mut();
-            let due = own.map_or(Time::ZERO, |it| it.take(now, wire_bytes));
-            if due <= end.busy_until {
-                continue;
+    /// A frame has started to leave by queue `index`, of `class` at `port`, which is busy with it until `busy`: the timers at which
+    /// shapers that hold what is behind it let go.
+    pub fn on_leave(
+        &mut self,
+        (now, busy): (Time, Time),
+        wire_bytes: u64,
+        (index, port, class): (usize, PortId, u8),
+    ) -> impl Iterator<Item = Entry> + use<> {
+        let number = usize::from(port);
+        let of_port = self.buckets.len() - self.ports.len() + number;
+        let entries = [index, of_port].map(|bucket| {
+            let due = self.buckets[bucket].as_mut()?.take(now, wire_bytes);
+            if due <= busy {
+                return None;
             }
             match bucket == index {
-                true => shapers.classes[port] |= 1 << way.class,
-                false => shapers.ports[port] = true,
+                true => self.classes[number] |= 1 << class,
+                false => self.ports[number] = true,
             }
-            self.timers.push(Entry::new(due, bucket as u32, SHAPER));
-        }
-        end.paused |= shapers.held(way.to);
+            Some(Entry::new(due, bucket as u32, SHAPER))
+        });
+        entries.into_iter().flatten()
     }
 
-    /// A shaper lets its class or its port go on.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn let_go(&mut self, now: Time, bucket: usize, window: &mut Window<'_, '_>) {
-        let Some(shapers) = &mut self.shapers else {
-            return;
-        };
-        let port = match bucket.checked_sub(self.queues.len()) {
+    /// A timer of a bucket is due: it holds nothing more. Answers of which port it is.
+    pub fn let_go(&mut self, bucket: usize) -> PortId {
+        let queues = self.buckets.len() - self.ports.len();
+        let classes = queues / self.ports.len();
+        match bucket.checked_sub(queues) {
             Some(port) => {
-                shapers.ports[port] = false;
-                port
+                self.ports[port] = false;
+                port as PortId
             }
             None => {
-                let (port, class) = (bucket / self.classes, bucket % self.classes);
-                shapers.classes[port] &= !(1 << class);
-                port
+                let (port, class) = (bucket / classes, bucket % classes);
+                self.classes[port] &= !(1 << class);
+                port as PortId
             }
-        };
-        let held = shapers.held(port as PortId);
-        let first = port * self.classes;
-        let of_port = &self.egress[first..first + self.classes];
-        let paused = of_port.iter().enumerate();
-        let paused = paused.filter(|(_, it)| it.transmitter.is_paused());
-        let end = &mut self.ports[port];
-        end.paused = paused.fold(held, |all, (class, _)| all | 1 << class);
-        if end.eligible() == 0 || end.ready {
-            return;
-        }
-        match end.busy_until <= now {
-            true => self.send_next(now, port as PortId, window),
-            false => self.ports[port].schedule(port as PortId, &mut self.ready),
         }
     }
 }

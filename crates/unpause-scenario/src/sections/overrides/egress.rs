@@ -5,16 +5,10 @@ use std::ops::Range;
 use unpause_protocols::units::{Fraction, Rate};
 use unpause_sim::config::{HostConfig, QueueLimit, QueueMarking, RedThresholds, Shaper};
 
-use super::OverrideKeys;
+use super::keys::OverrideKeys;
 use crate::sections::pfc;
 use crate::text::error::{Checked, Problem};
-use crate::text::keys::names;
 use crate::text::setting::Setting as _;
-
-names! {
-    /// What marks packets in some queues instead of the scheme's congestion point.
-    pub(crate) OwnMarking { Off = "none" }
-}
 
 /// Whether queues mark, and their thresholds.
 pub(super) fn marking(keys: &OverrideKeys, place: Range<usize>) -> Checked<Option<QueueMarking>> {

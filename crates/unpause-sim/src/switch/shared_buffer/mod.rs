@@ -3,6 +3,7 @@
 //! A packet that is admitted is in its egress queue at once. PFC accounting is per (ingress port, lossless
 //! class): a packet counts at its ingress from reception until it starts to leave.
 
+mod admission;
 mod apart;
 mod memory;
 mod trimming;
@@ -64,7 +65,7 @@ impl SharedBuffer {
             };
             Account::new(headroom, Shift::new(shift))
         };
-        let apart = Apart::of(id, plan);
+        let apart = Apart::new(id, plan);
         let model = Self {
             pool: Pool {
                 size: pool_bytes(id, plan),
