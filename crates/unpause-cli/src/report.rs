@@ -93,7 +93,10 @@ pub fn is_sweep(directory: &Path) -> bool {
 
 /// Compares sweeps. Returns the exit code.
 pub fn compare_sweeps(package: &dyn Package, args: &Compare) -> u8 {
-    needed("sweeps", package.main("unpause.commands.compare", &compared(args)))
+    needed(
+        "sweeps",
+        package.main("unpause.commands.compare", &compared(args)),
+    )
 }
 
 /// Shows the overview of results, by how much they differ and what of that is noise, and writes a page of them.
@@ -106,7 +109,10 @@ pub fn differences(package: &dyn Package, args: &Compare) -> Option<u8> {
         arguments.push("--differences".into());
     }
     if args.out.is_some() {
-        return Some(needed("pages", package.main("unpause.commands.compare", &arguments)));
+        return Some(needed(
+            "pages",
+            package.main("unpause.commands.compare", &arguments),
+        ));
     }
     if args.say.quiet || args.say.is_json() {
         return Some(0);
@@ -137,7 +143,10 @@ pub fn report(package: &dyn Package, args: &Report) -> u8 {
             arguments.push(option.into());
         }
     }
-    needed("reports", package.main("unpause.commands.report", &arguments))
+    needed(
+        "reports",
+        package.main("unpause.commands.report", &arguments),
+    )
 }
 
 /// Says why flows of a result were stopped. Returns the exit code.
@@ -158,7 +167,10 @@ pub fn explain(package: &dyn Package, args: &Explain) -> u8 {
     if args.json {
         arguments.push("--json".into());
     }
-    needed("explanations", package.main("unpause.commands.explain", &arguments))
+    needed(
+        "explanations",
+        package.main("unpause.commands.explain", &arguments),
+    )
 }
 
 /// Serves the interactive page of a result until Ctrl-C. Returns the exit code.
@@ -177,7 +189,12 @@ pub fn export_perfetto(package: &dyn Package, export: &Export) -> u8 {
 
 /// Writes a table and the figures of a result for LaTeX. Returns the exit code.
 pub fn export_latex(package: &dyn Package, export: &Export) -> u8 {
-    export_by("unpause.commands.latex", "tables for LaTeX", package, export)
+    export_by(
+        "unpause.commands.latex",
+        "tables for LaTeX",
+        package,
+        export,
+    )
 }
 
 /// Writes the table of a sweep as CSV. Returns the exit code.

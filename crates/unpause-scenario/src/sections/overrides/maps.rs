@@ -51,7 +51,7 @@ pub(super) fn pfc_to_queue(
             return Ok(());
         }
         Problem::new(format!("priority `{key}` has no PFC"))
-            .at(queue.span(), "nobody sends PAUSE of it")
+            .at(queue.span(), "no PAUSE is sent for it")
             .help("priorities are those of `lossless` of [switch]: { 3 = 1 }")
             .err()
     })

@@ -168,11 +168,8 @@ fn check_model(switch: &SwitchConfig, place: Range<usize>) -> Checked<()> {
     if switch.model == SwitchModel::SharedBuffer {
         return Ok(());
     }
-    Problem::new("switches of this model are all alike")
-        .at(
-            place,
-            "only switches with a shared buffer can be set otherwise",
-        )
+    Problem::new("switches of this model cannot differ")
+        .at(place, "only shared-buffer switches can have overrides")
         .help("choose model = \"shared-buffer\", or remove it")
         .err()
 }
@@ -185,7 +182,7 @@ fn lossless(keys: &OverrideKeys, switch: &SwitchConfig, host: &HostConfig) -> Ch
     let own = priorities(written, host)?;
     if own & !switch.lossless != 0 {
         let priority = (own & !switch.lossless).trailing_zeros();
-        return Problem::new(format!("priority {priority} is lossless here alone"))
+        return Problem::new(format!("priority {priority} is lossless only here"))
             .at(written.span(), "`lossless` of [switch] does not have it")
             .help("add it there, and write an override for the switches without it")
             .err();
