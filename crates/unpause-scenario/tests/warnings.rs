@@ -486,8 +486,11 @@ fn packets_that_were_only_overtaken_are_told_from_lost_ones() {
         panic!("{said:?}");
     };
     assert_eq!((first, second), ("GoBackN", "Hasty"));
-    assert!(go_back_n.starts_with("4 flows sent "), "{go_back_n}");
-    assert!(go_back_n.ends_with("for lost"), "{go_back_n}");
+    assert!(
+        go_back_n.starts_with("4 flows retransmitted "),
+        "{go_back_n}"
+    );
+    assert!(go_back_n.ends_with("as lost"), "{go_back_n}");
     assert!(hasty.contains("`reordering`"), "{hasty}");
 
     // By one path each, nothing is overtaken.

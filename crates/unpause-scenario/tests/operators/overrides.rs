@@ -229,7 +229,7 @@ fn mistakes_are_named() {
     let error =
         parse(&format!("{model}{PFC}[[override]]\nmax_rate = \"1Gbps\"\n")).expect_err("cioq");
     assert!(
-        error.contains("switches of this model are all alike"),
+        error.contains("switches of this model cannot differ"),
         "{error}"
     );
 }

@@ -64,7 +64,7 @@ fn one(
     if !found.of_switch() && !found.of_places() {
         return Problem::new("this override sets nothing")
             .at(place, "it says only where")
-            .help("add what is different there, such as lossless = []")
+            .help("add the settings that differ, such as lossless = []")
             .err();
     }
     check_scope(&keys, &found)?;

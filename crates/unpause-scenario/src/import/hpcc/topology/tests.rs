@@ -237,7 +237,8 @@ fn simais_number_of_links_may_be_wrong() {
         let text = SIMAI.replace(" 22 Z", &format!(" {said} Z")) + after;
         let (read, _) = simai(&text).unwrap();
         assert_eq!(read.fabric.links, whole.fabric.links);
-        let note = format!("t: the header says {said} links, and 22 are there, which are all read");
+        let note =
+            format!("t: the header announces {said} links, but the file has 22; all are read");
         assert_eq!(read.notes, [note]);
     }
     // Behind all links, anything may stand.
