@@ -405,7 +405,7 @@ fn receivers_behind_another_switch_are_drawn_evenly() {
         "{counts:?}"
     );
     let nobody = elsewhere(all(4), vec![1, 2]).validate(&fabric(64));
-    assert!(nobody.unwrap_err().contains("another switch than host 0"));
+    assert!(nobody.unwrap_err().contains("other than that of host 0"));
 }
 
 /// A size that is a bound belongs to the class below it, and a flow without end to the last one.
