@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, Once, PoisonError};
 
 use unpause_scenario::{NoProgress, Options, Scenario, execute};
-use unpause_sim::config::{Config, Probes, Skipping};
+use unpause_sim::config::{Config, Probes, Skipping, SwitchOverride};
 use unpause_sim::results::{Results, Totals};
 use unpause_sim::traffic::TrafficSpec;
 
@@ -353,7 +353,10 @@ pub fn with_every_probe(config: &Config) -> Config {
     config.probes.packet_flows.clear();
     config.probes.pauses = true;
     config.probes.job_links = true;
-    config.probes.causes = config.switch.cbfc.is_none();
+    // Causes cannot be recorded beside credits, nor where classes, queues and groups are different numbers.
+    let overrides = &config.switch.overrides;
+    let maps = |it: &SwitchOverride| it.to_queue.is_some() || it.to_group.is_some();
+    config.probes.causes = config.switch.cbfc.is_none() && !overrides.iter().any(maps);
     // With a sample at the very end, if the time can be divided so.
     let stop = config.stop.as_ps();
     let samples = (20..=40).rev().find(|it| stop.is_multiple_of(*it));

@@ -154,7 +154,9 @@ fn maps(config: &Config, own: &SwitchOverride) -> Result<(), Invalid> {
         ),
     ] {
         if found {
-            let message = format!("{what} take a priority, its queue and its group for one");
+            let message = format!(
+                "{what} assume that a priority, its queue and its group have the same number"
+            );
             return Err(Invalid::new(FIELD, message)
                 .label("this map makes them different")
                 .and(field, "is set, too")

@@ -115,10 +115,7 @@ fn told(wrong: &Unfollowable, config: &Config, names: &Names) -> [String; 3] {
     let before = before.join("`, `");
     let name = of_entry(wrong.entry);
     let acknowledged = following.is_some_and(|it| it.ending == Ending::Acknowledged);
-    let ends = match acknowledged {
-        true => "sent",
-        false => "received",
-    };
+    let ends = if acknowledged { "sent" } else { "received" };
     match &wrong.why {
         Why::Traffic(why) => [
             why.clone(),
