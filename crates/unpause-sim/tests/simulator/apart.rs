@@ -380,7 +380,7 @@ fn what_goes_with_no_map_or_port_is_refused() {
         (
             with(|it| it.to_queue = map(3, 1)),
             (|config| config.probes.causes = true) as fn(&mut Config),
-            "the causes of PAUSE assume that a priority, its queue and its group have the same number",
+            "for the causes of PAUSE a priority, its queue and its group must be one number",
         ),
         (
             with(|it| it.to_queue = map(3, 7)),
