@@ -213,9 +213,9 @@ fn mistakes_are_named() {
     for (more, said) in [
         (
             "[probes]\ncauses = true\n",
-            "the causes of PAUSE take a priority",
+            "for the causes of PAUSE a priority, its queue",
         ),
-        ("[switch.watchdog]\n", "the PFC watchdog take"),
+        ("[switch.watchdog]\n", "for the PFC watchdog a priority"),
     ] {
         let maps = "[[override]]\ntc_to_queue = { 3 = 1 }\n";
         let source = format!("{INCAST}{maps}{more}");

@@ -87,6 +87,14 @@ pub(super) fn is_lossless(config: &Config, node: NodeId, priority: u8) -> bool {
     lossless.unwrap_or(config.switch.lossless) >> priority & 1 == 1
 }
 
+/// The queue in which packets of a priority wait at a node.
+pub(super) fn queue_of(config: &Config, node: NodeId, priority: u8) -> u8 {
+    let own = config.switch.overrides.iter().rev();
+    let mut own = own.filter(|it| it.switches.contains(&node));
+    let map = own.find_map(|it| it.to_queue);
+    map.map_or(priority, |map| map[usize::from(priority)])
+}
+
 /// Packets of one flow can go by several ways.
 pub(super) fn sprays(config: &Config) -> bool {
     config.switch.balancing.sprays() || config.host.sprays()

@@ -7,7 +7,7 @@ use unpause_sim::config::{Config, NodeId, PortId};
 use unpause_sim::results::{PacketKind, PacketRecord, PauseRecord, Results};
 
 use super::cut_through;
-use super::facts::{Answer, Port, is_host, ports, sprays};
+use super::facts::{Answer, Port, is_host, ports, queue_of, sprays};
 
 type Place = (NodeId, PortId);
 
@@ -136,7 +136,8 @@ fn held(port: &Port, packets: &[&PacketRecord], results: &Results, config: &Conf
 fn counted(config: &Config, results: &Results) -> Answer {
     let mut sent: BTreeMap<(NodeId, PortId, u8), (u64, u64)> = BTreeMap::new();
     for packet in results.packets.iter().filter(|p| p.kind != PacketKind::Pfc) {
-        let place = (packet.node, packet.port, packet.priority);
+        let queue = queue_of(config, packet.node, packet.priority);
+        let place = (packet.node, packet.port, queue);
         let count = sent.entry(place).or_default();
         count.0 += 1;
         count.1 += u64::from(packet.bytes) + u64::from(config.fabric.framing_bytes);
