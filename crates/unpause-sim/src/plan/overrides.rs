@@ -154,9 +154,8 @@ fn maps(config: &Config, own: &SwitchOverride) -> Result<(), Invalid> {
         ),
     ] {
         if found {
-            let message = format!(
-                "{what} assume that a priority, its queue and its group have the same number"
-            );
+            let message =
+                format!("for {what} a priority, its queue and its group must be one number");
             return Err(Invalid::new(FIELD, message)
                 .label("this map makes them different")
                 .and(field, "is set, too")
