@@ -318,7 +318,7 @@ def test_a_pause_that_ran_out_is_not_too_little_headroom() -> None:
         trees = account.trees(run)
         said = " ".join(" ".join(explain.lines(result, [run], 200, None)).split())
         assert any(tree.expired for tree in trees) == (mode == "once")
-        assert ("ran out while the ingress was still full" in said) == (mode == "once")
+        assert ("expired while the ingress was still full" in said) == (mode == "once")
         assert "Headroom too small" not in said
 
 

@@ -166,7 +166,10 @@ def test_ctrl_c_ends_runs_with_a_line(
     arguments: list[str], begun: str, said: str, tmp_path: Path
 ) -> None:
     (tmp_path / "long.toml").write_text(LONG, "utf-8")
-    before = "from unpause import _native, reproduce; print('ready', flush=True)"
+    before = (
+        "from unpause import _native; from unpause.commands import reproduce; "
+        "print('ready', flush=True)"
+    )
     process = start(arguments, tmp_path, before)
     while not process.stdout.readline().startswith(begun):
         assert process.poll() is None

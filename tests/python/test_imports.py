@@ -227,7 +227,8 @@ def test_a_node_without_a_link_takes_no_part(tmp_path: Path) -> None:
         (
             flows("0 4 3 200 3000 0.001", "1 4 3 200 3000 0.001", "2 4 3 200 3000 0.001", count=1),
             [1000],
-            "2 lines like flows follow the 1 that the first line announces; they are not read",
+            "2 lines like flows follow the 1 announced by the first line; as in HPCC's simulator, "
+            "they are not read",
         ),
         (
             flows("0 4 3 200 3000 0.003", "1 4 3 200 3000 0.001"),
@@ -268,7 +269,7 @@ def test_of_two_links_between_two_nodes_the_last_counts(
     links = "0 2 50Gbps 1us 0\n1 3 50Gbps 1us 0\n2 3 50Gbps 1us 0\n2 3 100Gbps 1us 0\n"
     write(tmp_path, topology=f"4 2 4\n2 3\n{links}", rows=flows("0 1 3 200 3000 0.001"))
     told = imported(tmp_path, *words)
-    assert ("the last counts" in told.text) == (not words)
+    assert ("carry nothing" in told.text) == (not words)
     assert f"switches: 2, links: {number};" in told.text
     if not words:
         rates = {row["rate_bps"] for row in ran(tmp_path).tables["ports"].to_pylist()}

@@ -133,7 +133,7 @@ def test_bad_questions_are_answered(served: Served) -> None:
     for what, asked, answer in (
         ("run", {"n": 99}, "n is 99, not a number from 0 to 1"),
         ("run", {}, "n is missing"),
-        ("window", {"n": 0, "from": 5, "to": 5, "pixels": 10}, "from 5 to 5 is no window"),
+        ("window", {"n": 0, "from": 5, "to": 5, "pixels": 10}, "from 5 to 5 is not a time window"),
         ("window", {"n": 0, "from": "x", "to": 5, "pixels": 10}, "from is x, not a number"),
         ("window", {"n": 0, "from": 0, "to": "inf", "pixels": 10}, "to is inf, not a number"),
         ("window", {"n": 0, "from": 0, "to": "1e308", "pixels": 10}, "to is 1e308, not a number"),
@@ -246,4 +246,4 @@ def test_a_stopped_run_is_shown_as_far_as_it_came(served: Served, tmp_path: Path
     assert trees[0]["root"] == "S1->R1"
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
-    assert "stopped before its end" in err
+    assert "interrupted; this covers" in err

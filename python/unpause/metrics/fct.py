@@ -60,8 +60,9 @@ def acked_us(
 
 @metric("-")
 def last_over_first(run: Run, ack_us: float = 0.0, traffic: list[str] | None = None) -> float:
-    """`acked_us` of the last flow over that of the first."""
-    return acked_us(run, "last", ack_us, traffic) / acked_us(run, "first", ack_us, traffic)
+    """`acked_us` of the last flow over that of the first; infinite if a flow has not ended."""
+    last = acked_us(run, "last", ack_us, traffic)
+    return last if math.isinf(last) else last / acked_us(run, "first", ack_us, traffic)
 
 
 @metric("packets")
