@@ -146,7 +146,7 @@ impl PauseSource for Account {
 impl Ingress<Account> {
     /// Admits a packet, or answers `None` when it must be dropped. What arrives before XOFF has
     /// been sent goes to shared memory, what arrives after it to headroom.
-    #[inline]
+    #[inline(always)]
     pub fn take(
         &mut self,
         now: Time,

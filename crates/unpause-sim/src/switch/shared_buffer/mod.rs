@@ -131,7 +131,7 @@ fn pool_bytes(id: NodeId, plan: &Plan<'_>) -> u64 {
 
 impl Chassis<SharedBuffer> {
     /// Buffer space for a packet on these terms; may send an XOFF.
-    #[inline]
+    #[inline(always)]
     fn admit(
         &mut self,
         now: Time,
