@@ -34,6 +34,11 @@ pub struct Overrides<'a> {
 }
 
 impl<'a> Overrides<'a> {
+    /// True if the switch has none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// The setting of the last one of the whole switch that has it.
     fn of_switch<T>(&self, setting: impl Fn(&SwitchOverride) -> Option<T>) -> Option<T> {
         let whole = self.all.iter().rev().filter(|it| !it.is_of_some());

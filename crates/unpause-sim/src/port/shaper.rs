@@ -48,6 +48,9 @@ impl Shapers {
     /// Those of switch `id`, if it has any.
     pub fn of(id: NodeId, plan: &Plan<'_>) -> Option<Box<Self>> {
         let overrides = plan.overrides(id);
+        if overrides.is_empty() {
+            return None;
+        }
         let ports = plan.ports.transmitters_of(id).len();
         let places = plan.places(id).into_iter();
         let queues = places.map(|(port, class)| {
