@@ -154,7 +154,7 @@ def test_a_stretch_that_is_all_pause_is_no_darker_than_dark() -> None:
     # One long PAUSE, of which bins come to 1.0000000001 by rounding, and many short ones.
     short = 4e6 + 7_001.3 * np.arange(400)[:, None] + np.array([0.0, 333.3])
     every = np.concatenate([[[1_234_567.8, 3.9e6]], short])
-    shades = [shade for shade, _ in pause._lane(0, every, (1_234_567.8, 6_777_777.7), 1e6)]
+    shades = [shade for shade, _ in pause.lane(0, every, (1_234_567.8, 6_777_777.7), 1e6)]
     assert max(shades) == 1.0
 
 

@@ -34,7 +34,7 @@ from unpause.data.staged import RESULT_PAGES, SWEEP_PAGES, Staged, alone
 from unpause.explanation import sentences
 from unpause.figures.style import style
 from unpause.figures.sweep import draw_runs
-from unpause.pages import drawing, explore, markup, notices, overview, textual
+from unpause.pages import drawing, explore, failures, markup, notices, overview, textual
 from unpause.pages.notices import Notices
 from unpause.pages.overview import Overview
 from unpause.pages.summary import by_priority, summarise
@@ -142,6 +142,7 @@ def _build(
             summary=summarise(runs),
             seeds=runs.seeds,
             priorities=by_priority(result),
+            failures=failures.of_result(result),
             schemas=schema.TABLES,
             counts=counts_text(report.claims),
             version=unpause.__version__,

@@ -148,13 +148,13 @@ def _flow(run: Run, traffic: str) -> FlowSeries:
 def port(run: Run, link: str) -> PortSeries:
     """The probed egress port of link `link`."""
     ends(link)
-    found = _ports(run).get(link.replace(" ", ""))
+    found = probed(run).get(link.replace(" ", ""))
     if found is None:
         raise Unavailable(f"Port {link} was not probed under {run.scheme} (probes.ports).")
     return found
 
 
-def _ports(run: Run) -> dict[str, PortSeries]:
+def probed(run: Run) -> dict[str, PortSeries]:
     """By link the probed ports of a run, whose table is gone through once."""
     return _kept("_ports_by_run", run, "", lambda run, _: _grouped(run), _samples)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unpause.data.result import Result
-from unpause.explanation import story
+from unpause.explanation import flap_lines, flaps, story
 from unpause.explanation.story import Carried, Pauser, Story
 from unpause.text import rate, size, time
 
@@ -36,6 +36,7 @@ def of_run(told: Story, base: Story | None = None) -> str:
         _of_deadlock(told),
         _paused(told, base),
         _of_drops(told),
+        _of_failures(told),
         _of_victims(told),
         _of_link(told.carried),
         _of_past(told, base),
@@ -136,6 +137,12 @@ def _of_drops(told: Story) -> str:
             were = "packet was" if number == 1 else "packets were"
             parts.append(f"{number:,} data {were} {what}")
     return ", ".join(parts)
+
+
+def _of_failures(told: Story) -> str:
+    """What links that failed did to flows."""
+    found = flaps.of_run(told.run)
+    return flap_lines.short(found) if found else ""
 
 
 def _of_victims(told: Story) -> str:

@@ -60,11 +60,11 @@ def draw(result: Result) -> Figure:
     looks = shown.looks
     shades: dict[tuple[str, float], list[np.ndarray]] = {}
     for row, link in enumerate(panels):
-        for lane, run in enumerate(lanes):
-            colour, y = looks[run.scheme].colour, row * pitch + lane
+        for place, run in enumerate(lanes):
+            colour, y = looks[run.scheme].colour, row * pitch + place
             every = found[run.scheme].get(link)
             if every is not None:
-                for shade, boxes in _lane(y, every, span, size):
+                for shade, boxes in lane(y, every, span, size):
                     shades.setdefault((colour, shade), []).append(boxes)
             if paused := totals[run.scheme].get(link):
                 text = f"{time(paused)}, {100 * paused / run.row['simulated_ns']:.2g} %"
@@ -97,23 +97,28 @@ def draw(result: Result) -> Figure:
     return figure
 
 
-def _lane(
-    lane: float, every: np.ndarray, span: tuple[float, float], size: float
+def lane(
+    at: float,
+    every: np.ndarray,
+    span: tuple[float, float],
+    size: float,
+    bins: int = _BINS,
+    most: int = _BINS,
 ) -> Iterator[tuple[float, np.ndarray]]:
-    """Boxes of stretches with PAUSE by shade: where many fall into one pixel, their share of it."""
+    """Boxes of stretches with PAUSE by shade; of more than `most`, their share of each bin."""
     merged = series.merged(every)
-    if len(merged) <= _BINS:
-        yield _WHOLE, _boxes(merged / size, lane)
+    if len(merged) <= most:
+        yield _WHOLE, _boxes(merged / size, at)
         return
-    edges = np.linspace(*span, _BINS + 1)
+    edges = np.linspace(*span, bins + 1)
     share = np.diff(series.time_within(merged, edges)) / np.diff(edges)
     # A stretch that is all PAUSE comes to a little more than 1 by rounding.
     shade = np.ceil(np.clip(share, 0, 1) * _SHADES).astype(int)
     first = np.flatnonzero(np.append(True, shade[1:] != shade[:-1]))
-    ends = np.column_stack([edges[first], edges[np.append(first[1:], _BINS)]]) / size
+    ends = np.column_stack([edges[first], edges[np.append(first[1:], bins)]]) / size
     for level in set(shade[first]) - {0}:
         opaque = _FAINTEST + (1 - _FAINTEST) * level / _SHADES
-        yield opaque, _boxes(ends[shade[first] == level], lane)
+        yield opaque, _boxes(ends[shade[first] == level], at)
 
 
 def _boxes(stretches: np.ndarray, lane: float) -> np.ndarray:

@@ -1,0 +1,97 @@
+"""What failures of links did to flows and neighbours, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from unpause.data import series
+from unpause.explanation.flaps import PLACES, Flaps
+from unpause.text import time
+
+_MOST_LINKS = 2
+_MOST_PAUSED = 2
+
+
+def short(told: Flaps) -> str:
+    """Such as "9 of 16 flows sent packets again after leaf0-spine1 failed, none gave up"."""
+    links = list(dict.fromkeys(link for outage in told.outages for link in outage.links))
+    named = ", ".join(links[:_MOST_LINKS]) if len(links) <= _MOST_LINKS else f"{len(links)} links"
+    if not sum(told.packets.values()):
+        return f"nothing was lost when {named} failed"
+    return f"{_again(told)} packets again after {named} failed, {_gave_up(told)}{_others(told)}"
+
+
+def _again(told: Flaps) -> str:
+    """Such as "9 of 16 flows sent"; a flow may wait for its timeout until the run ends."""
+    if told.resent:
+        return f"{len(told.resent):,} of {told.flows:,} flows sent"
+    return "until the end no flow sent" if told.data_packets else "no flow sent"
+
+
+def _gave_up(told: Flaps) -> str:
+    count = len(told.gave_up)
+    return f"{count:,} gave up" if count else "none gave up"
+
+
+def _others(told: Flaps) -> str:
+    """That flows may have sent packets again for another reason."""
+    if not told.other_drops:
+        return ""
+    return f" ({told.other_drops:,} data packets were lost elsewhere)"
+
+
+def lost(told: Flaps) -> str:
+    """Such as "766 packets were lost: 21 on the wire, 2 in the queue, 743 at the dead port"."""
+    every = {place: number for place, number in told.packets.items() if number}
+    total = sum(every.values())
+    if not total:
+        return "nothing was lost"
+    where = ", ".join(f"{number:,} {PLACES[place]}" for place, number in every.items())
+    return f"{total:,} {'packet was' if total == 1 else 'packets were'} lost: {where}"
+
+
+def flows(told: Flaps) -> str:
+    """Such as "9 of 16 flows sent 1,887 packets again, none gave up"."""
+    if not told.resent:
+        return f"{_again(told)} packets again, {_gave_up(told)}{_others(told)}"
+    noun = "packet" if told.resent_packets == 1 else "packets"
+    return f"{_again(told)} {told.resent_packets:,} {noun} again, {_gave_up(told)}{_others(told)}"
+
+
+def paused(told: Flaps) -> str:
+    """Who paused whom from a failure until routes were back, and afterwards."""
+    during = {link: it.during_ns for link, it in told.paused.items() if it.during_ns > 0}
+    after = {link: it.after_ns for link, it in told.paused.items() if it.after_ns > 0}
+    if not during and not after:
+        return "nobody was paused"
+    said = _pausers(during) if during else "nobody was paused"
+    if any(it.up_ns is None for it in told.outages):
+        rest = f"; at other times afterwards, {_pausers(after)}" if after else ""
+        return f"while links were down, {said}{rest}"
+    if after:
+        return f"until routes were back, {said}; at other times afterwards, {_pausers(after)}"
+    return f"until routes were back, {said}; nobody was paused afterwards"
+
+
+def _pausers(by_link: Mapping[str, float]) -> str:
+    by_node: dict[str, dict[str, float]] = {}
+    for link, paused_ns in by_link.items():
+        node, stopped = series.ends(link)
+        by_node.setdefault(node, {})[stopped] = paused_ns
+    nodes = sorted(by_node, key=lambda node: (-max(by_node[node].values()), node))
+    parts = []
+    for node in nodes[:_MOST_PAUSED]:
+        stopped = sorted(by_node[node].items(), key=lambda it: (-it[1], it[0]))
+        if len(stopped) > 2:
+            times = f"{len(stopped)} neighbours for up to {time(stopped[0][1])} each"
+        else:
+            times = " and ".join(f"{peer} for {time(ns)}" for peer, ns in stopped)
+        parts.append(f"{node} paused {times}")
+    if (more := len(nodes) - _MOST_PAUSED) > 0:
+        parts.append(f"{more} other node{'s' * (more > 1)} paused neighbours")
+    return ", ".join(parts)
+
+
+def whole(told: Flaps) -> str:
+    """All of it, in one sentence."""
+    return f"{lost(told)}; {flows(told)}; {paused(told)}."
