@@ -23,7 +23,7 @@ def main() -> int:
         signal.signal(number, _stop)
     from unpause import _native, light
 
-    light.no_pandas()
+    light.imports()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     try:

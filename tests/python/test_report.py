@@ -18,6 +18,7 @@ import pytest
 
 import unpause
 from conftest import MS, Builder, sweep
+from unpause import figures
 from unpause.commands import report
 from unpause.figures import pause
 from unpause.pages import drawing, notices
@@ -174,7 +175,7 @@ def test_a_figure_that_fails_costs_only_itself(
         said.append(capsys.readouterr().out)
         raise ValueError("alpha (1.0375) is outside 0-1 range")
 
-    monkeypatch.setattr(report.figures, "draw", fails)
+    monkeypatch.setattr(figures, "draw", fails)
     assert report.main([str(path), "--width", "100"]) == 0
     assert said[0].startswith("Made by hand\n")  # before anything was drawn
     assert "\nPFC: " in said[0]

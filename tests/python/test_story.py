@@ -9,7 +9,7 @@ import pytest
 
 import unpause
 from conftest import MS, Builder
-from unpause.data.fabric import Fabric, Port
+from unpause.data.fabric import Fabric, Pairs, Port
 from unpause.explanation import sentences, story, victims
 from unpause.text import time
 
@@ -263,12 +263,33 @@ def test_many_pairs_at_once_are_what_each_is_by_itself(builder: Builder, seed: i
     fabric = Fabric.of(builder.only_run())
     if not fabric.ports:
         pytest.skip("no links")
+    pairs = [(src, dst) for src in names[:5] for dst in names[2:]]
+    searched = Pairs(fabric, pairs)
+    tried = {pair: shortest(fabric, *pair) for pair in pairs}
     for port in fabric.ports:
-        may, must = fabric.crossed(names[:5], names[2:], port)
-        for row, src in enumerate(names[:5]):
-            for column, dst in enumerate(names[2:]):
-                assert may[row, column] == fabric.may_cross(src, dst, port)
-                assert must[row, column] == fabric.must_cross(src, dst, port)
+        may, must = searched.crossed(port)
+        for at, (src, dst) in enumerate(pairs):
+            over = [port in path for path in tried[src, dst]]
+            assert may[at] == any(over)
+            assert must[at] == (bool(over) and all(over))
+            assert (may[at], must[at]) == (
+                fabric.may_cross(src, dst, port),
+                fabric.must_cross(src, dst, port),
+            )
+
+
+def shortest(fabric: Fabric, src: str, dst: str) -> list[list[Port]]:
+    """All shortest paths, found by trying all that visit no node twice."""
+    paths: list[list[Port]] = [[]]
+    while paths and not any((it[-1].peer if it else src) == dst for it in paths):
+        paths = [
+            [*it, port]
+            for it in paths
+            for port in fabric.ports
+            if port.node == (it[-1].peer if it else src)
+            and port.peer not in {src, *(link.peer for link in it)}
+        ]
+    return [it for it in paths if (it[-1].peer if it else src) == dst]
 
 
 def test_a_pause_that_held_nothing_back_is_no_absence_of_pause(builder: Builder) -> None:

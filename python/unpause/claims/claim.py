@@ -122,7 +122,9 @@ def evaluate(
     Raises:
         ClaimsError: no file has claims of an experiment.
     """
-    every = [claim for file in (from_files or files()) for claim in read(file)]
+    if not experiments:
+        return []
+    every = [claim for file in _naming(from_files or files(), experiments) for claim in read(file)]
     known = list(dict.fromkeys(c.id.partition(".")[0] for c in every))
     claims = []
     for experiment in experiments:
@@ -135,6 +137,22 @@ def evaluate(
             _judge(result, c, other_reading) for c in every if c.id.partition(".")[0] == experiment
         ]
     return claims
+
+
+def _naming(claims_files: Sequence[Path], experiments: Sequence[str]) -> list[Path]:
+    """Those that mention one of `experiments`; all if one is nowhere: reading TOML takes long."""
+    texts = {file: _bytes(file) for file in claims_files}
+    mentioned = [f"{experiment}.".encode() for experiment in experiments]
+    if not all(any(it in text for text in texts.values()) for it in mentioned):
+        return list(claims_files)
+    return [file for file, text in texts.items() if any(it in text for it in mentioned)]
+
+
+def _bytes(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:  # for :func:`read` to report, if it is needed
+        return b""
 
 
 def _judge(result: Result | None, stated: Stated, other_reading: bool) -> Claim:

@@ -17,13 +17,13 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import unpause
-from unpause import figures, printed, schema
+from unpause import printed, schema
 from unpause.claims import verdicts
 from unpause.claims.claim import Claim, ClaimsError, Verdict
 from unpause.claims.verdicts import counts_text
@@ -32,13 +32,16 @@ from unpause.data import beneath
 from unpause.data.result import Result, ResultError, load
 from unpause.data.staged import RESULT_PAGES, SWEEP_PAGES, Staged, alone
 from unpause.explanation import sentences
-from unpause.figures.style import style
-from unpause.figures.sweep import draw_runs
-from unpause.pages import drawing, explore, failures, markup, notices, overview, textual
+from unpause.pages import explore, failures, markup, notices, overview, textual
 from unpause.pages.notices import Notices
 from unpause.pages.overview import Overview
 from unpause.pages.summary import by_priority, summarise
 from unpause.sweeps import grouped
+
+if TYPE_CHECKING:
+    from unpause.pages import drawing
+
+# Matplotlib is imported where figures are drawn: the overview is printed before.
 
 
 @dataclass
@@ -125,6 +128,8 @@ def _build(
     report.sentences = sentences.of_result(result)
     if first is not None:
         first(report)
+    from unpause import figures
+
     report.notices = notices.of_result(result)
     own = wanted.get("figures", [])
     names = [*dict.fromkeys([*own, *figures.of_result(result)])]
@@ -163,6 +168,7 @@ def _draw(
 
     The interactive page is written at the same time.
     """
+    from unpause.pages import drawing
 
     def page() -> str:
         try:
@@ -354,21 +360,15 @@ def _build_sweep(about: dict[str, Any], table: pa.Table, staged: Staged) -> Repo
     report = Report(staged.directory / "report.html")
     pictures = []
     if runs.rows:
-        try:
-            with style():
-                figure = draw_runs(runs)
-            folder = staged.folder / "figures"
-            folder.mkdir()
-            drawn = drawing.save(figure, folder, "sweep", png=True)
+        from unpause.pages import drawing
+
+        drawn = drawing.of_sweep(runs, staged.folder / "figures")
+        if drawn.nothing:
+            report.skipped[drawn.title] = drawn.nothing
+        else:
             _note(report, drawn)
-            if drawn.uri:
-                pictures.append(_Picture(drawn.name, drawn.title, drawn.uri))
-        except figures.NothingToDraw as error:
-            report.skipped[figures.FIGURES["sweep"].title] = str(error)
-        except OSError:
-            raise
-        except Exception as error:
-            _note(report, drawing.Drawn("sweep", failed=drawing.why(error)))
+        if drawn.uri:
+            pictures.append(_Picture(drawn.name, drawn.title, drawn.uri))
     failed = [f"{label}: {why}" for label, why in (about.get("failed") or {}).items()]
     report.notices.warnings = failed
     report.overview = overview.of_sweep(runs) if runs.rows else None
@@ -396,5 +396,5 @@ def _build_sweep(about: dict[str, Any], table: pa.Table, staged: Staged) -> Repo
 if __name__ == "__main__":
     from unpause import light, signals
 
-    light.no_pandas()
+    light.imports()
     sys.exit(signals.run(main))

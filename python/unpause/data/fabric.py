@@ -8,10 +8,10 @@ possible only.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -58,117 +58,173 @@ class Fabric:
     """Egresses of a run that have anything to tell, and the paths over them."""
 
     ports: dict[Port, Totals]
-    _from: dict[str, tuple[dict[str, int], dict[str, int]]] = field(default_factory=dict)
-    _to: dict[str, tuple[dict[str, int], dict[str, int]]] = field(default_factory=dict)
+    paths: Paths
 
     @classmethod
     def of(cls, run: Run) -> Fabric:
         """Of the totals of a run."""
         names = ["node", "port", "peer", "rate_bps", "priority", "tx_bytes"]
         names += ["max_queue_bytes", "pause_events", "paused_ns"]
-        table = run.table("ports").select(names)
+        columns = run.columns("ports", names).to_pydict()
         ports: dict[Port, Totals] = {}
-        for row in table.to_pylist():
-            found = ports.setdefault(Port(row["node"], row["port"], row["peer"]), Totals())
-            found.rate_bps = row["rate_bps"]
-            found.tx_bytes += row["tx_bytes"]
-            found.max_queue_bytes = max(found.max_queue_bytes, row["max_queue_bytes"])
-            found.queues[row["priority"]] = row["max_queue_bytes"]
-            found.pause_events += row["pause_events"]
-            found.paused_ns += row["paused_ns"]
-        return cls(ports)
-
-    @cached_property
-    def _next(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for port in self.ports:
-            found.setdefault(port.node, []).append(port.peer)
-        return found
-
-    @cached_property
-    def _before(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for port in self.ports:
-            found.setdefault(port.peer, []).append(port.node)
-        return found
+        for node, port, peer, rate, priority, sent, queue, events, paused in zip(
+            *(columns[name] for name in names), strict=True
+        ):
+            key = Port(node, port, peer)
+            found = ports.get(key)
+            if found is None:
+                found = ports[key] = Totals(rate)
+            found.tx_bytes += sent
+            found.max_queue_bytes = max(found.max_queue_bytes, queue)
+            found.queues[priority] = queue
+            found.pause_events += events
+            found.paused_ns += paused
+        return cls(ports, _paths(run, [(port.node, port.peer) for port in ports]))
 
     @property
     def searchable(self) -> bool:
         """Whether it is small enough to look for paths in it."""
-        return len(self._next) <= MOST_NODES
+        return self.paths.senders <= MOST_NODES
 
     def may_cross(self, src: str, dst: str, port: Port) -> bool:
         """Whether a shortest path from `src` to `dst` leads over `port`."""
-        ahead, _ = self._search(src)
-        behind, _ = self._search_back(dst)
-        if dst not in ahead or port.node not in ahead or port.peer not in behind:
-            return False
-        return ahead[port.node] + 1 + behind[port.peer] == ahead[dst]
+        return bool(Pairs(self, [(src, dst)]).crossed(port)[0][0])
 
     def must_cross(self, src: str, dst: str, port: Port) -> bool:
         """Whether all shortest paths from `src` to `dst` lead over `port`."""
-        if not self.may_cross(src, dst, port):
-            return False
-        _, here = self._search(src)
-        _, there = self._search_back(dst)
-        return here[port.node] * there[port.peer] == here[dst]
-
-    def crossed(
-        self, sources: Sequence[str], destinations: Sequence[str], port: Port
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """:meth:`may_cross` and :meth:`must_cross` of many pairs at once: a row for each source."""
-        far = np.inf
-        here = [self._search(src) for src in sources]
-        there = [self._search_back(dst) for dst in destinations]
-        before = np.array([found.get(port.node, far) for found, _ in here])[:, None]
-        after = np.array([found.get(port.peer, far) for found, _ in there])[None, :]
-        whole, ways = self._between(tuple(sources), tuple(destinations))
-        may = np.isfinite(whole) & (before + 1 + after == whole)
-        to = np.array([float(found.get(port.node, 0)) for _, found in here])[:, None]
-        on = np.array([float(found.get(port.peer, 0)) for _, found in there])[None, :]
-        return may, may & (to * on == ways)
-
-    def _between(
-        self, sources: tuple[str, ...], destinations: tuple[str, ...]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Links between each pair, and the number of shortest paths."""
-        known = self.__dict__.setdefault("_pairs", {})
-        if (sources, destinations) not in known:
-            here = [self._search(src) for src in sources]
-            known.clear()
-            known[sources, destinations] = (
-                np.array([[found.get(dst, np.inf) for dst in destinations] for found, _ in here]),
-                np.array([[float(n.get(dst, 0)) for dst in destinations] for _, n in here]),
-            )
-        return known[sources, destinations]
-
-    def _search(self, src: str) -> tuple[dict[str, int], dict[str, int]]:
-        if src not in self._from:
-            self._from[src] = _breadth_first(self._next, src)
-        return self._from[src]
-
-    def _search_back(self, dst: str) -> tuple[dict[str, int], dict[str, int]]:
-        if dst not in self._to:
-            self._to[dst] = _breadth_first(self._before, dst)
-        return self._to[dst]
+        return bool(Pairs(self, [(src, dst)]).crossed(port)[1][0])
 
 
-def _breadth_first(
-    neighbours: dict[str, list[str]], start: str
-) -> tuple[dict[str, int], dict[str, int]]:
-    """Links from `start` to each node, and the number of shortest paths; parallel links count."""
-    distance, paths = {start: 0}, {start: 1}
+class Pairs:
+    """Senders with their receivers, and the shortest paths between them."""
+
+    def __init__(self, fabric: Fabric, pairs: Sequence[tuple[str, str]]) -> None:
+        paths = fabric.paths
+        self._number = paths.number
+        self._from = paths.ahead([src for src, _ in pairs])
+        self._to = paths.behind([dst for _, dst in pairs])
+        ends = np.array([paths.number(dst) for _, dst in pairs], dtype=int)
+        self._links, self._paths = self._from.of(ends)
+
+    def crossed(self, port: Port) -> tuple[np.ndarray, np.ndarray]:
+        """By pair whether a shortest path leads over `port`, and whether all of them do."""
+        before, to = self._from.of(self._number(port.node))
+        after, on = self._to.of(self._number(port.peer))
+        may = np.isfinite(self._links) & (before + 1 + after == self._links)
+        return may, may & (to * on == self._paths)
+
+
+class Paths:
+    """Shortest paths over links, parallel ones of which count as several.
+
+    Attributes:
+        senders: How many nodes have links to others.
+    """
+
+    def __init__(self, links: Sequence[tuple[str, str]]) -> None:
+        names = dict.fromkeys(name for link in links for name in link)
+        self._numbers = {name: number for number, name in enumerate(names)}
+        # The last is for names without a link.
+        self._next: list[list[int]] = [[] for _ in range(len(names) + 1)]
+        self._before: list[list[int]] = [[] for _ in range(len(names) + 1)]
+        for node, peer in links:
+            self._next[self.number(node)].append(self.number(peer))
+            self._before[self.number(peer)].append(self.number(node))
+        self.senders = sum(bool(peers) for peers in self._next)
+        self._ahead: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self._behind: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+    def number(self, name: str) -> int:
+        """Of a node."""
+        return self._numbers.get(name, len(self._numbers))
+
+    def ahead(self, starts: Sequence[str]) -> Lengths:
+        """From each of `starts` to all nodes."""
+        return self._lengths(starts, self._next, self._ahead)
+
+    def behind(self, ends: Sequence[str]) -> Lengths:
+        """From all nodes to each of `ends`."""
+        return self._lengths(ends, self._before, self._behind)
+
+    def _lengths(
+        self,
+        names: Sequence[str],
+        neighbours: list[list[int]],
+        known: dict[int, tuple[np.ndarray, np.ndarray]],
+    ) -> Lengths:
+        """A host with one link is looked at from its switch, which other hosts have, too."""
+        starts = [self.number(name) for name in names]
+        roots = [peers[0] if len(peers := neighbours[it]) == 1 else it for it in starts]
+        rows = {root: row for row, root in enumerate(dict.fromkeys(roots))}
+        for root in rows:
+            if root not in known:
+                known[root] = _breadth_first(neighbours, root)
+        return Lengths(
+            np.array([known[root][0] for root in rows]),
+            np.array([known[root][1] for root in rows]),
+            np.array([rows[root] for root in roots], dtype=int),
+            np.array(starts, dtype=int),
+            np.array([root != start for root, start in zip(roots, starts, strict=True)], dtype=int),
+        )
+
+
+class Lengths(NamedTuple):
+    """How many links there are from some nodes to all, and how many shortest paths.
+
+    Attributes:
+        links: By root and node; infinite for those that are not reached.
+        paths: By root and node.
+        row: Of each start the row of its root.
+        start: The number of each start.
+        extra: Links from each start to its root, 0 or 1.
+    """
+
+    links: np.ndarray
+    paths: np.ndarray
+    row: np.ndarray
+    start: np.ndarray
+    extra: np.ndarray
+
+    def of(self, nodes: int | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """From each start to `nodes`, one for all or one for each: links, and shortest paths."""
+        if not len(self.row):
+            return np.empty(0), np.empty(0)
+        # A start is not reached by way of its root.
+        itself = self.start == nodes
+        links = np.where(itself, 0, self.links[self.row, nodes] + self.extra)
+        return links, np.where(itself, 1, self.paths[self.row, nodes])
+
+
+#: Sets of links, of runs of one result, whose paths are kept.
+_KEPT_PATHS = 2
+
+
+def _paths(run: Run, links: list[tuple[str, str]]) -> Paths:
+    """Those of the last runs are kept: most runs of a result use the same links."""
+    cache = run.result.__dict__.setdefault("_paths_by_links", {})
+    key = tuple(sorted(links))
+    found = cache.pop(key, None)
+    cache[key] = found = Paths(links) if found is None else found
+    while len(cache) > _KEPT_PATHS:
+        del cache[next(iter(cache))]
+    return found
+
+
+def _breadth_first(neighbours: list[list[int]], start: int) -> tuple[np.ndarray, np.ndarray]:
+    """Links from `start` to each node, and the number of shortest paths."""
+    links: list[float] = [math.inf] * len(neighbours)
+    paths: list[float] = [0.0] * len(neighbours)
+    links[start], paths[start] = 0, 1
     waiting = deque([start])
     while waiting:
         node = waiting.popleft()
-        for peer in neighbours.get(node, ()):
-            if peer not in distance:
-                distance[peer] = distance[node] + 1
-                paths[peer] = 0
+        for peer in neighbours[node]:
+            if links[peer] == math.inf:
+                links[peer] = links[node] + 1
                 waiting.append(peer)
-            if distance[peer] == distance[node] + 1:
+            if links[peer] == links[node] + 1:
                 paths[peer] += paths[node]
-    return distance, paths
+    return np.array(links), np.array(paths)
 
 
 @dataclass(frozen=True)

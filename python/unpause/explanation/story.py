@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unpause.data import capacity, connections, series
-from unpause.data.fabric import Fabric, Port, Stops, senders_and_receivers
+from unpause.data.fabric import Fabric, Pairs, Port, Stops, senders_and_receivers
 from unpause.data.result import Result, Run
 from unpause.explanation import account, victims, watched
 from unpause.explanation.victims import LEAST_QUEUE, Victim
@@ -284,11 +284,11 @@ def _carried(run: Run, fabric: Fabric, flows: pa.Table, port: Port) -> Carried |
     start = series.column(flows, "start_ns")
     end = start + series.column(flows, "fct_ns")
     end = np.where(np.isnan(end), run.row["simulated_ns"], end)
-    ours = [
-        rows
-        for (src, dst), rows in series.groups(flows, ["src", "dst"])
-        if dst == port.peer or (fabric.searchable and fabric.may_cross(src, dst, port))
-    ]
+    every = list(series.groups(flows, ["src", "dst"]))
+    wanted = np.array([dst == port.peer for (_, dst), _ in every], dtype=bool)
+    if fabric.searchable:
+        wanted |= Pairs(fabric, [pair for pair, _ in every]).crossed(port)[0]
+    ours = [rows for (_, rows), crosses in zip(every, wanted, strict=True) if crosses]
     if not ours or not totals.rate_bps:
         return None
     rows = np.concatenate(ours)
@@ -314,10 +314,12 @@ def _past(run: Run, fabric: Fabric, flows: pa.Table, port: Port) -> list[Past]:
     endless = flows.filter(pc.and_(endless, pa.array(~connections.of_jobs(run, flows))))
     if not fabric.searchable:
         return []
+    rows = endless.to_pylist()
+    crosses, _ = Pairs(fabric, [(row["src"], row["dst"]) for row in rows]).crossed(port)
     found = []
-    for row in endless.to_pylist():
+    for row, own in zip(rows, crosses, strict=True):
         life_ns = run.row["simulated_ns"] - row["start_ns"]
-        if life_ns > 0 and not fabric.may_cross(row["src"], row["dst"], port):
+        if life_ns > 0 and not own:
             found.append(Past(row["traffic"], 8e9 * row["delivered_bytes"] / life_ns))
     return found
 
@@ -338,10 +340,11 @@ def _fairness(run: Run, fabric: Fabric, flows: pa.Table) -> Fairness | None:
     if len(recorded) < 2 or not fabric.searchable:
         return None
     ours = flows.filter(pc.is_in(flows.column("flow_id"), pa.array(recorded, pa.uint32())))
-    ends = {row["flow_id"]: (row["src"], row["dst"]) for row in ours.to_pylist()}
+    ids = ours.column("flow_id").to_pylist()
+    pairs = Pairs(fabric, [(row["src"], row["dst"]) for row in ours.to_pylist()])
     sharing: list[int] = []
     for port in fabric.ports:
-        together = [flow for flow, pair in ends.items() if fabric.must_cross(*pair, port)]
+        together = [ids[row] for row in np.flatnonzero(pairs.crossed(port)[1])]
         sharing = max(sharing, together, key=len)
     if len(sharing) < 2:
         return None

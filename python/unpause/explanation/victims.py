@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from unpause.data import connections, series
-from unpause.data.fabric import Fabric, Port, Stops
+from unpause.data.fabric import Fabric, Pairs, Port, Stops
 from unpause.data.result import Run
 
 #: A queue of less is no congestion.
@@ -150,27 +150,17 @@ def estimated(
 
 
 class _Pairs:
-    """Senders with their receivers, and the links between them."""
+    """Senders with their receivers, and which of them cross several links."""
 
     def __init__(self, fabric: Fabric, pairs: Sequence[tuple[str, str]]) -> None:
-        self._fabric = fabric
-        self._sources = list(dict.fromkeys(src for src, _ in pairs))
-        self._destinations = list(dict.fromkeys(dst for _, dst in pairs))
-        row = {src: at for at, src in enumerate(self._sources)}
-        column = {dst: at for at, dst in enumerate(self._destinations)}
-        self._row = np.array([row[src] for src, _ in pairs], dtype=int)
-        self._column = np.array([column[dst] for _, dst in pairs], dtype=int)
-
-    def _crossed(self, port: Port) -> tuple[np.ndarray, np.ndarray]:
-        both = self._fabric.crossed(self._sources, self._destinations, port)
-        may, must = (every[self._row, self._column] for every in both)
-        return may, must
+        self._paths = Pairs(fabric, pairs)
+        self._senders = np.array([src for src, _ in pairs])
 
     def may_cross_any(self, ports: Sequence[Port]) -> np.ndarray:
         """By pair whether one of its shortest paths leads over any of `ports`."""
-        found = np.zeros(len(self._row), dtype=bool)
+        found = np.zeros(len(self._senders), dtype=bool)
         for port in ports:
-            found |= self._crossed(port)[0]
+            found |= self._paths.crossed(port)[0]
         return found
 
     def must_cross(
@@ -182,11 +172,12 @@ class _Pairs:
         """
         links: dict[int, list[int]] = {int(pair): [] for pair in pairs}
         unsure = False
-        senders = np.array(self._sources)[self._row[pairs]] if len(pairs) else np.empty(0, str)
+        sending = set(self._senders.tolist())
+        senders = self._senders[pairs] if len(pairs) else np.empty(0, str)
         for number, port in enumerate(ports if len(pairs) else ()):
-            if own_only and port.node not in self._sources:
+            if own_only and port.node not in sending:
                 continue
-            may, must = (every[pairs] for every in self._crossed(port))
+            may, must = (every[pairs] for every in self._paths.crossed(port))
             if own_only:
                 may, must = may & (senders == port.node), must & (senders == port.node)
             unsure |= bool(np.any(may & ~must))

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from unpause.data import series
-from unpause.data.fabric import Fabric
+from unpause.data.fabric import Fabric, Pairs
 from unpause.data.result import Run
 from unpause.data.setting import Setting
 from unpause.explanation import account
@@ -177,15 +177,16 @@ def _crossed(
     least = _LEAST_PART * sum(it.paused_ns for it in trees)
     found: dict[str, None] = {}
     is_known = True
+    searched = Pairs(fabric, list(pairs))
     for tree in trees:
         ports = account.roots(fabric, [tree])
-        crosses = any(it.traffic == name for it in tree.culprits) or any(
-            fabric.must_cross(*pair, port) for pair in pairs for port in ports
-        )
+        over = [searched.crossed(port) for port in ports]
+        crosses = any(it.traffic == name for it in tree.culprits)
+        crosses |= any(must.any() for _, must in over)
         if crosses and tree.is_likely and tree.paused_ns >= least:
             found |= dict.fromkeys(map(str, ports))
         elif crosses or tree.others:
-            is_known &= not any(fabric.may_cross(*it, port) for it in pairs for port in ports)
+            is_known &= not any(may.any() for may, _ in over)
     return tuple(found) if found or is_known else None
 
 

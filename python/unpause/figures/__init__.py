@@ -16,6 +16,7 @@ import pkgutil
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from unpause import papers
@@ -116,5 +117,10 @@ def save_png(figure: Figure, svg: Path) -> Path:
     png = svg.with_suffix(".png")
     with style():
         figure.set_layout_engine("none")  # what has been laid out stays so
-        figure.savefig(png, dpi=200)
+        dpi = figure.get_dpi()
+        try:
+            figure.set_dpi(200)
+            FigureCanvasAgg(figure).print_png(png)
+        finally:
+            figure.set_dpi(dpi)
     return png

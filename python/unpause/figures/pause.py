@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
@@ -75,9 +76,7 @@ def draw(result: Result) -> Figure:
         if row:
             ax.axhline(row * pitch - 0.9, color="#E3E3E3", linewidth=0.6)
     for (colour, shade), boxes in shades.items():
-        path = Path.make_compound_path_from_polys(np.concatenate(boxes))
-        edge = {"edgecolor": colour, "linewidth": 0.3} if shade == _WHOLE else {"linewidth": 0}
-        ax.add_patch(PathPatch(path, facecolor=colour, alpha=shade, **edge))
+        _fill(ax, colour, shade, np.concatenate(boxes))
     ax.set_yticks([row * pitch + (len(lanes) - 1) / 2 for row in range(len(panels))], panels)
     ax.set_ylim(len(panels) * pitch - 0.9, -0.9)
     ax.tick_params(axis="y", length=0)
@@ -119,6 +118,15 @@ def lane(
     for level in set(shade[first]) - {0}:
         opaque = _FAINTEST + (1 - _FAINTEST) * level / _SHADES
         yield opaque, _boxes(ends[shade[first] == level], at)
+
+
+def _fill(ax: Axes, colour: str, shade: float, boxes: np.ndarray) -> None:
+    """Boxes of one colour and shade, as one path."""
+    path = Path.make_compound_path_from_polys(boxes)
+    edge = {"edgecolor": colour, "linewidth": 0.3} if shade == _WHOLE else {"linewidth": 0}
+    # Not add_patch, which looks at each corner of a path in turn.
+    ax.add_artist(PathPatch(path, facecolor=colour, alpha=shade, **edge))
+    ax.update_datalim(boxes.reshape(-1, 2))
 
 
 def _boxes(stretches: np.ndarray, lane: float) -> np.ndarray:

@@ -99,8 +99,9 @@ def draw_over_time(result: Result) -> Figure:
     lines: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
     bins = set()
     for run in shown.runs:
-        rates = {str(port): t.rate_bps for port, t in Fabric.of(run).ports.items()}
-        others = {str(port): (port.node, port.port) for port in Fabric.of(run).ports}
+        fabric = Fabric.of(run)
+        rates = {str(port): t.rate_bps for port, t in fabric.ports.items()}
+        others = {str(port): (port.node, port.port) for port in fabric.ports}
         steps = capacity.rates(run)
         for link, data in drawn.ports(run).items():
             if len(data.time_ns) < 2 or not rates.get(link) or not data.tx_bytes[-1]:

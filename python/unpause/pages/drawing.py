@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 from unpause import figures, printed, schema
 from unpause.data import beneath
 from unpause.data.result import Result
+from unpause.figures.sweep import draw_runs
+from unpause.sweeps.grouped import Runs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -119,6 +121,21 @@ def of_report(
         job.names, job.as_png = [done[first].name], {done[first].name}
         done[first] = job.do(len(others))
     return [heard.told(it) if it.name in names[:1] else it for it in done], found[: len(others)]
+
+
+def of_sweep(runs: Runs, folder: Path) -> Drawn:
+    """Draws the one figure of a sweep into a new folder."""
+    try:
+        with figures.style():
+            figure = draw_runs(runs)
+        folder.mkdir()
+        return save(figure, folder, "sweep", png=True)
+    except figures.NothingToDraw as error:
+        return Drawn("sweep", nothing=str(error))
+    except OSError:
+        raise
+    except Exception as error:
+        return Drawn("sweep", failed=why(error))
 
 
 def begin(result: Result, name: str) -> Figure | Drawn:
