@@ -49,6 +49,9 @@ DOCUMENTS = [
     *sorted(ROOT.glob("docs/cookbook/*.md")),
     *sorted(ROOT.glob("docs/tutorial/*.md")),
     *sorted(ROOT.glob("papers/*/notes.md")),
+    *sorted(ROOT.glob("papers/*/claims*.toml")),
+    *sorted(ROOT.glob("papers/*/paper.toml")),
+    ROOT / "CHANGELOG.md",
     ROOT / "crates/unpause-scenario/tests/snapshots/bad_files__every_bad_file_is_explained.snap",
 ]
 

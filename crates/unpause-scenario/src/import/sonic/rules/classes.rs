@@ -98,12 +98,15 @@ fn unled(db: &ConfigDb, port: &str, map: &Map, findings: &mut Vec<Finding>) {
         let spot = like.map_or(&map.spot, |class| &class.spot);
         let names: Vec<String> = own.iter().map(u8::to_string).collect();
         let message = format!(
-            "no DSCP leads to class {}, of lossless priority {priority}: what is to be lossless goes where frames are dropped",
+            "no DSCP maps to class {} of lossless priority {priority}: traffic that should be lossless goes where frames are dropped",
             names.join(" or ")
         );
         let line = match like {
             Some(class) => format!("{DSCPS}: {priority} -> {}", class.value),
-            None => format!("{DSCPS}: of {} entries none leads there", map.entries.len()),
+            None => format!(
+                "none of the {} entries of {DSCPS} maps to it",
+                map.entries.len()
+            ),
         };
         let fix = format!(
             "map the DSCP of priority {priority}'s traffic to class {} in {DSCPS}, or switch its PFC off",

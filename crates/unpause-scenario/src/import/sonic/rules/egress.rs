@@ -97,7 +97,7 @@ fn limit(
         let binding = &db.queue_buffers[&(port.to_owned(), queue)].spot;
         let message = format!(
             "queue {queue} of lossless priority {priority} is bound to {name}, of {pool_name}: it drops frames that PFC \
-             has let in"
+             has admitted"
         );
         let fix = "bind it to the egress lossless profile";
         let rule = "egress-drops-first";
@@ -147,7 +147,7 @@ fn below(it: &Limit<'_>, senders: &Senders, (most, text): (u64, String)) -> Opti
         }
     };
     let fix = format!(
-        "let the egress limit of lossless queues be no limit: static_th {} or more, dynamic_th 7",
+        "set no effective egress limit for lossless queues: static_th {} or more, dynamic_th 7",
         senders.size
     );
     let lines = [

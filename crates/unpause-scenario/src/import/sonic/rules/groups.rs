@@ -77,7 +77,7 @@ fn missing(
         // Groups of ports that are shut down are taken back; none is made for a cable of 0 m.
         _ if is_unused => (
             Severity::Note,
-            format!("PFC is on for priority {priority}, and no priority group {group} is there; the port is not in use"),
+            format!("PFC is on for priority {priority}, but there is no priority group {group}; the port is not in use"),
             "add it to BUFFER_PG before the port is used".to_owned(),
         ),
         None if is_template => (
@@ -154,7 +154,8 @@ fn uneven(db: &ConfigDb, findings: &mut Vec<Finding>) {
                 at: 0,
                 path: "$".into(),
             };
-            let message = "the file says nothing of PFC: neither pfc_enable nor lossless priority groups are there";
+            let message =
+                "the file has nothing about PFC: neither pfc_enable nor lossless priority groups";
             let fix = "check the file that the switch has, with PORT_QOS_MAP and BUFFER_PG";
             findings.push(Finding::new(
                 Severity::Note,
@@ -174,8 +175,8 @@ fn uneven(db: &ConfigDb, findings: &mut Vec<Finding>) {
                 continue;
             }
             let message = format!(
-                "PFC is off for priority {priority} here and on at other ports, though DSCPs lead to its class: what is \
-                 lossless on one way through the switch is not on another"
+                "PFC is off for priority {priority} here and on at other ports, though DSCPs map to its class: traffic \
+                 is lossless on one path through the switch and not on another"
             );
             let fix = "set pfc_enable alike at all ports of that class, or give these ports another dscp_to_tc_map";
             let finding =
@@ -193,7 +194,7 @@ fn uneven(db: &ConfigDb, findings: &mut Vec<Finding>) {
             "the port has no PFC, though others have it for {}",
             listed(usual)
         );
-        let fix = "set pfc_enable of the port if lossless traffic comes or goes there";
+        let fix = "set pfc_enable of the port if lossless traffic enters or leaves there";
         findings.push(Finding::new(
             Severity::Note,
             "pfc-uneven",

@@ -69,7 +69,7 @@ fn cable_of(port: &Port, findings: &mut Vec<Finding>) -> Option<Cable> {
             "headroom-unknown",
             &port.spot,
             "CABLE_LENGTH does not say how long the port's cable is, so its headroom cannot be checked",
-            "add the port to CABLE_LENGTH, such as \"40m\": SONiC makes the port's lossless profile of it",
+            "add the port to CABLE_LENGTH, such as \"40m\": SONiC derives the port's lossless profile from it",
         ));
         return None;
     };
@@ -125,7 +125,7 @@ fn one(
             gbps(cable.mbps),
             cable.metres
         );
-        let fix = "bind it to the profile of its own speed and cable, or set CABLE_LENGTH right";
+        let fix = "bind it to the profile of its own speed and cable, or correct CABLE_LENGTH";
         let rule = "profile-of-another-cable";
         findings.push(Finding::new(Severity::Warning, rule, spot, message, fix));
     }

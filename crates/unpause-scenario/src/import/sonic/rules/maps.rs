@@ -23,7 +23,8 @@ pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
             }
         }
         let Some(groups) = db.map(port, TO_GROUP) else {
-            let message = "the port has PFC, but no tc_to_pg_map: no class comes to a lossless priority group";
+            let message =
+                "the port has PFC, but no tc_to_pg_map: no class maps to a lossless priority group";
             let fix = "set tc_to_pg_map of the port in PORT_QOS_MAP";
             findings.push(Finding::new(
                 Severity::Error,
@@ -36,7 +37,7 @@ pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
         };
         let Some(queues) = db.map(port, TO_QUEUE) else {
             let message =
-                "the port has PFC, but no tc_to_queue_map: no class comes to a lossless queue";
+                "the port has PFC, but no tc_to_queue_map: no class maps to a lossless queue";
             let fix = "set tc_to_queue_map of the port in PORT_QOS_MAP";
             findings.push(Finding::new(
                 Severity::Error,
@@ -80,8 +81,8 @@ fn lacks(
         "priority group"
     };
     let message = format!(
-        "PFC is on for priority {priority}, but the map of its {what} ({table}) has no entry for it: which {what} it is about is the \
-         switch's default"
+        "PFC is on for priority {priority}, but the map of its {what} ({table}) has no entry for it: the switch's default \
+         {what} applies"
     );
     let fix = format!("add \"{priority}\": \"{priority}\" to the map");
     findings.push(Finding::new(
@@ -152,7 +153,7 @@ impl Priority<'_> {
                 "PAUSE of priority {priority} stops queue {queue}, of class {class}; {TO_GROUP} has no entry for class {class}"
             ),
             (None, _) => format!(
-                "PAUSE of priority {priority} stops queue {queue}, to which no class comes either"
+                "PAUSE of priority {priority} stops queue {queue}, to which no class maps either"
             ),
         };
         let message = format!(
@@ -267,7 +268,7 @@ impl Priority<'_> {
             ),
             false => format!(
                 "class {class} waits in queue {queue}, which PAUSE of priority {priority} stops, but fills {fills}, which is \
-                 lossy: its frames are held up and then dropped"
+                 lossy: its frames are delayed and then dropped"
             ),
         };
         let line = match its {

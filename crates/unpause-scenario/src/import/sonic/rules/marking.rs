@@ -38,7 +38,7 @@ fn shape(name: &str, color: &str, curve: &Curve, findings: &mut Vec<Finding>) {
             count(min.value),
             count(max.value)
         );
-        let fix = "let the curve begin below its end";
+        let fix = "set the minimum below the maximum";
         findings.push(Finding::new(
             Severity::Error,
             "wred-shape",
@@ -57,7 +57,7 @@ fn drops(name: &Given<String>, wred: &Wred, findings: &mut Vec<Finding>) {
     if !marks && is_on {
         let spot = wred.ecn.as_ref().map_or(&wred.spot, |ecn| &ecn.spot);
         let message = format!(
-            "{} drops, for it has no ECN, and queues of lossless priorities have it: PFC cannot save these frames",
+            "{} drops because it has no ECN, and queues of lossless priorities use it: PFC cannot save these frames",
             name.value
         );
         let fix = "set ecn to ecn_all, or bind the lossless queues to a curve that marks";
@@ -87,7 +87,7 @@ fn off(name: &Given<String>, wred: &Wred) -> Option<Finding> {
         .filter_map(|curve| curve.is_enabled.as_ref());
     let off = switches.find(|switch| !switch.value)?;
     let message = format!(
-        "{} marks nothing, for its curves are switched off, and a lossless queue has it",
+        "{} marks nothing because its curves are switched off, and a lossless queue uses it",
         name.value
     );
     let fix = "set wred_green_enable to true";
@@ -127,7 +127,7 @@ fn reach(
         Some(1) => {}
         Some(number) => {
             let message = format!(
-                "marks begin before PFC only from {number} senders on: fewer are stopped by PAUSE and never hear of ECN ({})",
+                "marks begin before PFC only from {number} senders on: fewer are stopped by PAUSE before they are marked ({})",
                 name.value
             );
             let lines = [
@@ -149,7 +149,10 @@ fn reach(
                 name.value
             );
             let more = match min.value >= senders.size {
-                true => "the threshold is no less than the whole pool: senders without end would not reach it".to_owned(),
+                true => {
+                    "the threshold is no less than the whole pool: no number of senders reaches it"
+                        .to_owned()
+                }
                 false => {
                     let alone = senders.fill(1);
                     format!("one sender is stopped at {} B", count(alone))

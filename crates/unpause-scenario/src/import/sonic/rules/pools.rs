@@ -41,8 +41,8 @@ fn whole(db: &ConfigDb, findings: &mut Vec<Finding>) {
             continue;
         };
         if pool.value.contains("lossy") {
-            let message = format!("{name} is lossless, but of {}", pool.value);
-            let fix = "let it be of the ingress lossless pool";
+            let message = format!("{name} is lossless, but belongs to {}", pool.value);
+            let fix = "bind it to the ingress lossless pool";
             findings.push(Finding::new(
                 Severity::Error,
                 "wrong-pool",

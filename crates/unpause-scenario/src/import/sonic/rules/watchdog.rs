@@ -41,12 +41,12 @@ pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
                     time.value
                 );
                 let line = format!(
-                    "the watchdog looks every {poll} ms, so that {} ms are {poll} ms at least: {}",
+                    "the watchdog polls every {poll} ms, so {} ms become at least {poll} ms: {}",
                     time.value,
                     match name {
                         "detection_time" =>
-                            "a storm is found after one look, and a PAUSE of one interval is called a storm",
-                        _ => "a storm is over after one look without a PFC frame",
+                            "a storm is found after one poll, and a PAUSE of one interval is called a storm",
+                        _ => "a storm is over after one poll without a PFC frame",
                     }
                 );
                 let fix = format!(
@@ -67,7 +67,7 @@ pub(super) fn check(db: &ConfigDb, findings: &mut Vec<Finding>) {
             }
         }
         if it.restoration.is_none() {
-            let message = "no restoration_time: after a storm the queue stays as it is until somebody restarts the watchdog";
+            let message = "no restoration_time: after a storm the queue stays as it is until the watchdog is restarted";
             let fix = "add restoration_time, in ms; `pfcwd start` takes twice detection_time";
             findings.push(Finding::new(
                 Severity::Note,
@@ -90,7 +90,7 @@ fn outside(
     findings: &mut Vec<Finding>,
 ) {
     let message = format!(
-        "{name} of {} ms is outside of what SONiC takes, {} to {} ms",
+        "{name} of {} ms is outside SONiC's range, {} to {} ms",
         given.value,
         range.start(),
         range.end()
@@ -165,8 +165,7 @@ fn others(db: &ConfigDb, findings: &mut Vec<Finding>) {
         let is_on = db.watchdog.ports.contains_key(port);
         if !is_on && !watched.value.is_empty() && !db.watchdog.ports.is_empty() && port != "global"
         {
-            let message =
-                "pfcwd_sw_enable is set, but PFC_WD has no entry of the port: nobody watches it";
+            let message = "pfcwd_sw_enable is set, but PFC_WD has no entry of the port: no watchdog watches it";
             let fix = "add the port to PFC_WD, as the other ports";
             findings.push(Finding::new(
                 Severity::Note,
