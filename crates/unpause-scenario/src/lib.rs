@@ -32,6 +32,7 @@ mod key;
 mod limits;
 mod link_failures;
 mod link_rates;
+mod long_paths;
 mod lossy_links;
 pub mod machine;
 mod measured;

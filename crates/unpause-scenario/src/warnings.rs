@@ -16,8 +16,8 @@ use crate::sections::marking::Marking;
 use crate::tables::Tables;
 use crate::text::setting::size;
 use crate::{
-    link_failures, link_rates, lossy_links, reordering, starved, storms, thresholds, unfinished,
-    waiting,
+    link_failures, link_rates, long_paths, lossy_links, reordering, starved, storms, thresholds,
+    unfinished, waiting,
 };
 
 /// Something to look at.
@@ -31,7 +31,7 @@ pub struct Warning {
     /// `never-triggered`, `unfinished-flows`, `stuck-flows`, `cyclic-buffers`,
     /// `deadlock`, `gave-up`, `late-traffic`, `lossy-roce`, `small-buffer`, `unreachable-kmin`, `low-xon`,
     /// `starved-priority`, `waiting-flows`, `phase`, `same-seeds`, `link-down`, `frame-errors`, `pfc-storm`,
-    /// `blind-watchdog`, `reordering`, `default-thresholds`.
+    /// `blind-watchdog`, `reordering`, `long-paths`, `default-thresholds`.
     pub kind: String,
     /// What happened.
     pub message: String,
@@ -165,6 +165,7 @@ pub(crate) fn of_run(measured: &Measured) -> Vec<Warning> {
         lossy_links::of(measured),
         storms::of(measured),
         Vec::from_iter(reordering::of(measured)),
+        Vec::from_iter(long_paths::of(measured)),
     ];
     for it in others.concat() {
         found.add(it.kind, it.message, Some(it.help));

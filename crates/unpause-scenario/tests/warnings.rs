@@ -497,3 +497,31 @@ fn packets_that_were_only_overtaken_are_told_from_lost_ones() {
     let hashed = run(&TWO_PATHS.replace("random", "ecmp"));
     assert!(hashed.warnings.iter().all(|it| it.kind != "reordering"));
 }
+
+/// The queue at the last of six switches is the sixth that a packet comes to.
+#[test]
+fn telemetry_that_does_not_reach_the_last_switch_is_named() {
+    let chain = |switches: usize| {
+        let last = switches - 1;
+        let link = |a: &str, b: String| format!("[[topology.link]]\na = \"{a}\"\nb = \"{b}\"\n");
+        let ends = [("H0", 0), ("H1", 0), ("H2", last)];
+        let mut links: String = ends.map(|(host, at)| link(host, format!("S{at}"))).concat();
+        for at in 0..last {
+            links += &link(&format!("S{at}"), format!("S{}", at + 1));
+        }
+        format!(
+            "duration = \"200us\"\n[topology]\nbuilder = \"explicit\"\nhosts = \"H0..H2\"\nswitches = \"S0..S{last}\"\nrate = \"100Gbps\"\ndelay = \"500ns\"\n{links}[[scheme]]\nname = \"HPCC\"\ncongestion_control = \"hpcc\"\n[[traffic]]\nname = \"incast\"\nkind = \"burst\"\nfrom = \"H0..H1\"\nto = \"H2\"\nsize = \"100KB\"\n"
+        )
+    };
+    let named = |switches| {
+        let all = messages(&run(&chain(switches)));
+        all.into_iter().find(|it| it.starts_with("long-paths"))
+    };
+    assert_eq!(named(5), None);
+    assert_eq!(
+        named(6).as_deref(),
+        Some(
+            "long-paths: packets crossed more than 5 switches: a packet carries the telemetry of the first 5, and its sender does not see queues behind them"
+        )
+    );
+}

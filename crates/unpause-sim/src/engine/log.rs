@@ -187,6 +187,7 @@ impl Counts {
             trimmed_packets,
             notifications,
             sequence_errors,
+            unrecorded_hops,
             flows_started,
         } = self;
         ledger.same(*flows_started);
@@ -198,6 +199,7 @@ impl Counts {
         ledger.total(trimmed_packets);
         ledger.total(notifications);
         ledger.total(sequence_errors);
+        ledger.total(unrecorded_hops);
     }
 
     fn merge(&mut self, other: &Self) {
@@ -209,6 +211,7 @@ impl Counts {
         self.trimmed_packets += other.trimmed_packets;
         self.notifications += other.notifications;
         self.sequence_errors += other.sequence_errors;
+        self.unrecorded_hops += other.unrecorded_hops;
         self.flows_started += other.flows_started;
     }
 }
@@ -232,6 +235,8 @@ pub struct Counts {
     pub notifications: u64,
     /// Sequence errors that receivers saw.
     pub sequence_errors: u64,
+    /// Links that packets went over whose telemetry was full.
+    pub unrecorded_hops: u64,
     /// Flows started by their senders.
     pub flows_started: u64,
 }

@@ -51,14 +51,18 @@ impl Telemetry {
         self.records.insert(Record::new()) as u64
     }
 
-    /// A hop writes into a packet that asks for it.
-    pub fn write(&mut self, packet: &Packet, hop: Hop) {
-        if let Some(record) = self.records.get_mut(packet.stamp as usize)
-            && let Some(place) = record.hops.get_mut(usize::from(record.count))
-        {
+    /// A hop writes into a packet that asks for it; answers false if the packet is full.
+    pub fn write(&mut self, packet: &Packet, hop: Hop) -> bool {
+        let Some(record) = self.records.get_mut(packet.stamp as usize) else {
+            return true;
+        };
+        let place = record.hops.get_mut(usize::from(record.count));
+        let fits = place.is_some();
+        if let Some(place) = place {
             *place = hop;
             record.count += 1;
         }
+        fits
     }
 
     /// Takes the record of a packet, if it has one: it has come to its end, or leaves the shard.

@@ -442,6 +442,8 @@ pub struct Totals {
     pub marked_packets: u64,
     /// CNPs and CNMs sent.
     pub notifications: u64,
+    /// Links that packets went over whose telemetry was full: senders do not see the queues there.
+    pub unrecorded_hops: u64,
     /// XOFF frames sent.
     pub pause_frames: u64,
     /// Flows started.

@@ -297,7 +297,8 @@ impl<M: Model> Chassis<M> {
             queue_bytes: queues.iter().map(|queue| queue.bytes).sum(),
             rate: speed.rate(),
         };
-        window.telemetry.write(packet, hop);
+        let fits = window.telemetry.write(packet, hop);
+        window.log.counts.unrecorded_hops += u64::from(!fits);
     }
 
     /// A packet that leaves by port `to`, with PINT's code if that is larger than the one that it carries.

@@ -108,6 +108,7 @@ fn totals(counts: &Counts, at: Time, (ports, flows): (&[PortRecord], &[FlowRecor
         trimmed_packets: counts.trimmed_packets,
         marked_packets: ports.iter().map(|port| port.marked_packets).sum(),
         notifications: counts.notifications,
+        unrecorded_hops: counts.unrecorded_hops,
         pause_frames: ports.iter().map(|port| port.pause_frames).sum(),
         flows_started: counts.flows_started,
         flows_completed: flows.iter().filter(|flow| flow.fct.is_some()).count() as u64,

@@ -1,0 +1,24 @@
+//! Packets that crossed more switches than they can carry the telemetry of.
+
+use unpause_protocols::congestion_control::hpcc::MOST_HOPS;
+
+use crate::foreseen::Foreseen;
+use crate::measured::Measured;
+
+/// A message, if some did.
+pub(crate) fn of(measured: &Measured) -> Option<Foreseen> {
+    if measured.results.totals.unrecorded_hops == 0 {
+        return None;
+    }
+    Some(Foreseen {
+        kind: "long-paths",
+        message: format!(
+            "packets crossed more than {MOST_HOPS} switches: a packet carries the telemetry of the first {MOST_HOPS}, \
+             and its sender does not see queues behind them"
+        ),
+        help: "choose a congestion control without telemetry from each switch (DCQCN, PCN, Swift, or HPCC with PINT), \
+               or shorter paths"
+            .to_owned(),
+        key: Vec::new(),
+    })
+}
