@@ -295,14 +295,14 @@ columns! {
     "placement" "" "how they were placed: `packed`, `spread`, `random` or `listed`";
     "iterations" "" "iterations that all ranks ended";
     "warmup" "" "iterations at the beginning that the columns below exclude";
-    "mean_ns" "ns" "mean time of an iteration, from its first rank's start to its last rank's end; null if none is complete";
+    "mean_ns" "ns" "mean time of an iteration, as in `iterations`; null if none is complete";
     "p50_ns" "ns" "median; null as before";
     "p99_ns" "ns" "99th percentile; null as before";
     "max_ns" "ns" "largest; null as before";
     "compute_ns" "ns" "mean of the longest compute of a rank; null as before";
     "exposed_ns" "ns" "mean time of an iteration without that: exposed communication; null as before";
     "algbw_gbytes_s" "GB/s"
-        "algorithm bandwidth of nccl-tests: `size` over `exposed_ns`, in 10^9 bytes per second; null unless the job is a single collective operation of all ranks";
+        "algorithm bandwidth of nccl-tests: `size` over the mean time from the first rank's start to the last rank's end without `compute_ns`, in 10^9 bytes per second; null unless the job is a single collective operation of all ranks";
     "busbw_gbytes_s" "GB/s" "bus bandwidth of nccl-tests: `algbw_gbytes_s` times the factor of the operation; null as before";
     "alone_ns" "ns"
         "`mean_ns` of the same job alone, on the same hosts under the same scheme; null with `alone = false`";
@@ -324,12 +324,12 @@ columns! {
     ITERATIONS:
     "job" "" "name of its `[[job]]`";
     "iteration" "" "number of the iteration, from 0";
-    "start_ns" "ns" "when the first rank began it";
+    "start_ns" "ns" "when the last rank had ended the iteration before; of the first, when the first rank began it";
     "end_ns" "ns" "when the last rank ended it";
     "last_rank" "" "that rank";
     "skew_ns" "ns" "from the median rank's end to the last one's";
     "compute_ns" "ns" "longest compute of a rank";
-    "exposed_ns" "ns" "time of the iteration without that";
+    "exposed_ns" "ns" "time of the iteration without that; 0 if that is longer";
 }
 
 columns! {

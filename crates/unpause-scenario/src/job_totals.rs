@@ -21,8 +21,11 @@ pub(crate) struct Iteration<'a> {
     pub job: &'a Job,
     /// Number, from 0.
     pub number: u32,
-    /// When the first rank began.
+    /// When the one before had ended, or, of the first, when the first rank began. Ranks are not held together between
+    /// iterations; so iterations follow each other without a gap, and their times add up to the time of the job.
     pub start: Time,
+    /// When the first rank began.
+    pub began: Time,
     /// When the last rank ended.
     pub end: Time,
     /// The rank that ended last, the first of these.
@@ -34,7 +37,7 @@ pub(crate) struct Iteration<'a> {
 }
 
 impl Iteration<'_> {
-    /// From the first start to the last end.
+    /// From its start to its end.
     pub fn takes(&self) -> Time {
         self.end - self.start
     }
@@ -42,6 +45,12 @@ impl Iteration<'_> {
     /// What is left of it without the longest compute.
     pub fn exposed(&self) -> Time {
         self.takes().saturating_sub(self.longest_compute)
+    }
+
+    /// The same from when the first rank began: what nccl-tests would measure. Compute may overlap with what is left of the
+    /// iteration before, but the operation does not become faster by that.
+    pub fn operation(&self) -> Time {
+        (self.end - self.began).saturating_sub(self.longest_compute)
     }
 }
 
@@ -64,7 +73,14 @@ fn of_config<'a>(config: &'a Config, results: &Results) -> Vec<Iteration<'a>> {
             let job = config.jobs.iter().find(|it| it.entry == entry)?;
             (ranks.len() == job.hosts.len()).then(|| iteration(job, number, &ranks))
         });
-    complete.collect()
+    let mut found: Vec<Iteration<'_>> = complete.collect();
+    for at in 1..found.len() {
+        let before = found[at - 1];
+        if before.job.entry == found[at].job.entry {
+            found[at].start = found[at].start.max(before.end);
+        }
+    }
+    found
 }
 
 fn iteration<'a>(job: &'a Job, number: u32, ranks: &[&RankIteration]) -> Iteration<'a> {
@@ -77,10 +93,12 @@ fn iteration<'a>(job: &'a Job, number: u32, ranks: &[&RankIteration]) -> Iterati
         .map(|it| it.rank)
         .min();
     let starts = ranks.iter().map(|it| it.start);
+    let began = starts.min().unwrap_or_default();
     Iteration {
         job,
         number,
-        start: starts.min().unwrap_or_default(),
+        start: began,
+        began,
         end,
         last_rank: last.unwrap_or_default(),
         median_end: ends[(ends.len() - 1) / 2],
@@ -105,6 +123,8 @@ pub(crate) struct JobTotals<'a> {
     /// Mean of the longest compute of a rank, and of what is left, ns.
     pub compute: Option<f64>,
     pub exposed: Option<f64>,
+    /// Mean of [`Iteration::operation`], ns.
+    operation: Option<f64>,
     /// Bytes of its one collective operation, and nccl-tests' factor from these to the bus.
     pub collective: Option<(u64, f64)>,
     /// An iteration whose ranks enter each step together, and that is alone, ns.
@@ -117,8 +137,8 @@ impl JobTotals<'_> {
     /// Bytes of its collective operation each second, GB/s.
     pub fn algorithm_bandwidth(&self) -> Option<f64> {
         let (bytes, _) = self.collective?;
-        let exposed = self.exposed.filter(|it| *it > 0.0)?;
-        Some(bytes as f64 / exposed)
+        let takes = self.operation.filter(|it| *it > 0.0)?;
+        Some(bytes as f64 / takes)
     }
 
     /// The same by what the links of a rank carry.
@@ -162,6 +182,7 @@ pub(crate) fn totals<'a>(run: &'a Run, results: &Results) -> Vec<JobTotals<'a>> 
             completed: own.len() as u32,
             compute: part(|it| it.longest_compute),
             exposed: part(|it| it.exposed()),
+            operation: part(|it| it.operation()),
             collective: collective(job),
             ideal: ideal(job, results),
             straggler: straggler.map(|(rank, _)| *rank),

@@ -390,3 +390,34 @@ fn a_ring_over_a_rail_comes_close_to_the_line_rate() {
     let over = floats(&tables.jobs, "over_ideal")[0];
     assert!((1.0..1.01).contains(&over), "{over}");
 }
+
+/// Two groups that exchange nothing with each other drift apart: while the slower one is in an iteration, the faster one has
+/// begun others. Iterations follow each other all the same, so that no time counts twice.
+#[test]
+fn the_times_of_iterations_add_up_to_that_of_the_job() {
+    let text = on_a_star(
+        "ranks = 4\nparallel = { tp = 2, dp = 2 }\niterations = 6\n[[job.step]]\ncompute = \"50us\"\njitter = \"40%\"\n[[job.step]]\ncollective = \"all-reduce\"\ngroup = \"dp\"\nsize = \"100KB\"",
+    );
+    let tables = outcome(&text, 1).tables;
+    let (iterations, ranks) = (&tables.iterations, &tables.ranks);
+    let (starts, ends) = (floats(iterations, "start_ns"), floats(iterations, "end_ns"));
+    assert_eq!(numbers(iterations, "iteration"), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(starts[1..], ends[..5]);
+    let began = floats(ranks, "start_ns");
+    let number = numbers(ranks, "iteration");
+    let early = (0..began.len()).any(|at| began[at] + 1_000.0 < starts[number[at] as usize]);
+    assert!(early, "a rank began long before the one before had ended");
+    let mean = floats(&tables.jobs, "mean_ns")[0];
+    assert_close(mean, (ends[5] - starts[0]) / 6.0, "mean");
+    let (of, from, to) = (
+        numbers(&tables.critical, "iteration"),
+        floats(&tables.critical, "start_ns"),
+        floats(&tables.critical, "end_ns"),
+    );
+    for (number, (start, end)) in (0..).zip(starts.iter().zip(&ends)) {
+        let own: Vec<usize> = (0..of.len()).filter(|at| of[*at] == number).collect();
+        let (first, last) = (own[0], own[own.len() - 1]);
+        assert_eq!((from[first], to[last]), (*start, *end), "path of {number}");
+        assert!(own.windows(2).all(|it| to[it[0]] == from[it[1]]));
+    }
+}
