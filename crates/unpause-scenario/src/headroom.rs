@@ -8,7 +8,6 @@ use crate::text::setting::size;
 
 /// Why the ingress of `port` dropped packets, and what helps.
 pub(crate) fn why_dropped(config: &Config, port: &PortRecord) -> (String, String) {
-    let switch = &config.switch;
     let Some(link) = link_of(config, port) else {
         return ("it has no link".to_owned(), String::new());
     };
@@ -27,6 +26,27 @@ pub(crate) fn why_dropped(config: &Config, port: &PortRecord) -> (String, String
                 .to_owned(),
         );
     }
+    if let Some(own) = own(config, port) {
+        let cause = format!(
+            "headroom {} of its override is too small; {needed}",
+            size(own)
+        );
+        let help = "set headroom of that [[override]] to that, or remove it";
+        return (cause, help.to_owned());
+    }
+    shared_or_input(config, link, &needed)
+}
+
+/// The headroom that an override sets there.
+fn own(config: &Config, port: &PortRecord) -> Option<u64> {
+    let own = config.switch.overrides.iter().rev();
+    let mut own = own.filter(|it| it.applies(port.node, port.port, port.priority));
+    own.find_map(|it| it.headroom_bytes)
+}
+
+/// Why the ingress of a switch without an override there dropped packets.
+fn shared_or_input(config: &Config, link: &Link, needed: &str) -> (String, String) {
+    let switch = &config.switch;
     let queue_full = format!("its ingress queue is full; {needed}");
     let set = switch.pfc.headroom_bytes.map(size);
     let (cause, help) = match (&switch.model, set) {

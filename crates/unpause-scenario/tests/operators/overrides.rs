@@ -139,6 +139,54 @@ fn a_wrong_map_of_classes_loses_packets() {
     assert_eq!(sum(&run(&spine), "pause_frames", ("spine0", "*")), 0);
 }
 
+/// A port whose cable is longer needs more headroom: with what fits the others it drops, and they do not.
+#[test]
+fn ports_have_their_own_headroom() {
+    let long = r#"
+duration = "1ms"
+[topology]
+builder = "explicit"
+hosts = ["H0", "H1", "H2"]
+switches = ["S0"]
+rate = "100Gbps"
+delay = "100ns"
+link = [{ a = "H0", b = "S0" }, { a = "H1", b = "S0" }, { a = "H2", b = "S0", delay = "5us" }]
+[pfc]
+xoff = "100KB"
+headroom = "20KB"
+[[scheme]]
+name = "PFC"
+[[traffic]]
+name = "incast"
+kind = "flow"
+from = ["H1", "H2"]
+to = "H0"
+size = "2MB"
+"#;
+    let dropped = |own: &str| {
+        let outcome = run(&format!("{long}{own}"));
+        let of = |peer| sum(&outcome, "headroom_dropped_packets", ("S0", peer));
+        let said: Vec<String> = outcome
+            .warnings
+            .iter()
+            .filter(|it| it.kind == "headroom-drops")
+            .map(|it| it.message.clone())
+            .collect();
+        ([of("H1"), of("H2")], said.join("\n"))
+    };
+    let ([short, far], _) = dropped("");
+    assert!(short == 0 && far > 0, "{short} {far}");
+    // In 10 us 125 kB arrive, and half of that leaves.
+    let own = |size: &str| format!("[[override]]\nports = \"S0->H2\"\nheadroom = \"{size}\"\n");
+    assert_eq!(dropped(&own("70KB")), ([0, 0], String::new()));
+    let ([short, far], said) = dropped(&own("55KB"));
+    assert!(short == 0 && far > 0, "{short} {far}");
+    assert!(
+        said.contains("headroom 55KB of its override is too small"),
+        "{said}"
+    );
+}
+
 /// What is refused, and what is said.
 #[test]
 fn mistakes_are_named() {
@@ -184,6 +232,10 @@ fn mistakes_are_named() {
             "priorities = [1]\nxoff = \"100KB\"",
             "priority 1 has no PFC",
         ),
+        (
+            "priorities = [1]\nheadroom = \"10KB\"",
+            "priority 1 has no PFC",
+        ),
         ("priorities = [1]", "this override sets nothing"),
         (
             "queue_limit = \"1MB\"\nqueue_alpha = 1",
@@ -222,6 +274,21 @@ fn mistakes_are_named() {
         let error = parse(&source).expect_err(said);
         assert!(error.contains(said), "{said}:\n{error}");
         assert!(error.contains("test.toml:2"), "{error}");
+    }
+    for (more, said) in [
+        (
+            "[link]\nflow_control = \"cbfc\"\n",
+            "`headroom` without PFC",
+        ),
+        ("", "`headroom` without PFC"),
+    ] {
+        let base = match more.is_empty() {
+            true => LOSSY.replace("lossless = [3]", "lossless = []"),
+            false => LOSSY.to_owned(),
+        };
+        let source = format!("{base}{PFC}{more}[[override]]\nheadroom = \"10KB\"\n");
+        let error = parse(&source).expect_err(said);
+        assert!(error.contains(said), "{said}:\n{error}");
     }
     let model = LOSSY
         .replace("[switch]", "[switch]\nmodel = \"cioq\"")

@@ -43,17 +43,26 @@ fn text(changes: &[(&str, &str, &str)]) -> String {
         .text
 }
 
-/// The overrides of a scenario, without comments and blanks at the end of lines.
+/// The overrides of a scenario, without comments and blanks at the end of lines, and without what the cables of the example
+/// make of headroom and memory.
 fn overrides(changes: &[(&str, &str, &str)]) -> String {
     let text = text(changes);
     let start = text.find("[[override]]").unwrap_or(text.len());
     let end = text.find("# The files say nothing of traffic").unwrap();
     let lines = text[start.min(end)..end].lines();
     let lines = lines.map(|line| line.split(" #").next().unwrap_or(line).trim_end());
-    lines
-        .filter(|line| !line.is_empty())
-        .collect::<Vec<_>>()
-        .join("\n")
+    let cables = ["headroom = \"110000B\"", "buffer = \"4500000B\""];
+    let lines = lines.filter(|line| !line.is_empty() && !cables.contains(line));
+    let lines = lines.collect::<Vec<_>>().join("\n");
+    let tables = lines.split("[[override]]\n").filter(|it| !it.is_empty());
+    let sets = |table: &&str| {
+        let mut keys = table.lines();
+        keys.any(|it| !["ports", "switches"].contains(&it.split(" =").next().unwrap_or("")))
+    };
+    let tables = tables
+        .filter(sets)
+        .map(|it| format!("[[override]]\n{}", it.trim_end()));
+    tables.collect::<Vec<_>>().join("\n")
 }
 
 const OTHERS: &str = "[[override]]\npriorities = [0, 1, 2, 4, 5, 7]\nmarking = \"none\"";
@@ -207,4 +216,94 @@ fn ports_have_their_own_thresholds() {
             "{said}"
         );
     }
+}
+
+/// Cables of one speed and different length: headroom by port, for both lossless groups or for one, and memory that leaves the
+/// pool its size.
+#[test]
+fn ports_have_the_headroom_of_their_cables() {
+    let whole = text(&[]);
+    assert!(whole.contains("headroom = \"125000B\""), "{whole}");
+    let said: Vec<&str> = whole
+        .lines()
+        .map(|it| it.split(" #").next().unwrap_or(it).trim_end())
+        .collect();
+    let said = said.join("\n");
+    for port in ["leaf0->h0", "leaf0->h1", "leaf1->h2", "leaf1->h3"] {
+        let own = format!("[[override]]\nports = \"{port}\"\nheadroom = \"110000B\"");
+        assert!(said.contains(&own), "{own}:\n{said}");
+    }
+    assert!(!said.contains("\"leaf0->spine0\""), "{said}");
+    // The pool, and the headroom of two ports to hosts and two to the spine.
+    assert!(whole.contains(&format!(
+        "buffer = \"{}B\"",
+        4_000_000 + 2 * 110_000 + 2 * 125_000
+    )));
+    let spine = format!(
+        "switches = \"spine0\"\nbuffer = \"{}B\"",
+        4_000_000 + 4 * 125_000
+    );
+    assert!(said.contains(&spine), "{said}");
+    let imported = import(&[]).unwrap();
+    assert!(
+        !imported.left_out.iter().any(|it| it.contains("xoff")),
+        "{:?}",
+        imported.left_out
+    );
+    run(&whole);
+    // Of two ports to the same neighbour the larger counts.
+    let group = "\"Ethernet12|3\": {\"profile\": \"pg_lossless_100000_40m_profile\"}";
+    let other = group.replace("40m", "5m");
+    let imported = import(&[("leaf0.json", group, &other)]).unwrap();
+    let said = imported.left_out.join("\n");
+    assert!(
+        said.contains("leaf0 Ethernet12: BUFFER_PROFILE xoff 110000 of group 3: another port to the same neighbour has 125000"),
+        "{said}"
+    );
+}
+
+/// What a scenario cannot express is named with its key: guaranteed rates are left out, shapers in packets and groups that ask
+/// for PAUSE of another priority are refused.
+#[test]
+fn what_cannot_be_carried_over_is_named() {
+    let scheduler = "\"scheduler.0\": {\"type\": \"DWRR\", \"weight\": \"14\"";
+    for own in ["\"cir\": \"1000000\"", "\"cbs\": \"8192\""] {
+        let with = format!("{scheduler}, {own}");
+        let imported = import(&[("leaf0.json", scheduler, &with)]).unwrap();
+        let said = "leaf0: SCHEDULER cir, cbs: no rate is guaranteed in a scenario but by weights";
+        assert!(
+            imported.left_out.iter().any(|it| it == said),
+            "{own}: {:?}",
+            imported.left_out
+        );
+    }
+    let packets = format!("{scheduler}, \"pir\": \"1000\", \"meter_type\": \"packets\"");
+    let error = import(&[("leaf0.json", scheduler, &packets)]).unwrap_err();
+    assert!(error.contains("meter_type packets"), "{error}");
+    assert!(error.contains("leaf0.json:38"), "{error}");
+    assert!(error.contains("no shapers that count packets"), "{error}");
+    // Without a rate, in what it would be counted does not matter.
+    let packets = format!("{scheduler}, \"meter_type\": \"packets\"");
+    assert!(import(&[("leaf0.json", scheduler, &packets)]).is_ok());
+    let map = |to: u8| {
+        let table = format!(
+            "\"PFC_PRIORITY_TO_PRIORITY_GROUP_MAP\": {{\"AZURE\": {{\"3\": \"{to}\"}}}}, \"PORT_QOS_MAP\": {{"
+        );
+        import(&[
+            ("leaf0.json", "\"PORT_QOS_MAP\": {", &table),
+            (
+                "leaf0.json",
+                "\"tc_to_pg_map\": \"AZURE\"",
+                "\"tc_to_pg_map\": \"AZURE\", \"pfc_to_pg_map\": \"AZURE\"",
+            ),
+        ])
+    };
+    assert!(map(3).is_ok());
+    let error = map(4).unwrap_err();
+    let found = "3 -> 4 in PFC_PRIORITY_TO_PRIORITY_GROUP_MAP, at leaf0 Ethernet0";
+    assert!(error.contains(found), "{error}");
+    assert!(
+        error.contains("a group asks for PAUSE of its own number"),
+        "{error}"
+    );
 }

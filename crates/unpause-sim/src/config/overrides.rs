@@ -20,6 +20,8 @@ pub struct SwitchOverride {
     pub fixed: Option<(u64, u64)>,
     /// The shift of thresholds that are dynamic.
     pub shift: Option<i32>,
+    /// Bytes that each lossless (ingress port, priority) takes after XOFF, in place of [`super::PfcConfig`]'s.
+    pub headroom_bytes: Option<u64>,
     /// Packet memory of the whole switch.
     pub buffer_bytes: Option<u64>,
     /// Largest lossy queue.
@@ -54,6 +56,7 @@ impl SwitchOverride {
     pub fn of_places(&self) -> bool {
         self.fixed.is_some()
             || self.shift.is_some()
+            || self.headroom_bytes.is_some()
             || self.marking.is_some()
             || self.queue_limit.is_some()
             || self.shaper.is_some()

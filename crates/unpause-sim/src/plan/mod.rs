@@ -245,23 +245,41 @@ impl<'a> Plan<'a> {
 
     /// What switch `node` has of its buffer for headroom, and for what ports have to themselves.
     pub fn set_apart(&self, node: NodeId) -> u64 {
-        let lossless = u64::from(self.switch_settings(node).lossless.count_ones());
+        let lossless = self.switch_settings(node).lossless;
         let ports = self.ports.transmitters_of(node).iter();
         if self.config.switch.cbfc.is_some() {
             let buffers = ports.map(|port| self.credit_bytes(port.speed, port.delay));
-            return buffers.map(|buffer| lossless * buffer).sum();
+            let each = u64::from(lossless.count_ones());
+            return buffers.map(|buffer| each * buffer).sum();
         }
         let (count, pfc) = (ports.len() as u64, &self.config.switch.pfc);
-        let headrooms = ports.map(|port| self.headroom(port.speed, port.delay));
+        let classes = (0..self.classes.count() as u8).filter(|class| lossless >> class & 1 == 1);
+        let of_port = |port: PortId| {
+            let place = move |class| (port, self.classes.priority(class));
+            classes
+                .clone()
+                .map(move |class| self.headroom_at(node, place(class)))
+        };
+        let numbers = 0..count as PortId;
         let pool = pfc.headroom_pool_bytes.unwrap_or(u64::MAX);
         match pfc.threshold {
-            PfcThreshold::Reserved { reserve_bytes, .. } if lossless > 0 => {
-                headrooms.sum::<u64>().min(pool) + count * reserve_bytes
+            // As in HPCC's simulator, which sets it apart once for each port.
+            PfcThreshold::Reserved { reserve_bytes, .. } if lossless != 0 => {
+                let largest = numbers.map(|port| of_port(port).max().unwrap_or(0));
+                largest.sum::<u64>().min(pool) + count * reserve_bytes
             }
-            _ => headrooms
-                .map(|headroom| lossless * headroom)
-                .sum::<u64>()
-                .min(pool),
+            _ => numbers.flat_map(of_port).sum::<u64>().min(pool),
+        }
+    }
+
+    /// Headroom of a lossless priority at an ingress port of switch `node`, by its override if it has one.
+    pub fn headroom_at(&self, node: NodeId, place: (PortId, u8)) -> u64 {
+        match self.overrides(node).at(place, |it| it.headroom_bytes) {
+            Some(own) => self.crossing() + own,
+            None => {
+                let link = &self.ports.transmitters_of(node)[usize::from(place.0)];
+                self.headroom(link.speed, link.delay)
+            }
         }
     }
 
@@ -346,13 +364,7 @@ impl<'a> Plan<'a> {
     /// delay. With a dynamic threshold it has room for one more frame: the one that crosses
     /// the threshold may find shared memory full.
     pub fn headroom(&self, speed: LinkSpeed, delay: Time) -> u64 {
-        let pfc = &self.config.switch.pfc;
-        let crossing = match pfc.threshold {
-            PfcThreshold::Static { .. } => 0,
-            PfcThreshold::Dynamic { .. } => self.mtu_wire_bytes,
-            // Whoever sets headroom so, means it to the byte.
-            PfcThreshold::Reserved { .. } => 0,
-        };
+        let (pfc, crossing) = (&self.config.switch.pfc, self.crossing());
         let rate = speed.rate();
         if let Some(delays) = pfc.headroom_delays {
             return crossing + speed.bytes_in(delay) * u64::from(delays);
@@ -363,5 +375,15 @@ impl<'a> Plan<'a> {
             pfc::headroom(rate, delay, self.mtu_wire_bytes, frame, pfc.reaction)
         });
         crossing + after_xoff
+    }
+
+    /// Headroom for the frame that crosses the threshold.
+    fn crossing(&self) -> u64 {
+        match self.config.switch.pfc.threshold {
+            PfcThreshold::Static { .. } => 0,
+            PfcThreshold::Dynamic { .. } => self.mtu_wire_bytes,
+            // Whoever sets headroom so, means it to the byte.
+            PfcThreshold::Reserved { .. } => 0,
+        }
     }
 }

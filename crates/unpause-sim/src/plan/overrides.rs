@@ -51,8 +51,9 @@ pub(super) fn check(config: &Config) -> Result<(), Invalid> {
         if maps.is_some_and(|map| map.iter().any(|to| usize::from(*to) >= PRIORITIES)) {
             return Err(Invalid::new(FIELD, "there is no such queue").label("queues are 0 to 7"));
         }
+        let thresholds = own.fixed.is_some() || own.shift.is_some();
         let of_pfc =
-            maps.is_some() || own.lossless.is_some() || own.fixed.is_some() || own.shift.is_some();
+            maps.is_some() || own.lossless.is_some() || own.headroom_bytes.is_some() || thresholds;
         if of_pfc && !paused {
             return Err(Invalid::new(FIELD, "no switch has PFC")
                 .label("this is a setting of PFC")

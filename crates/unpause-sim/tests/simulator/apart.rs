@@ -133,6 +133,82 @@ fn each_port_has_its_own_xoff() {
     );
 }
 
+/// What reaches an ingress port after its XOFF is known to the byte: with that much headroom it drops nothing, with a frame less
+/// it drops, and the other port, whose headroom is the switch's, does not.
+#[test]
+fn each_port_has_its_own_headroom() {
+    let flows = [2, 3].map(|src| sized(src, 1, 400_000)).to_vec();
+    let mut config = config(star(&[gbps(10); 3], us(5)), flows, ms(4));
+    let xoff = 40_000;
+    config.switch.pfc.threshold = static_threshold(xoff);
+    let needed = {
+        let results = run(&config);
+        assert_lossless(&results);
+        // The frame that crosses XOFF is not in it. The first to leave leaves from below XOFF, not from headroom.
+        let crossed = (xoff / FRAME + 1) * FRAME - FRAME;
+        port(&results, SWITCH, 1, LOSSLESS).max_ingress_bytes - crossed
+    };
+    assert!(needed > 4 * FRAME, "{needed}");
+    let dropped = |config: &Config| {
+        let results = run(config);
+        [0, 1, 2].map(|number| port(&results, SWITCH, number, LOSSLESS).headroom_dropped_packets)
+    };
+    let headroom = |bytes, priorities| SwitchOverride {
+        ports: Some(vec![(SWITCH, 1)]),
+        priorities,
+        headroom_bytes: Some(bytes),
+        ..own()
+    };
+    for priorities in [None, Some(1 << LOSSLESS)] {
+        config.switch.overrides = vec![headroom(needed, priorities)];
+        assert_eq!(dropped(&config), [0, 0, 0]);
+        config.switch.overrides = vec![headroom(needed - FRAME, priorities)];
+        let [none, first, second] = dropped(&config);
+        assert!(first > 0 && none == 0 && second == 0, "{first} {second}");
+    }
+    // It is not that of another priority, and a later override counts more.
+    config.switch.overrides = vec![headroom(FRAME, Some(1 << 1))];
+    assert_eq!(dropped(&config), [0, 0, 0]);
+    config.switch.overrides = vec![headroom(FRAME, None), headroom(needed, None)];
+    assert_eq!(dropped(&config), [0, 0, 0]);
+    // The headroom of all ports may be too small, and that of one be enough for it.
+    config.switch.pfc.headroom_bytes = Some(needed - FRAME);
+    config.switch.overrides = vec![headroom(needed, None)];
+    let [_, first, second] = dropped(&config);
+    assert!(first == 0 && second > 0, "{first} {second}");
+}
+
+/// Of a given buffer, headroom leaves the rest to all: what one port has more, the others have less.
+#[test]
+fn headroom_of_a_port_is_taken_from_the_buffer() {
+    let flows = [2, 3].map(|src| sized(src, 1, 400_000)).to_vec();
+    let mut config = config(star(&[gbps(10); 3], us(1)), flows, ms(4));
+    config.switch.pfc.threshold = PfcThreshold::Dynamic {
+        shift: 1,
+        xon_gap_bytes: 2 * FRAME,
+    };
+    config.switch.pfc.headroom_bytes = Some(20_000);
+    let held = |config: &Config| {
+        let results = run(config);
+        assert_lossless(&results);
+        port(&results, SWITCH, 2, LOSSLESS).max_ingress_bytes
+    };
+    config.switch.buffer_bytes = Some(200_000 + 3 * (20_000 + FRAME));
+    let before = held(&config);
+    config.switch.overrides = vec![SwitchOverride {
+        ports: Some(vec![(SWITCH, 1)]),
+        headroom_bytes: Some(60_000),
+        ..own()
+    }];
+    let less = held(&config);
+    config.switch.buffer_bytes = config.switch.buffer_bytes.map(|bytes| bytes + 40_000);
+    assert_eq!(held(&config), before);
+    assert!(less < before, "{less} {before}");
+    config.switch.buffer_bytes = Some(60_000 + 2 * 20_000 + 3 * FRAME);
+    let error = unpause_sim::check(&config).expect_err("nothing is left");
+    assert!(error.to_string().contains("headroom"), "{error}");
+}
+
 /// Start of each frame at the port to host 1, from the first on.
 fn starts(config: &Config) -> Vec<Time> {
     let results = run(config);
@@ -406,6 +482,11 @@ fn what_goes_with_no_map_or_port_is_refused() {
             with(|it| (it.priorities, it.queue_limit) = (Some(1 << 7), Some(QueueLimit::Bytes(9)))),
             |_| {},
             "priority 7 carries control frames",
+        ),
+        (
+            with(|it| it.headroom_bytes = Some(1_000)),
+            |config| config.switch.lossless = 0,
+            "no switch has PFC",
         ),
     ] {
         let error = refused(own, change);

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use unpause_protocols::flow_control::pfc;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{Config, FullQueue, NodeId, PfcThreshold, PortId, SwitchModel};
+use unpause_sim::config::{
+    Config, FullQueue, NodeId, PfcThreshold, PortId, SwitchModel, SwitchOverride,
+};
 use unpause_sim::results::{PacketKind, PauseRecord, PortSample, Results};
 
-use super::facts::{
-    Answer, Port, is_host, is_lossless, is_set_otherwise, largest, maps_classes, ports, records_all,
-};
+use super::facts::{Answer, Port, is_host, is_lossless, largest, maps_classes, ports, records_all};
 
 type Queue = (NodeId, PortId, u8);
 
@@ -217,6 +217,19 @@ fn outlasts(pause: &PauseRecord, samples: &[&PortSample], within: Time) -> Answe
     Ok(())
 }
 
+/// True if a switch is set otherwise than the others in more than headroom.
+fn has_other_thresholds(config: &Config, node: NodeId) -> bool {
+    let overrides = config.switch.overrides.iter();
+    let mut own = overrides.filter(|it| it.switches.contains(&node));
+    own.any(|it| {
+        let rest = SwitchOverride {
+            headroom_bytes: None,
+            ..it.clone()
+        };
+        rest.of_switch() || rest.of_places()
+    })
+}
+
 /// With a fixed XOFF, an ingress holds no more than XOFF, the frame that crosses it, and headroom.
 pub fn beyond_xoff(config: &Config, results: &Results) -> Answer {
     let switch = &config.switch;
@@ -238,7 +251,7 @@ pub fn beyond_xoff(config: &Config, results: &Results) -> Answer {
     for row in results
         .ports
         .iter()
-        .filter(|row| !is_host(config, row.node) && !is_set_otherwise(config, row.node))
+        .filter(|row| !is_host(config, row.node) && !has_other_thresholds(config, row.node))
     {
         let Some(link) = delays.get(&(row.node, row.port)) else {
             continue;
@@ -255,6 +268,9 @@ pub fn beyond_xoff(config: &Config, results: &Results) -> Answer {
         let bytes = |delays: u32| link.rate.bytes_in(link.delay) * u64::from(delays);
         let headroom = switch.pfc.headroom_bytes.unwrap_or_else(formula);
         let headroom = switch.pfc.headroom_delays.map_or(headroom, bytes);
+        let own = switch.overrides.iter().rev();
+        let mut own = own.filter(|it| it.applies(row.node, row.port, row.priority));
+        let headroom = own.find_map(|it| it.headroom_bytes).unwrap_or(headroom);
         let most = xoff_bytes + frame + headroom;
         if switch.lossless >> row.priority & 1 == 1 && row.max_ingress_bytes > most {
             return Err(format!(

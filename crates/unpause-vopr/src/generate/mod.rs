@@ -6,6 +6,7 @@ mod credits;
 mod datagrams;
 mod events;
 mod following;
+mod headrooms;
 mod host;
 mod jitter;
 mod jobs;
@@ -94,6 +95,7 @@ pub fn generate(seed: u64) -> Case {
     jitter::jitter(&mut sketch, &mut Dice::new(!seed ^ 0x6a69_7421));
     pipelines::pipelines(&mut sketch, &mut Dice::new(!seed ^ 0x7069_7065));
     nic_names::nic_names(&mut sketch, &mut Dice::new(!seed ^ 0x6e69_6321));
+    headrooms::headrooms(&mut sketch, &mut Dice::new(!seed ^ 0x6865_6164));
     sketch.into_case(seed)
 }
 

@@ -50,6 +50,7 @@ fn one(
         lossless: lossless(&keys, switch, host)?,
         fixed: fixed(&keys, switch, host)?,
         shift: shift(&keys, switch)?,
+        headroom_bytes: headroom(&keys, switch)?,
         buffer_bytes: size(keys.buffer.value()),
         lossy_queue_bytes: size(keys.lossy_queue.value()),
         pfc_to_queue: maps::pfc_to_queue(&keys.pfc_to_queue, switch)?,
@@ -147,7 +148,7 @@ fn check_scope(keys: &OverrideKeys, found: &SwitchOverride) -> Checked<()> {
 
 /// Thresholds of PFC are of priorities that have it.
 fn check_pfc(keys: &OverrideKeys, found: &SwitchOverride, switch: &SwitchConfig) -> Checked<()> {
-    let sets = found.fixed.is_some() || found.shift.is_some();
+    let sets = found.fixed.is_some() || found.shift.is_some() || found.headroom_bytes.is_some();
     let Some(priorities) = found
         .priorities
         .filter(|it| it & switch.lossless == 0 && sets)
@@ -159,7 +160,7 @@ fn check_pfc(keys: &OverrideKeys, found: &SwitchOverride, switch: &SwitchConfig)
         "priority {} has no PFC",
         priorities.trailing_zeros()
     ))
-    .at(place, "thresholds of PFC have no effect on it")
+    .at(place, "thresholds and headroom of PFC have no effect on it")
     .help("name priorities of `lossless` of [switch]")
     .err()
 }
@@ -226,4 +227,26 @@ fn shift(keys: &OverrideKeys, switch: &SwitchConfig) -> Checked<Option<i32>> {
             .err();
     }
     pfc::shift_of("alpha", alpha).map(Some)
+}
+
+/// Headroom of its lossless priorities.
+fn headroom(keys: &OverrideKeys, switch: &SwitchConfig) -> Checked<Option<u64>> {
+    let Some(headroom) = keys.headroom.get() else {
+        return Ok(None);
+    };
+    let (what, help) = match (switch.lossless, &switch.cbfc) {
+        (_, Some(_)) => (
+            "credits wait for room, and need no headroom",
+            "remove it, or flow_control = \"cbfc\" of [link]",
+        ),
+        (0, None) => (
+            "no priority has PFC",
+            "set lossless = [3] in [switch], or remove it",
+        ),
+        _ => return Ok(Some(headroom.get_ref().0)),
+    };
+    Problem::new("`headroom` without PFC")
+        .at(headroom.span(), what)
+        .help(help)
+        .err()
 }

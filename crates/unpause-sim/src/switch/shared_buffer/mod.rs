@@ -60,7 +60,7 @@ impl SharedBuffer {
             let shift = overrides.at(place, |it| it.shift);
             let shift = shift.unwrap_or(plan.pfc_shift(transmitter.speed));
             let headroom = match is_lossless(class) {
-                true => plan.headroom(transmitter.speed, transmitter.delay),
+                true => plan.headroom_at(id, place),
                 false => 0,
             };
             Account::new(headroom, Shift::new(shift))

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::fabric_ports::{Ports, Use};
 use super::places::{At, differing, most};
 use super::same::{Of, by_switch, one};
-use super::writer::Writer;
+use super::writer::{Scope, Writer};
 use crate::import::FileError;
 use crate::import::sonic::finding::Spot;
 use crate::import::sonic::model::{ConfigDb, Profile, Threshold};
@@ -72,6 +72,19 @@ struct Group<'a> {
     profile: &'a Profile,
 }
 
+impl Group<'_> {
+    /// Of its port, Mb/s.
+    fn speed(&self) -> u64 {
+        let speed = self.at.db.ports[self.at.port].speed.as_ref();
+        speed.map_or(0, |speed| speed.value)
+    }
+
+    /// Bytes.
+    fn headroom(&self) -> u64 {
+        self.profile.xoff.as_ref().map_or(0, |xoff| xoff.value)
+    }
+}
+
 /// Bytes that are reserved beside the headroom: some switches count it as reserved.
 fn reserve(profile: &Profile) -> u64 {
     let size = profile.size.as_ref().map_or(0, |size| size.value);
@@ -108,12 +121,13 @@ pub(super) fn write(
     }
     let whole = computed.is_empty() && !groups.is_empty();
     if whole {
-        let headrooms = headrooms(&groups, writer);
+        let headrooms = headrooms(&groups, lossless, writer);
         let pool = headroom_pool(ports, &groups)?;
         memory(ports, &groups, lossless, (&headrooms, pool), writer);
         writer.line("");
         writer.line("[pfc]");
         thresholds(&groups, lossless, writer)?;
+        let headrooms = headrooms.by_speed;
         let each: Vec<String> = headrooms
             .iter()
             .map(|(mbps, bytes)| format!("\"{}\" = \"{bytes}B\"", super::writer::rate(*mbps)))
@@ -150,30 +164,63 @@ fn headroom_pool(ports: &Ports<'_>, groups: &[Group<'_>]) -> Result<Option<u64>,
     Ok(one("the shared headroom pool (xoff)", &all)?.filter(|bytes| *bytes > 0))
 }
 
-/// The headroom of each speed: of several, the largest.
-fn headrooms(groups: &[Group<'_>], writer: &mut Writer) -> BTreeMap<u64, u64> {
-    let mut all: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+/// Headroom in bytes.
+struct Headrooms {
+    /// By speed, Mb/s: what most groups have.
+    by_speed: BTreeMap<u64, u64>,
+    /// By name of a port, and group.
+    by_port: BTreeMap<(String, u8), u64>,
+}
+
+/// The headroom of each speed: what most groups have, and overrides for ports with another one, whose cable differs.
+fn headrooms(groups: &[Group<'_>], lossless: &BTreeSet<u8>, writer: &mut Writer) -> Headrooms {
+    let mut by_speed: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for it in groups {
-        let speed = it.at.db.ports[it.at.port].speed.as_ref();
-        let xoff = it.profile.xoff.as_ref().map_or(0, |xoff| xoff.value);
-        all.entry(speed.map_or(0, |speed| speed.value))
-            .or_default()
-            .insert(xoff);
+        by_speed.entry(it.speed()).or_default().push(it.headroom());
     }
-    for (mbps, sizes) in &all {
-        if sizes.len() > 1 {
-            let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+    let same: BTreeMap<u64, u64> = by_speed
+        .into_iter()
+        .map(|(mbps, all)| (mbps, most(&all.iter().collect::<Vec<_>>())))
+        .collect();
+    // Of ports to the same neighbour, which a scenario cannot tell apart, the largest counts.
+    let mut names: BTreeMap<(String, u8), u64> = BTreeMap::new();
+    for it in groups {
+        let bytes = names.entry((it.at.name(), it.number)).or_default();
+        *bytes = it.headroom().max(*bytes);
+    }
+    let mut own: BTreeMap<(String, u64), BTreeSet<u8>> = BTreeMap::new();
+    for it in groups {
+        let name = it.at.name();
+        let bytes = names[&(name.clone(), it.number)];
+        if bytes != it.headroom() {
             writer.leave_out(format!(
-                "BUFFER_PROFILE xoff at {}: {} B by cable; a scenario has one for each speed: the largest",
-                super::writer::rate(*mbps),
-                sizes.join(", ")
+                "{}: BUFFER_PROFILE xoff {} of group {}: another port to the same neighbour has {bytes}, which counts for \
+                 both: a scenario names ports by their neighbours",
+                it.at.whose(),
+                it.headroom(),
+                it.number,
             ));
         }
+        if bytes != same[&it.speed()] {
+            own.entry((name, bytes)).or_default().insert(it.number);
+        }
     }
-    let largest = all.into_iter();
-    largest
-        .map(|(mbps, sizes)| (mbps, sizes.last().copied().unwrap_or(0)))
-        .collect()
+    for ((name, bytes), priorities) in own {
+        let scope = Scope {
+            port: Some(name),
+            switch: None,
+            priorities: match priorities == *lossless {
+                true => BTreeSet::new(),
+                false => priorities,
+            },
+        };
+        let from = "BUFFER_PROFILE xoff of this port";
+        writer.of(&scope, "headroom", format!("\"{bytes}B\""), from);
+    }
+    Headrooms {
+        by_speed: same,
+        by_port: names,
+    }
 }
 
 /// The pool, with headroom and reserve of the ports of a switch on top.
@@ -181,9 +228,11 @@ fn memory(
     ports: &Ports<'_>,
     groups: &[Group<'_>],
     lossless: &BTreeSet<u8>,
-    (headrooms, shared): (&BTreeMap<u64, u64>, Option<u64>),
+    (headrooms, shared): (&Headrooms, Option<u64>),
     writer: &mut Writer,
 ) {
+    let threshold = groups.first().and_then(|it| it.profile.threshold.as_ref());
+    let is_dynamic = threshold.is_some_and(|it| matches!(it.value, Threshold::Dynamic(_)));
     let mut sizes: Vec<(u64, String)> = Vec::new();
     for (index, db) in ports.switches().enumerate() {
         let own = groups.iter().find(|it| it.at.switch == index);
@@ -198,17 +247,18 @@ fn memory(
             return;
         };
         let reserve = own.map_or(0, |it| reserve(it.profile));
-        let classes = lossless.len() as u64;
-        let headroom: u64 = ports
-            .of(index)
-            .map(|it| {
-                let speed = it.db.ports[it.port]
-                    .speed
-                    .as_ref()
-                    .map_or(0, |speed| speed.value);
-                headrooms.get(&speed).copied().unwrap_or(0) * classes
-            })
-            .sum();
+        // Dynamic thresholds count as in HPCC's simulator: headroom and reserve of one class for each port.
+        let mut by_port: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+        for it in groups.iter().filter(|it| it.at.switch == index) {
+            let bytes = headrooms.by_port[&(it.at.name(), it.number)];
+            by_port.entry(it.at.port).or_default().push(bytes);
+        }
+        let of_port = |all: &Vec<u64>| match is_dynamic {
+            true => all.iter().copied().max().unwrap_or(0),
+            false => all.iter().sum(),
+        };
+        let headroom: u64 = by_port.values().map(of_port).sum();
+        let classes = if is_dynamic { 1 } else { lossless.len() as u64 };
         let reserves = ports.of(index).count() as u64 * reserve * classes;
         let apart = headroom.min(shared.unwrap_or(u64::MAX)) + reserves;
         sizes.push((size.value + apart, db.name()));

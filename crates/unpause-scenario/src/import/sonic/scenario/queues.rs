@@ -129,7 +129,7 @@ fn rate(
     }
     if it.guaranteed.is_some() {
         writer.leave_out(format!(
-            "{}: SCHEDULER cir: no rate is guaranteed in a scenario but by weights",
+            "{}: SCHEDULER cir, cbs: no rate is guaranteed in a scenario but by weights",
             at.db.name()
         ));
     }
