@@ -3,6 +3,8 @@
 //! Flows end when a packet arrives, or when one does that was held back, as a timer: before flows start that start at the
 //! same instant. So whoever drives the run can be told of the end of a flow, and start another one there and then.
 
+use std::collections::BTreeSet;
+
 use unpause_protocols::units::Time;
 
 use super::gates::Waiting;
@@ -14,23 +16,21 @@ use crate::traffic::Ending;
 
 impl Host {
     /// Adds to `found` when flows may end here before `until`, for which whoever drives the run waits: with `arriving`,
-    /// all that comes before then. Answers up to which time that is all.
-    pub fn ends(&self, arriving: &[Packet], until: Time, found: &mut Vec<(Time, NodeId)>) -> Time {
+    /// all that comes before then. A host that [holds back](Self::holds_back) packets knows only the first such instant.
+    pub fn ends(&self, arriving: &[Packet], until: Time, found: &mut BTreeSet<(Time, NodeId)>) {
         let Some(waiting) = &self.waiting else {
-            return until;
+            return;
         };
         if waiting.watched.is_empty() {
-            return until;
+            return;
         }
         if self.delays {
-            // What is held back, and for how long, is known when it arrives: from instant to instant.
             let first = arriving.first().map_or(Time::NEVER, |packet| packet.time);
             let next = self.timers.next_time().min(first);
-            if next >= until {
-                return until;
+            if next < until {
+                found.insert((next, self.id));
             }
-            found.push((next, self.id));
-            return next + Time::from_ps(1);
+            return;
         }
         let due = arriving.partition_point(|packet| packet.time < until);
         let arriving = &arriving[..due];
@@ -40,7 +40,11 @@ impl Host {
         let may_end = |packet: &&Packet| self.may_end(packet, (bytes, packets), waiting);
         let ends = arriving.iter().filter(may_end);
         found.extend(ends.map(|packet| (packet.time, self.id)));
-        until
+    }
+
+    /// True if packets may be held back here: for how long is known when they arrive.
+    pub fn holds_back(&self) -> bool {
+        self.delays
     }
 
     /// True if the flow of `packet` may end when that arrives, with this many bytes of segments that arrive about then, and so

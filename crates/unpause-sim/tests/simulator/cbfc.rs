@@ -16,7 +16,7 @@ use crate::deadlock::around;
 use crate::ranks::assert_ranks_do_not_matter;
 use crate::threads::assert_threads_do_not_matter;
 
-fn credits(buffer_bytes: Option<u64>) -> Option<CbfcConfig> {
+pub fn credits(buffer_bytes: Option<u64>) -> Option<CbfcConfig> {
     Some(CbfcConfig {
         params: Params {
             credit_bytes: 8,

@@ -19,7 +19,7 @@ use crate::threads::assert_threads_do_not_matter;
 const MOST: u32 = 75_000;
 
 /// Of these flows over a star of ports of 10 Gb/s and 10 us, whose queues hold 50 packets.
-fn star_of(hosts: usize, flows: Vec<FlowSpec>) -> Config {
+pub fn star_of(hosts: usize, flows: Vec<FlowSpec>) -> Config {
     let mut config = config(star(&vec![gbps(10); hosts], us(10)), flows, ms(20));
     config.switch.lossless = 0;
     config.switch.lossy_queue_bytes = 50 * FRAME;
@@ -40,7 +40,7 @@ fn incast(senders: u32, bytes: u64) -> Config {
     star_of(senders as usize + 1, flows.collect())
 }
 
-fn with_nscc(mut config: Config) -> Config {
+pub fn with_nscc(mut config: Config) -> Config {
     config.scheme.roce = congestion_control::Config::Nscc(nscc_sender::Params {
         credited: true,
         ..Default::default()

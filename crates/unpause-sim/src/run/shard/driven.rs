@@ -1,21 +1,19 @@
-//! What a shard does for whoever drives the run: it says when flows may end, and stops there.
+//! What a shard does for whoever drives the run: it says when flows may end, and brings hosts there.
+
+use std::collections::BTreeSet;
 
 use unpause_protocols::units::Time;
 
 use super::Shard;
+use crate::engine::window::NodeModel;
 use crate::fabric::NodeId;
 use crate::plan::Plan;
 use crate::run::node::Node;
 
 impl Shard {
     /// Adds to `found` when flows may end at `hosts` from now on and before `until`, if whoever drives the run waits for
-    /// them. What arrives before must be in flight. Answers up to which time that is all.
-    pub fn ends(
-        &mut self,
-        hosts: &[NodeId],
-        mut until: Time,
-        found: &mut Vec<(Time, NodeId)>,
-    ) -> Time {
+    /// them. What arrives before must be in flight.
+    pub fn ends(&mut self, hosts: &[NodeId], until: Time, found: &mut BTreeSet<(Time, NodeId)>) {
         for &id in hosts {
             if self.calendar.next[id as usize] < until
                 && let Some(Node::Host(host)) = &self.nodes[id as usize]
@@ -23,18 +21,27 @@ impl Shard {
                 if host.has_several_nics() {
                     self.inboxes.sort(id);
                 }
-                until = host.ends(self.inboxes.waiting(id), until, found);
+                host.ends(self.inboxes.waiting(id), until, found);
             }
         }
-        until
     }
 
-    /// Runs `host` through instant `now`, before which it has nothing to do, up to where flows start.
-    pub fn run_instant(&mut self, plan: &Plan<'_>, host: NodeId, now: Time) {
+    /// The same for a host that has come to the first instant that was found: what more is known there.
+    pub fn ends_after(&mut self, host: NodeId, until: Time, found: &mut BTreeSet<(Time, NodeId)>) {
+        if self.host(host).holds_back() {
+            self.ends(&[host], until, found);
+        }
+    }
+
+    /// Runs `host` up to instant `now`, and through it up to where flows start. The calendar is left as it is: the host is
+    /// still to run through the rest of its turn.
+    pub fn run_to_instant(&mut self, plan: &Plan<'_>, host: NodeId, now: Time) {
         let mut mailed = Time::NEVER;
-        let end = now + Time::from_ps(1);
-        let (nodes, mut window) = self.open(plan, (now, end), &mut mailed);
+        let start = self.calendar.next[host as usize];
+        let (nodes, mut window) = self.open(plan, (start, now), &mut mailed);
         if let Some(Node::Host(host)) = &mut nodes[host as usize] {
+            host.run(&mut window);
+            window.end = now + Time::from_ps(1);
             host.run_instant(now, &mut window);
         }
     }

@@ -1,10 +1,12 @@
 //! A run that somebody drives, who adds flows when others have ended.
 //!
-//! All packets that can arrive at a host in a turn are in flight when it begins. So the earliest instant is known at which
-//! a flow may end, and the turn stops there: no host has gone on, nor has any started a flow or sent a packet of that
-//! instant. Arrivals of that instant are executed, whoever drives the run is told what has ended, and the flows that it
-//! adds start at the very instant, as if they had been there before.
+//! All packets that can arrive at a host in a turn are in flight when it begins. So the instants are known at which flows
+//! may end. Before the turn is run, the hosts concerned are brought to these instants one by one, in order of time:
+//! arrivals of that instant are executed, and no flow has started. Whoever drives the run is told what has ended, and the
+//! flows that it adds start at the very instant, as if they had been there before: no host has gone beyond it. When
+//! nothing is left that may end, all nodes of the half run through the turn as in any other run.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use unpause_protocols::units::Time;
@@ -40,8 +42,8 @@ pub struct Driven<'p> {
     hosts: Vec<NodeId>,
     /// That of the hosts.
     half: Half,
-    /// When flows may end that is still to come, the latest first, as far as it is known: before `known`.
-    ends: Vec<(Time, NodeId)>,
+    /// When flows may end that is still to come, and at which host, as far as it is known: before `known`.
+    ends: BTreeSet<(Time, NodeId)>,
     known: Time,
     /// The run ends here.
     stop: Time,
@@ -67,7 +69,7 @@ impl<'p> Driven<'p> {
             worker: Worker::new(plan, &vec![0; nodes], 0, 1)?,
             hosts,
             half,
-            ends: Vec::new(),
+            ends: BTreeSet::new(),
             known: Time::ZERO,
             stop: plan.config.stop,
             windows: 0,
@@ -123,22 +125,43 @@ impl<'p> Driven<'p> {
                 return Ok(Reached::Over(self.end()));
             }
             let (half, end) = self.worker.plan.turns.outer.turn(&due);
-            let end = self.cut(half, start, end).min(match half == self.half {
-                true => limit,
-                false => Time::NEVER,
-            });
-            if end > start {
-                self.run(half, start, end)?;
-                continue;
+            let mut end = self.shorten(start, end);
+            if half == self.half {
+                self.find_ends(start, end);
+                end = end.min(self.known);
+                let first = self.ends.first().map_or(Time::NEVER, |(at, _)| *at);
+                if first.min(limit) < end {
+                    match self.step(first, limit, end)? {
+                        Some(reached) => return Ok(reached),
+                        None => continue,
+                    }
+                }
             }
-            self.run_instant(start);
-            if !self.worker.shard.log.ended.is_empty() {
-                return Ok(Reached::Ended(start));
-            }
-            if start == limit {
-                return Ok(Reached::Limit);
-            }
+            self.run(half, start, end)?;
+            debug_assert!(self.worker.shard.log.ended.is_empty(), "all are told");
         }
+    }
+
+    /// Comes to where flows may end `first`, or to `limit` if that is earlier, in a turn up to `end`.
+    fn step(&mut self, first: Time, limit: Time, end: Time) -> Result<Option<Reached>, Error> {
+        if first > limit {
+            return Ok(Some(Reached::Limit));
+        }
+        self.read_flows(first)?;
+        while let Some(&(at, host)) = self.ends.first()
+            && at == first
+        {
+            self.ends.pop_first();
+            let shard = &mut self.worker.shard;
+            shard.run_to_instant(self.worker.plan, host, first);
+            // Where packets are held back, it is known from instant to instant.
+            shard.ends_after(host, end, &mut self.ends);
+        }
+        let ended = !self.worker.shard.log.ended.is_empty();
+        Ok(match ended {
+            true => Some(Reached::Ended(first)),
+            false => (first == limit).then_some(Reached::Limit),
+        })
     }
 
     /// Runs up to `stop` and closes the run; nobody is told of flows that end.
@@ -204,22 +227,14 @@ impl<'p> Driven<'p> {
         end.min(longest).min(self.stop).min(self.worker.limit())
     }
 
-    /// The same, if somebody has to be told of flows that end.
-    fn cut(&mut self, half: Half, start: Time, end: Time) -> Time {
-        let end = self.shorten(start, end);
-        if half != self.half {
-            return end;
+    /// Finds out when flows may end in a turn of the hosts from `start` to `end`, unless that is known.
+    fn find_ends(&mut self, start: Time, end: Time) {
+        if self.known > start {
+            return;
         }
-        if self.known <= start {
-            debug_assert!(self.ends.is_empty(), "all that was known is over");
-            let shard = &mut self.worker.shard;
-            self.known = shard.ends(&self.hosts, end, &mut self.ends);
-            self.ends.retain(|(at, _)| *at < self.known);
-            self.ends.sort_unstable_by(|a, b| b.cmp(a));
-            self.ends.dedup();
-        }
-        let first = self.ends.last().map_or(Time::NEVER, |(at, _)| *at);
-        end.min(self.known).min(first)
+        debug_assert!(self.ends.is_empty(), "all that was known is over");
+        self.known = end;
+        self.worker.shard.ends(&self.hosts, end, &mut self.ends);
     }
 
     fn run(&mut self, half: Half, start: Time, end: Time) -> Result<(), Error> {
@@ -231,17 +246,6 @@ impl<'p> Driven<'p> {
         self.worker.shard.run_window(plan, half, start, end);
         self.windows += 1;
         Ok(())
-    }
-
-    /// Executes what arrives at `now` where flows may end then.
-    fn run_instant(&mut self, now: Time) {
-        let plan = self.worker.plan;
-        while let Some((at, host)) = self.ends.last().copied()
-            && at == now
-        {
-            self.ends.pop();
-            self.worker.shard.run_instant(plan, host, now);
-        }
     }
 
     /// Reads the flows of the scenario that start before `until`.

@@ -1,17 +1,16 @@
 //! Runs that another program drives.
 
 mod refusals;
+mod turns;
 
 use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 use unpause_protocols::units::Time;
-use unpause_sim::config::{Config, NodeId, NodeKind, SlowReceiver};
+use unpause_sim::config::{Config, NodeId, NodeKind};
 use unpause_sim::results::Results;
 use unpause_sim::session::{Completion, Message, Options, Refused, Session, What};
-use unpause_sim::traffic::{
-    Connections, ExtraDelay, FlowSettings, FlowSpec, Pool, TrafficSpec, Transport,
-};
+use unpause_sim::traffic::{Connections, FlowSettings, FlowSpec, Pool, TrafficSpec, Transport};
 
 use crate::common::*;
 use crate::following;
@@ -142,6 +141,24 @@ fn assert_as_scenario(config: &Config, flow: FlowSettings, program: &mut Program
     program.drive(&mut session);
     let closed = session.soonest_end();
     let driven = session.finish(None).expect("hosts are linked");
+    let listed = as_scenario(config, flow, program, &driven, closed);
+    for threads in 1..=3 {
+        let go_on = &mut |_| ControlFlow::Continue(());
+        let same = unpause_sim::run_in_turn(&listed, threads, go_on).expect("it is valid");
+        assert_same(&driven, &same);
+        assert!(same == driven, "as a scenario on {threads} shards");
+    }
+    driven
+}
+
+/// The scenario of the messages of a session that was `closed` then.
+fn as_scenario(
+    config: &Config,
+    flow: FlowSettings,
+    program: &Program,
+    driven: &Results,
+    closed: Time,
+) -> Config {
     let mut listed = config.clone();
     listed.stop = closed.min(listed.stop);
     let entry = listed.traffic.len() as u16;
@@ -155,13 +172,7 @@ fn assert_as_scenario(config: &Config, flow: FlowSettings, program: &mut Program
         ..flow.flow(message.src, message.dst)
     });
     listed.traffic.push(TrafficSpec::Flows(flows.collect()));
-    for threads in 1..=3 {
-        let go_on = &mut |_| ControlFlow::Continue(());
-        let same = unpause_sim::run_in_turn(&listed, threads, go_on).expect("it is valid");
-        assert_same(&driven, &same);
-        assert!(same == driven, "as a scenario on {threads} shards");
-    }
-    driven
+    listed
 }
 
 /// Says where they differ first.
@@ -272,31 +283,6 @@ fn several_nics_do_not_matter() {
     let results = assert_as_scenario(&config, FlowSettings::default(), &mut program);
     assert_told(&program, 1, &results);
     assert_eq!(results.flows.len(), 201);
-}
-
-/// What a host holds back ends flows when a timer is due.
-#[test]
-fn delays_at_hosts_do_not_matter() {
-    let mut config = racks();
-    config.host.slow_receiver = Some(SlowReceiver {
-        hosts: vec![3],
-        drain_rate: gbps(4),
-        start: us(20),
-        stop: us(200),
-        xoff_bytes: 50_000,
-        xon_bytes: 25_000,
-        buffer_bytes: None,
-    });
-    let flow = FlowSettings {
-        extra_delay: ExtraDelay::Fixed(us(4)),
-        ..FlowSettings::default()
-    };
-    let mut program = Program::new(&config, 9, 60, 20_000);
-    let results = assert_as_scenario(&config, flow, &mut program);
-    assert_told(&program, 1, &results);
-    let mut program = Program::new(&config, 9, 60, 20_000);
-    let results = assert_as_scenario(&config, FlowSettings::default(), &mut program);
-    assert_told(&program, 1, &results);
 }
 
 #[test]
