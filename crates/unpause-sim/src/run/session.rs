@@ -293,7 +293,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// As [`Self::advance`], and [`Error::Interrupted`] if `watch` said so: the session can go on.
+    /// As [`Self::advance`], and [`Error::Interrupted`] if `watch` said so: the session can go on from where it has come to.
     pub fn advance_watched(
         &mut self,
         until: Option<Time>,
@@ -317,6 +317,10 @@ impl Session {
                 }
                 Reached::Over(at) => {
                     (self.now, self.over) = (at, true);
+                }
+                Reached::Interrupted(at) => {
+                    self.now = self.now.max(at);
+                    return Err(Error::Interrupted);
                 }
                 Reached::Limit => {
                     self.now = limit;

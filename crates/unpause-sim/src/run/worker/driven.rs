@@ -34,6 +34,8 @@ pub enum Reached {
     Limit,
     /// It is over, at this time.
     Over(Time),
+    /// The watcher has stopped it, at this time: it can go on, also with flows that start now.
+    Interrupted(Time),
 }
 
 /// A run that somebody drives. Its one shard has all nodes.
@@ -45,6 +47,8 @@ pub struct Driven<'p> {
     /// When flows may end that is still to come, and at which host, as far as it is known: before `known`.
     ends: BTreeSet<(Time, NodeId)>,
     known: Time,
+    /// Flows that start from here on come in time: no host is beyond, and no other node where it would have heard of them.
+    reached: Time,
     /// The run ends here.
     stop: Time,
     windows: u64,
@@ -71,6 +75,7 @@ impl<'p> Driven<'p> {
             half,
             ends: BTreeSet::new(),
             known: Time::ZERO,
+            reached: Time::ZERO,
             stop: plan.config.stop,
             windows: 0,
             next_watch: WINDOWS_PER_WATCH,
@@ -100,12 +105,11 @@ impl<'p> Driven<'p> {
     }
 
     /// Goes on until flows have ended, or up to `limit`: arrivals of that instant are executed, no flow has started, and
-    /// nothing that was added later is missed.
+    /// nothing that was added later is missed. It stops as well if `watch`, which is called now and then, says so.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] if a flow has no way to its receiver, [`Error::Interrupted`] if `watch`, which is called now and
-    /// then, said so: it can go on all the same.
+    /// [`Error::Invalid`] if a flow has no way to its receiver.
     pub fn run_to(
         &mut self,
         limit: Time,
@@ -115,7 +119,7 @@ impl<'p> Driven<'p> {
             if self.windows >= self.next_watch {
                 self.next_watch = self.windows + WINDOWS_PER_WATCH;
                 if watch().is_break() {
-                    return Err(Error::Interrupted);
+                    return Ok(Reached::Interrupted(self.reached));
                 }
             }
             let mut due = self.due();
@@ -148,6 +152,7 @@ impl<'p> Driven<'p> {
             return Ok(Some(Reached::Limit));
         }
         self.read_flows(first)?;
+        self.reached = self.reached.max(first);
         while let Some(&(at, host)) = self.ends.first()
             && at == first
         {
@@ -239,9 +244,12 @@ impl<'p> Driven<'p> {
 
     fn run(&mut self, half: Half, start: Time, end: Time) -> Result<(), Error> {
         // Switches may be ahead of hosts, at which others may be added before.
+        let mut reached = end.saturating_sub(self.ahead());
         if half == self.half {
             self.read_flows(end)?;
+            reached = end;
         }
+        self.reached = self.reached.max(reached);
         let plan = self.worker.plan;
         self.worker.shard.run_window(plan, half, start, end);
         self.windows += 1;

@@ -1,5 +1,6 @@
 //! Runs that another program drives.
 
+mod interrupted;
 mod refusals;
 mod turns;
 
