@@ -87,4 +87,6 @@ def value_text(name: str, value: Any) -> str:
         if name.endswith(end) and value:
             factor, unit = unit_of(2 * value)  # 1.5 MB, not 1500 KB
             return f"{value / factor:g} {unit}"
-    return f"{value:g}"
+    if value == round(value) and abs(value) < 1e15:
+        return f"{value:.0f}"
+    return f"{value:g}".replace("e-0", "e-")

@@ -157,6 +157,11 @@ def test_the_words(directory: Path) -> None:
     assert "Under each scheme" in said
     port = _said(directory, "--scheme", "PFC", "--port", "H0->S0")
     assert "S0 paused H0 because S1" in " ".join(port.split())
+    root = _said(directory, "--scheme", "PFC", "--port", "S1->R1")
+    assert root.startswith("PFC: S1->R1 was never paused; it is the root itself: Incast at S1->R1")
+    assert "S1->R1 was not paused at 1 us." in _said(
+        directory, "--scheme", "PFC", "--port", "S1->R1", "--at", "1us"
+    ).replace("1.00 us", "1 us")
     flow = " ".join(_said(directory, "--scheme", "PFC", "--flow", "F0").split())
     assert "not on its path: Incast at S1->R1" in flow
 

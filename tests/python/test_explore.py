@@ -294,3 +294,19 @@ def test_without_causes_it_says_how_to_get_trees(tmp_path: Path) -> None:
     scenario = SHARED.replace("causes = true", "")
     unpause.run(scenario, duration="50us", progress=False).write(quiet)
     assert "Add causes = true under [probes]" in explore.page(unpause.load(quiet))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "written"),
+    [
+        ("link.loss", 1e-9, "1e-9"),
+        ("link.loss", 2.5e-10, "2.5e-10"),
+        ("n", 1_000_000.0, "1000000"),
+        ("pfc.xoff_bytes", 65_536.0, "65.536 KB"),
+        ("placement", "packed", "packed"),
+    ],
+)
+def test_swept_values_are_written_as_the_command_line_does(
+    name: str, value: float | str, written: str
+) -> None:
+    assert text.value_text(name, value) == written

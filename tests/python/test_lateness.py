@@ -12,6 +12,7 @@ from conftest import Builder
 from unpause import NothingToDraw, figures
 from unpause.commands import explain
 from unpause.explanation import lateness, trees_json
+from unpause.sweeps import grouped
 
 US = 1e3
 
@@ -234,6 +235,21 @@ def test_of_a_sweep_the_first_point_is_drawn(builder: Builder) -> None:
     figure = figures.draw(builder.result(), "job-timeline")
     assert figure.axes[0].get_title(loc="left").startswith("gpt, PFC: iteration 1")
     assert "At placement = 0, the first of 2 points." in figure.get_supxlabel().replace("\n", " ")
+
+
+def test_swept_names_are_written_instead_of_their_numbers(builder: Builder) -> None:
+    job(builder)
+    for row in builder.rows["runs"]:
+        row["placement"] = 0.0
+    builder.run("PFC", placement=1.0)
+    builder.swept = ["placement"]
+    result = builder.result()
+    result.scenario["sweep"] = [{"name": "placement", "values": ["random", "packed"]}]
+    assert [run.row["placement"] for run in result.runs_of("PFC")] == ["random", "packed"]
+    assert grouped.Runs.of_result(result).values(0) == ["random", "packed"]
+    assert result.runs.column("placement").to_pylist() == [0.0, 1.0]
+    figure = figures.draw(result, "job-timeline")
+    assert "At placement = random," in figure.get_supxlabel()
 
 
 def test_stages_of_pipelines_are_not_drawn_as_if_they_computed_first(builder: Builder) -> None:

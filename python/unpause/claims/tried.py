@@ -65,7 +65,9 @@ def rows(stated: Stated, check: Check, results: Mapping[str, Result]) -> list[Ro
         if result is None:
             continue
         axes = [a for a in result.axes if not check.sweep or a != check.sweep.column]
-        points = {tuple(row[a] for a in axes): row for row in result.runs.to_pylist()}
+        points = {
+            tuple(row[a] for a in axes): row for row in map(result.named, result.runs.to_pylist())
+        }
         for values in points:
             at = dict(zip(axes, values, strict=True))
             where = ", ".join(f"{k} = {value_text(k, v)}" for k, v in at.items())

@@ -164,7 +164,10 @@ def of_port(run: Run, egress: Egress, columns: int, at_ns: float | None) -> Iter
             found.append((tree, title, way))
     then = f" at {time(at_ns)}" if at_ns is not None else ""
     if not found:
-        yield f"{run.scheme}: {egress} was never paused{then}."
+        titles = zip(trees, account.titles(run, trees), strict=True)
+        here = [title for tree, title in titles if _is_root(tree, egress)]
+        root = f"; it is the root itself: {', '.join(here)}" if here else ""
+        yield f"{run.scheme}: {egress} was {'not' if then else 'never'} paused{then}{root}."
         return
     for tree, root, way in found:
         stop = way[-1]
@@ -178,6 +181,10 @@ def of_port(run: Run, egress: Egress, columns: int, at_ns: float | None) -> Iter
         )
         for text in culprits(tree):
             yield indented(text, columns)
+
+
+def _is_root(tree: Tree, egress: Egress) -> bool:
+    return tree.kind != "cycle" and (tree.root.node, tree.root.peer) == (egress.node, egress.peer)
 
 
 def _way(stops: Sequence[Stop], egress: Egress) -> list[Stop]:

@@ -39,6 +39,7 @@ from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
 from unpause.data import series
 from unpause.data.result import Result, Run, load
 from unpause.errors import ResultError
+from unpause.text import value_text
 
 #: All packets are of one writer.
 _SEQUENCE = 1
@@ -60,7 +61,7 @@ def write(result: Result, file: IO[bytes]) -> int:
 
 
 def _name(result: Result, run: Run) -> str:
-    swept = ", ".join(f"{axis} = {run.row[axis]:g}" for axis in result.axes)
+    swept = ", ".join(f"{axis} = {value_text(axis, run.row[axis])}" for axis in result.axes)
     seed = f"seed {run.row['seed']}"
     return f"{run.scheme} ({swept}, {seed})" if swept else f"{run.scheme} ({seed})"
 

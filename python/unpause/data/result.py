@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -199,9 +200,26 @@ class Result:
     @cached_property
     def _runs_by_scheme(self) -> dict[str, list[Run]]:
         found: dict[str, list[Run]] = {}
-        for row in self.runs.to_pylist():
+        for row in map(self.named, self.runs.to_pylist()):
             found.setdefault(row["scheme"], []).append(Run(self, row["run"], row["scheme"], row))
         return found
+
+    def named(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """A row of `runs`; swept names, such as "packed", instead of their numbers there."""
+        names = self._swept_names
+        return {k: names[k][int(v)] if k in names else v for k, v in row.items()}
+
+    @cached_property
+    def _swept_names(self) -> dict[str, list[str]]:
+        """The values of each [[sweep]] over names; a quantity begins with a digit."""
+        every = {it.get("name"): it.get("values", []) for it in self.scenario.get("sweep", [])}
+        return {
+            name: values
+            for name, values in every.items()
+            if name in self.sweep_columns
+            and values
+            and all(isinstance(it, str) and re.match("[A-Za-z]", it) for it in values)
+        }
 
     def rows(self, table: str) -> int:
         """Number of rows of a table."""
@@ -266,7 +284,14 @@ class Result:
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a result: one scheme at one point of a sweep."""
+    """One run of a result: one scheme at one point of a sweep.
+
+    Attributes:
+        result: What it is of.
+        run: Its number.
+        scheme: Its scheme.
+        row: Its row of `runs`, with swept names instead of their numbers.
+    """
 
     result: Result = field(repr=False, compare=False)
     run: int

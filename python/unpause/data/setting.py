@@ -27,9 +27,9 @@ class Setting:
             self._put(path, value)
         for sweep in self._whole.get("sweep", []):
             value = run.row.get(sweep.get("name"))
-            written = (
-                f"{sweep.get('prefix', '')}{value:g}{sweep.get('unit', '')}" if value else value
-            )
+            written = value
+            if value and not isinstance(value, str):
+                written = f"{sweep.get('prefix', '')}{value:g}{sweep.get('unit', '')}"
             others = [it.get("key", "") for it in sweep.get("with", [])]
             for path in [sweep.get("key", ""), *sweep.get("also", []), *others]:
                 self._put(path, written)

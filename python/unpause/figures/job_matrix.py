@@ -16,7 +16,7 @@ from unpause.figures import overtime
 from unpause.figures.registry import draws
 from unpause.figures.style import MOST_PANELS, WIDTH, NothingToDraw, from_zero, grid, legend, note
 from unpause.statistics.intervals import mean_interval
-from unpause.text import time_unit
+from unpause.text import time_unit, value_text
 
 _MOST_ROWS = 24
 _MOST_COLUMNS = 8
@@ -99,7 +99,9 @@ def _slowdowns(
     )
     cells: dict[tuple[str, str, str], list[float]] = {}
     for run, row in rows:
-        column = row["placement"] if by_placement or axis is None else f"{run.row[axis]:g}"
+        column = (
+            row["placement"] if by_placement or axis is None else value_text(axis, run.row[axis])
+        )
         cells.setdefault((row["job"], run.scheme, column), []).append(row["slowdown"])
     return cells, "placement" if by_placement or axis is None else axis, jobs
 

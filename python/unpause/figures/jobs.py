@@ -260,10 +260,11 @@ def draw_bandwidth(result: Result) -> Figure:
     jobs = [job for job in _jobs(result) if _has_bandwidth(result, job)]
     if not jobs:
         raise NothingToDraw("No job is a single collective operation of all its ranks.")
-    if len(result.axes) != 1:
-        raise NothingToDraw("Bus bandwidth is drawn over one swept value, such as the size.")
-    axis = result.axes[0]
-    values = sorted(set(result.runs.column(axis).to_pylist()))
+    axis = result.axes[0] if len(result.axes) == 1 else ""
+    values = {run.row.get(axis) for scheme in result.schemes for run in result.runs_of(scheme)}
+    if not all(isinstance(value, int | float) for value in values):
+        raise NothingToDraw("Bus bandwidth is drawn over one swept number, such as the size.")
+    values = sorted(values)
     looks = schemes.looks(result.schemes[: schemes.MOST_TOGETHER])
     panels = jobs[:MOST_PANELS]
     figure, axes = grid(len(panels), 2)

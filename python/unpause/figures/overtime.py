@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from unpause.data import schemes
 from unpause.data.result import Result, Run
 from unpause.figures.style import NothingToDraw, widths
-from unpause.text import time_unit
+from unpause.text import time_unit, value_text
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def first(result: Result) -> Shown:
     runs = [result.runs_of(scheme)[0] for scheme in result.schemes]
     notes = []
     if result.axes:
-        point = ", ".join(f"{axis} = {runs[0].row[axis]:g}" for axis in result.axes)
+        point = ", ".join(f"{axis} = {value_text(axis, runs[0].row[axis])}" for axis in result.axes)
         notes.append(f"At {point}, the first of {len(_points(result))} points.")
     elif result.runs.num_rows > len(runs):
         notes.append(f"Seed {runs[0].row['seed']} of {result.runs.num_rows // len(runs)}.")

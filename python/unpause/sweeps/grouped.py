@@ -132,7 +132,9 @@ class Runs:
     @classmethod
     def of_result(cls, result: Result) -> Runs:
         """The runs of a result, with the statistics of a sweep."""
-        return cls(result.title, result.axes, points.row_of(result).to_pylist())
+        return cls(
+            result.title, result.axes, [*map(result.named, points.row_of(result).to_pylist())]
+        )
 
     @classmethod
     def of_sweep(cls, table: pa.Table, title: str = "") -> Runs:

@@ -128,7 +128,7 @@ fn warnings_fail_only_if_that_is_wanted() {
     assert_eq!(lint(&text, &["--strict"]).1, 1);
     // Notes never do.
     let (said, code) = lint("{}", &["--strict"]);
-    assert!(said.contains("the file says nothing of PFC"), "{said}");
+    assert!(said.contains("the file has nothing about PFC"), "{said}");
     assert_eq!(code, 0);
 }
 
