@@ -260,26 +260,31 @@ def draw_bandwidth(result: Result) -> Figure:
     jobs = [job for job in _jobs(result) if _has_bandwidth(result, job)]
     if not jobs:
         raise NothingToDraw("No job is a single collective operation of all its ranks.")
-    axis = result.axes[0] if len(result.axes) == 1 else ""
-    values = {run.row.get(axis) for scheme in result.schemes for run in result.runs_of(scheme)}
-    if not all(isinstance(value, int | float) for value in values):
-        raise NothingToDraw("Bus bandwidth is drawn over one swept number, such as the size.")
-    values = sorted(values)
+    if len(result.axes) != 1:
+        raise NothingToDraw("Bus bandwidth is drawn over one swept value, such as the size.")
+    axis = result.axes[0]
+    every = [run.row[axis] for scheme in result.schemes for run in result.runs_of(scheme)]
+    values = list(dict.fromkeys(every))
+    are_names = any(isinstance(value, str) for value in values)
     looks = schemes.looks(result.schemes[: schemes.MOST_TOGETHER])
     panels = jobs[:MOST_PANELS]
     figure, axes = grid(len(panels), 2)
     factor, unit = (
         byte_unit(max(values)) if axis.endswith("_bytes") else (1.0, unit_of(result, axis))
     )
+    if are_names:
+        at = {value: float(place) for place, value in enumerate(values)}
+    else:
+        at = {value: value / factor for value in sorted(values)}
     for ax, job in zip(axes, panels, strict=True):
         highest = 0.0
         for scheme, look in looks.items():
             x, means = [], []
-            for value in values:
+            for value, place in at.items():
                 runs = [run for run in result.runs_of(scheme) if run.row[axis] == value]
                 each = [_row(run, job)["busbw_gbytes_s"] for run in runs]
                 if known := [it for it in each if it is not None]:
-                    x.append(value / factor)
+                    x.append(place)
                     means.append(mean_interval(known).mean)
             ax.plot(
                 x, means, color=look.colour, linestyle=look.dash, marker=look.marker, markersize=3,
@@ -289,11 +294,12 @@ def draw_bandwidth(result: Result) -> Figure:
         rate = _line_rate(result, job)
         if rate is not None and rate < 3 * highest:
             ax.axhline(rate, color="#000000", linestyle=":", linewidth=0.8, label="rate of a NIC")
-        if min(values) > 0 and max(values) >= 8 * min(values):
+        if not are_names and min(values) > 0 and max(values) >= 8 * min(values):
             ax.set_xscale("log")
             log_ticks(ax.xaxis)
-        if len(values) <= _MOST_TICKS:
-            ax.set_xticks([it / factor for it in values], [f"{it / factor:g}" for it in values])
+        if are_names or len(values) <= _MOST_TICKS:
+            labels = [value if are_names else f"{place:g}" for value, place in at.items()]
+            ax.set_xticks(list(at.values()), labels)
         ax.tick_params(labelbottom=True)
         ax.set_title(job, fontweight="bold")
         ax.set_ylabel("bus bandwidth (GB/s)")
