@@ -52,6 +52,8 @@ DOCUMENTS = [
     *sorted(ROOT.glob("papers/*/claims*.toml")),
     *sorted(ROOT.glob("papers/*/paper.toml")),
     ROOT / "CHANGELOG.md",
+    *sorted(ROOT.glob("papers/*/report.md")),
+    *sorted(ROOT.glob("crates/unpause-cli/tests/**/*.snap")),
     ROOT / "crates/unpause-scenario/tests/snapshots/bad_files__every_bad_file_is_explained.snap",
 ]
 

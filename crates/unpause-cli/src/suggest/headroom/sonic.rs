@@ -241,7 +241,7 @@ impl Sonic {
             ));
         }
         if it.of_small_packets > 0.0 {
-            let formula = "2 KiB, for it is below that of small packets alone".into();
+            let formula = "2 KiB, because it is below that of small packets alone".into();
             lines.push(line("small packets", it.of_small_packets, formula));
         }
         self.answers(it, &mut lines);
