@@ -124,8 +124,8 @@ def of_f2(name: str) -> bool:
         return name == "ecn-sharp-t4"
     # Nothing is watched there: test_overview.py draws "watched".
     others = ("fct-slowdown", "sweep", "cioq-load", "watched")
-    # test_lateness.py draws those of jobs, test_uet.py those of uet-htsim.
-    return name not in others and not name.startswith(("capfc-", "job-", "uet-"))
+    # test_lateness.py draws those of jobs, test_uet.py those of uet-htsim, test_hpcc.py HPCC's.
+    return name not in others and not name.startswith(("capfc-", "job-", "uet-", "hpcc-"))
 
 
 @pytest.mark.parametrize("name", [n for n in figures.FIGURES if of_f2(n)])

@@ -85,7 +85,7 @@ def test_a_figure_selects_its_experiments() -> None:
     [
         ("pnc", "did you mean 'pcn'"),
         ("pcn/F111", "did you mean 'F11'"),
-        ("x", "known: capfc, ecn-sharp, pcn"),
+        ("x", "known: capfc, ecn-sharp, hpcc, pcn"),
     ],
 )
 def test_unknown_names_are_answered_with_the_nearest(what: str, answer: str, capsys) -> None:

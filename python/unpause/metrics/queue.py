@@ -12,6 +12,7 @@ from unpause.data.result import Run
 from unpause.data.series import Unavailable
 from unpause.metrics.registry import metric
 from unpause.metrics.windows import MS, settled_ms, window_ns
+from unpause.statistics.percentiles import percentile
 
 
 @metric("ms")
@@ -58,6 +59,20 @@ def smallest_queue_kb(
 def short_queue_share(run: Run, link: str, window_ms: Sequence[float], below_bytes: float) -> float:
     """Share of the samples of the queue of `link` in the window that are below `below_bytes`."""
     return float(np.mean(_queue_kb(run, link, window_ms) < below_bytes / 1e3))
+
+
+@metric("KB")
+def queue_percentile_kb(run: Run, percent: float, window_ms: Sequence[float]) -> float:
+    """Percentile of the samples in the window, those of all probed ports together."""
+    start, end = window_ns(run, None, window_ms)
+    samples = [
+        port.queue_bytes[(port.time_ns >= start) & (port.time_ns <= end)]
+        for port in series.probed(run).values()
+    ]
+    together = np.concatenate([np.zeros(0), *samples])
+    if not len(together):
+        raise Unavailable(f"No port was sampled in the window under {run.scheme}.")
+    return percentile(together, percent) / 1e3
 
 
 def _queue_kb(

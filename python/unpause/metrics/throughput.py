@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from unpause.data import series
 from unpause.data.result import Run
+from unpause.data.series import Unavailable
 from unpause.metrics.registry import metric
 from unpause.metrics.windows import MS, burst_start_ns, settled_ms, window_ns
 
@@ -155,3 +156,33 @@ def time_to_fair_ms(
         near = np.abs(rate * series.GBPS / fair_goodput_gbps - 1) <= tolerance
         good = near if good is None else good & near
     return math.inf if good is None else settled_ms(good, bin_ms, hold_ms)
+
+
+@metric("ms")
+def recovered_ms(
+    run: Run, flow: str, burst: str, before_ms: float, fraction: float = 0.9, bin_ms: float = 0.05
+) -> float:
+    """From the end of the last flow of `burst` until `flow` has its goodput back.
+
+    That is until the first bin of `bin_ms` with `fraction` of the goodput in the `before_ms` before
+    the burst started; infinity if there is none.
+    """
+    rows = run.table("flows").filter(pc.field("traffic") == burst)
+    if rows.num_rows == 0 or rows.column("fct_ns").null_count:
+        raise Unavailable(f"Flows of {burst} did not end under {run.scheme}.")
+    end = float(np.max(series.column(rows, "start_ns") + series.column(rows, "fct_ns")))
+    data = series.flow(run, flow)
+    _, rate = series.binned_per_ms(data.time_ns, data.delivered_bytes, end, bin_ms * MS)
+    enough = fraction * goodput_gbps(run, flow, (-before_ms, 0.0), burst)
+    back = np.flatnonzero(rate * series.GBPS >= enough)
+    return float(back[0]) * bin_ms if len(back) else math.inf
+
+
+@metric("-")
+def delivered_max_over_min(run: Run, traffic: str) -> float:
+    """Payload delivered by the end for the flow of `traffic` with most, over that with least."""
+    rows = run.table("flows").filter(pc.field("traffic") == traffic)
+    if rows.num_rows == 0:
+        raise Unavailable(f"No flow of {traffic} started under {run.scheme}.")
+    delivered = series.column(rows, "delivered_bytes")
+    return float(delivered.max() / delivered.min()) if delivered.min() else math.inf
