@@ -166,9 +166,12 @@ impl Sender {
             window: _,
             timer,
         } = self;
-        ledger.same(u64::from(*packets));
+        let is_open = *end == *packets;
+        ledger.end(flow, packets);
         ledger.before_end(flow, *next, *packets);
-        if *end != *packets {
+        if is_open {
+            *end = *packets;
+        } else {
             ledger.before_end(flow, *end, *packets);
             ledger.number(flow, end);
         }
@@ -241,6 +244,7 @@ impl Receiver {
             nak_sent,
             nak_at: _,
         } = self;
+        ledger.end(flow, packets);
         ledger.before_end(flow, *expected, *packets);
         ledger.number(flow, expected);
         if *nak_sent {

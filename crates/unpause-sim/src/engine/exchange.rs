@@ -31,6 +31,7 @@ struct Told {
     packet_hops: AtomicU64,
     values: AtomicU64,
     pattern: AtomicU64,
+    step: AtomicU64,
 }
 
 impl Told {
@@ -41,6 +42,7 @@ impl Told {
             packet_hops: zero(),
             values: zero(),
             pattern: zero(),
+            step: zero(),
         }
     }
 
@@ -52,6 +54,7 @@ impl Told {
             .store(status.packet_hops, Ordering::Relaxed);
         self.values.store(status.values, Ordering::Relaxed);
         self.pattern.store(status.pattern, Ordering::Relaxed);
+        self.step.store(status.step, Ordering::Relaxed);
     }
 
     fn read(&self) -> Status {
@@ -64,6 +67,7 @@ impl Told {
             packet_hops: self.packet_hops.load(Ordering::Relaxed),
             values: self.values.load(Ordering::Relaxed),
             pattern: self.pattern.load(Ordering::Relaxed),
+            step: self.step.load(Ordering::Relaxed),
         }
     }
 }

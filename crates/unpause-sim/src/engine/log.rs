@@ -95,19 +95,18 @@ impl Log {
         self.counts.merge(&other.counts);
     }
 
-    /// Shows how much has been recorded, which is not to grow, and sums. PAUSEs may come; see [`Self::repeat_pauses`].
+    /// Shows how much has been recorded, which is not to grow, and sums. PAUSEs and messages may come: [`Recorded`].
     pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
         let Self {
             flows,
             senders,
             released,
-            message_starts,
-            message_ends,
+            message_starts: _,
+            message_ends: _,
             message_acks,
             rank_iterations,
             collectives,
-            // Nothing is skipped where there are jobs.
-            job_links: _,
+            job_links,
             ended: _,
             pauses: _,
             causes,
@@ -124,12 +123,11 @@ impl Log {
             counts,
         } = self;
         losses.show(ledger);
+        job_links.show(ledger);
         for length in [
             flows.len(),
             senders.len(),
             released.len(),
-            message_starts.len(),
-            message_ends.len(),
             message_acks.len(),
             rank_iterations.len(),
             collectives.len(),
@@ -147,24 +145,6 @@ impl Log {
             ledger.same(length as u64);
         }
         counts.show(ledger);
-    }
-
-    /// What has been recorded of PAUSE since there were this many records happens again, this many `times`, each a `period` after
-    /// the one before.
-    pub fn repeat_pauses(&mut self, since: usize, period: Time, times: u64) {
-        let pauses = self.pauses.len();
-        for later in 1..=times {
-            let by = period * later;
-            for at in since..pauses {
-                let pause = self.pauses[at];
-                self.pauses.push(PauseRecord {
-                    obeyed: pause.obeyed + by,
-                    start: pause.start + by,
-                    end: pause.end + by,
-                    ..pause
-                });
-            }
-        }
     }
 }
 

@@ -19,6 +19,7 @@ pub mod letters;
 pub mod log;
 pub mod mail;
 pub mod post;
+pub mod recorded;
 pub mod repeat;
 mod retried;
 pub mod retry;

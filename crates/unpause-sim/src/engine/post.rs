@@ -17,6 +17,8 @@ pub struct Status {
     pub values: u64,
     /// What there is to do next, roughly: another number says that it is otherwise.
     pub pattern: u64,
+    /// The last step that was begun of those that windows are cut for: another number says that there has been one more.
+    pub step: u64,
 }
 
 impl Status {
@@ -30,6 +32,7 @@ impl Status {
             packet_hops: 0,
             values: 0,
             pattern: 0,
+            step: 0,
         }
     }
 
@@ -41,6 +44,7 @@ impl Status {
             packet_hops: self.packet_hops + other.packet_hops,
             values: self.values + other.values,
             pattern: self.pattern.wrapping_add(other.pattern),
+            step: self.step.max(other.step),
         }
     }
 }

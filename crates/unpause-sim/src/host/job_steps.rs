@@ -64,6 +64,13 @@ impl Host {
         self.keep(ranks);
     }
 
+    /// When the rank here of the job at place `job` last began a step; none if it has none left.
+    pub fn last_step(&self, job: usize) -> Option<Time> {
+        let mut ranks = self.ranks.iter().flat_map(|it| &it.ranks);
+        let rank = ranks.find(|it| it.job == job)?;
+        (rank.running > 0).then_some(rank.stepped)
+    }
+
     pub(super) fn keep(&mut self, ranks: Box<Ranks>) {
         self.ranks = Some(ranks);
         self.set_start();
@@ -159,6 +166,9 @@ impl Host {
         let step = of_rank.lanes[lane as usize].step;
         if step == it.steps(n) {
             return Entered::NoStep;
+        }
+        if lane == 0 {
+            of_rank.stepped = now;
         }
         it.step((me, n), channel, step, room);
         let (mut left, mut reduces) = (0, 0);

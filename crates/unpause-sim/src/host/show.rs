@@ -6,13 +6,14 @@ use unpause_protocols::ledger::Ledger;
 
 use super::receiver::Receiver;
 use super::sender::{Carries, Pace, Sender};
-use super::state::{Class, Counters, Host};
+use super::state::{Class, Counters, Host, Nic, first_start};
 use super::tcp::Tcp;
 use crate::fabric::rng;
+use crate::plan::Plan;
 
 impl Host {
     /// Shows its state.
-    pub fn show<L: Ledger>(&mut self, ack_every: u32, ledger: &mut L) {
+    pub fn show<L: Ledger>(&mut self, plan: &Plan<'_>, ledger: &mut L) {
         if !self.may_repeat() {
             return ledger.refuse();
         }
@@ -45,7 +46,8 @@ impl Host {
             starts,
             selective: _,
             credits: _,
-            start_at,
+            // It is that of `starts` or `ranks`.
+            start_at: _,
             notified,
             rng,
             flow_interval: _,
@@ -58,10 +60,11 @@ impl Host {
             expiries: _,
             waiting,
             retries: _,
-            ranks: _,
-            number: _,
-            others: _,
+            ranks,
+            number,
+            others,
         } = self;
+        let ack_every = plan.config.host.ack_every;
         ledger.time(busy_until);
         ledger.earliest(nic_at);
         ledger.same(u64::from(*ready_mask) << 16 | u64::from(*paused_mask));
@@ -76,19 +79,63 @@ impl Host {
         acks.iter_mut().for_each(|ring| ring.show(ledger));
         ledger.same(starts.len() as u64);
         ledger.same(waiting.as_ref().map_or(0, |it| it.left()));
-        ledger.deadline(*start_at);
+        ledger.deadline(first_start(starts));
         ledger.same(notified.len() as u64);
         notified.iter_mut().for_each(|it| it.show(ledger));
         rng::show(rng, ledger);
+        if let Some(ranks) = ranks {
+            ranks.show(plan, ledger);
+        }
+        if !others.is_empty() {
+            ledger.same(u64::from(*number));
+            let resting = (0..).zip(others).filter(|(nic, _)| nic != number);
+            resting.for_each(|(_, nic)| nic.show(ledger));
+        }
+        self.set_start();
         self.set_rare();
     }
 
     /// Nothing is in use whose state is not shown.
     fn may_repeat(&self) -> bool {
-        let known = !self.hpcc_nic && !self.has_shares && self.others.is_empty();
+        let known = !self.hpcc_nic && !self.has_shares;
         let known = known && self.buffer.is_none() && self.delayed.is_empty();
         let known = known && self.stopped_by.is_empty() && self.retries.is_none();
-        known && self.tcp.is_idle() && self.ranks.is_none() && self.selective.is_none()
+        known && self.tcp.is_idle() && self.selective.is_none()
+    }
+}
+
+impl Nic {
+    /// Shows its state, while the host works with another one.
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            port: _,
+            transmitter: _,
+            busy_until,
+            nic_at,
+            ready_mask,
+            paused_mask,
+            pacing,
+            control,
+            classes,
+            acks,
+            // Of HPCC's NIC.
+            list: _,
+            served: _,
+            timer_at: _,
+            // Where PAUSE is explained.
+            stopped_by: _,
+            waits: _,
+            // Of TCP.
+            replies: _,
+            shares: _,
+        } = self;
+        ledger.time(busy_until);
+        ledger.earliest(nic_at);
+        ledger.same(u64::from(*ready_mask) << 16 | u64::from(*paused_mask));
+        pacing.show(ledger);
+        control.show(ledger);
+        classes.iter_mut().for_each(|it| it.show(ledger));
+        acks.iter_mut().for_each(|ring| ring.show(ledger));
     }
 }
 
@@ -175,7 +222,7 @@ impl Sender {
             rate_change: _,
             source_port: _,
             full_bytes: _,
-            last_bytes: _,
+            last_bytes,
             packet_bytes: _,
             dst: _,
             receiver_slot: _,
@@ -212,7 +259,7 @@ impl Sender {
             *burst_bytes,
             *spaced_bytes,
             spacing.as_ps(),
-            u64::from(*silent_since) << 1 | u64::from(*burst_over),
+            u64::from(*silent_since) << 32 | u64::from(*last_bytes) << 1 | u64::from(*burst_over),
             // Which packets are to be acknowledged.
             u64::from(recovery.next() % ack_every),
         ] {
@@ -240,9 +287,10 @@ impl Receiver {
             notification_point,
             spec: _,
             payload_bytes: _,
-            short_bytes: _,
+            short_bytes,
         } = self;
         ledger.same(u64::from(*flow) << 32 | u64::from(*sender_slot));
+        ledger.total(short_bytes);
         recovery.show(*flow, ledger);
         ledger.time(timer_at);
         notification_point.show(ledger);

@@ -201,6 +201,35 @@ impl Collective {
         share(message, self.slices, slice)
     }
 
+    /// Of the steps of a lane of `channel`, in a group of `n`: the last of those from `step` on that differ in nothing but their
+    /// number, at every rank; in whether ranks add up what they get, too, if that `reduces` their time for others.
+    pub fn last_alike(&self, n: u32, channel: u32, (step, reduces): (u32, bool)) -> u32 {
+        let of_channel = share(self.bytes, self.lanes_of_channels(), channel);
+        if step >= self.steps(n) || !of_channel.is_multiple_of(u64::from(self.blocks(n))) {
+            return step;
+        }
+        let ends = self.ends_of_rings(n, reduces);
+        let end = ends.into_iter().find(|end| step < *end);
+        end.map_or(step, |end| end - 1)
+    }
+
+    /// After which steps a ring becomes another one, if steps are those of rings.
+    fn ends_of_rings(&self, n: u32, reduces: bool) -> Vec<u32> {
+        use {Algorithm as A, Operation as O};
+        let steps = self.steps(n);
+        let (before, after) = match (&self.operation, self.algorithm) {
+            (O::AllReduce, A::Ring) => (None, None),
+            (O::AllGather | O::ReduceScatter, A::Ring) => return vec![steps],
+            (O::AllReduce, A::Rails { per_server }) => {
+                (Some(per_server - 1), Some(steps - (per_server - 1)))
+            }
+            _ => return Vec::new(),
+        };
+        let middle = reduces.then_some(steps / 2);
+        let ends = [before, middle, after, Some(steps)];
+        ends.into_iter().flatten().collect()
+    }
+
     /// Bytes that a rank puts on the wire, divided by those that [`Self::bytes`] says: nccl-tests' factor from the
     /// algorithm's bandwidth to that of the bus, as a fraction (above, below).
     pub fn bus_factor(&self, n: u32) -> (u32, u32) {

@@ -36,6 +36,11 @@ pub struct Messages {
 }
 
 impl Messages {
+    /// The iteration, the phase and the step of the next message, or of the one before; its slice.
+    pub fn place(&mut self) -> (u32, u32, &mut u32, u32) {
+        (self.iteration, self.phase, &mut self.step, self.slice)
+    }
+
     /// The next message over `connection`; `None` if there is none left.
     pub fn next(
         &mut self,

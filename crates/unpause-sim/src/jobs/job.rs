@@ -127,10 +127,26 @@ impl Exchange {
             .find_map(|group| Some((&group[..], of(group)? as u32)))
     }
 
+    /// Of the steps of a lane of `channel`, as a rank of this `group` takes them: the last of those from `step` on that differ
+    /// in nothing but their number.
+    pub fn last_alike(&self, group: u32, channel: u32, step: u32) -> u32 {
+        let n = self.groups[group as usize].len() as u32;
+        let reduces = self.reduce_rate.is_some();
+        self.collective.last_alike(n, channel, (step, reduces))
+    }
+
     /// The place of the group of `rank` among all.
     pub fn group_of(&self, rank: u32) -> Option<u32> {
         let at = self.groups.iter().position(|group| group.contains(&rank));
         at.map(|at| at as u32)
+    }
+}
+
+impl Job {
+    /// True if a run with it may repeat itself, and its ranks show their state. Of those that run programs, nobody knows what
+    /// comes again. Messages that are flows begin and end all the time, and are others each time.
+    pub fn may_repeat(&self) -> bool {
+        self.program.is_none() && self.over == Over::Connections
     }
 }
 

@@ -1,6 +1,7 @@
 //! What jobs put on links, counted as packets leave.
 
 use serde::{Deserialize, Serialize};
+use unpause_protocols::ledger::Ledger;
 
 use super::records::JobLinkRecord;
 use crate::fabric::packet::Packet;
@@ -80,6 +81,25 @@ impl JobLinks {
                 sent.data_bytes += wire_bytes;
             }
             false => sent.control_bytes += wire_bytes,
+        }
+    }
+
+    /// Shows what has been counted.
+    pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self { flows: _, ports } = self;
+        for port in ports {
+            ledger.same(port.len() as u64);
+            for sent in port {
+                let Sent {
+                    entry: _,
+                    data_packets,
+                    data_bytes,
+                    control_bytes,
+                } = sent;
+                ledger.total(data_packets);
+                ledger.total(data_bytes);
+                ledger.total(control_bytes);
+            }
         }
     }
 

@@ -236,6 +236,55 @@ proptest! {
         }
     }
 
+    /// Steps that are said to differ in nothing do not, at any rank; those of a ring are said so if its blocks are as large.
+    #[test]
+    fn steps_said_to_be_alike_are(
+        (servers, per_server) in (1u32..5, 1u32..5),
+        bytes in 1u64..2_000,
+        (channels, slices) in (1u32..4, 1u32..3),
+        (even, reduces) in (any::<bool>(), any::<bool>()),
+        kind in 0usize..7,
+    ) {
+        use {Algorithm as A, Operation as O};
+        let n = servers * per_server;
+        let (operation, algorithm) = match kind {
+            0 => (O::AllReduce, A::Ring),
+            1 => (O::AllGather, A::Ring),
+            2 => (O::ReduceScatter, A::Ring),
+            3 => (O::AllReduce, A::Rails { per_server }),
+            4 => (O::AllReduce, A::HalvingDoubling),
+            5 => (O::AllToAll, A::Pairwise),
+            _ => (O::AllReduce, A::DoubleBinaryTree),
+        };
+        let bytes = if even { bytes * u64::from(n * channels) } else { bytes };
+        let it = Collective { channels, slices, ..collective(operation, algorithm, bytes) };
+        let of = |me: u32, channel: u32, step: u32| {
+            let mut room = Step::default();
+            it.step((me, n), channel, step, &mut room);
+            let part = |from: u32, to: u32, part: &Part| {
+                let bytes = (0..slices).map(|slice| it.bytes((from, to, n), (channel, slice), part));
+                (from, to, bytes.collect::<Vec<_>>(), reduces && part.reduces)
+            };
+            let sends: Vec<_> = room.sends.iter().map(|it| part(me, it.peer, it)).collect();
+            let receives: Vec<_> = room.receives.iter().map(|it| part(it.peer, me, it)).collect();
+            (sends, receives, room.acknowledged, room.compute)
+        };
+        for channel in 0..it.lanes_of_channels() {
+            for step in 0..it.steps(n) {
+                let last = it.last_alike(n, channel, (step, reduces));
+                prop_assert!((step..it.steps(n)).contains(&last));
+                for me in 0..n {
+                    for later in step..=last {
+                        prop_assert_eq!(of(me, channel, step), of(me, channel, later));
+                    }
+                }
+            }
+            if even && kind < 3 && !reduces && n > 1 {
+                prop_assert_eq!(it.last_alike(n, channel, (0, reduces)), it.steps(n) - 1);
+            }
+        }
+    }
+
     /// A rank sends as many bytes as the operation's definition says.
     #[test]
     fn bytes_add_up(n in 2u32..17, bytes in 1u64..1_000_000, channels in 1u32..5) {

@@ -115,7 +115,7 @@ impl Node {
     /// Shows its state.
     pub fn show<L: Ledger>(&mut self, plan: &Plan<'_>, ledger: &mut L) {
         match self {
-            Self::Host(host) => host.show(plan.config.host.ack_every, ledger),
+            Self::Host(host) => host.show(plan, ledger),
             Self::SharedBuffer(switch) => switch.show(ledger),
             Self::Pipeline(switch) => switch.show(ledger),
             Self::Cioq(switch) => switch.show(ledger),

@@ -383,6 +383,15 @@ impl Shard {
         self.calendar.pattern(since)
     }
 
+    /// When the rank of the job at place `job` that is at host `id` last began a step; none if it has none left, or is in
+    /// another shard.
+    pub fn last_step(&self, id: NodeId, job: usize) -> Option<Time> {
+        match &self.nodes[id as usize] {
+            Some(Node::Host(host)) => host.last_step(job),
+            _ => None,
+        }
+    }
+
     /// The host `id`.
     pub fn host(&mut self, id: NodeId) -> &mut Host {
         match &mut self.nodes[id as usize] {

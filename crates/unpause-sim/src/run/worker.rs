@@ -97,7 +97,7 @@ impl<'p> Worker<'p> {
             ..Status::due(due)
         };
         if let Some(skipper) = &mut self.skipper {
-            skipper.tell(&self.shard, &mut status);
+            skipper.tell(&self.shard, self.plan, &mut status);
         }
         let index = usize::from(self.shard.index);
         post.send(index, status, &mut self.shard.outboxes);
@@ -118,7 +118,7 @@ impl<'p> Worker<'p> {
         let longest = end.saturating_sub(outer.lookahead);
         let until = end.saturating_add(outer.lookahead);
         let until = until.min(longest.saturating_add(LONGEST_WINDOW));
-        let until = until.min(known).min(self.limit());
+        let until = until.min(known).min(self.cut());
         if due.of(half) < until && !self.may_compare() {
             self.shard.run_inner(self.plan, half, due.of(half), until);
         }
@@ -183,7 +183,7 @@ impl<'p> Worker<'p> {
             None => end.min(start.saturating_add(LONGEST_WINDOW)),
             Some(_) => end,
         };
-        let end = end.min(self.limit());
+        let end = end.min(self.cut());
         let known = self.horizon;
         // The next window ends no later behind this one.
         let ahead = turns.longest();
@@ -231,6 +231,12 @@ impl<'p> Worker<'p> {
         let until = self.reach();
         let skipper = self.skipper.as_ref();
         skipper.is_some_and(|it| it.may_compare(until))
+    }
+
+    /// No window goes beyond: that, or where states are compared.
+    fn cut(&self) -> Time {
+        let skipper = self.skipper.as_ref();
+        self.limit().min(skipper.map_or(Time::NEVER, Skipper::cut))
     }
 
     /// No window goes beyond.

@@ -18,6 +18,7 @@ mod frame_errors;
 mod headroom;
 mod input_queued;
 mod job_messages;
+mod job_skipping;
 mod job_sums;
 mod jobs;
 mod link_events;

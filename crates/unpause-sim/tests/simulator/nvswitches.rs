@@ -15,7 +15,7 @@ const NVLINK: PortId = 0;
 const NIC: PortId = 1;
 
 /// A leaf, 0, with two servers of so many GPUs, which are `gpus`, each with a link to its NVSwitch, 1 or 2, and to the leaf.
-fn servers(gpus: u32) -> (Fabric, Vec<NodeId>) {
+pub fn servers(gpus: u32) -> (Fabric, Vec<NodeId>) {
     let mut net = Net::default();
     let leaf = net.switch();
     let nvswitches = [net.switch(), net.switch()];

@@ -3,6 +3,7 @@
 mod order;
 mod progress;
 mod rank;
+mod show;
 mod state;
 
 pub use rank::Outgoing;

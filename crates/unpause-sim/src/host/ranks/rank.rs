@@ -22,20 +22,22 @@ pub struct Rank {
     pub iteration: u32,
     pub phase: u32,
     /// When the iteration began, and for how long the rank has computed in it.
-    began: Time,
-    computed: Time,
+    pub(super) began: Time,
+    pub(super) computed: Time,
     /// When it began the collective operation of its phase.
-    joined: Time,
+    pub(super) joined: Time,
     /// Where it is in its program, if it runs one.
     pub progress: Progress,
     pub lanes: Vec<Lane>,
     /// Lanes that have not come to their end.
     pub running: usize,
+    /// When the first of them began its last step.
+    pub stepped: Time,
     /// Connections by channel and the other rank.
     pub to: BTreeMap<(u32, u32), Outgoing>,
     /// Messages that have come and that nobody has waited for yet, less those waited for that have not come: by channel
     /// and the other rank, of each slice.
-    ahead: BTreeMap<(u32, u32), Vec<i32>>,
+    pub(super) ahead: BTreeMap<(u32, u32), Vec<i32>>,
 }
 
 /// A slice of a channel.
@@ -106,6 +108,7 @@ impl Rank {
             progress: Progress::default(),
             lanes: Vec::new(),
             running: 0,
+            stepped: Time::ZERO,
             to: BTreeMap::new(),
             ahead: BTreeMap::new(),
         }

@@ -19,7 +19,7 @@ use crate::plan::Plan;
 pub struct Ranks {
     pub ranks: Vec<Rank>,
     pub timers: BinaryHeap<Reverse<(Time, u64, usize, Due)>>,
-    timers_set: u64,
+    pub(super) timers_set: u64,
     /// Connections that lead here, by their flow.
     pub incoming: BTreeMap<u32, Incoming>,
     /// Connections that lead from here, by their flow.

@@ -16,15 +16,17 @@ enum Kind {
     Deadline,
     Total,
     Number,
-    /// How many numbers are left before the end of a flow.
+    /// How many numbers are left before the end of a flow, or of a message.
     Left,
+    End,
+    Step,
 }
 
 /// A value of a state.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     kind: Kind,
-    /// Of numbers.
+    /// Of numbers; of steps, the last that is like them.
     flow: u32,
     value: u64,
 }
@@ -79,6 +81,12 @@ impl Ledger for State {
     fn before_end(&mut self, flow: u32, number: u32, end: u32) {
         self.add(Kind::Left, flow, u64::from(end.saturating_sub(number)));
     }
+    fn end(&mut self, flow: u32, end: &mut u32) {
+        self.add(Kind::End, flow, u64::from(*end));
+    }
+    fn step(&mut self, step: &mut u32, last: u32) {
+        self.add(Kind::Step, last, u64::from(*step));
+    }
     fn refuse(&mut self) {
         self.refused = true;
     }
@@ -121,8 +129,9 @@ impl Step {
                 && match now.kind {
                     Kind::Same | Kind::Deadline => by == 0,
                     Kind::Time | Kind::Earliest => by == 0 || by == period.as_ps(),
-                    Kind::Total => now.value >= before.value,
-                    Kind::Number => {
+                    Kind::Total | Kind::Step => now.value >= before.value,
+                    Kind::End if by == 0 => true,
+                    Kind::Number | Kind::End => {
                         now.value >= before.value && *flows.entry(now.flow).or_insert(by) == by
                     }
                     Kind::Left => now.value <= before.value,
@@ -155,16 +164,31 @@ impl Step {
         Some((step, repeat))
     }
 
-    /// How often it can be taken before a flow comes to its end: what happens then has not happened yet.
+    /// How often it can be taken before a flow comes to its end, or a message does that has not moved on with the flow, or
+    /// steps become others: what happens then has not happened yet.
     fn before_ends(&self, now: &State, flows: &HashMap<u32, u64>) -> Option<u64> {
         let mut most = u64::MAX;
-        let left = now.entries.iter().zip(&self.steps);
-        for (entry, step) in left.filter(|(entry, _)| entry.kind == Kind::Left) {
-            let by = flows.get(&entry.flow).copied().unwrap_or(0);
-            if step.wrapping_neg() != by {
-                return None;
-            }
-            let left = entry.value.saturating_sub(1);
+        // By how much the end has moved on that was shown last.
+        let mut end_by = 0;
+        for (entry, step) in now.entries.iter().zip(&self.steps) {
+            let (left, by) = match entry.kind {
+                Kind::End => {
+                    end_by = *step;
+                    continue;
+                }
+                Kind::Left => {
+                    let by = flows.get(&entry.flow).copied().unwrap_or(0);
+                    if *step != end_by.wrapping_sub(by) {
+                        return None;
+                    }
+                    match end_by == by {
+                        true => continue,
+                        false => (entry.value.saturating_sub(1), by),
+                    }
+                }
+                Kind::Step => (u64::from(entry.flow).saturating_sub(entry.value), *step),
+                _ => continue,
+            };
             most = most.min(left.checked_div(by).unwrap_or(u64::MAX));
         }
         Some(most)
@@ -214,6 +238,12 @@ impl Ledger for Mover<'_> {
     }
     fn before_end(&mut self, _flow: u32, _number: u32, _end: u32) {
         self.by();
+    }
+    fn end(&mut self, _flow: u32, end: &mut u32) {
+        *end += self.by() as u32;
+    }
+    fn step(&mut self, step: &mut u32, _last: u32) {
+        *step += self.by() as u32;
     }
     fn refuse(&mut self) {}
 }

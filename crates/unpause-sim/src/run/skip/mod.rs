@@ -13,16 +13,20 @@
 //! itself costs hardly more.
 
 mod ledger;
+mod steps;
 
 use unpause_protocols::units::Time;
 
 use crate::config::Skipping;
 use crate::engine::post::Status;
+use crate::engine::recorded::Recorded;
 use crate::engine::repeat::Repeat;
 use crate::fabric::rng::mix;
+use crate::jobs::Job;
 use crate::plan::Plan;
 use crate::run::shard::Shard;
 use ledger::{State, Step};
+use steps::Steps;
 
 /// One value may be recorded per this many packets that cross a link: 1 % of what they cost.
 const HOPS_PER_VALUE: u64 = 8;
@@ -45,6 +49,8 @@ const RECENT: usize = 4;
 #[derive(Debug)]
 pub struct Skipper {
     budget: Budget,
+    /// Where there are jobs, when to compare.
+    steps: Option<Steps>,
     /// It is worth looking now.
     looks: bool,
     /// Up to where the window that has come furthest went, and how many there were.
@@ -58,8 +64,9 @@ pub struct Skipper {
     patience: u64,
     /// What this shard has told of what there is to do.
     told: u64,
-    /// The state that is being compared, and how it goes on, if this shard by itself does.
+    /// The state that is being compared, when it is, and how it goes on, if this shard by itself does.
     now: State,
+    at: Time,
     step: Option<(Step, Repeat)>,
     /// Values taken down.
     values: u64,
@@ -71,7 +78,7 @@ struct Earlier {
     state: State,
     start: Time,
     windows: u64,
-    pauses: usize,
+    recorded: Recorded,
     pattern: u64,
     /// What this shard told then.
     told: u64,
@@ -87,6 +94,7 @@ impl Skipper {
         let skipping = plan.config.skipping;
         let skipper = Self {
             budget: Budget::new(plan),
+            steps: Steps::of(plan),
             looks: false,
             reached: Time::ZERO,
             windows: 0,
@@ -96,11 +104,23 @@ impl Skipper {
             patience: 1,
             told: 0,
             now: State::default(),
+            at: Time::ZERO,
             step: None,
             values: 0,
         };
-        // Ranks of jobs do not show what of them moves on.
-        (skipping != Skipping::Never && plan.config.jobs.is_empty()).then_some(skipper)
+        let may_repeat = plan.config.jobs.iter().all(Job::may_repeat);
+        (skipping != Skipping::Never && may_repeat).then_some(skipper)
+    }
+
+    /// Where windows are cut, to compare what is then.
+    pub fn cut(&self) -> Time {
+        self.steps.as_ref().map_or(Time::NEVER, |it| it.cut)
+    }
+
+    /// Windows are cut, so that states are those of certain times.
+    fn cuts(&self) -> bool {
+        let steps = self.steps.as_ref();
+        steps.is_some_and(|it| it.are_short(self.windows))
     }
 
     /// A window has been run up to `end`; there have been this many events in total.
@@ -113,9 +133,15 @@ impl Skipper {
     }
 
     /// Adds what other shards need of `shard` to what they are told.
-    pub fn tell(&mut self, shard: &Shard, status: &mut Status) {
+    pub fn tell(&mut self, shard: &Shard, plan: &Plan<'_>, status: &mut Status) {
         status.values = self.values;
-        if self.looks {
+        if self.steps.is_some() {
+            status.step = Steps::told_by(shard, plan);
+        }
+        let cut = self.cut();
+        if self.looks && !cut.is_never() {
+            status.pattern = shard.pattern(cut);
+        } else if self.looks && !self.cuts() {
             // What the last windows had to do, and what the next will have.
             let recent = self.recent.iter();
             status.pattern = recent.fold(shard.pattern(self.reached), |pattern, events| {
@@ -127,6 +153,9 @@ impl Skipper {
 
     /// False if the present will not be compared with what it was, nor taken down, whatever other shards tell.
     pub fn may_compare(&self, until: Time) -> bool {
+        if self.cuts() {
+            return !self.cut().is_never();
+        }
         let unlike = |it: &Earlier| it.until == until && it.told != self.told;
         self.looks && !self.earlier.as_ref().is_some_and(unlike)
     }
@@ -141,19 +170,33 @@ impl Skipper {
         until: Time,
     ) -> bool {
         self.budget.reckon(status);
+        if let Some(steps) = &mut self.steps {
+            let cut_before = steps.are_short(self.windows);
+            steps.hear(status, (self.reached, self.windows));
+            if cut_before != steps.are_short(self.windows) {
+                self.forget();
+            }
+        }
         let looked = self.looks;
         // What is taken down is worth nothing if another cannot follow soon.
         let states = self.earlier.as_ref().map_or(2, |_| 1);
         self.looks = self.budget.allows(states);
         if !self.looks {
+            if let Some(steps) = &mut self.steps {
+                steps.stop();
+            }
             self.forget();
             return false;
+        }
+        let start = status.due.earliest();
+        if self.cuts() {
+            return self.compares_at_cut((shard, plan), status, (start, until));
         }
         if !looked {
             // No shard has told what there is to do.
             return false;
         }
-        let start = status.due.earliest();
+        self.at = start;
         if self.earlier.as_ref().is_some_and(|it| it.until != until) {
             self.forget();
         }
@@ -169,16 +212,56 @@ impl Skipper {
             }
             return false;
         }
+        self.compare(shard, plan);
+        true
+    }
+
+    /// The same where windows are cut, and something is next to be done at `start`: what happens before the cut has.
+    fn compares_at_cut(
+        &mut self,
+        (shard, plan): (&mut Shard, &Plan<'_>),
+        status: &Status,
+        (start, until): (Time, Time),
+    ) -> bool {
+        let cut = self.cut();
+        if start < cut || cut.is_never() {
+            return false;
+        }
+        let again = self.steps.as_mut().is_some_and(Steps::pass);
+        self.at = cut;
+        if self.earlier.as_ref().is_some_and(|it| it.until != until) {
+            self.forget();
+        }
+        let Some(earlier) = &mut self.earlier else {
+            if again {
+                self.take_down(shard, plan);
+                self.begin(shard, status, until);
+            }
+            return false;
+        };
+        if status.pattern == earlier.pattern {
+            self.compare(shard, plan);
+            return true;
+        }
         earlier.comparisons += 1;
+        if earlier.comparisons >= self.patience {
+            self.forget();
+            self.wait_longer();
+        }
+        false
+    }
+
+    /// Compares the present state, and tells all other shards how this one repeats itself, if it does.
+    fn compare(&mut self, shard: &mut Shard, plan: &Plan<'_>) {
         self.take_down(shard, plan);
-        if let Some(earlier) = &self.earlier {
-            let period = start - earlier.start;
-            self.step = Step::between(&earlier.state, &self.now, period, start);
+        if let Some(earlier) = &mut self.earlier {
+            earlier.comparisons += 1;
+            let period = self.at - earlier.start;
+            self.step = Step::between(&earlier.state, &self.now, period, self.at);
         }
         if let Some((_, repeat)) = &self.step {
             shard.tell_repeat(repeat);
         }
-        true
     }
 
     /// Moves `shard`, one of this many, which has been compared and has heard from all others, on by what is known. Answers how
@@ -196,13 +279,13 @@ impl Skipper {
         if let Some((step, repeat)) = self.step.take() {
             repeats.push(repeat);
             let together = (repeats.len() == shards).then(|| Repeat::together(repeats));
-            let period = status.due.earliest() - earlier.start;
+            let period = self.at - earlier.start;
             let periods = together
                 .flatten()
                 .map_or(0, |it| it.periods(period, self.reached, earlier.until));
             if periods > 0 {
                 shard.show(plan, &mut step.times(periods));
-                shard.log.repeat_pauses(earlier.pauses, period, periods);
+                earlier.recorded.repeat(&mut shard.log, period, periods);
                 self.reached += period * periods;
                 self.events = shard.log.counts.events;
                 self.patience = 1;
@@ -239,9 +322,9 @@ impl Skipper {
     fn begin(&mut self, shard: &Shard, status: &Status, until: Time) {
         self.earlier = Some(Earlier {
             state: std::mem::take(&mut self.now),
-            start: status.due.earliest(),
+            start: self.at,
             windows: self.windows,
-            pauses: shard.log.pauses.len(),
+            recorded: Recorded::of(&shard.log),
             pattern: status.pattern,
             told: self.told,
             until,

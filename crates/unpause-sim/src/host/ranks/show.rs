@@ -1,0 +1,230 @@
+//! What of the ranks at a host moves on with time: steps, messages posted and come, timers.
+
+use std::cmp::Reverse;
+
+use unpause_protocols::ledger::{Ledger, show_count};
+use unpause_protocols::units::Time;
+
+use super::super::posted::Posted;
+use super::rank::{Lane, Outgoing, Rank};
+use super::state::{Due, From, Incoming, Ranks};
+use crate::jobs::Job;
+use crate::jobs::connections::{Connection, Expected};
+use crate::plan::Plan;
+
+impl Ranks {
+    /// Shows their state; that of ranks which run programs, or whose messages are flows, is not shown.
+    pub fn show<L: Ledger>(&mut self, plan: &Plan<'_>, ledger: &mut L) {
+        let Self {
+            ranks,
+            timers: _,
+            timers_set: _,
+            incoming,
+            outgoing,
+            orders: _,
+            room: _,
+        } = self;
+        let jobs = &plan.config.jobs;
+        if ranks.iter().any(|it| !jobs[it.job].may_repeat()) {
+            return ledger.refuse();
+        }
+        for rank in &mut *ranks {
+            rank.show(&jobs[rank.job], ledger);
+        }
+        ledger.same(incoming.len() as u64);
+        for (flow, it) in incoming {
+            ledger.same(u64::from(*flow));
+            it.show(&jobs[ranks[it.rank].job], ledger);
+        }
+        ledger.same(outgoing.len() as u64);
+        for (flow, it) in outgoing {
+            let From {
+                rank: _,
+                connection: _,
+                number: _,
+                posted,
+            } = it;
+            ledger.same(u64::from(*flow));
+            posted.show(*flow, ledger);
+        }
+        self.show_timers(ledger);
+    }
+
+    /// Those of one instant run out in the order in which they have been set.
+    fn show_timers<L: Ledger>(&mut self, ledger: &mut L) {
+        ledger.same(self.timers.len() as u64);
+        if self.timers.is_empty() {
+            return;
+        }
+        if self.timers.len() > 1 && self.ranks.len() > 1 {
+            // Those of one rank may come to the same instant as those of another, which have stayed.
+            return ledger.refuse();
+        }
+        let mut timers = std::mem::take(&mut self.timers).into_vec();
+        timers.sort_unstable_by_key(|Reverse((at, set, ..))| (*at, *set));
+        let mut order: Vec<u64> = timers.iter().map(|it| it.0.1).collect();
+        order.sort_unstable();
+        for Reverse((at, set, rank, due)) in &mut timers {
+            ledger.time(at);
+            ledger.same(order.partition_point(|it| *it < *set) as u64);
+            ledger.same(*rank as u64);
+            due.show(ledger);
+        }
+        self.timers = timers.into();
+    }
+}
+
+impl Due {
+    fn show<L: Ledger>(&self, ledger: &mut L) {
+        let (kind, values) = match *self {
+            Self::Start => (0, [0; 3]),
+            Self::Computed => (1, [0; 3]),
+            Self::Came(flow, mark) => (2, [u64::from(flow), u64::from(mark), 0]),
+            Self::Launched(channel, to, bytes) => (3, [u64::from(channel), u64::from(to), bytes]),
+            Self::Reduced(lane) => (4, [u64::from(lane), 0, 0]),
+            // Of programs.
+            Self::Ended(_) | Self::Ready(_) => return ledger.refuse(),
+        };
+        ledger.same(kind);
+        values.into_iter().for_each(|it| ledger.same(it));
+    }
+}
+
+impl Rank {
+    fn show<L: Ledger>(&mut self, job: &Job, ledger: &mut L) {
+        let Self {
+            job: _,
+            number,
+            iteration,
+            phase,
+            began,
+            computed,
+            joined,
+            // Of programs.
+            progress: _,
+            lanes,
+            running,
+            // Nothing follows from it.
+            stepped,
+            to,
+            ahead,
+        } = self;
+        ledger.same(u64::from(*iteration) << 32 | u64::from(*phase));
+        for time in [began, computed, joined] {
+            ledger.same(time.as_ps());
+        }
+        ledger.same((*running as u64) << 32 | lanes.len() as u64);
+        let mut since_start = stepped.as_ps();
+        ledger.total(&mut since_start);
+        *stepped = Time::from_ps(since_start);
+        let exchange = job.phases[*phase as usize].collective.as_ref();
+        let of_group = exchange.and_then(|it| Some((it, it.group_of(*number)?)));
+        for (at, lane) in (0..).zip(lanes) {
+            let Lane {
+                step,
+                left,
+                reduces,
+                computes,
+            } = lane;
+            let last = of_group.map_or(*step, |(it, group)| {
+                let channel = at / it.collective.slices;
+                it.last_alike(group, channel, *step)
+            });
+            ledger.step(step, last);
+            ledger.same(u64::from(*left));
+            if exchange.is_some_and(|it| it.reduce_rate.is_some()) {
+                ledger.same(*reduces);
+            }
+            ledger.same(computes.as_ps());
+        }
+        ledger.same(to.len() as u64);
+        to.values_mut().for_each(|it| it.show(ledger));
+        ledger.same(ahead.len() as u64);
+        for slice in ahead.values().flatten() {
+            ledger.same(i64::from(*slice) as u64);
+        }
+    }
+}
+
+impl Outgoing {
+    fn show<L: Ledger>(&mut self, ledger: &mut L) {
+        let Self {
+            slot,
+            flow,
+            posted,
+            // Of messages that are flows.
+            starts: _,
+            acknowledged: _,
+            early: _,
+            waits,
+        } = self;
+        ledger.same(u64::from(*slot) << 32 | u64::from(*flow));
+        ledger.same(waits.map_or(u64::MAX, u64::from));
+        show_count(posted, ledger);
+    }
+}
+
+impl Posted {
+    fn show<L: Ledger>(&mut self, flow: u32, ledger: &mut L) {
+        let Self {
+            messages,
+            at,
+            packets,
+            acknowledged,
+            told,
+        } = self;
+        ledger.same((*at as u64) << 32 | messages.len() as u64);
+        for message in messages {
+            ledger.end(flow, &mut message.end);
+            ledger.same(message.last_bytes.into());
+        }
+        ledger.end(flow, packets);
+        show_count(acknowledged, ledger);
+        show_count(told, ledger);
+    }
+}
+
+impl Incoming {
+    fn show<L: Ledger>(&mut self, job: &Job, ledger: &mut L) {
+        let Self {
+            rank: _,
+            connection,
+            messages,
+            // Of messages that are flows.
+            only: _,
+            came: _,
+            next,
+            answer: _,
+            delivered,
+        } = self;
+        let connection = &*connection;
+        let (iteration, phase, step, slice) = messages.place();
+        ledger.same(u64::from(iteration) << 32 | u64::from(phase));
+        ledger.same(u64::from(slice));
+        ledger.step(step, last_alike(job, phase, connection, *step));
+        ledger.same(u64::from(next.is_some()));
+        if let Some(next) = next {
+            let Expected {
+                iteration,
+                phase,
+                step,
+                slice,
+                bytes,
+            } = next;
+            ledger.same(u64::from(*iteration) << 32 | u64::from(*phase));
+            ledger.same(u64::from(*slice));
+            ledger.same(*bytes);
+            ledger.step(step, last_alike(job, *phase, connection, *step));
+        }
+        show_count(delivered, ledger);
+    }
+}
+
+/// The last of the steps that are like this one, as the receiver of a connection sees them.
+fn last_alike(job: &Job, phase: u32, connection: &Connection, step: u32) -> u32 {
+    let exchange = job.phases[phase as usize].collective.as_ref();
+    let of_group = exchange.and_then(|it| Some((it, it.group_of(connection.to)?)));
+    of_group.map_or(step, |(it, group)| {
+        it.last_alike(group, connection.channel, step)
+    })
+}
