@@ -17,6 +17,23 @@ impl Host {
         if !self.may_repeat() {
             return ledger.refuse();
         }
+        self.show_own(plan.config.host.ack_every, ledger);
+        if let Some(ranks) = &mut self.ranks {
+            ranks.show(plan, ledger);
+        }
+        if !self.others.is_empty() {
+            let number = self.number;
+            ledger.same(u64::from(number));
+            let resting = (0..).zip(&mut self.others);
+            let resting = resting.filter(|(nic, _)| *nic != number);
+            resting.for_each(|(_, nic)| nic.show(ledger));
+        }
+        self.set_start();
+        self.set_rare();
+    }
+
+    /// Shows it without ranks and resting NICs.
+    fn show_own<L: Ledger>(&mut self, ack_every: u32, ledger: &mut L) {
         let Self {
             port: _,
             id: _,
@@ -60,11 +77,10 @@ impl Host {
             expiries: _,
             waiting,
             retries: _,
-            ranks,
-            number,
-            others,
+            ranks: _,
+            number: _,
+            others: _,
         } = self;
-        let ack_every = plan.config.host.ack_every;
         ledger.time(busy_until);
         ledger.earliest(nic_at);
         ledger.same(u64::from(*ready_mask) << 16 | u64::from(*paused_mask));
@@ -83,16 +99,6 @@ impl Host {
         ledger.same(notified.len() as u64);
         notified.iter_mut().for_each(|it| it.show(ledger));
         rng::show(rng, ledger);
-        if let Some(ranks) = ranks {
-            ranks.show(plan, ledger);
-        }
-        if !others.is_empty() {
-            ledger.same(u64::from(*number));
-            let resting = (0..).zip(others).filter(|(nic, _)| nic != number);
-            resting.for_each(|(_, nic)| nic.show(ledger));
-        }
-        self.set_start();
-        self.set_rare();
     }
 
     /// Nothing is in use whose state is not shown.
