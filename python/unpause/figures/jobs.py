@@ -117,7 +117,7 @@ def draw_timeline(result: Result) -> Figure:
     note(
         figure,
         shown.note,
-        "The longest iteration after the warm-up, from when its first rank began.",
+        "The longest iteration after the warm-up, from the end of the one before.",
         f"The first {_MOST_RANKS} ranks of {', '.join(dict.fromkeys(many))}." if many else "",
         f"{len(found) - len(panels)} more are in table critical."
         if len(found) > len(panels) else "",
