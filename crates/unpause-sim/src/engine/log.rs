@@ -179,7 +179,9 @@ impl Counts {
         ledger.total(trimmed_packets);
         ledger.total(notifications);
         ledger.total(sequence_errors);
-        ledger.total(unrecorded_hops);
+        if *unrecorded_hops > 0 {
+            ledger.total(unrecorded_hops);
+        }
     }
 
     fn merge(&mut self, other: &Self) {
