@@ -20,8 +20,8 @@ from unpause.explanation import flap_lines, flaps, sentences
 from unpause.explanation.flaps import PLACES, Flaps
 from unpause.pages import failures
 
-#: H1 and H2 send to R1, whose link fails for good; H0 sends to R0.
-LOST = """
+#: Three hosts at one switch, two at another.
+FABRIC = """
 duration = "2ms"
 
 [topology]
@@ -30,7 +30,12 @@ left = "H0..H2"
 right = "R0..R1"
 rate = "10Gbps"
 delay = "1us"
+"""
 
+#: H1 and H2 send to R1, whose link fails for good; H0 sends to R0.
+LOST = (
+    FABRIC
+    + """
 [host]
 retransmit_timeout = "100us"
 retry_count = 3
@@ -67,18 +72,12 @@ record = true
 interval = "10us"
 ports = ["S0->S1", "S1->R1"]
 """
+)
 
 #: Nobody sends while the link of R1 is down.
-IDLE = """
-duration = "2ms"
-
-[topology]
-builder = "two-switch"
-left = "H0..H2"
-right = "R0..R1"
-rate = "10Gbps"
-delay = "1us"
-
+IDLE = (
+    FABRIC
+    + """
 [[event]]
 at = "500us"
 link = "S1-R1"
@@ -112,6 +111,7 @@ record = true
 interval = "10us"
 ports = ["S1->R1"]
 """
+)
 
 #: A link of a spine fails twice: the other leaf sends there until it has learned of it.
 TWICE = """

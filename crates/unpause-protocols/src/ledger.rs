@@ -25,16 +25,16 @@ pub trait Ledger {
     fn number(&mut self, flow: u32, number: &mut u32);
     /// The number of a packet of a flow is below this one: what happens when it is reached is not known.
     fn before_end(&mut self, flow: u32, number: u32, end: u32);
-    /// The number of a packet before which a flow ends, or a message of those that follow one another over it: it stays, or
-    /// grows like the numbers of the flow. How far they are [before](Self::before_end) it is shown next.
+    /// The number of the first packet after a flow, or after the current message of a connection. It stays the same, or grows
+    /// like the numbers of the flow. The caller next shows how far these are [before](Self::before_end) it.
     fn end(&mut self, flow: u32, end: &mut u32);
-    /// The number of a step. It grows, and all steps up to number `last` are alike.
+    /// The number of a step. It grows; all steps up to number `last` are alike.
     fn step(&mut self, step: &mut u32, last: u32);
     /// This state cannot be extrapolated, so nothing is skipped.
     fn refuse(&mut self);
 }
 
-/// Shows how often something has happened, as [`Ledger::total`].
+/// Shows a count of events, as [`Ledger::total`].
 pub fn show_count<L: Ledger>(count: &mut u32, ledger: &mut L) {
     let mut total = u64::from(*count);
     ledger.total(&mut total);

@@ -21,8 +21,8 @@ pub(crate) struct Iteration<'a> {
     pub job: &'a Job,
     /// Number, from 0.
     pub number: u32,
-    /// When the one before had ended, or, of the first, when the first rank began. Ranks are not held together between
-    /// iterations; so iterations follow each other without a gap, and their times add up to the time of the job.
+    /// When the previous iteration ended; for the first one, when the first rank began. Ranks do not wait for each other between
+    /// iterations. With this start, the times of iterations add up to the time of the job.
     pub start: Time,
     /// When the first rank began.
     pub began: Time,
@@ -47,8 +47,8 @@ impl Iteration<'_> {
         self.takes().saturating_sub(self.longest_compute)
     }
 
-    /// The same from when the first rank began: what nccl-tests would measure. Compute may overlap with what is left of the
-    /// iteration before, but the operation does not become faster by that.
+    /// The time from the first rank's start, without the longest compute: what nccl-tests would measure. Compute may overlap with
+    /// the rest of the previous iteration, but this does not make the operation faster.
     pub fn operation(&self) -> Time {
         (self.end - self.began).saturating_sub(self.longest_compute)
     }

@@ -1,11 +1,11 @@
-//! Packets that crossed more switches than they can carry the telemetry of.
+//! Packets that crossed more switches than their telemetry has room for.
 
 use unpause_protocols::congestion_control::hpcc::MOST_HOPS;
 
 use crate::foreseen::Foreseen;
 use crate::measured::Measured;
 
-/// A message, if some did.
+/// A warning, if there were any.
 pub(crate) fn of(measured: &Measured) -> Option<Foreseen> {
     if measured.results.totals.unrecorded_hops == 0 {
         return None;

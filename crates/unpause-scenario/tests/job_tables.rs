@@ -391,8 +391,8 @@ fn a_ring_over_a_rail_comes_close_to_the_line_rate() {
     assert!((1.0..1.01).contains(&over), "{over}");
 }
 
-/// Two groups that exchange nothing with each other drift apart: while the slower one is in an iteration, the faster one has
-/// begun others. Iterations follow each other all the same, so that no time counts twice.
+/// Two groups that exchange nothing drift apart: the faster one begins its next iterations while the slower one is still in an
+/// earlier one. No time counts twice all the same.
 #[test]
 fn the_times_of_iterations_add_up_to_that_of_the_job() {
     let text = on_a_star(

@@ -95,7 +95,7 @@ impl Log {
         self.counts.merge(&other.counts);
     }
 
-    /// Shows how much has been recorded, which is not to grow, and sums. PAUSEs and messages may come: [`Recorded`].
+    /// Shows the numbers of records, which must not grow, and sums. Records of PAUSEs and messages may be added: [`Recorded`].
     pub fn show<L: Ledger>(&mut self, ledger: &mut L) {
         let Self {
             flows,
@@ -217,7 +217,7 @@ pub struct Counts {
     pub notifications: u64,
     /// Sequence errors that receivers saw.
     pub sequence_errors: u64,
-    /// Links that packets went over whose telemetry was full.
+    /// Links crossed by packets whose telemetry was full.
     pub unrecorded_hops: u64,
     /// Flows started by their senders.
     pub flows_started: u64,

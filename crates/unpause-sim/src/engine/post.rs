@@ -17,7 +17,7 @@ pub struct Status {
     pub values: u64,
     /// What there is to do next, roughly: another number says that it is otherwise.
     pub pattern: u64,
-    /// The last step that was begun of those that windows are cut for: another number says that there has been one more.
+    /// The last step begun, of those after which windows are cut; a new number means a new step.
     pub step: u64,
 }
 

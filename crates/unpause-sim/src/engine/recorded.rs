@@ -1,4 +1,4 @@
-//! Records of a log that come again in each period of a run that repeats itself.
+//! Records of a log that are repeated in each period of a periodic run.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use unpause_protocols::units::Time;
 use super::log::{Log, MessageEnd, MessageStart};
 use crate::outcome::results::PauseRecord;
 
-/// How many there are in a log of what may come again.
+/// The numbers of records in a log, of the kinds that may be repeated.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded {
     pauses: usize,
@@ -16,7 +16,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// So far.
+    /// The present numbers.
     pub fn of(log: &Log) -> Self {
         Self {
             pauses: log.pauses.len(),
@@ -25,7 +25,7 @@ impl Recorded {
         }
     }
 
-    /// What has been recorded since happens again, this many `times`, each a `period` after the one before.
+    /// Repeats the records added since, this many `times`, each time a `period` later.
     pub fn repeat(&self, log: &mut Log, period: Time, times: u64) {
         let all = (period, times);
         repeat(&mut log.pauses, self.pauses, all, |pause, by, _| {
@@ -63,7 +63,7 @@ impl Recorded {
     }
 }
 
-/// How many of these records have the same key.
+/// The number of records of each key.
 fn counted<T, K: Eq + std::hash::Hash>(records: &[T], key: impl Fn(&T) -> K) -> HashMap<K, u32> {
     let mut counts = HashMap::new();
     for record in records {
@@ -72,8 +72,8 @@ fn counted<T, K: Eq + std::hash::Hash>(records: &[T], key: impl Fn(&T) -> K) -> 
     counts
 }
 
-/// Adds the records from place `from` on again: `moved` makes one of a record, the time that lies between, and how many periods
-/// later it is.
+/// Adds copies of the records from place `from` on. `moved` makes a copy from a record, the time to add, and the number of
+/// periods in that time.
 fn repeat<T>(
     records: &mut Vec<T>,
     from: usize,

@@ -51,7 +51,7 @@ impl Telemetry {
         self.records.insert(Record::new()) as u64
     }
 
-    /// A hop writes into a packet that asks for it; answers false if the packet is full.
+    /// A hop writes into a packet that asks for telemetry. Returns false if the packet has no room left.
     pub fn write(&mut self, packet: &Packet, hop: Hop) -> bool {
         let Some(record) = self.records.get_mut(packet.stamp as usize) else {
             return true;

@@ -42,7 +42,7 @@ impl Host {
         found.extend(ends.map(|packet| (packet.time, self.id)));
     }
 
-    /// True if packets may be held back here: for how long is known when they arrive.
+    /// True if packets may be held back here. For how long is known only when they arrive.
     pub fn holds_back(&self) -> bool {
         self.delays
     }

@@ -64,7 +64,7 @@ impl Host {
         self.keep(ranks);
     }
 
-    /// When the rank here of the job at place `job` last began a step; none if it has none left.
+    /// When the rank of job number `job` at this host last began a step; `None` if it has no steps left.
     pub fn last_step(&self, job: usize) -> Option<Time> {
         let mut ranks = self.ranks.iter().flat_map(|it| &it.ranks);
         let rank = ranks.find(|it| it.job == job)?;

@@ -111,7 +111,7 @@ impl Host {
 }
 
 impl Nic {
-    /// Shows its state, while the host works with another one.
+    /// Shows the state of a NIC that the host is not working with at the moment.
     fn show<L: Ledger>(&mut self, ledger: &mut L) {
         let Self {
             port: _,

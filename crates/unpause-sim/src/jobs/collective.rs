@@ -201,8 +201,8 @@ impl Collective {
         share(message, self.slices, slice)
     }
 
-    /// Of the steps of a lane of `channel`, in a group of `n`: the last of those from `step` on that differ in nothing but their
-    /// number, at every rank; in whether ranks add up what they get, too, if that `reduces` their time for others.
+    /// The last step of a lane of `channel`, in a group of `n`, up to which all steps from `step` on are alike at every rank: same
+    /// peers, same bytes, and with `reduces` the same reductions, which then take time.
     pub fn last_alike(&self, n: u32, channel: u32, (step, reduces): (u32, bool)) -> u32 {
         let of_channel = share(self.bytes, self.lanes_of_channels(), channel);
         if step >= self.steps(n) || !of_channel.is_multiple_of(u64::from(self.blocks(n))) {
@@ -213,7 +213,7 @@ impl Collective {
         end.map_or(step, |end| end - 1)
     }
 
-    /// After which steps a ring becomes another one, if steps are those of rings.
+    /// The steps at which one ring ends and another begins; empty if the algorithm is not made of rings.
     fn ends_of_rings(&self, n: u32, reduces: bool) -> Vec<u32> {
         use {Algorithm as A, Operation as O};
         let steps = self.steps(n);

@@ -36,7 +36,7 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// The iteration, the phase and the step of the next message, or of the one before; its slice.
+    /// Iteration, phase, step and slice of the next message, or of the previous one.
     pub fn place(&mut self) -> (u32, u32, &mut u32, u32) {
         (self.iteration, self.phase, &mut self.step, self.slice)
     }

@@ -127,8 +127,7 @@ impl Exchange {
             .find_map(|group| Some((&group[..], of(group)? as u32)))
     }
 
-    /// Of the steps of a lane of `channel`, as a rank of this `group` takes them: the last of those from `step` on that differ
-    /// in nothing but their number.
+    /// The last step of a lane of `channel`, in this `group`, up to which all steps from `step` on are alike.
     pub fn last_alike(&self, group: u32, channel: u32, step: u32) -> u32 {
         let n = self.groups[group as usize].len() as u32;
         let reduces = self.reduce_rate.is_some();
@@ -143,8 +142,8 @@ impl Exchange {
 }
 
 impl Job {
-    /// True if a run with it may repeat itself, and its ranks show their state. Of those that run programs, nobody knows what
-    /// comes again. Messages that are flows begin and end all the time, and are others each time.
+    /// True if its steps may be periodic, so that its ranks show their state. Programs have no known period. With a connection for
+    /// each message, flows begin and end all the time, and each has a new number.
     pub fn may_repeat(&self) -> bool {
         self.program.is_none() && self.over == Over::Connections
     }

@@ -236,7 +236,7 @@ proptest! {
         }
     }
 
-    /// Steps that are said to differ in nothing do not, at any rank; those of a ring are said so if its blocks are as large.
+    /// Steps reported as alike are alike at every rank. All steps of a ring with equal blocks are reported as alike.
     #[test]
     fn steps_said_to_be_alike_are(
         (servers, per_server) in (1u32..5, 1u32..5),

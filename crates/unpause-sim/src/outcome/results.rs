@@ -442,7 +442,7 @@ pub struct Totals {
     pub marked_packets: u64,
     /// CNPs and CNMs sent.
     pub notifications: u64,
-    /// Links that packets went over whose telemetry was full: senders do not see the queues there.
+    /// Links crossed by packets whose telemetry was full: senders do not see the queues there.
     pub unrecorded_hops: u64,
     /// XOFF frames sent.
     pub pause_frames: u64,

@@ -272,7 +272,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Headroom of a lossless priority at an ingress port of switch `node`, by its override if it has one.
+    /// Headroom of a lossless priority at an ingress port of switch `node`; that of an override where there is one.
     pub fn headroom_at(&self, node: NodeId, place: (PortId, u8)) -> u64 {
         match self.overrides(node).at(place, |it| it.headroom_bytes) {
             Some(own) => self.crossing() + own,

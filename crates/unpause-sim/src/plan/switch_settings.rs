@@ -34,7 +34,7 @@ pub struct Overrides<'a> {
 }
 
 impl<'a> Overrides<'a> {
-    /// True if the switch has none.
+    /// True if the switch has no overrides.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }

@@ -293,7 +293,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// As [`Self::advance`], and [`Error::Interrupted`] if `watch` said so: the session can go on from where it has come to.
+    /// As [`Self::advance`], and [`Error::Interrupted`] if `watch` asked for it; the session can then continue.
     pub fn advance_watched(
         &mut self,
         until: Option<Time>,

@@ -383,7 +383,7 @@ impl Shard {
         self.calendar.pattern(since)
     }
 
-    /// When the rank of the job at place `job` that is at host `id` last began a step; none if it has none left, or is in
+    /// When the rank of job number `job` at host `id` last began a step; `None` if it has no steps left, or if the host is in
     /// another shard.
     pub fn last_step(&self, id: NodeId, job: usize) -> Option<Time> {
         match &self.nodes[id as usize] {

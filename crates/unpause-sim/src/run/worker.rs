@@ -233,7 +233,7 @@ impl<'p> Worker<'p> {
         skipper.is_some_and(|it| it.may_compare(until))
     }
 
-    /// No window goes beyond: that, or where states are compared.
+    /// No window goes beyond: [`Self::limit`], or the time at which states are compared.
     fn cut(&self) -> Time {
         let skipper = self.skipper.as_ref();
         self.limit().min(skipper.map_or(Time::NEVER, Skipper::cut))

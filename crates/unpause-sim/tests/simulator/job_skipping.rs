@@ -1,4 +1,4 @@
-//! The steps of rings repeat, and are skipped; nothing shows it.
+//! Steps of rings that repeat are skipped, and results stay the same.
 
 use proptest::prelude::*;
 use unpause_protocols::units::{Fraction, Rate, Time};
@@ -11,7 +11,7 @@ use crate::jobs::{add, exchange, job};
 use crate::ranks::assert_ranks_do_not_matter;
 use crate::skipping::shares_on;
 
-/// So many hosts on one switch.
+/// A number of hosts on one switch.
 fn switch(hosts: u32) -> Config {
     let fabric = star(&vec![gbps(100); hosts as usize], us(1));
     let mut config = config(fabric, vec![], ms(50));
@@ -19,7 +19,7 @@ fn switch(hosts: u32) -> Config {
     config
 }
 
-/// Results do not show what was skipped; answers which share of its windows can be.
+/// Asserts that results do not depend on skipping. Returns the share of windows that can be skipped.
 fn skipped_on(config: &Config, threads: usize) -> f64 {
     shares_on(config, threads)[0]
 }
@@ -29,7 +29,7 @@ fn skipped(config: &Config) -> f64 {
     skipped_on(config, 1)
 }
 
-/// An all-reduce of so many blocks of this many bytes, a few times.
+/// A few all-reduces of this many blocks of this many bytes.
 fn ring(ranks: u32, block: u64) -> Job {
     let bytes = block * u64::from(ranks);
     let mut job = job(ranks, Operation::AllReduce, Algorithm::Ring, bytes);
@@ -53,7 +53,7 @@ fn steps_of_rings_are_skipped() {
             assert!(ranks < 24 || skipped > 0.5, "{ranks} ranks: {skipped}");
         }
     }
-    // Records are the last thing that may differ; without them, nothing else does.
+    // Without records of messages nothing else differs either.
     let mut unrecorded = ring(24, 40_000);
     unrecorded.records_messages = false;
     assert!(skipped(&alone(unrecorded)) > 0.5);
@@ -98,7 +98,7 @@ fn steps_of_any_kind_are_skipped() {
     }
 }
 
-/// The first blocks have a byte more: where they are is another place in each step.
+/// The first blocks have a byte more, and are at other ranks in each step.
 #[test]
 fn steps_that_differ_are_simulated() {
     let mut uneven = ring(24, 40_000);
@@ -114,7 +114,7 @@ fn steps_that_differ_are_simulated() {
     skipped(&alone(pairwise));
 }
 
-/// What long messages consist of repeats itself.
+/// Inside long messages packets repeat.
 #[test]
 fn long_messages_are_skipped() {
     let mut config = switch(2);

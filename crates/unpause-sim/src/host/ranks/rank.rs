@@ -31,7 +31,7 @@ pub struct Rank {
     pub lanes: Vec<Lane>,
     /// Lanes that have not come to their end.
     pub running: usize,
-    /// When the first of them began its last step.
+    /// When the first lane began its latest step.
     pub stepped: Time,
     /// Connections by channel and the other rank.
     pub to: BTreeMap<(u32, u32), Outgoing>,

@@ -1,4 +1,4 @@
-//! What of the ranks at a host moves on with time: steps, messages posted and come, timers.
+//! The state of ranks that advances with time: steps, messages posted and received, timers.
 
 use std::cmp::Reverse;
 
@@ -13,7 +13,7 @@ use crate::jobs::connections::{Connection, Expected};
 use crate::plan::Plan;
 
 impl Ranks {
-    /// Shows their state; that of ranks which run programs, or whose messages are flows, is not shown.
+    /// Shows the state of all ranks. Ranks that run programs, or whose messages are flows, refuse.
     pub fn show<L: Ledger>(&mut self, plan: &Plan<'_>, ledger: &mut L) {
         let Self {
             ranks,
@@ -50,14 +50,14 @@ impl Ranks {
         self.show_timers(ledger);
     }
 
-    /// Those of one instant run out in the order in which they have been set.
+    /// Timers of one instant expire in the order in which they were set, so the order is shown.
     fn show_timers<L: Ledger>(&mut self, ledger: &mut L) {
         ledger.same(self.timers.len() as u64);
         if self.timers.is_empty() {
             return;
         }
         if self.timers.len() > 1 && self.ranks.len() > 1 {
-            // Those of one rank may come to the same instant as those of another, which have stayed.
+            // A timer that advances may come to the same instant as one that does not, which the order does not tell.
             return ledger.refuse();
         }
         let mut timers = std::mem::take(&mut self.timers).into_vec();
@@ -104,7 +104,7 @@ impl Rank {
             progress: _,
             lanes,
             running,
-            // Nothing follows from it.
+            // Affects nothing.
             stepped,
             to,
             ahead,
@@ -220,7 +220,7 @@ impl Incoming {
     }
 }
 
-/// The last of the steps that are like this one, as the receiver of a connection sees them.
+/// The last step that is like this one, as the receiver of a connection sees it.
 fn last_alike(job: &Job, phase: u32, connection: &Connection, step: u32) -> u32 {
     let exchange = job.phases[phase as usize].collective.as_ref();
     let of_group = exchange.and_then(|it| Some((it, it.group_of(connection.to)?)));

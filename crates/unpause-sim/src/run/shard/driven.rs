@@ -1,4 +1,4 @@
-//! What a shard does for whoever drives the run: it says when flows may end, and brings hosts there.
+//! What a shard does in a driven run: it finds out when flows may end, and runs hosts up to these instants.
 
 use std::collections::BTreeSet;
 
@@ -26,15 +26,15 @@ impl Shard {
         }
     }
 
-    /// The same for a host that has come to the first instant that was found: what more is known there.
+    /// The same for a host that holds packets back, after it has been run through the instant found before.
     pub fn ends_after(&mut self, host: NodeId, until: Time, found: &mut BTreeSet<(Time, NodeId)>) {
         if self.host(host).holds_back() {
             self.ends(&[host], until, found);
         }
     }
 
-    /// Runs `host` up to instant `now`, and through it up to where flows start. The calendar is left as it is: the host is
-    /// still to run through the rest of its turn.
+    /// Runs `host` up to instant `now`, and the arrivals and timers of that instant, but starts no flow there. The calendar stays
+    /// as it is, because the host has yet to run through the rest of its turn.
     pub fn run_to_instant(&mut self, plan: &Plan<'_>, host: NodeId, now: Time) {
         let mut mailed = Time::NEVER;
         let start = self.calendar.next[host as usize];

@@ -16,7 +16,7 @@ enum Kind {
     Deadline,
     Total,
     Number,
-    /// How many numbers are left before the end of a flow, or of a message.
+    /// The packets left before the end of a flow or a message.
     Left,
     End,
     Step,
@@ -26,7 +26,7 @@ enum Kind {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     kind: Kind,
-    /// Of numbers; of steps, the last that is like them.
+    /// The flow of a number; the last alike step of a step.
     flow: u32,
     value: u64,
 }
@@ -164,11 +164,11 @@ impl Step {
         Some((step, repeat))
     }
 
-    /// How often it can be taken before a flow comes to its end, or a message does that has not moved on with the flow, or
-    /// steps become others: what happens then has not happened yet.
+    /// The number of periods until a flow ends, a message ends that did not advance with its flow, or steps stop being alike:
+    /// the period contains none of these.
     fn before_ends(&self, now: &State, flows: &HashMap<u32, u64>) -> Option<u64> {
         let mut most = u64::MAX;
-        // By how much the end has moved on that was shown last.
+        // The advance of the end that was shown last.
         let mut end_by = 0;
         for (entry, step) in now.entries.iter().zip(&self.steps) {
             let (left, by) = match entry.kind {

@@ -49,7 +49,7 @@ const RECENT: usize = 4;
 #[derive(Debug)]
 pub struct Skipper {
     budget: Budget,
-    /// Where there are jobs, when to compare.
+    /// With jobs: when to compare.
     steps: Option<Steps>,
     /// It is worth looking now.
     looks: bool,
@@ -64,7 +64,7 @@ pub struct Skipper {
     patience: u64,
     /// What this shard has told of what there is to do.
     told: u64,
-    /// The state that is being compared, when it is, and how it goes on, if this shard by itself does.
+    /// The state that is being compared, its time, and how it advances, if this shard repeats itself.
     now: State,
     at: Time,
     step: Option<(Step, Repeat)>,
@@ -112,12 +112,12 @@ impl Skipper {
         (skipping != Skipping::Never && may_repeat).then_some(skipper)
     }
 
-    /// Where windows are cut, to compare what is then.
+    /// The time at which windows are cut, to compare states there.
     pub fn cut(&self) -> Time {
         self.steps.as_ref().map_or(Time::NEVER, |it| it.cut)
     }
 
-    /// Windows are cut, so that states are those of certain times.
+    /// True if windows are cut, so that states are compared at fixed times after steps.
     fn cuts(&self) -> bool {
         let steps = self.steps.as_ref();
         steps.is_some_and(|it| it.are_short(self.windows))
@@ -216,7 +216,7 @@ impl Skipper {
         true
     }
 
-    /// The same where windows are cut, and something is next to be done at `start`: what happens before the cut has.
+    /// The same where windows are cut. The next event is at `start`; all events before the cut have been executed by then.
     fn compares_at_cut(
         &mut self,
         (shard, plan): (&mut Shard, &Plan<'_>),
@@ -251,7 +251,7 @@ impl Skipper {
         false
     }
 
-    /// Compares the present state, and tells all other shards how this one repeats itself, if it does.
+    /// Compares the present state with the earlier one. If this shard repeats itself, tells all others its period.
     fn compare(&mut self, shard: &mut Shard, plan: &Plan<'_>) {
         self.take_down(shard, plan);
         if let Some(earlier) = &mut self.earlier {

@@ -1,7 +1,7 @@
 //! When to compare the state of a run with jobs.
 //!
-//! What repeats itself there is a step, or some, and where windows begin in it is another matter each time. So they are cut: as
-//! long after a step of one rank has begun as the time before after the one before.
+//! The period of such a run is one step, or several, and windows begin at other times in each step. So windows are cut a fixed time
+//! after each step of one rank, and states are compared there.
 
 use unpause_protocols::units::Time;
 
@@ -9,7 +9,7 @@ use crate::engine::post::Status;
 use crate::plan::Plan;
 use crate::run::shard::Shard;
 
-/// If that many windows have gone without a step, messages are long, and what they consist of may repeat itself.
+/// After this many windows without a new step, messages are long, and there may be a shorter period inside a message.
 const WINDOWS_WITHOUT_STEP: u64 = 1 << 10;
 /// Bits of [`Status::step`] that say when it began; those above say of which job.
 const TIME_BITS: u32 = 48;
@@ -18,19 +18,19 @@ const TIME_MASK: u64 = (1 << TIME_BITS) - 1;
 /// Where windows are cut.
 #[derive(Debug)]
 pub struct Steps {
-    /// The step that was begun last, and windows before it was known.
+    /// The latest step, and the number of windows until it was known.
     last: u64,
     windows: u64,
     /// The longest window.
     longest: Time,
-    /// Windows go no further: [`Time::NEVER`] if they may.
+    /// No window goes beyond; [`Time::NEVER`] if windows are not cut.
     pub cut: Time,
-    /// They were cut after the step before, too. In which order packets are kept that are under way follows from windows.
+    /// True if they were cut after the previous step, too. The order of packets in inboxes depends on the windows before.
     again: bool,
 }
 
 impl Steps {
-    /// Those of a run in which nothing has happened; none if it has no jobs.
+    /// At the beginning of a run; `None` if it has no jobs.
     pub fn of(plan: &Plan<'_>) -> Option<Self> {
         (!plan.config.jobs.is_empty()).then(|| Self {
             last: 0,
@@ -41,18 +41,18 @@ impl Steps {
         })
     }
 
-    /// All have come to the cut; true if they had come to one before.
+    /// All shards have reached the cut. Returns true if they had reached one after the previous step, too.
     pub fn pass(&mut self) -> bool {
         self.cut = Time::NEVER;
         std::mem::replace(&mut self.again, true)
     }
 
-    /// Windows go as far as they may.
+    /// Stops cutting windows.
     pub fn stop(&mut self) {
         (self.cut, self.again) = (Time::NEVER, false);
     }
 
-    /// The last step that the first rank of the first job has begun that has not come to its end, if that is in `shard`.
+    /// The latest step of the first rank of the first unfinished job, if that rank is in `shard`.
     pub fn told_by(shard: &Shard, plan: &Plan<'_>) -> u64 {
         let steps = (0..).zip(&plan.config.jobs).find_map(|(job, it)| {
             let begun = shard.last_step(it.hosts[0], job)?;
@@ -61,13 +61,13 @@ impl Steps {
         steps.unwrap_or(0)
     }
 
-    /// True if windows are cut, of which there have been so many: the last step is not long ago.
+    /// True if the latest step was not long ago, after this many windows: then windows are cut.
     pub fn are_short(&self, windows: u64) -> bool {
         windows - self.windows < WINDOWS_WITHOUT_STEP
     }
 
-    /// Hears of all shards, no window of which has gone beyond `reached`. If a step has begun, windows are cut some time after
-    /// it, unless that has passed.
+    /// Takes the status of all shards, whose windows have not gone beyond `reached`. After a new step, chooses the time at which
+    /// windows are cut, unless that has passed.
     pub fn hear(&mut self, status: &Status, (reached, windows): (Time, u64)) {
         if status.step == self.last {
             return;
@@ -77,7 +77,7 @@ impl Steps {
         if is_first || !self.cut.is_never() {
             return;
         }
-        // Some windows may have been begun ahead of what is known.
+        // Some windows may have been started before the step was known.
         let ago = reached.as_ps().wrapping_sub(status.step) & TIME_MASK;
         let cut = (self.longest * 3).as_ps().checked_sub(ago);
         let cut = cut.map(|later| reached + Time::from_ps(later));

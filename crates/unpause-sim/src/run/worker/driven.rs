@@ -1,7 +1,7 @@
 //! A run that somebody drives, who adds flows when others have ended.
 //!
-//! All packets that can arrive at a host in a turn are in flight when it begins. So the instants are known at which flows
-//! may end. Before the turn is run, the hosts concerned are brought to these instants one by one, in order of time:
+//! All packets that can arrive at a host in a turn are in flight when it begins, so the instants at which flows may end are
+//! known. Before the turn is run, the hosts concerned are brought to these instants one by one, in order of time:
 //! arrivals of that instant are executed, and no flow has started. Whoever drives the run is told what has ended, and the
 //! flows that it adds start at the very instant, as if they had been there before: no host has gone beyond it. When
 //! nothing is left that may end, all nodes of the half run through the turn as in any other run.
@@ -34,7 +34,7 @@ pub enum Reached {
     Limit,
     /// It is over, at this time.
     Over(Time),
-    /// The watcher has stopped it, at this time: it can go on, also with flows that start now.
+    /// The watcher has stopped it at this time. It can continue, also with flows that start now.
     Interrupted(Time),
 }
 
@@ -44,10 +44,10 @@ pub struct Driven<'p> {
     hosts: Vec<NodeId>,
     /// That of the hosts.
     half: Half,
-    /// When flows may end that is still to come, and at which host, as far as it is known: before `known`.
+    /// The instants before `known` at which flows may still end, and at which host.
     ends: BTreeSet<(Time, NodeId)>,
     known: Time,
-    /// Flows that start from here on come in time: no host is beyond, and no other node where it would have heard of them.
+    /// Flows may be added from here on: no host has gone further, nor has a switch that their packets could reach.
     reached: Time,
     /// The run ends here.
     stop: Time,
@@ -146,7 +146,7 @@ impl<'p> Driven<'p> {
         }
     }
 
-    /// Comes to where flows may end `first`, or to `limit` if that is earlier, in a turn up to `end`.
+    /// Goes to the instant `first` at which flows may end, or to `limit` if that is earlier, in a turn up to `end`.
     fn step(&mut self, first: Time, limit: Time, end: Time) -> Result<Option<Reached>, Error> {
         if first > limit {
             return Ok(Some(Reached::Limit));
@@ -159,7 +159,7 @@ impl<'p> Driven<'p> {
             self.ends.pop_first();
             let shard = &mut self.worker.shard;
             shard.run_to_instant(self.worker.plan, host, first);
-            // Where packets are held back, it is known from instant to instant.
+            // Hosts that hold packets back know only their next instant.
             shard.ends_after(host, end, &mut self.ends);
         }
         let ended = !self.worker.shard.log.ended.is_empty();

@@ -1,4 +1,4 @@
-//! Sessions that somebody stops where nothing has ended.
+//! Sessions that are interrupted while no flow has ended.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,7 @@ use unpause_sim::traffic::FlowSettings;
 use super::{Program, as_scenario, idle_star, message, open};
 use crate::common::*;
 
-/// What is sent then starts where the run is, not where it was last told something.
+/// Messages sent afterwards start where the run is, not at the last completion.
 #[test]
 fn who_has_stopped_it_may_send() {
     let mut config = idle_star(3);

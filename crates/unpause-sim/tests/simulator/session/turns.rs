@@ -7,7 +7,7 @@ use super::{Program, as_scenario, assert_as_scenario, assert_told, idle_star, op
 use crate::common::*;
 use crate::{cbfc, credits};
 
-/// A turn is run once, whatever ends in it and whatever is sent then.
+/// A turn is run once, even if flows end in it and messages are sent.
 #[test]
 fn completions_cut_no_turn() {
     let config = idle_star(8);
@@ -26,7 +26,7 @@ fn completions_cut_no_turn() {
     assert!(with <= without + without / 20, "{with}, not {without}");
 }
 
-/// What a host holds back ends flows when a timer is due.
+/// Packets that a host holds back end flows when a timer expires.
 #[test]
 fn delays_at_hosts_do_not_matter() {
     let mut config = racks();
